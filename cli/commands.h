@@ -1,0 +1,17 @@
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+/// The verbs of the program. Each adds its subcommand to `app` and prints to standard output; a failure leaves as
+/// CLI::RuntimeError after a line on standard error, and its number becomes the exit status.
+namespace weft::cli {
+
+/// `weft devices [--measure]`: where a model can run.
+void add_devices_command(CLI::App& app);
+
+/// `weft version`: what this build is made of.
+void add_version_command(CLI::App& app);
+
+}  // namespace weft::cli

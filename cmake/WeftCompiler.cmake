@@ -1,0 +1,71 @@
+# How every file of this tree is compiled. Nothing here reaches the users of an installed package.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)  # programs like libraries, so that both can use one precompiled header
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+# Sources say #include "weft/core/mailbox.h", in the tree as in the installed package, so that our folders can never
+# be mistaken for folders of an application that embeds us.
+set(WEFT_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
+file(MAKE_DIRECTORY ${WEFT_INCLUDE_DIR})
+file(CREATE_LINK ${PROJECT_SOURCE_DIR} ${WEFT_INCLUDE_DIR}/weft SYMBOLIC)
+
+find_program(WEFT_CCACHE ccache)
+if(WEFT_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  # Precompiled headers carry a time and pre-expanded macros; ccache wants to be told that this is meant.
+  set(launcher env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+      ${WEFT_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
+endif()
+
+# Flags shared by all our targets, the tests and benches included.
+add_library(weft_flags INTERFACE)
+target_compile_options(
+  weft_flags
+  INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Woverloaded-virtual;-Wundef>
+            $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${WEFT_WERROR}>>:-Werror>
+            $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fpch-preprocess>
+)
+
+if(WEFT_SANITIZE)
+  target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer
+                                              -fno-sanitize-recover=all)
+  target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
+  # A broken invariant stops a test at once; in production it fails one actor (core/internal_error.h).
+  target_compile_definitions(weft_flags INTERFACE WEFT_ABORT_ON_INTERNAL_ERROR)
+endif()
+if(WEFT_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Asio and concurrentqueue use fences, which ThreadSanitizer does not model; what it then misses or invents is
+  # judged by the tests, not by a warning in somebody else's header.
+  target_compile_options(weft_flags INTERFACE -Wno-tsan)
+endif()
+
+if(WEFT_LINT)
+  target_compile_options(weft_flags INTERFACE -fsyntax-only -Wdocumentation -Wdocumentation-pedantic
+                                              -Wno-unused-command-line-argument)
+endif()
+
+if(WEFT_PORTABLE)
+  target_link_options(weft_flags INTERFACE -static-libstdc++ -static-libgcc)
+endif()
+
+# Asio's headers cost over a second a file; they are parsed once. Lint parses without, so that a missing include shows.
+function(weft_use_pch target)
+  if(NOT WEFT_LINT)
+    if(NOT TARGET weft_pch)
+      file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/weft_pch.cc CONTENT "")
+      add_library(weft_pch OBJECT ${PROJECT_BINARY_DIR}/weft_pch.cc)
+      target_link_libraries(weft_pch PRIVATE weft_flags Boost::headers Threads::Threads)
+      target_precompile_headers(weft_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
+    endif()
+    target_precompile_headers(${target} REUSE_FROM weft_pch)
+  endif()
+endfunction()

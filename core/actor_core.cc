@@ -1,0 +1,249 @@
+#include "weft/core/actor_core.h"
+
+#include <algorithm>
+#include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/require.hpp>
+#include <boost/system/system_error.hpp>
+#include <chrono>
+#include <utility>
+
+#include "weft/core/actor_timer_slot.h"
+#include "weft/core/thread.h"
+
+namespace weft {
+
+ActorMetrics::ActorMetrics(MetricsRegistry& registry, const std::string& actor)
+    : messages(registry.counter("weft_actor_messages_total", "Messages an actor has handled.",
+                                {{"actor", actor}})),
+      activations(registry.counter("weft_actor_activations_total",
+                                   "Batches of messages an actor has handled.",
+                                   {{"actor", actor}})),
+      refused(registry.counter("weft_actor_refused_total",
+                               "Messages refused because the actor's mailbox was full.",
+                               {{"actor", actor}})),
+      restarts(registry.counter("weft_actor_restarts_total",
+                                "New instances that took over after a failure.",
+                                {{"actor", actor}})),
+      depth(registry.gauge("weft_actor_mailbox_messages",
+                           "Messages that waited when the actor was last active.",
+                           {{"actor", actor}})),
+      wait(registry.histogram("weft_actor_wait_seconds",
+                              "Time in the mailbox of the first message of each batch.",
+                              kTickBounds, {{"actor", actor}})) {}
+
+ActorCore::ActorCore(ActorId id, ActorOptions options,
+                     std::shared_ptr<ActorEnvironment> environment)
+    : id_(id),
+      options_(std::move(options)),
+      environment_(std::move(environment)),
+      context_(*this),
+      metrics_(*environment_->metrics, options_.name),
+      post_executor_(boost::asio::require(environment_->executor,
+                                          boost::asio::execution::blocking.never)) {}
+
+ActorCore::~ActorCore() = default;
+
+void ActorCore::start(Gate::Holder holder) {
+  if (dedicated()) {
+    holder_ = std::move(holder);
+    start_thread();
+    return;
+  }
+  create({});
+  holder_ = std::move(holder);
+  schedule();
+}
+
+void ActorCore::request_stop() noexcept {
+  stop_requested_.store(true, std::memory_order_release);
+  signal();
+}
+
+void ActorCore::stop_now() noexcept {
+  request_stop();
+  if (thread_.joinable()) thread_.join();
+  while (!exited()) {
+    if (claim(Baton::resting) || claim(Baton::scheduled)) {
+      turn();
+    } else {
+      std::this_thread::yield();  // a turn is under way; it sees the request at its end
+    }
+  }
+}
+
+// ---- Event-driven: turns are posted.
+
+bool ActorCore::claim(Baton from) noexcept {
+  return baton_.compare_exchange_strong(from, Baton::running, std::memory_order_acq_rel);
+}
+
+void ActorCore::wake() noexcept {
+  if (dedicated()) {
+    parker_.unpark();
+  } else {
+    schedule();
+  }
+}
+
+void ActorCore::schedule() noexcept {
+  Baton resting = Baton::resting;
+  if (!baton_.compare_exchange_strong(resting, Baton::scheduled, std::memory_order_acq_rel)) return;
+  post_turn();
+}
+
+void ActorCore::post_turn() noexcept {
+  try {
+    post_executor_.execute([self = shared_from_this()] { self->run_posted_turn(); });
+  } catch (...) {
+    // No memory for the post. The next push or signal tries again.
+    baton_.store(Baton::resting, std::memory_order_release);
+    sleep_anyway();
+  }
+}
+
+void ActorCore::run_posted_turn() noexcept {
+  if (!claim(Baton::scheduled)) return;  // stop_now() was quicker
+  if (!turn()) return;
+  if (busy()) {
+    baton_.store(Baton::scheduled, std::memory_order_release);
+    post_turn();
+    return;
+  }
+  baton_.store(Baton::resting, std::memory_order_release);
+  if (!try_sleep()) schedule();
+}
+
+// ---- Dedicated thread: turns run in a loop.
+
+void ActorCore::start_thread() {
+  std::promise<void> created;
+  std::future<void> outcome = created.get_future();
+  baton_.store(Baton::running, std::memory_order_release);
+  try {
+    thread_ = std::thread([self = shared_from_this(), created = std::move(created)]() mutable {
+      self->thread_main(created);
+    });
+    outcome.get();
+  } catch (...) {
+    if (thread_.joinable()) thread_.join();
+    baton_.store(Baton::resting, std::memory_order_release);
+    holder_.leave();
+    throw;
+  }
+}
+
+void ActorCore::thread_main(std::promise<void>& created) noexcept {
+  try {
+    name_this_thread(options_.name);
+    if (options_.thread->cpu) {
+      if (const auto error = pin_this_thread(*options_.thread->cpu)) {
+        throw boost::system::system_error(
+            error, options_.name + ": cpu " + std::to_string(*options_.thread->cpu));
+      }
+    }
+    create({});
+  } catch (...) {
+    created.set_exception(std::current_exception());
+    return;
+  }
+  created.set_value();
+  while (turn()) {
+    if (!busy()) wait_for_work();
+  }
+}
+
+void ActorCore::wait_for_work() noexcept {
+  constexpr int kLooksPerClockRead = 64;  // about a microsecond of pauses: reading the clock stays cheap beside it
+  const auto until = std::chrono::steady_clock::now() + options_.thread->spin;
+  do {
+    for (int look = 0; look < kLooksPerClockRead; ++look) {
+      if (busy()) return;
+      pause_thread();
+    }
+  } while (std::chrono::steady_clock::now() < until);
+  if (try_sleep()) parker_.park();
+}
+
+// ---- One turn.
+
+bool ActorCore::turn() noexcept {
+  try {
+    if (take_signal()) {
+      if (stop_requested_.load(std::memory_order_acquire)) {
+        retire({ExitKind::kStopped, {}}, {CoreErrc::kStopped, options_.name});
+        return false;
+      }
+      run_timers();
+    }
+    handle_batch();
+    return true;
+  } catch (...) {
+    return fail(std::current_exception());
+  }
+}
+
+void ActorCore::run_timers() {
+  // A handler may make and destroy timers, so after each one the search starts again.
+  const auto expired = [](const auto& slot) { return slot->take_expired(); };
+  for (auto due = std::ranges::find_if(timers_, expired); due != timers_.end();
+       due = std::ranges::find_if(timers_, expired)) {
+    const auto slot = *due;
+    slot->handler();
+  }
+}
+
+bool ActorCore::fail(const std::exception_ptr& exception) noexcept {
+  const ExitReason reason = exit_reason(exception);
+  const SupervisionAction action = decide(reason.kind);
+  report(reason, action);
+  const Error failed{CoreErrc::kActorFailed, options_.name};
+  answer_in_hand(failed);
+  if (action == SupervisionAction::kFailRequests) answer_waiting(failed);
+  if (action != SupervisionAction::kNotReady && restart(failed)) return true;
+  environment_->ready.store(false, std::memory_order_release);
+  retire(reason, {CoreErrc::kNotReady, options_.name});
+  return false;
+}
+
+SupervisionAction ActorCore::decide(ExitKind kind) noexcept {
+  const SupervisionAction action = find_action(environment_->supervision, options_.role, kind);
+  if (action == SupervisionAction::kNotReady) return action;
+  const TimePoint now = environment_->clock->now();
+  TimePoint& oldest = restarts_[restart_count_ % restarts_.size()];
+  if (restart_count_ >= restarts_.size() && now - oldest < defaults::kRestartWindow) {
+    return SupervisionAction::kNotReady;
+  }
+  oldest = now;
+  ++restart_count_;
+  return action;
+}
+
+bool ActorCore::restart(const Error& why) noexcept {
+  try {
+    create(why);
+  } catch (...) {
+    const ExitReason reason = exit_reason(std::current_exception());
+    report(reason, SupervisionAction::kNotReady);
+    return false;
+  }
+  metrics_.restarts.add();
+  return true;
+}
+
+void ActorCore::retire(const ExitReason& reason, const Error& why) noexcept {
+  if (reason.kind == ExitKind::kStopped) report(reason, SupervisionAction::kRestart);
+  close_and_answer(why);
+  destroy(why);
+  Gate::Holder holder = std::move(holder_);
+  baton_.store(Baton::exited, std::memory_order_release);
+}
+
+void ActorCore::report(const ExitReason& reason, SupervisionAction action) noexcept {
+  if (!environment_->on_exit) return;
+  try {
+    environment_->on_exit({id_, options_.name, options_.role, reason, action});
+  } catch (...) {  // a report that cannot be made must not end the actor
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,17 @@
+#pragma once
+
+namespace weft {
+
+/// Whoever can set a sleeping consumer to work. Thread-safe; waking one that is awake does no harm.
+class Waker {
+ public:
+  virtual void wake() noexcept = 0;
+
+ protected:
+  Waker() = default;
+  Waker(const Waker&) = default;
+  Waker& operator=(const Waker&) = default;
+  ~Waker() = default;
+};
+
+}  // namespace weft

@@ -1,0 +1,91 @@
+#include "weft/gpu/device_info.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+
+#include "weft/gpu/cuda/cuda_info.h"
+#include "weft/gpu/host_bandwidth.h"
+
+namespace weft {
+namespace {
+
+constexpr std::array kDeviceErrors = {
+    ErrorText{static_cast<int>(DeviceErrc::kNoGpuSupport), "no_gpu_support",
+              "this build of weft has no code for GPUs"},
+    ErrorText{static_cast<int>(DeviceErrc::kNoSuchDevice), "no_such_device",
+              "there is no device of that name"},
+    ErrorText{static_cast<int>(DeviceErrc::kDriver), "driver_error",
+              "the device's driver reported an error"},
+};
+
+constexpr TableCategory kDeviceCategory(0x2b9e84d1c07f35a6, "weft.device", kDeviceErrors);
+
+constexpr const char* kHostName = "cpu";
+
+/// The value of the first line `key : value` of a file under /proc; empty when there is none.
+std::string proc_value(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    const auto colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const auto start = line.find_first_not_of(" \t", colon + 1);
+    return start == std::string::npos ? "" : line.substr(start);
+  }
+  return "";
+}
+
+std::size_t meminfo_bytes(const std::string& key) {
+  const std::string value = proc_value("/proc/meminfo", key);
+  return value.empty() ? 0 : std::stoull(value) * 1024;
+}
+
+int usable_processors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+DeviceInfo host_info() {
+#if defined(__x86_64__)
+  const char* architecture = "x86-64";
+#elif defined(__aarch64__)
+  const char* architecture = "arm64";
+#else
+  const char* architecture = "unknown";
+#endif
+  return {.name = kHostName,
+          .model = proc_value("/proc/cpuinfo", "model name"),
+          .processors = usable_processors(),
+          .architecture = architecture,
+          .memory_bytes = meminfo_bytes("MemTotal"),
+          .free_bytes = meminfo_bytes("MemAvailable")};
+}
+
+}  // namespace
+
+const TableCategory& device_category() noexcept { return kDeviceCategory; }
+
+boost::system::error_code make_error_code(DeviceErrc code) noexcept {
+  return {static_cast<int>(code), device_category()};
+}
+
+Result<std::vector<DeviceInfo>> list_devices() {
+  auto gpus = cuda::list_devices();
+  if (!gpus) return gpus.error();
+  std::vector<DeviceInfo> all{host_info()};
+  all.insert(all.end(), gpus->begin(), gpus->end());
+  return all;
+}
+
+Result<double> measure_read_bandwidth(const std::string& name) {
+  if (name == kHostName) return host_read_bandwidth(usable_processors());
+  return cuda::measure_read_bandwidth(name);
+}
+
+std::string nccl_version() { return cuda::nccl_version(); }
+
+}  // namespace weft

@@ -1,0 +1,15 @@
+#pragma once
+
+/// Weft for applications: all that a program which embeds it needs, in one include.
+///
+/// Link with the CMake target weft::weft.
+
+#include "weft/core/actor.h"          // IWYU pragma: export
+#include "weft/core/actor_system.h"   // IWYU pragma: export
+#include "weft/core/error.h"          // IWYU pragma: export
+#include "weft/core/gate.h"           // IWYU pragma: export
+#include "weft/core/metrics.h"        // IWYU pragma: export
+#include "weft/core/prometheus.h"     // IWYU pragma: export
+#include "weft/core/steady_clock.h"   // IWYU pragma: export
+#include "weft/core/virtual_clock.h"  // IWYU pragma: export
+#include "weft/gpu/device_info.h"     // IWYU pragma: export
