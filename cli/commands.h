@@ -4,8 +4,9 @@ namespace CLI {
 class App;
 }
 
-/// The verbs of the program. Each adds its subcommand to `app` and prints to standard output; a failure leaves as
-/// CLI::RuntimeError after a line on standard error, and its number becomes the exit status.
+/// The verbs of the program. Each adds its subcommand to `app` and prints to standard output; a
+/// failure leaves as CLI::RuntimeError after a line on standard error, and its number becomes the
+/// exit status.
 namespace weft::cli {
 
 /// `weft devices [--measure]`: where a model can run.

@@ -1,14 +1,20 @@
 #include <CLI/CLI.hpp>
+#include <iostream>
 
 #include "weft/cli/commands.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("weft serves autoregressive language models: one fused step a tick over all requests.",
-               "weft");
+  CLI::App app(
+      "weft serves autoregressive language models: one fused step a tick over all requests.",
+      "weft");
   app.set_version_flag("--version", WEFT_VERSION);
-  app.require_subcommand(1);
   weft::cli::add_devices_command(app);
   weft::cli::add_version_command(app);
   CLI11_PARSE(app, argc, argv);
+  // Not app.require_subcommand(): that hides which word was not understood.
+  if (app.get_subcommands().empty()) {
+    std::cerr << app.help();
+    return 2;
+  }
   return 0;
 }

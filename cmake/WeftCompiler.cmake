@@ -28,6 +28,7 @@ endif()
 
 # Flags shared by all our targets, the tests and benches included.
 add_library(weft_flags INTERFACE)
+target_include_directories(weft_flags INTERFACE ${WEFT_INCLUDE_DIR})
 target_compile_options(
   weft_flags
   INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Woverloaded-virtual;-Wundef>
@@ -49,23 +50,31 @@ if(WEFT_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 if(WEFT_LINT)
-  target_compile_options(weft_flags INTERFACE -fsyntax-only -Wdocumentation -Wdocumentation-pedantic
-                                              -Wno-unused-command-line-argument)
+  # For every target, the generated ones that compile each header alone too.
+  add_compile_options(-fsyntax-only -Wdocumentation -Wno-unused-command-line-argument)
+  if(WEFT_WERROR)
+    add_compile_options(-Werror)
+  endif()
 endif()
 
 if(WEFT_PORTABLE)
   target_link_options(weft_flags INTERFACE -static-libstdc++ -static-libgcc)
 endif()
 
-# Asio's headers cost over a second a file; they are parsed once. Lint parses without, so that a missing include shows.
-function(weft_use_pch target)
+# weft_add_pch(NAME HEADER LINKS ...) and weft_use_pch(TARGET NAME): Asio's and GoogleTest's headers cost seconds a
+# file, so they are parsed once. Lint parses without, so that a missing include shows.
+function(weft_add_pch name header)
+  if(WEFT_LINT)
+    return()
+  endif()
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/${name}.cc CONTENT "")
+  add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/${name}.cc)
+  target_link_libraries(${name} PRIVATE weft_flags ${ARGN})
+  target_precompile_headers(${name} PRIVATE ${header})
+endfunction()
+
+function(weft_use_pch target name)
   if(NOT WEFT_LINT)
-    if(NOT TARGET weft_pch)
-      file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/weft_pch.cc CONTENT "")
-      add_library(weft_pch OBJECT ${PROJECT_BINARY_DIR}/weft_pch.cc)
-      target_link_libraries(weft_pch PRIVATE weft_flags Boost::headers Threads::Threads)
-      target_precompile_headers(weft_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
-    endif()
-    target_precompile_headers(${target} REUSE_FROM weft_pch)
+    target_precompile_headers(${target} REUSE_FROM ${name})
   endif()
 endfunction()

@@ -3,14 +3,15 @@
 include(CMakePackageConfigHelpers)
 
 get_property(layers GLOBAL PROPERTY WEFT_LAYERS)
-add_library(weft INTERFACE)
-add_library(weft::weft ALIAS weft)
-target_link_libraries(weft INTERFACE ${layers})
+add_library(weft_all INTERFACE)
+add_library(weft::weft ALIAS weft_all)
+set_target_properties(weft_all PROPERTIES EXPORT_NAME weft)
+target_link_libraries(weft_all INTERFACE ${layers})
 target_sources(
-  weft INTERFACE FILE_SET HEADERS BASE_DIRS ${WEFT_INCLUDE_DIR} FILES ${WEFT_INCLUDE_DIR}/weft/weft.h
+  weft_all INTERFACE FILE_SET HEADERS BASE_DIRS ${WEFT_INCLUDE_DIR} FILES ${WEFT_INCLUDE_DIR}/weft/weft.h
 )
 
-install(TARGETS weft ${layers} EXPORT weft FILE_SET HEADERS)
+install(TARGETS weft_all ${layers} EXPORT weft FILE_SET HEADERS)
 install(EXPORT weft NAMESPACE weft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 
 set(package_dir ${PROJECT_BINARY_DIR}/package)

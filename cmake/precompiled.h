@@ -1,4 +1,5 @@
-// Heavy headers that many files use. A file still includes what it needs itself: lint builds without this one.
+// Heavy headers that many files use. A file still includes what it needs itself: lint builds
+// without this one.
 #pragma once
 
 #include <atomic>

@@ -18,15 +18,15 @@ namespace weft {
 /// A thread of an actor's own, for work that must not wait behind others.
 struct DedicatedThread {
   Duration spin = defaults::kSpinBeforePark;  ///< How long it looks for work before it parks.
-  std::optional<int> cpu;                     ///< The processor to stay on.
+  std::optional<int> cpu = {};                ///< The processor to stay on.
 };
 
 struct ActorOptions {
-  std::string name;                       ///< For metrics, logs and the thread's name.
-  ActorRole role = ActorRole::kCustom;    ///< Which rows of the supervision table apply.
+  std::string name = {};                ///< For metrics, logs and the thread's name.
+  ActorRole role = ActorRole::kCustom;  ///< Which rows of the supervision table apply.
   std::size_t capacity = defaults::kMailboxCapacity;
   std::size_t messages_per_activation = defaults::kMessagesPerActivation;
-  std::optional<DedicatedThread> thread;  ///< Without: event-driven, on the system's executor.
+  std::optional<DedicatedThread> thread = {};  ///< Without: event-driven, on the system's executor.
 };
 
 namespace detail {
@@ -47,17 +47,18 @@ inline constexpr bool kHandlesAll<B, Protocol<Msgs...>> = (Handles<B, Msgs> && .
 /// An actor is a class with
 ///
 ///   using Accepts = weft::Protocol<PingMsg, StopMsg>;   // what it understands
-///   Echo(weft::ActorContext& context, ...);             // also called to restart it, with the same arguments
-///   void on(PingMsg&& message);                         // one for each message
+///   Echo(weft::ActorContext& context, ...);             // also called to restart it, with the
+///   same arguments void on(PingMsg&& message);                         // one for each message
 ///   void undelivered(PingMsg&& message, const weft::Error& why);   // one for each message
 ///   void exiting(const weft::Error& why);               // optional
 ///
-/// All of them run one at a time, never side by side, each seeing what the one before did; on a dedicated thread the
-/// constructor and destructor run there too. An exception out of on() ends the instance, see supervision.h; the same
-/// message object then goes to undelivered(), so what on() has moved out of it has been dealt with.
-/// undelivered() answers a message that on() will never see. exiting() is the last call on an instance: it answers the
-/// requests that the instance holds. Exceptions out of these two are swallowed. A successor is constructed before its
-/// predecessor is told to exit; when that fails, the predecessor answers what waits.
+/// All of them run one at a time, never side by side, each seeing what the one before did; on a
+/// dedicated thread the constructor and destructor run there too. An exception out of on() ends the
+/// instance, see supervision.h; the same message object then goes to undelivered(), so what on()
+/// has moved out of it has been dealt with. undelivered() answers a message that on() will never
+/// see. exiting() is the last call on an instance: it answers the requests that the instance holds.
+/// Exceptions out of these two are swallowed. A successor is constructed before its predecessor is
+/// told to exit; when that fails, the predecessor answers what waits.
 template <class B>
 concept ActorBehavior =
     requires { typename B::Accepts; } && detail::kHandlesAll<B, typename B::Accepts>;

@@ -14,8 +14,8 @@
 
 namespace weft {
 
-/// An actor as its system keeps it: mailbox, current instance, and how to make the next one. Senders hold it too, so
-/// that a push to an actor that is gone is `closed` and nothing worse.
+/// An actor as its system keeps it: mailbox, current instance, and how to make the next one.
+/// Senders hold it too, so that a push to an actor that is gone is `kClosed` and nothing worse.
 template <class P>
 class ActorCell final : public ActorCore {
   using Any = typename P::Any;
@@ -39,8 +39,9 @@ class ActorCell final : public ActorCore {
   /// Pushes through `lane`, or without one when it is null.
   template <MessageOf<P> T>
   PushResult push(Lane* lane, T&& message, ActorId from) noexcept {
-    if (mailbox_.word().closed()) return PushResult::closed;  // the clock may be gone as well
-    if (environment().tap != nullptr) [[unlikely]] return push_tapped(std::move(message), from);
+    if (mailbox_.word().closed()) return PushResult::kClosed;  // the clock may be gone as well
+    if (environment().tap != nullptr) [[unlikely]]
+      return push_tapped(std::move(message), from);
     return push_now(lane, std::move(message), from);
   }
 
@@ -54,7 +55,7 @@ class ActorCell final : public ActorCore {
     const PushResult result = lane != nullptr
                                   ? mailbox_.try_push(*lane, std::move(message), now, from)
                                   : mailbox_.try_push(std::move(message), now, from);
-    if (result == PushResult::full) metrics().refused.add();
+    if (result == PushResult::kFull) metrics().refused.add();
     return result;
   }
 
@@ -72,9 +73,7 @@ class ActorCell final : public ActorCore {
   void sleep_anyway() noexcept override { mailbox_.sleep_anyway(); }
   bool take_signal() noexcept override { return mailbox_.take_signal(); }
   void signal() noexcept override { mailbox_.signal(); }
-  bool busy() const noexcept override {
-    return next_ != batch_.size() || mailbox_.word().busy();
-  }
+  bool busy() const noexcept override { return next_ != batch_.size() || mailbox_.word().busy(); }
 
   void create(const Error& why) override {
     auto successor = factory_(context());
@@ -121,7 +120,8 @@ class ActorCell final : public ActorCore {
     answer(batch_[next_++], why);
   }
 
-  // What is pushed while this runs is for the next instance, or an actor under fire would never get to it.
+  // What is pushed while this runs is for the next instance, or an actor under fire would never get
+  // to it.
   void answer_waiting(const Error& why) noexcept override {
     answer_batch(why);
     for (std::size_t left = mailbox_.size(); left > 0;) {

@@ -12,8 +12,9 @@ namespace weft {
 
 class ActorCore;
 
-/// A timer whose handler runs like a message of its actor: never beside on(Msg), and under the same supervision. It
-/// needs no place in the mailbox. Owner only. After disarm() or destruction the handler does not run.
+/// A timer whose handler runs like a message of its actor: never beside on(Msg), and under the same
+/// supervision. It needs no place in the mailbox. Owner only. After disarm() or destruction the
+/// handler does not run.
 class ActorTimer {
  public:
   ActorTimer(ActorTimer&&) noexcept;

@@ -38,8 +38,8 @@ ActorCore::ActorCore(ActorId id, ActorOptions options,
       environment_(std::move(environment)),
       context_(*this),
       metrics_(*environment_->metrics, options_.name),
-      post_executor_(boost::asio::require(environment_->executor,
-                                          boost::asio::execution::blocking.never)) {}
+      post_executor_(
+          boost::asio::require(environment_->executor, boost::asio::execution::blocking.never)) {}
 
 ActorCore::~ActorCore() = default;
 
@@ -63,7 +63,7 @@ void ActorCore::stop_now() noexcept {
   request_stop();
   if (thread_.joinable()) thread_.join();
   while (!exited()) {
-    if (claim(Baton::resting) || claim(Baton::scheduled)) {
+    if (claim(Baton::kResting) || claim(Baton::kScheduled)) {
       turn();
     } else {
       std::this_thread::yield();  // a turn is under way; it sees the request at its end
@@ -74,7 +74,7 @@ void ActorCore::stop_now() noexcept {
 // ---- Event-driven: turns are posted.
 
 bool ActorCore::claim(Baton from) noexcept {
-  return baton_.compare_exchange_strong(from, Baton::running, std::memory_order_acq_rel);
+  return baton_.compare_exchange_strong(from, Baton::kRunning, std::memory_order_acq_rel);
 }
 
 void ActorCore::wake() noexcept {
@@ -86,8 +86,9 @@ void ActorCore::wake() noexcept {
 }
 
 void ActorCore::schedule() noexcept {
-  Baton resting = Baton::resting;
-  if (!baton_.compare_exchange_strong(resting, Baton::scheduled, std::memory_order_acq_rel)) return;
+  Baton resting = Baton::kResting;
+  if (!baton_.compare_exchange_strong(resting, Baton::kScheduled, std::memory_order_acq_rel))
+    return;
   post_turn();
 }
 
@@ -96,20 +97,20 @@ void ActorCore::post_turn() noexcept {
     post_executor_.execute([self = shared_from_this()] { self->run_posted_turn(); });
   } catch (...) {
     // No memory for the post. The next push or signal tries again.
-    baton_.store(Baton::resting, std::memory_order_release);
+    baton_.store(Baton::kResting, std::memory_order_release);
     sleep_anyway();
   }
 }
 
 void ActorCore::run_posted_turn() noexcept {
-  if (!claim(Baton::scheduled)) return;  // stop_now() was quicker
+  if (!claim(Baton::kScheduled)) return;  // stop_now() was quicker
   if (!turn()) return;
   if (busy()) {
-    baton_.store(Baton::scheduled, std::memory_order_release);
+    baton_.store(Baton::kScheduled, std::memory_order_release);
     post_turn();
     return;
   }
-  baton_.store(Baton::resting, std::memory_order_release);
+  baton_.store(Baton::kResting, std::memory_order_release);
   if (!try_sleep()) schedule();
 }
 
@@ -118,7 +119,7 @@ void ActorCore::run_posted_turn() noexcept {
 void ActorCore::start_thread() {
   std::promise<void> created;
   std::future<void> outcome = created.get_future();
-  baton_.store(Baton::running, std::memory_order_release);
+  baton_.store(Baton::kRunning, std::memory_order_release);
   try {
     thread_ = std::thread([self = shared_from_this(), created = std::move(created)]() mutable {
       self->thread_main(created);
@@ -126,7 +127,7 @@ void ActorCore::start_thread() {
     outcome.get();
   } catch (...) {
     if (thread_.joinable()) thread_.join();
-    baton_.store(Baton::resting, std::memory_order_release);
+    baton_.store(Baton::kResting, std::memory_order_release);
     holder_.leave();
     throw;
   }
@@ -153,7 +154,8 @@ void ActorCore::thread_main(std::promise<void>& created) noexcept {
 }
 
 void ActorCore::wait_for_work() noexcept {
-  constexpr int kLooksPerClockRead = 64;  // about a microsecond of pauses: reading the clock stays cheap beside it
+  constexpr int kLooksPerClockRead =
+      64;  // about a microsecond of pauses: reading the clock stays cheap beside it
   const auto until = std::chrono::steady_clock::now() + options_.thread->spin;
   do {
     for (int look = 0; look < kLooksPerClockRead; ++look) {
@@ -235,7 +237,7 @@ void ActorCore::retire(const ExitReason& reason, const Error& why) noexcept {
   close_and_answer(why);
   destroy(why);
   Gate::Holder holder = std::move(holder_);
-  baton_.store(Baton::exited, std::memory_order_release);
+  baton_.store(Baton::kExited, std::memory_order_release);
 }
 
 void ActorCore::report(const ExitReason& reason, SupervisionAction action) noexcept {

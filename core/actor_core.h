@@ -55,12 +55,13 @@ struct ActorMetrics {
   Histogram& wait;  // of the longest-waiting message of each activation, seconds
 };
 
-/// The part of an actor that does not depend on its messages: when it runs, on which thread, what happens when it
-/// fails, how it ends. ActorCell adds the mailbox.
+/// The part of an actor that does not depend on its messages: when it runs, on which thread, what
+/// happens when it fails, how it ends. ActorCell adds the mailbox.
 ///
-/// One "turn" is: signals first (stop, timers), then up to messages_per_activation messages. Turns never overlap. An
-/// event-driven actor's turns are posted to the executor, one at a time; the right to run one is `baton_`, so that
-/// stop_now() can take it away from a post that has not begun. A dedicated thread runs turns in a loop.
+/// One "turn" is: signals first (stop, timers), then up to messages_per_activation messages. Turns
+/// never overlap. An event-driven actor's turns are posted to the executor, one at a time; the
+/// right to run one is `baton_`, so that stop_now() can take it away from a post that has not
+/// begun. A dedicated thread runs turns in a loop.
 class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
  public:
   ActorCore(ActorId id, ActorOptions options, std::shared_ptr<ActorEnvironment> environment);
@@ -72,21 +73,22 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   [[nodiscard]] const ActorOptions& options() const noexcept { return options_; }
   [[nodiscard]] ActorEnvironment& environment() const noexcept { return *environment_; }
 
-  /// Creates the first instance and lets it run; `holder` is given back when the actor has exited. Once. Throws what
-  /// the actor's constructor throws, or boost::system::system_error when its thread cannot be had as asked for.
+  /// Creates the first instance and lets it run; `holder` is given back when the actor has exited.
+  /// Once. Throws what the actor's constructor throws, or boost::system::system_error when its
+  /// thread cannot be had as asked for.
   void start(Gate::Holder holder);
 
   /// Any thread: the actor exits at its next turn; what waits is answered with `stopped`.
   void request_stop() noexcept;
 
-  /// Makes it exit and returns when it has: on this thread, unless a turn is under way elsewhere. Not for the actor's
-  /// own thread.
+  /// Makes it exit and returns when it has: on this thread, unless a turn is under way elsewhere.
+  /// Not for the actor's own thread.
   void stop_now() noexcept;
 
   /// Sets an idle actor to work: posts a turn, or unparks the thread. Called by the mailbox.
   void wake() noexcept override;
 
-  [[nodiscard]] bool exited() const noexcept { return baton_.load() == Baton::exited; }
+  [[nodiscard]] bool exited() const noexcept { return baton_.load() == Baton::kExited; }
 
  protected:
   // The mailbox, implemented by ActorCell.
@@ -97,13 +99,14 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   virtual bool busy() const noexcept = 0;
 
   // The instance, implemented by ActorCell.
-  /// Makes a new instance; an old one is told why it ends and destroyed. Throws what the constructor throws, and then
-  /// the old instance stays, to answer what it can.
+  /// Makes a new instance; an old one is told why it ends and destroyed. Throws what the
+  /// constructor throws, and then the old instance stays, to answer what it can.
   virtual void create(const Error& why) = 0;
   virtual void destroy(const Error& why) noexcept = 0;
   /// Handles one batch; an exception leaves the message that caused it in hand.
   virtual void handle_batch() = 0;
-  /// Each hands messages to undelivered(): the one in hand; all that wait now; all there will ever be.
+  /// Each hands messages to undelivered(): the one in hand; all that wait now; all there will ever
+  /// be.
   virtual void answer_in_hand(const Error& why) noexcept = 0;
   virtual void answer_waiting(const Error& why) noexcept = 0;
   virtual void close_and_answer(const Error& why) noexcept = 0;
@@ -116,10 +119,10 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   friend class ActorContext;
 
   enum class Baton : std::uint8_t {
-    resting,    // no turn is posted
-    scheduled,  // a turn is posted
-    running,    // a turn is under way
-    exited,
+    kResting,    // no turn is posted
+    kScheduled,  // a turn is posted
+    kRunning,    // a turn is under way
+    kExited,
   };
 
   bool dedicated() const noexcept { return options_.thread.has_value(); }
@@ -147,7 +150,7 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   ActorMetrics metrics_;
   boost::asio::any_io_executor post_executor_;  // never runs what is posted within the call
 
-  std::atomic<Baton> baton_{Baton::resting};
+  std::atomic<Baton> baton_{Baton::kResting};
   std::atomic<bool> stop_requested_{false};
   bool started_ = false;
 

@@ -12,8 +12,9 @@
 
 namespace weft {
 
-/// One sender's way to one actor: what it sends arrives in the order it was sent, from whichever threads. Owner only;
-/// an actor makes its own in its constructor: `out_(next.sender(context.id()))`.
+/// One sender's way to one actor: what it sends arrives in the order it was sent, from whichever
+/// threads. Owner only; an actor makes its own in its constructor:
+/// `out_(next.sender(context.id()))`.
 template <class P>
 class Sender {
  public:
@@ -33,8 +34,8 @@ class Sender {
   ActorId from_;
 };
 
-/// The address of an actor that understands P. Copies are cheap and stay valid after the actor has exited: sending is
-/// then `closed`. Thread-safe.
+/// The address of an actor that understands P. Copies are cheap and stay valid after the actor has
+/// exited: sending is then `kClosed`. Thread-safe.
 template <class P>
 class ActorRef {
  public:
@@ -49,7 +50,8 @@ class ActorRef {
   /// A lane of its own for one sender; costs memory for a block of messages.
   [[nodiscard]] Sender<P> sender(ActorId from) const { return Sender<P>(cell_, from); }
 
-  /// Sends without a lane: in order per thread only. For senders that stay on one thread, or that send one message.
+  /// Sends without a lane: in order per thread only. For senders that stay on one thread, or that
+  /// send one message.
   template <MessageOf<P> T>
     requires(!std::is_lvalue_reference_v<T>)
   PushResult try_send(T&& message, ActorId from = {}) const noexcept {

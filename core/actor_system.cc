@@ -11,8 +11,7 @@ std::shared_ptr<ActorEnvironment> make_environment(boost::asio::any_io_executor 
                                                    ActorSystemOptions options) {
   auto environment = std::make_shared<ActorEnvironment>();
   environment->executor = std::move(executor);
-  environment->clock =
-      options.clock ? std::move(options.clock) : std::make_shared<SteadyClock>();
+  environment->clock = options.clock ? std::move(options.clock) : std::make_shared<SteadyClock>();
   environment->metrics =
       options.metrics ? std::move(options.metrics) : std::make_shared<MetricsRegistry>();
   environment->supervision = std::move(options.supervision);

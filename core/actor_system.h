@@ -28,20 +28,20 @@ struct ActorSystemOptions {
   MessageTap* tap = nullptr;  ///< For tests; must outlive the system.
 };
 
-/// Actors that start, fail and stop together. Event-driven actors run on the caller's executor, whose context must
-/// run for them to do anything and must outlive the system. No global state, no signal handlers, no printing.
-/// Thread-safe.
+/// Actors that start, fail and stop together. Event-driven actors run on the caller's executor,
+/// whose context must run for them to do anything and must outlive the system. No global state, no
+/// signal handlers, no printing. Thread-safe.
 class ActorSystem {
  public:
   explicit ActorSystem(boost::asio::any_io_executor executor, ActorSystemOptions options = {});
   ActorSystem(const ActorSystem&) = delete;
   ActorSystem& operator=(const ActorSystem&) = delete;
-  /// Stops what still runs, on this thread: waits for turns under way, takes over those that have not begun, joins
-  /// dedicated threads. Needs no running executor. Not from within an actor.
+  /// Stops what still runs, on this thread: waits for turns under way, takes over those that have
+  /// not begun, joins dedicated threads. Needs no running executor. Not from within an actor.
   ~ActorSystem();
 
-  /// An actor's address before the actor is there, for actors that must know each other. Messages wait for start();
-  /// if that never comes, nobody answers them.
+  /// An actor's address before the actor is there, for actors that must know each other. Messages
+  /// wait for start(); if that never comes, nobody answers them.
   template <class P>
   [[nodiscard]] ActorRef<P> declare(ActorOptions options) {
     auto cell = std::make_shared<ActorCell<P>>(ids_.next(), std::move(options), environment_);
@@ -49,9 +49,9 @@ class ActorSystem {
     return ActorRef<P>(std::move(cell));
   }
 
-  /// Starts a declared actor as a `B(context, args...)`; the arguments are kept, for restarts. Once for each actor.
-  /// Throws what B's constructor throws, or boost::system::system_error: the system is stopping, or the dedicated
-  /// thread or its processor is not to be had.
+  /// Starts a declared actor as a `B(context, args...)`; the arguments are kept, for restarts. Once
+  /// for each actor. Throws what B's constructor throws, or boost::system::system_error: the system
+  /// is stopping, or the dedicated thread or its processor is not to be had.
   template <ActorBehavior B, class... Args>
     requires std::constructible_from<B, ActorContext&, const Args&...>
   void start(const ActorRef<typename B::Accepts>& ref, Args... args) {
@@ -71,10 +71,12 @@ class ActorSystem {
     return ref;
   }
 
-  /// Asks every actor to exit; what waits in their mailboxes is answered with `stopped`. Starts no more.
+  /// Asks every actor to exit; what waits in their mailboxes is answered with `stopped`. Starts no
+  /// more.
   void request_stop() noexcept;
 
-  /// The same, and completes when all have exited. Signature void(). Needs the executor's context to run.
+  /// The same, and completes when all have exited. Signature void(). Needs the executor's context
+  /// to run.
   template <boost::asio::completion_token_for<void()> Token>
   auto async_stop(Token&& token) {
     request_stop();

@@ -7,8 +7,9 @@
 
 namespace weft {
 
-/// What a timer calls, behind the number of the arming that it was queued for: a call that was queued and then
-/// disarmed or armed anew does nothing. Shared by a timer and its queued calls. Thread-safe.
+/// What a timer calls, behind the number of the arming that it was queued for: a call that was
+/// queued and then disarmed or armed anew does nothing. Shared by a timer and its queued calls.
+/// Thread-safe.
 class Alarm {
  public:
   explicit Alarm(std::function<void()> expired) : expired_(std::move(expired)) {}

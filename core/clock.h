@@ -20,15 +20,16 @@ class Timer {
 
   /// Sets the alarm, instead of an earlier one. A moment in the past expires at once.
   virtual void arm(TimePoint when) = 0;
-  /// Takes the alarm back. A call of `expired` that another thread has already begun still ends; none begins after.
+  /// Takes the alarm back. A call of `expired` that another thread has already begun still ends;
+  /// none begins after.
   virtual void disarm() = 0;
 
  protected:
   Timer() = default;
 };
 
-/// Where time comes from. Everything that waits or measures takes a Clock, so that tests decide how time goes.
-/// Thread-safe; must outlive its timers.
+/// Where time comes from. Everything that waits or measures takes a Clock, so that tests decide how
+/// time goes. Thread-safe; must outlive its timers.
 class Clock {
  public:
   Clock() = default;
@@ -38,8 +39,8 @@ class Clock {
 
   [[nodiscard]] virtual TimePoint now() const noexcept = 0;
 
-  /// A timer that calls `expired` on `executor` each time it was armed and its moment has come. An armed timer counts
-  /// as work of the executor's context; destroying the timer disarms it.
+  /// A timer that calls `expired` on `executor` each time it was armed and its moment has come. An
+  /// armed timer counts as work of the executor's context; destroying the timer disarms it.
   [[nodiscard]] virtual std::unique_ptr<Timer> make_timer(boost::asio::any_io_executor executor,
                                                           std::function<void()> expired) = 0;
 };

@@ -10,15 +10,17 @@
 
 namespace weft {
 
-/// One enumerator of a layer's error enum: its number, its name on the wire, and a sentence for people.
+/// One enumerator of a layer's error enum: its number, its name on the wire, and a sentence for
+/// people.
 struct ErrorText {
   int value;
   std::string_view name;
   std::string_view message;
 };
 
-/// The category of one layer's errors, made from a table. A layer has one enum, one table and one object of this
-/// class; `id` is any fixed random number, so that two copies of the library in one process agree.
+/// The category of one layer's errors, made from a table. A layer has one enum, one table and one
+/// object of this class; `id` is any fixed random number, so that two copies of the library in one
+/// process agree.
 class TableCategory final : public boost::system::error_category {
  public:
   constexpr TableCategory(std::uint64_t id, const char* name,
@@ -42,7 +44,8 @@ class TableCategory final : public boost::system::error_category {
 
 /// What can go wrong between actors.
 enum class CoreErrc {
-  /// The receiver's mailbox holds as many messages as it may. Try again later, or refuse the request.
+  /// The receiver's mailbox holds as many messages as it may. Try again later, or refuse the
+  /// request.
   kMailboxFull = 1,
   /// The receiver has exited and will not take messages again.
   kMailboxClosed,
@@ -57,8 +60,8 @@ enum class CoreErrc {
 [[nodiscard]] const TableCategory& core_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(CoreErrc code) noexcept;
 
-/// What a request, a file or a message can cause: a code to branch on and a detail for people, which names the field,
-/// file or offset. Never thrown on its own; see Result.
+/// What a request, a file or a message can cause: a code to branch on and a detail for people,
+/// which names the field, file or offset. Never thrown on its own; see Result.
 struct Error {
   boost::system::error_code code;
   std::string detail;
@@ -67,7 +70,8 @@ struct Error {
 /// "detail: message of the code", or the message alone.
 [[nodiscard]] std::string to_string(const Error& error);
 
-/// Called by Result::value() when there is none: throws boost::system::system_error with the same code and text.
+/// Called by Result::value() when there is none: throws boost::system::system_error with the same
+/// code and text.
 [[noreturn]] void throw_exception_from_error(const Error& error,
                                              const boost::source_location& where);
 

@@ -23,7 +23,8 @@ void Gate::State::on_empty(std::function<void()> empty) {
     const std::scoped_lock lock(mutex_);
     waiting_.push_back(std::move(empty));
   }
-  // From here on the last one out finds the callback; whoever sees the gate closed and empty calls it.
+  // From here on the last one out finds the callback; whoever sees the gate closed and empty calls
+  // it.
   if ((word_.fetch_or(kClosed, std::memory_order_acq_rel) & ~kClosed) == 0) call_waiting();
 }
 
@@ -41,9 +42,7 @@ Gate::~Gate() {
   if (holders() != 0) internal_error_noexcept("a gate is destroyed while it is held");
 }
 
-Gate::Holder Gate::try_enter() noexcept {
-  return state_->enter() ? Holder(state_) : Holder();
-}
+Gate::Holder Gate::try_enter() noexcept { return state_->enter() ? Holder(state_) : Holder(); }
 
 void Gate::close() noexcept { state_->close(); }
 

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/any_completion_handler.hpp>
-#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <cstddef>
@@ -17,9 +15,9 @@
 
 namespace weft {
 
-/// Shutdown as a type: work in flight holds the gate, closing lets no more in, and the one who closes learns when the
-/// last holder has left. Thread-safe. Destroying a gate that is still held is a bug (internal_error); holders then
-/// stay valid, since they share its state.
+/// Shutdown as a type: work in flight holds the gate, closing lets no more in, and the one who
+/// closes learns when the last holder has left. Thread-safe. Destroying a gate that is still held
+/// is a bug (internal_error); holders then stay valid, since they share its state.
 class Gate {
  private:
   class State;
@@ -42,8 +40,8 @@ class Gate {
   /// How many are inside; exact only when the gate is closed.
   [[nodiscard]] std::size_t holders() const noexcept;
 
-  /// Closes, and completes when no holder is left; never within the call. May be called several times.
-  /// The completion signature is void(), on the handler's associated executor.
+  /// Closes, and completes when no holder is left; never within the call. May be called several
+  /// times. The completion signature is void(), on the handler's associated executor.
   template <boost::asio::completion_token_for<void()> Token>
   auto async_close(boost::asio::any_io_executor executor, Token&& token) {
     return boost::asio::async_initiate<Token, void()>(
@@ -59,7 +57,8 @@ class Gate {
         token, std::move(executor));
   }
 
-  /// Closes, and calls `empty` once when no holder is left: from within this call, or on the thread that leaves last.
+  /// Closes, and calls `empty` once when no holder is left: from within this call, or on the thread
+  /// that leaves last.
   void on_empty(std::function<void()> empty);
 
  private:
@@ -72,7 +71,9 @@ class Gate::State {
   void leave() noexcept;
   void close() noexcept;
   void on_empty(std::function<void()> empty);
-  [[nodiscard]] std::uint64_t word() const noexcept { return word_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t word() const noexcept {
+    return word_.load(std::memory_order_acquire);
+  }
 
   static constexpr std::uint64_t kClosed = std::uint64_t{1} << 63;
 

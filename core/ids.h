@@ -9,7 +9,8 @@
 
 namespace weft {
 
-/// A number that names one thing of one kind. Zero names nothing. Ids of different kinds do not mix.
+/// A number that names one thing of one kind. Zero names nothing. Ids of different kinds do not
+/// mix.
 template <class Kind>
 class Id {
  public:

@@ -19,7 +19,7 @@ std::string describe(std::string_view reason, const std::source_location& where)
   return text;
 }
 
-[[noreturn]] void abort_with(const std::string& text) {
+[[noreturn, maybe_unused]] void abort_with(const std::string& text) {
   std::fprintf(stderr, "weft: internal error: %s\n", text.c_str());
   std::abort();
 }

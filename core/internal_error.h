@@ -13,14 +13,15 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// Reports a bug. In production it throws InternalError, which the actor's edge turns into an exit reason, so that
-/// supervision decides; builds with sanitizers abort, so that a test stops where the bug is.
-[[noreturn]] void internal_error(
-    std::string_view reason, std::source_location where = std::source_location::current());
+/// Reports a bug. In production it throws InternalError, which the actor's edge turns into an exit
+/// reason, so that supervision decides; builds with sanitizers abort, so that a test stops where
+/// the bug is.
+[[noreturn]] void internal_error(std::string_view reason,
+                                 std::source_location where = std::source_location::current());
 
-/// The same for places that must not throw, such as destructors: aborts under sanitizers, otherwise does nothing, so
-/// the caller must be left in a state that is safe to go on with.
-void internal_error_noexcept(std::string_view reason, std::source_location where =
-                                                          std::source_location::current()) noexcept;
+/// The same for places that must not throw, such as destructors: aborts under sanitizers, otherwise
+/// does nothing, so the caller must be left in a state that is safe to go on with.
+void internal_error_noexcept(std::string_view reason,
+                             std::source_location where = std::source_location::current()) noexcept;
 
 }  // namespace weft

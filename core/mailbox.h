@@ -1,7 +1,5 @@
 #pragma once
 
-#include <concurrentqueue/concurrentqueue.h>
-
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
@@ -13,28 +11,34 @@
 #include <variant>
 #include <vector>
 
+#include "weft/core/concurrent_queue.h"
 #include "weft/core/mailbox_word.h"
 #include "weft/core/message.h"
 #include "weft/core/waker.h"
 
 namespace weft {
 
-/// A bounded, lock-free queue of messages with many producers and one consumer, on moodycamel's concurrentqueue.
+/// A bounded, lock-free queue of messages with many producers and one consumer, on moodycamel's
+/// concurrentqueue.
 ///
-/// Order: messages pushed through one Producer are taken in the order of their pushes, whichever threads made them.
-/// Messages pushed without a Producer keep their order per thread. Between producers there is no order.
-/// Bound: at most `capacity` messages wait, those of a push in progress included; what the consumer has taken no
-/// longer counts. Memory stays bounded by capacity and producers, and is reused.
-/// Closing: every message that a push reported as taken is either taken by the consumer or handed back by close().
+/// - Order: messages pushed through one Producer are taken in the order of their pushes, whichever
+///   threads made them. Messages pushed without a Producer keep their order per thread. Between
+///   producers there is no order.
+/// - Bound: at most `capacity` messages wait, those of a push in progress included; what the
+///   consumer has taken no longer counts. Memory is bounded by capacity and producers, and reused.
+/// - Closing: every message that a push reported as taken is either taken by the consumer or handed
+///   back by close().
 ///
-/// Thread-safe: try_push, signal, close, size. Consumer only (one thread at a time): take, try_sleep, take_signal.
+/// Thread-safe: try_push, signal, close, size. Consumer only (one thread at a time): take,
+/// try_sleep, sleep_anyway, take_signal.
 template <Message Msg, class Traits = moodycamel::ConcurrentQueueDefaultTraits>
 class Mailbox {
   using Queue = moodycamel::ConcurrentQueue<Envelope<Msg>, Traits>;
 
  public:
-  /// A sender's own lane: keeps its messages in order even when it moves between threads. One thread at a time uses
-  /// it. Costs about one block of messages, so it is for actors, not for connections. Must not outlive the mailbox.
+  /// A sender's own lane: keeps its messages in order even when it moves between threads. One
+  /// thread at a time uses it. Costs about one block of messages, so it is for actors, not for
+  /// connections. Must not outlive the mailbox.
   class Producer {
    public:
     explicit Producer(Mailbox& mailbox) : token_(mailbox.queue_) {}
@@ -44,14 +48,15 @@ class Mailbox {
     moodycamel::ProducerToken token_;
   };
 
-  /// Takes its memory for `capacity` messages at once. `waker` wakes the consumer and must outlive the mailbox.
+  /// Takes its memory for `capacity` messages at once. `waker` wakes the consumer and must outlive
+  /// the mailbox.
   Mailbox(std::size_t capacity, Waker& waker)
       : queue_(capacity), waker_(waker), word_(capacity), consumer_(queue_) {}
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  /// Moves `message` in, or leaves it as it was (full, closed, or no memory, which counts as full). `now` is kept in
-  /// the envelope.
+  /// Moves `message` in, or leaves it as it was (full, closed, or no memory, which counts as full).
+  /// `now` is kept in the envelope.
   template <class T>
     requires std::is_nothrow_constructible_v<Msg, T&&> && (!std::is_lvalue_reference_v<T>)
   PushResult try_push(T&& message, TimePoint now, ActorId from = {}) noexcept {
@@ -68,28 +73,30 @@ class Mailbox {
     });
   }
 
-  /// Appends up to `most` messages to `out`, which must have room for them (it does not grow). Returns how many. It
-  /// can be 0 while size() is not: a push is half-way.
+  /// Appends up to `most` messages to `out`, which must have room for them (it does not grow).
+  /// Returns how many. It can be 0 while size() is not: a push is half-way.
   std::size_t take(std::vector<Envelope<Msg>>& out, std::size_t most) {
     most = std::min(most, out.capacity() - out.size());
-    const std::size_t count =
-        queue_.try_dequeue_bulk(consumer_, std::back_inserter(out), most);
+    const std::size_t count = queue_.try_dequeue_bulk(consumer_, std::back_inserter(out), most);
     if (count > 0) word_.release(count);
     return count;
   }
 
-  /// Falls asleep: the next push returns `woke`. False when there is something to do instead.
+  /// Falls asleep: the next push returns `kWoke`. False when there is something to do instead.
   [[nodiscard]] bool try_sleep() noexcept { return word_.try_sleep(); }
-  /// Falls asleep with whatever there is: nobody could be found to run the consumer, and the next push tries again.
+  /// Falls asleep with whatever there is: nobody could be found to run the consumer, and the next
+  /// push tries again.
   void sleep_anyway() noexcept { word_.sleep_anyway(); }
-  /// Any thread: wakes the consumer without a message; what was written before is visible after take_signal().
+  /// Any thread: wakes the consumer without a message; what was written before is visible after
+  /// take_signal().
   void signal() noexcept {
     if (word_.signal()) waker_.wake();
   }
   [[nodiscard]] bool take_signal() noexcept { return word_.take_signal(); }
 
-  /// Takes no more, and gives every waiting message to `answer`, also one whose push is in progress. Returns how
-  /// many. May race with pushes, with take and with itself; each message goes to one of them.
+  /// Takes no more, and gives every waiting message to `answer`, also one whose push is in
+  /// progress. Returns how many. May race with pushes, with take and with itself; each message goes
+  /// to one of them.
   template <std::invocable<Envelope<Msg>&&> Answer>
   std::size_t close(Answer&& answer) {
     static_assert(std::is_nothrow_invocable_v<Answer, Envelope<Msg>&&>,
@@ -119,15 +126,17 @@ class Mailbox {
   PushResult push(T&& message, TimePoint now, ActorId from, Enqueue enqueue) noexcept {
     const PushResult result = word_.admit();
     if (!taken(result)) return result;
-    Envelope<Msg> envelope{Msg(std::move(message)), now, from};
+    Envelope<Msg> envelope{.message = Msg(std::move(message)), .enqueued = now, .from = from};
     const bool queued = enqueue(std::move(envelope));
-    if (!queued) [[unlikely]] {  // no memory: the queue took nothing, and the caller gets its message back
+    if (!queued)
+        [[unlikely]] {  // no memory: the queue took nothing, and the caller gets its message back
       give_back(message, envelope.message);
       word_.release(1);
     }
-    // Also when nothing was queued: others may have come in since, who count on this push to wake the consumer.
-    if (result == PushResult::woke) waker_.wake();
-    return queued ? result : PushResult::full;
+    // Also when nothing was queued: others may have come in since, who count on this push to wake
+    // the consumer.
+    if (result == PushResult::kWoke) waker_.wake();
+    return queued ? result : PushResult::kFull;
   }
 
   template <class T>

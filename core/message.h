@@ -10,13 +10,14 @@
 
 namespace weft {
 
-/// What can travel between actors: a message is moved into a mailbox and out of it, and neither may fail half-way.
+/// What can travel between actors: a message is moved into a mailbox and out of it, and neither may
+/// fail half-way.
 template <class T>
 concept Message = std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>> &&
                   std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>;
 
-/// The messages that an actor understands. By convention their types are named XxxMsg, and the comment of each names
-/// its sender, its receiver and who owns the buffers in it.
+/// The messages that an actor understands. By convention their types are named XxxMsg, and the
+/// comment of each names its sender, its receiver and who owns the buffers in it.
 template <Message... Msgs>
   requires(sizeof...(Msgs) > 0)
 struct Protocol {

@@ -33,8 +33,9 @@ class CapturedMessage {
   std::type_index type_;
 };
 
-/// Sees each message before it reaches a mailbox, and decides when and whether it gets there. For tests that play
-/// every interleaving; a system has none unless ActorSystemOptions name one. Called by any sender.
+/// Sees each message before it reaches a mailbox, and decides when and whether it gets there. For
+/// tests that play every interleaving; a system has none unless ActorSystemOptions name one. Called
+/// by any sender.
 class MessageTap {
  public:
   MessageTap() = default;
@@ -42,7 +43,8 @@ class MessageTap {
   MessageTap& operator=(const MessageTap&) = delete;
   virtual ~MessageTap() = default;
 
-  /// What a push to `to` shall return; when that is ok or woke, capture() is called with the message.
+  /// What a push to `to` shall return; when that is kOk or kWoke, capture() is called with the
+  /// message.
   virtual PushResult admit(ActorId to, std::size_t capacity) noexcept = 0;
   virtual void capture(std::unique_ptr<CapturedMessage> message) noexcept = 0;
 };

@@ -56,32 +56,46 @@ static_assert(has_every_row_once(kDefaultTable));
 
 std::string_view to_string(ActorRole role) noexcept {
   switch (role) {
-    case kReceiver: return "receiver";
-    case kPreprocess: return "preprocess";
-    case kScheduler: return "scheduler";
-    case kExecutor: return "executor";
-    case kDetokenizer: return "detokenizer";
-    case kCustom: return "custom";
+    case kReceiver:
+      return "receiver";
+    case kPreprocess:
+      return "preprocess";
+    case kScheduler:
+      return "scheduler";
+    case kExecutor:
+      return "executor";
+    case kDetokenizer:
+      return "detokenizer";
+    case kCustom:
+      return "custom";
   }
   return "unknown";
 }
 
 std::string_view to_string(ExitKind kind) noexcept {
   switch (kind) {
-    case kStopped: return "stopped";
-    case kException: return "exception";
-    case kOutOfMemory: return "out of memory";
-    case kInternalError: return "internal error";
-    case kDeviceLost: return "device lost";
+    case kStopped:
+      return "stopped";
+    case kException:
+      return "exception";
+    case kOutOfMemory:
+      return "out of memory";
+    case kInternalError:
+      return "internal error";
+    case kDeviceLost:
+      return "device lost";
   }
   return "unknown";
 }
 
 std::string_view to_string(SupervisionAction action) noexcept {
   switch (action) {
-    case kRestart: return "restart";
-    case kFailRequests: return "fail its requests";
-    case kNotReady: return "engine not ready";
+    case kRestart:
+      return "restart";
+    case kFailRequests:
+      return "fail its requests";
+    case kNotReady:
+      return "engine not ready";
   }
   return "unknown";
 }

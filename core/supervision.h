@@ -19,8 +19,8 @@ enum class ActorRole {
   kDetokenizer,
   kCustom,  ///< An actor of the application that embeds Weft.
 };
-inline constexpr std::array kActorRoles = {ActorRole::kReceiver,  ActorRole::kPreprocess,
-                                           ActorRole::kScheduler, ActorRole::kExecutor,
+inline constexpr std::array kActorRoles = {ActorRole::kReceiver,    ActorRole::kPreprocess,
+                                           ActorRole::kScheduler,   ActorRole::kExecutor,
                                            ActorRole::kDetokenizer, ActorRole::kCustom};
 
 /// Why an instance of an actor ended.
@@ -28,8 +28,10 @@ enum class ExitKind {
   kStopped,        ///< The system stops. Not a failure; no rule is asked.
   kException,      ///< Some exception left on(Msg).
   kOutOfMemory,    ///< std::bad_alloc left on(Msg).
-  kInternalError,  ///< InternalError: a broken invariant, so the actor's state is not to be trusted.
-  kDeviceLost,     ///< ActorFailure with this kind: the device's context is gone for the whole process.
+  kInternalError,  ///< InternalError: a broken invariant, so the actor's state is not to be
+                   ///< trusted.
+  kDeviceLost,     ///< ActorFailure with this kind: the device's context is gone for the whole
+                   ///< process.
 };
 inline constexpr std::array kFailureKinds = {ExitKind::kException, ExitKind::kOutOfMemory,
                                              ExitKind::kInternalError, ExitKind::kDeviceLost};
@@ -38,10 +40,12 @@ inline constexpr std::array kFailureKinds = {ExitKind::kException, ExitKind::kOu
 enum class SupervisionAction {
   /// A new instance takes over; the messages that wait are for it.
   kRestart,
-  /// What the actor held is lost: the messages that wait are answered with `actor_failed` too, then a new instance
+  /// What the actor held is lost: the messages that wait are answered with `actor_failed` too, then
+  /// a new instance
   /// starts empty.
   kFailRequests,
-  /// The actor exits for good, every message is answered with `not_ready`, and the system is no longer ready.
+  /// The actor exits for good, every message is answered with `not_ready`, and the system is no
+  /// longer ready.
   kNotReady,
 };
 

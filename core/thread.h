@@ -8,8 +8,8 @@ namespace weft {
 /// Names the calling thread for debuggers and `top`; the system keeps the first 15 bytes.
 void name_this_thread(std::string_view name) noexcept;
 
-/// Lets the calling thread run on processor `cpu` alone. Fails with the system's error, for instance
-/// invalid_argument when there is no such processor or this process may not use it.
+/// Lets the calling thread run on processor `cpu` alone. Fails with the system's error, for
+/// instance invalid_argument when there is no such processor or this process may not use it.
 [[nodiscard]] boost::system::error_code pin_this_thread(int cpu) noexcept;
 
 /// Tells the processor that this thread waits in a loop.

@@ -12,16 +12,17 @@
 
 namespace weft {
 
-/// A clock that goes only when told to, for tests and simulations: a day passes in a microsecond, and the same run
-/// gives the same times. Starts at zero.
+/// A clock that goes only when told to, for tests and simulations: a day passes in a microsecond,
+/// and the same run gives the same times. Starts at zero.
 class VirtualClock final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const noexcept override;
   [[nodiscard]] std::unique_ptr<Timer> make_timer(boost::asio::any_io_executor executor,
                                                   std::function<void()> expired) override;
 
-  /// Lets `step` pass. Timers due on the way expire in the order of their moments (armed first, expired first), each
-  /// posted to its executor with the clock standing at its moment. Returns how many expired.
+  /// Lets `step` pass. Timers due on the way expire in the order of their moments (armed first,
+  /// expired first), each posted to its executor with the clock standing at its moment. Returns how
+  /// many expired.
   std::size_t advance(Duration step);
 
   /// The moment of the next armed timer; nullopt when none is armed.

@@ -31,16 +31,17 @@ struct DeviceInfo {
   std::size_t free_bytes = 0;  ///< When it was asked; others may take it.
 };
 
-/// The host first, then the GPUs. A driver that is there and does not answer is an error; no GPU and no driver are
-/// not. Thread-safe.
+/// The host first, then the GPUs. A driver that is there and does not answer is an error; no GPU
+/// and no driver are not. Thread-safe.
 [[nodiscard]] Result<std::vector<DeviceInfo>> list_devices();
 
-/// Bytes per second at which the device called `name` reads memory far larger than its caches: the limit that decode
-/// steps are measured against. Takes up to 1 GiB of its memory for some seconds. Thread-safe; meaningless while others
-/// use the device.
+/// Bytes per second at which the device called `name` reads memory far larger than its caches: the
+/// limit that decode steps are measured against. Takes up to 1 GiB of its memory for some seconds.
+/// Thread-safe; meaningless while others use the device.
 [[nodiscard]] Result<double> measure_read_bandwidth(const std::string& name);
 
-/// The version of NCCL that GPUs exchange tensors with, as "2.27.3"; empty when this build has none.
+/// The version of NCCL that GPUs exchange tensors with, as "2.27.3"; empty when this build has
+/// none.
 [[nodiscard]] std::string nccl_version();
 
 }  // namespace weft

@@ -13,9 +13,11 @@
 namespace weft {
 namespace {
 
-// Several times the largest cache of a server processor, and small beside the memory of any host that serves models.
+// Several times the largest cache of a server processor, and small beside the memory of any host
+// that serves models.
 constexpr std::size_t kBytes = std::size_t{1} << 30;
-// One pass finds the pages, the best of the others is the machine's own speed: noise only ever slows a pass.
+// One pass finds the pages, the best of the others is the machine's own speed: noise only ever
+// slows a pass.
 constexpr int kPasses = 6;
 
 std::uint64_t read_all(std::span<const std::uint64_t> words) {
@@ -27,7 +29,7 @@ std::uint64_t read_all(std::span<const std::uint64_t> words) {
 }  // namespace
 
 double host_read_bandwidth(int threads) {
-  const std::size_t count = std::max(threads, 1);
+  const auto count = static_cast<std::size_t>(std::max(threads, 1));
   const std::vector<std::uint64_t> memory(kBytes / sizeof(std::uint64_t), 1);
   const std::size_t share = memory.size() / count;
   std::atomic<std::uint64_t> sink{0};
@@ -49,7 +51,8 @@ double host_read_bandwidth(int threads) {
     const auto begin = std::chrono::steady_clock::now();
     sync.arrive_and_wait();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    best = std::max(best, static_cast<double>(share * count * sizeof(std::uint64_t)) / took.count());
+    best =
+        std::max(best, static_cast<double>(share * count * sizeof(std::uint64_t)) / took.count());
   }
   return best;
 }

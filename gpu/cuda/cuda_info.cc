@@ -39,13 +39,13 @@ Result<DeviceInfo> device_info(int index) {
   auto status = cudaSetDevice(index);
   if (status == cudaSuccess) status = cudaMemGetInfo(&free_bytes, &memory_bytes);
   if (status != cudaSuccess) return driver_error(status, name);
-  return DeviceInfo{.name = name,
-                    .model = properties.name,
-                    .processors = properties.multiProcessorCount,
-                    .architecture = "sm_" + std::to_string(properties.major) +
-                                    std::to_string(properties.minor),
-                    .memory_bytes = memory_bytes,
-                    .free_bytes = free_bytes};
+  return DeviceInfo{
+      .name = name,
+      .model = properties.name,
+      .processors = properties.multiProcessorCount,
+      .architecture = "sm_" + std::to_string(properties.major) + std::to_string(properties.minor),
+      .memory_bytes = memory_bytes,
+      .free_bytes = free_bytes};
 }
 
 /// The index in "cuda:INDEX" of a device that is there.

@@ -6,8 +6,8 @@
 #include "weft/core/error.h"
 #include "weft/gpu/device_info.h"
 
-/// What gpu/device_info.h says of GPUs. A build without CUDA has these functions too (no_cuda.cc): it knows of no
-/// device and refuses the rest with kNoGpuSupport.
+/// What gpu/device_info.h says of GPUs. A build without CUDA has these functions too (no_cuda.cc):
+/// it knows of no device and refuses the rest with kNoGpuSupport.
 namespace weft::cuda {
 
 [[nodiscard]] Result<std::vector<DeviceInfo>> list_devices();

@@ -6,17 +6,21 @@
 namespace weft::cuda {
 namespace {
 
-// Over ten times the L2 of today's largest GPUs, so that almost nothing of one pass is left there for the next.
+// Over ten times the L2 of today's largest GPUs, so that almost nothing of one pass is left there
+// for the next.
 constexpr std::size_t kBytes = std::size_t{1} << 30;
 constexpr int kPasses = 20;
 constexpr int kThreads = 512;
-// Loads in flight for each thread: with 2048 threads a multiprocessor, 128 KiB, several times latency x bandwidth.
+// Loads in flight for each thread: with 2048 threads a multiprocessor, 128 KiB, several times
+// latency x bandwidth.
 constexpr int kUnroll = 4;
 
-// `out` is never written, since no word has this value; the compiler cannot know, so it keeps the loads.
+// `out` is never written, since no word has this value; the compiler cannot know, so it keeps the
+// loads.
 constexpr std::uint32_t kNever = 0x5eed5eed;
 
-__global__ void __launch_bounds__(kThreads) read_kernel(const uint4* in, std::size_t count, std::uint32_t* out) {
+__global__ void __launch_bounds__(kThreads)
+    read_kernel(const uint4* in, std::size_t count, std::uint32_t* out) {
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * kThreads;
   std::size_t at = static_cast<std::size_t>(blockIdx.x) * kThreads + threadIdx.x;
   std::uint32_t sum = 0;

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+/// Benchmarks here compare: two ways to do the same are timed in turn within one run, and what
+/// counts is the ratio of each pair, its median and its spread. Machines differ and are shared; a
+/// ratio of neighbours in time is what remains.
+namespace weft::bench {
+
+/// Seconds that `work` takes.
+template <class Work>
+double seconds(Work&& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  return took.count();
+}
+
+inline double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// How many pairs; odd, so that the median is one of them.
+inline constexpr int kPairs = 21;
+
+/// Runs `ours` and `peer` in turn, once for each iteration of `state`; each returns the seconds for
+/// `operations`. Counters: nanoseconds an operation of both, and ours over peer (of each pair) as
+/// ratio, ratio_min, ratio_max.
+template <class Ours, class Peer>
+void compare(benchmark::State& state, double operations, Ours&& ours, Peer&& peer) {
+  std::vector<double> our_times;
+  std::vector<double> peer_times;
+  std::vector<double> ratios;
+  ours();
+  peer();
+  for (auto _ : state) {
+    our_times.push_back(ours());
+    peer_times.push_back(peer());
+    ratios.push_back(our_times.back() / peer_times.back());
+    state.SetIterationTime(our_times.back());
+  }
+  state.counters["ours_ns"] = 1e9 * median(our_times) / operations;
+  state.counters["peer_ns"] = 1e9 * median(peer_times) / operations;
+  state.counters["ratio"] = median(ratios);
+  state.counters["ratio_min"] = *std::ranges::min_element(ratios);
+  state.counters["ratio_max"] = *std::ranges::max_element(ratios);
+}
+
+}  // namespace weft::bench
