@@ -39,7 +39,6 @@ class ActorCell final : public ActorCore {
   /// Pushes through `lane`, or without one when it is null.
   template <MessageOf<P> T>
   PushResult push(Lane* lane, T&& message, ActorId from) noexcept {
-    if (mailbox_.word().closed()) return PushResult::kClosed;  // the clock may be gone as well
     if (environment().tap != nullptr) [[unlikely]]
       return push_tapped(std::move(message), from);
     return push_now(lane, std::move(message), from);
@@ -51,7 +50,7 @@ class ActorCell final : public ActorCore {
 
   template <class T>
   PushResult push_now(Lane* lane, T&& message, ActorId from) noexcept {
-    const TimePoint now = environment().clock->now();
+    const TimePoint now = clock().now();
     const PushResult result = lane != nullptr
                                   ? mailbox_.try_push(*lane, std::move(message), now, from)
                                   : mailbox_.try_push(std::move(message), now, from);
@@ -61,10 +60,11 @@ class ActorCell final : public ActorCore {
 
   template <class T>
   PushResult push_tapped(T&& message, ActorId from) noexcept {
-    const PushResult result = environment().tap->admit(id(), options().capacity);
+    if (mailbox_.closed()) return PushResult::kClosed;
+    const PushResult result = tap()->admit(id(), options().capacity);
     if (!taken(result)) return result;
     auto self = std::static_pointer_cast<ActorCell>(shared_from_this());
-    environment().tap->capture(
+    tap()->capture(
         std::make_unique<Captured<T>>(std::move(self), from, std::move(message)));
     return result;
   }
@@ -73,7 +73,7 @@ class ActorCell final : public ActorCore {
   void sleep_anyway() noexcept override { mailbox_.sleep_anyway(); }
   bool take_signal() noexcept override { return mailbox_.take_signal(); }
   void signal() noexcept override { mailbox_.signal(); }
-  bool busy() const noexcept override { return next_ != batch_.size() || mailbox_.word().busy(); }
+  bool busy() const noexcept override { return next_ != batch_.size() || mailbox_.has_work(); }
 
   void create(const Error& why) override {
     auto successor = factory_(context());
@@ -106,11 +106,11 @@ class ActorCell final : public ActorCore {
     const std::size_t count = mailbox_.take(batch_, batch_.capacity());
     if (count == 0) return false;
     const std::chrono::duration<double> waited =
-        environment().clock->now() - batch_.front().enqueued;
+        clock().now() - batch_.front().enqueued;
     metrics().wait.observe(waited.count());
     metrics().messages.add(count);
     metrics().activations.add();
-    metrics().depth.set(static_cast<double>(mailbox_.size()));
+    metrics().depth.set(static_cast<double>(mailbox_.waiting()));
     return true;
   }
 
@@ -124,7 +124,7 @@ class ActorCell final : public ActorCore {
   // to it.
   void answer_waiting(const Error& why) noexcept override {
     answer_batch(why);
-    for (std::size_t left = mailbox_.size(); left > 0;) {
+    for (std::size_t left = mailbox_.waiting(); left > 0;) {
       batch_.clear();
       next_ = 0;
       const std::size_t count = mailbox_.take(batch_, left);

@@ -36,6 +36,8 @@ ActorCore::ActorCore(ActorId id, ActorOptions options,
     : id_(id),
       options_(std::move(options)),
       environment_(std::move(environment)),
+      clock_(*environment_->clock),
+      tap_(environment_->tap),
       context_(*this),
       metrics_(*environment_->metrics, options_.name),
       post_executor_(
@@ -51,7 +53,7 @@ void ActorCore::start(Gate::Holder holder) {
   }
   create({});
   holder_ = std::move(holder);
-  schedule();
+  wake();
 }
 
 void ActorCore::request_stop() noexcept {
@@ -66,7 +68,7 @@ void ActorCore::stop_now() noexcept {
     if (claim(Baton::kResting) || claim(Baton::kScheduled)) {
       turn();
     } else {
-      std::this_thread::yield();  // a turn is under way; it sees the request at its end
+      std::this_thread::yield();  // a turn is under way; the one after it will see the request
     }
   }
 }
@@ -80,38 +82,42 @@ bool ActorCore::claim(Baton from) noexcept {
 void ActorCore::wake() noexcept {
   if (dedicated()) {
     parker_.unpark();
-  } else {
-    schedule();
-  }
-}
-
-void ActorCore::schedule() noexcept {
-  Baton resting = Baton::kResting;
-  if (!baton_.compare_exchange_strong(resting, Baton::kScheduled, std::memory_order_acq_rel))
     return;
-  post_turn();
+  }
+  for (Baton baton = baton_.load(std::memory_order_acquire);;) {
+    if (baton != Baton::kResting && baton != Baton::kRunning) return;
+    const bool resting = baton == Baton::kResting;
+    const Baton next = resting ? Baton::kScheduled : Baton::kWoken;
+    if (!baton_.compare_exchange_weak(baton, next, std::memory_order_acq_rel)) continue;
+    if (resting) post_turn();
+    return;
+  }
 }
 
 void ActorCore::post_turn() noexcept {
   try {
     post_executor_.execute([self = shared_from_this()] { self->run_posted_turn(); });
-  } catch (...) {
-    // No memory for the post. The next push or signal tries again.
-    baton_.store(Baton::kResting, std::memory_order_release);
-    sleep_anyway();
+  } catch (...) {  // no memory for the post: the next push or signal tries again
+    if (!claim(Baton::kScheduled)) return;
+    do {
+      baton_.store(Baton::kRunning, std::memory_order_release);
+      sleep_anyway();
+    } while (!rest());
   }
 }
 
 void ActorCore::run_posted_turn() noexcept {
   if (!claim(Baton::kScheduled)) return;  // stop_now() was quicker
   if (!turn()) return;
-  if (busy()) {
-    baton_.store(Baton::kScheduled, std::memory_order_release);
-    post_turn();
-    return;
-  }
-  baton_.store(Baton::kResting, std::memory_order_release);
-  if (!try_sleep()) schedule();
+  if (!busy() && try_sleep() && rest()) return;
+  baton_.store(Baton::kScheduled, std::memory_order_release);
+  post_turn();
+}
+
+// After the mailbox has fallen asleep. False when it was woken again since.
+bool ActorCore::rest() noexcept {
+  Baton running = Baton::kRunning;
+  return baton_.compare_exchange_strong(running, Baton::kResting, std::memory_order_acq_rel);
 }
 
 // ---- Dedicated thread: turns run in a loop.
@@ -210,7 +216,7 @@ bool ActorCore::fail(const std::exception_ptr& exception) noexcept {
 SupervisionAction ActorCore::decide(ExitKind kind) noexcept {
   const SupervisionAction action = find_action(environment_->supervision, options_.role, kind);
   if (action == SupervisionAction::kNotReady) return action;
-  const TimePoint now = environment_->clock->now();
+  const TimePoint now = clock_.now();
   TimePoint& oldest = restarts_[restart_count_ % restarts_.size()];
   if (restart_count_ >= restarts_.size() && now - oldest < defaults::kRestartWindow) {
     return SupervisionAction::kNotReady;
@@ -236,7 +242,7 @@ void ActorCore::retire(const ExitReason& reason, const Error& why) noexcept {
   if (reason.kind == ExitKind::kStopped) report(reason, SupervisionAction::kRestart);
   close_and_answer(why);
   destroy(why);
-  Gate::Holder holder = std::move(holder_);
+  holder_.leave();  // first: stop_now() takes kExited to mean that the system can go
   baton_.store(Baton::kExited, std::memory_order_release);
 }
 

@@ -113,22 +113,25 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
 
   [[nodiscard]] ActorMetrics& metrics() noexcept { return metrics_; }
   [[nodiscard]] ActorContext& context() noexcept { return context_; }
+  [[nodiscard]] Clock& clock() const noexcept { return clock_; }
+  [[nodiscard]] MessageTap* tap() const noexcept { return tap_; }
 
  private:
   friend class ActorTimer;
   friend class ActorContext;
 
   enum class Baton : std::uint8_t {
-    kResting,    // no turn is posted
+    kResting,    // no turn is posted, the mailbox is asleep
     kScheduled,  // a turn is posted
     kRunning,    // a turn is under way
+    kWoken,      // a turn is under way, and after it comes another
     kExited,
   };
 
   bool dedicated() const noexcept { return options_.thread.has_value(); }
   bool claim(Baton from) noexcept;
-  void schedule() noexcept;
   void post_turn() noexcept;
+  bool rest() noexcept;
   void run_posted_turn() noexcept;
 
   void start_thread();
@@ -146,6 +149,8 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   const ActorId id_;
   const ActorOptions options_;
   const std::shared_ptr<ActorEnvironment> environment_;
+  Clock& clock_;           // the environment's, at hand for each push
+  MessageTap* const tap_;  // likewise
   ActorContext context_;
   ActorMetrics metrics_;
   boost::asio::any_io_executor post_executor_;  // never runs what is posted within the call

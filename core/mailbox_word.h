@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,39 +19,58 @@ enum class PushResult {
   return result == PushResult::kOk || result == PushResult::kWoke;
 }
 
-/// All that a mailbox's producers and its consumer agree on, in one atomic word: how many messages
-/// are admitted and not yet taken, whether the consumer sleeps, whether it was signalled, whether
-/// the mailbox is closed. Because it is one word, "nothing is left, so I sleep" and "I am in, wake
-/// up" cannot pass each other.
+/// All that a mailbox's producers and its consumer agree on, in one atomic word: how many places
+/// are taken, and whether the consumer sleeps, was signalled, is hot (see Mailbox), or has closed.
+/// Because it is one word, "nothing is left, so I sleep" and "I am in, wake up" cannot pass each
+/// other.
 ///
-/// Lock-free. Invariant: asleep implies no admitted message and no signal, but after
+/// Lock-free. Invariant: asleep implies no place taken, no signal and not hot, but after
 /// sleep_anyway().
 class MailboxWord {
  public:
   explicit MailboxWord(std::size_t capacity) noexcept : capacity_(capacity) {}
 
-  /// Producer: reserves a place, before the message is put into the queue. After `kWoke` the caller
-  /// wakes the consumer, once the message is in the queue, or once it has given the place back.
-  [[nodiscard]] PushResult admit() noexcept {
+  struct Admission {
+    PushResult result;
+    std::size_t set_aside;
+  };
+
+  /// Producer: takes a place, before the message is put into the queue, and while the mailbox is
+  /// hot up to `extra` more for later pushes. After `kWoke` the caller wakes the consumer, once the
+  /// message is in the queue, or once it has given the place back.
+  [[nodiscard]] Admission admit(std::size_t extra = 0) noexcept {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
+    std::size_t aside = 0;
     do {
-      if ((word & kClosedBit) != 0) return PushResult::kClosed;
-      if ((word & kCountBits) >= capacity_) return PushResult::kFull;
-    } while (!word_.compare_exchange_weak(word, (word & ~kAsleepBit) + 1, std::memory_order_acq_rel,
-                                          std::memory_order_relaxed));
-    return (word & kAsleepBit) != 0 ? PushResult::kWoke : PushResult::kOk;
+      if ((word & kClosedBit) != 0) return {PushResult::kClosed, 0};
+      const std::size_t count = word & kCountBits;
+      if (count >= capacity_) return {PushResult::kFull, 0};
+      aside = (word & kHotBit) != 0 ? std::min(extra, capacity_ - count - 1) : 0;
+    } while (!word_.compare_exchange_weak(word, (word & ~kAsleepBit) + 1 + aside,
+                                          std::memory_order_acq_rel, std::memory_order_relaxed));
+    return {(word & kAsleepBit) != 0 ? PushResult::kWoke : PushResult::kOk, aside};
   }
 
-  /// Whoever took `count` messages out of the queue gives their places back.
+  /// Producer: a place that was set aside may be used.
+  [[nodiscard]] bool hot_and_open() const noexcept {
+    return (word_.load(std::memory_order_acquire) & (kHotBit | kClosedBit)) == kHotBit;
+  }
+
+  /// Gives places back.
   void release(std::size_t count) noexcept { word_.fetch_sub(count, std::memory_order_acq_rel); }
 
-  /// Consumer: falls asleep; refused while a message is admitted or a signal is set.
-  [[nodiscard]] bool try_sleep() noexcept {
+  /// Consumer: lets producers set places aside, and no longer.
+  void heat() noexcept { word_.fetch_or(kHotBit, std::memory_order_acq_rel); }
+  void cool() noexcept { word_.fetch_and(~kHotBit, std::memory_order_acq_rel); }
+
+  /// Consumer: gives `taken` places back and falls asleep; refused, with nothing changed, while
+  /// more than those are taken or a signal is set.
+  [[nodiscard]] bool try_sleep(std::size_t taken = 0) noexcept {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     do {
-      if ((word & (kCountBits | kSignalBit)) != 0) return false;
-    } while (!word_.compare_exchange_weak(word, word | kAsleepBit, std::memory_order_acq_rel,
-                                          std::memory_order_relaxed));
+      if ((word & kSignalBit) != 0 || (word & kCountBits) != taken) return false;
+    } while (!word_.compare_exchange_weak(word, (word - taken) | kAsleepBit,
+                                          std::memory_order_acq_rel, std::memory_order_relaxed));
     return true;
   }
 
@@ -70,15 +90,13 @@ class MailboxWord {
 
   /// Consumer: takes the signal back; what was written before signal() is visible after.
   [[nodiscard]] bool take_signal() noexcept {
-    if ((word_.load(std::memory_order_relaxed) & kSignalBit) == 0) return false;
+    if (!signalled()) return false;
     word_.fetch_and(~kSignalBit, std::memory_order_acq_rel);
     return true;
   }
 
-  /// Any thread: admits no more. True for the first call.
-  bool close() noexcept {
-    return (word_.fetch_or(kClosedBit, std::memory_order_acq_rel) & kClosedBit) == 0;
-  }
+  /// Admits no more.
+  void close() noexcept { word_.fetch_or(kClosedBit, std::memory_order_acq_rel); }
 
   [[nodiscard]] std::size_t count() const noexcept {
     return word_.load(std::memory_order_acquire) & kCountBits;
@@ -86,9 +104,8 @@ class MailboxWord {
   [[nodiscard]] bool closed() const noexcept {
     return (word_.load(std::memory_order_acquire) & kClosedBit) != 0;
   }
-  /// A message or a signal waits.
-  [[nodiscard]] bool busy() const noexcept {
-    return (word_.load(std::memory_order_acquire) & (kCountBits | kSignalBit)) != 0;
+  [[nodiscard]] bool signalled() const noexcept {
+    return (word_.load(std::memory_order_acquire) & kSignalBit) != 0;
   }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
@@ -96,7 +113,8 @@ class MailboxWord {
   static constexpr std::uint64_t kClosedBit = std::uint64_t{1} << 63;
   static constexpr std::uint64_t kAsleepBit = std::uint64_t{1} << 62;
   static constexpr std::uint64_t kSignalBit = std::uint64_t{1} << 61;
-  static constexpr std::uint64_t kCountBits = kSignalBit - 1;
+  static constexpr std::uint64_t kHotBit = std::uint64_t{1} << 60;
+  static constexpr std::uint64_t kCountBits = kHotBit - 1;
 
   std::atomic<std::uint64_t> word_{0};
   const std::size_t capacity_;

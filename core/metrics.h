@@ -15,11 +15,9 @@
 #include <variant>
 #include <vector>
 
-namespace weft {
+#include "weft/core/cache_line.h"
 
-/// Alignment of every hot word, so that two metrics never share a cache line. Two lines of 64
-/// bytes: x86 prefetches lines in pairs, and some Arm cores have lines of 128 bytes.
-inline constexpr std::size_t kMetricAlignment = 128;
+namespace weft {
 
 /// Upper bounds in seconds for what a client waits for: time to first token, end-to-end time. From
 /// 1 ms, below which the network decides, to 100 s, where a client has given up. Steps of 1-2-5
@@ -41,7 +39,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<double>::is_always_lock_free);
 
 /// A count that only grows.
-class alignas(kMetricAlignment) Counter {
+class alignas(kCacheLineBytes) Counter {
  public:
   void add(std::uint64_t n = 1) noexcept { value_.fetch_add(n, std::memory_order_relaxed); }
 
@@ -55,7 +53,7 @@ class alignas(kMetricAlignment) Counter {
 
 /// A level that goes up and down. A double, as Prometheus' samples are: shares of a whole need
 /// fractions, and counts are exact up to 2^53.
-class alignas(kMetricAlignment) Gauge {
+class alignas(kCacheLineBytes) Gauge {
  public:
   void set(double value) noexcept { value_.store(value, std::memory_order_relaxed); }
   void add(double n = 1) noexcept { value_.fetch_add(n, std::memory_order_relaxed); }
@@ -78,7 +76,7 @@ struct HistogramValue {
 };
 
 /// How often values fell into each of some fixed ranges.
-class alignas(kMetricAlignment) Histogram {
+class alignas(kCacheLineBytes) Histogram {
  public:
   /// \param bounds finite and ascending; the registry checks that.
   explicit Histogram(std::span<const double> bounds);
@@ -91,8 +89,8 @@ class alignas(kMetricAlignment) Histogram {
   [[nodiscard]] std::span<const double> bounds() const noexcept { return bounds_; }
 
  private:
-  static constexpr std::size_t kSlots = kMetricAlignment / sizeof(std::atomic<std::uint64_t>);
-  struct alignas(kMetricAlignment) Line {
+  static constexpr std::size_t kSlots = kCacheLineBytes / sizeof(std::atomic<std::uint64_t>);
+  struct alignas(kCacheLineBytes) Line {
     std::array<std::atomic<std::uint64_t>, kSlots> slots{};
   };
 
@@ -103,7 +101,7 @@ class alignas(kMetricAlignment) Histogram {
   const std::vector<double> bounds_;
   const std::unique_ptr<Line[]> lines_;
   // Apart from the members that are only read.
-  alignas(kMetricAlignment) std::atomic<double> sum_{0};
+  alignas(kCacheLineBytes) std::atomic<double> sum_{0};
 };
 
 /// Label names and values; the values are UTF-8, which is not checked. The registry sorts them by

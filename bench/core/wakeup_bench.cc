@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstdint>
+#include <latch>
 #include <thread>
 
 #include "weft/bench/ratio.h"
@@ -79,13 +80,16 @@ template <class Notice, class Notify>
 double bare_round_trips(std::chrono::microseconds pause, Notice notice, Notify notify) {
   alignas(64) std::atomic<std::uint32_t> ping{0};
   alignas(64) std::atomic<std::uint32_t> pong{0};
+  std::latch ready(1);
   std::jthread far([&] {
     static_cast<void>(pin_this_thread(kFarCpu));
+    ready.count_down();
     for (std::uint32_t trip = 1; trip <= kTrips; ++trip) {
       notice(ping, trip);
       pong.store(trip, std::memory_order_release);
     }
   });
+  ready.wait();  // it inherits our processor, and must have left it
   return drive(pause, pong, [&](std::uint32_t trip) {
     ping.store(trip, std::memory_order_release);
     notify(ping);

@@ -169,9 +169,89 @@ TEST_F(MailboxTest, AcceptsTheMessagesOfAVariantOneByOne) {
   EXPECT_TRUE(refused);  // NOLINT(bugprone-use-after-move): that is the promise
 }
 
+/// Hot after eight messages, so that a test needs few.
+struct WarmTraits : MailboxTraits {
+  static constexpr std::size_t kHeatAfter = 8;
+};
+
+struct HotMailboxTest : testing::Test {
+  HotMailboxTest() { batch.reserve(1000); }
+
+  void SetUp() override {
+    if (!has_heavy_fence()) GTEST_SKIP() << "this kernel has no membarrier(2): never hot";
+    push(8);
+    EXPECT_EQ(take(), 8U);
+    push(1);  // sets 10 places aside and uses none of them
+    push(1);  // uses one
+  }
+  PushResult push(int count) {
+    PushResult result{};
+    for (int i = 0; i < count; ++i) result = mailbox.try_push(lane, int{next++}, TimePoint());
+    return result;
+  }
+  std::size_t take() {
+    batch.clear();
+    return mailbox.take(batch, 1000);
+  }
+
+  static constexpr std::size_t kCapacity = 640;
+  CountingWaker waker;
+  Mailbox<int, WarmTraits> mailbox{kCapacity, waker};
+  Mailbox<int, WarmTraits>::Producer lane{mailbox};
+  std::vector<Envelope<int>> batch;
+  int next = 0;
+};
+
+TEST_F(HotMailboxTest, CountsPlacesThatAreSetAside) {
+  EXPECT_EQ(mailbox.waiting(), 2U);
+  EXPECT_EQ(mailbox.size(), 8U + 1U + 10U) << "taken and not given back, waiting, set aside";
+}
+
+TEST_F(HotMailboxTest, DoesNotSleepOverAMessageInAPlaceThatWasSetAside) {
+  EXPECT_TRUE(mailbox.has_work());
+  EXPECT_FALSE(mailbox.try_sleep());
+  EXPECT_EQ(take(), 2U);
+  EXPECT_TRUE(mailbox.try_sleep());
+  EXPECT_EQ(mailbox.size(), 0U) << "unused places are collected";
+}
+
+TEST_F(HotMailboxTest, WakesItsConsumerAfterItHasTurnedCold) {
+  take();
+  ASSERT_TRUE(mailbox.try_sleep());
+  EXPECT_EQ(push(1), PushResult::kWoke);
+  EXPECT_EQ(waker.wakes, 1);
+  EXPECT_EQ(take(), 1U);
+}
+
+TEST_F(HotMailboxTest, NeverHoldsMoreThanItsCapacity) {
+  int pushed = 2;
+  while (push(1) == PushResult::kOk) ++pushed;
+  EXPECT_EQ(push(1), PushResult::kFull);
+  EXPECT_LE(mailbox.size(), kCapacity);
+  EXPECT_GE(static_cast<std::size_t>(pushed), kCapacity - kCapacity / 8) << "full too early";
+  EXPECT_EQ(take(), static_cast<std::size_t>(pushed));
+}
+
+TEST_F(HotMailboxTest, HandsEverythingBackWhenItIsClosed) {
+  push(100);
+  EXPECT_EQ(mailbox.close([](Envelope<int>&&) noexcept {}), 102U);
+  EXPECT_EQ(push(1), PushResult::kClosed);
+  EXPECT_EQ(mailbox.size(), 0U);
+}
+
+TEST_F(HotMailboxTest, GivesThePlacesOfALaneThatIsGoneBack) {
+  {
+    Mailbox<int, WarmTraits>::Producer other(mailbox);
+    mailbox.try_push(other, int{0}, TimePoint());
+  }
+  take();
+  EXPECT_TRUE(mailbox.try_sleep());
+  EXPECT_EQ(mailbox.size(), 0U);
+}
+
 // The queue takes its memory through its traits, so a test can refuse it.
 thread_local bool g_no_memory = false;
-struct FailingTraits : moodycamel::ConcurrentQueueDefaultTraits {
+struct FailingTraits : MailboxTraits {
   static void* malloc(std::size_t size) { return g_no_memory ? nullptr : std::malloc(size); }
   static void free(void* memory) { std::free(memory); }
 };

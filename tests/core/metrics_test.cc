@@ -172,11 +172,11 @@ TEST(MetricsRegistry, KeepsTwoMetricsOffOneCacheLine) {
   MetricsRegistry registry;
   for (const char* n : {"1", "2", "3"}) {
     const auto address = reinterpret_cast<std::uintptr_t>(&registry.gauge("g", "h", {{"n", n}}));
-    EXPECT_EQ(address % kMetricAlignment, 0u);
+    EXPECT_EQ(address % kCacheLineBytes, 0u);
   }
-  static_assert(kMetricAlignment >= 64);
-  static_assert(sizeof(Counter) % kMetricAlignment == 0 && sizeof(Gauge) % kMetricAlignment == 0);
-  static_assert(sizeof(Histogram) % kMetricAlignment == 0);
+  static_assert(kCacheLineBytes >= 64);
+  static_assert(sizeof(Counter) % kCacheLineBytes == 0 && sizeof(Gauge) % kCacheLineBytes == 0);
+  static_assert(sizeof(Histogram) % kCacheLineBytes == 0);
 }
 
 TEST(MetricsRegistry, GivesOneObjectToEightThreadsThatAskAtOnce) {
