@@ -40,8 +40,8 @@ class ActorCell final : public ActorCore {
   template <MessageOf<P> T>
   PushResult push(Lane* lane, T&& message, ActorId from) noexcept {
     if (environment().tap != nullptr) [[unlikely]]
-      return push_tapped(std::move(message), from);
-    return push_now(lane, std::move(message), from);
+      return push_tapped(std::forward<T>(message), from);
+    return push_now(lane, std::forward<T>(message), from);
   }
 
  private:
@@ -52,8 +52,8 @@ class ActorCell final : public ActorCore {
   PushResult push_now(Lane* lane, T&& message, ActorId from) noexcept {
     const TimePoint now = clock().now();
     const PushResult result = lane != nullptr
-                                  ? mailbox_.try_push(*lane, std::move(message), now, from)
-                                  : mailbox_.try_push(std::move(message), now, from);
+                                  ? mailbox_.try_push(*lane, std::forward<T>(message), now, from)
+                                  : mailbox_.try_push(std::forward<T>(message), now, from);
     if (result == PushResult::kFull) metrics().refused.add();
     return result;
   }
@@ -64,8 +64,7 @@ class ActorCell final : public ActorCore {
     const PushResult result = tap()->admit(id(), options().capacity);
     if (!taken(result)) return result;
     auto self = std::static_pointer_cast<ActorCell>(shared_from_this());
-    tap()->capture(
-        std::make_unique<Captured<T>>(std::move(self), from, std::move(message)));
+    tap()->capture(std::make_unique<Captured<T>>(std::move(self), from, std::forward<T>(message)));
     return result;
   }
 
@@ -105,8 +104,7 @@ class ActorCell final : public ActorCore {
     next_ = 0;
     const std::size_t count = mailbox_.take(batch_, batch_.capacity());
     if (count == 0) return false;
-    const std::chrono::duration<double> waited =
-        clock().now() - batch_.front().enqueued;
+    const std::chrono::duration<double> waited = clock().now() - batch_.front().enqueued;
     metrics().wait.observe(waited.count());
     metrics().messages.add(count);
     metrics().activations.add();

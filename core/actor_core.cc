@@ -195,7 +195,7 @@ void ActorCore::run_timers() {
   const auto expired = [](const auto& slot) { return slot->take_expired(); };
   for (auto due = std::ranges::find_if(timers_, expired); due != timers_.end();
        due = std::ranges::find_if(timers_, expired)) {
-    const auto slot = *due;
+    const auto slot = std::shared_ptr(*due);  // the handler may drop the timer
     slot->handler();
   }
 }

@@ -25,7 +25,7 @@ class Sender {
   template <MessageOf<P> T>
     requires(!std::is_lvalue_reference_v<T>)
   PushResult try_send(T&& message) noexcept {
-    return cell_->push(&lane_, std::move(message), from_);
+    return cell_->push(&lane_, std::forward<T>(message), from_);
   }
 
  private:
@@ -55,7 +55,7 @@ class ActorRef {
   template <MessageOf<P> T>
     requires(!std::is_lvalue_reference_v<T>)
   PushResult try_send(T&& message, ActorId from = {}) const noexcept {
-    return cell_->push(nullptr, std::move(message), from);
+    return cell_->push(nullptr, std::forward<T>(message), from);
   }
 
  private:

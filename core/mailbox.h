@@ -200,8 +200,7 @@ class Mailbox {
   PushResult finish_push(PushResult result, T&& message, TimePoint now, ActorId from,
                          Enqueue enqueue) noexcept {
     if (!taken(result)) return result;
-    Envelope<Msg> envelope{
-        .message = Msg(std::forward<T>(message)), .enqueued = now, .from = from};
+    Envelope<Msg> envelope{.message = Msg(std::forward<T>(message)), .enqueued = now, .from = from};
     const bool queued = enqueue(std::move(envelope));
     if (!queued) [[unlikely]] {  // no memory: the queue took nothing
       give_back(message, envelope.message);

@@ -11,10 +11,10 @@ namespace weft {
 /// What a mailbox's consumer has to know of one lane. `busy` and the two sides of it make pushes
 /// without atomic read-modify-writes possible; see Mailbox.
 struct alignas(kCacheLineBytes) MailboxLane {
-  std::atomic<bool> busy{false};     ///< A push is under way.
-  std::atomic<bool> in_use{true};    ///< A Producer has it.
-  std::size_t credits = 0;           ///< Places set aside. The lane's while busy, else the consumer's.
-  MailboxLane* next = nullptr;       ///< Never changes once the lane is listed.
+  std::atomic<bool> busy{false};   ///< A push is under way.
+  std::atomic<bool> in_use{true};  ///< A Producer has it.
+  std::size_t credits = 0;      ///< Places set aside. The lane's while busy, else the consumer's.
+  MailboxLane* next = nullptr;  ///< Never changes once the lane is listed.
 };
 
 /// The lanes of one mailbox. A lane that is given back stays listed and is used again.

@@ -11,8 +11,8 @@ namespace {
 
 class SteadyTimer final : public Timer {
  public:
-  SteadyTimer(boost::asio::any_io_executor executor, std::function<void()> expired)
-      : timer_(std::move(executor)), alarm_(std::make_shared<Alarm>(std::move(expired))) {}
+  SteadyTimer(const boost::asio::any_io_executor& executor, std::function<void()> expired)
+      : timer_(executor), alarm_(std::make_shared<Alarm>(std::move(expired))) {}
   ~SteadyTimer() override { SteadyTimer::disarm(); }
 
   void arm(TimePoint when) override {
@@ -38,7 +38,7 @@ class SteadyTimer final : public Timer {
 
 std::unique_ptr<Timer> SteadyClock::make_timer(boost::asio::any_io_executor executor,
                                                std::function<void()> expired) {
-  return std::make_unique<SteadyTimer>(std::move(executor), std::move(expired));
+  return std::make_unique<SteadyTimer>(executor, std::move(expired));
 }
 
 }  // namespace weft

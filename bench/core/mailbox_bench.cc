@@ -59,7 +59,7 @@ struct Boxed {
     Mailbox<WorkMsg>::Producer producer;
   };
   bool push(Lane& lane, WorkMsg message, TimePoint now) {
-    return taken(mailbox.try_push(lane.producer, std::move(message), now, ActorId(1)));
+    return taken(mailbox.try_push(lane.producer, WorkMsg(message), now, ActorId(1)));
   }
   std::size_t take(std::vector<Envelope<WorkMsg>>& out) { return mailbox.take(out, kBatch); }
 };

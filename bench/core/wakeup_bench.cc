@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
+#include <boost/system/system_error.hpp>
 #include <chrono>
 #include <cstdint>
 #include <latch>
@@ -26,6 +27,10 @@ constexpr int kFarCpu = 1;
 // Long enough for the other side to have gone to sleep before it is pinged; not part of the time.
 constexpr auto kRest = 50us;
 
+void pin_to(int cpu) {
+  if (const auto error = pin_this_thread(cpu)) throw boost::system::system_error(error);
+}
+
 void spin_until(const std::atomic<std::uint32_t>& flag, std::uint32_t value) {
   while (flag.load(std::memory_order_acquire) != value) pause_thread();
 }
@@ -38,7 +43,7 @@ void rest(std::chrono::microseconds time) {
 /// Sum of the round trips: `ping(n)` sends, then `pong` becomes n.
 template <class Ping>
 double drive(std::chrono::microseconds pause, const std::atomic<std::uint32_t>& pong, Ping&& ping) {
-  static_cast<void>(pin_this_thread(kNearCpu));
+  pin_to(kNearCpu);
   double total = 0;
   for (std::uint32_t trip = 1; trip <= kTrips; ++trip) {
     rest(pause);
@@ -82,7 +87,7 @@ double bare_round_trips(std::chrono::microseconds pause, Notice notice, Notify n
   alignas(64) std::atomic<std::uint32_t> pong{0};
   std::latch ready(1);
   std::jthread far([&] {
-    static_cast<void>(pin_this_thread(kFarCpu));
+    pin_to(kFarCpu);
     ready.count_down();
     for (std::uint32_t trip = 1; trip <= kTrips; ++trip) {
       notice(ping, trip);

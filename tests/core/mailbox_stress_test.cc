@@ -156,8 +156,8 @@ class ParkedConsumer final : public Waker {
   std::counting_semaphore<> permits_{0};
 };
 
-// Bursts with rests between them, and a consumer that sleeps whenever it may. A push that the consumer
-// does not notice before it sleeps, and that does not wake it, ends this test.
+// Bursts with rests between them, and a consumer that sleeps whenever it may. A push that the
+// consumer does not notice before it sleeps, and that does not wake it, ends this test.
 TEST(MailboxStress, LosesNoWakeUpBetweenHotColdAndAsleep) {
   constexpr std::uint32_t kLanes = 3;
   constexpr std::uint32_t kPushes = 400'000;
