@@ -51,7 +51,8 @@ class Adder {
 template <class Send>
 double drive(Work& work, Send&& send) {
   return bench::seconds([&] {
-    std::int64_t limit = kWindow;  // looked up only when it is reached: a sender does not watch its receiver
+    std::int64_t limit =
+        kWindow;  // looked up only when it is reached: a sender does not watch its receiver
     for (std::int64_t sent = 0; sent < kHops;) {
       if (sent == limit) {
         limit = work.done.load(std::memory_order_relaxed) + kWindow;
