@@ -5,9 +5,11 @@
 #include <boost/asio/require.hpp>
 #include <boost/system/system_error.hpp>
 #include <chrono>
+#include <stdexcept>
 #include <utility>
 
 #include "weft/core/actor_timer_slot.h"
+#include "weft/core/internal_error.h"
 #include "weft/core/thread.h"
 
 namespace weft {
@@ -31,10 +33,22 @@ ActorMetrics::ActorMetrics(MetricsRegistry& registry, const std::string& actor)
                               "Time in the mailbox of the first message of each batch.",
                               kTickBounds, {{"actor", actor}})) {}
 
+namespace {
+
+ActorOptions checked(ActorOptions options) {
+  if (options.capacity == 0 || options.messages_per_activation == 0) {
+    throw std::invalid_argument("actor \"" + options.name +
+                                "\": capacity and messages_per_activation are at least 1");
+  }
+  return options;
+}
+
+}  // namespace
+
 ActorCore::ActorCore(ActorId id, ActorOptions options,
                      std::shared_ptr<ActorEnvironment> environment)
     : id_(id),
-      options_(std::move(options)),
+      options_(checked(std::move(options))),
       environment_(std::move(environment)),
       clock_(*environment_->clock),
       tap_(environment_->tap),
@@ -46,12 +60,15 @@ ActorCore::ActorCore(ActorId id, ActorOptions options,
 ActorCore::~ActorCore() = default;
 
 void ActorCore::start(Gate::Holder holder) {
+  if (started_) internal_error(options_.name + " is started twice");
   if (dedicated()) {
     holder_ = std::move(holder);
     start_thread();
+    started_ = true;
     return;
   }
   create({});
+  started_ = true;
   holder_ = std::move(holder);
   wake();
 }

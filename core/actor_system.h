@@ -40,7 +40,8 @@ class ActorSystem {
   /// not begun, joins dedicated threads. Needs no running executor. Not from within an actor.
   ~ActorSystem();
 
-  /// An actor's address before the actor is there, for actors that must know each other. Messages
+  /// An actor's address before the actor is there, for actors that must know each other. Throws
+  /// std::invalid_argument when the options hold a zero where none can be. Messages
   /// wait for start(); if that never comes, nobody answers them.
   template <class P>
   [[nodiscard]] ActorRef<P> declare(ActorOptions options) {

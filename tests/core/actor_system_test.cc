@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/core/thread.h"
 #include "weft/tests/fixture/manual_context.h"
 
 namespace weft {
@@ -163,6 +164,13 @@ TEST_F(ActorSystemTest, StartsNothingOnceItStops) {
   EXPECT_THROW(system.spawn<Recorder>({.name = "late"}, record), boost::system::system_error);
 }
 
+TEST_F(ActorSystemTest, RefusesAnActorThatCouldNeverHandleAMessage) {
+  EXPECT_THROW(system.spawn<Recorder>({.name = "no room", .capacity = 0}, record),
+               std::invalid_argument);
+  EXPECT_THROW(system.spawn<Recorder>({.name = "idle", .messages_per_activation = 0}, record),
+               std::invalid_argument);
+}
+
 TEST_F(ActorSystemTest, ThrowsFromSpawnWhatTheActorsConstructorThrows) {
   struct Broken {
     using Accepts = Protocol<NumberMsg>;
@@ -249,6 +257,38 @@ TEST(ActorSystem, NeverRunsAnActorOnTwoThreadsAtOnce) {
     system.async_stop(boost::asio::use_future).get();
   }
   EXPECT_EQ(record->numbers.size() + record->undelivered.size(), 20'000U);
+}
+
+struct TickMsg {};
+
+/// Counts what it handles where another thread can watch.
+class Ticker {
+ public:
+  using Accepts = Protocol<TickMsg>;
+  Ticker(ActorContext& /*context*/, std::atomic<int>* handled) : handled_(handled) {}
+  void on(TickMsg&& /*message*/) { handled_->fetch_add(1, std::memory_order_release); }
+  void undelivered(TickMsg&& /*message*/, const Error& /*why*/) {}
+
+ private:
+  std::atomic<int>* handled_;
+};
+
+// Each message comes just when the one before has been handled: at any point of the actor's way to
+// sleep.
+TEST(ActorSystem, LosesNoWakeUpWhileAnActorFallsAsleep) {
+  constexpr int kMessages = 100'000;
+  boost::asio::thread_pool pool(1);
+  std::atomic<int> handled{0};
+  ActorSystem system(pool.get_executor());
+  auto sender = system.spawn<Ticker>({.name = "ticker"}, &handled).sender(ActorId(1));
+  for (int sent = 0; sent < kMessages; ++sent) {
+    for (int pause = sent % 64; pause > 0; --pause) pause_thread();
+    ASSERT_TRUE(taken(sender.try_send(TickMsg{})));
+    const auto patience = std::chrono::steady_clock::now() + 20s;
+    while (handled.load(std::memory_order_acquire) != sent + 1) {
+      ASSERT_LT(std::chrono::steady_clock::now(), patience) << "asleep over message " << sent;
+    }
+  }
 }
 
 struct DedicatedActorTest : testing::Test {
