@@ -195,7 +195,7 @@ bool ActorCore::turn() noexcept {
   try {
     if (take_signal()) {
       if (stop_requested_.load(std::memory_order_acquire)) {
-        retire({ExitKind::kStopped, {}}, {CoreErrc::kStopped, options_.name});
+        retire({ExitKind::kStopped, {}}, stopped_);
         return false;
       }
       run_timers();
@@ -221,12 +221,11 @@ bool ActorCore::fail(const std::exception_ptr& exception) noexcept {
   const ExitReason reason = exit_reason(exception);
   const SupervisionAction action = decide(reason.kind);
   report(reason, action);
-  const Error failed{CoreErrc::kActorFailed, options_.name};
-  answer_in_hand(failed);
-  if (action == SupervisionAction::kFailRequests) answer_waiting(failed);
-  if (action != SupervisionAction::kNotReady && restart(failed)) return true;
+  answer_in_hand(failed_);
+  if (action == SupervisionAction::kFailRequests) answer_waiting(failed_);
+  if (action != SupervisionAction::kNotReady && restart(failed_)) return true;
   environment_->ready.store(false, std::memory_order_release);
-  retire(reason, {CoreErrc::kNotReady, options_.name});
+  retire(reason, not_ready_);
   return false;
 }
 

@@ -148,6 +148,10 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
 
   const ActorId id_;
   const ActorOptions options_;
+  // Made before they are needed: an actor that fails for want of memory must still answer.
+  const Error stopped_{CoreErrc::kStopped, options_.name};
+  const Error failed_{CoreErrc::kActorFailed, options_.name};
+  const Error not_ready_{CoreErrc::kNotReady, options_.name};
   const std::shared_ptr<ActorEnvironment> environment_;
   Clock& clock_;           // the environment's, at hand for each push
   MessageTap* const tap_;  // likewise

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -165,17 +166,15 @@ class Mailbox {
     word_.close();
     settle_now();
     release();
-    std::vector<Envelope<Msg>> one;
-    one.reserve(1);
+    std::optional<Envelope<Msg>> one;  // no vector: there may be no memory
     std::size_t answered = 0;
     while (word_.count() > 0) {
-      if (queue_.try_dequeue_bulk(std::back_inserter(one), 1) == 0) {
+      if (queue_.try_dequeue_bulk(IntoOptional{&one}, 1) == 0) {
         std::this_thread::yield();  // a push is between its admission and its enqueue
         continue;
       }
       word_.release(1);
-      answer(std::move(one.front()));
-      one.clear();
+      answer(std::move(*one));
       ++answered;
     }
     return answered;
@@ -186,6 +185,18 @@ class Mailbox {
   [[nodiscard]] bool closed() const noexcept { return word_.closed(); }
 
  private:
+  /// An output iterator for one envelope, as the queue wants one.
+  struct IntoOptional {
+    std::optional<Envelope<Msg>>* slot;
+    IntoOptional& operator*() noexcept { return *this; }
+    IntoOptional& operator++() noexcept { return *this; }
+    IntoOptional operator++(int) noexcept { return *this; }
+    IntoOptional& operator=(Envelope<Msg>&& envelope) noexcept {
+      slot->emplace(std::move(envelope));
+      return *this;
+    }
+  };
+
   PushResult admit(MailboxLane& lane) noexcept {
     if (word_.hot_and_open() && lane.credits > 0) [[likely]] {
       --lane.credits;

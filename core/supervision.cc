@@ -52,6 +52,15 @@ constexpr bool has_every_row_once(const SupervisionTable& table) {
 }
 static_assert(has_every_row_once(kDefaultTable));
 
+ExitReason with_text(ExitKind kind, const char* text) noexcept {
+  ExitReason reason{kind, {}};
+  try {
+    reason.what = text;
+  } catch (...) {  // no memory: the kind is what matters
+  }
+  return reason;
+}
+
 }  // namespace
 
 std::string_view to_string(ActorRole role) noexcept {
@@ -110,19 +119,19 @@ SupervisionAction find_action(std::span<const SupervisionRule> table, ActorRole 
   return kNotReady;
 }
 
-ExitReason exit_reason(const std::exception_ptr& exception) {
+ExitReason exit_reason(const std::exception_ptr& exception) noexcept {
   try {
     std::rethrow_exception(exception);
   } catch (const ActorFailure& failure) {
-    return {failure.kind(), failure.what()};
+    return with_text(failure.kind(), failure.what());
   } catch (const InternalError& bug) {
-    return {kInternalError, bug.what()};
+    return with_text(kInternalError, bug.what());
   } catch (const std::bad_alloc& failure) {
-    return {kOutOfMemory, failure.what()};
+    return with_text(kOutOfMemory, failure.what());
   } catch (const std::exception& failure) {
-    return {kException, failure.what()};
+    return with_text(kException, failure.what());
   } catch (...) {
-    return {kException, "an exception that is not a std::exception"};
+    return with_text(kException, "an exception that is not a std::exception");
   }
 }
 

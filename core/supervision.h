@@ -85,7 +85,7 @@ struct ExitReason {
   std::string what;
 };
 
-/// Classifies the exception.
-[[nodiscard]] ExitReason exit_reason(const std::exception_ptr& exception);
+/// Classifies the exception. The text is left out when there is no memory for it.
+[[nodiscard]] ExitReason exit_reason(const std::exception_ptr& exception) noexcept;
 
 }  // namespace weft
