@@ -39,7 +39,7 @@ class ActorCell final : public ActorCore {
   /// Pushes through `lane`, or without one when it is null.
   template <MessageOf<P> T>
   PushResult push(Lane* lane, T&& message, ActorId from) noexcept {
-    if (environment().tap != nullptr) [[unlikely]]
+    if (tap() != nullptr) [[unlikely]]
       return push_tapped(std::forward<T>(message), from);
     return push_now(lane, std::forward<T>(message), from);
   }

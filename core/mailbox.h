@@ -132,12 +132,11 @@ class Mailbox {
   [[nodiscard]] std::size_t waiting() const noexcept {
     return heat_ == Heat::kCold ? word_.count() - unreleased_ : queue_.size_approx();
   }
-  /// A message or a signal waits, or the mailbox could not turn cold yet.
-  [[nodiscard]] bool has_work() const noexcept {
-    return waiting() != 0 || word_.signalled() || heat_ == Heat::kCooling;
-  }
+  /// A message or a signal waits.
+  [[nodiscard]] bool has_work() const noexcept { return waiting() != 0 || word_.signalled(); }
 
-  /// Falls asleep: the next push returns `kWoke`. False when there is something to do instead.
+  /// Falls asleep: the next push returns `kWoke`. False when there is something to do instead, or a
+  /// push is under way: try again.
   [[nodiscard]] bool try_sleep() noexcept {
     if (!settle() || !word_.try_sleep(unreleased_)) return false;
     unreleased_ = 0;

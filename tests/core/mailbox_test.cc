@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -245,6 +247,38 @@ TEST_F(HotMailboxTest, GivesThePlacesOfALaneThatIsGoneBack) {
     mailbox.try_push(other, int{0}, TimePoint());
   }
   take();
+  EXPECT_TRUE(mailbox.try_sleep());
+  EXPECT_EQ(mailbox.size(), 0U);
+}
+
+/// Calls back from the middle of its push.
+struct HookedMsg {
+  std::function<void()>* hook = nullptr;
+
+  explicit HookedMsg(std::function<void()>* call) : hook(call) {}
+  HookedMsg(HookedMsg&& other) noexcept : hook(std::exchange(other.hook, nullptr)) {
+    if (hook != nullptr) (*hook)();
+  }
+  HookedMsg& operator=(HookedMsg&&) noexcept = default;
+};
+
+TEST(HotMailbox, SleepsAfterAPushThatWasUnderWayWhenItFirstTried) {
+  if (!has_heavy_fence()) GTEST_SKIP() << "this kernel has no membarrier(2): never hot";
+  CountingWaker waker;
+  Mailbox<HookedMsg, WarmTraits> mailbox(640, waker);
+  Mailbox<HookedMsg, WarmTraits>::Producer lane(mailbox);
+  std::vector<Envelope<HookedMsg>> batch;
+  batch.reserve(100);
+  for (int i = 0; i < 8; ++i) mailbox.try_push(lane, HookedMsg(nullptr), TimePoint());
+  ASSERT_EQ(mailbox.take(batch, 100), 8U);
+
+  int refusals = 0;
+  std::function<void()> hook = [&] { refusals += mailbox.try_sleep() ? 0 : 1; };
+  mailbox.try_push(lane, HookedMsg(&hook), TimePoint());
+  EXPECT_GT(refusals, 0) << "it must not sleep over a push under way";
+  hook = [] {};
+  ASSERT_EQ(mailbox.take(batch, 100), 1U);
+  EXPECT_FALSE(mailbox.has_work()) << "its actor would look for work for ever";
   EXPECT_TRUE(mailbox.try_sleep());
   EXPECT_EQ(mailbox.size(), 0U);
 }
