@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+namespace weft {
+
+/// The pointwise functions of the models. Each agrees with float64 to 4 units in the last place of
+/// float32 relative to max(|x|, |f(x)|).
+enum class Activation : std::uint8_t {
+  kNone,
+  kSilu,       ///< x * sigmoid(x)
+  kGelu,       ///< x * Phi(x), with erf
+  kGeluTanh,   ///< the tanh approximation: gelu_new, gelu_pytorch_tanh, gelu_fast
+  kGeluQuick,  ///< x * sigmoid(1.702 x)
+  kRelu,
+  kReluSquared,  ///< max(x, 0)^2
+  kSigmoid,
+  kTanh,
+};
+
+}  // namespace weft

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "weft/core/dtype.h"
+#include "weft/core/token.h"
+#include "weft/kernels/rows.h"
+#include "weft/kernels/share.h"
+
+namespace weft {
+
+/// out[t] = scale * table[ids[t]] + positions[position_ids[t] + position_offset] + constant
+struct EmbeddingParams {
+  std::span<const TokenId> ids;      ///< [T], each in [0, V)
+  const std::byte* table = nullptr;  ///< [V, H], row-major as in the checkpoint, any alignment
+  DType dtype = DType::kF32;         ///< of the table: f32, f16, bf16, q8_0
+  std::int64_t vocabulary = 0;       ///< V
+  float scale = 1;
+  const float* positions = nullptr;            ///< [P, H], or null
+  std::span<const std::int32_t> position_ids;  ///< [T] when there are positions
+  std::int64_t position_offset = 0;
+  std::int64_t position_count = 0;  ///< P
+  const float* constant = nullptr;  ///< [H], or null (a token type's row)
+  Rows out;                         ///< [T, H]
+};
+
+/// Ids and positions outside their tables are a bug of the caller (they are checked when a request
+/// enters): internal_error.
+void embed(const EmbeddingParams& params, Share share);
+
+}  // namespace weft

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "weft/kernels/rows.h"
+#include "weft/kernels/share.h"
+
+namespace weft {
+
+/// How a router's scores become weights.
+enum class RouterKind : std::uint8_t {
+  kSoftmaxThenTopK,  ///< softmax over all experts, then the k best (Qwen, DeepSeek, Mixtral)
+  kTopKThenSoftmax,  ///< the k best, then softmax over these (gpt-oss, Granite)
+  kSigmoid,          ///< sigmoid of each, then the k best (DeepSeek-V3, Llama 4 with k = 1)
+};
+
+/// The choice of k of E experts for each token.
+struct RouteParams {
+  ConstRows scores;  ///< [T, E], the router's linear output
+  RouterKind kind = RouterKind::kSoftmaxThenTopK;
+  std::int32_t chosen = 1;  ///< k
+  const float* selection_bias =
+      nullptr;              ///< [E] added for the choice, not to the weight (DeepSeek-V3)
+  std::int32_t groups = 1;  ///< experts are chosen from the best groups only (DeepSeek)
+  std::int32_t chosen_groups = 1;
+  std::int32_t group_best = 1;  ///< a group counts as the sum of its so many best (V2: 1, V3: 2)
+  bool normalize = false;       ///< weights sum to 1
+  float scale = 1;              ///< of the weights
+  /// Results. expert_of and weight_of: [T, k], best first, ties to the lower expert.
+  std::span<std::int32_t> expert_of;
+  std::span<float> weight_of;
+  /// The same sorted by expert: places [starts[e], starts[e + 1]) of `order` are the choices
+  /// (token * k + rank) of expert e, ascending. starts: [E + 1], order: [T * k]. And token_of:
+  /// [T * k] the token of each place.
+  std::span<std::int32_t> starts;
+  std::span<std::int32_t> order;
+  std::span<std::int32_t> token_of;
+};
+
+/// Done by the thread with index 0 alone (T * E numbers); the others return. NaN scores choose the
+/// lowest experts. Nothing is allocated.
+void route(const RouteParams& params, Share share);
+
+/// out[t] = residual[t] + sum over ranks r = 0 .. k-1, in that order, of
+/// weight_of[t, r] * in[place of (t, r)].
+struct CombineParams {
+  ConstRows in;  ///< [T * k, H]: the experts' outputs in the order of RouteParams::order
+  std::int32_t chosen = 1;
+  std::span<const float> weight_of;     ///< [T, k]
+  std::span<const std::int32_t> order;  ///< [T * k]
+  std::span<std::int32_t> place_of;     ///< [T * k] scratch: the inverse of order
+  ConstRows residual;                   ///< data null when there is none; may be `out`
+  Rows out;                             ///< [T, H]
+};
+
+/// Fills CombineParams::place_of from `order`; thread 0 alone, before a barrier and combine().
+void invert_order(const CombineParams& params, Share share);
+void combine(const CombineParams& params, Share share);
+
+}  // namespace weft

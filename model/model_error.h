@@ -1,0 +1,33 @@
+#pragma once
+
+#include "weft/core/error.h"
+
+namespace weft {
+
+/// What can go wrong between the files of a model and a program that runs.
+enum class ModelErrc {
+  /// A checkpoint file is not what its format says; the detail names file, tensor or field, offset.
+  kBadCheckpoint = 1,
+  /// A file is of a format, version or type that is not read here.
+  kUnsupportedFormat,
+  /// A pickle asks for something outside the allow-list.
+  kForbiddenPickle,
+  /// A tensor that the model needs is not in the checkpoint.
+  kMissingTensor,
+  /// A tensor has another shape or type than the model needs.
+  kBadTensor,
+  /// A field of a spec or of config.json is missing, of the wrong type or out of range.
+  kBadConfig,
+  /// No spec claims this model.
+  kUnknownModel,
+  /// A spec is not valid; the detail names file and key.
+  kBadSpec,
+};
+
+[[nodiscard]] const TableCategory& model_category() noexcept;
+[[nodiscard]] boost::system::error_code make_error_code(ModelErrc code) noexcept;
+
+}  // namespace weft
+
+template <>
+struct boost::system::is_error_code_enum<weft::ModelErrc> : std::true_type {};

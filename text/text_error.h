@@ -1,0 +1,31 @@
+#pragma once
+
+#include "weft/core/error.h"
+
+namespace weft {
+
+/// What can go wrong between text and tokens.
+enum class TextErrc {
+  /// A tokenizer file is not what its format says; the detail names the field.
+  kBadTokenizer = 1,
+  /// A tokenizer file is well formed and asks for a part that is not known here.
+  kUnknownTokenizerPart,
+  /// A text is larger than the stated bound, or grows past it while it is normalized.
+  kTextTooLarge,
+  /// A token id is outside the vocabulary.
+  kNoSuchToken,
+  /// A chat template cannot be parsed; the detail has line and column.
+  kBadTemplate,
+  /// A chat template failed while it ran, or said raise_exception.
+  kTemplateFailed,
+  /// A chat template ran past its bound of steps, depth or output.
+  kTemplateLimit,
+};
+
+[[nodiscard]] const TableCategory& text_category() noexcept;
+[[nodiscard]] boost::system::error_code make_error_code(TextErrc code) noexcept;
+
+}  // namespace weft
+
+template <>
+struct boost::system::is_error_code_enum<weft::TextErrc> : std::true_type {};

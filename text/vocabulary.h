@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/core/token.h"
+
+namespace weft {
+
+/// The tables of a tokenizer as files other than tokenizer.json hold them (GGUF's metadata,
+/// llama2.c's tokenizer.bin). Plain data, not yet checked: Tokenizer::from_vocabulary does that.
+struct Vocabulary {
+  enum class Model : std::uint8_t {
+    kByteLevelBpe,      ///< Merges over GPT-2's byte alphabet; `pre` names the splitting pattern.
+    kSentencePieceBpe,  ///< Merges by score, with byte fallback.
+    kUnigram,
+    kWordPiece,
+  };
+  enum class TokenType : std::uint8_t {
+    kNormal = 1,
+    kUnknown,
+    kControl,
+    kUserDefined,
+    kUnused,
+    kByte,
+  };
+
+  Model model = Model::kByteLevelBpe;
+  std::string pre;  ///< tokenizer.ggml.pre: "llama-bpe", "gpt-2", ...; may be empty.
+  std::vector<std::string> tokens;  ///< Text by id.
+  std::vector<float> scores;        ///< By id; empty when the model needs none.
+  std::vector<TokenType> types;     ///< By id; empty means all normal.
+  std::vector<std::string> merges;  ///< "left right", best first.
+  TokenId bos = kNoToken;
+  TokenId eos = kNoToken;
+  TokenId unknown = kNoToken;
+  TokenId separator = kNoToken;
+  TokenId padding = kNoToken;
+  TokenId classifier = kNoToken;
+  TokenId mask = kNoToken;
+  bool add_bos = false;
+  bool add_eos = false;
+  bool add_space_prefix = true;  ///< SentencePiece: a space is put before the text.
+  bool remove_extra_whitespaces = false;
+  std::string chat_template;  ///< Jinja; empty when there is none.
+};
+
+}  // namespace weft
