@@ -19,6 +19,10 @@ constexpr std::array kDeviceErrors = {
               "there is no device of that name"},
     ErrorText{static_cast<int>(DeviceErrc::kDriver), "driver_error",
               "the device's driver reported an error"},
+    ErrorText{static_cast<int>(DeviceErrc::kOutOfMemory), "out_of_memory",
+              "there is not enough memory"},
+    ErrorText{static_cast<int>(DeviceErrc::kOutOfRange), "out_of_range",
+              "this is outside what the model knows"},
 };
 
 constexpr TableCategory kDeviceCategory(0x2b9e84d1c07f35a6, "weft.device", kDeviceErrors);

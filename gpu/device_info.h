@@ -16,6 +16,10 @@ enum class DeviceErrc {
   kNoSuchDevice,
   /// The driver or the device reported an error; the detail has its text.
   kDriver,
+  /// There is not enough memory; the detail says how much was wanted.
+  kOutOfMemory,
+  /// A token or a position is outside what the model knows; the detail has the numbers.
+  kOutOfRange,
 };
 
 [[nodiscard]] const TableCategory& device_category() noexcept;

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace weft {
+
+/// The text of one file of config/models.
+struct BuiltinSpec {
+  std::string_view name;  ///< Without ".toml".
+  std::string_view toml;
+};
+
+/// Every file of config/models, by name, as it was when Weft was built.
+[[nodiscard]] std::span<const BuiltinSpec> builtin_spec_texts() noexcept;
+
+}  // namespace weft

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "weft/core/error.h"
+#include "weft/core/token.h"
+#include "weft/gpu/host_device.h"
+
+namespace weft {
+
+/// Runs one sequence alone on a device, without actors: what the verbs for looking at models and
+/// the tests of models need. Owns pages 0, 1, ... of the device. Owner only; borrows the device.
+class SequenceRunner {
+ public:
+  /// Called with results of consecutive tokens, in order; the rows are valid for the call.
+  using Sink = std::function<void(ConstRows)>;
+
+  explicit SequenceRunner(HostDevice& device);
+
+  /// Options for a device that a runner needs for sequences of `context` tokens, every one of whose
+  /// logits may be asked for.
+  [[nodiscard]] static HostOptions options_for(const Program& program, std::int64_t context);
+
+  /// Reads the encoder's input; before the first feed() of an encoder-decoder model.
+  [[nodiscard]] Result<void> encode(std::span<const TokenId> ids);
+
+  /// Appends tokens to the sequence. `sink` gets the logits after each of them (hidden states of an
+  /// encoder-only model, which takes its whole sequence in one call), or with `last_only` after the
+  /// last. `whole` is how long the sequence is going to be, where that matters (LongRoPE); 0 = as
+  /// long as it is now. DeviceErrc::kOutOfRange naming the token or the length.
+  [[nodiscard]] Result<void> feed(std::span<const TokenId> ids, const Sink& sink, bool last_only,
+                                  std::int64_t whole = 0);
+
+  /// Forgets the sequence.
+  void reset() { length_ = 0; }
+
+  [[nodiscard]] std::int64_t length() const noexcept { return length_; }
+
+ private:
+  [[nodiscard]] Result<void> check(std::span<const TokenId> ids, std::int64_t start) const;
+  [[nodiscard]] bool long_context(std::int64_t length) const;
+
+  HostDevice& device_;
+  std::vector<std::int32_t> pages_;
+  std::vector<std::int32_t> outputs_;
+  std::int64_t length_ = 0;
+  std::int64_t encoded_ = 0;
+};
+
+}  // namespace weft

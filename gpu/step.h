@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "weft/core/token.h"
+
+namespace weft {
+
+/// One sequence's tokens in a step. Tokens stand at rows first .. first + count - 1 of the step, at
+/// positions start .. start + count - 1 of their sequence.
+struct StepSequence {
+  std::int32_t first = 0;
+  std::int32_t count = 0;
+  std::int32_t start = 0;
+  std::span<const std::int32_t> pages;        ///< of its own KV, for start + count tokens
+  std::span<const std::int32_t> cross_pages;  ///< of its encoder's output; empty without encoder
+  std::int32_t cross_context = 0;             ///< tokens of that
+  bool long_context = false;  ///< uses the long set of LongRoPE; the same for its whole life
+};
+
+/// One fused step over all running sequences: any mix of prefill chunks and single tokens. Borrowed
+/// for the call.
+struct Step {
+  std::span<const TokenId> ids;             ///< [T]
+  std::span<const StepSequence> sequences;  ///< cover 0 .. T-1 in order
+  std::span<const std::int32_t> outputs;    ///< rows whose logits are wanted
+};
+
+}  // namespace weft

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+class Checkpoint;
+struct CheckpointTensor;
+
+/// The tensor called `name`, or called so with one of `prefixes` taken away or put before; null
+/// when there is none.
+[[nodiscard]] const CheckpointTensor* find_tensor(const Checkpoint& checkpoint,
+                                                  std::string_view name,
+                                                  std::span<const std::string> prefixes);
+
+}  // namespace weft
