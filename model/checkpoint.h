@@ -73,9 +73,12 @@ class Checkpoint {
 };
 
 /// Opens a model: a folder in Hugging Face layout (config.json beside model.safetensors, its shards
-/// and index, or pytorch_model.bin, its shards and index), a .gguf file, or a llama2.c .bin file.
-/// The format is told from the bytes, not from the name. Errors of core/file.h, kUnsupportedFormat,
-/// kBadCheckpoint, kForbiddenPickle, kBadConfig.
+/// and index, or pytorch_model.bin, its shards and index; looked for in this order), a .gguf file
+/// or a folder that holds just one, or a llama2.c .bin file. A safetensors or PyTorch file by
+/// itself is read too; its config is the config.json beside it, or empty. The format is told from
+/// the bytes, not from the name. Every check that can be made without looking at the numbers is
+/// made here. Errors of core/file.h, kUnsupportedFormat, kBadCheckpoint, kForbiddenPickle,
+/// kBadConfig.
 [[nodiscard]] Result<Checkpoint> open_checkpoint(const std::filesystem::path& path);
 
 }  // namespace weft

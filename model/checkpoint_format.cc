@@ -1,0 +1,35 @@
+#include "weft/model/checkpoint_format.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "weft/model/checkpoint_file.h"
+
+namespace weft {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::size_t kSafetensorsHeader = 8;  // where the '{' of a safetensors header stands
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool looks_like_safetensors(std::string_view text) {
+  return text.size() > kSafetensorsHeader && text[kSafetensorsHeader] == '{';
+}
+
+}  // namespace
+
+Result<CheckpointFormat> format_of(std::span<const std::byte> bytes, std::string_view name) {
+  const std::string_view text = text_of(bytes);
+  if (text.starts_with("version https://git-lfs.github.com/spec/"sv))
+    return bad_checkpoint(name, "is a git-lfs pointer: the file itself was not downloaded");
+  if (looks_like_safetensors(text)) return CheckpointFormat::kSafetensors;
+  return unsupported_checkpoint(name, "begins with " + in_quotes(text.substr(0, 16)) +
+                                          ", which is no checkpoint format known here");
+}
+
+}  // namespace weft
