@@ -15,16 +15,16 @@ namespace weft {
 
 /// What a device takes memory for when it is made. All of it is taken then.
 struct HostOptions {
-  int threads = 0;                   ///< 0: as many as the cores this process may use
-  std::int32_t max_tokens = 512;     ///< of a step
-  std::int32_t max_outputs = 64;     ///< rows of logits of a step
-  std::int32_t max_sequences = 64;   ///< of a step
-  std::int64_t max_context = 0;      ///< positions of a sequence; 0: all that the model knows
+  int threads = 0;                  ///< 0: as many as the cores this process may use
+  std::int32_t max_tokens = 512;    ///< of a step
+  std::int32_t max_outputs = 64;    ///< rows of logits of a step
+  std::int32_t max_sequences = 64;  ///< of a step
+  std::int64_t max_context = 0;     ///< positions of a sequence; 0: all that the model knows
   std::int32_t page_tokens = 16;
-  std::int32_t pages = 0;            ///< of the decoder's KV
-  std::int32_t cross_pages = 0;      ///< of the encoder's output
-  std::int32_t encoder_pages = 0;    ///< of an encoder at work
-  DType kv_dtype = DType::kF32;      ///< f32, f16 or bf16
+  std::int32_t pages = 0;          ///< of the decoder's KV
+  std::int32_t cross_pages = 0;    ///< of the encoder's output
+  std::int32_t encoder_pages = 0;  ///< of an encoder at work
+  DType kv_dtype = DType::kF32;    ///< f32, f16 or bf16
 };
 
 /// One model on the host's processors. Runs one fused step at a time, on a team of threads; nothing

@@ -12,8 +12,7 @@ namespace weft {
 Result<HostMemory> HostMemory::allocate(std::size_t bytes) {
   HostMemory memory;
   if (bytes == 0) return memory;
-  void* start =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) {
     return Error{DeviceErrc::kOutOfMemory, std::to_string(bytes) + " bytes on the host"};
   }

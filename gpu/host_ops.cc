@@ -69,9 +69,8 @@ class OpRunner {
     params.residual = state_.rows(op.residual);
     params.out = state_.rows(op.out);
     const auto& buffers = state_.program->buffers;
-    const bool gathers =
-        buffers[static_cast<std::size_t>(op.out)].rows == RowKind::kOutputs &&
-        buffers[static_cast<std::size_t>(op.in)].rows == RowKind::kTokens;
+    const bool gathers = buffers[static_cast<std::size_t>(op.out)].rows == RowKind::kOutputs &&
+                         buffers[static_cast<std::size_t>(op.in)].rows == RowKind::kTokens;
     if (gathers) params.input_rows = step_.outputs;
     linear(params, share_, state_.workspace(share_));
   }
@@ -160,9 +159,9 @@ class OpRunner {
       params.out = {out.row(begin), count, out.width, out.stride};
       if (op.gathers) {
         params.in = in;
-        params.input_rows = std::span(step_.token_of)
-                                .subspan(static_cast<std::size_t>(begin),
-                                         static_cast<std::size_t>(count));
+        params.input_rows =
+            std::span(step_.token_of)
+                .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
       } else {
         params.in = {in.row(begin), count, in.width, in.stride};
       }
@@ -179,9 +178,9 @@ class OpRunner {
   }
 
   void operator()(const ScaleRowsOp& op) const {
-    scale_rows({state_.rows(op.in), state_.rows(op.scales), state_.rows(op.residual),
-                state_.rows(op.out)},
-               share_);
+    scale_rows(
+        {state_.rows(op.in), state_.rows(op.scales), state_.rows(op.residual), state_.rows(op.out)},
+        share_);
   }
 
  private:

@@ -84,8 +84,8 @@ Result<void> SequenceRunner::feed(std::span<const TokenId> ids, const Sink& sink
   const auto after = length_ + static_cast<std::int64_t>(ids.size());
   const bool is_long = long_context(std::max(whole, after));
   const bool hidden = !device_.program().has_logits;
-  const auto most = static_cast<std::size_t>(
-      last_only || hidden ? options.max_tokens : options.max_outputs);
+  const auto most =
+      static_cast<std::size_t>(last_only || hidden ? options.max_tokens : options.max_outputs);
   while (!ids.empty()) {
     const auto chunk = ids.first(std::min(ids.size(), most));
     ids = ids.subspan(chunk.size());

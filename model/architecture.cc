@@ -88,8 +88,8 @@ class Resolver {
     model.decoder = stack(*top_.fields(), "", !encodes);
     if (model.kind != ModelKind::kEncoderDecoder) return;
     const SpecTableReader over = top_.table("encoder");
-    json::object tree = over.present() ? merge_tables(*top_.fields(), *over.fields())
-                                       : *top_.fields();
+    json::object tree =
+        over.present() ? merge_tables(*top_.fields(), *over.fields()) : *top_.fields();
     tree.erase("cross");
     scope_.set("stack", "encoder");
     model.encoder = stack(tree, "encoder", false);
@@ -153,8 +153,8 @@ class Resolver {
     const SpecTableReader merged(scope_, &fields, own.path());
     norm.present = merged.flag("present", true);
     if (!norm.present) return norm;
-    norm.kind = merged.choice<NormKind>("kind",
-                                        {{"rms", NormKind::kRms}, {"layer", NormKind::kLayer}});
+    norm.kind =
+        merged.choice<NormKind>("kind", {{"rms", NormKind::kRms}, {"layer", NormKind::kLayer}});
     norm.eps = static_cast<float>(merged.number("eps", {}, 0, 1));
     norm.weight_offset = static_cast<float>(merged.number("weight_offset", 0, -kAny, kAny));
     norm.tensor = names(merged, "tensor");
@@ -182,10 +182,10 @@ class Resolver {
     block.types = names(reader, "types");
     block.norm = norm(reader, "norm");
     const SpecTableReader positions = reader.table("positions");
-    block.positions.kind = positions.choice<PositionKind>(
-        "kind", {{"none", PositionKind::kNone},
-                 {"learned", PositionKind::kLearned},
-                 {"sinusoidal", PositionKind::kSinusoidal}});
+    block.positions.kind =
+        positions.choice<PositionKind>("kind", {{"none", PositionKind::kNone},
+                                                {"learned", PositionKind::kLearned},
+                                                {"sinusoidal", PositionKind::kSinusoidal}});
     block.positions.tensor = names(positions, "tensor");
     block.positions.offset = positions.integer("offset", 0, 0, kMaxContext);
     return block;
@@ -232,10 +232,10 @@ class Resolver {
     block.query_norm = norm(reader, "q_norm");
     block.key_norm = norm(reader, "k_norm");
     block.norm_after_rotary = reader.flag("norm_after_rotary", false);
-    block.head_norm_scope = reader.choice<HeadNormScope>(
-        "head_norm_scope", {{"head", HeadNormScope::kPerHead},
-                            {"each_head", HeadNormScope::kEachHead},
-                            {"all_heads", HeadNormScope::kAllHeads}});
+    block.head_norm_scope =
+        reader.choice<HeadNormScope>("head_norm_scope", {{"head", HeadNormScope::kPerHead},
+                                                         {"each_head", HeadNormScope::kEachHead},
+                                                         {"all_heads", HeadNormScope::kAllHeads}});
   }
 
   QkvBlock qkv(const SpecTableReader& reader) {
@@ -304,13 +304,21 @@ class Resolver {
   // By the names that Hugging Face's configs use.
   static Activation activation(const SpecTableReader& reader) {
     using enum Activation;
-    return reader.choice<Activation>(
-        "activation",
-        {{"silu", kSilu}, {"swish", kSilu}, {"gelu", kGelu}, {"gelu_new", kGeluTanh},
-         {"gelu_fast", kGeluTanh}, {"gelu_pytorch_tanh", kGeluTanh},
-         {"gelu_pytorch", kGelu}, {"gelu_python", kGelu}, {"quick_gelu", kGeluQuick},
-         {"relu", kRelu}, {"relu2", kReluSquared}, {"relu_squared", kReluSquared},
-         {"sigmoid", kSigmoid}, {"tanh", kTanh}, {"linear", kNone}});
+    return reader.choice<Activation>("activation", {{"silu", kSilu},
+                                                    {"swish", kSilu},
+                                                    {"gelu", kGelu},
+                                                    {"gelu_new", kGeluTanh},
+                                                    {"gelu_fast", kGeluTanh},
+                                                    {"gelu_pytorch_tanh", kGeluTanh},
+                                                    {"gelu_pytorch", kGelu},
+                                                    {"gelu_python", kGelu},
+                                                    {"quick_gelu", kGeluQuick},
+                                                    {"relu", kRelu},
+                                                    {"relu2", kReluSquared},
+                                                    {"relu_squared", kReluSquared},
+                                                    {"sigmoid", kSigmoid},
+                                                    {"tanh", kTanh},
+                                                    {"linear", kNone}});
   }
 
   ExpertsBlock experts(const SpecTableReader& reader) {
@@ -318,21 +326,20 @@ class Resolver {
     const auto count = reader.integer("count", {}, 1, kMaxExperts);
     block.count = static_cast<std::int32_t>(count);
     block.chosen = static_cast<std::int32_t>(reader.integer("chosen", {}, 1, count));
-    block.router = reader.choice<RouterKind>(
-        "router", {{"softmax_then_top_k", RouterKind::kSoftmaxThenTopK},
-                   {"top_k_then_softmax", RouterKind::kTopKThenSoftmax},
-                   {"sigmoid", RouterKind::kSigmoid}});
+    block.router =
+        reader.choice<RouterKind>("router", {{"softmax_then_top_k", RouterKind::kSoftmaxThenTopK},
+                                             {"top_k_then_softmax", RouterKind::kTopKThenSoftmax},
+                                             {"sigmoid", RouterKind::kSigmoid}});
     block.normalize = reader.flag("normalize", false);
     block.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
     block.groups = static_cast<std::int32_t>(reader.integer("groups", 1, 1, count));
-    block.chosen_groups = static_cast<std::int32_t>(
-        reader.integer("chosen_groups", block.groups, 1, block.groups));
+    block.chosen_groups =
+        static_cast<std::int32_t>(reader.integer("chosen_groups", block.groups, 1, block.groups));
     if (block.count % block.groups != 0) {
       reader.fail("groups", std::to_string(block.count) + " experts are no whole groups");
     }
     const std::int32_t group_size = block.count / block.groups;
-    block.group_best =
-        static_cast<std::int32_t>(reader.integer("group_best", 1, 1, group_size));
+    block.group_best = static_cast<std::int32_t>(reader.integer("group_best", 1, 1, group_size));
     if (block.chosen > group_size * block.chosen_groups) {
       reader.fail("chosen", "more than the chosen groups have");
     }
@@ -352,6 +359,7 @@ class Resolver {
     block.linear = reader.has("tensor") ? LinearBlock{names(reader, "tensor"),
                                                       reader.flag("transposed", transposed_)}
                                         : LinearBlock{};
+    block.bias = names(reader, "bias");
     block.projection = linear(reader, "projection");
     block.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
     block.soft_cap = static_cast<float>(reader.number("soft_cap", 0, 0, kAny));
@@ -393,7 +401,8 @@ Result<Architecture> resolve_architecture(const Spec& spec, const Checkpoint& ch
   json::object tree = spec.tree();
   if (checkpoint.format() == CheckpointFormat::kGguf) tree = apply_gguf(spec, scope);
   const auto& config = checkpoint.config().get_object();
-  if (const json::value* root = tree.if_contains("config_root"); root != nullptr && root->is_string()) {
+  if (const json::value* root = tree.if_contains("config_root");
+      root != nullptr && root->is_string()) {
     if (const json::value* nested = config.if_contains(root->get_string())) {
       scope.set_root(nested->if_object());
     }

@@ -52,7 +52,7 @@ struct QkvBlock {
   LinearBlock query, key, value;  ///< when fused is empty
   LinearBlock fused;              ///< rows of `groups` groups, each with its queries, keys, values
   std::int64_t groups = 1;
-  std::string order;              ///< of the parts of a group: "qkv"
+  std::string order;  ///< of the parts of a group: "qkv"
 };
 
 struct AttentionBlock {
@@ -80,9 +80,9 @@ struct AttentionBlock {
 };
 
 struct GatedMlpBlock {
-  std::int64_t size = 0;  ///< F
-  LinearBlock gate, up;   ///< `up` alone when not gated
-  LinearBlock fused;      ///< gate and up in one tensor
+  std::int64_t size = 0;     ///< F
+  LinearBlock gate, up;      ///< `up` alone when not gated
+  LinearBlock fused;         ///< gate and up in one tensor
   bool interleaved = false;  ///< rows of the fused tensor alternate
   bool up_first = false;
   LinearBlock down;
@@ -99,8 +99,8 @@ struct ExpertsBlock {
   std::int32_t group_best = 1;
   LinearBlock router_tensor;
   TensorNames selection_bias;
-  GatedMlpBlock shared;          ///< size 0 = none
-  LinearBlock shared_gate;       ///< sigmoid of it scales the shared expert (Qwen2-MoE)
+  GatedMlpBlock shared;     ///< size 0 = none
+  LinearBlock shared_gate;  ///< sigmoid of it scales the shared expert (Qwen2-MoE)
 };
 
 struct MlpBlock {
@@ -109,14 +109,14 @@ struct MlpBlock {
   float gate_limit = 0;
   float up_offset = 0;
   float gate_alpha = 0;
-  GatedMlpBlock dense;   ///< of an expert when experts.count > 0 ("{expert}" in its names)
+  GatedMlpBlock dense;  ///< of an expert when experts.count > 0 ("{expert}" in its names)
   ExpertsBlock experts;
 };
 
 /// How a sublayer meets the residual stream: x' = norm_sum(x + scale * norm_out(f(norm_in(x)))).
 struct ResidualBlock {
   NormBlock norm_in, norm_out, norm_sum;
-  NormBlock norm_inner;            ///< before the last linear layer of f (sub-norm)
+  NormBlock norm_inner;  ///< before the last linear layer of f (sub-norm)
   float scale = 1;
   bool adds_normed_input = false;  ///< adds norm_in(x) instead of x (BLOOM's option)
 };
@@ -169,6 +169,7 @@ struct HeadBlock {
   bool present = true;
   bool tied = false;
   LinearBlock linear;
+  TensorNames bias;        ///< under a name of its own (BART)
   LinearBlock projection;  ///< before the head, back to the embedding's width (OPT-350m)
   float scale = 1;
   float soft_cap = 0;
@@ -180,13 +181,13 @@ struct Architecture {
   ModelKind kind = ModelKind::kDecoder;
   std::int64_t vocabulary = 0;
   std::int64_t hidden = 0;
-  std::int64_t context = 0;           ///< positions the model knows
-  std::int64_t trained_context = 0;   ///< before rope scaling stretched it
+  std::int64_t context = 0;          ///< positions the model knows
+  std::int64_t trained_context = 0;  ///< before rope scaling stretched it
   std::optional<StackBlock> encoder;
-  StackBlock decoder;                 ///< of an encoder-only model: that encoder
+  StackBlock decoder;  ///< of an encoder-only model: that encoder
   HeadBlock head;
-  std::vector<std::int64_t> end_tokens;   ///< eos ids that config states
-  std::int64_t start_token = -1;          ///< decoder_start_token_id
+  std::vector<std::int64_t> end_tokens;        ///< eos ids that config states
+  std::int64_t start_token = -1;               ///< decoder_start_token_id
   std::vector<std::string> optional_prefixes;  ///< of tensor names: may be there or not
   std::vector<std::string> ignored_tensors;    ///< shell patterns: known and not needed
 };

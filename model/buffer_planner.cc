@@ -9,9 +9,7 @@ namespace {
 
 struct Lister {
   std::vector<BufferId> operator()(const EmbedOp& op) const { return {op.out}; }
-  std::vector<BufferId> operator()(const NormOp& op) const {
-    return {op.in, op.residual, op.out};
-  }
+  std::vector<BufferId> operator()(const NormOp& op) const { return {op.in, op.residual, op.out}; }
   std::vector<BufferId> operator()(const LinearOp& op) const {
     return {op.in, op.residual, op.out};
   }

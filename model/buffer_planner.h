@@ -11,7 +11,8 @@ namespace weft {
 
 /// Gives every buffer that `list` uses its place, such that buffers whose lives meet do not overlap
 /// and the whole is small: in order of size, each goes to the lowest gap that is free for its whole
-/// life (greedy by size; Pisarchyk and Lee, arXiv 2001.03288, section 5). Fills the sizes of `list`.
+/// life (greedy by size; Pisarchyk and Lee, arXiv 2001.03288, section 5). Fills the sizes of
+/// `list`.
 void plan_buffers(OpList& list, std::vector<BufferPlan>& buffers);
 
 }  // namespace weft

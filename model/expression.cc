@@ -17,7 +17,16 @@ namespace weft {
 using boost::json::value;
 
 struct Expression::Node {
-  enum class Kind : std::uint8_t { kLiteral, kName, kList, kIndex, kUnary, kBinary, kTernary, kCall };
+  enum class Kind : std::uint8_t {
+    kLiteral,
+    kName,
+    kList,
+    kIndex,
+    kUnary,
+    kBinary,
+    kTernary,
+    kCall
+  };
   Kind kind = Kind::kLiteral;
   std::string word;  // a name, an operator or a function
   value literal;
@@ -227,8 +236,8 @@ std::string describe(const Node& node, const value& found) {
 }
 
 Error wrong_type(const Node& node, const value& found, std::string_view wanted) {
-  return {ModelErrc::kBadConfig, describe(node, found) + " where " + std::string(wanted) +
-                                     " is needed"};
+  return {ModelErrc::kBadConfig,
+          describe(node, found) + " where " + std::string(wanted) + " is needed"};
 }
 
 std::optional<double> as_number(const value& v) {
@@ -252,9 +261,9 @@ constexpr double kExact = 9007199254740992.0;
 
 value number_value(double result, bool prefer_integer) {
   if (prefer_integer && std::trunc(result) == result && std::fabs(result) < kExact) {
-    return {static_cast<std::int64_t>(result)};
+    return value(static_cast<std::int64_t>(result));
   }
-  return {result};
+  return value(result);
 }
 
 bool is_integer(const value& v) { return v.is_int64() || v.is_uint64(); }
@@ -321,8 +330,7 @@ class Evaluator {
     const auto number = as_number(*key);
     const auto& items = base->get_array();
     if (!number || *number < 0 || *number >= static_cast<double>(items.size())) {
-      return wrong_type(node.parts[1], *key,
-                        "an index below " + std::to_string(items.size()));
+      return wrong_type(node.parts[1], *key, "an index below " + std::to_string(items.size()));
     }
     return items[static_cast<std::size_t>(*number)];
   }

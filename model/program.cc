@@ -197,9 +197,11 @@ class StackCompiler {
     plan.per_head_weight = attention.head_norm_scope == HeadNormScope::kEachHead;
     plan.over_all_heads = attention.head_norm_scope == HeadNormScope::kAllHeads;
     const bool shared = attention.head_norm_scope == HeadNormScope::kPerHead;
-    const std::int64_t width = std::int64_t{attention.head_size} * (shared ? 1 : heads);
-    plan.weight = weights_.vector(name(what) + ".weight", block.tensor, ".weight", width, false);
-    plan.bias = weights_.vector(name(what) + ".bias", block.tensor, ".bias", width, true);
+    const std::int64_t sets = shared ? 1 : heads;
+    plan.weight = weights_.head_vectors(name(what) + ".weight", block.tensor, ".weight", sets,
+                                        attention.head_size, false);
+    plan.bias = weights_.head_vectors(name(what) + ".bias", block.tensor, ".bias", sets,
+                                      attention.head_size, true);
     return plan;
   }
 
@@ -315,12 +317,12 @@ class StackCompiler {
     return op;
   }
 
-  LinearOp up(const std::string& what, const MlpBlock& mlp, const GatedMlpBlock& block,
-              BufferId in, BufferId out) {
-    LinearOp op = plain(mlp.gated ? weights_.gated(what + ".gate_up", block, model_.hidden)
-                                  : weights_.linear(what + ".up", block.up, block.size,
-                                                    model_.hidden),
-                        in, out);
+  LinearOp up(const std::string& what, const MlpBlock& mlp, const GatedMlpBlock& block, BufferId in,
+              BufferId out) {
+    LinearOp op =
+        plain(mlp.gated ? weights_.gated(what + ".gate_up", block, model_.hidden)
+                        : weights_.linear(what + ".up", block.up, block.size, model_.hidden),
+              in, out);
     op.activation = mlp.activation;
     op.gate_limit = mlp.gate_limit;
     op.up_offset = mlp.up_offset;
@@ -337,9 +339,9 @@ class StackCompiler {
     emit(up(name("mlp"), block, block.dense, input, inner));
     norm(name("mlp.norm_inner"), residual.norm_inner, block.dense.size, inner, inner);
     const Exit exit = exit_of(residual, input);
-    LinearOp down = plain(weights_.linear(name("mlp.down"), block.dense.down, model_.hidden,
-                                          block.dense.size),
-                          inner, exit.out);
+    LinearOp down =
+        plain(weights_.linear(name("mlp.down"), block.dense.down, model_.hidden, block.dense.size),
+              inner, exit.out);
     down.residual = exit.residual;
     down.scale = exit.scale;
     emit(down);
@@ -388,16 +390,16 @@ class StackCompiler {
 
   void route(const ExpertsBlock& routed, BufferId input, float scale) {
     const BufferId scores = buffer("scores", routed.count);
-    emit(plain(weights_.linear(name("mlp.router"), routed.router_tensor, routed.count,
-                               model_.hidden),
-               input, scores));
+    emit(plain(
+        weights_.linear(name("mlp.router"), routed.router_tensor, routed.count, model_.hidden),
+        input, scores));
     RouteOp op;
     op.scores = scores;
     op.kind = routed.router;
     op.experts = routed.count;
     op.chosen = routed.chosen;
-    op.selection_bias = weights_.vector(name("mlp.selection_bias"), routed.selection_bias, "",
-                                        routed.count, false);
+    op.selection_bias =
+        weights_.vector(name("mlp.selection_bias"), routed.selection_bias, "", routed.count, false);
     op.groups = routed.groups;
     op.chosen_groups = routed.chosen_groups;
     op.group_best = routed.group_best;
@@ -420,9 +422,9 @@ class StackCompiler {
       return;
     }
     const BufferId gate = buffer("g", 1);
-    LinearOp gate_op = plain(weights_.linear(name("mlp.shared.gate"), block.experts.shared_gate, 1,
-                                             model_.hidden),
-                             input, gate);
+    LinearOp gate_op =
+        plain(weights_.linear(name("mlp.shared.gate"), block.experts.shared_gate, 1, model_.hidden),
+              input, gate);
     gate_op.activation = Activation::kSigmoid;
     gate_op.scale = exit.scale;
     emit(gate_op);
@@ -491,7 +493,8 @@ void compile_head(const Architecture& model, Program& program, StackCompiler& de
       weights.linear("head", head.tied ? tied : head.linear, model.vocabulary, width);
   LinearOp op;
   op.weight = weight.weight;
-  op.bias = weight.bias;
+  op.bias = head.bias.empty() ? weight.bias
+                              : weights.vector("head.bias", head.bias, "", model.vocabulary, false);
   op.soft_cap = head.soft_cap;
   op.scale = head.scale;
   op.in = in;
@@ -530,21 +533,11 @@ Result<Program> compile(const Architecture& architecture, const Checkpoint& chec
   if (program.has_logits) compile_head(architecture, program, decoder, weights);
   auto complete = weights.result();
   if (!complete) return complete.error();
+  program.parameters = weights.parameters();
   program.unused_tensors = weights.unused_tensors();
   plan_buffers(program.encode, program.buffers);
   plan_buffers(program.decode, program.buffers);
   return program;
-}
-
-std::int64_t Program::parameters() const noexcept {
-  std::int64_t count = 0;
-  for (const MatrixPlan& matrix : matrices) {
-    for (const MatrixPart& part : matrix.parts) count += part.outputs * part.inputs;
-  }
-  for (const VectorPlan& vector : vectors) {
-    for (const VectorPart& part : vector.parts) count += part.count;
-  }
-  return count;
 }
 
 std::int64_t Program::weight_bytes() const noexcept {

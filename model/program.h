@@ -250,10 +250,9 @@ struct Program {
   std::int64_t max_chosen = 0;
   std::vector<std::int64_t> end_tokens;
   std::int64_t start_token = -1;
+  std::int64_t parameters = 0;              ///< numbers of the checkpoint that it uses, each once
   std::vector<std::string> unused_tensors;  ///< in the checkpoint and not known to the spec
 
-  /// Numbers of the checkpoint that it computes with; a tied matrix counts once.
-  [[nodiscard]] std::int64_t parameters() const noexcept;
   [[nodiscard]] std::int64_t weight_bytes() const noexcept;
   /// KV bytes of one token of context, in elements of `dtype`.
   [[nodiscard]] std::int64_t kv_bytes_per_token(DType dtype) const noexcept;

@@ -79,8 +79,9 @@ Result<RotaryFrequencies> llama3(std::vector<float> plain, const Parameters& par
   const double high = parameters.number("high_freq_factor", 0);
   const double trained = parameters.number("original_max_position_embeddings", 0);
   if (!(factor >= 1) || !(low > 0) || !(high > low) || !(trained > 0)) {
-    return bad("llama3 needs factor, low_freq_factor, high_freq_factor and "
-               "original_max_position_embeddings");
+    return bad(
+        "llama3 needs factor, low_freq_factor, high_freq_factor and "
+        "original_max_position_embeddings");
   }
   for (float& frequency : plain) {
     const double wavelength = 2 * std::numbers::pi / frequency;
@@ -101,8 +102,9 @@ Result<RotaryFrequencies> yarn(std::vector<float> plain, std::int32_t size, doub
   const double fast = parameters.number("beta_fast", 32);
   const double slow = parameters.number("beta_slow", 1);
   if (!(factor >= 1) || !(fast > 0) || !(slow > 0) || !(trained > 0)) {
-    return bad("yarn needs factor >= 1 and positive beta_fast, beta_slow and "
-               "original_max_position_embeddings");
+    return bad(
+        "yarn needs factor >= 1 and positive beta_fast, beta_slow and "
+        "original_max_position_embeddings");
   }
   // The dimension that turns `turns` times over the trained context (section 3.2 of the paper).
   const auto dimension = [&](double turns) {
@@ -144,8 +146,7 @@ Result<RotaryFrequencies> longrope(const std::vector<float>& plain, const Parame
     return bad("longrope factors must be positive");
   }
   const double factor = parameters.number("factor", context / trained);
-  const double standard =
-      factor <= 1 ? 1.0 : std::sqrt(1 + std::log(factor) / std::log(trained));
+  const double standard = factor <= 1 ? 1.0 : std::sqrt(1 + std::log(factor) / std::log(trained));
   const double magnitude = parameters.number("attention_factor", standard);
   RotaryFrequencies result{plain, static_cast<float>(parameters.number("short_mscale", magnitude)),
                            plain, static_cast<float>(parameters.number("long_mscale", magnitude)),

@@ -1,10 +1,11 @@
 #include "weft/model/spec.h"
 
+#include <toml++/toml.h>
+
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <string>
-#include <toml++/toml.h>
 #include <utility>
 
 #include "weft/config/builtin_specs.h"
@@ -65,8 +66,8 @@ Result<json::value> from_toml(const toml::node& node, const std::string& file, i
   if (const auto* table = node.as_table()) {
     return from_table(*table, file, depth);
   }
-  return bad_spec(file, "line " + std::to_string(node.source().begin.line) +
-                            ": dates are not used in specs");
+  return bad_spec(
+      file, "line " + std::to_string(node.source().begin.line) + ": dates are not used in specs");
 }
 
 const SpecTable& table_named(std::string_view name) {

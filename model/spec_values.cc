@@ -147,8 +147,7 @@ std::int64_t SpecTableReader::integer(std::string_view key, std::optional<std::i
                                       std::int64_t low, std::int64_t high) const {
   const std::optional<double> standard =
       otherwise ? std::optional(static_cast<double>(*otherwise)) : std::nullopt;
-  const double found =
-      number(key, standard, static_cast<double>(low), static_cast<double>(high));
+  const double found = number(key, standard, static_cast<double>(low), static_cast<double>(high));
   if (std::trunc(found) != found) fail(key, std::to_string(found) + " is not a whole number");
   return static_cast<std::int64_t>(found);
 }

@@ -76,8 +76,9 @@ class SpecTableReader {
 
   /// One of `choices` by its name; the first when the key is absent.
   template <class Enum>
-  [[nodiscard]] Enum choice(std::string_view key,
-                            std::initializer_list<std::pair<std::string_view, Enum>> choices) const {
+  [[nodiscard]] Enum choice(
+      std::string_view key,
+      std::initializer_list<std::pair<std::string_view, Enum>> choices) const {
     const std::string chosen = text(key, choices.begin()->first);
     std::string known;
     for (const auto& [name, value] : choices) {

@@ -50,7 +50,8 @@ void read_values(const CheckpointTensor& tensor, std::int64_t offset, std::int64
   const auto numbers =
       static_cast<std::int64_t>(tensor.bytes.size()) / block.bytes * block.elements;
   const std::int64_t last = offset + stride * static_cast<std::int64_t>(out.size() - 1);
-  if (offset < 0 || stride < 0 || last >= numbers) internal_error("read_values: outside the tensor");
+  if (offset < 0 || stride < 0 || last >= numbers)
+    internal_error("read_values: outside the tensor");
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = read_value(tensor, offset + stride * static_cast<std::int64_t>(i));
   }

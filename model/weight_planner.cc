@@ -31,6 +31,13 @@ std::string with_expert(std::string name, int expert) {
   return name;
 }
 
+// Whether a tensor holds the matrices of all experts, and so many that there is one for `expert`:
+// as [experts, rows, columns] or [experts * rows, columns].
+bool is_stack(const std::vector<std::int64_t>& shape, std::int64_t rows, std::int64_t expert) {
+  if (shape.size() == 3) return expert < shape[0] && shape[1] == rows;
+  return shape.size() == 2 && shape[0] > rows && shape[0] % rows == 0 && expert < shape[0] / rows;
+}
+
 // The type in which a matrix made of these parts is held: theirs when they agree and a device can
 // hold it so.
 DType held_dtype(const MatrixPlan& matrix) {
@@ -46,8 +53,8 @@ DType held_dtype(const MatrixPlan& matrix) {
 
 MatrixPart WeightPlanner::View::part(std::int64_t first, std::int64_t count, std::int64_t to,
                                      std::int64_t step) const {
-  return {tensor, offset + first * stride_output, count, inputs, stride_output * step,
-          stride_input, to};
+  return {tensor, offset + first * stride_output, count, inputs, stride_output * step, stride_input,
+          to};
 }
 
 void WeightPlanner::missing(const TensorNames& names, std::string_view suffix, int expert) {
@@ -60,10 +67,9 @@ void WeightPlanner::missing(const TensorNames& names, std::string_view suffix, i
 
 void WeightPlanner::misfit(const CheckpointTensor& tensor, const std::string& wanted) {
   if (error_) return;
-  error_ = Error{ModelErrc::kBadTensor, tensor.file + ": " + tensor.name + " is " +
-                                            std::string(to_string(tensor.dtype)) + " " +
-                                            shape_text(tensor.shape) + ", the model needs " +
-                                            wanted};
+  error_ = Error{ModelErrc::kBadTensor,
+                 tensor.file + ": " + tensor.name + " is " + std::string(to_string(tensor.dtype)) +
+                     " " + shape_text(tensor.shape) + ", the model needs " + wanted};
 }
 
 const CheckpointTensor* WeightPlanner::find(const TensorNames& names, std::string_view suffix,
@@ -97,9 +103,9 @@ std::optional<WeightPlanner::View> WeightPlanner::view(const LinearBlock& block,
   }
   std::vector<std::int64_t> shape = tensor->shape;
   View view{tensor, 0, outputs, inputs, inputs, 1};
-  if (shape.size() == 3 && expert != kAbsent && expert < shape[0]) {
+  if (expert != kAbsent && is_stack(shape, block.transposed ? inputs : outputs, expert)) {
     view.offset = expert * outputs * inputs;
-    shape.erase(shape.begin());
+    shape = block.transposed ? std::vector{inputs, outputs} : std::vector{outputs, inputs};
   }
   if (block.transposed) {
     view.stride_output = 1;
@@ -150,8 +156,7 @@ WeightPlanner::Linear WeightPlanner::add(Builder builder) {
 }
 
 WeightPlanner::Linear WeightPlanner::linear(const std::string& name, const LinearBlock& block,
-                                            std::int64_t outputs, std::int64_t inputs,
-                                            int expert) {
+                                            std::int64_t outputs, std::int64_t inputs, int expert) {
   const auto source = view(block, outputs, inputs, expert);
   if (!source) return {};
   Builder builder{{name, {}, outputs, inputs, false, {source->part(0, outputs, 0)}}, {}, false};
@@ -255,6 +260,30 @@ VectorId WeightPlanner::vector(const std::string& name, const TensorNames& names
   return static_cast<VectorId>(program_.vectors.size() - 1);
 }
 
+VectorId WeightPlanner::head_vectors(const std::string& name, const TensorNames& names,
+                                     std::string_view suffix, std::int64_t heads,
+                                     std::int64_t head_size, bool optional) {
+  constexpr std::string_view kMark = "{head}";
+  const bool one_each = std::ranges::any_of(
+      names, [&](const std::string& each) { return each.find(kMark) != std::string::npos; });
+  if (!one_each) return vector(name, names, suffix, heads * head_size, optional);
+  VectorPlan plan{name, heads * head_size, {}, {}};
+  for (std::int64_t head = 0; head < heads; ++head) {
+    TensorNames own = names;
+    for (std::string& each : own) {
+      const std::size_t at = each.find(kMark);
+      if (at != std::string::npos) each.replace(at, kMark.size(), std::to_string(head));
+    }
+    const VectorId part = vector(name, own, suffix, head_size, optional);
+    if (part == kAbsent) return kAbsent;
+    plan.parts.push_back(program_.vectors.back().parts.front());
+    plan.parts.back().first = head * head_size;
+    program_.vectors.pop_back();
+  }
+  program_.vectors.push_back(std::move(plan));
+  return static_cast<VectorId>(program_.vectors.size() - 1);
+}
+
 VectorId WeightPlanner::table(const std::string& name, const TensorNames& names,
                               std::int64_t columns, bool transposed, std::int64_t* rows) {
   const CheckpointTensor* tensor = find(names, ".weight", kAbsent);
@@ -307,6 +336,15 @@ Result<void> WeightPlanner::result() const {
     detail.append(" and ").append(std::to_string(missing_.size() - kListed)).append(" more");
   }
   return Error{ModelErrc::kMissingTensor, std::move(detail)};
+}
+
+std::int64_t WeightPlanner::parameters() const {
+  std::int64_t count = 0;
+  for (const CheckpointTensor* tensor : used_) {
+    const DTypeBlock block = block_of(tensor->dtype);
+    count += static_cast<std::int64_t>(tensor->bytes.size()) / block.bytes * block.elements;
+  }
+  return count;
 }
 
 std::vector<std::string> WeightPlanner::unused_tensors() const {

@@ -31,7 +31,8 @@ class WeightPlanner {
   [[nodiscard]] Linear linear(const std::string& name, const LinearBlock& block,
                               std::int64_t outputs, std::int64_t inputs, int expert = kAbsent);
 
-  /// Queries, keys and values of `block` as one matrix [(A + 2K) * D, inputs]; only those asked for.
+  /// Queries, keys and values of `block` as one matrix [(A + 2K) * D, inputs]; only those asked
+  /// for.
   [[nodiscard]] Linear qkv(const std::string& name, const AttentionBlock& block,
                            std::int64_t inputs, bool queries, bool keys_and_values);
 
@@ -39,9 +40,15 @@ class WeightPlanner {
   [[nodiscard]] Linear gated(const std::string& name, const GatedMlpBlock& block,
                              std::int64_t inputs, int expert = kAbsent);
 
-  /// A vector of `size` numbers called one of `names` with `suffix`. `optional`: kAbsent when absent.
+  /// A vector of `size` numbers called one of `names` with `suffix`. `optional`: kAbsent when
+  /// absent.
   [[nodiscard]] VectorId vector(const std::string& name, const TensorNames& names,
                                 std::string_view suffix, std::int64_t size, bool optional);
+
+  /// [heads, head_size] of one tensor, or of one for each head ("{head}" in its name).
+  [[nodiscard]] VectorId head_vectors(const std::string& name, const TensorNames& names,
+                                      std::string_view suffix, std::int64_t heads,
+                                      std::int64_t head_size, bool optional);
 
   /// [rows, columns] as it is, or transposed to [columns, rows].
   [[nodiscard]] VectorId table(const std::string& name, const TensorNames& names,
@@ -54,6 +61,8 @@ class WeightPlanner {
                                                   std::int64_t columns);
 
   [[nodiscard]] Result<void> result() const;
+  /// Numbers in the tensors that were asked for.
+  [[nodiscard]] std::int64_t parameters() const;
   [[nodiscard]] std::vector<std::string> unused_tensors() const;
 
  private:
