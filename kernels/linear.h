@@ -15,7 +15,7 @@ namespace weft {
 /// With a gated weight: out = residual + scale * act(min(gate, limit)) * (clamp(up, limit) +
 /// up_offset) where gate = in * Wg^T + bias[0..N) and up = in * Wu^T + bias[N..2N).
 struct LinearParams {
-  ConstRows in;                          ///< [T, K]
+  ConstRows in{};                        ///< [T, K]
   const PackedWeight* weight = nullptr;  ///< [N, K], or gated
   const float* bias = nullptr;           ///< [N] ([2N] gated), or null
   Activation activation = Activation::kNone;
@@ -24,11 +24,11 @@ struct LinearParams {
   float gate_limit = 0;  ///< gated: gate to at most c, up to [-c, c] when c > 0 (gpt-oss)
   float up_offset = 0;   ///< gated: added to up (gpt-oss has 1)
   float gate_alpha = 0;  ///< gated: when not 0, act(x) is x * sigmoid(alpha * x) (gpt-oss)
-  ConstRows residual;    ///< [T, N]; data is null when there is none; may be `out` itself
-  Rows out;              ///< [T, N]; does not overlap `in`
+  ConstRows residual{};  ///< [T, N]; data is null when there is none; may be `out` itself
+  Rows out{};            ///< [T, N]; does not overlap `in`
   /// Rows of `in` by row of `out`, or empty for the same order: out row i is made from in row
   /// input_rows[i] (experts, and logits of the last tokens only).
-  std::span<const std::int32_t> input_rows;
+  std::span<const std::int32_t> input_rows{};
 };
 
 /// Bytes that one thread needs of workspace for any T up to `max_rows`.

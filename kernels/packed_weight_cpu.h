@@ -1,0 +1,30 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/core/dtype.h"
+#include "weft/kernels/packed_layout.h"
+
+namespace weft {
+
+/// A piece of a matrix on its way into one panel: `lanes` outputs from `lane` on, `count` inputs
+/// from `input` on. rows[i] are the numbers of output lane + i, side by side in type `from`.
+struct PackPiece {
+  static constexpr std::int64_t kMaxInputs = 128;  ///< whole blocks; 16 rows of f32 fit in L1
+
+  PackedLayout layout;
+  std::byte* panel = nullptr;
+  std::int64_t lane = 0;
+  std::int64_t lanes = 0;
+  std::int64_t input = 0;
+  std::int64_t count = 0;
+  DType from = DType::kF32;
+  std::array<const std::byte*, PackedLayout::kPanelOutputs> rows{};
+};
+
+/// Converts and transposes; writes the bytes of these numbers only.
+void pack_piece(const PackPiece& piece);
+
+}  // namespace weft
