@@ -12,6 +12,18 @@ namespace weft::cli {
 /// `weft devices [--measure]`: where a model can run.
 void add_devices_command(CLI::App& app);
 
+/// `weft generate MODEL PROMPT`: a model's text, streamed.
+void add_generate_command(CLI::App& app);
+
+/// `weft tokenize MODEL TEXT`: a text's tokens.
+void add_tokenize_command(CLI::App& app);
+
+/// `weft inspect MODEL`: sizes, memory, program; what is missing or unknown.
+void add_inspect_command(CLI::App& app);
+
+/// `weft logits MODEL --ids ...`: the numbers, for anyone who doubts a port.
+void add_logits_command(CLI::App& app);
+
 /// `weft version`: what this build is made of.
 void add_version_command(CLI::App& app);
 

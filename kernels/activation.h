@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace weft {
 
@@ -17,5 +18,8 @@ enum class Activation : std::uint8_t {
   kSigmoid,
   kTanh,
 };
+
+/// For people.
+[[nodiscard]] std::string_view to_string(Activation activation) noexcept;
 
 }  // namespace weft

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "weft/core/float16.h"
 #include "weft/core/internal_error.h"
+#include "weft/kernels/narrow_float.h"
 #include "weft/model/checkpoint.h"
 
 namespace weft {
@@ -20,7 +20,7 @@ T load(const CheckpointTensor& tensor, std::int64_t byte) {
 float read_q8_0(const CheckpointTensor& tensor, std::int64_t index) {
   const DTypeBlock block = block_of(DType::kQ8_0);
   const std::int64_t start = index / block.elements * block.bytes;
-  const float scale = f16_to_float(load<std::uint16_t>(tensor, start));
+  const float scale = from_f16(load<std::uint16_t>(tensor, start));
   return scale * static_cast<float>(load<std::int8_t>(tensor, start + 2 + index % block.elements));
 }
 
@@ -31,9 +31,9 @@ float read_value(const CheckpointTensor& tensor, std::int64_t index) {
     case DType::kF32:
       return load<float>(tensor, index * 4);
     case DType::kF16:
-      return f16_to_float(load<std::uint16_t>(tensor, index * 2));
+      return from_f16(load<std::uint16_t>(tensor, index * 2));
     case DType::kBF16:
-      return bf16_to_float(load<std::uint16_t>(tensor, index * 2));
+      return from_bf16(load<std::uint16_t>(tensor, index * 2));
     case DType::kQ8_0:
       return read_q8_0(tensor, index);
     default:

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weft/core/error.h"
+
+namespace weft::cli {
+
+/// Exit status of a verb that could not do what it was asked; CLI11 has its own for wrong usage.
+inline constexpr int kFailed = 1;
+
+/// Says "weft VERB: why" on standard error and leaves the verb with kFailed.
+[[noreturn]] void fail(std::string_view verb, const std::string& why);
+[[noreturn]] void fail(std::string_view verb, const Error& error);
+
+/// The value, or fail().
+template <class T>
+T value_or_fail(std::string_view verb, Result<T> result) {
+  if (!result) fail(verb, result.error());
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,112 @@
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "weft/cli/commands.h"
+#include "weft/cli/fail.h"
+#include "weft/cli/model_loading.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kVerb = "inspect";
+constexpr double kKiB = 1024.0;
+// Unknown tensors that are listed before the rest is only counted.
+constexpr std::size_t kListed = 20;
+
+struct Options {
+  ModelOptions model;
+  bool no_program = false;
+};
+
+std::string size_text(std::int64_t bytes) {
+  std::ostringstream text;
+  auto size = static_cast<double>(bytes);
+  const char* unit = "B";
+  for (const char* next : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (size < kKiB) break;
+    size /= kKiB;
+    unit = next;
+  }
+  text << std::setprecision(size < 100 ? 3 : 4) << size << ' ' << unit;
+  return text.str();
+}
+
+void line(const char* label, const std::string& text) {
+  std::cout << std::left << std::setw(14) << label << text << '\n';
+}
+
+std::string dtypes_text(const Program& program) {
+  std::map<DType, std::int64_t> numbers;
+  for (const MatrixPlan& matrix : program.matrices) {
+    numbers[matrix.dtype] += matrix.outputs * matrix.inputs * (matrix.gated ? 2 : 1);
+  }
+  std::string text;
+  for (const auto& [dtype, count] : numbers) {
+    text.append(text.empty() ? "" : ", ").append(to_string(dtype)).append(" ");
+    text.append(size_text(bytes_of(dtype, count).value_or(0)));
+  }
+  return text;
+}
+
+void print_sizes(const OpenedModel& model) {
+  const Program& program = *model.program;
+  line("family", program.family + " (" + model.spec + ")");
+  line("format", std::string(to_string(model.checkpoint->format())) + ", " +
+                     std::to_string(model.checkpoint->tensors().size()) + " tensors");
+  line("parameters", std::to_string(program.parameters));
+  line("vocabulary", std::to_string(program.vocabulary));
+  line("hidden", std::to_string(program.hidden));
+  line("context", std::to_string(program.context) + " tokens");
+  const std::size_t layers = program.self_kv.size();
+  if (layers > 0) {
+    const KvLayerPlan& kv = program.self_kv.front();
+    line("layers", std::to_string(layers) + ", " + std::to_string(kv.kv_heads) + " KV heads of " +
+                       std::to_string(kv.head_size));
+  }
+  line("weights", size_text(program.weight_bytes()) + " (" + dtypes_text(program) + ")");
+  line("KV cache", size_text(program.kv_bytes_per_token(DType::kF32)) + " a token in f32, " +
+                       size_text(program.kv_bytes_per_token(DType::kBF16)) + " in bf16");
+  line("buffers", size_text(program.decode.floats_per_token * std::int64_t{sizeof(float)}) +
+                      " a token of a step, " +
+                      size_text(program.decode.floats_per_output * std::int64_t{sizeof(float)}) +
+                      " a row of logits");
+}
+
+void print_unused(const Program& program) {
+  const auto& unused = program.unused_tensors;
+  if (unused.empty()) {
+    line("unknown", "no tensor");
+    return;
+  }
+  line("unknown", std::to_string(unused.size()) + " tensors that the spec does not use:");
+  for (std::size_t i = 0; i < std::min(unused.size(), kListed); ++i) {
+    std::cout << "  " << unused[i] << '\n';
+  }
+  if (unused.size() > kListed) std::cout << "  and " << unused.size() - kListed << " more\n";
+}
+
+void run(const Options& options) {
+  const OpenedModel model = value_or_fail(kVerb, open_model(options.model));
+  print_sizes(model);
+  print_unused(*model.program);
+  if (!options.no_program) std::cout << '\n' << describe(*model.program);
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("inspect", "Show what a model is made of and what it needs, unloaded");
+  auto options = std::make_shared<Options>();
+  add_model_options(*command, options->model, false);
+  command->add_flag("--no-program", options->no_program, "Leave the list of ops out");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace weft::cli
