@@ -1,0 +1,44 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace weft {
+
+/// Conversions between float32 and the two types of 16 bits, to nearest even, without branches so
+/// that a loop over them becomes SIMD code. NaN stays NaN.
+
+[[nodiscard]] constexpr float from_bf16(std::uint16_t bits) noexcept {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+[[nodiscard]] constexpr std::uint16_t to_bf16(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  const std::uint32_t quiet = bits >> 16 | 0x40;
+  return static_cast<std::uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded);
+}
+
+[[nodiscard]] constexpr float from_f16(std::uint16_t bits) noexcept {
+  const std::uint32_t magnitude = static_cast<std::uint32_t>(bits & 0x7fff) << 13;
+  // Moves the exponent's bias from 15 to 127, and makes subnormals normal.
+  const auto finite = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112F);
+  const std::uint32_t special = magnitude | 0x7f800000;
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16;
+  return std::bit_cast<float>(sign | (magnitude >= 0x0f800000 ? special : finite));
+}
+
+[[nodiscard]] constexpr std::uint16_t to_f16(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t magnitude = bits & 0x7fffffff;
+  // A unit in the last place of 0.5 is the smallest subnormal, so that this sum rounds to one.
+  const std::uint32_t subnormal =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3f000000;
+  const std::uint32_t normal = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
+  const std::uint32_t special = magnitude > 0x7f800000 ? 0x7e00 : 0x7c00;
+  const std::uint32_t finite = magnitude < 0x38800000 ? subnormal : normal;
+  return static_cast<std::uint16_t>((magnitude >= 0x47800000 ? special : finite) |
+                                    (bits >> 16 & 0x8000));
+}
+
+}  // namespace weft
