@@ -13,10 +13,10 @@ namespace weft {
 /// softmax(q k^T * scale + bias) v over paged KV, for every sequence of the step (selective
 /// batching: the one op that looks at sequences apart; Orca, section 3.2).
 struct AttentionParams {
-  ConstRows queries;       ///< [T, >= A * D]: head a of a token at a * D
+  ConstRows queries = {};  ///< [T, >= A * D]: head a of a token at a * D
   std::int32_t heads = 0;  ///< A, a multiple of kv.kv_heads; head a reads KV head a / (A / K)
-  KvLayer kv;
-  std::span<const SequenceSpan> spans;
+  KvLayer kv = {};
+  std::span<const SequenceSpan> spans = {};
   bool causal = true;  ///< token at place p sees the context 0 .. p; otherwise 0 .. context-1
   float scale = 1;
   float soft_cap = 0;       ///< c * tanh(score / c) after the scale when c > 0 (Gemma 2)
@@ -33,7 +33,7 @@ struct AttentionParams {
   bool relative_bidirectional = false;
   /// [A] or null: a score that takes part in the softmax's sum and has no value (gpt-oss).
   const float* sinks = nullptr;
-  Rows out;  ///< [T, A * D]; does not overlap queries
+  Rows out = {};  ///< [T, A * D]; does not overlap queries
 };
 
 /// Bytes that one thread needs of workspace, whatever the step.

@@ -13,17 +13,17 @@ namespace weft {
 
 /// out[t] = scale * table[ids[t]] + positions[position_ids[t] + position_offset] + constant
 struct EmbeddingParams {
-  std::span<const TokenId> ids;      ///< [T], each in [0, V)
-  const std::byte* table = nullptr;  ///< [V, H], row-major as in the checkpoint, any alignment
-  DType dtype = DType::kF32;         ///< of the table: f32, f16, bf16, q8_0
-  std::int64_t vocabulary = 0;       ///< V
+  std::span<const TokenId> ids = {};  ///< [T], each in [0, V)
+  const std::byte* table = nullptr;   ///< [V, H], row-major as in the checkpoint, any alignment
+  DType dtype = DType::kF32;          ///< of the table: f32, f16, bf16, q8_0
+  std::int64_t vocabulary = 0;        ///< V
   float scale = 1;
-  const float* positions = nullptr;            ///< [P, H], or null
-  std::span<const std::int32_t> position_ids;  ///< [T] when there are positions
+  const float* positions = nullptr;                 ///< [P, H], or null
+  std::span<const std::int32_t> position_ids = {};  ///< [T] when there are positions
   std::int64_t position_offset = 0;
   std::int64_t position_count = 0;  ///< P
   const float* constant = nullptr;  ///< [H], or null (a token type's row)
-  Rows out;                         ///< [T, H]
+  Rows out = {};                    ///< [T, H]
 };
 
 /// Ids and positions outside their tables are a bug of the caller (they are checked when a request

@@ -8,6 +8,10 @@
 
 namespace weft {
 
+/// Experts of one layer at most: what route() keeps of a token stands on its stack. The largest
+/// published models have 512.
+inline constexpr std::int32_t kMaxExperts = 1024;
+
 /// How a router's scores become weights.
 enum class RouterKind : std::uint8_t {
   kSoftmaxThenTopK,  ///< softmax over all experts, then the k best (Qwen, DeepSeek, Mixtral)
@@ -17,7 +21,7 @@ enum class RouterKind : std::uint8_t {
 
 /// The choice of k of E experts for each token.
 struct RouteParams {
-  ConstRows scores;  ///< [T, E], the router's linear output
+  ConstRows scores = {};  ///< [T, E], the router's linear output; E at most kMaxExperts
   RouterKind kind = RouterKind::kSoftmaxThenTopK;
   std::int32_t chosen = 1;  ///< k
   const float* selection_bias =
@@ -28,30 +32,30 @@ struct RouteParams {
   bool normalize = false;       ///< weights sum to 1
   float scale = 1;              ///< of the weights
   /// Results. expert_of and weight_of: [T, k], best first, ties to the lower expert.
-  std::span<std::int32_t> expert_of;
-  std::span<float> weight_of;
+  std::span<std::int32_t> expert_of = {};
+  std::span<float> weight_of = {};
   /// The same sorted by expert: places [starts[e], starts[e + 1]) of `order` are the choices
   /// (token * k + rank) of expert e, ascending. starts: [E + 1], order: [T * k]. And token_of:
   /// [T * k] the token of each place.
-  std::span<std::int32_t> starts;
-  std::span<std::int32_t> order;
-  std::span<std::int32_t> token_of;
+  std::span<std::int32_t> starts = {};
+  std::span<std::int32_t> order = {};
+  std::span<std::int32_t> token_of = {};
 };
 
-/// Done by the thread with index 0 alone (T * E numbers); the others return. NaN scores choose the
-/// lowest experts. Nothing is allocated.
+/// Done by the thread with index 0 alone (T * E numbers); the others return. NaN is chosen last, so
+/// that a token of NaN scores gets the lowest experts. Nothing is allocated.
 void route(const RouteParams& params, Share share);
 
 /// out[t] = residual[t] + sum over ranks r = 0 .. k-1, in that order, of
 /// weight_of[t, r] * in[place of (t, r)].
 struct CombineParams {
-  ConstRows in;  ///< [T * k, H]: the experts' outputs in the order of RouteParams::order
+  ConstRows in = {};  ///< [T * k, H]: the experts' outputs in the order of RouteParams::order
   std::int32_t chosen = 1;
-  std::span<const float> weight_of;     ///< [T, k]
-  std::span<const std::int32_t> order;  ///< [T * k]
-  std::span<std::int32_t> place_of;     ///< [T * k] scratch: the inverse of order
-  ConstRows residual;                   ///< data null when there is none; may be `out`
-  Rows out;                             ///< [T, H]
+  std::span<const float> weight_of = {};     ///< [T, k]
+  std::span<const std::int32_t> order = {};  ///< [T * k]
+  std::span<std::int32_t> place_of = {};     ///< [T * k] scratch: the inverse of order
+  ConstRows residual = {};                   ///< data null when there is none; may be `out`
+  Rows out = {};                             ///< [T, H]
 };
 
 /// Fills CombineParams::place_of from `order`; thread 0 alone, before a barrier and combine().

@@ -27,7 +27,7 @@ struct SequenceSpan {
   std::int32_t first = 0;
   std::int32_t count = 0;
   std::int32_t start = 0;
-  std::span<const std::int32_t> pages;  ///< enough for start + count tokens
+  std::span<const std::int32_t> pages = {};  ///< enough for start + count tokens
   /// Context tokens of attention that is not causal (an encoder's, or an encoder's output seen from
   /// the decoder); 0 where it is causal.
   std::int32_t context = 0;

@@ -12,17 +12,17 @@ enum class NormKind : std::uint8_t {
   kLayer,  ///< (x - mean) / sqrt(var + eps) (Ba et al., arXiv 1607.06450)
 };
 
-/// out = normalized(in + add) * (weight + weight_offset) + bias, for each row.
+/// out = scale * (normalized(in) * (weight + weight_offset) + bias) + residual, for each row.
 struct NormParams {
   NormKind kind = NormKind::kRms;
-  ConstRows in;                   ///< [T, H]
+  ConstRows in = {};              ///< [T, H]
   const float* weight = nullptr;  ///< [H], null = 1 (then weight_offset does not count)
   const float* bias = nullptr;    ///< [H], null = 0
   float weight_offset = 0;        ///< 1 in families that store weights around zero (Gemma)
   float eps = 0;
-  float scale = 1;     ///< of the whole result
-  ConstRows residual;  ///< [T, H], added to the result when data is not null; may be `out`
-  Rows out;            ///< [T, H]; may be `in`
+  float scale = 1;          ///< of the whole result
+  ConstRows residual = {};  ///< [T, H], added to the result when data is not null; may be `out`
+  Rows out = {};            ///< [T, H]; may be `in`
 };
 
 /// A row's result does not depend on the other rows. Means are taken in float32 over lanes in a

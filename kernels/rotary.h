@@ -32,13 +32,13 @@ struct HeadNorm {
 /// What stands between the QKV projection and attention: clip, norms of queries and keys, rotary
 /// position embedding (Su et al., arXiv 2104.09864), and the write of keys and values to the cache.
 struct RotaryParams {
-  Rows qkv;  ///< [T, (A + 2K) * D]: queries, keys, values of a token; changed in place
+  Rows qkv = {};  ///< [T, (A + 2K) * D]: queries, keys, values of a token; changed in place
   std::int32_t heads = 0;      ///< A
   std::int32_t kv_heads = 0;   ///< K; 0 when only queries are there (attention to another's KV)
   std::int32_t head_size = 0;  ///< D
   float clip = 0;              ///< queries, keys and values to [-clip, clip] when > 0 (DBRX, MPT)
-  HeadNorm query_norm;
-  HeadNorm key_norm;
+  HeadNorm query_norm = {};
+  HeadNorm key_norm = {};
   bool norm_after_rotary = false;  ///< Hunyuan; otherwise before
   RotaryStyle style = RotaryStyle::kHalves;
   std::int32_t rotary_size =
@@ -47,9 +47,9 @@ struct RotaryParams {
   const float* cosines = nullptr;
   const float* sines = nullptr;
   std::int64_t table_positions = 0;
-  std::span<const std::int32_t> position_ids;  ///< [T]: each token's position
-  std::span<const SequenceSpan> spans;         ///< cover the T tokens
-  KvLayer kv;  ///< where keys and values go; keys null = nothing is written
+  std::span<const std::int32_t> position_ids = {};  ///< [T]: each token's position
+  std::span<const SequenceSpan> spans = {};         ///< cover the T tokens
+  KvLayer kv = {};  ///< where keys and values go; keys null = nothing is written
 };
 
 /// Touches only its own tokens; nothing is allocated. Keys are rounded to the cache's type to

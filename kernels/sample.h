@@ -18,10 +18,15 @@ struct SampleParams {
   std::uint64_t draw = 0;  ///< which number of the seed's stream: the token's place in its sequence
 };
 
-/// The chosen id, ties to the lower; kNoToken when no logit is a number. Numbers come from a
-/// counter-based generator (Philox 4x32-10, Salmon et al., SC 2011) keyed by seed and draw, so that
-/// the same request draws the same on every device. `scratch` holds at least 2 * V entries and is
-/// not looked at when temperature is 0.
+/// The chosen id; ties to the lower where the best are kept. The steps are those of transformers
+/// and vLLM, in their order: temperature, top_k, top_p (of the mass that top_k left), min_p. Then
+/// one of the kept tokens is drawn in the order of their ids. NaN and -inf are never chosen;
+/// kNoToken when there is nothing else. Of several +inf each is as probable.
+///
+/// Numbers come from a counter-based generator (Philox 4x32-10, Salmon et al., SC 2011) keyed by
+/// seed and draw, so that the same request draws the same on every processor. `scratch` holds at
+/// least 2 * V entries, which are overwritten, and is not looked at when temperature is not above
+/// 0. Thread-safe; time is linear in V.
 [[nodiscard]] TokenId sample(std::span<const float> logits, const SampleParams& params,
                              std::span<std::uint64_t> scratch);
 

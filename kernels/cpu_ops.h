@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "weft/kernels/attention.h"
+#include "weft/kernels/embedding.h"
+#include "weft/kernels/experts.h"
+#include "weft/kernels/norm.h"
+#include "weft/kernels/rotary.h"
+#include "weft/kernels/sample.h"
+#include "weft/kernels/share.h"
+
+/// The host's code of the ops; the op of the same name calls it once it has checked the parameters.
+namespace weft::cpu {
+
+void norm(const NormParams& params, Share share);
+void embed(const EmbeddingParams& params, Share::Range tokens);
+void rotate_and_store(const RotaryParams& params, Share share);
+void attention(const AttentionParams& params, Share share, std::span<std::byte> workspace);
+void route(const RouteParams& params);
+void combine(const CombineParams& params, Share share);
+[[nodiscard]] TokenId sample(std::span<const float> logits, const SampleParams& params,
+                             std::span<std::uint64_t> scratch);
+
+}  // namespace weft::cpu

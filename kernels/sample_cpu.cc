@@ -1,0 +1,195 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "weft/kernels/cpu_ops.h"
+#include "weft/kernels/philox.h"
+
+// Plain code that neither fuses multiplications nor asks for an instruction set: every processor
+// draws the same tokens from the same logits.
+
+namespace weft {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// A number to compare by in its high half, and in its low half its id such that of equal numbers
+/// the lower id is the greater key.
+using Key = std::uint64_t;
+
+constexpr Key make_key(std::uint32_t number, std::size_t id) {
+  return Key{number} << 32 | static_cast<std::uint32_t>(~id);
+}
+constexpr std::size_t id_of(Key key) { return static_cast<std::uint32_t>(~key); }
+
+/// Bits that order as the numbers do. -0 counts as 0, as in comparisons.
+constexpr std::uint32_t ordered_bits(float number) {
+  const auto bits = std::bit_cast<std::uint32_t>(number + 0.0F);
+  return (bits & 0x80000000) != 0 ? ~bits : bits | 0x80000000;
+}
+
+/// The key of a token's weight, which is not negative.
+constexpr Key weight_key(float weight, std::size_t id) {
+  return make_key(std::bit_cast<std::uint32_t>(weight), id);
+}
+constexpr float weight_of(Key key) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(key >> 32));
+}
+
+/// e^x for x <= 0, within 2 units in the last place; 0 below the smallest normal number. Range
+/// reduction of Cody and Waite, polynomial of Cephes' expf.
+constexpr float exp_of_negative(float x) {
+  constexpr float kRound = 0x1.8p23F;  // pushes a sum's fraction out of float32
+  const float shifted = x * 1.44269504F + kRound;
+  const float n = shifted - kRound;
+  const float r = x - n * 0.693359375F + n * 2.12194440e-4F;
+  float y = 1.9875691500e-4F;
+  y = y * r + 1.3981999507e-3F;
+  y = y * r + 8.3334519073e-3F;
+  y = y * r + 4.1665795894e-2F;
+  y = y * r + 1.6666665459e-1F;
+  y = y * r + 5.0000001201e-1F;
+  y = y * (r * r) + r + 1.0F;
+  const std::uint32_t power = (std::bit_cast<std::uint32_t>(shifted) << 23) + 0x3f800000;
+  return x < -87.3365F ? 0.0F : y * std::bit_cast<float>(power);
+}
+
+/// The first of the greatest logits, NaN left out; kNoToken when there is none above -inf.
+TokenId best_of(std::span<const float> logits) {
+  float best = -kInfinity;
+  TokenId id = kNoToken;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if (logits[i] > best) {
+      best = logits[i];
+      id = static_cast<TokenId>(i);
+    }
+  }
+  return id;
+}
+
+/// What a logit weighs beside the best one, which weighs 1.
+class Weigher {
+ public:
+  Weigher(float best, float temperature) : best_(best), inverse_(1.0F / temperature) {}
+
+  [[nodiscard]] float operator()(float logit) const {
+    if (logit == best_) return 1;  // also of infinities, whose difference is no number
+    if (!(logit > -kInfinity) || best_ == kInfinity) return 0;
+    // Halves, since the difference of two finite numbers need not be finite.
+    const float distance = (0.5F * logit - 0.5F * best_) * inverse_ * 2.0F;
+    // 0 * inf, where the temperature is so low that nothing but the best counts.
+    return std::isnan(distance) ? 0.0F : exp_of_negative(distance);
+  }
+
+ private:
+  float best_;
+  float inverse_;
+};
+
+/// The key of the k-th best logit (1 <= k <= V). Keeps a pool of the best so far, which is cut back
+/// to k when it is full: time is linear in V for logits in any order.
+Key kth_best(std::span<const float> logits, std::size_t k, std::span<Key> pool) {
+  const std::size_t room = std::min(pool.size(), std::max<std::size_t>(4 * k, 1024));
+  Key least = 0;
+  std::size_t count = 0;
+  const auto cut = [&] {
+    const auto last = pool.begin() + static_cast<std::ptrdiff_t>(k - 1);
+    std::nth_element(pool.begin(), last, pool.begin() + static_cast<std::ptrdiff_t>(count),
+                     std::greater<>());
+    least = *last;
+    count = k;
+  };
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const Key key = std::isnan(logits[i]) ? make_key(0, i) : make_key(ordered_bits(logits[i]), i);
+    if (key < least) continue;
+    if (count == room) cut();
+    if (key > least) pool[count++] = key;
+  }
+  cut();
+  return least;
+}
+
+double mass_of(std::span<const Key> keys) {
+  double mass = 0;
+  for (const Key key : keys) mass += weight_of(key);
+  return mass;
+}
+
+/// The least key of the smallest set of the best that has at least `mass`. Halves what is left at
+/// each step, so that time is linear. Changes the order of `keys`.
+Key cut_by_mass(std::span<Key> keys, double mass) {
+  while (keys.size() > 1) {
+    const std::size_t half = keys.size() / 2;
+    std::nth_element(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(half - 1), keys.end(),
+                     std::greater<>());
+    const double upper = mass_of(keys.first(half));
+    if (upper >= mass) {
+      keys = keys.first(half);
+    } else {
+      mass -= upper;
+      keys = keys.subspan(half);
+    }
+  }
+  return keys[0];
+}
+
+/// The least key that top_p keeps among `kept`. Tokens that all together cannot reach the last
+/// 1 - top_p of the mass need no sorting.
+Key cut_by_top_p(std::span<const Key> kept, float top_p, std::span<Key> scratch) {
+  const double total = mass_of(kept);
+  // Half of the exact bound: sums are rounded.
+  const double negligible = (1.0 - top_p) * total / (2.0 * static_cast<double>(kept.size()));
+  const auto end = std::ranges::copy_if(kept, scratch.begin(), [&](Key key) {
+                     return weight_of(key) > negligible;
+                   }).out;
+  return cut_by_mass(std::span(scratch.begin(), end), top_p * total);
+}
+
+/// Draws among the keys that `keeps` lets pass, in the order of their ids.
+template <class Keeps>
+TokenId draw_from(std::span<const Key> keys, double uniform_number, const Keeps& keeps) {
+  double total = 0;
+  for (const Key key : keys) total += keeps(key) ? weight_of(key) : 0.0;
+  const double mark = uniform_number * total;
+  double passed = 0;
+  std::size_t last = 0;
+  for (const Key key : keys) {
+    if (!keeps(key)) continue;
+    last = id_of(key);
+    passed += weight_of(key);
+    if (passed > mark) break;
+  }
+  return static_cast<TokenId>(last);
+}
+
+}  // namespace
+
+TokenId cpu::sample(std::span<const float> logits, const SampleParams& params,
+                    std::span<std::uint64_t> scratch) {
+  const TokenId best = best_of(logits);
+  if (best == kNoToken || !(params.temperature > 0) || params.top_k == 1) return best;
+
+  const std::span<Key> kept_keys = scratch.first(logits.size());
+  const std::span<Key> spare = scratch.subspan(logits.size(), logits.size());
+  const auto top_k = static_cast<std::size_t>(std::max(params.top_k, 0));
+  const Key least_logit =
+      top_k != 0 && top_k < logits.size() ? kth_best(logits, top_k, spare) : Key{0};
+  const Weigher weigh(logits[static_cast<std::size_t>(best)], params.temperature);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if (least_logit != 0 && make_key(ordered_bits(logits[i]), i) < least_logit) continue;
+    const float weight = weigh(logits[i]);
+    if (weight > 0) kept_keys[count++] = weight_key(weight, i);
+  }
+  const std::span<const Key> kept = kept_keys.first(count);
+
+  const Key least_weight =
+      params.top_p < 1 ? cut_by_top_p(kept, std::max(params.top_p, 0.0F), spare) : Key{0};
+  // The best weighs 1 and stays, whatever the numbers.
+  const float min_p = std::min(params.min_p, 1.0F);
+  return draw_from(kept, uniform(params.seed, params.draw),
+                   [&](Key key) { return key >= least_weight && !(weight_of(key) < min_p); });
+}
+
+}  // namespace weft
