@@ -21,6 +21,18 @@ bool looks_like_safetensors(std::string_view text) {
   return text.size() > kSafetensorsHeader && text[kSafetensorsHeader] == '{';
 }
 
+// A zip archive, or pickles of the protocols that torch.save was ever asked for.
+bool looks_like_pickle(std::string_view text) {
+  return text.starts_with("PK\x03\x04"sv) ||
+         (text.size() > 1 && text[0] == '\x80' && text[1] >= 2 && text[1] <= 5);
+}
+
+// torch.save before 0.1.2 wrote tar archives.
+bool looks_like_tar(std::string_view text) {
+  constexpr std::size_t kOffset = 257;
+  return text.size() > kOffset && text.substr(kOffset).starts_with("ustar"sv);
+}
+
 }  // namespace
 
 Result<CheckpointFormat> format_of(std::span<const std::byte> bytes, std::string_view name) {
@@ -28,6 +40,9 @@ Result<CheckpointFormat> format_of(std::span<const std::byte> bytes, std::string
   if (text.starts_with("version https://git-lfs.github.com/spec/"sv))
     return bad_checkpoint(name, "is a git-lfs pointer: the file itself was not downloaded");
   if (looks_like_safetensors(text)) return CheckpointFormat::kSafetensors;
+  if (looks_like_pickle(text)) return CheckpointFormat::kPickle;
+  if (looks_like_tar(text))
+    return unsupported_checkpoint(name, "is a tar archive, as only the first PyTorch wrote them");
   return unsupported_checkpoint(name, "begins with " + in_quotes(text.substr(0, 16)) +
                                           ", which is no checkpoint format known here");
 }

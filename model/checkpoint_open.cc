@@ -12,6 +12,7 @@
 #include "weft/model/checkpoint_format.h"
 #include "weft/model/checkpoint_index.h"
 #include "weft/model/model_error.h"
+#include "weft/model/pickle_checkpoint.h"
 #include "weft/model/safetensors.h"
 
 namespace weft {
@@ -39,6 +40,7 @@ Result<CheckpointFile> read_content(CheckpointFormat format, const MappedFile& f
     case CheckpointFormat::kSafetensors:
       return read_safetensors(file.bytes(), file.path().string());
     case CheckpointFormat::kPickle:
+      return read_pickle_checkpoint(file.bytes(), file.path().string());
     case CheckpointFormat::kLlama2C:
     case CheckpointFormat::kGguf:
       break;
