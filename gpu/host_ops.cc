@@ -218,8 +218,6 @@ class OpRunner {
 
 }  // namespace
 
-void HostState::run(const Op& op, Share share) {
-  std::visit(OpRunner(*this, step, share), op);
-}
+void HostState::run(const Op& op, Share share) { std::visit(OpRunner(*this, step, share), op); }
 
 }  // namespace weft

@@ -107,12 +107,9 @@ constexpr std::string_view kExaoneMoe[] = {
 constexpr std::string_view kLaguna[] = {R"([^\n]+|[\n]+)", kQwen2[0]};
 
 constexpr std::string_view kChameleon[] = {
-    R"(<sentinel:[0-9]+>)",
-    R"((IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z)",
-    R"(([\t\n]|    |  ))",
-    R"(\p{N})",
-    R"([\p{P}!-/:-@\[-`{-~])",
-    kGpt2Pattern};
+    R"(<sentinel:[0-9]+>)",    R"((IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z)",
+    R"(([\t\n]|    |  ))",     R"(\p{N})",
+    R"([\p{P}!-/:-@\[-`{-~])", kGpt2Pattern};
 
 struct Named {
   std::string_view name;

@@ -134,8 +134,7 @@ Result<void> read_beside(const fs::path& folder, TokenizerParts& parts) {
                    [&](element config) { read_role_texts(config, tokens, roles); });
   if (!done) return done;
   for (const std::string_view name : {"generation_config.json", "config.json"}) {
-    done = with_json(folder / name,
-                     [&](element config) { read_role_ids(config, tokens, roles); });
+    done = with_json(folder / name, [&](element config) { read_role_ids(config, tokens, roles); });
     if (!done) return done;
   }
   std::error_code ignored;

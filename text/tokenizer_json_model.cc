@@ -30,7 +30,8 @@ void read_vocabulary(const JsonFields& fields, TokenTable& tokens) {
     std::uint64_t id = 0;
     check_size(fields, text);
     if (value.get(id) != simdjson::SUCCESS || id >= texts.size() || seen[id]) {
-      fields.fail("vocab", "has \"" + std::string(text) + "\" under an id that is not free in 0 .. " +
+      fields.fail("vocab", "has \"" + std::string(text) +
+                               "\" under an id that is not free in 0 .. " +
                                std::to_string(texts.size() - 1));
       return;
     }
@@ -104,8 +105,8 @@ BpeMerges read_merges(const JsonFields& fields, const TokenTable& tokens,
     merged += right.substr(std::min(word_begin_not.size(), right.size()));
     const TokenId id = tokens.find(merged);
     if (left_id == kNoToken || right_id == kNoToken || id == kNoToken) {
-      fields.fail("merges", "has \"" + std::string(left) + " " + std::string(right) +
-                                "\" at " + std::to_string(rank) + ", which the vocabulary has not");
+      fields.fail("merges", "has \"" + std::string(left) + " " + std::string(right) + "\" at " +
+                                std::to_string(rank) + ", which the vocabulary has not");
       return merges;
     }
     merges.add(left_id, right_id, {rank++, id}, true);
