@@ -66,4 +66,24 @@ Result<void> ByteReader::expect(std::uint64_t count, std::uint64_t bytes_each,
   return {};
 }
 
+std::span<const std::byte> FieldReader::bytes(std::uint64_t count, std::string_view field) {
+  if (error_) return {};
+  return keep(reader_.read_bytes(count, field));
+}
+
+std::string_view FieldReader::text(std::uint64_t count, std::string_view field) {
+  if (error_) return {};
+  return keep(reader_.read_text(count, field));
+}
+
+void FieldReader::seek(std::uint64_t offset, std::string_view field) {
+  if (error_) return;
+  if (const auto moved = reader_.seek(offset, field); !moved) error_ = moved.error();
+}
+
+void FieldReader::expect(std::uint64_t count, std::uint64_t bytes_each, std::string_view field) {
+  if (error_) return;
+  if (const auto fits = reader_.expect(count, bytes_each, field); !fits) error_ = fits.error();
+}
+
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,6 +66,43 @@ class ByteReader {
 
   std::span<const std::byte> bytes_;
   std::uint64_t offset_ = 0;
+};
+
+/// A ByteReader for headers of many fields: after the first one that is not there, everything reads
+/// as zero or empty and nothing moves; error() says which it was. Look at it before a number that
+/// was read decides how long something runs. Borrows the bytes; owner only.
+class FieldReader {
+ public:
+  explicit FieldReader(std::span<const std::byte> bytes) noexcept : reader_(bytes) {}
+
+  template <class T>
+  T take(std::string_view field) {
+    return error_ ? T{} : keep(reader_.read<T>(field));
+  }
+  std::span<const std::byte> bytes(std::uint64_t count, std::string_view field);
+  std::string_view text(std::uint64_t count, std::string_view field);
+  void skip(std::uint64_t count, std::string_view field) { bytes(count, field); }
+  void seek(std::uint64_t offset, std::string_view field);
+  /// Fails like ByteReader::expect().
+  void expect(std::uint64_t count, std::uint64_t bytes_each, std::string_view field);
+
+  [[nodiscard]] std::uint64_t offset() const noexcept { return reader_.offset(); }
+  [[nodiscard]] std::uint64_t remaining() const noexcept { return reader_.remaining(); }
+
+  [[nodiscard]] bool failed() const noexcept { return error_.has_value(); }
+  /// Only when failed().
+  [[nodiscard]] const Error& error() const noexcept { return *error_; }
+
+ private:
+  template <class T>
+  T keep(const Result<T>& found) {
+    if (found) return *found;
+    error_ = found.error();
+    return T{};
+  }
+
+  ByteReader reader_;
+  std::optional<Error> error_;
 };
 
 }  // namespace weft

@@ -1,10 +1,10 @@
 #include "weft/model/checkpoint_format.h"
 
-#include <algorithm>
 #include <array>
 #include <string>
 
 #include "weft/model/checkpoint_file.h"
+#include "weft/model/llama2c.h"
 
 namespace weft {
 namespace {
@@ -33,6 +33,20 @@ bool looks_like_tar(std::string_view text) {
   return text.size() > kOffset && text.substr(kOffset).starts_with("ustar"sv);
 }
 
+struct Magic {
+  std::string_view bytes;
+  std::string_view what;
+};
+
+// Formats that are known and not read.
+constexpr std::array kForeign = {
+    Magic{"lmgg"sv, "is a ggml file, which came before GGUF"},
+    Magic{"fmgg"sv, "is a ggmf file, which came before GGUF"},
+    Magic{"tjgg"sv, "is a ggjt file, which came before GGUF"},
+    Magic{"algg"sv, "is a ggla file, an adapter from before GGUF"},
+    Magic{"\x89HDF\r\n"sv, "is an HDF5 file, as TensorFlow writes them"},
+};
+
 }  // namespace
 
 Result<CheckpointFormat> format_of(std::span<const std::byte> bytes, std::string_view name) {
@@ -41,8 +55,13 @@ Result<CheckpointFormat> format_of(std::span<const std::byte> bytes, std::string
     return bad_checkpoint(name, "is a git-lfs pointer: the file itself was not downloaded");
   if (looks_like_safetensors(text)) return CheckpointFormat::kSafetensors;
   if (looks_like_pickle(text)) return CheckpointFormat::kPickle;
+  if (text.starts_with("GGUF"sv)) return CheckpointFormat::kGguf;
+  for (const Magic& magic : kForeign) {
+    if (text.starts_with(magic.bytes)) return unsupported_checkpoint(name, magic.what);
+  }
   if (looks_like_tar(text))
     return unsupported_checkpoint(name, "is a tar archive, as only the first PyTorch wrote them");
+  if (is_llama2c(bytes)) return CheckpointFormat::kLlama2C;
   return unsupported_checkpoint(name, "begins with " + in_quotes(text.substr(0, 16)) +
                                           ", which is no checkpoint format known here");
 }

@@ -11,6 +11,8 @@
 #include "weft/model/checkpoint_file.h"
 #include "weft/model/checkpoint_format.h"
 #include "weft/model/checkpoint_index.h"
+#include "weft/model/gguf.h"
+#include "weft/model/llama2c.h"
 #include "weft/model/model_error.h"
 #include "weft/model/pickle_checkpoint.h"
 #include "weft/model/safetensors.h"
@@ -42,10 +44,11 @@ Result<CheckpointFile> read_content(CheckpointFormat format, const MappedFile& f
     case CheckpointFormat::kPickle:
       return read_pickle_checkpoint(file.bytes(), file.path().string());
     case CheckpointFormat::kLlama2C:
+      return read_llama2c(file.bytes(), file.path().string());
     case CheckpointFormat::kGguf:
       break;
   }
-  return unsupported_checkpoint(file.path().string(), to_string(format));
+  return read_gguf(file.bytes(), file.path().string());
 }
 
 Result<OpenFile> open_file(const fs::path& path) {
@@ -128,12 +131,85 @@ std::optional<fs::path> weights_of(const fs::path& folder) {
   return std::nullopt;
 }
 
+/// The folder's only .gguf file; of a split one, the first shard.
+Result<fs::path> only_gguf_of(const fs::path& folder) {
+  std::optional<fs::path> only;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const fs::path& path = entry->path();
+    if (path.extension() != ".gguf" || is_later_gguf_shard(path)) continue;
+    if (only) return bad_checkpoint(folder.string(), "holds several .gguf files: name one of them");
+    only = path;
+  }
+  if (only) return *only;
+  return bad_checkpoint(folder.string(),
+                        "holds no model.safetensors, no pytorch_model.bin, no "
+                        "index of their shards and no .gguf file");
+}
+
+/// The other files of a split GGUF model, put to the first.
+Result<void> append_gguf_shards(OpenFile& first, const std::vector<fs::path>& shards) {
+  for (std::size_t i = 1; i < shards.size(); ++i) {
+    auto shard = open_file(shards[i]);
+    if (!shard) return shard.error();
+    if (shard->format != CheckpointFormat::kGguf)
+      return bad_checkpoint(shards[i].string(), "is no GGUF file");
+    const auto own = gguf_shards(shards[i], shard->content.config);
+    if (!own) return own.error();
+    if (*own != shards)
+      return bad_checkpoint(shards[i].string(), "is no shard of " + shards[0].string());
+    append(first, std::move(shard->content));
+  }
+  const auto* total = first.content.config.if_contains("split.tensors.count");
+  if (total != nullptr && *total != std::ssize(first.content.tensors))
+    return bad_checkpoint(shards[0].string(), "its shards hold " +
+                                                  std::to_string(first.content.tensors.size()) +
+                                                  " tensors, not split.tensors.count of them");
+  return {};
+}
+
+Result<Checkpoint> open_gguf(OpenFile&& opened, const fs::path& path) {
+  const auto shards = gguf_shards(path, opened.content.config);
+  if (!shards) return shards.error();
+  OpenFile model = std::move(opened);
+  if (shards->size() > 1) {
+    if (shards->front() != path) {  // the first holds metadata and vocabulary
+      auto first = open_file(shards->front());
+      if (!first) return first.error();
+      model = std::move(*first);
+    }
+    if (const auto done = append_gguf_shards(model, *shards); !done) return done.error();
+  }
+  json::value config = std::move(model.content.config);
+  return finish(std::move(model), path, std::move(config));
+}
+
+Result<Checkpoint> open_llama2c(OpenFile&& model, const fs::path& path) {
+  model.content.vocabulary =
+      find_llama2c_tokenizer(path, model.content.config.at("vocab_size").as_int64());
+  json::value config = std::move(model.content.config);
+  return finish(std::move(model), path, std::move(config));
+}
+
+Result<Checkpoint> open_alone(const fs::path& path) {
+  auto model = open_file(path);
+  if (!model) return model.error();
+  if (model->format == CheckpointFormat::kGguf) return open_gguf(std::move(*model), path);
+  if (model->format == CheckpointFormat::kLlama2C) return open_llama2c(std::move(*model), path);
+  const fs::path beside = path.parent_path() / "config.json";
+  if (!is_there(beside)) return finish(std::move(*model), path, json::object());
+  auto config = read_config(beside);
+  if (!config) return config.error();
+  return finish(std::move(*model), path, std::move(*config));
+}
+
 Result<Checkpoint> open_folder(const fs::path& folder) {
   const auto weights = weights_of(folder);
-  if (!weights)
-    return bad_checkpoint(folder.string(),
-                          "holds neither model.safetensors nor pytorch_model.bin, "
-                          "nor an index of their shards");
+  if (!weights) {
+    const auto only = only_gguf_of(folder);
+    return only ? open_alone(*only) : Result<Checkpoint>(only.error());
+  }
   auto config = read_config(folder / "config.json");
   if (!config) return config.error();
   auto model = open_named(*weights);
@@ -142,21 +218,6 @@ Result<Checkpoint> open_folder(const fs::path& folder) {
     return bad_checkpoint(weights->string(),
                           "is a " + std::string(to_string(model->format)) + " file");
   return finish(std::move(*model), folder, std::move(*config));
-}
-
-Result<Checkpoint> open_alone(const fs::path& path) {
-  auto model = open_file(path);
-  if (!model) return model.error();
-  json::value config = std::move(model->content.config);
-  const fs::path beside = path.parent_path() / "config.json";
-  const bool speaks_for_itself =
-      model->format == CheckpointFormat::kGguf || model->format == CheckpointFormat::kLlama2C;
-  if (!speaks_for_itself && is_there(beside)) {
-    auto read = read_config(beside);
-    if (!read) return read.error();
-    config = std::move(*read);
-  }
-  return finish(std::move(*model), path, std::move(config));
 }
 
 }  // namespace

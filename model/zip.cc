@@ -55,46 +55,6 @@ struct Placed {
   std::uint64_t end = 0;
 };
 
-/// Reads fields in order; after the first that is not there, everything reads as zero and error()
-/// says which it was.
-class Fields {
- public:
-  explicit Fields(std::span<const std::byte> bytes) : reader_(bytes) {}
-
-  template <class T>
-  T take(std::string_view field) {
-    return keep(error_ ? Result<T>(T{}) : reader_.read<T>(field));
-  }
-  std::span<const std::byte> bytes(std::uint64_t count, std::string_view field) {
-    using Bytes = std::span<const std::byte>;
-    return keep(error_ ? Result<Bytes>(Bytes{}) : reader_.read_bytes(count, field));
-  }
-  std::string_view text(std::uint64_t count, std::string_view field) {
-    const auto found = bytes(count, field);
-    return {reinterpret_cast<const char*>(found.data()), found.size()};
-  }
-  void seek(std::uint64_t offset, std::string_view field) {
-    if (error_) return;
-    if (const auto moved = reader_.seek(offset, field); !moved) error_ = moved.error();
-  }
-  void skip(std::uint64_t count, std::string_view field) { std::ignore = bytes(count, field); }
-
-  [[nodiscard]] std::uint64_t offset() const { return reader_.offset(); }
-  [[nodiscard]] std::uint64_t remaining() const { return reader_.remaining(); }
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-
- private:
-  template <class T>
-  T keep(Result<T> found) {
-    if (found) return *found;
-    error_ = found.error();
-    return T{};
-  }
-
-  ByteReader reader_;
-  std::optional<Error> error_;
-};
-
 class Reader {
  public:
   Reader(std::span<const std::byte> bytes, std::string_view file) : bytes_(bytes), file_(file) {}
@@ -106,7 +66,7 @@ class Reader {
   [[nodiscard]] std::optional<std::uint64_t> find_end_record() const;
   [[nodiscard]] Result<Directory> read_directory(std::uint64_t end_record) const;
   [[nodiscard]] Result<Directory> read_directory64(std::uint64_t end_record) const;
-  [[nodiscard]] Result<CentralHeader> read_header(Fields& fields) const;
+  [[nodiscard]] Result<CentralHeader> read_header(FieldReader& fields) const;
   [[nodiscard]] Result<void> check_plain(const CentralHeader& header) const;
   [[nodiscard]] Result<Placed> place(const CentralHeader& header, std::uint64_t end) const;
 
@@ -129,7 +89,7 @@ std::optional<std::uint64_t> Reader::find_end_record() const {
 }
 
 Result<Directory> Reader::read_directory(std::uint64_t end_record) const {
-  Fields fields(bytes_);
+  FieldReader fields(bytes_);
   fields.seek(end_record + 4, "the end record");
   const auto disk = fields.take<std::uint16_t>("disk");
   const auto first_disk = fields.take<std::uint16_t>("disk of the directory");
@@ -138,7 +98,7 @@ Result<Directory> Reader::read_directory(std::uint64_t end_record) const {
   directory.entries = fields.take<std::uint16_t>("entries");
   directory.size = fields.take<std::uint32_t>("size of the directory");
   directory.offset = fields.take<std::uint32_t>("offset of the directory");
-  if (fields.error()) return bad(fields.error()->detail);
+  if (fields.failed()) return bad(fields.error().detail);
   if (directory.entries == kCountIn64 || directory.size == kIn64 || directory.offset == kIn64)
     return read_directory64(end_record);
   if (disk != 0 || first_disk != 0 || entries_here != directory.entries)
@@ -148,7 +108,7 @@ Result<Directory> Reader::read_directory(std::uint64_t end_record) const {
 
 Result<Directory> Reader::read_directory64(std::uint64_t end_record) const {
   if (end_record < kLocatorBytes) return bad("the zip64 locator is missing");
-  Fields fields(bytes_);
+  FieldReader fields(bytes_);
   fields.seek(end_record - kLocatorBytes, "the zip64 locator");
   if (fields.take<std::uint32_t>("the zip64 locator") != kLocator64)
     return bad("the zip64 locator is missing");
@@ -164,32 +124,32 @@ Result<Directory> Reader::read_directory64(std::uint64_t end_record) const {
   directory.entries = fields.take<std::uint64_t>("entries");
   directory.size = fields.take<std::uint64_t>("size of the directory");
   directory.offset = fields.take<std::uint64_t>("offset of the directory");
-  if (fields.error()) return bad(fields.error()->detail);
+  if (fields.failed()) return bad(fields.error().detail);
   if (disks > 1) return unsupported_checkpoint(file_, "a zip archive in several parts");
   return directory;
 }
 
 /// Puts the numbers of a zip64 extra field where the header has none of its own.
 void read_extra64(std::span<const std::byte> extra, CentralHeader& header) {
-  Fields fields(extra);
+  FieldReader fields(extra);
   while (fields.remaining() >= 4) {
     const auto id = fields.take<std::uint16_t>("extra field");
     const auto size = fields.take<std::uint16_t>("extra field");
     if (id != kExtra64) {
       fields.skip(size, "extra field");
-      if (fields.error()) return;
+      if (fields.failed()) return;
       continue;
     }
     for (std::uint64_t* number : {&header.size, &header.compressed_size, &header.local_header}) {
       if (*number != kIn64) continue;
       const auto value = fields.take<std::uint64_t>("zip64 extra field");
-      if (!fields.error()) *number = value;
+      if (!fields.failed()) *number = value;
     }
     return;
   }
 }
 
-Result<CentralHeader> Reader::read_header(Fields& fields) const {
+Result<CentralHeader> Reader::read_header(FieldReader& fields) const {
   const std::uint64_t offset = fields.offset();
   if (fields.take<std::uint32_t>("an entry of the directory") != kCentralHeader)
     return bad("there is no entry of the directory at offset " + std::to_string(offset));
@@ -208,7 +168,7 @@ Result<CentralHeader> Reader::read_header(Fields& fields) const {
   header.name = fields.text(name_bytes, "name");
   const auto extra = fields.bytes(extra_bytes, "extra field");
   fields.skip(comment_bytes, "comment");
-  if (fields.error()) return bad(fields.error()->detail);
+  if (fields.failed()) return bad(fields.error().detail);
   read_extra64(extra, header);
   return header;
 }
@@ -229,7 +189,7 @@ Result<void> Reader::check_plain(const CentralHeader& header) const {
 
 Result<Placed> Reader::place(const CentralHeader& header, std::uint64_t end) const {
   if (const auto plain = check_plain(header); !plain) return plain.error();
-  Fields fields(bytes_.first(end));
+  FieldReader fields(bytes_.first(end));
   fields.seek(header.local_header, "local header of " + in_quotes(header.name));
   if (fields.take<std::uint32_t>("local header") != kLocalHeader)
     return bad("there is no local header at offset " + std::to_string(header.local_header));
@@ -242,7 +202,7 @@ Result<Placed> Reader::place(const CentralHeader& header, std::uint64_t end) con
   const auto name = fields.text(name_bytes, "name");
   fields.skip(extra_bytes, "extra field");
   const auto data = fields.bytes(header.size, "data of " + in_quotes(header.name));
-  if (fields.error()) return bad(fields.error()->detail);
+  if (fields.failed()) return bad(fields.error().detail);
   if (name != header.name || method != header.method || (flags & (kEncrypted | kPatch)) != 0)
     return bad("the local header at offset " + std::to_string(header.local_header) +
                " is not that of " + in_quotes(header.name));
@@ -268,7 +228,7 @@ Result<std::vector<ZipEntry>> Reader::read() {
       directory->entries > directory->size / kCentralHeaderBytes)
     return bad("the directory of " + std::to_string(directory->entries) + " entries at offset " +
                std::to_string(directory->offset) + " does not fit the file");
-  Fields fields(bytes_.first(directory->offset + directory->size));
+  FieldReader fields(bytes_.first(directory->offset + directory->size));
   fields.seek(directory->offset, "the directory");
   std::vector<Placed> placed;
   placed.reserve(directory->entries);

@@ -144,7 +144,7 @@ TEST_F(ModelFolder, IsRefusedWhenAShardIsAGitLfsPointer) {
 }
 
 TEST_F(ModelFolder, IsRefusedWithoutWeights) {
-  EXPECT_THAT(open(), is_bad("holds neither model.safetensors nor"));
+  EXPECT_THAT(open(), is_bad("holds no model.safetensors, no pytorch_model.bin"));
 }
 
 TEST_F(ModelFolder, IsRefusedWithoutConfiguration) {
