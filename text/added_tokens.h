@@ -42,7 +42,7 @@ class AddedTokenFinder {
 
  private:
   std::vector<AddedToken> tokens_;
-  ByteTrie trie_;  ///< Its ids are places in tokens_.
+  ByteTrie trie_;             ///< Its ids are places in tokens_.
   std::vector<bool> begins_;  ///< By byte: whether a token begins with it.
 };
 

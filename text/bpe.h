@@ -17,13 +17,13 @@ namespace weft {
 
 /// What a byte-pair encoding is made of, beside its merges.
 struct BpeOptions {
-  TokenId unknown = kNoToken;     ///< Stands for what has no symbol; kNoToken: that is dropped.
-  bool fuse_unknown = false;      ///< Neighbouring unknowns become one token.
-  bool byte_fallback = false;     ///< Characters without a symbol become byte tokens.
-  bool whole_words = false;       ///< A word that is a token is not merged ("ignore_merges").
-  bool over_bytes = false;        ///< Words are bytes; the vocabulary is in the byte alphabet.
-  std::string word_begin_not;     ///< Put before every symbol but a word's first.
-  std::string word_end;           ///< Put after a word's last symbol.
+  TokenId unknown = kNoToken;  ///< Stands for what has no symbol; kNoToken: that is dropped.
+  bool fuse_unknown = false;   ///< Neighbouring unknowns become one token.
+  bool byte_fallback = false;  ///< Characters without a symbol become byte tokens.
+  bool whole_words = false;    ///< A word that is a token is not merged ("ignore_merges").
+  bool over_bytes = false;     ///< Words are bytes; the vocabulary is in the byte alphabet.
+  std::string word_begin_not;  ///< Put before every symbol but a word's first.
+  std::string word_end;        ///< Put after a word's last symbol.
 };
 
 /// Byte-pair encoding (Sennrich et al. 2016): of all pairs of neighbours, the one with the lowest
@@ -67,11 +67,11 @@ class Bpe {
   BpeOptions options_;
   BpeMerges merges_;
   bool has_affixes_;
-  std::array<TokenId, 256> byte_tokens_{};                ///< "<0x..>"
+  std::array<TokenId, 256> byte_tokens_{};                  ///< "<0x..>"
   std::array<std::array<TokenId, 256>, 4> byte_symbols_{};  ///< over_bytes; by Place
-  CodePointTable characters_;                             ///< not over_bytes, without affixes
+  CodePointTable characters_;                               ///< not over_bytes, without affixes
   std::vector<char32_t> extra_;
-  std::string mark_;       ///< Words are cut before it; empty: they are not.
+  std::string mark_;         ///< Words are cut before it; empty: they are not.
   std::size_t longest_ = 0;  ///< bytes of the longest token
 };
 

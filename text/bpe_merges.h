@@ -47,9 +47,7 @@ class BpeMerges {
     return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32) |
            static_cast<std::uint32_t>(right);
   }
-  static std::size_t place(std::uint64_t key) noexcept {
-    return mix_hash(key, 0x9E3779B97F4A7C15);
-  }
+  static std::size_t place(std::uint64_t key) noexcept { return mix_hash(key, 0x9E3779B97F4A7C15); }
 
   std::vector<Slot> slots_;
   std::size_t size_ = 0;

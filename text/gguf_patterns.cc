@@ -107,12 +107,9 @@ constexpr std::string_view kExaoneMoe[] = {
 constexpr std::string_view kLaguna[] = {R"([^\n]+|[\n]+)", kQwen2[0]};
 
 constexpr std::string_view kChameleon[] = {
-    R"(<sentinel:[0-9]+>)",
-    R"((IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z)",
-    R"(([\t\n]|    |  ))",
-    R"(\p{N})",
-    R"([\p{P}!-/:-@\[-`{-~])",
-    kGpt2Pattern};
+    R"(<sentinel:[0-9]+>)",    R"((IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z)",
+    R"(([\t\n]|    |  ))",     R"(\p{N})",
+    R"([\p{P}!-/:-@\[-`{-~])", kGpt2Pattern};
 
 struct Named {
   std::string_view name;
@@ -200,6 +197,12 @@ constexpr Named kNamed[] = {
 const GgufPreTokenizer* find_gguf_pre_tokenizer(std::string_view name) {
   const auto* const found = std::ranges::find(kNamed, name, &Named::name);
   return found == std::end(kNamed) ? nullptr : &found->pre;
+}
+
+std::vector<std::string_view> gguf_pre_tokenizer_names() {
+  std::vector<std::string_view> names;
+  for (const Named& named : kNamed) names.push_back(named.name);
+  return names;
 }
 
 }  // namespace weft

@@ -10,9 +10,9 @@
 namespace weft {
 
 /// Turns the tokens of one sequence into text as they come. What push() and finish() give, put
-/// together, is what Tokenizer::decode() gives for the whole sequence, and each part is valid UTF-8:
-/// incomplete characters, runs of byte tokens and whatever a later token may still change are held
-/// back. Work for each token does not grow with the sequence. Owner only.
+/// together, is what Tokenizer::decode() gives for the whole sequence, and each part is valid
+/// UTF-8: incomplete characters, runs of byte tokens and whatever a later token may still change
+/// are held back. Work for each token does not grow with the sequence. Owner only.
 class IncrementalDetokenizer {
  public:
   explicit IncrementalDetokenizer(Tokenizer tokenizer, bool skip_special = true)
@@ -20,8 +20,8 @@ class IncrementalDetokenizer {
         stream_(tokenizer_.decoder()),
         skip_special_(skip_special) {}
 
-  /// The text that is final with this token; may be empty. kNoSuchToken for an id that is not in the
-  /// vocabulary, which changes nothing.
+  /// The text that is final with this token; may be empty. kNoSuchToken for an id that is not in
+  /// the vocabulary, which changes nothing.
   [[nodiscard]] Result<std::string> push(TokenId id);
 
   /// The rest: incomplete characters become U+FFFD. Called once, after the last push().

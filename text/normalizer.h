@@ -43,9 +43,9 @@ struct PrecompiledStep {
   std::shared_ptr<const PrecompiledCharsmap> charsmap;
 };
 
-using NormalizerStep = std::variant<NormalizationForm, LowercaseStep, StripAccentsStep, StripStep,
-                                    ReplaceStep, PrependStep, BertStep, ByteLevelNormalizerStep,
-                                    NmtStep, PrecompiledStep>;
+using NormalizerStep =
+    std::variant<NormalizationForm, LowercaseStep, StripAccentsStep, StripStep, ReplaceStep,
+                 PrependStep, BertStep, ByteLevelNormalizerStep, NmtStep, PrecompiledStep>;
 
 /// The normalizer of a tokenizer: steps in order, nested sequences laid flat. Thread-safe.
 class Normalizer {

@@ -69,9 +69,12 @@ class Matcher {
 
   static bool is_in(SplitClass wanted, char32_t code) {
     switch (wanted) {
-      case SplitClass::kWhiteSpace: return is_white_space(code);
-      case SplitClass::kNumber: return is_number(code);
-      case SplitClass::kPunctuation: break;
+      case SplitClass::kWhiteSpace:
+        return is_white_space(code);
+      case SplitClass::kNumber:
+        return is_number(code);
+      case SplitClass::kPunctuation:
+        break;
     }
     return is_punctuation(code) || (code < 0x80 && is_symbol(code));
   }
@@ -97,8 +100,8 @@ Result<void> run(const SplitStep& step, Pieces& pieces) {
     }
     matches.clear();
     parts.clear();
-    Result<void> found = std::visit(
-        [&](const auto& pattern) { return matcher(pattern, piece); }, step.pattern);
+    Result<void> found =
+        std::visit([&](const auto& pattern) { return matcher(pattern, piece); }, step.pattern);
     if (!found) return found;
     std::size_t at = piece.begin;
     for (const TextRange& match : matches) {
@@ -147,9 +150,9 @@ Result<void> run(const MetaspaceStep& step, Pieces& pieces) {
   using Prepend = MetaspaceStep::Prepend;
   rewrite_each(pieces, step.replacement.size(),
                [&](std::string_view piece, std::size_t index, std::string& text) {
-                 const bool wanted = step.prepend == Prepend::kAlways ||
-                                     (step.prepend == Prepend::kFirst && index == 0 &&
-                                      pieces.begins_input);
+                 const bool wanted =
+                     step.prepend == Prepend::kAlways ||
+                     (step.prepend == Prepend::kFirst && index == 0 && pieces.begins_input);
                  const bool has = piece.starts_with(' ') || piece.starts_with(step.replacement);
                  if (wanted && !has) text += step.replacement;
                  for (const char c : piece) {

@@ -15,13 +15,13 @@ namespace weft {
 /// darts-clone) whose values are offsets into replacements that end with NUL. Thread-safe.
 class PrecompiledCharsmap {
  public:
-  /// `blob`: the size of the trie in bytes (32 bits), the trie, the replacements. kBadTokenizer when
-  /// it is cut or misaligned.
+  /// `blob`: the size of the trie in bytes (32 bits), the trie, the replacements. kBadTokenizer
+  /// when it is cut or misaligned.
   [[nodiscard]] static Result<PrecompiledCharsmap> parse(std::string_view blob);
 
   /// Replaces what has a rule, character cluster by character cluster and else by character, as
-  /// Hugging Face's tokenizers do. `text` is valid UTF-8. False, and `text` as it was, when it would
-  /// grow past `max_size` bytes.
+  /// Hugging Face's tokenizers do. `text` is valid UTF-8. False, and `text` as it was, when it
+  /// would grow past `max_size` bytes.
   [[nodiscard]] bool apply(std::string& text, std::size_t max_size) const;
 
  private:

@@ -25,8 +25,8 @@ class Regex {
 
   /// Gives the matches that are not empty, from left to right, none within another. `text` is valid
   /// UTF-8. kTextTooLarge when the pattern backtracks past its bound.
-  [[nodiscard]] Result<void> for_each_match(
-      std::string_view text, const std::function<void(TextRange)>& on_match) const;
+  [[nodiscard]] Result<void> for_each_match(std::string_view text,
+                                            const std::function<void(TextRange)>& on_match) const;
 
  private:
   struct Code;

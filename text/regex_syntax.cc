@@ -59,9 +59,9 @@ class Translator {
 
  private:
   [[nodiscard]] Error unsupported(std::string_view what) const {
-    return {make_error_code(TextErrc::kUnknownTokenizerPart),
-            "pattern \"" + std::string(in_) + "\" at " + std::to_string(at_) + ": " +
-                std::string(what)};
+    return {make_error_code(TextErrc::kUnknownTokenizerPart), "pattern \"" + std::string(in_) +
+                                                                  "\" at " + std::to_string(at_) +
+                                                                  ": " + std::string(what)};
   }
 
   [[nodiscard]] bool looking_at(std::string_view text) const {
@@ -95,8 +95,8 @@ class Translator {
     out_ += "(?";
     at_ += 2;
     std::size_t end = at_;
-    while (end < in_.size() && (in_[end] == 'i' || in_[end] == 'm' || in_[end] == 'x' ||
-                                in_[end] == '-')) {
+    while (end < in_.size() &&
+           (in_[end] == 'i' || in_[end] == 'm' || in_[end] == 'x' || in_[end] == '-')) {
       ++end;
     }
     if (end == in_.size() || (in_[end] != ':' && in_[end] != ')')) return;
@@ -111,19 +111,28 @@ class Translator {
       return in_class ? std::string(text) : std::string("[").append(text).append("]");
     };
     switch (c) {
-      case 's': at_ += 2; return std::string(R"(\p{White_Space})");
-      case 'S': at_ += 2; return std::string(R"(\P{White_Space})");
-      case 'w': return items(kWordItems);
-      case 'h': return items(kHexItems);
+      case 's':
+        at_ += 2;
+        return std::string(R"(\p{White_Space})");
+      case 'S':
+        at_ += 2;
+        return std::string(R"(\P{White_Space})");
+      case 'w':
+        return items(kWordItems);
+      case 'h':
+        return items(kHexItems);
       case 'W':
       case 'H':
         if (in_class) return unsupported("a negated class of characters within a class");
         at_ += 2;
         return std::string("[^").append(c == 'W' ? kWordItems : kHexItems).append("]");
-      case 'u': return read_unicode_escape();
+      case 'u':
+        return read_unicode_escape();
       case 'p':
-      case 'P': return read_property();
-      default: break;
+      case 'P':
+        return read_property();
+      default:
+        break;
     }
     std::string text(in_.substr(at_, 2));
     at_ += 2;
@@ -175,7 +184,9 @@ class Translator {
       all.append("(?=").append(operands[i].text()).append(")");
     }
     all += operands.back().text();
-    return std::string("(?:").append(*negated ? std::string("(?!").append(all).append(")(?s:.)") : all).append(")");
+    return std::string("(?:")
+        .append(*negated ? std::string("(?!").append(all).append(")(?s:.)") : all)
+        .append(")");
   }
 
   /// Whether the class is negated; its operands go to `operands`.

@@ -49,7 +49,9 @@ void append_split(const std::vector<SplitPart>& parts, SplitBehavior behavior,
         if (!part.is_match) out.push_back(part.range);
       }
       break;
-    case SplitBehavior::kContiguous: join_contiguous(parts, out); break;
+    case SplitBehavior::kContiguous:
+      join_contiguous(parts, out);
+      break;
     case SplitBehavior::kMergedWithPrevious:
       join_matches(parts, out, [](TextRange& last, TextRange next) { last.end = next.end; });
       break;

@@ -20,18 +20,23 @@ struct Known {
 constexpr std::array kKnown = {
     Known{R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
           Shape::kGpt2, Contractions::kLowerCase, 0},
-    Known{R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-          Shape::kCl100k, Contractions::kAnyCaseAndLongS, 3},
-    Known{R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-          Shape::kCl100k, Contractions::kAnyCaseAndLongS, 1},
-    Known{R"((?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-          Shape::kCl100k, Contractions::kAnyCase, 3},
-    Known{R"((?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-          Shape::kCl100k, Contractions::kAnyCase, 1},
+    Known{
+        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+        Shape::kCl100k, Contractions::kAnyCaseAndLongS, 3},
+    Known{
+        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+        Shape::kCl100k, Contractions::kAnyCaseAndLongS, 1},
+    Known{
+        R"((?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+        Shape::kCl100k, Contractions::kAnyCase, 3},
+    Known{
+        R"((?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+        Shape::kCl100k, Contractions::kAnyCase, 1},
     Known{R"([^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
           Shape::kCl100k, Contractions::kNone, 1},
-    Known{R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-          Shape::kDeepSeek, Contractions::kNone, 0},
+    Known{
+        R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+        Shape::kDeepSeek, Contractions::kNone, 0},
     Known{R"(\p{N}{1,3})", Shape::kNumbers, Contractions::kNone, 3},
     Known{R"(\p{N})", Shape::kNumbers, Contractions::kNone, 1},
     Known{R"(\p{N}+)", Shape::kNumbers, Contractions::kNone, 0},
@@ -133,8 +138,8 @@ class Walk {
     if ((first == 'r' || first == 'v') && second == 'e') return at + 3;
     if (first == 'l' && second == 'l') return at + 3;
     // U+017F, the long s, is an s to a pattern that ignores case.
-    const bool long_s = kind == Contractions::kAnyCaseAndLongS && byte(at + 1) == '\xC5' &&
-                        byte(at + 2) == '\xBF';
+    const bool long_s =
+        kind == Contractions::kAnyCaseAndLongS && byte(at + 1) == '\xC5' && byte(at + 2) == '\xBF';
     return long_s ? at + 3 : at;
   }
 
@@ -154,10 +159,14 @@ std::size_t gpt2_word(const Walk& walk, std::size_t at, Contractions contraction
   if (const std::size_t end = walk.take_contraction(at, contractions); end > at) return end;
   const std::size_t begin = walk.byte(at) == ' ' && at + 1 < walk.size() ? at + 1 : at;
   switch (walk.see(begin).kind) {
-    case Class::kLetter: return walk.run(begin, is_letter_class);
-    case Class::kNumber: return walk.run(begin, is_number_class);
-    case Class::kSpace: return walk.take_space(at, false);
-    default: return walk.run(begin, is_none_of_gpt2);
+    case Class::kLetter:
+      return walk.run(begin, is_letter_class);
+    case Class::kNumber:
+      return walk.run(begin, is_number_class);
+    case Class::kSpace:
+      return walk.take_space(at, false);
+    default:
+      return walk.run(begin, is_none_of_gpt2);
   }
 }
 
@@ -191,7 +200,8 @@ std::size_t deepseek_word(const Walk& walk, std::size_t at) {
     while (is_ascii_letter(walk.byte(end))) ++end;
     return end;
   }
-  const bool may_lead = c != '\r' && c != '\n' && seen.kind != Class::kLetter && !is_sign(seen.kind);
+  const bool may_lead =
+      c != '\r' && c != '\n' && seen.kind != Class::kLetter && !is_sign(seen.kind);
   if (may_lead && next < walk.size() && is_letter_or_mark(walk.see(next).kind)) {
     return walk.run(next, is_letter_or_mark);
   }
@@ -224,10 +234,18 @@ void SplitScanner::split(std::string_view text, std::size_t offset,
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at;
     switch (shape_) {
-      case Shape::kGpt2: end = gpt2_word(walk, at, contractions_); break;
-      case Shape::kCl100k: end = cl100k_word(walk, at, contractions_, max_digits_); break;
-      case Shape::kNumbers: end = walk.run(at, is_number_class, max_digits_); break;
-      case Shape::kDeepSeek: end = deepseek_word(walk, at); break;
+      case Shape::kGpt2:
+        end = gpt2_word(walk, at, contractions_);
+        break;
+      case Shape::kCl100k:
+        end = cl100k_word(walk, at, contractions_, max_digits_);
+        break;
+      case Shape::kNumbers:
+        end = walk.run(at, is_number_class, max_digits_);
+        break;
+      case Shape::kDeepSeek:
+        end = deepseek_word(walk, at);
+        break;
     }
     if (end == at) {
       at += walk.see(at).length;

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// Texts by id and ids by text. Texts lie in one block, so that a vocabulary of 256k tokens loads in
-/// milliseconds. Thread-safe once filled.
+/// Texts by id and ids by text. Texts lie in one block, so that a vocabulary of 256k tokens loads
+/// in milliseconds. Thread-safe once filled.
 class TokenTable {
  public:
   /// Appends a text under the next id, which it returns. A text that was added before keeps its

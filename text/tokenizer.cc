@@ -85,9 +85,8 @@ Result<void> Tokenizer::encode(std::string_view text, EncodeOptions options,
       out.push_back(section.id);
       continue;
     }
-    Result<void> done =
-        data_->encode_section(section.text, section.text.data() == text.data(),
-                              options.parse_special, *scratch, out);
+    Result<void> done = data_->encode_section(section.text, section.text.data() == text.data(),
+                                              options.parse_special, *scratch, out);
     if (!done) {
       out.resize(before);
       return done;

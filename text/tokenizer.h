@@ -56,8 +56,8 @@ class Tokenizer {
   [[nodiscard]] static Result<Tokenizer> load(const std::filesystem::path& path);
 
   /// Appends the tokens of `text` to `out`. kTextTooLarge above kMaxTextBytes, when a normalizer
-  /// makes more than 4 times its size and 1 KiB of it, or when a pattern of the file backtracks past
-  /// its bound; `out` is then as it was.
+  /// makes more than 4 times its size and 1 KiB of it, or when a pattern of the file backtracks
+  /// past its bound; `out` is then as it was.
   [[nodiscard]] Result<void> encode(std::string_view text, EncodeOptions options,
                                     std::vector<TokenId>& out) const;
 

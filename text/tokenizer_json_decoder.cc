@@ -27,8 +27,8 @@ StripDecoderStep read_strip(const JsonFields& fields) {
 }
 
 MetaspaceDecoderStep read_metaspace(const JsonFields& fields) {
-  const bool never = fields.text("prepend_scheme", "always") == "never" ||
-                     !fields.flag("add_prefix_space", true);
+  const bool never =
+      fields.text("prepend_scheme", "always") == "never" || !fields.flag("add_prefix_space", true);
   MetaspaceDecoderStep step{std::string(fields.text("replacement")), !never};
   if (step.replacement.empty()) fields.fail("replacement", "is empty");
   return step;
@@ -39,8 +39,7 @@ void read_into(const JsonFields& fields, std::vector<DecoderStep>& steps) {
   if (type == "Sequence") {
     std::size_t index = 0;
     for (const simdjson::dom::element item : fields.array("decoders")) {
-      read_into({item, fields.path() + "[" + std::to_string(index++) + "]", fields.error()},
-                steps);
+      read_into({item, fields.path() + "[" + std::to_string(index++) + "]", fields.error()}, steps);
     }
   } else if (type == "ByteLevel") {
     steps.emplace_back(ByteLevelDecoderStep{});

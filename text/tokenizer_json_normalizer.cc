@@ -55,8 +55,7 @@ void read_into(const JsonFields& fields, std::vector<NormalizerStep>& steps) {
   if (type == "Sequence") {
     std::size_t index = 0;
     for (const simdjson::dom::element item : fields.array("normalizers")) {
-      read_into({item, fields.path() + "[" + std::to_string(index++) + "]", fields.error()},
-                steps);
+      read_into({item, fields.path() + "[" + std::to_string(index++) + "]", fields.error()}, steps);
     }
   } else if (type == "NFC" || type == "NFD" || type == "NFKC" || type == "NFKD") {
     steps.emplace_back(NormalizationForm{.compose = type.ends_with('C'),

@@ -81,8 +81,7 @@ void read_into(const JsonFields& fields, std::vector<PreTokenizerStep>& steps) {
   if (type == "Sequence") {
     std::size_t index = 0;
     for (const simdjson::dom::element item : fields.array("pretokenizers")) {
-      read_into({item, fields.path() + "[" + std::to_string(index++) + "]", fields.error()},
-                steps);
+      read_into({item, fields.path() + "[" + std::to_string(index++) + "]", fields.error()}, steps);
     }
   } else if (type == "ByteLevel") {
     read_byte_level(fields, steps);

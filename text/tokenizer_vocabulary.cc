@@ -47,10 +47,18 @@ class VocabularyReader {
     read_roles();
     read_added();
     switch (from_.model) {
-      case Model::kByteLevelBpe: done = read_byte_level(); break;
-      case Model::kSentencePieceBpe: done = read_sentencepiece(); break;
-      case Model::kUnigram: done = read_unigram(); break;
-      case Model::kWordPiece: done = read_wordpiece(); break;
+      case Model::kByteLevelBpe:
+        done = read_byte_level();
+        break;
+      case Model::kSentencePieceBpe:
+        done = read_sentencepiece();
+        break;
+      case Model::kUnigram:
+        done = read_unigram();
+        break;
+      case Model::kWordPiece:
+        done = read_wordpiece();
+        break;
     }
     if (!done) return done.error();
     parts_.chat_template = from_.chat_template;
@@ -70,8 +78,8 @@ class VocabularyReader {
   }
 
   [[nodiscard]] bool is_role(std::size_t id) const {
-    const std::array roles = {from_.bos,       from_.eos,     from_.unknown,   from_.padding,
-                              from_.separator, from_.mask,    from_.classifier};
+    const std::array roles = {from_.bos,       from_.eos,  from_.unknown,   from_.padding,
+                              from_.separator, from_.mask, from_.classifier};
     return std::ranges::find(roles, static_cast<TokenId>(id)) != roles.end();
   }
 
@@ -98,7 +106,7 @@ class VocabularyReader {
     if (!std::ranges::all_of(from_.scores, [](float score) { return std::isfinite(score); })) {
       return bad("scores has one that is not finite");
     }
-    const std::array roles = {from_.bos,       from_.eos,  from_.unknown,    from_.padding,
+    const std::array roles = {from_.bos,       from_.eos,  from_.unknown,   from_.padding,
                               from_.separator, from_.mask, from_.classifier};
     for (const TokenId id : roles) {
       if (id < kNoToken || id >= static_cast<TokenId>(size)) {
@@ -142,8 +150,8 @@ class VocabularyReader {
   void read_roles() {
     // What ends a turn, where the file does not say: the names that models use.
     constexpr std::array<std::string_view, 10> kEndNames = {
-        "<|eot_id|>",    "<|im_end|>",      "<|end|>",       "<end_of_turn>", "<|endoftext|>",
-        "<|eom_id|>",    "<|end_of_text|>", "<EOT>",         "<|eot|>",       "<|return|>"};
+        "<|eot_id|>", "<|im_end|>",      "<|end|>", "<end_of_turn>", "<|endoftext|>",
+        "<|eom_id|>", "<|end_of_text|>", "<EOT>",   "<|eot|>",       "<|return|>"};
     parts_.roles = {from_.bos, from_.eos, from_.unknown, from_.padding, {}};
     for (const std::string_view name : kEndNames) {
       const TokenId id = parts_.tokens->find(name);
@@ -168,8 +176,8 @@ class VocabularyReader {
       token.content = parts_.tokens->text(static_cast<TokenId>(id));
       token.id = static_cast<TokenId>(id);
       token.special = is_special(id);
-      const bool keeps_space = token.content == "<unk>" || token.content == "<s>" ||
-                               token.content == "<|endoftext|>";
+      const bool keeps_space =
+          token.content == "<unk>" || token.content == "<s>" || token.content == "<|endoftext|>";
       token.right_strip = is_phi3 && !keeps_space;
       parts_.added.push_back(std::move(token));
     }
@@ -208,8 +216,8 @@ class VocabularyReader {
     options.whole_words = pre->whole_words;
     options.unknown = from_.unknown;
     parts_.pre_tokenizer = PreTokenizer(std::move(steps));
-    parts_.model.emplace(std::in_place_type<Bpe>, parts_.tokens, plain_tokens(),
-                         std::move(options), std::move(merges));
+    parts_.model.emplace(std::in_place_type<Bpe>, parts_.tokens, plain_tokens(), std::move(options),
+                         std::move(merges));
     parts_.decoder = Decoder({ByteLevelDecoderStep{}});
     return {};
   }
@@ -251,8 +259,7 @@ class VocabularyReader {
   Result<void> read_sentencepiece() {
     bool has_all_bytes = true;
     for (unsigned byte = 0; byte < 256 && has_all_bytes; ++byte) {
-      has_all_bytes =
-          parts_.tokens->find(byte_token(static_cast<unsigned char>(byte))) != kNoToken;
+      has_all_bytes = parts_.tokens->find(byte_token(static_cast<unsigned char>(byte))) != kNoToken;
     }
     if (!has_all_bytes && from_.unknown == kNoToken) {
       return bad("has neither all byte tokens nor an unknown token");
@@ -282,7 +289,8 @@ class VocabularyReader {
       distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
       for (std::size_t id = 0; id < plain_.size(); ++id) {
         if (!plain_[id]) continue;
-        const auto rank = std::ranges::lower_bound(distinct, reader.from_.scores[id], std::greater{});
+        const auto rank =
+            std::ranges::lower_bound(distinct, reader.from_.scores[id], std::greater{});
         add_rules(static_cast<TokenId>(id), static_cast<std::uint32_t>(rank - distinct.begin()));
       }
     }

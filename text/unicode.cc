@@ -21,11 +21,16 @@ bool between(utf8proc_category_t value, utf8proc_category_t first,
 /// the second byte (Unicode Standard, table 3-7).
 bool is_second_byte(unsigned char lead, unsigned char second) noexcept {
   switch (lead) {
-    case 0xE0: return second >= 0xA0 && second <= 0xBF;
-    case 0xED: return second >= 0x80 && second <= 0x9F;
-    case 0xF0: return second >= 0x90 && second <= 0xBF;
-    case 0xF4: return second >= 0x80 && second <= 0x8F;
-    default: return (second & 0xC0) == 0x80;
+    case 0xE0:
+      return second >= 0xA0 && second <= 0xBF;
+    case 0xED:
+      return second >= 0x80 && second <= 0x9F;
+    case 0xF0:
+      return second >= 0x90 && second <= 0xBF;
+    case 0xF4:
+      return second >= 0x80 && second <= 0x8F;
+    default:
+      return (second & 0xC0) == 0x80;
   }
 }
 
@@ -161,8 +166,8 @@ std::string lossy_utf8(std::string_view bytes) {
 bool is_white_space(char32_t code) noexcept {
   if (code < 0x80) return code == ' ' || (code >= 9 && code <= 13);
   if (code < 0x1680) return code == 0x85 || code == 0xA0;
-  return code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 ||
-         code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
+  return code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 ||
+         code == 0x202F || code == 0x205F || code == 0x3000;
 }
 
 bool is_letter(char32_t code) noexcept {
@@ -208,8 +213,7 @@ void append_lower_case(std::string& out, char32_t code) {
   if (code == kDottedCapitalI) {
     out.append("i\xCC\x87");
   } else {
-    append_utf8(out,
-                static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code))));
+    append_utf8(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code))));
   }
 }
 

@@ -36,9 +36,9 @@ struct Utf8Char {
   if (lead < 0xF0) {
     return {((lead & 0x0F) << 12) | ((byte(1) & 0x3F) << 6) | (byte(2) & 0x3F), 3};
   }
-  return {((lead & 0x07) << 18) | ((byte(1) & 0x3F) << 12) | ((byte(2) & 0x3F) << 6) |
-              (byte(3) & 0x3F),
-          4};
+  return {
+      ((lead & 0x07) << 18) | ((byte(1) & 0x3F) << 12) | ((byte(2) & 0x3F) << 6) | (byte(3) & 0x3F),
+      4};
 }
 
 /// Where the character that ends before `end` begins; `end` is greater than 0.
@@ -83,11 +83,11 @@ class Utf8Decoder {
 
 /// Classes of characters, as Unicode's general category and White_Space have them.
 [[nodiscard]] bool is_white_space(char32_t code) noexcept;
-[[nodiscard]] bool is_letter(char32_t code) noexcept;        ///< L*
-[[nodiscard]] bool is_number(char32_t code) noexcept;        ///< N*
-[[nodiscard]] bool is_mark(char32_t code) noexcept;          ///< M*
-[[nodiscard]] bool is_punctuation(char32_t code) noexcept;   ///< P*
-[[nodiscard]] bool is_symbol(char32_t code) noexcept;        ///< S*
+[[nodiscard]] bool is_letter(char32_t code) noexcept;           ///< L*
+[[nodiscard]] bool is_number(char32_t code) noexcept;           ///< N*
+[[nodiscard]] bool is_mark(char32_t code) noexcept;             ///< M*
+[[nodiscard]] bool is_punctuation(char32_t code) noexcept;      ///< P*
+[[nodiscard]] bool is_symbol(char32_t code) noexcept;           ///< S*
 [[nodiscard]] bool is_nonspacing_mark(char32_t code) noexcept;  ///< Mn
 /// Cc, Cf, Cs and Co: "other" that is assigned.
 [[nodiscard]] bool is_control(char32_t code) noexcept;

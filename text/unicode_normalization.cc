@@ -30,8 +30,8 @@ utf8proc_propval_t combining_class(utf8proc_int32_t code) {
 }
 
 CodePoints decompose(std::string_view text, bool compatibility) {
-  const auto options = static_cast<utf8proc_option_t>(
-      UTF8PROC_DECOMPOSE | (compatibility ? UTF8PROC_COMPAT : 0));
+  const auto options =
+      static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | (compatibility ? UTF8PROC_COMPAT : 0));
   CodePoints codes;
   codes.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
@@ -58,9 +58,10 @@ void order_marks(CodePoints& codes) {
   while (begin != codes.end()) {
     begin = std::find_if_not(begin, codes.end(), is_starter);
     const auto end = std::find_if(begin, codes.end(), is_starter);
-    if (end - begin > 1) std::stable_sort(begin, end, [](auto left, auto right) {
-      return combining_class(left) < combining_class(right);
-    });
+    if (end - begin > 1)
+      std::stable_sort(begin, end, [](auto left, auto right) {
+        return combining_class(left) < combining_class(right);
+      });
     begin = end;
   }
 }

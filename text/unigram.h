@@ -12,7 +12,8 @@
 namespace weft {
 
 /// Unigram language model (Kudo 2018): of all ways to cut a word into tokens the one with the
-/// highest sum of scores, found by dynamic programming over a trie, linear in the word. Thread-safe.
+/// highest sum of scores, found by dynamic programming over a trie, linear in the word.
+/// Thread-safe.
 class Unigram {
  public:
   /// Borrows `tokens`. `scores` by id. Only tokens with `plain[id]` are found in text. Without
