@@ -199,4 +199,10 @@ const GgufPreTokenizer* find_gguf_pre_tokenizer(std::string_view name) {
   return found == std::end(kNamed) ? nullptr : &found->pre;
 }
 
+std::vector<std::string_view> gguf_pre_tokenizer_names() {
+  std::vector<std::string_view> names;
+  for (const Named& named : kNamed) names.push_back(named.name);
+  return names;
+}
+
 }  // namespace weft

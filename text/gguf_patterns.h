@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace weft {
 
@@ -16,5 +17,8 @@ struct GgufPreTokenizer {
 
 /// Null when the name is not known. Valid for ever.
 [[nodiscard]] const GgufPreTokenizer* find_gguf_pre_tokenizer(std::string_view name);
+
+/// The names that are known.
+[[nodiscard]] std::vector<std::string_view> gguf_pre_tokenizer_names();
 
 }  // namespace weft

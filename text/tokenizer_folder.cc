@@ -1,11 +1,10 @@
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <boost/json.hpp>
+#include <cstdint>
 #include <utility>
 
 #include "weft/core/file.h"
-#include "weft/text/json_document.h"
-#include "weft/text/json_fields.h"
 #include "weft/text/tokenizer.h"
 #include "weft/text/tokenizer_load.h"
 
@@ -13,57 +12,64 @@ namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
-using simdjson::dom::element;
+namespace json = boost::json;
 
 // The largest tokenizer.json in use has some 35 MB; the other files some kilobytes.
 constexpr std::size_t kMaxTokenizerFile = std::size_t{256} << 20;
 constexpr std::size_t kMaxConfigFile = std::size_t{8} << 20;
 
-/// The text of a string, or of an object's "content", as added tokens are written.
-std::string_view text_of(element value) {
-  std::string_view text;
-  if (value.get(text) == simdjson::SUCCESS) return text;
-  if (value["content"].get(text) == simdjson::SUCCESS) return text;
-  return {};
+// Parsed by Boost.JSON and not simdjson, which refuses the model_max_length of 10^30 that many of
+// these files have.
+using json::value;
+
+const value* find(const value& config, std::string_view key) {
+  const json::object* fields = config.if_object();
+  return fields == nullptr ? nullptr : fields->if_contains(key);
 }
 
-void set_role(TokenId& role, element config, std::string_view key, const TokenTable& tokens) {
-  element value;
-  if (role == kNoToken && config[key].get(value) == simdjson::SUCCESS) {
-    role = tokens.find(text_of(value));
-  }
+/// The text of a string, or of an object's "content", as added tokens are written.
+std::string_view text_of(const value* from) {
+  if (from != nullptr && from->is_object()) from = find(*from, "content");
+  if (from == nullptr || !from->is_string()) return {};
+  return {from->get_string().data(), from->get_string().size()};
+}
+
+void set_role(TokenId& role, const value& config, std::string_view key, const TokenTable& tokens) {
+  const std::string_view text = text_of(find(config, key));
+  if (role == kNoToken && !text.empty()) role = tokens.find(text);
 }
 
 /// Roles by text, as tokenizer_config.json and special_tokens_map.json have them.
-void read_role_texts(element config, const TokenTable& tokens, TokenRoles& roles) {
+void read_role_texts(const value& config, const TokenTable& tokens, TokenRoles& roles) {
   set_role(roles.bos, config, "bos_token", tokens);
   set_role(roles.eos, config, "eos_token", tokens);
   set_role(roles.padding, config, "pad_token", tokens);
-  if (roles.unknown == kNoToken) set_role(roles.unknown, config, "unk_token", tokens);
+  set_role(roles.unknown, config, "unk_token", tokens);
 }
 
-TokenId id_in(element value, const TokenTable& tokens) {
-  std::int64_t id = -1;
-  if (value.get(id) != simdjson::SUCCESS || id < 0) return kNoToken;
-  return static_cast<std::uint64_t>(id) < tokens.size() ? static_cast<TokenId>(id) : kNoToken;
+/// Token ids, one or several; those that are none are left out.
+std::vector<TokenId> ids_of(const value* from, const TokenTable& tokens) {
+  std::vector<TokenId> ids;
+  const auto add = [&](const value& id) {
+    const std::int64_t* number = id.if_int64();
+    if (number != nullptr && *number >= 0 && static_cast<std::uint64_t>(*number) < tokens.size()) {
+      ids.push_back(static_cast<TokenId>(*number));
+    }
+  };
+  if (from != nullptr && from->is_array()) {
+    for (const value& id : from->get_array()) add(id);
+  } else if (from != nullptr) {
+    add(*from);
+  }
+  return ids;
 }
 
 /// Roles by id, as generation_config.json and config.json have them; several tokens may end a
 /// generation.
-void read_role_ids(element config, const TokenTable& tokens, TokenRoles& roles) {
-  element value;
-  if (roles.bos == kNoToken && config["bos_token_id"].get(value) == simdjson::SUCCESS) {
-    roles.bos = id_in(value, tokens);
-  }
-  if (config["eos_token_id"].get(value) != simdjson::SUCCESS) return;
-  std::vector<TokenId> ends;
-  simdjson::dom::array several;
-  if (value.get(several) == simdjson::SUCCESS) {
-    for (const element item : several) ends.push_back(id_in(item, tokens));
-  } else {
-    ends.push_back(id_in(value, tokens));
-  }
-  std::erase(ends, kNoToken);
+void read_role_ids(const value& config, const TokenTable& tokens, TokenRoles& roles) {
+  const std::vector<TokenId> begins = ids_of(find(config, "bos_token_id"), tokens);
+  if (roles.bos == kNoToken && !begins.empty()) roles.bos = begins.front();
+  const std::vector<TokenId> ends = ids_of(find(config, "eos_token_id"), tokens);
   if (roles.eos == kNoToken && !ends.empty()) roles.eos = ends.front();
   roles.ends.insert(roles.ends.end(), ends.begin(), ends.end());
 }
@@ -76,50 +82,43 @@ bool heeds_add_flags(std::string_view tokenizer_class) {
       kFamilies, [&](std::string_view family) { return tokenizer_class.starts_with(family); });
 }
 
-void obey_flag(element config, std::string_view key, TokenId token, std::vector<TokenId>& side) {
-  bool wanted = false;
-  if (token == kNoToken || config[key].get(wanted) != simdjson::SUCCESS) return;
+void obey_flag(const value& config, std::string_view key, TokenId token,
+               std::vector<TokenId>& side) {
+  const value* flag = find(config, key);
+  if (token == kNoToken || flag == nullptr || !flag->is_bool()) return;
   const bool has = std::ranges::find(side, token) != side.end();
-  if (wanted && !has) side.push_back(token);
-  if (!wanted) std::erase(side, token);
+  if (flag->get_bool() && !has) side.push_back(token);
+  if (!flag->get_bool()) std::erase(side, token);
 }
 
 /// A template, or the one called "default" of several.
-std::string_view chat_template_of(element config) {
-  element value;
-  simdjson::dom::array several;
-  if (config["chat_template"].get(value) != simdjson::SUCCESS) return {};
-  if (value.get(several) != simdjson::SUCCESS) return text_of(value);
-  for (const element item : several) {
-    std::string_view name;
-    std::string_view text;
-    if (item["name"].get(name) == simdjson::SUCCESS && name == "default" &&
-        item["template"].get(text) == simdjson::SUCCESS) {
-      return text;
-    }
+std::string_view chat_template_of(const value& config) {
+  const value* found = find(config, "chat_template");
+  if (found == nullptr || !found->is_array()) return text_of(found);
+  for (const value& item : found->get_array()) {
+    if (text_of(find(item, "name")) == "default") return text_of(find(item, "template"));
   }
   return {};
 }
 
-/// Calls `use` with the root of a JSON file, when there is one.
+/// Calls `use` with the value of a JSON file, when there is one.
 template <class Use>
 Result<void> with_json(const fs::path& path, Use use) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return {};
   Result<std::string> text = read_text_file(path, kMaxConfigFile);
   if (!text) return text.error();
-  Result<JsonDocument> document = JsonDocument::parse(*text, path.string());
-  if (!document) return document.error();
-  use(document->root());
+  boost::system::error_code status;
+  const value config = json::parse(*text, status);
+  if (status) return bad_tokenizer(path.string(), "is not valid JSON: " + status.message());
+  use(config);
   return {};
 }
 
-void read_tokenizer_config(element config, TokenizerParts& parts) {
+void read_tokenizer_config(const value& config, TokenizerParts& parts) {
   read_role_texts(config, *parts.tokens, parts.roles);
   parts.chat_template = chat_template_of(config);
-  element value;
-  if (config["tokenizer_class"].get(value) != simdjson::SUCCESS) return;
-  if (!heeds_add_flags(text_of(value))) return;
+  if (!heeds_add_flags(text_of(find(config, "tokenizer_class")))) return;
   obey_flag(config, "add_bos_token", parts.roles.bos, parts.post_processor.before);
   obey_flag(config, "add_eos_token", parts.roles.eos, parts.post_processor.after);
 }
@@ -128,13 +127,18 @@ Result<void> read_beside(const fs::path& folder, TokenizerParts& parts) {
   const TokenTable& tokens = *parts.tokens;
   TokenRoles& roles = parts.roles;
   Result<void> done = with_json(folder / "tokenizer_config.json",
-                                [&](element config) { read_tokenizer_config(config, parts); });
+                                [&](const value& config) { read_tokenizer_config(config, parts); });
   if (!done) return done;
   done = with_json(folder / "special_tokens_map.json",
-                   [&](element config) { read_role_texts(config, tokens, roles); });
+                   [&](const value& config) { read_role_texts(config, tokens, roles); });
   if (!done) return done;
   for (const std::string_view name : {"generation_config.json", "config.json"}) {
+<<<<<<< HEAD
     done = with_json(folder / name, [&](element config) { read_role_ids(config, tokens, roles); });
+=======
+    done = with_json(folder / name,
+                     [&](const value& config) { read_role_ids(config, tokens, roles); });
+>>>>>>> tokenizer
     if (!done) return done;
   }
   std::error_code ignored;

@@ -69,34 +69,63 @@ TokenId read_token(const JsonFields& fields, std::string_view name, const TokenT
   return id;
 }
 
-/// "left right" or ["left", "right"].
-std::pair<std::string_view, std::string_view> read_merge(const JsonFields& fields, element merge) {
-  std::string_view text;
-  if (merge.get(text) == simdjson::SUCCESS) {
-    const std::size_t space = text.find(' ');
-    if (space != std::string_view::npos && text.find(' ', space + 1) == std::string_view::npos) {
-      return {text.substr(0, space), text.substr(space + 1)};
+struct Merge {
+  TokenId left = kNoToken;
+  TokenId right = kNoToken;
+  TokenId merged = kNoToken;
+
+  [[nodiscard]] bool is_whole() const {
+    return left != kNoToken && right != kNoToken && merged != kNoToken;
+  }
+};
+
+/// Looks the two sides of a merge and what they make up in the vocabulary.
+class MergeReader {
+ public:
+  MergeReader(const TokenTable& tokens, std::string_view word_begin_not)
+      : tokens_(tokens), prefix_(word_begin_not.size()) {}
+
+  /// "left right" or ["left", "right"]. Tokens of some files hold spaces themselves: what counts is
+  /// a cut whose sides are tokens.
+  Merge read(element merge) {
+    std::string_view text;
+    if (merge.get(text) == simdjson::SUCCESS) {
+      for (std::size_t cut = text.find(' '); cut < text.size(); cut = text.find(' ', cut + 1)) {
+        const Merge found = look_up(text.substr(0, cut), text.substr(cut + 1));
+        if (found.is_whole()) return found;
+      }
+      return {};
     }
+    simdjson::dom::array sides;
+    std::string_view left;
+    std::string_view right;
+    const bool is_pair = merge.get(sides) == simdjson::SUCCESS && sides.size() == 2 &&
+                         sides.at(0).get(left) == simdjson::SUCCESS &&
+                         sides.at(1).get(right) == simdjson::SUCCESS;
+    return is_pair ? look_up(left, right) : Merge{};
   }
-  simdjson::dom::array sides;
-  std::string_view left;
-  std::string_view right;
-  if (merge.get(sides) == simdjson::SUCCESS && sides.size() == 2 &&
-      sides.at(0).get(left) == simdjson::SUCCESS && sides.at(1).get(right) == simdjson::SUCCESS) {
-    return {left, right};
+
+ private:
+  Merge look_up(std::string_view left, std::string_view right) {
+    merged_ = left;
+    merged_ += right.substr(std::min(prefix_, right.size()));
+    return {tokens_.find(left), tokens_.find(right), tokens_.find(merged_)};
   }
-  fields.fail("merges", "has something else than a pair");
-  return {};
-}
+
+  const TokenTable& tokens_;
+  std::size_t prefix_;
+  std::string merged_;
+};
 
 BpeMerges read_merges(const JsonFields& fields, const TokenTable& tokens,
                       std::string_view word_begin_not) {
   BpeMerges merges;
   const auto items = fields.array("merges");
   merges.reserve(items.size());
+  MergeReader reader(tokens, word_begin_not);
   std::uint32_t rank = 0;
-  std::string merged;
   for (const element item : items) {
+<<<<<<< HEAD
     const auto [left, right] = read_merge(fields, item);
     if (fields.error()) return merges;
     const TokenId left_id = tokens.find(left);
@@ -107,9 +136,15 @@ BpeMerges read_merges(const JsonFields& fields, const TokenTable& tokens,
     if (left_id == kNoToken || right_id == kNoToken || id == kNoToken) {
       fields.fail("merges", "has \"" + std::string(left) + " " + std::string(right) + "\" at " +
                                 std::to_string(rank) + ", which the vocabulary has not");
+=======
+    const Merge merge = reader.read(item);
+    if (!merge.is_whole()) {
+      fields.fail("merges", "has at " + std::to_string(rank) +
+                                " no pair of tokens that make a token of the vocabulary");
+>>>>>>> tokenizer
       return merges;
     }
-    merges.add(left_id, right_id, {rank++, id}, true);
+    merges.add(merge.left, merge.right, {rank++, merge.merged}, true);
   }
   return merges;
 }
