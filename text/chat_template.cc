@@ -1,0 +1,117 @@
+#include "weft/text/chat_template.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "weft/text/jinja_ast.h"
+#include "weft/text/jinja_interpreter.h"
+#include "weft/text/jinja_json.h"
+#include "weft/text/jinja_lexer.h"
+#include "weft/text/jinja_parser.h"
+#include "weft/text/jinja_run.h"
+#include "weft/text/jinja_unicode.h"
+#include "weft/text/text_error.h"
+
+namespace weft {
+
+struct ChatTemplate::Parsed {
+  std::string name;
+  jinja::ast::Block block;
+};
+
+namespace {
+
+namespace json = boost::json;
+
+/// Names that a request never sets by itself.
+constexpr std::array<std::string_view, 4> kOwnNames = {"messages", "tools", "documents",
+                                                       "add_generation_prompt"};
+
+bool contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::optional<Error> check_kwargs(const ChatTemplateInput& input,
+                                  std::span<const std::string_view> allowed) {
+  for (const auto& entry : input.kwargs) {
+    const std::string_view name = entry.key();
+    const bool own = contains(kOwnNames, name) || input.special_tokens.contains(name);
+    if (own || !contains(allowed, name)) {
+      return Error{TextErrc::kTemplateFailed,
+                   "chat_template_kwargs: '" + std::string(name) + "' is not allowed"};
+    }
+  }
+  return std::nullopt;
+}
+
+/// The variables of one rendering, by name.
+class Variables {
+ public:
+  explicit Variables(jinja::Run& run) : run_(run), dict_(run.memory()) {}
+
+  void set(std::string_view name, const jinja::Value& value) {
+    if (run_.charge(sizeof(jinja::Dict::Entry))) dict_.set(jinja::Text{name}, value);
+  }
+  void set_all(const json::object& object) {
+    for (const auto& entry : object) set(entry.key(), jinja::from_json(run_, entry.value()));
+  }
+  void set_messages(const json::array& messages) {
+    jinja::ListBuilder list(run_);
+    for (const json::value& message : messages) list.push(jinja::from_json(run_, message));
+    set("messages", list.finish());
+  }
+  [[nodiscard]] const jinja::Dict& dict() const { return dict_; }
+
+ private:
+  jinja::Run& run_;
+  jinja::Dict dict_;
+};
+
+Result<std::string> finish(jinja::Run& run, const std::string& name, const jinja::ast::Block& block,
+                           const Variables& variables) {
+  std::string prompt = jinja::Interpreter(run, variables.dict()).render(block);
+  if (!run.failed()) return prompt;
+  const std::string line = run.failed_line() == 0 ? "" : ":" + std::to_string(run.failed_line());
+  return Error{run.failure()->code, name + line + ": " + run.failure()->detail};
+}
+
+}  // namespace
+
+Result<ChatTemplate> ChatTemplate::parse(std::string source, std::string_view name) {
+  const std::string prefix = std::string(name) + ":";
+  if (!jinja::is_utf8(source)) return Error{TextErrc::kBadTemplate, prefix + " it is not UTF-8"};
+  auto block = jinja::parse(jinja::normalize_newlines(source));
+  if (!block) return Error{block.error().code, prefix + block.error().detail};
+  return ChatTemplate(std::make_shared<const Parsed>(Parsed{std::string(name), std::move(*block)}));
+}
+
+Result<std::string> ChatTemplate::render(const ChatTemplateInput& input,
+                                         std::span<const std::string_view> allowed_kwargs,
+                                         std::chrono::local_seconds now,
+                                         const TemplateLimits& limits) const {
+  if (auto error = check_kwargs(input, allowed_kwargs)) return std::move(*error);
+  jinja::Run run(limits, now);
+  Variables variables(run);
+  variables.set_all(input.special_tokens);
+  variables.set_all(input.kwargs);
+  variables.set_messages(input.messages);
+  variables.set("tools", jinja::from_json(run, input.tools));
+  variables.set("documents", jinja::from_json(run, input.documents));
+  variables.set("add_generation_prompt", input.add_generation_prompt);
+  return finish(run, parsed_->name, parsed_->block, variables);
+}
+
+Result<std::string> ChatTemplate::render(const json::object& variables,
+                                         std::chrono::local_seconds now,
+                                         const TemplateLimits& limits) const {
+  jinja::Run run(limits, now);
+  Variables values(run);
+  values.set_all(variables);
+  return finish(run, parsed_->name, parsed_->block, values);
+}
+
+const std::string& ChatTemplate::name() const noexcept { return parsed_->name; }
+
+}  // namespace weft

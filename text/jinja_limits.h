@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+
+namespace weft {
+
+/// What one rendering of a chat template may use. Past any of these it ends with kTemplateLimit.
+struct TemplateLimits {
+  /// Statements, operators, calls and elements walked. The heaviest public templates take some
+  /// hundred for a message, so this is thousands of messages, and well under a second.
+  std::size_t steps = 1'000'000;
+  /// Bytes of the rendered prompt: about a million tokens.
+  std::size_t output_bytes = std::size_t{4} << 20;
+  /// Bytes of all values made while rendering. Nothing is freed before the end, so a prompt that is
+  /// put together piece by piece counts every intermediate string.
+  std::size_t memory_bytes = std::size_t{128} << 20;
+};
+
+namespace jinja {
+
+/// Blocks and parentheses inside each other. People's templates stay below 20.
+inline constexpr std::size_t kMaxNesting = 64;
+/// Macros that wait for each other. A macro that walks a JSON schema needs the schema's depth.
+inline constexpr std::size_t kMaxCalls = 64;
+/// Nodes of the tree that are being evaluated at once, over all waiting macros. Each takes two or
+/// three frames of some hundred bytes (a few kilobytes under AddressSanitizer), so this stays below
+/// the 8 MiB of a thread's stack.
+inline constexpr std::size_t kMaxEvaluationDepth = 1000;
+/// Lists and objects inside each other when they are compared, printed or read from JSON.
+inline constexpr std::size_t kMaxDataDepth = 100;
+/// Bytes of a template's source. The longest public ones have some 30 KiB.
+inline constexpr std::size_t kMaxSourceBytes = std::size_t{1} << 20;
+/// Elements of a range(), as Jinja's sandbox has it.
+inline constexpr std::size_t kMaxRange = 100'000;
+/// Bytes that a string operation walks for one step.
+inline constexpr std::size_t kBytesPerStep = 4096;
+
+}  // namespace jinja
+}  // namespace weft

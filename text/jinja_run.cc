@@ -1,0 +1,71 @@
+#include "weft/text/jinja_run.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/core/checked.h"
+#include "weft/text/jinja_items.h"
+
+namespace weft::jinja {
+
+Value Run::fail(TextErrc code, std::string what) {
+  if (!failed()) failure_ = Error{code, std::move(what)};
+  return Undefined{};
+}
+
+bool Run::step(std::size_t count) {
+  if (failed()) return false;
+  steps_ += std::min(count, limits_.steps + 1);
+  if (steps_ <= limits_.steps) return true;
+  fail_limit("more than " + std::to_string(limits_.steps) + " steps");
+  return false;
+}
+
+bool Run::charge(std::size_t bytes) {
+  if (failed()) return false;
+  charged_ += std::min(bytes, limits_.memory_bytes + 1);
+  if (charged_ <= limits_.memory_bytes) return true;
+  fail_limit("more than " + std::to_string(limits_.memory_bytes) + " bytes of values");
+  return false;
+}
+
+Value Run::charged_text(std::string_view text, bool markup) {
+  if (text.empty()) return Text{{}, markup};
+  auto* copy = static_cast<char*>(memory_.allocate(text.size(), 1));
+  std::memcpy(copy, text.data(), text.size());
+  return Text{{copy, text.size()}, markup};
+}
+
+Value Run::text(std::string_view text, bool markup) {
+  if (!charge(text.size())) return {};
+  return charged_text(text, markup);
+}
+
+Value Run::list(std::span<const Value> items, List::Type type) {
+  if (!charge(items.size_bytes())) return {};
+  const auto bytes = std::max<std::size_t>(items.size_bytes(), 1);
+  auto* copy = static_cast<Value*>(memory_.allocate(bytes, alignof(Value)));
+  std::uninitialized_copy(items.begin(), items.end(), copy);
+  return static_cast<const List*>(make<List>(std::span<const Value>(copy, items.size()), type));
+}
+
+bool TextBuilder::append_repeated(std::size_t count, std::string_view text) {
+  const auto bytes = checked_multiply(count, text.size());
+  if (!bytes) {
+    run_.fail_limit("a string longer than memory");
+    return false;
+  }
+  if (!run_.charge(*bytes)) return false;
+  if (text.empty()) return true;
+  text_.reserve(text_.size() + *bytes);
+  for (std::size_t at = 0; at < count; ++at) text_ += text;
+  return true;
+}
+
+Value ListBuilder::finish_iterator() const {
+  const Value items = finish();
+  if (!items.list()) return {};
+  return run_.make<Iterator>(*Items::of(run_, items));
+}
+
+}  // namespace weft::jinja
