@@ -65,7 +65,7 @@ Result<HostKv> HostKv::allocate(std::span<const KvLayerPlan> layers, DType dtype
   return kv;
 }
 
-HostKv& HostDevice::State::kv(KvGroup group) {
+HostKv& HostState::kv(KvGroup group) {
   switch (group) {
     case KvGroup::kSelf:
       return self_kv;
@@ -77,12 +77,12 @@ HostKv& HostDevice::State::kv(KvGroup group) {
   internal_error("no such KV group");
 }
 
-std::int64_t HostDevice::State::rows_of(const BufferPlan& plan) const {
+std::int64_t HostState::rows_of(const BufferPlan& plan) const {
   if (plan.rows == RowKind::kOutputs) return static_cast<std::int64_t>(step.outputs.size());
   return static_cast<std::int64_t>(step.ids.size()) * plan.rows_per_token;
 }
 
-Rows HostDevice::State::rows(BufferId id) const {
+Rows HostState::rows(BufferId id) const {
   if (id == kAbsent) return {};
   const BufferPlan& plan = program->buffers[static_cast<std::size_t>(id)];
   const bool output = plan.rows == RowKind::kOutputs;
@@ -91,12 +91,12 @@ Rows HostDevice::State::rows(BufferId id) const {
   return {start, rows_of(plan), plan.width, plan.width};
 }
 
-std::span<std::byte> HostDevice::State::workspace(Share share) const {
+std::span<std::byte> HostState::workspace(Share share) const {
   return workspaces.bytes().subspan(workspace_bytes * static_cast<std::size_t>(share.index),
                                     workspace_bytes);
 }
 
-HostDevice::HostDevice(std::unique_ptr<State> state) : state_(std::move(state)) {}
+HostDevice::HostDevice(std::unique_ptr<HostState> state) : state_(std::move(state)) {}
 HostDevice::~HostDevice() = default;
 
 namespace {
@@ -115,7 +115,7 @@ void size_step(HostStep& step, const Program& program, const HostOptions& option
   step.starts.resize(static_cast<std::size_t>(program.max_experts) + 1);
 }
 
-Result<void> take_memory(HostDevice::State& state) {
+Result<void> take_memory(HostState& state) {
   const Program& program = *state.program;
   const HostOptions& options = state.options;
   const auto take = [](auto& place, auto made) -> Result<void> {
@@ -150,7 +150,7 @@ SequenceSpan own_span(const StepSequence& sequence) {
           sequence.start + sequence.count};
 }
 
-void prepare(HostDevice::State& state, const Step& step, bool encoding) {
+void prepare(HostState& state, const Step& step, bool encoding) {
   HostStep& own = state.step;
   const HostOptions& options = state.options;
   if (std::cmp_greater(step.ids.size(), options.max_tokens) ||
@@ -181,14 +181,14 @@ void prepare(HostDevice::State& state, const Step& step, bool encoding) {
   }
 }
 
-void run_list(HostDevice::State& state, const OpList& list, const Step& step, bool encoding) {
+void run_list(HostState& state, const OpList& list, const Step& step, bool encoding) {
   prepare(state, step, encoding);
   state.result = list.result;
   if (step.ids.empty()) return;
   state.team->run([&](Share share) {
     for (const Op& op : list.ops) {
       state.run(op, share);
-      state.team->sync(share);
+      state.team->sync();
     }
   });
 }
@@ -199,14 +199,14 @@ Result<std::unique_ptr<HostDevice>> HostDevice::load(std::shared_ptr<const Check
                                                      std::shared_ptr<const Program> program,
                                                      const HostOptions& options,
                                                      const LoadProgress& progress) {
-  auto state = std::make_unique<State>();
+  auto state = std::make_unique<HostState>();
   state->checkpoint = std::move(checkpoint);
   state->program = std::move(program);
   state->options = options;
   const std::int64_t known = state->program->context;
   state->options.max_context =
       options.max_context == 0 ? known : std::min(options.max_context, known);
-  state->team = std::make_unique<ThreadTeam>(options.threads);
+  state->team = std::make_unique<ThreadTeam>(ThreadTeam::Options{options.threads, false});
   auto weights = HostWeights::load(*state->program, *state->team, progress);
   if (!weights) return weights.error();
   state->weights = std::move(*weights);

@@ -13,6 +13,8 @@
 
 namespace weft {
 
+struct HostState;
+
 /// What a device takes memory for when it is made. All of it is taken then.
 struct HostOptions {
   int threads = 0;                  ///< 0: as many as the cores this process may use
@@ -58,10 +60,9 @@ class HostDevice {
   [[nodiscard]] int threads() const;
 
  private:
-  struct State;
-  explicit HostDevice(std::unique_ptr<State> state);
+  explicit HostDevice(std::unique_ptr<HostState> state);
 
-  std::unique_ptr<State> state_;
+  std::unique_ptr<HostState> state_;
 };
 
 }  // namespace weft

@@ -17,7 +17,7 @@ namespace {
 /// Fills an op's parameters from its plan and the step, and calls the kernel.
 class OpRunner {
  public:
-  OpRunner(HostDevice::State& state, HostStep& step, Share share)
+  OpRunner(HostState& state, HostStep& step, Share share)
       : state_(state), step_(step), share_(share) {}
 
   void operator()(const EmbedOp& op) const {
@@ -211,14 +211,14 @@ class OpRunner {
     return norm;
   }
 
-  HostDevice::State& state_;
+  HostState& state_;
   HostStep& step_;
   Share share_;
 };
 
 }  // namespace
 
-void HostDevice::State::run(const Op& op, Share share) {
+void HostState::run(const Op& op, Share share) {
   std::visit(OpRunner(*this, step, share), op);
 }
 

@@ -36,7 +36,7 @@ struct HostStep {
   std::vector<float> weight_of;
 };
 
-struct HostDevice::State {
+struct HostState {
   std::shared_ptr<const Checkpoint> checkpoint;
   std::shared_ptr<const Program> program;
   HostOptions options;

@@ -43,6 +43,8 @@ struct Vocabulary {
   bool add_eos = false;
   bool add_space_prefix = true;  ///< SentencePiece: a space is put before the text.
   bool remove_extra_whitespaces = false;
+  std::string precompiled_charsmap;  ///< Unigram: SentencePiece's normalization rules; may be empty.
+  std::string model_name;  ///< general.name: llama.cpp strips space after tokens of "phi-3" by it.
   std::string chat_template;  ///< Jinja; empty when there is none.
 };
 
