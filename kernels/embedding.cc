@@ -9,7 +9,6 @@ namespace {
 void check(const EmbeddingParams& params) {
   const auto tokens = static_cast<std::int64_t>(params.ids.size());
   const std::int64_t width = params.out.width;
-  require(params.table != nullptr, "embed: no table");
   require(params.dtype == DType::kF32 || params.dtype == DType::kF16 ||
               params.dtype == DType::kBF16 || params.dtype == DType::kQ8_0,
           "embed: a table of this type");

@@ -14,7 +14,8 @@ namespace weft {
 /// out[t] = scale * table[ids[t]] + positions[position_ids[t] + position_offset] + constant
 struct EmbeddingParams {
   std::span<const TokenId> ids = {};  ///< [T], each in [0, V)
-  const std::byte* table = nullptr;   ///< [V, H], row-major as in the checkpoint, any alignment
+  /// [V, H], row-major as in the checkpoint, any alignment; null = zeros (positions alone)
+  const std::byte* table = nullptr;
   DType dtype = DType::kF32;          ///< of the table: f32, f16, bf16, q8_0
   std::int64_t vocabulary = 0;        ///< V
   float scale = 1;

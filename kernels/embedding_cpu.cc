@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "weft/kernels/cpu_ops.h"
@@ -50,7 +51,11 @@ void embed_rows(const EmbeddingParams& params, Share::Range tokens) {
   for (std::int64_t t = tokens.begin; t < tokens.end; ++t) {
     const auto token = static_cast<std::size_t>(t);
     float* HWY_RESTRICT out = params.out.row(t);
-    widen(params.dtype, params.table + params.ids[token] * row_bytes, width, out);
+    if (params.table == nullptr) {
+      std::fill_n(out, width, 0.0F);
+    } else {
+      widen(params.dtype, params.table + params.ids[token] * row_bytes, width, out);
+    }
     if (params.scale != 1) {
       for (std::int64_t i = 0; i < width; ++i) out[i] *= params.scale;
     }

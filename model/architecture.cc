@@ -42,6 +42,7 @@ class Resolver {
     Architecture model;
     model.family = family;
     define_variables();
+    check_requirements();
     transposed_ = top_.flag("transposed", false);
     model.kind = top_.choice<ModelKind>("kind", {{"decoder", ModelKind::kDecoder},
                                                  {"encoder", ModelKind::kEncoder},
@@ -63,9 +64,26 @@ class Resolver {
  private:
   void define_variables() {
     scope_.set_prefixes(top_.texts("optional_prefixes"));
-    const SpecTableReader let = top_.table("let");
+    set_variables(top_.table("let"));
+  }
+
+  void set_variables(const SpecTableReader& let) {
     if (!let.present()) return;
     for (const auto& [name, unused] : *let.fields()) scope_.set(name, let.value(name));
+  }
+
+  // A config that asks for what no block does must not run as if it had not asked.
+  void check_requirements() {
+    const json::value* list = top_.fields()->if_contains("requires");
+    if (list == nullptr) return;
+    for (const json::value& item : list->get_array()) {  // Spec::parse saw that they are expressions
+      const json::value met = scope_.evaluate(item, "requires");
+      if (met.is_bool() && met.get_bool()) continue;
+      const std::string text(item.get_string());
+      const auto expression = Expression::parse(std::string_view(text).substr(1));
+      scope_.fail({ModelErrc::kBadConfig, "requires " + text + ": this model has " +
+                                              expression->names_with_values(scope_)});
+    }
   }
 
   std::vector<std::int64_t> end_tokens() {
@@ -105,6 +123,7 @@ class Resolver {
     for (std::int64_t layer = 0; layer < layers && !scope_.error(); ++layer) {
       scope_.set("layer", layer);
       layer_ = std::to_string(layer);
+      set_variables(reader.table("each_layer"));
       stack.layers.push_back(this->layer(reader, stack));
     }
     layer_.clear();

@@ -1,5 +1,6 @@
 #include "weft/model/expression.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
@@ -402,6 +403,7 @@ class Evaluator {
 
   Result<value> call(const Node& node) {
     const std::string& name = node.word;
+    if (name == "given") return given(node);
     if (name == "has" || name == "rows" || name == "columns") return tensor_call(node);
     if (name == "len") return length(node);
     if (name == "min" || name == "max") return extreme(node);
@@ -415,6 +417,14 @@ class Evaluator {
     if (name == "round") return number_value(std::nearbyint(*x), true);
     if (name == "int") return number_value(std::trunc(*x), true);
     return bad_call(node);
+  }
+
+  Result<value> given(const Node& node) {
+    if (node.parts.size() != 1) return bad_call(node);
+    const auto field = run(node.parts[0]);
+    if (!field) return field;
+    if (!field->is_string()) return wrong_type(node.parts[0], *field, "a field's name");
+    return value(scope_.states(field->get_string()));
   }
 
   Result<value> tensor_call(const Node& node) {
@@ -459,12 +469,30 @@ class Evaluator {
   const ExpressionScope& scope_;
 };
 
+void collect_names(const Node& node, std::vector<std::string>& names) {
+  const bool known = std::ranges::find(names, node.word) != names.end();
+  if (node.kind == Node::Kind::kName && !known) names.push_back(node.word);
+  for (const Node& part : node.parts) collect_names(part, names);
+}
+
 }  // namespace
 
 Result<Expression> Expression::parse(std::string_view text) {
   auto root = Parser(text).parse();
   if (!root) return root.error();
   return Expression(std::make_shared<const Node>(std::move(*root)));
+}
+
+std::string Expression::names_with_values(const ExpressionScope& scope) const {
+  std::vector<std::string> names;
+  collect_names(*root_, names);
+  std::string text;
+  for (const std::string& name : names) {
+    const value* found = scope.find(name);
+    text.append(text.empty() ? "" : ", ").append(name).append(" = ");
+    text.append(found == nullptr ? "null" : boost::json::serialize(*found));
+  }
+  return text;
 }
 
 Result<value> Expression::evaluate(const ExpressionScope& scope) const {

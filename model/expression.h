@@ -19,6 +19,10 @@ class ExpressionScope {
   /// The value of `name` ("hidden_size", "rope_scaling.factor"), null when there is none.
   [[nodiscard]] virtual const boost::json::value* find(std::string_view name) const = 0;
 
+  /// Whether the config states `name` at all, null included: null may mean "none" where leaving a
+  /// field out means a default.
+  [[nodiscard]] virtual bool states(std::string_view name) const = 0;
+
   /// The shape of a tensor of the checkpoint, outermost first; empty when there is none.
   [[nodiscard]] virtual std::vector<std::int64_t> shape_of(std::string_view tensor) const = 0;
 };
@@ -32,9 +36,10 @@ class ExpressionScope {
 /// From the loosest: `c ? a : b`; `a ?? b` (b when a is missing or null); `or`; `and`; `not`;
 /// `== != < <= > >= in`; `+ -`; `* / // %`; unary `-`; `**`; `a[i]`. Values are numbers, strings in
 /// single quotes, true, false, null, lists `[a, b]`, names, and the functions sqrt, log, floor,
-/// ceil, round, min, max, len, int, has, rows, columns (of a tensor by name). A missing name is
-/// null; computing with null is an error that names it. `/` gives an integer when it divides
-/// evenly. Nesting is bounded. Immutable; evaluation is thread-safe.
+/// ceil, round, min, max, len, int, given (whether the config states a field), has, rows, columns
+/// (of a tensor by name). A missing name is null; computing with null is an error that names it.
+/// `/` gives an integer when it divides evenly. Nesting is bounded. Immutable; evaluation is
+/// thread-safe.
 class Expression {
  public:
   /// kBadSpec with the column when it cannot be parsed.
@@ -42,6 +47,9 @@ class Expression {
 
   /// kBadConfig when a field is missing or of the wrong type.
   [[nodiscard]] Result<boost::json::value> evaluate(const ExpressionScope& scope) const;
+
+  /// The names in it with their values in `scope`, for messages: "a = 1, b = null".
+  [[nodiscard]] std::string names_with_values(const ExpressionScope& scope) const;
 
   struct Node;
 

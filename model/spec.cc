@@ -98,6 +98,10 @@ bool names_a_tensor(const SpecTable& table) {
   return std::ranges::find(table.keys, "tensor") != table.keys.end();
 }
 
+bool is_expression(const json::value& value) {
+  return value.is_string() && value.get_string().starts_with('=');
+}
+
 // Expressions are parsed here so that a mistake shows when the spec is read, not when a model with
 // that branch is.
 Result<void> check_value(const json::value& value, const std::string& where,
@@ -109,7 +113,7 @@ Result<void> check_value(const json::value& value, const std::string& where,
     }
     return {};
   }
-  if (!value.is_string() || !value.get_string().starts_with('=')) return {};
+  if (!is_expression(value)) return {};
   const std::string_view text = value.get_string();
   const auto parsed = Expression::parse(text.substr(1));
   if (!parsed) return bad_spec(file, where + ": " + parsed.error().detail);
@@ -135,6 +139,13 @@ Result<void> check_table(const json::object& fields, const SpecTable& table,
     if (!checked) return checked;
   }
   return {};
+}
+
+Result<void> check_requirements(const json::object& fields, const std::string& file) {
+  const json::value* found = fields.if_contains("requires");
+  if (found == nullptr) return {};
+  if (found->is_array() && std::ranges::all_of(found->get_array(), is_expression)) return {};
+  return bad_spec(file, "requires must be a list of expressions");
 }
 
 bool lists(const json::object& claims, std::string_view key, const json::value* wanted) {
@@ -187,6 +198,7 @@ Result<Spec> Spec::parse(std::string_view toml_text, std::string file) {
   if (!tree) return tree.error();
   json::object fields = std::move(tree->get_object());
   auto checked = check_table(fields, table_named("top"), "", file);
+  if (checked) checked = check_requirements(fields, file);
   if (!checked) return checked.error();
   const json::value* name = fields.if_contains("name");
   if (name == nullptr || !name->is_string()) return bad_spec(file, "name is missing");

@@ -7,12 +7,14 @@ namespace {
 
 // "key" holds a value; "key:table" a table of that name or, where the table has a key `tensor`,
 // the tensor's name itself; "*" any key with a value; "^" stands for the keys of another table.
-constexpr std::array<std::string_view, 18> kTop = {
+constexpr std::array<std::string_view, 20> kTop = {
     "name",
     "kind",
     "claims:claims",
     "config_root",
+    "requires",
     "let:let",
+    "each_layer:let",
     "vocabulary",
     "hidden",
     "context",

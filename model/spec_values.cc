@@ -1,5 +1,6 @@
 #include "weft/model/spec_values.h"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <cmath>
@@ -13,11 +14,9 @@ namespace {
 
 namespace json = boost::json;
 
-// "a.b" is the field "a.b" (GGUF's keys are flat) or the field b of the object a.
+// "a.b" is the field "a.b" (GGUF's keys are flat) or the field b of the object a. Null as it is.
 const json::value* look_up(const json::object& object, std::string_view name) {
-  if (const json::value* found = object.if_contains(name)) {
-    return found->is_null() ? nullptr : found;
-  }
+  if (const json::value* found = object.if_contains(name)) return found;
   for (std::size_t dot = name.find('.'); dot != std::string_view::npos;
        dot = name.find('.', dot + 1)) {
     const json::value* outer = object.if_contains(name.substr(0, dot));
@@ -31,12 +30,21 @@ const json::value* look_up(const json::object& object, std::string_view name) {
 }  // namespace
 
 const json::value* SpecScope::find(std::string_view name) const {
-  if (const json::value* found = look_up(variables_, name)) return found;
-  if (const json::value* found = look_up(config_, name)) return found;
-  if (root_ != nullptr) {
-    if (const json::value* found = look_up(*root_, name)) return found;
+  for (const json::object* place : places()) {
+    const json::value* found = place == nullptr ? nullptr : look_up(*place, name);
+    if (found != nullptr && !found->is_null()) return found;
   }
-  return look_up(checkpoint_.config().get_object(), name);
+  return nullptr;
+}
+
+bool SpecScope::states(std::string_view name) const {
+  return std::ranges::any_of(places(), [&](const json::object* place) {
+    return place != nullptr && look_up(*place, name) != nullptr;
+  });
+}
+
+std::array<const json::object*, 4> SpecScope::places() const {
+  return {&variables_, &config_, root_, &checkpoint_.config().get_object()};
 }
 
 std::vector<std::int64_t> SpecScope::shape_of(std::string_view tensor) const {

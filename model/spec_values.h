@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <cstdint>
@@ -24,6 +25,7 @@ class SpecScope final : public ExpressionScope {
   explicit SpecScope(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
 
   [[nodiscard]] const boost::json::value* find(std::string_view name) const override;
+  [[nodiscard]] bool states(std::string_view name) const override;
   [[nodiscard]] std::vector<std::int64_t> shape_of(std::string_view tensor) const override;
 
   void set(std::string_view name, boost::json::value value);
@@ -45,6 +47,9 @@ class SpecScope final : public ExpressionScope {
                                             const std::string& where);
 
  private:
+  /// Where names are looked up, in this order; null where there is none.
+  [[nodiscard]] std::array<const boost::json::object*, 4> places() const;
+
   const Checkpoint& checkpoint_;
   boost::json::object variables_;
   boost::json::object config_;

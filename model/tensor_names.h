@@ -9,8 +9,9 @@ namespace weft {
 class Checkpoint;
 struct CheckpointTensor;
 
-/// The tensor called `name`, or called so with one of `prefixes` taken away or put before; null
-/// when there is none.
+/// The tensor called `name`, or called so with one of `prefixes` taken away, put before, or put in
+/// the place of another ("model.norm" with "model." and "language_model.": "norm",
+/// "language_model.model.norm", "language_model.norm"); null when there is none.
 [[nodiscard]] const CheckpointTensor* find_tensor(const Checkpoint& checkpoint,
                                                   std::string_view name,
                                                   std::span<const std::string> prefixes);
