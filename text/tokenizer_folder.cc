@@ -133,12 +133,8 @@ Result<void> read_beside(const fs::path& folder, TokenizerParts& parts) {
                    [&](const value& config) { read_role_texts(config, tokens, roles); });
   if (!done) return done;
   for (const std::string_view name : {"generation_config.json", "config.json"}) {
-<<<<<<< HEAD
-    done = with_json(folder / name, [&](element config) { read_role_ids(config, tokens, roles); });
-=======
     done = with_json(folder / name,
                      [&](const value& config) { read_role_ids(config, tokens, roles); });
->>>>>>> tokenizer
     if (!done) return done;
   }
   std::error_code ignored;

@@ -125,23 +125,10 @@ BpeMerges read_merges(const JsonFields& fields, const TokenTable& tokens,
   MergeReader reader(tokens, word_begin_not);
   std::uint32_t rank = 0;
   for (const element item : items) {
-<<<<<<< HEAD
-    const auto [left, right] = read_merge(fields, item);
-    if (fields.error()) return merges;
-    const TokenId left_id = tokens.find(left);
-    const TokenId right_id = tokens.find(right);
-    merged = left;
-    merged += right.substr(std::min(word_begin_not.size(), right.size()));
-    const TokenId id = tokens.find(merged);
-    if (left_id == kNoToken || right_id == kNoToken || id == kNoToken) {
-      fields.fail("merges", "has \"" + std::string(left) + " " + std::string(right) + "\" at " +
-                                std::to_string(rank) + ", which the vocabulary has not");
-=======
     const Merge merge = reader.read(item);
     if (!merge.is_whole()) {
       fields.fail("merges", "has at " + std::to_string(rank) +
                                 " no pair of tokens that make a token of the vocabulary");
->>>>>>> tokenizer
       return merges;
     }
     merges.add(merge.left, merge.right, {rank++, merge.merged}, true);
