@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/cli/chat_prompt.h"
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
@@ -30,6 +31,8 @@ constexpr std::int64_t kMaxTokens = std::int64_t{1} << 20;
 struct Options {
   ModelOptions model;
   std::string prompt;
+  std::string system;
+  bool chat = false;
   bool ignore_end = false;
   bool stats = false;
   std::int64_t max_tokens = 256;
@@ -45,6 +48,7 @@ struct Timing {
 
 std::vector<TokenId> prompt_tokens(const Options& options, const Tokenizer& tokenizer) {
   const std::string text = text_argument(options.prompt);
+  if (options.chat) return value_or_fail(kVerb, chat_tokens(tokenizer, options.system, text));
   std::vector<TokenId> ids;
   // What a user writes is text: only BOS and the like are put around it.
   value_or_fail(kVerb, tokenizer.encode(text, {true, false}, ids));
@@ -141,6 +145,8 @@ void add_generate_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_model_options(*command, options->model, true);
   command->add_option("PROMPT", options->prompt, "The prompt; - reads standard input")->required();
+  command->add_flag("--chat", options->chat, "Put the prompt into the model's chat template");
+  command->add_option("--system", options->system, "With --chat: the system message");
   command->add_option("--max-tokens", options->max_tokens, "Most tokens to generate")
       ->check(CLI::Range(std::int64_t{1}, kMaxTokens))
       ->capture_default_str();
