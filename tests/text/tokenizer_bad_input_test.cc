@@ -163,6 +163,7 @@ TEST(TokenizerBadInputTest, StopsAPatternThatBacktracksWithoutEnd) {
   ASSERT_TRUE(made) << to_string(made.error());
   std::string text;
   for (int i = 0; i < 200; ++i) text += "ab";
+  text += "xc";  // without a c nothing would be tried
   std::vector<TokenId> ids = {1};
   const Result<void> done = made->encode(text, kUser, ids);
   ASSERT_FALSE(done);
