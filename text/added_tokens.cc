@@ -66,7 +66,7 @@ void AddedTokenFinder::split(std::string_view text, bool parse_special,
     if (token.special && !parse_special) continue;
     if (token.single_word && touches_word(text, begin, end)) continue;
     if (token.left_strip) begin = space_before(text, begin, done);
-    if (token.right_strip) at = end = space_after(text, end);
+    if (token.right_strip) end = space_after(text, end);
     add(done, begin, kNoToken);
     add(begin, end, token.id);
     done = end;

@@ -35,7 +35,8 @@ class AddedTokenFinder {
   explicit AddedTokenFinder(std::vector<AddedToken> tokens);
 
   /// Appends the sections of `text`, which they view; none is empty. Without `parse_special`
-  /// special tokens stay text.
+  /// special tokens stay text. White space that a token took along on its right may still be a
+  /// token of its own, as in Hugging Face's tokenizers.
   void split(std::string_view text, bool parse_special, std::vector<TextSection>& out) const;
 
   [[nodiscard]] bool empty() const noexcept { return tokens_.empty(); }

@@ -25,6 +25,7 @@ using CodePtr = std::unique_ptr<pcre2_code, FreeWith<pcre2_code_free>>;
 using CompileContextPtr =
     std::unique_ptr<pcre2_compile_context, FreeWith<pcre2_compile_context_free>>;
 using MatchContextPtr = std::unique_ptr<pcre2_match_context, FreeWith<pcre2_match_context_free>>;
+using JitStackPtr = std::unique_ptr<pcre2_jit_stack, FreeWith<pcre2_jit_stack_free>>;
 using MatchDataPtr = std::unique_ptr<pcre2_match_data, FreeWith<pcre2_match_data_free>>;
 
 // Backtracking steps for one match: a split that is meant takes a few for each character; a pattern
@@ -32,10 +33,22 @@ using MatchDataPtr = std::unique_ptr<pcre2_match_data, FreeWith<pcre2_match_data
 constexpr std::uint32_t kMatchLimit = 4'000'000;
 constexpr std::uint32_t kHeapLimitKib = 64 * 1024;
 
+// A group that repeats over a text of a megabyte needs about as many bytes times 16; pages are only
+// taken as they are used.
+constexpr std::size_t kJitStackStart = 64 * 1024;
+constexpr std::size_t kJitStackMost = 64U << 20;
+
 std::string message_of(int error) {
   std::array<PCRE2_UCHAR, 256> buffer{};
   pcre2_get_error_message(error, buffer.data(), buffer.size());
   return reinterpret_cast<const char*>(buffer.data());
+}
+
+MatchContextPtr make_limits() {
+  MatchContextPtr limits(pcre2_match_context_create(nullptr));
+  pcre2_set_match_limit(limits.get(), kMatchLimit);
+  pcre2_set_heap_limit(limits.get(), kHeapLimitKib);
+  return limits;
 }
 
 PCRE2_SPTR units(std::string_view text) noexcept {
@@ -65,24 +78,29 @@ Result<Regex> Regex::compile(std::string_view pattern) {
   }
   // Without the compiler the interpreter gives the same matches, slower.
   pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
-  MatchContextPtr limits(pcre2_match_context_create(nullptr));
-  pcre2_set_match_limit(limits.get(), kMatchLimit);
-  pcre2_set_heap_limit(limits.get(), kHeapLimitKib);
-  return Regex(std::make_shared<const Code>(Code{std::move(code), std::move(limits)}));
+  return Regex(std::make_shared<const Code>(Code{std::move(code), make_limits()}));
 }
 
 Result<void> Regex::for_each_match(std::string_view text,
                                    const std::function<void(TextRange)>& on_match) const {
   const MatchDataPtr data(pcre2_match_data_create(1, nullptr));
   const PCRE2_SIZE* const found = pcre2_get_ovector_pointer(data.get());
+  const auto match = [&](std::size_t at, pcre2_match_context* limits) {
+    return pcre2_match(code_->code.get(), units(text), text.size(), at, PCRE2_NO_UTF_CHECK,
+                       data.get(), limits);
+  };
+  // Most matches do with the machine's stack; the first that does not gets a larger one.
+  JitStackPtr stack;
+  MatchContextPtr with_stack;
   std::size_t at = 0;
   while (at < text.size()) {
-    const auto match = [&](std::uint32_t options) {
-      return pcre2_match(code_->code.get(), units(text), text.size(), at,
-                         PCRE2_NO_UTF_CHECK | options, data.get(), code_->limits.get());
-    };
-    int status = match(0);
-    if (status == PCRE2_ERROR_JIT_STACKLIMIT) status = match(PCRE2_NO_JIT);
+    const int status = match(at, with_stack ? with_stack.get() : code_->limits.get());
+    if (status == PCRE2_ERROR_JIT_STACKLIMIT && !with_stack) {
+      stack.reset(pcre2_jit_stack_create(kJitStackStart, kJitStackMost, nullptr));
+      with_stack = make_limits();
+      pcre2_jit_stack_assign(with_stack.get(), nullptr, stack.get());
+      continue;
+    }
     if (status == PCRE2_ERROR_NOMATCH) break;
     if (status < 0) {
       return Error{make_error_code(TextErrc::kTextTooLarge),

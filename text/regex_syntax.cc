@@ -35,6 +35,19 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kLongNam
     {"Lower", "Lowercase"},
 }};
 
+/// \b and \B in terms of \w, which is not PCRE2's.
+std::string word_boundary(bool wanted) {
+  const std::string word = std::string("[").append(kWordItems).append("]");
+  const auto around = [&](std::string_view before, std::string_view after) {
+    return std::string(before).append(word).append(")").append(after).append(word).append(")");
+  };
+  return std::string("(?:")
+      .append(around("(?<=", wanted ? "(?!" : "(?="))
+      .append("|")
+      .append(around("(?<!", wanted ? "(?=" : "(?!"))
+      .append(")");
+}
+
 /// One side of "&&" within a class.
 struct Operand {
   std::string items;
@@ -126,6 +139,11 @@ class Translator {
         if (in_class) return unsupported("a negated class of characters within a class");
         at_ += 2;
         return std::string("[^").append(c == 'W' ? kWordItems : kHexItems).append("]");
+      case 'b':
+      case 'B':
+        if (in_class) break;
+        at_ += 2;
+        return word_boundary(c == 'b');
       case 'u':
         return read_unicode_escape();
       case 'p':

@@ -183,7 +183,7 @@ std::string script_run_pattern() {
   // Common has the space and U+30FC, which belong elsewhere.
   constexpr std::string_view kCommon = R"((?![\x{20}\x{30FC}])\p{sc:Common})";
   pattern.append("|").append(kCommon).append("(?:").append(kCommon);
-  return pattern + R"(|[\x{20}\p{sc:Unknown}])*|[\x{20}\p{sc:Unknown}]+)";
+  return pattern + R"(|[\x{20}\p{sc:Unknown}])*)";
 }
 
 }  // namespace weft

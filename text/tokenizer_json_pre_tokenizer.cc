@@ -112,7 +112,10 @@ void read_into(const JsonFields& fields, std::vector<PreTokenizerStep>& steps) {
     if (length < 1) fields.fail("length", "is below 1");
     steps.emplace_back(FixedLengthStep{static_cast<std::size_t>(length)});
   } else if (type == "UnicodeScripts") {
-    steps.emplace_back(regex_split(fields, script_run_pattern()));
+    SplitStep step = regex_split(fields, script_run_pattern());
+    step.behavior = SplitBehavior::kRemoved;
+    step.invert = true;
+    steps.emplace_back(std::move(step));
   } else {
     fields.fail_unknown("type", type);
   }

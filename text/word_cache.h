@@ -35,7 +35,7 @@ class WordCache {
       size = static_cast<std::uint8_t>(word.size());
       count = static_cast<std::uint8_t>(tokens.size());
       std::memcpy(text.data(), word.data(), word.size());
-      std::memcpy(ids.data(), tokens.data(), tokens.size_bytes());
+      if (!tokens.empty()) std::memcpy(ids.data(), tokens.data(), tokens.size_bytes());
     }
   };
 

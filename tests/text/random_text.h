@@ -28,7 +28,7 @@ inline std::string random_text(std::mt19937& random, int runs) {
   std::string text;
   for (int run = 0; run < runs; ++run) {
     const auto& alphabet = kAlphabets[random() % kAlphabets.size()];
-    for (unsigned left = 1 + random() % 5; left > 0; --left) {
+    for (auto left = 1 + random() % 5; left > 0; --left) {
       const auto code = static_cast<unsigned long>(alphabet[random() % alphabet.size()]);
       const auto put = [&](unsigned long byte) { text.push_back(static_cast<char>(byte)); };
       if (code < 0x80) {

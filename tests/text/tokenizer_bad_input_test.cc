@@ -156,13 +156,12 @@ TEST(TokenizerBadInputTest, RefusesPatternsThatCannotBeCompiled) {
 TEST(TokenizerBadInputTest, StopsAPatternThatBacktracksWithoutEnd) {
   json::value content = small_bpe();
   content.at("pre_tokenizer") = {{"type", "Split"},
-                                 {"pattern", {{"Regex", "(a|aa|b)*(b|bb|a)*c"}}},
+                                 {"pattern", {{"Regex", "(a|aa)*c"}}},
                                  {"behavior", "Isolated"},
                                  {"invert", false}};
   const Result<Tokenizer> made = read(content);
   ASSERT_TRUE(made) << to_string(made.error());
-  std::string text;
-  for (int i = 0; i < 200; ++i) text += "ab";
+  const std::string text = std::string(200, 'a') + "xc";  // without a c nothing would be tried
   std::vector<TokenId> ids = {1};
   const Result<void> done = made->encode(text, kUser, ids);
   ASSERT_FALSE(done);

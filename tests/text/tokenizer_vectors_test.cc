@@ -20,13 +20,15 @@ std::vector<Vector> read_vectors(const std::filesystem::path& stem) {
   std::istringstream lines(test::read_file(stem.string() + ".out"));
   std::vector<Vector> vectors;
   std::string line;
-  for (std::size_t at = 0; std::getline(lines, line);) {
+  for (std::size_t at = 0; at <= texts.size();) {
+    std::getline(lines, line);  // the last one may be empty and without an end
     const std::size_t end = std::min(texts.find(kParting, at), texts.size());
     std::istringstream numbers(line);
     Vector vector{texts.substr(at, end - at), {}};
     for (TokenId id = 0; numbers >> id;) vector.ids.push_back(id);
     vectors.push_back(std::move(vector));
-    at = std::min(end + kParting.size(), texts.size());
+    line.clear();
+    at = end == texts.size() ? end + 1 : end + kParting.size();
   }
   return vectors;
 }
