@@ -182,7 +182,7 @@ Value arithmetic(Run& run, Op op, const Value& left, const Value& right) {
   if (op == Op::kMul && left_whole && is_repeatable(right)) {
     return repeated(run, right, *left_whole);
   }
-  if (op == Op::kMod && left.text() != nullptr && !right.is_undefined()) {
+  if (op == Op::kMod && left.text() != nullptr) {
     return format_percent(run, *left.text(), right);
   }
   return unsupported(run, op, left, right);

@@ -208,7 +208,7 @@ Value slice(Run& run, const Value& object, const Value& start, const Value& stop
   const bool sliceable =
       object.text() != nullptr || object.list() != nullptr || object.range() != nullptr;
   if (!sliceable || !is_bound(start) || !is_bound(stop) || !is_bound(step)) {
-    return Undefined{"the value cannot be sliced like this"};
+    return run.fail("'" + std::string(type_name(object)) + "' object cannot be sliced like this");
   }
   const std::int64_t pace = step.is_none() ? 1 : *step.integer();
   if (pace == 0) return run.fail("slice step cannot be zero");

@@ -65,6 +65,7 @@ struct Builtin {
   std::string_view name;
   Value (*function)(Run& run, const Value& self, const Slots& slots);
   std::size_t required = 0;
+  /// A name in <> is for messages: that argument has no keyword.
   std::array<std::string_view, kMaxParameters> parameters{};
 };
 

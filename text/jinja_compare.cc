@@ -182,10 +182,10 @@ bool contains(Run& run, const Value& container, const Value& value) {
     run.fail("argument of type '" + std::string(type_name(container)) + "' is not iterable");
     return false;
   }
-  const auto items = Items::of(run, container);
-  if (!items) return false;
-  for (std::size_t at = 0; at < items->size() && !run.failed(); ++at) {
-    if (equal(run, items->at(run, at), value)) return true;
+  Iterator* items = iterate(run, container);
+  if (items == nullptr) return false;
+  for (auto item = items->next(run); item && !run.failed(); item = items->next(run)) {
+    if (equal(run, *item, value)) return true;
   }
   return false;
 }

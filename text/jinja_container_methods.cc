@@ -62,13 +62,13 @@ Value dict_items(Run& run, const Value& self, const Slots& /*slots*/) {
 }
 
 constexpr std::array kListMethods = {
-    Builtin{"count", list_count, 1, {"value"}},
-    Builtin{"index", list_index, 1, {"value", "start", "stop"}},
+    Builtin{"count", list_count, 1, {"<value>"}},
+    Builtin{"index", list_index, 1, {"<value>", "<start>", "<stop>"}},
     Builtin{"copy", copy, 0, {}},
 };
 
 constexpr std::array kDictMethods = {
-    Builtin{"get", dict_get, 1, {"key", "default"}},
+    Builtin{"get", dict_get, 1, {"<key>", "<default>"}},
     Builtin{"keys", dict_keys, 0, {}},
     Builtin{"values", dict_values, 0, {}},
     Builtin{"items", dict_items, 0, {}},

@@ -85,12 +85,14 @@ ExprPtr ExpressionParser::expression_list(bool conditional, std::string_view end
 ExprPtr ExpressionParser::conditional() {
   const std::uint32_t line = stream_.current().line;
   const bool outer = state_.optional;
+  const std::size_t unknown = state_.unknown.size();
   ExprPtr value = disjunction();
   for (std::size_t depth = 0; stream_.skip_name("if"); ++depth) {
     if (depth == kMaxNesting) {
       stream_.fail_at(stream_.current(), TextErrc::kTemplateLimit, "too many conditions in a row");
     }
     state_.optional = true;
+    state_.unknown.resize(unknown);
     ast::Conditional node;
     node.then = std::move(value);
     node.test = disjunction();

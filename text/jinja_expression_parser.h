@@ -12,11 +12,18 @@
 
 namespace weft::jinja {
 
+struct UnknownName {
+  const Token* at = nullptr;
+  std::string what;
+};
+
 /// What the parser knows of its surroundings.
 struct ParserState {
   std::size_t nesting = 0;
   /// Inside an `if`: Jinja lets unknown filters and tests pass there until they are reached.
   bool optional = false;
+  /// Filters and tests that do not exist, where they are not optional.
+  std::vector<UnknownName> unknown;
   /// Inside a loop of the same macro.
   bool in_loop = false;
   /// The macros around, the innermost last.

@@ -28,14 +28,27 @@ class PercentFormat {
     const List* list = arguments_.list();
     const bool tuple = list != nullptr && list->is_tuple();
     const bool left_over = tuple ? next_ < list->items.size() : next_ == 0;
-    const bool mapping = arguments_.dict() != nullptr || (list != nullptr && !tuple);
-    if (!run_.failed() && left_over && !mapping) {
+    if (!run_.failed() && left_over && !has_elements()) {
       return run_.fail("not all arguments converted during string formatting");
     }
     return run_.failed() ? Value() : out_.finish(markup_);
   }
 
  private:
+  /// Python lets what has elements by number or key, and is no tuple or string, be left over.
+  [[nodiscard]] bool has_elements() const {
+    switch (arguments_.kind()) {
+      case Kind::kUndefined:
+      case Kind::kDict:
+      case Kind::kRange:
+        return true;
+      case Kind::kList:
+        return !arguments_.list()->is_tuple();
+      default:
+        return false;
+    }
+  }
+
   char take() {
     if (rest_.empty()) {
       run_.fail("incomplete format");
@@ -146,7 +159,7 @@ class PercentFormat {
       case 'c':
         if (const Text* character = value.text()) {
           if (length(character->view) != 1) run_.fail("%c requires int or char");
-          return format_text(out_, spec, character->view);
+          return text(spec, {character->view, true});
         }
         break;
       case 'i':
@@ -159,7 +172,8 @@ class PercentFormat {
     number(spec, value);
   }
 
-  void text(const FormatSpec& spec, const Text& text) {
+  void text(FormatSpec spec, const Text& text) {
+    if (spec.align == 0) spec.align = '>';
     if (!markup_ || text.markup) return format_text(out_, spec, text.view);
     TextBuilder escaped(run_);
     append_html(escaped, text.view);

@@ -117,7 +117,7 @@ Value strftime_now(Run& run, const Value& /*self*/, const Slots& slots) {
 }
 
 constexpr std::array kGlobals = {
-    Builtin{"range", global_range, 1, {"start", "stop", "step"}},
+    Builtin{"range", global_range, 1, {"<start>", "<stop>", "<step>"}},
     Builtin{"dict", global_dict, kVariadic, {}},
     Builtin{"namespace", global_namespace, kVariadic, {}},
     Builtin{"cycler", global_cycler, kVariadic, {}},

@@ -82,9 +82,10 @@ Interpreter::Flow Interpreter::exec(const ast::For& node, Scope& scope) {
 
 Interpreter::Flow Interpreter::run_loop(const ast::For& node, const Scope& scope,
                                         const Value& iterable, std::int64_t depth) {
-  const auto items = Items::of(run_, iterable);
-  if (!items) return Flow::kNext;
-  auto* loop = run_.make<Loop>(*this, node, scope, *items, depth);
+  Iterator* source = iterate(run_, iterable);
+  if (source == nullptr) return Flow::kNext;
+  const auto size = node.filter ? std::nullopt : size_of(iterable);
+  auto* loop = run_.make<Loop>(*this, node, scope, *source, size, depth);
   auto* inner = run_.make<Scope>(run_, &scope);
   // As in Jinja, an iteration that is broken off does not count as one.
   bool any = false;

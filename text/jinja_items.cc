@@ -93,15 +93,24 @@ std::span<const Value> Items::materialize(Run& run, std::size_t first) const {
   return copy.list() ? copy.list()->items : std::span<const Value>{};
 }
 
-std::optional<Value> Iterator::next(Run& run) {
-  if (at_ >= items_.size()) return std::nullopt;
+Items Iterator::take(Run& run) {
+  ListBuilder list(run);
+  for (auto value = next(run); value; value = next(run)) {
+    if (!list.push(*value)) break;
+  }
+  const Value rest = list.finish();
+  return Items(rest.list() != nullptr ? rest.list()->items : std::span<const Value>{});
+}
+
+std::optional<Value> ItemsIterator::next(Run& run) {
+  if (at_ >= items_.size() || run.failed()) return std::nullopt;
   return items_.at(run, at_++);
 }
 
-Items Iterator::take(Run& run) {
-  const auto rest = items_.materialize(run, at_);
-  at_ = items_.size();
-  return Items(rest);
+Iterator* iterate(Run& run, const Value& value) {
+  if (Iterator* iterator = value.iterator()) return iterator;
+  const auto items = Items::of(run, value);
+  return items ? run.make<ItemsIterator>(*items) : nullptr;
 }
 
 std::optional<std::size_t> size_of(const Value& value) {

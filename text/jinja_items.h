@@ -33,21 +33,42 @@ class Items {
   std::variant<std::span<const Value>, const Range*, View> source_;
 };
 
-/// A Python iterator or generator: true, without a length, and used up by whoever walks it. What it
-/// gives is already worked out.
+/// A Python iterator or generator: true, without a length, and used up by whoever walks it. Belongs
+/// to a Run's memory.
 class Iterator {
  public:
-  explicit Iterator(const Items& items) : items_(items) {}
+  Iterator(const Iterator&) = delete;
+  Iterator& operator=(const Iterator&) = delete;
 
   /// Nothing at the end.
-  std::optional<Value> next(Run& run);
+  virtual std::optional<Value> next(Run& run) = 0;
   /// What is left; the iterator is at its end then.
   Items take(Run& run);
+  /// How many iterators stand behind this one. Each takes stack when it is asked.
+  [[nodiscard]] std::size_t depth() const { return depth_; }
+
+ protected:
+  explicit Iterator(std::size_t depth = 0) : depth_(depth) {}
+  ~Iterator() = default;
+
+ private:
+  std::size_t depth_;
+};
+
+/// Walks what is there already.
+class ItemsIterator final : public Iterator {
+ public:
+  explicit ItemsIterator(const Items& items) : items_(items) {}
+  std::optional<Value> next(Run& run) override;
 
  private:
   Items items_;
   std::size_t at_ = 0;
 };
+
+/// An iterator over the value; the value itself when it is one. Null, and the run has failed, when
+/// it cannot be iterated over.
+[[nodiscard]] Iterator* iterate(Run& run, const Value& value);
 
 /// len() of a value; nothing when Python's raises.
 [[nodiscard]] std::optional<std::size_t> size_of(const Value& value);

@@ -27,9 +27,10 @@ constexpr std::array kMethods = {
 }  // namespace
 
 std::optional<Value> Loop::fetch(Run& run) {
-  while (next_ < items_.size() && run.step()) {
-    const Value element = items_.at(run, next_++);
-    if (filtered_ || !node_.filter || interpreter_.passes(node_, outer_, element)) return element;
+  while (run.step()) {
+    auto element = source_->next(run);
+    if (!element || filtered_ || !node_.filter) return element;
+    if (interpreter_.passes(node_, outer_, *element)) return element;
   }
   return std::nullopt;
 }
@@ -50,13 +51,9 @@ std::optional<Value> Loop::advance(Run& run) {
   return element;
 }
 
-/// Without a filter the number is known; with one the rest is fetched now.
+/// When the number is not known the rest is fetched now.
 std::int64_t Loop::count(Run& run) {
   if (count_) return *count_;
-  if (!node_.filter) {
-    count_ = static_cast<std::int64_t>(items_.size());
-    return *count_;
-  }
   const std::int64_t seen = index_ + 1 + (peeked_ && after_ ? 1 : 0);
   ListBuilder rest(run);
   for (auto element = fetch(run); element; element = fetch(run)) {
@@ -64,10 +61,9 @@ std::int64_t Loop::count(Run& run) {
   }
   const Value list = rest.finish();
   if (list.list() == nullptr) return 0;
-  items_ = Items(list.list()->items);
+  source_ = run.make<ItemsIterator>(Items(list.list()->items));
   filtered_ = true;
-  next_ = 0;
-  count_ = seen + static_cast<std::int64_t>(items_.size());
+  count_ = seen + static_cast<std::int64_t>(rest.size());
   return *count_;
 }
 

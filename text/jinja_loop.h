@@ -17,9 +17,12 @@ class Interpreter;
 /// the loop's filter may look at what the body has done.
 class Loop final : public Object {
  public:
-  Loop(Interpreter& interpreter, const ast::For& node, const Scope& outer, const Items& items,
-       std::int64_t depth)
-      : interpreter_(interpreter), node_(node), outer_(outer), items_(items), depth_(depth) {}
+  /// `size`: the number of elements, when that is known before they are fetched.
+  Loop(Interpreter& interpreter, const ast::For& node, const Scope& outer, Iterator& source,
+       std::optional<std::size_t> size, std::int64_t depth)
+      : interpreter_(interpreter), node_(node), outer_(outer), source_(&source), depth_(depth) {
+    if (size) count_ = static_cast<std::int64_t>(*size);
+  }
 
   /// Moves to the next element; nothing at the end.
   std::optional<Value> advance(Run& run);
@@ -41,12 +44,11 @@ class Loop final : public Object {
   Interpreter& interpreter_;
   const ast::For& node_;
   const Scope& outer_;
-  Items items_;
-  bool filtered_ = false;  ///< items_ holds only what the filter lets through.
-  std::size_t next_ = 0;
+  Iterator* source_;
+  bool filtered_ = false;  ///< source_ gives only what the filter lets through.
   std::int64_t depth_;
   std::int64_t index_ = -1;
-  std::optional<std::int64_t> count_;
+  std::optional<std::int64_t> count_;  ///< How many elements there are, once that is known.
   std::optional<Value> before_;
   std::optional<Value> current_;
   std::optional<Value> after_;

@@ -38,6 +38,10 @@ class Parser {
 
   Result<ast::Block> run() {
     ast::Block block = statements({});
+    if (!state_.unknown.empty()) {
+      const UnknownName& first = state_.unknown.front();
+      stream_.fail_at(*first.at, TextErrc::kBadTemplate, first.what);
+    }
     if (stream_.failed()) return stream_.error();
     return block;
   }

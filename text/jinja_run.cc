@@ -65,7 +65,7 @@ bool TextBuilder::append_repeated(std::size_t count, std::string_view text) {
 Value ListBuilder::finish_iterator() const {
   const Value items = finish();
   if (!items.list()) return {};
-  return run_.make<Iterator>(*Items::of(run_, items));
+  return static_cast<Iterator*>(run_.make<ItemsIterator>(Items(items.list()->items)));
 }
 
 }  // namespace weft::jinja

@@ -1,17 +1,122 @@
+#include <algorithm>
 #include <array>
+#include <memory_resource>
 #include <string>
+#include <vector>
 
 #include "weft/text/jinja_attribute.h"
 #include "weft/text/jinja_builtins.h"
 #include "weft/text/jinja_compare.h"
 #include "weft/text/jinja_items.h"
 
-/// map, select and their like. Jinja makes generators; here their elements are worked out at once.
+/// map, select and their like: generators, which do their work when somebody asks.
 namespace weft::jinja {
 namespace {
 
+/// The arguments of a call, kept for later.
+class KeptArguments {
+ public:
+  KeptArguments(Run& run, const Arguments& arguments)
+      : positional_(arguments.positional.begin(), arguments.positional.end(), run.memory()),
+        keywords_(arguments.keywords.begin(), arguments.keywords.end(), run.memory()) {
+    run.charge(arguments.positional.size_bytes() + arguments.keywords.size_bytes());
+  }
+
+  [[nodiscard]] Arguments get() const { return {positional_, keywords_}; }
+
+ private:
+  std::pmr::vector<Value> positional_;
+  std::pmr::vector<Keyword> keywords_;
+};
+
+/// An iterator over what another one gives.
+class DerivedIterator : public Iterator {
+ protected:
+  explicit DerivedIterator(Iterator& source) : Iterator(source.depth() + 1), source_(source) {}
+  ~DerivedIterator() = default;
+
+  std::optional<Value> fetch(Run& run) { return run.step() ? source_.next(run) : std::nullopt; }
+
+ private:
+  Iterator& source_;
+};
+
+/// map('filter', ...)
+class FilterIterator final : public DerivedIterator {
+ public:
+  FilterIterator(Run& run, Iterator& source, const Builtin& filter, const Arguments& arguments)
+      : DerivedIterator(source), filter_(filter), arguments_(run, arguments) {}
+
+  std::optional<Value> next(Run& run) override {
+    const auto item = fetch(run);
+    if (!item) return std::nullopt;
+    return call(run, filter_, *item, arguments_.get());
+  }
+
+ private:
+  const Builtin& filter_;
+  KeptArguments arguments_;
+};
+
 /// map(attribute=..., default=...)
-Value map_attribute(Run& run, const Items& items, const Arguments& arguments) {
+class AttributeIterator final : public DerivedIterator {
+ public:
+  AttributeIterator(Iterator& source, const Value& path, const Value& fallback)
+      : DerivedIterator(source), path_(path), fallback_(fallback) {}
+
+  std::optional<Value> next(Run& run) override {
+    const auto item = fetch(run);
+    if (!item) return std::nullopt;
+    const Value value = attribute_path(run, *item, path_);
+    return value.is_undefined() && !fallback_.is_none() ? fallback_ : value;
+  }
+
+ private:
+  Value path_;
+  Value fallback_;
+};
+
+/// The elements for which a test says `wanted`; a test of an attribute, unless `path` is none. A
+/// null test asks for the truth of the value.
+class PickIterator final : public DerivedIterator {
+ public:
+  PickIterator(Run& run, Iterator& source, const Value& path, const Builtin* test,
+               const Arguments& arguments, bool wanted)
+      : DerivedIterator(source),
+        path_(path),
+        test_(test),
+        arguments_(run, arguments),
+        wanted_(wanted) {}
+
+  std::optional<Value> next(Run& run) override {
+    for (auto item = fetch(run); item; item = fetch(run)) {
+      const Value value = attribute_path(run, *item, path_);
+      const bool holds =
+          truth(test_ != nullptr ? call(run, *test_, value, arguments_.get()) : value);
+      if (holds == wanted_) return item;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  Value path_;
+  const Builtin* test_;
+  KeptArguments arguments_;
+  bool wanted_;
+};
+
+/// What a generator walks; null, and the run has failed, when there is nothing to walk or too many
+/// generators stand behind each other. Jinja looks at nothing that is false.
+Iterator* source_of(Run& run, const Value& self) {
+  Iterator* source = iterate(run, truth(self) ? self : Value());
+  if (source != nullptr && source->depth() >= kMaxDataDepth) {
+    run.fail_limit("too many generators behind each other");
+    return nullptr;
+  }
+  return source;
+}
+
+Value map_attribute(Run& run, Iterator& source, const Arguments& arguments) {
   Value path;
   Value fallback = None{};
   for (const Keyword& keyword : arguments.keywords) {
@@ -23,45 +128,32 @@ Value map_attribute(Run& run, const Items& items, const Arguments& arguments) {
       return run.fail("Unexpected keyword argument '" + std::string(keyword.name) + "'");
     }
   }
-  ListBuilder out(run);
-  for (std::size_t at = 0; at < items.size(); ++at) {
-    Value value = attribute_path(run, items.at(run, at), path);
-    if (value.is_undefined() && !fallback.is_none()) value = fallback;
-    if (!out.push(value)) break;
-  }
-  return out.finish_iterator();
+  return static_cast<Iterator*>(run.make<AttributeIterator>(source, path, fallback));
 }
 
 bool names_attribute(const Arguments& arguments) {
-  for (const Keyword& keyword : arguments.keywords) {
-    if (keyword.name == "attribute") return true;
-  }
-  return false;
+  return std::ranges::find(arguments.keywords, "attribute", &Keyword::name) !=
+         arguments.keywords.end();
 }
 
 Value filter_map(Run& run, const Value& self, const Slots& slots) {
-  const auto items = truth(self) ? Items::of(run, self) : Items(std::span<const Value>{});
-  if (!items) return {};
+  Iterator* source = source_of(run, self);
+  if (source == nullptr) return {};
   const Arguments& all = slots.all();
-  if (all.positional.empty() && names_attribute(all)) return map_attribute(run, *items, all);
-  if (items->size() == 0) return ListBuilder(run).finish_iterator();
+  if (all.positional.empty() && names_attribute(all)) return map_attribute(run, *source, all);
+  if (!truth(self)) return source;
   const Text* name = all.positional.empty() ? nullptr : all.positional[0].text();
   if (name == nullptr) return run.fail("map requires a filter argument");
   const Builtin* filter = find_filter(name->view);
   if (filter == nullptr) return run.fail("No filter named '" + std::string(name->view) + "'.");
-  ListBuilder out(run);
-  for (std::size_t at = 0; at < items->size(); ++at) {
-    const Arguments arguments{all.positional.subspan(1), all.keywords};
-    if (!out.push(call(run, *filter, items->at(run, at), arguments))) break;
-  }
-  return out.finish_iterator();
+  const Arguments arguments{all.positional.subspan(1), all.keywords};
+  return static_cast<Iterator*>(run.make<FilterIterator>(run, *source, *filter, arguments));
 }
 
-/// The elements for which a test says `wanted`; of an attribute of theirs, when there is one.
 Value pick(Run& run, const Value& self, const Arguments& all, bool wanted, bool by_attribute) {
-  const auto items = truth(self) ? Items::of(run, self) : Items(std::span<const Value>{});
-  if (!items) return {};
-  if (items->size() == 0) return ListBuilder(run).finish_iterator();
+  Iterator* source = source_of(run, self);
+  if (source == nullptr) return {};
+  if (!truth(self)) return source;
   const std::size_t first = by_attribute ? 1 : 0;
   if (all.positional.size() < first) return run.fail("Missing parameter for attribute name");
   const Builtin* test = nullptr;
@@ -72,14 +164,9 @@ Value pick(Run& run, const Value& self, const Arguments& all, bool wanted, bool 
     if (test == nullptr) return run.fail("there is no test of that name");
     arguments.positional = all.positional.subspan(first + 1);
   }
-  ListBuilder out(run);
-  for (std::size_t at = 0; at < items->size() && run.step(); ++at) {
-    const Value item = items->at(run, at);
-    const Value value = by_attribute ? attribute_path(run, item, all.positional[0]) : item;
-    const bool holds = truth(test != nullptr ? call(run, *test, value, arguments) : value);
-    if (holds == wanted && !out.push(item)) break;
-  }
-  return out.finish_iterator();
+  const Value path = by_attribute ? all.positional[0] : Value(None{});
+  return static_cast<Iterator*>(
+      run.make<PickIterator>(run, *source, path, test, arguments, wanted));
 }
 
 Value filter_select(Run& run, const Value& self, const Slots& slots) {

@@ -49,7 +49,6 @@ std::optional<Items> reversible(Run& run, const Value& self) {
 }
 
 Value filter_last(Run& run, const Value& self, const Slots& /*slots*/) {
-  if (self.is_undefined()) return run.fail("'Undefined' object is not reversible");
   const auto items = reversible(run, self);
   if (!items) return {};
   if (items->size() == 0) return Undefined{"No last item, sequence was empty."};
@@ -106,7 +105,8 @@ Value filter_reverse(Run& run, const Value& self, const Slots& /*slots*/) {
 Value filter_items(Run& run, const Value& self, const Slots& /*slots*/) {
   if (self.is_undefined()) return ListBuilder(run).finish_iterator();
   if (self.dict() == nullptr) return run.fail("Can only get item pairs from a mapping.");
-  return run.make<Iterator>(Items(View{self.dict(), View::Part::kItems}));
+  return static_cast<Iterator*>(
+      run.make<ItemsIterator>(Items(View{self.dict(), View::Part::kItems})));
 }
 
 Value filter_batch(Run& run, const Value& self, const Slots& slots) {

@@ -42,7 +42,7 @@ Parts split_space(Run& run, std::string_view text, std::size_t most) {
   text = trim_left(text);
   while (!text.empty() && charge_part(run)) {
     if (parts.size() == most) {
-      parts.push_back(trim_right(text));
+      parts.push_back(text);
       break;
     }
     std::size_t end = 0;
@@ -62,7 +62,7 @@ Parts split_space_from_right(Run& run, std::string_view text, std::size_t most) 
   text = trim_right(text);
   while (!text.empty() && charge_part(run)) {
     if (parts.size() == most) {
-      parts.push_back(trim_left(text));
+      parts.push_back(text);
       break;
     }
     std::size_t start = text.size();
@@ -161,8 +161,8 @@ constexpr std::array kMethods = {
     Builtin{"split", method_split, 0, {"sep", "maxsplit"}},
     Builtin{"rsplit", method_rsplit, 0, {"sep", "maxsplit"}},
     Builtin{"splitlines", method_splitlines, 0, {"keepends"}},
-    Builtin{"partition", method_partition, 1, {"sep"}},
-    Builtin{"rpartition", method_rpartition, 1, {"sep"}},
+    Builtin{"partition", method_partition, 1, {"<sep>"}},
+    Builtin{"rpartition", method_rpartition, 1, {"<sep>"}},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@ namespace weft::jinja {
 std::size_t find(std::string_view text, std::string_view part, std::size_t from) {
   if (from > text.size()) return kNotFound;
   if (part.empty()) return from;
+  if (part.size() > text.size() - from) return kNotFound;
   const void* place = memmem(text.data() + from, text.size() - from, part.data(), part.size());
   if (place == nullptr) return kNotFound;
   return static_cast<std::size_t>(static_cast<const char*>(place) - text.data());

@@ -94,85 +94,73 @@ class Chunker {
   bool hyphens_;
 };
 
+bool is_blank(std::string_view chunk) { return trim_left(chunk).empty(); }
+
+/// Fills lines with pieces, as textwrap's _wrap_chunks does. A piece that is too long for any line
+/// is cut where the line ends.
 class Wrapper {
  public:
   Wrapper(TextBuilder& out, const WrapOptions& options, std::string_view separator)
       : out_(out), options_(options), separator_(separator) {}
 
   void wrap(std::string_view line) {
-    for (const std::size_t size : Chunker(line, options_.break_on_hyphens).lengths()) {
-      const std::size_t bytes = byte_offset(line, size);
-      add(line.substr(0, bytes), size);
-      line.remove_prefix(bytes);
+    const auto lengths = Chunker(line, options_.break_on_hyphens).lengths();
+    for (next_ = lengths.begin(), end_ = lengths.end(), rest_ = line; load();) {
+      if (any_line_ && is_blank(chunk_)) drop();
+      fill_line();
+      if (load() && size_ > options_.width) put_long();
+      end_line();
       if (!out_.run().step()) return;
     }
-    end_line();
   }
 
  private:
-  static bool blank(std::string_view chunk) { return trim_left(chunk).empty(); }
-
-  void add(std::string_view chunk, std::size_t size) {
-    // White space is dropped at the start of every line but the first.
-    if (line_.empty() && blank(chunk) && any_line_) return;
-    if (length_ + size <= options_.width) return put(chunk, size);
-    if (size > options_.width) {
-      chunk = break_word(chunk, size);
-      size = length(chunk);
-      if (chunk.empty()) return;
-      if (line_.empty() && size <= options_.width) return put(chunk, size);
+  /// Makes the next piece the current one, unless there is one; says whether there is.
+  bool load() {
+    if (size_ == 0 && next_ != end_) {
+      size_ = *next_++;
+      const std::size_t bytes = byte_offset(rest_, size_);
+      chunk_ = rest_.substr(0, bytes);
+      rest_.remove_prefix(bytes);
     }
-    end_line();
-    if (size > options_.width) return add_long(chunk, size);
-    if (!blank(chunk) || !any_line_) put(chunk, size);
+    return size_ != 0;
   }
 
-  void add_long(std::string_view chunk, std::size_t size) {
-    if (!options_.break_long_words) {
-      put(chunk, size);
-      return end_line();
-    }
-    add(chunk, size);
+  void drop() { size_ = 0; }
+
+  void fill_line() {
+    while (load() && length_ + size_ <= options_.width) put(size_);
   }
 
-  /// Fills up the line with the beginning of a word that is longer than any line.
-  std::string_view break_word(std::string_view chunk, std::size_t size) {
-    if (!options_.break_long_words) {
-      if (!line_.empty()) return chunk;
-      put(chunk, size);
-      end_line();
-      return {};
+  /// Moves the first `count` characters of the current piece to the line.
+  void put(std::size_t count) {
+    const std::size_t bytes = byte_offset(chunk_, count);
+    line_.push_back(chunk_.substr(0, bytes));
+    chunk_.remove_prefix(bytes);
+    size_ -= count;
+    length_ += count;
+  }
+
+  void put_long() {
+    const std::size_t space = options_.width - length_;
+    if (options_.break_long_words) {
+      put(options_.break_on_hyphens ? hyphen_end(space) : space);
+    } else if (line_.empty()) {
+      put(size_);
     }
-    while (size > 0 && length_ + size > options_.width) {
-      const std::size_t space = std::max<std::size_t>(options_.width - length_, 1);
-      std::size_t end = std::min(space, size);
-      if (options_.break_on_hyphens && size > space) end = hyphen_end(chunk, space);
-      const std::size_t bytes = byte_offset(chunk, end);
-      put(chunk.substr(0, bytes), end);
-      chunk.remove_prefix(bytes);
-      size -= end;
-      end_line();
-      if (!out_.run().step()) return {};
-    }
-    return chunk;
   }
 
   /// Behind the last hyphen of the first `space` characters that has more than hyphens before it.
-  static std::size_t hyphen_end(std::string_view chunk, std::size_t space) {
-    const std::string_view head = chunk.substr(0, byte_offset(chunk, space));
+  [[nodiscard]] std::size_t hyphen_end(std::size_t space) const {
+    const std::string_view head = chunk_.substr(0, byte_offset(chunk_, space));
     const std::size_t hyphen = head.rfind('-');
     const bool useful = hyphen != std::string_view::npos && hyphen > 0 &&
                         head.substr(0, hyphen).find_first_not_of('-') != std::string_view::npos;
     return useful ? length(head.substr(0, hyphen)) + 1 : space;
   }
 
-  void put(std::string_view chunk, std::size_t size) {
-    line_.push_back(chunk);
-    length_ += size;
-  }
-
   void end_line() {
-    if (!line_.empty() && blank(line_.back())) line_.pop_back();
+    if (!line_.empty() && is_blank(line_.back())) line_.pop_back();
     if (!line_.empty()) {
       if (any_line_) out_.append(separator_);
       for (const std::string_view chunk : line_) out_.append(chunk);
@@ -185,6 +173,11 @@ class Wrapper {
   TextBuilder& out_;
   const WrapOptions& options_;
   std::string_view separator_;
+  std::vector<std::size_t>::const_iterator next_;
+  std::vector<std::size_t>::const_iterator end_;
+  std::string_view rest_;   ///< Of the text, behind the current piece.
+  std::string_view chunk_;  ///< What is left of the current piece, and its characters.
+  std::size_t size_ = 0;
   std::vector<std::string_view> line_;
   std::size_t length_ = 0;
   bool any_line_ = false;
