@@ -62,9 +62,9 @@ if(WEFT_PORTABLE)
 endif()
 
 # weft_add_pch(NAME HEADER LINKS ...) and weft_use_pch(TARGET NAME): Asio's and GoogleTest's headers cost seconds a
-# file, so they are parsed once. Lint parses without, so that a missing include shows.
+# file, so they are parsed once. Lint parses without, so that a missing include shows; fuzz targets do not need them.
 function(weft_add_pch name header)
-  if(WEFT_LINT)
+  if(WEFT_LINT OR WEFT_FUZZ)
     return()
   endif()
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/${name}.cc CONTENT "")
@@ -74,7 +74,7 @@ function(weft_add_pch name header)
 endfunction()
 
 function(weft_use_pch target name)
-  if(NOT WEFT_LINT)
+  if(NOT WEFT_LINT AND NOT WEFT_FUZZ)
     target_precompile_headers(${target} REUSE_FROM ${name})
   endif()
 endfunction()

@@ -89,9 +89,7 @@ Result<std::string> read_text_file(const std::filesystem::path& path, std::size_
     return Error{FileErrc::kTooLarge, path.string() + " has " + std::to_string(bytes.size()) +
                                           " bytes, more than " + std::to_string(max_bytes)};
   }
-  std::string text(bytes.size(), '\0');
-  std::ranges::transform(bytes, text.begin(), [](std::byte b) { return static_cast<char>(b); });
-  return text;
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 }  // namespace weft

@@ -1,0 +1,11 @@
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/model/gguf.h"
+#include "weft/tests/fixture/fuzz_checkpoint.h"
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  weft::test::check_checkpoint(weft::read_gguf(weft::test::fuzz_bytes(data, size), "input"));
+  return 0;
+}

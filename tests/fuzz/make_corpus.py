@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Writes the seeds of the fuzz targets: tests/fuzz/corpus/TARGET/NAME, a few small files each. Usage: make_corpus.py
+
+A target of your own: add a function of its name that returns {NAME: bytes}, and run this again.
+"""
+
+import io
+import json
+import struct
+import zipfile
+from pathlib import Path
+
+CORPUS = Path(__file__).parent / "corpus"
+LEGACY_MAGIC = bytes.fromhex("80028a0a6cfc9c46f9206aa850192e") + b"\x80\x02M\xe9\x03."
+
+
+def safetensors():
+    def file(header, data):
+        text = json.dumps(header, separators=(",", ":")).encode()
+        return struct.pack("<Q", len(text)) + text + data
+
+    two = {
+        "__metadata__": {"format": "pt"},
+        "a": {"dtype": "BF16", "shape": [1, 2], "data_offsets": [0, 4]},
+        "b": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]},
+    }
+    return {"empty": file({}, b""), "two": file(two, bytes(12))}
+
+
+def checkpoint_index():
+    weights = {"a": "1.safetensors", "b": "2.safetensors", "c": "1.safetensors"}
+    return {"three": json.dumps({"metadata": {"total_size": 12}, "weight_map": weights}).encode()}
+
+
+def opcode_text(text):
+    return b"X" + struct.pack("<I", len(text)) + text.encode()
+
+
+def tensor(key, shape, strides, elements, legacy=False):
+    """What torch.save writes for a float tensor, without a memo."""
+    def tuple_of(numbers):
+        return b"(" + b"".join(b"K" + bytes([n]) for n in numbers) + b"t"
+
+    storage = (b"(" + opcode_text("storage") + b"ctorch\nFloatStorage\n" + opcode_text(key) + opcode_text("cpu") + b"K"
+               + bytes([elements]) + (b"N" if legacy else b"") + b"tQ")
+    return (b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + b"K\x00" + tuple_of(shape) + tuple_of(strides)
+            + b"\x89ccollections\nOrderedDict\n)RtR")
+
+
+def state_dict(legacy=False):
+    return (b"\x80\x02ccollections\nOrderedDict\n)R(" + opcode_text("w") + tensor("0", [2, 3], [3, 1], 6, legacy)
+            + opcode_text("v") + tensor("0", [3, 2], [1, 3], 6, legacy) + b"u.")
+
+
+def pickle():
+    return {
+        "state_dict": state_dict(),
+        "memo": b"\x80\x02]q\x00(h\x00K\x01e.",
+        "protocol4": b"\x80\x04\x95\x0b\x00\x00\x00\x00\x00\x00\x00}\x94\x8c\x01a\x94K\x01s.",
+        "constants": b"\x80\x02(NK\x01M\x01\x02J\x01\x02\x03\x04\x8a\x01\xffG?\xf0\x00\x00\x00\x00\x00\x00\x88\x89U\x01atq\x01.",
+    }
+
+
+def archive(entries):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as files:
+        for name, content in entries.items():
+            files.writestr(zipfile.ZipInfo(name), content)
+    return out.getvalue()
+
+
+def wide_archive():
+    """One entry, with zip64 fields wherever there are any."""
+    local = b"PK\x03\x04" + struct.pack("<HHHIIIIHH", 45, 8, 0, 0, 0, 0, 0, 1, 0) + b"a" + b"data"
+    numbers = struct.pack("<QQQ", 4, 4, 0)
+    central = (b"PK\x01\x02" + struct.pack("<HHHHIIIIHHHHHII", 45, 45, 8, 0, 0, 0, 2**32 - 1, 2**32 - 1, 1, 28, 0, 0, 0,
+                                           0, 2**32 - 1) + b"a" + struct.pack("<HH", 1, 24) + numbers)
+    end = len(local) + len(central)
+    return (local + central + b"PK\x06\x06" + struct.pack("<QHHIIQQQQ", 44, 45, 45, 0, 0, 1, 1, len(central), len(local))
+            + b"PK\x06\x07" + struct.pack("<IQI", 0, end, 1)
+            + b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 2**16 - 1, 2**16 - 1, 2**32 - 1, 2**32 - 1, 0))
+
+
+def zip():
+    return {"two": archive({"b": b"second", "a": b"1st"}), "zip64": wide_archive()}
+
+
+def pickle_checkpoint():
+    data = struct.pack("<6f", *range(6))
+    legacy = (LEGACY_MAGIC + b"\x80\x02}(" + opcode_text("little_endian") + b"\x88u." + state_dict(legacy=True)
+              + b"\x80\x02](" + opcode_text("0") + b"e." + struct.pack("<q", 6) + data)
+    whole = archive({"m/data.pkl": state_dict(), "m/byteorder": b"little", "m/data/0": data})
+    return {"zip": whole, "legacy": legacy}
+
+
+def gguf():
+    def text(value):
+        return struct.pack("<Q", len(value)) + value.encode()
+
+    def pair(key, kind, value):
+        return text(key) + struct.pack("<I", kind) + value
+
+    def array(kind, values):
+        return struct.pack("<IQ", kind, len(values)) + b"".join(values)
+
+    def file(version, pairs, infos, data):
+        head = b"GGUF" + struct.pack("<IQQ", version, len(infos), len(pairs)) + b"".join(pairs) + b"".join(infos)
+        return head + bytes(-len(head) % 32) + data if data else head
+
+    def info(name, dimensions, kind, offset):
+        return (text(name) + struct.pack(f"<I{len(dimensions)}Q", len(dimensions), *dimensions)
+                + struct.pack("<IQ", kind, offset))
+
+    numbers = [pair(f"n{kind}", kind, struct.pack("<" + code, 1))
+               for kind, code in zip_of(range(13), "BbHhIif?", "QqD".lower())]
+    vocabulary = [
+        pair("general.architecture", 8, text("llama")),
+        pair("general.alignment", 4, struct.pack("<I", 32)),
+        pair("tokenizer.ggml.model", 8, text("llama")),
+        pair("tokenizer.ggml.tokens", 9, array(8, [text("<unk>"), text("<s>"), text("</s>"), text("a")])),
+        pair("tokenizer.ggml.scores", 9, array(6, [struct.pack("<f", -i) for i in range(4)])),
+        pair("tokenizer.ggml.token_type", 9, array(5, [struct.pack("<i", i) for i in (2, 3, 3, 1)])),
+        pair("tokenizer.ggml.merges", 9, array(8, [text("a b")])),
+        pair("tokenizer.ggml.bos_token_id", 4, struct.pack("<I", 1)),
+        pair("tokenizer.ggml.add_bos_token", 7, b"\x01"),
+    ]
+    arrays = [pair("nested", 9, array(9, [array(0, [b"\x01", b"\x02"])])), pair("texts", 9, array(8, [text("x")]))]
+    tensors = [info("a", [2, 3], 0, 0), info("b", [32], 8, 32)]
+    return {
+        "numbers": file(2, numbers + arrays, [], b""),
+        "vocabulary": file(3, vocabulary, [], b""),
+        "tensors": file(3, vocabulary[:2], tensors, bytes(32 + 34)),
+    }
+
+
+def zip_of(numbers, first, last):
+    """Pairs of GGUF's type numbers and struct's letters; types 8 and 9 are text and arrays."""
+    letters = dict(enumerate(first)) | {10 + i: letter for i, letter in enumerate(last)}
+    return [(number, letters[number]) for number in numbers if number in letters]
+
+
+def llama2c():
+    header = struct.pack("<7i", 4, 2, 1, 2, 1, 3, 2)
+    layer = 4 + 16 + 8 + 8 + 16 + 4 + 8 + 8 + 8
+    version1 = struct.pack("<Ii", 0x616B3432, 1) + header + b"\x01"
+    return {
+        "version0": header + bytes(4 * (12 + layer + 4 + 2 * 2)),
+        "version1": version1.ljust(256, b"\0") + bytes(4 * (12 + layer + 4)),
+    }
+
+
+def llama2c_tokenizer():
+    tokens = [b"<unk>", b"\n<s>\n", b"\n</s>\n", b"<0x0A>", b" a"]
+    texts = b"".join(struct.pack("<fi", -i, len(token)) + token for i, token in enumerate(tokens))
+    return {"five": bytes([len(tokens)]) + struct.pack("<i", 7) + texts}
+
+
+def checkpoint_format():
+    return {
+        "gguf": b"GGUF\x03\x00\x00\x00",
+        "safetensors": b"\x02\x00\x00\x00\x00\x00\x00\x00{}",
+        "zip": b"PK\x03\x04",
+        "lfs": b"version https://git-lfs.github.com/spec/v1\n",
+        "llama2c": llama2c()["version0"],
+        "tar": bytes(257) + b"ustar",
+    }
+
+
+def main():
+    for target in (checkpoint_format, checkpoint_index, gguf, llama2c, llama2c_tokenizer, pickle, pickle_checkpoint,
+                   safetensors, zip):
+        folder = CORPUS / target.__name__
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in target().items():
+            (folder / name).write_bytes(content)
+
+
+if __name__ == "__main__":
+    main()
