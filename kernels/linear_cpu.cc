@@ -57,6 +57,7 @@ HWY_ATTR void multiply(const LinearTile& tile) {
   const auto* rows = reinterpret_cast<const float*>(tile.rows);
   const auto* panels = reinterpret_cast<const float*>(tile.panels);
   const std::int64_t stride = tile.panel_stride / 4;
+  const std::byte* ahead = tile.ahead;
   for (std::int64_t word = 0; word < tile.words; ++word) {
     Floats weights[kPanels * kPanelVectors];
     WEFT_UNROLL
@@ -72,8 +73,10 @@ HWY_ATTR void multiply(const LinearTile& tile) {
         sums[r][v] = hn::MulAdd(number, weights[v], sums[r][v]);
       }
     }
+    __builtin_prefetch(ahead, 0, 2);  // into the second-level cache
     rows += kRows;
     panels += kLanes;
+    ahead += tile.ahead_step;
   }
   WEFT_UNROLL
   for (int r = 0; r < kRows; ++r) {
@@ -95,55 +98,113 @@ constexpr std::array<Multiply, sizeof...(kIndex)> table_of(
 constexpr auto kOnePanel = table_of<1>(std::make_index_sequence<kTileRows>());
 constexpr auto kAllPanels = table_of<kTilePanels>(std::make_index_sequence<kTileRows>());
 
-/// Inputs [first, first + count) of a panel as f32, [count, 16]; `first` is a multiple of 32.
+/// The widen functions call use(i, p, v, weights) with vector v of panel p as f32, for every input
+/// i of [0, count); those of one vector come in the order of the inputs.
+template <int kPanels, class Use>
+HWY_ATTR HWY_INLINE void widen_bf16(const std::byte* panels, std::int64_t stride,
+                                    std::int64_t count, const Use& use) {
+  const hn::RebindToUnsigned<decltype(kFloats)> words;
+  const auto high = hn::Set(words, 0xffff0000U);
+  for (std::int64_t i = 0; i < count; i += 2) {
+    WEFT_UNROLL
+    for (int at = 0; at < kPanels * kPanelVectors; ++at) {
+      const int p = at / kPanelVectors;
+      const int v = at % kPanelVectors;
+      const auto* pairs = reinterpret_cast<const std::uint32_t*>(panels + p * stride);
+      const auto pair = hn::Load(words, pairs + i / 2 * kLanes + v * kWidth);
+      use(i, p, v, hn::BitCast(kFloats, hn::ShiftLeft<16>(pair)));
+      if (i + 1 < count) use(i + 1, p, v, hn::BitCast(kFloats, hn::And(pair, high)));
+    }
+  }
+}
+
+template <int kPanels, class Use>
+HWY_ATTR HWY_INLINE void widen_f16(const std::byte* panels, std::int64_t stride, std::int64_t count,
+                                   const Use& use) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    WEFT_UNROLL
+    for (int at = 0; at < kPanels * kPanelVectors; ++at) {
+      const int p = at / kPanelVectors;
+      const int v = at % kPanelVectors;
+      const std::byte* from = panels + p * stride + (i * kLanes + v * kWidth) * 2;
+#if HWY_TARGET == HWY_SCALAR
+      use(i, p, v, hn::Set(kFloats, from_f16(*reinterpret_cast<const std::uint16_t*>(from))));
+#else
+      const hn::Rebind<hwy::float16_t, decltype(kFloats)> halves;
+      const auto half = hn::Load(halves, reinterpret_cast<const hwy::float16_t*>(from));
+      use(i, p, v, hn::PromoteTo(kFloats, half));
+#endif
+    }
+  }
+}
+
+/// One block: 32 inputs under one scale for each output.
+template <int kPanels, class Use>
+HWY_ATTR HWY_INLINE void widen_q8_0_block(const std::byte* panels, const std::byte* scales,
+                                          std::int64_t stride, std::int64_t first, const Use& use) {
+  const hn::RebindToSigned<decltype(kFloats)> words;
+  Floats scale[kPanels * kPanelVectors];
+  widen_f16<kPanels>(scales, stride, 1, [&](std::int64_t, int p, int v, Floats value) HWY_ATTR {
+    scale[p * kPanelVectors + v] = value;
+  });
+  for (std::int64_t i = 0; i < PackedLayout::kBlock; i += 4) {
+    WEFT_UNROLL
+    for (int at = 0; at < kPanels * kPanelVectors; ++at) {
+      const int p = at / kPanelVectors;
+      const int v = at % kPanelVectors;
+      const auto* fours = reinterpret_cast<const std::int32_t*>(panels + p * stride);
+      const auto four = hn::Load(words, fours + (first + i) / 4 * kLanes + v * kWidth);
+      const auto widen = [&](auto number) HWY_ATTR {
+        return hn::Mul(hn::ConvertTo(kFloats, number), scale[at]);
+      };
+      use(first + i, p, v, widen(hn::ShiftRight<24>(hn::ShiftLeft<24>(four))));
+      use(first + i + 1, p, v, widen(hn::ShiftRight<24>(hn::ShiftLeft<16>(four))));
+      use(first + i + 2, p, v, widen(hn::ShiftRight<24>(hn::ShiftLeft<8>(four))));
+      use(first + i + 3, p, v, widen(hn::ShiftRight<24>(four)));
+    }
+  }
+}
+
+template <int kPanels, class Use>
+HWY_ATTR HWY_INLINE void widen(const PackedLayout& layout, const std::byte* panels,
+                               std::int64_t first, std::int64_t count, const Use& use) {
+  const std::int64_t stride = layout.panel_bytes();
+  const std::byte* from = panels + first * kLanes * layout.element_bytes();
+  if (layout.dtype == DType::kBF16) {
+    widen_bf16<kPanels>(from, stride, count, use);
+  } else if (layout.dtype == DType::kF16) {
+    widen_f16<kPanels>(from, stride, count, use);
+  } else {
+    for (std::int64_t block = 0; block < count; block += PackedLayout::kBlock) {
+      const std::byte* scales = panels + layout.scale_offset(0, first + block);
+      widen_q8_0_block<kPanels>(from, scales, stride, block, use);
+    }
+  }
+}
+
+/// Inputs [first, first + count) of a panel as f32, [count, 16].
 HWY_ATTR void widen_panel(const PackedLayout& layout, const std::byte* panel, std::int64_t first,
                           std::int64_t count, float* HWY_RESTRICT to) {
-  const std::byte* from = panel + first * kLanes * layout.element_bytes();
-  if (layout.dtype == DType::kBF16) {
-    const auto* pairs = reinterpret_cast<const std::uint32_t*>(from);
-    for (std::int64_t i = 0; i < count; i += 2) {
-      for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-        const std::uint32_t pair = pairs[i / 2 * kLanes + lane];
-        to[i * kLanes + lane] = std::bit_cast<float>(pair << 16U);
-        to[(i + 1) * kLanes + lane] = std::bit_cast<float>(pair & 0xffff0000U);
-      }
-    }
-    return;
-  }
-  if (layout.dtype == DType::kF16) {
-    const auto* halves = reinterpret_cast<const std::uint16_t*>(from);
-#if HWY_TARGET == HWY_SCALAR
-    for (std::int64_t i = 0; i < count * kLanes; ++i) to[i] = from_f16(halves[i]);
-#else
-    const hn::Rebind<hwy::float16_t, decltype(kFloats)> f16;
-    const auto* numbers = reinterpret_cast<const hwy::float16_t*>(halves);
-    for (std::int64_t i = 0; i < count * kLanes; i += kWidth) {
-      hn::Store(hn::PromoteTo(kFloats, hn::Load(f16, numbers + i)), kFloats, to + i);
-    }
-#endif
-    return;
-  }
-  const auto* fours = reinterpret_cast<const std::int32_t*>(from);
-  for (std::int64_t block = 0; block < count; block += PackedLayout::kBlock) {
-    const auto* scales =
-        reinterpret_cast<const std::uint16_t*>(panel + layout.scale_offset(0, first + block));
-    alignas(64) std::array<float, kLanes> scale;
-    for (std::size_t lane = 0; lane < scale.size(); ++lane) scale[lane] = from_f16(scales[lane]);
-    for (std::int64_t i = block; i < block + PackedLayout::kBlock; i += 4) {
-      const std::int32_t* four = fours + i / 4 * kLanes;
-      for (std::int64_t lane = 0; lane < kLanes; lane += kWidth) {
-        const auto numbers = hn::Load(hn::RebindToSigned<decltype(kFloats)>(), four + lane);
-        const auto factor = hn::Load(kFloats, scale.data() + lane);
-        float* at = to + i * kLanes + lane;
-        const auto put = [&](auto number, std::int64_t place) HWY_ATTR {
-          hn::Store(hn::Mul(hn::ConvertTo(kFloats, number), factor), kFloats, at + place * kLanes);
-        };
-        put(hn::ShiftRight<24>(hn::ShiftLeft<24>(numbers)), 0);
-        put(hn::ShiftRight<24>(hn::ShiftLeft<16>(numbers)), 1);
-        put(hn::ShiftRight<24>(hn::ShiftLeft<8>(numbers)), 2);
-        put(hn::ShiftRight<24>(numbers), 3);
-      }
-    }
+  widen<1>(layout, panel, first, count, [&](std::int64_t i, int, int v, Floats value) HWY_ATTR {
+    hn::Store(value, kFloats, to + i * kLanes + v * kWidth);
+  });
+}
+
+/// One row by panels that are not f32: widened on their way into the sums, never stored.
+template <int kPanels>
+HWY_ATTR HWY_NOINLINE void multiply_row(const PackedLayout& layout, const std::byte* panels,
+                                        const float* row, float* sums) {
+  Floats sum[kPanels * kPanelVectors];
+  WEFT_UNROLL
+  for (auto& part : sum) part = hn::Zero(kFloats);
+  widen<kPanels>(layout, panels, 0, layout.inputs,
+                 [&](std::int64_t i, int p, int v, Floats value) HWY_ATTR {
+                   Floats& part = sum[p * kPanelVectors + v];
+                   part = hn::MulAdd(hn::Set(kFloats, row[i]), value, part);
+                 });
+  WEFT_UNROLL
+  for (int at = 0; at < kPanels * kPanelVectors; ++at) {
+    hn::Store(sum[at], kFloats, sums + at * kWidth);
   }
 }
 
@@ -153,6 +214,9 @@ struct WideMultiplier {
   static constexpr int kPanels = kTilePanels;
 
   static std::int64_t words_of(std::int64_t inputs) { return inputs; }
+  static std::int64_t word_bytes(const PackedLayout& layout) {
+    return kLanes * layout.element_bytes();
+  }
 
   HWY_ATTR static void pack_row(const float* row, std::int64_t inputs, std::uint32_t* to,
                                 std::int64_t stride) {
@@ -181,6 +245,19 @@ struct WideMultiplier {
     tile.panel_stride = kPanelFloats * 4;
   }
 
+  /// The whole of a group for one row; false where a tile does as well.
+  static bool multiply_one(const PackedLayout& layout, const std::byte* group, std::int64_t panels,
+                           const std::uint32_t* row, float* sums) {
+    if (layout.dtype == DType::kF32) return false;
+    const auto* numbers = reinterpret_cast<const float*>(row);
+    if (panels == 2) {
+      multiply_row<2>(layout, group, numbers, sums);
+    } else {
+      multiply_row<1>(layout, group, numbers, sums);
+    }
+    return true;
+  }
+
   static void multiply_tile(std::int64_t rows, std::int64_t panels, const LinearTile& tile) {
     const auto& table = panels == kTilePanels ? kAllPanels : kOnePanel;
     table[static_cast<std::size_t>(rows - 1)](tile);
@@ -194,6 +271,7 @@ struct Bf16Multiplier {
   static constexpr int kPanels = 2;
 
   static std::int64_t words_of(std::int64_t inputs) { return (inputs + 1) / 2; }
+  static std::int64_t word_bytes(const PackedLayout& /*layout*/) { return kLanes * 4; }
 
   static void pack_row(const float* row, std::int64_t inputs, std::uint32_t* to,
                        std::int64_t stride) {
@@ -205,6 +283,11 @@ struct Bf16Multiplier {
                            float* /*wide*/, LinearTile& tile) {
     tile.panels = group + first * kLanes * 4;
     tile.panel_stride = layout.panel_bytes();
+  }
+
+  static bool multiply_one(const PackedLayout& /*layout*/, const std::byte* /*group*/,
+                           std::int64_t /*panels*/, const std::uint32_t* /*row*/, float* /*sums*/) {
+    return false;
   }
 
   static void multiply_tile(std::int64_t rows, std::int64_t panels, const LinearTile& tile) {
@@ -354,17 +437,28 @@ class Linear {
 
   HWY_ATTR void multiply_group(std::int64_t rows, std::int64_t panel, std::int64_t count) {
     const std::byte* group = params_.weight->data() + panel * layout_.panel_bytes();
+    if (rows == 1 &&
+        Multiplier::multiply_one(layout_, group, count, workspace_.rows, workspace_.sums)) {
+      return;
+    }
     constexpr std::int64_t kStep = LinearPlan::kWideInputs;
     for (std::int64_t word = 0; word < words_; word += kStep) {
-      LinearTile tile{.words = std::min(kStep, words_ - word), .first = word == 0};
-      Multiplier::find_weights(layout_, group, count, word, tile.words, workspace_.wide, tile);
-      multiply_block(rows, count, word, tile);
+      LinearTile block{.words = std::min(kStep, words_ - word), .first = word == 0};
+      Multiplier::find_weights(layout_, group, count, word, block.words, workspace_.wide, block);
+      const bool ends = word + kStep >= words_;
+      block.ahead_step = Multiplier::word_bytes(layout_);
+      block.ahead = ends ? group + LinearPlan::kGroupPanels * layout_.panel_bytes()
+                         : group + (word + kStep) * block.ahead_step;
+      multiply_block(rows, count, word, block);
     }
   }
 
+  /// The rows pass by one block of the weight. While the first tiles do, the next block is fetched:
+  /// without that memory would rest for all tiles but the first.
   HWY_ATTR void multiply_block(std::int64_t rows, std::int64_t panels, std::int64_t word,
                                const LinearTile& block) {
     const Tiles tiles(rows);
+    std::int64_t fetched = tiles.count == 1 ? panels : 0;  // the processor sees a plain stream
     for (std::int64_t tile = 0; tile < tiles.count; ++tile) {
       const std::int64_t begin = tiles.begin(tile);
       const std::int64_t size = tiles.begin(tile + 1) - begin;
@@ -373,6 +467,12 @@ class Linear {
         part.rows = workspace_.rows + begin * words_ + word * size;
         part.panels += panel * block.panel_stride;
         part.sums = workspace_.sums + begin * kGroupOutputs + panel * kLanes;
+        if (fetched < panels) {
+          part.ahead += fetched++ * layout_.panel_bytes();
+        } else {
+          part.ahead = part.panels;
+          part.ahead_step = 0;
+        }
         Multiplier::multiply_tile(size, std::min<std::int64_t>(Multiplier::kPanels, panels - panel),
                                   part);
       }

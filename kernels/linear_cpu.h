@@ -18,6 +18,9 @@ struct LinearTile {
   std::int64_t words = 0;
   float* sums = nullptr;  ///< rows are LinearPlan::kGroupOutputs apart, panels 16
   bool first = false;
+  /// Memory that will be wanted soon; `ahead_step` bytes of it are asked for with every word.
+  const std::byte* ahead = nullptr;
+  std::int64_t ahead_step = 0;
 };
 
 /// linear() after its parameters were checked, on the current SIMD target.

@@ -31,6 +31,7 @@ WEFT_TARGET void multiply(const LinearTile& tile) {
   }
   const std::uint32_t* rows = tile.rows;
   const std::byte* panels = tile.panels;
+  const std::byte* ahead = tile.ahead;
   for (std::int64_t word = 0; word < tile.words; ++word) {
     __m512i weights[kPanels];
     WEFT_UNROLL
@@ -45,8 +46,10 @@ WEFT_TARGET void multiply(const LinearTile& tile) {
                                       reinterpret_cast<__m512bh>(weights[p]));
       }
     }
+    _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T1);
     rows += kRows;
     panels += 64;
+    ahead += tile.ahead_step;
   }
   WEFT_UNROLL
   for (int r = 0; r < kRows; ++r) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -61,19 +62,18 @@ std::byte* map_memory(std::size_t bytes) noexcept {
   return memory + head;
 }
 
+/// Numbers that do not stand side by side: `lanes` rows of `count`, taken in the order in which a
+/// transposed matrix has them, are laid `row_bytes` apart.
 template <class T>
-void gather(const std::byte* from, std::int64_t stride, std::int64_t count, std::byte* to) {
+void gather(const std::byte* from, const SourceMatrix& source, std::int64_t lanes,
+            std::int64_t count, std::byte* to, std::int64_t row_bytes) {
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
   for (std::int64_t i = 0; i < count; ++i) {
-    std::copy_n(from + i * stride * static_cast<std::int64_t>(sizeof(T)), sizeof(T),
-                to + i * static_cast<std::int64_t>(sizeof(T)));
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      std::memcpy(to + lane * row_bytes + i * kSize,
+                  from + (i * source.stride_input + lane * source.stride_output) * kSize, kSize);
+    }
   }
-}
-
-void gather_row(std::int64_t element_bytes, const std::byte* from, std::int64_t stride,
-                std::int64_t count, std::byte* to) {
-  if (element_bytes == 8) gather<std::uint64_t>(from, stride, count, to);
-  if (element_bytes == 4) gather<std::uint32_t>(from, stride, count, to);
-  if (element_bytes == 2) gather<std::uint16_t>(from, stride, count, to);
 }
 
 /// A source on its way into a weight: walks it in pieces of one panel.
@@ -125,20 +125,28 @@ class Filler {
                     .input = first_input_ + input,
                     .count = std::min(PackPiece::kMaxInputs, source_.inputs - input),
                     .from = source_.dtype};
-    for (std::int64_t lane = 0; lane < piece.lanes; ++lane) {
-      piece.rows[static_cast<std::size_t>(lane)] = find_row(row + lane, input, lane, piece.count);
-    }
+    find_rows(row, input, piece);
     pack_piece(piece);
   }
 
-  const std::byte* find_row(std::int64_t row, std::int64_t input, std::int64_t lane,
-                            std::int64_t count) {
+  void find_rows(std::int64_t row, std::int64_t input, PackPiece& piece) {
     const std::int64_t place = row * source_.stride_output + input * source_.stride_input;
     const std::byte* from = source_.data + place / block_.elements * block_.bytes;
-    if (source_.stride_input == 1) return from;
-    std::byte* to = gathered_.data() + lane * kGatheredRow;
-    gather_row(block_.bytes, from, source_.stride_input, count, to);
-    return to;
+    std::int64_t step = source_.stride_output / block_.elements * block_.bytes;
+    if (source_.stride_input != 1) {
+      const auto to = gathered_.data();
+      if (block_.bytes == 8)
+        gather<std::uint64_t>(from, source_, piece.lanes, piece.count, to, kGatheredRow);
+      if (block_.bytes == 4)
+        gather<std::uint32_t>(from, source_, piece.lanes, piece.count, to, kGatheredRow);
+      if (block_.bytes == 2)
+        gather<std::uint16_t>(from, source_, piece.lanes, piece.count, to, kGatheredRow);
+      from = to;
+      step = kGatheredRow;
+    }
+    for (std::int64_t lane = 0; lane < piece.lanes; ++lane) {
+      piece.rows[static_cast<std::size_t>(lane)] = from + lane * step;
+    }
   }
 
   PackedLayout layout_;
@@ -202,6 +210,7 @@ void PackedWeight::fill(std::int64_t first_output, const SourceMatrix& source,
   check_fill(layout_, first_output, first_input, source);
   if (source.outputs == 0 || source.inputs == 0) return;
   Filler(layout_, data_.get(), first_output, first_input, source).run();
+  finish_packing();
 }
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weft/kernels/packed_weight_cpu.cc"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -105,7 +106,9 @@ HWY_ATTR void convert_row(const PackPiece& piece, const std::byte* from, std::by
   std::memcpy(to, narrow.data(), count * sizeof(std::uint16_t));
 }
 
-/// 16 rows of 32-bit words become `words` rows of 16.
+/// 16 rows of 32-bit words become `words` rows of 16. `kPast`: the caches are passed by, since a
+/// weight is read long after it was packed and is larger than they are.
+template <bool kPast>
 HWY_ATTR void transpose_words(const std::uint32_t* HWY_RESTRICT rows, std::int64_t stride,
                               std::int64_t words, std::uint32_t* HWY_RESTRICT to) {
   std::int64_t word = 0;
@@ -124,10 +127,17 @@ HWY_ATTR void transpose_words(const std::uint32_t* HWY_RESTRICT rows, std::int64
       const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
       const auto ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
       std::uint32_t* out = to + word * kLanes + lane;
-      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ce_low)), d, out);
-      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ce_low)), d, out + kLanes);
-      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ce_high)), d, out + 2 * kLanes);
-      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high)), d, out + 3 * kLanes);
+      const auto put = [&](auto turned, std::int64_t row) HWY_ATTR {
+        if constexpr (kPast) {
+          hn::Stream(hn::BitCast(d, turned), d, out + row * kLanes);
+        } else {
+          hn::Store(hn::BitCast(d, turned), d, out + row * kLanes);
+        }
+      };
+      put(hn::InterleaveLower(pairs, ab_low, ce_low), 0);
+      put(hn::InterleaveUpper(pairs, ab_low, ce_low), 1);
+      put(hn::InterleaveLower(pairs, ab_high, ce_high), 2);
+      put(hn::InterleaveUpper(pairs, ab_high, ce_high), 3);
     }
   }
 #endif
@@ -189,10 +199,10 @@ HWY_ATTR void pack_piece_on_target(const PackPiece& piece) {
     auto* to = reinterpret_cast<std::uint32_t*>(piece.panel + piece.input * kLanes * element);
     if (piece.layout.dtype == DType::kF16) {
       alignas(64) std::array<std::uint32_t, kLanes * kMaxInputs / 2> turned;
-      transpose_words(tile.data(), kRowWords, words, turned.data());
+      transpose_words<false>(tile.data(), kRowWords, words, turned.data());
       split_words(turned.data(), words, reinterpret_cast<std::uint16_t*>(to));
     } else {
-      transpose_words(tile.data(), kRowWords, words, to);
+      transpose_words<true>(tile.data(), kRowWords, words, to);
     }
     done = words * in_word;
   }
@@ -213,6 +223,8 @@ HWY_AFTER_NAMESPACE();
 namespace weft {
 
 HWY_EXPORT(pack_piece_on_target);
+
+void finish_packing() { hwy::FlushStream(); }
 
 void pack_piece(const PackPiece& piece) { HWY_DYNAMIC_DISPATCH(pack_piece_on_target)(piece); }
 

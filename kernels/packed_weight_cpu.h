@@ -12,7 +12,7 @@ namespace weft {
 /// A piece of a matrix on its way into one panel: `lanes` outputs from `lane` on, `count` inputs
 /// from `input` on. rows[i] are the numbers of output lane + i, side by side in type `from`.
 struct PackPiece {
-  static constexpr std::int64_t kMaxInputs = 128;  ///< whole blocks; 16 rows of f32 fit in L1
+  static constexpr std::int64_t kMaxInputs = 256;  ///< whole blocks; 16 rows of f32 are 16 KiB
 
   PackedLayout layout;
   std::byte* panel = nullptr;
@@ -24,7 +24,9 @@ struct PackPiece {
   std::array<const std::byte*, PackedLayout::kPanelOutputs> rows{};
 };
 
-/// Converts and transposes; writes the bytes of these numbers only.
+/// Converts and transposes; writes the bytes of these numbers only. After the last piece the thread
+/// calls finish_packing(): stores that pass the caches by are not ordered with others.
 void pack_piece(const PackPiece& piece);
+void finish_packing();
 
 }  // namespace weft

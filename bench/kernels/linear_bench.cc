@@ -1,0 +1,285 @@
+// The linear op at the sizes of TinyLlama (1.1 B), in bf16, by all threads of the host, against the
+// limits of the machine measured in turn with it:
+//   decode   T = 1   bytes of weights a second over those that plain loops read of the same memory
+//            (of_reading), and over host_read_bandwidth (of_host); weights pass by that are far
+//            larger than the caches
+//   batch    T = 32  tokens a second over those of T = 1 (times_decode)
+//   prefill  T = 512 operations a second over those of a loop of VDPBF16PS alone (of_peak)
+//   fill     bytes a second that are packed, over memcpy's (of_copy)
+
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/bench/ratio.h"
+#include "weft/gpu/host_bandwidth.h"
+#include "weft/gpu/thread_team.h"
+#include "weft/kernels/cpu_features.h"
+#include "weft/kernels/linear.h"
+#include "weft/kernels/narrow_float.h"
+#include "weft/kernels/unroll.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace weft {
+namespace {
+
+struct Shape {
+  const char* name;
+  std::int64_t outputs;
+  std::int64_t inputs;
+  bool gated;
+};
+
+constexpr std::array kShapes = {
+    Shape{"qkv", 2560, 2048, false}, Shape{"attention_out", 2048, 2048, false},
+    Shape{"gate_up", 5632, 2048, true}, Shape{"down", 2048, 5632, false},
+    Shape{"head", 32000, 2048, false}};
+
+// Many times the last cache of any host.
+constexpr std::size_t kWeightBytes = std::size_t{1} << 30U;
+
+struct alignas(64) Line {
+  std::array<std::byte, 64> bytes;
+};
+
+std::vector<std::uint16_t> random_numbers(std::int64_t count) {
+  std::minstd_rand random(1);
+  std::vector<std::uint16_t> numbers(static_cast<std::size_t>(count));
+  for (std::uint16_t& number : numbers) {
+    number = to_bf16(static_cast<float>(random() % 2001) * 1e-3F - 1);
+  }
+  return numbers;
+}
+
+/// Plain loops in the widest registers there are: what memory gives.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+__attribute__((target_clones("default", "avx2", "avx512f")))
+#endif
+std::uint64_t
+add_up(std::span<const std::uint64_t> words) {
+  std::array<std::uint64_t, 32> sums{};
+  std::size_t i = 0;
+  for (; i + sums.size() <= words.size(); i += sums.size()) {
+    for (std::size_t lane = 0; lane < sums.size(); ++lane) sums[lane] += words[i + lane];
+  }
+  for (; i < words.size(); ++i) sums[0] += words[i];
+  return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
+}
+
+/// So many weights of one shape that they pass by, and the team that multiplies by them.
+class Model {
+ public:
+  explicit Model(const Shape& shape)
+      : shape_(shape), source_(random_numbers(rows() * shape.inputs)) {
+    std::size_t bytes = 0;
+    while (bytes < kWeightBytes) {
+      auto weight =
+          PackedWeight::allocate(DType::kBF16, shape.outputs, shape.inputs, shape.gated).value();
+      bytes += weight.bytes();
+      weights_.push_back(std::move(weight));
+    }
+    for (PackedWeight& weight : weights_) fill(weight);
+  }
+
+  [[nodiscard]] ThreadTeam& team() { return team_; }
+  [[nodiscard]] double bytes() const {
+    return static_cast<double>(weights_.size()) * static_cast<double>(weights_.front().bytes());
+  }
+  [[nodiscard]] double operations(std::int64_t tokens) const {
+    return 2.0 * static_cast<double>(tokens * rows() * shape_.inputs);
+  }
+
+  void fill(PackedWeight& weight) {
+    team_.run([&](Share share) {
+      const Share::Range part = share.of(rows(), 16);
+      weight.fill(
+          part.begin,
+          {.data = reinterpret_cast<const std::byte*>(source_.data() + part.begin * shape_.inputs),
+           .dtype = DType::kBF16,
+           .outputs = part.end - part.begin,
+           .inputs = shape_.inputs,
+           .stride_output = shape_.inputs});
+    });
+  }
+
+  /// Seconds for `tokens` rows by the first `weights` weights, or all.
+  double multiply(std::int64_t tokens, std::size_t weights = SIZE_MAX) {
+    const std::size_t count = std::min(weights, weights_.size());
+    prepare(tokens);
+    return bench::seconds([&] {
+      team_.run([&](Share share) {
+        auto& memory = workspaces_[static_cast<std::size_t>(share.index)];
+        for (std::size_t i = 0; i < count; ++i) {
+          const PackedWeight& weight = weights_[(next_ + i) % weights_.size()];
+          linear({.in = {in_.data(), tokens, shape_.inputs, shape_.inputs},
+                  .weight = &weight,
+                  .activation = shape_.gated ? Activation::kSilu : Activation::kNone,
+                  .out = {out_.data(), tokens, shape_.outputs, shape_.outputs}},
+                 share, std::as_writable_bytes(std::span(memory)));
+          team_.sync();
+        }
+      });
+      next_ = (next_ + count) % weights_.size();
+    });
+  }
+
+  /// Seconds for reading all weights by plain loops.
+  double read() {
+    std::vector<std::uint64_t> sums(static_cast<std::size_t>(team_.size()));
+    const double took = bench::seconds([&] {
+      team_.run([&](Share share) {
+        std::uint64_t sum = 0;
+        for (const PackedWeight& weight : weights_) {
+          const auto words = std::span(reinterpret_cast<const std::uint64_t*>(weight.data()),
+                                       weight.bytes() / sizeof(std::uint64_t));
+          const Share::Range part = share.of(static_cast<std::int64_t>(words.size()));
+          sum += add_up(words.subspan(static_cast<std::size_t>(part.begin),
+                                      static_cast<std::size_t>(part.end - part.begin)));
+        }
+        sums[static_cast<std::size_t>(share.index)] = sum;
+      });
+    });
+    benchmark::DoNotOptimize(sums.data());
+    return took;
+  }
+
+  /// Seconds for packing all weights again, or for copying as many bytes over them.
+  double pack() {
+    return bench::seconds([&] {
+      for (PackedWeight& weight : weights_) fill(weight);
+    });
+  }
+  double copy() {
+    return bench::seconds([&] {
+      for (PackedWeight& weight : weights_) {
+        team_.run([&](Share share) {
+          const Share::Range part = share.of(rows() * shape_.inputs);
+          std::memcpy(const_cast<std::byte*>(weight.data()) + part.begin * 2,
+                      source_.data() + part.begin,
+                      static_cast<std::size_t>(part.end - part.begin) * 2);
+        });
+      }
+    });
+  }
+
+ private:
+  [[nodiscard]] std::int64_t rows() const { return shape_.outputs * (shape_.gated ? 2 : 1); }
+
+  void prepare(std::int64_t tokens) {
+    in_.resize(static_cast<std::size_t>(tokens * shape_.inputs), 0.5F);
+    out_.resize(static_cast<std::size_t>(tokens * shape_.outputs));
+    workspaces_.resize(static_cast<std::size_t>(team_.size()));
+    const std::size_t lines = linear_workspace_bytes(tokens, shape_.inputs) / sizeof(Line) + 1;
+    for (auto& memory : workspaces_) {
+      if (memory.size() < lines) memory.resize(lines);
+    }
+  }
+
+  Shape shape_;
+  ThreadTeam team_{{.pin = true}};
+  std::vector<std::uint16_t> source_;
+  std::vector<PackedWeight> weights_;
+  std::vector<float> in_;
+  std::vector<float> out_;
+  std::vector<std::vector<Line>> workspaces_;
+  std::size_t next_ = 0;
+};
+
+#if defined(__x86_64__)
+/// As many products of bf16 as fit into registers and nothing else: the processor's limit.
+__attribute__((target("avx512f,avx512bf16"))) void multiply_in_registers(std::int64_t operations) {
+  constexpr int kSums = 24;
+  constexpr std::int64_t kOperations = kSums * 64;  // an instruction: 32 products, as many sums
+  const auto factor = reinterpret_cast<__m512bh>(_mm512_set1_epi32(0x3f803f80));
+  __m512 sums[kSums] = {};
+  for (std::int64_t done = 0; done < operations; done += kOperations) {
+    WEFT_UNROLL
+    for (int i = 0; i < kSums; ++i) {
+      sums[i] = _mm512_dpbf16_ps(sums[i], factor, factor);
+      asm volatile("" : "+v"(sums[i]));
+    }
+  }
+}
+#endif
+
+const Shape& shape_of(benchmark::State& state) {
+  const Shape& shape = kShapes[static_cast<std::size_t>(state.range(0))];
+  state.SetLabel(shape.name);
+  return shape;
+}
+
+void add_inverse(benchmark::State& state, const std::string& name, double factor = 1) {
+  state.counters[name] = factor / state.counters["ratio"];
+  state.counters[name + "_min"] = factor / state.counters["ratio_max"];
+  state.counters[name + "_max"] = factor / state.counters["ratio_min"];
+}
+
+void decode_against_reading(benchmark::State& state) {
+  Model model(shape_of(state));
+  const double host = host_read_bandwidth(model.team().size());
+  bench::compare(state, 1, [&] { return model.multiply(1); }, [&] { return model.read(); });
+  add_inverse(state, "of_reading");
+  const double rate = model.bytes() / (state.counters["ours_ns"] * 1e-9);
+  state.counters["GB/s"] = rate * 1e-9;
+  state.counters["of_host"] = rate / host;
+}
+
+void batch_against_decode(benchmark::State& state) {
+  Model model(shape_of(state));
+  bench::compare(state, 1, [&] { return model.multiply(32); }, [&] { return model.multiply(1); });
+  add_inverse(state, "times_decode", 32);
+}
+
+void prefill_against_peak(benchmark::State& state) {
+#if defined(__x86_64__)
+  if (cpu_target() == CpuTarget::kAvx512Bf16) {
+    Model model(shape_of(state));
+    constexpr std::int64_t kTokens = 512;
+    const double operations = model.operations(kTokens);
+    const auto part = static_cast<std::int64_t>(operations / model.team().size());
+    bench::compare(
+        state, operations, [&] { return model.multiply(kTokens, 1); },
+        [&] {
+          return bench::seconds(
+              [&] { model.team().run([&](Share) { multiply_in_registers(part); }); });
+        });
+    add_inverse(state, "of_peak");
+    state.counters["GFLOP/s"] = 1 / state.counters["ours_ns"];
+    return;
+  }
+#endif
+  state.SkipWithError("this processor does not multiply bf16");
+}
+
+void fill_against_copy(benchmark::State& state) {
+  Model model(shape_of(state));
+  bench::compare(state, model.bytes(), [&] { return model.pack(); }, [&] { return model.copy(); });
+  add_inverse(state, "of_copy");
+  state.counters["GB/s"] = 1 / state.counters["ours_ns"];
+}
+
+void every_shape(benchmark::internal::Benchmark* benchmark) {
+  benchmark->DenseRange(0, kShapes.size() - 1)
+      ->ArgName("shape")
+      ->Iterations(bench::kPairs)
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
+BENCHMARK(decode_against_reading)->Apply(every_shape);
+BENCHMARK(batch_against_decode)->Apply(every_shape);
+BENCHMARK(prefill_against_peak)->Apply(every_shape);
+BENCHMARK(fill_against_copy)->Apply(every_shape);
+
+}  // namespace
+}  // namespace weft
