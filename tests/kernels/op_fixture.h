@@ -1,7 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
+#include <hwy/targets.h>
 
 #include <cmath>
 #include <cstddef>
