@@ -7,6 +7,7 @@
 #define WEFT_KERNELS_ATTENTION_BLOCK_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
@@ -57,10 +58,10 @@ struct Operands {
   std::array<float*, kRows> out;
 };
 
-template <int kRows, int kVectors>
+template <int kRows, int kVectors, class Fetch>
 HWY_INLINE void multiply_add_tile(const Operands<kRows>& operands, std::size_t begin,
                                   std::size_t end, const float* right, std::size_t stride,
-                                  std::size_t column) {
+                                  std::size_t column, Fetch& fetch) {
   const FloatTag d;
   FloatVec sums[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
@@ -69,6 +70,7 @@ HWY_INLINE void multiply_add_tile(const Operands<kRows>& operands, std::size_t b
     }
   }
   for (std::size_t k = begin; k < end; ++k) {
+    fetch.step(k);
     FloatVec row[kVectors];
     for (int v = 0; v < kVectors; ++v) {
       row[v] = hn::Load(d, right + k * stride + column + v * kLanes);
@@ -86,16 +88,20 @@ HWY_INLINE void multiply_add_tile(const Operands<kRows>& operands, std::size_t b
 }
 
 /// out[c] += left[k] * right[k * stride + c] for k = begin .. end-1 in that order, by fused
-/// multiplications: each number of `out` is one chain, whatever stands beside it.
-template <int kRows>
+/// multiplications: each number of `out` is one chain, whatever stands beside it. Each k is a
+/// moment to fetch something that is needed later.
+template <int kRows, class Fetch>
 void multiply_add(const Operands<kRows>& operands, std::size_t begin, std::size_t end,
-                  const float* right, std::size_t stride, Columns columns) {
+                  const float* right, std::size_t stride, Columns columns, Fetch& fetch) {
   std::size_t c = columns.begin;
   for (; c + kTileVectors * kLanes <= columns.end; c += kTileVectors * kLanes) {
-    multiply_add_tile<kRows, kTileVectors>(operands, begin, end, right, stride, c);
+    multiply_add_tile<kRows, kTileVectors>(operands, begin, end, right, stride, c, fetch);
+  }
+  for (; c + 2 * kLanes <= columns.end; c += 2 * kLanes) {
+    multiply_add_tile<kRows, 2>(operands, begin, end, right, stride, c, fetch);
   }
   for (; c < columns.end; c += kLanes) {
-    multiply_add_tile<kRows, 1>(operands, begin, end, right, stride, c);
+    multiply_add_tile<kRows, 1>(operands, begin, end, right, stride, c, fetch);
   }
 }
 
@@ -187,68 +193,146 @@ void widen_row(const Stored* from, std::size_t size, float* to) {
   for (; at < size; ++at) to[at] = widen_one(from[at]);
 }
 
-/// The keys and values of one KV head in the pages of one sequence.
-class KvHead {
+/// The keys and values of one KV head in the pages of one sequence, block after block. Pages lie
+/// anywhere and a processor does not guess where, so that the next block is fetched while one is
+/// worked on: spread over all of the work, since a core holds few misses at a time.
+class KvBlocks {
  public:
-  KvHead(const KvLayer& kv, const SequenceSpan& span, std::int32_t head)
-      : kv_(kv), span_(span), head_(head), size_(static_cast<std::size_t>(kv.head_size)) {}
+  /// Of the places `visible`, for `rows` queries.
+  KvBlocks(const KvLayer& kv, const SequenceSpan& span, std::int32_t head, KeyRange visible,
+           std::int32_t rows)
+      : kv_(kv),
+        span_(span),
+        head_(head),
+        size_(static_cast<std::size_t>(kv.head_size)),
+        row_bytes_(size_ * static_cast<std::size_t>(block_of(kv.dtype).bytes)),
+        visible_(visible),
+        block_(visible.begin / kKeyBlock * kKeyBlock),
+        skipped_(std::bit_floor(static_cast<std::size_t>(std::max(rows / kTileRows, 1))) - 1),
+        values_per_fetch_(skipped_ == 0 ? 2 : 4) {
+    locate(block_, next_);
+    const KeyRange loaded = part_of(block_);
+    fetched_ = loaded.begin;
+    fetch_end_ = loaded.end;
+    fetch_rest();
+  }
 
-  /// Places block + [loaded.begin, loaded.end) to the workspace; no other place is looked at. Key
-  /// columns up to whole vectors become zeros.
-  void load(std::int32_t block, KeyRange loaded, const AttentionWorkspace& work) const {
+  /// Whether a block is left, and where it begins.
+  [[nodiscard]] bool is_done() const { return block_ >= visible_.end; }
+  [[nodiscard]] std::int32_t block() const { return block_; }
+
+  /// The block's visible places, counted from its begin.
+  [[nodiscard]] KeyRange loaded() const { return part_of(block_); }
+
+  /// Brings loaded() to the workspace; no other place is looked at. Key columns up to whole vectors
+  /// become zeros.
+  void load(const AttentionWorkspace& work) {
+    current_ = next_;
+    fetched_ = 0;
+    fetch_end_ = std::min(visible_.end - block_ - kKeyBlock, kKeyBlock);
+    if (fetch_end_ > 0) locate(block_ + kKeyBlock, next_);
     if (kv_.dtype == DType::kF32) {
-      load_as<float>(block, loaded, work);
+      load_as<float>(work);
     } else if (kv_.dtype == DType::kF16) {
-      load_as<hwy::float16_t>(block, loaded, work);
+      load_as<hwy::float16_t>(work);
     } else {
-      load_as<hwy::bfloat16_t>(block, loaded, work);
+      load_as<hwy::bfloat16_t>(work);
     }
   }
 
+  void advance() { block_ += kKeyBlock; }
+
+  /// Fetches what is left of the next block.
+  void fetch_rest() {
+    while (fetched_ < fetch_end_) fetch_line();
+  }
+
+  /// Called before each product of some rows. While one set of rows is multiplied there are just
+  /// enough products for a cache of 16 bits; with more sets not each of them fetches.
+  HWY_INLINE void step(std::size_t k) {
+    if ((k & skipped_) == 0 && fetched_ < fetch_end_) fetch_line();
+  }
+
  private:
-  /// Where the numbers of each place begin, from the start of keys or values.
-  void locate(std::int32_t block, KeyRange loaded,
-              std::array<std::int64_t, kKeyBlock>& starts) const {
+  /// Where the numbers of each place of a block begin, in bytes from the start of keys or values.
+  using Starts = std::array<std::size_t, kKeyBlock>;
+
+  [[nodiscard]] KeyRange part_of(std::int32_t block) const {
+    return {std::max(visible_.begin - block, 0), std::min(visible_.end - block, kKeyBlock)};
+  }
+
+  void locate(std::int32_t block, Starts& starts) const {
     const std::int32_t tokens = kv_.page_tokens;
-    for (std::int32_t i = loaded.begin; i < loaded.end;) {
+    const KeyRange part = part_of(block);
+    for (std::int32_t i = part.begin; i < part.end;) {
       const std::int32_t place = block + i;
       const std::int64_t page = span_.pages[static_cast<std::size_t>(place / tokens)];
       require(page >= 0 && page < kv_.pages, "attention: a page outside the cache");
       const std::int32_t slot = place % tokens;
-      const std::int64_t first = ((page * kv_.kv_heads + head_) * tokens + slot) * kv_.head_size;
-      const std::int32_t end = i + std::min(tokens - slot, loaded.end - i);
-      for (std::int64_t start = first; i < end; ++i, start += kv_.head_size) {
-        starts[static_cast<std::size_t>(i)] = start;
-      }
+      const std::int64_t row = (page * kv_.kv_heads + head_) * tokens + slot;
+      std::size_t start = static_cast<std::size_t>(row) * row_bytes_;
+      const std::int32_t end = i + std::min(tokens - slot, part.end - i);
+      for (; i < end; ++i, start += row_bytes_) starts[static_cast<std::size_t>(i)] = start;
     }
   }
 
+  HWY_INLINE void fetch_line() {
+    const std::size_t at = next_[static_cast<std::size_t>(fetched_)] + fetched_bytes_;
+    hwy::Prefetch(kv_.keys + at);
+    hwy::Prefetch(kv_.values + at);
+    fetched_bytes_ += kFetchBytes;
+    if (fetched_bytes_ < row_bytes_) return;
+    fetched_bytes_ = 0;
+    ++fetched_;
+  }
+
+  /// What is left of the place that is fetched next.
+  HWY_INLINE void fetch_place() {
+    for (const std::int32_t place = fetched_; place == fetched_ && place < fetch_end_;)
+      fetch_line();
+  }
+
   template <class Stored>
-  void load_as(std::int32_t block, KeyRange loaded, const AttentionWorkspace& work) const {
-    const auto* keys = reinterpret_cast<const Stored*>(kv_.keys);
-    const auto* values = reinterpret_cast<const Stored*>(kv_.values);
+  void load_as(const AttentionWorkspace& work) {
     const auto* zeros = reinterpret_cast<const Stored*>(work.zeros);
-    std::array<std::int64_t, kKeyBlock> starts;
-    locate(block, loaded, starts);
-    const auto begin = static_cast<std::size_t>(loaded.begin);
-    const auto end = static_cast<std::size_t>(loaded.end);
-    const Columns columns = whole_vectors(loaded);
+    const auto row = [](const std::byte* cache, std::size_t start) {
+      return reinterpret_cast<const Stored*>(cache + start);
+    };
+    const KeyRange part = loaded();
+    const auto begin = static_cast<std::size_t>(part.begin);
+    const auto end = static_cast<std::size_t>(part.end);
+    const Columns columns = whole_vectors(part);
     for (std::size_t c = columns.begin; c < columns.end; c += 4) {
       std::array<const Stored*, 4> four;
       for (std::size_t k = 0; k < 4; ++k) {
-        four[k] = c + k >= begin && c + k < end ? keys + starts[c + k] : zeros;
+        four[k] = c + k >= begin && c + k < end ? row(kv_.keys, current_[c + k]) : zeros;
       }
       turn_keys(four, size_, work.keys + c);
+      fetch_place();
     }
     for (std::size_t c = begin; c < end; ++c) {
-      widen_row(values + starts[c], size_, work.values + c * work.padded_size);
+      widen_row(row(kv_.values, current_[c]), size_, work.values + c * work.padded_size);
+      if (c % values_per_fetch_ == 0) fetch_place();
     }
   }
+
+  static constexpr std::size_t kFetchBytes = 64;
 
   const KvLayer& kv_;
   const SequenceSpan& span_;
   std::int32_t head_;
   std::size_t size_;
+  std::size_t row_bytes_;
+  KeyRange visible_;
+  std::int32_t block_;
+  Starts current_{};
+  Starts next_{};
+  // The place and line of the next block that is fetched next.
+  std::int32_t fetched_ = 0;
+  std::int32_t fetch_end_ = 0;
+  std::size_t fetched_bytes_ = 0;
+  std::size_t skipped_;  // a mask: products between two that fetch
+  std::size_t values_per_fetch_;
 };
 
 }  // namespace

@@ -65,8 +65,8 @@ struct Item {
 /// The scores of rows [first, first + kRows) for the block's places [begin, end), rounded outwards
 /// to whole vectors.
 template <int kRows>
-void score_rows(const Item& item, std::int32_t first, KeyRange loaded) {
-  const Columns columns = whole_vectors(loaded);
+void score_rows(const Item& item, std::int32_t first, KvBlocks& blocks) {
+  const Columns columns = whole_vectors(blocks.loaded());
   Operands<kRows> operands;
   for (int r = 0; r < kRows; ++r) {
     operands.left[r] = item.query(first + r);
@@ -74,7 +74,7 @@ void score_rows(const Item& item, std::int32_t first, KeyRange loaded) {
     for (std::size_t c = columns.begin; c < columns.end; ++c) operands.out[r][c] = 0;
   }
   multiply_add(operands, 0, static_cast<std::size_t>(item.params.kv.head_size), item.work.keys,
-               kKeyBlock, columns);
+               kKeyBlock, columns, blocks);
 }
 
 /// The learned biases of a row's visible places in a block.
@@ -177,13 +177,14 @@ void weigh_row(const Item& item, std::int32_t row, std::int32_t block, KeyRange 
 /// Adds the block's values to the sums of kRows rows that see `visible` of it, and of which each
 /// may see more or less at the ends.
 template <int kRows>
-void add_values(const Item& item, std::int32_t first, std::span<const KeyRange> visible) {
+void add_values(const Item& item, std::int32_t first, std::span<const KeyRange> visible,
+                KvBlocks& blocks) {
   const Columns columns{0, padded_to_vectors(item.params.kv.head_size)};
   const auto add = [&]<int kCount>(Operands<kCount> operands, std::int32_t begin,
                                    std::int32_t end) HWY_ATTR {
     if (begin >= end) return;
     multiply_add(operands, static_cast<std::size_t>(begin), static_cast<std::size_t>(end),
-                 item.work.values, item.work.padded_size, columns);
+                 item.work.values, item.work.padded_size, columns, blocks);
   };
   Operands<kRows> all;
   KeyRange shared{0, kKeyBlock};
@@ -206,7 +207,8 @@ void add_values(const Item& item, std::int32_t first, std::span<const KeyRange> 
 }
 
 template <int kRows>
-void attend_rows(const Item& item, std::int32_t first, std::int32_t block, KeyRange loaded) {
+void attend_rows(const Item& item, std::int32_t first, KvBlocks& blocks) {
+  const std::int32_t block = blocks.block();
   std::array<KeyRange, kRows> visible;
   bool any = false;
   for (int r = 0; r < kRows; ++r) {
@@ -214,26 +216,26 @@ void attend_rows(const Item& item, std::int32_t first, std::int32_t block, KeyRa
     any = any || !visible[static_cast<std::size_t>(r)].empty();
   }
   if (!any) return;
-  score_rows<kRows>(item, first, loaded);
+  score_rows<kRows>(item, first, blocks);
   for (int r = 0; r < kRows; ++r) {
     const KeyRange own = visible[static_cast<std::size_t>(r)];
     if (!own.empty()) weigh_row(item, first + r, block, own);
   }
-  add_values<kRows>(item, first, visible);
+  add_values<kRows>(item, first, visible, blocks);
 }
 
-void attend_block(const Item& item, std::int32_t block, KeyRange loaded) {
+void attend_block(const Item& item, KvBlocks& blocks) {
   std::int32_t row = 0;
   for (; row + kTileRows <= item.rows(); row += kTileRows) {
-    attend_rows<kTileRows>(item, row, block, loaded);
+    attend_rows<kTileRows>(item, row, blocks);
   }
   switch (item.rows() - row) {
     case 3:
-      return attend_rows<3>(item, row, block, loaded);
+      return attend_rows<3>(item, row, blocks);
     case 2:
-      return attend_rows<2>(item, row, block, loaded);
+      return attend_rows<2>(item, row, blocks);
     case 1:
-      return attend_rows<1>(item, row, block, loaded);
+      return attend_rows<1>(item, row, blocks);
     default:
       return;
   }
@@ -270,13 +272,13 @@ void finish_row(const Item& item, std::int32_t row) {
 void attend(const Item& item) {
   start_rows(item);
   const AttentionItem& part = item.part;
-  const KvHead cache(item.params.kv, *part.span, part.kv_head);
-  const std::int32_t begin = visible_keys(item.params, *part.span, item.place(0)).begin;
-  const std::int32_t end = visible_keys(item.params, *part.span, item.place(item.rows() - 1)).end;
-  for (std::int32_t block = begin / kKeyBlock * kKeyBlock; block < end; block += kKeyBlock) {
-    const KeyRange loaded{std::max(begin - block, 0), std::min(end - block, kKeyBlock)};
-    cache.load(block, loaded, item.work);
-    attend_block(item, block, loaded);
+  const KeyRange visible{visible_keys(item.params, *part.span, item.place(0)).begin,
+                         visible_keys(item.params, *part.span, item.place(item.rows() - 1)).end};
+  KvBlocks blocks(item.params.kv, *part.span, part.kv_head, visible, item.rows());
+  for (; !blocks.is_done(); blocks.advance()) {
+    blocks.load(item.work);
+    attend_block(item, blocks);
+    blocks.fetch_rest();
   }
   for (std::int32_t row = 0; row < item.rows(); ++row) finish_row(item, row);
 }

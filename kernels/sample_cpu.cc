@@ -1,16 +1,21 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "weft/kernels/cpu_ops.h"
 #include "weft/kernels/philox.h"
+#include "weft/kernels/portable_exp.h"
 
 // Plain code that neither fuses multiplications nor asks for an instruction set: every processor
 // draws the same tokens from the same logits.
 
 namespace weft {
 namespace {
+
+/// Weights that stand in the first-level cache until they are looked at.
+constexpr std::size_t kWeighedAtOnce = 1024;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -37,24 +42,6 @@ constexpr float weight_of(Key key) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(key >> 32));
 }
 
-/// e^x for x <= 0, within 2 units in the last place; 0 below the smallest normal number. Range
-/// reduction of Cody and Waite, polynomial of Cephes' expf.
-constexpr float exp_of_negative(float x) {
-  constexpr float kRound = 0x1.8p23F;  // pushes a sum's fraction out of float32
-  const float shifted = x * 1.44269504F + kRound;
-  const float n = shifted - kRound;
-  const float r = x - n * 0.693359375F + n * 2.12194440e-4F;
-  float y = 1.9875691500e-4F;
-  y = y * r + 1.3981999507e-3F;
-  y = y * r + 8.3334519073e-3F;
-  y = y * r + 4.1665795894e-2F;
-  y = y * r + 1.6666665459e-1F;
-  y = y * r + 5.0000001201e-1F;
-  y = y * (r * r) + r + 1.0F;
-  const std::uint32_t power = (std::bit_cast<std::uint32_t>(shifted) << 23) + 0x3f800000;
-  return x < -87.3365F ? 0.0F : y * std::bit_cast<float>(power);
-}
-
 /// The first of the greatest logits, NaN left out; kNoToken when there is none above -inf.
 TokenId best_of(std::span<const float> logits) {
   float best = -kInfinity;
@@ -68,24 +55,20 @@ TokenId best_of(std::span<const float> logits) {
   return id;
 }
 
-/// What a logit weighs beside the best one, which weighs 1.
-class Weigher {
- public:
-  Weigher(float best, float temperature) : best_(best), inverse_(1.0F / temperature) {}
-
-  [[nodiscard]] float operator()(float logit) const {
-    if (logit == best_) return 1;  // also of infinities, whose difference is no number
-    if (!(logit > -kInfinity) || best_ == kInfinity) return 0;
+/// What logits weigh beside the best one, which weighs 1. The loop has no branches, so that the
+/// compiler makes SIMD code of it.
+void weigh(std::span<const float> logits, float best, float temperature, float* weights) {
+  const float inverse = 1.0F / temperature;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const float logit = logits[i];
     // Halves, since the difference of two finite numbers need not be finite.
-    const float distance = (0.5F * logit - 0.5F * best_) * inverse_ * 2.0F;
-    // 0 * inf, where the temperature is so low that nothing but the best counts.
-    return std::isnan(distance) ? 0.0F : exp_of_negative(distance);
+    const float distance = (0.5F * logit - 0.5F * best) * inverse * 2.0F;
+    // NaN is a logit that is none, an infinity less another, or 0 * inf where the temperature is so
+    // low that nothing but the best counts. At an infinite temperature -inf must not become one.
+    const float weight = distance <= 0 && logit > -kInfinity ? exp_of_negative(distance) : 0.0F;
+    weights[i] = logit == best ? 1.0F : weight;
   }
-
- private:
-  float best_;
-  float inverse_;
-};
+}
 
 /// The key of the k-th best logit (1 <= k <= V). Keeps a pool of the best so far, which is cut back
 /// to k when it is full: time is linear in V for logits in any order.
@@ -175,12 +158,20 @@ TokenId cpu::sample(std::span<const float> logits, const SampleParams& params,
   const auto top_k = static_cast<std::size_t>(std::max(params.top_k, 0));
   const Key least_logit =
       top_k != 0 && top_k < logits.size() ? kth_best(logits, top_k, spare) : Key{0};
-  const Weigher weigh(logits[static_cast<std::size_t>(best)], params.temperature);
+  const float greatest = logits[static_cast<std::size_t>(best)];
   std::size_t count = 0;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (least_logit != 0 && make_key(ordered_bits(logits[i]), i) < least_logit) continue;
-    const float weight = weigh(logits[i]);
-    if (weight > 0) kept_keys[count++] = weight_key(weight, i);
+  for (std::size_t begin = 0; begin < logits.size(); begin += kWeighedAtOnce) {
+    const auto part = logits.subspan(begin, std::min(kWeighedAtOnce, logits.size() - begin));
+    std::array<float, kWeighedAtOnce> weights;
+    weigh(part, greatest, params.temperature, weights.data());
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const bool is_kept =
+          weights[i] > 0 &&
+          (least_logit == 0 || make_key(ordered_bits(part[i]), begin + i) >= least_logit);
+      // Written in any case, so that a random choice is no branch.
+      kept_keys[count] = weight_key(weights[i], begin + i);
+      count += is_kept ? 1 : 0;
+    }
   }
   const std::span<const Key> kept = kept_keys.first(count);
 

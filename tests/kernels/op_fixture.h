@@ -1,7 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
+#include <hwy/targets.h>
 
 #include <cmath>
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "weft/core/internal_error.h"
@@ -140,10 +141,14 @@ inline testing::AssertionResult is_close(std::span<const float> got, std::span<c
                                      << want[worst] << ", tolerance " << tolerance;
 }
 
-/// All parts of an op, one after the other.
+/// All parts of an op, each by a thread of its own.
 template <class Op>
-void in_parts(int count, Op&& op) {
-  for (int index = 0; index < count; ++index) op(Share{index, count});
+void in_parts(int count, const Op& op) {
+  std::vector<std::jthread> others;
+  for (int index = 1; index < count; ++index) {
+    others.emplace_back([&op, index, count] { op(Share{index, count}); });
+  }
+  op(Share{0, count});
 }
 
 }  // namespace weft

@@ -52,7 +52,7 @@ std::vector<double> probabilities(std::span<const float> logits, const SamplePar
 /// The statistic of Pearson's test of `draws` draws against what is expected; ids that are expected
 /// less than 5 times count together.
 void expect_distribution(std::span<const float> logits, SampleParams params) {
-  constexpr int kDraws = 20000;
+  constexpr int kDraws = 4000;
   const std::vector<double> want = probabilities(logits, params);
   std::vector<int> seen(logits.size());
   for (int i = 0; i < kDraws; ++i) {
@@ -88,10 +88,10 @@ void expect_distribution(std::span<const float> logits, SampleParams params) {
 
 TEST(SampleTest, DrawsFromTheDistributionThatTheParametersDescribe) {
   Random random(1);
-  const auto logits = random.numbers(200, -4, 4);
-  for (const float temperature : {0.5F, 1.0F, 3.0F}) {
-    for (const std::int32_t top_k : {0, 1, 20, 199, 200, 5000}) {
-      for (const float top_p : {1.0F, 0.9F, 0.3F}) {
+  const auto logits = random.numbers(100, -4, 4);
+  for (const float temperature : {0.5F, 3.0F}) {
+    for (const std::int32_t top_k : {0, 20, 99, 5000}) {
+      for (const float top_p : {1.0F, 0.7F}) {
         for (const float min_p : {0.0F, 0.1F}) {
           SCOPED_TRACE(testing::Message() << temperature << " top_k " << top_k << " top_p " << top_p
                                           << " min_p " << min_p);
@@ -109,7 +109,7 @@ TEST(SampleTest, DrawsFromTheDistributionThatTheParametersDescribe) {
 /// All ids that come up, of those that a filter leaves.
 std::set<TokenId> drawn(std::span<const float> logits, SampleParams params) {
   std::set<TokenId> ids;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     params.draw = static_cast<std::uint64_t>(i);
     ids.insert(draw(logits, params));
   }
@@ -218,8 +218,8 @@ std::vector<std::vector<float>> large_rows(std::size_t count) {
 }
 
 TEST(SampleTest, CutsLargeVocabulariesWhereASortWould) {
-  for (const auto& logits : large_rows(20'000)) {
-    for (const std::int32_t top_k : {0, 2, 50, 3000, 19'999}) {
+  for (const auto& logits : large_rows(5'000)) {
+    for (const std::int32_t top_k : {0, 2, 50, 3000, 4'999}) {
       for (const float top_p : {1.0F, 0.95F, 0.2F}) {
         const SampleParams params{.temperature = 1, .top_p = top_p, .top_k = top_k, .seed = 11};
         const auto want = probabilities(logits, params);
