@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Writes goldens/: for each model family a very small random checkpoint with what it should compute.
+
+    python3 -m venv venv && venv/bin/pip install torch==2.15 transformers==5.23 safetensors
+    venv/bin/python tests/model/data/make_goldens.py tests/model/data/goldens [CASE ...]
+
+A case is a folder in Hugging Face layout with weights in float16 and expected.safetensors:
+    prompt_I [T] token ids; greedy_I [N] the tokens that follow, each the most probable;
+    decoders: logits_I [T, V] after each token of the prompt; encoders: hidden_I [T, H];
+    encoder-decoders: prompt_I is the encoder's input, greedy_I begins with the start token, and
+    logits_I belongs to greedy_I[:-1].
+The reference is transformers' eager code in float32 with the same rounded weights. Prompts are of 2
+and 17 tokens, so that windows (6) and the long set of LongRoPE (from 12) are reached.
+"""
+import json
+import os
+import shutil
+import sys
+
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+
+V, H, L, A, K, D, F, P = 40, 32, 2, 4, 2, 8, 16, 64
+IDS = dict(bos_token_id=1, eos_token_id=2, pad_token_id=0)
+SIZES = dict(vocab_size=V, hidden_size=H, num_hidden_layers=L, num_attention_heads=A,
+             intermediate_size=F, max_position_embeddings=P, **IDS)
+GROUPED = dict(SIZES, num_key_value_heads=K)
+WIDE = dict(GROUPED, hidden_size=16, head_dim=D)  # heads wider than the stream together
+GPT = dict(vocab_size=V, n_positions=P, n_embd=H, n_layer=L, n_head=A, n_inner=F,
+           bos_token_id=1, eos_token_id=2)
+BLOCKS = dict(vocab_size=V, d_model=H, n_heads=A, n_layers=L, max_seq_len=P)
+FALCON = dict(vocab_size=V, hidden_size=H, num_hidden_layers=L, num_attention_heads=A,
+              ffn_hidden_size=F, max_position_embeddings=P, bos_token_id=1, eos_token_id=2)
+OPT = dict(vocab_size=V, hidden_size=H, num_hidden_layers=L, num_attention_heads=A, ffn_dim=F,
+           max_position_embeddings=P, **IDS)
+PAIR = dict(vocab_size=V, d_model=H, encoder_layers=L, decoder_layers=L, encoder_attention_heads=A,
+            decoder_attention_heads=A, encoder_ffn_dim=F, decoder_ffn_dim=F,
+            max_position_embeddings=P)
+T5 = dict(vocab_size=V, d_model=H, d_kv=D, d_ff=F, num_layers=L, num_heads=A,
+          relative_attention_num_buckets=8, relative_attention_max_distance=16,
+          decoder_start_token_id=0, pad_token_id=0, eos_token_id=1)
+SLIDES = ["sliding_attention", "full_attention"]
+MULTIPLIERS = dict(embedding_multiplier=3.0, residual_multiplier=0.5, attention_multiplier=0.3,
+                   logits_scaling=4.0)
+
+
+def rope(kind, theta=10000.0, **more):
+    return dict(rope_type=kind, rope_theta=theta, **more)
+
+
+# case: (kind, model_type, config)
+CASES = {
+    "arcee": ("lm", "arcee", dict(WIDE)),
+    "bart": ("pair", "bart", dict(PAIR, bos_token_id=0, eos_token_id=2, pad_token_id=1,
+                                  decoder_start_token_id=2)),
+    "bert": ("encoder", "bert", SIZES),
+    "bloom": ("lm", "bloom", dict(vocab_size=V, hidden_size=H, n_layer=L, n_head=A, **IDS)),
+    "codegen": ("lm", "codegen", dict(GPT, n_ctx=P, rotary_dim=4)),
+    "cohere": ("lm", "cohere", dict(GROUPED, use_qk_norm=True, logit_scale=0.25)),
+    "cohere2": ("lm", "cohere2", dict(GROUPED, sliding_window=6, layer_types=SLIDES,
+                                      logit_scale=0.25)),
+    "dbrx": ("lm", "dbrx", dict(BLOCKS, attn_config=dict(kv_n_heads=K, clip_qkv=1.0,
+                                                         rope_theta=10000.0),
+                                ffn_config=dict(ffn_hidden_size=8, moe_num_experts=3,
+                                                moe_top_k=2))),
+    "ernie4_5": ("lm", "ernie4_5", WIDE),
+    "exaone4": ("lm", "exaone4", dict(GROUPED, sliding_window=6, layer_types=SLIDES)),
+    "falcon": ("lm", "falcon", dict(FALCON, multi_query=True, parallel_attn=True, bias=False)),
+    "falcon-alibi": ("lm", "falcon", dict(FALCON, multi_query=False, parallel_attn=False,
+                                          alibi=True, bias=True)),
+    "falcon-groups": ("lm", "falcon", dict(FALCON, num_kv_heads=K, new_decoder_architecture=True,
+                                           bias=False)),
+    "gemma": ("lm", "gemma", WIDE),
+    "gemma2": ("lm", "gemma2", dict(WIDE, query_pre_attn_scalar=24, sliding_window=6,
+                                    layer_types=SLIDES, attn_logit_softcapping=5.0,
+                                    final_logit_softcapping=3.0)),
+    "gemma3": ("lm", "gemma3_text", dict(WIDE, query_pre_attn_scalar=24, sliding_window=6,
+                                         layer_types=SLIDES)),
+    "gemma3-nested": ("lm", "gemma3_text", dict(WIDE, query_pre_attn_scalar=24, sliding_window=6,
+                                                layer_types=SLIDES)),
+    "glm": ("lm", "glm", dict(WIDE, partial_rotary_factor=0.5)),
+    "glm4": ("lm", "glm4", dict(WIDE, partial_rotary_factor=0.5)),
+    "glm4_moe": ("lm", "glm4_moe", dict(WIDE, partial_rotary_factor=0.5, n_routed_experts=6,
+                                        num_experts_per_tok=2, n_shared_experts=1,
+                                        moe_intermediate_size=8, first_k_dense_replace=1,
+                                        n_group=3, topk_group=2, routed_scaling_factor=1.5,
+                                        use_qk_norm=True)),
+    "gpt2": ("lm", "gpt2", GPT),
+    "gpt_bigcode": ("lm", "gpt_bigcode", dict(GPT, multi_query=True)),
+    "gpt_bigcode-heads": ("lm", "gpt_bigcode", dict(GPT, multi_query=False)),
+    "gpt_neo": ("lm", "gpt_neo", dict(vocab_size=V, hidden_size=H, num_layers=L, num_heads=A,
+                                      intermediate_size=F, max_position_embeddings=P, window_size=6,
+                                      attention_types=[[["global", "local"], 1]],
+                                      bos_token_id=1, eos_token_id=2)),
+    "gpt_neox": ("lm", "gpt_neox", dict(SIZES, rotary_pct=0.5, use_parallel_residual=True)),
+    "gpt_neox-sequential": ("lm", "gpt_neox", dict(SIZES, rotary_pct=0.5,
+                                                   use_parallel_residual=False)),
+    "gpt_oss": ("lm", "gpt_oss", dict(WIDE, num_local_experts=3, num_experts_per_tok=2,
+                                      sliding_window=6, layer_types=SLIDES,
+                                      intermediate_size=8)),
+    "gptj": ("lm", "gptj", dict(GPT, rotary_dim=4)),
+    "granite": ("lm", "granite", dict(GROUPED, **MULTIPLIERS)),
+    "granitemoe": ("lm", "granitemoe", dict(GROUPED, **MULTIPLIERS, num_local_experts=3,
+                                            num_experts_per_tok=2)),
+    "helium": ("lm", "helium", GROUPED),
+    "hunyuan": ("lm", "hunyuan_v1_dense", WIDE),
+    "llama": ("lm", "llama", WIDE),
+    "llama-biases": ("lm", "llama", dict(WIDE, attention_bias=True, mlp_bias=True,
+                                         tie_word_embeddings=True)),
+    "llama-linear": ("lm", "llama", dict(WIDE, rope_parameters=rope("linear", factor=4.0))),
+    "llama-llama3": ("lm", "llama", dict(WIDE, rope_parameters=rope(
+        "llama3", 500000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+        original_max_position_embeddings=16))),
+    "llama-yarn": ("lm", "llama", dict(WIDE, rope_parameters=rope(
+        "yarn", factor=4.0, original_max_position_embeddings=16))),
+    "m2m100": ("pair", "m2m_100", dict(PAIR, **IDS, decoder_start_token_id=2)),
+    "minimax_m2": ("lm", "minimax_m2", dict(WIDE, num_local_experts=4, num_experts_per_tok=2,
+                                            intermediate_size=8, rotary_dim=4)),
+    "mistral": ("lm", "mistral", dict(WIDE, sliding_window=6)),
+    "mixtral": ("lm", "mixtral", dict(WIDE, num_local_experts=3, num_experts_per_tok=2)),
+    "mpt": ("lm", "mpt", dict(BLOCKS, expansion_ratio=1)),
+    "nemotron": ("lm", "nemotron", dict(WIDE, partial_rotary_factor=0.5)),
+    "olmo": ("lm", "olmo", dict(GROUPED, clip_qkv=1.0)),
+    "olmo2": ("lm", "olmo2", GROUPED),
+    "olmo3": ("lm", "olmo3", dict(GROUPED, sliding_window=6, layer_types=SLIDES)),
+    "olmoe": ("lm", "olmoe", dict(GROUPED, num_experts=3, num_experts_per_tok=2,
+                                  intermediate_size=8)),
+    "opt": ("lm", "opt", dict(OPT, word_embed_proj_dim=H)),
+    "opt-projected": ("lm", "opt", dict(OPT, word_embed_proj_dim=16, do_layer_norm_before=False)),
+    "persimmon": ("lm", "persimmon", dict(SIZES, partial_rotary_factor=0.5)),
+    "phi": ("lm", "phi", dict(SIZES, partial_rotary_factor=0.5, qk_layernorm=True)),
+    "phi3": ("lm", "phi3", dict(GROUPED, original_max_position_embeddings=P, sliding_window=6)),
+    "phi3-longrope": ("lm", "phi3", dict(GROUPED, original_max_position_embeddings=12,
+                                         rope_parameters=rope("longrope", short_factor=[1.0, 1.1, 1.2, 1.3],
+                                                              long_factor=[2.0, 2.5, 3.0, 3.5]))),
+    "qwen2": ("lm", "qwen2", dict(GROUPED, tie_word_embeddings=True)),
+    "qwen2_moe": ("lm", "qwen2_moe", dict(GROUPED, num_experts=3, num_experts_per_tok=2,
+                                          moe_intermediate_size=8, mlp_only_layers=[1],
+                                          shared_expert_intermediate_size=12)),
+    "qwen3": ("lm", "qwen3", WIDE),
+    "qwen3_moe": ("lm", "qwen3_moe", dict(WIDE, num_experts=3, num_experts_per_tok=2,
+                                          moe_intermediate_size=8, norm_topk_prob=True)),
+    "roberta": ("encoder", "roberta", dict(SIZES, pad_token_id=1, bos_token_id=0)),
+    "seed_oss": ("lm", "seed_oss", WIDE),
+    "smollm3": ("lm", "smollm3", dict(GROUPED, no_rope_layers=[1, 0])),
+    "stablelm": ("lm", "stablelm", dict(GROUPED, partial_rotary_factor=0.5, qk_layernorm=True,
+                                        use_qkv_bias=True)),
+    "stablelm-parallel": ("lm", "stablelm", dict(GROUPED, partial_rotary_factor=0.5,
+                                                 use_parallel_residual=True)),
+    "starcoder2": ("lm", "starcoder2", dict(GROUPED, sliding_window=6)),
+    "t5": ("pair", "t5", T5),
+    "t5-gated": ("pair", "t5", dict(T5, feed_forward_proj="gated-gelu",
+                                    tie_word_embeddings=False)),
+    "umt5": ("pair", "umt5", dict(T5, feed_forward_proj="gated-gelu")),
+    "xglm": ("lm", "xglm", dict(vocab_size=V, d_model=H, ffn_dim=F, num_layers=L, attention_heads=A,
+                                max_position_embeddings=P, pad_token_id=1, bos_token_id=0,
+                                eos_token_id=2)),
+}
+
+# Eager Falcon adds ALiBi twice: to the scores and, with the mask, once more.
+ATTENTION = {"falcon-alibi": "sdpa"}
+CLASSES = {"lm": AutoModelForCausalLM, "encoder": AutoModel, "pair": AutoModelForSeq2SeqLM}
+
+
+def randomize(model, generator):
+    """Every number random, so that none hides; rounded to float16."""
+    numbers = list(model.named_parameters())
+    numbers += [(n, b) for n, b in model.named_buffers() if "correction_bias" in n]
+    with torch.no_grad():
+        for name, tensor in numbers:
+            noise = torch.randn(tensor.shape, generator=generator)
+            if tensor.dim() == 1:
+                lower = name.lower()
+                is_norm = name.endswith("weight") and ("norm" in lower or "ln" in lower)
+                noise = 0.1 * noise + (1.0 if is_norm else 0.0)
+            elif not any(part in name for part in ("emb", "wte", "wpe", "shared.weight")):
+                noise = noise * 1.4 / tensor.shape[-1] ** 0.5
+            tensor.copy_(noise.half().float())
+
+
+def expect(model, kind, prompt):
+    if kind == "encoder":
+        return {"hidden": model(prompt[None]).last_hidden_state[0]}
+    if kind == "lm":
+        ids = prompt
+        for _ in range(8):
+            ids = torch.cat([ids, model(ids[None]).logits[0, -1].argmax()[None]])
+        return {"logits": model(prompt[None]).logits[0], "greedy": ids[len(prompt):]}
+    ids = torch.tensor([model.config.decoder_start_token_id])
+    for _ in range(8):
+        logits = model(input_ids=prompt[None], decoder_input_ids=ids[None]).logits[0]
+        ids = torch.cat([ids, logits[-1].argmax()[None]])
+    return {"logits": logits, "greedy": ids}
+
+
+def nest(folder):
+    """As the text half of a model that also sees is stored: sizes and tensors one level down."""
+    text = json.load(open(f"{folder}/config.json"))
+    outer = dict(architectures=["Gemma3ForConditionalGeneration"], model_type="gemma3",
+                 eos_token_id=2, text_config=text)
+    json.dump(outer, open(f"{folder}/config.json", "w"), indent=2)
+    tensors = load_file(f"{folder}/model.safetensors")
+    tensors = {"language_model." + name: tensor for name, tensor in tensors.items()}
+    save_file(tensors, f"{folder}/model.safetensors")
+
+
+def make(folder, name):
+    kind, model_type, fields = CASES[name]
+    generator = torch.Generator().manual_seed(sum((i + 1) * ord(c) for i, c in enumerate(name)))
+    config = AutoConfig.for_model(model_type, **fields)
+    config._attn_implementation = ATTENTION.get(name, "eager")
+    model = CLASSES[kind].from_config(config).float().eval()
+    randomize(model, generator)
+    model.tie_weights()
+    expected = {}
+    with torch.no_grad():
+        for i, length in enumerate((2, 17)):
+            prompt = torch.randint(3, V, (length,), generator=generator)
+            expected[f"prompt_{i}"] = prompt
+            for key, value in expect(model, kind, prompt).items():
+                expected[f"{key}_{i}"] = value.contiguous()
+    shutil.rmtree(folder, ignore_errors=True)
+    model.half().save_pretrained(folder)
+    for extra in ("generation_config.json",):
+        if os.path.exists(f"{folder}/{extra}"):
+            os.remove(f"{folder}/{extra}")
+    save_file(expected, f"{folder}/expected.safetensors")
+    if name == "gemma3-nested":
+        nest(folder)
+
+
+if __name__ == "__main__":
+    root = sys.argv[1]
+    for case in sys.argv[2:] or CASES:
+        make(os.path.join(root, case), case)
+        print(case, flush=True)
