@@ -1,0 +1,1 @@
+"""The grammar that writes the demo model's corpus. Standard library only; the same seed gives the same text."""

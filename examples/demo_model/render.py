@@ -1,0 +1,51 @@
+"""How a document of the corpus becomes tokens, and how much each of them counts in training.
+
+The text is what the chat template of tokenizer_config.json makes of the same messages.
+"""
+
+from tokenizers import Tokenizer
+
+END_OF_TEXT, IM_START, IM_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
+SYSTEM = "You are the demo model of Weft."  # of a chat that has no system turn
+MAX_LENGTH = 1024
+
+# Weights of a token, in tenths. Most words of a story could be others, so they teach less than an answer does.
+NONE, STORY, ANSWER = 0, 3, 10
+
+
+def parts(document: dict) -> list[tuple[str, int]]:
+    """The document's text in pieces, each with the weight of its tokens."""
+    if "text" in document:
+        return [(document["text"] + END_OF_TEXT, STORY)]
+    messages = document["messages"]
+    if messages[0]["role"] != "system":
+        messages = [{"role": "system", "content": SYSTEM}, *messages]
+    found = []
+    for message in messages:
+        is_answer = message["role"] == "assistant"
+        weight = (STORY if message.get("story") else ANSWER) if is_answer else NONE
+        found.append((f"{IM_START}{message['role']}\n", NONE))
+        found.append((message["content"].strip() + IM_END, weight))
+        found.append(("\n", NONE))
+    return found
+
+
+def prompt(messages: list[dict]) -> str:
+    """What stands before the answer to the last of the messages."""
+    return "".join(text for text, _ in parts({"messages": messages})) + f"{IM_START}assistant\n"
+
+
+def encode(tokenizer: Tokenizer, documents: list[dict]) -> list[tuple[list[int], list[int]]]:
+    """For each document its token ids and their weights."""
+    pieces = [parts(document) for document in documents]
+    encodings = iter(tokenizer.encode_batch_fast([text for piece in pieces for text, _ in piece]))
+    found = []
+    for piece in pieces:
+        ids: list[int] = []
+        weights: list[int] = []
+        for _, weight in piece:
+            new = next(encodings).ids
+            ids += new
+            weights += [weight] * len(new)
+        found.append((ids, weights))
+    return found

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Trains the demo model on one GPU in minutes and writes it in Hugging Face layout.
+
+    train.py --model model [--steps 6000] [--documents 1200000]
+
+The folder holds the tokenizer already (make_tokenizer.py). The corpus is made here, and all of it lies on the GPU as one
+tensor. Documents are packed into rows of 1024 tokens; attention does not leave its document. The loss is on what the
+assistant says: answers in full, stories less.
+"""
+
+import argparse
+import math
+import time
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn import functional as F
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
+
+from dataset import rows_of_corpus
+from export import export
+from model import Llama, Shape
+from render import ANSWER
+
+DEVICE = "cuda"
+WARMUP = 200  # steps
+BETAS = (0.9, 0.98)
+DECAY = 0.1
+CLIP = 1.0
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=6000)
+    parser.add_argument("--rows", type=int, default=128, help="of 1024 tokens, in a step")
+    parser.add_argument("--documents", type=int, default=1200000)
+    parser.add_argument("--rate", type=float, default=3e-3, help="the highest learning rate")
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
+
+
+def weighted_loss(model: Llama, tokens: Tensor, weights: Tensor, positions: Tensor, mask: BlockMask) -> Tensor:
+    """The mean cross entropy of the next tokens, by their weights; the token after a document's last is none of its."""
+    def attend(_: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return flex_attention(q, k, v, block_mask=mask, enable_gqa=True)
+
+    hidden = model(tokens, positions, attend)
+    losses = F.cross_entropy(model.logits(hidden)[:, :-1].flatten(0, 1).float(), tokens[:, 1:].flatten(), reduction="none")
+    weight = (weights[:, 1:] * (positions[:, 1:] != 0)).flatten() / ANSWER
+    return (losses * weight).sum() / weight.sum()
+
+
+def rate(step: int, options: argparse.Namespace) -> float:
+    """Linear warm-up, then a cosine to zero."""
+    done = max(0.0, (step - WARMUP) / max(1, options.steps - WARMUP))
+    return options.rate * min((step + 1) / WARMUP, 0.5 + 0.5 * math.cos(math.pi * done))
+
+
+def optimizer_of(model: Llama) -> torch.optim.Optimizer:
+    matrices = [p for p in model.parameters() if p.dim() == 2]
+    gains = [p for p in model.parameters() if p.dim() != 2]
+    groups = [{"params": matrices, "weight_decay": DECAY}, {"params": gains, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, betas=BETAS, fused=True)
+
+
+class Batches:
+    """Rows of the corpus in an order of chance, each once before any comes again."""
+
+    def __init__(self, rows: Tensor, count: int, seed: int):
+        self.rows, self.count = rows, count
+        self.generator = torch.Generator().manual_seed(seed)
+        self.order: Tensor = torch.empty(0, dtype=torch.long)
+        document = torch.zeros(count, rows.shape[-1], dtype=torch.int32, device=DEVICE)
+
+        def sees(batch: Tensor, _: Tensor, query: Tensor, key: Tensor) -> Tensor:
+            return (query >= key) & (document[batch, query] == document[batch, key])
+
+        self.mask_of = torch.compile(create_block_mask)
+        self.document, self.sees = document, sees  # one tensor and one function, so that nothing is compiled again
+
+    def next(self) -> tuple[Tensor, Tensor, Tensor, BlockMask]:
+        if len(self.order) < self.count:
+            self.order = torch.randperm(len(self.rows), generator=self.generator)
+        chosen, self.order = self.order[:self.count], self.order[self.count:]
+        tokens, weights, positions = self.rows[chosen.to(DEVICE)].unbind(1)
+        self.document.copy_((positions == 0).cumsum(1))
+        length = tokens.shape[1]
+        mask = self.mask_of(self.sees, self.count, None, length, length, device=DEVICE)
+        return tokens.long(), weights, positions.long(), mask
+
+
+def train(model: Llama, batches: Batches, options: argparse.Namespace) -> None:
+    optimizer = optimizer_of(model)
+    loss_of = torch.compile(weighted_loss, dynamic=False)
+    started = time.monotonic()
+    for step in range(options.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = rate(step, options)
+        batch = batches.next()
+        with torch.autocast(DEVICE, torch.bfloat16):
+            loss = loss_of(model, *batch)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        if step % 100 == 0 or step == options.steps - 1:
+            print(f"step {step}: loss {loss.item():.4f}, {time.monotonic() - started:.0f} s", flush=True)
+
+
+def main() -> None:
+    options = arguments()
+    torch.manual_seed(options.seed)
+    started = time.monotonic()
+    path = options.model / "tokenizer.json"
+    rows = torch.from_numpy(rows_of_corpus(path, options.seed, options.documents)).to(DEVICE)
+    print(f"{len(rows)} rows, {(rows[:, 2] > 0).sum() / 1e6:.1f} M tokens, {(rows[:, 1] > 0).sum() / 1e6:.1f} M of them "
+          f"with a weight, made in {time.monotonic() - started:.0f} s", flush=True)
+    model = Llama(Shape()).to(DEVICE)
+    print(f"{sum(p.numel() for p in model.parameters())} parameters")
+    train(model, Batches(rows, options.rows, options.seed), options)
+    export(model, Tokenizer.from_file(str(path)), options.model)
+
+
+if __name__ == "__main__":
+    main()
