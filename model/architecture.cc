@@ -76,7 +76,8 @@ class Resolver {
   void check_requirements() {
     const json::value* list = top_.fields()->if_contains("requires");
     if (list == nullptr) return;
-    for (const json::value& item : list->get_array()) {  // Spec::parse saw that they are expressions
+    for (const json::value& item :
+         list->get_array()) {  // Spec::parse saw that they are expressions
       const json::value met = scope_.evaluate(item, "requires");
       if (met.is_bool() && met.get_bool()) continue;
       const std::string text(item.get_string());

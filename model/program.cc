@@ -82,7 +82,7 @@ class StackCompiler {
       BufferId residual = kAbsent;
       if (op.positions != kAbsent) {
         EmbedOp only_positions = op;
-          only_positions.table = nullptr;
+        only_positions.table = nullptr;
         only_positions.out = stream_;
         std::get<EmbedOp>(list_.ops.back()).positions = kAbsent;
         emit(only_positions);

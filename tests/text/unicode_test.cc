@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "random_text.h"
+#include "weft/tests/text/random_text.h"
 #include "weft/text/unicode_normalization.h"
 
 namespace weft {
