@@ -488,6 +488,8 @@ void compile_head(const Architecture& model, Program& program, StackCompiler& de
     decoder.emit(project);
   }
   const LinearBlock tied{model.decoder.embedding.tensor, false};
+  // Many files hold the tied head once more under its own name.
+  if (head.tied) weights.pass_over(head.linear.tensor);
   const auto weight =
       weights.linear("head", head.tied ? tied : head.linear, model.vocabulary, width);
   LinearOp op;

@@ -325,6 +325,14 @@ const CheckpointTensor* WeightPlanner::embedding(const TensorNames& names, std::
   return tensor;
 }
 
+void WeightPlanner::pass_over(const TensorNames& names) {
+  for (const std::string& name : names) {
+    for (const char* suffix : {".weight", ""}) {
+      passed_over_.insert(find_tensor(checkpoint_, name + suffix, model_.optional_prefixes));
+    }
+  }
+}
+
 Result<void> WeightPlanner::result() const {
   if (error_) return *error_;
   if (missing_.empty()) return {};
@@ -354,7 +362,8 @@ std::vector<std::string> WeightPlanner::unused_tensors() const {
         std::ranges::any_of(model_.ignored_tensors, [&](const std::string& pattern) {
           return ::fnmatch(pattern.c_str(), tensor.name.c_str(), 0) == 0;
         });
-    if (!ignored && !used_.contains(&tensor)) unused.push_back(tensor.name);
+    const bool known = ignored || used_.contains(&tensor) || passed_over_.contains(&tensor);
+    if (!known) unused.push_back(tensor.name);
   }
   return unused;
 }

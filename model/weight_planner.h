@@ -60,6 +60,9 @@ class WeightPlanner {
   [[nodiscard]] const CheckpointTensor* embedding(const TensorNames& names, std::int64_t rows,
                                                   std::int64_t columns);
 
+  /// The tensor of these names, if there is one, is a copy that the program does not read.
+  void pass_over(const TensorNames& names);
+
   [[nodiscard]] Result<void> result() const;
   /// Numbers in the tensors that were asked for.
   [[nodiscard]] std::int64_t parameters() const;
@@ -98,6 +101,7 @@ class WeightPlanner {
   const Checkpoint& checkpoint_;
   Program& program_;
   std::set<const CheckpointTensor*> used_;
+  std::set<const CheckpointTensor*> passed_over_;
   std::vector<std::string> missing_;
   std::optional<Error> error_;
 };
