@@ -48,8 +48,8 @@ TEST(GenerateVerb, StopsAfterTheTokensAskedFor) {
 }
 
 TEST(GenerateVerb, DrawsTheSameTextForTheSameSeed) {
-  const std::string story = "generate " + kModel +
-                            "'Tell me a story.' --chat --max-tokens 40 --temperature 1.2 --seed ";
+  const std::string story =
+      "generate " + kModel + "'Tell me a story.' --chat --max-tokens 40 --temperature 1.2 --seed ";
   const Outcome first = run_weft(story + "7");
   EXPECT_EQ(first.status, 0);
   EXPECT_EQ(first.output, run_weft(story + "7 --threads 1").output);
@@ -65,8 +65,7 @@ TEST(GenerateVerb, NamesTheOptionThatIsOutOfRange) {
 TEST(GenerateVerb, NamesTheFolderThatIsNotThere) {
   const Outcome outcome = run_weft("generate /no/such/model Hi");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.output,
-              AllOf(StartsWith("weft generate: "), HasSubstr("/no/such/model")));
+  EXPECT_THAT(outcome.output, AllOf(StartsWith("weft generate: "), HasSubstr("/no/such/model")));
 }
 
 TEST(GenerateVerb, SaysHowLongAPromptMayBe) {
