@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/text/reference_number.h"
 #include "weft/text/tokenizer.h"
 #include "weft/text/tokenizer_json.h"
 #include "weft/text/unicode.h"
@@ -172,7 +173,7 @@ void read_unigram(const JsonFields& fields, TokenizerParts& parts) {
     }
     check_size(fields, text);
     parts.tokens->add(text, true);
-    scores.push_back(score);
+    scores.push_back(reference_number(score));
   }
   const std::int64_t unknown = fields.number("unk_id");
   if (unknown < 0 || static_cast<std::size_t>(unknown) >= scores.size()) {

@@ -52,7 +52,8 @@ TEST(IncrementalDetokenizerTest, GivesInPartsWhatDecodeGivesAtOnce) {
 TEST(IncrementalDetokenizerTest, GivesTheSameForRealTokenizers) {
   int found = 0;
   const std::filesystem::path folder = test::shared_data() / "tokenizers";
-  for (const char* name : {"gpt2", "llama2", "phi-3-mini", "t5-small", "clip"}) {
+  for (const char* name : {"gpt2", "phi-2", "llama3.2/derived", "llama2", "phi-3-mini", "t5-small",
+                           "clip", "bert-base-uncased/derived"}) {
     if (!std::filesystem::exists(folder / name / "tokenizer.json")) continue;
     Result<Tokenizer> tokenizer = Tokenizer::load(folder / name);
     ASSERT_TRUE(tokenizer) << to_string(tokenizer.error());
