@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -175,17 +176,22 @@ TEST(GgufVocabularyTest, RefusesFlagsAndIdsOfTheWrongKind) {
             kNoToken);
 }
 
-TEST(GgufVocabularyTest, ReadsALargeVocabularyInLinearTime) {
-  // Quadratic work on 256k tokens would take minutes here; a timed test would only flicker.
+TEST(GgufVocabularyTest, ReadsALargeVocabularyInLessThanASecond) {
   std::vector<std::string> tokens;
   for (int i = 0; i < 256 * 1024; ++i) tokens.push_back("token-" + std::to_string(i));
-  const Vocabulary read = vocabulary_of(GgufWriter()
-                                            .text("tokenizer.ggml.model", "gpt2")
-                                            .texts("tokenizer.ggml.tokens", tokens)
-                                            .texts("tokenizer.ggml.merges", tokens));
-  EXPECT_THAT(read.tokens, SizeIs(tokens.size()));
-  EXPECT_EQ(read.tokens.back(), tokens.back());
-  EXPECT_THAT(read.merges, SizeIs(tokens.size()));
+  const auto bytes = GgufWriter()
+                         .text("tokenizer.ggml.model", "gpt2")
+                         .texts("tokenizer.ggml.tokens", tokens)
+                         .texts("tokenizer.ggml.merges", tokens)
+                         .bytes();
+  // The processor's time, so that other programs do not count.
+  const std::clock_t start = std::clock();
+  const auto file = read_gguf(bytes, "m.gguf");
+  const std::clock_t taken = std::clock() - start;
+  ASSERT_TRUE(file) << to_string(file.error());
+  EXPECT_LT(taken, CLOCKS_PER_SEC);
+  EXPECT_EQ(file->vocabulary->tokens, tokens);
+  EXPECT_THAT(file->vocabulary->merges, SizeIs(tokens.size()));
 }
 
 }  // namespace
