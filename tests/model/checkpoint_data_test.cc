@@ -29,10 +29,7 @@ using test::FailsWith;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-const fs::path& shared() {
-  static const fs::path kPath = WEFT_SOURCE_DIR "/../shared";
-  return kPath;
-}
+fs::path shared() { return WEFT_SOURCE_DIR "/../shared"; }
 
 /// Skips, visibly, where the data is not at hand.
 class CheckpointDataTest : public testing::Test {
@@ -99,7 +96,7 @@ TEST_F(CheckpointDataTest, ShardsInBf16HaveTheShapesOfTheWhole) {
 
 /// The name in llama.cpp's GGUF files of a tensor of Hugging Face's llama.
 std::string gguf_name(const std::string& name) {
-  static const std::map<std::string, std::string> kNames = {
+  static const std::map<std::string, std::string> names = {
       {"model.embed_tokens.weight", "token_embd.weight"},
       {"model.norm.weight", "output_norm.weight"},
       {"input_layernorm.weight", "attn_norm.weight"},
@@ -112,10 +109,10 @@ std::string gguf_name(const std::string& name) {
       {"mlp.down_proj.weight", "ffn_down.weight"},
       {"mlp.up_proj.weight", "ffn_up.weight"}};
   const std::string_view prefix = "model.layers.";
-  if (!name.starts_with(prefix)) return kNames.at(name);
+  if (!name.starts_with(prefix)) return names.at(name);
   const auto dot = name.find('.', prefix.size());
   return "blk." + name.substr(prefix.size(), dot - prefix.size()) + "." +
-         kNames.at(name.substr(dot + 1));
+         names.at(name.substr(dot + 1));
 }
 
 /// Rows of q_proj and k_proj of each head, from Meta's order (pairs of neighbours turn together) to

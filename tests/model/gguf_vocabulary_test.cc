@@ -26,10 +26,12 @@ using Type = Vocabulary::TokenType;
 
 auto is_bad(const std::string& about) { return FailsWith(ModelErrc::kBadCheckpoint, about); }
 
-const std::vector<std::string> kTokens = {"<unk>", "<s>", "</s>", "a"};
+std::vector<std::string> four_tokens() { return {"<unk>", "<s>", "</s>", "a"}; }
 
 GgufWriter tokenizer(const std::string& model) {
-  return GgufWriter().text("tokenizer.ggml.model", model).texts("tokenizer.ggml.tokens", kTokens);
+  return GgufWriter()
+      .text("tokenizer.ggml.model", model)
+      .texts("tokenizer.ggml.tokens", four_tokens());
 }
 
 Result<CheckpointFile> read(const GgufWriter& writer) {
@@ -66,7 +68,7 @@ TEST(GgufVocabularyTest, ReadsWhatTheFileStates) {
           .text("tokenizer.chat_template", "{{ x }}"));
   EXPECT_EQ(read.model, Vocabulary::Model::kSentencePieceBpe);
   EXPECT_EQ(read.pre, "default");
-  EXPECT_EQ(read.tokens, kTokens);
+  EXPECT_EQ(read.tokens, four_tokens());
   EXPECT_THAT(read.scores, ElementsAre(0, -1, -2, -3));
   EXPECT_THAT(read.types,
               ElementsAre(Type::kUnknown, Type::kControl, Type::kControl, Type::kNormal));
@@ -176,7 +178,13 @@ TEST(GgufVocabularyTest, RefusesFlagsAndIdsOfTheWrongKind) {
             kNoToken);
 }
 
-TEST(GgufVocabularyTest, ReadsALargeVocabularyInLessThanASecond) {
+#ifdef NDEBUG
+constexpr std::clock_t kLoadSeconds = 1;
+#else
+constexpr std::clock_t kLoadSeconds = 5;  // not optimised, and under a sanitizer
+#endif
+
+TEST(GgufVocabularyTest, ReadsALargeVocabularyInASecond) {
   std::vector<std::string> tokens;
   for (int i = 0; i < 256 * 1024; ++i) tokens.push_back("token-" + std::to_string(i));
   const auto bytes = GgufWriter()
@@ -189,7 +197,7 @@ TEST(GgufVocabularyTest, ReadsALargeVocabularyInLessThanASecond) {
   const auto file = read_gguf(bytes, "m.gguf");
   const std::clock_t taken = std::clock() - start;
   ASSERT_TRUE(file) << to_string(file.error());
-  EXPECT_LT(taken, CLOCKS_PER_SEC);
+  EXPECT_LT(taken, kLoadSeconds * CLOCKS_PER_SEC);
   EXPECT_EQ(file->vocabulary->tokens, tokens);
   EXPECT_THAT(file->vocabulary->merges, SizeIs(tokens.size()));
 }
