@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -18,6 +20,7 @@ namespace {
 using test::FailsWith;
 using test::TempFolder;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 static_assert(!std::is_copy_constructible_v<MappedFile>);
@@ -58,6 +61,18 @@ TEST(MappedFileTest, OutlivesTheNameOfItsFile) {
   ASSERT_TRUE(file);
   std::filesystem::remove(path);
   EXPECT_EQ(file->bytes()[2], std::byte{'c'});
+}
+
+TEST(MappedFileTest, CannotBeWrittenAndIsSharedWithNobody) {
+  const TempFolder folder;
+  const auto file = MappedFile::open(folder.write("f", std::string_view("abc")));
+  ASSERT_TRUE(file);
+  std::ifstream maps("/proc/self/maps");
+  std::string found;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.ends_with((folder.path() / "f").string())) found = line;
+  }
+  EXPECT_THAT(found, HasSubstr(" r--p ")) << "readable and private";
 }
 
 TEST(MappedFileTest, SaysWhichFileCannotBeReadAndWhy) {
