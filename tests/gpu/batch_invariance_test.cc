@@ -174,7 +174,7 @@ testing::AssertionResult same_bits(const Runner& run, const Runner& alone,
       const auto width = static_cast<std::size_t>(vocabulary);
       return testing::AssertionFailure()
              << "sequence " << s << ", position " << i / width << ", token " << i % width << ": "
-             << testing::PrintToString(got[i]) << " for " << testing::PrintToString(want[i]);
+             << got[i] << ", off by " << got[i] - want[i];
     }
   }
   return testing::AssertionSuccess();
