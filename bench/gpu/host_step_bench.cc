@@ -41,7 +41,7 @@ constexpr std::int32_t kPageTokens = 16;
 constexpr std::int32_t kPagesOfOne = kPrompt / kPageTokens;  // of the places that it may take
 static_assert(kPrompt % kContext == 0 && kPrompt > kContext);
 
-/// The model on its device, and sequences whose contexts are filled.
+/// The model on its device, and sequences of which each has pages of its own.
 class Host {
  public:
   Host()
@@ -49,7 +49,7 @@ class Host {
         pages_(static_cast<std::size_t>(kBatch) * kPagesOfOne),
         ids_(kPrompt),
         peer_(ThreadTeam::Options{device_->threads(), false}),
-        memory_(HostMemory::allocate(static_cast<std::size_t>(weight_bytes())).value()) {
+        memory_(HostMemory::allocate(static_cast<std::size_t>(decode_bytes())).value()) {
     std::iota(pages_.begin(), pages_.end(), 0);
     std::uint32_t random = 1;
     for (TokenId& id : ids_) {
@@ -57,14 +57,12 @@ class Host {
       id = static_cast<TokenId>((random >> 8U) % kTinyLlama.vocabulary);
     }
     std::memset(memory_.bytes().data(), 1, memory_.bytes().size());
-    constexpr std::int32_t kTogether = kPrompt / kContext;
-    for (std::int32_t first = 0; first < kBatch; first += kTogether) {
-      step(first, kTogether, 0, kContext);
-    }
   }
 
   /// Seconds for the next token of each of `batch` sequences.
   double decode(std::int32_t batch) {
+    constexpr std::int32_t kTogether = kPrompt / kContext;
+    for (; filled_ < batch; filled_ += kTogether) step(filled_, kTogether, 0, kContext);
     return bench::seconds([&] { step(0, batch, kContext, 1); });
   }
 
@@ -150,6 +148,7 @@ class Host {
   std::vector<TokenId> ids_;
   std::vector<StepSequence> sequences_;
   std::vector<std::int32_t> outputs_;
+  std::int32_t filled_ = 0;  // sequences whose contexts are there
   ThreadTeam peer_;
   HostMemory memory_;
 };
