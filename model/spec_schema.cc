@@ -8,26 +8,11 @@ namespace {
 // "key" holds a value; "key:table" a table of that name or, where the table has a key `tensor`,
 // the tensor's name itself; "*" any key with a value; "^" stands for the keys of another table.
 constexpr std::array<std::string_view, 20> kTop = {
-    "name",
-    "kind",
-    "claims:claims",
-    "config_root",
-    "requires",
-    "let:let",
-    "each_layer:let",
-    "vocabulary",
-    "hidden",
-    "context",
-    "end_tokens",
-    "trained_context",
-    "start_token",
-    "transposed",
-    "gguf:gguf",
-    "head:head",
-    "encoder:stack",
-    "^stack",
-    "optional_prefixes",
-    "ignored_tensors",
+    "name",          "kind",       "claims:claims",     "config_root",
+    "requires",      "let:let",    "each_layer:let",    "vocabulary",
+    "hidden",        "context",    "end_tokens",        "trained_context",
+    "start_token",   "transposed", "gguf:gguf",         "head:head",
+    "encoder:stack", "^stack",     "optional_prefixes", "ignored_tensors",
 };
 constexpr std::array<std::string_view, 2> kClaims = {"model_type", "architectures"};
 constexpr std::array<std::string_view, 1> kLet = {"*"};
