@@ -325,6 +325,9 @@ const CheckpointTensor* WeightPlanner::embedding(const TensorNames& names, std::
     return nullptr;
   }
   if (tensor->shape != std::vector{rows, columns}) misfit(*tensor, shape_text({rows, columns}));
+  // Devices read its rows as they stand in the file.
+  if (tensor->dtype == DType::kF64) misfit(*tensor, "f32 or a shorter type");
+  if (!bytes_of(tensor->dtype, columns)) misfit(*tensor, "rows of whole blocks");
   return tensor;
 }
 

@@ -273,6 +273,35 @@ TEST(WeightPlannerTest, NamesAnEmbeddingOfAnotherVocabulary) {
       FailsWith(ModelErrc::kBadTensor, "embed.weight is f32 [5, 4], the model needs [6, 4]"));
 }
 
+TEST(WeightPlannerTest, NamesAnEmbeddingWhoseRowsNoDeviceReads) {
+  const Checkpoint wide =
+      CheckpointBuilder("{}").zeros("embed.weight", DType::kF64, {6, 4}, 24).make();
+  EXPECT_THAT(SmallSpec().compile(wide),
+              FailsWith(ModelErrc::kBadTensor, "embed.weight is f64 [6, 4], the model needs f32"));
+  // A row of 4 is no whole block of 32.
+  const Checkpoint quantized =
+      CheckpointBuilder("{}").zeros("embed.weight", DType::kQ8_0, {6, 4}, 32).make();
+  EXPECT_THAT(SmallSpec().compile(quantized),
+              FailsWith(ModelErrc::kBadTensor, "the model needs rows of whole blocks"));
+}
+
+TEST(WeightPlannerTest, RefusesWeightsThatAreNoRealNumbers) {
+  const Checkpoint checkpoint = small_frame().zeros("q.weight", DType::kI8, {4, 4}, 16).make();
+  EXPECT_THAT(SmallSpec().compile(checkpoint),
+              FailsWith(ModelErrc::kBadTensor,
+                        "q.weight is i8 [4, 4], the model needs a floating-point tensor"));
+}
+
+TEST(WeightPlannerTest, HoldsPartsOfDifferentTypesAsFloat32) {
+  const Checkpoint checkpoint = without_qkv()
+                                    .tensor("q.weight", {4, 4})
+                                    .zeros("k.weight", DType::kBF16, {4, 4}, 16)
+                                    .zeros("v.weight", DType::kBF16, {4, 4}, 16)
+                                    .make();
+  const Program program = SmallSpec().compile(checkpoint).value();
+  EXPECT_EQ(program.matrices.front().dtype, DType::kF32);
+}
+
 TEST(WeightPlannerTest, CountsEachNumberOnceAlsoWhenTheHeadIsTied) {
   const Program program = SmallSpec().compile(test::small_model()).value();
   EXPECT_EQ(program.parameters, 6 * 4 + 3 * 4 + 4 * 16 + 3 * 12);
