@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
+#include <utility>
 #include <vector>
 
 /// Benchmarks here compare: two ways to do the same are timed in turn within one run, and what
@@ -20,18 +22,22 @@ double seconds(Work&& work) {
   return took.count();
 }
 
-inline double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+/// The value below which `part` of the values lie.
+inline double quantile(std::vector<double> values, double part) {
+  const double place = part * static_cast<double>(values.size() - 1) + 0.5;
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(place);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
 }
+
+inline double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
 /// How many pairs; odd, so that the median is one of them.
 inline constexpr int kPairs = 21;
 
 /// Runs `ours` and `peer` in turn, once for each iteration of `state`; each returns the seconds for
 /// `operations`. Counters: nanoseconds an operation of both, and ours over peer (of each pair) as
-/// ratio, ratio_min, ratio_max.
+/// ratio, ratio_q1 and ratio_q3 (quartiles), ratio_min, ratio_max.
 template <class Ours, class Peer>
 void compare(benchmark::State& state, double operations, Ours&& ours, Peer&& peer) {
   std::vector<double> our_times;
@@ -48,8 +54,19 @@ void compare(benchmark::State& state, double operations, Ours&& ours, Peer&& pee
   state.counters["ours_ns"] = 1e9 * median(our_times) / operations;
   state.counters["peer_ns"] = 1e9 * median(peer_times) / operations;
   state.counters["ratio"] = median(ratios);
+  state.counters["ratio_q1"] = quantile(ratios, 0.25);
+  state.counters["ratio_q3"] = quantile(ratios, 0.75);
   state.counters["ratio_min"] = *std::ranges::min_element(ratios);
   state.counters["ratio_max"] = *std::ranges::max_element(ratios);
+}
+
+/// After compare(): what the peer's time is over ours, times `factor`, under a name of its own.
+inline void add_inverse(benchmark::State& state, const std::string& name, double factor = 1) {
+  state.counters[name] = factor / state.counters["ratio"];
+  state.counters[name + "_q1"] = factor / state.counters["ratio_q3"];
+  state.counters[name + "_q3"] = factor / state.counters["ratio_q1"];
+  state.counters[name + "_min"] = factor / state.counters["ratio_max"];
+  state.counters[name + "_max"] = factor / state.counters["ratio_min"];
 }
 
 }  // namespace weft::bench

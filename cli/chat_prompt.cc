@@ -30,8 +30,14 @@ json::object special_tokens(const Tokenizer& tokenizer) {
 
 }  // namespace
 
-Result<std::vector<TokenId>> chat_tokens(const Tokenizer& tokenizer, const std::string& system,
-                                         const std::string& user) {
+json::array one_question(const std::string& system, const std::string& user) {
+  json::array messages;
+  if (!system.empty()) messages.push_back(json::object{{"role", "system"}, {"content", system}});
+  messages.push_back(json::object{{"role", "user"}, {"content", user}});
+  return messages;
+}
+
+Result<std::vector<TokenId>> chat_tokens(const Tokenizer& tokenizer, json::array messages) {
   if (tokenizer.chat_template().empty()) {
     return Error{TextErrc::kBadTemplate, "the model has no chat template"};
   }
@@ -39,10 +45,7 @@ Result<std::vector<TokenId>> chat_tokens(const Tokenizer& tokenizer, const std::
       ChatTemplate::parse(std::string(tokenizer.chat_template()), "the model's chat template");
   if (!parsed) return parsed.error();
   ChatTemplateInput input;
-  if (!system.empty()) {
-    input.messages.push_back(json::object{{"role", "system"}, {"content", system}});
-  }
-  input.messages.push_back(json::object{{"role", "user"}, {"content", user}});
+  input.messages = std::move(messages);
   input.add_generation_prompt = true;
   input.special_tokens = special_tokens(tokenizer);
   const auto prompt = parsed->render(input, {}, wall_clock());

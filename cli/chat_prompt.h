@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/json/array.hpp>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,13 @@
 
 namespace weft::cli {
 
-/// The tokens of a conversation of one question, by the tokenizer's own chat template; `system` may
-/// be empty. TextErrc::kBadTemplate when the model has none.
+/// A conversation of one question; `system` may be empty.
+[[nodiscard]] boost::json::array one_question(const std::string& system, const std::string& user);
+
+/// The tokens of a conversation, up to where the answer begins, by the tokenizer's own chat
+/// template. Each message is an object with "role" and "content". TextErrc::kBadTemplate when the
+/// model has no template or it fails.
 [[nodiscard]] Result<std::vector<TokenId>> chat_tokens(const Tokenizer& tokenizer,
-                                                       const std::string& system,
-                                                       const std::string& user);
+                                                       boost::json::array messages);
 
 }  // namespace weft::cli

@@ -2,6 +2,8 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "weft/core/error.h"
 
@@ -16,9 +18,9 @@ inline constexpr int kFailed = 1;
 
 /// The value, or fail().
 template <class T>
-T value_or_fail(std::string_view verb, Result<T> result) {
+T value_or_fail(std::string_view verb, Result<T>&& result) {
   if (!result) fail(verb, result.error());
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
 }  // namespace weft::cli

@@ -48,7 +48,9 @@ struct Timing {
 
 std::vector<TokenId> prompt_tokens(const Options& options, const Tokenizer& tokenizer) {
   const std::string text = text_argument(options.prompt);
-  if (options.chat) return value_or_fail(kVerb, chat_tokens(tokenizer, options.system, text));
+  if (options.chat) {
+    return value_or_fail(kVerb, chat_tokens(tokenizer, one_question(options.system, text)));
+  }
   std::vector<TokenId> ids;
   // What a user writes is text: only BOS and the like are put around it.
   value_or_fail(kVerb, tokenizer.encode(text, {true, false}, ids));

@@ -11,7 +11,7 @@
 #include "weft/model/program.h"
 #include "weft/text/tokenizer.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's name
 class App;
 }
 

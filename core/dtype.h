@@ -13,7 +13,7 @@ enum class DType : std::uint8_t {
   kF16,
   kBF16,
   /// Blocks of 32 numbers: a scale as f16, then 32 int8 (34 bytes). GGUF's Q8_0.
-  kQ8_0,
+  kQ8_0,  // NOLINT(readability-identifier-naming): the type's own name
   kI64,
   kI32,
   kI16,

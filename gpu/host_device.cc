@@ -174,7 +174,7 @@ void prepare(HostState& state, const Step& step, bool encoding) {
     own.cross_spans.push_back({sequence.first, sequence.count, encoding ? sequence.start : 0,
                                sequence.cross_pages, sequence.cross_context});
     for (std::int32_t i = 0; i < sequence.count; ++i) {
-      const auto row = static_cast<std::size_t>(sequence.first + i);
+      const auto row = static_cast<std::size_t>(sequence.first) + static_cast<std::size_t>(i);
       own.positions[row] = sequence.start + i;
       own.long_positions[row] = sequence.start + i + (sequence.long_context ? behind : 0);
     }

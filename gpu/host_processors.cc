@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 
 namespace weft {
@@ -74,8 +75,9 @@ int host_parallelism() {
 int processors_of_quota(std::string_view cpu_max) noexcept {
   std::int64_t quota = 0;
   std::int64_t period = 0;
-  const char* end = cpu_max.data() + cpu_max.size();
-  const auto first = std::from_chars(cpu_max.data(), end, quota);
+  const char* begin = std::to_address(cpu_max.begin());
+  const char* end = std::to_address(cpu_max.end());
+  const auto first = std::from_chars(begin, end, quota);
   if (first.ec != std::errc() || first.ptr == end || *first.ptr != ' ') return 0;
   const auto second = std::from_chars(first.ptr + 1, end, period);
   if (second.ec != std::errc() || quota <= 0 || period <= 0) return 0;

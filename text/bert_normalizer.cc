@@ -1,7 +1,6 @@
 #include "weft/text/bert_normalizer.h"
 
-#include <utility>
-
+#include "weft/text/change_each.h"
 #include "weft/text/unicode.h"
 #include "weft/text/unicode_normalization.h"
 
@@ -10,6 +9,7 @@ namespace {
 
 /// The blocks that BERT takes for Chinese.
 bool is_chinese(char32_t c) {
+  if (c < 0x3400) return false;
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
          (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B73F) ||
          (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
@@ -17,7 +17,9 @@ bool is_chinese(char32_t c) {
 }
 
 void clean(std::string& out, char32_t c) {
-  if (is_white_space(c)) {
+  if (c > ' ' && c < 0x7F) {
+    out += static_cast<char>(c);
+  } else if (is_white_space(c)) {
     // Vertical tab and form feed are control characters here; tab and newlines are spaces.
     const bool dropped = c == 0x0B || c == 0x0C || c == 0x85;
     if (!dropped) out += ' ';
@@ -26,22 +28,12 @@ void clean(std::string& out, char32_t c) {
   }
 }
 
-template <class Change>
-void change_each(std::string& text, Change change) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Char c = utf8_at(text, at);
-    change(out, c.code);
-    at += c.length;
-  }
-  text = std::move(out);
-}
-
 }  // namespace
 
 void normalize_bert(std::string& text, const BertStep& step) {
-  if (step.clean_text) change_each(text, clean);
+  if (step.clean_text) {
+    change_each(text, [](std::string& out, char32_t c) { clean(out, c); });
+  }
   if (step.space_around_chinese) {
     change_each(text, [](std::string& out, char32_t c) {
       if (is_chinese(c)) out += ' ';
@@ -57,7 +49,9 @@ void normalize_bert(std::string& text, const BertStep& step) {
       });
     }
   }
-  if (step.lowercase) change_each(text, append_lower_case);
+  if (step.lowercase) {
+    change_each(text, [](std::string& out, char32_t c) { append_lower_case(out, c); });
+  }
 }
 
 }  // namespace weft

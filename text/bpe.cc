@@ -91,15 +91,7 @@ void Bpe::encode(std::string_view word, EncodeScratch& scratch, std::vector<Toke
 
 void Bpe::encode_cached(std::string_view word, bool whole, EncodeScratch& scratch,
                         std::vector<TokenId>& out) const {
-  if (word.size() > WordCache::kMaxWord) return encode_new(word, whole, scratch, out);
-  WordCache::Entry& entry = scratch.words.entry(word);
-  if (entry.holds(word)) {
-    out.insert(out.end(), entry.tokens().begin(), entry.tokens().end());
-    return;
-  }
-  const std::size_t before = out.size();
-  encode_new(word, whole, scratch, out);
-  entry.store(word, std::span(out).subspan(before));
+  scratch.words.encode(word, out, [&] { encode_new(word, whole, scratch, out); });
 }
 
 TokenId Bpe::find_word(std::string_view word, std::string& buffer) const {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/text/jinja_ast.h"
+#include "weft/text/jinja_concat.h"
 #include "weft/text/jinja_interpreter.h"
 #include "weft/text/jinja_json.h"
 #include "weft/text/jinja_lexer.h"
@@ -40,7 +41,7 @@ std::optional<Error> check_kwargs(const ChatTemplateInput& input,
     const bool own = contains(kOwnNames, name) || input.special_tokens.contains(name);
     if (own || !contains(allowed, name)) {
       return Error{TextErrc::kTemplateFailed,
-                   "chat_template_kwargs: '" + std::string(name) + "' is not allowed"};
+                   jinja::concat({"chat_template_kwargs: '", name, "' is not allowed"})};
     }
   }
   return std::nullopt;
@@ -52,7 +53,7 @@ class Variables {
   explicit Variables(jinja::Run& run) : run_(run), dict_(run.memory()) {}
 
   void set(std::string_view name, const jinja::Value& value) {
-    if (run_.charge(sizeof(jinja::Dict::Entry))) dict_.set(jinja::Text{name}, value);
+    if (run_.charge(jinja::Dict::kBytesPerEntry)) dict_.set(jinja::Text{name}, value);
   }
   void set_all(const json::object& object) {
     for (const auto& entry : object) set(entry.key(), jinja::from_json(run_, entry.value()));
@@ -73,17 +74,20 @@ Result<std::string> finish(jinja::Run& run, const std::string& name, const jinja
                            const Variables& variables) {
   std::string prompt = jinja::Interpreter(run, variables.dict()).render(block);
   if (!run.failed()) return prompt;
-  const std::string line = run.failed_line() == 0 ? "" : ":" + std::to_string(run.failed_line());
-  return Error{run.failure()->code, name + line + ": " + run.failure()->detail};
+  const bool located = run.failed_line() != 0;
+  const std::string line = located ? std::to_string(run.failed_line()) : std::string();
+  return Error{run.failure()->code,
+               jinja::concat({name, located ? ":" : "", line, ": ", run.failure()->detail})};
 }
 
 }  // namespace
 
 Result<ChatTemplate> ChatTemplate::parse(std::string source, std::string_view name) {
-  const std::string prefix = std::string(name) + ":";
-  if (!jinja::is_utf8(source)) return Error{TextErrc::kBadTemplate, prefix + " it is not UTF-8"};
+  if (!jinja::is_utf8(source)) {
+    return Error{TextErrc::kBadTemplate, jinja::concat({name, ": it is not UTF-8"})};
+  }
   auto block = jinja::parse(jinja::normalize_newlines(source));
-  if (!block) return Error{block.error().code, prefix + block.error().detail};
+  if (!block) return Error{block.error().code, jinja::concat({name, ":", block.error().detail})};
   return ChatTemplate(std::make_shared<const Parsed>(Parsed{std::string(name), std::move(*block)}));
 }
 

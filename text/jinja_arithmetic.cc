@@ -28,8 +28,8 @@ Value unsupported(Run& run, Op op, const Value& left, const Value& right) {
       return run.fail(undefined_message(*undefined));
     }
   }
-  return run.fail("unsupported operand type(s) for " + std::string(symbol(op)) + ": '" +
-                  std::string(type_name(left)) + "' and '" + std::string(type_name(right)) + "'");
+  return run.fail("unsupported operand type(s) for ", symbol(op), ": '", type_name(left), "' and '",
+                  type_name(right), "'");
 }
 
 Value out_of_range(Run& run) { return run.fail("the integer does not fit into 64 bits"); }
@@ -196,8 +196,8 @@ Value apply_sign(Run& run, bool negative, const Value& value) {
   if (const Undefined* undefined = value.undefined()) {
     return run.fail(undefined_message(*undefined));
   }
-  return run.fail("bad operand type for unary " + std::string(negative ? "-" : "+") + ": '" +
-                  std::string(type_name(value)) + "'");
+  return run.fail("bad operand type for unary ", negative ? "-" : "+", ": '", type_name(value),
+                  "'");
 }
 
 double round_to(double value, std::int64_t digits) {

@@ -19,8 +19,8 @@ Value missing(const Value& object, std::string_view name) {
 }
 
 Value unsafe(Run& run, const Value& object, std::string_view name) {
-  const Value message = run.text("access to attribute '" + std::string(name) + "' of '" +
-                                 std::string(type_name(object)) + "' object is unsafe.");
+  const Value message = run.text(
+      concat({"access to attribute '", name, "' of '", type_name(object), "' object is unsafe."}));
   if (message.text() == nullptr) return {};
   return Undefined{message.text()->view};
 }
@@ -63,9 +63,21 @@ std::optional<std::size_t> place(std::int64_t index, std::size_t size) {
   return static_cast<std::size_t>(index);
 }
 
-Value character(const Text& text, std::size_t index) {
-  const std::string_view rest = text.view.substr(byte_offset(text.view, index));
+Value character(const Text& text, std::size_t offset) {
+  const std::string_view rest = text.view.substr(offset);
   return Text{rest.substr(0, decode(rest).bytes), text.markup};
+}
+
+/// text[index]. What is behind it is not looked at, unless it is counted from the end.
+std::optional<Value> text_element(Run& run, const Text& text, std::int64_t index) {
+  if (index >= 0) {
+    const std::size_t end = byte_offset(text.view, static_cast<std::size_t>(index));
+    if (!run.step_scan(end) || end == text.view.size()) return std::nullopt;
+    return character(text, end);
+  }
+  if (!run.step_scan(2 * text.view.size())) return std::nullopt;
+  const auto at = place(index, length(text.view));
+  return at ? std::optional(character(text, byte_offset(text.view, *at))) : std::nullopt;
 }
 
 /// object[key] without the attributes; nothing for what Python answers with TypeError or
@@ -82,9 +94,7 @@ std::optional<Value> element(Run& run, const Value& object, const Value& key) {
   const auto index = key.integer();
   if (!index) return std::nullopt;
   if (const Text* text = object.text()) {
-    if (!run.step_bytes(text->view.size())) return std::nullopt;
-    const auto at = place(*index, length(text->view));
-    return at ? std::optional(character(*text, *at)) : std::nullopt;
+    return text_element(run, *text, *index);
   }
   if (const List* list = object.list()) {
     const auto at = place(*index, list->items.size());
@@ -129,7 +139,7 @@ Stride stride(const Value& start, const Value& stop, std::int64_t step, std::siz
 
 Value slice_text(Run& run, const Text& text, const Value& start, const Value& stop,
                  std::int64_t step) {
-  if (!run.step_bytes(text.view.size())) return {};
+  if (!run.step_scan(3 * text.view.size())) return {};
   const Stride cut = stride(start, stop, step, length(text.view));
   const auto first = static_cast<std::size_t>(cut.start);
   const auto count = static_cast<std::size_t>(cut.size);
@@ -182,6 +192,7 @@ Value attribute(Run& run, const Value& object, std::string_view name) {
   }
   if (auto value = own_attribute(run, object, name)) return *value;
   if (const Dict* dict = object.dict()) {
+    if (!check_hashable(run, Text{name})) return {};
     if (const Value* value = dict->find(name)) return *value;
   }
   if (name.starts_with("__")) return unsafe(run, object, name);
@@ -208,7 +219,7 @@ Value slice(Run& run, const Value& object, const Value& start, const Value& stop
   const bool sliceable =
       object.text() != nullptr || object.list() != nullptr || object.range() != nullptr;
   if (!sliceable || !is_bound(start) || !is_bound(stop) || !is_bound(step)) {
-    return run.fail("'" + std::string(type_name(object)) + "' object cannot be sliced like this");
+    return run.fail("'", type_name(object), "' object cannot be sliced like this");
   }
   const std::int64_t pace = step.is_none() ? 1 : *step.integer();
   if (pace == 0) return run.fail("slice step cannot be zero");
@@ -221,6 +232,7 @@ Value attribute_path(Run& run, const Value& object, const Value& path) {
   if (path.is_none()) return object;
   const Text* text = path.text();
   if (text == nullptr) return item(run, object, path);
+  if (!run.step_scan(text->view.size())) return {};
   Value value = object;
   std::string_view rest = text->view;
   while (run.step()) {

@@ -10,7 +10,7 @@
 namespace weft::jinja {
 namespace {
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string quoted(std::string_view text) { return concat({"'", text, "'"}); }
 
 const Builtin* find_in(std::initializer_list<std::span<const Builtin>> tables,
                        std::string_view name) {
@@ -30,7 +30,7 @@ bool bind(Run& run, const Builtin& builtin, const Arguments& arguments, Slots& s
   const std::size_t count = parameter_count(builtin);
   const std::string name(builtin.name);
   if (arguments.positional.size() > count) {
-    run.fail(name + " takes at most " + std::to_string(count) + " arguments");
+    run.fail(name, " takes at most ", std::to_string(count), " arguments");
     return false;
   }
   for (std::size_t at = 0; at < arguments.positional.size(); ++at) {
@@ -40,7 +40,7 @@ bool bind(Run& run, const Builtin& builtin, const Arguments& arguments, Slots& s
     const auto found = std::ranges::find(builtin.parameters, keyword.name);
     const auto at = static_cast<std::size_t>(found - builtin.parameters.begin());
     if (at >= count || slots.has(at)) {
-      run.fail(name + (at >= count ? " has no argument " : " got two values for ") +
+      run.fail(name, at >= count ? " has no argument " : " got two values for ",
                quoted(keyword.name));
       return false;
     }
@@ -48,7 +48,7 @@ bool bind(Run& run, const Builtin& builtin, const Arguments& arguments, Slots& s
   }
   for (std::size_t at = 0; at < builtin.required; ++at) {
     if (slots.has(at)) continue;
-    run.fail(name + " needs the argument " + quoted(builtin.parameters[at]));
+    run.fail(name, " needs the argument ", quoted(builtin.parameters[at]));
     return false;
   }
   return true;
@@ -61,7 +61,7 @@ std::optional<std::int64_t> Slots::integer(Run& run, std::size_t index,
   if (!has(index)) return fallback;
   const auto value = slots_[index]->integer();
   if (!value) {
-    run.fail(quoted(type_name(*slots_[index])) + " object cannot be interpreted as an integer");
+    run.fail(quoted(type_name(*slots_[index])), " object cannot be interpreted as an integer");
   }
   return value;
 }
@@ -70,12 +70,19 @@ std::optional<std::string_view> Slots::text(Run& run, std::size_t index,
                                             std::string_view fallback) const {
   if (!has(index)) return fallback;
   if (const Text* value = slots_[index]->text()) return value->view;
-  run.fail("expected a string, not " + quoted(type_name(*slots_[index])));
+  run.fail("expected a string, not ", quoted(type_name(*slots_[index])));
   return std::nullopt;
 }
 
 bool Slots::truth(std::size_t index, bool fallback) const {
   return has(index) ? jinja::truth(*slots_[index]) : fallback;
+}
+
+const Keyword* find_keyword(Run& run, const Arguments& arguments, std::string_view name) {
+  const std::size_t each = 1 + name.size() / kScannedBytesPerStep;
+  if (!run.step_look(arguments.keywords.size() * each)) return nullptr;
+  const auto found = std::ranges::find(arguments.keywords, name, &Keyword::name);
+  return found == arguments.keywords.end() ? nullptr : &*found;
 }
 
 Value call(Run& run, const Builtin& builtin, const Value& self, const Arguments& arguments) {

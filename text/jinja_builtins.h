@@ -24,6 +24,10 @@ struct Arguments {
   std::span<const Keyword> keywords;
 };
 
+/// The keyword of that name; null when there is none.
+[[nodiscard]] const Keyword* find_keyword(Run& run, const Arguments& arguments,
+                                          std::string_view name);
+
 inline constexpr std::size_t kMaxParameters = 5;
 
 /// The arguments of one call in the order of the parameters.

@@ -29,6 +29,10 @@ long double exact(const Value& value) {
 
 bool equal_at(Run& run, const Value& left, const Value& right, std::size_t depth);
 
+bool equal_texts(Run& run, std::string_view left, std::string_view right) {
+  return left.size() == right.size() && run.step_scan(left.size()) && left == right;
+}
+
 bool equal_items(Run& run, const List& left, const List& right, std::size_t depth) {
   if (left.is_tuple() != right.is_tuple() || left.items.size() != right.items.size()) return false;
   for (std::size_t at = 0; at < left.items.size(); ++at) {
@@ -40,7 +44,7 @@ bool equal_items(Run& run, const List& left, const List& right, std::size_t dept
 bool equal_dicts(Run& run, const Dict& left, const Dict& right, std::size_t depth) {
   if (left.size() != right.size()) return false;
   return std::ranges::all_of(left.entries(), [&](const Dict::Entry& entry) {
-    const Value* other = right.find(entry.key);
+    const Value* other = check_hashable(run, entry.key) ? right.find(entry.key) : nullptr;
     return other != nullptr && equal_at(run, entry.value, *other, depth + 1);
   });
 }
@@ -57,8 +61,7 @@ bool equal_at(Run& run, const Value& left, const Value& right, std::size_t depth
   if (left.kind() != right.kind()) return false;
   switch (left.kind()) {
     case Kind::kText:
-      run.step_bytes(left.text()->view.size());
-      return left.text()->view == right.text()->view;
+      return equal_texts(run, left.text()->view, right.text()->view);
     case Kind::kList:
       return equal_items(run, *left.list(), *right.list(), depth);
     case Kind::kDict:
@@ -68,8 +71,7 @@ bool equal_at(Run& run, const Value& left, const Value& right, std::size_t depth
     default:
       break;
   }
-  const KeyLess less;  // the same thing, or undefined or none on both sides
-  return !less(left, right) && !less(right, left);
+  return key_order(left, right) == 0;  // the same thing, or undefined or none on both sides
 }
 
 Value not_ordered(Run& run, const Value& left, const Value& right) {
@@ -77,8 +79,8 @@ Value not_ordered(Run& run, const Value& left, const Value& right) {
   if (const Undefined* undefined = right.undefined()) {
     return run.fail(undefined_message(*undefined));
   }
-  return run.fail("'<' not supported between instances of '" + std::string(type_name(left)) +
-                  "' and '" + std::string(type_name(right)) + "'");
+  return run.fail("'<' not supported between instances of '", type_name(left), "' and '",
+                  type_name(right), "'");
 }
 
 bool ordered_at(Run& run, const Value& left, const Value& right, bool or_equal, std::size_t depth);
@@ -100,7 +102,7 @@ bool ordered_at(Run& run, const Value& left, const Value& right, bool or_equal, 
     return or_equal ? exact(left) <= exact(right) : exact(left) < exact(right);
   }
   if (left.text() != nullptr && right.text() != nullptr) {
-    run.step_bytes(left.text()->view.size());
+    if (!run.step_scan(left.text()->view.size())) return false;
     const int order = left.text()->view.compare(right.text()->view);
     return or_equal ? order <= 0 : order < 0;
   }
@@ -114,25 +116,29 @@ bool ordered_at(Run& run, const Value& left, const Value& right, bool or_equal, 
   return false;
 }
 
+/// About as many keys as a look-up compares with.
+constexpr std::size_t kLooks = 16;
+
 bool check_hashable_at(Run& run, const Value& value, std::size_t depth) {
   if (!enter(run, depth)) return false;
+  if (const Text* text = value.text()) return run.step_scan(kLooks * text->view.size());
   const List* list = value.list();
   if (list != nullptr && list->is_tuple()) {
     return std::ranges::all_of(
         list->items, [&](const Value& item) { return check_hashable_at(run, item, depth + 1); });
   }
   if (list == nullptr && value.dict() == nullptr && value.view() == nullptr) return true;
-  run.fail("unhashable type: '" + std::string(type_name(value)) + "'");
+  run.fail("unhashable type: '", type_name(value), "'");
   return false;
 }
 
 bool contains_text(Run& run, const Text& container, const Value& value) {
   const Text* part = value.text();
   if (part == nullptr) {
-    run.fail("'in <string>' requires string as left operand, not " + std::string(type_name(value)));
+    run.fail("'in <string>' requires string as left operand, not ", type_name(value));
     return false;
   }
-  return run.step_bytes(container.view.size()) && find(container.view, part->view) != kNotFound;
+  return run.step_read(container.view.size()) && find(container.view, part->view) != kNotFound;
 }
 
 }  // namespace
@@ -179,7 +185,7 @@ bool contains(Run& run, const Value& container, const Value& value) {
     return check_hashable(run, value) && dict->find(value) != nullptr;
   }
   if (!Items::exist(container)) {
-    run.fail("argument of type '" + std::string(type_name(container)) + "' is not iterable");
+    run.fail("argument of type '", type_name(container), "' is not iterable");
     return false;
   }
   Iterator* items = iterate(run, container);

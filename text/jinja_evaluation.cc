@@ -15,7 +15,7 @@ namespace weft::jinja {
 
 Value Interpreter::eval(const ast::Expr& expr, const Scope& scope) {
   const Level level(*this);
-  if (run_.failed()) return {};
+  if (!run_.step()) return {};
   const Value value = std::visit([&](const auto& node) { return visit(node, scope); }, expr.node);
   run_.locate_failure(expr.line);
   return value;
@@ -34,7 +34,7 @@ Value Interpreter::visit(const ast::Literal& node, const Scope& /*scope*/) {
 }
 
 Value Interpreter::visit(const ast::Name& node, const Scope& scope) {
-  if (const Value* value = scope.find(node.name)) return *value;
+  if (const Value* value = scope.find(run_, node.name)) return *value;
   if (const Value* value = variables_.find(node.name)) return *value;
   if (const Builtin* global = find_global(node.name)) {
     return static_cast<Object*>(run_.make<BoundBuiltin>(*global, Value()));
@@ -53,7 +53,7 @@ Value Interpreter::visit(const ast::Mapping& node, const Scope& scope) {
   for (const auto& [key_expr, value_expr] : node.entries) {
     const Value key = eval(*key_expr, scope);
     const Value value = eval(*value_expr, scope);
-    const bool fits = run_.step() && run_.charge(sizeof(Dict::Entry)) && check_hashable(run_, key);
+    const bool fits = run_.step() && run_.charge(Dict::kBytesPerEntry) && check_hashable(run_, key);
     if (!fits) return {};
     dict->set(key, value);
   }
@@ -179,14 +179,14 @@ Value Interpreter::apply(const ast::Call& op, const Value& value, const Scope& s
 }
 
 Value Interpreter::apply(const ast::Filter& op, const Value& value, const Scope& scope) {
-  if (op.builtin == nullptr) return run_.fail("No filter named '" + op.name + "'.");
+  if (op.builtin == nullptr) return run_.fail("No filter named '", op.name, "'.");
   Call call;
   if (!eval_arguments(op.arguments, scope, call)) return {};
   return jinja::call(run_, *op.builtin, value, call.arguments());
 }
 
 Value Interpreter::apply(const ast::Test& op, const Value& value, const Scope& scope) {
-  if (op.builtin == nullptr) return run_.fail("No test named '" + op.name + "'.");
+  if (op.builtin == nullptr) return run_.fail("No test named '", op.name, "'.");
   Call call;
   if (!eval_arguments(op.arguments, scope, call)) return {};
   const Value holds = jinja::call(run_, *op.builtin, value, call.arguments());
@@ -215,7 +215,7 @@ bool Interpreter::eval_arguments(const ast::CallArguments& arguments, const Scop
 
 bool Interpreter::spread_keywords(const Value& value, Call& call) {
   if (value.dict() == nullptr) {
-    run_.fail("argument after ** must be a mapping, not " + std::string(type_name(value)));
+    run_.fail("argument after ** must be a mapping, not ", type_name(value));
     return false;
   }
   for (const Dict::Entry& entry : value.dict()->entries()) {
@@ -224,12 +224,14 @@ bool Interpreter::spread_keywords(const Value& value, Call& call) {
       run_.fail("keywords must be strings");
       return false;
     }
-    for (const Keyword& keyword : call.keywords) {
-      if (keyword.name != name->view) continue;
-      run_.fail("got multiple values for keyword argument '" + std::string(name->view) + "'");
+    if (!run_.step_look(call.keywords.size() * (1 + name->view.size() / kScannedBytesPerStep))) {
       return false;
     }
-    if (!run_.step(1 + call.keywords.size())) return false;
+    for (const Keyword& keyword : call.keywords) {
+      if (keyword.name != name->view) continue;
+      run_.fail("got multiple values for keyword argument '", name->view, "'");
+      return false;
+    }
     call.keywords.push_back({name->view, entry.value});
   }
   return true;
@@ -241,7 +243,7 @@ Value Interpreter::call_value(const Value& callee, const Arguments& arguments) {
   if (const Undefined* undefined = callee.undefined()) {
     return run_.fail(undefined_message(*undefined));
   }
-  return run_.fail("'" + std::string(type_name(callee)) + "' object is not callable");
+  return run_.fail("'", type_name(callee), "' object is not callable");
 }
 
 }  // namespace weft::jinja

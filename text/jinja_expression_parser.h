@@ -35,8 +35,8 @@ class NestingLevel {
  public:
   NestingLevel(TokenStream& stream, ParserState& state) : state_(state) {
     if (++state_.nesting > kMaxNesting) {
-      stream.fail_at(stream.current(), TextErrc::kTemplateLimit,
-                     "nested deeper than " + std::to_string(kMaxNesting) + " levels");
+      stream.fail_at(stream.current(), TextErrc::kTemplateLimit, "nested deeper than ",
+                     std::to_string(kMaxNesting), " levels");
     }
   }
   NestingLevel(const NestingLevel&) = delete;

@@ -32,9 +32,11 @@ Padding padding(const FormatSpec& spec, char own_align, std::size_t size) {
 }
 
 void insert_groups(std::string& digits, char separator, std::size_t group) {
-  const std::size_t whole =
+  const std::size_t end =
       std::min(digits.find_first_not_of("0123456789abcdefABCDEF"), digits.size());
-  for (std::size_t at = whole; at > group; at -= group) digits.insert(at - group, 1, separator);
+  std::string whole = digits.substr(0, end);
+  for (std::size_t at = end; at > group; at -= group) whole.insert(at - group, 1, separator);
+  digits.replace(0, end, whole);
 }
 
 /// `digits` has no sign.

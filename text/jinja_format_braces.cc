@@ -140,9 +140,9 @@ class BraceFormat {
       if (index < arguments_.positional.size()) return arguments_.positional[index];
       return run_.fail("replacement index out of range for positional args tuple");
     }
-    const auto found = std::ranges::find(arguments_.keywords, name, &Keyword::name);
-    if (found != arguments_.keywords.end()) return found->value;
-    return run_.fail("the format names '" + std::string(name) + "', which is not there");
+    const Keyword* found = find_keyword(run_, arguments_, name);
+    if (found != nullptr) return found->value;
+    return run_.fail("the format names '", name, "', which is not there");
   }
 
   std::string_view automatic() {
@@ -192,7 +192,7 @@ class BraceFormat {
       fits = false;
     }
     if (!fits) {
-      run_.fail("the format specification does not fit a '" + std::string(type_name(value)) + "'");
+      run_.fail("the format specification does not fit a '", type_name(value), "'");
     }
   }
 
@@ -213,6 +213,7 @@ class BraceFormat {
 }  // namespace
 
 Value format_braces(Run& run, const Text& format, const Arguments& arguments) {
+  if (!run.step_read(format.view.size())) return {};
   TextBuilder out(run);
   BraceFormat(run, format, arguments).format(out, format.view, 0);
   return run.failed() ? Value() : out.finish(format.markup);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "weft/text/jinja_attribute.h"
+#include "weft/text/jinja_compare.h"
 #include "weft/text/jinja_format.h"
 #include "weft/text/jinja_markup.h"
 #include "weft/text/jinja_object.h"
@@ -19,6 +20,7 @@ class PercentFormat {
       : run_(run), rest_(format.view), markup_(format.markup), arguments_(arguments), out_(run) {}
 
   Value finish() {
+    if (!run_.step_read(rest_.size())) return {};
     while (!rest_.empty() && !run_.failed()) {
       const std::size_t plain = std::min(rest_.find('%'), rest_.size());
       out_.append(rest_.substr(0, plain));
@@ -74,7 +76,9 @@ class PercentFormat {
     const std::size_t end = rest_.find(')');
     if (end == std::string_view::npos) return run_.fail("incomplete format key");
     if (arguments_.dict() == nullptr) return run_.fail("format requires a mapping");
-    const Value* value = arguments_.dict()->find(rest_.substr(1, end - 1));
+    const std::string_view name = rest_.substr(1, end - 1);
+    if (!check_hashable(run_, Text{name})) return {};
+    const Value* value = arguments_.dict()->find(name);
     rest_.remove_prefix(end + 1);
     return value != nullptr ? *value : run_.fail("format names a key that is not there");
   }
@@ -119,6 +123,7 @@ class PercentFormat {
   }
 
   void conversion() {
+    if (!run_.step()) return;
     take();
     if (rest_.starts_with('%')) {
       rest_.remove_prefix(1);
@@ -131,6 +136,8 @@ class PercentFormat {
     if (rest_.starts_with('(')) value = named();
     flags(spec);
     const std::int64_t width = count();
+    if (width < -INT32_MAX || width > INT32_MAX) run_.fail_limit("width too big");
+    if (run_.failed()) return;
     if (width < 0) spec.align = '<';
     spec.width = static_cast<std::size_t>(std::abs(width));
     if (rest_.starts_with('.')) {
@@ -186,12 +193,12 @@ class PercentFormat {
     const bool whole = kWhole.find(spec.type) != std::string_view::npos;
     const bool real = kReal.find(spec.type) != std::string_view::npos;
     if (!whole && !real && spec.type != 'c') {
-      run_.fail("unsupported format character '" + std::string(1, spec.type) + "'");
+      run_.fail("unsupported format character '", std::string(1, spec.type), "'");
       return;
     }
     if (!value.number() || (spec.type != 'd' && whole && !value.integer())) {
-      run_.fail("%" + std::string(1, spec.type) + " format: a number is required, not " +
-                std::string(type_name(value)));
+      run_.fail("%", std::string(1, spec.type), " format: a number is required, not ",
+                type_name(value));
       return;
     }
     if (spec.type == 'd' && value.real() != nullptr) value = truncated(*value.real());

@@ -36,7 +36,7 @@ Value global_range(Run& run, const Value& /*self*/, const Slots& slots) {
   const std::int64_t stop = slots.has(1) ? *second : *first;
   const auto size = range_size(start, stop, *step);
   if (!size) {
-    return run.fail_limit("a range has more than " + std::to_string(kMaxRange) + " elements");
+    return run.fail_limit("a range has more than ", std::to_string(kMaxRange), " elements");
   }
   return static_cast<const Range*>(run.make<Range>(start, *step, *size, stop));
 }
@@ -54,7 +54,7 @@ bool add_pairs(Run& run, const Value& source, Dict& dict) {
       return false;
     }
     const Value key = parts->at(run, 0);
-    if (!check_hashable(run, key) || !run.charge(sizeof(Dict::Entry))) return false;
+    if (!check_hashable(run, key) || !run.charge(Dict::kBytesPerEntry)) return false;
     dict.set(key, parts->at(run, 1));
   }
   return pairs.has_value();
@@ -67,8 +67,9 @@ bool fill_dict(Run& run, const Arguments& arguments, Dict& dict) {
   }
   if (!arguments.positional.empty() && !add_pairs(run, arguments.positional[0], dict)) return false;
   for (const Keyword& keyword : arguments.keywords) {
-    if (!run.charge(sizeof(Dict::Entry))) return false;
-    dict.set(Text{keyword.name}, keyword.value);
+    const Value name = Text{keyword.name};
+    if (!check_hashable(run, name) || !run.charge(Dict::kBytesPerEntry)) return false;
+    dict.set(name, keyword.value);
   }
   return true;
 }
@@ -103,14 +104,14 @@ Value global_joiner(Run& run, const Value& /*self*/, const Slots& slots) {
 }
 
 Value raise_exception(Run& run, const Value& /*self*/, const Slots& slots) {
-  return run.fail(std::string(to_text(run, slots[0]).view));
+  return run.fail(to_text(run, slots[0]).view);
 }
 
 Value strftime_now(Run& run, const Value& /*self*/, const Slots& slots) {
   const auto format = slots.text(run, 0, {});
   // The longest directive of two characters gives 24.
   constexpr std::size_t kGrowth = 12;
-  if (!format || !run.charge(format->size() * kGrowth)) return {};
+  if (!format || !run.step_read(format->size()) || !run.charge(format->size() * kGrowth)) return {};
   const auto text = format_time(run.now(), *format);
   if (!text) return run.fail("strftime_now: a directive of the format is not known");
   return run.text(*text);

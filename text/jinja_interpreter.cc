@@ -16,8 +16,8 @@ namespace weft::jinja {
 
 Interpreter::Level::Level(Interpreter& interpreter) : interpreter_(interpreter) {
   if (++interpreter_.depth_ > kMaxEvaluationDepth) {
-    interpreter_.run_.fail_limit("evaluation nests deeper than " +
-                                 std::to_string(kMaxEvaluationDepth) + " levels");
+    interpreter_.run_.fail_limit("evaluation nests deeper than ",
+                                 std::to_string(kMaxEvaluationDepth), " levels");
   }
 }
 
@@ -165,7 +165,7 @@ void Interpreter::unpack(const ast::TupleTarget& target, const Value& value, Sco
   const auto items = Items::of(run_, value);
   if (!items) return;
   if (items->size() != target.items.size()) {
-    run_.fail("expected " + std::to_string(target.items.size()) + " values to unpack, got " +
+    run_.fail("expected ", std::to_string(target.items.size()), " values to unpack, got ",
               std::to_string(items->size()));
     return;
   }
@@ -176,7 +176,7 @@ void Interpreter::unpack(const ast::TupleTarget& target, const Value& value, Sco
 
 void Interpreter::assign_attribute(const ast::AttributeTarget& target, const Value& value,
                                    Scope& scope) {
-  const Value* object = scope.find(target.object);
+  const Value* object = scope.find(run_, target.object);
   if (object == nullptr) object = variables_.find(target.object);
   auto* space = object == nullptr ? nullptr : dynamic_cast<Namespace*>(object->object());
   if (space == nullptr) {

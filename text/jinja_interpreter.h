@@ -70,6 +70,7 @@ class Interpreter {
   void assign_attribute(const ast::AttributeTarget& target, const Value& value, Scope& scope);
   bool bind_parameters(const ast::Macro& macro, const Arguments& arguments, Scope& scope);
   bool bind_special(const ast::Macro& macro, const Arguments& arguments, Scope& scope);
+  Value other_keywords(const ast::Macro& macro, const Arguments& arguments);
   bool check_keywords(const ast::Macro& macro, const Arguments& arguments);
 
   Value eval(const ast::Expr& expr, const Scope& scope);

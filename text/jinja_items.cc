@@ -57,7 +57,7 @@ std::optional<Items> Items::of(Run& run, const Value& value) {
     case Kind::kIterator:
       return value.iterator()->take(run);
     default:
-      run.fail("'" + std::string(type_name(value)) + "' object is not iterable");
+      run.fail("'", type_name(value), "' object is not iterable");
       return std::nullopt;
   }
 }

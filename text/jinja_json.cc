@@ -29,7 +29,7 @@ Value convert_array(Run& run, const json::array& array, std::size_t depth) {
 }
 
 Value convert_object(Run& run, const json::object& object, std::size_t depth) {
-  if (!run.charge(object.size() * sizeof(Dict::Entry))) return {};
+  if (!run.charge(object.size() * Dict::kBytesPerEntry)) return {};
   Dict* dict = run.make<Dict>(run.memory());
   for (const auto& entry : object) {
     const Value key = convert_text(run, entry.key());

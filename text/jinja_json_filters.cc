@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/text/jinja_builtins.h"
@@ -13,6 +14,9 @@
 /// tojson as transformers defines it: json.dumps, with nothing escaped for HTML.
 namespace weft::jinja {
 namespace {
+
+/// Bytes that are put together before they are charged for.
+constexpr std::size_t kChunk = 4096;
 
 struct JsonStyle {
   bool ascii = false;
@@ -96,7 +100,7 @@ class JsonWriter {
       case Kind::kDict:
         return write_dict(*value.dict(), depth);
       default:
-        run_.fail("Object of type " + std::string(type_name(value)) + " is not JSON serializable");
+        run_.fail("Object of type ", type_name(value), " is not JSON serializable");
     }
   }
 
@@ -108,12 +112,15 @@ class JsonWriter {
   }
 
   void write_text(std::string_view text) {
-    if (!run_.step_bytes(text.size())) return;
+    if (!run_.step_read(text.size())) return;
     std::string quoted = "\"";
     while (!text.empty()) {
       const CodePoint next = decode(text);
       append_character(quoted, next, text.substr(0, next.bytes), style_.ascii);
       text.remove_prefix(next.bytes);
+      if (quoted.size() < kChunk) continue;
+      if (!out_.append(quoted)) return;
+      quoted.clear();
     }
     out_.append(quoted += '"');
   }
@@ -143,7 +150,7 @@ class JsonWriter {
     if (const Text* text = key.text()) return write_text(text->view);
     const bool allowed = key.is_none() || key.number().has_value();
     if (!allowed) {
-      run_.fail("keys must be str, int, float, bool or None, not " + std::string(type_name(key)));
+      run_.fail("keys must be str, int, float, bool or None, not ", type_name(key));
       return;
     }
     out_.append("\"");

@@ -16,9 +16,8 @@ namespace {
 const Text* expect_text(Run& run, const Value& self) {
   if (self.text() == nullptr) {
     const Undefined* undefined = self.undefined();
-    run.fail(undefined != nullptr
-                 ? undefined_message(*undefined)
-                 : "expected a string, not '" + std::string(type_name(self)) + "'");
+    if (undefined != nullptr) run.fail(undefined_message(*undefined));
+    run.fail("expected a string, not '", type_name(self), "'");
   }
   return self.text();
 }
@@ -35,11 +34,12 @@ std::optional<Value> indention(Run& run, const Slots& slots) {
 Value filter_indent(Run& run, const Value& self, const Slots& slots) {
   const Text* text = expect_text(run, self);
   const auto margin = indention(run, slots);
-  if (text == nullptr || !margin || !run.step_bytes(text->view.size())) return {};
+  if (text == nullptr || !margin || !run.step_read(text->view.size())) return {};
   const std::string_view space = margin->text()->view;
   const bool blank = slots.truth(2, false);
   // Jinja adds a line end and splits, so that one more at the end is kept.
-  auto lines = split_lines(text->view, false);
+  auto lines = split_lines(run, text->view, false);
+  if (run.failed()) return {};
   const bool ends = text->view.empty() || is_line_end(decode_last(text->view).value);
   if (ends) lines.emplace_back();
   TextBuilder out(run);
@@ -48,7 +48,7 @@ Value filter_indent(Run& run, const Value& self, const Slots& slots) {
   for (const std::string_view line : std::span(lines).subspan(1)) {
     out.append("\n");
     if (blank || !line.empty()) out.append(space);
-    if (!out.append(line)) break;
+    if (!out.append(line) || !run.step()) break;
   }
   return out.finish(text->markup);
 }
@@ -61,6 +61,7 @@ Value filter_truncate(Run& run, const Value& self, const Slots& slots) {
   if (text == nullptr || !limit || !end || !leeway) return {};
   const auto end_size = static_cast<std::int64_t>(length(*end));
   if (*limit < end_size || *leeway < 0) return run.fail("truncate: the length is too small");
+  if (!run.step_scan(2 * text->view.size())) return {};
   const auto size = static_cast<std::int64_t>(length(text->view));
   if (size - *leeway <= *limit) return self;
   const auto kept = static_cast<std::size_t>(*limit - end_size);
@@ -76,13 +77,13 @@ Value filter_wordwrap(Run& run, const Value& self, const Slots& slots) {
   const Text* text = expect_text(run, self);
   const auto width = slots.integer(run, 0, 79);
   const auto separator = slots.is_none(2) ? "\n" : slots.text(run, 2, "\n");
-  if (text == nullptr || !width || !separator || !run.step_bytes(text->view.size())) return {};
+  if (text == nullptr || !width || !separator) return {};
   if (*width <= 0) return run.fail("invalid width (must be > 0)");
   const WrapOptions options{static_cast<std::size_t>(*width), slots.truth(1, true),
                             slots.truth(3, true)};
   TextBuilder out(run);
   bool first = true;
-  for (const std::string_view line : split_lines(text->view, false)) {
+  for (const std::string_view line : split_lines(run, text->view, false)) {
     if (!run.step()) break;
     if (!first) out.append(*separator);
     first = false;
@@ -93,7 +94,7 @@ Value filter_wordwrap(Run& run, const Value& self, const Slots& slots) {
 
 Value filter_wordcount(Run& run, const Value& self, const Slots& /*slots*/) {
   const Text text = to_text(run, self);
-  if (!run.step_bytes(text.view.size())) return {};
+  if (!run.step_read(text.view.size())) return {};
   std::int64_t words = 0;
   bool inside = false;
   for (std::string_view rest = text.view; !rest.empty();) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "weft/text/jinja_concat.h"
+#include "weft/text/jinja_limits.h"
 #include "weft/text/jinja_literal.h"
 #include "weft/text/jinja_unicode.h"
 #include "weft/text/text_error.h"
@@ -36,7 +38,7 @@ class Lexer {
   void fail(std::size_t offset, std::string_view what) {
     if (failed_) return;
     failed_ = true;
-    detail_ = position(source_, offset) + ": " + std::string(what);
+    detail_ = concat({position(source_, offset), ": ", what});
   }
 
   void add(Type type, std::size_t offset, std::string text) {
@@ -239,6 +241,7 @@ bool Lexer::lex_name() {
     end += next.bytes;
   }
   if (end == at_) return false;
+  if (end - at_ > kMaxNameBytes) fail(at_, "the name is too long");
   add(Type::kName, at_, std::string(source_.substr(at_, end - at_)));
   advance(end);
   return true;
@@ -261,7 +264,7 @@ bool Lexer::balance(std::string_view text) {
   if (c == '{') closers_ += '}';
   if (c != ')' && c != ']' && c != '}') return true;
   if (closers_.empty() || closers_.back() != c) {
-    fail(at_, "unexpected '" + std::string(text) + "'");
+    fail(at_, concat({"unexpected '", text, "'"}));
     return false;
   }
   closers_.pop_back();
@@ -286,7 +289,8 @@ std::string position(std::string_view source, std::size_t offset) {
   const std::string_view before = source.substr(0, offset);
   const std::size_t line_begin = before.rfind('\n') + 1;
   const auto line = std::ranges::count(before, '\n') + 1;
-  return std::to_string(line) + ":" + std::to_string(length(before.substr(line_begin)) + 1);
+  const std::size_t column = length(before.substr(line_begin)) + 1;
+  return concat({std::to_string(line), ":", std::to_string(column)});
 }
 
 Result<std::vector<Token>> tokenize(std::string_view source) { return Lexer(source).run(); }

@@ -6,8 +6,9 @@ namespace weft {
 
 /// What one rendering of a chat template may use. Past any of these it ends with kTemplateLimit.
 struct TemplateLimits {
-  /// Statements, operators, calls and elements walked. The heaviest public templates take some
-  /// hundred for a message, so this is thousands of messages, and well under a second.
+  /// Statements, expressions, calls, elements walked, and 64 bytes of text read character by
+  /// character (1024 where they are only counted or compared). The heaviest public templates take
+  /// some hundred for a message, so this is thousands of messages; all of it is about a second.
   std::size_t steps = 1'000'000;
   /// Bytes of the rendered prompt: about a million tokens.
   std::size_t output_bytes = std::size_t{4} << 20;
@@ -32,8 +33,15 @@ inline constexpr std::size_t kMaxDataDepth = 100;
 inline constexpr std::size_t kMaxSourceBytes = std::size_t{1} << 20;
 /// Elements of a range(), as Jinja's sandbox has it.
 inline constexpr std::size_t kMaxRange = 100'000;
-/// Bytes that a string operation walks for one step.
-inline constexpr std::size_t kBytesPerStep = 4096;
+/// Work for one step, so that none takes much more than a microsecond: bytes that are counted or
+/// compared, bytes that are decoded, mapped or searched for a string, names that are looked at.
+inline constexpr std::size_t kScannedBytesPerStep = 1024;
+inline constexpr std::size_t kReadBytesPerStep = 64;
+inline constexpr std::size_t kLooksPerStep = 32;
+/// Bytes of a name in a template. Names are compared byte by byte at every use.
+inline constexpr std::size_t kMaxNameBytes = 1000;
+/// Bytes of an error's message, of which a template may make megabytes.
+inline constexpr std::size_t kMaxMessageBytes = 4096;
 
 }  // namespace jinja
 }  // namespace weft

@@ -17,7 +17,7 @@ class Macro final : public Object {
       : interpreter_(interpreter), node_(node), closure_(closure) {}
 
   [[nodiscard]] std::string_view type_name() const override { return "Macro"; }
-  void print(TextBuilder& out) const override;
+  void print(TextBuilder& out, std::size_t depth) const override;
   std::optional<Value> attribute(Run& run, std::string_view name) override;
   [[nodiscard]] bool callable() const override { return true; }
   Value call(Run& run, const Arguments& arguments) override;

@@ -23,6 +23,7 @@ std::string_view escape_of(char c) {
 }  // namespace
 
 void append_html(TextBuilder& out, std::string_view text) {
+  if (!out.run().step_read(text.size())) return;
   while (!text.empty()) {
     const std::size_t plain = std::min(text.find_first_of("&<>'\""), text.size());
     if (!out.append(text.substr(0, plain))) return;

@@ -14,15 +14,18 @@
 namespace weft::jinja {
 namespace {
 
+bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
+
 std::optional<double> read_float(std::string_view text) {
   text = trim_right(trim_left(text));
-  std::string plain(text);
-  for (std::size_t at = plain.find('_'); at != std::string::npos; at = plain.find('_', at)) {
-    const bool between =
-        at > 0 && at + 1 < plain.size() && is_digit(plain[at - 1]) && is_digit(plain[at + 1]);
-    if (!between) return std::nullopt;
-    plain.erase(at, 1);
+  const auto digit_at = [&](std::size_t at) {
+    return at < text.size() && is_ascii_digit(text[at]);
+  };
+  for (std::size_t at = text.find('_'); at != std::string_view::npos; at = text.find('_', at + 1)) {
+    if (at == 0 || !digit_at(at - 1) || !digit_at(at + 1)) return std::nullopt;
   }
+  std::string plain(text);
+  std::erase(plain, '_');
   const bool plus = plain.starts_with('+');
   const char* begin = plain.data() + (plus ? 1 : 0);
   const char* end = plain.data() + plain.size();
@@ -100,7 +103,7 @@ Value filter_int(Run& run, const Value& self, const Slots& slots) {
   }
   std::optional<std::int64_t> value = self.integer();
   if (const Text* text = self.text()) {
-    if (!run.step_bytes(text->view.size())) return {};
+    if (!run.step_read(text->view.size())) return {};
     value = read_int(run, text->view, *base);
     // "42.23"|int is 42; infinity is what Jinja's own fallback is for.
     const auto number = value ? std::nullopt : read_float(text->view);
@@ -117,7 +120,7 @@ Value filter_float(Run& run, const Value& self, const Slots& slots) {
   }
   std::optional<double> value = self.number();
   if (const Text* text = self.text()) {
-    if (!run.step_bytes(text->view.size())) return {};
+    if (!run.step_read(text->view.size())) return {};
     value = read_float(text->view);
   }
   return value ? Value(*value) : slots.get(0, 0.0);
@@ -126,8 +129,7 @@ Value filter_float(Run& run, const Value& self, const Slots& slots) {
 Value filter_abs(Run& run, const Value& self, const Slots& /*slots*/) {
   if (const double* number = self.real()) return std::fabs(*number);
   const auto integer = self.integer();
-  if (!integer)
-    return run.fail("bad operand type for abs(): '" + std::string(type_name(self)) + "'");
+  if (!integer) return run.fail("bad operand type for abs(): '", type_name(self), "'");
   return apply_sign(run, *integer < 0, *integer);
 }
 
@@ -146,7 +148,7 @@ Value filter_round(Run& run, const Value& self, const Slots& slots) {
   if (*method != "common" && *method != "ceil" && *method != "floor") {
     return run.fail("method must be common, ceil or floor");
   }
-  if (!number) return run.fail("type " + std::string(type_name(self)) + " cannot be rounded");
+  if (!number) return run.fail("type ", type_name(self), " cannot be rounded");
   if (*method == "common") {
     if (const auto integer = self.integer()) return round_whole(run, *integer, *digits);
     return round_to(*number, *digits);

@@ -66,19 +66,18 @@ std::string_view type_name(const Value& value) {
 }
 
 std::string undefined_message(const Undefined& undefined) {
-  const std::string text(undefined.text);
   switch (undefined.cause) {
     case Undefined::Cause::kName:
-      return "'" + text + "' is undefined";
+      return concat({"'", undefined.text, "' is undefined"});
     case Undefined::Cause::kAttribute:
-      return "'" + std::string(kind_name(undefined.owner)) + "' has no attribute '" + text + "'";
+      return concat({"'", kind_name(undefined.owner), "' has no attribute '", undefined.text, "'"});
     case Undefined::Cause::kSentence:
       break;
   }
-  return text.empty() ? "an undefined value is used" : text;
+  return std::string(undefined.text.empty() ? "an undefined value is used" : undefined.text);
 }
 
-void Object::print(TextBuilder& out) const {
+void Object::print(TextBuilder& out, std::size_t /*depth*/) const {
   out.append("<");
   out.append(type_name());
   out.append(" object>");
@@ -89,12 +88,12 @@ std::optional<Value> Object::attribute(Run& /*run*/, std::string_view /*name*/) 
 }
 
 Value Object::call(Run& run, const Arguments& /*arguments*/) {
-  return run.fail("'" + std::string(type_name()) + "' object is not callable");
+  return run.fail("'", type_name(), "' object is not callable");
 }
 
-void Namespace::print(TextBuilder& out) const {
+void Namespace::print(TextBuilder& out, std::size_t depth) const {
   out.append("<Namespace ");
-  print_repr(out, Value(&attributes_));
+  print_repr(out, Value(&attributes_), depth + 1);
   out.append(">");
 }
 
@@ -105,7 +104,7 @@ std::optional<Value> Namespace::attribute(Run& /*run*/, std::string_view name) {
 }
 
 void Namespace::set(Run& run, std::string_view name, const Value& value) {
-  if (run.charge(sizeof(Dict::Entry))) attributes_.set(Value(Text{name}), value);
+  if (run.charge(Dict::kBytesPerEntry)) attributes_.set(Value(Text{name}), value);
 }
 
 std::optional<Value> Cycler::attribute(Run& run, std::string_view name) {

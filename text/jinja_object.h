@@ -19,8 +19,8 @@ class Object {
 
   /// The name of Python's type, for messages.
   [[nodiscard]] virtual std::string_view type_name() const = 0;
-  /// What repr() gives.
-  virtual void print(TextBuilder& out) const;
+  /// What repr() gives; `depth` is that of values inside each other.
+  virtual void print(TextBuilder& out, std::size_t depth) const;
   /// Nothing when there is no attribute of that name.
   virtual std::optional<Value> attribute(Run& run, std::string_view name);
   [[nodiscard]] virtual std::optional<std::size_t> size() const { return std::nullopt; }
@@ -54,7 +54,7 @@ class Namespace final : public Object {
   explicit Namespace(Run& run) : attributes_(run.memory()) {}
 
   [[nodiscard]] std::string_view type_name() const override { return "Namespace"; }
-  void print(TextBuilder& out) const override;
+  void print(TextBuilder& out, std::size_t depth) const override;
   std::optional<Value> attribute(Run& run, std::string_view name) override;
   void set(Run& run, std::string_view name, const Value& value);
 

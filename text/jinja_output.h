@@ -35,7 +35,7 @@ class Output {
   bool fits(std::size_t bytes) {
     if (run_.failed()) return false;
     if (bytes <= run_.limits().output_bytes - prompt_.size()) return true;
-    run_.fail_limit("more than " + std::to_string(run_.limits().output_bytes) + " bytes of output");
+    run_.fail_limit("more than ", std::to_string(run_.limits().output_bytes), " bytes of output");
     return false;
   }
 

@@ -82,7 +82,7 @@ ast::Block Parser::statements(Names ends) {
   bool ended = false;
   while (!ended && !stream_.at_end()) one(block, ends, ended);
   if (!ended && ends.size() != 0) {
-    stream_.fail("the template ends where '" + std::string(*ends.begin()) + "' is expected");
+    stream_.fail("the template ends where '", *ends.begin(), "' is expected");
   }
   return block;
 }
@@ -143,7 +143,7 @@ void Parser::tag(ast::Block& block) {
   if (name == "print") return print(block, line);
   if (name == "break") return leave_loop(block, line, true);
   if (name == "continue") return leave_loop(block, line, false);
-  stream_.fail_at(token, TextErrc::kBadTemplate, "unknown tag '" + name + "'");
+  stream_.fail_at(token, TextErrc::kBadTemplate, "unknown tag '", name, "'");
 }
 
 void Parser::set(ast::Block& block, std::uint32_t line) {
@@ -310,7 +310,7 @@ void Parser::leave_loop(ast::Block& block, std::uint32_t line, bool stop) {
 Result<ast::Block> parse(std::string_view source) {
   if (source.size() > kMaxSourceBytes) {
     return Error{TextErrc::kTemplateLimit,
-                 "the source has more than " + std::to_string(kMaxSourceBytes) + " bytes"};
+                 concat({"the source has more than ", std::to_string(kMaxSourceBytes), " bytes"})};
   }
   auto tokens = tokenize(source);
   if (!tokens) return tokens.error();

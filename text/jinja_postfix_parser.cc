@@ -123,7 +123,7 @@ void ExpressionParser::argument(ast::CallArguments& arguments) {
 
 std::string ExpressionParser::dotted_name(std::string_view what) {
   std::string name = stream_.expect_name(what);
-  while (stream_.skip_operator(".")) name += "." + stream_.expect_name(what);
+  while (stream_.skip_operator(".")) name.append(".").append(stream_.expect_name(what));
   return name;
 }
 
@@ -132,7 +132,7 @@ void ExpressionParser::filter(std::vector<ast::PostfixOp>& ops) {
   ast::Filter node{dotted_name("the name of a filter"), nullptr, {}};
   node.builtin = find_filter(node.name);
   if (!node.builtin && !state_.optional) {
-    state_.unknown.push_back({&token, "no filter named '" + node.name + "'"});
+    state_.unknown.push_back({&token, concat({"no filter named '", node.name, "'"})});
   }
   if (stream_.current().is_operator("(")) node.arguments = arguments();
   ops.push_back({token.line, std::move(node)});
@@ -153,7 +153,7 @@ void ExpressionParser::test(std::vector<ast::PostfixOp>& ops) {
   node.name = dotted_name("the name of a test");
   node.builtin = find_test(node.name);
   if (!node.builtin && !state_.optional) {
-    state_.unknown.push_back({&token, "no test named '" + node.name + "'"});
+    state_.unknown.push_back({&token, concat({"no test named '", node.name, "'"})});
   }
   const Token& next = stream_.current();
   constexpr std::array<std::string_view, 3> kWords = {"else", "or", "and"};

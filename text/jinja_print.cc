@@ -54,8 +54,11 @@ void append_escaped(std::string& out, CodePoint code_point, std::string_view byt
   }
 }
 
+/// Bytes that are put together before they are charged for.
+constexpr std::size_t kChunk = 4096;
+
 void repr_text(TextBuilder& out, std::string_view text) {
-  if (!out.run().step_bytes(text.size())) return;
+  if (!out.run().step_read(text.size())) return;
   const bool single = text.find('\'') != std::string_view::npos;
   const char quote = single && text.find('"') == std::string_view::npos ? '"' : '\'';
   std::string quoted(1, quote);
@@ -63,6 +66,10 @@ void repr_text(TextBuilder& out, std::string_view text) {
     const CodePoint next = decode(text);
     append_escaped(quoted, next, text.substr(0, next.bytes), quote);
     text.remove_prefix(next.bytes);
+    // An escape is ten times its character: it is charged for as it comes.
+    if (quoted.size() < kChunk) continue;
+    if (!out.append(quoted)) return;
+    quoted.clear();
   }
   out.append(quoted += quote);
 }
@@ -92,8 +99,8 @@ void repr_dict(TextBuilder& out, const Dict& dict, std::size_t depth) {
 }
 
 void repr_range(TextBuilder& out, const Range& range) {
-  out.append("range(" + std::to_string(range.start) + ", " + std::to_string(range.stop));
-  if (range.step != 1) out.append(", " + std::to_string(range.step));
+  out.append(concat({"range(", std::to_string(range.start), ", ", std::to_string(range.stop)}));
+  if (range.step != 1) out.append(concat({", ", std::to_string(range.step)}));
   out.append(")");
 }
 
@@ -158,7 +165,7 @@ void repr(TextBuilder& out, const Value& value, std::size_t depth) {
       out.append("<generator object>");
       return;
     case Kind::kObject:
-      return value.object()->print(out);
+      return value.object()->print(out, depth);
   }
 }
 
@@ -187,7 +194,9 @@ void print(TextBuilder& out, const Value& value) {
   }
 }
 
-void print_repr(TextBuilder& out, const Value& value) { repr(out, value, 0); }
+void print_repr(TextBuilder& out, const Value& value, std::size_t depth) {
+  repr(out, value, depth);
+}
 
 Text to_text(Run& run, const Value& value) {
   if (const Text* text = value.text()) return *text;

@@ -14,7 +14,8 @@ namespace weft::jinja {
 /// What str() gives.
 void print(TextBuilder& out, const Value& value);
 /// What repr() gives. Fails with kTemplateLimit on values nested deeper than kMaxDataDepth.
-void print_repr(TextBuilder& out, const Value& value);
+/// `depth` is how many values the value is inside of.
+void print_repr(TextBuilder& out, const Value& value, std::size_t depth = 0);
 
 /// str() as a string of the rendering; a string stays as it is.
 [[nodiscard]] Text to_text(Run& run, const Value& value);

@@ -5,19 +5,26 @@
 
 #include "weft/core/checked.h"
 #include "weft/text/jinja_items.h"
+#include "weft/text/jinja_unicode.h"
 
 namespace weft::jinja {
 
-Value Run::fail(TextErrc code, std::string what) {
-  if (!failed()) failure_ = Error{code, std::move(what)};
-  return Undefined{};
+void Run::keep_failure(TextErrc code, std::string what) {
+  if (failed()) return;
+  if (what.size() > kMaxMessageBytes) {
+    std::size_t end = kMaxMessageBytes;
+    while (is_continuation(what[end])) --end;
+    what.resize(end);
+    what += "...";
+  }
+  failure_ = Error{code, std::move(what)};
 }
 
 bool Run::step(std::size_t count) {
   if (failed()) return false;
   steps_ += std::min(count, limits_.steps + 1);
   if (steps_ <= limits_.steps) return true;
-  fail_limit("more than " + std::to_string(limits_.steps) + " steps");
+  fail_limit("more than ", std::to_string(limits_.steps), " steps");
   return false;
 }
 
@@ -25,7 +32,7 @@ bool Run::charge(std::size_t bytes) {
   if (failed()) return false;
   charged_ += std::min(bytes, limits_.memory_bytes + 1);
   if (charged_ <= limits_.memory_bytes) return true;
-  fail_limit("more than " + std::to_string(limits_.memory_bytes) + " bytes of values");
+  fail_limit("more than ", std::to_string(limits_.memory_bytes), " bytes of values");
   return false;
 }
 
@@ -56,9 +63,16 @@ bool TextBuilder::append_repeated(std::size_t count, std::string_view text) {
     return false;
   }
   if (!run_.charge(*bytes)) return false;
-  if (text.empty()) return true;
-  text_.reserve(text_.size() + *bytes);
-  for (std::size_t at = 0; at < count; ++at) text_ += text;
+  if (*bytes == 0) return true;
+  // Each round doubles what is there, so that a pad of one byte is not put down byte by byte.
+  const std::size_t first = text_.size();
+  text_.reserve(first + *bytes);
+  text_ += text;
+  for (std::size_t done = text.size(); done < *bytes;) {
+    const std::size_t more = std::min(done, *bytes - done);
+    text_.append(std::string_view(text_).substr(first, more));
+    done += more;
+  }
   return true;
 }
 

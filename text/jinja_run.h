@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weft/core/error.h"
+#include "weft/text/jinja_concat.h"
 #include "weft/text/jinja_limits.h"
 #include "weft/text/jinja_value.h"
 #include "weft/text/text_error.h"
@@ -35,9 +36,18 @@ class Run {
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
   /// The line of the template in which it failed; 0 while that is not known.
   [[nodiscard]] std::uint32_t failed_line() const { return failed_line_; }
-  /// The first failure stays. Gives an undefined value, for `return run.fail(...)`.
-  Value fail(std::string what) { return fail(TextErrc::kTemplateFailed, std::move(what)); }
-  Value fail_limit(std::string what) { return fail(TextErrc::kTemplateLimit, std::move(what)); }
+  /// The first failure stays; its message is the parts, cut to kMaxMessageBytes. Gives an undefined
+  /// value, for `return run.fail(...)`.
+  template <class... Parts>
+  Value fail(const Parts&... parts) {
+    keep_failure(TextErrc::kTemplateFailed, concat({parts...}));
+    return Undefined{};
+  }
+  template <class... Parts>
+  Value fail_limit(const Parts&... parts) {
+    keep_failure(TextErrc::kTemplateLimit, concat({parts...}));
+    return Undefined{};
+  }
   /// Says where a failure happened; the first one to say so is the innermost.
   void locate_failure(std::uint32_t line) {
     if (failed() && failed_line_ == 0) failed_line_ = line;
@@ -45,8 +55,12 @@ class Run {
 
   /// Takes from the budget of steps; false once the rendering has failed.
   bool step(std::size_t count = 1);
-  /// For a string operation that walks `bytes`.
-  bool step_bytes(std::size_t bytes) { return step(1 + bytes / kBytesPerStep); }
+  /// For work on `bytes` at the speed of memory: to count, compare or find one character.
+  bool step_scan(std::size_t bytes) { return step(1 + bytes / kScannedBytesPerStep); }
+  /// For work on `bytes` character by character, and for the search of a string.
+  bool step_read(std::size_t bytes) { return step(1 + bytes / kReadBytesPerStep); }
+  /// For looking at `count` small things, such as names.
+  bool step_look(std::size_t count) { return step(1 + count / kLooksPerStep); }
   /// Takes from the budget of memory before it is used; false once the rendering has failed.
   bool charge(std::size_t bytes);
 
@@ -67,7 +81,7 @@ class Run {
   Value list(std::span<const Value> items, List::Type type = List::Type::kList);
 
  private:
-  Value fail(TextErrc code, std::string what);
+  void keep_failure(TextErrc code, std::string what);
 
   TemplateLimits limits_;
   std::chrono::local_seconds now_;

@@ -18,6 +18,7 @@ class Scope {
   Scope(Run& run, const Scope* parent) : parent_(parent), bindings_(run.memory()) {}
 
   void set(Run& run, std::string_view name, const Value& value) {
+    if (!run.step_look(bindings_.size())) return;
     const auto found = std::ranges::find(bindings_, name, &Binding::first);
     if (found != bindings_.end()) {
       found->second = value;
@@ -27,8 +28,11 @@ class Scope {
   }
 
   /// Null when no scope has it.
-  [[nodiscard]] const Value* find(std::string_view name) const {
+  [[nodiscard]] const Value* find(Run& run, std::string_view name) const {
+    std::size_t looked = 0;
     for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
+      looked += 1 + scope->bindings_.size();
+      if (looked >= kLooksPerStep && !run.step_look(std::exchange(looked, 0))) return nullptr;
       const auto found = std::ranges::find(scope->bindings_, name, &Binding::first);
       if (found != scope->bindings_.end()) return &found->second;
     }

@@ -125,7 +125,7 @@ Value map_attribute(Run& run, Iterator& source, const Arguments& arguments) {
     } else if (keyword.name == "default") {
       fallback = keyword.value;
     } else {
-      return run.fail("Unexpected keyword argument '" + std::string(keyword.name) + "'");
+      return run.fail("Unexpected keyword argument '", keyword.name, "'");
     }
   }
   return static_cast<Iterator*>(run.make<AttributeIterator>(source, path, fallback));
@@ -145,7 +145,7 @@ Value filter_map(Run& run, const Value& self, const Slots& slots) {
   const Text* name = all.positional.empty() ? nullptr : all.positional[0].text();
   if (name == nullptr) return run.fail("map requires a filter argument");
   const Builtin* filter = find_filter(name->view);
-  if (filter == nullptr) return run.fail("No filter named '" + std::string(name->view) + "'.");
+  if (filter == nullptr) return run.fail("No filter named '", name->view, "'.");
   const Arguments arguments{all.positional.subspan(1), all.keywords};
   return static_cast<Iterator*>(run.make<FilterIterator>(run, *source, *filter, arguments));
 }

@@ -16,11 +16,11 @@ namespace weft::jinja {
 namespace {
 
 Value filter_length(Run& run, const Value& self, const Slots& /*slots*/) {
-  if (const Text* text = self.text(); text != nullptr && !run.step_bytes(text->view.size())) {
+  if (const Text* text = self.text(); text != nullptr && !run.step_scan(text->view.size())) {
     return {};
   }
   const auto size = size_of(self);
-  if (!size) return run.fail("object of type '" + std::string(type_name(self)) + "' has no len()");
+  if (!size) return run.fail("object of type '", type_name(self), "' has no len()");
   return static_cast<std::int64_t>(*size);
 }
 
@@ -32,6 +32,9 @@ Value filter_default(Run& /*run*/, const Value& self, const Slots& slots) {
 Value filter_first(Run& run, const Value& self, const Slots& /*slots*/) {
   if (Iterator* iterator = self.iterator()) {
     return iterator->next(run).value_or(Undefined{"No first item, sequence was empty."});
+  }
+  if (const Text* text = self.text(); text != nullptr && !text->view.empty()) {
+    return Text{text->view.substr(0, decode(text->view).bytes), text->markup};
   }
   const auto items = Items::of(run, self);
   if (!items) return {};
@@ -49,6 +52,10 @@ std::optional<Items> reversible(Run& run, const Value& self) {
 }
 
 Value filter_last(Run& run, const Value& self, const Slots& /*slots*/) {
+  if (const Text* text = self.text(); text != nullptr && !text->view.empty()) {
+    const std::size_t bytes = decode_last(text->view).bytes;
+    return Text{text->view.substr(text->view.size() - bytes), text->markup};
+  }
   const auto items = reversible(run, self);
   if (!items) return {};
   if (items->size() == 0) return Undefined{"No last item, sequence was empty."};
@@ -76,7 +83,7 @@ Value filter_join(Run& run, const Value& self, const Slots& slots) {
 }
 
 Value reverse_text(Run& run, const Text& text) {
-  if (!run.step_bytes(text.view.size())) return {};
+  if (!run.step_read(text.view.size())) return {};
   TextBuilder out(run);
   std::string backwards;
   backwards.reserve(text.view.size());

@@ -100,7 +100,7 @@ Parts split_at_from_right(Run& run, std::string_view text, std::string_view sepa
 Value split(Run& run, const Value& self, const Slots& slots, bool from_right) {
   const auto most = slots.integer(run, 1, -1);
   const Text& text = *self.text();
-  if (!most || !run.step_bytes(text.view.size())) return {};
+  if (!most || !run.step_read(text.view.size())) return {};
   const std::size_t count = *most < 0 ? kAllOccurrences : static_cast<std::size_t>(*most);
   if (slots.is_none(0)) {
     return finish(run,
@@ -127,9 +127,7 @@ Value method_rsplit(Run& run, const Value& self, const Slots& slots) {
 
 Value method_splitlines(Run& run, const Value& self, const Slots& slots) {
   const Text& text = *self.text();
-  if (!run.step_bytes(text.view.size())) return {};
-  if (!run.charge(sizeof(std::string_view) * text.view.size() / kBytesPerStep)) return {};
-  return finish(run, split_lines(text.view, slots.truth(0, false)), text.markup);
+  return finish(run, split_lines(run, text.view, slots.truth(0, false)), text.markup);
 }
 
 /// Before, separator, after; with no separator everything is before, or after when it is the last
@@ -137,7 +135,7 @@ Value method_splitlines(Run& run, const Value& self, const Slots& slots) {
 Value partition(Run& run, const Value& self, const Slots& slots, bool last) {
   const auto separator = slots.text(run, 0, {});
   const Text& text = *self.text();
-  if (!separator || !run.step_bytes(text.view.size())) return {};
+  if (!separator || !run.step_read(text.view.size())) return {};
   if (separator->empty()) return run.fail("empty separator");
   const std::size_t at = last ? find_last(text.view, *separator) : find(text.view, *separator);
   Parts parts{text.view, {}, {}};

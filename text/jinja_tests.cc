@@ -77,7 +77,7 @@ Value is_divisible_by(Run& run, const Value& self, const Slots& slots) {
 /// All cased characters are of one case, and there are some.
 Value is_in_case(Run& run, const Value& self, bool (*question)(char32_t)) {
   std::string_view rest = to_text(run, self).view;
-  if (!run.step_bytes(rest.size())) return {};
+  if (!run.step_read(rest.size())) return {};
   bool found = false;
   while (!rest.empty()) {
     const CodePoint next = decode(rest);

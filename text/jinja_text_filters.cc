@@ -2,6 +2,7 @@
 #include <string>
 
 #include "weft/text/jinja_builtins.h"
+#include "weft/text/jinja_compare.h"
 #include "weft/text/jinja_format.h"
 #include "weft/text/jinja_items.h"
 #include "weft/text/jinja_markup.h"
@@ -34,7 +35,7 @@ bool begins_word(char32_t code_point) {
 /// Words begin after white space and - ( { [ <, which is not what str.title() does.
 Value filter_title(Run& run, const Value& self, const Slots& /*slots*/) {
   const Text text = to_text(run, self);
-  if (!run.step_bytes(text.view.size())) return {};
+  if (!run.step_read(text.view.size())) return {};
   std::string out;
   bool inside = false;
   for (std::string_view rest = text.view; !rest.empty();) {
@@ -90,7 +91,11 @@ Value filter_format(Run& run, const Value& self, const Slots& slots) {
     return format_percent(run, format, run.list(all.positional, List::Type::kTuple));
   }
   Dict* named = run.make<Dict>(run.memory());
-  for (const Keyword& keyword : all.keywords) named->set(Text{keyword.name}, keyword.value);
+  for (const Keyword& keyword : all.keywords) {
+    const Value name = Text{keyword.name};
+    if (!check_hashable(run, name) || !run.charge(Dict::kBytesPerEntry)) return {};
+    named->set(name, keyword.value);
+  }
   return format_percent(run, format, static_cast<const Dict*>(named));
 }
 
@@ -101,6 +106,7 @@ Value filter_center(Run& run, const Value& self, const Slots& slots) {
 }
 
 void append_quoted(TextBuilder& out, std::string_view text, bool for_query) {
+  if (!out.run().step_read(text.size())) return;
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string quoted;
   for (const char c : text) {

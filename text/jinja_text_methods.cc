@@ -25,7 +25,7 @@ Value method_capitalize(Run& run, const Value& self, const Slots&) {
 
 /// The first letter of each run of cased letters in title case, the others in lower case.
 Value method_title(Run& run, const Value& self, const Slots&) {
-  if (!run.step_bytes(text_of(self).view.size())) return {};
+  if (!run.step_read(text_of(self).view.size())) return {};
   std::string out;
   bool inside = false;
   for (std::string_view rest = text_of(self).view; !rest.empty();) {
@@ -38,7 +38,7 @@ Value method_title(Run& run, const Value& self, const Slots&) {
 }
 
 Value method_swapcase(Run& run, const Value& self, const Slots&) {
-  if (!run.step_bytes(text_of(self).view.size())) return {};
+  if (!run.step_read(text_of(self).view.size())) return {};
   std::string out;
   for (std::string_view rest = text_of(self).view; !rest.empty();) {
     const CodePoint next = decode(rest);
@@ -63,14 +63,16 @@ Value method_rstrip(Run& run, const Value& self, const Slots& slots) {
 Value method_removeprefix(Run& run, const Value& self, const Slots& slots) {
   const auto prefix = slots.text(run, 0, {});
   Text text = text_of(self);
-  if (prefix && text.view.starts_with(*prefix)) text.view.remove_prefix(prefix->size());
+  if (!prefix || !run.step_scan(prefix->size())) return {};
+  if (text.view.starts_with(*prefix)) text.view.remove_prefix(prefix->size());
   return text;
 }
 
 Value method_removesuffix(Run& run, const Value& self, const Slots& slots) {
   const auto suffix = slots.text(run, 0, {});
   Text text = text_of(self);
-  if (suffix && text.view.ends_with(*suffix)) text.view.remove_suffix(suffix->size());
+  if (!suffix || !run.step_scan(suffix->size())) return {};
+  if (text.view.ends_with(*suffix)) text.view.remove_suffix(suffix->size());
   return text;
 }
 
@@ -101,7 +103,7 @@ Value method_format(Run& run, const Value& self, const Slots& slots) {
 std::optional<std::string_view> fill_of(Run& run, const Slots& slots) {
   const auto fill = slots.text(run, 1, " ");
   if (!fill) return std::nullopt;
-  if (length(*fill) == 1) return fill;
+  if (!fill->empty() && decode(*fill).bytes == fill->size()) return fill;
   run.fail("The fill character must be exactly one character long");
   return std::nullopt;
 }
@@ -163,8 +165,8 @@ std::int64_t bound(const Value& value, std::int64_t fallback, std::int64_t size)
 }
 
 std::optional<Window> window(Run& run, std::string_view text, const Slots& slots) {
-  if (!run.step_bytes(text.size())) return std::nullopt;
   if (slots.is_none(1) && slots.is_none(2)) return Window{text, 0, true};
+  if (!run.step_scan(3 * text.size())) return std::nullopt;
   for (const std::size_t index : {1, 2}) {
     if (!slots.is_none(index) && !slots.integer(run, index, 0)) return std::nullopt;
   }
@@ -181,7 +183,7 @@ std::optional<Window> window(Run& run, std::string_view text, const Slots& slots
 std::optional<std::int64_t> search(Run& run, const Value& self, const Slots& slots, bool last) {
   const auto part = slots.text(run, 0, {});
   const auto within = window(run, text_of(self).view, slots);
-  if (!part || !within) return std::nullopt;
+  if (!part || !within || !run.step_read(within->text.size())) return std::nullopt;
   if (!within->valid) return -1;
   const std::size_t at = last ? find_last(within->text, *part) : find(within->text, *part);
   if (at == kNotFound) return -1;
@@ -214,7 +216,7 @@ Value method_rindex(Run& run, const Value& self, const Slots& slots) {
 Value method_count(Run& run, const Value& self, const Slots& slots) {
   const auto part = slots.text(run, 0, {});
   const auto within = window(run, text_of(self).view, slots);
-  if (!part || !within) return {};
+  if (!part || !within || !run.step_read(within->text.size())) return {};
   if (!within->valid) return std::int64_t{0};
   const std::size_t found = part->empty() ? length(within->text) + 1 : count(within->text, *part);
   return static_cast<std::int64_t>(found);
@@ -230,6 +232,7 @@ Value touches(Run& run, const Value& self, const Slots& slots, bool start) {
   for (const Value& part : parts) {
     if (part.text() == nullptr) return run.fail("expected a string or a tuple of strings");
     const std::string_view text = part.text()->view;
+    if (!run.step_scan(std::min(text.size(), within->text.size()))) return {};
     const bool fits = start ? within->text.starts_with(text) : within->text.ends_with(text);
     if (within->valid && fits) return true;
   }

@@ -15,7 +15,7 @@ using AppendCase = void (*)(std::string& out, char32_t code_point);
 
 /// The first character by `first`, the others by `others`.
 Value recase(Run& run, const Text& text, AppendCase first, AppendCase others) {
-  if (!run.step_bytes(text.view.size())) return {};
+  if (!run.step_read(text.view.size())) return {};
   std::string out;
   out.reserve(text.view.size());
   AppendCase append = first;
@@ -27,6 +27,9 @@ Value recase(Run& run, const Text& text, AppendCase first, AppendCase others) {
   }
   return run.text(out, text.markup);
 }
+
+/// What it costs to sort or look up a character, compared with reading it.
+constexpr std::size_t kSetCost = 8;
 
 /// A set of characters, looked up in log time: it may be as long as the text.
 class CharacterSet {
@@ -85,22 +88,24 @@ Value capitalize(Run& run, const Text& text) {
 }
 
 Value strip(Run& run, const Text& text, Side side, const Value& characters) {
-  if (!run.step_bytes(text.view.size())) return {};
+  // Only what goes is read, which is little of most texts.
   std::string_view view = text.view;
   if (characters.is_none()) {
     if (side != Side::kRight) view = trim_left(view);
     if (side != Side::kLeft) view = trim_right(view);
-    return Text{view, text.markup};
+    return run.step_read(text.view.size() - view.size()) ? Text{view, text.markup} : Value();
   }
   const Text* set = characters.text();
   if (set == nullptr) return run.fail("strip arg must be None or str");
-  if (!run.step_bytes(set->view.size())) return {};
-  return Text{strip_set(view, side, CharacterSet(set->view)), text.markup};
+  if (!run.step_read(kSetCost * set->view.size())) return {};
+  view = strip_set(view, side, CharacterSet(set->view));
+  return run.step_read(kSetCost * (text.view.size() - view.size())) ? Text{view, text.markup}
+                                                                    : Value();
 }
 
 Value replace(Run& run, std::string_view text, std::string_view from, std::string_view to,
               std::size_t most, bool markup) {
-  if (!run.step_bytes(text.size())) return {};
+  if (!run.step_read(text.size())) return {};
   TextBuilder out(run);
   if (from.empty()) {
     replace_between(out, text, to, most);
@@ -119,6 +124,7 @@ Value replace(Run& run, std::string_view text, std::string_view from, std::strin
 }
 
 Value center(Run& run, const Text& text, std::int64_t width, std::string_view fill) {
+  if (!run.step_scan(text.view.size())) return {};
   const auto size = static_cast<std::int64_t>(length(text.view));
   if (width <= size) return text;
   // CPython gives the odd one to the left when the width is odd.
@@ -131,16 +137,18 @@ Value center(Run& run, const Text& text, std::int64_t width, std::string_view fi
   return out.finish(text.markup);
 }
 
-std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends) {
+std::vector<std::string_view> split_lines(Run& run, std::string_view text, bool keep_ends) {
   std::vector<std::string_view> lines;
+  if (!run.step_read(text.size())) return lines;
   std::size_t start = 0;
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t at = 0; at < text.size() && !run.failed();) {
     const CodePoint next = decode(text.substr(at));
     if (!is_line_end(next.value)) {
       at += next.bytes;
       continue;
     }
     const std::size_t end = at + (text.substr(at).starts_with("\r\n") ? 2 : next.bytes);
+    run.charge(sizeof(std::string_view));
     lines.push_back(text.substr(start, (keep_ends ? end : at) - start));
     start = at = end;
   }
@@ -152,14 +160,14 @@ Value join_texts(Run& run, const Text& separator, std::span<const Value> parts) 
   TextBuilder out(run);
   bool first = true;
   for (const Value& part : parts) {
+    if (!run.step()) return {};
     const Text* text = part.text();
     if (text == nullptr) {
-      return run.fail("join: expected str instance, " + std::string(type_name(part)) + " found");
+      return run.fail("join: expected str instance, ", type_name(part), " found");
     }
     if (!first) out.append(separator.view);
     first = false;
     append_text(out, *text, separator.markup);
-    if (run.failed()) return {};
   }
   return out.finish(separator.markup);
 }

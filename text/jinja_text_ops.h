@@ -31,8 +31,9 @@ Value replace(Run& run, std::string_view text, std::string_view from, std::strin
 /// Filled up on both sides as str.center() does it.
 Value center(Run& run, const Text& text, std::int64_t width, std::string_view fill);
 
-/// The lines of str.splitlines().
-[[nodiscard]] std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends);
+/// The lines of str.splitlines(); not all of them when the run has failed.
+[[nodiscard]] std::vector<std::string_view> split_lines(Run& run, std::string_view text,
+                                                        bool keep_ends);
 
 /// A join() of strings only.
 Value join_texts(Run& run, const Text& separator, std::span<const Value> parts);

@@ -12,7 +12,7 @@ using Question = bool (*)(char32_t code_point);
 /// Not empty, and every character is as asked.
 Value all_are(Run& run, const Value& self, Question question) {
   std::string_view rest = self.text()->view;
-  if (!run.step_bytes(rest.size())) return {};
+  if (!run.step_read(rest.size())) return {};
   const bool empty = rest.empty();
   while (!rest.empty()) {
     const CodePoint next = decode(rest);
@@ -25,7 +25,7 @@ Value all_are(Run& run, const Value& self, Question question) {
 /// At least one cased character, and all of those of one case.
 Value all_cased_are(Run& run, const Value& self, Question question) {
   std::string_view rest = self.text()->view;
-  if (!run.step_bytes(rest.size())) return {};
+  if (!run.step_read(rest.size())) return {};
   bool found = false;
   while (!rest.empty()) {
     const CodePoint next = decode(rest);
@@ -53,7 +53,7 @@ bool is_ascii(char32_t code_point) { return code_point < 0x80; }
 /// Every run of cased letters begins in upper or title case and goes on in lower case.
 Value is_title(Run& run, const Value& self, const Slots& /*slots*/) {
   std::string_view rest = self.text()->view;
-  if (!run.step_bytes(rest.size())) return {};
+  if (!run.step_read(rest.size())) return {};
   bool found = false;
   bool inside = false;
   while (!rest.empty()) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/text/jinja_concat.h"
 #include "weft/text/jinja_lexer.h"
 #include "weft/text/text_error.h"
 
@@ -37,22 +38,26 @@ class TokenStream {
   }
 
   void expect_operator(std::string_view text) {
-    if (!skip_operator(text)) fail("expected '" + std::string(text) + "'");
+    if (!skip_operator(text)) fail("expected '", text, "'");
   }
   void expect(Token::Type type, std::string_view what) {
-    if (current().type != type || at_end()) fail("expected " + std::string(what));
+    if (current().type != type || at_end()) fail("expected ", what);
     next();
   }
   /// Empty after a mistake.
   std::string expect_name(std::string_view what) {
-    if (current().type != Token::Type::kName) fail("expected " + std::string(what));
+    if (current().type != Token::Type::kName) fail("expected ", what);
     return next().text;
   }
 
-  void fail(const std::string& what) { fail_at(current(), TextErrc::kBadTemplate, what); }
-  void fail_at(const Token& token, TextErrc code, const std::string& what) {
+  template <class... Parts>
+  void fail(const Parts&... parts) {
+    fail_at(current(), TextErrc::kBadTemplate, parts...);
+  }
+  template <class... Parts>
+  void fail_at(const Token& token, TextErrc code, const Parts&... parts) {
     if (!failed()) {
-      error_ = Error{code, position(source_, token.offset) + ": " + what};
+      error_ = Error{code, concat({position(source_, token.offset), ": ", parts...})};
     }
     at_ = tokens_.size() - 1;
   }

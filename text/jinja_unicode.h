@@ -9,6 +9,11 @@
 /// is valid UTF-8: it is checked where it comes in. Everything here is thread-safe.
 namespace weft::jinja {
 
+/// Whether a byte is not the first of its character.
+[[nodiscard]] constexpr bool is_continuation(char byte) noexcept {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
 struct CodePoint {
   char32_t value;
   std::uint8_t bytes;

@@ -1,6 +1,8 @@
 #include "weft/text/jinja_value.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 
 namespace weft::jinja {
 namespace {
@@ -27,8 +29,26 @@ long double exact(const Value& value) {
   return static_cast<long double>(*value.real());
 }
 
-bool items_less(std::span<const Value> left, std::span<const Value> right) {
-  return std::ranges::lexicographical_compare(left, right, KeyLess{});
+template <class T>
+int order_of(const T& left, const T& right) {
+  if (std::less<>{}(left, right)) return -1;
+  return std::less<>{}(right, left) ? 1 : 0;
+}
+
+/// NaN stands behind all numbers, so that the order is one.
+int order_of_numbers(const Value& left, const Value& right) {
+  const long double a = exact(left);
+  const long double b = exact(right);
+  if (std::isnan(a) || std::isnan(b)) return order_of(std::isnan(a), std::isnan(b));
+  return order_of(a, b);
+}
+
+int order_of_items(std::span<const Value> left, std::span<const Value> right) {
+  const std::size_t both = std::min(left.size(), right.size());
+  for (std::size_t at = 0; at < both; ++at) {
+    if (const int order = key_order(left[at], right[at]); order != 0) return order;
+  }
+  return order_of(left.size(), right.size());
 }
 
 }  // namespace
@@ -45,32 +65,32 @@ std::optional<double> Value::number() const {
   return std::nullopt;
 }
 
-bool KeyLess::operator()(const Value& left, const Value& right) const {
-  if (rank(left) != rank(right)) return rank(left) < rank(right);
+int key_order(const Value& left, const Value& right) {
+  if (rank(left) != rank(right)) return order_of(rank(left), rank(right));
   switch (left.kind()) {
     case Kind::kUndefined:
     case Kind::kNone:
-      return false;
+      return 0;
     case Kind::kBool:
     case Kind::kInteger:
     case Kind::kFloat:
-      return exact(left) < exact(right);
+      return order_of_numbers(left, right);
     case Kind::kText:
-      return left.text()->view < right.text()->view;
+      return left.text()->view.compare(right.text()->view);
     case Kind::kList:
-      return items_less(left.list()->items, right.list()->items);
+      return order_of_items(left.list()->items, right.list()->items);
     case Kind::kDict:
-      return std::less<>{}(left.dict(), right.dict());
+      return order_of(left.dict(), right.dict());
     case Kind::kRange:
-      return std::less<>{}(left.range(), right.range());
+      return order_of(left.range(), right.range());
     case Kind::kView:
-      return std::less<>{}(left.view(), right.view());
+      return order_of(left.view(), right.view());
     case Kind::kIterator:
-      return std::less<>{}(left.iterator(), right.iterator());
+      return order_of(left.iterator(), right.iterator());
     case Kind::kObject:
-      return std::less<>{}(left.object(), right.object());
+      return order_of(left.object(), right.object());
   }
-  return false;
+  return 0;
 }
 
 std::optional<std::size_t> Dict::position(const Value& key) const {
@@ -79,10 +99,8 @@ std::optional<std::size_t> Dict::position(const Value& key) const {
     if (found == index_.end()) return std::nullopt;
     return found->second;
   }
-  const KeyLess less;
   for (std::size_t at = 0; at < entries_.size(); ++at) {
-    const Value& own = entries_[at].key;
-    if (!less(own, key) && !less(key, own)) return at;
+    if (key_order(entries_[at].key, key) == 0) return at;
   }
   return std::nullopt;
 }

@@ -128,8 +128,14 @@ struct View {
 };
 
 /// An order of hashable values under which equal keys of Python are equal: 1, 1.0 and true.
+/// Negative when `left` comes first, 0 when they are equal. Three-way, because asking twice at each
+/// level of nested tuples would double the work with each.
+[[nodiscard]] int key_order(const Value& left, const Value& right);
+
 struct KeyLess {
-  bool operator()(const Value& left, const Value& right) const;
+  bool operator()(const Value& left, const Value& right) const {
+    return key_order(left, right) < 0;
+  }
 };
 
 /// Keys with values, in the order in which they came.
@@ -139,6 +145,8 @@ class Dict {
     Value key;
     Value value;
   };
+  /// What an entry takes at most: itself, what growing leaves behind, and its place in the index.
+  static constexpr std::size_t kBytesPerEntry = 4 * sizeof(Entry);
 
   explicit Dict(std::pmr::memory_resource* memory) : entries_(memory), index_(memory) {}
 

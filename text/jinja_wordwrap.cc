@@ -104,6 +104,12 @@ class Wrapper {
       : out_(out), options_(options), separator_(separator) {}
 
   void wrap(std::string_view line) {
+    // A character is put into classes again and again, and kept with the length of its piece.
+    constexpr std::size_t kCost = 4;
+    constexpr std::size_t kBytesPerCharacter = sizeof(char32_t) + sizeof(std::size_t);
+    Run& run = out_.run();
+    if (!run.step_read(kCost * line.size()) || !run.charge(kBytesPerCharacter * line.size()))
+      return;
     const auto lengths = Chunker(line, options_.break_on_hyphens).lengths();
     for (next_ = lengths.begin(), end_ = lengths.end(), rest_ = line; load();) {
       if (any_line_ && is_blank(chunk_)) drop();

@@ -6,6 +6,7 @@
 
 #include "weft/text/bert_normalizer.h"
 #include "weft/text/byte_alphabet.h"
+#include "weft/text/change_each.h"
 #include "weft/text/text_error.h"
 #include "weft/text/unicode.h"
 
@@ -27,25 +28,13 @@ Error too_large(std::size_t max_size) {
           "normalization makes more than " + std::to_string(max_size) + " bytes of it"};
 }
 
-template <class Change>
-void change_each(std::string& text, Change change) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Char c = utf8_at(text, at);
-    change(out, c.code);
-    at += c.length;
-  }
-  text = std::move(out);
-}
-
 Result<void> run(NormalizationForm form, Work& work) {
   normalize_unicode(work.text, form);
   return {};
 }
 
 Result<void> run(LowercaseStep /*step*/, Work& work) {
-  change_each(work.text, append_lower_case);
+  change_each(work.text, [](std::string& out, char32_t c) { append_lower_case(out, c); });
   return {};
 }
 

@@ -67,16 +67,21 @@ class Matcher {
     return text_.substr(piece.begin, piece.end - piece.begin);
   }
 
+  static bool is_ascii_word(char32_t code) {
+    return (code >= '0' && code <= '9') || ((code | 0x20) >= 'a' && (code | 0x20) <= 'z');
+  }
+
   static bool is_in(SplitClass wanted, char32_t code) {
     switch (wanted) {
       case SplitClass::kWhiteSpace:
         return is_white_space(code);
       case SplitClass::kNumber:
-        return is_number(code);
+        return code < 0x80 ? code >= '0' && code <= '9' : is_number(code);
       case SplitClass::kPunctuation:
         break;
     }
-    return is_punctuation(code) || (code < 0x80 && is_symbol(code));
+    // Of ASCII the symbols count as well: all that is printed but letters and digits.
+    return code < 0x80 ? code > ' ' && code < 0x7F && !is_ascii_word(code) : is_punctuation(code);
   }
 
   std::string_view text_;

@@ -43,6 +43,10 @@ Result<PrecompiledCharsmap> PrecompiledCharsmap::parse(std::string_view blob) {
   if (valid_utf8_prefix(charsmap.replacements_) != charsmap.replacements_.size()) {
     return bad("the replacements are not UTF-8");
   }
+  for (unsigned char byte = 0; byte < 0x80; ++byte) {
+    const auto c = static_cast<char>(byte);
+    charsmap.is_plain_[byte] = c != '\r' && c != '\n' && !charsmap.find({&c, 1});
+  }
   return charsmap;
 }
 
@@ -64,6 +68,16 @@ std::optional<std::string_view> PrecompiledCharsmap::find(std::string_view chunk
   return std::nullopt;
 }
 
+std::size_t PrecompiledCharsmap::skip_plain(std::string_view text, std::size_t at) const {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  // What follows may be a mark that joins the last character.
+  while (at < text.size() && is_plain_[byte(at)] &&
+         (at + 1 == text.size() || byte(at + 1) < 0x80)) {
+    ++at;
+  }
+  return at;
+}
+
 bool PrecompiledCharsmap::apply(std::string& text, std::size_t max_size) const {
   std::string out;
   out.reserve(text.size());
@@ -76,6 +90,12 @@ bool PrecompiledCharsmap::apply(std::string& text, std::size_t max_size) const {
     }
   };
   for (std::size_t begin = 0; begin < text.size();) {
+    if (const std::size_t end = skip_plain(text, begin); end > begin) {
+      if (out.size() + (end - begin) > max_size) return false;
+      out.append(text, begin, end - begin);
+      begin = end;
+      continue;
+    }
     Utf8Char last = utf8_at(text, begin);
     std::size_t end = begin + last.length;
     utf8proc_int32_t state = 0;

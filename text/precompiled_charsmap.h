@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,8 +29,12 @@ class PrecompiledCharsmap {
   /// The replacement for a key that is the whole of `chunk` or, shortest first, its beginning.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view chunk) const;
 
+  /// How far `text` from `at` on is ASCII that has no rule and joins no cluster.
+  [[nodiscard]] std::size_t skip_plain(std::string_view text, std::size_t at) const;
+
   std::vector<std::uint32_t> trie_;
   std::string replacements_;
+  std::array<bool, 256> is_plain_{};  ///< By byte: ASCII, no newline, and without a rule.
 };
 
 }  // namespace weft

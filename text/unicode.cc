@@ -36,11 +36,9 @@ bool is_second_byte(unsigned char lead, unsigned char second) noexcept {
 
 }  // namespace
 
-void append_utf8(std::string& out, char32_t code) {
+void append_utf8_beyond_ascii(std::string& out, char32_t code) {
   const auto put = [&out](char32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
+  if (code < 0x800) {
     put(0xC0 | (code >> 6));
     put(0x80 | (code & 0x3F));
   } else if (code < 0x10000) {
@@ -163,13 +161,6 @@ std::string lossy_utf8(std::string_view bytes) {
   return out;
 }
 
-bool is_white_space(char32_t code) noexcept {
-  if (code < 0x80) return code == ' ' || (code >= 9 && code <= 13);
-  if (code < 0x1680) return code == 0x85 || code == 0xA0;
-  return code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 ||
-         code == 0x202F || code == 0x205F || code == 0x3000;
-}
-
 bool is_letter(char32_t code) noexcept {
   return between(category(code), UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO);
 }
@@ -208,7 +199,7 @@ bool is_word(char32_t code) noexcept {
          (code >= 0x1F150 && code <= 0x1F169) || (code >= 0x1F170 && code <= 0x1F189);
 }
 
-void append_lower_case(std::string& out, char32_t code) {
+void append_lower_case_beyond_ascii(std::string& out, char32_t code) {
   constexpr char32_t kDottedCapitalI = 0x130;  // the one character whose lower case is two
   if (code == kDottedCapitalI) {
     out.append("i\xCC\x87");

@@ -49,7 +49,12 @@ struct Utf8Char {
   return end;
 }
 
-void append_utf8(std::string& out, char32_t code);
+void append_utf8_beyond_ascii(std::string& out, char32_t code);
+inline void append_utf8(std::string& out, char32_t code) {
+  if (code < 0x80) return out.push_back(static_cast<char>(code));
+  append_utf8_beyond_ascii(out, code);
+}
+
 [[nodiscard]] std::string to_utf8(char32_t code);
 [[nodiscard]] std::u32string to_code_points(std::string_view utf8);
 [[nodiscard]] std::size_t count_code_points(std::string_view utf8) noexcept;
@@ -82,7 +87,12 @@ class Utf8Decoder {
 [[nodiscard]] std::string lossy_utf8(std::string_view bytes);
 
 /// Classes of characters, as Unicode's general category and White_Space have them.
-[[nodiscard]] bool is_white_space(char32_t code) noexcept;
+[[nodiscard]] inline bool is_white_space(char32_t code) noexcept {
+  if (code < 0x80) return code == ' ' || (code >= 9 && code <= 13);
+  if (code < 0x1680) return code == 0x85 || code == 0xA0;
+  return code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 ||
+         code == 0x202F || code == 0x205F || code == 0x3000;
+}
 [[nodiscard]] bool is_letter(char32_t code) noexcept;           ///< L*
 [[nodiscard]] bool is_number(char32_t code) noexcept;           ///< N*
 [[nodiscard]] bool is_mark(char32_t code) noexcept;             ///< M*
@@ -95,6 +105,11 @@ class Utf8Decoder {
 [[nodiscard]] bool is_word(char32_t code) noexcept;
 
 /// Lower case of one character, at most two characters long.
-void append_lower_case(std::string& out, char32_t code);
+void append_lower_case_beyond_ascii(std::string& out, char32_t code);
+inline void append_lower_case(std::string& out, char32_t code) {
+  if (code >= 0x80) return append_lower_case_beyond_ascii(out, code);
+  const bool upper = code >= 'A' && code <= 'Z';
+  out.push_back(static_cast<char>(upper ? code + ('a' - 'A') : code));
+}
 
 }  // namespace weft

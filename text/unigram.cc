@@ -47,15 +47,7 @@ Unigram::Unigram(std::shared_ptr<const TokenTable> tokens, std::vector<double> s
 
 void Unigram::encode(std::string_view word, EncodeScratch& scratch,
                      std::vector<TokenId>& out) const {
-  if (word.size() > WordCache::kMaxWord) return encode_new(word, scratch, out);
-  WordCache::Entry& entry = scratch.words.entry(word);
-  if (entry.holds(word)) {
-    out.insert(out.end(), entry.tokens().begin(), entry.tokens().end());
-    return;
-  }
-  const std::size_t before = out.size();
-  encode_new(word, scratch, out);
-  entry.store(word, std::span(out).subspan(before));
+  scratch.words.encode(word, out, [&] { encode_new(word, scratch, out); });
 }
 
 void Unigram::find_paths(std::string_view word, std::vector<EncodeScratch::Path>& paths) const {

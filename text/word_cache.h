@@ -20,6 +20,22 @@ class WordCache {
   static constexpr std::size_t kMaxWord = 34;   ///< bytes; with the ids it fills a cache line
   static constexpr std::size_t kMaxTokens = 7;  ///< as above
 
+  /// Appends the tokens of `word`, which is not empty: those remembered, or what `encode_new()`
+  /// appends to `out`.
+  template <class EncodeNew>
+  void encode(std::string_view word, std::vector<TokenId>& out, EncodeNew&& encode_new) {
+    if (word.size() > kMaxWord) return encode_new();
+    Entry& entry = entry_of(word);
+    if (entry.holds(word)) {
+      out.insert(out.end(), entry.tokens().begin(), entry.tokens().end());
+      return;
+    }
+    const std::size_t before = out.size();
+    encode_new();
+    entry.store(word, std::span(out).subspan(before));
+  }
+
+ private:
   struct Entry {
     std::array<TokenId, kMaxTokens> ids;
     std::uint8_t count = 0;
@@ -39,13 +55,12 @@ class WordCache {
     }
   };
 
-  /// Where `word`, which is not empty and has at most kMaxWord bytes, is or would be.
-  [[nodiscard]] Entry& entry(std::string_view word) {
+  /// Where `word` is or would be.
+  [[nodiscard]] Entry& entry_of(std::string_view word) {
     if (entries_.empty()) entries_.resize(kEntries);
     return entries_[hash_text(word) & (kEntries - 1)];
   }
 
- private:
   // 1 MiB: holds the words of a long English text, and still sits in a second-level cache.
   static constexpr std::size_t kEntries = 16384;
 

@@ -4,8 +4,12 @@
 
 namespace weft {
 
-void WordPiece::encode(std::string_view word, EncodeScratch& /*scratch*/,
+void WordPiece::encode(std::string_view word, EncodeScratch& scratch,
                        std::vector<TokenId>& out) const {
+  scratch.words.encode(word, out, [&] { encode_new(word, out); });
+}
+
+void WordPiece::encode_new(std::string_view word, std::vector<TokenId>& out) const {
   const std::size_t before = out.size();
   if (word.size() > max_characters_ && count_code_points(word) > max_characters_) {
     return out.push_back(unknown_);

@@ -27,6 +27,8 @@ class WordPiece {
   void encode(std::string_view word, EncodeScratch& scratch, std::vector<TokenId>& out) const;
 
  private:
+  void encode_new(std::string_view word, std::vector<TokenId>& out) const;
+
   ByteTrie beginnings_;
   ByteTrie continuations_;
   TokenId unknown_;

@@ -12,23 +12,18 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
 #include <random>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "weft/bench/kernels/bf16_peak.h"
+#include "weft/bench/kernels/plain_read.h"
 #include "weft/bench/ratio.h"
 #include "weft/gpu/host_bandwidth.h"
 #include "weft/gpu/thread_team.h"
-#include "weft/kernels/cpu_features.h"
 #include "weft/kernels/linear.h"
 #include "weft/kernels/narrow_float.h"
-#include "weft/kernels/unroll.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace weft {
 namespace {
@@ -59,21 +54,6 @@ std::vector<std::uint16_t> random_numbers(std::int64_t count) {
     number = to_bf16(static_cast<float>(random() % 2001) * 1e-3F - 1);
   }
   return numbers;
-}
-
-/// Plain loops in the widest registers there are: what memory gives.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-__attribute__((target_clones("default", "avx2", "avx512f")))
-#endif
-std::uint64_t
-add_up(std::span<const std::uint64_t> words) {
-  std::array<std::uint64_t, 32> sums{};
-  std::size_t i = 0;
-  for (; i + sums.size() <= words.size(); i += sums.size()) {
-    for (std::size_t lane = 0; lane < sums.size(); ++lane) sums[lane] += words[i + lane];
-  }
-  for (; i < words.size(); ++i) sums[0] += words[i];
-  return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
 }
 
 /// So many weights of one shape that they pass by, and the team that multiplies by them.
@@ -143,8 +123,8 @@ class Model {
           const auto words = std::span(reinterpret_cast<const std::uint64_t*>(weight.data()),
                                        weight.bytes() / sizeof(std::uint64_t));
           const Share::Range part = share.of(static_cast<std::int64_t>(words.size()));
-          sum += add_up(words.subspan(static_cast<std::size_t>(part.begin),
-                                      static_cast<std::size_t>(part.end - part.begin)));
+          sum += bench::add_up(words.subspan(static_cast<std::size_t>(part.begin),
+                                             static_cast<std::size_t>(part.end - part.begin)));
         }
         sums[static_cast<std::size_t>(share.index)] = sum;
       });
@@ -195,40 +175,17 @@ class Model {
   std::size_t next_ = 0;
 };
 
-#if defined(__x86_64__)
-/// As many products of bf16 as fit into registers and nothing else: the processor's limit.
-__attribute__((target("avx512f,avx512bf16"))) void multiply_in_registers(std::int64_t operations) {
-  constexpr int kSums = 24;
-  constexpr std::int64_t kOperations = kSums * 64;  // an instruction: 32 products, as many sums
-  const auto factor = reinterpret_cast<__m512bh>(_mm512_set1_epi32(0x3f803f80));
-  __m512 sums[kSums] = {};
-  for (std::int64_t done = 0; done < operations; done += kOperations) {
-    WEFT_UNROLL
-    for (int i = 0; i < kSums; ++i) {
-      sums[i] = _mm512_dpbf16_ps(sums[i], factor, factor);
-      asm volatile("" : "+v"(sums[i]));
-    }
-  }
-}
-#endif
-
 const Shape& shape_of(benchmark::State& state) {
   const Shape& shape = kShapes[static_cast<std::size_t>(state.range(0))];
   state.SetLabel(shape.name);
   return shape;
 }
 
-void add_inverse(benchmark::State& state, const std::string& name, double factor = 1) {
-  state.counters[name] = factor / state.counters["ratio"];
-  state.counters[name + "_min"] = factor / state.counters["ratio_max"];
-  state.counters[name + "_max"] = factor / state.counters["ratio_min"];
-}
-
 void decode_against_reading(benchmark::State& state) {
   Model model(shape_of(state));
   const double host = host_read_bandwidth(model.team().size());
   bench::compare(state, 1, [&] { return model.multiply(1); }, [&] { return model.read(); });
-  add_inverse(state, "of_reading");
+  bench::add_inverse(state, "of_reading");
   const double rate = model.bytes() / (state.counters["ours_ns"] * 1e-9);
   state.counters["GB/s"] = rate * 1e-9;
   state.counters["of_host"] = rate / host;
@@ -237,34 +194,32 @@ void decode_against_reading(benchmark::State& state) {
 void batch_against_decode(benchmark::State& state) {
   Model model(shape_of(state));
   bench::compare(state, 1, [&] { return model.multiply(32); }, [&] { return model.multiply(1); });
-  add_inverse(state, "times_decode", 32);
+  bench::add_inverse(state, "times_decode", 32);
 }
 
 void prefill_against_peak(benchmark::State& state) {
-#if defined(__x86_64__)
-  if (cpu_target() == CpuTarget::kAvx512Bf16) {
-    Model model(shape_of(state));
-    constexpr std::int64_t kTokens = 512;
-    const double operations = model.operations(kTokens);
-    const auto part = static_cast<std::int64_t>(operations / model.team().size());
-    bench::compare(
-        state, operations, [&] { return model.multiply(kTokens, 1); },
-        [&] {
-          return bench::seconds(
-              [&] { model.team().run([&](Share) { multiply_in_registers(part); }); });
-        });
-    add_inverse(state, "of_peak");
-    state.counters["GFLOP/s"] = 1 / state.counters["ours_ns"];
+  if (!bench::multiplies_bf16()) {
+    state.SkipWithError("this processor does not multiply bf16");
     return;
   }
-#endif
-  state.SkipWithError("this processor does not multiply bf16");
+  Model model(shape_of(state));
+  constexpr std::int64_t kTokens = 512;
+  const double operations = model.operations(kTokens);
+  const auto part = static_cast<std::int64_t>(operations / model.team().size());
+  bench::compare(
+      state, operations, [&] { return model.multiply(kTokens, 1); },
+      [&] {
+        return bench::seconds(
+            [&] { model.team().run([&](Share) { bench::do_bf16_operations(part); }); });
+      });
+  bench::add_inverse(state, "of_peak");
+  state.counters["GFLOP/s"] = 1 / state.counters["ours_ns"];
 }
 
 void fill_against_copy(benchmark::State& state) {
   Model model(shape_of(state));
   bench::compare(state, model.bytes(), [&] { return model.pack(); }, [&] { return model.copy(); });
-  add_inverse(state, "of_copy");
+  bench::add_inverse(state, "of_copy");
   state.counters["GB/s"] = 1 / state.counters["ours_ns"];
 }
 

@@ -122,7 +122,7 @@ class Setting {
 
   void start_peer() {
     const std::string python = path_in("WEFT_PYTHON").value_or("python3").string();
-    const fs::path script = fs::path(WEFT_SOURCE_DIR) / "weft/bench/text/tokenizers_peer.py";
+    const fs::path script = fs::path(WEFT_SOURCE_DIR) / "bench/text/tokenizers_peer.py";
     peer_ = std::make_unique<PeerProcess>(std::vector<std::string>{
         python, script.string(), tokenizer_path_.string(), text_path_.string()});
     if (peer_->read_line() != "ready") peer_.reset();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains the demo model on one GPU in minutes and writes it in Hugging Face layout.
 
-    train.py --model model [--steps 6000] [--documents 1200000]
+    train.py --model model [--steps 10000] [--documents 1200000]
 
 The folder holds the tokenizer already (make_tokenizer.py). The corpus is made here, and all of it lies on the GPU as one
 tensor. Documents are packed into rows of 1024 tokens; attention does not leave its document. The loss is on what the
@@ -34,7 +34,7 @@ CLIP = 1.0
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=6000)
+    parser.add_argument("--steps", type=int, default=10000)
     parser.add_argument("--rows", type=int, default=128, help="of 1024 tokens, in a step")
     parser.add_argument("--documents", type=int, default=1200000)
     parser.add_argument("--rate", type=float, default=3e-3, help="the highest learning rate")

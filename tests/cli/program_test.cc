@@ -1,64 +1,47 @@
-// The built program, run as a user runs it.
+// The built program, run as a user runs it: what holds for all its verbs.
 
-#include <gtest/gtest.h>
-#include <sys/wait.h>
+#include <gmock/gmock.h>
 
-#include <array>
-#include <cstdio>
 #include <string>
 
-namespace weft {
+#include "weft/tests/cli/run_program.h"
+
+namespace weft::test {
 namespace {
 
-struct Outcome {
-  int status;
-  std::string output;  // both streams
-};
-
-Outcome weft(const std::string& arguments) {
-  std::string command = WEFT_PROGRAM;
-  command.append(" ").append(arguments).append(" 2>&1");
-  std::FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return {-1, "popen failed"};
-  std::string output;
-  std::array<char, 4096> buffer{};
-  for (std::size_t count = 0; (count = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
-    output.append(buffer.data(), count);
-  }
-  const int status = pclose(pipe);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, output};
-}
+using testing::HasSubstr;
+using testing::StartsWith;
 
 TEST(Program, ShowsItsVerbsOnHelp) {
-  const Outcome help = weft("--help");
+  const Outcome help = run_weft("--help");
   EXPECT_EQ(help.status, 0);
-  for (const char* verb : {"devices", "version"}) {
-    EXPECT_NE(help.output.find(verb), std::string::npos) << help.output;
+  for (const char* verb : {"generate", "tokenize", "inspect", "logits", "devices", "version"}) {
+    EXPECT_THAT(help.output, HasSubstr(verb));
   }
 }
 
 TEST(Program, SaysWhatIsWrongWithAVerbItDoesNotKnow) {
-  const Outcome outcome = weft("serv");
+  const Outcome outcome = run_weft("serv");
   EXPECT_NE(outcome.status, 0);
-  EXPECT_NE(outcome.output.find("serv"), std::string::npos) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("serv"));
 }
 
 TEST(Program, SaysThatAVerbIsMissing) {
-  const Outcome outcome = weft("");
+  const Outcome outcome = run_weft("");
   EXPECT_NE(outcome.status, 0);
-  EXPECT_NE(outcome.output.find("--help"), std::string::npos) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("--help"));
 }
 
 TEST(Program, PrintsItsVersion) {
-  EXPECT_EQ(weft("--version").output, std::string(WEFT_VERSION) + "\n");
-  EXPECT_EQ(weft("version").output.find("weft " WEFT_VERSION "\n"), 0U);
+  EXPECT_EQ(run_weft("--version").output, std::string(WEFT_VERSION) + "\n");
+  EXPECT_THAT(run_weft("version").output, StartsWith("weft " WEFT_VERSION "\n"));
 }
 
 TEST(Program, ListsTheHostAsADevice) {
-  const Outcome outcome = weft("devices");
+  const Outcome outcome = run_weft("devices");
   EXPECT_EQ(outcome.status, 0);
-  EXPECT_TRUE(outcome.output.starts_with("cpu ")) << outcome.output;
+  EXPECT_THAT(outcome.output, StartsWith("cpu "));
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::test

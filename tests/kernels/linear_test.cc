@@ -235,14 +235,15 @@ TEST_P(LinearTest, RunsOnTheTargetThatWasForced) {
 }
 
 TEST_P(LinearTest, AgreesWithFloat64AtEverySizeAroundTheTiles) {
-  constexpr std::int64_t kSizes[] = {1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 47, 49, 64, 70};
+  constexpr std::int64_t kSizes[] = {1, 2, 15, 16, 17, 31, 33, 49, 70};
+  constexpr std::int64_t kTokens[] = {1, 2, 7, 12, 13, 25, 33};
   for (const DType dtype : kWeightTypes) {
-    for (const std::int64_t inputs : {1, 2, 31, 32, 33, 64, 70, 256, 257, 288, 512, 515, 544}) {
+    for (const std::int64_t inputs : {1, 2, 31, 32, 33, 256, 257, 288, 515, 544}) {
       if (dtype == DType::kQ8_0 && inputs % 32 != 0) continue;
       std::minstd_rand random(static_cast<std::uint32_t>(inputs));
       for (const std::int64_t outputs : kSizes) {
-        // All pairs would take minutes under sanitizers; over the seeds all are met.
-        const std::int64_t tokens = kSizes[random() % std::size(kSizes)];
+        // All triples would take minutes under sanitizers; over the seeds all pairs are met.
+        const std::int64_t tokens = kTokens[random() % std::size(kTokens)];
         const auto seed = static_cast<std::uint32_t>(random());
         const RandomMatrix matrix(dtype, outputs, inputs, seed);
         const PackedWeight weight = pack(matrix);
@@ -260,11 +261,11 @@ TEST_P(LinearTest, AgreesWithFloat64AtEverySizeAroundTheTiles) {
 
 TEST_P(LinearTest, AgreesWithFloat64AtEveryNumberOfRows) {
   for (const DType dtype : kWeightTypes) {
-    const RandomMatrix matrix(dtype, 50, 96, 17);
+    const RandomMatrix matrix(dtype, 18, 32, 17);
     const PackedWeight weight = pack(matrix);
     for (std::int64_t tokens = 1; tokens <= 70; ++tokens) {
-      RowBuffer in(tokens, 96);
-      RowBuffer out(tokens, 50);
+      RowBuffer in(tokens, 32);
+      RowBuffer out(tokens, 18);
       in.randomize(static_cast<std::uint32_t>(tokens));
       const LinearParams params{.in = in.rows(), .weight = &weight, .out = out.rows()};
       run(params);
@@ -274,12 +275,13 @@ TEST_P(LinearTest, AgreesWithFloat64AtEveryNumberOfRows) {
 }
 
 TEST_P(LinearTest, TakesMoreRowsThanABlockHolds) {
+  constexpr std::int64_t kOutputs = 3;
   for (const auto& [tokens, inputs] : {std::pair(300, 32), std::pair(40, 9000)}) {
     for (const DType dtype : {DType::kF32, DType::kBF16}) {
-      const RandomMatrix matrix(dtype, 17, inputs, 23);
+      const RandomMatrix matrix(dtype, kOutputs, inputs, 23);
       const PackedWeight weight = pack(matrix);
       RowBuffer in(tokens, inputs);
-      RowBuffer out(tokens, 17);
+      RowBuffer out(tokens, kOutputs);
       in.randomize(5);
       const LinearParams params{.in = in.rows(), .weight = &weight, .out = out.rows()};
       run(params);
@@ -325,7 +327,8 @@ TEST_P(LinearTest, MultipliesGateAndUp) {
         in.randomize(4);
         residual.randomize(5);
         bias.randomize(6);
-        for (unsigned parts = 0; parts < 32; ++parts) {
+        // What comes after the sums does not know the type of the weight.
+        for (unsigned parts = 0; parts < 32; parts += dtype == DType::kF32 ? 1 : 31) {
           RowBuffer out(tokens, outputs);
           LinearParams params{.in = in.rows(),
                               .weight = &weight,
@@ -371,11 +374,11 @@ TEST_P(LinearTest, AddsToARowInPlace) {
 
 /// Rows by input row: the same row of `in` must give the same bits whatever stands around it.
 TEST_P(LinearTest, GivesTheSameBitsWhateverElseIsInTheStep) {
-  constexpr std::int64_t kRows = 40;
+  constexpr std::int32_t kRows = 26;
   for (const DType dtype : kWeightTypes) {
     for (const bool gated : {false, true}) {
-      constexpr std::int64_t kInputs = 608;
-      const RandomMatrix matrix(dtype, 74, kInputs, 41);
+      constexpr std::int64_t kInputs = 544;  // more than one block of inputs, as pairs too
+      const RandomMatrix matrix(dtype, 38, kInputs, 41);
       const PackedWeight weight = pack(matrix, gated);
       const std::int64_t outputs = weight.outputs();
       RowBuffer in(kRows, kInputs);
@@ -394,7 +397,7 @@ TEST_P(LinearTest, GivesTheSameBitsWhateverElseIsInTheStep) {
         once(one, {r}, 1);
       }
       std::mt19937 random(43);
-      for (std::int32_t tokens = 1; tokens <= kRows; ++tokens) {
+      for (std::int32_t tokens = 1; tokens <= kRows; tokens += tokens < 13 ? 1 : 4) {
         std::vector<std::int32_t> rows(kRows);
         std::iota(rows.begin(), rows.end(), 0);
         std::shuffle(rows.begin(), rows.end(), random);

@@ -52,7 +52,7 @@ std::vector<double> probabilities(std::span<const float> logits, const SamplePar
 /// The statistic of Pearson's test of `draws` draws against what is expected; ids that are expected
 /// less than 5 times count together.
 void expect_distribution(std::span<const float> logits, SampleParams params) {
-  constexpr int kDraws = 4000;
+  constexpr int kDraws = 3000;
   const std::vector<double> want = probabilities(logits, params);
   std::vector<int> seen(logits.size());
   for (int i = 0; i < kDraws; ++i) {
@@ -90,7 +90,7 @@ TEST(SampleTest, DrawsFromTheDistributionThatTheParametersDescribe) {
   Random random(1);
   const auto logits = random.numbers(100, -4, 4);
   for (const float temperature : {0.5F, 3.0F}) {
-    for (const std::int32_t top_k : {0, 20, 99, 5000}) {
+    for (const std::int32_t top_k : {0, 20, 5000}) {
       for (const float top_p : {1.0F, 0.7F}) {
         for (const float min_p : {0.0F, 0.1F}) {
           SCOPED_TRACE(testing::Message() << temperature << " top_k " << top_k << " top_p " << top_p

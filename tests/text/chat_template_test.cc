@@ -216,7 +216,8 @@ TEST(ChatTemplateTest, RendersInManyThreadsAtOnce) {
   }
   for (std::size_t at = 0; at < texts.size(); ++at) {
     std::string expected;
-    for (int turn = 0; turn < 100; ++turn) expected += "<" + std::to_string(at) + ">";
+    for (int turn = 0; turn < 100; ++turn)
+      expected.append("<").append(std::to_string(at)).append(">");
     EXPECT_EQ(texts[at], expected + "5050");
   }
 }

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "json_data.h"
+#include "weft/tests/text/json_data.h"
 #include "weft/text/text_error.h"
 #include "weft/text/unicode.h"
 

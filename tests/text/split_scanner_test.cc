@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "random_text.h"
+#include "weft/tests/text/random_text.h"
 #include "weft/text/regex.h"
 
 namespace weft {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "json_data.h"
+#include "weft/tests/text/json_data.h"
 #include "weft/text/text_error.h"
 #include "weft/text/tokenizer.h"
 

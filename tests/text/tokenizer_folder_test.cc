@@ -2,8 +2,8 @@
 
 #include <fstream>
 
-#include "json_data.h"
 #include "weft/core/file.h"
+#include "weft/tests/text/json_data.h"
 #include "weft/text/text_error.h"
 #include "weft/text/tokenizer.h"
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "json_data.h"
+#include "weft/tests/text/json_data.h"
 #include "weft/text/json_document.h"
 #include "weft/text/tokenizer_json.h"
 

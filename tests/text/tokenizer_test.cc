@@ -4,8 +4,8 @@
 
 #include <thread>
 
-#include "json_data.h"
-#include "random_text.h"
+#include "weft/tests/text/json_data.h"
+#include "weft/tests/text/random_text.h"
 #include "weft/text/text_error.h"
 #include "weft/text/unicode.h"
 

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "json_data.h"
+#include "weft/tests/text/json_data.h"
 #include "weft/text/tokenizer.h"
 
 namespace weft {

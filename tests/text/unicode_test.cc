@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "random_text.h"
+#include "weft/tests/text/random_text.h"
 #include "weft/text/unicode_normalization.h"
 
 namespace weft {
@@ -60,6 +60,27 @@ TEST(UnicodeTest, BringsTextIntoEachForm) {
   EXPECT_EQ(normalized("\uFB01", {.compose = true, .compatibility = true}), "fi");
   EXPECT_EQ(normalized("\uD55C", {.compose = false}), "\u1112\u1161\u11AB");
   EXPECT_EQ(normalized("a\u0308\u0323", {.compose = false}), "a\u0323\u0308");
+}
+
+TEST(UnicodeTest, GoesFromEachFormToTheOthersBetweenAsciiAndMarks) {
+  const std::vector<std::string> parts = {
+      "e",      "a b",    "x1",     "\u0301", "\u0323", "\u0308", "\u00E9", "\u1E69", "\u212B",
+      "\uFB01", "\u1100", "\u1161", "\u11A8", "\uAC00", "\u0928", "\u093C", "\u0958", "="};
+  std::mt19937 random(8);
+  for (const bool compatibility : {false, true}) {
+    const NormalizationForm whole{.compose = true, .compatibility = compatibility};
+    const NormalizationForm apart{.compose = false, .compatibility = compatibility};
+    for (int round = 0; round < 2000; ++round) {
+      std::string text;
+      for (auto left = 1 + random() % 12; left > 0; --left) text += parts[random() % parts.size()];
+      const std::string composed = normalized(text, whole);
+      const std::string decomposed = normalized(text, apart);
+      EXPECT_EQ(normalized(composed, whole), composed) << text;
+      EXPECT_EQ(normalized(decomposed, apart), decomposed) << text;
+      EXPECT_EQ(normalized(decomposed, whole), composed) << text;
+      EXPECT_EQ(normalized(composed, apart), decomposed) << text;
+    }
+  }
 }
 
 TEST(UnicodeTest, OrdersLongRunsOfMarksWithoutRescans) {

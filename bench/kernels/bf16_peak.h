@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+namespace weft::bench {
+
+/// Whether this processor multiplies bf16 (VDPBF16PS).
+[[nodiscard]] bool multiplies_bf16();
+
+/// As many multiplications and additions of bf16 as fit into registers and nothing else, on one
+/// thread: the processor's limit. Only where multiplies_bf16().
+void do_bf16_operations(std::int64_t operations);
+
+}  // namespace weft::bench

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace weft::bench {
+
+/// The sum of all words, by plain loops in the widest registers there are: reads as fast as memory
+/// gives.
+[[nodiscard]] std::uint64_t add_up(std::span<const std::uint64_t> words);
+
+}  // namespace weft::bench

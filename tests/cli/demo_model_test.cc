@@ -1,0 +1,110 @@
+// The whole path by meaning: questions that the demo model has not seen go through the chat
+// template, the tokenizer, the checkpoint, the program and the ops, and must come back answered.
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/cli/chat_prompt.h"
+#include "weft/cli/model_loading.h"
+#include "weft/gpu/sequence_runner.h"
+#include "weft/kernels/sample.h"
+#include "weft/tests/fixture/result_matchers.h"
+
+namespace weft::test {
+namespace {
+
+namespace json = boost::json;
+
+constexpr const char* kFolder = WEFT_SOURCE_DIR "/examples/demo_model";
+constexpr std::int64_t kContext = 1024;
+constexpr std::int64_t kLongestAnswer = 200;
+constexpr double kBar = 0.95;
+
+// A sanitizer makes every question ten times as long, and finds the same in fewer of them.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t kEvery = 10;
+#else
+constexpr std::size_t kEvery = 1;
+#endif
+
+std::vector<json::value> held_out_questions() {
+  std::vector<json::value> questions;
+  std::ifstream file(std::string(kFolder) + "/held_out.jsonl");
+  for (std::string text; std::getline(file, text);) questions.push_back(json::parse(text));
+  return questions;
+}
+
+class DemoModelTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    cli::ModelOptions options;
+    options.path = std::string(kFolder) + "/model";
+    auto tokenizer = cli::load_tokenizer(options.path);
+    ASSERT_TRUE(tokenizer) << to_string(tokenizer.error());
+    tokenizer_ = std::move(*tokenizer);
+    const auto model = cli::open_model(options);
+    ASSERT_TRUE(model) << to_string(model.error());
+    auto device = cli::load_alone(*model, options, kContext);
+    ASSERT_TRUE(device) << to_string(device.error());
+    device_ = std::move(*device);
+  }
+
+  /// What the model answers, greedily, without the end token that it must say itself.
+  Result<std::string> answer(json::array messages) {
+    const auto prompt = cli::chat_tokens(*tokenizer_, std::move(messages));
+    if (!prompt) return prompt.error();
+    SequenceRunner runner(*device_);
+    TokenId next = kNoToken;
+    const auto choose = [&next](ConstRows rows) {
+      next = sample({rows.row(0), static_cast<std::size_t>(rows.width)}, {}, {});
+    };
+    if (auto fed = runner.feed(*prompt, choose, true); !fed) return fed.error();
+    std::vector<TokenId> ids;
+    while (!ends(next) && std::ssize(ids) < kLongestAnswer) {
+      ids.push_back(next);
+      if (auto fed = runner.feed({&ids.back(), 1}, choose, true); !fed) return fed.error();
+    }
+    return tokenizer_->decode(ids, true);
+  }
+
+ private:
+  [[nodiscard]] bool ends(TokenId id) const {
+    return std::ranges::find(tokenizer_->end_tokens(), id) != tokenizer_->end_tokens().end();
+  }
+
+  std::optional<Tokenizer> tokenizer_;
+  std::unique_ptr<HostDevice> device_;
+};
+
+TEST_F(DemoModelTest, AnswersQuestionsItHasNotSeen) {
+  const std::vector<json::value> questions = held_out_questions();
+  ASSERT_GE(questions.size(), 400U);
+  std::size_t asked = 0;
+  std::size_t right = 0;
+  std::string wrong;
+  for (std::size_t i = 0; i < questions.size(); i += kEvery) {
+    const json::object& question = questions[i].as_object();
+    const auto got = answer(question.at("messages").as_array());
+    ASSERT_TRUE(got) << to_string(got.error());
+    ++asked;
+    if (*got == question.at("answer").as_string()) {
+      ++right;
+    } else {
+      wrong += json::serialize(question) + "\n  got " + *got + "\n";
+    }
+  }
+  RecordProperty("asked", static_cast<int>(asked));
+  RecordProperty("right", static_cast<int>(right));
+  EXPECT_GE(static_cast<double>(right), kBar * static_cast<double>(asked)) << wrong;
+}
+
+}  // namespace
+}  // namespace weft::test

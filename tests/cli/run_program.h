@@ -1,0 +1,31 @@
+#pragma once
+
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+namespace weft::test {
+
+struct Outcome {
+  int status;          ///< the exit status; -1 when a signal ended it
+  std::string output;  ///< both streams
+};
+
+/// Runs the built program as a user's shell does; `arguments` may redirect.
+inline Outcome run_weft(const std::string& arguments) {
+  std::string command = "exec 2>&1; \"";
+  command.append(WEFT_PROGRAM).append("\" ").append(arguments);
+  std::FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return {-1, "popen failed"};
+  std::string output;
+  std::array<char, 4096> buffer{};
+  for (std::size_t count = 0; (count = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
+    output.append(buffer.data(), count);
+  }
+  const int status = pclose(pipe);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, output};
+}
+
+}  // namespace weft::test
