@@ -24,7 +24,6 @@ constexpr std::int64_t kMaxHeadSize = 1024;
 constexpr std::int64_t kMaxWidth = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxVocabulary = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxContext = std::int64_t{1} << 30;
-constexpr std::int64_t kMaxExperts = 4096;
 constexpr double kAny = std::numeric_limits<double>::max();
 
 void replace_all(std::string& text, std::string_view what, const std::string& with) {
@@ -278,7 +277,7 @@ class Resolver {
     RotaryBlock rotary;
     rotary.size =
         static_cast<std::int32_t>(reader.integer("size", block.head_size, 2, block.head_size));
-    if (rotary.size % 2 != 0) reader.fail("size", "must be even");
+    if (rotary.size % 2 != 0) reader.fail("size", std::to_string(rotary.size) + " is not even");
     rotary.theta = reader.number("theta", 10000.0, 1e-6, kAny);
     rotary.scaling = reader.value("scaling");
     block.rotary_size = rotary.size;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "weft/kernels/relative_bias.h"
 #include "weft/model/architecture.h"
 #include "weft/model/buffer_planner.h"
 #include "weft/model/checkpoint.h"
@@ -83,6 +84,7 @@ class StackCompiler {
       if (op.positions != kAbsent) {
         EmbedOp only_positions = op;
         only_positions.table = nullptr;
+        only_positions.constant = kAbsent;
         only_positions.out = stream_;
         std::get<EmbedOp>(list_.ops.back()).positions = kAbsent;
         emit(only_positions);
@@ -115,6 +117,11 @@ class StackCompiler {
     if (block.kind == PositionKind::kLearned) {
       std::int64_t rows = 0;
       op.positions = weights_.table(table, block.tensor, model_.hidden, false, &rows);
+      if (op.positions != kAbsent && rows <= block.offset) {
+        weights_.refuse({ModelErrc::kBadTensor, block.tensor.front() + ": of its " +
+                                                    std::to_string(rows) + " rows " +
+                                                    "embedding.positions.offset leaves none"});
+      }
       program_.context = std::min(program_.context, rows - block.offset);
     } else if (block.kind == PositionKind::kSinusoidal) {
       program_.context = std::min(program_.context, kMaxTablePositions);
@@ -248,11 +255,27 @@ class StackCompiler {
       std::int64_t buckets = 0;
       op.relative_bias = weights_.table(name("attention.relative_bias"), block.relative_bias,
                                         block.heads, true, &buckets);
-      op.relative_buckets = static_cast<std::int32_t>(buckets);
+      op.relative_buckets =
+          static_cast<std::int32_t>(std::min<std::int64_t>(buckets, kMaxRelativeBuckets + 1));
       op.relative_max_distance = block.relative_max_distance;
       op.relative_bidirectional = !stack_.causal;
+      check_relative(op, block);
     }
     return op;
+  }
+
+  // What RelativeBuckets of kernels/relative_bias.h needs.
+  void check_relative(const AttentionOp& op, const AttentionBlock& block) {
+    if (op.relative_bias == kAbsent) return;
+    const std::int32_t side = op.relative_buckets / (op.relative_bidirectional ? 2 : 1);
+    if (side >= 2 && op.relative_buckets <= kMaxRelativeBuckets &&
+        op.relative_max_distance > side / 2) {
+      return;
+    }
+    weights_.refuse({ModelErrc::kBadTensor, block.relative_bias.front() + ": " +
+                                                std::to_string(op.relative_buckets) +
+                                                " buckets do not suit relative_bias.max_distance " +
+                                                std::to_string(op.relative_max_distance)});
   }
 
   void attention(const AttentionBlock& block, const ResidualBlock& residual, BufferId input) {

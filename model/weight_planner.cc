@@ -66,10 +66,13 @@ void WeightPlanner::missing(const TensorNames& names, std::string_view suffix, i
 }
 
 void WeightPlanner::misfit(const CheckpointTensor& tensor, const std::string& wanted) {
-  if (error_) return;
-  error_ = Error{ModelErrc::kBadTensor,
-                 tensor.file + ": " + tensor.name + " is " + std::string(to_string(tensor.dtype)) +
-                     " " + shape_text(tensor.shape) + ", the model needs " + wanted};
+  refuse({ModelErrc::kBadTensor, tensor.file + ": " + tensor.name + " is " +
+                                     std::string(to_string(tensor.dtype)) + " " +
+                                     shape_text(tensor.shape) + ", the model needs " + wanted});
+}
+
+void WeightPlanner::refuse(Error error) {
+  if (!error_) error_ = std::move(error);
 }
 
 const CheckpointTensor* WeightPlanner::find(const TensorNames& names, std::string_view suffix,
@@ -169,8 +172,8 @@ void WeightPlanner::fused_qkv(Builder& builder, const AttentionBlock& block, std
   const std::int64_t outputs = (block.heads + 2 * std::int64_t{block.kv_heads}) * size;
   const std::int64_t groups = block.qkv.groups;
   if (block.heads % groups != 0 || block.kv_heads % groups != 0) {
-    error_ = Error{ModelErrc::kBadConfig, "attention.qkv.groups: " + std::to_string(groups) +
-                                              " does not divide the heads"};
+    refuse({ModelErrc::kBadConfig,
+            "attention.qkv.groups: " + std::to_string(groups) + " does not divide the heads"});
     return;
   }
   const auto source = view(block.qkv.fused, outputs, inputs, kAbsent);
@@ -291,7 +294,7 @@ VectorId WeightPlanner::table(const std::string& name, const TensorNames& names,
     missing(names, ".weight", kAbsent);
     return kAbsent;
   }
-  if (tensor->shape.size() != 2 || tensor->shape[1] != columns) {
+  if (tensor->shape.size() != 2 || tensor->shape[0] < 1 || tensor->shape[1] != columns) {
     misfit(*tensor, "[rows, " + std::to_string(columns) + "]");
     return kAbsent;
   }
@@ -322,6 +325,9 @@ const CheckpointTensor* WeightPlanner::embedding(const TensorNames& names, std::
     return nullptr;
   }
   if (tensor->shape != std::vector{rows, columns}) misfit(*tensor, shape_text({rows, columns}));
+  // Devices read its rows as they stand in the file.
+  if (tensor->dtype == DType::kF64) misfit(*tensor, "f32 or a shorter type");
+  if (!bytes_of(tensor->dtype, columns)) misfit(*tensor, "rows of whole blocks");
   return tensor;
 }
 

@@ -60,6 +60,9 @@ class WeightPlanner {
   [[nodiscard]] const CheckpointTensor* embedding(const TensorNames& names, std::int64_t rows,
                                                   std::int64_t columns);
 
+  /// The model cannot be compiled; the first reason is kept.
+  void refuse(Error error);
+
   /// The tensor of these names, if there is one, is a copy that the program does not read.
   void pass_over(const TensorNames& names);
 

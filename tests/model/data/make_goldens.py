@@ -196,7 +196,8 @@ def nest(folder):
     text = json.load(open(f"{folder}/config.json"))
     outer = dict(architectures=["Gemma3ForConditionalGeneration"], model_type="gemma3",
                  eos_token_id=2, text_config=text)
-    json.dump(outer, open(f"{folder}/config.json", "w"), indent=2)
+    with open(f"{folder}/config.json", "w") as file:
+        file.write(json.dumps(outer, indent=2) + "\n")
     tensors = load_file(f"{folder}/model.safetensors")
     tensors = {"language_model." + name: tensor for name, tensor in tensors.items()}
     save_file(tensors, f"{folder}/model.safetensors")
