@@ -71,8 +71,7 @@ class TimeFormat {
   };
 
   [[nodiscard]] IsoWeek iso_week() const {
-    const std::chrono::local_days today(std::chrono::year(year_) / static_cast<unsigned>(month_) /
-                                        static_cast<unsigned>(day_));
+    const std::chrono::local_days today(std::chrono::year(year_) / month_ / day_);
     const auto thursday = today - std::chrono::days((weekday_ + 6) % 7 - 3);
     const auto year = std::chrono::year_month_day(thursday).year();
     const auto since = thursday - std::chrono::local_days(year / 1 / 1);

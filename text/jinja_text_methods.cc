@@ -167,7 +167,7 @@ std::int64_t bound(const Value& value, std::int64_t fallback, std::int64_t size)
 std::optional<Window> window(Run& run, std::string_view text, const Slots& slots) {
   if (slots.is_none(1) && slots.is_none(2)) return Window{text, 0, true};
   if (!run.step_scan(3 * text.size())) return std::nullopt;
-  for (const std::size_t index : {1, 2}) {
+  for (const std::size_t index : {1U, 2U}) {
     if (!slots.is_none(index) && !slots.integer(run, index, 0)) return std::nullopt;
   }
   const auto size = static_cast<std::int64_t>(length(text));

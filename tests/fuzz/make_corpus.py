@@ -166,9 +166,56 @@ def checkpoint_format():
     }
 
 
+def jinja():
+    """A template, a zero byte and its variables."""
+    variables = {
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": [{"type": "text", "text": "Größe?"}]},
+            {"role": "assistant", "content": None,
+             "tool_calls": [{"function": {"name": "f", "arguments": {"x": [1, 2.5, True]}}}]},
+        ],
+        "s": " a-b <c>\nd ", "l": [3, 1, 2], "d": {"b": 1, "a": [2]}, "n": -7, "bos_token": "<s>",
+    }
+    templates = {
+        "chat": "{{- bos_token }}{% for m in messages %}\n{%- if m.role == 'system' and not loop.last %}\n"
+                "[{{ m['content'] | trim }}]\n{%- elif m.content is string %}{{ m.content }}{% else %}"
+                "{{ m.tool_calls[0].function | tojson(indent=2) }}{% endif %}{% endfor %}",
+        "statements": "{% macro f(a, b=1) %}{{ a ~ b }}{{ caller() if caller }}{{ varargs }}{{ kwargs }}{% endmacro %}"
+                      "{% call f(n, 2, 3, c=4) %}x{% endcall %}{% set ns = namespace(i=0) %}{% set t | upper %}y"
+                      "{% endset %}{% for k, v in d | dictsort recursive if v %}{% set ns.i = ns.i + loop.index %}"
+                      "{% if ns.i > 3 %}{% break %}{% endif %}{% else %}{% continue %}{% endfor %}"
+                      "{% with a = 1 %}{% filter title %}{{ a }}{% endfilter %}{% endwith %}{% raw %}{{ }}{% endraw %}"
+                      "{% generation %}{{ t }}{% endgeneration %}{# c #}",
+        "expressions": "{{ 1 + 2 * 3 ** 2 // 4 % 5 - n / 2 }}{{ l[::-1] + [n] }}{{ 1 < 2 <= 3 != 4 in l }}{{ s[1:-2] }}"
+                       "{{ (1, 'b', none, true)[0] if not n is odd else -n }}{{ {'a': 1, 2.5: []}['a'] }}{{ 'x' * 3 }}"
+                       "{{ '%05.1f|%-4s|%(x)s' % 2 if n > 0 }}{{ '{:>5}{x!r:^9}{0[0]}'.format(l, x=s) }}",
+        "text": "{{ s | title | wordwrap(3) | indent(2, true) }}{{ s.split('-') }}{{ s | replace('a', 'b') | center(20) }}"
+                "{{ s.strip().partition('b') }}{{ s | urlencode | truncate(9) }}{{ s | escape | safe }}{{ s | wordcount }}"
+                "{{ s.find('b', 1) }}{{ s.zfill(9).splitlines() }}{{ s is lower }}{{ strftime_now('%d %b %Y') }}",
+        "lists": "{{ l | sort | map('string') | join(',') }}{{ l | batch(2, 0) | list }}{{ l | slice(2) | list }}"
+                 "{{ messages | selectattr('role', 'eq', 'user') | map(attribute='content.0.text') | first }}"
+                 "{{ messages | groupby('role') }}{{ l | sum }}{{ l | max }}{{ l | unique | list }}{{ range(9, 0, -2) | list }}"
+                 "{{ cycler(1, 2).next() }}{{ d.items() | list }}{{ dict(d, c=3) | length }}{{ joiner('; ')() }}",
+    }
+    after = b"\0" + json.dumps(variables, ensure_ascii=False).encode()
+    return {name: template.encode() + after for name, template in templates.items()}
+
+
+def tokenizer_json():
+    """The smallest tokenizers of the tokenizer's own test, each with a zero byte and a text."""
+    cases = json.loads((CORPUS.parent.parent / "text/data/tokenizers.json").read_text())
+    seeds = {}
+    for case in cases:
+        text = json.dumps(case["tokenizer"], ensure_ascii=False, separators=(",", ":")).encode()
+        if len(text) <= 4096:
+            seeds[case["name"]] = text + "\0the quick  fox, <|end|>abc Größe\n 12".encode()
+    return seeds
+
+
 def main():
-    for target in (checkpoint_format, checkpoint_index, gguf, llama2c, llama2c_tokenizer, pickle, pickle_checkpoint,
-                   safetensors, zip):
+    for target in (checkpoint_format, checkpoint_index, gguf, jinja, llama2c, llama2c_tokenizer, pickle,
+                   pickle_checkpoint, safetensors, tokenizer_json, zip):
         folder = CORPUS / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in target().items():
