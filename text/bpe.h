@@ -60,7 +60,7 @@ class Bpe {
   [[nodiscard]] TokenId find_word(std::string_view word, std::string& buffer) const;
   void merge_short(std::vector<TokenId>& symbols) const;
   void merge_long(EncodeScratch& scratch) const;
-  void append(TokenId symbol, std::vector<TokenId>& out) const;
+  void append(TokenId id, std::vector<TokenId>& out) const;
 
   std::shared_ptr<const TokenTable> tokens_;
   std::vector<bool> plain_;

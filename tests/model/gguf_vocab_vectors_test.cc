@@ -6,6 +6,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/model/gguf.h"
@@ -67,6 +68,21 @@ TEST_P(GgufVocabVectorsTest, StreamsWhatItDecodesAtOnce) {
     for (const TokenId id : ids) text += *detokenizer.push(id);
     text += detokenizer.finish();
     EXPECT_EQ(text, *tokenizer->decode(ids, skip_special));
+  }
+}
+
+/// What recursion and rescans of others broke on; a quadratic step would take minutes here.
+TEST_P(GgufLosslessVocabTest, EncodesLongRunsWithoutASpace) {
+  const Result<Tokenizer> tokenizer = tokenizer_of(path());
+  ASSERT_TRUE(tokenizer) << to_string(tokenizer.error());
+  constexpr std::size_t kBytes = std::size_t{1} << 17;
+  for (const std::string_view part :
+       {"a", "A", "_", "us", "\n", " ", "1", "\u5B57", "{\"k\":1},"}) {
+    std::string text;
+    while (text.size() < kBytes) text += part;
+    std::vector<TokenId> ids;
+    ASSERT_TRUE(tokenizer->encode(text, {.add_special = false, .parse_special = false}, ids));
+    EXPECT_TRUE(*tokenizer->decode(ids, false) == text) << part;
   }
 }
 
