@@ -44,9 +44,8 @@ Result<std::vector<NamePair>> read_weight_map(dom::object map, std::string_view 
 }
 
 CheckpointIndex make_index(std::vector<NamePair>& pairs) {
-  std::ranges::sort(pairs, {}, [](const NamePair& pair) {
-    return NamePair(pair.second, pair.first);
-  });
+  std::ranges::sort(pairs, {},
+                    [](const NamePair& pair) { return NamePair(pair.second, pair.first); });
   CheckpointIndex index;
   for (const auto& [tensor, file] : pairs) {
     if (index.shards.empty() || index.shards.back().file != file)
