@@ -209,7 +209,7 @@ std::vector<CheckpointTensor> tensors_of(const std::vector<Group>& groups, std::
     for (std::int64_t i = 0; i < count; ++i, offset += size) {
       if (group.skipped) continue;
       std::string name(group.name);
-      if (group.per_layer) name = "model.layers." + std::to_string(i) + "." + name;
+      if (group.per_layer) name.insert(0, "model.layers." + std::to_string(i) + ".");
       tensors.push_back({.name = std::move(name),
                          .dtype = DType::kF32,
                          .shape = group.shape,

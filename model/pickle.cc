@@ -77,7 +77,7 @@ class PickleReader::Machine {
   [[nodiscard]] Error bad(std::string_view what) const;
   [[nodiscard]] Error forbidden(std::string_view what) const;
 
-  Done step(std::uint8_t opcode);
+  Done step(std::uint8_t byte);
   Done step_constant(PickleOpcode opcode);
   Done step_container(PickleOpcode opcode);
   Done step_memo(PickleOpcode opcode);
