@@ -1,10 +1,10 @@
 // A block of the cache in float32, and the product that scores and values share. For
 // attention_cpu.cc. The guard is Highway's: the file is read once for each instruction set.
-#if defined(WEFT_KERNELS_ATTENTION_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef WEFT_KERNELS_ATTENTION_BLOCK_INL_H_
-#undef WEFT_KERNELS_ATTENTION_BLOCK_INL_H_
+#if defined(WEFT_KERNELS_ATTENTION_BLOCK_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_ATTENTION_BLOCK_INL_H
+#undef WEFT_KERNELS_ATTENTION_BLOCK_INL_H
 #else
-#define WEFT_KERNELS_ATTENTION_BLOCK_INL_H_
+#define WEFT_KERNELS_ATTENTION_BLOCK_INL_H
 #endif
 
 #include <hwy/cache_control.h>
@@ -32,7 +32,7 @@ constexpr std::size_t kLanes = hn::MaxLanes(FloatTag());
 /// Registers that a tile of sums takes: with 32 of them 4 x 4, so that 16 chains hide the latency
 /// of a fused multiplication on two units; with 16, half of that.
 constexpr int kTileRows = 4;
-constexpr int kTileVectors = kLanes == 16 ? 4 : 2;
+constexpr std::size_t kTileVectors = kLanes == 16 ? 4 : 2;
 
 /// Whole vectors of a row.
 struct Columns {
@@ -54,34 +54,34 @@ constexpr Columns whole_vectors(KeyRange range) {
 /// Rows of a product's left side, and of its result (aligned).
 template <int kRows>
 struct Operands {
-  std::array<const float*, kRows> left;
-  std::array<float*, kRows> out;
+  const float* left[kRows];
+  float* out[kRows];
 };
 
-template <int kRows, int kVectors, class Fetch>
+template <int kRows, std::size_t kVectors, class Fetch>
 HWY_INLINE void multiply_add_tile(const Operands<kRows>& operands, std::size_t begin,
                                   std::size_t end, const float* right, std::size_t stride,
                                   std::size_t column, Fetch& fetch) {
   const FloatTag d;
   FloatVec sums[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
       sums[r][v] = hn::Load(d, operands.out[r] + column + v * kLanes);
     }
   }
   for (std::size_t k = begin; k < end; ++k) {
     fetch.step(k);
     FloatVec row[kVectors];
-    for (int v = 0; v < kVectors; ++v) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
       row[v] = hn::Load(d, right + k * stride + column + v * kLanes);
     }
     for (int r = 0; r < kRows; ++r) {
       const FloatVec left = hn::Set(d, operands.left[r][k]);
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(left, row[v], sums[r][v]);
+      for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(left, row[v], sums[r][v]);
     }
   }
   for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
       hn::Store(sums[r][v], d, operands.out[r] + column + v * kLanes);
     }
   }
@@ -339,4 +339,4 @@ class KvBlocks {
 }  // namespace weft::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // WEFT_KERNELS_ATTENTION_BLOCK_INL_H_
+#endif  // WEFT_KERNELS_ATTENTION_BLOCK_INL_H

@@ -9,6 +9,7 @@
 #include "weft/kernels/relative_bias.h"
 
 #undef HWY_TARGET_INCLUDE
+// NOLINTNEXTLINE(readability-identifier-naming): Highway's name
 #define HWY_TARGET_INCLUDE "weft/kernels/attention_cpu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -49,7 +50,9 @@ struct Item {
   [[nodiscard]] const float* query(std::int32_t row) const {
     return params.queries.row(step_row(row)) + std::int64_t{head(row)} * params.kv.head_size;
   }
-  [[nodiscard]] float* scores(std::int32_t row) const { return work.scores + row * kKeyBlock; }
+  [[nodiscard]] float* scores(std::int32_t row) const {
+    return work.scores + std::int64_t{row} * kKeyBlock;
+  }
   [[nodiscard]] float* sums(std::int32_t row) const {
     return work.sums + static_cast<std::size_t>(row) * work.padded_size;
   }
@@ -177,7 +180,7 @@ void weigh_row(const Item& item, std::int32_t row, std::int32_t block, KeyRange 
 /// Adds the block's values to the sums of kRows rows that see `visible` of it, and of which each
 /// may see more or less at the ends.
 template <int kRows>
-void add_values(const Item& item, std::int32_t first, std::span<const KeyRange> visible,
+void add_values(const Item& item, std::int32_t first, const KeyRange (&visible)[kRows],
                 KvBlocks& blocks) {
   const Columns columns{0, padded_to_vectors(item.params.kv.head_size)};
   const auto add = [&]<int kCount>(Operands<kCount> operands, std::int32_t begin,
@@ -209,16 +212,16 @@ void add_values(const Item& item, std::int32_t first, std::span<const KeyRange> 
 template <int kRows>
 void attend_rows(const Item& item, std::int32_t first, KvBlocks& blocks) {
   const std::int32_t block = blocks.block();
-  std::array<KeyRange, kRows> visible;
+  KeyRange visible[kRows];
   bool any = false;
   for (int r = 0; r < kRows; ++r) {
-    visible[static_cast<std::size_t>(r)] = item.visible(first + r, block);
-    any = any || !visible[static_cast<std::size_t>(r)].empty();
+    visible[r] = item.visible(first + r, block);
+    any = any || !visible[r].empty();
   }
   if (!any) return;
   score_rows<kRows>(item, first, blocks);
   for (int r = 0; r < kRows; ++r) {
-    const KeyRange own = visible[static_cast<std::size_t>(r)];
+    const KeyRange own = visible[r];
     if (!own.empty()) weigh_row(item, first + r, block, own);
   }
   add_values<kRows>(item, first, visible, blocks);

@@ -5,6 +5,7 @@
 #include "weft/kernels/narrow_float.h"
 
 #undef HWY_TARGET_INCLUDE
+// NOLINTNEXTLINE(readability-identifier-naming): Highway's name
 #define HWY_TARGET_INCLUDE "weft/kernels/embedding_cpu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

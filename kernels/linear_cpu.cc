@@ -12,6 +12,7 @@
 #include "weft/kernels/unroll.h"
 
 #undef HWY_TARGET_INCLUDE
+// NOLINTNEXTLINE(readability-identifier-naming): Highway's name
 #define HWY_TARGET_INCLUDE "weft/kernels/linear_cpu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -27,7 +28,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::int64_t kLanes = PackedLayout::kPanelOutputs;
 constexpr std::int64_t kGroupOutputs = LinearPlan::kGroupOutputs;
 
-const hn::CappedTag<float, kLanes> kFloats;
+constexpr hn::CappedTag<float, kLanes> kFloats;
 using Floats = hn::Vec<decltype(kFloats)>;
 constexpr std::int64_t kWidth = static_cast<std::int64_t>(hn::MaxLanes(kFloats));
 constexpr int kPanelVectors = static_cast<int>(kLanes / kWidth);

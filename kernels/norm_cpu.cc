@@ -1,6 +1,7 @@
 #include "weft/kernels/cpu_ops.h"
 
 #undef HWY_TARGET_INCLUDE
+// NOLINTNEXTLINE(readability-identifier-naming): Highway's name
 #define HWY_TARGET_INCLUDE "weft/kernels/norm_cpu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -13,8 +14,8 @@ namespace {
 
 void norm_rows(const NormParams& params, Share share) {
   const auto width = static_cast<std::size_t>(params.in.width);
-  const auto [begin, end] = share.of(params.in.count);
-  for (std::int64_t t = begin; t < end; ++t) {
+  const Share::Range rows = share.of(params.in.count);
+  for (std::int64_t t = rows.begin; t < rows.end; ++t) {
     const float* in = params.in.row(t);
     const Affine affine{
         .weight = params.weight,

@@ -1,10 +1,10 @@
 // One row of numbers: its moments, and what is made from them. For norm_cpu.cc and rotary_cpu.cc.
 // The guard is Highway's: the file is read once for each instruction set.
-#if defined(WEFT_KERNELS_NORM_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef WEFT_KERNELS_NORM_ROW_INL_H_
-#undef WEFT_KERNELS_NORM_ROW_INL_H_
+#if defined(WEFT_KERNELS_NORM_ROW_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_NORM_ROW_INL_H
+#undef WEFT_KERNELS_NORM_ROW_INL_H
 #else
-#define WEFT_KERNELS_NORM_ROW_INL_H_
+#define WEFT_KERNELS_NORM_ROW_INL_H
 #endif
 
 #include <hwy/highway.h>
@@ -105,4 +105,4 @@ HWY_INLINE void apply_norm(const Moments& moments, const Affine& affine, const f
 }  // namespace weft::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // WEFT_KERNELS_NORM_ROW_INL_H_
+#endif  // WEFT_KERNELS_NORM_ROW_INL_H

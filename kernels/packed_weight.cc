@@ -195,11 +195,13 @@ Result<PackedWeight> PackedWeight::allocate(DType dtype, std::int64_t outputs, s
   const auto bytes = checked_multiply(weight.layout_.panels(), weight.layout_.panel_bytes());
   constexpr std::int64_t kPage = 4096;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() - (1LL << 22U);
-  const Error no_memory{KernelErrc::kNoMemory, describe(dtype, outputs, inputs)};
-  if (!bytes || *bytes > kMost) return no_memory;
+  const auto no_memory = [&] {
+    return Error{KernelErrc::kNoMemory, describe(dtype, outputs, inputs)};
+  };
+  if (!bytes || *bytes > kMost) return no_memory();
   const auto mapped = static_cast<std::size_t>((*bytes + kPage - 1) / kPage * kPage);
   std::byte* memory = map_memory(mapped);
-  if (memory == nullptr) return no_memory;
+  if (memory == nullptr) return no_memory();
   weight.data_ = std::unique_ptr<std::byte, Free>(memory, Free{.mapped = mapped});
   weight.bytes_ = static_cast<std::size_t>(*bytes);
   return weight;

@@ -6,6 +6,7 @@
 #include "weft/kernels/narrow_float.h"
 
 #undef HWY_TARGET_INCLUDE
+// NOLINTNEXTLINE(readability-identifier-naming): Highway's name
 #define HWY_TARGET_INCLUDE "weft/kernels/packed_weight_cpu.cc"
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>

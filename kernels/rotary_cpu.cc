@@ -6,6 +6,7 @@
 #include "weft/kernels/require.h"
 
 #undef HWY_TARGET_INCLUDE
+// NOLINTNEXTLINE(readability-identifier-naming): Highway's name
 #define HWY_TARGET_INCLUDE "weft/kernels/rotary_cpu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

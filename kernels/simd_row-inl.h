@@ -1,9 +1,9 @@
 // Parts of rows as vectors. The guard is Highway's: the file is read once for each instruction set.
-#if defined(WEFT_KERNELS_SIMD_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef WEFT_KERNELS_SIMD_ROW_INL_H_
-#undef WEFT_KERNELS_SIMD_ROW_INL_H_
+#if defined(WEFT_KERNELS_SIMD_ROW_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_SIMD_ROW_INL_H
+#undef WEFT_KERNELS_SIMD_ROW_INL_H
 #else
-#define WEFT_KERNELS_SIMD_ROW_INL_H_
+#define WEFT_KERNELS_SIMD_ROW_INL_H
 #endif
 
 #include <hwy/highway.h>
@@ -39,4 +39,4 @@ HWY_INLINE void store_first(FloatVec value, float* to, std::size_t count) {
 }  // namespace weft::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // WEFT_KERNELS_SIMD_ROW_INL_H_
+#endif  // WEFT_KERNELS_SIMD_ROW_INL_H

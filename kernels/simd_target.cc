@@ -1,6 +1,7 @@
 #include "weft/kernels/simd_target.h"
 
 #undef HWY_TARGET_INCLUDE
+// NOLINTNEXTLINE(readability-identifier-naming): Highway's name
 #define HWY_TARGET_INCLUDE "weft/kernels/simd_target.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

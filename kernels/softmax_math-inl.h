@@ -1,9 +1,9 @@
 // exp for the softmax. The guard is Highway's: the file is read once for each instruction set.
-#if defined(WEFT_KERNELS_SOFTMAX_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef WEFT_KERNELS_SOFTMAX_MATH_INL_H_
-#undef WEFT_KERNELS_SOFTMAX_MATH_INL_H_
+#if defined(WEFT_KERNELS_SOFTMAX_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_SOFTMAX_MATH_INL_H
+#undef WEFT_KERNELS_SOFTMAX_MATH_INL_H
 #else
-#define WEFT_KERNELS_SOFTMAX_MATH_INL_H_
+#define WEFT_KERNELS_SOFTMAX_MATH_INL_H
 #endif
 
 #include <hwy/highway.h>
@@ -40,4 +40,4 @@ HWY_INLINE V exp_of_negative(D d, V x) {
 }  // namespace weft::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // WEFT_KERNELS_SOFTMAX_MATH_INL_H_
+#endif  // WEFT_KERNELS_SOFTMAX_MATH_INL_H

@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #undef HWY_TARGET_INCLUDE
+// NOLINTNEXTLINE(readability-identifier-naming): Highway's name
 #define HWY_TARGET_INCLUDE "weft/bench/kernels/fma_peak.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

@@ -9,6 +9,7 @@
 #include "weft/tests/kernels/op_fixture.h"
 
 #undef HWY_TARGET_INCLUDE
+// NOLINTNEXTLINE(readability-identifier-naming): Highway's name
 #define HWY_TARGET_INCLUDE "weft/tests/kernels/softmax_math_test.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
