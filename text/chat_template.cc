@@ -82,7 +82,7 @@ Result<std::string> finish(jinja::Run& run, const std::string& name, const jinja
 
 }  // namespace
 
-Result<ChatTemplate> ChatTemplate::parse(std::string source, std::string_view name) {
+Result<ChatTemplate> ChatTemplate::parse(std::string_view source, std::string_view name) {
   if (!jinja::is_utf8(source)) {
     return Error{TextErrc::kBadTemplate, jinja::concat({name, ": it is not UTF-8"})};
   }

@@ -42,7 +42,7 @@ class ChatTemplate {
   /// `name` is what errors call it: a model or a file, shown to operators. kBadTemplate with
   /// "name:line:column: why"; kTemplateLimit when it is longer than 1 MiB or nests deeper than 64
   /// levels.
-  [[nodiscard]] static Result<ChatTemplate> parse(std::string source, std::string_view name);
+  [[nodiscard]] static Result<ChatTemplate> parse(std::string_view source, std::string_view name);
 
   /// The prompt. `now` is the wall clock that strftime_now() shows. `allowed_kwargs` are the names
   /// that input.kwargs may have; the fields of ChatTemplateInput are never among them, whatever it

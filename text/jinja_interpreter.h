@@ -106,7 +106,7 @@ class Interpreter {
   bool eval_arguments(const ast::CallArguments& arguments, const Scope& scope, Call& call);
   bool spread_keywords(const Value& value, Call& call);
   Value call_value(const Value& callee, const Arguments& arguments);
-  Value captured(std::string text) { return run_.charged_text(text, false); }
+  Value captured(std::string_view text) { return run_.charged_text(text, false); }
 
   Run& run_;
   const Dict& variables_;

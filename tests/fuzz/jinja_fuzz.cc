@@ -2,7 +2,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "weft/tests/fixture/fuzz_input.h"
@@ -20,7 +19,7 @@ constexpr std::chrono::local_seconds kNow{std::chrono::seconds(1'783'141'567)};
 /// A template, a zero byte, and its variables in JSON: what a model's folder and a request bring.
 void render(std::string_view input) {
   const std::size_t zero = input.find('\0');
-  const auto chat = ChatTemplate::parse(std::string(input.substr(0, zero)), "input");
+  const auto chat = ChatTemplate::parse(input.substr(0, zero), "input");
   if (!test::accepted(chat)) return;
   boost::system::error_code no_json;
   const std::string_view json = zero == std::string_view::npos ? "{}" : input.substr(zero + 1);

@@ -74,8 +74,8 @@ std::string digest(std::string_view text) {
   return out.str();
 }
 
-ChatTemplate parsed(std::string source) {
-  auto made = ChatTemplate::parse(std::move(source), "model");
+ChatTemplate parsed(std::string_view source) {
+  auto made = ChatTemplate::parse(source, "model");
   EXPECT_TRUE(made) << to_string(made.error());
   return *made;
 }
@@ -106,7 +106,7 @@ TEST(ChatTemplateTest, RendersPublicTemplatesByteForByteAsPythonDoes) {
       ++compared;
     }
   }
-  EXPECT_GT(compared, 4000U);
+  EXPECT_GT(compared, 5000U);
 }
 
 TEST(ChatTemplateTest, GivesATemplateTheFieldsOfTheInput) {

@@ -114,3 +114,6 @@ def conversations():
     yield "turns+date_string", {**with_prompt, "messages": MESSAGES["turns"], "date_string": "04 Jul 2026"}
     yield "tools_empty", {**with_prompt, "messages": MESSAGES["system_user"], "tools": []}
     yield "keep_thinking", {**with_prompt, "messages": MESSAGES["thinking"], "preserve_thinking": True, "keep_past_thinking": True, "add_thoughts": True}
+    told = {"datetime": "2026-07-04", "functions": '[{"name": "weather"}]'}
+    for name in ("system_user", "turns", "tool_text"):
+        yield f"{name}+functions", {**with_prompt, **told, "messages": MESSAGES[name], "tools": TOOLS}
