@@ -33,7 +33,7 @@ using Header = std::array<std::int32_t, 7>;
 constexpr Header kHeader = {8, 6, 2, 2, 1, 5, 3};
 constexpr std::size_t kLayerWeights = 8 + 8 + 64 + 32 + 32 + 64 + 48 + 48 + 48;
 constexpr std::size_t kWeights = 2 * kLayerWeights + 40 + 8;
-constexpr std::size_t kTables = 2 * 3 * 2;  // cos and sin of version 0
+constexpr std::size_t kTables = std::size_t{2} * 3 * 2;  // cos and sin of version 0
 
 void put_counting(ByteWriter& out, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) out.put(static_cast<float>(i));
