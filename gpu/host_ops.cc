@@ -130,6 +130,7 @@ class OpRunner {
     params.groups = op.groups;
     params.chosen_groups = op.chosen_groups;
     params.group_best = op.group_best;
+    params.margin = op.margin;
     params.normalize = op.normalize;
     params.scale = op.scale;
     const std::size_t choices = choices_of(op.chosen);

@@ -89,6 +89,19 @@ std::size_t take_best(std::size_t experts, TokenScores& token) {
   return best;
 }
 
+/// The softmax of the expert that was just taken, among those left that hardly score less.
+float weight_among_close(float margin, std::size_t experts, const TokenScores& token,
+                         std::size_t taken) {
+  const float best = token.choice[taken];
+  float sum = 1;
+  for (std::size_t e = 0; e < experts; ++e) {
+    const float score = token.choice[e];
+    const bool is_close = best - score <= margin * std::max(std::abs(score), best);
+    if (!token.out[e] && is_close) sum += std::exp(score - best);
+  }
+  return 1 / sum;
+}
+
 void choose(const RouteParams& params, std::span<const float> scores,
             std::span<std::int32_t> expert_of, std::span<float> weight_of) {
   TokenScores token;
@@ -97,7 +110,9 @@ void choose(const RouteParams& params, std::span<const float> scores,
   for (std::size_t rank = 0; rank < expert_of.size(); ++rank) {
     const std::size_t expert = take_best(scores.size(), token);
     expert_of[rank] = static_cast<std::int32_t>(expert);
-    weight_of[rank] = token.weight[expert];
+    weight_of[rank] = params.kind == RouterKind::kSoftmaxOfClose
+                          ? weight_among_close(params.margin, scores.size(), token, expert)
+                          : token.weight[expert];
   }
   if (params.kind == RouterKind::kTopKThenSoftmax) softmax(weight_of);
   float divisor = 1;

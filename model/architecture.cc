@@ -348,7 +348,9 @@ class Resolver {
     block.router =
         reader.choice<RouterKind>("router", {{"softmax_then_top_k", RouterKind::kSoftmaxThenTopK},
                                              {"top_k_then_softmax", RouterKind::kTopKThenSoftmax},
+                                             {"sparse_mixer", RouterKind::kSoftmaxOfClose},
                                              {"sigmoid", RouterKind::kSigmoid}});
+    block.margin = static_cast<float>(reader.number("margin", 0, 0, kAny));
     block.normalize = reader.flag("normalize", false);
     block.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
     block.groups = static_cast<std::int32_t>(reader.integer("groups", 1, 1, count));

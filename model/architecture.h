@@ -97,6 +97,7 @@ struct ExpertsBlock {
   std::int32_t groups = 1;
   std::int32_t chosen_groups = 1;
   std::int32_t group_best = 1;
+  float margin = 0;
   LinearBlock router_tensor;
   TensorNames selection_bias;
   GatedMlpBlock shared;     ///< size 0 = none

@@ -425,6 +425,7 @@ class StackCompiler {
     op.groups = routed.groups;
     op.chosen_groups = routed.chosen_groups;
     op.group_best = routed.group_best;
+    op.margin = routed.margin;
     op.normalize = routed.normalize;
     op.scale = routed.scale * scale;
     emit(op);

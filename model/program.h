@@ -186,6 +186,7 @@ struct RouteOp {
   std::int32_t groups = 1;
   std::int32_t chosen_groups = 1;
   std::int32_t group_best = 1;
+  float margin = 0;
   bool normalize = false;
   float scale = 1;
 };

@@ -69,10 +69,21 @@ constexpr std::array<std::string_view, 5> kDense = {"size", "gate:linear", "up:l
                                                     "gate_up:gate_up", "down:linear"};
 constexpr std::array<std::string_view, 4> kGateUp = {"tensor", "transposed", "interleaved",
                                                      "up_first"};
-constexpr std::array<std::string_view, 13> kExperts = {
-    "enabled",        "count",         "chosen",        "router",     "normalize",
-    "scale",          "groups",        "chosen_groups", "group_best", "router_tensor:linear",
-    "selection_bias", "shared:shared", "^dense",
+constexpr std::array<std::string_view, 14> kExperts = {
+    "enabled",
+    "count",
+    "chosen",
+    "router",
+    "normalize",
+    "scale",
+    "groups",
+    "chosen_groups",
+    "group_best",
+    "margin",
+    "router_tensor:linear",
+    "selection_bias",
+    "shared:shared",
+    "^dense",
 };
 constexpr std::array<std::string_view, 2> kShared = {"gate_tensor:linear", "^dense"};
 constexpr std::array<std::string_view, 8> kHead = {

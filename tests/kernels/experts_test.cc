@@ -169,8 +169,8 @@ TEST(ExpertsTest, TakeTheLowerOfEquals) {
 
 TEST(ExpertsTest, SurviveScoresThatAreNoNumbers) {
   Random random(4);
-  for (const RouterKind kind :
-       {RouterKind::kSoftmaxThenTopK, RouterKind::kTopKThenSoftmax, RouterKind::kSigmoid}) {
+  for (const RouterKind kind : {RouterKind::kSoftmaxThenTopK, RouterKind::kTopKThenSoftmax,
+                                RouterKind::kSoftmaxOfClose, RouterKind::kSigmoid}) {
     for (const float broken : {kNaN, kInf, -kInf}) {
       Routed routed(Table(3, 6, random),
                     {.kind = kind, .chosen = 2, .groups = 2, .chosen_groups = 1});
@@ -181,6 +181,26 @@ TEST(ExpertsTest, SurviveScoresThatAreNoNumbers) {
       expect_sorted(routed);
     }
   }
+}
+
+// What transformers' sparsemixer gives for these scores and a jitter of 0.01, in evaluation.
+TEST(ExpertsTest, WeighTheBestAmongThoseThatAreClose) {
+  Random random(8);
+  Routed routed(Table(3, 4, random),
+                {.kind = RouterKind::kSoftmaxOfClose, .chosen = 2, .margin = 0.02F});
+  const std::vector<std::vector<float>> scores = {
+      {1.0F, 0.99F, 0.5F, 0.985F}, {-1.0F, -1.01F, -3.0F, -1.015F}, {2.0F, 0.0F, -2.0F, 1.0F}};
+  for (std::size_t t = 0; t < scores.size(); ++t) {
+    std::ranges::copy(scores[t], routed.scores.row(static_cast<std::int64_t>(t)).begin());
+  }
+  route(routed.params, Share{});
+  EXPECT_EQ(routed.expert_of, (std::vector<std::int32_t>{0, 1, 0, 1, 0, 3}));
+  const std::vector<float> wanted = {0.336116165F, 0.501249969F, 0.336116165F,
+                                     0.501249969F, 1.0F,         1.0F};
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_NEAR(routed.weight_of[i], wanted[i], 1e-6F) << i;
+  }
+  expect_sorted(routed);
 }
 
 TEST(ExpertsTest, ChooseNaNLast) {

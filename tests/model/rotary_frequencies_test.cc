@@ -15,7 +15,6 @@ namespace weft {
 namespace {
 
 using test::FailsWith;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pointwise;
 
@@ -26,25 +25,27 @@ Result<RotaryFrequencies> frequencies(std::string_view scaling, double theta = 1
   return rotary_frequencies(kSize, theta, boost::json::parse(scaling), context, trained);
 }
 
-MATCHER(IsClose, "") {
+MATCHER(IsClose, "") {  // NOLINT(readability-identifier-naming): a matcher
   const float got = std::get<0>(arg);
   const float wanted = std::get<1>(arg);
   return std::abs(got - wanted) <= 3e-7F * wanted;
 }
 
-auto are(std::vector<float> wanted) { return Pointwise(IsClose(), std::move(wanted)); }
+auto are(const std::vector<float>& wanted) { return Pointwise(IsClose(), wanted); }
 
 // The numbers below are transformers 5.23's inv_freq for heads of 16.
 
-const std::vector<float> kPlain = {1.0F,           0.316227764F,   0.100000001F,   0.0316227786F,
-                                   0.00999999978F, 0.00316227786F, 0.00100000005F, 0.000316227786F};
+std::vector<float> plain_numbers() {
+  return {1.0F,           0.316227764F,   0.100000001F,   0.0316227786F,
+          0.00999999978F, 0.00316227786F, 0.00100000005F, 0.000316227786F};
+}
 
 TEST(RotaryFrequenciesTest, ArePowersOfThetaWithoutScaling) {
   for (const char* none :
        {"null", "{}", R"({"rope_type": "default", "rope_theta": 1})", R"({"type": "default"})",
         R"({"rope_type": null})", R"({"type": "mrope", "mrope_section": [1, 2]})"}) {
     const RotaryFrequencies got = frequencies(none).value();
-    EXPECT_THAT(got.frequency, are(kPlain)) << none;
+    EXPECT_THAT(got.frequency, are(plain_numbers())) << none;
     EXPECT_EQ(got.magnitude, 1);
     EXPECT_THAT(got.long_frequency, IsEmpty());
   }
@@ -57,7 +58,8 @@ TEST(RotaryFrequenciesTest, DivideByTheFactorOfLinearScaling) {
 }
 
 TEST(RotaryFrequenciesTest, DoNotChangeWithinTheTrainedContextOfDynamicScaling) {
-  EXPECT_THAT(frequencies(R"({"type": "dynamic", "factor": 4.0})").value().frequency, are(kPlain));
+  EXPECT_THAT(frequencies(R"({"type": "dynamic", "factor": 4.0})").value().frequency,
+              are(plain_numbers()));
 }
 
 TEST(RotaryFrequenciesTest, AreBentByWavelengthAsLlama3Does) {
