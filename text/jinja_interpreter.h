@@ -16,8 +16,6 @@
 
 namespace weft::jinja {
 
-class Loop;
-
 /// Walks a template's tree once. Owner only; the tree is shared.
 class Interpreter {
  public:

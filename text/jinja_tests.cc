@@ -13,9 +13,9 @@
 namespace weft::jinja {
 namespace {
 
-template <Kind kind>
+template <Kind kKind>
 Value is_kind(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
-  return self.kind() == kind;
+  return self.kind() == kKind;
 }
 
 Value is_defined(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
@@ -26,9 +26,9 @@ Value is_number(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
   return self.number().has_value();
 }
 
-template <bool which>
+template <bool kWhich>
 Value is_bool(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
-  return self.boolean() != nullptr && *self.boolean() == which;
+  return self.boolean() != nullptr && *self.boolean() == kWhich;
 }
 
 /// With a length and elements by number or key. Python finds both in an undefined value.
