@@ -21,8 +21,8 @@ struct Tokenizer::Data {
   }
 
   Result<void> encode_section(std::string_view text, bool begins_input, bool parse_special,
-                              EncodeScratch& scratch, std::vector<TokenId>& out) const;
-  Result<void> encode_plain(std::string_view text, bool begins_input, EncodeScratch& scratch,
+                              EncodeScratch& lent, std::vector<TokenId>& out) const;
+  Result<void> encode_plain(std::string_view text, bool begins_input, EncodeScratch& lent,
                             std::vector<TokenId>& out) const;
 };
 
