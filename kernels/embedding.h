@@ -16,8 +16,8 @@ struct EmbeddingParams {
   std::span<const TokenId> ids = {};  ///< [T], each in [0, V)
   /// [V, H], row-major as in the checkpoint, any alignment; null = zeros (positions alone)
   const std::byte* table = nullptr;
-  DType dtype = DType::kF32;          ///< of the table: f32, f16, bf16, q8_0
-  std::int64_t vocabulary = 0;        ///< V
+  DType dtype = DType::kF32;    ///< of the table: f32, f16, bf16, q8_0
+  std::int64_t vocabulary = 0;  ///< V
   float scale = 1;
   const float* positions = nullptr;                 ///< [P, H], or null
   std::span<const std::int32_t> position_ids = {};  ///< [T] when there are positions
