@@ -8,8 +8,8 @@ void scale_rows(const ScaleRowsParams& params, Share share) {
   if (params.in.width != params.out.width || params.scales.count < params.out.count) {
     internal_error("scale_rows: shapes do not fit");
   }
-  const auto [begin, end] = share.of(params.out.count);
-  for (std::int64_t t = begin; t < end; ++t) {
+  const Share::Range rows = share.of(params.out.count);
+  for (std::int64_t t = rows.begin; t < rows.end; ++t) {
     const float scale = *params.scales.row(t);
     const float* in = params.in.row(t);
     const float* residual = params.residual.data == nullptr ? nullptr : params.residual.row(t);

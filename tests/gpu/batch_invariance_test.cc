@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -23,6 +22,7 @@
 #include "weft/model/program.h"
 #include "weft/model/spec.h"
 #include "weft/tests/fixture/random_llama.h"
+#include "weft/tests/fixture/same_bits.h"
 
 namespace weft {
 namespace {
@@ -163,14 +163,13 @@ void run_mixed(Runner& run, std::int32_t most, std::uint32_t seed) {
 }
 
 /// Whether all logits of `run` have the bits of those of `alone`; the first place that has not.
-testing::AssertionResult same_bits(const Runner& run, const Runner& alone,
-                                   std::int64_t vocabulary) {
+testing::AssertionResult agrees(const Runner& run, const Runner& alone, std::int64_t vocabulary) {
   for (std::size_t s = 0; s < kSequences; ++s) {
     const std::vector<float>& got = run.logits(s);
     const std::vector<float>& want = alone.logits(s);
     if (got.size() != want.size()) return testing::AssertionFailure() << "logits are missing";
     for (std::size_t i = 0; i < got.size(); ++i) {
-      if (std::memcmp(&got[i], &want[i], sizeof(float)) == 0) continue;
+      if (test::same_bits(got[i], want[i])) continue;
       const auto width = static_cast<std::size_t>(vocabulary);
       return testing::AssertionFailure()
              << "sequence " << s << ", position " << i / width << ", token " << i % width << ": "
@@ -188,7 +187,7 @@ void expect_invariance(const Model& model, DType kv_dtype, bool thorough) {
                                const std::string& what) {
     Runner run(model, threads, kv_dtype, page_seed++);
     schedule(run);
-    EXPECT_TRUE(same_bits(run, alone, model.program->vocabulary))
+    EXPECT_TRUE(agrees(run, alone, model.program->vocabulary))
         << what << ", " << threads << " threads, KV " << to_string(kv_dtype);
   };
   for (const int threads : {1, 2, 3}) {
@@ -235,8 +234,9 @@ TEST_P(BatchInvarianceTest, LooksAtEveryEarlierTokenOfTheSequenceAndAtNoLaterOne
   run_alone(after);
   const auto width = static_cast<std::size_t>(model.program->vocabulary);
   for (std::size_t i = 0; i < static_cast<std::size_t>(kLengths[0]); ++i) {
-    const bool same = std::memcmp(before.logits(0).data() + i * width,
-                                  after.logits(0).data() + i * width, width * sizeof(float)) == 0;
+    const bool same =
+        test::same_bits(before.logits(0).data() + i * width, after.logits(0).data() + i * width,
+                        model.program->vocabulary);
     EXPECT_EQ(same, i < kChanged) << "position " << i;
   }
   EXPECT_EQ(before.logits(1), after.logits(1));

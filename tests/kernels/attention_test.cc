@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <iterator>
 #include <numeric>
 #include <vector>
 
 #include "weft/kernels/narrow_float.h"
+#include "weft/tests/fixture/same_bits.h"
 #include "weft/tests/kernels/op_fixture.h"
 #include "weft/tests/kernels/paged_cache.h"
 
@@ -315,7 +316,7 @@ TEST_P(AttentionTest, GivesTheSameBitsHoweverAPromptIsCutAndPaged) {
     const auto agrees = [&](std::int32_t start, std::int32_t count) {
       const std::vector<float> part = run(model, {{&context, start, count}});
       const float* same = whole.data() + static_cast<std::size_t>(start) * width;
-      return std::memcmp(same, part.data(), part.size() * sizeof(float)) == 0;
+      return test::same_bits(same, part.data(), std::ssize(part));
     };
     model.page_tokens = 1;
     for (const std::int32_t place : {0, 1, 16, 63, 64, 65, 127, 128, kLength - 1}) {
@@ -340,7 +341,7 @@ TEST_P(AttentionTest, GivesTheSameBitsBesideOtherSequencesAndByAnyNumberOfThread
     const std::vector<float> among =
         run(model, {{&other, 199, 1}, {&one, 90, 40}, {&other, 0, 77}}, threads);
     const std::size_t before = 6 * 40;
-    EXPECT_EQ(std::memcmp(alone.data(), among.data() + before, alone.size() * sizeof(float)), 0)
+    EXPECT_TRUE(test::same_bits(alone.data(), among.data() + before, std::ssize(alone)))
         << threads << " threads";
   }
 }
@@ -356,7 +357,7 @@ TEST_P(AttentionTest, DoesNotLetALaterTokenTouchAnEarlierOne) {
     std::fill(context.values.begin() + from, context.values.end(), kInf);
     const std::vector<float> spoiled = run(model, {{&context, 0, 100}});
     const auto row = static_cast<std::size_t>(model.heads * model.head_size);
-    EXPECT_EQ(std::memcmp(clean.data(), spoiled.data(), 70 * row * sizeof(float)), 0);
+    EXPECT_TRUE(test::same_bits(clean.data(), spoiled.data(), static_cast<std::int64_t>(70 * row)));
     EXPECT_TRUE(std::isnan(spoiled[70 * row])) << "a broken key must show";
   }
 }

@@ -103,7 +103,8 @@ TEST_P(EmbeddingTest, GivesTheTableItselfBitForBitWhenNothingIsAdded) {
            .vocabulary = kVocabulary,
            .out = out.rows()},
           Share{});
-    EXPECT_TRUE(is_close(out.row(0), std::span(stored.numbers).subspan(9 * 37, 37), 0));
+    EXPECT_TRUE(
+        is_close(out.row(0), std::span(stored.numbers).subspan(std::size_t{9} * 37, 37), 0));
     EXPECT_TRUE(is_close(out.row(1), std::span(stored.numbers).first(37), 0));
   }
 }
@@ -112,7 +113,7 @@ TEST_P(EmbeddingTest, NoticesIdsAndPositionsOutsideTheirTables) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Random random(3);
   const Stored stored(DType::kF32, 4, random);
-  const std::vector<float> positions(4 * 4, 0.0F);
+  const std::vector<float> positions(16, 0.0F);
   Table out(1, 4);
   std::vector<TokenId> ids{0};
   std::vector<std::int32_t> position_ids{0};

@@ -17,6 +17,7 @@
 #include "weft/kernels/cpu_features.h"
 #include "weft/kernels/narrow_float.h"
 #include "weft/tests/fixture/random_matrix.h"
+#include "weft/tests/fixture/same_bits.h"
 
 namespace weft {
 namespace {
@@ -368,7 +369,7 @@ TEST_P(LinearTest, AddsToARowInPlace) {
   params.out = stream.rows();
   run(params);
   for (std::int64_t r = 0; r < 14; ++r) {
-    EXPECT_EQ(std::memcmp(&apart.at(r, 0), &stream.at(r, 0), 37 * sizeof(float)), 0) << r;
+    EXPECT_TRUE(test::same_bits(&apart.at(r, 0), &stream.at(r, 0), 37)) << r;
   }
 }
 
@@ -406,9 +407,7 @@ TEST_P(LinearTest, GivesTheSameBitsWhateverElseIsInTheStep) {
         once(out.rows(), rows, 1 + tokens % 5);
         for (std::int32_t r = 0; r < tokens; ++r) {
           const std::int32_t from = rows[static_cast<std::size_t>(r)];
-          ASSERT_EQ(std::memcmp(&out.at(r, 0), &expected.at(from, 0),
-                                static_cast<std::size_t>(outputs) * sizeof(float)),
-                    0)
+          ASSERT_TRUE(test::same_bits(&out.at(r, 0), &expected.at(from, 0), outputs))
               << to_string(dtype) << " row " << from << " as " << r << " of " << tokens;
         }
       }
@@ -430,7 +429,7 @@ TEST_P(LinearTest, GivesTheSameBitsForAnyNumberOfThreads) {
       params.out = together.rows();
       run(params, threads);
       for (std::int64_t r = 0; r < 13; ++r) {
-        ASSERT_EQ(std::memcmp(&alone.at(r, 0), &together.at(r, 0), 150 * sizeof(float)), 0)
+        ASSERT_TRUE(test::same_bits(&alone.at(r, 0), &together.at(r, 0), 150))
             << threads << " threads, row " << r;
       }
     }
@@ -449,7 +448,7 @@ TEST_P(LinearTest, DoesNotReadOrWriteOtherRowsThanAskedFor) {
       .in = in.rows(), .weight = &weight, .out = out.rows(), .input_rows = rows};
   run(params);
   EXPECT_TRUE(agrees(params, matrix));
-  EXPECT_EQ(std::memcmp(&out.at(0, 0), &out.at(2, 0), 20 * sizeof(float)), 0);
+  EXPECT_TRUE(test::same_bits(&out.at(0, 0), &out.at(2, 0), 20));
 }
 
 TEST_P(LinearTest, KeepsNotANumberInItsRow) {
