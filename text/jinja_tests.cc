@@ -13,9 +13,9 @@
 namespace weft::jinja {
 namespace {
 
-template <Kind kKind>
+template <Kind Wanted>
 Value is_kind(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
-  return self.kind() == kKind;
+  return self.kind() == Wanted;
 }
 
 Value is_defined(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
@@ -26,9 +26,9 @@ Value is_number(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
   return self.number().has_value();
 }
 
-template <bool kWhich>
+template <bool Wanted>
 Value is_bool(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
-  return self.boolean() != nullptr && *self.boolean() == kWhich;
+  return self.boolean() != nullptr && *self.boolean() == Wanted;
 }
 
 /// With a length and elements by number or key. Python finds both in an undefined value.

@@ -38,14 +38,14 @@ Value all_cased_are(Run& run, const Value& self, Question question) {
   return found;
 }
 
-template <bool (*kQuestion)(char32_t)>
+template <bool (*Asked)(char32_t)>
 Value every(Run& run, const Value& self, const Slots& /*slots*/) {
-  return all_are(run, self, kQuestion);
+  return all_are(run, self, Asked);
 }
 
-template <bool (*kQuestion)(char32_t)>
+template <bool (*Asked)(char32_t)>
 Value every_cased(Run& run, const Value& self, const Slots& /*slots*/) {
-  return all_cased_are(run, self, kQuestion);
+  return all_cased_are(run, self, Asked);
 }
 
 bool is_ascii(char32_t code_point) { return code_point < 0x80; }
