@@ -129,7 +129,7 @@ class Host {
     sequences_.clear();
     outputs_.clear();
     for (std::int32_t i = 0; i < count; ++i) {
-      const auto page = static_cast<std::size_t>((first + i) * kPagesOfOne);
+      const auto page = static_cast<std::size_t>(first + i) * kPagesOfOne;
       sequences_.push_back({.first = i * tokens,
                             .count = tokens,
                             .start = start,

@@ -42,10 +42,13 @@ struct Context {
   std::int32_t length;
 
   Context(const Model& model, std::int32_t tokens, Random& random)
-      : queries(random.numbers(static_cast<std::size_t>(tokens * model.heads * model.head_size),
-                               -model.query_range, model.query_range)),
-        keys(random.numbers(static_cast<std::size_t>(tokens * model.kv_heads * model.head_size))),
-        values(random.numbers(static_cast<std::size_t>(tokens * model.kv_heads * model.head_size))),
+      : queries(random.numbers(
+            static_cast<std::size_t>(std::int64_t{tokens} * model.heads * model.head_size),
+            -model.query_range, model.query_range)),
+        keys(random.numbers(
+            static_cast<std::size_t>(std::int64_t{tokens} * model.kv_heads * model.head_size))),
+        values(random.numbers(
+            static_cast<std::size_t>(std::int64_t{tokens} * model.kv_heads * model.head_size))),
         length(tokens) {
     for (float& key : keys) key = PagedCache::as_stored(model.dtype, key);
     for (float& value : values) value = PagedCache::as_stored(model.dtype, value);
@@ -280,7 +283,7 @@ std::vector<Model> varieties() {
       s.params.relative_buckets = 32;
       s.params.relative_max_distance = 128;
       s.params.relative_bidirectional = bidirectional;
-      s.relative = random.numbers(4 * 32, -3, 3);
+      s.relative = random.numbers(128, -3, 3);
       s.query_range = 1;
     });
   }
@@ -312,7 +315,7 @@ TEST_P(AttentionTest, GivesTheSameBitsHoweverAPromptIsCutAndPaged) {
     constexpr std::int32_t kLength = 140;
     const Context context(model, kLength, random);
     const std::vector<float> whole = run(model, {{&context, 0, kLength}});
-    const auto width = static_cast<std::size_t>(model.heads * model.head_size);
+    const auto width = static_cast<std::size_t>(std::int64_t{model.heads} * model.head_size);
     const auto agrees = [&](std::int32_t start, std::int32_t count) {
       const std::vector<float> part = run(model, {{&context, start, count}});
       const float* same = whole.data() + static_cast<std::size_t>(start) * width;
@@ -340,7 +343,7 @@ TEST_P(AttentionTest, GivesTheSameBitsBesideOtherSequencesAndByAnyNumberOfThread
   for (const int threads : {1, 2, 3, 8, 100}) {
     const std::vector<float> among =
         run(model, {{&other, 199, 1}, {&one, 90, 40}, {&other, 0, 77}}, threads);
-    const std::size_t before = 6 * 40;
+    const std::size_t before = 240;  // one token of six heads of 40
     EXPECT_TRUE(test::same_bits(alone.data(), among.data() + before, std::ssize(alone)))
         << threads << " threads";
   }
@@ -352,11 +355,11 @@ TEST_P(AttentionTest, DoesNotLetALaterTokenTouchAnEarlierOne) {
     const Model model = scaled({.kv_heads = kv_heads});
     Context context(model, 100, random);
     const std::vector<float> clean = run(model, {{&context, 0, 100}});
-    const auto from = static_cast<std::ptrdiff_t>(70 * kv_heads * model.head_size);
+    const auto from = static_cast<std::ptrdiff_t>(std::int64_t{70} * kv_heads * model.head_size);
     std::fill(context.keys.begin() + from, context.keys.end(), kNaN);
     std::fill(context.values.begin() + from, context.values.end(), kInf);
     const std::vector<float> spoiled = run(model, {{&context, 0, 100}});
-    const auto row = static_cast<std::size_t>(model.heads * model.head_size);
+    const auto row = static_cast<std::size_t>(std::int64_t{model.heads} * model.head_size);
     EXPECT_TRUE(test::same_bits(clean.data(), spoiled.data(), static_cast<std::int64_t>(70 * row)));
     EXPECT_TRUE(std::isnan(spoiled[70 * row])) << "a broken key must show";
   }
@@ -369,7 +372,8 @@ TEST_P(AttentionTest, DoesNotLookAtPlacesThatHaveLeftTheWindow) {
   Context context(model, 200, random);
   const std::vector<float> clean = run(model, {{&context, 150, 50}});
   // The first query sees from 121 on.
-  const auto end = static_cast<std::ptrdiff_t>(121 * model.kv_heads * model.head_size);
+  const auto end =
+      static_cast<std::ptrdiff_t>(std::int64_t{121} * model.kv_heads * model.head_size);
   std::fill(context.keys.begin(), context.keys.begin() + end, kNaN);
   std::fill(context.values.begin(), context.values.begin() + end, kNaN);
   EXPECT_EQ(run(model, {{&context, 150, 50}}), clean);
@@ -406,7 +410,8 @@ TEST_P(AttentionTest, ShowsAQueryThatIsNoNumber) {
   Random random(12);
   const Model model = scaled({});
   Context context(model, 70, random);
-  context.queries[static_cast<std::size_t>(69 * model.heads * model.head_size)] = kNaN;
+  context.queries[static_cast<std::size_t>(std::int64_t{69} * model.heads * model.head_size)] =
+      kNaN;
   const std::vector<float> got = run(model, {{&context, 69, 1}});
   const auto size = static_cast<std::size_t>(model.head_size);
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(std::isnan(got[i]), i < size) << i;

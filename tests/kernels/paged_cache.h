@@ -63,8 +63,8 @@ class PagedCache {
            std::span<const float> values) {
     for (std::int32_t head = 0; head < layer_.kv_heads; ++head) {
       for (std::int32_t d = 0; d < layer_.head_size; ++d) {
-        const auto from =
-            static_cast<std::size_t>((place * layer_.kv_heads + head) * layer_.head_size + d);
+        const auto from = static_cast<std::size_t>(
+            (std::int64_t{place} * layer_.kv_heads + head) * layer_.head_size + d);
         write(keys_.span(), index(pages, place, head, d), keys[from]);
         write(values_.span(), index(pages, place, head, d), values[from]);
       }
