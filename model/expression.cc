@@ -296,7 +296,7 @@ class Evaluator {
       case Node::Kind::kBinary:
         return binary(node);
       case Node::Kind::kTernary: {
-        const auto condition = run(node.parts[0]);
+        auto condition = run(node.parts[0]);
         if (!condition) return condition;
         return run(node.parts[truth(*condition) ? 1 : 2]);
       }
@@ -318,9 +318,9 @@ class Evaluator {
   }
 
   Result<value> index(const Node& node) {
-    const auto base = run(node.parts[0]);
+    auto base = run(node.parts[0]);
     if (!base) return base;
-    const auto key = run(node.parts[1]);
+    auto key = run(node.parts[1]);
     if (!key) return key;
     if (base->is_object() && key->is_string()) {
       const auto* found = base->get_object().if_contains(key->get_string());
@@ -345,7 +345,7 @@ class Evaluator {
   }
 
   Result<value> unary(const Node& node) {
-    const auto part = run(node.parts[0]);
+    auto part = run(node.parts[0]);
     if (!part) return part;
     if (node.word == "not") return value(!truth(*part));
     const auto number = as_number(*part);
@@ -359,7 +359,7 @@ class Evaluator {
     if (node.word == "??") return left->is_null() ? run(node.parts[1]) : left;
     if (node.word == "or") return truth(*left) ? left : run(node.parts[1]);
     if (node.word == "and") return truth(*left) ? run(node.parts[1]) : left;
-    const auto right = run(node.parts[1]);
+    auto right = run(node.parts[1]);
     if (!right) return right;
     if (node.word == "==") return value(equal(*left, *right));
     if (node.word == "!=") return value(!equal(*left, *right));
@@ -421,7 +421,7 @@ class Evaluator {
 
   Result<value> given(const Node& node) {
     if (node.parts.size() != 1) return bad_call(node);
-    const auto field = run(node.parts[0]);
+    auto field = run(node.parts[0]);
     if (!field) return field;
     if (!field->is_string()) return wrong_type(node.parts[0], *field, "a field's name");
     return value(scope_.states(field->get_string()));
@@ -429,7 +429,7 @@ class Evaluator {
 
   Result<value> tensor_call(const Node& node) {
     if (node.parts.size() != 1) return bad_call(node);
-    const auto tensor = run(node.parts[0]);
+    auto tensor = run(node.parts[0]);
     if (!tensor) return tensor;
     if (!tensor->is_string()) return wrong_type(node.parts[0], *tensor, "a tensor's name");
     const auto shape = scope_.shape_of(tensor->get_string());
@@ -440,7 +440,7 @@ class Evaluator {
 
   Result<value> length(const Node& node) {
     if (node.parts.size() != 1) return bad_call(node);
-    const auto list = run(node.parts[0]);
+    auto list = run(node.parts[0]);
     if (!list) return list;
     if (!list->is_array()) return wrong_type(node.parts[0], *list, "a list");
     return value(list->get_array().size());

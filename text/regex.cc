@@ -35,7 +35,7 @@ constexpr std::uint32_t kHeapLimitKib = 64 * 1024;
 
 // A group that repeats over a text of a megabyte needs about as many bytes times 16; pages are only
 // taken as they are used.
-constexpr std::size_t kJitStackStart = 64 * 1024;
+constexpr std::size_t kJitStackStart = std::size_t{64} * 1024;
 constexpr std::size_t kJitStackMost = 64U << 20;
 
 std::string message_of(int error) {

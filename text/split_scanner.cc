@@ -231,22 +231,21 @@ std::vector<std::string_view> SplitScanner::patterns() {
 void SplitScanner::split(std::string_view text, std::size_t offset,
                          std::vector<TextRange>& out) const {
   const Walk walk(text);
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
+  const auto word_end = [&](std::size_t at) {
     switch (shape_) {
       case Shape::kGpt2:
-        end = gpt2_word(walk, at, contractions_);
-        break;
+        return gpt2_word(walk, at, contractions_);
       case Shape::kCl100k:
-        end = cl100k_word(walk, at, contractions_, max_digits_);
-        break;
+        return cl100k_word(walk, at, contractions_, max_digits_);
       case Shape::kNumbers:
-        end = walk.run(at, is_number_class, max_digits_);
-        break;
+        return walk.run(at, is_number_class, max_digits_);
       case Shape::kDeepSeek:
-        end = deepseek_word(walk, at);
-        break;
+        return deepseek_word(walk, at);
     }
+    return at;
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = word_end(at);
     if (end == at) {
       at += walk.see(at).length;
     } else {

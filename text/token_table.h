@@ -15,7 +15,7 @@ class TokenTable {
  public:
   /// Appends a text under the next id, which it returns. A text that was added before keeps its
   /// first id in find(), unless `replace`.
-  TokenId add(std::string_view text, bool replace = false);
+  TokenId add(std::string_view added, bool replace = false);
 
   void reserve(std::size_t count);
 
@@ -28,10 +28,10 @@ class TokenTable {
   }
 
   /// kNoToken when there is none.
-  [[nodiscard]] TokenId find(std::string_view text) const noexcept;
+  [[nodiscard]] TokenId find(std::string_view wanted) const noexcept;
 
  private:
-  [[nodiscard]] std::size_t slot_of(std::string_view text) const noexcept;
+  [[nodiscard]] std::size_t slot_of(std::string_view wanted) const noexcept;
   void rehash(std::size_t slots);
 
   std::string texts_;

@@ -138,9 +138,11 @@ class VocabularyReader {
       const std::string where = "token " + std::to_string(id);
       if (text.size() > Tokenizer::kMaxTokenBytes) return bad(where + " is too long");
       if (valid_utf8_prefix(text) != text.size()) return bad(where + " is not UTF-8");
-      if (tokens.find(text) != kNoToken) return bad(where + " \"" + text + "\" is there twice");
-      if (is_byte(id) && !parse_byte_token(text)) {
-        return bad(where + " \"" + text + "\" is no byte");
+      const bool twice = tokens.find(text) != kNoToken;
+      if (twice || (is_byte(id) && !parse_byte_token(text))) {
+        std::string what = where;
+        return bad(
+            what.append(" \"").append(text).append(twice ? "\" is there twice" : "\" is no byte"));
       }
       tokens.add(text);
     }

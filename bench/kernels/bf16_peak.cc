@@ -16,7 +16,8 @@ bool multiplies_bf16() { return cpu_target() == CpuTarget::kAvx512Bf16; }
 
 __attribute__((target("avx512f,avx512bf16"))) void do_bf16_operations(std::int64_t operations) {
   constexpr int kSums = 24;
-  constexpr std::int64_t kOperations = kSums * 64;  // an instruction: 32 products, as many sums
+  constexpr std::int64_t kOperations =
+      std::int64_t{kSums} * 64;  // an instruction: 32 products, as many sums
   const auto factor = reinterpret_cast<__m512bh>(_mm512_set1_epi32(0x3f803f80));
   __m512 sums[kSums] = {};
   for (std::int64_t done = 0; done < operations; done += kOperations) {

@@ -66,7 +66,8 @@ class Runner {
     std::minstd_rand ids(7);
     for (std::size_t s = 0; s < kSequences; ++s) {
       for (std::int32_t i = 0; i < kLengths[s]; ++i) {
-        ids_[s].push_back(static_cast<TokenId>(ids() % model.program->vocabulary));
+        ids_[s].push_back(
+            static_cast<TokenId>(ids() % static_cast<std::uint64_t>(model.program->vocabulary)));
       }
     }
   }

@@ -19,7 +19,7 @@ struct Known {
 };
 
 const std::vector<Known>& known() {
-  static const std::vector<Known> kAll{
+  static const std::vector<Known> all{
       {true, 32, 128, {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91}},
       {false, 32, 128, {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
                         19, 21, 24, 27, 31, 35, 40, 46, 52, 59, 67, 77, 87, 99, 113}},
@@ -27,7 +27,7 @@ const std::vector<Known>& known() {
       {false, 12, 64, {1, 2, 3, 4, 5, 6, 9, 14, 20, 30, 44}},
       {true, 64, 256, {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,  12,  13,  14,  15, 16,
                        20, 23, 27, 32, 39, 46, 54, 64, 77, 91, 108, 128, 153, 182, 216}}};
-  return kAll;
+  return all;
 }
 
 TEST(RelativeBucketsTest, ChangesWhereTransformersDoes) {

@@ -100,8 +100,8 @@ std::vector<double> reference(const Step& step, std::span<const float> row, std:
   if (params.clip > 0) {
     for (double& x : all) x = std::clamp(x, -double{params.clip}, double{params.clip});
   }
-  const auto first_key = all.begin() + static_cast<std::ptrdiff_t>(params.heads * size);
-  const auto first_value = first_key + static_cast<std::ptrdiff_t>(params.kv_heads * size);
+  const auto first_key = all.begin() + std::ptrdiff_t{params.heads} * params.head_size;
+  const auto first_value = first_key + std::ptrdiff_t{params.kv_heads} * params.head_size;
   std::vector<double> queries(all.begin(), first_key);
   std::vector<double> keys(first_key, first_value);
   const auto norms = [&] {
@@ -135,7 +135,8 @@ void expect_reference(Step& step, int threads = 1) {
       for (std::int32_t at = 0; at < params.kv_heads * params.head_size; ++at) {
         const std::int32_t head = at / params.head_size;
         const std::int32_t d = at % params.head_size;
-        const auto key = static_cast<std::size_t>(params.heads * params.head_size + at);
+        const std::int32_t first = params.heads * params.head_size;
+        const auto key = static_cast<std::size_t>(first) + static_cast<std::size_t>(at);
         const auto value = key + static_cast<std::size_t>(params.kv_heads * params.head_size);
         ASSERT_EQ(step.cache.key(span.pages, span.start + i, head, d),
                   PagedCache::as_stored(params.kv.dtype, row[key]));
@@ -172,8 +173,8 @@ TEST_P(RotaryTest, NormsHeadsInEveryWayBeforeOrAfter) {
       for (const bool after : {false, true}) {
         SCOPED_TRACE(testing::Message() << "way " << way << (after ? ", after" : ", before"));
         Step step(4, 2, 36, 36, DType::kF32, random);
-        const auto weight = random.numbers(4 * 36);
-        const auto bias = random.numbers(4 * 36);
+        const auto weight = random.numbers(std::size_t{4} * 36);
+        const auto bias = random.numbers(std::size_t{4} * 36);
         HeadNorm norm{.enabled = true, .kind = kind, .eps = 1e-5F};
         if (way > 0) norm.weight = weight.data();
         if (way > 1) norm.bias = bias.data();

@@ -74,8 +74,8 @@ TEST_P(SoftmaxMathTest, KnowsZeroInfinityAndNaN) {
   std::vector<float> edge{0, -0.0F, -kInf, -1e30F, -100, -87.4F, kNaN, -1e-30F};
   edge.resize(16);
   HWY_DYNAMIC_DISPATCH(exp_of_all)(edge);
-  for (const std::size_t i : {0, 1, 7}) EXPECT_EQ(edge[i], 1) << i;
-  for (const std::size_t i : {2, 3, 4, 5}) EXPECT_EQ(edge[i], 0) << i;
+  for (const std::size_t i : {0U, 1U, 7U}) EXPECT_EQ(edge[i], 1) << i;
+  for (const std::size_t i : {2U, 3U, 4U, 5U}) EXPECT_EQ(edge[i], 0) << i;
   EXPECT_TRUE(std::isnan(edge[6]));
 }
 
