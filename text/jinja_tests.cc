@@ -7,6 +7,7 @@
 #include "weft/text/jinja_items.h"
 #include "weft/text/jinja_object.h"
 #include "weft/text/jinja_print.h"
+#include "weft/text/jinja_text_ops.h"
 #include "weft/text/jinja_unicode.h"
 
 /// What stands after "is".
@@ -74,28 +75,12 @@ Value is_divisible_by(Run& run, const Value& self, const Slots& slots) {
   return rest_is(run, self, slots[0], 0);
 }
 
-/// All cased characters are of one case, and there are some.
-Value is_in_case(Run& run, const Value& self, bool (*question)(char32_t)) {
-  std::string_view rest = to_text(run, self).view;
-  if (!run.step_read(rest.size())) return {};
-  bool found = false;
-  while (!rest.empty()) {
-    const CodePoint next = decode(rest);
-    if (is_cased(next.value)) {
-      if (!question(next.value)) return false;
-      found = true;
-    }
-    rest.remove_prefix(next.bytes);
-  }
-  return found;
-}
-
 Value is_lower_text(Run& run, const Value& self, const Slots& /*slots*/) {
-  return is_in_case(run, self, is_lower);
+  return all_cased_are(run, to_text(run, self).view, is_lower);
 }
 
 Value is_upper_text(Run& run, const Value& self, const Slots& /*slots*/) {
-  return is_in_case(run, self, is_upper);
+  return all_cased_are(run, to_text(run, self).view, is_upper);
 }
 
 Value is_filter(Run& /*run*/, const Value& self, const Slots& /*slots*/) {

@@ -172,4 +172,18 @@ Value join_texts(Run& run, const Text& separator, std::span<const Value> parts) 
   return out.finish(separator.markup);
 }
 
+Value all_cased_are(Run& run, std::string_view text, bool (*question)(char32_t code_point)) {
+  if (!run.step_read(text.size())) return {};
+  bool found = false;
+  while (!text.empty()) {
+    const CodePoint next = decode(text);
+    if (is_cased(next.value)) {
+      if (!question(next.value)) return false;
+      found = true;
+    }
+    text.remove_prefix(next.bytes);
+  }
+  return found;
+}
+
 }  // namespace weft::jinja

@@ -35,6 +35,9 @@ Value center(Run& run, const Text& text, std::int64_t width, std::string_view fi
 [[nodiscard]] std::vector<std::string_view> split_lines(Run& run, std::string_view text,
                                                         bool keep_ends);
 
+/// At least one cased character, and all of those answer `question` with yes.
+Value all_cased_are(Run& run, std::string_view text, bool (*question)(char32_t code_point));
+
 /// A join() of strings only.
 Value join_texts(Run& run, const Text& separator, std::span<const Value> parts);
 

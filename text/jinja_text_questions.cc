@@ -1,6 +1,7 @@
 #include <array>
 
 #include "weft/text/jinja_builtins.h"
+#include "weft/text/jinja_text_ops.h"
 #include "weft/text/jinja_unicode.h"
 
 /// Methods of str that answer with true or false.
@@ -22,22 +23,6 @@ Value all_are(Run& run, const Value& self, Question question) {
   return !empty;
 }
 
-/// At least one cased character, and all of those of one case.
-Value all_cased_are(Run& run, const Value& self, Question question) {
-  std::string_view rest = self.text()->view;
-  if (!run.step_read(rest.size())) return {};
-  bool found = false;
-  while (!rest.empty()) {
-    const CodePoint next = decode(rest);
-    if (is_cased(next.value)) {
-      if (!question(next.value)) return false;
-      found = true;
-    }
-    rest.remove_prefix(next.bytes);
-  }
-  return found;
-}
-
 template <bool (*Asked)(char32_t)>
 Value every(Run& run, const Value& self, const Slots& /*slots*/) {
   return all_are(run, self, Asked);
@@ -45,7 +30,7 @@ Value every(Run& run, const Value& self, const Slots& /*slots*/) {
 
 template <bool (*Asked)(char32_t)>
 Value every_cased(Run& run, const Value& self, const Slots& /*slots*/) {
-  return all_cased_are(run, self, Asked);
+  return all_cased_are(run, self.text()->view, Asked);
 }
 
 bool is_ascii(char32_t code_point) { return code_point < 0x80; }
