@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <boost/json/parse.hpp>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "weft/model/model_error.h"
 #include "weft/model/pickle_checkpoint.h"
 #include "weft/model/safetensors.h"
+#include "weft/text/json_text.h"
 
 namespace weft {
 namespace {
@@ -66,9 +66,9 @@ Result<OpenFile> open_file(const fs::path& path) {
 Result<json::value> read_config(const fs::path& path) {
   const auto text = read_text_file(path, kMaxConfigBytes);
   if (!text) return text.error();
-  boost::system::error_code error;
-  auto config = json::parse(*text, error, {}, {.max_depth = kMaxConfigDepth});
-  if (error) return Error{ModelErrc::kBadConfig, path.string() + " (" + error.message() + ")"};
+  std::string problem;
+  auto config = parse_json(*text, kMaxConfigDepth, problem);
+  if (!problem.empty()) return Error{ModelErrc::kBadConfig, path.string() + ": " + problem};
   if (!config.is_object()) return Error{ModelErrc::kBadConfig, path.string() + ": is no object"};
   return config;
 }

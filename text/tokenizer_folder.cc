@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "weft/core/file.h"
+#include "weft/text/json_text.h"
 #include "weft/text/tokenizer.h"
 #include "weft/text/tokenizer_load.h"
 
@@ -17,6 +18,7 @@ namespace json = boost::json;
 // The largest tokenizer.json in use has some 35 MB; the other files some kilobytes.
 constexpr std::size_t kMaxTokenizerFile = std::size_t{256} << 20;
 constexpr std::size_t kMaxConfigFile = std::size_t{8} << 20;
+constexpr std::size_t kMaxConfigDepth = 32;
 
 // Parsed by Boost.JSON and not simdjson, which refuses the model_max_length of 10^30 that many of
 // these files have.
@@ -108,9 +110,9 @@ Result<void> with_json(const fs::path& path, Use use) {
   if (!fs::exists(path, ignored)) return {};
   Result<std::string> text = read_text_file(path, kMaxConfigFile);
   if (!text) return text.error();
-  boost::system::error_code status;
-  const value config = json::parse(*text, status);
-  if (status) return bad_tokenizer(path.string(), "is not valid JSON: " + status.message());
+  std::string problem;
+  const value config = parse_json(*text, kMaxConfigDepth, problem);
+  if (!problem.empty()) return bad_tokenizer(path.string(), "is not valid JSON: " + problem);
   use(config);
   return {};
 }

@@ -89,6 +89,14 @@ TEST(CheckpointTest, RefusesAConfigurationThatIsNoObject) {
               FailsWith(ModelErrc::kBadConfig, "m"));
 }
 
+TEST_F(ModelFolder, SaysWhereItsConfigIsNoJson) {
+  folder_.write("model.safetensors", one_tensor("a"));
+  folder_.write("config.json", R"({"rope_theta": NaN})");
+  EXPECT_THAT(open(), FailsWith(ModelErrc::kBadConfig, "config.json: syntax error at byte 15"));
+  folder_.write("config.json", R"({"layers": [1, 2)");
+  EXPECT_THAT(open(), FailsWith(ModelErrc::kBadConfig, "config.json: incomplete JSON at byte 16"));
+}
+
 TEST_F(ModelFolder, IsReadWithItsConfiguration) {
   folder_.write("model.safetensors", one_tensor("a"));
   const auto model = open();
