@@ -5,14 +5,14 @@
 #include <optional>
 #include <utility>
 
-#include "weft/text/jinja_ast.h"
-#include "weft/text/jinja_concat.h"
-#include "weft/text/jinja_interpreter.h"
-#include "weft/text/jinja_json.h"
-#include "weft/text/jinja_lexer.h"
-#include "weft/text/jinja_parser.h"
-#include "weft/text/jinja_run.h"
-#include "weft/text/jinja_unicode.h"
+#include "weft/text/jinja/ast.h"
+#include "weft/text/jinja/concat.h"
+#include "weft/text/jinja/interpreter.h"
+#include "weft/text/jinja/json.h"
+#include "weft/text/jinja/lexer.h"
+#include "weft/text/jinja/parser.h"
+#include "weft/text/jinja/run.h"
+#include "weft/text/jinja/unicode.h"
 #include "weft/text/text_error.h"
 
 namespace weft {

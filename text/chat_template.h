@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "weft/core/error.h"
-#include "weft/text/jinja_limits.h"
+#include "weft/text/jinja/limits.h"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 
 #include "weft/tests/fixture/fuzz_input.h"
 #include "weft/text/chat_template.h"
-#include "weft/text/jinja_unicode.h"
+#include "weft/text/jinja/unicode.h"
 
 namespace weft {
 namespace {

@@ -1,0 +1,85 @@
+#include "weft/text/jinja/run.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/core/checked.h"
+#include "weft/text/jinja/items.h"
+#include "weft/text/jinja/unicode.h"
+
+namespace weft::jinja {
+
+void Run::keep_failure(TextErrc code, std::string what) {
+  if (failed()) return;
+  if (what.size() > kMaxMessageBytes) {
+    std::size_t end = kMaxMessageBytes;
+    while (is_continuation(what[end])) --end;
+    what.resize(end);
+    what += "...";
+  }
+  failure_ = Error{code, std::move(what)};
+}
+
+bool Run::step(std::size_t count) {
+  if (failed()) return false;
+  steps_ += std::min(count, limits_.steps + 1);
+  if (steps_ <= limits_.steps) return true;
+  fail_limit("more than ", std::to_string(limits_.steps), " steps");
+  return false;
+}
+
+bool Run::charge(std::size_t bytes) {
+  if (failed()) return false;
+  charged_ += std::min(bytes, limits_.memory_bytes + 1);
+  if (charged_ <= limits_.memory_bytes) return true;
+  fail_limit("more than ", std::to_string(limits_.memory_bytes), " bytes of values");
+  return false;
+}
+
+Value Run::charged_text(std::string_view text, bool markup) {
+  if (text.empty()) return Text{{}, markup};
+  auto* copy = static_cast<char*>(memory_.allocate(text.size(), 1));
+  std::memcpy(copy, text.data(), text.size());
+  return Text{{copy, text.size()}, markup};
+}
+
+Value Run::text(std::string_view text, bool markup) {
+  if (!charge(text.size())) return {};
+  return charged_text(text, markup);
+}
+
+Value Run::list(std::span<const Value> items, List::Type type) {
+  if (!charge(items.size_bytes())) return {};
+  const auto bytes = std::max<std::size_t>(items.size_bytes(), 1);
+  auto* copy = static_cast<Value*>(memory_.allocate(bytes, alignof(Value)));
+  std::uninitialized_copy(items.begin(), items.end(), copy);
+  return static_cast<const List*>(make<List>(std::span<const Value>(copy, items.size()), type));
+}
+
+bool TextBuilder::append_repeated(std::size_t count, std::string_view text) {
+  const auto bytes = checked_multiply(count, text.size());
+  if (!bytes) {
+    run_.fail_limit("a string longer than memory");
+    return false;
+  }
+  if (!run_.charge(*bytes)) return false;
+  if (*bytes == 0) return true;
+  // Each round doubles what is there, so that a pad of one byte is not put down byte by byte.
+  const std::size_t first = text_.size();
+  text_.reserve(first + *bytes);
+  text_ += text;
+  for (std::size_t done = text.size(); done < *bytes;) {
+    const std::size_t more = std::min(done, *bytes - done);
+    text_.append(std::string_view(text_).substr(first, more));
+    done += more;
+  }
+  return true;
+}
+
+Value ListBuilder::finish_iterator() const {
+  const Value items = finish();
+  if (!items.list()) return {};
+  return static_cast<Iterator*>(run_.make<ItemsIterator>(Items(items.list()->items)));
+}
+
+}  // namespace weft::jinja
