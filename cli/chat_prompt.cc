@@ -41,8 +41,7 @@ Result<std::vector<TokenId>> chat_tokens(const Tokenizer& tokenizer, json::array
   if (tokenizer.chat_template().empty()) {
     return Error{TextErrc::kBadTemplate, "the model has no chat template"};
   }
-  const auto parsed =
-      ChatTemplate::parse(std::string(tokenizer.chat_template()), "the model's chat template");
+  const auto parsed = ChatTemplate::parse(tokenizer.chat_template(), "the model's chat template");
   if (!parsed) return parsed.error();
   ChatTemplateInput input;
   input.messages = std::move(messages);

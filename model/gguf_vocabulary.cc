@@ -23,13 +23,7 @@ constexpr std::uint64_t kMaxTokenBytes = 65'536;
 struct Kind {
   std::string_view name;
   Vocabulary::Model model;
-  TokenId bos = kNoToken;
-  TokenId eos = kNoToken;
-  TokenId unknown = kNoToken;
-  TokenId separator = kNoToken;
-  TokenId padding = kNoToken;
-  TokenId classifier = kNoToken;
-  TokenId mask = kNoToken;
+  SpecialTokens special = {};
   bool add_bos = false;
   bool add_eos = false;
   bool add_space_prefix = false;
@@ -39,27 +33,20 @@ constexpr std::array kKinds = {
     Kind{.name = "gpt2", .model = Vocabulary::Model::kByteLevelBpe},
     Kind{.name = "llama",
          .model = Vocabulary::Model::kSentencePieceBpe,
-         .bos = 1,
-         .eos = 2,
-         .unknown = 0,
+         .special = {.bos = 1, .eos = 2, .unknown = 0},
          .add_bos = true,
          .add_space_prefix = true},
     Kind{.name = "t5",
          .model = Vocabulary::Model::kUnigram,
-         .eos = 1,
-         .unknown = 2,
-         .padding = 0,
+         .special = {.eos = 1, .unknown = 2, .padding = 0},
          .add_eos = true,
          .add_space_prefix = true},
-    Kind{.name = "bert",
-         .model = Vocabulary::Model::kWordPiece,
-         .unknown = 100,
-         .separator = 102,
-         .padding = 0,
-         .classifier = 101,
-         .mask = 103,
-         .add_bos = true,
-         .add_eos = true},
+    Kind{
+        .name = "bert",
+        .model = Vocabulary::Model::kWordPiece,
+        .special = {.unknown = 100, .separator = 102, .padding = 0, .classifier = 101, .mask = 103},
+        .add_bos = true,
+        .add_eos = true},
 };
 
 // Llama 3's tokenizers want <|begin_of_text|> though their files do not say so.
@@ -234,20 +221,20 @@ Result<TokenId> Reader::id(std::string_view key, TokenId otherwise, std::size_t 
 Result<void> Reader::read_ids(const Kind& kind, Vocabulary& vocabulary) const {
   struct Row {
     std::string_view key;
-    TokenId otherwise;
     TokenId& target;
     bool must_exist;
   };
-  for (const Row& row :
-       {Row{"tokenizer.ggml.bos_token_id", kind.bos, vocabulary.bos, true},
-        Row{"tokenizer.ggml.eos_token_id", kind.eos, vocabulary.eos, true},
-        Row{"tokenizer.ggml.unknown_token_id", kind.unknown, vocabulary.unknown, false},
-        // The format's own spelling.
-        Row{"tokenizer.ggml.seperator_token_id", kind.separator, vocabulary.separator, false},
-        Row{"tokenizer.ggml.padding_token_id", kind.padding, vocabulary.padding, false},
-        Row{"tokenizer.ggml.cls_token_id", kind.classifier, vocabulary.classifier, false},
-        Row{"tokenizer.ggml.mask_token_id", kind.mask, vocabulary.mask, false}}) {
-    const auto found = id(row.key, row.otherwise, vocabulary.tokens.size(), row.must_exist);
+  SpecialTokens& special = vocabulary.special;
+  special = kind.special;
+  for (const Row& row : {Row{"tokenizer.ggml.bos_token_id", special.bos, true},
+                         Row{"tokenizer.ggml.eos_token_id", special.eos, true},
+                         Row{"tokenizer.ggml.unknown_token_id", special.unknown, false},
+                         // The format's own spelling.
+                         Row{"tokenizer.ggml.seperator_token_id", special.separator, false},
+                         Row{"tokenizer.ggml.padding_token_id", special.padding, false},
+                         Row{"tokenizer.ggml.cls_token_id", special.classifier, false},
+                         Row{"tokenizer.ggml.mask_token_id", special.mask, false}}) {
+    const auto found = id(row.key, row.target, vocabulary.tokens.size(), row.must_exist);
     if (!found) return found.error();
     row.target = *found;
   }

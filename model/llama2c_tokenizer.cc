@@ -54,9 +54,9 @@ Vocabulary::TokenType type_of(std::string_view text, TokenId id) {
 Vocabulary empty_vocabulary() {
   Vocabulary vocabulary;
   vocabulary.model = Vocabulary::Model::kSentencePieceBpe;
-  vocabulary.bos = kBos;
-  vocabulary.eos = kEos;
-  vocabulary.unknown = kUnknown;
+  vocabulary.special.bos = kBos;
+  vocabulary.special.eos = kEos;
+  vocabulary.special.unknown = kUnknown;
   vocabulary.add_bos = true;
   return vocabulary;
 }

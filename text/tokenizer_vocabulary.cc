@@ -78,8 +78,7 @@ class VocabularyReader {
   }
 
   [[nodiscard]] bool is_role(std::size_t id) const {
-    const std::array roles = {from_.bos,       from_.eos,  from_.unknown,   from_.padding,
-                              from_.separator, from_.mask, from_.classifier};
+    const std::array roles = from_.special.all();
     return std::ranges::find(roles, static_cast<TokenId>(id)) != roles.end();
   }
 
@@ -106,8 +105,7 @@ class VocabularyReader {
     if (!std::ranges::all_of(from_.scores, [](float score) { return std::isfinite(score); })) {
       return bad("scores has one that is not finite");
     }
-    const std::array roles = {from_.bos,       from_.eos,  from_.unknown,   from_.padding,
-                              from_.separator, from_.mask, from_.classifier};
+    const std::array roles = from_.special.all();
     for (const TokenId id : roles) {
       if (id < kNoToken || id >= static_cast<TokenId>(size)) {
         return bad("the special token " + std::to_string(id) + " is not one of the " +
@@ -154,15 +152,18 @@ class VocabularyReader {
     constexpr std::array<std::string_view, 10> kEndNames = {
         "<|eot_id|>", "<|im_end|>",      "<|end|>", "<end_of_turn>", "<|endoftext|>",
         "<|eom_id|>", "<|end_of_text|>", "<EOT>",   "<|eot|>",       "<|return|>"};
-    parts_.roles = {from_.bos, from_.eos, from_.unknown, from_.padding, {}};
+    parts_.roles = {
+        from_.special.bos, from_.special.eos, from_.special.unknown, from_.special.padding, {}};
     for (const std::string_view name : kEndNames) {
       const TokenId id = parts_.tokens->find(name);
       if (id != kNoToken && type(static_cast<std::size_t>(id)) == TokenType::kControl) {
         parts_.roles.ends.push_back(id);
       }
     }
-    if (from_.add_bos && from_.bos != kNoToken) parts_.post_processor.before = {from_.bos};
-    if (from_.add_eos && from_.eos != kNoToken) parts_.post_processor.after = {from_.eos};
+    if (from_.add_bos && from_.special.bos != kNoToken)
+      parts_.post_processor.before = {from_.special.bos};
+    if (from_.add_eos && from_.special.eos != kNoToken)
+      parts_.post_processor.after = {from_.special.eos};
   }
 
   void read_added() {
@@ -216,7 +217,7 @@ class VocabularyReader {
     BpeOptions options;
     options.over_bytes = true;
     options.whole_words = pre->whole_words;
-    options.unknown = from_.unknown;
+    options.unknown = from_.special.unknown;
     parts_.pre_tokenizer = PreTokenizer(std::move(steps));
     parts_.model.emplace(std::in_place_type<Bpe>, parts_.tokens, plain_tokens(), std::move(options),
                          std::move(merges));
@@ -263,14 +264,14 @@ class VocabularyReader {
     for (unsigned byte = 0; byte < 256 && has_all_bytes; ++byte) {
       has_all_bytes = parts_.tokens->find(byte_token(static_cast<unsigned char>(byte))) != kNoToken;
     }
-    if (!has_all_bytes && from_.unknown == kNoToken) {
+    if (!has_all_bytes && from_.special.unknown == kNoToken) {
       return bad("has neither all byte tokens nor an unknown token");
     }
     SymbolTable symbols(*this);
     BpeMerges merges = symbols.merges();
     BpeOptions options;
     options.byte_fallback = true;
-    options.unknown = from_.unknown;
+    options.unknown = from_.special.unknown;
     options.fuse_unknown = true;
     Bpe bpe(parts_.tokens, plain_tokens(), std::move(options), std::move(merges));
     bpe.set_extra_symbols(symbols.extra());
@@ -335,7 +336,7 @@ class VocabularyReader {
   };
 
   Result<void> read_unigram() {
-    if (from_.unknown == kNoToken) return bad("has no unknown token");
+    if (from_.special.unknown == kNoToken) return bad("has no unknown token");
     std::vector<NormalizerStep> steps;
     if (!from_.precompiled_charsmap.empty()) {
       Result<PrecompiledCharsmap> charsmap = PrecompiledCharsmap::parse(from_.precompiled_charsmap);
@@ -353,12 +354,12 @@ class VocabularyReader {
     surround_with_metaspace();
     parts_.model.emplace(std::in_place_type<Unigram>, parts_.tokens,
                          std::vector<double>(from_.scores.begin(), from_.scores.end()),
-                         plain_tokens(), from_.unknown, true);
+                         plain_tokens(), from_.special.unknown, true);
     return {};
   }
 
   Result<void> read_wordpiece() {
-    if (from_.unknown == kNoToken) return bad("has no unknown token");
+    if (from_.special.unknown == kNoToken) return bad("has no unknown token");
     std::vector<std::pair<std::string_view, TokenId>> beginnings;
     std::vector<std::pair<std::string_view, TokenId>> continuations;
     const std::vector<bool> plain = plain_tokens();
@@ -377,11 +378,13 @@ class VocabularyReader {
                       SplitStep{SplitClass::kPunctuation, SplitBehavior::kIsolated}});
     // llama.cpp takes words of any length.
     parts_.model.emplace(std::in_place_type<WordPiece>, ByteTrie(std::move(beginnings)),
-                         ByteTrie(std::move(continuations)), from_.unknown,
+                         ByteTrie(std::move(continuations)), from_.special.unknown,
                          Tokenizer::kMaxTextBytes);
     parts_.decoder = Decoder({WordPieceDecoderStep{"##", true}});
-    const TokenId first = from_.classifier != kNoToken ? from_.classifier : from_.bos;
-    const TokenId last = from_.separator != kNoToken ? from_.separator : from_.eos;
+    const TokenId first =
+        from_.special.classifier != kNoToken ? from_.special.classifier : from_.special.bos;
+    const TokenId last =
+        from_.special.separator != kNoToken ? from_.special.separator : from_.special.eos;
     parts_.post_processor = {};
     if (first != kNoToken) parts_.post_processor.before = {first};
     if (last != kNoToken) parts_.post_processor.after = {last};

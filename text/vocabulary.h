@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -7,6 +8,21 @@
 #include "weft/core/token.h"
 
 namespace weft {
+
+/// Tokens that a vocabulary names by what they are for; kNoToken where it has none.
+struct SpecialTokens {
+  TokenId bos = kNoToken;
+  TokenId eos = kNoToken;
+  TokenId unknown = kNoToken;
+  TokenId separator = kNoToken;
+  TokenId padding = kNoToken;
+  TokenId classifier = kNoToken;
+  TokenId mask = kNoToken;
+
+  [[nodiscard]] std::array<TokenId, 7> all() const noexcept {
+    return {bos, eos, unknown, separator, padding, classifier, mask};
+  }
+};
 
 /// The tables of a tokenizer as files other than tokenizer.json hold them (GGUF's metadata,
 /// llama2.c's tokenizer.bin). Plain data, not yet checked: Tokenizer::from_vocabulary does that.
@@ -32,13 +48,7 @@ struct Vocabulary {
   std::vector<float> scores;        ///< By id; empty when the model needs none.
   std::vector<TokenType> types;     ///< By id; empty means all normal.
   std::vector<std::string> merges;  ///< "left right", best first.
-  TokenId bos = kNoToken;
-  TokenId eos = kNoToken;
-  TokenId unknown = kNoToken;
-  TokenId separator = kNoToken;
-  TokenId padding = kNoToken;
-  TokenId classifier = kNoToken;
-  TokenId mask = kNoToken;
+  SpecialTokens special;
   bool add_bos = false;
   bool add_eos = false;
   bool add_space_prefix = true;  ///< SentencePiece: a space is put before the text.

@@ -180,8 +180,8 @@ TEST_F(CheckpointDataTest, VocabulariesOfStories260KAreEqual) {
   EXPECT_EQ(left.tokens, right.tokens);
   EXPECT_EQ(left.scores, right.scores);
   EXPECT_EQ(left.types, right.types);
-  EXPECT_EQ(left.bos, right.bos);
-  EXPECT_EQ(left.eos, right.eos);
+  EXPECT_EQ(left.special.bos, right.special.bos);
+  EXPECT_EQ(left.special.eos, right.special.eos);
   EXPECT_EQ(left.add_bos, right.add_bos);
 }
 
@@ -224,7 +224,7 @@ TEST_F(CheckpointDataTest, VocabulariesOfLlamaCppOpen) {
     EXPECT_THAT(vocabulary.tokens, SizeIs(row.tokens)) << row.name;
     EXPECT_THAT(vocabulary.merges, SizeIs(row.merges)) << row.name;
     EXPECT_THAT(vocabulary.types, SizeIs(row.tokens)) << row.name;
-    EXPECT_EQ(vocabulary.bos, row.bos) << row.name;
+    EXPECT_EQ(vocabulary.special.bos, row.bos) << row.name;
     EXPECT_EQ(vocabulary.add_bos, row.add_bos) << row.name;
   }
 }

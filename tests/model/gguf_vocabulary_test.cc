@@ -73,13 +73,13 @@ TEST(GgufVocabularyTest, ReadsWhatTheFileStates) {
   EXPECT_THAT(read.types,
               ElementsAre(Type::kUnknown, Type::kControl, Type::kControl, Type::kNormal));
   EXPECT_THAT(read.merges, ElementsAre("a b"));
-  EXPECT_EQ(read.bos, 2);
-  EXPECT_EQ(read.eos, 1);
-  EXPECT_EQ(read.unknown, 3);
-  EXPECT_EQ(read.separator, 1);
-  EXPECT_EQ(read.padding, 2);
-  EXPECT_EQ(read.classifier, 3);
-  EXPECT_EQ(read.mask, 0);
+  EXPECT_EQ(read.special.bos, 2);
+  EXPECT_EQ(read.special.eos, 1);
+  EXPECT_EQ(read.special.unknown, 3);
+  EXPECT_EQ(read.special.separator, 1);
+  EXPECT_EQ(read.special.padding, 2);
+  EXPECT_EQ(read.special.classifier, 3);
+  EXPECT_EQ(read.special.mask, 0);
   EXPECT_FALSE(read.add_bos);
   EXPECT_TRUE(read.add_eos);
   EXPECT_FALSE(read.add_space_prefix);
@@ -89,9 +89,9 @@ TEST(GgufVocabularyTest, ReadsWhatTheFileStates) {
 
 TEST(GgufVocabularyTest, KnowsWhatHoldsWhereTheFileIsSilent) {
   const Vocabulary llama = vocabulary_of(tokenizer("llama"));
-  EXPECT_EQ(llama.bos, 1);
-  EXPECT_EQ(llama.eos, 2);
-  EXPECT_EQ(llama.unknown, 0);
+  EXPECT_EQ(llama.special.bos, 1);
+  EXPECT_EQ(llama.special.eos, 2);
+  EXPECT_EQ(llama.special.unknown, 0);
   EXPECT_TRUE(llama.add_bos);
   EXPECT_FALSE(llama.add_eos);
   EXPECT_TRUE(llama.add_space_prefix);
@@ -99,7 +99,7 @@ TEST(GgufVocabularyTest, KnowsWhatHoldsWhereTheFileIsSilent) {
   EXPECT_THAT(llama.types, IsEmpty());
   const Vocabulary gpt2 = vocabulary_of(tokenizer("gpt2"));
   EXPECT_EQ(gpt2.model, Vocabulary::Model::kByteLevelBpe);
-  EXPECT_EQ(gpt2.bos, kNoToken);
+  EXPECT_EQ(gpt2.special.bos, kNoToken);
   EXPECT_FALSE(gpt2.add_bos);
   EXPECT_FALSE(gpt2.add_space_prefix);
   EXPECT_TRUE(vocabulary_of(tokenizer("gpt2").text("tokenizer.ggml.pre", "llama-bpe")).add_bos);
@@ -109,7 +109,7 @@ TEST(GgufVocabularyTest, KnowsWhatHoldsWhereTheFileIsSilent) {
   EXPECT_TRUE(t5.add_eos);
   const Vocabulary bert = vocabulary_of(tokenizer("bert"));
   EXPECT_EQ(bert.model, Vocabulary::Model::kWordPiece);
-  EXPECT_EQ(bert.classifier, kNoToken) << "token 101 of 4";
+  EXPECT_EQ(bert.special.classifier, kNoToken) << "token 101 of 4";
   EXPECT_TRUE(bert.add_bos && bert.add_eos);
 }
 
@@ -174,7 +174,7 @@ TEST(GgufVocabularyTest, RefusesFlagsAndIdsOfTheWrongKind) {
               is_bad("is no token"));
   EXPECT_EQ(vocabulary_of(
                 tokenizer("llama").number<std::uint32_t>("tokenizer.ggml.padding_token_id", 4, 99))
-                .padding,
+                .special.padding,
             kNoToken);
 }
 

@@ -212,8 +212,8 @@ TEST(Llama2CTokenizerTest, IsReadAsTheSentencePieceModelItWas) {
   EXPECT_THAT(read->scores, ElementsAre(0, 0, 0, 0, -1));
   EXPECT_THAT(read->types, ElementsAre(Type::kUnknown, Type::kControl, Type::kControl, Type::kByte,
                                        Type::kNormal));
-  EXPECT_EQ(read->bos, 1);
-  EXPECT_EQ(read->eos, 2);
+  EXPECT_EQ(read->special.bos, 1);
+  EXPECT_EQ(read->special.eos, 2);
   EXPECT_TRUE(read->add_bos);
 }
 

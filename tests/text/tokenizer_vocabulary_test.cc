@@ -57,9 +57,9 @@ Vocabulary sentencepiece() {
     add(v, text, score--, TokenType::kNormal);
   }
   add(v, "[x]", 0, TokenType::kUserDefined);
-  v.unknown = 0;
-  v.bos = 1;
-  v.eos = 2;
+  v.special.unknown = 0;
+  v.special.bos = 1;
+  v.special.eos = 2;
   v.add_bos = true;
   return v;
 }
@@ -81,7 +81,7 @@ Vocabulary byte_level() {
   v.tokens.emplace_back("{tool}");
   v.types.push_back(TokenType::kUserDefined);
   v.merges = {"t h", "th e", "\u0120 the", "1 2"};
-  v.eos = 260;
+  v.special.eos = 260;
   return v;
 }
 
@@ -89,10 +89,10 @@ Vocabulary wordpiece() {
   Vocabulary v;
   v.model = Model::kWordPiece;
   v.tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "\u2581un", "able", "\u2581the", "s", "\u2581."};
-  v.padding = 0;
-  v.unknown = 1;
-  v.classifier = 2;
-  v.separator = 3;
+  v.special.padding = 0;
+  v.special.unknown = 1;
+  v.special.classifier = 2;
+  v.special.separator = 3;
   return v;
 }
 
@@ -230,8 +230,8 @@ TEST(TokenizerVocabularyTest, ReadsUnigramModels) {
   for (const char* text : {"\u2581a", "ab", "\u2581", "a", "b"}) {
     add(v, text, score--, TokenType::kNormal);
   }
-  v.unknown = 0;
-  v.eos = 1;
+  v.special.unknown = 0;
+  v.special.eos = 1;
   v.add_eos = true;
   v.remove_extra_whitespaces = true;
   const Tokenizer tokenizer = make(v);
@@ -285,7 +285,7 @@ TEST(TokenizerVocabularyTest, RefusesVocabulariesThatCannotBe) {
 TEST(TokenizerVocabularyTest, RefusesRolesOutsideTheVocabulary) {
   for (const TokenId id : {-2, 100'000, INT32_MAX, INT32_MIN}) {
     Vocabulary vocabulary = byte_level();
-    vocabulary.bos = id;
+    vocabulary.special.bos = id;
     expect_refused(vocabulary, "special token");
   }
 }
