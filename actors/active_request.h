@@ -1,0 +1,127 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "weft/actors/request.h"
+#include "weft/core/clock.h"
+#include "weft/core/ids.h"
+
+namespace weft {
+
+/// Why a request shall end before it is done.
+enum class EndCause : std::uint8_t {
+  kNone,
+  kStop,        ///< keep what was produced: the outputs end with FinishReason::kStop
+  kCancel,      ///< the caller took it back
+  kDeadline,    ///< its time is over
+  kSlowReader,  ///< nobody takes what is produced
+  kShutdown,    ///< the engine ends
+  kFailure,     ///< an actor that held its state failed
+};
+
+class ActiveRequest;
+
+/// Requests that were asked to end, for the scheduler to take: the one path of cancellation. Each
+/// request is in it at most once, so it is bounded and allocates nothing. push() is thread-safe,
+/// take_all() for one thread.
+class EndingRequests {
+ public:
+  /// `wake` tells the scheduler that there is something; called by any thread.
+  explicit EndingRequests(std::function<void()> wake) : wake_(std::move(wake)) {}
+  EndingRequests(const EndingRequests&) = delete;
+  EndingRequests& operator=(const EndingRequests&) = delete;
+  ~EndingRequests();
+
+  void push(std::shared_ptr<ActiveRequest> request) noexcept;
+  /// The oldest first.
+  void take_all(const std::function<void(std::shared_ptr<ActiveRequest>)>& each);
+
+ private:
+  const std::function<void()> wake_;
+  std::atomic<ActiveRequest*> newest_{nullptr};
+};
+
+/// A request from its arrival to its one terminal event. Shared by those who may ask it to end
+/// (its caller, the scheduler's deadline) and those who produce for it. Thread-safe where said.
+class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
+ public:
+  /// `ending` may be null: then nobody hears of ask_to_end() but end_cause().
+  ActiveRequest(RequestId id, Request request, std::shared_ptr<RequestSink> sink, TimePoint arrived,
+                std::shared_ptr<EndingRequests> ending);
+  ActiveRequest(const ActiveRequest&) = delete;
+  ActiveRequest& operator=(const ActiveRequest&) = delete;
+  ~ActiveRequest();
+
+  [[nodiscard]] RequestId id() const noexcept { return id_; }
+
+  /// Owned by the actor that holds the request's ticket; constant once it is with the scheduler.
+  Request& request() noexcept { return request_; }
+  RequestTimes& times() noexcept { return times_; }
+
+  /// Thread-safe. The first cause counts; it takes effect within one tick. False when the request
+  /// was asked before.
+  bool ask_to_end(EndCause cause) noexcept;
+  /// Thread-safe.
+  [[nodiscard]] EndCause end_cause() const noexcept {
+    return cause_.load(std::memory_order_acquire);
+  }
+
+  /// One thread at a time: something for the sink; dropped once the request has finished.
+  void deliver(const DeltaView& delta) noexcept;
+
+  /// Thread-safe: has had its terminal event.
+  [[nodiscard]] bool finished() const noexcept {
+    return finished_.load(std::memory_order_acquire);
+  }
+
+  /// Called once when the request has finished, after the sink; set before it is submitted.
+  void on_finished(std::function<void(const Finish&)> call) { on_finished_ = std::move(call); }
+
+ private:
+  friend class RequestTicket;
+  friend class EndingRequests;
+  void finish(Finish&& finish) noexcept;
+
+  const RequestId id_;
+  Request request_;
+  RequestTimes times_;
+  const std::shared_ptr<RequestSink> sink_;
+  const std::shared_ptr<EndingRequests> ending_;
+  std::function<void(const Finish&)> on_finished_;
+  std::atomic<EndCause> cause_{EndCause::kNone};
+  std::atomic<bool> finished_{false};
+
+  // While it is among the EndingRequests.
+  ActiveRequest* next_ending_ = nullptr;
+  std::shared_ptr<ActiveRequest> self_while_ending_;
+};
+
+/// The right and the duty to finish a request: there is one, and it moves from actor to actor with
+/// the request. One that is destroyed, because the actor or the message that held it is lost,
+/// finishes its request with EngineErrc::kInternal. So each request has exactly one terminal event.
+class RequestTicket {
+ public:
+  explicit RequestTicket(std::shared_ptr<ActiveRequest> request) noexcept
+      : request_(std::move(request)) {}
+  RequestTicket(RequestTicket&&) noexcept = default;
+  RequestTicket& operator=(RequestTicket&& other) noexcept;
+  ~RequestTicket();
+
+  [[nodiscard]] ActiveRequest& operator*() const noexcept { return *request_; }
+  [[nodiscard]] ActiveRequest* operator->() const noexcept { return request_.get(); }
+  [[nodiscard]] const std::shared_ptr<ActiveRequest>& share() const noexcept { return request_; }
+
+  /// The terminal event. The ticket is used up.
+  void finish(Finish&& finish) && noexcept;
+  /// The same with reason kError, or kCancelled where the code is kCancelled.
+  void fail(Error error) && noexcept;
+
+ private:
+  std::shared_ptr<ActiveRequest> request_;
+};
+
+}  // namespace weft

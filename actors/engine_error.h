@@ -1,0 +1,41 @@
+#pragma once
+
+#include "weft/core/error.h"
+
+namespace weft {
+
+/// How a request can fail.
+enum class EngineErrc {
+  /// As many requests, or prompt tokens, wait as may. Try again later.
+  kOverloaded = 1,
+  /// Something in the request is wrong; the detail names the field.
+  kBadRequest,
+  /// Prompt and max_tokens are more than the context; the detail has the numbers.
+  kContextLengthExceeded,
+  /// The request needs more rows or pages than the engine has at all; the detail has the numbers.
+  kNeverFits,
+  /// The caller took it back.
+  kCancelled,
+  /// Its deadline passed.
+  kDeadlineExceeded,
+  /// Its reader did not take what was produced.
+  kSlowReader,
+  /// The model gave logits that are not numbers.
+  kNotNumbers,
+  /// The device failed while it ran this request.
+  kDeviceFailed,
+  /// The engine is draining or has been shut down.
+  kStopping,
+  /// The engine cannot serve: an actor that it needs has failed for good.
+  kNotReady,
+  /// A failure inside the engine took this request along.
+  kInternal,
+};
+
+[[nodiscard]] const TableCategory& engine_category() noexcept;
+[[nodiscard]] boost::system::error_code make_error_code(EngineErrc code) noexcept;
+
+}  // namespace weft
+
+template <>
+struct boost::system::is_error_code_enum<weft::EngineErrc> : std::true_type {};

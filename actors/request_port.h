@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/actors/active_request.h"
+
+namespace weft {
+
+/// The engine's numbers at one moment.
+struct EngineStats {
+  std::size_t requests = 0;  ///< that have not ended
+  std::size_t waiting = 0;   ///< sequences that wait for rows or pages
+  std::size_t running = 0;   ///< sequences that hold rows
+  std::int64_t queued_prompt_tokens = 0;
+  std::int32_t rows = 0;
+  std::int32_t pages = 0;
+  std::int32_t pages_free = 0;
+  std::int64_t max_context = 0;
+  std::uint64_t ticks = 0;
+  std::uint64_t prompt_tokens = 0;  ///< computed since the start
+  std::uint64_t output_tokens = 0;
+  std::uint64_t preemptions = 0;
+  std::uint64_t finished = 0;
+};
+
+/// Where requests go in. Thread-safe.
+class RequestPort {
+ public:
+  RequestPort() = default;
+  RequestPort(const RequestPort&) = delete;
+  RequestPort& operator=(const RequestPort&) = delete;
+  virtual ~RequestPort() = default;
+
+  /// A request for this port; its ticket comes back through submit().
+  [[nodiscard]] virtual std::shared_ptr<ActiveRequest> make_request(
+      Request request, std::shared_ptr<RequestSink> sink) = 0;
+
+  /// Takes the request over, whatever becomes of it: a refusal is its terminal event too.
+  virtual void submit(RequestTicket ticket) noexcept = 0;
+
+  [[nodiscard]] virtual EngineStats stats() const = 0;
+  [[nodiscard]] virtual bool ready() const noexcept = 0;
+};
+
+}  // namespace weft
