@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "weft/core/cache_line.h"
@@ -193,12 +194,9 @@ void run_list(HostState& state, const OpList& list, const Step& step, bool encod
   });
 }
 
-}  // namespace
-
-Result<std::unique_ptr<HostDevice>> HostDevice::load(std::shared_ptr<const Checkpoint> checkpoint,
-                                                     std::shared_ptr<const Program> program,
-                                                     const HostOptions& options,
-                                                     const LoadProgress& progress) {
+std::unique_ptr<HostState> begin_state(std::shared_ptr<const Checkpoint> checkpoint,
+                                       std::shared_ptr<const Program> program,
+                                       const HostOptions& options) {
   auto state = std::make_unique<HostState>();
   state->checkpoint = std::move(checkpoint);
   state->program = std::move(program);
@@ -207,16 +205,87 @@ Result<std::unique_ptr<HostDevice>> HostDevice::load(std::shared_ptr<const Check
   state->options.max_context =
       options.max_context == 0 ? known : std::min(options.max_context, known);
   state->team = std::make_unique<ThreadTeam>(ThreadTeam::Options{options.threads, false});
-  auto weights = HostWeights::load(*state->program, *state->team, progress);
-  if (!weights) return weights.error();
-  state->weights = std::move(*weights);
   for (const RotaryFrequencies& frequencies : state->program->rotary) {
     state->rotary.push_back(make_rotary_table(frequencies, state->options.max_context));
   }
+  return state;
+}
+
+// Keys and values.
+std::int64_t bytes_of_page(const KvLayerPlan& layer, const HostOptions& options) {
+  const std::int64_t numbers =
+      std::int64_t{options.page_tokens} * layer.kv_heads * layer.head_size;
+  return 2 * bytes_of(options.kv_dtype, numbers).value_or(0);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HostDevice>> HostDevice::load(std::shared_ptr<const Checkpoint> checkpoint,
+                                                     std::shared_ptr<const Program> program,
+                                                     const HostOptions& options,
+                                                     const LoadProgress& progress) {
+  auto state = begin_state(std::move(checkpoint), std::move(program), options);
+  auto weights = HostWeights::load(*state->program, *state->team, progress);
+  if (!weights) return weights.error();
+  state->weights = std::make_shared<const HostWeights>(std::move(*weights));
   auto taken = take_memory(*state);
   if (!taken) return taken.error();
   return std::unique_ptr<HostDevice>(new HostDevice(std::move(state)));
 }
+
+Result<std::unique_ptr<HostDevice>> HostDevice::share_weights(const HostOptions& options) const {
+  auto state = begin_state(state_->checkpoint, state_->program, options);
+  state->weights = state_->weights;
+  auto taken = take_memory(*state);
+  if (!taken) return taken.error();
+  return std::unique_ptr<HostDevice>(new HostDevice(std::move(state)));
+}
+
+std::int64_t HostDevice::page_bytes(const Program& program, const HostOptions& options) {
+  std::int64_t bytes = 0;
+  for (const KvLayerPlan& layer : program.self_kv) bytes += bytes_of_page(layer, options);
+  return bytes;
+}
+
+std::int64_t HostDevice::weight_bytes(const Program& program) {
+  std::int64_t bytes = 0;
+  for (const MatrixPlan& matrix : program.matrices) {
+    const std::int64_t rows = matrix.outputs * (matrix.gated ? 2 : 1);
+    bytes += bytes_of(matrix.dtype, rows * matrix.inputs).value_or(0);
+  }
+  for (const VectorPlan& vector : program.vectors) {
+    bytes += vector.size * static_cast<std::int64_t>(sizeof(float));
+  }
+  return bytes;
+}
+
+std::int64_t HostDevice::memory_bytes(const Program& program, const HostOptions& options) {
+  const auto pages_of = [&](std::span<const KvLayerPlan> layers, std::int64_t pages) {
+    std::int64_t bytes = 0;
+    for (const KvLayerPlan& layer : layers) bytes += pages * bytes_of_page(layer, options);
+    return bytes;
+  };
+  const std::int64_t per_token =
+      std::max(program.encode.floats_per_token, program.decode.floats_per_token);
+  const std::int64_t floats = options.max_tokens * per_token +
+                              options.max_outputs * program.decode.floats_per_output;
+  return pages_of(program.self_kv, options.pages) + pages_of(program.cross_kv, options.cross_pages) +
+         pages_of(program.encoder_kv, options.encoder_pages) +
+         floats * static_cast<std::int64_t>(sizeof(float));
+}
+
+void HostDevice::copy_page(std::int32_t from, std::int32_t to) {
+  for (const KvLayer& layer : state_->self_kv.layers) {
+    const std::int64_t numbers = std::int64_t{layer.page_tokens} * layer.kv_heads * layer.head_size;
+    const auto bytes = static_cast<std::size_t>(bytes_of(layer.dtype, numbers).value());
+    const auto source = bytes * static_cast<std::size_t>(from);
+    const auto target = bytes * static_cast<std::size_t>(to);
+    std::memcpy(layer.keys + target, layer.keys + source, bytes);
+    std::memcpy(layer.values + target, layer.values + source, bytes);
+  }
+}
+
+ThreadTeam& HostDevice::team() { return *state_->team; }
 
 void HostDevice::decode(const Step& step) {
   run_list(*state_, state_->program->decode, step, false);
@@ -228,6 +297,10 @@ void HostDevice::encode(const Step& step) {
 
 ConstRows HostDevice::results() const {
   return state_->result == kAbsent ? ConstRows() : ConstRows(state_->rows(state_->result));
+}
+
+Rows HostDevice::results() {
+  return state_->result == kAbsent ? Rows() : state_->rows(state_->result);
 }
 
 const Program& HostDevice::program() const { return *state_->program; }

@@ -14,6 +14,7 @@
 namespace weft {
 
 struct HostState;
+class ThreadTeam;
 
 /// What a device takes memory for when it is made. All of it is taken then.
 struct HostOptions {
@@ -39,6 +40,15 @@ class HostDevice {
       std::shared_ptr<const Checkpoint> checkpoint, std::shared_ptr<const Program> program,
       const HostOptions& options, const LoadProgress& progress = {});
 
+  /// Another device for the same model: it has KV, buffers and threads of its own, and the weights
+  /// of this one. kOutOfMemory.
+  [[nodiscard]] Result<std::unique_ptr<HostDevice>> share_weights(const HostOptions& options) const;
+
+  /// Bytes that a device of `options` takes beside its weights, and of those what each page takes.
+  [[nodiscard]] static std::int64_t memory_bytes(const Program& program, const HostOptions& options);
+  [[nodiscard]] static std::int64_t page_bytes(const Program& program, const HostOptions& options);
+  [[nodiscard]] static std::int64_t weight_bytes(const Program& program);
+
   HostDevice(const HostDevice&) = delete;
   HostDevice& operator=(const HostDevice&) = delete;
   ~HostDevice();
@@ -54,6 +64,15 @@ class HostDevice {
   /// [outputs, V] of the last decode, in the order of Step::outputs; the hidden states [T, H] of a
   /// model that has no logits.
   [[nodiscard]] ConstRows results() const;
+
+  /// The same, for a sampler to overwrite.
+  [[nodiscard]] Rows results();
+
+  /// Copies a page of the decoder's KV, in all layers, over another.
+  void copy_page(std::int32_t from, std::int32_t to);
+
+  /// The threads that run the steps, for what is done between two of them.
+  [[nodiscard]] ThreadTeam& team();
 
   [[nodiscard]] const Program& program() const;
   [[nodiscard]] const HostOptions& options() const;

@@ -30,14 +30,14 @@ class OpRunner {
     }
     params.vocabulary = state_.program->vocabulary;
     params.scale = op.scale;
-    params.positions = state_.weights.vector(op.positions);
+    params.positions = state_.weights->vector(op.positions);
     if (params.positions != nullptr) {
       params.position_ids = step_.positions;
       params.position_offset = op.position_offset;
       params.position_count =
           state_.program->vectors[static_cast<std::size_t>(op.positions)].size / params.out.width;
     }
-    params.constant = state_.weights.vector(op.constant);
+    params.constant = state_.weights->vector(op.constant);
     embed(params, share_);
   }
 
@@ -45,8 +45,8 @@ class OpRunner {
     NormParams params;
     params.kind = op.kind;
     params.in = state_.rows(op.in);
-    params.weight = state_.weights.vector(op.weight);
-    params.bias = state_.weights.vector(op.bias);
+    params.weight = state_.weights->vector(op.weight);
+    params.bias = state_.weights->vector(op.bias);
     params.weight_offset = op.weight_offset;
     params.eps = op.eps;
     params.scale = op.scale;
@@ -58,8 +58,8 @@ class OpRunner {
   void operator()(const LinearOp& op) const {
     LinearParams params;
     params.in = state_.rows(op.in);
-    params.weight = &state_.weights.matrix(op.weight);
-    params.bias = state_.weights.vector(op.bias);
+    params.weight = &state_.weights->matrix(op.weight);
+    params.bias = state_.weights->vector(op.bias);
     params.activation = op.activation;
     params.soft_cap = op.soft_cap;
     params.scale = op.scale;
@@ -111,12 +111,12 @@ class OpRunner {
     params.soft_cap = op.soft_cap;
     params.window = op.window;
     params.chunk = op.chunk;
-    params.alibi_slopes = state_.weights.vector(op.alibi_slopes);
-    params.relative_bias = state_.weights.vector(op.relative_bias);
+    params.alibi_slopes = state_.weights->vector(op.alibi_slopes);
+    params.relative_bias = state_.weights->vector(op.relative_bias);
     params.relative_buckets = op.relative_buckets;
     params.relative_max_distance = op.relative_max_distance;
     params.relative_bidirectional = op.relative_bidirectional;
-    params.sinks = state_.weights.vector(op.sinks);
+    params.sinks = state_.weights->vector(op.sinks);
     params.out = state_.rows(op.out);
     attention(params, share_, state_.workspace(share_));
   }
@@ -126,7 +126,7 @@ class OpRunner {
     params.scores = state_.rows(op.scores);
     params.kind = op.kind;
     params.chosen = op.chosen;
-    params.selection_bias = state_.weights.vector(op.selection_bias);
+    params.selection_bias = state_.weights->vector(op.selection_bias);
     params.groups = op.groups;
     params.chosen_groups = op.chosen_groups;
     params.group_best = op.group_best;
@@ -151,8 +151,8 @@ class OpRunner {
       const std::int32_t count = step_.starts[expert + 1] - begin;
       if (count == 0) continue;
       LinearParams params;
-      params.weight = &state_.weights.matrix(op.weights[expert]);
-      params.bias = state_.weights.vector(op.biases[expert]);
+      params.weight = &state_.weights->matrix(op.weights[expert]);
+      params.bias = state_.weights->vector(op.biases[expert]);
       params.activation = op.activation;
       params.gate_limit = op.gate_limit;
       params.up_offset = op.up_offset;
@@ -203,8 +203,8 @@ class OpRunner {
     HeadNorm norm;
     norm.enabled = plan.enabled;
     norm.kind = plan.kind;
-    norm.weight = state_.weights.vector(plan.weight);
-    norm.bias = state_.weights.vector(plan.bias);
+    norm.weight = state_.weights->vector(plan.weight);
+    norm.bias = state_.weights->vector(plan.bias);
     norm.per_head_weight = plan.per_head_weight;
     norm.over_all_heads = plan.over_all_heads;
     norm.weight_offset = plan.weight_offset;

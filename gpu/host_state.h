@@ -41,7 +41,7 @@ struct HostState {
   std::shared_ptr<const Program> program;
   HostOptions options;
   std::unique_ptr<ThreadTeam> team;
-  HostWeights weights;
+  std::shared_ptr<const HostWeights> weights;
   std::vector<RotaryTable> rotary;
   HostKv self_kv, cross_kv, encoder_kv;
   HostMemory token_memory, output_memory, workspaces;

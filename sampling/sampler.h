@@ -57,7 +57,7 @@ class Sampler {
              std::uint64_t seed, std::size_t prompt_tokens, float mirostat_mu = 0);
 
   /// Begins a sequence whose tokens so far are those of `other` (n > 1, beams).
-  void start_as(const Sampler& other, std::uint64_t seed);
+  void start_as(const Sampler& other, std::uint64_t seed, float mirostat_mu = 0);
 
   /// The next tokens of the sequence, chosen or given. Cheap when no parameter looks back.
   void observe(std::span<const TokenId> tokens);

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "weft/core/clock.h"
+#include "weft/core/token.h"
+#include "weft/sampling/sampler.h"
+#include "weft/sampling/sampling_params.h"
+
+namespace weft {
+
+/// A row's dense state (page table, last token, sampler) goes to another place. Pages stay.
+struct PlanMove {
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+};
+
+/// A sequence begins in a row, or begins again.
+struct PlanStart {
+  std::int32_t row = 0;
+  std::shared_ptr<const SamplingParams> sampling;
+  std::uint64_t seed = 0;
+  std::int32_t prompt_tokens = 0;  ///< of what the sampler will see; the rest is output
+  float mirostat_mu = 0;
+  bool long_context = false;         ///< uses the long set of LongRoPE
+  std::int32_t first_history = 0;    ///< in Plan::ids: tokens that are in the KV already
+  std::int32_t history_tokens = 0;
+};
+
+/// A sequence begins with another row's tokens so far, those of this plan included.
+struct PlanFork {
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+  std::uint64_t seed = 0;
+  float mirostat_mu = 0;
+};
+
+/// Entries [first, first + count) of a row's page table become Plan::pages[first_page ...].
+struct PlanTable {
+  std::int32_t row = 0;
+  std::int32_t first = 0;
+  std::int32_t first_page = 0;
+  std::int32_t count = 0;
+};
+
+/// A page's keys and values in all layers are copied, before anything is computed.
+struct PlanCopy {
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+};
+
+/// The encoder reads a sequence's whole input.
+struct PlanEncode {
+  std::int32_t row = 0;
+  std::int32_t first_id = 0;  ///< in Plan::ids
+  std::int32_t count = 0;
+  std::int32_t first_page = 0;  ///< in Plan::pages: where its output goes, of the cross KV
+  std::int32_t pages = 0;
+};
+
+/// The id of an entry whose one token is what the step before gave its row.
+inline constexpr std::int32_t kLastToken = -1;
+
+/// One sequence's new tokens.
+struct PlanEntry {
+  std::int32_t row = 0;
+  std::int32_t count = 0;
+  std::int32_t start = 0;              ///< position of the first
+  std::int32_t first_id = kLastToken;  ///< in Plan::ids
+};
+
+/// A token is chosen for a row by the logits of an entry's last token.
+struct PlanSample {
+  std::int32_t entry = 0;
+  std::int32_t row = 0;
+};
+
+/// What one tick runs. A device carries it out in the order of the members. Filled by the
+/// scheduler, then only read; made once and used again, so that nothing is allocated.
+struct Plan {
+  std::uint64_t tick = 0;
+  std::int32_t first_row = 0;  ///< running rows are [first_row, first_row + rows)
+  std::int32_t rows = 0;
+  std::vector<PlanCopy> slab_copies;  ///< the KV of moved rows, where it lies in slabs
+  std::vector<PlanMove> moves;        ///< no `to` is another's `from`
+  std::vector<PlanStart> starts;
+  std::vector<PlanTable> tables;
+  std::vector<PlanCopy> copies;
+  std::vector<PlanEncode> encodes;
+  std::vector<PlanEntry> entries;  ///< by row
+  std::vector<PlanFork> forks;
+  std::vector<PlanSample> samples;
+
+  std::vector<TokenId> ids;
+  std::vector<std::int32_t> pages;
+
+  void clear();
+  [[nodiscard]] std::int32_t tokens() const noexcept;
+  /// Nothing to compute.
+  [[nodiscard]] bool empty() const noexcept { return entries.empty() && encodes.empty(); }
+};
+
+struct SampleResult {
+  TokenId token = kNoToken;
+  float logprob = 0;
+  float mirostat_mu = 0;
+  std::int32_t first_top = 0;  ///< in StepResult::top
+  std::int32_t top_count = 0;
+};
+
+/// What a step gave.
+struct StepResult {
+  std::vector<SampleResult> samples;  ///< one for each PlanSample
+  std::vector<TokenLogprob> top;
+  Duration took{};  ///< the device's own time
+
+  void clear();
+};
+
+}  // namespace weft

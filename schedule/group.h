@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "weft/core/clock.h"
+#include "weft/core/error.h"
+#include "weft/core/token.h"
+#include "weft/gpu/plan.h"
+#include "weft/sampling/beam_search.h"
+#include "weft/sampling/sampling_params.h"
+#include "weft/schedule/page_pool.h"
+#include "weft/schedule/wait_queue.h"
+
+namespace weft {
+
+/// What a request wants of the scheduler, checked and tokenized.
+struct GroupSpec {
+  std::vector<TokenId> prompt;         ///< of the decoder, at least one token
+  std::vector<TokenId> encoder_input;  ///< of an encoder-decoder model
+  /// As the device gets them, with the logprobs that ranking needs.
+  std::shared_ptr<const SamplingParams> sampling;
+  std::int32_t sequences = 1;    ///< rows: n, best_of or num_beams
+  std::int32_t max_tokens = 1;   ///< of each output
+  std::uint64_t seed = 0;
+  std::vector<TokenId> end_tokens;  ///< that end an output, sorted
+  bool long_context = false;        ///< by its greatest length (LongRoPE)
+
+  [[nodiscard]] bool beams() const noexcept { return sampling->beams.num_beams > 1; }
+};
+
+enum class SequenceEnd : std::uint8_t { kNone, kStop, kLength };
+
+/// One running generation of a group. The scheduler's own.
+struct Sequence {
+  std::int32_t row = -1;
+  std::uint32_t serial = 0;      ///< changes when results under way no longer count
+  std::int32_t in_flight = 0;    ///< tokens that steps under way will give it
+  std::int32_t computed = 0;     ///< tokens whose keys and values are planned
+  std::int32_t chunk = 0;        ///< tokens that the plan in the making feeds
+  std::size_t table_from = 0;    ///< page table entries that the device has
+  bool fresh = true;             ///< its row has not begun
+  SequenceEnd end = SequenceEnd::kNone;
+  float mirostat_mu = 0;
+  double cumulative_logprob = 0;
+  std::vector<TokenId> outputs;  ///< known ones
+  std::vector<PageId> pages;
+
+  [[nodiscard]] bool ended() const noexcept { return end != SequenceEnd::kNone; }
+};
+
+enum class GroupPhase : std::uint8_t {
+  kWaiting,
+  kPrompt,  ///< the first sequence computes the prompt, which the others will share
+  kForked,  ///< every sequence goes on by itself
+};
+
+/// A request's sequences: they wait, run, give way and end together. Whoever submits derives its own
+/// data from it.
+class Group : public WaitItem {
+ public:
+  explicit Group(GroupSpec what) : spec(std::move(what)) {}
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  virtual ~Group() = default;
+
+  const GroupSpec spec;
+
+  // The scheduler's own.
+  GroupPhase phase = GroupPhase::kWaiting;
+  std::vector<Sequence> sequences;
+  std::vector<PageId> cross_pages;
+  bool encoded = false;
+  std::int32_t alive = 0;        ///< sequences that have not ended
+  std::int32_t in_flight = 0;    ///< results under way that name this group
+  std::int32_t overtaken = 0;    ///< groups that were admitted before it though they came later
+  std::int64_t reserved = 0;     ///< pages set aside for its longest output (reserve mode)
+  std::uint64_t admitted = 0;    ///< which admission; orders those that run
+  TimePoint waiting_since{};
+  bool charged = false;          ///< its prompt is on its client's account
+  bool done = false;             ///< has ended; kept while results are under way
+  std::optional<BeamSearch> beams;
+
+  [[nodiscard]] std::int32_t prompt_tokens() const noexcept {
+    return static_cast<std::int32_t>(spec.prompt.size());
+  }
+  /// Tokens of a sequence that are known.
+  [[nodiscard]] std::int32_t known(const Sequence& sequence) const noexcept {
+    return prompt_tokens() + static_cast<std::int32_t>(sequence.outputs.size());
+  }
+  [[nodiscard]] TokenId token(const Sequence& sequence, std::int32_t position) const {
+    const auto place = static_cast<std::size_t>(position);
+    return place < spec.prompt.size() ? spec.prompt[place]
+                                      : sequence.outputs[place - spec.prompt.size()];
+  }
+};
+
+/// How a group ended.
+enum class GroupEnd : std::uint8_t {
+  kDone,       ///< each sequence by itself
+  kStopped,    ///< asked to stop: what there is counts
+  kCancelled,  ///< taken back
+  kFailed,     ///< the error says why
+};
+
+}  // namespace weft

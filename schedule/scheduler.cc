@@ -1,0 +1,162 @@
+#include "weft/schedule/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/core/internal_error.h"
+
+namespace weft {
+
+Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listener)
+    : options_(options),
+      listener_(listener),
+      pages_(options.layout == KvLayout::kPages ? options.limits.pages : 0),
+      cross_pages_(options.limits.cross_pages),
+      rows_(static_cast<std::size_t>(options.limits.rows)),
+      free_rows_(options.limits.rows),
+      costs_(static_cast<std::size_t>(options.limits.rows)) {
+  const auto rows = static_cast<std::size_t>(options.limits.rows);
+  running_.reserve(rows);
+  copies_.reserve(rows);
+  moves_.reserve(rows);
+  if (options.layout == KvLayout::kSlab) {
+    slab_copies_.reserve(rows * static_cast<std::size_t>(options.limits.pages_per_row()));
+  }
+}
+
+Scheduler::~Scheduler() {
+  // The queue is intrusive: its items leave before they are destroyed.
+  for (const auto& [key, group] : groups_) {
+    if (group->phase == GroupPhase::kWaiting && !group->done) waiting_.remove(*group);
+  }
+}
+
+void Scheduler::submit(std::unique_ptr<Group> group, TimePoint now) {
+  Group& one = *group;
+  one.waiting_since = now;
+  one.sequences.resize(static_cast<std::size_t>(one.spec.sequences));
+  const auto outputs = static_cast<std::size_t>(one.spec.max_tokens);
+  for (Sequence& sequence : one.sequences) {
+    sequence.outputs.reserve(outputs);
+    sequence.pages.reserve(static_cast<std::size_t>(
+        options_.limits.pages_for(one.prompt_tokens() + one.spec.max_tokens)));
+  }
+  one.alive = one.spec.sequences;
+  if (one.spec.beams()) {
+    one.beams.emplace(one.spec.sampling->beams, one.spec.sampling->n, one.spec.max_tokens,
+                      one.spec.end_tokens, one.prompt_tokens());
+  }
+  groups_.emplace(&one, std::move(group));
+  served_.arrive(one.client);
+  waiting_.push(one);
+}
+
+void Scheduler::end(Group& group, GroupEnd how, const Error& error) {
+  if (group.done) return;
+  finish(group, how, error);
+}
+
+void Scheduler::end_sequence(Group& group, std::int32_t sequence) {
+  Sequence& one = group.sequences[static_cast<std::size_t>(sequence)];
+  if (group.done || one.ended()) return;
+  finish_sequence(group, one, SequenceEnd::kStop);
+}
+
+void Scheduler::complete(const Tick& tick) {
+  times_.learn(tick.shape, tick.result.took);
+  for (std::size_t i = 0; i < tick.owners.size(); ++i) take_result(tick, i);
+}
+
+void Scheduler::take_result(const Tick& tick, std::size_t index) {
+  const SampleOwner& owner = tick.owners[index];
+  Group& group = *owner.group;
+  --group.in_flight;
+  Sequence& sequence = group.sequences[static_cast<std::size_t>(owner.sequence)];
+  if (!group.done && sequence.serial == owner.serial) {
+    --sequence.in_flight;
+    const SampleResult& result = tick.result.samples[index];
+    const auto top = std::span(tick.result.top)
+                         .subspan(static_cast<std::size_t>(result.first_top),
+                                  static_cast<std::size_t>(result.top_count));
+    if (group.beams) {
+      take_beam(group, owner.sequence, top);
+    } else {
+      take_token(group, owner.sequence, result, top);
+    }
+  }
+  forget_if_possible(group);
+}
+
+void Scheduler::take_token(Group& group, std::int32_t index, const SampleResult& result,
+                           std::span<const TokenLogprob> top) {
+  if (result.token == kNoToken) {
+    finish(group, GroupEnd::kFailed, {});
+    return;
+  }
+  Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
+  sequence.outputs.push_back(result.token);
+  sequence.mirostat_mu = result.mirostat_mu;
+  sequence.cumulative_logprob += static_cast<double>(result.logprob);
+  ++stats_.output_tokens;
+  served_.charge_output(group.client, 1);
+  SequenceEnd end = SequenceEnd::kNone;
+  if (std::ranges::binary_search(group.spec.end_tokens, result.token)) {
+    end = SequenceEnd::kStop;
+  } else if (std::cmp_greater_equal(sequence.outputs.size(), group.spec.max_tokens)) {
+    end = SequenceEnd::kLength;
+  }
+  listener_.on_token(group, index, result, top, end);
+  if (end != SequenceEnd::kNone) finish_sequence(group, sequence, end);
+}
+
+void Scheduler::finish_sequence(Group& group, Sequence& sequence, SequenceEnd end) {
+  sequence.end = end;
+  // The others copy their sampler and share their pages from the one that computes the prompt, so
+  // that one keeps them until they have; it cannot end before.
+  release(sequence);
+  if (--group.alive == 0) finish(group, GroupEnd::kDone, {});
+}
+
+void Scheduler::finish(Group& group, GroupEnd how, const Error& error) {
+  if (group.phase == GroupPhase::kWaiting) {
+    waiting_.remove(group);
+  } else {
+    release_all(group);
+    std::erase(running_, &group);
+  }
+  group.done = true;
+  served_.leave(group.client);
+  listener_.on_end(group, how, error);
+  forget_if_possible(group);
+}
+
+void Scheduler::forget_if_possible(const Group& group) {
+  if (group.done && group.in_flight == 0) groups_.erase(&group);
+}
+
+void Scheduler::fail(const Tick& tick, const Error& error) {
+  for (const SampleOwner& owner : tick.owners) {
+    --owner.group->in_flight;
+    forget_if_possible(*owner.group);
+  }
+  while (!running_.empty()) finish(*running_.back(), GroupEnd::kFailed, error);
+}
+
+void Scheduler::end_all(GroupEnd how, const Error& error) {
+  std::vector<Group*> all;
+  all.reserve(groups_.size());
+  for (const auto& [key, group] : groups_) {
+    if (!group->done) all.push_back(group.get());
+  }
+  for (Group* group : all) finish(*group, how, error);
+}
+
+SchedulerStats Scheduler::stats() const {
+  SchedulerStats stats = stats_;
+  stats.waiting = waiting_.size();
+  stats.running = rows_.size() - static_cast<std::size_t>(free_rows_);
+  stats.pages_free = pages_.free();
+  return stats;
+}
+
+}  // namespace weft

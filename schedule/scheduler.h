@@ -1,0 +1,202 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/config/config.h"
+#include "weft/core/clock.h"
+#include "weft/core/error.h"
+#include "weft/gpu/step_device.h"
+#include "weft/schedule/group.h"
+#include "weft/schedule/page_pool.h"
+#include "weft/schedule/row_shuffle.h"
+#include "weft/schedule/served_tokens.h"
+#include "weft/schedule/step_time_model.h"
+#include "weft/schedule/tick.h"
+#include "weft/schedule/wait_queue.h"
+
+namespace weft {
+
+/// Told what becomes of groups, from within the scheduler's calls.
+class SchedulerListener {
+ public:
+  /// The sequence has a new token, which is its last one when `end` says so.
+  virtual void on_token(Group& group, std::int32_t sequence, const SampleResult& result,
+                        std::span<const TokenLogprob> top, SequenceEnd end) = 0;
+  /// The group is over; called once, and after it the scheduler keeps nothing of it but the object,
+  /// while results are under way. `error` with kFailed and kCancelled.
+  virtual void on_end(Group& group, GroupEnd end, const Error& error) = 0;
+
+ protected:
+  ~SchedulerListener() = default;
+};
+
+struct SchedulerOptions {
+  DeviceLimits limits;
+  BatchPolicy policy = BatchPolicy::kFusion;
+  Duration window{};
+  AdmissionMode admission = AdmissionMode::kOptimistic;
+  double watermark = 0.05;
+  KvLayout layout = KvLayout::kPages;
+  Duration target_inter_token{};
+  std::int32_t decode_every = 1;
+};
+
+struct SchedulerStats {
+  std::size_t waiting = 0;  ///< groups
+  std::size_t running = 0;  ///< sequences with a row
+  std::int32_t pages_free = 0;
+  std::uint64_t ticks = 0;
+  std::uint64_t prompt_tokens = 0;  ///< computed, those computed again included
+  std::uint64_t output_tokens = 0;  ///< given to listeners
+  std::uint64_t preemptions = 0;
+  std::uint64_t moved_rows = 0;
+};
+
+/// Decides what each tick runs: iteration-level scheduling with selective batching (Orca, section
+/// 3), rows kept contiguous (Flover, section V.D), KV in pages with reference counts, prefill cut to a
+/// time budget, `batch` giving way to `chat`, clients served by VTC. It plans one tick ahead: plan t+1
+/// is made before the results of step t are known, so it says "the token that step t gives this row",
+/// and a sequence that turns out to have ended at t costs one wasted row in t+1.
+///
+/// Pure: knows no actors, devices or clocks. Owner only. submit() allocates; plan() and complete()
+/// do not once every structure has its size, but for beam searches.
+///
+/// No starvation: inside a class a group is overtaken by at most kMaxOvertakes later ones that fit
+/// where it does not; then nothing is admitted before it. A running sequence advances at least every
+/// decode_every ticks, and of those that compute prompts the oldest of the better class gets at
+/// least kLeastChunk tokens a tick. `batch` waits for as long as `chat` alone fills the device.
+class Scheduler {
+ public:
+  static constexpr std::int32_t kMaxOvertakes = 32;
+  /// Prompt tokens that a tick takes whatever the time budget says: a step of the weights' reading
+  /// costs the same for one token as for these.
+  static constexpr std::int32_t kLeastChunk = 16;
+
+  Scheduler(const SchedulerOptions& options, SchedulerListener& listener);
+  ~Scheduler();
+
+  /// Whether the device could ever run it: EngineErrc-like refusals are made by the caller from the
+  /// text, which names the numbers. Empty when it fits.
+  [[nodiscard]] std::string never_fits(const GroupSpec& spec) const;
+
+  /// Takes a group that fits. `order` and `cls` and so on have been set.
+  void submit(std::unique_ptr<Group> group, TimePoint now);
+
+  /// Ends a group in whatever phase; rows and pages are free at once. Nothing for one that has
+  /// ended.
+  void end(Group& group, GroupEnd how, const Error& error = {});
+  /// Ends one sequence where its text hit a stop string.
+  void end_sequence(Group& group, std::int32_t sequence);
+
+  /// Fills the next tick. False when there is nothing to run now.
+  bool plan(TimePoint now, Tick& tick);
+  /// Takes the results of a tick, in the order of the plans.
+  void complete(const Tick& tick);
+  /// A tick's results are lost: every group with a row fails.
+  void fail(const Tick& tick, const Error& error);
+  /// Ends all groups.
+  void end_all(GroupEnd how, const Error& error);
+
+  /// When plan() may find something though nothing happens before: the end of a batching window.
+  [[nodiscard]] std::optional<TimePoint> wake_at() const;
+  [[nodiscard]] bool idle() const noexcept { return running_.empty() && waiting_.empty(); }
+  [[nodiscard]] SchedulerStats stats() const;
+
+  /// Checks what must always hold, internal_error otherwise: rows contiguous after a plan, each page
+  /// referred to as often as counted, none lost. For tests; takes time.
+  void check_invariants() const;
+
+ private:
+  using Groups = std::unordered_map<const Group*, std::unique_ptr<Group>>;
+  struct PlanWriter;
+
+  // scheduler_admission.cc
+  void admit(TimePoint now);
+  bool may_admit(TimePoint now) const;
+  bool try_admit(Group& group);
+  bool make_room(const Group& group);
+  [[nodiscard]] bool fits(const Group& group) const;
+  [[nodiscard]] std::int64_t pages_to_begin(const Group& group) const;
+  [[nodiscard]] std::int64_t pages_at_most(const GroupSpec& spec) const;
+  void begin(Group& group);
+  void preempt(Group& group);
+  [[nodiscard]] Group* victim(const Group* for_whom) const;
+
+  // scheduler_memory.cc
+  bool take_pages(Group& group, Sequence& sequence, std::int32_t tokens);
+  bool own_page(Sequence& sequence, std::size_t index);
+  void release(Sequence& sequence);
+  void release_row(Sequence& sequence);
+  void release_all(Group& group);
+  [[nodiscard]] std::int32_t take_row(Group& group, std::int32_t sequence);
+  void share_prompt(Group& group);
+  void compact();
+  void move_row(const RowMove& move);
+
+  // scheduler_chunks.cc: what each sequence feeds
+  void choose_decodes();
+  void choose_prefills();
+  [[nodiscard]] std::int32_t prefill_budget() const;
+  [[nodiscard]] std::int32_t wanted(const Group& group, const Sequence& sequence) const;
+  bool room_for(Group& group, Sequence& sequence);
+
+  // scheduler_plan.cc
+  void write_plan();
+  void write_entry(Group& group, std::int32_t index);
+  void write_start(Group& group, Sequence& sequence, std::int32_t index);
+  void write_table(Sequence& sequence);
+  void write_encode(Group& group, const Sequence& sequence);
+  void write_samples(Group& group, std::int32_t index, std::int32_t entry);
+  void write_sample(Group& group, std::int32_t index, std::int32_t entry);
+  void fork(Group& group);
+
+  // scheduler.cc
+  void take_result(const Tick& tick, std::size_t index);
+  void take_token(Group& group, std::int32_t index, const SampleResult& result,
+                  std::span<const TokenLogprob> top);
+  void finish_sequence(Group& group, Sequence& sequence, SequenceEnd end);
+  void finish(Group& group, GroupEnd how, const Error& error);
+  void forget_if_possible(const Group& group);
+  // scheduler_beams.cc
+  void take_beam(Group& group, std::int32_t index, std::span<const TokenLogprob> top);
+  void step_beams(Group& group);
+
+  struct RowPlace {
+    Group* group = nullptr;
+    std::int32_t sequence = 0;
+  };
+  [[nodiscard]] Sequence& at(const RowPlace& place) const {
+    return place.group->sequences[static_cast<std::size_t>(place.sequence)];
+  }
+
+  const SchedulerOptions options_;
+  SchedulerListener& listener_;
+  PagePool pages_;
+  PagePool cross_pages_;
+  ServedTokens served_;
+  WaitQueue waiting_;
+  StepTimeModel times_;
+  Groups groups_;
+  std::vector<Group*> running_;    // in the order of their admission
+  std::vector<RowPlace> rows_;     // by row
+  RowRegion region_{};
+  std::int32_t free_rows_ = 0;
+  std::int64_t reserved_ = 0;      // pages, in reserve mode
+  std::int32_t ticks_without_decode_ = 0;
+  std::uint64_t admissions_ = 0;
+  SchedulerStats stats_;
+
+  // The plan in the making.
+  Tick* tick_ = nullptr;
+  std::vector<PlanCopy> copies_;  // of pages that several sequences had
+  std::vector<PlanCopy> slab_copies_;
+  std::vector<RowMove> moves_;
+  std::vector<std::int64_t> costs_;  // of moving each row
+};
+
+}  // namespace weft

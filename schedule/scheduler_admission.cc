@@ -1,0 +1,199 @@
+// Who may begin, and who gives way for it.
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "weft/schedule/scheduler.h"
+
+namespace weft {
+namespace {
+
+// How many of a class are looked at in one tick when the first does not fit.
+constexpr std::size_t kCandidates = 8;
+
+}  // namespace
+
+std::string Scheduler::never_fits(const GroupSpec& spec) const {
+  const DeviceLimits& limits = options_.limits;
+  const auto number = [](auto value) { return std::to_string(value); };
+  if (spec.sequences > limits.rows) {
+    return number(spec.sequences) + " sequences, the engine has " + number(limits.rows) + " rows";
+  }
+  if (options_.layout == KvLayout::kPages && pages_at_most(spec) > limits.pages) {
+    return number(spec.sequences) + " sequences of " +
+           number(spec.prompt.size() + static_cast<std::size_t>(spec.max_tokens)) +
+           " tokens take " + number(pages_at_most(spec)) + " pages, the engine has " +
+           number(limits.pages);
+  }
+  if (std::cmp_greater(spec.encoder_input.size(), limits.step_tokens)) {
+    return "an encoder's input of " + number(spec.encoder_input.size()) + " tokens, a step has " +
+           number(limits.step_tokens);
+  }
+  return {};
+}
+
+// The last token's keys and values are never needed.
+std::int64_t Scheduler::pages_at_most(const GroupSpec& spec) const {
+  const auto prompt = static_cast<std::int64_t>(spec.prompt.size());
+  const std::int64_t each = options_.limits.pages_for(prompt + spec.max_tokens - 1);
+  const std::int64_t shared = prompt / options_.limits.page_tokens;
+  return spec.sequences * each - (spec.sequences - 1) * shared;
+}
+
+// What it needs to compute all that is known and one token more.
+std::int64_t Scheduler::pages_to_begin(const Group& group) const {
+  const std::int64_t shared = group.prompt_tokens() / options_.limits.page_tokens;
+  std::int64_t pages = shared;
+  for (const Sequence& sequence : group.sequences) {
+    if (!sequence.ended()) pages += options_.limits.pages_for(group.known(sequence) + 1) - shared;
+  }
+  return std::min(pages, pages_at_most(group.spec));
+}
+
+bool Scheduler::fits(const Group& group) const {
+  if (group.alive > free_rows_) return false;
+  const auto cross = static_cast<std::int64_t>(group.spec.encoder_input.size());
+  if (cross > 0 && options_.limits.pages_for(cross) > cross_pages_.free()) return false;
+  if (options_.layout == KvLayout::kSlab) return true;
+  if (options_.admission == AdmissionMode::kReserve) {
+    return reserved_ + pages_at_most(group.spec) <= pages_.size();
+  }
+  const auto watermark =
+      running_.empty()
+          ? std::int64_t{0}
+          : static_cast<std::int64_t>(options_.watermark * static_cast<double>(pages_.size()));
+  return pages_to_begin(group) + watermark <= pages_.free();
+}
+
+bool Scheduler::may_admit(TimePoint now) const {
+  if (waiting_.empty()) return false;
+  if (options_.policy == BatchPolicy::kFusion || options_.policy == BatchPolicy::kInstances) {
+    return true;
+  }
+  if (!running_.empty()) return false;
+  const auto until = wake_at();
+  return !until || *until <= now || std::cmp_greater_equal(waiting_.size(), options_.limits.rows);
+}
+
+std::optional<TimePoint> Scheduler::wake_at() const {
+  if (options_.policy != BatchPolicy::kWindow || !running_.empty() || waiting_.empty()) return {};
+  TimePoint first = TimePoint::max();
+  std::array<WaitItem*, 1> oldest{};
+  for (const RequestClass cls : kRequestClasses) {
+    if (waiting_.candidates(cls, served_, oldest) == 0) continue;
+    first = std::min(first, static_cast<const Group*>(oldest[0])->waiting_since);
+  }
+  return first + options_.window;
+}
+
+// A batch is filled from all that wait; fusion does the same with what is free.
+void Scheduler::admit(TimePoint now) {
+  if (!may_admit(now)) return;
+  for (const RequestClass cls : kRequestClasses) {
+    bool more = true;
+    while (more && free_rows_ + 1 > 0) {
+      more = false;
+      std::array<WaitItem*, kCandidates> items{};
+      const std::size_t count = waiting_.candidates(cls, served_, items);
+      for (std::size_t i = 0; i < count; ++i) {
+        Group& group = *static_cast<Group*>(items[i]);
+        if (try_admit(group)) {
+          for (std::size_t j = 0; j < i; ++j) ++static_cast<Group*>(items[j])->overtaken;
+          more = true;
+          break;  // the order may be another now
+        }
+        if (group.overtaken >= kMaxOvertakes) return;  // nothing goes before it any more
+      }
+    }
+  }
+}
+
+bool Scheduler::try_admit(Group& group) {
+  if (!fits(group) && !make_room(group)) return false;
+  begin(group);
+  return true;
+}
+
+// For chat, batch sequences give way, those that lose least first; but only when that is enough.
+bool Scheduler::make_room(const Group& group) {
+  if (group.cls != RequestClass::kChat || options_.policy != BatchPolicy::kFusion) return false;
+  std::int64_t rows = free_rows_;
+  std::int64_t pages = pages_.free();
+  for (const Group* other : running_) {
+    if (other->cls != RequestClass::kBatch) continue;
+    for (const Sequence& sequence : other->sequences) {
+      if (sequence.row < 0) continue;
+      ++rows;
+      pages += static_cast<std::int64_t>(sequence.pages.size());
+    }
+  }
+  const bool paged = options_.layout == KvLayout::kPages;
+  if (rows < group.alive || (paged && pages < pages_to_begin(group))) return false;
+  while (!fits(group)) {
+    Group* other = victim(&group);
+    if (other == nullptr || other->cls != RequestClass::kBatch) return false;
+    preempt(*other);
+  }
+  return true;
+}
+
+// Of the running groups the one that gives way for `for_whom`: batch before chat, and the one that
+// loses least. Chat gives way only to what is older, the youngest first, so that the oldest always
+// ends.
+Group* Scheduler::victim(const Group* for_whom) const {
+  Group* best = nullptr;
+  std::int64_t least = 0;
+  for (Group* group : running_) {
+    if (group == for_whom || group->cls != RequestClass::kBatch) continue;
+    std::int64_t loss = 0;
+    for (const Sequence& sequence : group->sequences) loss += sequence.computed;
+    if (best != nullptr && loss >= least) continue;
+    best = group;
+    least = loss;
+  }
+  if (best != nullptr) return best;
+  for (Group* group : running_) {
+    if (group != for_whom && (best == nullptr || group->order > best->order)) best = group;
+  }
+  return best != nullptr && best->order > for_whom->order ? best : nullptr;
+}
+
+void Scheduler::begin(Group& group) {
+  waiting_.remove(group);
+  group.overtaken = 0;
+  group.admitted = ++admissions_;
+  group.encoded = group.spec.encoder_input.empty();
+  if (!group.charged) {
+    served_.charge_prompt(group.client, group.prompt_tokens());
+    group.charged = true;
+  }
+  if (options_.admission == AdmissionMode::kReserve) {
+    group.reserved = pages_at_most(group.spec);
+    reserved_ += group.reserved;
+  }
+  group.phase = GroupPhase::kPrompt;
+  for (std::size_t i = 0; i < group.sequences.size(); ++i) {
+    Sequence& sequence = group.sequences[i];
+    if (!sequence.ended()) sequence.row = take_row(group, static_cast<std::int32_t>(i));
+  }
+  // The prompt's pages are taken now, so that those who begin side by side do not take them from
+  // one another; fits() has counted them.
+  Sequence& leader = *std::ranges::find_if(group.sequences,
+                                           [](const Sequence& one) { return !one.ended(); });
+  const bool alone = group.alive == 1;
+  const std::int32_t tokens = alone ? group.known(leader) : group.prompt_tokens();
+  if (!take_pages(group, leader, tokens)) internal_error("pages that were counted are not there");
+  running_.push_back(&group);
+}
+
+// Its tokens stay; keys and values are computed again when it goes on.
+void Scheduler::preempt(Group& group) {
+  release_all(group);
+  std::erase(running_, &group);
+  group.phase = GroupPhase::kWaiting;
+  ++stats_.preemptions;
+  waiting_.push(group);
+}
+
+}  // namespace weft

@@ -1,0 +1,164 @@
+// Writing down what the sequences feed.
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/schedule/scheduler.h"
+
+namespace weft {
+namespace {
+
+// Each output of a request draws from its own stream; the first from the seed's.
+std::uint64_t seed_of(const Group& group, std::int32_t sequence) {
+  constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio: far apart
+  return group.spec.seed + static_cast<std::uint64_t>(sequence) * kGolden;
+}
+
+}  // namespace
+
+bool Scheduler::plan(TimePoint now, Tick& tick) {
+  tick.clear();
+  tick_ = &tick;
+  choose_decodes();
+  admit(now);
+  choose_prefills();
+  const bool something = tick.shape.decode_tokens + tick.shape.prefill_tokens > 0;
+  if (something) {
+    compact();
+    write_plan();
+    tick.plan.tick = ++stats_.ticks;
+    stats_.prompt_tokens += static_cast<std::uint64_t>(tick.shape.prefill_tokens);
+  }
+  return something;
+}
+
+void Scheduler::write_plan() {
+  Plan& plan = tick_->plan;
+  plan.first_row = region_.first;
+  plan.rows = region_.count;
+  plan.slab_copies.swap(slab_copies_);
+  for (const RowMove& move : moves_) plan.moves.push_back({move.from, move.to});
+  moves_.clear();
+  plan.copies.swap(copies_);
+  for (std::int32_t i = 0; i < region_.count; ++i) {
+    const RowPlace place = rows_[static_cast<std::size_t>(region_.first + i)];
+    if (at(place).chunk > 0) write_entry(*place.group, place.sequence);
+  }
+}
+
+void Scheduler::write_entry(Group& group, std::int32_t index) {
+  Plan& plan = tick_->plan;
+  Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
+  if (sequence.fresh) write_start(group, sequence, index);
+  if (!group.encoded) write_encode(group, sequence);
+  write_table(sequence);
+  const std::int32_t known = group.known(sequence);
+  PlanEntry entry{sequence.row, sequence.chunk, sequence.computed, kLastToken};
+  if (sequence.computed < known) {
+    entry.first_id = static_cast<std::int32_t>(plan.ids.size());
+    for (std::int32_t i = 0; i < sequence.chunk; ++i) {
+      plan.ids.push_back(group.token(sequence, sequence.computed + i));
+    }
+  }
+  const auto number = static_cast<std::int32_t>(plan.entries.size());
+  plan.entries.push_back(entry);
+  sequence.computed += std::exchange(sequence.chunk, 0);
+  if (group.phase == GroupPhase::kPrompt && sequence.computed >= group.prompt_tokens()) {
+    const bool begins = sequence.outputs.empty();
+    if (group.alive > 1 && !(group.beams && begins)) fork(group);
+    group.phase = GroupPhase::kForked;
+    if (begins && group.alive > 1) {
+      write_samples(group, index, number);
+      return;
+    }
+  }
+  if (sequence.computed >= known) write_sample(group, index, number);
+}
+
+/// All outputs begin with the same logits; beams choose among their best.
+void Scheduler::write_samples(Group& group, std::int32_t index, std::int32_t entry) {
+  if (group.beams) {
+    write_sample(group, index, entry);
+    return;
+  }
+  for (std::int32_t i = 0; i < group.spec.sequences; ++i) {
+    if (!group.sequences[static_cast<std::size_t>(i)].ended()) write_sample(group, i, entry);
+  }
+}
+
+void Scheduler::write_sample(Group& group, std::int32_t index, std::int32_t entry) {
+  Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
+  tick_->plan.samples.push_back({entry, sequence.row});
+  tick_->owners.push_back({&group, index, sequence.serial});
+  ++sequence.in_flight;
+  ++group.in_flight;
+}
+
+void Scheduler::write_start(Group& group, Sequence& sequence, std::int32_t index) {
+  Plan& plan = tick_->plan;
+  PlanStart start;
+  start.row = sequence.row;
+  start.sampling = group.spec.sampling;
+  start.seed = seed_of(group, index);
+  start.prompt_tokens = group.prompt_tokens();
+  start.mirostat_mu = sequence.mirostat_mu;
+  start.long_context = group.spec.long_context;
+  start.first_history = static_cast<std::int32_t>(plan.ids.size());
+  start.history_tokens = sequence.computed;
+  for (std::int32_t i = 0; i < sequence.computed; ++i) {
+    plan.ids.push_back(group.token(sequence, i));
+  }
+  plan.starts.push_back(std::move(start));
+  sequence.fresh = false;
+}
+
+void Scheduler::write_table(Sequence& sequence) {
+  Plan& plan = tick_->plan;
+  const std::size_t from = std::exchange(sequence.table_from, sequence.pages.size());
+  if (from >= sequence.pages.size()) return;
+  plan.tables.push_back({sequence.row, static_cast<std::int32_t>(from),
+                         static_cast<std::int32_t>(plan.pages.size()),
+                         static_cast<std::int32_t>(sequence.pages.size() - from)});
+  plan.pages.insert(plan.pages.end(), sequence.pages.begin() + static_cast<std::ptrdiff_t>(from),
+                    sequence.pages.end());
+}
+
+void Scheduler::write_encode(Group& group, const Sequence& sequence) {
+  Plan& plan = tick_->plan;
+  const auto& input = group.spec.encoder_input;
+  plan.encodes.push_back({sequence.row, static_cast<std::int32_t>(plan.ids.size()),
+                          static_cast<std::int32_t>(input.size()),
+                          static_cast<std::int32_t>(plan.pages.size()),
+                          static_cast<std::int32_t>(group.cross_pages.size())});
+  plan.ids.insert(plan.ids.end(), input.begin(), input.end());
+  plan.pages.insert(plan.pages.end(), group.cross_pages.begin(), group.cross_pages.end());
+  group.encoded = true;
+}
+
+/// The prompt is computed with this plan: the other sequences share its pages, or copy its slab
+/// before the next step.
+void Scheduler::fork(Group& group) {
+  Sequence& leader = *std::ranges::find_if(group.sequences,
+                                           [](const Sequence& one) { return !one.ended(); });
+  for (std::size_t i = 0; i < group.sequences.size(); ++i) {
+    Sequence& sequence = group.sequences[i];
+    if (sequence.ended() || &sequence == &leader) continue;
+    sequence.computed = leader.computed;
+    sequence.fresh = false;
+    if (options_.layout == KvLayout::kPages) {
+      sequence.pages.assign(leader.pages.begin(), leader.pages.end());
+      pages_.share(sequence.pages);
+    } else {
+      take_pages(group, sequence, sequence.computed);
+      for (std::size_t page = 0; page < sequence.pages.size(); ++page) {
+        copies_.push_back({leader.pages[page], sequence.pages[page]});
+      }
+    }
+    write_table(sequence);
+    tick_->plan.forks.push_back({leader.row, sequence.row,
+                                 seed_of(group, static_cast<std::int32_t>(i)),
+                                 sequence.mirostat_mu});
+  }
+}
+
+}  // namespace weft
