@@ -40,6 +40,7 @@ struct Sequence {
   std::int32_t in_flight = 0;    ///< tokens that steps under way will give it
   std::int32_t computed = 0;     ///< tokens whose keys and values are planned
   std::int32_t chunk = 0;        ///< tokens that the plan in the making feeds
+  std::uint64_t planned_in = 0;  ///< the last tick that feeds it
   std::size_t table_from = 0;    ///< page table entries that the device has
   bool fresh = true;             ///< its row has not begun
   SequenceEnd end = SequenceEnd::kNone;

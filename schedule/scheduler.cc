@@ -18,9 +18,12 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
   const auto rows = static_cast<std::size_t>(options.limits.rows);
   running_.reserve(rows);
   copies_.reserve(rows);
+  entry_now_.reserve(rows);
   moves_.reserve(rows);
   if (options.layout == KvLayout::kSlab) {
-    slab_copies_.reserve(rows * static_cast<std::size_t>(options.limits.pages_per_row()));
+    const auto pages = rows * static_cast<std::size_t>(options.limits.pages_per_row());
+    slab_copies_.reserve(pages);
+    next_copies_.reserve(pages);
   }
 }
 
@@ -47,6 +50,8 @@ void Scheduler::submit(std::unique_ptr<Group> group, TimePoint now) {
                       one.spec.end_tokens, one.prompt_tokens());
   }
   groups_.emplace(&one, std::move(group));
+  changed_ = true;
+  if (waiting_.empty()) first_waits_since_ = now;
   served_.arrive(one.client);
   waiting_.push(one);
 }
@@ -69,8 +74,7 @@ void Scheduler::complete(const Tick& tick) {
 
 void Scheduler::take_result(const Tick& tick, std::size_t index) {
   const SampleOwner& owner = tick.owners[index];
-  Group& group = *owner.group;
-  --group.in_flight;
+  Group& group = *owner.group;  // stays while its result is under way
   Sequence& sequence = group.sequences[static_cast<std::size_t>(owner.sequence)];
   if (!group.done && sequence.serial == owner.serial) {
     --sequence.in_flight;
@@ -84,6 +88,7 @@ void Scheduler::take_result(const Tick& tick, std::size_t index) {
       take_token(group, owner.sequence, result, top);
     }
   }
+  --group.in_flight;
   forget_if_possible(group);
 }
 

@@ -95,6 +95,12 @@ class Scheduler {
 
   /// Fills the next tick. False when there is nothing to run now.
   bool plan(TimePoint now, Tick& tick);
+  /// Puts into a tick that has been planned, and not begun, what has changed since: sequences that
+  /// ended leave it, groups that arrived begin in it. So nobody waits for the tick after it. The last
+  /// tick planned only.
+  void amend(TimePoint now, Tick& tick);
+  /// Groups have come or ended since the last plan.
+  [[nodiscard]] bool changed() const noexcept { return changed_; }
   /// Takes the results of a tick, in the order of the plans.
   void complete(const Tick& tick);
   /// A tick's results are lost: every group with a row fails.
@@ -154,6 +160,9 @@ class Scheduler {
   void write_samples(Group& group, std::int32_t index, std::int32_t entry);
   void write_sample(Group& group, std::int32_t index, std::int32_t entry);
   void fork(Group& group);
+  // scheduler_amend.cc
+  void drop_stale();
+  void rename_row(const RowMove& move);
 
   // scheduler.cc
   void take_result(const Tick& tick, std::size_t index);
@@ -189,11 +198,18 @@ class Scheduler {
   std::int64_t reserved_ = 0;      // pages, in reserve mode
   std::int32_t ticks_without_decode_ = 0;
   std::uint64_t admissions_ = 0;
+  std::optional<TimePoint> first_waits_since_;  // since the queue was empty
   SchedulerStats stats_;
 
   // The plan in the making.
   Tick* tick_ = nullptr;
-  std::vector<PlanCopy> copies_;  // of pages that several sequences had
+  bool amending_ = false;
+  bool changed_ = false;
+  std::uint64_t releases_ = 0;        // rows given back, ever
+  std::uint64_t releases_planned_ = 0;  // of those, before the plan in the making
+  std::vector<std::int32_t> entry_now_;  // where an entry of the plan is after some were dropped
+  std::vector<PlanCopy> copies_;       // of pages that several sequences had
+  std::vector<PlanCopy> next_copies_;  // of slabs that this plan computes, for the next one
   std::vector<PlanCopy> slab_copies_;
   std::vector<RowMove> moves_;
   std::vector<std::int64_t> costs_;  // of moving each row

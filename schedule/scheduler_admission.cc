@@ -78,13 +78,7 @@ bool Scheduler::may_admit(TimePoint now) const {
 
 std::optional<TimePoint> Scheduler::wake_at() const {
   if (options_.policy != BatchPolicy::kWindow || !running_.empty() || waiting_.empty()) return {};
-  TimePoint first = TimePoint::max();
-  std::array<WaitItem*, 1> oldest{};
-  for (const RequestClass cls : kRequestClasses) {
-    if (waiting_.candidates(cls, served_, oldest) == 0) continue;
-    first = std::min(first, static_cast<const Group*>(oldest[0])->waiting_since);
-  }
-  return first + options_.window;
+  return *first_waits_since_ + options_.window;
 }
 
 // A batch is filled from all that wait; fusion does the same with what is free.
@@ -92,7 +86,7 @@ void Scheduler::admit(TimePoint now) {
   if (!may_admit(now)) return;
   for (const RequestClass cls : kRequestClasses) {
     bool more = true;
-    while (more && free_rows_ + 1 > 0) {
+    while (more) {
       more = false;
       std::array<WaitItem*, kCandidates> items{};
       const std::size_t count = waiting_.candidates(cls, served_, items);
@@ -160,6 +154,8 @@ Group* Scheduler::victim(const Group* for_whom) const {
 }
 
 void Scheduler::begin(Group& group) {
+  // Rows and pages of those that gave way for it may stand in the plan that is amended.
+  if (amending_) drop_stale();
   waiting_.remove(group);
   group.overtaken = 0;
   group.admitted = ++admissions_;

@@ -16,7 +16,7 @@ constexpr std::int32_t kNobodyWaits = 4;
 /// How many tokens the sequence could feed now: those that are known and not computed yet, or the
 /// one that the step under way will give it.
 std::int32_t Scheduler::wanted(const Group& group, const Sequence& sequence) const {
-  if (sequence.row < 0) return 0;
+  if (sequence.row < 0 || sequence.planned_in == tick_->plan.tick) return 0;
   const std::int32_t known = group.known(sequence);
   if (group.phase == GroupPhase::kPrompt && group.alive > 1) {
     const auto leader = std::ranges::find_if(group.sequences,
@@ -74,11 +74,15 @@ void Scheduler::choose_decodes() {
 
 std::int32_t Scheduler::prefill_budget() const {
   const StepShape& shape = tick_->shape;
-  const std::int32_t most = options_.limits.step_tokens - shape.decode_tokens;
+  const std::int32_t taken = shape.decode_tokens + shape.prefill_tokens;
+  const std::int32_t most = options_.limits.step_tokens - taken;
   if (options_.target_inter_token <= Duration{0}) return most;
   const std::int32_t times = shape.decode_tokens > 0 ? 1 : kNobodyWaits;
+  const StepShape without{shape.decode_tokens, 0, shape.context_tokens};
   const std::int32_t within =
-      times_.prefill_tokens_within(times * options_.target_inter_token, shape, most);
+      times_.prefill_tokens_within(times * options_.target_inter_token, without,
+                                   most + shape.prefill_tokens) -
+      shape.prefill_tokens;
   return std::min(most, std::max(within, kLeastChunk));
 }
 

@@ -73,6 +73,8 @@ void Scheduler::release_row(Sequence& sequence) {
   if (sequence.row < 0) return;
   rows_[static_cast<std::size_t>(sequence.row)] = {};
   ++free_rows_;
+  ++releases_;
+  changed_ = true;
   sequence.row = -1;
 }
 
@@ -108,7 +110,7 @@ void Scheduler::move_row(const RowMove& move) {
   const std::int32_t old = move.from * slab;
   const std::int32_t to = move.to * slab;
   // What was to be copied into the old slab goes into the new one.
-  for (PlanCopy& copy : copies_) {
+  for (PlanCopy& copy : next_copies_) {
     if (copy.to >= old && copy.to < old + slab) copy.to += to - old;
   }
   const auto used = static_cast<std::size_t>(options_.limits.pages_for(sequence.computed));

@@ -19,6 +19,8 @@ std::uint64_t seed_of(const Group& group, std::int32_t sequence) {
 bool Scheduler::plan(TimePoint now, Tick& tick) {
   tick.clear();
   tick_ = &tick;
+  tick.plan.tick = stats_.ticks + 1;
+  changed_ = false;
   choose_decodes();
   admit(now);
   choose_prefills();
@@ -26,20 +28,24 @@ bool Scheduler::plan(TimePoint now, Tick& tick) {
   if (something) {
     compact();
     write_plan();
-    tick.plan.tick = ++stats_.ticks;
-    stats_.prompt_tokens += static_cast<std::uint64_t>(tick.shape.prefill_tokens);
+    ++stats_.ticks;
+    releases_planned_ = releases_;
   }
   return something;
 }
 
 void Scheduler::write_plan() {
   Plan& plan = tick_->plan;
+  const auto append = [](auto& to, auto& from) {
+    to.insert(to.end(), from.begin(), from.end());
+    from.clear();
+  };
   plan.first_row = region_.first;
   plan.rows = region_.count;
-  plan.slab_copies.swap(slab_copies_);
-  for (const RowMove& move : moves_) plan.moves.push_back({move.from, move.to});
-  moves_.clear();
-  plan.copies.swap(copies_);
+  append(plan.slab_copies, slab_copies_);
+  append(plan.moves, moves_);
+  append(plan.copies, copies_);
+  if (!amending_) append(plan.copies, next_copies_);
   for (std::int32_t i = 0; i < region_.count; ++i) {
     const RowPlace place = rows_[static_cast<std::size_t>(region_.first + i)];
     if (at(place).chunk > 0) write_entry(*place.group, place.sequence);
@@ -62,6 +68,10 @@ void Scheduler::write_entry(Group& group, std::int32_t index) {
   }
   const auto number = static_cast<std::int32_t>(plan.entries.size());
   plan.entries.push_back(entry);
+  if (entry.first_id != kLastToken) {
+    stats_.prompt_tokens += static_cast<std::uint64_t>(sequence.chunk);
+  }
+  sequence.planned_in = plan.tick;
   sequence.computed += std::exchange(sequence.chunk, 0);
   if (group.phase == GroupPhase::kPrompt && sequence.computed >= group.prompt_tokens()) {
     const bool begins = sequence.outputs.empty();
@@ -151,7 +161,7 @@ void Scheduler::fork(Group& group) {
     } else {
       take_pages(group, sequence, sequence.computed);
       for (std::size_t page = 0; page < sequence.pages.size(); ++page) {
-        copies_.push_back({leader.pages[page], sequence.pages[page]});
+        next_copies_.push_back({leader.pages[page], sequence.pages[page]});
       }
     }
     write_table(sequence);

@@ -1,0 +1,45 @@
+#include "weft/actors/detokenizer_actor.h"
+
+#include <span>
+#include <utility>
+
+#include "weft/actors/request_text.h"
+
+namespace weft {
+
+DetokenizerActor::DetokenizerActor(ActorContext& context,
+                                   const ActorRef<SchedulerProtocol>& scheduler)
+    : context_(context), scheduler_(scheduler.sender(context.id())) {}
+
+void DetokenizerActor::on(DeliverMsg&& message) {
+  PipelineTick& tick = *message.tick;
+  const TimePoint now = context_.now();
+  const std::span<const TokenLogprob> tops = tick.result.top;
+  for (const TokenEvent& event : tick.events) {
+    const auto top = tops.subspan(static_cast<std::size_t>(event.first_top),
+                                  static_cast<std::size_t>(event.top_count));
+    if (!event.text->push(event, top, now)) continue;
+    tick.stop_hits.push_back({event.text->request().id(), event.sequence});
+  }
+  message.tick = nullptr;
+  scheduler_.try_send(TickFreeMsg{&tick});
+}
+
+void DetokenizerActor::on(EndMsg&& message) {
+  Finish finish = message.text->finish(message, context_.now());
+  std::move(message.ticket).finish(std::move(finish));
+}
+
+void DetokenizerActor::undelivered(DeliverMsg&& message, const Error& /*why*/) {
+  if (message.tick == nullptr) return;
+  for (const TokenEvent& event : message.tick->events) {
+    event.text->request().ask_to_end(EndCause::kFailure);
+  }
+  scheduler_.try_send(TickFreeMsg{message.tick});
+}
+
+void DetokenizerActor::undelivered(EndMsg&& message, const Error& why) {
+  std::move(message.ticket).fail(why);
+}
+
+}  // namespace weft

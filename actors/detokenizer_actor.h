@@ -1,0 +1,31 @@
+#pragma once
+
+#include "weft/actors/messages.h"
+#include "weft/core/actor.h"
+#include "weft/core/actor_ref.h"
+
+namespace weft {
+
+/// Makes text of tokens and gives it to the requests' sinks: incremental, so that no character is cut
+/// in half, and up to the first stop string. Tells the scheduler of stop strings with the tick that it
+/// sends back.
+///
+/// Keeps nothing between messages: what belongs to a request comes with its tokens and goes with
+/// its EndMsg. When it fails, the requests of the tick in hand are asked to end.
+class DetokenizerActor {
+ public:
+  using Accepts = DetokenizerProtocol;
+
+  DetokenizerActor(ActorContext& context, const ActorRef<SchedulerProtocol>& scheduler);
+
+  void on(DeliverMsg&& message);
+  void on(EndMsg&& message);
+  void undelivered(DeliverMsg&& message, const Error& why);
+  void undelivered(EndMsg&& message, const Error& why);
+
+ private:
+  ActorContext& context_;
+  Sender<SchedulerProtocol> scheduler_;
+};
+
+}  // namespace weft

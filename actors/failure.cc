@@ -1,0 +1,23 @@
+#include "weft/actors/failure.h"
+
+#include "weft/actors/engine_error.h"
+
+namespace weft {
+
+Error request_failure(const Error& why) {
+  if (why.code.category() != core_category()) return why;
+  switch (static_cast<CoreErrc>(why.code.value())) {
+    case CoreErrc::kMailboxFull:
+      return {EngineErrc::kOverloaded, {}};
+    case CoreErrc::kStopped:
+      return {EngineErrc::kStopping, {}};
+    case CoreErrc::kMailboxClosed:
+    case CoreErrc::kNotReady:
+      return {EngineErrc::kNotReady, {}};
+    case CoreErrc::kActorFailed:
+      break;
+  }
+  return {EngineErrc::kInternal, why.detail};
+}
+
+}  // namespace weft

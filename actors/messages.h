@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "weft/actors/active_request.h"
+#include "weft/actors/pipeline_tick.h"
+#include "weft/core/error.h"
+#include "weft/core/message.h"
+#include "weft/schedule/group.h"
+
+namespace weft {
+
+class RequestText;
+
+/// A request that the scheduler has: the group that it plans by, the right to finish it, its texts.
+struct RequestGroup final : Group {
+  RequestGroup(GroupSpec what, RequestTicket whose, std::unique_ptr<RequestText> texts);
+  ~RequestGroup() override;
+
+  RequestTicket ticket;
+  std::unique_ptr<RequestText> text;
+};
+
+/// Engine, or a net session -> Receiver. The message owns the request.
+struct SubmitMsg {
+  RequestTicket ticket;
+};
+
+/// Receiver -> PreprocessPool, or an application's own actor before it. The message owns the request.
+struct PrepareMsg {
+  RequestTicket ticket;
+};
+
+/// PreprocessPool -> FusionScheduler. The message owns the request and all that is made of it.
+struct EnqueueMsg {
+  std::unique_ptr<RequestGroup> group;
+};
+
+/// Anyone -> FusionScheduler: look at the requests that were asked to end. Carries nothing and may be
+/// lost when the mailbox is full, since the scheduler looks after each message.
+struct EndingMsg {};
+
+/// FusionScheduler -> GpuExecutor: the plan of this number waits in the tick. The tick's holder word
+/// says who owns it; a message about a plan that was taken back or has run means nothing.
+struct StepMsg {
+  PipelineTick* tick = nullptr;
+  std::uint64_t number = 0;
+};
+
+/// GpuExecutor -> FusionScheduler: the step has run, or why not. Gives the tick back.
+struct StepDoneMsg {
+  PipelineTick* tick = nullptr;
+  std::unique_ptr<Error> failure;
+};
+
+/// FusionScheduler -> Detokenizer: what a tick gave. The tick is the detokenizer's until it sends it
+/// back by TickFreeMsg.
+struct DeliverMsg {
+  PipelineTick* tick = nullptr;
+};
+
+/// Detokenizer -> FusionScheduler: gives the tick back, with the stop strings that were hit.
+struct TickFreeMsg {
+  PipelineTick* tick = nullptr;
+};
+
+/// One output at its end.
+struct OutputEnd {
+  std::int32_t sequence = 0;
+  SequenceEnd end = SequenceEnd::kNone;  ///< kNone: it was running
+  double cumulative_logprob = 0;
+  std::vector<TokenId> tokens;  ///< of a beam search, whose outputs are known only now
+};
+
+/// FusionScheduler -> Detokenizer: a request has ended, after all its tokens. The message owns it. The
+/// outputs are those to be given, best first where they were ranked.
+struct EndMsg {
+  RequestTicket ticket;
+  std::unique_ptr<RequestText> text;
+  GroupEnd how = GroupEnd::kDone;
+  Error error;
+  std::vector<OutputEnd> outputs;
+};
+
+using ReceiverProtocol = Protocol<SubmitMsg>;
+using PreprocessProtocol = Protocol<PrepareMsg>;
+using SchedulerProtocol = Protocol<EnqueueMsg, EndingMsg, StepDoneMsg, TickFreeMsg>;
+using ExecutorProtocol = Protocol<StepMsg>;
+using DetokenizerProtocol = Protocol<DeliverMsg, EndMsg>;
+
+}  // namespace weft

@@ -1,0 +1,58 @@
+#include "weft/actors/preprocess_actor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+#include "weft/actors/failure.h"
+#include "weft/actors/prompt.h"
+#include "weft/actors/request_text.h"
+
+namespace weft {
+
+PreprocessActor::PreprocessActor(ActorContext& context, std::shared_ptr<const ServedModel> model,
+                                 std::vector<ActorRef<SchedulerProtocol>> lanes, std::uint64_t seed)
+    : model_(std::move(model)), next_seed_(seed) {
+  lanes_.reserve(lanes.size());
+  for (ActorRef<SchedulerProtocol>& lane : lanes) {
+    auto sender = lane.sender(context.id());
+    lanes_.push_back({std::move(lane), std::move(sender)});
+  }
+}
+
+void PreprocessActor::on(PrepareMsg&& message) {
+  ActiveRequest& request = *message.ticket;
+  if (request.end_cause() != EndCause::kNone && request.end_cause() != EndCause::kStop) {
+    std::move(message.ticket).fail({EngineErrc::kCancelled, {}});
+    return;
+  }
+  const auto now = std::chrono::time_point_cast<std::chrono::seconds>(
+      std::chrono::local_time<std::chrono::system_clock::duration>(
+          std::chrono::system_clock::now().time_since_epoch()));
+  auto group = prepare_request(message.ticket, *model_, now, next_seed_++);
+  if (!group) {
+    std::move(message.ticket).fail(group.error());
+    return;
+  }
+  EnqueueMsg enqueue{std::move(*group)};
+  Lane& lane = lanes_[next_lane_++ % lanes_.size()];
+  if (!taken(lane.sender.try_send(std::move(enqueue)))) {
+    std::move(enqueue.group->ticket).fail({EngineErrc::kOverloaded, {}});
+  }
+}
+
+void PreprocessActor::undelivered(PrepareMsg&& message, const Error& why) {
+  std::move(message.ticket).fail(request_failure(why));
+}
+
+bool PreprocessPool::try_send(PrepareMsg&& message) const noexcept {
+  const auto least = std::ranges::min_element(
+      workers_, {}, [](const ActorRef<PreprocessProtocol>& worker) { return worker.size(); });
+  if (taken(least->try_send(std::move(message)))) return true;
+  return std::ranges::any_of(workers_, [&](const ActorRef<PreprocessProtocol>& worker) {
+    return taken(worker.try_send(std::move(message)));
+  });
+}
+
+}  // namespace weft

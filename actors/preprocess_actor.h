@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "weft/actors/messages.h"
+#include "weft/actors/pipeline_stats.h"
+#include "weft/actors/served_model.h"
+#include "weft/core/actor.h"
+#include "weft/core/actor_ref.h"
+
+namespace weft {
+
+/// One worker of the PreprocessPool: chat template, tokens, checks. Never on a tick's path.
+class PreprocessActor {
+ public:
+  using Accepts = PreprocessProtocol;
+
+  /// `lanes` are the schedulers; there are several only under BatchPolicy::kInstances. `seed` begins
+  /// the seeds of requests that have none.
+  PreprocessActor(ActorContext& context, std::shared_ptr<const ServedModel> model,
+                  std::vector<ActorRef<SchedulerProtocol>> lanes, std::uint64_t seed);
+
+  void on(PrepareMsg&& message);
+  void undelivered(PrepareMsg&& message, const Error& why);
+
+ private:
+  struct Lane {
+    ActorRef<SchedulerProtocol> address;
+    Sender<SchedulerProtocol> sender;
+  };
+
+  const std::shared_ptr<const ServedModel> model_;
+  std::vector<Lane> lanes_;
+  std::size_t next_lane_ = 0;
+  std::uint64_t next_seed_;
+};
+
+/// The workers as one receiver: what is sent goes to the one with the least to do. Copies are cheap.
+/// Thread-safe.
+class PreprocessPool {
+ public:
+  explicit PreprocessPool(std::vector<ActorRef<PreprocessProtocol>> workers)
+      : workers_(std::move(workers)) {}
+
+  /// Moves the message to a worker; false, and it is still with the caller, when none takes it.
+  [[nodiscard]] bool try_send(PrepareMsg&& message) const noexcept;
+
+ private:
+  std::vector<ActorRef<PreprocessProtocol>> workers_;
+};
+
+}  // namespace weft

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "weft/actors/messages.h"
+#include "weft/actors/pipeline_stats.h"
+#include "weft/core/actor.h"
+
+namespace weft {
+
+struct ReceiverLimits {
+  std::int64_t requests = 0;       ///< that have not ended
+  std::int64_t prompt_tokens = 0;  ///< of those
+  std::int64_t prompt_bytes = 0;   ///< of one request
+};
+
+/// Where requests come in: refuses what is too large, and everything when as much is under way as
+/// may be. It counts, and holds no request.
+class ReceiverActor {
+ public:
+  using Accepts = ReceiverProtocol;
+  /// Gives the message on, or leaves it as it was and returns false.
+  using Next = std::function<bool(PrepareMsg&&)>;
+
+  ReceiverActor(ActorContext& context, const ReceiverLimits& limits,
+                std::shared_ptr<PipelineStats> stats, Next next);
+
+  void on(SubmitMsg&& message);
+  void undelivered(SubmitMsg&& message, const Error& why);
+
+ private:
+  void overloaded(RequestTicket ticket, const char* what);
+
+  const ReceiverLimits limits_;
+  const std::shared_ptr<PipelineStats> stats_;
+  const Next next_;
+};
+
+}  // namespace weft

@@ -1,0 +1,170 @@
+#include "weft/actors/request_text.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft {
+namespace {
+
+// Longer than the pieces of nearly every vocabulary.
+constexpr std::size_t kPieceBytes = 256;
+
+FinishReason reason_of(const OutputEnd& end, GroupEnd how, bool hit) {
+  if (hit || end.end == SequenceEnd::kStop) return FinishReason::kStop;
+  if (end.end == SequenceEnd::kLength) return FinishReason::kLength;
+  switch (how) {
+    case GroupEnd::kDone:
+    case GroupEnd::kStopped:
+      return FinishReason::kStop;
+    case GroupEnd::kCancelled:
+      return FinishReason::kCancelled;
+    case GroupEnd::kFailed:
+      break;
+  }
+  return FinishReason::kError;
+}
+
+}  // namespace
+
+RequestText::RequestText(ActiveRequest& request, Tokenizer tokenizer, StopStrings stops,
+                         const Options& options)
+    : request_(request),
+      tokenizer_(std::move(tokenizer)),
+      stops_(std::move(stops)),
+      options_(options) {
+  const bool skip = request.request().skip_special_tokens;
+  outputs_.reserve(static_cast<std::size_t>(options.sequences));
+  for (std::int32_t i = 0; i < options.sequences; ++i) {
+    outputs_.emplace_back(OutputText(tokenizer_, stops_, skip));
+  }
+  fresh_.reserve(kPieceBytes);
+}
+
+bool RequestText::push(const TokenEvent& event, std::span<const TokenLogprob> top, TimePoint now) {
+  Output& output = outputs_[static_cast<std::size_t>(event.sequence)];
+  if (output.closed) return false;
+  if (request_.times().first_token == TimePoint{}) request_.times().first_token = now;
+  ++output.tokens;
+  fresh_.clear();
+  DeltaView delta;
+  if (event.end == SequenceEnd::kStop) {
+    output.stop_token = event.token;
+  } else {
+    const auto hit = output.text.push(event.token, fresh_);
+    if (hit && *hit) {
+      output.stop = **hit;
+      output.closed = true;
+    }
+    delta.tokens = {&event.token, 1};
+    if (options_.logprobs) {
+      delta.logprobs = {&event.logprob, 1};
+      delta.top_per_token = std::min(options_.top_logprobs, static_cast<std::int32_t>(top.size()));
+      delta.top = top.first(static_cast<std::size_t>(delta.top_per_token));
+    }
+  }
+  if (event.end != SequenceEnd::kNone && !output.closed) {
+    output.stop = output.text.finish(fresh_);
+    output.closed = true;
+  }
+  delta.text = fresh_;
+  give(output, event.sequence, delta);
+  return output.stop.has_value() && event.end == SequenceEnd::kNone;
+}
+
+void RequestText::give(Output& output, std::int32_t choice, const DeltaView& delta) {
+  if (delta.text.empty() && delta.tokens.empty()) return;
+  if (options_.ranked) {
+    output.kept_text += delta.text;
+    output.kept_tokens.insert(output.kept_tokens.end(), delta.tokens.begin(), delta.tokens.end());
+    output.kept_logprobs.insert(output.kept_logprobs.end(), delta.logprobs.begin(),
+                                delta.logprobs.end());
+    output.kept_top.insert(output.kept_top.end(), delta.top.begin(), delta.top.end());
+    return;
+  }
+  DeltaView view = delta;
+  view.choice = choice;
+  request_.deliver(view);
+}
+
+// A sequence that was running: what its text holds back will not change any more.
+void RequestText::close(Output& output, std::int32_t choice) {
+  if (output.closed) return;
+  fresh_.clear();
+  output.stop = output.text.finish(fresh_);
+  output.closed = true;
+  DeltaView delta;
+  delta.text = fresh_;
+  give(output, choice, delta);
+}
+
+// An output that was kept, or that a beam search has only now.
+void RequestText::replay(const OutputEnd& end, std::int32_t choice) {
+  Output& output = outputs_[static_cast<std::size_t>(end.sequence)];
+  if (!end.tokens.empty()) {
+    const bool skip = request_.request().skip_special_tokens;
+    output.text = OutputText(tokenizer_, stops_, skip);
+    output.kept_text.clear();
+    output.kept_tokens.clear();
+    output.tokens = static_cast<std::int32_t>(end.tokens.size());
+    output.stop.reset();
+    for (const TokenId token : end.tokens) {
+      const bool last = end.end == SequenceEnd::kStop && &token == &end.tokens.back();
+      if (last) {
+        output.stop_token = token;
+        break;
+      }
+      output.kept_tokens.push_back(token);
+      const auto hit = output.text.push(token, output.kept_text);
+      if (hit && *hit) {
+        output.stop = **hit;
+        break;
+      }
+    }
+    if (!output.stop) output.stop = output.text.finish(output.kept_text);
+    output.closed = true;
+  }
+  DeltaView delta;
+  delta.choice = choice;
+  delta.text = output.kept_text;
+  delta.tokens = output.kept_tokens;
+  delta.logprobs = output.kept_logprobs;
+  delta.top = output.kept_top;
+  if (!output.kept_tokens.empty()) {
+    delta.top_per_token = static_cast<std::int32_t>(output.kept_top.size() / output.kept_tokens.size());
+  }
+  if (!delta.text.empty() || !delta.tokens.empty()) request_.deliver(delta);
+}
+
+ChoiceEnd RequestText::choice_end(const Output& output, const OutputEnd& end, GroupEnd how) const {
+  ChoiceEnd choice;
+  choice.reason = reason_of(end, how, output.stop.has_value());
+  if (output.stop) choice.stop = stops_.text(*output.stop);
+  choice.stop_token = output.stop_token;
+  choice.cumulative_logprob = end.cumulative_logprob;
+  return choice;
+}
+
+Finish RequestText::finish(EndMsg& end, TimePoint now) {
+  Finish finish;
+  finish.usage.prompt_tokens = options_.prompt_tokens;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    close(outputs_[i], static_cast<std::int32_t>(i));
+  }
+  std::int32_t choice = 0;
+  for (const OutputEnd& one : end.outputs) {
+    if (options_.ranked) replay(one, choice);
+    const Output& output = outputs_[static_cast<std::size_t>(one.sequence)];
+    finish.choices.push_back(choice_end(output, one, end.how));
+    ++choice;
+  }
+  for (const Output& output : outputs_) finish.usage.output_tokens += output.tokens;
+  finish.reason = finish.choices.empty() ? reason_of({}, end.how, false) : finish.choices.front().reason;
+  if (end.how == GroupEnd::kFailed) finish.reason = FinishReason::kError;
+  if (end.how == GroupEnd::kCancelled) finish.reason = FinishReason::kCancelled;
+  finish.error = std::move(end.error);
+  finish.times = request_.times();
+  finish.times.ended = now;
+  return finish;
+}
+
+}  // namespace weft

@@ -1,0 +1,266 @@
+#include "weft/actors/scheduler_actor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+#include "weft/actors/failure.h"
+#include "weft/actors/request_text.h"
+
+namespace weft {
+namespace {
+
+// One plan runs, the next one waits for it.
+constexpr std::int32_t kTicksAhead = 2;
+
+// Outputs in the order the caller gets them.
+std::vector<OutputEnd> outputs_of(const RequestGroup& group) {
+  const SamplingParams& sampling = *group.spec.sampling;
+  std::vector<OutputEnd> outputs;
+  if (group.beams) {
+    for (const BeamHypothesis& one : group.beams->best()) {
+      outputs.push_back({static_cast<std::int32_t>(outputs.size()),
+                         one.ended ? SequenceEnd::kStop : SequenceEnd::kLength, one.score,
+                         {one.tokens.begin(), one.tokens.end()}});
+    }
+    return outputs;
+  }
+  for (std::size_t i = 0; i < group.sequences.size(); ++i) {
+    const Sequence& sequence = group.sequences[i];
+    outputs.push_back({static_cast<std::int32_t>(i), sequence.end, sequence.cumulative_logprob, {}});
+  }
+  if (std::cmp_less(sampling.n, outputs.size())) {
+    std::ranges::stable_sort(outputs, std::ranges::greater(), &OutputEnd::cumulative_logprob);
+    outputs.resize(static_cast<std::size_t>(sampling.n));
+  }
+  return outputs;
+}
+
+Error error_of(EndCause cause) {
+  switch (cause) {
+    case EndCause::kDeadline:
+      return {EngineErrc::kDeadlineExceeded, {}};
+    case EndCause::kSlowReader:
+      return {EngineErrc::kSlowReader, {}};
+    case EndCause::kShutdown:
+      return {EngineErrc::kStopping, {}};
+    case EndCause::kFailure:
+      return {EngineErrc::kInternal, {}};
+    case EndCause::kNone:
+    case EndCause::kStop:
+    case EndCause::kCancel:
+      break;
+  }
+  return {EngineErrc::kCancelled, {}};
+}
+
+GroupEnd end_of(EndCause cause) {
+  if (cause == EndCause::kStop) return GroupEnd::kStopped;
+  return cause == EndCause::kCancel || cause == EndCause::kSlowReader ? GroupEnd::kCancelled
+                                                                      : GroupEnd::kFailed;
+}
+
+}  // namespace
+
+SchedulerActor::SchedulerActor(ActorContext& context, std::shared_ptr<SchedulerState> state,
+                               const ActorRef<ExecutorProtocol>& executor,
+                               const ActorRef<DetokenizerProtocol>& detokenizer)
+    : context_(context),
+      state_(std::move(state)),
+      generation_(++state_->generations),
+      scheduler_(state_->options, *this),
+      executor_(executor.sender(context.id())),
+      detokenizer_(detokenizer.sender(context.id())),
+      timer_(context.make_timer([this] { after_message(); })) {
+  state_->ticks.reclaim();
+}
+
+void SchedulerActor::on(EnqueueMsg&& message) {
+  RequestGroup& group = *message.group;
+  ActiveRequest& request = *group.ticket;
+  const TimePoint now = context_.now();
+  request.times().queued = now;
+  const std::string refusal = scheduler_.never_fits(group.spec);
+  const EndCause cause = request.end_cause();
+  if (!refusal.empty() || cause != EndCause::kNone) {
+    EndMsg end{std::move(group.ticket), std::move(group.text), GroupEnd::kFailed, {}, {}};
+    if (!refusal.empty()) {
+      end.error = {EngineErrc::kNeverFits, refusal};
+    } else {
+      end.how = end_of(cause);
+      end.error = cause == EndCause::kStop ? Error{} : error_of(cause);
+      end.outputs.resize(static_cast<std::size_t>(group.spec.sampling->n));
+    }
+    ends_.push_back(std::move(end));
+    message.group.reset();
+  } else {
+    group.order = ++arrivals_;
+    groups_.emplace(request.id(), &group);
+    const auto timeout = request.request().timeout;
+    if (timeout.count() > 0) {
+      deadlines_.push({request.times().arrived + timeout, group.ticket.share()});
+    }
+    request.admit();
+    scheduler_.submit(std::move(message.group), now);
+  }
+  after_message();
+}
+
+void SchedulerActor::on(EndingMsg&& /*message*/) { after_message(); }
+
+void SchedulerActor::on(StepDoneMsg&& message) {
+  PipelineTick& tick = *message.tick;
+  if (tick.generation != generation_) {
+    tick.set_free();
+    return;
+  }
+  --at_executor_;
+  if (newest_ == &tick) newest_ = nullptr;
+  tick.events.clear();
+  if (message.failure) {
+    scheduler_.fail(tick, {EngineErrc::kDeviceFailed, message.failure->detail});
+  } else {
+    completing_ = &tick;
+    scheduler_.complete(tick);
+    completing_ = nullptr;
+  }
+  if (tick.events.empty()) {
+    tick.set_free();
+  } else {
+    tick.stop_hits.clear();
+    if (!taken(detokenizer_.try_send(DeliverMsg{&tick}))) tick.set_free();
+  }
+  after_message();
+}
+
+void SchedulerActor::on(TickFreeMsg&& message) {
+  PipelineTick& tick = *message.tick;
+  if (tick.generation == generation_) {
+    for (const StopHit& hit : tick.stop_hits) {
+      const auto found = groups_.find(hit.request);
+      if (found != groups_.end()) scheduler_.end_sequence(*found->second, hit.sequence);
+    }
+  }
+  tick.set_free();
+  after_message();
+}
+
+void SchedulerActor::after_message() {
+  const TimePoint now = context_.now();
+  take_endings();
+  expire(now);
+  change_queued_plan();
+  make_plans();
+  send_ends();
+  arm_timer();
+  state_->stats->set(scheduler_.stats());
+  if (state_->checks) scheduler_.check_invariants();
+}
+
+void SchedulerActor::take_endings() {
+  state_->ending->take_all([this](const std::shared_ptr<ActiveRequest>& request) {
+    const auto found = groups_.find(request->id());
+    if (found != groups_.end()) end(*found->second, request->end_cause());
+  });
+}
+
+void SchedulerActor::end(RequestGroup& group, EndCause cause) {
+  scheduler_.end(group, end_of(cause), cause == EndCause::kStop ? Error{} : error_of(cause));
+}
+
+void SchedulerActor::expire(TimePoint now) {
+  while (!deadlines_.empty() && deadlines_.top().when <= now) {
+    const auto request = deadlines_.top().request.lock();
+    deadlines_.pop();
+    if (!request || request->finished()) continue;
+    const auto found = groups_.find(request->id());
+    if (found != groups_.end()) end(*found->second, EndCause::kDeadline);
+  }
+}
+
+// What arrived or ended while the next plan waits for the executor goes into that plan.
+void SchedulerActor::change_queued_plan() {
+  if (newest_ == nullptr || !scheduler_.changed()) return;
+  PipelineTick& tick = *newest_;
+  if (!tick.claim(tick.number, PipelineTick::Holder::kScheduler)) return;
+  scheduler_.amend(context_.now(), tick);
+  tick.set_holder(PipelineTick::Holder::kQueued);
+  executor_.try_send(StepMsg{&tick, tick.number});
+}
+
+void SchedulerActor::make_plans() {
+  while (at_executor_ < kTicksAhead) {
+    PipelineTick* tick = state_->ticks.find_free();
+    if (tick == nullptr || !scheduler_.plan(context_.now(), *tick)) return;
+    queue(*tick);
+  }
+}
+
+void SchedulerActor::queue(PipelineTick& tick) {
+  tick.generation = generation_;
+  tick.number = tick.plan.tick;
+  tick.due_at_once = at_executor_ > 0;
+  tick.set_holder(PipelineTick::Holder::kQueued);
+  if (!taken(executor_.try_send(StepMsg{&tick, tick.number}))) {
+    tick.set_free();
+    scheduler_.fail(tick, {EngineErrc::kNotReady, {}});
+    return;
+  }
+  ++at_executor_;
+  newest_ = &tick;
+}
+
+void SchedulerActor::send_ends() {
+  for (EndMsg& end : ends_) {
+    if (!taken(detokenizer_.try_send(std::move(end)))) {
+      std::move(end.ticket).fail({EngineErrc::kNotReady, {}});
+    }
+  }
+  ends_.clear();
+}
+
+void SchedulerActor::arm_timer() {
+  const auto window = scheduler_.wake_at();
+  TimePoint next = window.value_or(TimePoint::max());
+  if (!deadlines_.empty()) next = std::min(next, deadlines_.top().when);
+  if (next == TimePoint::max() || next == armed_for_) return;
+  armed_for_ = next;
+  timer_.arm_at(next);
+}
+
+void SchedulerActor::on_token(Group& group, std::int32_t sequence, const SampleResult& result,
+                              std::span<const TokenLogprob> /*top*/, SequenceEnd end) {
+  auto& request = static_cast<RequestGroup&>(group);
+  completing_->events.push_back({request.text.get(), sequence, result.token, result.logprob,
+                                 result.first_top, result.top_count, end});
+}
+
+void SchedulerActor::on_end(Group& group, GroupEnd how, const Error& error) {
+  auto& request = static_cast<RequestGroup&>(group);
+  groups_.erase(request.ticket->id());
+  EndMsg end{std::move(request.ticket), std::move(request.text), how, error, {}};
+  if (how == GroupEnd::kFailed && !error.code) end.error = {EngineErrc::kNotNumbers, {}};
+  end.outputs = outputs_of(request);
+  ends_.push_back(std::move(end));
+}
+
+void SchedulerActor::undelivered(EnqueueMsg&& message, const Error& why) {
+  if (message.group) std::move(message.group->ticket).fail(request_failure(why));
+}
+
+void SchedulerActor::undelivered(EndingMsg&& /*message*/, const Error& /*why*/) {}
+
+void SchedulerActor::undelivered(StepDoneMsg&& message, const Error& /*why*/) {
+  message.tick->set_free();
+}
+
+void SchedulerActor::undelivered(TickFreeMsg&& message, const Error& /*why*/) {
+  message.tick->set_free();
+}
+
+void SchedulerActor::exiting(const Error& why) {
+  scheduler_.end_all(GroupEnd::kFailed, request_failure(why));
+  send_ends();
+}
+
+}  // namespace weft

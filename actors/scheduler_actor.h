@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/actors/messages.h"
+#include "weft/actors/pipeline_stats.h"
+#include "weft/core/actor.h"
+#include "weft/core/actor_ref.h"
+#include "weft/schedule/scheduler.h"
+
+namespace weft {
+
+/// What the instances of a scheduler have in common: a new one takes over where one has failed.
+struct SchedulerState {
+  explicit SchedulerState(const SchedulerOptions& how) : options(how), ticks(how.limits) {}
+
+  const SchedulerOptions options;
+  TickPool ticks;
+  std::shared_ptr<EndingRequests> ending;
+  std::shared_ptr<PipelineStats> stats;
+  std::uint64_t generations = 0;  ///< instances so far; changed by the actor's turn alone
+  bool checks = false;            ///< the invariants after each message; for tests
+};
+
+/// Owns every sequence's state and keeps the device busy: one plan runs, one waits.
+class SchedulerActor final : private SchedulerListener {
+ public:
+  using Accepts = SchedulerProtocol;
+
+  SchedulerActor(ActorContext& context, std::shared_ptr<SchedulerState> state,
+                 const ActorRef<ExecutorProtocol>& executor,
+                 const ActorRef<DetokenizerProtocol>& detokenizer);
+
+  void on(EnqueueMsg&& message);
+  void on(EndingMsg&& message);
+  void on(StepDoneMsg&& message);
+  void on(TickFreeMsg&& message);
+  void undelivered(EnqueueMsg&& message, const Error& why);
+  void undelivered(EndingMsg&& message, const Error& why);
+  void undelivered(StepDoneMsg&& message, const Error& why);
+  void undelivered(TickFreeMsg&& message, const Error& why);
+  void exiting(const Error& why);
+
+ private:
+  struct Deadline {
+    TimePoint when;
+    std::weak_ptr<ActiveRequest> request;
+    friend bool operator<(const Deadline& a, const Deadline& b) { return a.when > b.when; }
+  };
+
+  void on_token(Group& group, std::int32_t sequence, const SampleResult& result,
+                std::span<const TokenLogprob> top, SequenceEnd end) override;
+  void on_end(Group& group, GroupEnd how, const Error& error) override;
+
+  void take_endings();
+  void end(RequestGroup& group, EndCause cause);
+  void expire(TimePoint now);
+  void change_queued_plan();
+  void send_ends();
+  void make_plans();
+  void queue(PipelineTick& tick);
+  void arm_timer();
+  void after_message();
+
+  ActorContext& context_;
+  const std::shared_ptr<SchedulerState> state_;
+  const std::uint64_t generation_;
+  Scheduler scheduler_;
+  Sender<ExecutorProtocol> executor_;
+  Sender<DetokenizerProtocol> detokenizer_;
+  ActorTimer timer_;
+  std::uint64_t arrivals_ = 0;
+  std::unordered_map<RequestId, RequestGroup*> groups_;
+  std::priority_queue<Deadline> deadlines_;
+  std::vector<EndMsg> ends_;           // for the detokenizer, after the tokens
+  std::int32_t at_executor_ = 0;       // ticks queued or running
+  PipelineTick* newest_ = nullptr;     // the tick planned last, while it is at the executor
+  PipelineTick* completing_ = nullptr;
+  TimePoint armed_for_{};
+};
+
+}  // namespace weft

@@ -1,0 +1,92 @@
+// Changing a plan that waits for its device.
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/schedule/scheduler.h"
+
+namespace weft {
+
+void Scheduler::amend(TimePoint now, Tick& tick) {
+  tick_ = &tick;
+  amending_ = true;
+  drop_stale();
+  admit(now);
+  choose_prefills();
+  drop_stale();
+  compact();
+  for (const RowMove& move : moves_) rename_row(move);
+  write_plan();
+  if (options_.layout == KvLayout::kSlab) {
+    for (const PlanMove& move : tick.plan.moves) {
+      const RowPlace& place = rows_[static_cast<std::size_t>(move.to)];
+      if (place.group != nullptr) write_table(at(place));
+    }
+  }
+  amending_ = false;
+  changed_ = false;
+}
+
+/// Takes out what the plan says of rows that are free now: their sequences have ended or given way,
+/// and the rows and pages may be another's.
+void Scheduler::drop_stale() {
+  if (releases_ == releases_planned_) return;
+  releases_planned_ = releases_;
+  Plan& plan = tick_->plan;
+  const auto is_free = [this](std::int32_t row) {
+    return rows_[static_cast<std::size_t>(row)].group == nullptr;
+  };
+  const auto of_free_row = [&](const auto& one) { return is_free(one.row); };
+  std::erase_if(plan.starts, of_free_row);
+  std::erase_if(plan.tables, of_free_row);
+  std::erase_if(plan.encodes, of_free_row);
+  std::erase_if(plan.forks, [&](const PlanFork& fork) { return is_free(fork.to); });
+
+  entry_now_.clear();
+  std::int32_t kept = 0;
+  for (const PlanEntry& entry : plan.entries) {
+    const bool stale = is_free(entry.row);
+    entry_now_.push_back(stale ? -1 : kept);
+    kept += stale ? 0 : 1;
+    if (!stale) continue;
+    const bool decodes = entry.first_id == kLastToken;
+    (decodes ? tick_->shape.decode_tokens : tick_->shape.prefill_tokens) -= entry.count;
+    tick_->shape.context_tokens -= entry.start + entry.count;
+  }
+  std::erase_if(plan.entries, of_free_row);
+
+  std::size_t samples = 0;
+  for (std::size_t i = 0; i < plan.samples.size(); ++i) {
+    const SampleOwner owner = tick_->owners[i];
+    if (is_free(plan.samples[i].row)) {
+      --owner.group->in_flight;
+      forget_if_possible(*owner.group);
+      continue;
+    }
+    plan.samples[samples] = plan.samples[i];
+    plan.samples[samples].entry = entry_now_[static_cast<std::size_t>(plan.samples[i].entry)];
+    tick_->owners[samples] = owner;
+    ++samples;
+  }
+  plan.samples.resize(samples);
+  tick_->owners.resize(samples);
+}
+
+/// The plan's commands come after its moves.
+void Scheduler::rename_row(const RowMove& move) {
+  Plan& plan = tick_->plan;
+  const auto rename = [&](std::int32_t& row) {
+    if (row == move.from) row = move.to;
+  };
+  for (PlanStart& one : plan.starts) rename(one.row);
+  for (PlanTable& one : plan.tables) rename(one.row);
+  for (PlanEncode& one : plan.encodes) rename(one.row);
+  for (PlanEntry& one : plan.entries) rename(one.row);
+  for (PlanSample& one : plan.samples) rename(one.row);
+  for (PlanFork& one : plan.forks) {
+    rename(one.from);
+    rename(one.to);
+  }
+}
+
+}  // namespace weft
