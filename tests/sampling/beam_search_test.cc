@@ -1,0 +1,1 @@
+#include "weft/sampling/beam_search.h"
