@@ -1,1 +1,0 @@
-#include "weft/sampling/beam_search.h"
