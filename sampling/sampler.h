@@ -15,17 +15,20 @@ struct TokenLogprob {
   float logprob = 0;
 };
 
-/// The most `top` entries of one outcome: what OpenAI's API allows, and twice the beams.
+/// The most `top` entries of one outcome: what OpenAI's API allows, and twice the most beams.
 inline constexpr std::int32_t kMaxTopLogprobs = 32;
 
 struct SampleOutcome {
-  TokenId token = kNoToken;  ///< kNoToken: no token can be chosen, the logits are not numbers
-  float logprob = 0;         ///< when asked for
-  float mirostat_mu = 0;     ///< Mirostat's state after this token
-  std::span<const TokenLogprob> top;  ///< most probable first; valid until the scratch's next use
+  TokenId token = kNoToken;  ///< kNoToken: nothing can be chosen, no logit is a number above -inf
+  float logprob = 0;         ///< when logprobs, top_logprobs, best_of or beams ask for it
+  float mirostat_mu = 0;     ///< Mirostat's state after this token; 0 without Mirostat
+  /// Most probable first, ties to the lower id, -inf left out: as many as top_logprobs says, or for
+  /// a beam search beam_candidates(). Valid until the scratch's next use.
+  std::span<const TokenLogprob> top;
 };
 
-/// What one thread needs while it samples, whatever the sequence. Made once, at start-up.
+/// What one thread needs while it samples, whatever the sequence: 33 bytes for each token of the
+/// vocabulary. Made once, at start-up.
 class SamplerScratch {
  public:
   explicit SamplerScratch(std::size_t vocabulary);
@@ -40,8 +43,30 @@ class SamplerScratch {
 };
 
 /// Chooses the tokens of one sequence after another: it is made for a row, takes all its memory
-/// then, and start() begins a sequence. Nothing else allocates. Owner only; samplers of different
-/// rows may run side by side, each with its own scratch.
+/// then (44 to 60 bytes for each token of max_context), and start() begins a sequence. Nothing else
+/// allocates. Owner only; samplers of different rows may run side by side, each with its own
+/// scratch.
+///
+/// The steps of a choice, in this order; those whose parameters are off take no time:
+///  1. logit_bias
+///  2. bad_tokens and allowed_tokens are masked
+///  3. min_tokens: end tokens (not with ignore_eos) and stop_tokens are masked
+///  4. repetition, then frequency and presence penalty
+///  5. DRY
+///  6. a beam search takes its candidates here: the most probable by the logits so far
+///  7. FSD chooses here, when it is on
+///  8. temperature, dynamic or not; 0 takes the best logit, ties to the lower id
+///  9. top_k
+/// 10. tail-free
+/// 11. typical
+/// 12. top_p
+/// 13. min_p
+/// 14. XTC
+/// 15. Mirostat takes out its own
+/// 16. one of those left is drawn
+/// From 10 on each step takes the probabilities of what is left to sum up to 1. Ties in logits go
+/// to the lower id everywhere. NaN and -inf are never chosen, and of several +inf each is as
+/// probable.
 class Sampler {
  public:
   /// V tokens; sequences of at most `max_context` tokens.
@@ -50,22 +75,34 @@ class Sampler {
   Sampler(Sampler&&) noexcept;
   Sampler& operator=(Sampler&&) noexcept;
 
-  /// Begins a sequence. `params` are valid; `end_tokens` are the model's (borrowed until the next
-  /// start()). The first `prompt_tokens` that are observed are the prompt, the others output.
-  /// `mirostat_mu` continues a sequence that was interrupted; 0 begins.
+  /// Begins a sequence. `params` are valid; `end_tokens` are the model's, in the vocabulary
+  /// (borrowed until the next start()). The first `prompt_tokens` that are observed are the prompt,
+  /// the others output. `mirostat_mu` continues a sequence that was interrupted; 0 begins. Takes
+  /// constant time.
   void start(std::shared_ptr<const SamplingParams> params, std::span<const TokenId> end_tokens,
              std::uint64_t seed, std::size_t prompt_tokens, float mirostat_mu = 0);
 
-  /// Begins a sequence whose tokens so far are those of `other` (n > 1, beams).
+  /// Begins a sequence whose tokens so far are those of `other`, and whose parameters and state as
+  /// well (n > 1, beams), but for `mirostat_mu` where it is not 0. Linear in its length when a
+  /// parameter looks back.
   void start_as(const Sampler& other, std::uint64_t seed, float mirostat_mu = 0);
 
-  /// The next tokens of the sequence, chosen or given. Cheap when no parameter looks back.
+  /// The next tokens of the sequence, chosen or given; in the vocabulary. Constant time for each,
+  /// and none when no parameter looks back (penalties, DRY, FSD).
   void observe(std::span<const TokenId> tokens);
 
   /// Chooses the token after those observed; it still has to be observed. `logits` [V] are
   /// overwritten. The same seed and tokens give the same choice, on every processor and whatever
   /// was interrupted: numbers are drawn by place (Philox), and mirostat_mu is the only other state.
+  ///
+  /// Time: one to three passes over the logits with temperature, top_k, top_p and min_p; other
+  /// samplers sort, in linear time. DRY and FSD look at a bounded number of places (defaults.h),
+  /// penalties at each different token of the sequence once.
   [[nodiscard]] SampleOutcome sample(std::span<float> logits, SamplerScratch& scratch);
+
+  /// Whether this token ends the output: a stop token, or an end token of the model that is not
+  /// ignored. How many tokens there are is not looked at: before min_tokens none is chosen.
+  [[nodiscard]] bool is_end(TokenId token) const;
 
  private:
   struct Impl;

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <span>
+
+#include "weft/sampling/sampler.h"
+#include "weft/sampling/sequence_state.h"
+
+namespace weft::sampling {
+
+/// Whether a parameter looks back at the sequence's tokens.
+[[nodiscard]] bool looks_back(const SamplingParams& params);
+
+/// Whether a step changes logits at this place of the sequence.
+[[nodiscard]] bool edits_logits(const SequenceState& state);
+
+/// Steps 1 to 5 of a choice (sampler.h), in place.
+void edit_logits(std::span<float> logits, const SequenceState& state, ChoiceScratch& scratch);
+
+/// All steps.
+[[nodiscard]] SampleOutcome choose(std::span<float> logits, SequenceState& state,
+                                   ChoiceScratch& scratch);
+
+}  // namespace weft::sampling

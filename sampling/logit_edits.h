@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "weft/sampling/sampling_params.h"
+#include "weft/sampling/token_history.h"
+
+/// The steps that change logits [V] in place. Tokens are valid ids; a logit of -inf stays so, and
+/// NaN stays NaN. Thread-safe; they allocate nothing.
+namespace weft::sampling {
+
+/// Adds each bias; of a token that is named twice, both.
+void add_logit_bias(std::span<float> logits, std::span<const LogitBias> biases);
+
+/// These are never chosen.
+void mask_tokens(std::span<float> logits, std::span<const TokenId> tokens);
+
+/// None but these are chosen. `kept` has room for a number for each of `allowed`.
+void mask_all_but(std::span<float> logits, std::span<const TokenId> allowed, std::span<float> kept);
+
+/// Repetition (divides what is positive, multiplies what is not), then frequency and presence. Time
+/// is linear in the number of different tokens of the sequence.
+void apply_penalties(std::span<float> logits, const PenaltyParams& params,
+                     std::span<const TokenCount> counts);
+
+/// What DRY needs while it runs.
+struct DryScratch {
+  std::span<std::uint8_t> lengths;  ///< [V], all 0, and so again afterwards
+  std::span<TokenId> touched;       ///< [defaults::kMaxOccurrences]
+};
+
+/// Of several passages that a token would repeat the longest counts. Time is bounded by
+/// defaults::kMaxOccurrences * kMaxRepeatLength comparisons, whatever the sequence.
+void apply_dry(std::span<float> logits, const DryParams& params, const TokenHistory& history,
+               const DryScratch& scratch);
+
+}  // namespace weft::sampling

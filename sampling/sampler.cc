@@ -1,0 +1,98 @@
+#include "weft/sampling/sampler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/kernels/require.h"
+#include "weft/sampling/choice.h"
+#include "weft/sampling/defaults.h"
+#include "weft/sampling/sequence_state.h"
+
+namespace weft {
+namespace sampling {
+
+ChoiceScratch::ChoiceScratch(std::size_t vocabulary)
+    : keys(2 * vocabulary),
+      candidates(vocabulary),
+      model_logits(vocabulary),
+      lengths(vocabulary),
+      touched(defaults::kMaxOccurrences),
+      allowed(defaults::kMaxTokenList),
+      top(static_cast<std::size_t>(kMaxTopLogprobs)) {}
+
+}  // namespace sampling
+
+struct SamplerScratch::Impl : sampling::ChoiceScratch {
+  using ChoiceScratch::ChoiceScratch;
+};
+
+SamplerScratch::SamplerScratch(std::size_t vocabulary)
+    : impl_(std::make_unique<Impl>(vocabulary)) {}
+SamplerScratch::~SamplerScratch() = default;
+SamplerScratch::SamplerScratch(SamplerScratch&&) noexcept = default;
+SamplerScratch& SamplerScratch::operator=(SamplerScratch&&) noexcept = default;
+
+struct Sampler::Impl : sampling::SequenceState {
+  using SequenceState::SequenceState;
+};
+
+Sampler::Sampler(std::size_t vocabulary, std::size_t max_context)
+    : impl_(std::make_unique<Impl>(vocabulary, max_context)) {}
+Sampler::~Sampler() = default;
+Sampler::Sampler(Sampler&&) noexcept = default;
+Sampler& Sampler::operator=(Sampler&&) noexcept = default;
+
+void Sampler::start(std::shared_ptr<const SamplingParams> params,
+                    std::span<const TokenId> end_tokens, std::uint64_t seed,
+                    std::size_t prompt_tokens, float mirostat_mu) {
+  require(params != nullptr, "sampler: started without parameters");
+  impl_->history.clear(prompt_tokens, static_cast<std::size_t>(params->penalties.window));
+  impl_->end_tokens = end_tokens;
+  impl_->seed = seed;
+  impl_->prompt_tokens = prompt_tokens;
+  impl_->observed = 0;
+  const MirostatParams& mirostat = params->mirostat;
+  impl_->mirostat_mu = mirostat.version == 0 ? 0
+                       : mirostat_mu == 0    ? 2 * mirostat.tau
+                                             : mirostat_mu;
+  impl_->params = std::move(params);
+}
+
+void Sampler::start_as(const Sampler& other, std::uint64_t seed, float mirostat_mu) {
+  impl_->seed = seed;
+  impl_->mirostat_mu = mirostat_mu != 0 ? mirostat_mu : other.impl_->mirostat_mu;
+  if (&other == this) return;
+  impl_->history.copy(other.impl_->history);
+  impl_->params = other.impl_->params;
+  impl_->end_tokens = other.impl_->end_tokens;
+  impl_->prompt_tokens = other.impl_->prompt_tokens;
+  impl_->observed = other.impl_->observed;
+}
+
+void Sampler::observe(std::span<const TokenId> tokens) {
+  require(impl_->params != nullptr, "sampler: a token before start()");
+  require(tokens.size() <= impl_->max_context - impl_->observed,
+          "sampler: more tokens than max_context");
+  impl_->observed += tokens.size();
+  if (!sampling::looks_back(*impl_->params)) return;
+  for (const TokenId token : tokens) impl_->history.push(token);
+}
+
+SampleOutcome Sampler::sample(std::span<float> logits, SamplerScratch& scratch) {
+  require(impl_->params != nullptr, "sampler: a choice before start()");
+  require(
+      logits.size() == impl_->vocabulary && scratch.impl_->candidates.size() >= impl_->vocabulary,
+      "sampler: logits or scratch of another vocabulary");
+  return sampling::choose(logits, *impl_, *scratch.impl_);
+}
+
+bool Sampler::is_end(TokenId token) const {
+  require(impl_->params != nullptr, "sampler: asked before start()");
+  const SamplingParams& params = *impl_->params;
+  const auto& ends = impl_->end_tokens;
+  const bool ends_model = std::ranges::find(ends, token) != ends.end();
+  const bool stops = std::ranges::find(params.stop_tokens, token) != params.stop_tokens.end();
+  return stops || (ends_model && !params.ignore_eos);
+}
+
+}  // namespace weft

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "weft/core/error.h"
+
+namespace weft {
+
+/// Why sampling parameters are refused.
+enum class SamplingErrc {
+  /// A number is outside its range, or is none; the detail names the parameter, value and range.
+  kParameterOutOfRange = 1,
+  /// A list has more entries than it may; the detail names it and both numbers.
+  kListTooLong,
+  /// A list names a token that the vocabulary does not have; the detail names the list and the id.
+  kTokenNotInVocabulary,
+  /// Two parameters do not go together; the detail names both.
+  kParametersConflict,
+};
+
+[[nodiscard]] const TableCategory& sampling_category() noexcept;
+[[nodiscard]] boost::system::error_code make_error_code(SamplingErrc code) noexcept;
+
+}  // namespace weft
+
+template <>
+struct boost::system::is_error_code_enum<weft::SamplingErrc> : std::true_type {};

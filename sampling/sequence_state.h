@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "weft/sampling/candidates.h"
+#include "weft/sampling/sampler.h"
+#include "weft/sampling/sampling_params.h"
+#include "weft/sampling/token_history.h"
+
+namespace weft::sampling {
+
+/// What a sampler knows of its sequence.
+struct SequenceState {
+  SequenceState(std::size_t tokens, std::size_t longest)
+      : vocabulary(tokens), max_context(longest), history(tokens, longest) {}
+
+  [[nodiscard]] std::size_t output_tokens() const {
+    return observed > prompt_tokens ? observed - prompt_tokens : 0;
+  }
+
+  std::size_t vocabulary;
+  std::size_t max_context;
+  TokenHistory history;  ///< empty when nothing looks back
+  std::shared_ptr<const SamplingParams> params;
+  std::span<const TokenId> end_tokens;
+  std::uint64_t seed = 0;
+  std::size_t prompt_tokens = 0;
+  std::size_t observed = 0;
+  float mirostat_mu = 0;
+};
+
+/// What a thread overwrites while it makes a choice.
+struct ChoiceScratch {
+  explicit ChoiceScratch(std::size_t vocabulary);
+
+  std::vector<std::uint64_t> keys;    ///< [2 V]
+  std::vector<Candidate> candidates;  ///< [V]
+  std::vector<float> model_logits;    ///< [V] before they were changed
+  std::vector<std::uint8_t> lengths;  ///< [V] DRY's, 0 between choices
+  std::vector<TokenId> touched;       ///< DRY's
+  std::vector<float> allowed;         ///< the logits of allowed_tokens
+  std::vector<TokenLogprob> top;      ///< [kMaxTopLogprobs]
+};
+
+}  // namespace weft::sampling

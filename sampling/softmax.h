@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "weft/core/token.h"
+
+namespace weft::sampling {
+
+/// What softmax needs to know of all logits. Logits that are NaN or -inf have no part; of several
+/// +inf each is as probable.
+struct Softmax {
+  float best = -std::numeric_limits<float>::infinity();
+  double sum = 0;         ///< of the weights e^distance; at least 1
+  double entropy = 0;     ///< in nats
+  std::size_t count = 0;  ///< logits above -inf
+
+  [[nodiscard]] bool empty() const { return count == 0; }
+};
+
+/// Passes over logits [V] twice.
+[[nodiscard]] Softmax softmax_of(std::span<const float> logits);
+
+/// How far a logit is below the best, <= 0, at a temperature whose inverse is `inverse`; as
+/// weft::sample() has it. -inf for NaN.
+[[nodiscard]] constexpr float distance_of(float logit, float best, float inverse = 1.0F) {
+  if (logit == best) return 0;
+  // Halves, since the difference of two finite numbers need not be finite.
+  const float distance = (0.5F * logit - 0.5F * best) * inverse * 2.0F;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  return distance <= 0 && logit > -kInfinity ? distance : -kInfinity;
+}
+
+/// ln of the probability of a token with this logit.
+[[nodiscard]] float logprob_of(const Softmax& softmax, float logit);
+
+}  // namespace weft::sampling
