@@ -47,10 +47,16 @@ struct RequestKind {
 struct SequenceKind {
   static constexpr const char* kPrefix = "seq";
 };
+/// Whoever is served fairly against others: a key, a user, an application's tenant. Zero is
+/// anonymous; all who are share it.
+struct ClientKind {
+  static constexpr const char* kPrefix = "client";
+};
 
 using ActorId = Id<ActorKind>;
 using RequestId = Id<RequestKind>;
 using SequenceId = Id<SequenceKind>;
+using ClientId = Id<ClientKind>;
 
 template <class Kind>
 [[nodiscard]] std::string to_string(Id<Kind> id) {

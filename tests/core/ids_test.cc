@@ -23,6 +23,7 @@ TEST(Id, ReadsWithItsKindInFront) {
   EXPECT_EQ(to_string(ActorId(3)), "actor-3");
   EXPECT_EQ(to_string(RequestId(17)), "req-17");
   EXPECT_EQ(to_string(SequenceId(18446744073709551615U)), "seq-18446744073709551615");
+  EXPECT_EQ(to_string(ClientId(4)), "client-4");
 }
 
 TEST(IdSource, StartsAtOneAndNeverRepeats) {

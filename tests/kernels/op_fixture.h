@@ -13,10 +13,10 @@
 #include <thread>
 #include <vector>
 
-#include "weft/core/internal_error.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/share.h"
 #include "weft/kernels/simd_target.h"
+#include "weft/tests/fixture/expect_bug.h"  // IWYU pragma: export
 
 /// What the tests of ops share: each body runs with every instruction set of this processor, and
 /// says so when another one ran.
@@ -47,19 +47,6 @@ inline std::string target_of(const testing::TestParamInfo<std::int64_t>& info) {
 // clang-format off
 #define WEFT_OP_TEST(Suite) \
   INSTANTIATE_TEST_SUITE_P(, Suite, testing::ValuesIn(simd_targets()), target_of)
-
-/// A bug of the caller is noticed: `statement` ends in internal_error with `reason`.
-#ifdef WEFT_ABORT_ON_INTERNAL_ERROR
-#define WEFT_EXPECT_BUG(statement, reason) EXPECT_DEATH(statement, reason)
-#else
-#define WEFT_EXPECT_BUG(statement, reason)                                    \
-  try {                                                                       \
-    statement;                                                                \
-    ADD_FAILURE() << "no internal error: " << (reason);                       \
-  } catch (const InternalError& bug) {                                        \
-    EXPECT_NE(std::string(bug.what()).find(reason), std::string::npos) << bug.what(); \
-  }
-#endif
 // clang-format on
 
 /// Seeded numbers.

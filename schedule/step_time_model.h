@@ -1,0 +1,91 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/core/clock.h"
+
+namespace weft {
+
+/// What a step has to do, as far as its time depends on it. Nothing is negative.
+struct StepShape {
+  std::int32_t decode_tokens = 0;
+  std::int32_t prefill_tokens = 0;
+  /// Sum over the sequences of the tokens that each attends to: how much KV cache is read.
+  std::int64_t context_tokens = 0;
+};
+
+/// Learns from measured steps how long a step takes: a line over (1, decode tokens, prefill tokens,
+/// context tokens) whose coefficients are never negative. Errors count relative to the step's time,
+/// so that short steps are told as well as long ones.
+///
+/// It is recursive least squares with exponential forgetting (Ljung, System Identification, second
+/// edition, section 11.2), with these changes:
+/// - It forgets faster while errors keep to one side, which is what a change of speed looks like.
+///   After a lasting change by a factor of 2, either way, predictions are within 15 % after
+///   kStepsToForget steps.
+/// - A step that is far out, such as one during which the thread was not running, counts as far as
+///   2.5 times the usual error; where many are out, the usual error grows until they are believed.
+/// - Hours of decoding alone teach nothing about prefill: trust in what was known of it fades, but
+///   not the knowledge, and the trust never below a floor that keeps the sums solvable.
+/// - A coefficient that would be negative is held at 0, and the others make up for it.
+///
+/// Owner only. Allocates nothing.
+class StepTimeModel {
+ public:
+  /// Prefill tokens in a step until enough of such steps were measured: a few percent of what
+  /// devices prefill in a usual target of tens of milliseconds, and enough to see its cost beside
+  /// that of a decode step.
+  static constexpr std::int32_t kStartPrefillTokens = 64;
+  /// Steps with prefill until what was learnt of them is used.
+  static constexpr std::size_t kPrefillStepsToLearn = 8;
+  /// Some until errors lean to one side enough, tens until what was is outweighed in all
+  /// directions, and the rest until the noise of what is new evens out.
+  static constexpr int kStepsToForget = 150;
+
+  /// A step of this shape took this long. What took no time, or less, is ignored: a clock that has
+  /// not moved tells nothing. Costs some hundred operations.
+  void learn(const StepShape& shape, Duration took);
+
+  /// Zero until something is learnt.
+  [[nodiscard]] Duration predict(const StepShape& shape) const;
+
+  /// How many prefill tokens, `most` at most, can join a step so that it is predicted to take no
+  /// longer than `target`; each also adds one token of context, what the sequence holds already is
+  /// part of the given shape. 0 where the step takes that long without them.
+  ///
+  /// Until kPrefillStepsToLearn steps with prefill were measured it is min(most,
+  /// kStartPrefillTokens), whatever the target. Later it is at most twice what was measured in one
+  /// step so far, or the start: a line that was drawn through small chunks says little about large
+  /// ones.
+  [[nodiscard]] std::int32_t prefill_tokens_within(Duration target,
+                                                   const StepShape& without_prefill,
+                                                   std::int32_t most) const;
+
+  /// Steps it has learnt from.
+  [[nodiscard]] std::size_t observations() const noexcept { return observations_; }
+
+ private:
+  static constexpr std::size_t kFeatures = 4;
+  using Vector = std::array<double, kFeatures>;
+  using Matrix = std::array<Vector, kFeatures>;
+
+  static Vector features_of(const StepShape& shape);
+  [[nodiscard]] double nanoseconds(const StepShape& shape) const;
+  [[nodiscard]] double believed(double error);
+  [[nodiscard]] double keep_after(double error);
+  void fit(const Vector& features, double error);
+  void hold_at_zero_what_is_negative();
+
+  Vector coefficients_{};   // nanoseconds for one of a scaled feature
+  Matrix information_{};    // how well combinations of coefficients are known, in scaled features
+  double unit_ = 0;         // the first step's time: what makes times numbers about 1
+  double usual_error_ = 0;  // relative: about three of four errors are smaller
+  double lean_ = 0;         // -1 .. 1: to which side the last errors were
+  std::size_t observations_ = 0;
+  std::size_t prefill_observations_ = 0;
+  std::int32_t most_prefill_ = 0;  // in one step so far
+};
+
+}  // namespace weft
