@@ -22,11 +22,11 @@ static_assert(StopStrings::kMaxTexts * StopStrings::kMaxTextBytes < 0xFFFF, "sta
 struct Node {
   std::uint16_t failure = kRoot;  ///< the longest other beginning that this one ends with
   std::uint16_t first_child = 0;
-  std::uint16_t depth = 0;       ///< bytes of the beginning
-  std::uint8_t children = 0;     ///< at most one for each text
-  unsigned char byte = 0;        ///< its last one
-  std::uint8_t text = 0;         ///< a text that begins so
-  std::uint8_t stop = kNoStop;   ///< the longest text that it ends with
+  std::uint16_t depth = 0;      ///< bytes of the beginning
+  std::uint8_t children = 0;    ///< at most one for each text
+  unsigned char byte = 0;       ///< its last one
+  std::uint8_t text = 0;        ///< a text that begins so
+  std::uint8_t stop = kNoStop;  ///< the longest text that it ends with
 };
 static_assert(sizeof(Node) <= 12);
 
