@@ -8,7 +8,7 @@
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request_text.h"
-#include "weft/sampling/validate.h"
+#include "weft/sampling/beam_search.h"
 #include "weft/text/stop_strings.h"
 
 namespace weft {
@@ -65,12 +65,12 @@ std::vector<TokenId> ends_of(const SamplingParams& sampling, const ServedModel& 
 }
 
 // What the device is asked for beside what the caller asked for: ranking needs logprobs.
-SamplingParams for_device(const SamplingParams& sampling) {
+SamplingParams for_device(const SamplingParams& sampling, std::size_t ends) {
   SamplingParams device = sampling;
   if (sampling.beams.num_beams > 1) {
     device.logprobs = true;
     device.logprobs_after_samplers = true;
-    device.top_logprobs = 2 * sampling.beams.num_beams;
+    device.top_logprobs = beam_candidates(sampling.beams.num_beams, ends);
   } else if (sampling.best_of > sampling.n) {
     device.logprobs = true;
   }
@@ -161,11 +161,12 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   if (!bound) return bound.error();
   const SamplingParams& sampling = request.sampling;
   spec.max_tokens = request.max_tokens = *bound;
-  spec.sampling = std::make_shared<const SamplingParams>(for_device(sampling));
   spec.sequences = sampling.beams.num_beams > 1 ? sampling.beams.num_beams
                                                 : std::max(sampling.n, sampling.best_of);
   spec.seed = sampling.seed.value_or(seed);
   spec.end_tokens = ends_of(sampling, model);
+  spec.sampling =
+      std::make_shared<const SamplingParams>(for_device(sampling, spec.end_tokens.size()));
   const auto whole = static_cast<std::int64_t>(spec.prompt.size()) + spec.max_tokens;
   spec.long_context = model.long_from > 0 && whole > model.long_from;
 

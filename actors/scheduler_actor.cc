@@ -6,6 +6,7 @@
 #include "weft/actors/engine_error.h"
 #include "weft/actors/failure.h"
 #include "weft/actors/request_text.h"
+#include "weft/sampling/best_of.h"
 
 namespace weft {
 namespace {
@@ -14,11 +15,12 @@ namespace {
 constexpr std::int32_t kTicksAhead = 2;
 
 // Outputs in the order the caller gets them.
-std::vector<OutputEnd> outputs_of(const RequestGroup& group) {
+std::vector<OutputEnd> outputs_of(RequestGroup& group) {
   const SamplingParams& sampling = *group.spec.sampling;
   std::vector<OutputEnd> outputs;
   if (group.beams) {
-    for (const BeamHypothesis& one : group.beams->best()) {
+    group.beams->finish();
+    for (const BeamHypothesis& one : group.beams->best(static_cast<std::size_t>(sampling.n))) {
       outputs.push_back({static_cast<std::int32_t>(outputs.size()),
                          one.ended ? SequenceEnd::kStop : SequenceEnd::kLength, one.score,
                          {one.tokens.begin(), one.tokens.end()}});
@@ -29,11 +31,16 @@ std::vector<OutputEnd> outputs_of(const RequestGroup& group) {
     const Sequence& sequence = group.sequences[i];
     outputs.push_back({static_cast<std::int32_t>(i), sequence.end, sequence.cumulative_logprob, {}});
   }
-  if (std::cmp_less(sampling.n, outputs.size())) {
-    std::ranges::stable_sort(outputs, std::ranges::greater(), &OutputEnd::cumulative_logprob);
-    outputs.resize(static_cast<std::size_t>(sampling.n));
+  if (std::cmp_greater_equal(sampling.n, outputs.size())) return outputs;
+  std::vector<OutputScore> scores;
+  for (const Sequence& one : group.sequences) {
+    scores.push_back({one.cumulative_logprob, one.outputs.size()});
   }
-  return outputs;
+  std::vector<OutputEnd> best;
+  for (const std::size_t place : best_outputs(scores, static_cast<std::size_t>(sampling.n))) {
+    best.push_back(std::move(outputs[place]));
+  }
+  return best;
 }
 
 Error error_of(EndCause cause) {

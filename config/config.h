@@ -47,11 +47,12 @@ struct Config {
   std::int32_t threads = 0;    ///< of the host device; 0: one for each core
 
   // Memory. 0: derived from what the device has.
-  double memory_fraction = 0.8;  ///< of the device's free memory that weights, KV and buffers may take
-  std::int32_t max_rows = 0;     ///< sequences at once
-  std::int32_t max_pages = 0;    ///< of the KV cache
+  double memory_fraction =
+      0.8;                    ///< of the device's free memory that weights, KV and buffers may take
+  std::int32_t max_rows = 0;  ///< sequences at once
+  std::int32_t max_pages = 0;  ///< of the KV cache
   std::int32_t page_tokens = 16;
-  std::int64_t max_context = 0;  ///< tokens of a sequence; 0: what the model knows
+  std::int64_t max_context = 0;        ///< tokens of a sequence; 0: what the model knows
   std::int32_t max_step_tokens = 512;  ///< tokens of a step
   DType kv_dtype = DType::kF32;
   KvLayout kv_layout = KvLayout::kPages;
@@ -68,7 +69,7 @@ struct Config {
   std::int32_t decode_every = 1;  ///< running streams advance at least every so many ticks
 
   // The edge.
-  std::int32_t max_queued_requests = 1024;         ///< that have not ended
+  std::int32_t max_queued_requests = 1024;          ///< that have not ended
   std::int64_t max_queued_prompt_tokens = 1 << 20;  ///< of those
   std::int32_t preprocess_workers = 2;
   std::int32_t max_prompt_bytes = 8 << 20;

@@ -16,6 +16,8 @@ namespace weft {
 struct PlanMove {
   std::int32_t from = 0;
   std::int32_t to = 0;
+
+  friend bool operator==(const PlanMove&, const PlanMove&) = default;
 };
 
 /// A sequence begins in a row, or begins again.

@@ -1,7 +1,5 @@
 #include "weft/model/spec.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "weft/config/builtin_specs.h"
+#include "weft/config/toml_text.h"
 #include "weft/core/file.h"
 #include "weft/model/checkpoint.h"
 #include "weft/model/expression.h"
@@ -19,8 +18,6 @@ namespace {
 
 namespace json = boost::json;
 
-// A spec is a page of text.
-constexpr std::size_t kMaxSpecBytes = std::size_t{1} << 20;
 // TOML nests by dotted keys; no table of the schema is deeper.
 constexpr int kMaxDepth = 16;
 
@@ -66,8 +63,7 @@ Result<json::value> from_toml(const toml::node& node, const std::string& file, i
   if (const auto* table = node.as_table()) {
     return from_table(*table, file, depth);
   }
-  return bad_spec(
-      file, "line " + std::to_string(node.source().begin.line) + ": dates are not used in specs");
+  return bad_spec(place_of(node, file), "dates are not used in specs");
 }
 
 const SpecTable& table_named(std::string_view name) {
@@ -187,14 +183,9 @@ json::object merge_tables(const json::object& base, const json::object& over) {
 }
 
 Result<Spec> Spec::parse(std::string_view toml_text, std::string file) {
-  toml::table document;
-  try {
-    document = toml::parse(toml_text, file);
-  } catch (const toml::parse_error& error) {
-    return bad_spec(file, "line " + std::to_string(error.source().begin.line) + ": " +
-                              std::string(error.description()));
-  }
-  auto tree = from_toml(document, file, 0);
+  const Result<toml::table> document = parse_toml(toml_text, file);
+  if (!document) return Error{ModelErrc::kBadSpec, document.error().detail};
+  auto tree = from_toml(*document, file, 0);
   if (!tree) return tree.error();
   json::object fields = std::move(tree->get_object());
   auto checked = check_table(fields, table_named("top"), "", file);
@@ -207,7 +198,7 @@ Result<Spec> Spec::parse(std::string_view toml_text, std::string file) {
 }
 
 Result<Spec> Spec::load(const std::filesystem::path& path) {
-  const auto text = read_text_file(path, kMaxSpecBytes);
+  const auto text = read_text_file(path, kMaxTomlBytes);
   if (!text) return text.error();
   return parse(*text, path.string());
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "weft/core/clock.h"
@@ -83,6 +84,8 @@ class Group : public WaitItem {
   bool charged = false;          ///< its prompt is on its client's account
   bool done = false;             ///< has ended; kept while results are under way
   std::optional<BeamSearch> beams;
+  std::vector<std::vector<TokenLogprob>> candidates;  ///< of each beam, in the step under way
+  std::int32_t beams_ready = 0;                       ///< how many beams have theirs
 
   [[nodiscard]] std::int32_t prompt_tokens() const noexcept {
     return static_cast<std::int32_t>(spec.prompt.size());

@@ -54,7 +54,7 @@ std::size_t best_window(std::span<const std::int64_t> costs, std::size_t length)
 
 }  // namespace
 
-RowRegion shuffle_rows(std::span<const std::int64_t> costs, std::vector<RowMove>& moves) {
+RowRegion shuffle_rows(std::span<const std::int64_t> costs, std::vector<PlanMove>& moves) {
   const std::size_t running = sum_of(costs).rows;
   const std::size_t first = best_window(costs, running);
   const std::size_t end = first + running;

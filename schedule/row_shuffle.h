@@ -4,15 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "weft/gpu/plan.h"
+
 namespace weft {
-
-/// What a row holds goes from one row to another.
-struct RowMove {
-  std::int32_t from = 0;
-  std::int32_t to = 0;
-
-  friend bool operator==(const RowMove&, const RowMove&) = default;
-};
 
 /// Rows first .. first+count-1.
 struct RowRegion {
@@ -37,6 +31,6 @@ struct RowRegion {
 /// Source: Flover, section V.D, Algorithm 3: the running rows, n of them, end in some window of n
 /// rows; who is inside stays, so a window costs what lies outside of it, and a sliding sum finds
 /// the best. As it is printed there the first window is never looked at; here it is.
-RowRegion shuffle_rows(std::span<const std::int64_t> costs, std::vector<RowMove>& moves);
+RowRegion shuffle_rows(std::span<const std::int64_t> costs, std::vector<PlanMove>& moves);
 
 }  // namespace weft

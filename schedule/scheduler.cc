@@ -46,13 +46,14 @@ void Scheduler::submit(std::unique_ptr<Group> group, TimePoint now) {
   }
   one.alive = one.spec.sequences;
   if (one.spec.beams()) {
-    one.beams.emplace(one.spec.sampling->beams, one.spec.sampling->n, one.spec.max_tokens,
-                      one.spec.end_tokens, one.prompt_tokens());
+    one.beams.emplace(one.spec.sequences, outputs);
+    one.beams->start(one.spec.sampling->beams, outputs, one.spec.end_tokens);
+    one.candidates.resize(static_cast<std::size_t>(one.spec.sequences));
   }
   groups_.emplace(&one, std::move(group));
   changed_ = true;
   if (waiting_.empty()) first_waits_since_ = now;
-  served_.arrive(one.client);
+  served(one).arrive(one.client);
   waiting_.push(one);
 }
 
@@ -103,7 +104,7 @@ void Scheduler::take_token(Group& group, std::int32_t index, const SampleResult&
   sequence.mirostat_mu = result.mirostat_mu;
   sequence.cumulative_logprob += static_cast<double>(result.logprob);
   ++stats_.output_tokens;
-  served_.charge_output(group.client, 1);
+  served(group).charge_output(group.client, 1);
   SequenceEnd end = SequenceEnd::kNone;
   if (std::ranges::binary_search(group.spec.end_tokens, result.token)) {
     end = SequenceEnd::kStop;
@@ -125,12 +126,12 @@ void Scheduler::finish_sequence(Group& group, Sequence& sequence, SequenceEnd en
 void Scheduler::finish(Group& group, GroupEnd how, const Error& error) {
   if (group.phase == GroupPhase::kWaiting) {
     waiting_.remove(group);
+    served(group).leave(group.client);
   } else {
     release_all(group);
     std::erase(running_, &group);
   }
   group.done = true;
-  served_.leave(group.client);
   listener_.on_end(group, how, error);
   forget_if_possible(group);
 }

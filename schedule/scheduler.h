@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -119,7 +120,6 @@ class Scheduler {
 
  private:
   using Groups = std::unordered_map<const Group*, std::unique_ptr<Group>>;
-  struct PlanWriter;
 
   // scheduler_admission.cc
   void admit(TimePoint now);
@@ -142,7 +142,7 @@ class Scheduler {
   [[nodiscard]] std::int32_t take_row(Group& group, std::int32_t sequence);
   void share_prompt(Group& group);
   void compact();
-  void move_row(const RowMove& move);
+  void move_row(const PlanMove& move);
 
   // scheduler_chunks.cc: what each sequence feeds
   void choose_decodes();
@@ -162,7 +162,7 @@ class Scheduler {
   void fork(Group& group);
   // scheduler_amend.cc
   void drop_stale();
-  void rename_row(const RowMove& move);
+  void rename_row(const PlanMove& move);
 
   // scheduler.cc
   void take_result(const Tick& tick, std::size_t index);
@@ -179,6 +179,9 @@ class Scheduler {
     Group* group = nullptr;
     std::int32_t sequence = 0;
   };
+  [[nodiscard]] ServedTokens& served(const Group& group) {
+    return served_[static_cast<std::size_t>(group.cls)];
+  }
   [[nodiscard]] Sequence& at(const RowPlace& place) const {
     return place.group->sequences[static_cast<std::size_t>(place.sequence)];
   }
@@ -187,7 +190,7 @@ class Scheduler {
   SchedulerListener& listener_;
   PagePool pages_;
   PagePool cross_pages_;
-  ServedTokens served_;
+  std::array<ServedTokens, kRequestClasses.size()> served_;  // clients compete inside a class
   WaitQueue waiting_;
   StepTimeModel times_;
   Groups groups_;
@@ -211,7 +214,7 @@ class Scheduler {
   std::vector<PlanCopy> copies_;       // of pages that several sequences had
   std::vector<PlanCopy> next_copies_;  // of slabs that this plan computes, for the next one
   std::vector<PlanCopy> slab_copies_;
-  std::vector<RowMove> moves_;
+  std::vector<PlanMove> moves_;
   std::vector<std::int64_t> costs_;  // of moving each row
 };
 

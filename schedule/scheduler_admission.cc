@@ -11,6 +11,7 @@ namespace {
 
 // How many of a class are looked at in one tick when the first does not fit.
 constexpr std::size_t kCandidates = 8;
+constexpr std::size_t kCandidatesOfOneClient = 4;
 
 }  // namespace
 
@@ -19,6 +20,9 @@ std::string Scheduler::never_fits(const GroupSpec& spec) const {
   const auto number = [](auto value) { return std::to_string(value); };
   if (spec.sequences > limits.rows) {
     return number(spec.sequences) + " sequences, the engine has " + number(limits.rows) + " rows";
+  }
+  if (options_.layout == KvLayout::kSlab && spec.beams()) {
+    return "a beam search needs kv_layout \"pages\"";
   }
   if (options_.layout == KvLayout::kPages && pages_at_most(spec) > limits.pages) {
     return number(spec.sequences) + " sequences of " +
@@ -89,7 +93,8 @@ void Scheduler::admit(TimePoint now) {
     while (more) {
       more = false;
       std::array<WaitItem*, kCandidates> items{};
-      const std::size_t count = waiting_.candidates(cls, served_, items);
+      const std::size_t count = waiting_.candidates(
+          cls, served_[static_cast<std::size_t>(cls)], items, kCandidatesOfOneClient);
       for (std::size_t i = 0; i < count; ++i) {
         Group& group = *static_cast<Group*>(items[i]);
         if (try_admit(group)) {
@@ -157,11 +162,12 @@ void Scheduler::begin(Group& group) {
   // Rows and pages of those that gave way for it may stand in the plan that is amended.
   if (amending_) drop_stale();
   waiting_.remove(group);
+  served(group).leave(group.client);
   group.overtaken = 0;
   group.admitted = ++admissions_;
   group.encoded = group.spec.encoder_input.empty();
   if (!group.charged) {
-    served_.charge_prompt(group.client, group.prompt_tokens());
+    served(group).charge_prompt(group.client, group.prompt_tokens());
     group.charged = true;
   }
   if (options_.admission == AdmissionMode::kReserve) {
@@ -189,6 +195,7 @@ void Scheduler::preempt(Group& group) {
   std::erase(running_, &group);
   group.phase = GroupPhase::kWaiting;
   ++stats_.preemptions;
+  served(group).arrive(group.client);
   waiting_.push(group);
 }
 

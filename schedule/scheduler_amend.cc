@@ -15,7 +15,7 @@ void Scheduler::amend(TimePoint now, Tick& tick) {
   choose_prefills();
   drop_stale();
   compact();
-  for (const RowMove& move : moves_) rename_row(move);
+  for (const PlanMove& move : moves_) rename_row(move);
   write_plan();
   if (options_.layout == KvLayout::kSlab) {
     for (const PlanMove& move : tick.plan.moves) {
@@ -73,7 +73,7 @@ void Scheduler::drop_stale() {
 }
 
 /// The plan's commands come after its moves.
-void Scheduler::rename_row(const RowMove& move) {
+void Scheduler::rename_row(const PlanMove& move) {
   Plan& plan = tick_->plan;
   const auto rename = [&](std::int32_t& row) {
     if (row == move.from) row = move.to;

@@ -94,11 +94,12 @@ void Scheduler::release_all(Group& group) {
   for (Sequence& sequence : group.sequences) release(sequence);
   cross_pages_.release(group.cross_pages);
   group.cross_pages.clear();
+  group.beams_ready = 0;
   reserved_ -= group.reserved;
   group.reserved = 0;
 }
 
-void Scheduler::move_row(const RowMove& move) {
+void Scheduler::move_row(const PlanMove& move) {
   RowPlace& from = rows_[static_cast<std::size_t>(move.from)];
   Sequence& sequence = at(from);
   rows_[static_cast<std::size_t>(move.to)] = from;
@@ -133,7 +134,7 @@ void Scheduler::compact() {
   }
   moves_.clear();
   region_ = shuffle_rows(costs_, moves_);
-  for (const RowMove& move : moves_) move_row(move);
+  for (const PlanMove& move : moves_) move_row(move);
 }
 
 void Scheduler::check_invariants() const {

@@ -45,17 +45,16 @@ void append_byte_alphabet(std::string& out, std::string_view bytes) {
   }
 }
 
-std::optional<std::string> from_byte_alphabet(std::string_view text) {
-  std::string bytes;
-  bytes.reserve(text.size());
+bool from_byte_alphabet(std::string_view text, std::string& bytes) {
+  bytes.clear();
   for (std::size_t at = 0; at < text.size();) {
     const Utf8Char c = utf8_at(text, at);
     const auto byte = character_to_byte(c.code);
-    if (!byte) return std::nullopt;
+    if (!byte) return false;
     bytes.push_back(static_cast<char>(*byte));
     at += c.length;
   }
-  return bytes;
+  return true;
 }
 
 std::optional<unsigned char> parse_byte_token(std::string_view token) noexcept {

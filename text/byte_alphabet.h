@@ -15,8 +15,8 @@ namespace weft {
 /// Bytes written in the alphabet.
 void append_byte_alphabet(std::string& out, std::string_view bytes);
 
-/// The bytes that a text in the alphabet stands for; nothing when a character is not in it.
-[[nodiscard]] std::optional<std::string> from_byte_alphabet(std::string_view text);
+/// Makes `bytes` those that a text in the alphabet stands for; false when a character is not in it.
+[[nodiscard]] bool from_byte_alphabet(std::string_view text, std::string& bytes);
 
 /// The byte that a SentencePiece byte token stands for: "<0x" with exactly two hexadecimal digits
 /// and ">".

@@ -11,19 +11,22 @@
 namespace weft {
 namespace {
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
+/// Writes by way of `spare`, so that nothing is allocated once both are large enough.
+void replace_all(std::string& text, std::string_view from, std::string_view to,
+                 std::string& spare) {
   if (from.empty() || text.find(from) == std::string::npos) return;
-  std::string out;
+  spare.clear();
   std::size_t at = 0;
   for (std::size_t found = 0; (found = text.find(from, at)) != std::string::npos;) {
-    out.append(text, at, found - at).append(to);
+    spare.append(text, at, found - at).append(to);
     at = found + from.size();
   }
-  text = out.append(text, at);
+  spare.append(text, at);
+  text.swap(spare);
 }
 
 /// The cleaning of English text that BERT's decoder does, rule after rule.
-void clean_up(std::string& text) {
+void clean_up(std::string& text, std::string& spare) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kRules = {{
       {" .", "."},
       {" ?", "?"},
@@ -37,7 +40,7 @@ void clean_up(std::string& text) {
       {" 've", "'ve"},
       {" 're", "'re"},
   }};
-  for (const auto& [from, to] : kRules) replace_all(text, from, to);
+  for (const auto& [from, to] : kRules) replace_all(text, from, to, spare);
 }
 
 class LastStage final : public DecodeStage {
@@ -73,10 +76,13 @@ class TokenStage : public DecodeStage {
   }
 
   [[nodiscard]] DecodeStage& next() const { return next_; }
+  /// For what token() puts together; keeps its room from token to token.
+  [[nodiscard]] std::string& spare() { return spare_; }
 
  private:
   DecodeStage& next_;
   std::string held_;
+  std::string spare_;
 };
 
 class ReplaceStage final : public TokenStage {
@@ -86,10 +92,11 @@ class ReplaceStage final : public TokenStage {
  private:
   void token(std::string& token) override {
     if (const auto* literal = std::get_if<std::string>(&step_.pattern)) {
-      replace_all(token, *literal, step_.content);
+      replace_all(token, *literal, step_.content, spare());
       return pass(token);
     }
-    std::string out;
+    std::string& out = spare();
+    out.clear();
     std::size_t at = 0;
     const auto replace = [&](TextRange match) {
       out.append(token, at, match.begin - at).append(step_.content);
@@ -117,13 +124,14 @@ class ByteLevelStage final : public TokenStage {
 
  private:
   void token(std::string& token) override {
-    const std::optional<std::string> bytes = from_byte_alphabet(token);
-    std::string ready;
-    utf8_.push(bytes ? *bytes : token, ready);
-    if (!ready.empty()) next().text(ready);
+    const bool in_alphabet = from_byte_alphabet(token, spare());
+    ready_.clear();
+    utf8_.push(in_alphabet ? spare() : token, ready_);
+    if (!ready_.empty()) next().text(ready_);
   }
 
   Utf8Decoder utf8_;
+  std::string ready_;
 };
 
 class ByteFallbackStage final : public TokenStage {
@@ -226,7 +234,7 @@ class MetaspaceStage final : public TokenStage {
 
  private:
   void token(std::string& token) override {
-    replace_all(token, step_.replacement, first_ && step_.drop_first ? "" : " ");
+    replace_all(token, step_.replacement, first_ && step_.drop_first ? "" : " ", spare());
     first_ = false;
     pass(token);
   }
@@ -250,7 +258,7 @@ class WordPieceStage final : public TokenStage {
       }
     }
     first_ = false;
-    if (step_.cleanup) clean_up(token);
+    if (step_.cleanup) clean_up(token, spare());
     pass(token);
   }
 
@@ -272,17 +280,19 @@ class BpeStage final : public TokenStage {
   void token(std::string& token) override {
     pass_last(" ");
     last_ = token;
+    has_last_ = true;
   }
 
   void pass_last(std::string_view suffix) {
-    if (!last_) return;
-    replace_all(*last_, step_.suffix, suffix);
-    pass(*last_);
-    last_.reset();
+    if (!has_last_) return;
+    replace_all(last_, step_.suffix, suffix, spare());
+    pass(last_);
+    has_last_ = false;
   }
 
   const BpeDecoderStep& step_;
-  std::optional<std::string> last_;
+  std::string last_;
+  bool has_last_ = false;
 };
 
 class CtcStage final : public TokenStage {
@@ -293,10 +303,10 @@ class CtcStage final : public TokenStage {
   void token(std::string& token) override {
     if (last_ == token) return;
     last_ = token;
-    replace_all(token, step_.pad, "");
+    replace_all(token, step_.pad, "", spare());
     if (step_.cleanup) {
-      clean_up(token);
-      replace_all(token, step_.delimiter, " ");
+      clean_up(token, spare());
+      replace_all(token, step_.delimiter, " ", spare());
     }
     if (!token.empty()) pass(token);
   }

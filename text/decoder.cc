@@ -23,4 +23,9 @@ void DecodeStream::finish() { stages_.back()->finish(); }
 
 std::string DecodeStream::take() { return std::exchange(*out_, {}); }
 
+void DecodeStream::take(std::string& out) {
+  out.append(*out_);
+  out_->clear();
+}
+
 }  // namespace weft

@@ -90,6 +90,9 @@ class DecodeStream {
   /// Hands over what is final and was not handed over before.
   [[nodiscard]] std::string take();
 
+  /// The same, appended to `out`; allocates nothing where `out` has room.
+  void take(std::string& out);
+
  private:
   std::unique_ptr<std::string> out_;  ///< Where the last stage writes; stays put when moved.
   std::vector<std::unique_ptr<DecodeStage>> stages_;  ///< The last one first.

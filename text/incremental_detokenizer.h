@@ -24,8 +24,13 @@ class IncrementalDetokenizer {
   /// the vocabulary, which changes nothing.
   [[nodiscard]] Result<std::string> push(TokenId id);
 
+  /// The same, appended to `out`. Buffers keep their room: nothing is allocated once they have that
+  /// of the longest token or run of byte tokens, unless the decoder replaces by a regex.
+  [[nodiscard]] Result<void> push(TokenId id, std::string& out);
+
   /// The rest: incomplete characters become U+FFFD. Called once, after the last push().
   [[nodiscard]] std::string finish();
+  void finish(std::string& out);
 
  private:
   Tokenizer tokenizer_;  ///< Keeps the decoder alive that stream_ borrows.

@@ -20,6 +20,8 @@ constexpr std::array kTextErrors = {
               "the chat template failed"},
     ErrorText{static_cast<int>(TextErrc::kTemplateLimit), "template_limit",
               "the chat template ran past its limit"},
+    ErrorText{static_cast<int>(TextErrc::kBadStopString), "bad_stop_string",
+              "the stop texts cannot be used"},
 };
 
 constexpr TableCategory kTextCategory(0x90d4b6e1738ac25f, "weft.text", kTextErrors);

@@ -20,6 +20,9 @@ enum class TextErrc {
   kTemplateFailed,
   /// A chat template ran past its bound of steps, depth or output.
   kTemplateLimit,
+  /// A request's stop texts are too many, or one is empty, too long or not UTF-8; the detail names
+  /// it.
+  kBadStopString,
 };
 
 [[nodiscard]] const TableCategory& text_category() noexcept;

@@ -56,7 +56,7 @@ TEST(SpecTest, KeepsVariablesInTheOrderOfTheFile) {
 }
 
 TEST(SpecTest, RefusesWhatIsNoSpec) {
-  EXPECT_THAT(parse("name = 'mine'\nlayers = = 2"), is_bad("line 2: "));
+  EXPECT_THAT(parse("name = 'mine'\nlayers = = 2"), is_bad(":2: "));
   EXPECT_THAT(parse("hidden = 4"), is_bad("name is missing"));
   EXPECT_THAT(parse("name = 4"), is_bad("name is missing"));
   EXPECT_THAT(parse("name = 'mine'\nhiden = 4"), is_bad("hiden is not a key of a spec"));
@@ -70,7 +70,7 @@ TEST(SpecTest, RefusesWhatIsNoSpec) {
               is_bad("gguf.override.head.cap is not a key of a spec"));
   EXPECT_THAT(parse("name = 'mine'\nattention = 4"), is_bad("attention must be a table"));
   EXPECT_THAT(parse("name = 'mine'\n[hidden]\nsize = 4"), is_bad("hidden must be a value"));
-  EXPECT_THAT(parse("name = 'mine'\nhidden = 1979-05-27"), is_bad("line 2: dates are not used"));
+  EXPECT_THAT(parse("name = 'mine'\nhidden = 1979-05-27"), is_bad(":2: dates are not used"));
   EXPECT_THAT(parse("name = 'mine'\nrequires = 'x'"), is_bad("requires must be a list"));
   EXPECT_THAT(parse("name = 'mine'\nrequires = ['x']"), is_bad("requires must be a list"));
 }

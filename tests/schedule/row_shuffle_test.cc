@@ -22,13 +22,13 @@ using Costs = std::vector<std::int64_t>;
 
 struct Plan {
   RowRegion region;
-  std::vector<RowMove> moves;
+  std::vector<PlanMove> moves;
 
   explicit Plan(const Costs& costs) { region = shuffle_rows(costs, moves); }
 
   [[nodiscard]] std::int64_t cost(const Costs& costs) const {
     std::int64_t sum = 0;
-    for (const RowMove& move : moves) sum += costs[static_cast<std::size_t>(move.from)];
+    for (const PlanMove& move : moves) sum += costs[static_cast<std::size_t>(move.from)];
     return sum;
   }
 };
@@ -132,7 +132,7 @@ void expect_contiguous_and_nobody_lost(const Costs& costs) {
   for (std::size_t row = 0; row < costs.size(); ++row) {
     if (costs[row] != 0) before.push_back(content[row] = static_cast<int>(row));
   }
-  for (const RowMove& move : plan.moves) {
+  for (const PlanMove& move : plan.moves) {
     std::swap(content.at(static_cast<std::size_t>(move.from)),
               content.at(static_cast<std::size_t>(move.to)));
   }
@@ -160,7 +160,7 @@ void expect_moves_from_outside_to_holes(const Costs& costs) {
     return row >= plan.region.first && row < plan.region.first + plan.region.count;
   };
   std::vector<int> uses(costs.size());
-  for (const RowMove& move : plan.moves) {
+  for (const PlanMove& move : plan.moves) {
     ASSERT_TRUE(!inside(move.from) && inside(move.to)) << text_of(costs);
     ASSERT_NE(costs.at(static_cast<std::size_t>(move.from)), 0) << text_of(costs);
     ASSERT_EQ(costs.at(static_cast<std::size_t>(move.to)), 0) << text_of(costs);
@@ -186,23 +186,23 @@ TEST(RowShuffle, MovesNothingWhereTheRowsAreContiguous) {
 }
 
 TEST(RowShuffle, AppendsToTheMovesThatAreThere) {
-  std::vector<RowMove> moves = {{8, 9}};
+  std::vector<PlanMove> moves = {{8, 9}};
   EXPECT_EQ(shuffle_rows(Costs{1, 0, 1}, moves), (RowRegion{0, 2}));
-  EXPECT_THAT(moves, ElementsAre(RowMove{8, 9}, RowMove{2, 1}));
+  EXPECT_THAT(moves, ElementsAre(PlanMove{8, 9}, PlanMove{2, 1}));
 }
 
 TEST(RowShuffle, LooksAtTheFirstWindow) {
-  EXPECT_THAT(Plan({9, 9, 0, 0, 1}).moves, ElementsAre(RowMove{4, 2}));
+  EXPECT_THAT(Plan({9, 9, 0, 0, 1}).moves, ElementsAre(PlanMove{4, 2}));
 }
 
 TEST(RowShuffle, MovesManyCheapRowsRatherThanOneDearOne) {
-  EXPECT_THAT(Plan({9, 0, 0, 2, 2}).moves, ElementsAre(RowMove{3, 1}, RowMove{4, 2}));
+  EXPECT_THAT(Plan({9, 0, 0, 2, 2}).moves, ElementsAre(PlanMove{3, 1}, PlanMove{4, 2}));
 }
 
 TEST(RowShuffle, OfEqualCostsTakesFewestMoves) {
   // Staying costs 2 either way: two rows of 1 from the left, or one row of 2 from the right.
-  EXPECT_THAT(Plan({1, 1, 0, 0, 2}).moves, ElementsAre(RowMove{4, 2}));
-  EXPECT_THAT(Plan({2, 0, 0, 1, 1}).moves, ElementsAre(RowMove{0, 2}));
+  EXPECT_THAT(Plan({1, 1, 0, 0, 2}).moves, ElementsAre(PlanMove{4, 2}));
+  EXPECT_THAT(Plan({2, 0, 0, 1, 1}).moves, ElementsAre(PlanMove{0, 2}));
 }
 
 TEST(RowShuffle, OfEqualCostsAndMovesTakesTheRegionNearestToRowZero) {
@@ -213,7 +213,7 @@ TEST(RowShuffle, OfEqualCostsAndMovesTakesTheRegionNearestToRowZero) {
 TEST(RowShuffleDeathTest, KnowsCostsThatDoNotAddUp) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  std::vector<RowMove> moves;
+  std::vector<PlanMove> moves;
   const Costs too_much = {kMost, 1};
   const Costs negative = {1, -1};
   WEFT_EXPECT_BUG(shuffle_rows(too_much, moves), "do not add up");

@@ -47,7 +47,7 @@ TEST(ScheduleAllocations, AreNoneInPagesOnceTheTablesHaveRoom) {
 TEST(ScheduleAllocations, AreNoneInTheShuffleOnceTheMovesHaveRoom) {
   std::mt19937 random(1);
   std::vector<std::int64_t> costs(256);
-  std::vector<RowMove> moves;
+  std::vector<PlanMove> moves;
   moves.reserve(costs.size() / 2);
   const auto before = allocations_of_this_thread();
   for (int round = 0; round < 1000; ++round) {

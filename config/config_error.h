@@ -1,0 +1,24 @@
+#pragma once
+
+#include "weft/core/error.h"
+
+namespace weft {
+
+/// What can go wrong with what an operator writes.
+enum class ConfigErrc {
+  /// A file is not TOML, or is larger or nested deeper than any configuration; the detail has file
+  /// and line.
+  kBadToml = 1,
+  /// A key or a table that there is not; the detail has the nearest one.
+  kUnknownConfigKey,
+  /// A value of the wrong type or out of its range; the detail has key, value and range.
+  kBadConfig,
+};
+
+[[nodiscard]] const TableCategory& config_category() noexcept;
+[[nodiscard]] boost::system::error_code make_error_code(ConfigErrc code) noexcept;
+
+}  // namespace weft
+
+template <>
+struct boost::system::is_error_code_enum<weft::ConfigErrc> : std::true_type {};

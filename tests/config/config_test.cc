@@ -1,0 +1,105 @@
+#include "weft/config/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "weft/config/config_error.h"
+#include "weft/core/file.h"
+#include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/temp_folder.h"
+
+namespace weft {
+namespace {
+
+using std::chrono::milliseconds;
+using test::FailsWith;
+using test::TempFolder;
+
+Result<Config> parse(std::string_view text) { return Config::parse(text, "weft.toml"); }
+
+TEST(ConfigTest, IsValidAsItComes) {
+  EXPECT_FALSE(Config().validate().has_error());
+  EXPECT_TRUE(parse(""));
+}
+
+TEST(ConfigTest, ReadsKeysAndKeepsTheOthers) {
+  const Config config = parse(R"(
+    [model]
+    path = "models/demo"
+    [memory]
+    max_rows = 64
+    [scheduling]
+    policy = "window:500"
+  )")
+                            .value();
+  EXPECT_EQ(config.model, "models/demo");
+  EXPECT_EQ(config.max_rows, 64);
+  EXPECT_EQ(config.policy, BatchPolicy::kWindow);
+  EXPECT_EQ(config.window, milliseconds(500));
+  EXPECT_EQ(config.page_tokens, Config().page_tokens);
+  EXPECT_EQ(config.device, Config().device);
+}
+
+TEST(ConfigTest, ReadsEachSpellingOfATable) {
+  EXPECT_EQ(parse("memory = { max_rows = 3 }").value().max_rows, 3);
+  EXPECT_EQ(parse("memory.max_rows = 3").value().max_rows, 3);
+}
+
+TEST(ConfigTest, NamesFileLineKeyValueAndRange) {
+  EXPECT_THAT(
+      parse("[memory]\n\npage_tokens = 0"),
+      FailsWith(ConfigErrc::kBadConfig,
+                "weft.toml:3: memory.page_tokens = 0: must be a whole number in 1 .. 4096"));
+  EXPECT_THAT(parse("[memory]\nmax_rows = [4]"),
+              FailsWith(ConfigErrc::kBadConfig, "weft.toml:2: memory.max_rows = a list"));
+  EXPECT_THAT(parse("memory = 4"),
+              FailsWith(ConfigErrc::kBadConfig, "weft.toml:1: memory must be a table"));
+  EXPECT_THAT(parse("[[memory]]\nmax_rows = 4"),
+              FailsWith(ConfigErrc::kBadConfig, "weft.toml:1: memory must be a table"));
+  EXPECT_THAT(parse("a = = 1"), FailsWith(ConfigErrc::kBadToml, "weft.toml:1: "));
+}
+
+TEST(ConfigTest, NamesTheNearestKeyForOneThatThereIsNot) {
+  const auto refused = [](std::string_view text, std::string_view detail) {
+    EXPECT_THAT(parse(text), FailsWith(ConfigErrc::kUnknownConfigKey, std::string(detail)));
+  };
+  refused("[memory]\nmax_row = 4", "weft.toml:2: memory.max_row; the nearest is memory.max_rows");
+  refused("[memory]\npolicy = 'static'",
+          "weft.toml:2: memory.policy; the nearest is scheduling.policy");
+  refused("\nmax_rows = 4", "weft.toml:2: max_rows; the nearest is memory.max_rows");
+  refused("[memry]\nmax_rows = 4", "weft.toml:1: table memry; the nearest is memory");
+  refused("[sheduler]\nmax_rows = 4", "weft.toml:1: table sheduler; the nearest is scheduling");
+  refused("[memory.max_row]\nx = 4", "weft.toml:1: memory.max_row; the nearest is memory.max_rows");
+}
+
+TEST(ConfigTest, RefusesMoreRowsThanTicksCanAdvance) {
+  EXPECT_TRUE(parse("[memory]\nmax_rows = 512\nmax_step_tokens = 512"));
+  EXPECT_TRUE(
+      parse("memory.max_rows = 1024\nmemory.max_step_tokens = 512\n"
+            "scheduling.decode_every = 2"));
+  EXPECT_THAT(
+      parse("[memory]\nmax_rows = 513\nmax_step_tokens = 512"),
+      FailsWith(ConfigErrc::kBadConfig, "weft.toml: memory.max_rows = 513: must be at most 512"));
+}
+
+TEST(ConfigTest, ChecksWhatAProgramFilledIn) {
+  Config config;
+  config.memory_fraction = 2;
+  EXPECT_THAT(config.validate(), FailsWith(ConfigErrc::kBadConfig,
+                                           "memory.fraction = 2: must be a number in 0.01 .. 1"));
+}
+
+TEST(ConfigLoadTest, ReadsAFileAndNamesItInErrors) {
+  const TempFolder folder;
+  EXPECT_EQ(Config::load(folder.write("good.toml", "memory.max_rows = 5")).value().max_rows, 5);
+  const auto bad = folder.write("bad.toml", "memory.max_rows = -5");
+  EXPECT_THAT(Config::load(bad),
+              FailsWith(ConfigErrc::kBadConfig, bad.string() + ":1: memory.max_rows = -5"));
+  EXPECT_THAT(Config::load(folder.path() / "none.toml"),
+              FailsWith(FileErrc::kCannotRead, "none.toml"));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,97 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/config/config.h"
+#include "weft/config/config_schema.h"
+#include "weft/core/file.h"
+
+namespace weft {
+namespace {
+
+std::string page() {
+  return read_text_file(WEFT_SOURCE_DIR "/docs/configuration.md", std::size_t{1} << 20).value();
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+/// A cell without the spaces around it and the backticks in it.
+std::string plain(std::string cell) {
+  std::erase(cell, '`');
+  const std::size_t begin = std::min(cell.find_first_not_of(' '), cell.size());
+  return cell.substr(begin, cell.find_last_not_of(' ') + 1 - begin);
+}
+
+struct Row {
+  std::string standard;
+  std::string range;
+  std::string meaning;
+};
+
+/// The keys that the page lists: of each heading "### `table`" the rows that begin "| `key` |".
+std::map<std::string, Row> documented() {
+  std::map<std::string, Row> keys;
+  std::string table;
+  for (const std::string& line : split(page(), '\n')) {
+    if (line.starts_with("#")) table = line.starts_with("### `") ? plain(line.substr(4)) : "";
+    if (table.empty() || !line.starts_with("| `")) continue;
+    const std::vector<std::string> cells = split(line, '|');
+    EXPECT_EQ(cells.size(), 6U) << line;
+    const std::string path = table + "." + plain(cells.at(1));
+    EXPECT_FALSE(keys.contains(path)) << path << " is listed twice";
+    keys[path] = {plain(cells.at(2)), plain(cells.at(3)), plain(cells.at(4))};
+  }
+  return keys;
+}
+
+TEST(ConfigurationPageTest, ExplainsEveryKeyAndNoOther) {
+  const std::map<std::string, Row> rows = documented();
+  for (const ConfigKey& key : config_schema()) {
+    const auto row = rows.find(key.path());
+    ASSERT_NE(row, rows.end()) << "no line on " << key.path();
+    EXPECT_EQ(row->second.standard, value_of(key.setting, Config())) << key.path();
+    EXPECT_EQ(row->second.range, range_of(key.setting)) << key.path();
+    EXPECT_GT(row->second.meaning.size(), 20U) << key.path();
+  }
+  EXPECT_EQ(rows.size(), config_schema().size());
+}
+
+TEST(ConfigurationPageTest, ShowsExamplesThatWork) {
+  constexpr std::string_view kOpen = "```toml\n";
+  const std::string text = page();
+  int found = 0;
+  for (std::size_t at = text.find(kOpen); at != std::string::npos; at = text.find(kOpen, at)) {
+    at += kOpen.size();
+    const Result<Config> config = Config::parse(text.substr(at, text.find("```", at) - at), "page");
+    EXPECT_FALSE(config.has_error()) << to_string(config.error());
+    ++found;
+  }
+  EXPECT_EQ(found, 2);
+}
+
+// The messages that the page shows are those that come.
+TEST(ConfigurationPageTest, ShowsTheErrorsThatCome) {
+  for (const char* text : {"\n[memory]\nmax_row = 4", "\n[memory]\npage_tokens = 0"}) {
+    const Result<Config> config = Config::parse(text, "weft.toml");
+    ASSERT_TRUE(config.has_error());
+    EXPECT_THAT(page(), testing::HasSubstr("`" + to_string(config.error()) + "`"));
+  }
+}
+
+}  // namespace
+}  // namespace weft
