@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,50 +27,81 @@ enum class EndCause : std::uint8_t {
 class ActiveRequest;
 
 /// Requests that were asked to end, for the scheduler to take: the one path of cancellation. Each
-/// request is in it at most once, so it is bounded and allocates nothing. push() is thread-safe,
-/// take_all() for one thread.
+/// request is in it at most once, so it is bounded and allocates nothing: a stack that is linked
+/// through the requests (Treiber, "Systems Programming: Coping with Parallelism", IBM RJ 5118,
+/// 1986), and only ever emptied as a whole. push() is thread-safe, take_all() for one thread.
 class EndingRequests {
  public:
-  /// `wake` tells the scheduler that there is something; called by any thread.
+  /// `wake` tells the scheduler that there is something; called by any thread, by the first push
+  /// after a take. It must not throw, and may be called after the scheduler has gone.
   explicit EndingRequests(std::function<void()> wake) : wake_(std::move(wake)) {}
   EndingRequests(const EndingRequests&) = delete;
   EndingRequests& operator=(const EndingRequests&) = delete;
   ~EndingRequests();
 
   void push(std::shared_ptr<ActiveRequest> request) noexcept;
-  /// The oldest first.
-  void take_all(const std::function<void(std::shared_ptr<ActiveRequest>)>& each);
+
+  /// Gives all of them, the oldest first. When `each` throws, those after it are dropped; their
+  /// end_cause() still says that they were asked.
+  template <std::invocable<std::shared_ptr<ActiveRequest>> Each>
+  void take_all(Each&& each) {
+    Chain chain = take_chain();
+    while (auto request = chain.next()) each(std::move(request));
+  }
 
  private:
+  class Chain {
+   public:
+    explicit Chain(ActiveRequest* first) noexcept : first_(first) {}
+    Chain(const Chain&) = delete;
+    Chain& operator=(const Chain&) = delete;
+    ~Chain() {
+      while (next() != nullptr) {
+      }
+    }
+    std::shared_ptr<ActiveRequest> next() noexcept;
+
+   private:
+    ActiveRequest* first_;
+  };
+  Chain take_chain() noexcept;
+
   const std::function<void()> wake_;
   std::atomic<ActiveRequest*> newest_{nullptr};
 };
 
 /// A request from its arrival to its one terminal event. Shared by those who may ask it to end
 /// (its caller, the scheduler's deadline) and those who produce for it. Thread-safe where said.
+/// Always owned by a shared_ptr. It keeps its sink, so a sink that wants to ask it to end keeps a
+/// weak_ptr.
 class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
  public:
-  /// `ending` may be null: then nobody hears of ask_to_end() but end_cause().
+  /// `ending` may be null, and is not kept alive: without it only end_cause() tells of
+  /// ask_to_end(). `sink` is never null.
   ActiveRequest(RequestId id, Request request, std::shared_ptr<RequestSink> sink, TimePoint arrived,
-                std::shared_ptr<EndingRequests> ending);
+                const std::shared_ptr<EndingRequests>& ending);
   ActiveRequest(const ActiveRequest&) = delete;
   ActiveRequest& operator=(const ActiveRequest&) = delete;
-  ~ActiveRequest();
+  ~ActiveRequest() = default;
 
   [[nodiscard]] RequestId id() const noexcept { return id_; }
 
   /// Owned by the actor that holds the request's ticket; constant once it is with the scheduler.
+  /// What a Finish leaves zero of its times is taken from times().
   Request& request() noexcept { return request_; }
   RequestTimes& times() noexcept { return times_; }
 
   /// Thread-safe. The first cause counts; it takes effect within one tick. False when the request
-  /// was asked before.
+  /// was asked before or has finished. It may be asked before it is submitted; whoever gets its
+  /// ticket looks at end_cause().
   bool ask_to_end(EndCause cause) noexcept;
   /// Thread-safe.
   [[nodiscard]] EndCause end_cause() const noexcept {
     return cause_.load(std::memory_order_acquire);
   }
 
+  /// One thread at a time: its arguments are good and there is room for it.
+  void admit() noexcept;
   /// One thread at a time: something for the sink; dropped once the request has finished.
   void deliver(const DeltaView& delta) noexcept;
 
@@ -78,7 +110,8 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
     return finished_.load(std::memory_order_acquire);
   }
 
-  /// Called once when the request has finished, after the sink; set before it is submitted.
+  /// Called once when the request finishes, before the sink: a caller that hears of the end finds
+  /// the place already free. It must not throw; set before the request is submitted.
   void on_finished(std::function<void(const Finish&)> call) { on_finished_ = std::move(call); }
 
  private:
@@ -90,7 +123,7 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   Request request_;
   RequestTimes times_;
   const std::shared_ptr<RequestSink> sink_;
-  const std::shared_ptr<EndingRequests> ending_;
+  const std::weak_ptr<EndingRequests> ending_;
   std::function<void(const Finish&)> on_finished_;
   std::atomic<EndCause> cause_{EndCause::kNone};
   std::atomic<bool> finished_{false};
@@ -105,6 +138,7 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
 /// finishes its request with EngineErrc::kInternal. So each request has exactly one terminal event.
 class RequestTicket {
  public:
+  /// Once for each request; it has begun then.
   explicit RequestTicket(std::shared_ptr<ActiveRequest> request) noexcept
       : request_(std::move(request)) {}
   RequestTicket(RequestTicket&&) noexcept = default;

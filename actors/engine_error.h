@@ -4,7 +4,7 @@
 
 namespace weft {
 
-/// How a request can fail.
+/// How a request, or the use of its stream, can fail.
 enum class EngineErrc {
   /// As many requests, or prompt tokens, wait as may. Try again later.
   kOverloaded = 1,
@@ -30,6 +30,12 @@ enum class EngineErrc {
   kNotReady,
   /// A failure inside the engine took this request along.
   kInternal,
+  /// A second async_next was started before the first had completed.
+  kReadOutstanding,
+  /// The result was asked for before async_next had told of the end.
+  kNotFinished,
+  /// The TokenStream is empty: default-constructed or moved from.
+  kNoStream,
 };
 
 [[nodiscard]] const TableCategory& engine_category() noexcept;

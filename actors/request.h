@@ -81,9 +81,9 @@ struct Finish {
   std::chrono::milliseconds retry_after{0};  ///< with kOverloaded: when it is worth trying again
 };
 
-/// Where a request's outputs go. Called by the engine's actors, deliver() by one at a time, and
-/// finish() exactly once; a deliver() of another thread may still come after finish() and is then
-/// to be dropped. Neither may block: what waits for the application goes into buffers of the sink's
+/// Where a request's outputs go. Called by the engine's actors, admit() and deliver() by one at a
+/// time, and finish() exactly once; an admit() or deliver() of another thread may still come after
+/// finish() and is then to be dropped. None may block: what waits for the application goes into buffers of the sink's
 /// own, which max_tokens bounds.
 class RequestSink {
  public:
@@ -92,6 +92,9 @@ class RequestSink {
   RequestSink& operator=(const RequestSink&) = delete;
   virtual ~RequestSink() = default;
 
+  /// The request is valid and the engine has room for it. At most once, before the first deliver();
+  /// left out when the request ends earlier.
+  virtual void admit() noexcept {}
   virtual void deliver(const DeltaView& delta) noexcept = 0;
   virtual void finish(Finish&& finish) noexcept = 0;
 };

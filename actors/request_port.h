@@ -1,10 +1,12 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 
 #include "weft/actors/active_request.h"
+#include "weft/core/metrics.h"
 
 namespace weft {
 
@@ -25,7 +27,9 @@ struct EngineStats {
   std::uint64_t finished = 0;
 };
 
-/// Where requests go in. Thread-safe.
+/// Where requests go in. Thread-safe, but for the destructor. Destroying it finishes every request
+/// that has not ended with EngineErrc::kStopping and waits until its actors have exited; it needs no
+/// running executor.
 class RequestPort {
  public:
   RequestPort() = default;
@@ -40,7 +44,13 @@ class RequestPort {
   /// Takes the request over, whatever becomes of it: a refusal is its terminal event too.
   virtual void submit(RequestTicket ticket) noexcept = 0;
 
+  /// Asks the actors to exit once no request is left, and calls `stopped` once when all have: on
+  /// any thread, or within the call. It must not block, and may be called once.
+  virtual void stop(std::function<void()> stopped) noexcept = 0;
+
   [[nodiscard]] virtual EngineStats stats() const = 0;
+  /// Valid as long as the port.
+  [[nodiscard]] virtual MetricsRegistry& metrics() const noexcept = 0;
   [[nodiscard]] virtual bool ready() const noexcept = 0;
 };
 

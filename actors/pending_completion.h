@@ -1,0 +1,154 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_allocator.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/recycling_allocator.hpp>
+#include <boost/asio/require.hpp>
+#include <boost/system/error_code.hpp>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace weft {
+
+/// The completion of an asynchronous operation that is under way: its handler, kept where the
+/// handler's associated allocator puts it, and outstanding work of the handler's associated
+/// executor. Move-only; one thread at a time.
+///
+/// Between Boost 1.81's any_completion_handler and this: post() never completes within the call,
+/// also when the handler's executor can only dispatch, and the work guard belongs to it.
+class PendingCompletion {
+ public:
+  /// `complete(Handler&&, error_code)` turns what post() is given into the handler's arguments; it
+  /// runs on the handler's executor. Where the handler has no executor, `fallback` is its executor.
+  /// Throws what the allocator throws.
+  template <class Handler, class Complete>
+  PendingCompletion(Handler handler, const boost::asio::any_io_executor& fallback,
+                    Complete complete)
+      : operation_(OperationOf<Handler, Complete>::make(std::move(handler), fallback,
+                                                        std::move(complete))) {}
+
+  /// Lets the completion run on the handler's executor; what was allocated is given back before the
+  /// handler runs. When the executor refuses, for want of memory, the handler is destroyed without
+  /// having run, as it is by the end of its context.
+  void post(boost::system::error_code error) && noexcept {
+    if (Operation* const operation = operation_.release()) operation->post(error);
+  }
+
+ private:
+  class Operation {
+   public:
+    Operation() = default;
+    Operation(const Operation&) = delete;
+    Operation& operator=(const Operation&) = delete;
+    /// Both free the operation.
+    virtual void post(boost::system::error_code error) noexcept = 0;
+    virtual void drop() noexcept = 0;
+
+   protected:
+    ~Operation() = default;
+  };
+
+  struct Drop {
+    void operator()(Operation* operation) const noexcept { operation->drop(); }
+  };
+
+  template <class Handler, class Complete>
+  class OperationOf;
+
+  std::unique_ptr<Operation, Drop> operation_;
+};
+
+template <class Handler, class Complete>
+class PendingCompletion::OperationOf final : public Operation {
+  // Asio's recycling of small blocks, where the handler does not ask for anything else.
+  using HandlerAllocator =
+      boost::asio::associated_allocator_t<Handler, boost::asio::recycling_allocator<void>>;
+  using Allocator =
+      typename std::allocator_traits<HandlerAllocator>::template rebind_alloc<OperationOf>;
+  using AllocatorTraits = std::allocator_traits<Allocator>;
+  using Executor = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
+  using Work = boost::asio::executor_work_guard<Executor>;
+
+ public:
+  static OperationOf* make(Handler handler, const boost::asio::any_io_executor& fallback,
+                           Complete complete) {
+    Allocator allocator(allocator_of(handler));
+    OperationOf* const place = AllocatorTraits::allocate(allocator, 1);
+    try {
+      return ::new (static_cast<void*>(place))
+          OperationOf(std::move(handler), fallback, std::move(complete));
+    } catch (...) {
+      AllocatorTraits::deallocate(allocator, place, 1);
+      throw;
+    }
+  }
+
+  OperationOf(Handler&& handler, const boost::asio::any_io_executor& fallback, Complete&& complete)
+      : completion_{std::move(complete), std::move(handler)},
+        fallback_(fallback),
+        work_(boost::asio::get_associated_executor(completion_.handler, fallback_)) {}
+
+  void post(boost::system::error_code error) noexcept override {
+    const HandlerAllocator allocator = allocator_of(completion_.handler);
+    Completion completion = std::move(completion_);
+    const boost::asio::any_io_executor fallback = std::move(fallback_);
+    Work work = std::move(work_);
+    free(Allocator(allocator));
+    try {
+      const Executor executor = work.get_executor();
+      auto run = boost::asio::bind_allocator(
+          allocator, [completion = std::move(completion), work = std::move(work), error]() mutable {
+            std::move(completion.complete)(std::move(completion.handler), error);
+          });
+      if constexpr (boost::asio::can_require_v<Executor,
+                                               boost::asio::execution::blocking_t::never_t> ||
+                    !boost::asio::execution::is_executor_v<Executor>) {
+        boost::asio::post(executor, std::move(run));
+      } else {
+        // Such as any_completion_executor: it can run a function, and not promise to do so later.
+        boost::asio::post(fallback,
+                          boost::asio::bind_allocator(
+                              allocator, [executor, run = std::move(run)]() mutable {
+                                boost::asio::dispatch(executor, std::move(run));
+                              }));
+      }
+    } catch (...) {
+      // The handler is gone with the function that the executor refused.
+    }
+  }
+
+  void drop() noexcept override {
+    const HandlerAllocator allocator = allocator_of(completion_.handler);
+    const Completion completion = std::move(completion_);  // may own the allocator's memory
+    free(Allocator(allocator));
+  }
+
+ private:
+  struct Completion {
+    Complete complete;
+    Handler handler;
+  };
+
+  static HandlerAllocator allocator_of(const Handler& handler) noexcept {
+    return boost::asio::get_associated_allocator(handler,
+                                                 boost::asio::recycling_allocator<void>());
+  }
+
+  void free(Allocator allocator) noexcept {
+    this->~OperationOf();
+    AllocatorTraits::deallocate(allocator, this, 1);
+  }
+
+  Completion completion_;
+  boost::asio::any_io_executor fallback_;
+  Work work_;
+};
+
+}  // namespace weft

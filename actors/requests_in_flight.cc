@@ -1,0 +1,39 @@
+#include "weft/actors/requests_in_flight.h"
+
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+EndCause RequestsInFlight::add(StreamState& stream, Gate::Holder place) {
+  const std::scoped_lock lock(mutex_);
+  places_.emplace(&stream, std::move(place));
+  stream.set_owner(shared_from_this());
+  return cause_;
+}
+
+void RequestsInFlight::end_all(EndCause cause) {
+  std::vector<std::shared_ptr<ActiveRequest>> requests;
+  {
+    const std::scoped_lock lock(mutex_);
+    cause_ = cause;
+    requests.reserve(places_.size());
+    for (const auto& [stream, place] : places_) {
+      if (auto request = stream->request()) requests.push_back(std::move(request));
+    }
+  }
+  for (const auto& request : requests) request->ask_to_end(cause);
+}
+
+void RequestsInFlight::ended(StreamState& stream) noexcept {
+  Gate::Holder place;  // left without the lock: the last one out calls whoever waits for that
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = places_.find(&stream);
+    if (found == places_.end()) return;
+    place = std::move(found->second);
+    places_.erase(found);
+  }
+}
+
+}  // namespace weft
