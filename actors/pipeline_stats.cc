@@ -1,64 +1,86 @@
 #include "weft/actors/pipeline_stats.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace weft {
 
-PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits)
+PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits,
+                             std::size_t lanes)
     : limits_(limits),
+      count_(lanes),
+      lanes_(std::make_unique<Lane[]>(lanes)),
       running_(registry.gauge("weft_num_requests_running", "Sequences that hold a row")),
       waiting_(registry.gauge("weft_num_requests_waiting", "Requests that wait for rows or pages")),
-      pages_used_(registry.gauge("weft_kv_cache_usage_perc", "Part of the KV pages in use, 0 to 1")),
-      ticks_(registry.gauge("weft_ticks", "Ticks planned since the start")),
+      pages_used_(registry.gauge("weft_kv_pages_used", "Pages of the KV cache in use")),
+      ticks_(registry.counter("weft_ticks_total", "Ticks planned")),
       prompt_(registry.counter("weft_prompt_tokens_total", "Prompt tokens computed")),
       output_(registry.counter("weft_generation_tokens_total", "Tokens generated")),
       preemptions_(registry.counter("weft_num_preemptions_total", "Requests that gave way")),
-      ended_(registry.counter("weft_requests_finished_total", "Requests that have ended")) {}
+      moved_rows_(registry.counter("weft_moved_rows_total", "Rows moved by the shuffle")),
+      ended_(registry.counter("weft_requests_finished_total", "Requests that have ended")) {
+  for (std::size_t i = 0; i < lanes; ++i) lanes_[i].before.pages_free = limits.pages;
+}
 
-void PipelineStats::begin(std::int64_t prompt_tokens) noexcept {
+void PipelineStats::begin(std::size_t lane, std::int64_t prompt_tokens) noexcept {
+  lanes_[lane].requests.fetch_add(1, std::memory_order_relaxed);
   requests_.fetch_add(1);
   prompt_tokens_.fetch_add(prompt_tokens);
 }
 
-void PipelineStats::finish(std::int64_t prompt_tokens) noexcept {
+void PipelineStats::finish(std::size_t lane, std::int64_t prompt_tokens) noexcept {
+  lanes_[lane].requests.fetch_sub(1, std::memory_order_relaxed);
   prompt_tokens_.fetch_sub(prompt_tokens);
   requests_.fetch_sub(1);
-  finished_.fetch_add(1, std::memory_order_relaxed);
   ended_.add();
 }
 
-void PipelineStats::set(const SchedulerStats& stats) noexcept {
-  running_.set(static_cast<double>(stats.running));
-  waiting_.set(static_cast<double>(stats.waiting));
-  const double pages = limits_.pages > 0 ? limits_.pages : 1;
-  pages_used_.set(1.0 - static_cast<double>(stats.pages_free) / pages);
-  ticks_.set(static_cast<double>(stats.ticks));
-  const auto count = [](Counter& counter, std::uint64_t& counted, std::uint64_t now) {
-    // A scheduler that was restarted counts from zero.
-    const std::uint64_t before = std::exchange(counted, now);
-    if (now > before) counter.add(now - before);
+void PipelineStats::set(std::size_t lane, const SchedulerStats& stats) noexcept {
+  SchedulerStats& before = lanes_[lane].before;
+  const auto change = [](Gauge& gauge, auto was, auto now) {
+    if (now != was) gauge.add(static_cast<double>(now) - static_cast<double>(was));
   };
-  count(prompt_, counted_prompt_tokens_, stats.prompt_tokens);
-  count(output_, counted_output_tokens_, stats.output_tokens);
-  count(preemptions_, counted_preemptions_, stats.preemptions);
+  // A scheduler that was restarted counts from zero.
+  const auto count = [](Counter& counter, std::uint64_t was, std::uint64_t now) {
+    if (now > was) counter.add(now - was);
+  };
+  change(running_, before.running, stats.running);
+  change(waiting_, before.waiting, stats.waiting);
+  change(pages_used_, -before.pages_free, -stats.pages_free);
+  count(ticks_, before.ticks, stats.ticks);
+  count(prompt_, before.prompt_tokens, stats.prompt_tokens);
+  count(output_, before.output_tokens, stats.output_tokens);
+  count(preemptions_, before.preemptions, stats.preemptions);
+  count(moved_rows_, before.moved_rows, stats.moved_rows);
+  before = stats;
+}
+
+std::size_t PipelineStats::shortest_lane() const noexcept {
+  std::size_t best = 0;
+  const auto requests = [this](std::size_t lane) {
+    return lanes_[lane].requests.load(std::memory_order_relaxed);
+  };
+  for (std::size_t i = 1; i < count_; ++i) {
+    if (requests(i) < requests(best)) best = i;
+  }
+  return best;
 }
 
 EngineStats PipelineStats::read() const noexcept {
+  const auto lanes = static_cast<std::int32_t>(count_);
   EngineStats stats;
-  stats.requests = static_cast<std::size_t>(requests_.load());
+  stats.requests = static_cast<std::size_t>(std::max<std::int64_t>(requests_.load(), 0));
   stats.queued_prompt_tokens = prompt_tokens_.load();
-  stats.waiting = static_cast<std::size_t>(waiting_.value());
-  stats.running = static_cast<std::size_t>(running_.value());
-  stats.rows = limits_.rows;
-  stats.pages = limits_.pages;
-  stats.pages_free =
-      limits_.pages - static_cast<std::int32_t>(pages_used_.value() * limits_.pages + 0.5);
+  stats.waiting = static_cast<std::size_t>(std::max(waiting_.value(), 0.0));
+  stats.running = static_cast<std::size_t>(std::max(running_.value(), 0.0));
+  stats.rows = lanes * limits_.rows;
+  stats.pages = lanes * limits_.pages;
+  stats.pages_free = stats.pages - static_cast<std::int32_t>(pages_used_.value());
   stats.max_context = limits_.context;
-  stats.ticks = static_cast<std::uint64_t>(ticks_.value());
+  stats.ticks = ticks_.value();
   stats.prompt_tokens = prompt_.value();
   stats.output_tokens = output_.value();
   stats.preemptions = preemptions_.value();
-  stats.finished = finished_.load(std::memory_order_relaxed);
+  stats.finished = ended_.value();
   return stats;
 }
 

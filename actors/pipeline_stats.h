@@ -1,7 +1,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "weft/actors/request_port.h"
 #include "weft/core/metrics.h"
@@ -10,36 +13,43 @@
 namespace weft {
 
 /// The numbers of one pipeline as everyone may read them; they belong together only roughly.
+/// Thread-safe but where said.
 class PipelineStats {
  public:
-  PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits);
+  PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits, std::size_t lanes);
 
-  /// The receiver's: a request was taken in, and has ended.
-  void begin(std::int64_t prompt_tokens) noexcept;
-  void finish(std::int64_t prompt_tokens) noexcept;
-  /// The scheduler's.
-  void set(const SchedulerStats& stats) noexcept;
+  /// A request was taken in, and has ended.
+  void begin(std::size_t lane, std::int64_t prompt_tokens) noexcept;
+  void finish(std::size_t lane, std::int64_t prompt_tokens) noexcept;
+  /// The lane's scheduler only.
+  void set(std::size_t lane, const SchedulerStats& stats) noexcept;
 
   [[nodiscard]] std::int64_t requests() const noexcept { return requests_.load(); }
   [[nodiscard]] std::int64_t prompt_tokens() const noexcept { return prompt_tokens_.load(); }
+  /// The one with the fewest requests.
+  [[nodiscard]] std::size_t shortest_lane() const noexcept;
   [[nodiscard]] EngineStats read() const noexcept;
 
  private:
-  const DeviceLimits limits_;
+  struct Lane {
+    std::atomic<std::int64_t> requests{0};
+    SchedulerStats before;  // its scheduler's: what is in the metrics
+  };
+
+  const DeviceLimits limits_;  // of one lane
+  const std::size_t count_;
+  const std::unique_ptr<Lane[]> lanes_;
   std::atomic<std::int64_t> requests_{0};
   std::atomic<std::int64_t> prompt_tokens_{0};
-  std::atomic<std::uint64_t> finished_{0};
-  std::uint64_t counted_prompt_tokens_ = 0;  // the scheduler's: what the counters have had
-  std::uint64_t counted_output_tokens_ = 0;
-  std::uint64_t counted_preemptions_ = 0;
 
   Gauge& running_;
   Gauge& waiting_;
   Gauge& pages_used_;
-  Gauge& ticks_;
+  Counter& ticks_;
   Counter& prompt_;
   Counter& output_;
   Counter& preemptions_;
+  Counter& moved_rows_;
   Counter& ended_;
 };
 

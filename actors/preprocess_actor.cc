@@ -12,17 +12,16 @@
 namespace weft {
 
 PreprocessActor::PreprocessActor(ActorContext& context, std::shared_ptr<const ServedModel> model,
-                                 std::vector<ActorRef<SchedulerProtocol>> lanes, std::uint64_t seed)
+                                 const std::vector<ActorRef<SchedulerProtocol>>& lanes,
+                                 std::uint64_t seed)
     : model_(std::move(model)), next_seed_(seed) {
   lanes_.reserve(lanes.size());
-  for (ActorRef<SchedulerProtocol>& lane : lanes) {
-    auto sender = lane.sender(context.id());
-    lanes_.push_back({std::move(lane), std::move(sender)});
-  }
+  for (const ActorRef<SchedulerProtocol>& lane : lanes) lanes_.push_back(lane.sender(context.id()));
 }
 
 void PreprocessActor::on(PrepareMsg&& message) {
-  ActiveRequest& request = *message.ticket;
+  const ActiveRequest& request = *message.ticket;
+  const std::size_t lane = request.lane();
   if (request.end_cause() != EndCause::kNone && request.end_cause() != EndCause::kStop) {
     std::move(message.ticket).fail({EngineErrc::kCancelled, {}});
     return;
@@ -36,8 +35,7 @@ void PreprocessActor::on(PrepareMsg&& message) {
     return;
   }
   EnqueueMsg enqueue{std::move(*group)};
-  Lane& lane = lanes_[next_lane_++ % lanes_.size()];
-  if (!taken(lane.sender.try_send(std::move(enqueue)))) {
+  if (!taken(lanes_[lane].try_send(std::move(enqueue)))) {
     std::move(enqueue.group->ticket).fail({EngineErrc::kOverloaded, {}});
   }
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "weft/actors/messages.h"
@@ -20,20 +21,14 @@ class PreprocessActor {
   /// `lanes` are the schedulers; there are several only under BatchPolicy::kInstances. `seed` begins
   /// the seeds of requests that have none.
   PreprocessActor(ActorContext& context, std::shared_ptr<const ServedModel> model,
-                  std::vector<ActorRef<SchedulerProtocol>> lanes, std::uint64_t seed);
+                  const std::vector<ActorRef<SchedulerProtocol>>& lanes, std::uint64_t seed);
 
   void on(PrepareMsg&& message);
   void undelivered(PrepareMsg&& message, const Error& why);
 
  private:
-  struct Lane {
-    ActorRef<SchedulerProtocol> address;
-    Sender<SchedulerProtocol> sender;
-  };
-
   const std::shared_ptr<const ServedModel> model_;
-  std::vector<Lane> lanes_;
-  std::size_t next_lane_ = 0;
+  std::vector<Sender<SchedulerProtocol>> lanes_;
   std::uint64_t next_seed_;
 };
 

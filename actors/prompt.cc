@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -100,6 +101,11 @@ Result<void> check_tokens(const std::vector<TokenId>& ids, const ServedModel& mo
                        " is not in the vocabulary of " + std::to_string(model.vocabulary));
   }
   return {};
+}
+
+// Two clients of one number would only share a counter.
+ClientId client_of(const std::string& name) {
+  return name.empty() ? ClientId{} : ClientId{std::hash<std::string>{}(name) | 1U};
 }
 
 RequestText::Options text_options(const Request& request, const GroupSpec& spec,

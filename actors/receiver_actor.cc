@@ -68,8 +68,10 @@ void ReceiverActor::on(SubmitMsg&& message) {
   if (stats_->requests() > 0 && stats_->prompt_tokens() + tokens > limits_.prompt_tokens) {
     return overloaded(std::move(message.ticket), "prompt tokens");
   }
-  stats_->begin(tokens);
-  message.ticket->on_finished([stats = stats_, tokens](const Finish&) { stats->finish(tokens); });
+  const std::size_t lane = message.ticket->lane();
+  stats_->begin(lane, tokens);
+  message.ticket->on_finished(
+      [stats = stats_, lane, tokens](const Finish&) { stats->finish(lane, tokens); });
   PrepareMsg prepare{std::move(message.ticket)};
   if (!next_(std::move(prepare))) overloaded(std::move(prepare.ticket), "requests");
 }

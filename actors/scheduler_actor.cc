@@ -160,7 +160,7 @@ void SchedulerActor::after_message() {
   make_plans();
   send_ends();
   arm_timer();
-  state_->stats->set(scheduler_.stats());
+  state_->stats->set(state_->lane, scheduler_.stats());
   if (state_->checks) scheduler_.check_invariants();
 }
 

@@ -7,9 +7,7 @@
 
 #include "weft/core/error.h"
 #include "weft/gpu/host_device.h"
-#include "weft/model/checkpoint.h"
-#include "weft/model/program.h"
-#include "weft/text/tokenizer.h"
+#include "weft/model/open_model.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's name
 class App;
@@ -27,22 +25,10 @@ struct ModelOptions {
 /// Adds MODEL, --spec and, for verbs that compute, --threads.
 void add_model_options(CLI::App& command, ModelOptions& options, bool computes);
 
-/// A model that is read and understood but not loaded.
-struct OpenedModel {
-  std::shared_ptr<const Checkpoint> checkpoint;
-  std::shared_ptr<const Program> program;
-  std::string spec;  ///< where its spec came from
-};
-
-[[nodiscard]] Result<OpenedModel> open_model(const ModelOptions& options);
-
 /// Loads it for one sequence of up to `context` tokens, with a progress bar on a terminal.
 [[nodiscard]] Result<std::unique_ptr<HostDevice>> load_alone(const OpenedModel& model,
                                                              const ModelOptions& options,
                                                              std::int64_t context);
-
-/// The tokenizer of a model's folder or file, or a tokenizer.json itself.
-[[nodiscard]] Result<Tokenizer> load_tokenizer(const std::string& path);
 
 /// `text`, or all of standard input when it is "-".
 [[nodiscard]] std::string text_argument(const std::string& text);

@@ -1,0 +1,222 @@
+#include "weft/actors/pipeline.h"
+
+#include <boost/system/system_error.hpp>
+#include <algorithm>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "weft/actors/defaults.h"
+#include "weft/actors/detokenizer_actor.h"
+#include "weft/actors/engine_error.h"
+#include "weft/actors/executor_actor.h"
+#include "weft/actors/receiver_actor.h"
+#include "weft/actors/request_text.h"
+#include "weft/actors/scheduler_actor.h"
+#include "weft/gpu/device_info.h"
+#include "weft/gpu/host_capacity.h"
+#include "weft/gpu/host_step_device.h"
+#include "weft/model/open_model.h"
+
+namespace weft {
+namespace {
+
+struct Loaded {
+  ServedModel model;
+  std::vector<std::shared_ptr<StepDevice>> devices;
+};
+
+ServedModel served(const Program& program, Tokenizer tokenizer, const DeviceLimits& limits) {
+  ServedModel model{.tokenizer = std::move(tokenizer)};
+  model.vocabulary = program.vocabulary;
+  model.context = limits.context;
+  model.has_encoder = program.has_encoder;
+  model.start_token = static_cast<TokenId>(program.start_token);
+  const auto ends = model.tokenizer.end_tokens();
+  model.end_tokens.assign(ends.begin(), ends.end());
+  for (const std::int64_t id : program.end_tokens) {
+    model.end_tokens.push_back(static_cast<TokenId>(id));
+  }
+  std::ranges::sort(model.end_tokens);
+  const auto same = std::ranges::unique(model.end_tokens);
+  model.end_tokens.erase(same.begin(), same.end());
+  for (const RotaryFrequencies& rotary : program.rotary) {
+    if (!rotary.long_frequency.empty()) model.long_from = rotary.long_from;
+  }
+  if (!model.tokenizer.chat_template().empty()) {
+    auto parsed = ChatTemplate::parse(model.tokenizer.chat_template(), "chat_template");
+    // A template that is wrong is told to those who ask for it, not to everyone.
+    if (parsed) model.chat_template = std::move(*parsed);
+  }
+  return model;
+}
+
+CapacityWishes wishes_of(const Config& config) {
+  CapacityWishes wishes;
+  wishes.memory_fraction = config.memory_fraction;
+  wishes.rows = config.policy == BatchPolicy::kInstances ? 1 : config.max_rows;
+  wishes.pages = config.max_pages;
+  wishes.page_tokens = config.page_tokens;
+  wishes.context = config.max_context;
+  wishes.step_tokens = config.max_step_tokens;
+  wishes.kv_dtype = config.kv_dtype;
+  return wishes;
+}
+
+Result<std::int64_t> free_memory(const std::string& device) {
+  if (device != "cpu") {
+    return Error{DeviceErrc::kNoSuchDevice, "device: " + device + "; models run on cpu so far"};
+  }
+  const auto devices = list_devices();
+  if (!devices) return devices.error();
+  return static_cast<std::int64_t>(devices->front().free_bytes);
+}
+
+Loaded load(const Config& config) {
+  config.validate().value();
+  OpenedModel opened = open_model(config.model, config.spec).value();
+  if (!opened.program->has_logits) {
+    throw boost::system::system_error(
+        make_error_code(EngineErrc::kBadRequest), "model: " + config.model + " is an encoder");
+  }
+  Tokenizer tokenizer = load_tokenizer(config.model).value();
+  const CapacityWishes wishes = wishes_of(config);
+  const auto limits =
+      host_capacity(*opened.program, wishes, free_memory(config.device).value()).value();
+  ServedModel model = served(*opened.program, std::move(tokenizer), limits);
+  const bool instances = config.policy == BatchPolicy::kInstances;
+  // Instances compete for the cores; each has its share of them.
+  const int threads = instances ? std::max(1, config.threads / config.instances) : config.threads;
+  const HostOptions options =
+      HostStepDevice::options_for(*opened.program, limits, config.kv_dtype, threads);
+  auto device = HostDevice::load(opened.checkpoint, opened.program, options).value();
+  auto first =
+      std::make_unique<HostStepDevice>(std::move(device), limits, model.end_tokens);
+  Loaded loaded{std::move(model), {}};
+  for (std::int32_t i = 1; instances && i < config.instances; ++i) {
+    loaded.devices.push_back(first->share_weights(limits, config.kv_dtype, threads).value());
+  }
+  loaded.devices.push_back(std::move(first));
+  return loaded;
+}
+
+SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& limits) {
+  SchedulerOptions options;
+  options.limits = limits;
+  options.policy = config.policy;
+  options.window = config.window;
+  options.admission = config.admission;
+  options.watermark = config.watermark;
+  options.layout = config.kv_layout;
+  options.target_inter_token = config.target_inter_token;
+  options.decode_every = config.decode_every;
+  return options;
+}
+
+}  // namespace
+
+Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
+                   PipelineOptions options)
+    : actors_(std::move(executor), options.system) {
+  Loaded loaded = load(config);
+  model_ = std::make_shared<const ServedModel>(std::move(loaded.model));
+  start(config, std::move(loaded.devices), options);
+}
+
+Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config, ServedModel model,
+                   std::vector<std::shared_ptr<StepDevice>> devices, PipelineOptions options)
+    : model_(std::make_shared<const ServedModel>(std::move(model))),
+      actors_(std::move(executor), options.system) {
+  start(config, std::move(devices), options);
+}
+
+Pipeline::~Pipeline() = default;
+
+void Pipeline::start(const Config& config, std::vector<std::shared_ptr<StepDevice>> devices,
+                     const PipelineOptions& options) {
+  const auto requests = static_cast<std::size_t>(config.max_queued_requests);
+  const auto actor = [&](std::string name, ActorRole role, std::size_t capacity, bool threaded) {
+    ActorOptions how{.name = std::move(name), .role = role, .capacity = capacity};
+    how.messages_per_activation = options.messages_per_activation;
+    if (threaded && options.own_threads) how.thread.emplace();
+    return how;
+  };
+  const std::size_t per_request = 2 * requests + defaults::kSpareMessages;
+  const std::size_t lanes = devices.size();
+  stats_ = std::make_shared<PipelineStats>(metrics(), devices.front()->limits(), lanes);
+  auto executor_metrics = std::make_shared<ExecutorMetrics>(metrics());
+
+  std::vector<ActorRef<SchedulerProtocol>> schedulers;
+  for (std::size_t i = 0; i < lanes; ++i) {
+    const std::string suffix = lanes > 1 ? "-" + std::to_string(i) : "";
+    auto scheduler = actors_.declare<SchedulerProtocol>(
+        actor("scheduler" + suffix, ActorRole::kScheduler, per_request, true));
+    auto executor = actors_.declare<ExecutorProtocol>(
+        actor("executor" + suffix, ActorRole::kExecutor, defaults::kExecutorMessages, true));
+    auto detokenizer = actors_.declare<DetokenizerProtocol>(
+        actor("detokenizer" + suffix, ActorRole::kDetokenizer, per_request, true));
+    // A refused wake-up is no loss: a scheduler whose mailbox is full looks by itself.
+    auto ending = std::make_shared<EndingRequests>(
+        [scheduler] { static_cast<void>(scheduler.try_send(EndingMsg{})); });
+    ending_.push_back(ending);
+    auto state = std::make_shared<SchedulerState>(scheduler_options(config, devices[i]->limits()));
+    state->ending = std::move(ending);
+    state->stats = stats_;
+    state->lane = i;
+    state->checks = options.check_invariants;
+    actors_.start<ExecutorActor>(executor, devices[i], executor_metrics, scheduler);
+    actors_.start<DetokenizerActor>(detokenizer, scheduler);
+    actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);
+    schedulers.push_back(std::move(scheduler));
+  }
+
+  std::random_device entropy;
+  std::vector<ActorRef<PreprocessProtocol>> workers;
+  for (std::int32_t i = 0; i < config.preprocess_workers; ++i) {
+    const std::uint64_t seed = std::uint64_t{entropy()} << 32U | entropy();
+    workers.push_back(actors_.spawn<PreprocessActor>(
+        actor("preprocess-" + std::to_string(i), ActorRole::kPreprocess, per_request, true), model_,
+        schedulers, seed));
+  }
+  const PreprocessPool pool(std::move(workers));
+  ReceiverActor::Next next = [pool](PrepareMsg&& message) {
+    return pool.try_send(std::move(message));
+  };
+  if (options.before_preprocess) {
+    next = [filter = options.before_preprocess(actors_, pool)](PrepareMsg&& message) {
+      return taken(filter.try_send(std::move(message)));
+    };
+  }
+  const ReceiverLimits limits{config.max_queued_requests, config.max_queued_prompt_tokens,
+                              config.max_prompt_bytes};
+  receiver_ = actors_.spawn<ReceiverActor>(
+      actor("receiver", ActorRole::kReceiver, per_request, false), limits, stats_, std::move(next));
+}
+
+std::shared_ptr<ActiveRequest> Pipeline::make_request(Request request,
+                                                      std::shared_ptr<RequestSink> sink) {
+  const std::size_t lane = stats_->shortest_lane();
+  auto active = std::make_shared<ActiveRequest>(ids_.next(), std::move(request), std::move(sink),
+                                                actors_.clock().now(), ending_[lane]);
+  active->set_lane(lane);
+  return active;
+}
+
+void Pipeline::submit(RequestTicket ticket) noexcept {
+  SubmitMsg message{std::move(ticket)};
+  const PushResult result = receiver_->try_send(std::move(message));
+  if (taken(result)) return;
+  const bool full = result == PushResult::kFull;
+  std::move(message.ticket)
+      .fail({full ? EngineErrc::kOverloaded
+                  : (ready() ? EngineErrc::kStopping : EngineErrc::kNotReady),
+             {}});
+}
+
+void Pipeline::stop(std::function<void()> stopped) noexcept {
+  actors_.async_stop([stopped = std::move(stopped)] { stopped(); });
+}
+
+EngineStats Pipeline::stats() const { return stats_->read(); }
+
+}  // namespace weft

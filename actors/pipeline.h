@@ -1,0 +1,71 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "weft/actors/messages.h"
+#include "weft/actors/pipeline_stats.h"
+#include "weft/actors/preprocess_actor.h"
+#include "weft/actors/request_port.h"
+#include "weft/actors/served_model.h"
+#include "weft/config/config.h"
+#include "weft/core/actor_system.h"
+#include "weft/gpu/step_device.h"
+
+namespace weft {
+
+/// How a pipeline is put together, beside the configuration of what it does.
+struct PipelineOptions {
+  ActorSystemOptions system{};
+  /// Scheduler, executor, detokenizer and preprocess workers have threads of their own, so that an
+  /// application's handlers never delay a tick and no tick delays a handler. Without, everything
+  /// runs on the executor: for tests that play every step.
+  bool own_threads = true;
+  std::size_t messages_per_activation = defaults::kMessagesPerActivation;
+  bool check_invariants = false;  ///< after each message of the scheduler; for tests
+  /// An actor of the application's own between receiver and preprocessing, such as a filter: it is
+  /// started in `system`, accepts PreprocessProtocol, and gives to `next` what shall go on.
+  std::function<ActorRef<PreprocessProtocol>(ActorSystem& system, const PreprocessPool& next)>
+      before_preprocess{};
+};
+
+/// The five kinds of actor, joined. Under BatchPolicy::kInstances there are several schedulers of one
+/// row, each with a device of its own that shares the weights; else one of each.
+class Pipeline final : public RequestPort {
+ public:
+  /// Opens the model, measures the device, takes its memory. Throws boost::system::system_error
+  /// with the Error of what was wrong.
+  Pipeline(boost::asio::any_io_executor executor, const Config& config,
+           PipelineOptions options = {});
+  /// With devices that are there, one for each lane. `config.model` is not looked at.
+  Pipeline(boost::asio::any_io_executor executor, const Config& config, ServedModel model,
+           std::vector<std::shared_ptr<StepDevice>> devices, PipelineOptions options = {});
+  ~Pipeline() override;
+
+  [[nodiscard]] std::shared_ptr<ActiveRequest> make_request(
+      Request request, std::shared_ptr<RequestSink> sink) override;
+  void submit(RequestTicket ticket) noexcept override;
+  void stop(std::function<void()> stopped) noexcept override;
+  [[nodiscard]] EngineStats stats() const override;
+  [[nodiscard]] MetricsRegistry& metrics() const noexcept override { return actors_.metrics(); }
+  [[nodiscard]] bool ready() const noexcept override { return actors_.ready(); }
+
+  [[nodiscard]] const ServedModel& model() const noexcept { return *model_; }
+
+ private:
+  void start(const Config& config, std::vector<std::shared_ptr<StepDevice>> devices,
+             const PipelineOptions& options);
+
+  std::shared_ptr<const ServedModel> model_;
+  std::shared_ptr<PipelineStats> stats_;
+  std::vector<std::shared_ptr<EndingRequests>> ending_;  // of each lane
+  IdSource<RequestKind> ids_;
+  ActorSystem actors_;
+  std::optional<ActorRef<ReceiverProtocol>> receiver_;
+};
+
+}  // namespace weft
