@@ -3,15 +3,20 @@
 #include <span>
 #include <utility>
 
+#include "weft/actors/failure.h"
 #include "weft/actors/request_text.h"
 
 namespace weft {
 
 DetokenizerActor::DetokenizerActor(ActorContext& context,
-                                   const ActorRef<SchedulerProtocol>& scheduler)
-    : context_(context), scheduler_(scheduler.sender(context.id())) {}
+                                   const ActorRef<SchedulerProtocol>& scheduler,
+                                   std::function<void()> before_message)
+    : context_(context),
+      scheduler_(scheduler.sender(context.id())),
+      before_message_(std::move(before_message)) {}
 
 void DetokenizerActor::on(DeliverMsg&& message) {
+  if (before_message_) before_message_();
   PipelineTick& tick = *message.tick;
   const TimePoint now = context_.now();
   const std::span<const TokenLogprob> tops = tick.result.top;
@@ -26,6 +31,7 @@ void DetokenizerActor::on(DeliverMsg&& message) {
 }
 
 void DetokenizerActor::on(EndMsg&& message) {
+  if (before_message_) before_message_();
   Finish finish = message.text->finish(message, context_.now());
   std::move(message.ticket).finish(std::move(finish));
 }
@@ -33,13 +39,14 @@ void DetokenizerActor::on(EndMsg&& message) {
 void DetokenizerActor::undelivered(DeliverMsg&& message, const Error& /*why*/) {
   if (message.tick == nullptr) return;
   for (const TokenEvent& event : message.tick->events) {
+    event.text->give_up();
     event.text->request().ask_to_end(EndCause::kFailure);
   }
   scheduler_.try_send(TickFreeMsg{message.tick});
 }
 
 void DetokenizerActor::undelivered(EndMsg&& message, const Error& why) {
-  std::move(message.ticket).fail(why);
+  std::move(message.ticket).fail(request_failure(why));
 }
 
 }  // namespace weft

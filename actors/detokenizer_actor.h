@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "weft/actors/messages.h"
 #include "weft/core/actor.h"
 #include "weft/core/actor_ref.h"
@@ -16,7 +18,9 @@ class DetokenizerActor {
  public:
   using Accepts = DetokenizerProtocol;
 
-  DetokenizerActor(ActorContext& context, const ActorRef<SchedulerProtocol>& scheduler);
+  /// `before_message` is for tests, which make it throw; may be empty.
+  DetokenizerActor(ActorContext& context, const ActorRef<SchedulerProtocol>& scheduler,
+                   std::function<void()> before_message);
 
   void on(DeliverMsg&& message);
   void on(EndMsg&& message);
@@ -26,6 +30,7 @@ class DetokenizerActor {
  private:
   ActorContext& context_;
   Sender<SchedulerProtocol> scheduler_;
+  const std::function<void()> before_message_;
 };
 
 }  // namespace weft

@@ -164,8 +164,9 @@ void Pipeline::start(const Config& config, std::vector<std::shared_ptr<StepDevic
     state->stats = stats_;
     state->lane = i;
     state->checks = options.check_invariants;
+    state->before_message = options.before_message;
     actors_.start<ExecutorActor>(executor, devices[i], executor_metrics, scheduler);
-    actors_.start<DetokenizerActor>(detokenizer, scheduler);
+    actors_.start<DetokenizerActor>(detokenizer, scheduler, options.before_message);
     actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);
     schedulers.push_back(std::move(scheduler));
   }

@@ -27,6 +27,8 @@ struct PipelineOptions {
   bool own_threads = true;
   std::size_t messages_per_activation = defaults::kMessagesPerActivation;
   bool check_invariants = false;  ///< after each message of the scheduler; for tests
+  /// Called before each message of scheduler and detokenizer; for tests, which make it throw.
+  std::function<void()> before_message{};
   /// An actor of the application's own between receiver and preprocessing, such as a filter: it is
   /// started in `system`, accepts PreprocessProtocol, and gives to `next` what shall go on.
   std::function<ActorRef<PreprocessProtocol>(ActorSystem& system, const PreprocessPool& next)>

@@ -86,6 +86,10 @@ void RequestText::give(Output& output, std::int32_t choice, const DeltaView& del
   request_.deliver(view);
 }
 
+void RequestText::give_up() noexcept {
+  for (Output& output : outputs_) output.closed = true;
+}
+
 // A sequence that was running: what its text holds back will not change any more.
 void RequestText::close(Output& output, std::int32_t choice) {
   if (output.closed) return;

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/actors/active_request.h"
@@ -33,6 +36,9 @@ class RequestText {
 
   /// The request has ended: gives what is held back and says how each output ended.
   [[nodiscard]] Finish finish(EndMsg& end, TimePoint now);
+
+  /// Tokens have been lost: what follows would not belong to what was given.
+  void give_up() noexcept;
 
   [[nodiscard]] ActiveRequest& request() noexcept { return request_; }
 

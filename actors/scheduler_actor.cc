@@ -83,6 +83,7 @@ SchedulerActor::SchedulerActor(ActorContext& context, std::shared_ptr<SchedulerS
 }
 
 void SchedulerActor::on(EnqueueMsg&& message) {
+  begin_message();
   RequestGroup& group = *message.group;
   ActiveRequest& request = *group.ticket;
   const TimePoint now = context_.now();
@@ -113,9 +114,13 @@ void SchedulerActor::on(EnqueueMsg&& message) {
   after_message();
 }
 
-void SchedulerActor::on(EndingMsg&& /*message*/) { after_message(); }
+void SchedulerActor::on(EndingMsg&& /*message*/) {
+  begin_message();
+  after_message();
+}
 
 void SchedulerActor::on(StepDoneMsg&& message) {
+  begin_message();
   PipelineTick& tick = *message.tick;
   if (tick.generation != generation_) {
     tick.set_free();
@@ -141,6 +146,7 @@ void SchedulerActor::on(StepDoneMsg&& message) {
 }
 
 void SchedulerActor::on(TickFreeMsg&& message) {
+  begin_message();
   PipelineTick& tick = *message.tick;
   if (tick.generation == generation_) {
     for (const StopHit& hit : tick.stop_hits) {
@@ -150,6 +156,10 @@ void SchedulerActor::on(TickFreeMsg&& message) {
   }
   tick.set_free();
   after_message();
+}
+
+void SchedulerActor::begin_message() const {
+  if (state_->before_message) state_->before_message();
 }
 
 void SchedulerActor::after_message() {
@@ -266,6 +276,11 @@ void SchedulerActor::undelivered(TickFreeMsg&& message, const Error& /*why*/) {
 }
 
 void SchedulerActor::exiting(const Error& why) {
+  // Their last tokens may be lost with the message in hand.
+  for (EndMsg& end : ends_) {
+    end.how = GroupEnd::kFailed;
+    end.error = request_failure(why);
+  }
   scheduler_.end_all(GroupEnd::kFailed, request_failure(why));
   send_ends();
 }

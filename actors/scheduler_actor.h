@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <queue>
 #include <span>
@@ -25,6 +26,7 @@ struct SchedulerState {
   std::shared_ptr<PipelineStats> stats;
   std::size_t lane = 0;
   std::uint64_t generations = 0;  ///< instances so far; changed by the actor's turn alone
+  std::function<void()> before_message;  ///< for tests, which make it throw
   bool checks = false;            ///< the invariants after each message; for tests
 };
 
@@ -66,6 +68,7 @@ class SchedulerActor final : private SchedulerListener {
   void make_plans();
   void queue(PipelineTick& tick);
   void arm_timer();
+  void begin_message() const;
   void after_message();
 
   ActorContext& context_;

@@ -1,0 +1,289 @@
+#include "weft/tests/actors/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+
+namespace weft::test {
+namespace {
+
+constexpr std::int64_t kVocabulary = 48;
+constexpr TokenId kEnd = 7;
+constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
+
+std::string text_of(TokenId token) {
+  return {static_cast<char>('a' + token % 6), static_cast<char>('a' + token / 6)};
+}
+
+/// Tokens of two letters each, and no end token of its own.
+Tokenizer letter_tokenizer() {
+  namespace json = boost::json;
+  json::object vocabulary;
+  for (TokenId token = 0; token < kVocabulary; ++token) vocabulary[text_of(token)] = token;
+  const json::object model = {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "aa"}};
+  const json::object all = {{"model", model}, {"decoder", {{"type", "Fuse"}}}};
+  return Tokenizer::from_json(json::serialize(all), "letters").value();
+}
+
+/// What one output must be.
+struct Expected {
+  std::vector<TokenId> tokens;  ///< without the end token
+  std::string text;
+  FinishReason reason = FinishReason::kLength;
+};
+
+Expected expected_output(const Request& request, std::uint64_t seed, std::int32_t max_tokens) {
+  Expected expected;
+  std::vector<TokenId> context = request.prompt_tokens;
+  while (std::cmp_less(expected.tokens.size(), max_tokens)) {
+    const TokenId token = fake_token(seed, context, kVocabulary);
+    if (token == kEnd && !request.sampling.ignore_eos) {
+      expected.reason = FinishReason::kStop;
+      break;
+    }
+    expected.tokens.push_back(token);
+    expected.text += text_of(token);
+    context.push_back(token);
+    for (const std::string& stop : request.stop) {
+      const auto hit = expected.text.find(stop);
+      if (hit == std::string::npos) continue;
+      expected.text.resize(hit);
+      expected.reason = FinishReason::kStop;
+      return expected;
+    }
+  }
+  return expected;
+}
+
+}  // namespace
+
+class Simulation::Sink final : public RequestSink {
+ public:
+  struct Choice {
+    std::string text;
+    std::vector<TokenId> tokens;
+  };
+
+  explicit Sink(Request what) : request(std::move(what)) {
+    choices.resize(static_cast<std::size_t>(request.sampling.n));
+  }
+
+  void deliver(const DeltaView& delta) noexcept override {
+    EXPECT_FALSE(finish_) << "something came after the end";
+    Choice& choice = choices.at(static_cast<std::size_t>(delta.choice));
+    choice.text += delta.text;
+    choice.tokens.insert(choice.tokens.end(), delta.tokens.begin(), delta.tokens.end());
+  }
+  void finish(Finish&& finish) noexcept override {
+    EXPECT_FALSE(finish_) << "a second end";
+    finish_ = std::move(finish);
+  }
+
+  [[nodiscard]] const std::optional<Finish>& end() const { return finish_; }
+
+  const Request request;
+  std::vector<Choice> choices;
+  std::shared_ptr<ActiveRequest> active;
+  EndCause asked = EndCause::kNone;
+  std::size_t failures_before = 0;
+
+ private:
+  std::optional<Finish> finish_;
+};
+
+Simulation::Simulation(const SimulationOptions& options)
+    : options_(options), random_(options.seed) {
+  limits_.page_tokens = std::array{1, 2, 4, 16}[random(4)];
+  limits_.context = 48;
+  limits_.rows = static_cast<std::int32_t>(1 + random(8));
+  const bool slab = chance(0.2);
+  const auto whole = limits_.pages_per_row();
+  const auto most = static_cast<std::uint64_t>(limits_.rows * whole);
+  limits_.pages = slab ? limits_.rows * whole
+                       : static_cast<std::int32_t>(std::max<std::uint64_t>(
+                             static_cast<std::uint64_t>(whole), random(most) + 1));
+  limits_.step_tokens = static_cast<std::int32_t>(limits_.rows + 1 + static_cast<int>(random(40)));
+  limits_.vocabulary = kVocabulary;
+
+  config_.kv_layout = slab ? KvLayout::kSlab : KvLayout::kPages;
+  config_.page_tokens = limits_.page_tokens;
+  config_.admission = chance(0.3) ? AdmissionMode::kReserve : AdmissionMode::kOptimistic;
+  config_.watermark = chance(0.5) ? 0.05 : 0;
+  config_.decode_every = static_cast<std::int32_t>(1 + random(3));
+  config_.max_queued_requests = 24;
+  config_.max_queued_prompt_tokens = 2000;
+  if (chance(0.15)) config_.policy = BatchPolicy::kStatic;
+  if (chance(0.15)) {
+    config_.policy = BatchPolicy::kWindow;
+    config_.window = std::chrono::milliseconds(5);
+  }
+
+  FakeDevice::Options device{.limits = limits_};
+  device.took = [](const Plan& plan) {
+    return std::chrono::microseconds(500 + 20 * plan.tokens());
+  };
+  device.run = [this](const Plan&) {
+    if (std::exchange(device_fails_, false)) throw std::runtime_error("the device fails");
+  };
+  PipelineOptions how;
+  how.system = system_.options_for_other();
+  how.own_threads = false;
+  how.messages_per_activation = 1;
+  how.check_invariants = true;
+  how.before_message = [this] {
+    if (std::exchange(actor_fails_, false)) throw std::runtime_error("an actor fails");
+  };
+  ServedModel model{.tokenizer = letter_tokenizer()};
+  model.vocabulary = kVocabulary;
+  model.context = limits_.context;
+  model.end_tokens = {kEnd};
+  pipeline_ = std::make_unique<Pipeline>(
+      system_.context().get_executor(), config_, std::move(model),
+      std::vector<std::shared_ptr<StepDevice>>{std::make_shared<FakeDevice>(std::move(device))},
+      std::move(how));
+  system_.context().run_all();
+}
+
+Simulation::~Simulation() {
+  pipeline_.reset();
+  for (const auto& sink : sinks_) EXPECT_TRUE(sink->end()) << "a request was left without an end";
+}
+
+Request Simulation::random_request() {
+  Request request;
+  const auto prompt = 1 + random(chance(0.1) ? 60 : 20);
+  for (std::uint64_t i = 0; i < prompt; ++i) {
+    request.prompt_tokens.push_back(static_cast<TokenId>(random(kVocabulary)));
+  }
+  request.max_tokens = static_cast<std::int32_t>(random(28));
+  request.request_class = chance(0.5) ? RequestClass::kChat : RequestClass::kBatch;
+  request.priority = static_cast<std::int32_t>(random(3));
+  request.client = std::string(1, static_cast<char>('a' + random(4)));
+  request.sampling.seed = random_();
+  request.sampling.ignore_eos = chance(0.5);
+  if (chance(0.2)) request.sampling.n = static_cast<std::int32_t>(1 + random(4));
+  if (chance(0.1)) request.sampling.best_of = request.sampling.n + 1;
+  if (chance(0.1)) {
+    request.sampling.n = 1;
+    request.sampling.best_of = 0;
+    request.sampling.temperature = 0;
+    request.sampling.beams.num_beams = static_cast<std::int32_t>(2 + random(3));
+  }
+  if (chance(0.3)) request.stop = {text_of(static_cast<TokenId>(random(kVocabulary))), "bcd"};
+  if (chance(0.1)) request.timeout = std::chrono::milliseconds(1 + random(40));
+  return request;
+}
+
+void Simulation::arrive() {
+  auto sink = std::make_shared<Sink>(random_request());
+  sink->failures_before = failures_;
+  sink->active = pipeline_->make_request(sink->request, sink);
+  sinks_.push_back(sink);
+  open_.push_back(sink);
+  pipeline_->submit(RequestTicket(sink->active));
+}
+
+void Simulation::end_one() {
+  if (open_.empty()) return;
+  Sink& sink = *open_[random(open_.size())];
+  const EndCause cause = chance(0.7) ? EndCause::kCancel : EndCause::kStop;
+  if (sink.active->ask_to_end(cause)) sink.asked = cause;
+}
+
+bool Simulation::deliver() {
+  const bool delivered = system_.run_random(random_);
+  std::erase_if(open_, [this](const std::shared_ptr<Sink>& sink) {
+    if (!sink->end()) return false;
+    check(*sink);
+    return true;
+  });
+  return delivered;
+}
+
+void Simulation::step() {
+  const std::uint64_t event = random(1000);
+  if (event < 40) {
+    arrive();
+  } else if (event < 50) {
+    end_one();
+  } else if (event < 60) {
+    system_.advance(std::chrono::microseconds(random(3000)));
+  } else if (event < 62 && options_.failures && chance(0.1)) {
+    ++failures_;
+    (chance(0.5) ? device_fails_ : actor_fails_) = true;
+    // A failed actor is restarted only so often in so long a time.
+    system_.advance(std::chrono::seconds(11));
+  } else if (!deliver()) {
+    arrive();
+  }
+}
+
+void Simulation::settle() {
+  for (std::size_t idle = 0; !open_.empty() && idle < 1000;) {
+    if (deliver()) {
+      idle = 0;
+      continue;
+    }
+    ++idle;
+    system_.advance(std::chrono::milliseconds(10));
+  }
+  EXPECT_TRUE(open_.empty()) << open_.size() << " requests wait for ever";
+  while (deliver()) {
+  }
+  const EngineStats stats = pipeline_->stats();
+  EXPECT_EQ(stats.requests, 0U);
+  EXPECT_EQ(stats.running, 0U);
+  EXPECT_EQ(stats.waiting, 0U);
+  if (config_.kv_layout == KvLayout::kPages) {
+    EXPECT_EQ(stats.pages_free, stats.pages);
+  }
+}
+
+void Simulation::check(Sink& sink) {
+  const Finish& end = *sink.end();
+  const Request& request = sink.request;
+  if (end.reason == FinishReason::kError) {
+    const auto& code = end.error.code;
+    const auto prompt = static_cast<std::int64_t>(request.prompt_tokens.size());
+    if (code == EngineErrc::kContextLengthExceeded) {
+      EXPECT_GT(prompt + std::max(request.max_tokens, 1), limits_.context);
+    } else if (code == EngineErrc::kDeadlineExceeded) {
+      EXPECT_GT(request.timeout.count(), 0);
+    } else if (code == EngineErrc::kDeviceFailed || code == EngineErrc::kInternal) {
+      EXPECT_GT(failures_, sink.failures_before) << "failed by itself: " << to_string(end.error);
+    } else {
+      EXPECT_TRUE(code == EngineErrc::kNeverFits || code == EngineErrc::kOverloaded)
+          << to_string(end.error);
+    }
+  } else if (end.reason == FinishReason::kCancelled) {
+    EXPECT_EQ(sink.asked, EndCause::kCancel);
+  }
+  if (request.sampling.beams.num_beams > 1 || request.sampling.best_of > 0) return;
+  const std::int32_t room =
+      static_cast<std::int32_t>(limits_.context) - static_cast<std::int32_t>(request.prompt_tokens.size());
+  const std::int32_t most = request.max_tokens > 0 ? request.max_tokens : room;
+  for (std::size_t i = 0; i < sink.choices.size(); ++i) {
+    const Expected expected = expected_output(request, *request.sampling.seed + i * kGolden, most);
+    const Sink::Choice& choice = sink.choices[i];
+    const bool whole = end.reason != FinishReason::kError &&
+                       end.reason != FinishReason::kCancelled && sink.asked == EndCause::kNone;
+    if (whole) {
+      EXPECT_EQ(choice.tokens, expected.tokens);
+      EXPECT_EQ(choice.text, expected.text);
+      EXPECT_EQ(end.choices.at(i).reason, expected.reason);
+    } else {
+      EXPECT_TRUE(expected.text.starts_with(choice.text)) << choice.text << " of " << expected.text;
+    }
+  }
+  if (end.reason == FinishReason::kStop || end.reason == FinishReason::kLength) ++completed_;
+}
+
+}  // namespace weft::test

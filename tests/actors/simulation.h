@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "weft/actors/pipeline.h"
+#include "weft/tests/fixture/deterministic_system.h"
+#include "weft/tests/fixture/fake_device.h"
+
+namespace weft::test {
+
+/// What a simulation's requests and failures are like; chosen by the seed.
+struct SimulationOptions {
+  std::uint64_t seed = 1;
+  bool failures = true;  ///< of the device and of actors
+};
+
+/// The real actors over a fake device, a virtual clock and a wire that delivers in random order:
+/// random arrivals, lengths, cancels, stops, deadlines and failures, with the scheduler's invariants
+/// checked after each of its messages and every output compared with what the fake model gives a
+/// request that runs alone. All of it follows from the seed. What is wrong is a GoogleTest failure.
+class Simulation {
+ public:
+  explicit Simulation(const SimulationOptions& options);
+  ~Simulation();
+
+  /// One event: an arrival, a cancel, time that passes, a failure, or most often a message.
+  void step();
+  /// Until every request has ended; then checks that nothing is left behind.
+  void settle();
+
+  [[nodiscard]] std::size_t requests() const noexcept { return sinks_.size(); }
+  [[nodiscard]] std::size_t completed() const noexcept { return completed_; }
+  [[nodiscard]] std::uint64_t preemptions() const { return pipeline_->stats().preemptions; }
+
+ private:
+  class Sink;
+
+  std::uint64_t random(std::uint64_t below) { return random_() % below; }
+  bool chance(double probability) {
+    return std::uniform_real_distribution<double>()(random_) < probability;
+  }
+  Request random_request();
+  void arrive();
+  void end_one();
+  bool deliver();
+  void check(Sink& sink);
+
+  const SimulationOptions options_;
+  std::mt19937_64 random_;
+  DeterministicSystem system_;
+  Config config_;
+  DeviceLimits limits_;
+  bool device_fails_ = false;
+  bool actor_fails_ = false;
+  std::unique_ptr<Pipeline> pipeline_;
+  std::vector<std::shared_ptr<Sink>> sinks_;
+  std::vector<std::shared_ptr<Sink>> open_;
+  std::size_t completed_ = 0;
+  std::size_t failures_ = 0;
+};
+
+}  // namespace weft::test
