@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "weft/core/internal_error.h"
 #include "weft/schedule/scheduler.h"
 
 namespace weft {
