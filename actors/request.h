@@ -46,10 +46,10 @@ enum class FinishReason : std::uint8_t { kStop, kLength, kCancelled, kError };
 /// Something new of one output, borrowed for the call.
 struct DeltaView {
   std::int32_t choice = 0;  ///< which output, 0 .. n-1
-  std::string_view text;    ///< valid UTF-8; may be empty, while characters are incomplete
-  std::span<const TokenId> tokens;
-  std::span<const float> logprobs;    ///< of the tokens; empty unless asked for
-  std::span<const TokenLogprob> top;  ///< top_per_token for each token
+  std::string_view text{};  ///< valid UTF-8; may be empty, while characters are incomplete
+  std::span<const TokenId> tokens{};
+  std::span<const float> logprobs{};    ///< of the tokens; empty unless asked for
+  std::span<const TokenLogprob> top{};  ///< top_per_token for each token
   std::int32_t top_per_token = 0;
 };
 
@@ -61,7 +61,7 @@ struct Usage {
 /// How one output ended.
 struct ChoiceEnd {
   FinishReason reason = FinishReason::kStop;
-  std::string stop;                   ///< the stop text that was hit
+  std::string stop{};                 ///< the stop text that was hit
   TokenId stop_token = kNoToken;      ///< or the token
   double cumulative_logprob = 0;      ///< of its tokens; when logprobs, best_of or beams ask for it
 };
