@@ -126,7 +126,8 @@ class PendingCompletion::OperationOf final : public Operation {
 
   void drop() noexcept override {
     const HandlerAllocator allocator = allocator_of(completion_.handler);
-    const Completion completion = std::move(completion_);  // may own the allocator's memory
+    // It may own the memory that the allocator gives.
+    [[maybe_unused]] const Completion completion = std::move(completion_);
     free(Allocator(allocator));
   }
 
