@@ -37,15 +37,13 @@ struct Made {
 
   explicit Made(std::uint64_t id = 1, const std::shared_ptr<EndingRequests>& ending = nullptr,
                 TimePoint arrived = TimePoint(Duration(7)))
-      : request(
-            std::make_shared<ActiveRequest>(RequestId(id), Request{}, sink, arrived, ending)) {}
+      : request(std::make_shared<ActiveRequest>(RequestId(id), Request{}, sink, arrived, ending)) {}
 };
 
 std::vector<std::uint64_t> take_ids(EndingRequests& ending) {
   std::vector<std::uint64_t> ids;
-  ending.take_all([&](const std::shared_ptr<ActiveRequest>& request) {
-    ids.push_back(request->id().value());
-  });
+  ending.take_all(
+      [&](const std::shared_ptr<ActiveRequest>& request) { ids.push_back(request->id().value()); });
   return ids;
 }
 
@@ -121,7 +119,9 @@ TEST(ActiveRequestTest, OutlivesTheListOfThoseThatEnd) {
 
 TEST(RequestTicketTest, FinishesItsRequestWithInternalWhenItIsLost) {
   const Made made;
-  { const RequestTicket lost(made.request); }
+  {
+    const RequestTicket lost(made.request);
+  }
   EXPECT_EQ(made.sink->finishes, 1);
   EXPECT_EQ(made.sink->last.reason, FinishReason::kError);
   EXPECT_EQ(made.sink->last.error.code, EngineErrc::kInternal);

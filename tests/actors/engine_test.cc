@@ -51,8 +51,7 @@ struct GotDone {
 
 class EngineTest : public test::EngineFixture {
  protected:
-  explicit EngineTest(
-      std::shared_ptr<FakePort::Traces> seen = std::make_shared<FakePort::Traces>())
+  explicit EngineTest(std::shared_ptr<FakePort::Traces> seen = std::make_shared<FakePort::Traces>())
       : EngineFixture(std::make_unique<FakePort>(seen)), traces(std::move(seen)) {}
 
   std::shared_ptr<FakePort::Traces> traces;
@@ -420,9 +419,10 @@ TEST_F(EngineTest, LeavesAnotherEngineOfTheProcessAlone) {
 /// Ticks a port on a thread of its own until it is destroyed.
 class Ticking {
  public:
-  explicit Ticking(FakePort& port) : thread_([&port](const std::stop_token& stop) {
-    while (!stop.stop_requested()) port.tick();
-  }) {}
+  explicit Ticking(FakePort& port)
+      : thread_([&port](const std::stop_token& stop) {
+          while (!stop.stop_requested()) port.tick();
+        }) {}
 
  private:
   std::jthread thread_;
@@ -457,7 +457,8 @@ TEST_F(EngineTest, ServesSeveralThreadsAndContexts) {
                   pool.get_executor(), [&, i](error_code error, const GenerationResult& result) {
                     EXPECT_TRUE(pool.get_executor().running_in_this_thread());
                     EXPECT_FALSE(error);
-                    EXPECT_EQ(result.choices.at(0).tokens.size(), 3U + static_cast<unsigned>(i) % 5);
+                    EXPECT_EQ(result.choices.at(0).tokens.size(),
+                              3U + static_cast<unsigned>(i) % 5);
                     finished.fetch_add(1);
                     handlers.fetch_add(1);
                   }));

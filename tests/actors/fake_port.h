@@ -131,7 +131,7 @@ class FakePort final : public RequestPort {
 
   std::optional<Error> refusal;  ///< of everything that is submitted
   std::chrono::milliseconds retry_after{0};
-  std::exception_ptr failure;  ///< of make_request()
+  std::exception_ptr failure;    ///< of make_request()
   bool ends_when_asked = false;  ///< as if a tick came at once; for one thread
   bool stops_at_once = true;
   bool is_ready = true;
@@ -151,10 +151,14 @@ class FakePort final : public RequestPort {
   }
   void end(std::size_t i, EndCause cause) {
     switch (cause) {
-      case EndCause::kStop: return finish(i, {.reason = FinishReason::kStop});
-      case EndCause::kShutdown: return fail(i, {EngineErrc::kStopping, {}});
-      case EndCause::kFailure: return fail(i, {EngineErrc::kInternal, {}});
-      default: return fail(i, {EngineErrc::kCancelled, {}});
+      case EndCause::kStop:
+        return finish(i, {.reason = FinishReason::kStop});
+      case EndCause::kShutdown:
+        return fail(i, {EngineErrc::kStopping, {}});
+      case EndCause::kFailure:
+        return fail(i, {EngineErrc::kInternal, {}});
+      default:
+        return fail(i, {EngineErrc::kCancelled, {}});
     }
   }
 

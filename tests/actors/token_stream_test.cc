@@ -175,8 +175,8 @@ TEST_F(TokenStreamTest, GivesWhatWasProducedBeforeItSaysWhyTheRequestFailed) {
 
 TEST_F(TokenStreamTest, SaysDeadlineWhereThatCancelledTheRequest) {
   TokenStream stream = open();
-  port->finish(0, {.reason = FinishReason::kCancelled,
-                   .error = {EngineErrc::kDeadlineExceeded, "1000 ms"}});
+  port->finish(
+      0, {.reason = FinishReason::kCancelled, .error = {EngineErrc::kDeadlineExceeded, "1000 ms"}});
   EXPECT_EQ(next(stream).error, EngineErrc::kDeadlineExceeded);
 }
 
@@ -428,8 +428,7 @@ TEST_F(TokenStreamTest, LosesNothingBetweenTwoThreads) {
     std::uint32_t seed = static_cast<std::uint32_t>(round) * 2654435761U;
     const std::function<void()> read = [&] {
       stream.async_next(bind_cancellation_slot(
-          signal.slot(),
-          [&](boost::system::error_code error, const std::optional<Delta>& delta) {
+          signal.slot(), [&](boost::system::error_code error, const std::optional<Delta>& delta) {
             if (!error && !delta) {
               ended = true;
               return;
