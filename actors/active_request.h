@@ -110,9 +110,7 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   void deliver(const DeltaView& delta) noexcept;
 
   /// Thread-safe: has had its terminal event.
-  [[nodiscard]] bool finished() const noexcept {
-    return finished_.load(std::memory_order_acquire);
-  }
+  [[nodiscard]] bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
 
   /// Called once when the request finishes, before the sink: a caller that hears of the end finds
   /// the place already free. It must not throw; set before the request is submitted.

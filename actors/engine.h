@@ -61,8 +61,8 @@ class Engine {
   /// kStopping, ...; SamplingErrc, TextErrc). Cancellation of any type (terminal, partial, total)
   /// cancels the request; the operation completes when it has ended, with operation_aborted. When
   /// somebody else cancelled it, the error is kCancelled; when the end came first, it is the end's.
-  template <boost::asio::completion_token_for<void(boost::system::error_code, GenerationResult)>
-                Token>
+  template <
+      boost::asio::completion_token_for<void(boost::system::error_code, GenerationResult)> Token>
   auto async_generate(Request request, Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code, GenerationResult)>(
         Initiate<GenerateOp>{core_}, token, std::move(request));
@@ -83,8 +83,8 @@ class Engine {
   /// operation_aborted; the engine goes on draining.
   template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
   auto async_drain(Token&& token) {
-    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(Initiate<DrainOp>{core_},
-                                                                               token);
+    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
+        Initiate<DrainOp>{core_}, token);
   }
 
   /// The same, cancels the requests that have begun, and completes when the actors have exited.

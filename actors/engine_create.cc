@@ -1,5 +1,5 @@
-// An engine with Weft's own pipeline behind it. Apart from engine.cc, so that a program which brings
-// a port of its own links no model and no device.
+// An engine with Weft's own pipeline behind it. Apart from engine.cc, so that a program which
+// brings a port of its own links no model and no device.
 
 #include <boost/system/system_error.hpp>
 #include <exception>

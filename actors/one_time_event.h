@@ -27,11 +27,10 @@ class OneTimeEvent : public std::enable_shared_from_this<OneTimeEvent> {
   template <class Handler>
   void async_wait(Handler handler, const boost::asio::any_io_executor& fallback) {
     auto slot = boost::asio::get_associated_cancellation_slot(handler);
-    PendingCompletion completion(
-        std::move(handler), fallback,
-        [](Handler&& final_handler, boost::system::error_code error) {
-          std::move(final_handler)(error);
-        });
+    PendingCompletion completion(std::move(handler), fallback,
+                                 [](Handler&& final_handler, boost::system::error_code error) {
+                                   std::move(final_handler)(error);
+                                 });
     const std::uint64_t place = next_place();
     if (slot.is_connected()) {
       slot.assign([weak = weak_from_this(), place](boost::asio::cancellation_type type) {

@@ -6,8 +6,11 @@
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/execution/executor.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
 #include <boost/asio/recycling_allocator.hpp>
 #include <boost/asio/require.hpp>
 #include <boost/system/error_code.hpp>
@@ -59,10 +62,30 @@ class PendingCompletion {
     void operator()(Operation* operation) const noexcept { operation->drop(); }
   };
 
+  /// Outstanding work of an executor, of either of Asio's two kinds. Boost 1.81's
+  /// executor_work_guard takes a strand of a type-erased executor for the older kind.
+  template <class Executor>
+  struct WorkOf;
+
   template <class Handler, class Complete>
   class OperationOf;
 
   std::unique_ptr<Operation, Drop> operation_;
+};
+
+template <class Executor>
+struct PendingCompletion::WorkOf {
+  using Type = boost::asio::executor_work_guard<Executor>;
+  static Type track(const Executor& executor) { return Type(executor); }
+};
+
+template <class Executor>
+  requires boost::asio::execution::is_executor_v<Executor>
+struct PendingCompletion::WorkOf<Executor> {
+  static auto track(const Executor& executor) {
+    return boost::asio::prefer(executor, boost::asio::execution::outstanding_work.tracked);
+  }
+  using Type = decltype(track(std::declval<const Executor&>()));
 };
 
 template <class Handler, class Complete>
@@ -74,7 +97,7 @@ class PendingCompletion::OperationOf final : public Operation {
       typename std::allocator_traits<HandlerAllocator>::template rebind_alloc<OperationOf>;
   using AllocatorTraits = std::allocator_traits<Allocator>;
   using Executor = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
-  using Work = boost::asio::executor_work_guard<Executor>;
+  using Work = typename WorkOf<Executor>::Type;
 
  public:
   static OperationOf* make(Handler handler, const boost::asio::any_io_executor& fallback,
@@ -93,7 +116,8 @@ class PendingCompletion::OperationOf final : public Operation {
   OperationOf(Handler&& handler, const boost::asio::any_io_executor& fallback, Complete&& complete)
       : completion_{std::move(complete), std::move(handler)},
         fallback_(fallback),
-        work_(boost::asio::get_associated_executor(completion_.handler, fallback_)) {}
+        work_(WorkOf<Executor>::track(
+            boost::asio::get_associated_executor(completion_.handler, fallback_))) {}
 
   void post(boost::system::error_code error) noexcept override {
     const HandlerAllocator allocator = allocator_of(completion_.handler);
@@ -102,7 +126,7 @@ class PendingCompletion::OperationOf final : public Operation {
     Work work = std::move(work_);
     free(Allocator(allocator));
     try {
-      const Executor executor = work.get_executor();
+      const Executor executor = boost::asio::get_associated_executor(completion.handler, fallback);
       auto run = boost::asio::bind_allocator(
           allocator, [completion = std::move(completion), work = std::move(work), error]() mutable {
             std::move(completion.complete)(std::move(completion.handler), error);
@@ -113,11 +137,10 @@ class PendingCompletion::OperationOf final : public Operation {
         boost::asio::post(executor, std::move(run));
       } else {
         // Such as any_completion_executor: it can run a function, and not promise to do so later.
-        boost::asio::post(fallback,
-                          boost::asio::bind_allocator(
-                              allocator, [executor, run = std::move(run)]() mutable {
-                                boost::asio::dispatch(executor, std::move(run));
-                              }));
+        boost::asio::post(fallback, boost::asio::bind_allocator(
+                                        allocator, [executor, run = std::move(run)]() mutable {
+                                          boost::asio::dispatch(executor, std::move(run));
+                                        }));
       }
     } catch (...) {
       // The handler is gone with the function that the executor refused.
@@ -126,7 +149,8 @@ class PendingCompletion::OperationOf final : public Operation {
 
   void drop() noexcept override {
     const HandlerAllocator allocator = allocator_of(completion_.handler);
-    const Completion completion = std::move(completion_);  // may own the allocator's memory
+    // It may own the memory that the allocator gives.
+    [[maybe_unused]] const Completion completion = std::move(completion_);
     free(Allocator(allocator));
   }
 
@@ -137,8 +161,7 @@ class PendingCompletion::OperationOf final : public Operation {
   };
 
   static HandlerAllocator allocator_of(const Handler& handler) noexcept {
-    return boost::asio::get_associated_allocator(handler,
-                                                 boost::asio::recycling_allocator<void>());
+    return boost::asio::get_associated_allocator(handler, boost::asio::recycling_allocator<void>());
   }
 
   void free(Allocator allocator) noexcept {

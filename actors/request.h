@@ -25,7 +25,7 @@ struct Request {
   std::vector<TokenId> prompt_tokens{};  ///< or tokens, taken as they are
   boost::json::array messages{};  ///< or a conversation, for the model's chat template: objects
                                   ///< with "role" and "content"
-  boost::json::value tools{};                ///< what the template gets beside the messages
+  boost::json::value tools{};     ///< what the template gets beside the messages
   boost::json::object chat_template_kwargs{};
 
   std::int32_t max_tokens = 256;  ///< of each output
@@ -35,7 +35,7 @@ struct Request {
 
   RequestClass request_class = RequestClass::kChat;
   std::int32_t priority = 0;  ///< inside the class; low first
-  std::string client{};       ///< who asks: clients share the engine fairly; "" = nobody in particular
+  std::string client{};  ///< who asks: clients share the engine fairly; "" = nobody in particular
   std::chrono::milliseconds timeout{0};  ///< from arrival to the end; 0 = none
 };
 
@@ -46,10 +46,10 @@ enum class FinishReason : std::uint8_t { kStop, kLength, kCancelled, kError };
 /// Something new of one output, borrowed for the call.
 struct DeltaView {
   std::int32_t choice = 0;  ///< which output, 0 .. n-1
-  std::string_view text;    ///< valid UTF-8; may be empty, while characters are incomplete
-  std::span<const TokenId> tokens;
-  std::span<const float> logprobs;    ///< of the tokens; empty unless asked for
-  std::span<const TokenLogprob> top;  ///< top_per_token for each token
+  std::string_view text{};  ///< valid UTF-8; may be empty, while characters are incomplete
+  std::span<const TokenId> tokens{};
+  std::span<const float> logprobs{};    ///< of the tokens; empty unless asked for
+  std::span<const TokenLogprob> top{};  ///< top_per_token for each token
   std::int32_t top_per_token = 0;
 };
 
@@ -61,9 +61,9 @@ struct Usage {
 /// How one output ended.
 struct ChoiceEnd {
   FinishReason reason = FinishReason::kStop;
-  std::string stop;                   ///< the stop text that was hit
-  TokenId stop_token = kNoToken;      ///< or the token
-  double cumulative_logprob = 0;      ///< of its tokens; when logprobs, best_of or beams ask for it
+  std::string stop{};             ///< the stop text that was hit
+  TokenId stop_token = kNoToken;  ///< or the token
+  double cumulative_logprob = 0;  ///< of its tokens; when logprobs, best_of or beams ask for it
 };
 
 /// When what happened, on the engine's clock.
@@ -73,8 +73,9 @@ struct RequestTimes {
 
 /// The one terminal event of a request.
 struct Finish {
-  FinishReason reason = FinishReason::kStop;  ///< of the request: that of its first output, or why all ended
-  Error error{};  ///< with kError and kCancelled: why
+  FinishReason reason =
+      FinishReason::kStop;  ///< of the request: that of its first output, or why all ended
+  Error error{};            ///< with kError and kCancelled: why
   std::vector<ChoiceEnd> choices{};
   Usage usage{};
   RequestTimes times{};
@@ -83,8 +84,8 @@ struct Finish {
 
 /// Where a request's outputs go. Called by the engine's actors, admit() and deliver() by one at a
 /// time, and finish() exactly once; an admit() or deliver() of another thread may still come after
-/// finish() and is then to be dropped. None may block: what waits for the application goes into buffers of the sink's
-/// own, which max_tokens bounds.
+/// finish() and is then to be dropped. None may block: what waits for the application goes into
+/// buffers of the sink's own, which max_tokens bounds.
 class RequestSink {
  public:
   RequestSink() = default;

@@ -28,8 +28,8 @@ struct EngineStats {
 };
 
 /// Where requests go in. Thread-safe, but for the destructor. Destroying it finishes every request
-/// that has not ended with EngineErrc::kStopping and waits until its actors have exited; it needs no
-/// running executor.
+/// that has not ended with EngineErrc::kStopping and waits until its actors have exited; it needs
+/// no running executor.
 class RequestPort {
  public:
   RequestPort() = default;

@@ -75,9 +75,12 @@ bool StreamState::is_there(std::uint64_t word) const noexcept {
   if (finished_.load()) return true;
   if (phase == Phase::kAborting) return false;
   switch (wait_of(word)) {
-    case StreamWait::kAdmission: return admitted_.load();
-    case StreamWait::kNews: return has_unread();
-    case StreamWait::kEnd: return false;
+    case StreamWait::kAdmission:
+      return admitted_.load();
+    case StreamWait::kNews:
+      return has_unread();
+    case StreamWait::kEnd:
+      return false;
   }
   return false;
 }
@@ -88,8 +91,8 @@ void StreamState::complete_if_there() noexcept {
   std::uint64_t word = word_.load();
   while (is_there(word)) {
     if (word_.compare_exchange_weak(word, with_phase(word, Phase::kHeld))) {
-      const bool aborted = phase_of(word) == Phase::kAborting &&
-                           finish_.reason == FinishReason::kCancelled;
+      const bool aborted =
+          phase_of(word) == Phase::kAborting && finish_.reason == FinishReason::kCancelled;
       return complete(aborted ? boost::asio::error::operation_aborted
                               : boost::system::error_code());
     }
@@ -172,7 +175,8 @@ boost::system::error_code StreamState::end_error() const noexcept {
   if (dropped_.load()) return EngineErrc::kCancelled;
   switch (finish_.reason) {
     case FinishReason::kStop:
-    case FinishReason::kLength: return {};
+    case FinishReason::kLength:
+      return {};
     case FinishReason::kCancelled:
       return finish_.error.code ? finish_.error.code : EngineErrc::kCancelled;
     case FinishReason::kError:

@@ -98,8 +98,7 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
         });
     if (!mine) return std::move(completion).post(EngineErrc::kReadOutstanding);
     if (slot.is_connected()) {
-      slot.assign([weak = weak_from_this(), which = place()](
-                      boost::asio::cancellation_type type) {
+      slot.assign([weak = weak_from_this(), which = place()](boost::asio::cancellation_type type) {
         if (const auto stream = weak.lock()) stream->cancel_wait(which, type);
       });
     }
@@ -176,7 +175,7 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
   // The producers'.
   std::vector<std::unique_ptr<ChoiceBuffer>> choices_;
   std::atomic<bool> lost_{false};  // something could not be kept, so nothing after it is
-  Finish finish_;  // constant once finished_
+  Finish finish_;                  // constant once finished_
 
   // What operations wait for. Sequentially consistent, as is the word: either the producer sees
   // that one waits, or the reader sees what there is.

@@ -48,7 +48,8 @@ class TokenStream {
   ///   after all that was produced before it has been read; result() has that;
   /// - kCancelled, after cancel(), once the request has ended;
   /// - kReadOutstanding: another async_next is under way, and goes on;
-  /// - operation_aborted: cancel() or the destructor came while it waited, or the cancellation slot;
+  /// - operation_aborted: cancel() or the destructor came while it waited, or the cancellation
+  /// slot;
   /// - not_enough_memory, for the delta; it can be read again.
   ///
   /// Cancellation slot: where the type includes total or partial, the wait is taken back, nothing
@@ -94,8 +95,7 @@ class TokenStream {
             StreamState::News news{.error = error, .delta = std::nullopt};
             if (!error) news = turn.stream()->take_news();
             turn.end();
-            std::forward<decltype(final_handler)>(final_handler)(news.error,
-                                                                 std::move(news.delta));
+            std::forward<decltype(final_handler)>(final_handler)(news.error, std::move(news.delta));
           });
     }
   };

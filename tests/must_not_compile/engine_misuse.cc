@@ -1,0 +1,40 @@
+// Each CASE is a mistake that the compiler must stop; CASE 0 is the same without a mistake.
+
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "weft/actors/engine.h"
+
+int main() {
+  boost::asio::io_context context;
+  weft::Engine engine(context.get_executor(), std::unique_ptr<weft::RequestPort>());
+#if CASE == 1  // expects: completion_token_for
+  engine.async_generate({}, [](boost::system::error_code, int) {});
+#else
+  engine.async_generate({}, [](boost::system::error_code, weft::GenerationResult) {});
+#endif
+#if CASE == 2  // expects: completion_token_for
+  engine.async_open({}, [](weft::TokenStream) {});
+#else
+  engine.async_open({}, [](boost::system::error_code, weft::TokenStream) {});
+#endif
+
+  weft::TokenStream stream;
+#if CASE == 3  // expects: completion_token_for
+  stream.async_next([](boost::system::error_code, weft::Delta) {});
+#else
+  stream.async_next([](boost::system::error_code, std::optional<weft::Delta>) {});
+#endif
+#if CASE == 4  // expects: use of deleted function
+  const weft::TokenStream copy = stream;
+#else
+  const weft::TokenStream moved = std::move(stream);
+#endif
+#if CASE == 5  // expects: completion_token_for
+  engine.async_drain([] {});
+#else
+  engine.async_drain([](boost::system::error_code) {});
+#endif
+}
