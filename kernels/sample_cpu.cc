@@ -43,17 +43,35 @@ constexpr float weight_of(Key key) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(key >> 32));
 }
 
+/// The greatest logit, NaN left out; -inf when there is none.
+float max_of(std::span<const float> logits) {
+  // Maxima side by side, so that the compiler makes SIMD code of it.
+  std::array<float, 16> lanes;
+  lanes.fill(-kInfinity);
+  std::size_t i = 0;
+  for (; i + lanes.size() <= logits.size(); i += lanes.size()) {
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      const float logit = logits[i + lane];
+      lanes[lane] = logit > lanes[lane] ? logit : lanes[lane];
+    }
+  }
+  for (; i < logits.size(); ++i) lanes[0] = logits[i] > lanes[0] ? logits[i] : lanes[0];
+  return *std::ranges::max_element(lanes);
+}
+
 /// The first of the greatest logits, NaN left out; kNoToken when there is none above -inf.
 TokenId best_of(std::span<const float> logits) {
   float best = -kInfinity;
-  TokenId id = kNoToken;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (logits[i] > best) {
-      best = logits[i];
-      id = static_cast<TokenId>(i);
-    }
+  std::span<const float> holds_best;
+  for (std::size_t begin = 0; begin < logits.size(); begin += kWeighedAtOnce) {
+    const auto part = logits.subspan(begin, std::min(kWeighedAtOnce, logits.size() - begin));
+    const float most = max_of(part);
+    if (!(most > best)) continue;
+    best = most;
+    holds_best = part;
   }
-  return id;
+  if (holds_best.empty()) return kNoToken;
+  return static_cast<TokenId>(&*std::ranges::find(holds_best, best) - logits.data());
 }
 
 /// What logits weigh beside the best one, which weighs 1. The loop has no branches, so that the

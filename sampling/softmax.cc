@@ -14,6 +14,17 @@ namespace {
 constexpr std::size_t kLanes = 8;
 using Lanes = std::array<double, kLanes>;
 
+/// Numbers that stand in the first-level cache between two loops.
+constexpr std::size_t kAtOnce = 512;
+
+void add_up(const std::array<float, kAtOnce>& numbers, Lanes& sums) {
+  for (std::size_t i = 0; i < numbers.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      sums[lane] += static_cast<double>(numbers[i + lane]);
+    }
+  }
+}
+
 double total(const Lanes& lanes) { return std::accumulate(lanes.begin(), lanes.end(), 0.0); }
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
@@ -40,21 +51,25 @@ Softmax softmax_of(std::span<const float> logits) {
   if (result.best == kMinusInfinity) return result;
   Lanes sums{};
   Lanes moments{};
-  std::array<std::uint32_t, kLanes> counts{};
-  const auto add = [&](std::size_t i, std::size_t lane) {
-    const float distance = distance_of(logits[i], result.best);
-    const float weight = exp_of_negative(distance);
-    sums[lane] += static_cast<double>(weight);
-    moments[lane] += weight > 0 ? static_cast<double>(weight * distance) : 0.0;
-    counts[lane] += distance > kMinusInfinity ? 1U : 0U;
-  };
-  std::size_t i = 0;
-  for (; i + kLanes <= logits.size(); i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
+  for (std::size_t begin = 0; begin < logits.size(); begin += kAtOnce) {
+    const auto part = logits.subspan(begin, std::min(kAtOnce, logits.size() - begin));
+    // Zeros beyond the last part, so that the sums need no rest.
+    std::array<float, kAtOnce> weights{};
+    std::array<float, kAtOnce> weighted{};
+    std::uint32_t count = 0;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const float distance = distance_of(part[i], result.best);
+      const float weight = exp_of_negative(distance);
+      const float product = weight * distance;
+      weights[i] = weight;
+      weighted[i] = weight > 0 ? product : 0.0F;
+      count += distance > kMinusInfinity ? 1U : 0U;
+    }
+    result.count += count;
+    add_up(weights, sums);
+    add_up(weighted, moments);
   }
-  for (; i < logits.size(); ++i) add(i, 0);
   result.sum = total(sums);
-  result.count = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
   result.entropy = portable_log(result.sum) - total(moments) / result.sum;
   return result;
 }

@@ -26,11 +26,13 @@ struct Softmax {
 /// How far a logit is below the best, <= 0, at a temperature whose inverse is `inverse`; as
 /// weft::sample() has it. -inf for NaN.
 [[nodiscard]] constexpr float distance_of(float logit, float best, float inverse = 1.0F) {
-  if (logit == best) return 0;
-  // Halves, since the difference of two finite numbers need not be finite.
-  const float distance = (0.5F * logit - 0.5F * best) * inverse * 2.0F;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  return distance <= 0 && logit > -kInfinity ? distance : -kInfinity;
+  // Halves, since the difference of two finite numbers need not be finite. All is computed before
+  // it is chosen from, so that loops become SIMD code.
+  const float distance = (0.5F * logit - 0.5F * best) * inverse * 2.0F;
+  const float below = distance <= 0 ? distance : -kInfinity;  // not NaN
+  const float finite = logit > -kInfinity ? below : -kInfinity;
+  return logit == best ? 0.0F : finite;
 }
 
 /// ln of the probability of a token with this logit.

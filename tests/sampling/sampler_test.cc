@@ -1,0 +1,405 @@
+#include "weft/sampling/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "weft/kernels/sample.h"
+#include "weft/tests/sampling/reference_sampler.h"
+#include "weft/tests/sampling/sampler_fixture.h"
+
+namespace weft::test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr std::size_t kVocabulary = 300;
+
+/// Parameters that take each way through the sampler.
+std::vector<SamplingParams> many_params() {
+  return {
+      {.temperature = 0},
+      {},
+      {.temperature = 0.8F, .top_k = 40, .top_p = 0.9F, .min_p = 0.05F},
+      {.penalties = {.repetition = 1.2F, .frequency = 0.5F, .presence = 0.5F, .window = 20},
+       .temperature = 0},
+      {.dry = {.multiplier = 1}, .temperature = 1.5F, .top_p = 0.95F},
+      {.fsd = {.alpha = 0.5F}},
+      {.fsd = {.alpha = 0.5F, .randomized = true}, .typical_p = 0.8F},
+      {.temperature = 1, .dynamic_temperature = {.range = 0.9F, .exponent = 2}},
+      {.tfs_z = 0.9F, .typical_p = 0.9F, .xtc = {.probability = 0.5F, .threshold = 0.05F}},
+      {.mirostat = {.version = 1, .tau = 3}},
+      {.mirostat = {.version = 2, .tau = 3}},
+      {.logit_bias = {{7, 5}},
+       .bad_tokens = {3},
+       .min_tokens = 10,
+       .penalties = {.repetition = 1.1F, .frequency = 0.1F},
+       .dry = {.multiplier = 0.5F, .breakers = {1}},
+       .temperature = 1.1F,
+       .dynamic_temperature = {.range = 0.3F},
+       .top_k = 100,
+       .tfs_z = 0.98F,
+       .typical_p = 0.97F,
+       .top_p = 0.97F,
+       .min_p = 0.001F,
+       .xtc = {.probability = 0.3F, .threshold = 0.1F},
+       .mirostat = {.version = 2, .tau = 4}},
+      {.beams = {.num_beams = 4}},
+  };
+}
+
+/// The logits that a model would give after a text: any function of it.
+std::vector<float> logits_after(std::span<const TokenId> text) {
+  std::uint32_t hash = 17;
+  for (const TokenId token : text) hash = hash * 31 + static_cast<std::uint32_t>(token) + 1;
+  std::minstd_rand random(hash % 2147483646 + 1);
+  auto logits = random_logits(kVocabulary, random);
+  // A text that repeats itself, so that penalties have work.
+  for (std::size_t i = 0; i < 8; ++i) logits[i] += 4;
+  return logits;
+}
+
+struct Sequence {
+  std::vector<TokenId> text;
+  float mirostat_mu = 0;
+};
+
+/// Adds `count` tokens to the text of `run`.
+void go_on(Sampler& sampler, SamplerScratch& scratch, Sequence& run, int count) {
+  for (int i = 0; i < count; ++i) {
+    auto logits = logits_after(run.text);
+    const SampleOutcome outcome = sampler.sample(logits, scratch);
+    ASSERT_NE(outcome.token, kNoToken);
+    run.text.push_back(outcome.token);
+    run.mirostat_mu = outcome.mirostat_mu;
+    sampler.observe(std::span(run.text).last(1));
+  }
+}
+
+const std::vector<TokenId> kPrompt = {5, 6, 7, 5, 6, 7, 5};
+
+void begin(Sampler& sampler, const SamplingParams& params, const Sequence& run,
+           std::uint64_t seed = 12) {
+  static const std::vector<TokenId> ends = {2};
+  sampler.start(std::make_shared<const SamplingParams>(params), ends, seed, kPrompt.size(),
+                run.mirostat_mu);
+  sampler.observe(run.text);
+}
+
+Sequence run_alone(const SamplingParams& params, int count, std::uint64_t seed = 12) {
+  Sampler sampler(kVocabulary, kContext);
+  SamplerScratch scratch(kVocabulary);
+  Sequence run{.text = kPrompt};
+  begin(sampler, params, run, seed);
+  go_on(sampler, scratch, run, count);
+  return run;
+}
+
+TEST(SamplerTest, TheSameSeedGivesTheSameOutputAndAnotherSeedAnother) {
+  for (const SamplingParams& params : many_params()) {
+    EXPECT_EQ(run_alone(params, 60).text, run_alone(params, 60).text);
+  }
+  EXPECT_NE(run_alone({}, 60, 1).text, run_alone({}, 60, 2).text);
+}
+
+TEST(SamplerTest, ASequenceThatWasInterruptedGoesOnAsIfItWasNot) {
+  for (const SamplingParams& params : many_params()) {
+    const Sequence whole = run_alone(params, 60);
+    Sequence parts = run_alone(params, 23);
+    Sampler sampler(kVocabulary, kContext);
+    SamplerScratch scratch(kVocabulary);
+    begin(sampler, params, parts);
+    go_on(sampler, scratch, parts, 37);
+    EXPECT_EQ(parts.text, whole.text);
+    EXPECT_EQ(parts.mirostat_mu, whole.mirostat_mu);
+  }
+}
+
+TEST(SamplerTest, WhatElseRunsAndRanBeforeDoesNotMatter) {
+  const auto all = many_params();
+  SamplerScratch scratch(kVocabulary + 50);
+  std::vector<Sampler> samplers;
+  std::vector<Sequence> runs(all.size(), Sequence{.text = kPrompt});
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto& sampler = samplers.emplace_back(kVocabulary, kContext);
+    // Another sequence before it in the same row.
+    Sequence other{.text = kPrompt};
+    begin(sampler, all[(i + 1) % all.size()], other, 77);
+    go_on(sampler, scratch, other, 15);
+    begin(sampler, all[i], runs[i]);
+  }
+  for (int step = 0; step < 30; ++step) {
+    for (std::size_t i = 0; i < all.size(); ++i) go_on(samplers[i], scratch, runs[i], 1);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(runs[i].text, run_alone(all[i], 30).text) << "parameters " << i;
+  }
+}
+
+TEST(SamplerTest, ASequenceThatBeginsAsAnotherHasItsTextAndState) {
+  for (const SamplingParams& params : many_params()) {
+    Sampler first(kVocabulary, kContext);
+    Sampler second(kVocabulary, kContext);
+    SamplerScratch scratch(kVocabulary);
+    Sequence run{.text = kPrompt};
+    begin(first, params, run);
+    go_on(first, scratch, run, 20);
+    second.start_as(first, 12);
+    Sequence copy = run;
+    go_on(first, scratch, run, 20);
+    go_on(second, scratch, copy, 20);
+    EXPECT_EQ(copy.text, run.text);
+  }
+}
+
+TEST(SamplerTest, AskingForLogprobsChangesNoToken) {
+  for (SamplingParams params : many_params()) {
+    const Sequence without = run_alone(params, 40);
+    params.logprobs = true;
+    params.top_logprobs = 20;
+    EXPECT_EQ(run_alone(params, 40).text, without.text);
+    params.logprobs_after_samplers = true;
+    EXPECT_EQ(run_alone(params, 40).text, without.text);
+  }
+}
+
+TEST(SamplerTest, ObservingInPartsIsObservingAtOnce) {
+  for (const SamplingParams& params : many_params()) {
+    Sequence run{.text = run_alone(params, 40).text};
+    Sampler whole(kVocabulary, kContext);
+    Sampler parts(kVocabulary, kContext);
+    SamplerScratch scratch(kVocabulary);
+    begin(whole, params, run);
+    begin(parts, params, {});
+    for (const TokenId& token : run.text) parts.observe({&token, 1});
+    auto logits = logits_after(run.text);
+    auto copy = logits;
+    EXPECT_EQ(whole.sample(logits, scratch).token, parts.sample(copy, scratch).token);
+  }
+}
+
+TEST(SamplerTest, PlainParametersAreWeftSample) {
+  std::minstd_rand random(1);
+  SamplerScratch scratch(kVocabulary);
+  std::vector<std::uint64_t> keys(2 * kVocabulary);
+  for (int i = 0; i < 200; ++i) {
+    const SamplingParams params{.temperature = 1.3F, .top_k = i, .top_p = 0.9F, .min_p = 0.01F};
+    const ReferenceCase sample{.params = params, .tokens = {1, 2, 3}, .end_tokens = {}};
+    auto logits = random_logits(kVocabulary, random);
+    const TokenId want = weft::sample(
+        logits,
+        {.temperature = 1.3F, .top_p = 0.9F, .top_k = i, .min_p = 0.01F, .seed = 8, .draw = 3},
+        keys);
+    ASSERT_EQ(sampler_of(sample, kVocabulary, 8).sample(logits, scratch).token, want);
+  }
+}
+
+/// Each way through the sampler, over these logits.
+template <class Check>
+void with_each_way(const std::vector<float>& logits, const Check& check) {
+  auto all = many_params();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    SCOPED_TRACE(testing::Message() << "parameters " << i);
+    all[i].logit_bias.clear();
+    all[i].bad_tokens.clear();
+    all[i].logprobs = true;
+    all[i].top_logprobs = all[i].beams.num_beams > 1 ? 0 : 3;
+    for (const bool after : {false, true}) {
+      all[i].logprobs_after_samplers = after;
+      SamplerScratch scratch(logits.size());
+      auto copy = logits;
+      const ReferenceCase sample{
+          .params = all[i], .tokens = {0, 1, 0, 1, 0}, .prompt_tokens = 2, .end_tokens = {}};
+      auto sampler = sampler_of(sample, logits.size());
+      check(sampler.sample(copy, scratch));
+    }
+  }
+}
+
+TEST(SamplerTest, NothingIsChosenWhereNothingIsProbable) {
+  for (const float logit : {-kInfinity, kNaN}) {
+    with_each_way(std::vector<float>(30, logit), [](const SampleOutcome& outcome) {
+      EXPECT_EQ(outcome.token, kNoToken);
+      EXPECT_TRUE(outcome.top.empty());
+    });
+  }
+}
+
+TEST(SamplerTest, NaNIsNeverChosen) {
+  for (std::size_t place = 0; place < 10; ++place) {
+    std::vector<float> logits(10, kNaN);
+    logits[place] = -50;
+    with_each_way(logits, [&](const SampleOutcome& outcome) {
+      EXPECT_EQ(outcome.token, static_cast<TokenId>(place));
+      EXPECT_EQ(outcome.logprob, 0);
+    });
+  }
+}
+
+TEST(SamplerTest, PlusInfinityIsAlwaysChosen) {
+  std::vector<float> logits(30, 3);
+  logits[11] = kInfinity;
+  with_each_way(logits, [](const SampleOutcome& outcome) {
+    EXPECT_EQ(outcome.token, 11);
+    EXPECT_EQ(outcome.logprob, 0);
+  });
+  logits[20] = kInfinity;
+  with_each_way(logits, [](const SampleOutcome& outcome) {
+    EXPECT_TRUE(outcome.token == 11 || outcome.token == 20);
+  });
+}
+
+TEST(SamplerTest, EqualAndExtremeLogitsAreSurvived) {
+  const float most = std::numeric_limits<float>::max();
+  for (const float logit : {0.0F, -1e30F, most, -most}) {
+    with_each_way(std::vector<float>(30, logit), [](const SampleOutcome& outcome) {
+      EXPECT_GE(outcome.token, 0);
+      EXPECT_LT(outcome.token, 30);
+      EXPECT_FALSE(std::isnan(outcome.logprob));
+    });
+  }
+  std::vector<float> mixed(30, -most);
+  mixed[4] = most;
+  with_each_way(mixed, [](const SampleOutcome& outcome) { EXPECT_EQ(outcome.token, 4); });
+}
+
+TEST(SamplerTest, AVocabularyOfOneTokenIsEnough) {
+  for (SamplingParams params : many_params()) {
+    params.logit_bias.clear();
+    params.bad_tokens.clear();
+    params.dry.breakers.clear();
+    const ReferenceCase sample{.params = params, .tokens = {0, 0, 0}, .end_tokens = {}};
+    EXPECT_EQ(choose_once({0.5F}, sample), 0);
+  }
+}
+
+TEST(SamplerTest, TiesGoToTheLowerId) {
+  const std::vector<float> logits = {1, 3, 3, 2, 3};
+  EXPECT_EQ(choose_once(logits, {.params = {.temperature = 0}, .tokens = {}, .end_tokens = {}}), 1);
+  EXPECT_EQ(
+      choose_once(logits, {.params = {.fsd = {.alpha = 0.1F}}, .tokens = {}, .end_tokens = {}}), 1);
+  ReferenceCase sample{
+      .params = {.temperature = 0, .top_logprobs = 4}, .tokens = {}, .end_tokens = {}};
+  SamplerScratch scratch(5);
+  auto copy = logits;
+  const auto outcome = sampler_of(sample, 5).sample(copy, scratch);
+  std::vector<TokenId> top;
+  for (const TokenLogprob& entry : outcome.top) top.push_back(entry.token);
+  EXPECT_EQ(top, (std::vector<TokenId>{1, 2, 4, 3}));
+}
+
+TEST(SamplerTest, TemperatureZeroIsGreedyWhateverTheSamplers) {
+  auto params = many_params()[11];
+  params.temperature = 0;
+  params.logit_bias.clear();
+  ReferenceCase sample{.params = params, .tokens = {}, .end_tokens = {}};
+  std::minstd_rand random(2);
+  for (int i = 0; i < 50; ++i) {
+    const auto logits = random_logits(kVocabulary, random);
+    auto masked = logits;
+    masked[3] = -kInfinity;
+    EXPECT_EQ(choose_once(logits, sample), std::ranges::max_element(masked) - masked.begin());
+  }
+}
+
+TEST(SamplerTest, WhatIsNotDrawnHasLogprobZeroAfterTheSamplers) {
+  for (const SamplingParams& params :
+       {SamplingParams{.temperature = 0}, SamplingParams{.fsd = {.alpha = 0.4F}}}) {
+    ReferenceCase sample{.params = params, .tokens = {}, .end_tokens = {}};
+    sample.params.top_logprobs = 3;
+    sample.params.logprobs_after_samplers = true;
+    SamplerScratch scratch(4);
+    std::vector<float> logits = {0, 1, 5, 2};
+    const auto outcome = sampler_of(sample, 4).sample(logits, scratch);
+    EXPECT_EQ(outcome.logprob, 0);
+    ASSERT_EQ(outcome.top.size(), 1U);
+    EXPECT_EQ(outcome.top[0].token, outcome.token);
+  }
+}
+
+TEST(SamplerTest, BestOfAsksForLogprobs) {
+  ReferenceCase sample{.params = {.best_of = 3}, .tokens = {}, .end_tokens = {}};
+  SamplerScratch scratch(4);
+  std::vector<float> logits = {0, 0, 0, 0};
+  EXPECT_NEAR(sampler_of(sample, 4).sample(logits, scratch).logprob, std::log(0.25), 1e-6);
+}
+
+TEST(SamplerTest, ABeamSearchGetsItsCandidatesFromTheLogitsThatWereChanged) {
+  ReferenceCase sample{.params = {.logit_bias = {{5, 50}}, .beams = {.num_beams = 3}},
+                       .tokens = {},
+                       .end_tokens = {1, 2}};
+  std::minstd_rand random(2);
+  auto logits = random_logits(50, random);
+  const auto want = reference_probabilities(logits, sample);
+  SamplerScratch scratch(50);
+  const auto outcome = sampler_of(sample, 50).sample(logits, scratch);
+  ASSERT_EQ(outcome.top.size(), 6U);
+  EXPECT_EQ(outcome.token, 5);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const double p = want[static_cast<std::size_t>(outcome.top[i].token)];
+    EXPECT_NEAR(outcome.top[i].logprob, std::log(p), 1e-4);
+    EXPECT_EQ(std::ranges::count_if(want, [&](double other) { return other > p; }),
+              static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+TEST(SamplerTest, EndsAreStopTokensAndTheModelsUnlessIgnored) {
+  ReferenceCase sample{.params = {.stop_tokens = {8}}, .tokens = {}, .end_tokens = {4}};
+  EXPECT_TRUE(sampler_of(sample, 10).is_end(8));
+  EXPECT_TRUE(sampler_of(sample, 10).is_end(4));
+  EXPECT_FALSE(sampler_of(sample, 10).is_end(5));
+  sample.params.ignore_eos = true;
+  EXPECT_TRUE(sampler_of(sample, 10).is_end(8));
+  EXPECT_FALSE(sampler_of(sample, 10).is_end(4));
+}
+
+TEST(SamplerTest, NoEndIsChosenBeforeMinTokensOfOutput) {
+  ReferenceCase sample{.params = {.min_tokens = 2, .temperature = 0, .stop_tokens = {1}},
+                       .tokens = {3, 3, 3},
+                       .prompt_tokens = 3,
+                       .end_tokens = {0}};
+  const std::vector<float> logits = {9, 8, 7, 6};
+  EXPECT_EQ(choose_once(logits, sample), 2);
+  sample.tokens.push_back(3);
+  EXPECT_EQ(choose_once(logits, sample), 2);
+  sample.tokens.push_back(3);
+  EXPECT_EQ(choose_once(logits, sample), 0);
+  sample.tokens.pop_back();
+  sample.params.ignore_eos = true;
+  EXPECT_EQ(choose_once(logits, sample), 0);
+}
+
+TEST(SamplerTest, LargeVocabulariesAreSortedRightly) {
+  // Above the number of keys that are sorted by comparisons; many equal logits.
+  constexpr std::size_t kLarge = 5000;
+  std::minstd_rand random(6);
+  for (const std::int32_t top_k : {0, 1200, 40}) {
+    std::vector<float> logits(kLarge);
+    for (float& logit : logits) {
+      logit = static_cast<float>(static_cast<int>(random() % 400) - 200) * 0.02F;
+    }
+    ReferenceCase sample{
+        .params = {.top_k = top_k, .tfs_z = 0.999F, .top_p = 0.97F, .top_logprobs = 20},
+        .tokens = {},
+        .end_tokens = {}};
+    sample.params.logprobs_after_samplers = true;
+    const auto want = reference_probabilities(logits, sample);
+    SamplerScratch scratch(kLarge);
+    auto copy = logits;
+    const auto outcome = sampler_of(sample, kLarge).sample(copy, scratch);
+    const auto token = static_cast<std::size_t>(outcome.token);
+    EXPECT_NEAR(std::exp(double{outcome.logprob}), want[token], 1e-6);
+    std::vector<std::size_t> ids;
+    for (std::size_t id = 0; id < kLarge; ++id) ids.push_back(id);
+    std::ranges::stable_sort(ids, [&](auto a, auto b) { return want[a] > want[b]; });
+    for (std::size_t i = 0; i < outcome.top.size(); ++i) {
+      EXPECT_EQ(outcome.top[i].token, static_cast<TokenId>(ids[i])) << "top_k " << top_k;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
