@@ -33,18 +33,12 @@ void WaitQueue::push(WaitItem& item) {
   if (item.line != kNoSlot) internal_error("an item is pushed that waits already");
   const LineKey key{item.cls, item.priority, item.client};
   const Slot slot = lines_.find(key);
-  ++of(item.cls).items;
   if (slot == kNoSlot) {
     open_line(item, key);
-    return;
+  } else {
+    join_line(item, slot);
   }
-  Line& line = lines_[slot];
-  item.line = slot;
-  item.previous = place_of(item.order, line.first, line.last);
-  item.next = item.previous == nullptr ? line.first : item.previous->next;
-  (item.next == nullptr ? line.last : item.next->previous) = &item;
-  (item.previous == nullptr ? line.first : item.previous->next) = &item;
-  if (line.first == &item) first_changed(item.cls, slot);
+  ++of(item.cls).items;
 }
 
 /// No counter is below 0, so the first look brings the new line's up to date.
@@ -53,6 +47,16 @@ void WaitQueue::open_line(WaitItem& item, const LineKey& key) {
   item.previous = nullptr;
   item.line = lines_.insert(key, {&item, &item});
   of(item.cls).turns.insert(item.line, {item.priority, 0, item.order});
+}
+
+void WaitQueue::join_line(WaitItem& item, Slot slot) {
+  Line& line = lines_[slot];
+  item.line = slot;
+  item.previous = place_of(item.order, line.first, line.last);
+  item.next = item.previous == nullptr ? line.first : item.previous->next;
+  (item.next == nullptr ? line.last : item.next->previous) = &item;
+  (item.previous == nullptr ? line.first : item.previous->next) = &item;
+  if (line.first == &item) first_changed(item.cls, slot);
 }
 
 void WaitQueue::remove(WaitItem& item) {

@@ -111,6 +111,7 @@ class WaitQueue {
     return classes_[static_cast<std::size_t>(cls)];
   }
   void open_line(WaitItem& item, const LineKey& key);
+  void join_line(WaitItem& item, Slot slot);
   void first_changed(RequestClass cls, Slot slot);
 
   KeyedPool<LineKey, Line, LineHash> lines_;
