@@ -72,8 +72,20 @@ TEST_F(WaitQueueTest, PutsWhatWasPreemptedBeforeWhatCameLater) {
   wait(chat(kAnna, 5));
   wait(chat(kAnna, 9));
   wait(chat(kAnna, 2));
+  wait(chat(kAnna, 8));
   wait(chat(kAnna, 7));
-  EXPECT_THAT(orders(queue_, served_), ElementsAre(2, 5, 7, 9));
+  EXPECT_THAT(orders(queue_, served_), ElementsAre(2, 5, 7, 8, 9));
+  wait(chat(kAnna, 10));
+  wait(chat(kAnna, 1));
+  EXPECT_THAT(orders(queue_, served_), ElementsAre(1, 2, 5, 7, 8, 9, 10));
+}
+
+TEST_F(WaitQueueTest, MovesALineForwardWhenItGetsAnEarlierFirst) {
+  wait(chat(kAnna, 5));
+  wait(chat(kBert, 6));
+  EXPECT_THAT(orders(queue_, served_), ElementsAre(5, 6));
+  wait(chat(kBert, 4));
+  EXPECT_THAT(orders(queue_, served_), ElementsAre(4, 6, 5));
 }
 
 TEST_F(WaitQueueTest, AdmitsTheLowerPriorityNumberFirst) {
