@@ -5,7 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <memory>
+#include <new>
 #include <random>
 #include <vector>
 
