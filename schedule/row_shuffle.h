@@ -25,6 +25,9 @@ struct RowRegion {
 /// to row 0. Each move is from a running row outside of the region to a free row inside of it, no
 /// row appears twice, so the moves may be done in any order or at once.
 ///
+/// The least of one shuffle is not the least of a history: who joins should take a hole of the
+/// region, or the row right behind or before it, so that joining alone makes nothing to move.
+///
 /// Takes two passes over the rows and allocates only what `moves` has not reserved; there are at
 /// most costs.size() / 2 moves. Thread-safe.
 ///

@@ -16,7 +16,8 @@ constexpr double kMostWeight = 1 << 20;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t units_of(double weight) {
-  if (!(weight >= 0 && weight <= kMostWeight)) internal_error("a token's weight out of range");
+  const bool in_range = weight >= 0 && weight <= kMostWeight;  // NaN is not
+  if (!in_range) internal_error("a token's weight out of range");
   return std::llround(weight * static_cast<double>(kUnitsOfToken));
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bitset>
 #include <cmath>
-#include <limits>
 
 namespace weft {
 namespace {
@@ -39,7 +38,7 @@ constexpr double kLeastError = 0.01;
 /// It follows the upper quartile of the errors: up by this factor for one that is greater, down by
 /// its cube root for one that is not, which is even when one of four is greater.
 constexpr double kErrorGrowth = 1.3;
-const double kErrorShrink = std::cbrt(1 / kErrorGrowth);
+constexpr double kErrorShrink = 0.91626;
 /// Errors count up to this many usual ones: 2.9 standard deviations of normal noise.
 constexpr double kMostUsualErrors = 2.5;
 
@@ -47,32 +46,32 @@ constexpr double kMostUsualErrors = 2.5;
 /// prediction of nothing has a scale as well.
 constexpr double kLeastPredictedPart = 0.25;
 
-template <std::size_t n>
-double dot(const std::array<double, n>& a, const std::array<double, n>& b) {
+template <std::size_t kSize>
+double dot(const std::array<double, kSize>& a, const std::array<double, kSize>& b) {
   double sum = 0;
-  for (std::size_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  for (std::size_t i = 0; i < kSize; ++i) sum += a[i] * b[i];
   return sum;
 }
 
 /// x of matrix * x = right, by elimination; the matrix is symmetric and positive definite but for
 /// rounding, so it needs no other pivots than its diagonal.
-template <std::size_t n>
-std::array<double, n> solve(std::array<std::array<double, n>, n> matrix,
-                            std::array<double, n> right) {
+template <std::size_t kSize>
+std::array<double, kSize> solve(std::array<std::array<double, kSize>, kSize> matrix,
+                                std::array<double, kSize> right) {
   const auto diagonal = matrix;
-  for (std::size_t pivot = 0; pivot < n; ++pivot) {
+  for (std::size_t pivot = 0; pivot < kSize; ++pivot) {
     double& divisor = matrix[pivot][pivot];
     divisor = std::max(divisor, kLeastPivot * diagonal[pivot][pivot]);
-    for (std::size_t row = pivot + 1; row < n; ++row) {
+    for (std::size_t row = pivot + 1; row < kSize; ++row) {
       const double factor = matrix[pivot][row] / divisor;
-      for (std::size_t column = row; column < n; ++column) {
+      for (std::size_t column = row; column < kSize; ++column) {
         matrix[row][column] -= factor * matrix[pivot][column];
       }
       right[row] -= factor * right[pivot];
     }
   }
-  for (std::size_t row = n; row-- > 0;) {
-    for (std::size_t column = row + 1; column < n; ++column) {
+  for (std::size_t row = kSize; row-- > 0;) {
+    for (std::size_t column = row + 1; column < kSize; ++column) {
       right[row] -= matrix[row][column] * right[column];
     }
     right[row] /= matrix[row][row];
@@ -163,7 +162,7 @@ void StepTimeModel::hold_at_zero_what_is_negative() {
 }
 
 Duration StepTimeModel::predict(const StepShape& shape) const {
-  constexpr auto kLongest = static_cast<double>(std::numeric_limits<std::int64_t>::max() / 2);
+  constexpr double kLongest = 9e18;  // about what nanoseconds in 64 bits hold, 285 years
   return Duration(std::llround(std::min(nanoseconds(shape), kLongest)));
 }
 

@@ -33,18 +33,12 @@ void WaitQueue::push(WaitItem& item) {
   if (item.line != kNoSlot) internal_error("an item is pushed that waits already");
   const LineKey key{item.cls, item.priority, item.client};
   const Slot slot = lines_.find(key);
-  ++of(item.cls).items;
   if (slot == kNoSlot) {
     open_line(item, key);
-    return;
+  } else {
+    join_line(item, slot);
   }
-  Line& line = lines_[slot];
-  item.line = slot;
-  item.previous = place_of(item.order, line.first, line.last);
-  item.next = item.previous == nullptr ? line.first : item.previous->next;
-  (item.next == nullptr ? line.last : item.next->previous) = &item;
-  (item.previous == nullptr ? line.first : item.previous->next) = &item;
-  if (line.first == &item) first_changed(item.cls, slot);
+  ++of(item.cls).items;
 }
 
 /// No counter is below 0, so the first look brings the new line's up to date.
@@ -55,29 +49,33 @@ void WaitQueue::open_line(WaitItem& item, const LineKey& key) {
   of(item.cls).turns.insert(item.line, {item.priority, 0, item.order});
 }
 
+void WaitQueue::join_line(WaitItem& item, Slot slot) {
+  Line& line = lines_[slot];
+  item.line = slot;
+  item.previous = place_of(item.order, line.first, line.last);
+  item.next = item.previous == nullptr ? line.first : item.previous->next;
+  (item.next == nullptr ? line.last : item.next->previous) = &item;
+  (item.previous == nullptr ? line.first : item.previous->next) = &item;
+  if (line.first != &item) return;
+  Turn turn = of(item.cls).turns.key(slot);
+  turn.order = item.order;
+  of(item.cls).turns.set_key(slot, turn);
+}
+
 void WaitQueue::remove(WaitItem& item) {
   if (item.line == kNoSlot) internal_error("an item is removed that does not wait");
   const Slot slot = item.line;
   Line& line = lines_[slot];
-  const bool was_first = line.first == &item;
   (item.next == nullptr ? line.last : item.next->previous) = item.previous;
   (item.previous == nullptr ? line.first : item.previous->next) = item.next;
   item.next = nullptr;
   item.previous = nullptr;
   item.line = kNoSlot;
   --of(item.cls).items;
-  if (line.first == nullptr) {
-    of(item.cls).turns.erase(slot);
-    lines_.erase(slot);
-  } else if (was_first) {
-    first_changed(item.cls, slot);
-  }
-}
-
-void WaitQueue::first_changed(RequestClass cls, Slot slot) {
-  Turn turn = of(cls).turns.key(slot);
-  turn.order = lines_[slot].first->order;
-  of(cls).turns.set_key(slot, turn);
+  // Another first came later, so the line's turn has risen like any other.
+  if (line.first != nullptr) return;
+  of(item.cls).turns.erase(slot);
+  lines_.erase(slot);
 }
 
 std::size_t WaitQueue::size() const noexcept {

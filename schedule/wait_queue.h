@@ -40,11 +40,12 @@ struct WaitItem {
 /// (priority, counter, arrival of the first). Counters rise without the queue being told, so the
 /// heap catches up when it is looked at (RisingHeap). Costs, with L lines, none of which grow with
 /// the items in a line:
-///   push, remove   O(1) inside a line, O(log L) where its first changes. An item that came before
-///                  others of its line looks for its place from both ends at once: what is
-///                  preempted passes only what it had overtaken and what was preempted before it.
+///   push           O(1) behind the others of its line, O(log L) as its first. An item that came
+///                  before others looks for its place from both ends at once: what is preempted
+///                  passes only what it had overtaken and what was preempted before it.
+///   remove         O(1), O(log L) for the last of a line.
 ///   candidates     k of them from j lines: O(k + j log j), and O(log L) for each line looked at
-///                  whose client was charged since the last look.
+///                  that was charged or lost its first since the last look.
 ///
 /// Owner only. Allocates when it holds more lines than ever and than were `expected`, or is asked
 /// for candidates of more lines (from 64 on) than ever.
@@ -111,7 +112,7 @@ class WaitQueue {
     return classes_[static_cast<std::size_t>(cls)];
   }
   void open_line(WaitItem& item, const LineKey& key);
-  void first_changed(RequestClass cls, Slot slot);
+  void join_line(WaitItem& item, Slot slot);
 
   KeyedPool<LineKey, Line, LineHash> lines_;
   std::array<OfClass, kRequestClasses.size()> classes_;

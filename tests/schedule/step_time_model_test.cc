@@ -154,6 +154,16 @@ TEST(StepTimeModel, IsNotSpoiltByOutliers) {
   }
 }
 
+TEST(StepTimeModel, KnowsOutliersOfAQuietDeviceByItsOwnNoise) {
+  StepTimeModel model;
+  Steps steps(21);
+  for (int i = 0; i < 1000; ++i) {
+    const StepShape shape = steps.any();
+    model.learn(shape, Device{}.takes(shape, steps.once_in(20) ? 3 : 1));
+  }
+  EXPECT_LT(worst_error(model, Device{}), 0.02);
+}
+
 TEST(StepTimeModel, IsMovedByOneOutlierByAFewPercentAtMost) {
   StepTimeModel model;
   Steps steps(3);
@@ -179,9 +189,14 @@ TEST(StepTimeModel, RemembersWhatPrefillCostsThroughHoursOfDecoding) {
   const Device device;
   learn_noisy(model, device, steps, 1000);
   const StepShape decodes{.decode_tokens = 100, .prefill_tokens = 0, .context_tokens = 50000};
-  for (int i = 0; i < 500000; ++i) model.learn(decodes, device.takes(decodes, steps.noise()));
   StepShape prefill = decodes;
   prefill.prefill_tokens = 300;
+  const auto added = [&] {
+    return static_cast<double>((model.predict(prefill) - model.predict(decodes)).count());
+  };
+  const double before = added();
+  for (int i = 0; i < 500000; ++i) model.learn(decodes, device.takes(decodes, steps.noise()));
+  EXPECT_NEAR(added() / before, 1, 0.01);
   const auto exact = static_cast<double>(device.takes(prefill).count());
   EXPECT_NEAR(static_cast<double>(model.predict(prefill).count()) / exact, 1, 0.1);
 }
@@ -220,6 +235,17 @@ TEST(StepTimeModel, FillsTheTargetWithPrefill) {
   EXPECT_LE(model.predict(with), milliseconds(15) + microseconds(1));
   EXPECT_GT(model.predict({64, tokens + 1, 30000 + tokens + 1}), milliseconds(15));
   EXPECT_EQ(model.prefill_tokens_within(milliseconds(15), decodes, 50), 50);
+}
+
+TEST(StepTimeModel, CountsTheContextThatPrefillAdds) {
+  StepTimeModel model;
+  Steps steps(2);
+  const Device device{2000, 15, 10, 10};
+  for (int i = 0; i < 1000; ++i) {
+    const StepShape shape = steps.any();
+    model.learn(shape, device.takes(shape));
+  }
+  EXPECT_NEAR(model.prefill_tokens_within(milliseconds(10), {}, 4096), (10000 - 2000) / 20, 5);
 }
 
 TEST(StepTimeModel, GivesPrefillNoRoomWhereTheTargetIsReachedWithoutIt) {
