@@ -202,6 +202,23 @@ def jinja():
     return {name: template.encode() + after for name, template in templates.items()}
 
 
+def config():
+    return {
+        "tables": b'[model]\npath = "m"\n[memory]\nfraction = 0.5\nmax_rows = 8\nkv_dtype = "bf16"\n',
+        "inline": b"scheduling = { policy = 'window:500', decode_every = 2 }\ndevice.threads = 0x10\n",
+        "strings": b'model.path = """\\\n a"b\\"c""" # it\'s\nmodel.spec = \'\'\'\n\'\'x\'\'\'\n',
+        "deep": b"a." * 30 + b"a = [1.5, 2.5]\n",
+    }
+
+
+def stop_strings():
+    return {
+        "inside": b"Answer\0The Answer:\0So. The Answer is 4",
+        "near_miss": b"aaab\0aab\0aaaaaaaacaabaaab",
+        "characters": "\u6F22\u6F21\0\u6F23\0\u6F22\u6F22\u6F21".encode(),
+    }
+
+
 def tokenizer_json():
     """The smallest tokenizers of the tokenizer's own test, each with a zero byte and a text."""
     cases = json.loads((CORPUS.parent.parent / "text/data/tokenizers.json").read_text())
@@ -214,8 +231,8 @@ def tokenizer_json():
 
 
 def main():
-    for target in (checkpoint_format, checkpoint_index, gguf, jinja, llama2c, llama2c_tokenizer, pickle,
-                   pickle_checkpoint, safetensors, tokenizer_json, zip):
+    for target in (checkpoint_format, checkpoint_index, config, gguf, jinja, llama2c, llama2c_tokenizer, pickle,
+                   pickle_checkpoint, safetensors, stop_strings, tokenizer_json, zip):
         folder = CORPUS / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in target().items():

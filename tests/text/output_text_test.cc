@@ -40,15 +40,17 @@ Tokenizer tokenizer_of(const Texts& tokens, const json::value& decoder) {
   return Tokenizer::from_json(json::serialize(all), "made").value();
 }
 
-const json::value kFuse = {{"type", "Fuse"}};
-const json::value kByteLevel = {{"type", "ByteLevel"}};
-const json::value kLlama = {
-    {"type", "Sequence"},
-    {"decoders",
-     {{{"type", "Replace"}, {"pattern", {{"String", "\u2581"}}}, {"content", " "}},
-      {{"type", "ByteFallback"}},
-      {{"type", "Fuse"}},
-      {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}}}}};
+// Decoders as files have them.
+json::value fuse() { return {{"type", "Fuse"}}; }
+json::value byte_level() { return {{"type", "ByteLevel"}}; }
+json::value llama() {
+  return {{"type", "Sequence"},
+          {"decoders",
+           {{{"type", "Replace"}, {"pattern", {{"String", "\u2581"}}}, {"content", " "}},
+            {{"type", "ByteFallback"}},
+            {{"type", "Fuse"}},
+            {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}}}}};
+}
 
 StopStrings stops_of(const Texts& texts) { return StopStrings::compile(texts).value(); }
 
@@ -79,7 +81,7 @@ class Output {
 };
 
 TEST(OutputTextTest, FindsAStopTextThatLiesAcrossTokens) {
-  Output output(tokenizer_of({"So", " it", " is.\n", "\nUser", ":", "<s>"}, kFuse),
+  Output output(tokenizer_of({"So", " it", " is.\n", "\nUser", ":", "<s>"}, fuse()),
                 {"?", "\n\nUser:"});
   EXPECT_EQ(output.push("So"), "So");
   EXPECT_EQ(output.push(" is.\n"), " is.");
@@ -93,7 +95,7 @@ TEST(OutputTextTest, FindsAStopTextThatLiesAcrossTokens) {
 }
 
 TEST(OutputTextTest, GivesWhatWasHeldBackWhenTheOutputEnds) {
-  Output output(tokenizer_of({"a", "b", "<s>"}, kFuse), {"abc"});
+  Output output(tokenizer_of({"a", "b", "<s>"}, fuse()), {"abc"});
   EXPECT_EQ(output.push("a"), "");
   EXPECT_EQ(output.push("b"), "");
   EXPECT_EQ(output.finish(), "ab");
@@ -101,7 +103,7 @@ TEST(OutputTextTest, GivesWhatWasHeldBackWhenTheOutputEnds) {
 }
 
 TEST(OutputTextTest, FindsAStopTextInWhatTheDecoderHeldBackToTheEnd) {
-  Output output(tokenizer_of({"a", "<0x0A>", "<s>"}, kLlama), {"\n"});
+  Output output(tokenizer_of({"a", "<0x0A>", "<s>"}, llama()), {"\n"});
   EXPECT_EQ(output.push("a"), "a");
   EXPECT_EQ(output.push("<0x0A>"), "");
   EXPECT_EQ(output.finish(), "");
@@ -109,7 +111,7 @@ TEST(OutputTextTest, FindsAStopTextInWhatTheDecoderHeldBackToTheEnd) {
 }
 
 TEST(OutputTextTest, FindsACharacterThatItsBytesMake) {
-  Output output(tokenizer_of({"a", "\u00E6", "\u00BC", "\u00A2", "<s>"}, kByteLevel), {"\u6F22"});
+  Output output(tokenizer_of({"a", "\u00E6", "\u00BC", "\u00A2", "<s>"}, byte_level()), {"\u6F22"});
   EXPECT_EQ(output.push("a"), "a");
   EXPECT_EQ(output.push("\u00E6"), "");
   EXPECT_EQ(output.push("\u00BC"), "");
@@ -118,14 +120,14 @@ TEST(OutputTextTest, FindsACharacterThatItsBytesMake) {
 }
 
 TEST(OutputTextTest, EndsWithAReplacementForACharacterThatIsNotWhole) {
-  Output output(tokenizer_of({"a", "\u00E6", "<s>"}, kByteLevel), {"abc"});
+  Output output(tokenizer_of({"a", "\u00E6", "<s>"}, byte_level()), {"abc"});
   EXPECT_EQ(output.push("a"), "");
   EXPECT_EQ(output.push("\u00E6"), "");
   EXPECT_EQ(output.finish(), "a\uFFFD");
 }
 
 TEST(OutputTextTest, SeesSpecialTokensOnlyWhereTheyAreText) {
-  const Tokenizer tokenizer = tokenizer_of({"a", "<end>"}, kFuse);
+  const Tokenizer tokenizer = tokenizer_of({"a", "<end>"}, fuse());
   Output without(tokenizer, {"<end>"});
   EXPECT_EQ(without.push("<end>"), "");
   EXPECT_EQ(without.push("a"), "a");
@@ -136,7 +138,7 @@ TEST(OutputTextTest, SeesSpecialTokensOnlyWhereTheyAreText) {
 }
 
 TEST(OutputTextTest, RefusesAnIdThatIsNotThereAndGoesOn) {
-  const Tokenizer tokenizer = tokenizer_of({"a", "<s>"}, kFuse);
+  const Tokenizer tokenizer = tokenizer_of({"a", "<s>"}, fuse());
   OutputText text(tokenizer, stops_of({"z"}));
   std::string out;
   EXPECT_THAT(text.push(2, out), test::FailsWith(TextErrc::kNoSuchToken, "2"));
@@ -234,9 +236,9 @@ Texts long_tokens(std::mt19937& random) {
 
 TEST(OutputTextTest, AllocatesNothingOnceItsBuffersHaveTheirSize) {
   const std::vector<json::value> decoders = {
-      kFuse,
-      kByteLevel,
-      kLlama,
+      fuse(),
+      byte_level(),
+      llama(),
       {{"type", "BPEDecoder"}, {"suffix", "</w>"}},
       {{"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", "always"}},
       {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}},

@@ -27,7 +27,8 @@ struct Kept {
   std::optional<std::size_t> hit;
 
   friend bool operator==(const Kept&, const Kept&) = default;
-  friend void PrintTo(const Kept& kept, std::ostream* out) {
+  friend void PrintTo(const Kept& kept,  // NOLINT(readability-identifier-naming): GoogleTest's name
+                      std::ostream* out) {
     *out << testing::PrintToString(kept.text) << " hit " << testing::PrintToString(kept.hit);
   }
 };
