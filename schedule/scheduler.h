@@ -157,7 +157,7 @@ class Scheduler {
   void write_start(Group& group, Sequence& sequence, std::int32_t index);
   void write_table(Sequence& sequence);
   void write_encode(Group& group, const Sequence& sequence);
-  void write_samples(Group& group, std::int32_t index, std::int32_t entry);
+  void write_first_samples(Group& group, std::int32_t entry);
   void write_sample(Group& group, std::int32_t index, std::int32_t entry);
   void fork(Group& group);
   // scheduler_amend.cc
@@ -209,6 +209,7 @@ class Scheduler {
   bool amending_ = false;
   bool changed_ = false;
   std::uint64_t releases_ = 0;        // rows given back, ever
+  std::uint64_t releases_compacted_ = 0;  // of those, before the rows were made contiguous
   std::uint64_t releases_planned_ = 0;  // of those, before the plan in the making
   std::vector<std::int32_t> entry_now_;  // where an entry of the plan is after some were dropped
   std::vector<PlanCopy> copies_;       // of pages that several sequences had

@@ -49,6 +49,7 @@ void Scheduler::step_beams(Group& group) {
   }
   for (const Sequence& before : group.sequences) pages_.release(before.pages);
   group.sequences = std::move(after);
+  group.phase = GroupPhase::kForked;
 }
 
 }  // namespace weft

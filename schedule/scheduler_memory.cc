@@ -124,6 +124,7 @@ void Scheduler::move_row(const PlanMove& move) {
 }
 
 void Scheduler::compact() {
+  releases_compacted_ = releases_;
   if (region_.count == options_.limits.rows - free_rows_) return;
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     costs_[row] = 0;
@@ -160,7 +161,7 @@ void Scheduler::check_invariants() const {
     free += counted == 0 ? 1 : 0;
   }
   if (free != pages_.free()) internal_error("a page is lost");
-  if (tick_ == nullptr) return;
+  if (releases_ != releases_compacted_) return;  // there are holes until the next plan
   const std::int32_t end = region_.first + region_.count;
   for (std::int32_t row = 0; row < options_.limits.rows; ++row) {
     const bool inside = row >= region_.first && row < end;

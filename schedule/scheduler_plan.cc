@@ -75,22 +75,16 @@ void Scheduler::write_entry(Group& group, std::int32_t index) {
   sequence.computed += std::exchange(sequence.chunk, 0);
   if (group.phase == GroupPhase::kPrompt && sequence.computed >= group.prompt_tokens()) {
     const bool begins = sequence.outputs.empty();
-    if (group.alive > 1 && !(group.beams && begins)) fork(group);
+    if (begins && group.beams) return write_sample(group, index, number);  // forks by its result
+    if (group.alive > 1) fork(group);
     group.phase = GroupPhase::kForked;
-    if (begins && group.alive > 1) {
-      write_samples(group, index, number);
-      return;
-    }
+    if (begins) return write_first_samples(group, number);
   }
   if (sequence.computed >= known) write_sample(group, index, number);
 }
 
-/// All outputs begin with the same logits; beams choose among their best.
-void Scheduler::write_samples(Group& group, std::int32_t index, std::int32_t entry) {
-  if (group.beams) {
-    write_sample(group, index, entry);
-    return;
-  }
+/// All outputs begin with the same logits.
+void Scheduler::write_first_samples(Group& group, std::int32_t entry) {
   for (std::int32_t i = 0; i < group.spec.sequences; ++i) {
     if (!group.sequences[static_cast<std::size_t>(i)].ended()) write_sample(group, i, entry);
   }
