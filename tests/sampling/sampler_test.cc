@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -17,6 +18,8 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr std::size_t kVocabulary = 300;
+
+using Tokens = std::vector<TokenId>;
 
 /// Parameters that take each way through the sampler.
 std::vector<SamplingParams> many_params() {
@@ -79,7 +82,10 @@ void go_on(Sampler& sampler, SamplerScratch& scratch, Sequence& run, int count) 
   }
 }
 
-const std::vector<TokenId> kPrompt = {5, 6, 7, 5, 6, 7, 5};
+constexpr std::array<TokenId, 7> kPrompt = {5, 6, 7, 5, 6, 7, 5};
+
+/// What each sequence begins with.
+Sequence prompt() { return {.text = {kPrompt.begin(), kPrompt.end()}, .mirostat_mu = 0}; }
 
 void begin(Sampler& sampler, const SamplingParams& params, const Sequence& run,
            std::uint64_t seed = 12) {
@@ -92,7 +98,7 @@ void begin(Sampler& sampler, const SamplingParams& params, const Sequence& run,
 Sequence run_alone(const SamplingParams& params, int count, std::uint64_t seed = 12) {
   Sampler sampler(kVocabulary, kContext);
   SamplerScratch scratch(kVocabulary);
-  Sequence run{.text = kPrompt};
+  Sequence run = prompt();
   begin(sampler, params, run, seed);
   go_on(sampler, scratch, run, count);
   return run;
@@ -122,11 +128,11 @@ TEST(SamplerTest, WhatElseRunsAndRanBeforeDoesNotMatter) {
   const auto all = many_params();
   SamplerScratch scratch(kVocabulary + 50);
   std::vector<Sampler> samplers;
-  std::vector<Sequence> runs(all.size(), Sequence{.text = kPrompt});
+  std::vector<Sequence> runs(all.size(), prompt());
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto& sampler = samplers.emplace_back(kVocabulary, kContext);
     // Another sequence before it in the same row.
-    Sequence other{.text = kPrompt};
+    Sequence other = prompt();
     begin(sampler, all[(i + 1) % all.size()], other, 77);
     go_on(sampler, scratch, other, 15);
     begin(sampler, all[i], runs[i]);
@@ -144,7 +150,7 @@ TEST(SamplerTest, ASequenceThatBeginsAsAnotherHasItsTextAndState) {
     Sampler first(kVocabulary, kContext);
     Sampler second(kVocabulary, kContext);
     SamplerScratch scratch(kVocabulary);
-    Sequence run{.text = kPrompt};
+    Sequence run = prompt();
     begin(first, params, run);
     go_on(first, scratch, run, 20);
     second.start_as(first, 12);
@@ -370,6 +376,35 @@ TEST(SamplerTest, NoEndIsChosenBeforeMinTokensOfOutput) {
   sample.tokens.pop_back();
   sample.params.ignore_eos = true;
   EXPECT_EQ(choose_once(logits, sample), 0);
+}
+
+TEST(SamplerTest, ChoicesAreTheseOnEveryProcessor) {
+  // Logits that are the same everywhere as well: whole numbers times a power of two.
+  const auto exact_logits = [](std::minstd_rand& random) {
+    std::vector<float> logits(kVocabulary);
+    for (float& logit : logits) logit = static_cast<float>(random() % 4096) * 0x1p-8F;
+    return logits;
+  };
+  std::vector<Tokens> texts;
+  for (const std::size_t i : {2U, 7U, 8U, 9U, 10U, 11U}) {
+    Sequence sequence = prompt();
+    Sampler sampler(kVocabulary, kContext);
+    SamplerScratch scratch(kVocabulary);
+    begin(sampler, many_params()[i], sequence, 2026);
+    std::minstd_rand random(5);
+    Tokens& text = texts.emplace_back();
+    for (int k = 0; k < 8; ++k) {
+      auto logits = exact_logits(random);
+      text.push_back(sampler.sample(logits, scratch).token);
+      sampler.observe(std::span(text).last(1));
+    }
+  }
+  EXPECT_EQ(texts, (std::vector<Tokens>{{286, 39, 72, 105, 33, 208, 214, 158},
+                                        {286, 40, 68, 105, 33, 208, 149, 158},
+                                        {124, 29, 295, 167, 153, 219, 115, 72},
+                                        {286, 40, 106, 168, 195, 135, 22, 280},
+                                        {218, 26, 281, 78, 153, 100, 54, 159},
+                                        {253, 198, 77, 167, 195, 105, 115, 15}}));
 }
 
 TEST(SamplerTest, LargeVocabulariesAreSortedRightly) {
