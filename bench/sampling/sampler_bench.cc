@@ -4,11 +4,11 @@
 // each choice has a text of 2000 tokens behind it.
 
 #include <benchmark/benchmark.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <random>
 #include <span>
