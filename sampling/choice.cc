@@ -5,6 +5,7 @@
 
 #include "weft/kernels/sample.h"
 #include "weft/sampling/beam_search.h"
+#include "weft/sampling/defaults.h"
 #include "weft/sampling/fsd.h"
 #include "weft/sampling/mirostat.h"
 #include "weft/sampling/portable_math.h"
@@ -16,6 +17,10 @@
 
 namespace weft::sampling {
 namespace {
+
+static_assert(defaults::kMaxUserTopLogprobs <= kMaxTopLogprobs &&
+              defaults::kMaxFsdTopK <= kMaxTopLogprobs &&
+              2 * defaults::kMaxSequences <= kMaxTopLogprobs);
 
 /// What the samplers made of the logits.
 struct Drawn {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "weft/sampling/defaults.h"
@@ -8,6 +9,8 @@
 
 namespace weft::sampling {
 namespace {
+
+static_assert(defaults::kMaxRepeatLength <= UINT8_MAX, "lengths are kept in bytes");
 
 bool is_breaker(const DryParams& params, TokenId token) {
   return std::ranges::find(params.breakers, token) != params.breakers.end();

@@ -38,7 +38,7 @@ void expect_draws(const ReferenceCase& sample, const std::vector<double>& probab
 }
 
 void expect_draws(const SamplingParams& params) {
-  const ReferenceCase sample{.params = params, .tokens = {1, 2, 3, 1, 2}, .end_tokens = {}};
+  const ReferenceCase sample = case_of(params, {1, 2, 3, 1, 2});
   expect_draws(sample, reference_probabilities(some_logits(), sample));
 }
 
@@ -57,8 +57,7 @@ TEST(Draws, PenaltiesAndDry) {
 }
 
 TEST(Draws, XtcTakesPartAsOftenAsItsProbabilitySays) {
-  ReferenceCase sample{
-      .params = {.xtc = {.probability = 0.3F, .threshold = 0.05F}}, .tokens = {}, .end_tokens = {}};
+  ReferenceCase sample = case_of({.xtc = {.probability = 0.3F, .threshold = 0.05F}});
   const auto hit = reference_probabilities(some_logits(), sample);
   sample.params.xtc.probability = 0;
   auto expected = reference_probabilities(some_logits(), sample);
@@ -68,10 +67,8 @@ TEST(Draws, XtcTakesPartAsOftenAsItsProbabilitySays) {
 }
 
 TEST(Draws, RandomizedFsdIsACoinBetweenFsdAndTheSamplersAtFirst) {
-  ReferenceCase sample{.params = {.fsd = {.alpha = 0.6F, .randomized = true, .random_steps = 2}},
-                       .tokens = {1, 2, 3, 1},
-                       .prompt_tokens = 3,
-                       .end_tokens = {}};
+  ReferenceCase sample =
+      case_of({.fsd = {.alpha = 0.6F, .randomized = true, .random_steps = 2}}, {1, 2, 3, 1}, 3);
   const auto logits = some_logits();
   const Logits wide(logits.begin(), logits.end());
   const auto chosen = static_cast<std::size_t>(reference_fsd(wide, sample));
@@ -87,7 +84,7 @@ TEST(Draws, RandomizedFsdIsACoinBetweenFsdAndTheSamplersAtFirst) {
 
 TEST(Draws, PlacesOfOneSequenceAreIndependent) {
   for (const float tfs_z : {1.0F, 0.95F}) {
-    const ReferenceCase sample{.params = {.tfs_z = tfs_z}, .tokens = {}, .end_tokens = {}};
+    const ReferenceCase sample = case_of({.tfs_z = tfs_z});
     SamplerScratch scratch(kVocabulary);
     auto sampler = sampler_of(sample, kVocabulary, 99);
     const auto logits = some_logits();
@@ -104,10 +101,8 @@ TEST(Draws, MirostatHoldsTheSurpriseAtTau) {
   for (const std::int32_t version : {1, 2}) {
     std::minstd_rand random(3);
     const float tau = 2.5F;
-    const ReferenceCase sample{
-        .params = {.mirostat = {.version = version, .tau = tau, .eta = 0.1F}},
-        .tokens = {},
-        .end_tokens = {}};
+    const ReferenceCase sample =
+        case_of({.mirostat = {.version = version, .tau = tau, .eta = 0.1F}});
     auto sampler = sampler_of(sample, 200);
     SamplerScratch scratch(200);
     double surprise = 0;

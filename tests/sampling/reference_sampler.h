@@ -5,6 +5,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/core/token.h"
@@ -23,6 +24,17 @@ struct ReferenceCase {
   std::vector<TokenId> end_tokens;
   double mirostat_mu = 0;  ///< 0: 2 tau
 };
+
+[[nodiscard]] inline ReferenceCase case_of(SamplingParams params, std::vector<TokenId> tokens = {},
+                                           std::size_t prompt_tokens = 0,
+                                           std::vector<TokenId> end_tokens = {}) {
+  ReferenceCase result;
+  result.params = std::move(params);
+  result.tokens = std::move(tokens);
+  result.prompt_tokens = prompt_tokens;
+  result.end_tokens = std::move(end_tokens);
+  return result;
+}
 
 struct ReferenceStep {
   std::string name;

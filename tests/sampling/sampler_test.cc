@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -17,6 +18,8 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr std::size_t kVocabulary = 300;
+
+using Tokens = std::vector<TokenId>;
 
 /// Parameters that take each way through the sampler.
 std::vector<SamplingParams> many_params() {
@@ -79,7 +82,10 @@ void go_on(Sampler& sampler, SamplerScratch& scratch, Sequence& run, int count) 
   }
 }
 
-const std::vector<TokenId> kPrompt = {5, 6, 7, 5, 6, 7, 5};
+constexpr std::array<TokenId, 7> kPrompt = {5, 6, 7, 5, 6, 7, 5};
+
+/// What each sequence begins with.
+Sequence prompt() { return {.text = {kPrompt.begin(), kPrompt.end()}, .mirostat_mu = 0}; }
 
 void begin(Sampler& sampler, const SamplingParams& params, const Sequence& run,
            std::uint64_t seed = 12) {
@@ -92,7 +98,7 @@ void begin(Sampler& sampler, const SamplingParams& params, const Sequence& run,
 Sequence run_alone(const SamplingParams& params, int count, std::uint64_t seed = 12) {
   Sampler sampler(kVocabulary, kContext);
   SamplerScratch scratch(kVocabulary);
-  Sequence run{.text = kPrompt};
+  Sequence run = prompt();
   begin(sampler, params, run, seed);
   go_on(sampler, scratch, run, count);
   return run;
@@ -122,11 +128,11 @@ TEST(SamplerTest, WhatElseRunsAndRanBeforeDoesNotMatter) {
   const auto all = many_params();
   SamplerScratch scratch(kVocabulary + 50);
   std::vector<Sampler> samplers;
-  std::vector<Sequence> runs(all.size(), Sequence{.text = kPrompt});
+  std::vector<Sequence> runs(all.size(), prompt());
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto& sampler = samplers.emplace_back(kVocabulary, kContext);
     // Another sequence before it in the same row.
-    Sequence other{.text = kPrompt};
+    Sequence other = prompt();
     begin(sampler, all[(i + 1) % all.size()], other, 77);
     go_on(sampler, scratch, other, 15);
     begin(sampler, all[i], runs[i]);
@@ -144,7 +150,7 @@ TEST(SamplerTest, ASequenceThatBeginsAsAnotherHasItsTextAndState) {
     Sampler first(kVocabulary, kContext);
     Sampler second(kVocabulary, kContext);
     SamplerScratch scratch(kVocabulary);
-    Sequence run{.text = kPrompt};
+    Sequence run = prompt();
     begin(first, params, run);
     go_on(first, scratch, run, 20);
     second.start_as(first, 12);
@@ -187,7 +193,7 @@ TEST(SamplerTest, PlainParametersAreWeftSample) {
   std::vector<std::uint64_t> keys(2 * kVocabulary);
   for (int i = 0; i < 200; ++i) {
     const SamplingParams params{.temperature = 1.3F, .top_k = i, .top_p = 0.9F, .min_p = 0.01F};
-    const ReferenceCase sample{.params = params, .tokens = {1, 2, 3}, .end_tokens = {}};
+    const ReferenceCase sample = case_of(params, {1, 2, 3});
     auto logits = random_logits(kVocabulary, random);
     const TokenId want = weft::sample(
         logits,
@@ -211,8 +217,7 @@ void with_each_way(const std::vector<float>& logits, const Check& check) {
       all[i].logprobs_after_samplers = after;
       SamplerScratch scratch(logits.size());
       auto copy = logits;
-      const ReferenceCase sample{
-          .params = all[i], .tokens = {0, 1, 0, 1, 0}, .prompt_tokens = 2, .end_tokens = {}};
+      const ReferenceCase sample = case_of(all[i], {0, 1, 0, 1, 0}, 2);
       auto sampler = sampler_of(sample, logits.size());
       check(sampler.sample(copy, scratch));
     }
@@ -271,18 +276,16 @@ TEST(SamplerTest, AVocabularyOfOneTokenIsEnough) {
     params.logit_bias.clear();
     params.bad_tokens.clear();
     params.dry.breakers.clear();
-    const ReferenceCase sample{.params = params, .tokens = {0, 0, 0}, .end_tokens = {}};
+    const ReferenceCase sample = case_of(params, {0, 0, 0});
     EXPECT_EQ(choose_once({0.5F}, sample), 0);
   }
 }
 
 TEST(SamplerTest, TiesGoToTheLowerId) {
   const std::vector<float> logits = {1, 3, 3, 2, 3};
-  EXPECT_EQ(choose_once(logits, {.params = {.temperature = 0}, .tokens = {}, .end_tokens = {}}), 1);
-  EXPECT_EQ(
-      choose_once(logits, {.params = {.fsd = {.alpha = 0.1F}}, .tokens = {}, .end_tokens = {}}), 1);
-  ReferenceCase sample{
-      .params = {.temperature = 0, .top_logprobs = 4}, .tokens = {}, .end_tokens = {}};
+  EXPECT_EQ(choose_once(logits, case_of({.temperature = 0})), 1);
+  EXPECT_EQ(choose_once(logits, case_of({.fsd = {.alpha = 0.1F}})), 1);
+  ReferenceCase sample = case_of({.temperature = 0, .top_logprobs = 4});
   SamplerScratch scratch(5);
   auto copy = logits;
   const auto outcome = sampler_of(sample, 5).sample(copy, scratch);
@@ -295,7 +298,7 @@ TEST(SamplerTest, TemperatureZeroIsGreedyWhateverTheSamplers) {
   auto params = many_params()[11];
   params.temperature = 0;
   params.logit_bias.clear();
-  ReferenceCase sample{.params = params, .tokens = {}, .end_tokens = {}};
+  ReferenceCase sample = case_of(params);
   std::minstd_rand random(2);
   for (int i = 0; i < 50; ++i) {
     const auto logits = random_logits(kVocabulary, random);
@@ -308,7 +311,7 @@ TEST(SamplerTest, TemperatureZeroIsGreedyWhateverTheSamplers) {
 TEST(SamplerTest, WhatIsNotDrawnHasLogprobZeroAfterTheSamplers) {
   for (const SamplingParams& params :
        {SamplingParams{.temperature = 0}, SamplingParams{.fsd = {.alpha = 0.4F}}}) {
-    ReferenceCase sample{.params = params, .tokens = {}, .end_tokens = {}};
+    ReferenceCase sample = case_of(params);
     sample.params.top_logprobs = 3;
     sample.params.logprobs_after_samplers = true;
     SamplerScratch scratch(4);
@@ -321,16 +324,15 @@ TEST(SamplerTest, WhatIsNotDrawnHasLogprobZeroAfterTheSamplers) {
 }
 
 TEST(SamplerTest, BestOfAsksForLogprobs) {
-  ReferenceCase sample{.params = {.best_of = 3}, .tokens = {}, .end_tokens = {}};
+  ReferenceCase sample = case_of({.best_of = 3});
   SamplerScratch scratch(4);
   std::vector<float> logits = {0, 0, 0, 0};
   EXPECT_NEAR(sampler_of(sample, 4).sample(logits, scratch).logprob, std::log(0.25), 1e-6);
 }
 
 TEST(SamplerTest, ABeamSearchGetsItsCandidatesFromTheLogitsThatWereChanged) {
-  ReferenceCase sample{.params = {.logit_bias = {{5, 50}}, .beams = {.num_beams = 3}},
-                       .tokens = {},
-                       .end_tokens = {1, 2}};
+  ReferenceCase sample =
+      case_of({.logit_bias = {{5, 50}}, .beams = {.num_beams = 3}}, {}, 0, {1, 2});
   std::minstd_rand random(2);
   auto logits = random_logits(50, random);
   const auto want = reference_probabilities(logits, sample);
@@ -347,7 +349,8 @@ TEST(SamplerTest, ABeamSearchGetsItsCandidatesFromTheLogitsThatWereChanged) {
 }
 
 TEST(SamplerTest, EndsAreStopTokensAndTheModelsUnlessIgnored) {
-  ReferenceCase sample{.params = {.stop_tokens = {8}}, .tokens = {}, .end_tokens = {4}};
+  ReferenceCase sample = case_of({}, {}, 0, {4});
+  sample.params.stop_tokens = {8};
   EXPECT_TRUE(sampler_of(sample, 10).is_end(8));
   EXPECT_TRUE(sampler_of(sample, 10).is_end(4));
   EXPECT_FALSE(sampler_of(sample, 10).is_end(5));
@@ -357,10 +360,8 @@ TEST(SamplerTest, EndsAreStopTokensAndTheModelsUnlessIgnored) {
 }
 
 TEST(SamplerTest, NoEndIsChosenBeforeMinTokensOfOutput) {
-  ReferenceCase sample{.params = {.min_tokens = 2, .temperature = 0, .stop_tokens = {1}},
-                       .tokens = {3, 3, 3},
-                       .prompt_tokens = 3,
-                       .end_tokens = {0}};
+  ReferenceCase sample = case_of({.min_tokens = 2, .temperature = 0}, {3, 3, 3}, 3, {0});
+  sample.params.stop_tokens = {1};
   const std::vector<float> logits = {9, 8, 7, 6};
   EXPECT_EQ(choose_once(logits, sample), 2);
   sample.tokens.push_back(3);
@@ -372,6 +373,35 @@ TEST(SamplerTest, NoEndIsChosenBeforeMinTokensOfOutput) {
   EXPECT_EQ(choose_once(logits, sample), 0);
 }
 
+TEST(SamplerTest, ChoicesAreTheseOnEveryProcessor) {
+  // Logits that are the same everywhere as well: whole numbers times a power of two.
+  const auto exact_logits = [](std::minstd_rand& random) {
+    std::vector<float> logits(kVocabulary);
+    for (float& logit : logits) logit = static_cast<float>(random() % 4096) * 0x1p-8F;
+    return logits;
+  };
+  std::vector<Tokens> texts;
+  for (const std::size_t i : {2U, 7U, 8U, 9U, 10U, 11U}) {
+    Sequence sequence = prompt();
+    Sampler sampler(kVocabulary, kContext);
+    SamplerScratch scratch(kVocabulary);
+    begin(sampler, many_params()[i], sequence, 2026);
+    std::minstd_rand random(5);
+    Tokens& text = texts.emplace_back();
+    for (int k = 0; k < 8; ++k) {
+      auto logits = exact_logits(random);
+      text.push_back(sampler.sample(logits, scratch).token);
+      sampler.observe(std::span(text).last(1));
+    }
+  }
+  EXPECT_EQ(texts, (std::vector<Tokens>{{286, 39, 72, 105, 33, 208, 214, 158},
+                                        {286, 40, 68, 105, 33, 208, 149, 158},
+                                        {124, 29, 295, 167, 153, 219, 115, 72},
+                                        {286, 40, 106, 168, 195, 135, 22, 280},
+                                        {218, 26, 281, 78, 153, 100, 54, 159},
+                                        {253, 198, 77, 167, 195, 105, 115, 15}}));
+}
+
 TEST(SamplerTest, LargeVocabulariesAreSortedRightly) {
   // Above the number of keys that are sorted by comparisons; many equal logits.
   constexpr std::size_t kLarge = 5000;
@@ -381,10 +411,8 @@ TEST(SamplerTest, LargeVocabulariesAreSortedRightly) {
     for (float& logit : logits) {
       logit = static_cast<float>(static_cast<int>(random() % 400) - 200) * 0.02F;
     }
-    ReferenceCase sample{
-        .params = {.top_k = top_k, .tfs_z = 0.999F, .top_p = 0.97F, .top_logprobs = 20},
-        .tokens = {},
-        .end_tokens = {}};
+    ReferenceCase sample =
+        case_of({.top_k = top_k, .tfs_z = 0.999F, .top_p = 0.97F, .top_logprobs = 20});
     sample.params.logprobs_after_samplers = true;
     const auto want = reference_probabilities(logits, sample);
     SamplerScratch scratch(kLarge);

@@ -191,12 +191,11 @@ void set_everything(ReferenceCase& sample, std::minstd_rand& random) {
 
 TEST(Steps, AllTogetherAreAsTheReference) { expect_as_reference(set_everything); }
 
-/// Neighbours that give the same in either order: they only take tokens out, or keep the order.
-const std::set<std::string> kCommuting = {"logit_bias bad_tokens", "bad_tokens allowed_tokens",
-                                          "allowed_tokens min_tokens", "min_tokens repetition",
-                                          "frequency_and_presence dry"};
-
 TEST(Steps, SwappingTwoNeighboursWouldShow) {
+  // Those that give the same in either order: they only take tokens out, or add.
+  const std::set<std::string> commuting = {"logit_bias bad_tokens", "bad_tokens allowed_tokens",
+                                           "allowed_tokens min_tokens", "min_tokens repetition",
+                                           "frequency_and_presence dry"};
   std::minstd_rand random(11);
   std::set<std::string> shown;
   std::set<std::string> all;
@@ -223,7 +222,7 @@ TEST(Steps, SwappingTwoNeighboursWouldShow) {
     if (tells) expect_near(probabilities_of(logits, sample), want);
   }
   for (const std::string& names : all) {
-    EXPECT_EQ(shown.contains(names), !kCommuting.contains(names)) << names;
+    EXPECT_EQ(shown.contains(names), !commuting.contains(names)) << names;
   }
 }
 
