@@ -74,8 +74,8 @@ struct Config {
   std::int32_t preprocess_workers = 2;
   std::int32_t max_prompt_bytes = 8 << 20;
 
-  /// Reads a TOML file with tables named as in docs/configuration.md; a key that it leaves out keeps
-  /// its default. The result is valid. Errors of core/file.h; kBadToml, kUnknownConfigKey and
+  /// Reads a TOML file with tables named as in docs/configuration.md; a key that it leaves out
+  /// keeps its default. The result is valid. Errors of core/file.h; kBadToml, kUnknownConfigKey and
   /// kBadConfig (config/config_error.h), which name file, line and key.
   [[nodiscard]] static Result<Config> load(const std::filesystem::path& file);
   [[nodiscard]] static Result<Config> parse(std::string_view toml, std::string_view name);
