@@ -12,6 +12,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/error_code.hpp>
 #include <chrono>
@@ -42,8 +43,8 @@ TEST_F(AsioCompliance, TakesBackANextByTotalOrPartialCancellation) {
     poll();
     EXPECT_EQ(got.error, operation_aborted);
   }
-  EXPECT_EQ(port->request(0).end_cause(), EndCause::kNone);
-  port->say(0, "whole");
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kNone);
+  port_->say(0, "whole");
   EXPECT_EQ((*next(stream).value)->text, "whole");
 }
 
@@ -55,12 +56,12 @@ TEST_F(AsioCompliance, CancelsTheStreamByTerminalCancellationOfANext) {
   signal.emit(cancellation_type::terminal);
   poll();
   EXPECT_EQ(got.error, operation_aborted);
-  EXPECT_EQ(port->request(0).end_cause(), EndCause::kCancel);
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kCancel);
 }
 
 TEST_F(AsioCompliance, TakesBackANextThatLosesInAParallelGroup) {
   TokenStream stream = open();
-  asio::steady_timer timer(io, std::chrono::steady_clock::time_point::min());
+  asio::steady_timer timer(io_, std::chrono::steady_clock::time_point::min());
   std::size_t winner = 9;
   asio::experimental::make_parallel_group(stream.async_next(asio::deferred),
                                           timer.async_wait(asio::deferred))
@@ -70,20 +71,21 @@ TEST_F(AsioCompliance, TakesBackANextThatLosesInAParallelGroup) {
                   });
   poll();
   EXPECT_EQ(winner, 1U);
-  EXPECT_EQ(port->request(0).end_cause(), EndCause::kNone);
-  port->say(0, "whole");
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kNone);
+  port_->say(0, "whole");
   EXPECT_EQ((*next(stream).value)->text, "whole");
 }
 
 TEST_F(AsioCompliance, CancelsTheStreamOfANextThatLosesInACoroutine) {
   using namespace asio::experimental::awaitable_operators;
   TokenStream stream = open();
-  const auto race = [&]() -> asio::awaitable<void> {
-    asio::steady_timer timer(io, std::chrono::steady_clock::time_point::min());
-    co_await (stream.async_next(asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
+  const auto race = [](TokenStream* reading) -> asio::awaitable<void> {
+    asio::steady_timer timer(co_await asio::this_coro::executor,
+                             std::chrono::steady_clock::time_point::min());
+    co_await (reading->async_next(asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
   };
-  run(race(), [&] {});
-  EXPECT_EQ(port->request(0).end_cause(), EndCause::kCancel);
+  run(race(&stream), [] {});
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kCancel);
 }
 
 TEST_F(AsioCompliance, CancelsTheRequestOfAGenerateOrOpenByAnyCancellation) {
@@ -93,14 +95,14 @@ TEST_F(AsioCompliance, CancelsTheRequestOfAGenerateOrOpenByAnyCancellation) {
     asio::cancellation_signal opening;
     GotResult result;
     GotStream stream;
-    engine->async_generate(prompt(),
-                           asio::bind_cancellation_slot(generating.slot(), result.handler()));
-    engine->async_open(prompt(), asio::bind_cancellation_slot(opening.slot(), stream.handler()));
+    engine_->async_generate(prompt(),
+                            asio::bind_cancellation_slot(generating.slot(), result.handler()));
+    engine_->async_open(prompt(), asio::bind_cancellation_slot(opening.slot(), stream.handler()));
     generating.emit(type);
     opening.emit(type);
     poll();
     EXPECT_EQ(result.calls + stream.calls, 0) << "completed before the requests have ended";
-    EXPECT_EQ(port->end_asked(), 2U);
+    EXPECT_EQ(port_->end_asked(), 2U);
     poll();
     EXPECT_EQ(result.error, operation_aborted);
     EXPECT_EQ(stream.error, operation_aborted);
@@ -114,10 +116,10 @@ TEST_F(AsioCompliance, TakesBackADrainOrShutdownByAnyCancellation) {
     asio::cancellation_signal signal;
     error_code drained;
     error_code shut_down;
-    engine->async_drain(
+    engine_->async_drain(
         asio::bind_cancellation_slot(signal.slot(), [&](error_code error) { drained = error; }));
     signal.emit(type);
-    engine->async_shutdown(
+    engine_->async_shutdown(
         asio::bind_cancellation_slot(signal.slot(), [&](error_code error) { shut_down = error; }));
     signal.emit(type);
     poll();
@@ -125,7 +127,7 @@ TEST_F(AsioCompliance, TakesBackADrainOrShutdownByAnyCancellation) {
     EXPECT_EQ(shut_down, operation_aborted);
   }
   GotResult refused;
-  engine->async_generate(prompt(), refused.handler());
+  engine_->async_generate(prompt(), refused.handler());
   poll();
   EXPECT_EQ(refused.error, EngineErrc::kStopping) << "the engine goes on draining";
 }
@@ -135,7 +137,7 @@ TEST_F(AsioCompliance, IgnoresCancellationThatComesTooLate) {
   asio::cancellation_signal signal;
   GotNext first;
   stream.async_next(asio::bind_cancellation_slot(signal.slot(), first.handler()));
-  port->say(0, "a");
+  port_->say(0, "a");
   signal.emit(cancellation_type::all);  // completed, and its handler has not run
   poll();
   EXPECT_FALSE(first.error);
@@ -144,7 +146,7 @@ TEST_F(AsioCompliance, IgnoresCancellationThatComesTooLate) {
   signal.emit(cancellation_type::all);  // another operation's
   poll();
   EXPECT_EQ(second.calls, 0);
-  port->say(0, "b");
+  port_->say(0, "b");
   poll();
   EXPECT_EQ((*second.value)->text, "b");
 }

@@ -39,35 +39,35 @@ using test::GotResult;
 using test::prompt;
 
 TEST_F(AsioCompliance, NeverCompletesWithinTheInitiation) {
-  port->refusal = Error{EngineErrc::kOverloaded, {}};
+  port_->refusal = Error{EngineErrc::kOverloaded, {}};
   int calls = 0;
   const auto count = [&](error_code, auto&&...) { ++calls; };
-  asio::post(io, [&] {  // a thread of the context could run handlers in place
-    engine->async_generate(prompt(), count);
-    engine->async_open(prompt(), count);
+  asio::post(io_, [&] {  // a thread of the context could run handlers in place
+    engine_->async_generate(prompt(), count);
+    engine_->async_open(prompt(), count);
     EXPECT_EQ(calls, 0);
   });
   poll();
-  port->refusal.reset();
+  port_->refusal.reset();
   TokenStream ready = open();
-  port->say(0, "there");
+  port_->say(0, "there");
   TokenStream ended = open();
-  port->finish(1);
+  port_->finish(1);
   TokenStream dropped = open();
   dropped.cancel();
-  port->end_asked();
-  asio::post(io, [&] {
+  port_->end_asked();
+  asio::post(io_, [&] {
     calls = 0;
     ready.async_next(count);
     ready.async_next(count);  // refused
     ended.async_next(count);
     dropped.async_next(count);
-    engine->async_drain(count);
-    engine->async_shutdown(count);
+    engine_->async_drain(count);
+    engine_->async_shutdown(count);
     EXPECT_EQ(calls, 0);
   });
   poll();
-  port->end_asked();
+  port_->end_asked();
   poll();
   EXPECT_EQ(calls, 6);
 }
@@ -77,11 +77,11 @@ TEST_F(AsioCompliance, CompletesExactlyOnce) {
     asio::cancellation_signal signal;
     GotNext got;
     TokenStream stream = open();
-    const std::size_t request = port->size() - 1;
+    const std::size_t request = port_->size() - 1;
     stream.async_next(asio::bind_cancellation_slot(signal.slot(), got.handler()));
     const std::array<std::function<void()>, 3> events{
-        [&] { signal.emit(cancellation_type::terminal); }, [&] { port->say(request, "x"); },
-        [&] { port->finish(request); }};
+        [&] { signal.emit(cancellation_type::terminal); }, [&] { port_->say(request, "x"); },
+        [&] { port_->finish(request); }};
     events.at(static_cast<std::size_t>(order % 3))();
     events.at(static_cast<std::size_t>((order + 1 + order / 3) % 3))();
     events.at(static_cast<std::size_t>((order + 2 - order / 3) % 3))();
@@ -102,11 +102,11 @@ TEST_F(AsioCompliance, CompletesOnTheAssociatedExecutor) {
   };
   TokenStream stream = open();
   stream.async_next(on_strand());
-  engine->async_generate(prompt(), on_strand());
-  engine->async_open(prompt(), on_strand());
-  engine->async_drain(on_strand());
-  engine->async_shutdown(on_strand());
-  port->end_asked();
+  engine_->async_generate(prompt(), on_strand());
+  engine_->async_open(prompt(), on_strand());
+  engine_->async_drain(on_strand());
+  engine_->async_shutdown(on_strand());
+  port_->end_asked();
   poll();
   EXPECT_EQ(calls, 0) << "ran on the engine's executor";
   other.run();
@@ -115,15 +115,15 @@ TEST_F(AsioCompliance, CompletesOnTheAssociatedExecutor) {
 
 TEST_F(AsioCompliance, CompletesOnTheEnginesExecutorWithoutAnother) {
   bool there = false;
-  engine->async_generate(prompt(), [&](error_code, const auto&) {
-    there = io.get_executor().running_in_this_thread();
+  engine_->async_generate(prompt(), [&](error_code, const auto&) {
+    there = io_.get_executor().running_in_this_thread();
   });
-  port->finish(0);
+  port_->finish(0);
   poll();
   EXPECT_TRUE(there);
   static_assert(std::is_same_v<Engine::executor_type, asio::any_io_executor>);
   static_assert(std::is_same_v<TokenStream::executor_type, asio::any_io_executor>);
-  EXPECT_EQ(engine->get_executor(), io.get_executor());
+  EXPECT_EQ(engine_->get_executor(), io_.get_executor());
 }
 
 TEST_F(AsioCompliance, CompletesOnAnExecutorThatCanOnlyDispatch) {
@@ -131,8 +131,8 @@ TEST_F(AsioCompliance, CompletesOnAnExecutorThatCanOnlyDispatch) {
   bool there = false;
   const asio::any_completion_executor only(other.get_executor());
   TokenStream stream = open();
-  port->say(0, "there");
-  asio::post(io, [&] {
+  port_->say(0, "there");
+  asio::post(io_, [&] {
     stream.async_next(asio::bind_executor(only, [&](error_code, const auto&) {
       there = other.get_executor().running_in_this_thread();
     }));
@@ -146,10 +146,10 @@ TEST_F(AsioCompliance, CompletesOnAnExecutorThatCanOnlyDispatch) {
 TEST_F(AsioCompliance, CountsAsOutstandingWorkOfTheHandlersExecutor) {
   asio::io_context handlers;
   GotResult got;
-  engine->async_generate(prompt(), asio::bind_executor(handlers.get_executor(), got.handler()));
+  engine_->async_generate(prompt(), asio::bind_executor(handlers.get_executor(), got.handler()));
   handlers.poll();
   EXPECT_FALSE(handlers.stopped()) << "nothing keeps it running";
-  port->finish(0);
+  port_->finish(0);
   handlers.poll();
   EXPECT_EQ(got.calls, 1);
   EXPECT_TRUE(handlers.stopped()) << "the operation is over and still counts";
@@ -158,7 +158,7 @@ TEST_F(AsioCompliance, CountsAsOutstandingWorkOfTheHandlersExecutor) {
 TEST_F(AsioCompliance, IsNoWorkWhileNoOperationIsOutstanding) {
   const TokenStream stream = open();
   poll();
-  EXPECT_TRUE(io.stopped());
+  EXPECT_TRUE(io_.stopped());
 }
 
 TEST_F(AsioCompliance, AllocatesWithTheAssociatedAllocator) {
@@ -168,7 +168,7 @@ TEST_F(AsioCompliance, AllocatesWithTheAssociatedAllocator) {
   int calls = 0;
   const auto handler = [&] {
     return asio::bind_executor(
-        io.get_executor(),
+        io_.get_executor(),
         asio::bind_allocator(CountingAllocator<void>(log), [&](error_code, auto&&...) {
           EXPECT_EQ(log.live, 0U) << "the memory is given back before the handler runs";
           ++calls;
@@ -177,14 +177,14 @@ TEST_F(AsioCompliance, AllocatesWithTheAssociatedAllocator) {
   const std::uint64_t before = test::allocations_of_this_thread();
   stream.async_next(handler());
   EXPECT_EQ(log.live, 1U);
-  port->deliver(0, "a", token);
+  port_->deliver(0, "a", token);
   EXPECT_EQ(test::allocations_of_this_thread(), before) << "not all by the handler's allocator";
   EXPECT_EQ(log.total, 2U) << "the operation, and its place in the executor's queue";
   poll();
   EXPECT_EQ(calls, 1);
-  engine->async_drain(handler());
+  engine_->async_drain(handler());
   EXPECT_EQ(log.live, 1U);
-  port->finish(0);
+  port_->finish(0);
   poll();
   EXPECT_EQ(calls, 2);
   EXPECT_EQ(log.live, 0U);
@@ -197,13 +197,13 @@ TEST_F(AsioCompliance, RecyclesMemoryWithoutAnAssociatedAllocator) {
   int reads = 0;
   const std::function<void()> read = [&] {
     const std::uint64_t before = test::allocations_of_this_thread();
-    stream.async_next(asio::bind_executor(io.get_executor(), [&](error_code, const auto&) {
+    stream.async_next(asio::bind_executor(io_.get_executor(), [&](error_code, const auto&) {
       if (++reads < 1000) read();
     }));
-    port->deliver(0, "a", token);  // on the context's thread, as an actor on it does
+    port_->deliver(0, "a", token);  // on the context's thread, as an actor on it does
     if (reads > 0) initiating += test::allocations_of_this_thread() - before;
   };
-  asio::post(io, read);
+  asio::post(io_, read);
   poll();
   EXPECT_EQ(reads, 1000);
   EXPECT_LE(initiating, 10U);  // the stream's own doubling
@@ -215,7 +215,7 @@ TEST_F(AsioCompliance, DeliversWithoutAllocating) {
   const TokenStream stream = open(std::move(request));
   const std::array<TokenId, 1> token{7};
   const std::uint64_t before = test::allocations_of_this_thread();
-  for (int i = 0; i < 1000; ++i) port->deliver(0, "word ", token);
+  for (int i = 0; i < 1000; ++i) port_->deliver(0, "word ", token);
   EXPECT_EQ(test::allocations_of_this_thread(), before);
 }
 

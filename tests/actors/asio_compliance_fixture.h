@@ -18,7 +18,7 @@ class AsioCompliance : public EngineFixture {
   template <class Script>
   void run(boost::asio::awaitable<void> coroutine, Script script) {
     bool ended = false;
-    boost::asio::co_spawn(io, std::move(coroutine), [&](const std::exception_ptr& failure) {
+    boost::asio::co_spawn(io_, std::move(coroutine), [&](const std::exception_ptr& failure) {
       ended = true;
       if (failure) std::rethrow_exception(failure);
     });

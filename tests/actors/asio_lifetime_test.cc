@@ -44,14 +44,14 @@ TEST_F(AsioCompliance, SharesAnEngineBetweenThreads) {
     for (int i = 0; i < kThreads; ++i) {
       threads.emplace_back([&] {
         for (int j = 0; j < kEach; ++j) {
-          engine->async_generate(prompt(), [&](error_code, const auto&) { calls.fetch_add(1); });
-          EXPECT_TRUE(engine->ready());
-          static_cast<void>(engine->stats());
+          engine_->async_generate(prompt(), [&](error_code, const auto&) { calls.fetch_add(1); });
+          EXPECT_TRUE(engine_->ready());
+          static_cast<void>(engine_->stats());
         }
       });
     }
   }
-  for (std::size_t i = 0; i < port->size(); ++i) port->finish(i);
+  for (std::size_t i = 0; i < port_->size(); ++i) port_->finish(i);
   poll();
   EXPECT_EQ(calls.load(), kThreads * kEach);
 }
@@ -59,17 +59,17 @@ TEST_F(AsioCompliance, SharesAnEngineBetweenThreads) {
 TEST_F(AsioCompliance, CancelsAndStopsAStreamFromOtherThreads) {
   for (int round = 0; round < 100; ++round) {
     TokenStream stream = open();
-    const std::size_t request = port->size() - 1;
+    const std::size_t request = port_->size() - 1;
     GotNext got;
     stream.async_next(got.handler());
     {
       const std::jthread cancels([&] { stream.cancel(); });
       const std::jthread stops([&] { stream.stop(); });
-      const std::jthread delivers([&] { port->say(request, "x"); });
+      const std::jthread delivers([&] { port_->say(request, "x"); });
     }
     poll();
     EXPECT_EQ(got.calls, 1);
-    EXPECT_NE(port->request(request).end_cause(), EndCause::kNone);
+    EXPECT_NE(port_->request(request).end_cause(), EndCause::kNone);
   }
 }
 
@@ -80,9 +80,9 @@ TEST_F(AsioCompliance, ServesEnginesSideBySide) {
   Engine second(other.get_executor(), std::move(fake));
   GotResult first_result;
   GotResult second_result;
-  engine->async_generate(prompt(), first_result.handler());
+  engine_->async_generate(prompt(), first_result.handler());
   second.async_generate(prompt(), second_result.handler());
-  port->finish(0);
+  port_->finish(0);
   second_port->finish(0);
   poll();
   EXPECT_EQ(first_result.calls, 1);
@@ -93,20 +93,20 @@ TEST_F(AsioCompliance, ServesEnginesSideBySide) {
 
 TEST_F(AsioCompliance, LetsAHandlersExceptionOutOfItsContext) {
   TokenStream stream = open();
-  port->say(0, "a");
+  port_->say(0, "a");
   stream.async_next([](error_code, const auto&) { throw std::runtime_error("the handler's"); });
-  io.restart();
-  EXPECT_THROW(io.poll(), std::runtime_error);
-  port->say(0, "b");
+  io_.restart();
+  EXPECT_THROW(io_.poll(), std::runtime_error);
+  port_->say(0, "b");
   EXPECT_EQ((*next(stream).value)->text, "b");
 }
 
 TEST_F(AsioCompliance, ThrowsFromAnInitiationOnlyForAnEmptyStream) {
   TokenStream empty;
   EXPECT_THROW(empty.async_next([](error_code, const auto&) {}), boost::system::system_error);
-  port->failure = std::make_exception_ptr(std::bad_alloc());
+  port_->failure = std::make_exception_ptr(std::bad_alloc());
   GotResult got;
-  EXPECT_NO_THROW(engine->async_generate(prompt(), got.handler()));
+  EXPECT_NO_THROW(engine_->async_generate(prompt(), got.handler()));
   poll();
   EXPECT_EQ(got.error, EngineErrc::kInternal);
 }
@@ -119,7 +119,7 @@ TEST_F(AsioCompliance, DestroysTheHandlerThatItsExecutorRefuses) {
       full.get_executor(), [kept = alive](error_code, const auto&) { ADD_FAILURE() << "ran"; }));
   EXPECT_EQ(alive.use_count(), 2);
   full.fail_posts(1);
-  port->say(0, "kept");
+  port_->say(0, "kept");
   EXPECT_EQ(alive.use_count(), 1);
   EXPECT_EQ(full.run_all(), 0U);
   EXPECT_EQ((*next(stream).value)->text, "kept");
@@ -129,19 +129,19 @@ TEST_F(AsioCompliance, TakesItsArgumentsByValue) {
   GotResult got;
   {
     Request request = prompt("gone after the call");
-    engine->async_generate(request, got.handler());
+    engine_->async_generate(request, got.handler());
     request.prompt = "changed";
   }
-  EXPECT_EQ(port->request(0).request().prompt, "gone after the call");
+  EXPECT_EQ(port_->request(0).request().prompt, "gone after the call");
 }
 
 TEST_F(AsioCompliance, EndsItsOperationsWithTheEngine) {
   GotResult result;
   GotNext got;
   TokenStream stream = open();
-  engine->async_generate(prompt(), result.handler());
+  engine_->async_generate(prompt(), result.handler());
   stream.async_next(got.handler());
-  engine.reset();
+  engine_.reset();
   poll();
   EXPECT_EQ(result.error, EngineErrc::kStopping);
   EXPECT_EQ(got.error, EngineErrc::kStopping);
@@ -163,7 +163,7 @@ TEST_F(AsioCompliance, DestroysHandlersWithTheirContext) {
     asio::io_context handlers;
     stream.async_next(
         asio::bind_executor(handlers.get_executor(), [kept = alive](error_code, const auto&) {}));
-    port->say(0, "a");
+    port_->say(0, "a");
     EXPECT_EQ(alive.use_count(), 2);
   }
   EXPECT_EQ(alive.use_count(), 1);
@@ -171,8 +171,8 @@ TEST_F(AsioCompliance, DestroysHandlersWithTheirContext) {
 }
 
 TEST_F(AsioCompliance, RefusesADeferredOperationAfterTheEngine) {
-  auto later = engine->async_open(prompt(), asio::deferred);
-  engine.reset();
+  auto later = engine_->async_open(prompt(), asio::deferred);
+  engine_.reset();
   GotStream got;
   std::move(later)(got.handler());
   poll();
@@ -182,8 +182,8 @@ TEST_F(AsioCompliance, RefusesADeferredOperationAfterTheEngine) {
 TEST_F(AsioCompliance, NeedsNoRunningContextToBeDestroyed) {
   TokenStream stream = open();
   stream.async_next([](error_code, const auto&) {});
-  engine->async_shutdown([](error_code) {});
-  engine.reset();
+  engine_->async_shutdown([](error_code) {});
+  engine_.reset();
 }
 
 }  // namespace
