@@ -12,7 +12,6 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/error_code.hpp>
 #include <chrono>
@@ -80,8 +79,7 @@ TEST_F(AsioCompliance, CancelsTheStreamOfANextThatLosesInACoroutine) {
   using namespace asio::experimental::awaitable_operators;
   TokenStream stream = open();
   const auto race = [](TokenStream* reading) -> asio::awaitable<void> {
-    asio::steady_timer timer(co_await asio::this_coro::executor,
-                             std::chrono::steady_clock::time_point::min());
+    asio::steady_timer timer(reading->get_executor(), std::chrono::steady_clock::time_point::min());
     co_await (reading->async_next(asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
   };
   run(race(&stream), [] {});
