@@ -127,10 +127,8 @@ class PendingCompletion::OperationOf final : public Operation {
     free(Allocator(allocator));
     try {
       const Executor executor = boost::asio::get_associated_executor(completion.handler, fallback);
-      auto run = boost::asio::bind_allocator(
-          allocator, [completion = std::move(completion), work = std::move(work), error]() mutable {
-            std::move(completion.complete)(std::move(completion.handler), error);
-          });
+      auto run = boost::asio::bind_allocator(allocator,
+                                             Run{std::move(completion), std::move(work), error});
       if constexpr (boost::asio::can_require_v<Executor,
                                                boost::asio::execution::blocking_t::never_t> ||
                     !boost::asio::execution::is_executor_v<Executor>) {
@@ -158,6 +156,13 @@ class PendingCompletion::OperationOf final : public Operation {
   struct Completion {
     Complete complete;
     Handler handler;
+  };
+  struct Run {
+    Completion completion;
+    Work work;  // until the handler has run
+    boost::system::error_code error;
+
+    void operator()() { std::move(completion.complete)(std::move(completion.handler), error); }
   };
 
   static HandlerAllocator allocator_of(const Handler& handler) noexcept {

@@ -183,7 +183,7 @@ TEST(EndingRequestsTest, GivesThemInTheOrderInWhichTheyWereAsked) {
   const auto ending = std::make_shared<EndingRequests>([] {});
   std::vector<Made> made;
   for (std::uint64_t id = 1; id <= 5; ++id) made.emplace_back(id, ending);
-  for (const std::size_t i : {2, 0, 4}) made[i].request->ask_to_end(EndCause::kCancel);
+  for (const std::size_t i : {2U, 0U, 4U}) made[i].request->ask_to_end(EndCause::kCancel);
   EXPECT_EQ(take_ids(*ending), (std::vector<std::uint64_t>{3, 1, 5}));
   EXPECT_TRUE(take_ids(*ending).empty());
   made[1].request->ask_to_end(EndCause::kStop);

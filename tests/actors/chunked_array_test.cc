@@ -17,7 +17,7 @@ std::vector<int> from_to(int begin, int end) {
 }
 
 TEST(ChunkedArrayTest, GivesBackEveryRangeOfWhatWasAppended) {
-  for (const std::size_t first : {0, 1, 3, 16}) {
+  for (const std::size_t first : {0U, 1U, 3U, 16U}) {
     ChunkedArray<int> array(first);
     for (int i = 0; i < 50; i += 5) array.append(from_to(i, i + 5));
     ASSERT_EQ(array.size(), 50U);

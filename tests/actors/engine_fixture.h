@@ -45,19 +45,19 @@ inline Request prompt(std::string text = "Once") {
 class EngineFixture : public testing::Test {
  protected:
   explicit EngineFixture(std::unique_ptr<FakePort> fake = std::make_unique<FakePort>())
-      : port(fake.get()), engine(std::in_place, io.get_executor(), std::move(fake)) {}
+      : port_(fake.get()), engine_(std::in_place, io_.get_executor(), std::move(fake)) {}
 
   /// Runs handlers until there are none. Each time, as a context that has run dry stops.
   void poll() {
-    io.restart();
-    io.poll();
+    io_.restart();
+    io_.poll();
   }
 
   /// An admitted request's stream; it is the port's last.
   TokenStream open(Request request = prompt()) {
     GotStream got;
-    engine->async_open(std::move(request), got.handler());
-    port->admit(port->size() - 1);
+    engine_->async_open(std::move(request), got.handler());
+    port_->admit(port_->size() - 1);
     poll();
     EXPECT_EQ(got.calls, 1);
     EXPECT_FALSE(got.error) << got.error.message();
@@ -73,9 +73,9 @@ class EngineFixture : public testing::Test {
     return got;
   }
 
-  boost::asio::io_context io;
-  FakePort* port;
-  std::optional<Engine> engine;
+  boost::asio::io_context io_;
+  FakePort* port_;
+  std::optional<Engine> engine_;
 };
 
 }  // namespace weft::test

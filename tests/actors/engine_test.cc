@@ -52,21 +52,21 @@ struct GotDone {
 class EngineTest : public test::EngineFixture {
  protected:
   explicit EngineTest(std::shared_ptr<FakePort::Traces> seen = std::make_shared<FakePort::Traces>())
-      : EngineFixture(std::make_unique<FakePort>(seen)), traces(std::move(seen)) {}
+      : EngineFixture(std::make_unique<FakePort>(seen)), traces_(std::move(seen)) {}
 
-  std::shared_ptr<FakePort::Traces> traces;
+  std::shared_ptr<FakePort::Traces> traces_;
 };
 
 TEST_F(EngineTest, GivesTheWholeResultOfARequest) {
   GotResult got;
-  engine->async_generate(prompt("Hello"), got.handler());
-  EXPECT_EQ(port->request(0).request().prompt, "Hello");
-  port->admit(0);
-  port->say(0, "a ");
-  port->say(0, "tale");
+  engine_->async_generate(prompt("Hello"), got.handler());
+  EXPECT_EQ(port_->request(0).request().prompt, "Hello");
+  port_->admit(0);
+  port_->say(0, "a ");
+  port_->say(0, "tale");
   poll();
   EXPECT_EQ(got.calls, 0);
-  port->finish(0, {.reason = FinishReason::kLength, .usage = {.prompt_tokens = 1}});
+  port_->finish(0, {.reason = FinishReason::kLength, .usage = {.prompt_tokens = 1}});
   EXPECT_EQ(got.calls, 0) << "completed on the thread that finishes";
   poll();
   EXPECT_EQ(got.calls, 1);
@@ -78,9 +78,9 @@ TEST_F(EngineTest, GivesTheWholeResultOfARequest) {
 
 TEST_F(EngineTest, GivesWhatWasProducedWithTheErrorOfARequestThatFailed) {
   GotResult got;
-  engine->async_generate(prompt(), got.handler());
-  port->say(0, "half");
-  port->fail(0, {EngineErrc::kNotNumbers, "after token 4"});
+  engine_->async_generate(prompt(), got.handler());
+  port_->say(0, "half");
+  port_->fail(0, {EngineErrc::kNotNumbers, "after token 4"});
   poll();
   EXPECT_EQ(got.error, EngineErrc::kNotNumbers);
   EXPECT_EQ(got.value->error_detail, "after token 4");
@@ -88,12 +88,12 @@ TEST_F(EngineTest, GivesWhatWasProducedWithTheErrorOfARequestThatFailed) {
 }
 
 TEST_F(EngineTest, TellsOfARefusalThroughTheOperation) {
-  port->refusal = Error{EngineErrc::kOverloaded, "1024 requests, 1024 allowed"};
-  port->retry_after = std::chrono::milliseconds(1500);
+  port_->refusal = Error{EngineErrc::kOverloaded, "1024 requests, 1024 allowed"};
+  port_->retry_after = std::chrono::milliseconds(1500);
   GotResult result;
   GotStream stream;
-  engine->async_generate(prompt(), result.handler());
-  engine->async_open(prompt(), stream.handler());
+  engine_->async_generate(prompt(), result.handler());
+  engine_->async_open(prompt(), stream.handler());
   EXPECT_EQ(result.calls + stream.calls, 0) << "completed within the call";
   poll();
   EXPECT_EQ(result.error, EngineErrc::kOverloaded);
@@ -106,10 +106,10 @@ TEST_F(EngineTest, TellsOfARefusalThroughTheOperation) {
 
 TEST_F(EngineTest, OpensAStreamWhenTheRequestIsAdmitted) {
   GotStream got;
-  engine->async_open(prompt(), got.handler());
+  engine_->async_open(prompt(), got.handler());
   poll();
   EXPECT_EQ(got.calls, 0);
-  port->admit(0);
+  port_->admit(0);
   poll();
   EXPECT_EQ(got.calls, 1);
   EXPECT_FALSE(got.error);
@@ -117,8 +117,8 @@ TEST_F(EngineTest, OpensAStreamWhenTheRequestIsAdmitted) {
 
 TEST_F(EngineTest, OpensAStreamWithTheFirstDeltaAtTheLatest) {
   GotStream got;
-  engine->async_open(prompt(), got.handler());
-  port->say(0, "early");
+  engine_->async_open(prompt(), got.handler());
+  port_->say(0, "early");
   poll();
   ASSERT_EQ(got.calls, 1);
   EXPECT_EQ((*next(*got.value).value)->text, "early");
@@ -126,9 +126,9 @@ TEST_F(EngineTest, OpensAStreamWithTheFirstDeltaAtTheLatest) {
 
 TEST_F(EngineTest, OpensAStreamThatFailedAfterItsFirstDelta) {
   GotStream got;
-  engine->async_open(prompt(), got.handler());
-  port->say(0, "half");
-  port->fail(0, {EngineErrc::kDeviceFailed, {}});
+  engine_->async_open(prompt(), got.handler());
+  port_->say(0, "half");
+  port_->fail(0, {EngineErrc::kDeviceFailed, {}});
   poll();
   ASSERT_FALSE(got.error);
   EXPECT_EQ((*next(*got.value).value)->text, "half");
@@ -137,8 +137,8 @@ TEST_F(EngineTest, OpensAStreamThatFailedAfterItsFirstDelta) {
 
 TEST_F(EngineTest, OpensAStreamOfARequestThatEndedWithoutAWord) {
   GotStream got;
-  engine->async_open(prompt(), got.handler());
-  port->finish(0);
+  engine_->async_open(prompt(), got.handler());
+  port_->finish(0);
   poll();
   ASSERT_FALSE(got.error);
   EXPECT_FALSE(next(*got.value).value->has_value());
@@ -149,13 +149,13 @@ class Cancelled : public EngineTest, public testing::WithParamInterface<cancella
 TEST_P(Cancelled, EndsAGenerationAndCompletesWhenItHasEnded) {
   boost::asio::cancellation_signal signal;
   GotResult got;
-  engine->async_generate(prompt(), bind_cancellation_slot(signal.slot(), got.handler()));
-  port->say(0, "half");
+  engine_->async_generate(prompt(), bind_cancellation_slot(signal.slot(), got.handler()));
+  port_->say(0, "half");
   signal.emit(GetParam());
-  EXPECT_EQ(port->request(0).end_cause(), EndCause::kCancel);
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kCancel);
   poll();
   EXPECT_EQ(got.calls, 0) << "the request has not ended yet";
-  port->end_asked();
+  port_->end_asked();
   poll();
   EXPECT_EQ(got.error, operation_aborted);
   EXPECT_EQ(got.value->choices.at(0).text, "half");
@@ -164,12 +164,12 @@ TEST_P(Cancelled, EndsAGenerationAndCompletesWhenItHasEnded) {
 TEST_P(Cancelled, EndsAnOpeningAndCompletesWhenItHasEnded) {
   boost::asio::cancellation_signal signal;
   GotStream got;
-  engine->async_open(prompt(), bind_cancellation_slot(signal.slot(), got.handler()));
+  engine_->async_open(prompt(), bind_cancellation_slot(signal.slot(), got.handler()));
   signal.emit(GetParam());
-  port->admit(0);
+  port_->admit(0);
   poll();
   EXPECT_EQ(got.calls, 0) << "admitted after it was cancelled";
-  port->end_asked();
+  port_->end_asked();
   poll();
   EXPECT_EQ(got.calls, 1);
   EXPECT_EQ(got.error, operation_aborted);
@@ -181,9 +181,9 @@ INSTANTIATE_TEST_SUITE_P(EngineTest, Cancelled,
 
 TEST_F(EngineTest, SaysCancelledWhenSomebodyElseCancelled) {
   GotResult got;
-  engine->async_generate(prompt(), got.handler());
-  port->request(0).ask_to_end(EndCause::kCancel);
-  port->end_asked();
+  engine_->async_generate(prompt(), got.handler());
+  port_->request(0).ask_to_end(EndCause::kCancel);
+  port_->end_asked();
   poll();
   EXPECT_EQ(got.error, EngineErrc::kCancelled);
 }
@@ -191,9 +191,9 @@ TEST_F(EngineTest, SaysCancelledWhenSomebodyElseCancelled) {
 TEST_F(EngineTest, GivesTheResultWhenTheEndCameBeforeTheCancellation) {
   boost::asio::cancellation_signal signal;
   GotResult got;
-  engine->async_generate(prompt(), bind_cancellation_slot(signal.slot(), got.handler()));
+  engine_->async_generate(prompt(), bind_cancellation_slot(signal.slot(), got.handler()));
   signal.emit(cancellation_type::total);
-  port->finish(0, {.reason = FinishReason::kStop});
+  port_->finish(0, {.reason = FinishReason::kStop});
   poll();
   EXPECT_FALSE(got.error);
 }
@@ -201,7 +201,7 @@ TEST_F(EngineTest, GivesTheResultWhenTheEndCameBeforeTheCancellation) {
 TEST_F(EngineTest, RefusesMoreOutputsAndTokensThanAStreamHolds) {
   const auto refused = [&](const Request& request, const std::string& detail) {
     GotResult got;
-    engine->async_generate(request, got.handler());
+    engine_->async_generate(request, got.handler());
     poll();
     EXPECT_EQ(got.error, EngineErrc::kBadRequest);
     EXPECT_EQ(got.value->error_detail, detail);
@@ -214,14 +214,14 @@ TEST_F(EngineTest, RefusesMoreOutputsAndTokensThanAStreamHolds) {
   request.sampling.n = kMaxChoices;
   request.max_tokens = kMaxStreamTokens + 1;
   refused(request, "max_tokens = 134217728 is more than 134217727");
-  EXPECT_EQ(port->size(), 0U);
+  EXPECT_EQ(port_->size(), 0U);
 }
 
 TEST_F(EngineTest, TurnsAPortThatThrowsIntoAnError) {
   const auto got_with = [&](std::exception_ptr failure) {
-    port->failure = std::move(failure);
+    port_->failure = std::move(failure);
     GotStream got;
-    engine->async_open(prompt(), got.handler());
+    engine_->async_open(prompt(), got.handler());
     EXPECT_EQ(got.calls, 0);
     poll();
     EXPECT_EQ(got.error, EngineErrc::kInternal);
@@ -230,7 +230,7 @@ TEST_F(EngineTest, TurnsAPortThatThrowsIntoAnError) {
   EXPECT_EQ(got_with(std::make_exception_ptr(std::bad_alloc())), "std::bad_alloc");
   EXPECT_EQ(got_with(std::make_exception_ptr(std::runtime_error("no pages"))), "no pages");
   GotDone drained;
-  engine->async_drain(drained.handler());
+  engine_->async_drain(drained.handler());
   poll();
   EXPECT_EQ(drained.calls, 1) << "a request that never began is still counted";
 }
@@ -239,48 +239,48 @@ TEST_F(EngineTest, DrainsWhenTheLastRequestHasEnded) {
   TokenStream first = open();
   TokenStream second = open();
   GotDone drained;
-  engine->async_drain(drained.handler());
-  port->finish(0);
+  engine_->async_drain(drained.handler());
+  port_->finish(0);
   poll();
   EXPECT_EQ(drained.calls, 0);
-  port->say(1, "goes on");
-  port->finish(1);
+  port_->say(1, "goes on");
+  port_->finish(1);
   poll();
   EXPECT_EQ(drained.calls, 1);
   EXPECT_FALSE(drained.error);
   EXPECT_EQ((*next(second).value)->text, "goes on");
-  EXPECT_EQ(traces->stops, 0);
+  EXPECT_EQ(traces_->stops, 0);
 }
 
 TEST_F(EngineTest, RefusesRequestsWhileItDrains) {
   const TokenStream first = open();
   GotDone drained;
-  engine->async_drain(drained.handler());
+  engine_->async_drain(drained.handler());
   GotResult refused;
-  engine->async_generate(prompt(), refused.handler());
+  engine_->async_generate(prompt(), refused.handler());
   EXPECT_EQ(refused.calls, 0);
   poll();
   EXPECT_EQ(refused.error, EngineErrc::kStopping);
-  EXPECT_EQ(port->size(), 1U);
+  EXPECT_EQ(port_->size(), 1U);
   EXPECT_EQ(drained.calls, 0);
 }
 
 TEST_F(EngineTest, HearsOfTheEndOfARequestBeforeThatOfTheDraining) {
   std::vector<std::string> order;
-  engine->async_generate(prompt(), [&](auto, const auto&) { order.emplace_back("request"); });
-  engine->async_drain([&](auto) { order.emplace_back("drained"); });
-  port->finish(0);
+  engine_->async_generate(prompt(), [&](auto, const auto&) { order.emplace_back("request"); });
+  engine_->async_drain([&](auto) { order.emplace_back("drained"); });
+  port_->finish(0);
   poll();
   EXPECT_EQ(order, (std::vector<std::string>{"request", "drained"}));
 }
 
 TEST_F(EngineTest, CompletesEachWaitForTheDraining) {
   GotDone done;
-  for (int i = 0; i < 3; ++i) engine->async_drain(done.handler());
+  for (int i = 0; i < 3; ++i) engine_->async_drain(done.handler());
   EXPECT_EQ(done.calls, 0);
   poll();
   EXPECT_EQ(done.calls, 3);
-  engine->async_drain(done.handler());
+  engine_->async_drain(done.handler());
   poll();
   EXPECT_EQ(done.calls, 4);
 }
@@ -290,32 +290,32 @@ TEST_F(EngineTest, GoesOnDrainingWhenAWaitForItIsTakenBack) {
   boost::asio::cancellation_signal signal;
   GotDone taken_back;
   GotDone other;
-  engine->async_drain(bind_cancellation_slot(signal.slot(), taken_back.handler()));
-  engine->async_drain(other.handler());
+  engine_->async_drain(bind_cancellation_slot(signal.slot(), taken_back.handler()));
+  engine_->async_drain(other.handler());
   signal.emit(cancellation_type::total);
   poll();
   EXPECT_EQ(taken_back.error, operation_aborted);
   EXPECT_EQ(other.calls, 0);
-  port->finish(0);
+  port_->finish(0);
   poll();
   EXPECT_EQ(other.calls, 1);
   EXPECT_EQ(taken_back.calls, 1);
 }
 
 TEST_F(EngineTest, ShutsDownByCancellingAndThenStoppingItsActors) {
-  port->stops_at_once = false;
+  port_->stops_at_once = false;
   GotResult request;
   GotDone done;
-  engine->async_generate(prompt(), request.handler());
-  engine->async_shutdown(done.handler());
-  EXPECT_EQ(port->request(0).end_cause(), EndCause::kShutdown);
-  EXPECT_EQ(traces->stops, 0) << "stopped while a request is left";
-  port->end_asked();
-  EXPECT_EQ(traces->stops, 1);
+  engine_->async_generate(prompt(), request.handler());
+  engine_->async_shutdown(done.handler());
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kShutdown);
+  EXPECT_EQ(traces_->stops, 0) << "stopped while a request is left";
+  port_->end_asked();
+  EXPECT_EQ(traces_->stops, 1);
   poll();
   EXPECT_EQ(request.error, EngineErrc::kStopping);
   EXPECT_EQ(done.calls, 0) << "the actors run still";
-  port->finish_stop();
+  port_->finish_stop();
   poll();
   EXPECT_EQ(done.calls, 1);
   EXPECT_FALSE(done.error);
@@ -323,20 +323,20 @@ TEST_F(EngineTest, ShutsDownByCancellingAndThenStoppingItsActors) {
 
 TEST_F(EngineTest, ShutsDownOnceHoweverOftenItIsAsked) {
   GotDone done;
-  engine->async_drain(done.handler());
-  engine->async_shutdown(done.handler());
-  engine->async_shutdown(done.handler());
+  engine_->async_drain(done.handler());
+  engine_->async_shutdown(done.handler());
+  engine_->async_shutdown(done.handler());
   poll();
-  engine->async_shutdown(done.handler());
+  engine_->async_shutdown(done.handler());
   poll();
   EXPECT_EQ(done.calls, 4);
-  EXPECT_EQ(traces->stops, 1);
+  EXPECT_EQ(traces_->stops, 1);
 }
 
 TEST_F(EngineTest, MayBeDestroyedByTheHandlerOfItsShutdown) {
-  engine->async_shutdown([&](error_code) { engine.reset(); });
+  engine_->async_shutdown([&](error_code) { engine_.reset(); });
   poll();
-  EXPECT_EQ(traces->destroyed, 1);
+  EXPECT_EQ(traces_->destroyed, 1);
 }
 
 TEST_F(EngineTest, EndsEverythingWhenItIsDestroyedThoughNobodyRunsItsContext) {
@@ -344,12 +344,12 @@ TEST_F(EngineTest, EndsEverythingWhenItIsDestroyedThoughNobodyRunsItsContext) {
   GotStream stream;
   GotDone drained;
   GotDone shut_down;
-  engine->async_generate(prompt(), result.handler());
-  engine->async_open(prompt(), stream.handler());
-  engine->async_drain(drained.handler());
-  engine->async_shutdown(shut_down.handler());
-  engine.reset();
-  EXPECT_EQ(traces->destroyed, 1);
+  engine_->async_generate(prompt(), result.handler());
+  engine_->async_open(prompt(), stream.handler());
+  engine_->async_drain(drained.handler());
+  engine_->async_shutdown(shut_down.handler());
+  engine_.reset();
+  EXPECT_EQ(traces_->destroyed, 1);
   EXPECT_EQ(result.calls + stream.calls + drained.calls + shut_down.calls, 0);
   poll();
   EXPECT_EQ(result.error, EngineErrc::kStopping);
@@ -361,14 +361,14 @@ TEST_F(EngineTest, EndsEverythingWhenItIsDestroyedThoughNobodyRunsItsContext) {
 TEST_F(EngineTest, LeavesNothingBehindWhenItsContextNeverRunsAgain) {
   TokenStream stream = open();
   stream.async_next([kept = std::make_unique<int>(1)](error_code, const auto&) {});
-  engine->async_generate(prompt(), [kept = std::make_unique<int>(2)](error_code, const auto&) {});
-  engine.reset();
+  engine_->async_generate(prompt(), [kept = std::make_unique<int>(2)](error_code, const auto&) {});
+  engine_.reset();
 }  // LeakSanitizer looks
 
 TEST_F(EngineTest, RefusesAnOperationThatBeginsAfterItsEnd) {
-  auto later = engine->async_generate(prompt(), boost::asio::deferred);
-  auto drain = engine->async_drain(boost::asio::deferred);
-  engine.reset();
+  auto later = engine_->async_generate(prompt(), boost::asio::deferred);
+  auto drain = engine_->async_drain(boost::asio::deferred);
+  engine_.reset();
   GotResult got;
   GotDone drained;
   std::move(later)(got.handler());
@@ -380,34 +380,34 @@ TEST_F(EngineTest, RefusesAnOperationThatBeginsAfterItsEnd) {
 
 TEST_F(EngineTest, MovesWithItsRequests) {
   GotResult got;
-  engine->async_generate(prompt(), got.handler());
-  Engine moved = std::move(*engine);
-  port->finish(0);
+  engine_->async_generate(prompt(), got.handler());
+  Engine moved = std::move(*engine_);
+  port_->finish(0);
   poll();
   EXPECT_EQ(got.calls, 1);
-  moved = Engine(io.get_executor(), std::make_unique<FakePort>());
-  EXPECT_EQ(traces->destroyed, 1);
+  moved = Engine(io_.get_executor(), std::make_unique<FakePort>());
+  EXPECT_EQ(traces_->destroyed, 1);
   EXPECT_TRUE(moved.ready());
 }
 
 TEST_F(EngineTest, ShowsWhatItsPortSays) {
-  EXPECT_TRUE(engine->ready());
-  port->is_ready = false;
-  EXPECT_FALSE(engine->ready());
+  EXPECT_TRUE(engine_->ready());
+  port_->is_ready = false;
+  EXPECT_FALSE(engine_->ready());
   const TokenStream stream = open();
-  EXPECT_EQ(engine->stats().requests, 1U);
-  engine->metrics().counter("weft_ticks_total", "Ticks.").add(3);
-  EXPECT_NE(engine->metrics_text().find("weft_ticks_total 3"), std::string::npos);
+  EXPECT_EQ(engine_->stats().requests, 1U);
+  engine_->metrics().counter("weft_ticks_total", "Ticks.").add(3);
+  EXPECT_NE(engine_->metrics_text().find("weft_ticks_total 3"), std::string::npos);
 }
 
 TEST_F(EngineTest, LeavesAnotherEngineOfTheProcessAlone) {
   auto other_port = std::make_unique<FakePort>();
   FakePort* const other = other_port.get();
-  Engine second(io.get_executor(), std::move(other_port));
+  Engine second(io_.get_executor(), std::move(other_port));
   GotResult got;
   second.async_generate(prompt(), got.handler());
   TokenStream stream = open();
-  engine.reset();
+  engine_.reset();
   other->say(0, "mine");
   other->finish(0);
   poll();

@@ -81,13 +81,13 @@ class FakePort final : public RequestPort {
     return *requests_.at(i);
   }
 
-  void admit(std::size_t i) { request(i).admit(); }
+  void admit(std::size_t i) const { request(i).admit(); }
   void deliver(std::size_t i, std::string_view text, std::span<const TokenId> tokens,
-               std::int32_t choice = 0) {
+               std::int32_t choice = 0) const {
     request(i).deliver({.choice = choice, .text = text, .tokens = tokens});
   }
   /// One token for each byte.
-  void say(std::size_t i, std::string_view text, std::int32_t choice = 0) {
+  void say(std::size_t i, std::string_view text, std::int32_t choice = 0) const {
     const std::vector<TokenId> tokens(text.begin(), text.end());
     deliver(i, text, tokens, choice);
   }

@@ -29,7 +29,7 @@ class TokenStreamTest : public test::EngineFixture {};
 
 TEST_F(TokenStreamTest, GivesWhatIsDelivered) {
   TokenStream stream = open();
-  port->deliver(0, "ab", Tokens{5, 6});
+  port_->deliver(0, "ab", Tokens{5, 6});
   const GotNext first = next(stream);
   EXPECT_FALSE(first.error);
   EXPECT_EQ((*first.value)->choice, 0);
@@ -43,7 +43,7 @@ TEST_F(TokenStreamTest, WaitsForWhatIsNotThereYet) {
   stream.async_next(got.handler());
   poll();
   EXPECT_EQ(got.calls, 0);
-  port->say(0, "x");
+  port_->say(0, "x");
   EXPECT_EQ(got.calls, 0) << "completed on the thread that delivers";
   poll();
   EXPECT_EQ(got.calls, 1);
@@ -52,7 +52,7 @@ TEST_F(TokenStreamTest, WaitsForWhatIsNotThereYet) {
 
 TEST_F(TokenStreamTest, GivesTokensWhoseTextIsNotCompleteYet) {
   TokenStream stream = open();
-  port->deliver(0, "", Tokens{9});
+  port_->deliver(0, "", Tokens{9});
   const GotNext got = next(stream);
   EXPECT_EQ((*got.value)->text, "");
   EXPECT_EQ((*got.value)->tokens, Tokens{9});
@@ -60,9 +60,9 @@ TEST_F(TokenStreamTest, GivesTokensWhoseTextIsNotCompleteYet) {
 
 TEST_F(TokenStreamTest, MakesOneDeltaOfWhatTheReaderHasNotTaken) {
   TokenStream stream = open();
-  for (const char* text : {"a", "b", "c"}) port->say(0, text);
+  for (const char* text : {"a", "b", "c"}) port_->say(0, text);
   EXPECT_EQ((*next(stream).value)->text, "abc");
-  port->say(0, "d");
+  port_->say(0, "d");
   EXPECT_EQ((*next(stream).value)->text, "d");
 }
 
@@ -70,8 +70,8 @@ TEST_F(TokenStreamTest, TakesWhatCameBetweenTheWakingAndTheHandler) {
   TokenStream stream = open();
   GotNext got;
   stream.async_next(got.handler());
-  port->say(0, "a");
-  port->say(0, "b");
+  port_->say(0, "a");
+  port_->say(0, "b");
   poll();
   EXPECT_EQ((*got.value)->text, "ab");
 }
@@ -80,14 +80,14 @@ TEST_F(TokenStreamTest, LetsTheOutputsTakeTurns) {
   Request request = test::prompt();
   request.sampling.n = 3;
   TokenStream stream = open(std::move(request));
-  port->say(0, "a", 2);
-  port->say(0, "b", 0);
-  port->say(0, "c", 1);
+  port_->say(0, "a", 2);
+  port_->say(0, "b", 0);
+  port_->say(0, "c", 1);
   std::vector<std::int32_t> order;
   for (int i = 0; i < 3; ++i) {
     const GotNext got = next(stream);
     order.push_back((*got.value)->choice);
-    port->say(0, "again", order.back());  // has to wait for the others
+    port_->say(0, "again", order.back());  // has to wait for the others
   }
   EXPECT_EQ(order, (std::vector<std::int32_t>{0, 1, 2}));
 }
@@ -101,11 +101,11 @@ TEST_F(TokenStreamTest, GivesLogprobsWhenTheyWereAskedFor) {
   const std::array<float, 2> logprobs{-1, -3};
   const Tokens tokens{1, 3};
   const auto deliver = [&](std::size_t i) {
-    port->request(0).deliver({.text = "x",
-                              .tokens = std::span(tokens).subspan(i, 1),
-                              .logprobs = std::span(logprobs).subspan(i, 1),
-                              .top = std::span(top).subspan(2 * i, 2),
-                              .top_per_token = 2});
+    port_->request(0).deliver({.text = "x",
+                               .tokens = std::span(tokens).subspan(i, 1),
+                               .logprobs = std::span(logprobs).subspan(i, 1),
+                               .top = std::span(top).subspan(2 * i, 2),
+                               .top_per_token = 2});
   };
   deliver(0);
   deliver(1);
@@ -120,16 +120,16 @@ TEST_F(TokenStreamTest, EndsWithNothingAndThenHasTheWholeResult) {
   Request request = test::prompt();
   request.sampling.n = 2;
   TokenStream stream = open(std::move(request));
-  port->say(0, "one", 0);
-  port->say(0, "tw", 1);
+  port_->say(0, "one", 0);
+  port_->say(0, "tw", 1);
   next(stream);
   next(stream);
-  port->say(0, "o", 1);
-  port->finish(0, {.reason = FinishReason::kStop,
-                   .choices = {{.reason = FinishReason::kStop, .stop = "."},
-                               {.reason = FinishReason::kLength, .cumulative_logprob = -2}},
-                   .usage = {.prompt_tokens = 4, .output_tokens = 6},
-                   .times = {.ended = TimePoint(Duration(5))}});
+  port_->say(0, "o", 1);
+  port_->finish(0, {.reason = FinishReason::kStop,
+                    .choices = {{.reason = FinishReason::kStop, .stop = "."},
+                                {.reason = FinishReason::kLength, .cumulative_logprob = -2}},
+                    .usage = {.prompt_tokens = 4, .output_tokens = 6},
+                    .times = {.ended = TimePoint(Duration(5))}});
   EXPECT_EQ((*next(stream).value)->text, "o");
   const GotNext end = next(stream);
   EXPECT_FALSE(end.error);
@@ -150,7 +150,7 @@ TEST_F(TokenStreamTest, EndsWithNothingAndThenHasTheWholeResult) {
 
 TEST_F(TokenStreamTest, SaysTheEndAsOftenAsItIsAsked) {
   TokenStream stream = open();
-  port->finish(0);
+  port_->finish(0);
   for (int i = 0; i < 3; ++i) {
     const GotNext end = next(stream);
     EXPECT_FALSE(end.error);
@@ -160,8 +160,8 @@ TEST_F(TokenStreamTest, SaysTheEndAsOftenAsItIsAsked) {
 
 TEST_F(TokenStreamTest, GivesWhatWasProducedBeforeItSaysWhyTheRequestFailed) {
   TokenStream stream = open();
-  port->say(0, "half");
-  port->fail(0, {EngineErrc::kDeviceFailed, "cpu: step 7"});
+  port_->say(0, "half");
+  port_->fail(0, {EngineErrc::kDeviceFailed, "cpu: step 7"});
   EXPECT_EQ((*next(stream).value)->text, "half");
   EXPECT_THROW(static_cast<void>(stream.result()), boost::system::system_error);
   const GotNext end = next(stream);
@@ -175,7 +175,7 @@ TEST_F(TokenStreamTest, GivesWhatWasProducedBeforeItSaysWhyTheRequestFailed) {
 
 TEST_F(TokenStreamTest, SaysDeadlineWhereThatCancelledTheRequest) {
   TokenStream stream = open();
-  port->finish(
+  port_->finish(
       0, {.reason = FinishReason::kCancelled, .error = {EngineErrc::kDeadlineExceeded, "1000 ms"}});
   EXPECT_EQ(next(stream).error, EngineErrc::kDeadlineExceeded);
 }
@@ -191,7 +191,7 @@ TEST_F(TokenStreamTest, RefusesASecondReadAndGoesOnWithTheFirst) {
   EXPECT_EQ(second.calls, 1);
   EXPECT_EQ(second.error, EngineErrc::kReadOutstanding);
   EXPECT_EQ(first.calls, 0);
-  port->say(0, "a");
+  port_->say(0, "a");
   poll();
   EXPECT_EQ((*first.value)->text, "a");
 }
@@ -208,35 +208,35 @@ TEST_F(TokenStreamTest, LetsAHandlerReadOn) {
   };
   read();
   for (const char* part : {"a", "b", "c"}) {
-    port->say(0, part);
+    port_->say(0, part);
     poll();
   }
-  port->finish(0);
+  port_->finish(0);
   poll();
   EXPECT_EQ(text, "abc");
 }
 
 TEST_F(TokenStreamTest, KeepsWhatWasProducedWhenItIsStopped) {
   TokenStream stream = open();
-  port->say(0, "kept");
+  port_->say(0, "kept");
   stream.stop();
-  EXPECT_EQ(port->request(0).end_cause(), EndCause::kStop);
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kStop);
   EXPECT_EQ((*next(stream).value)->text, "kept");
-  port->end_asked();
+  port_->end_asked();
   EXPECT_FALSE(next(stream).error);
   EXPECT_EQ(stream.result().reason, FinishReason::kStop);
 }
 
 TEST_F(TokenStreamTest, DropsWhatWasNotReadWhenItIsCancelled) {
   TokenStream stream = open();
-  port->say(0, "dropped");
+  port_->say(0, "dropped");
   stream.cancel();
-  EXPECT_EQ(port->request(0).end_cause(), EndCause::kCancel);
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kCancel);
   GotNext got;
   stream.async_next(got.handler());
   poll();
   EXPECT_EQ(got.calls, 0) << "the request has not ended yet";
-  port->end_asked();
+  port_->end_asked();
   poll();
   EXPECT_EQ(got.error, EngineErrc::kCancelled);
   EXPECT_EQ(stream.result().reason, FinishReason::kCancelled);
@@ -256,7 +256,7 @@ TEST_F(TokenStreamTest, AbortsAReadThatIsCancelledBeforeItsHandlerRan) {
   TokenStream stream = open();
   GotNext got;
   stream.async_next(got.handler());
-  port->say(0, "too late");
+  port_->say(0, "too late");
   stream.cancel();
   poll();
   EXPECT_EQ(got.calls, 1);
@@ -269,7 +269,7 @@ TEST_F(TokenStreamTest, CancelsItsRequestWhenItIsDestroyed) {
     TokenStream stream = open();
     stream.async_next(got.handler());
   }
-  EXPECT_EQ(port->request(0).end_cause(), EndCause::kCancel);
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kCancel);
   poll();
   EXPECT_EQ(got.calls, 1);
   EXPECT_EQ(got.error, operation_aborted);
@@ -278,16 +278,16 @@ TEST_F(TokenStreamTest, CancelsItsRequestWhenItIsDestroyed) {
 TEST_F(TokenStreamTest, CancelsItsRequestWhenItIsAssignedOver) {
   TokenStream stream = open();
   stream = open();
-  EXPECT_EQ(port->request(0).end_cause(), EndCause::kCancel);
-  EXPECT_EQ(port->request(1).end_cause(), EndCause::kNone);
-  port->say(1, "second");
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kCancel);
+  EXPECT_EQ(port_->request(1).end_cause(), EndCause::kNone);
+  port_->say(1, "second");
   EXPECT_EQ((*next(stream).value)->text, "second");
 }
 
 TEST_F(TokenStreamTest, CancelsNothingWhenItIsMoved) {
   TokenStream stream = open();
   TokenStream moved = std::move(stream);
-  EXPECT_EQ(port->request(0).end_cause(), EndCause::kNone);
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kNone);
   EXPECT_TRUE(moved);
 }
 
@@ -319,15 +319,15 @@ TEST_F(TokenStreamTest, HasNoResultBeforeItsEnd) {
 
 TEST_F(TokenStreamTest, OutlivesItsEngine) {
   TokenStream stream = open();
-  port->say(0, "left");
-  engine.reset();
+  port_->say(0, "left");
+  engine_.reset();
   EXPECT_EQ((*next(stream).value)->text, "left");
   EXPECT_EQ(next(stream).error, EngineErrc::kStopping);
 }
 
 TEST_F(TokenStreamTest, EndsWithInternalWhenItsTicketIsLost) {
   TokenStream stream = open();
-  port->fail(0, {EngineErrc::kInternal, {}});
+  port_->fail(0, {EngineErrc::kInternal, {}});
   EXPECT_EQ(next(stream).error, EngineErrc::kInternal);
 }
 
@@ -342,8 +342,8 @@ TEST_P(TakenBack, LosesNothing) {
   EXPECT_EQ(got.calls, 0);
   poll();
   EXPECT_EQ(got.error, operation_aborted);
-  EXPECT_EQ(port->request(0).end_cause(), EndCause::kNone);
-  port->say(0, "all");
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kNone);
+  port_->say(0, "all");
   EXPECT_EQ((*next(stream).value)->text, "all");
 }
 
@@ -354,7 +354,7 @@ INSTANTIATE_TEST_SUITE_P(TokenStreamTest, TakenBack,
 
 TEST_F(TokenStreamTest, IsCancelledByTerminalCancellation) {
   TokenStream stream = open();
-  port->say(0, "a");
+  port_->say(0, "a");
   next(stream);
   boost::asio::cancellation_signal signal;
   GotNext got;
@@ -362,8 +362,8 @@ TEST_F(TokenStreamTest, IsCancelledByTerminalCancellation) {
   signal.emit(cancellation_type::terminal);
   poll();
   EXPECT_EQ(got.error, operation_aborted);
-  EXPECT_EQ(port->request(0).end_cause(), EndCause::kCancel);
-  port->end_asked();
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kCancel);
+  port_->end_asked();
   EXPECT_EQ(next(stream).error, EngineErrc::kCancelled);
 }
 
@@ -372,15 +372,15 @@ TEST_F(TokenStreamTest, ForgetsTheSlotOfAReadThatIsDone) {
   boost::asio::cancellation_signal signal;
   GotNext first;
   stream.async_next(bind_cancellation_slot(signal.slot(), first.handler()));
-  port->say(0, "a");
+  port_->say(0, "a");
   poll();
   GotNext second;
   stream.async_next(second.handler());
   signal.emit(cancellation_type::all);
   poll();
   EXPECT_EQ(second.calls, 0);
-  EXPECT_EQ(port->request(0).end_cause(), EndCause::kNone);
-  port->say(0, "b");
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kNone);
+  port_->say(0, "b");
   poll();
   EXPECT_EQ((*second.value)->text, "b");
 }
@@ -390,7 +390,7 @@ TEST_F(TokenStreamTest, CompletesOnceWhenCancellationComesTooLate) {
   boost::asio::cancellation_signal signal;
   GotNext got;
   stream.async_next(bind_cancellation_slot(signal.slot(), got.handler()));
-  port->say(0, "a");
+  port_->say(0, "a");
   signal.emit(cancellation_type::all);
   poll();
   EXPECT_EQ(got.calls, 1);
@@ -404,11 +404,11 @@ TEST_F(TokenStreamTest, GivesTextThatIsLongerThanWhatItReserved) {
   std::string expected;
   for (int i = 0; i < 20'000; ++i) {
     const std::string part = std::to_string(i) + " ";
-    port->say(0, part);
+    port_->say(0, part);
     expected += part;
   }
   EXPECT_EQ((*next(stream).value)->text, expected);
-  port->finish(0);
+  port_->finish(0);
   next(stream);
   EXPECT_EQ(stream.result().choices[0].text, expected);
   EXPECT_EQ(stream.result().choices[0].tokens.size(), expected.size());
@@ -421,7 +421,7 @@ TEST_F(TokenStreamTest, LosesNothingBetweenTwoThreads) {
   constexpr int kParts = 300;
   for (int round = 0; round < kRounds; ++round) {
     TokenStream stream = open();
-    const std::size_t request = port->size() - 1;
+    const std::size_t request = port_->size() - 1;
     boost::asio::cancellation_signal signal;
     std::string text;
     bool ended = false;
@@ -444,8 +444,8 @@ TEST_F(TokenStreamTest, LosesNothingBetweenTwoThreads) {
     std::string expected;
     {
       const std::jthread producer([&] {
-        for (int i = 0; i < kParts; ++i) port->say(request, std::to_string(i) + ",");
-        port->finish(request);
+        for (int i = 0; i < kParts; ++i) port_->say(request, std::to_string(i) + ",");
+        port_->finish(request);
       });
       for (int i = 0; i < kParts; ++i) expected += std::to_string(i) + ",";
       while (!ended) poll();
@@ -458,7 +458,7 @@ TEST_F(TokenStreamTest, LosesNothingBetweenTwoThreads) {
 TEST_F(TokenStreamTest, EndsOnceWhoeverEndsItFirst) {
   for (int round = 0; round < 200; ++round) {
     TokenStream stream = open();
-    const std::size_t request = port->size() - 1;
+    const std::size_t request = port_->size() - 1;
     int ends = 0;
     const std::function<void()> read = [&] {
       stream.async_next([&](boost::system::error_code error, const std::optional<Delta>& delta) {
@@ -470,8 +470,8 @@ TEST_F(TokenStreamTest, EndsOnceWhoeverEndsItFirst) {
     read();
     {
       const std::jthread producer([&] {
-        for (int i = 0; i < 20; ++i) port->say(request, "x");
-        port->finish(request);
+        for (int i = 0; i < 20; ++i) port_->say(request, "x");
+        port_->finish(request);
       });
       const std::jthread caller([&] { round % 2 == 0 ? stream.cancel() : stream.stop(); });
       while (ends == 0) poll();
