@@ -18,18 +18,18 @@ std::string mebibytes(std::int64_t bytes) {
   return std::to_string((bytes + kMebibyte - 1) / kMebibyte) + " MiB";
 }
 
-// What the samplers of a row hold: counts of the vocabulary's tokens and a history of the context.
-std::int64_t row_bytes(const Program& program, const DeviceLimits& limits) {
-  constexpr std::int64_t kPerToken = 16;
-  return kPerToken * (program.vocabulary + limits.context) +
-         limits.pages_per_row() * std::int64_t{4};
+// What a row holds: its sampler's history of the context, at most so much for each token, and its
+// page table.
+std::int64_t row_bytes(const DeviceLimits& limits) {
+  constexpr std::int64_t kSamplerPerToken = 60;
+  return kSamplerPerToken * limits.context + limits.pages_per_row() * std::int64_t{4};
 }
 
 std::int64_t bytes_without_pages(const Program& program, DeviceLimits limits, DType kv_dtype) {
   limits.pages = 0;
   const HostOptions options = HostStepDevice::options_for(program, limits, kv_dtype, 1);
   return HostDevice::weight_bytes(program) + HostDevice::memory_bytes(program, options) +
-         limits.rows * row_bytes(program, limits);
+         limits.rows * row_bytes(limits);
 }
 
 }  // namespace

@@ -131,7 +131,9 @@ Simulation::Simulation(const SimulationOptions& options)
     return std::chrono::microseconds(500 + 20 * plan.tokens());
   };
   device.run = [this](const Plan&) {
-    if (std::exchange(device_fails_, false)) throw std::runtime_error("the device fails");
+    if (!std::exchange(device_fails_, false)) return;
+    ++failures_;
+    throw std::runtime_error("the device fails");
   };
   PipelineOptions how;
   how.system = system_.options_for_other();
@@ -139,7 +141,9 @@ Simulation::Simulation(const SimulationOptions& options)
   how.messages_per_activation = 1;
   how.check_invariants = true;
   how.before_message = [this] {
-    if (std::exchange(actor_fails_, false)) throw std::runtime_error("an actor fails");
+    if (!std::exchange(actor_fails_, false)) return;
+    ++failures_;
+    throw std::runtime_error("an actor fails");
   };
   ServedModel model{.tokenizer = letter_tokenizer()};
   model.vocabulary = kVocabulary;
@@ -154,7 +158,10 @@ Simulation::Simulation(const SimulationOptions& options)
 
 Simulation::~Simulation() {
   pipeline_.reset();
-  for (const auto& sink : sinks_) EXPECT_TRUE(sink->end()) << "a request was left without an end";
+  for (const auto& sink : sinks_) {
+    EXPECT_TRUE(sink->end()) << "a request was left without an end";
+    sink->active.reset();
+  }
 }
 
 Request Simulation::random_request() {
@@ -203,6 +210,7 @@ bool Simulation::deliver() {
   std::erase_if(open_, [this](const std::shared_ptr<Sink>& sink) {
     if (!sink->end()) return false;
     check(*sink);
+    sink->active.reset();  // each keeps the other
     return true;
   });
   return delivered;
@@ -217,7 +225,6 @@ void Simulation::step() {
   } else if (event < 60) {
     system_.advance(std::chrono::microseconds(random(3000)));
   } else if (event < 62 && options_.failures && chance(0.1)) {
-    ++failures_;
     (chance(0.5) ? device_fails_ : actor_fails_) = true;
     // A failed actor is restarted only so often in so long a time.
     system_.advance(std::chrono::seconds(11));
