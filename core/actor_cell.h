@@ -136,6 +136,9 @@ class ActorCell final : public ActorCore {
     answer_in_hand(why);
     answer_batch(why);
     mailbox_.close([&](Envelope<Any>&& envelope) noexcept { answer(envelope, why); });
+    // There is no other instance. Its arguments may hold the addresses of actors that hold this
+    // one's.
+    factory_ = nullptr;
   }
 
   void answer_batch(const Error& why) noexcept {
