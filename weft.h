@@ -5,6 +5,8 @@
 /// Link with the CMake target weft::weft.
 
 #include "weft/actors/engine.h"        // IWYU pragma: export
+#include "weft/actors/messages.h"      // IWYU pragma: export
+#include "weft/actors/pipeline.h"      // IWYU pragma: export
 #include "weft/actors/request.h"       // IWYU pragma: export
 #include "weft/actors/token_stream.h"  // IWYU pragma: export
 #include "weft/config/config.h"        // IWYU pragma: export
