@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "weft/core/internal_error.h"
 #include "weft/schedule/scheduler.h"
@@ -138,9 +139,9 @@ bool Scheduler::make_room(const Group& group) {
   return true;
 }
 
-// Of the running groups the one that gives way for `for_whom`: batch before chat, and the one that
-// loses least. Chat gives way only to what is older, the youngest first, so that the oldest always
-// ends.
+// Of the running groups the one that gives way for `for_whom`: of batch the one that loses least.
+// Chat gives way only to chat that comes before it, the last first, so that the first always ends;
+// to batch it never does.
 Group* Scheduler::victim(const Group* for_whom) const {
   Group* best = nullptr;
   std::int64_t least = 0;
@@ -152,11 +153,12 @@ Group* Scheduler::victim(const Group* for_whom) const {
     best = group;
     least = loss;
   }
-  if (best != nullptr) return best;
+  if (best != nullptr || for_whom->cls == RequestClass::kBatch) return best;
+  const auto turn = [](const Group& group) { return std::pair(group.priority, group.order); };
   for (Group* group : running_) {
-    if (group != for_whom && (best == nullptr || group->order > best->order)) best = group;
+    if (best == nullptr || turn(*group) > turn(*best)) best = group;
   }
-  return best != nullptr && best->order > for_whom->order ? best : nullptr;
+  return best != nullptr && turn(*best) > turn(*for_whom) ? best : nullptr;
 }
 
 void Scheduler::begin(Group& group) {

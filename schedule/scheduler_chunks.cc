@@ -47,8 +47,11 @@ bool Scheduler::room_for(Group& group, Sequence& sequence) {
 void Scheduler::choose_decodes() {
   StepShape& shape = tick_->shape;
   const bool prefills_wait =
-      options_.decode_every > 1 && std::ranges::any_of(running_, [](const Group* group) {
-        return group->phase == GroupPhase::kPrompt;
+      options_.decode_every > 1 && std::ranges::any_of(running_, [this](const Group* group) {
+        return group->phase == GroupPhase::kPrompt &&
+               std::ranges::any_of(group->sequences, [&](const Sequence& sequence) {
+                 return wanted(*group, sequence) > 0;
+               });
       });
   if (prefills_wait && ++ticks_without_decode_ < options_.decode_every) return;
   ticks_without_decode_ = 0;
