@@ -165,6 +165,7 @@ void Pipeline::start(const Config& config, std::vector<std::shared_ptr<StepDevic
     state->lane = i;
     state->checks = options.check_invariants;
     state->before_message = options.before_message;
+    states_.push_back(state);
     actors_.start<ExecutorActor>(executor, devices[i], executor_metrics, scheduler);
     actors_.start<DetokenizerActor>(detokenizer, scheduler, options.before_message);
     actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/actors/engine_error.h"
+
 namespace weft {
 namespace {
 
@@ -87,6 +89,7 @@ void RequestText::give(Output& output, std::int32_t choice, const DeltaView& del
 }
 
 void RequestText::give_up() noexcept {
+  given_up_ = true;
   for (Output& output : outputs_) output.closed = true;
 }
 
@@ -150,6 +153,11 @@ ChoiceEnd RequestText::choice_end(const Output& output, const OutputEnd& end, Gr
 
 Finish RequestText::finish(EndMsg& end, TimePoint now) {
   Finish finish;
+  if (given_up_) {
+    end.how = GroupEnd::kFailed;
+    end.error = {EngineErrc::kInternal, {}};
+    end.outputs.clear();
+  }
   finish.usage.prompt_tokens = options_.prompt_tokens;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     close(outputs_[i], static_cast<std::int32_t>(i));

@@ -26,6 +26,8 @@ bool Scheduler::plan(TimePoint now, Tick& tick) {
   choose_prefills();
   const bool something = tick.shape.decode_tokens + tick.shape.prefill_tokens > 0;
   if (something) {
+    // Before the rows move: these are places that the plan before has left.
+    tick.plan.slab_copies.swap(next_copies_);
     compact();
     write_plan();
     ++stats_.ticks;
@@ -45,7 +47,6 @@ void Scheduler::write_plan() {
   append(plan.slab_copies, slab_copies_);
   append(plan.moves, moves_);
   append(plan.copies, copies_);
-  if (!amending_) append(plan.copies, next_copies_);
   for (std::int32_t i = 0; i < region_.count; ++i) {
     const RowPlace place = rows_[static_cast<std::size_t>(region_.first + i)];
     if (at(place).chunk > 0) write_entry(*place.group, place.sequence);
@@ -144,10 +145,12 @@ void Scheduler::write_encode(Group& group, const Sequence& sequence) {
 void Scheduler::fork(Group& group) {
   Sequence& leader = *std::ranges::find_if(group.sequences,
                                            [](const Sequence& one) { return !one.ended(); });
+  group.forked_in = tick_->plan.tick;
   for (std::size_t i = 0; i < group.sequences.size(); ++i) {
     Sequence& sequence = group.sequences[i];
     if (sequence.ended() || &sequence == &leader) continue;
     sequence.computed = leader.computed;
+    sequence.planned_in = tick_->plan.tick;  // what it shares is there after this plan
     sequence.fresh = false;
     if (options_.layout == KvLayout::kPages) {
       sequence.pages.assign(leader.pages.begin(), leader.pages.end());
