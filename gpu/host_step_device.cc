@@ -168,6 +168,11 @@ void HostStepDevice::decode(const Plan& plan) {
     outputs_.push_back(sequence.first + sequence.count - 1);
   }
   if (!ids_.empty()) device_->decode({ids_, sequences_, outputs_});
+  for (const PlanFork& fork : plan.forks) {
+    for (std::int32_t i = 0; i < fork.copied_pages; ++i) {
+      device_->copy_page(row(fork.from).pages[at(i)], row(fork.to).pages[at(i)]);
+    }
+  }
 }
 
 // Rows that begin together draw from the same logits, which a sampler overwrites.

@@ -36,6 +36,9 @@ struct PlanStart {
 struct PlanFork {
   std::int32_t from = 0;
   std::int32_t to = 0;
+  /// The first so many pages of its table get what those of the other's hold after this step: where
+  /// they are not the same pages.
+  std::int32_t copied_pages = 0;
   std::uint64_t seed = 0;
   float mirostat_mu = 0;
 };

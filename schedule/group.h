@@ -75,7 +75,6 @@ class Group : public WaitItem {
   std::vector<Sequence> sequences;
   std::vector<PageId> cross_pages;
   bool encoded = false;
-  std::uint64_t forked_in = 0;   ///< the tick that computes what the sequences share
   std::int32_t alive = 0;        ///< sequences that have not ended
   std::int32_t in_flight = 0;    ///< results under way that name this group
   std::int32_t overtaken = 0;    ///< groups that were admitted before it though they came later

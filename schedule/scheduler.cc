@@ -23,7 +23,6 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
   if (options.layout == KvLayout::kSlab) {
     const auto pages = rows * static_cast<std::size_t>(options.limits.pages_per_row());
     slab_copies_.reserve(pages);
-    next_copies_.reserve(pages);
   }
 }
 
@@ -65,8 +64,6 @@ void Scheduler::end(Group& group, GroupEnd how, const Error& error) {
 void Scheduler::end_sequence(Group& group, std::int32_t sequence) {
   Sequence& one = group.sequences[static_cast<std::size_t>(sequence)];
   if (group.done || one.ended()) return;
-  // The others need the prompt that this one was to compute in the plan that may not have begun.
-  if (group.phase == GroupPhase::kForked && group.forked_in == stats_.ticks) preempt(group);
   finish_sequence(group, one, SequenceEnd::kStop);
 }
 

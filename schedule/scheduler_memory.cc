@@ -71,9 +71,6 @@ std::int32_t Scheduler::take_row(Group& group, std::int32_t sequence) {
 
 void Scheduler::release_row(Sequence& sequence) {
   if (sequence.row < 0) return;
-  if (options_.layout == KvLayout::kSlab) {
-    std::erase_if(next_copies_, [&](const PlanCopy& copy) { return row_of_slab(copy.to) == sequence.row; });
-  }
   rows_[static_cast<std::size_t>(sequence.row)] = {};
   ++free_rows_;
   ++releases_;
@@ -112,11 +109,6 @@ void Scheduler::move_row(const PlanMove& move) {
   if (options_.layout != KvLayout::kSlab) return;
   const std::int32_t slab = options_.limits.pages_per_row();
   const std::int32_t to = move.to * slab;
-  // Of what this plan computes, which the next one copies.
-  for (PlanCopy& copy : next_copies_) {
-    if (row_of_slab(copy.from) == move.from) copy.from += to - move.from * slab;
-    if (row_of_slab(copy.to) == move.from) copy.to += to - move.from * slab;
-  }
   const auto used = static_cast<std::size_t>(options_.limits.pages_for(sequence.computed));
   for (std::size_t i = 0; i < sequence.pages.size(); ++i) {
     const PageId page = to + static_cast<std::int32_t>(i);

@@ -26,8 +26,6 @@ bool Scheduler::plan(TimePoint now, Tick& tick) {
   choose_prefills();
   const bool something = tick.shape.decode_tokens + tick.shape.prefill_tokens > 0;
   if (something) {
-    // Before the rows move: these are places that the plan before has left.
-    tick.plan.slab_copies.swap(next_copies_);
     compact();
     write_plan();
     ++stats_.ticks;
@@ -51,6 +49,19 @@ void Scheduler::write_plan() {
     const RowPlace place = rows_[static_cast<std::size_t>(region_.first + i)];
     if (at(place).chunk > 0) write_entry(*place.group, place.sequence);
   }
+  // Some that were chosen may have given way to others.
+  tick_->shape = shape_of(plan);
+}
+
+/// One token of a sequence costs what a decode costs, wherever it comes from.
+StepShape Scheduler::shape_of(const Plan& plan) {
+  StepShape shape;
+  for (const PlanEntry& entry : plan.entries) {
+    (entry.count == 1 ? shape.decode_tokens : shape.prefill_tokens) += entry.count;
+    shape.context_tokens += entry.start + entry.count;
+  }
+  for (const PlanEncode& one : plan.encodes) shape.prefill_tokens += one.count;
+  return shape;
 }
 
 void Scheduler::write_entry(Group& group, std::int32_t index) {
@@ -140,29 +151,27 @@ void Scheduler::write_encode(Group& group, const Sequence& sequence) {
   group.encoded = true;
 }
 
-/// The prompt is computed with this plan: the other sequences share its pages, or copy its slab
-/// before the next step.
+/// The prompt is computed with this plan: the other sequences share its pages, or copy them after the
+/// step where each has a slab.
 void Scheduler::fork(Group& group) {
   Sequence& leader = *std::ranges::find_if(group.sequences,
                                            [](const Sequence& one) { return !one.ended(); });
-  group.forked_in = tick_->plan.tick;
   for (std::size_t i = 0; i < group.sequences.size(); ++i) {
     Sequence& sequence = group.sequences[i];
     if (sequence.ended() || &sequence == &leader) continue;
     sequence.computed = leader.computed;
-    sequence.planned_in = tick_->plan.tick;  // what it shares is there after this plan
+    sequence.planned_in = leader.planned_in;  // feeds nothing before what it shares is there
     sequence.fresh = false;
+    std::int32_t copied_pages = 0;
     if (options_.layout == KvLayout::kPages) {
       sequence.pages.assign(leader.pages.begin(), leader.pages.end());
       pages_.share(sequence.pages);
     } else {
       take_pages(group, sequence, sequence.computed);
-      for (std::size_t page = 0; page < sequence.pages.size(); ++page) {
-        next_copies_.push_back({leader.pages[page], sequence.pages[page]});
-      }
+      copied_pages = static_cast<std::int32_t>(sequence.pages.size());
     }
     write_table(sequence);
-    tick_->plan.forks.push_back({leader.row, sequence.row,
+    tick_->plan.forks.push_back({leader.row, sequence.row, copied_pages,
                                  seed_of(group, static_cast<std::int32_t>(i)),
                                  sequence.mirostat_mu});
   }
