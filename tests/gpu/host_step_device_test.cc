@@ -202,6 +202,13 @@ TEST_F(HostStepDeviceTest, RunsChunksAndSingleTokensOfSeveralRowsInOneStep) {
   EXPECT_EQ(result.samples[1].token, second[1]);
 }
 
+TEST_F(HostStepDeviceTest, ReadsAPartOfAPromptAfterWhichNothingIsSampled) {
+  plan_.start(0, greedy(), 6).table(0, 0, {4, 5}).feed(0, 0, {3, 17, 42, 9});
+  EXPECT_TRUE(plan_.run(*device_).samples.empty());
+  const StepResult result = plan_.feed(0, 4, {61, 5}).sample().run(*device_);
+  EXPECT_EQ(result.samples.front().token, continuation(first_prompt, 1).front());
+}
+
 TEST_F(HostStepDeviceTest, TakesAllThatIsOfARowWhereItMoves) {
   const Tokens wanted = continuation(first_prompt, 4);
   plan_.start(3, greedy(), 6)
