@@ -319,6 +319,34 @@ TEST(HostStepDevice, EncodesSeveralInputsInOneStep) {
   EXPECT_EQ(got, wanted);
 }
 
+TEST(HostStepDevice, BeginsWithAnotherRowsEncoderOutput) {
+  const auto golden = GoldenModel::open(committed_golden("m2m100")).value();
+  const Program& program = *golden.model.program;
+  const DeviceLimits limits{.rows = 2,
+                            .pages = 8,
+                            .page_tokens = kPageTokens,
+                            .step_tokens = 32,
+                            .context = 24,
+                            .cross_pages = 12,
+                            .vocabulary = program.vocabulary};
+  const auto device = step_device(golden.model.checkpoint, golden.model.program, limits);
+  const auto start = static_cast<TokenId>(program.start_token);
+  const Tokens wanted = golden.expected->ids("greedy_", 1);
+  const Tokens input = golden.expected->ids("prompt_", 1);
+  const Pages cross = {3, 1, 4, 5, 9};
+  PlanWriter plan;
+  plan.start(0, greedy(), 1).encode(0, input, cross).table(0, 0, {0}).feed(0, 0, {start}).sample();
+  ASSERT_EQ(plan.run(*device).samples.front().token, wanted[1]);
+  plan.start(1, greedy(), 1).table(1, 0, {2}).feed(1, 0, {start}).sample();
+  PlanStart& begins = plan.plan().starts.back();
+  begins.cross_context = static_cast<std::int32_t>(input.size());
+  begins.first_cross_page = static_cast<std::int32_t>(plan.plan().pages.size());
+  begins.cross_pages = static_cast<std::int32_t>(cross.size());
+  plan.plan().pages.insert(plan.plan().pages.end(), cross.begin(), cross.end());
+  const StepResult result = plan.run(*device);
+  EXPECT_EQ(result.samples.front().token, wanted[1]);
+}
+
 // Rows enough that the team shares the work; with one thread there is nobody to share it with.
 TEST(HostStepDevice, ChoosesTheSameOnAnyNumberOfThreads) {
   constexpr std::int32_t kRows = 18;
