@@ -185,8 +185,8 @@ TEST_P(PipelineBeamsTest, FindsTheSameBesideOthersAndAfterGivingWay) {
   chat.request_class = RequestClass::kChat;
   const std::vector<Request> requests = {request_, chat, request_, chat};
   PlayedPipeline pipeline(*weights_, *golden_.model.program,
-                          {.rows = 9, .page_tokens = 2, .pages = 40}, 2);
-  for (const PlayedRequest& one : pipeline.play(requests, 9)) check(one, "beside others");
+                          {.rows = 9, .page_tokens = 2, .pages = 32}, 2);
+  for (const PlayedRequest& one : pipeline.play(requests, 4)) check(one, "beside others");
   EXPECT_GT(pipeline.stats().preemptions, 0U);
   EXPECT_EQ(pipeline.stats().pages_free, pipeline.stats().pages);
 }
