@@ -30,8 +30,7 @@ struct PlanStart {
   bool long_context = false;       ///< uses the long set of LongRoPE
   std::int32_t first_history = 0;  ///< in Plan::ids: tokens that are in the KV already
   std::int32_t history_tokens = 0;
-  std::int32_t cross_context =
-      0;  ///< tokens of its encoder's output, when that is computed already
+  std::int32_t cross_context = 0;     ///< tokens of its encoder's output, where that is there
   std::int32_t first_cross_page = 0;  ///< in Plan::pages: where that lies
   std::int32_t cross_pages = 0;
 };
