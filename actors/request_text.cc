@@ -1,6 +1,7 @@
 #include "weft/actors/request_text.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
@@ -114,12 +115,12 @@ void RequestText::replay(const OutputEnd& end, std::int32_t choice) {
     output.kept_tokens.clear();
     output.tokens = static_cast<std::int32_t>(end.tokens.size());
     output.stop.reset();
-    for (const TokenId token : end.tokens) {
-      const bool last = end.end == SequenceEnd::kStop && &token == &end.tokens.back();
-      if (last) {
-        output.stop_token = token;
-        break;
-      }
+    std::span<const TokenId> tokens = end.tokens;
+    if (end.end == SequenceEnd::kStop) {
+      output.stop_token = tokens.back();
+      tokens = tokens.first(tokens.size() - 1);
+    }
+    for (const TokenId token : tokens) {
       output.kept_tokens.push_back(token);
       const auto hit = output.text.push(token, output.kept_text);
       if (hit && *hit) {

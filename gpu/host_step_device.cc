@@ -105,7 +105,9 @@ void HostStepDevice::start(const Plan& plan, const PlanStart& start) {
   Row& place = row(start.row);
   place.last_token = kNoToken;
   place.long_context = start.long_context;
-  place.cross_context = 0;
+  const auto cross = plan.pages.begin() + start.first_cross_page;
+  place.cross_pages.assign(cross, cross + start.cross_pages);
+  place.cross_context = start.cross_context;
   place.sampler.start(start.sampling, end_tokens_, start.seed, at(start.prompt_tokens),
                       start.mirostat_mu);
   if (start.history_tokens == 0) return;

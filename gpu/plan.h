@@ -27,9 +27,12 @@ struct PlanStart {
   std::uint64_t seed = 0;
   std::int32_t prompt_tokens = 0;  ///< of what the sampler will see; the rest is output
   float mirostat_mu = 0;
-  bool long_context = false;         ///< uses the long set of LongRoPE
-  std::int32_t first_history = 0;    ///< in Plan::ids: tokens that are in the KV already
+  bool long_context = false;       ///< uses the long set of LongRoPE
+  std::int32_t first_history = 0;  ///< in Plan::ids: tokens that are in the KV already
   std::int32_t history_tokens = 0;
+  std::int32_t cross_context = 0;     ///< tokens of its encoder's output, where that is there
+  std::int32_t first_cross_page = 0;  ///< in Plan::pages: where that lies
+  std::int32_t cross_pages = 0;
 };
 
 /// A sequence begins with another row's tokens so far, those of this plan included.

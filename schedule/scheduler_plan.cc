@@ -124,6 +124,12 @@ void Scheduler::write_start(Group& group, Sequence& sequence, std::int32_t index
   for (std::int32_t i = 0; i < sequence.computed; ++i) {
     plan.ids.push_back(group.token(sequence, i));
   }
+  if (group.encoded && !group.spec.encoder_input.empty()) {
+    start.cross_context = static_cast<std::int32_t>(group.spec.encoder_input.size());
+    start.first_cross_page = static_cast<std::int32_t>(plan.pages.size());
+    start.cross_pages = static_cast<std::int32_t>(group.cross_pages.size());
+    plan.pages.insert(plan.pages.end(), group.cross_pages.begin(), group.cross_pages.end());
+  }
   plan.starts.push_back(std::move(start));
   sequence.fresh = false;
 }
