@@ -31,7 +31,7 @@ struct StopHit {
   std::int32_t sequence = 0;
 };
 
-/// A tick on its way: scheduler -> executor -> scheduler -> detokenizer -> scheduler. Whoever holds
+/// A tick on its way: scheduler -> executor -> scheduler -> detokenizer -> free. Whoever holds
 /// it owns it. A plan that waits for the executor can be taken back by the scheduler, to put in what
 /// has arrived meanwhile: the two settle by one exchange who has it.
 struct PipelineTick : Tick {
@@ -71,8 +71,8 @@ struct PipelineTick : Tick {
     const std::uint64_t now = word_.load(std::memory_order_acquire);
     return now != 0 && (now & 3U) == static_cast<std::uint64_t>(holder);
   }
-  [[nodiscard]] bool free() const noexcept { return word_.load(std::memory_order_acquire) == 0; }
-  void set_free() noexcept { word_.store(0, std::memory_order_release); }
+  [[nodiscard]] bool free() const noexcept { return word_.load() == 0; }
+  void set_free() noexcept { word_.store(0); }
 
  private:
   static std::uint64_t word(std::uint64_t tick, Holder holder) noexcept {
@@ -103,16 +103,31 @@ class TickPool {
     }
   }
 
-  /// A free one, or null. For the scheduler.
-  [[nodiscard]] PipelineTick* find_free() const noexcept {
+  /// A free one, or null; then the scheduler, whom this is for, waits for one.
+  [[nodiscard]] PipelineTick* find_free() noexcept {
+    if (PipelineTick* const tick = look()) return tick;
+    wanted_.store(true);
+    return look();
+  }
+
+  /// Frees a tick. True when the scheduler waits for one, and is to be told.
+  [[nodiscard]] bool give_back(PipelineTick& tick) noexcept {
+    tick.set_free();
+    // Sequentially consistent, as are both sides: either this sees that one is wanted, or the
+    // scheduler's second look sees this tick.
+    return wanted_.load() && wanted_.exchange(false);
+  }
+
+ private:
+  [[nodiscard]] PipelineTick* look() const noexcept {
     for (const auto& tick : ticks_) {
       if (tick->free()) return tick.get();
     }
     return nullptr;
   }
 
- private:
   std::vector<std::unique_ptr<PipelineTick>> ticks_;
+  std::atomic<bool> wanted_{false};
 };
 
 }  // namespace weft

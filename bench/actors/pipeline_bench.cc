@@ -4,7 +4,7 @@
 //   by thread  the same of some threads, with what they spend in the kernel
 // First with sinks that only count, then with TokenStreams that one io_context reads.
 //
-//   weft_pipeline_bench [seconds for each figure, default 2]
+//   weft_pipeline_bench [seconds for each figure, default 2] [streams, default all]
 
 #include <sys/resource.h>
 
@@ -208,6 +208,12 @@ int main(int count, char** arguments) {
   const double seconds = count > 1 ? std::strtod(arguments[1], nullptr) : 2;
   std::printf("%-8s %8s %10s %12s %11s %11s %11s %11s\n", "", "streams", "us/token", "tokens/s",
               "executor", "scheduler", "detokenizer", "reader");
-  for (const std::int32_t streams : kStreams) count_with_sinks(streams, seconds);
-  for (const std::int32_t streams : kStreams) read_streams(streams, seconds);
+  // With a number of streams, that figure alone: for a profiler.
+  const std::int32_t only = count > 2 ? static_cast<std::int32_t>(std::strtol(arguments[2], nullptr, 10)) : 0;
+  for (const std::int32_t streams : kStreams) {
+    if (only == 0 || only == streams) count_with_sinks(streams, seconds);
+  }
+  for (const std::int32_t streams : kStreams) {
+    if (only == 0 || only == streams) read_streams(streams, seconds);
+  }
 }
