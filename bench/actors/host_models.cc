@@ -26,8 +26,9 @@ HostModel load(const std::shared_ptr<const Checkpoint>& checkpoint,
   ServedModel model = demo_model(context);
   model.vocabulary = limits.vocabulary;
   auto device = HostDevice::load(checkpoint, program, options).value();
+  const int threads = device->threads();
   auto steps = std::make_unique<HostStepDevice>(std::move(device), limits, model.end_tokens);
-  return {std::move(model), std::move(steps)};
+  return {std::move(model), std::move(steps), threads};
 }
 
 }  // namespace

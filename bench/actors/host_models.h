@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "weft/actors/served_model.h"
@@ -12,6 +13,7 @@ namespace weft::bench {
 struct HostModel {
   ServedModel model;
   std::unique_ptr<HostStepDevice> device;
+  int threads = 1;
 };
 
 /// The demo model, with `rows` rows and pages for all of them.

@@ -1,6 +1,7 @@
 #include "weft/bench/actors/load.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <random>
 #include <stdexcept>
@@ -78,13 +79,14 @@ Request request_of(const Arrival& arrival, std::size_t number) {
 
 }  // namespace
 
-std::vector<Arrival> poisson(const LoadShape& shape, std::uint64_t seed) {
+std::vector<Arrival> poisson(const LoadShape& shape, std::uint64_t seed, std::size_t most) {
   std::mt19937_64 random(seed);
   std::exponential_distribution<double> pause(shape.per_second);
   std::uniform_int_distribution<std::int32_t> prompt(shape.prompt_from, shape.prompt_to);
   std::uniform_int_distribution<std::int32_t> output(shape.output_from, shape.output_to);
   std::vector<Arrival> arrivals;
-  for (double at = pause(random); at < shape.seconds; at += pause(random)) {
+  for (double at = pause(random); at < shape.seconds && arrivals.size() < most;
+       at += pause(random)) {
     arrivals.push_back({at, prompt(random), output(random), shape.cls});
   }
   return arrivals;
@@ -150,14 +152,6 @@ std::vector<double> first_token_times(const std::vector<Outcome>& outcomes, Requ
 std::vector<double> latencies(const std::vector<Outcome>& outcomes) {
   std::vector<double> times;
   for (const Outcome& one : outcomes) times.push_back(one.last);
-  return times;
-}
-
-std::vector<double> inter_token_times(const std::vector<Outcome>& outcomes) {
-  std::vector<double> times;
-  for (const Outcome& one : outcomes) {
-    times.insert(times.end(), one.between.begin(), one.between.end());
-  }
   return times;
 }
 

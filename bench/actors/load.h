@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -38,8 +39,9 @@ struct LoadShape {
   RequestClass cls = RequestClass::kChat;
 };
 
-/// A Poisson process.
-[[nodiscard]] std::vector<Arrival> poisson(const LoadShape& shape, std::uint64_t seed);
+/// A Poisson process; ends with its time or after `most` of them.
+[[nodiscard]] std::vector<Arrival> poisson(const LoadShape& shape, std::uint64_t seed,
+                                           std::size_t most = SIZE_MAX);
 /// Both, in the order of their times.
 [[nodiscard]] std::vector<Arrival> merge(const std::vector<Arrival>& one,
                                          const std::vector<Arrival>& other);
@@ -55,7 +57,6 @@ struct LoadShape {
 [[nodiscard]] std::vector<double> first_token_times(const std::vector<Outcome>& outcomes,
                                                     RequestClass cls);
 [[nodiscard]] std::vector<double> latencies(const std::vector<Outcome>& outcomes);
-[[nodiscard]] std::vector<double> inter_token_times(const std::vector<Outcome>& outcomes);
 [[nodiscard]] std::int64_t tokens_of(const std::vector<Outcome>& outcomes, RequestClass cls);
 
 }  // namespace weft::bench
