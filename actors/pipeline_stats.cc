@@ -1,14 +1,30 @@
 #include "weft/actors/pipeline_stats.h"
 
 #include <algorithm>
+#include <chrono>
+#include <string>
 
 namespace weft {
+
+PipelineStats::Times::Times(MetricsRegistry& registry, RequestClass cls)
+    : queue(registry.histogram("weft_request_queue_time_seconds",
+                               "From a request's arrival to its first row", kLatencyBounds,
+                               {{"class", std::string(to_string(cls))}})),
+      first_token(registry.histogram("weft_time_to_first_token_seconds",
+                                     "From a request's arrival to its first token", kLatencyBounds,
+                                     {{"class", std::string(to_string(cls))}})),
+      whole(registry.histogram("weft_e2e_request_latency_seconds",
+                               "From a request's arrival to its end", kLatencyBounds,
+                               {{"class", std::string(to_string(cls))}})),
+      ended(registry.counter("weft_requests_finished_total", "Requests that have ended",
+                             {{"class", std::string(to_string(cls))}})) {}
 
 PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits,
                              std::size_t lanes)
     : limits_(limits),
       count_(lanes),
       lanes_(std::make_unique<Lane[]>(lanes)),
+      times_{Times(registry, RequestClass::kChat), Times(registry, RequestClass::kBatch)},
       running_(registry.gauge("weft_num_requests_running", "Sequences that hold a row")),
       waiting_(registry.gauge("weft_num_requests_waiting", "Requests that wait for rows or pages")),
       pages_used_(registry.gauge("weft_kv_pages_used", "Pages of the KV cache in use")),
@@ -16,8 +32,7 @@ PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limi
       prompt_(registry.counter("weft_prompt_tokens_total", "Prompt tokens computed")),
       output_(registry.counter("weft_generation_tokens_total", "Tokens generated")),
       preemptions_(registry.counter("weft_num_preemptions_total", "Requests that gave way")),
-      moved_rows_(registry.counter("weft_moved_rows_total", "Rows moved by the shuffle")),
-      ended_(registry.counter("weft_requests_finished_total", "Requests that have ended")) {
+      moved_rows_(registry.counter("weft_moved_rows_total", "Rows moved by the shuffle")) {
   for (std::size_t i = 0; i < lanes; ++i) lanes_[i].before.pages_free = limits.pages;
 }
 
@@ -31,7 +46,19 @@ void PipelineStats::finish(std::size_t lane, std::int64_t prompt_tokens) noexcep
   lanes_[lane].requests.fetch_sub(1, std::memory_order_relaxed);
   prompt_tokens_.fetch_sub(prompt_tokens);
   requests_.fetch_sub(1);
-  ended_.add();
+}
+
+void PipelineStats::observe(RequestClass cls, const Finish& finish) noexcept {
+  Times& times = times_[static_cast<std::size_t>(cls)];
+  const RequestTimes& when = finish.times;
+  const auto since_arrival = [&](Histogram& histogram, TimePoint moment) {
+    if (moment == TimePoint{}) return;
+    histogram.observe(std::chrono::duration<double>(moment - when.arrived).count());
+  };
+  since_arrival(times.queue, when.started);
+  since_arrival(times.first_token, when.first_token);
+  since_arrival(times.whole, when.ended);
+  times.ended.add();
 }
 
 void PipelineStats::set(std::size_t lane, const SchedulerStats& stats) noexcept {
@@ -80,7 +107,7 @@ EngineStats PipelineStats::read() const noexcept {
   stats.prompt_tokens = prompt_.value();
   stats.output_tokens = output_.value();
   stats.preemptions = preemptions_.value();
-  stats.finished = ended_.value();
+  for (const Times& times : times_) stats.finished += times.ended.value();
   return stats;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,8 @@ class PipelineStats {
   /// A request was taken in, and has ended.
   void begin(std::size_t lane, std::int64_t prompt_tokens) noexcept;
   void finish(std::size_t lane, std::int64_t prompt_tokens) noexcept;
+  /// How long a request of the class took.
+  void observe(RequestClass cls, const Finish& finish) noexcept;
   /// The lane's scheduler only.
   void set(std::size_t lane, const SchedulerStats& stats) noexcept;
 
@@ -42,6 +45,16 @@ class PipelineStats {
   std::atomic<std::int64_t> requests_{0};
   std::atomic<std::int64_t> prompt_tokens_{0};
 
+  /// What the requests of one class waited for, in seconds.
+  struct Times {
+    Times(MetricsRegistry& registry, RequestClass cls);
+    Histogram& queue;
+    Histogram& first_token;
+    Histogram& whole;
+    Counter& ended;
+  };
+  std::array<Times, kRequestClasses.size()> times_;
+
   Gauge& running_;
   Gauge& waiting_;
   Gauge& pages_used_;
@@ -50,7 +63,6 @@ class PipelineStats {
   Counter& output_;
   Counter& preemptions_;
   Counter& moved_rows_;
-  Counter& ended_;
 };
 
 }  // namespace weft

@@ -71,7 +71,10 @@ void ReceiverActor::on(SubmitMsg&& message) {
   const std::size_t lane = message.ticket->lane();
   stats_->begin(lane, tokens);
   message.ticket->on_finished(
-      [stats = stats_, lane, tokens](const Finish&) { stats->finish(lane, tokens); });
+      [stats = stats_, lane, tokens, cls = request.request_class](const Finish& finish) {
+        stats->observe(cls, finish);
+        stats->finish(lane, tokens);
+      });
   PrepareMsg prepare{std::move(message.ticket)};
   if (!next_(std::move(prepare))) overloaded(std::move(prepare.ticket), "requests");
 }

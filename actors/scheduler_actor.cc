@@ -245,6 +245,11 @@ void SchedulerActor::arm_timer() {
   timer_.arm_at(next);
 }
 
+void SchedulerActor::on_begin(Group& group) {
+  TimePoint& started = static_cast<RequestGroup&>(group).ticket->times().started;
+  if (started == TimePoint{}) started = context_.now();
+}
+
 void SchedulerActor::on_token(Group& group, std::int32_t sequence, const SampleResult& result,
                               std::span<const TokenLogprob> /*top*/, SequenceEnd end) {
   auto& request = static_cast<RequestGroup&>(group);

@@ -56,6 +56,7 @@ class SchedulerActor final : private SchedulerListener {
     friend bool operator<(const Deadline& a, const Deadline& b) { return a.when > b.when; }
   };
 
+  void on_begin(Group& group) override;
   void on_token(Group& group, std::int32_t sequence, const SampleResult& result,
                 std::span<const TokenLogprob> top, SequenceEnd end) override;
   void on_end(Group& group, GroupEnd how, const Error& error) override;

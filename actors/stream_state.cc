@@ -42,7 +42,7 @@ void StreamState::finish(Finish&& finish) noexcept {
   finish_ = std::move(finish);
   if (lost_.load()) {
     finish_.reason = FinishReason::kError;
-    finish_.error = Error{EngineErrc::kInternal, "no memory"};  // short: it needs none
+    finish_.error = Error{EngineErrc::kInternal, "output not kept"};  // short: it allocates nothing
   }
   finished_.store(true);
   complete_if_there();

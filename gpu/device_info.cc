@@ -3,8 +3,11 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
+#include <limits>
+#include <optional>
 
 #include "weft/gpu/cuda/cuda_info.h"
 #include "weft/gpu/host_bandwidth.h"
@@ -47,6 +50,24 @@ std::size_t meminfo_bytes(const std::string& key) {
   return value.empty() ? 0 : std::stoull(value) * 1024;
 }
 
+// A number in a file of its own; nullopt when there is none, as where a limit is "max".
+std::optional<std::size_t> number_in(const std::string& path) {
+  std::ifstream file(path);
+  std::size_t number = 0;
+  if (file >> number) return number;
+  return std::nullopt;
+}
+
+// What the control group of this process, a container's perhaps, lets it take (cgroup v2).
+std::size_t group_free_bytes() {
+  const std::string value = proc_value("/proc/self/cgroup", "0:");  // ":/its/path"
+  const std::string group = "/sys/fs/cgroup" + (value.empty() ? "" : value.substr(1));
+  const auto most = number_in(group + "/memory.max");
+  const auto now = number_in(group + "/memory.current");
+  if (!most || !now) return std::numeric_limits<std::size_t>::max();
+  return *most > *now ? *most - *now : 0;
+}
+
 int usable_processors() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
@@ -66,7 +87,7 @@ DeviceInfo host_info() {
           .processors = usable_processors(),
           .architecture = architecture,
           .memory_bytes = meminfo_bytes("MemTotal"),
-          .free_bytes = meminfo_bytes("MemAvailable")};
+          .free_bytes = std::min(meminfo_bytes("MemAvailable"), group_free_bytes())};
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ namespace weft {
 /// Told what becomes of groups, from within the scheduler's calls.
 class SchedulerListener {
  public:
+  /// The group has its rows; again after it gave way.
+  virtual void on_begin(Group& group) = 0;
   /// The sequence has a new token, which is its last one when `end` says so.
   virtual void on_token(Group& group, std::int32_t sequence, const SampleResult& result,
                         std::span<const TokenLogprob> top, SequenceEnd end) = 0;

@@ -190,6 +190,7 @@ void Scheduler::begin(Group& group) {
   const std::int32_t tokens = alone ? group.known(leader) : group.prompt_tokens();
   if (!take_pages(group, leader, tokens)) internal_error("pages that were counted are not there");
   running_.push_back(&group);
+  listener_.on_begin(group);
 }
 
 // Its tokens stay; keys and values are computed again when it goes on.

@@ -321,6 +321,20 @@ TEST_F(EngineTest, ShutsDownByCancellingAndThenStoppingItsActors) {
   EXPECT_FALSE(done.error);
 }
 
+TEST_F(EngineTest, CancelsARequestThatBeginsWhileItShutsDown) {
+  GotResult request;
+  GotDone done;
+  port_->while_making = [&] { engine_->async_shutdown(done.handler()); };
+  engine_->async_generate(prompt(), request.handler());
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kShutdown);
+  poll();
+  EXPECT_EQ(done.calls, 0);
+  port_->end_asked();
+  poll();
+  EXPECT_EQ(request.error, EngineErrc::kStopping);
+  EXPECT_EQ(done.calls, 1);
+}
+
 TEST_F(EngineTest, ShutsDownOnceHoweverOftenItIsAsked) {
   GotDone done;
   engine_->async_drain(done.handler());

@@ -40,6 +40,7 @@ class FakePort final : public RequestPort {
   std::shared_ptr<ActiveRequest> make_request(Request request,
                                               std::shared_ptr<RequestSink> sink) override {
     if (failure) std::rethrow_exception(failure);
+    if (while_making) while_making();
     return std::make_shared<ActiveRequest>(ids_.next(), std::move(request), std::move(sink),
                                            TimePoint(Duration(1)), ending_);
   }
@@ -131,7 +132,8 @@ class FakePort final : public RequestPort {
 
   std::optional<Error> refusal;  ///< of everything that is submitted
   std::chrono::milliseconds retry_after{0};
-  std::exception_ptr failure;    ///< of make_request()
+  std::exception_ptr failure;  ///< of make_request()
+  std::function<void()> while_making;
   bool ends_when_asked = false;  ///< as if a tick came at once; for one thread
   bool stops_at_once = true;
   bool is_ready = true;

@@ -7,7 +7,11 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
+#include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -414,6 +418,33 @@ TEST_F(TokenStreamTest, GivesTextThatIsLongerThanWhatItReserved) {
   EXPECT_EQ(stream.result().choices[0].tokens.size(), expected.size());
 }
 
+TEST_F(TokenStreamTest, EndsWithAnErrorWhenItCannotKeepWhatIsDelivered) {
+  TokenStream stream = open();
+  port_->say(0, "kept");
+  const TokenId token = 1;
+  // Longer than a stream counts; refused before it is looked at, as when there is no memory.
+  port_->deliver(0, "lost", std::span(&token, std::size_t{kMaxStreamTokens} + 1));
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kFailure);
+  port_->say(0, "a gap before it");
+  port_->finish(0, {.reason = FinishReason::kStop});
+  EXPECT_EQ((*next(stream).value)->text, "kept");
+  EXPECT_EQ(next(stream).error, EngineErrc::kInternal);
+  EXPECT_EQ(stream.error_detail(), "output not kept");
+}
+
+#ifdef WEFT_ABORT_ON_INTERNAL_ERROR
+using TokenStreamDeathTest = TokenStreamTest;
+
+TEST_F(TokenStreamDeathTest, CallsItABugToDeliverWhatItsRequestDidNotAskFor) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Request request = test::prompt();
+  request.sampling.logprobs = true;
+  const TokenStream stream = open(std::move(request));
+  EXPECT_DEATH(port_->say(0, "x", 1), "an output that its request does not have");
+  EXPECT_DEATH(port_->say(0, "x"), "lacks the logprobs");
+}
+#endif
+
 // One thread delivers and ends, the other reads and takes reads back at random: the text comes
 // whole, in order, and the end comes once.
 TEST_F(TokenStreamTest, LosesNothingBetweenTwoThreads) {
@@ -429,13 +460,10 @@ TEST_F(TokenStreamTest, LosesNothingBetweenTwoThreads) {
     const std::function<void()> read = [&] {
       stream.async_next(bind_cancellation_slot(
           signal.slot(), [&](boost::system::error_code error, const std::optional<Delta>& delta) {
-            if (!error && !delta) {
-              ended = true;
-              return;
-            }
+            ended = !delta && error != operation_aborted;
             if (delta) text += delta->text;
-            EXPECT_TRUE(!error || error == operation_aborted);
-            read();
+            if (!ended) return read();
+            EXPECT_FALSE(error) << error.message();
           }));
       seed = seed * 1664525U + 1013904223U;
       if (seed >> 29 == 0) signal.emit(cancellation_type::total);
