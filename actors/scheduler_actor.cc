@@ -199,10 +199,10 @@ void SchedulerActor::expire(TimePoint now) {
 void SchedulerActor::change_queued_plan(TimePoint now) {
   if (newest_ == nullptr || !scheduler_.changed()) return;
   PipelineTick& tick = *newest_;
-  if (!tick.claim(tick.number, PipelineTick::Holder::kScheduler)) return;
+  if (!tick.take_back()) return;
   scheduler_.amend(now, tick);
-  tick.set_holder(PipelineTick::Holder::kQueued);
-  executor_.try_send(StepMsg{&tick, tick.number});
+  // One message a tick, however often its plan changes: the executor's mailbox is never full.
+  if (tick.requeue()) executor_.try_send(StepMsg{&tick, tick.number});
 }
 
 void SchedulerActor::make_plans(TimePoint now) {
