@@ -8,10 +8,11 @@
 
 namespace weft {
 
-DetokenizerActor::DetokenizerActor(ActorContext& context,
+DetokenizerActor::DetokenizerActor(ActorContext& context, std::shared_ptr<TickPool> ticks,
                                    const ActorRef<SchedulerProtocol>& scheduler,
                                    std::function<void()> before_message)
     : context_(context),
+      ticks_(std::move(ticks)),
       scheduler_(scheduler.sender(context.id())),
       before_message_(std::move(before_message)) {}
 
@@ -27,7 +28,11 @@ void DetokenizerActor::on(DeliverMsg&& message) {
     tick.stop_hits.push_back({event.text->request().id(), event.sequence});
   }
   message.tick = nullptr;
-  scheduler_.try_send(TickFreeMsg{&tick});
+  if (!tick.stop_hits.empty()) {
+    scheduler_.try_send(TickFreeMsg{&tick});
+  } else if (ticks_->give_back(tick)) {
+    scheduler_.try_send(TickFreeMsg{nullptr});
+  }
 }
 
 void DetokenizerActor::on(EndMsg&& message) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "weft/actors/messages.h"
 #include "weft/core/actor.h"
@@ -9,8 +10,8 @@
 namespace weft {
 
 /// Makes text of tokens and gives it to the requests' sinks: incremental, so that no character is cut
-/// in half, and up to the first stop string. Tells the scheduler of stop strings with the tick that it
-/// sends back.
+/// in half, and up to the first stop string. A tick in which stop strings were hit goes back to the
+/// scheduler with them; others it frees itself.
 ///
 /// Keeps nothing between messages: what belongs to a request comes with its tokens and goes with
 /// its EndMsg. When it fails, the requests of the tick in hand are asked to end.
@@ -19,7 +20,8 @@ class DetokenizerActor {
   using Accepts = DetokenizerProtocol;
 
   /// `before_message` is for tests, which make it throw; may be empty.
-  DetokenizerActor(ActorContext& context, const ActorRef<SchedulerProtocol>& scheduler,
+  DetokenizerActor(ActorContext& context, std::shared_ptr<TickPool> ticks,
+                   const ActorRef<SchedulerProtocol>& scheduler,
                    std::function<void()> before_message);
 
   void on(DeliverMsg&& message);
@@ -29,6 +31,7 @@ class DetokenizerActor {
 
  private:
   ActorContext& context_;
+  const std::shared_ptr<TickPool> ticks_;
   Sender<SchedulerProtocol> scheduler_;
   const std::function<void()> before_message_;
 };

@@ -22,7 +22,7 @@ ExecutorActor::ExecutorActor(ActorContext& context, std::shared_ptr<StepDevice> 
 
 void ExecutorActor::on(StepMsg&& message) {
   PipelineTick& tick = *message.tick;
-  if (!tick.claim(message.number, PipelineTick::Holder::kExecutor)) return;
+  if (!tick.take(message.number)) return;
   using Seconds = std::chrono::duration<double>;
   const TimePoint began = context_.now();
   if (message.number == last_tick_ + 1 && tick.due_at_once) {
@@ -42,7 +42,7 @@ void ExecutorActor::undelivered(StepMsg&& message, const Error& why) {
   PipelineTick& tick = *message.tick;
   // In hand when the device failed, or still in the queue.
   const bool mine = tick.held_by(message.number, PipelineTick::Holder::kExecutor) ||
-                    tick.claim(message.number, PipelineTick::Holder::kExecutor);
+                    tick.take(message.number);
   if (!mine) return;
   tick.set_holder(PipelineTick::Holder::kDone);
   scheduler_.try_send(StepDoneMsg{&tick, std::make_unique<Error>(why)});

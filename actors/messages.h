@@ -55,13 +55,14 @@ struct StepDoneMsg {
   std::unique_ptr<Error> failure;
 };
 
-/// FusionScheduler -> Detokenizer: what a tick gave. The tick is the detokenizer's until it sends it
-/// back by TickFreeMsg.
+/// FusionScheduler -> Detokenizer: what a tick gave. The tick is the detokenizer's until it frees it
+/// or sends it back by TickFreeMsg.
 struct DeliverMsg {
   PipelineTick* tick = nullptr;
 };
 
-/// Detokenizer -> FusionScheduler: gives the tick back, with the stop strings that were hit.
+/// Detokenizer -> FusionScheduler: gives the tick back, with the stop strings that were hit. Without a
+/// tick: one is free that the scheduler waits for.
 struct TickFreeMsg {
   PipelineTick* tick = nullptr;
 };

@@ -31,7 +31,7 @@ struct StopHit {
   std::int32_t sequence = 0;
 };
 
-/// A tick on its way: scheduler -> executor -> scheduler -> detokenizer -> scheduler. Whoever holds
+/// A tick on its way: scheduler -> executor -> scheduler -> detokenizer -> free. Whoever holds
 /// it owns it. A plan that waits for the executor can be taken back by the scheduler, to put in what
 /// has arrived meanwhile: the two settle by one exchange who has it.
 struct PipelineTick : Tick {
@@ -40,6 +40,7 @@ struct PipelineTick : Tick {
     kQueued,    ///< for the executor, which has not begun it
     kExecutor,
     kDone,      ///< on its way back, or with the detokenizer
+    kMissed,    ///< the scheduler, and the executor has dropped its message meanwhile
   };
 
   std::vector<TokenEvent> events;   ///< the scheduler's, for the detokenizer
@@ -58,25 +59,45 @@ struct PipelineTick : Tick {
   void set_holder(Holder holder) noexcept {
     word_.store(word(number, holder), std::memory_order_release);
   }
-  /// Scheduler and executor: from the queue to one of them. False when it is not queued as the tick
-  /// of this number.
-  bool claim(std::uint64_t tick, Holder by) noexcept {
-    std::uint64_t expected = word(tick, Holder::kQueued);
-    return word_.compare_exchange_strong(expected, word(tick, by), std::memory_order_acq_rel);
+  /// Executor, for the message of this number: takes the tick. False when it is not queued; then the
+  /// scheduler, if it has it, will hear from requeue() that the message is gone.
+  bool take(std::uint64_t tick) noexcept {
+    std::uint64_t now = word(tick, Holder::kQueued);
+    for (;;) {
+      const bool queued = now == word(tick, Holder::kQueued);
+      if (!queued && now != word(tick, Holder::kScheduler)) return false;
+      const Holder next = queued ? Holder::kExecutor : Holder::kMissed;
+      if (word_.compare_exchange_weak(now, word(tick, next), std::memory_order_acq_rel)) {
+        return queued;
+      }
+    }
+  }
+  /// Scheduler: takes back what it has queued. False when the executor was quicker.
+  bool take_back() noexcept {
+    std::uint64_t expected = word(number, Holder::kQueued);
+    return word_.compare_exchange_strong(expected, word(number, Holder::kScheduler),
+                                         std::memory_order_acq_rel);
+  }
+  /// Scheduler, after take_back(). True when the executor needs another message.
+  bool requeue() noexcept {
+    const std::uint64_t before =
+        word_.exchange(word(number, Holder::kQueued), std::memory_order_acq_rel);
+    return before == word(number, Holder::kMissed);
   }
   [[nodiscard]] bool held_by(std::uint64_t tick, Holder holder) const noexcept {
     return word_.load(std::memory_order_acquire) == word(tick, holder);
   }
   [[nodiscard]] bool held_by(Holder holder) const noexcept {
     const std::uint64_t now = word_.load(std::memory_order_acquire);
-    return now != 0 && (now & 3U) == static_cast<std::uint64_t>(holder);
+    return now != 0 && (now & kHolderMask) == static_cast<std::uint64_t>(holder);
   }
-  [[nodiscard]] bool free() const noexcept { return word_.load(std::memory_order_acquire) == 0; }
-  void set_free() noexcept { word_.store(0, std::memory_order_release); }
+  [[nodiscard]] bool free() const noexcept { return word_.load() == 0; }
+  void set_free() noexcept { word_.store(0); }
 
  private:
+  static constexpr std::uint64_t kHolderMask = 7;
   static std::uint64_t word(std::uint64_t tick, Holder holder) noexcept {
-    return (tick + 1) << 2U | static_cast<std::uint64_t>(holder);
+    return (tick + 1) * (kHolderMask + 1) + static_cast<std::uint64_t>(holder);
   }
 
   std::atomic<std::uint64_t> word_{0};  // number of the tick and holder; 0 = free
@@ -99,20 +120,37 @@ class TickPool {
   /// For a new scheduler: what its predecessor had in hand is free.
   void reclaim() noexcept {
     for (const auto& tick : ticks_) {
-      if (tick->held_by(PipelineTick::Holder::kScheduler)) tick->set_free();
+      const bool in_hand = tick->held_by(PipelineTick::Holder::kScheduler) ||
+                           tick->held_by(PipelineTick::Holder::kMissed);
+      if (in_hand) tick->set_free();
     }
   }
 
-  /// A free one, or null. For the scheduler.
-  [[nodiscard]] PipelineTick* find_free() const noexcept {
+  /// A free one, or null; then the scheduler, whom this is for, waits for one.
+  [[nodiscard]] PipelineTick* find_free() noexcept {
+    if (PipelineTick* const tick = look()) return tick;
+    wanted_.store(true);
+    return look();
+  }
+
+  /// Frees a tick. True when the scheduler waits for one, and is to be told.
+  [[nodiscard]] bool give_back(PipelineTick& tick) noexcept {
+    tick.set_free();
+    // Sequentially consistent, as are both sides: either this sees that one is wanted, or the
+    // scheduler's second look sees this tick.
+    return wanted_.load() && wanted_.exchange(false);
+  }
+
+ private:
+  [[nodiscard]] PipelineTick* look() const noexcept {
     for (const auto& tick : ticks_) {
       if (tick->free()) return tick.get();
     }
     return nullptr;
   }
 
- private:
   std::vector<std::unique_ptr<PipelineTick>> ticks_;
+  std::atomic<bool> wanted_{false};
 };
 
 }  // namespace weft

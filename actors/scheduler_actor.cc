@@ -148,14 +148,14 @@ void SchedulerActor::on(StepDoneMsg&& message) {
 
 void SchedulerActor::on(TickFreeMsg&& message) {
   begin_message();
-  PipelineTick& tick = *message.tick;
-  if (tick.generation == generation_) {
-    for (const StopHit& hit : tick.stop_hits) {
+  PipelineTick* const tick = message.tick;
+  if (tick != nullptr && tick->generation == generation_) {
+    for (const StopHit& hit : tick->stop_hits) {
       const auto found = groups_.find(hit.request);
       if (found != groups_.end()) scheduler_.end_sequence(*found->second, hit.sequence);
     }
   }
-  tick.set_free();
+  if (tick != nullptr) tick->set_free();
   after_message();
 }
 
@@ -167,8 +167,8 @@ void SchedulerActor::after_message() {
   const TimePoint now = context_.now();
   take_endings();
   expire(now);
-  change_queued_plan();
-  make_plans();
+  change_queued_plan(now);
+  make_plans(now);
   send_ends();
   arm_timer();
   state_->stats->set(state_->lane, scheduler_.stats());
@@ -197,19 +197,19 @@ void SchedulerActor::expire(TimePoint now) {
 }
 
 // What arrived or ended while the next plan waits for the executor goes into that plan.
-void SchedulerActor::change_queued_plan() {
+void SchedulerActor::change_queued_plan(TimePoint now) {
   if (newest_ == nullptr || !scheduler_.changed()) return;
   PipelineTick& tick = *newest_;
-  if (!tick.claim(tick.number, PipelineTick::Holder::kScheduler)) return;
-  scheduler_.amend(context_.now(), tick);
-  tick.set_holder(PipelineTick::Holder::kQueued);
-  executor_.try_send(StepMsg{&tick, tick.number});
+  if (!tick.take_back()) return;
+  scheduler_.amend(now, tick);
+  // One message a tick, however often its plan changes: the executor's mailbox is never full.
+  if (tick.requeue()) executor_.try_send(StepMsg{&tick, tick.number});
 }
 
-void SchedulerActor::make_plans() {
+void SchedulerActor::make_plans(TimePoint now) {
   while (at_executor_ < kTicksAhead) {
     PipelineTick* tick = state_->ticks.find_free();
-    if (tick == nullptr || !scheduler_.plan(context_.now(), *tick)) return;
+    if (tick == nullptr || !scheduler_.plan(now, *tick)) return;
     queue(*tick);
   }
 }
@@ -278,7 +278,7 @@ void SchedulerActor::undelivered(StepDoneMsg&& message, const Error& /*why*/) {
 }
 
 void SchedulerActor::undelivered(TickFreeMsg&& message, const Error& /*why*/) {
-  message.tick->set_free();
+  if (message.tick != nullptr) message.tick->set_free();
 }
 
 void SchedulerActor::exiting(const Error& why) {

@@ -64,9 +64,9 @@ class SchedulerActor final : private SchedulerListener {
   void take_endings();
   void end(RequestGroup& group, EndCause cause);
   void expire(TimePoint now);
-  void change_queued_plan();
+  void change_queued_plan(TimePoint now);
   void send_ends();
-  void make_plans();
+  void make_plans(TimePoint now);
   void queue(PipelineTick& tick);
   void arm_timer();
   void begin_message() const;

@@ -17,7 +17,7 @@ namespace weft {
 
 /// A thread of an actor's own, for work that must not wait behind others.
 struct DedicatedThread {
-  Duration spin = defaults::kSpinBeforePark;  ///< How long it looks for work before it parks.
+  Duration spin = defaults::kSpinBeforePark;  ///< How long it looks for work before it parks; 0: not.
   std::optional<int> cpu = {};                ///< The processor to stay on.
 };
 

@@ -179,13 +179,16 @@ void ActorCore::thread_main(std::promise<void>& created) noexcept {
 void ActorCore::wait_for_work() noexcept {
   constexpr int kLooksPerClockRead =
       64;  // about a microsecond of pauses: reading the clock stays cheap beside it
-  const auto until = std::chrono::steady_clock::now() + options_.thread->spin;
-  do {
-    for (int look = 0; look < kLooksPerClockRead; ++look) {
-      if (busy()) return;
-      pause_thread();
-    }
-  } while (std::chrono::steady_clock::now() < until);
+  const Duration spin = options_.thread->spin;
+  if (spin > Duration{0}) {
+    const auto until = std::chrono::steady_clock::now() + spin;
+    do {
+      for (int look = 0; look < kLooksPerClockRead; ++look) {
+        if (busy()) return;
+        pause_thread();
+      }
+    } while (std::chrono::steady_clock::now() < until);
+  }
   if (try_sleep()) parker_.park();
 }
 
