@@ -152,9 +152,6 @@ class Scheduler {
   void release(Sequence& sequence);
   void release_row(Sequence& sequence);
   void release_all(Group& group);
-  [[nodiscard]] std::int32_t row_of_slab(PageId page) const {
-    return page / options_.limits.pages_per_row();
-  }
   [[nodiscard]] std::int32_t take_row(Group& group, std::int32_t sequence);
   void share_prompt(Group& group);
   void compact();
