@@ -41,8 +41,11 @@ void DetokenizerActor::on(EndMsg&& message) {
   std::move(message.ticket).finish(std::move(finish));
 }
 
-void DetokenizerActor::undelivered(DeliverMsg&& message, const Error& /*why*/) {
+void DetokenizerActor::undelivered(DeliverMsg&& message, const Error& why) {
   if (message.tick == nullptr) return;
+  // The texts are there until their EndMsgs, which come later; unless there is nobody any more to
+  // take those, and then they have failed their requests.
+  if (why.code != CoreErrc::kActorFailed) return message.tick->set_free();
   for (const TokenEvent& event : message.tick->events) {
     event.text->give_up();
     event.text->request().ask_to_end(EndCause::kFailure);

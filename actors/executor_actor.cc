@@ -13,10 +13,12 @@ ExecutorMetrics::ExecutorMetrics(MetricsRegistry& registry)
           kTickBounds)) {}
 
 ExecutorActor::ExecutorActor(ActorContext& context, std::shared_ptr<StepDevice> device,
+                             std::shared_ptr<const TickPool> ticks,
                              std::shared_ptr<ExecutorMetrics> metrics,
                              const ActorRef<SchedulerProtocol>& scheduler)
     : context_(context),
       device_(std::move(device)),
+      ticks_(std::move(ticks)),
       metrics_(std::move(metrics)),
       scheduler_(scheduler.sender(context.id())) {}
 

@@ -25,8 +25,9 @@ class ExecutorActor {
  public:
   using Accepts = ExecutorProtocol;
 
+  /// `ticks` are the scheduler's, who may exit while a step runs.
   ExecutorActor(ActorContext& context, std::shared_ptr<StepDevice> device,
-                std::shared_ptr<ExecutorMetrics> metrics,
+                std::shared_ptr<const TickPool> ticks, std::shared_ptr<ExecutorMetrics> metrics,
                 const ActorRef<SchedulerProtocol>& scheduler);
 
   void on(StepMsg&& message);
@@ -35,6 +36,7 @@ class ExecutorActor {
  private:
   ActorContext& context_;
   const std::shared_ptr<StepDevice> device_;
+  const std::shared_ptr<const TickPool> ticks_;
   const std::shared_ptr<ExecutorMetrics> metrics_;
   Sender<SchedulerProtocol> scheduler_;
   std::uint64_t last_tick_ = 0;

@@ -168,10 +168,9 @@ void Pipeline::start(const Config& config, std::vector<std::shared_ptr<StepDevic
     state->lane = i;
     state->checks = options.check_invariants;
     state->before_message = options.before_message;
-    states_.push_back(state);
-    actors_.start<ExecutorActor>(executor, devices[i], executor_metrics, scheduler);
-    actors_.start<DetokenizerActor>(detokenizer, std::shared_ptr<TickPool>(state, &state->ticks),
-                                    scheduler, options.before_message);
+    const std::shared_ptr<TickPool> ticks(state, &state->ticks);
+    actors_.start<ExecutorActor>(executor, devices[i], ticks, executor_metrics, scheduler);
+    actors_.start<DetokenizerActor>(detokenizer, ticks, scheduler, options.before_message);
     actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);
     schedulers.push_back(std::move(scheduler));
   }

@@ -18,8 +18,6 @@
 
 namespace weft {
 
-struct SchedulerState;
-
 /// How a pipeline is put together, beside the configuration of what it does.
 struct PipelineOptions {
   ActorSystemOptions system{};
@@ -67,8 +65,6 @@ class Pipeline final : public RequestPort {
   std::shared_ptr<const ServedModel> model_;
   std::shared_ptr<PipelineStats> stats_;
   std::vector<std::shared_ptr<EndingRequests>> ending_;  // of each lane
-  // Of each lane: ticks are in messages until the last actor has exited.
-  std::vector<std::shared_ptr<SchedulerState>> states_;
   IdSource<RequestKind> ids_;
   std::optional<ActorRef<ReceiverProtocol>> receiver_;
   ActorSystem actors_;

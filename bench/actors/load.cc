@@ -36,7 +36,7 @@ class User final : public RequestSink {
   }
   void finish(Finish&& finish) noexcept override {
     end_ = SteadyClock::now();
-    outcome_.failed = finish.reason != FinishReason::kLength;
+    if (finish.reason != FinishReason::kLength) outcome_.error = to_string(finish.error);
     ended_.store(true, std::memory_order_release);
   }
 
@@ -137,7 +137,9 @@ std::vector<Outcome> play_for(Pipeline& pipeline, const std::vector<Arrival>& ar
     if (const auto request = one.request.lock()) request->ask_to_end(EndCause::kCancel);
   }
   while (left()) std::this_thread::sleep_for(poll);
-  if (std::ranges::any_of(outcomes, &Outcome::failed)) throw std::runtime_error("a request failed");
+  for (const Outcome& one : outcomes) {
+    if (!one.error.empty()) throw std::runtime_error("a request failed: " + one.error);
+  }
   return outcomes;
 }
 

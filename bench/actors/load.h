@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "weft/actors/pipeline.h"
@@ -23,7 +24,7 @@ struct Arrival {
 struct Outcome {
   RequestClass cls = RequestClass::kChat;
   std::int32_t tokens = 0;
-  bool failed = false;
+  std::string error;            ///< why it failed; empty: it did not
   double first = 0;             ///< its first token
   double last = 0;              ///< its end
   double ended_at = 0;          ///< its end, from the beginning
