@@ -107,7 +107,7 @@ void SchedulerActor::on(EnqueueMsg&& message) {
     groups_.emplace(request.id(), &group);
     const auto timeout = request.request().timeout;
     if (timeout.count() > 0) {
-      deadlines_.push({request.times().arrived + timeout, group.ticket.share()});
+      add_deadline({request.times().arrived + timeout, group.ticket.share()});
     }
     request.admit();
     scheduler_.submit(std::move(message.group), now);
@@ -186,10 +186,25 @@ void SchedulerActor::end(RequestGroup& group, EndCause cause) {
   scheduler_.end(group, end_of(cause), cause == EndCause::kStop ? Error{} : error_of(cause));
 }
 
+// Most requests end before their deadline: those are swept out when they are the more.
+void SchedulerActor::add_deadline(Deadline deadline) {
+  constexpr std::size_t kWorthSweeping = 64;
+  if (deadlines_.size() > 2 * groups_.size() + kWorthSweeping) {
+    std::erase_if(deadlines_, [](const Deadline& one) {
+      const auto request = one.request.lock();
+      return !request || request->finished();
+    });
+    std::make_heap(deadlines_.begin(), deadlines_.end());
+  }
+  deadlines_.push_back(std::move(deadline));
+  std::push_heap(deadlines_.begin(), deadlines_.end());
+}
+
 void SchedulerActor::expire(TimePoint now) {
-  while (!deadlines_.empty() && deadlines_.top().when <= now) {
-    const auto request = deadlines_.top().request.lock();
-    deadlines_.pop();
+  while (!deadlines_.empty() && deadlines_.front().when <= now) {
+    const auto request = deadlines_.front().request.lock();
+    std::pop_heap(deadlines_.begin(), deadlines_.end());
+    deadlines_.pop_back();
     if (!request || request->finished()) continue;
     const auto found = groups_.find(request->id());
     if (found != groups_.end()) end(*found->second, EndCause::kDeadline);
@@ -240,7 +255,7 @@ void SchedulerActor::send_ends() {
 void SchedulerActor::arm_timer() {
   const auto window = scheduler_.wake_at();
   TimePoint next = window.value_or(TimePoint::max());
-  if (!deadlines_.empty()) next = std::min(next, deadlines_.top().when);
+  if (!deadlines_.empty()) next = std::min(next, deadlines_.front().when);
   if (next == TimePoint::max() || next == armed_for_) return;
   armed_for_ = next;
   timer_.arm_at(next);
