@@ -51,10 +51,8 @@ double capacity(Pipeline& pipeline, std::int32_t prompt, std::int32_t output, st
 }
 
 void run_case(const Case& what, ServedModel model, std::shared_ptr<StepDevice> device) {
-  Config config;
-  config.target_inter_token = std::chrono::milliseconds(20);
   const std::int32_t rows = device->limits().rows;
-  const RunningPipeline pipeline(config, std::move(model), {std::move(device)});
+  const RunningPipeline pipeline(Config{}, std::move(model), {std::move(device)});
   const auto alone = unloaded(*pipeline, what);
   const double chat_most = capacity(*pipeline, what.chat_prompt, what.chat_output, rows);
   const double batch_most = capacity(*pipeline, what.batch_prompt, what.batch_output, rows);
