@@ -66,8 +66,8 @@ class Pipeline final : public RequestPort {
   std::shared_ptr<PipelineStats> stats_;
   std::vector<std::shared_ptr<EndingRequests>> ending_;  // of each lane
   IdSource<RequestKind> ids_;
-  ActorSystem actors_;
   std::optional<ActorRef<ReceiverProtocol>> receiver_;
+  ActorSystem actors_;
 };
 
 }  // namespace weft

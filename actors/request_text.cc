@@ -1,7 +1,10 @@
 #include "weft/actors/request_text.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
+
+#include "weft/actors/engine_error.h"
 
 namespace weft {
 namespace {
@@ -87,6 +90,7 @@ void RequestText::give(Output& output, std::int32_t choice, const DeltaView& del
 }
 
 void RequestText::give_up() noexcept {
+  given_up_ = true;
   for (Output& output : outputs_) output.closed = true;
 }
 
@@ -111,12 +115,12 @@ void RequestText::replay(const OutputEnd& end, std::int32_t choice) {
     output.kept_tokens.clear();
     output.tokens = static_cast<std::int32_t>(end.tokens.size());
     output.stop.reset();
-    for (const TokenId token : end.tokens) {
-      const bool last = end.end == SequenceEnd::kStop && &token == &end.tokens.back();
-      if (last) {
-        output.stop_token = token;
-        break;
-      }
+    std::span<const TokenId> tokens = end.tokens;
+    if (end.end == SequenceEnd::kStop) {
+      output.stop_token = tokens.back();
+      tokens = tokens.first(tokens.size() - 1);
+    }
+    for (const TokenId token : tokens) {
       output.kept_tokens.push_back(token);
       const auto hit = output.text.push(token, output.kept_text);
       if (hit && *hit) {
@@ -150,6 +154,11 @@ ChoiceEnd RequestText::choice_end(const Output& output, const OutputEnd& end, Gr
 
 Finish RequestText::finish(EndMsg& end, TimePoint now) {
   Finish finish;
+  if (given_up_) {
+    end.how = GroupEnd::kFailed;
+    end.error = {EngineErrc::kInternal, {}};
+    end.outputs.clear();
+  }
   finish.usage.prompt_tokens = options_.prompt_tokens;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     close(outputs_[i], static_cast<std::int32_t>(i));

@@ -37,7 +37,8 @@ class RequestText {
   /// The request has ended: gives what is held back and says how each output ended.
   [[nodiscard]] Finish finish(EndMsg& end, TimePoint now);
 
-  /// Tokens have been lost: what follows would not belong to what was given.
+  /// Tokens have been lost: what follows would not belong to what was given, so nothing follows, and
+  /// the request ends with kInternal, however it ended otherwise.
   void give_up() noexcept;
 
   [[nodiscard]] ActiveRequest& request() noexcept { return request_; }
@@ -68,6 +69,7 @@ class RequestText {
   Options options_;
   std::vector<Output> outputs_;
   std::string fresh_;  ///< the text on its way
+  bool given_up_ = false;
 };
 
 }  // namespace weft

@@ -80,6 +80,7 @@ SchedulerActor::SchedulerActor(ActorContext& context, std::shared_ptr<SchedulerS
       detokenizer_(detokenizer.sender(context.id())),
       timer_(context.make_timer([this] { after_message(); })) {
   state_->ticks.reclaim();
+  state_->stats->set(state_->lane, scheduler_.stats());
 }
 
 void SchedulerActor::on(EnqueueMsg&& message) {

@@ -71,6 +71,8 @@ class OpRunner {
     const auto& buffers = state_.program->buffers;
     const bool gathers = buffers[static_cast<std::size_t>(op.out)].rows == RowKind::kOutputs &&
                          buffers[static_cast<std::size_t>(op.in)].rows == RowKind::kTokens;
+    // Nothing is wanted of this step; no input_rows would mean all of them.
+    if (gathers && step_.outputs.empty()) return;
     if (gathers) params.input_rows = step_.outputs;
     linear(params, share_, state_.workspace(share_));
   }

@@ -105,7 +105,9 @@ void HostStepDevice::start(const Plan& plan, const PlanStart& start) {
   Row& place = row(start.row);
   place.last_token = kNoToken;
   place.long_context = start.long_context;
-  place.cross_context = 0;
+  const auto cross = plan.pages.begin() + start.first_cross_page;
+  place.cross_pages.assign(cross, cross + start.cross_pages);
+  place.cross_context = start.cross_context;
   place.sampler.start(start.sampling, end_tokens_, start.seed, at(start.prompt_tokens),
                       start.mirostat_mu);
   if (start.history_tokens == 0) return;
@@ -168,6 +170,11 @@ void HostStepDevice::decode(const Plan& plan) {
     outputs_.push_back(sequence.first + sequence.count - 1);
   }
   if (!ids_.empty()) device_->decode({ids_, sequences_, outputs_});
+  for (const PlanFork& fork : plan.forks) {
+    for (std::int32_t i = 0; i < fork.copied_pages; ++i) {
+      device_->copy_page(row(fork.from).pages[at(i)], row(fork.to).pages[at(i)]);
+    }
+  }
 }
 
 // Rows that begin together draw from the same logits, which a sampler overwrites.

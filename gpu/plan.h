@@ -27,15 +27,21 @@ struct PlanStart {
   std::uint64_t seed = 0;
   std::int32_t prompt_tokens = 0;  ///< of what the sampler will see; the rest is output
   float mirostat_mu = 0;
-  bool long_context = false;         ///< uses the long set of LongRoPE
-  std::int32_t first_history = 0;    ///< in Plan::ids: tokens that are in the KV already
+  bool long_context = false;       ///< uses the long set of LongRoPE
+  std::int32_t first_history = 0;  ///< in Plan::ids: tokens that are in the KV already
   std::int32_t history_tokens = 0;
+  std::int32_t cross_context = 0;     ///< tokens of its encoder's output, where that is there
+  std::int32_t first_cross_page = 0;  ///< in Plan::pages: where that lies
+  std::int32_t cross_pages = 0;
 };
 
 /// A sequence begins with another row's tokens so far, those of this plan included.
 struct PlanFork {
   std::int32_t from = 0;
   std::int32_t to = 0;
+  /// The first so many pages of its table get what those of the other's hold after this step: where
+  /// they are not the same pages.
+  std::int32_t copied_pages = 0;
   std::uint64_t seed = 0;
   float mirostat_mu = 0;
 };

@@ -23,7 +23,6 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
   if (options.layout == KvLayout::kSlab) {
     const auto pages = rows * static_cast<std::size_t>(options.limits.pages_per_row());
     slab_copies_.reserve(pages);
-    next_copies_.reserve(pages);
   }
 }
 

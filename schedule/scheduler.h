@@ -123,12 +123,23 @@ class Scheduler {
  private:
   using Groups = std::unordered_map<const Group*, std::unique_ptr<Group>>;
 
+  /// What a group that is to begin can have.
+  struct Room {
+    std::int64_t rows = 0;
+    std::int64_t pages = 0;
+    std::int64_t cross_pages = 0;
+    std::int64_t reserved = 0;  ///< pages that others have been promised
+    bool idle = false;          ///< nobody would run beside it
+  };
+
   // scheduler_admission.cc
   void admit(TimePoint now);
   bool may_admit(TimePoint now) const;
   bool try_admit(Group& group);
   bool make_room(const Group& group);
-  [[nodiscard]] bool fits(const Group& group) const;
+  [[nodiscard]] Room room() const;
+  [[nodiscard]] Room room_without_batch() const;
+  [[nodiscard]] bool fits(const Group& group, const Room& room) const;
   [[nodiscard]] std::int64_t pages_to_begin(const Group& group) const;
   [[nodiscard]] std::int64_t pages_at_most(const GroupSpec& spec) const;
   void begin(Group& group);
@@ -150,11 +161,13 @@ class Scheduler {
   void choose_decodes();
   void choose_prefills();
   [[nodiscard]] std::int32_t prefill_budget() const;
+  [[nodiscard]] std::int64_t context_of_next_prefill() const;
   [[nodiscard]] std::int32_t wanted(const Group& group, const Sequence& sequence) const;
   bool room_for(Group& group, Sequence& sequence);
 
   // scheduler_plan.cc
   void write_plan();
+  [[nodiscard]] static StepShape shape_of(const Plan& plan);
   void write_entry(Group& group, std::int32_t index);
   void write_start(Group& group, Sequence& sequence, std::int32_t index);
   void write_table(Sequence& sequence);
@@ -215,7 +228,6 @@ class Scheduler {
   std::uint64_t releases_planned_ = 0;  // of those, before the plan in the making
   std::vector<std::int32_t> entry_now_;  // where an entry of the plan is after some were dropped
   std::vector<PlanCopy> copies_;       // of pages that several sequences had
-  std::vector<PlanCopy> next_copies_;  // of slabs that this plan computes, for the next one
   std::vector<PlanCopy> slab_copies_;
   std::vector<PlanMove> moves_;
   std::vector<std::int64_t> costs_;  // of moving each row

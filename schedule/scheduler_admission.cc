@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -57,19 +58,44 @@ std::int64_t Scheduler::pages_to_begin(const Group& group) const {
   return std::min(pages, pages_at_most(group.spec));
 }
 
-bool Scheduler::fits(const Group& group) const {
-  if (group.alive > free_rows_) return false;
+Scheduler::Room Scheduler::room() const {
+  return {free_rows_, pages_.free(), cross_pages_.free(), reserved_, running_.empty()};
+}
+
+Scheduler::Room Scheduler::room_without_batch() const {
+  Room all = room();
+  all.idle = true;
+  double pages = 0;
+  for (const Group* group : running_) {
+    if (group->cls != RequestClass::kBatch) {
+      all.idle = false;
+      continue;
+    }
+    all.cross_pages += static_cast<std::int64_t>(group->cross_pages.size());
+    all.reserved -= group->reserved;
+    for (const Sequence& sequence : group->sequences) {
+      all.rows += sequence.row < 0 ? 0 : 1;
+      if (options_.layout == KvLayout::kSlab) continue;
+      // Pages are shared inside a group, so each of those who have it counts its part.
+      for (const PageId page : sequence.pages) pages += 1.0 / pages_.references(page);
+    }
+  }
+  all.pages += std::llround(pages);
+  return all;
+}
+
+bool Scheduler::fits(const Group& group, const Room& room) const {
+  if (group.alive > room.rows) return false;
   const auto cross = static_cast<std::int64_t>(group.spec.encoder_input.size());
-  if (cross > 0 && options_.limits.pages_for(cross) > cross_pages_.free()) return false;
+  if (cross > 0 && options_.limits.pages_for(cross) > room.cross_pages) return false;
   if (options_.layout == KvLayout::kSlab) return true;
   if (options_.admission == AdmissionMode::kReserve) {
-    return reserved_ + pages_at_most(group.spec) <= pages_.size();
+    return room.reserved + pages_at_most(group.spec) <= pages_.size();
   }
   const auto watermark =
-      running_.empty()
-          ? std::int64_t{0}
-          : static_cast<std::int64_t>(options_.watermark * static_cast<double>(pages_.size()));
-  return pages_to_begin(group) + watermark <= pages_.free();
+      room.idle ? std::int64_t{0}
+                : static_cast<std::int64_t>(options_.watermark * static_cast<double>(pages_.size()));
+  return pages_to_begin(group) + watermark <= room.pages;
 }
 
 bool Scheduler::may_admit(TimePoint now) const {
@@ -111,7 +137,7 @@ void Scheduler::admit(TimePoint now) {
 }
 
 bool Scheduler::try_admit(Group& group) {
-  if (!fits(group) && !make_room(group)) return false;
+  if (!fits(group, room()) && !make_room(group)) return false;
   begin(group);
   return true;
 }
@@ -119,19 +145,8 @@ bool Scheduler::try_admit(Group& group) {
 // For chat, batch sequences give way, those that lose least first; but only when that is enough.
 bool Scheduler::make_room(const Group& group) {
   if (group.cls != RequestClass::kChat || options_.policy != BatchPolicy::kFusion) return false;
-  std::int64_t rows = free_rows_;
-  std::int64_t pages = pages_.free();
-  for (const Group* other : running_) {
-    if (other->cls != RequestClass::kBatch) continue;
-    for (const Sequence& sequence : other->sequences) {
-      if (sequence.row < 0) continue;
-      ++rows;
-      pages += static_cast<std::int64_t>(sequence.pages.size());
-    }
-  }
-  const bool paged = options_.layout == KvLayout::kPages;
-  if (rows < group.alive || (paged && pages < pages_to_begin(group))) return false;
-  while (!fits(group)) {
+  if (!fits(group, room_without_batch())) return false;
+  while (!fits(group, room())) {
     Group* other = victim(&group);
     if (other == nullptr || other->cls != RequestClass::kBatch) return false;
     preempt(*other);

@@ -31,12 +31,18 @@ void Scheduler::amend(TimePoint now, Tick& tick) {
 /// and the rows and pages may be another's.
 void Scheduler::drop_stale() {
   if (releases_ == releases_planned_) return;
-  releases_planned_ = releases_;
   Plan& plan = tick_->plan;
   const auto is_free = [this](std::int32_t row) {
     return rows_[static_cast<std::size_t>(row)].group == nullptr;
   };
   const auto of_free_row = [&](const auto& one) { return is_free(one.row); };
+  // A sequence that was to compute the prompt for others has ended by a stop string of before.
+  for (const PlanFork& fork : plan.forks) {
+    if (is_free(fork.from) && !is_free(fork.to)) {
+      preempt(*rows_[static_cast<std::size_t>(fork.to)].group);
+    }
+  }
+  releases_planned_ = releases_;
   std::erase_if(plan.starts, of_free_row);
   std::erase_if(plan.tables, of_free_row);
   std::erase_if(plan.encodes, of_free_row);
@@ -48,12 +54,9 @@ void Scheduler::drop_stale() {
     const bool stale = is_free(entry.row);
     entry_now_.push_back(stale ? -1 : kept);
     kept += stale ? 0 : 1;
-    if (!stale) continue;
-    const bool decodes = entry.first_id == kLastToken;
-    (decodes ? tick_->shape.decode_tokens : tick_->shape.prefill_tokens) -= entry.count;
-    tick_->shape.context_tokens -= entry.start + entry.count;
   }
   std::erase_if(plan.entries, of_free_row);
+  tick_->shape = shape_of(plan);
 
   std::size_t samples = 0;
   for (std::size_t i = 0; i < plan.samples.size(); ++i) {

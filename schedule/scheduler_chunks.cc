@@ -75,13 +75,27 @@ void Scheduler::choose_decodes() {
   }
 }
 
+/// What the first that would compute a prompt attends to already: a step's prefill is mostly its.
+std::int64_t Scheduler::context_of_next_prefill() const {
+  for (const RequestClass cls : kRequestClasses) {
+    for (const Group* group : running_) {
+      if (group->cls != cls) continue;
+      for (const Sequence& sequence : group->sequences) {
+        if (sequence.chunk == 0 && wanted(*group, sequence) > 1) return sequence.computed;
+      }
+    }
+  }
+  return 0;
+}
+
 std::int32_t Scheduler::prefill_budget() const {
   const StepShape& shape = tick_->shape;
   const std::int32_t taken = shape.decode_tokens + shape.prefill_tokens;
   const std::int32_t most = options_.limits.step_tokens - taken;
   if (options_.target_inter_token <= Duration{0}) return most;
   const std::int32_t times = shape.decode_tokens > 0 ? 1 : kNobodyWaits;
-  const StepShape without{shape.decode_tokens, 0, shape.context_tokens};
+  const StepShape without{shape.decode_tokens, 0,
+                          shape.context_tokens + context_of_next_prefill()};
   const std::int32_t within =
       times_.prefill_tokens_within(times * options_.target_inter_token, without,
                                    most + shape.prefill_tokens) -

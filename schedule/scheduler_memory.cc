@@ -108,12 +108,7 @@ void Scheduler::move_row(const PlanMove& move) {
   ++stats_.moved_rows;
   if (options_.layout != KvLayout::kSlab) return;
   const std::int32_t slab = options_.limits.pages_per_row();
-  const std::int32_t old = move.from * slab;
   const std::int32_t to = move.to * slab;
-  // What was to be copied into the old slab goes into the new one.
-  for (PlanCopy& copy : next_copies_) {
-    if (copy.to >= old && copy.to < old + slab) copy.to += to - old;
-  }
   const auto used = static_cast<std::size_t>(options_.limits.pages_for(sequence.computed));
   for (std::size_t i = 0; i < sequence.pages.size(); ++i) {
     const PageId page = to + static_cast<std::int32_t>(i);

@@ -45,11 +45,23 @@ void Scheduler::write_plan() {
   append(plan.slab_copies, slab_copies_);
   append(plan.moves, moves_);
   append(plan.copies, copies_);
-  if (!amending_) append(plan.copies, next_copies_);
   for (std::int32_t i = 0; i < region_.count; ++i) {
     const RowPlace place = rows_[static_cast<std::size_t>(region_.first + i)];
     if (at(place).chunk > 0) write_entry(*place.group, place.sequence);
   }
+  // Some that were chosen may have given way to others.
+  tick_->shape = shape_of(plan);
+}
+
+/// One token of a sequence costs what a decode costs, wherever it comes from.
+StepShape Scheduler::shape_of(const Plan& plan) {
+  StepShape shape;
+  for (const PlanEntry& entry : plan.entries) {
+    (entry.count == 1 ? shape.decode_tokens : shape.prefill_tokens) += entry.count;
+    shape.context_tokens += entry.start + entry.count;
+  }
+  for (const PlanEncode& one : plan.encodes) shape.prefill_tokens += one.count;
+  return shape;
 }
 
 void Scheduler::write_entry(Group& group, std::int32_t index) {
@@ -112,6 +124,12 @@ void Scheduler::write_start(Group& group, Sequence& sequence, std::int32_t index
   for (std::int32_t i = 0; i < sequence.computed; ++i) {
     plan.ids.push_back(group.token(sequence, i));
   }
+  if (group.encoded && !group.spec.encoder_input.empty()) {
+    start.cross_context = static_cast<std::int32_t>(group.spec.encoder_input.size());
+    start.first_cross_page = static_cast<std::int32_t>(plan.pages.size());
+    start.cross_pages = static_cast<std::int32_t>(group.cross_pages.size());
+    plan.pages.insert(plan.pages.end(), group.cross_pages.begin(), group.cross_pages.end());
+  }
   plan.starts.push_back(std::move(start));
   sequence.fresh = false;
 }
@@ -139,8 +157,8 @@ void Scheduler::write_encode(Group& group, const Sequence& sequence) {
   group.encoded = true;
 }
 
-/// The prompt is computed with this plan: the other sequences share its pages, or copy its slab
-/// before the next step.
+/// The prompt is computed with this plan: the other sequences share its pages, or copy them after the
+/// step where each has a slab.
 void Scheduler::fork(Group& group) {
   Sequence& leader = *std::ranges::find_if(group.sequences,
                                            [](const Sequence& one) { return !one.ended(); });
@@ -148,18 +166,18 @@ void Scheduler::fork(Group& group) {
     Sequence& sequence = group.sequences[i];
     if (sequence.ended() || &sequence == &leader) continue;
     sequence.computed = leader.computed;
+    sequence.planned_in = leader.planned_in;  // feeds nothing before what it shares is there
     sequence.fresh = false;
+    std::int32_t copied_pages = 0;
     if (options_.layout == KvLayout::kPages) {
       sequence.pages.assign(leader.pages.begin(), leader.pages.end());
       pages_.share(sequence.pages);
     } else {
       take_pages(group, sequence, sequence.computed);
-      for (std::size_t page = 0; page < sequence.pages.size(); ++page) {
-        next_copies_.push_back({leader.pages[page], sequence.pages[page]});
-      }
+      copied_pages = static_cast<std::int32_t>(sequence.pages.size());
     }
     write_table(sequence);
-    tick_->plan.forks.push_back({leader.row, sequence.row,
+    tick_->plan.forks.push_back({leader.row, sequence.row, copied_pages,
                                  seed_of(group, static_cast<std::int32_t>(i)),
                                  sequence.mirostat_mu});
   }

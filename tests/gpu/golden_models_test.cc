@@ -2,27 +2,21 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "weft/core/file.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample.h"
-#include "weft/model/architecture.h"
 #include "weft/model/checkpoint.h"
-#include "weft/model/safetensors.h"
-#include "weft/model/spec.h"
-#include "weft/model/tensor_values.h"
+#include "weft/model/program.h"
+#include "weft/tests/fixture/golden_model.h"
 #include "weft/tests/fixture/result_matchers.h"
 
 namespace weft {
@@ -32,47 +26,11 @@ namespace fs = std::filesystem;
 using testing::ContainerEq;
 using testing::IsEmpty;
 
-using Rows = std::vector<std::vector<float>>;
+using Rows = test::ReferenceNumbers::Rows;
 
 // What float32 in another order of summation may differ by, as a part of the row's norm.
 constexpr double kTolerance = 1e-4;
 constexpr std::int64_t kContext = 128;
-
-/// What the reference computed for one model: tensors "prompt_0", "logits_0", ...
-class Expected {
- public:
-  explicit Expected(const fs::path& file)
-      : file_(MappedFile::open(file).value()),
-        contents_(read_safetensors(file_.bytes(), file.string()).value()) {}
-
-  [[nodiscard]] const CheckpointTensor* find(const std::string& name) const {
-    const auto found = std::ranges::find(contents_.tensors, name, &CheckpointTensor::name);
-    return found == contents_.tensors.end() ? nullptr : &*found;
-  }
-
-  [[nodiscard]] std::vector<TokenId> ids(const std::string& name) const {
-    const CheckpointTensor* tensor = find(name);
-    if (tensor == nullptr) return {};
-    std::vector<std::int64_t> wide(tensor->bytes.size() / sizeof(std::int64_t));
-    std::memcpy(wide.data(), tensor->bytes.data(), tensor->bytes.size());
-    return {wide.begin(), wide.end()};
-  }
-
-  [[nodiscard]] Rows rows(const std::string& name) const {
-    Rows rows;
-    const CheckpointTensor* tensor = find(name);
-    if (tensor == nullptr) return rows;
-    const std::int64_t width = tensor->shape.back();
-    for (std::int64_t row = 0; row < tensor->shape.front(); ++row) {
-      read_values(*tensor, row * width, 1, rows.emplace_back(static_cast<std::size_t>(width)));
-    }
-    return rows;
-  }
-
- private:
-  MappedFile file_;
-  CheckpointFile contents_;
-};
 
 double relative_error(const std::vector<float>& got, const std::vector<float>& wanted) {
   double difference = 0;
@@ -92,18 +50,12 @@ class GoldenModelTest : public testing::TestWithParam<fs::path> {
  protected:
   void SetUp() override {
     if (!fs::exists(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
-    auto checkpoint = open_checkpoint(GetParam());
-    ASSERT_TRUE(checkpoint) << to_string(checkpoint.error());
-    checkpoint_ = std::make_shared<const Checkpoint>(std::move(*checkpoint));
-    const auto spec = find_spec(*checkpoint_);
-    ASSERT_TRUE(spec) << to_string(spec.error());
-    const auto architecture = resolve_architecture(*spec, *checkpoint_);
-    ASSERT_TRUE(architecture) << to_string(architecture.error());
-    auto program = compile(*architecture, *checkpoint_);
-    ASSERT_TRUE(program) << to_string(program.error());
-    program_ = std::make_shared<const Program>(std::move(*program));
-    expected_ = std::make_unique<Expected>(GetParam() / "expected.safetensors");
-    ASSERT_NE(expected_->find("prompt_0"), nullptr);
+    const auto golden = test::GoldenModel::open(GetParam());
+    ASSERT_TRUE(golden) << to_string(golden.error());
+    checkpoint_ = golden->model.checkpoint;
+    program_ = golden->model.program;
+    expected_ = golden->expected;
+    ASSERT_TRUE(expected_->has_prompt(0));
   }
 
   [[nodiscard]] std::unique_ptr<HostDevice> device(int threads) const {
@@ -112,17 +64,13 @@ class GoldenModelTest : public testing::TestWithParam<fs::path> {
     return HostDevice::load(checkpoint_, program_, options).value();
   }
 
-  [[nodiscard]] bool has_prompt(int i) const {
-    return expected_->find("prompt_" + std::to_string(i)) != nullptr;
-  }
-
   /// The decoder's tokens for prompt `i` (an encoder's prompt is all there is of it), after the
   /// encoder has read where there is one.
   [[nodiscard]] std::vector<TokenId> start(SequenceRunner& runner, int i) const {
-    std::vector<TokenId> prompt = expected_->ids("prompt_" + std::to_string(i));
+    std::vector<TokenId> prompt = expected_->ids("prompt_", i);
     if (!program_->has_encoder) return prompt;
     runner.encode(prompt).value();
-    std::vector<TokenId> answer = expected_->ids("greedy_" + std::to_string(i));
+    std::vector<TokenId> answer = expected_->ids("greedy_", i);
     answer.pop_back();
     return answer;
   }
@@ -147,7 +95,7 @@ class GoldenModelTest : public testing::TestWithParam<fs::path> {
   /// All prompts at once, or in pieces.
   [[nodiscard]] std::vector<Rows> run(HostDevice& device, std::size_t piece) const {
     std::vector<Rows> results;
-    for (int i = 0; has_prompt(i); ++i) {
+    for (int i = 0; expected_->has_prompt(i); ++i) {
       SequenceRunner runner(device);
       const std::vector<TokenId> ids = start(runner, i);
       results.push_back(feed(runner, ids, std::min(piece, ids.size())));
@@ -157,7 +105,7 @@ class GoldenModelTest : public testing::TestWithParam<fs::path> {
 
   std::shared_ptr<const Checkpoint> checkpoint_;
   std::shared_ptr<const Program> program_;
-  std::unique_ptr<Expected> expected_;
+  std::shared_ptr<const test::ReferenceNumbers> expected_;
 };
 
 constexpr std::size_t kAtOnce = 1000;
@@ -168,7 +116,7 @@ TEST_P(GoldenModelTest, ComputesWhatTheReferenceComputes) {
   const std::vector<Rows> got = run(*device, kAtOnce);
   ASSERT_THAT(got, testing::Not(IsEmpty()));
   for (std::size_t i = 0; i < got.size(); ++i) {
-    const Rows wanted = expected_->rows(kind + std::to_string(i));
+    const Rows wanted = expected_->rows(kind, static_cast<int>(i));
     ASSERT_EQ(got[i].size(), wanted.size()) << "prompt " << i;
     for (std::size_t row = 0; row < wanted.size(); ++row) {
       ASSERT_EQ(got[i][row].size(), wanted[row].size());
@@ -181,10 +129,10 @@ TEST_P(GoldenModelTest, ComputesWhatTheReferenceComputes) {
 TEST_P(GoldenModelTest, ChoosesTheTokensThatTheReferenceChooses) {
   if (!program_->has_logits) GTEST_SKIP() << "an encoder generates nothing";
   const auto device = this->device(1);
-  for (int i = 0; has_prompt(i); ++i) {
-    const std::vector<TokenId> wanted = expected_->ids("greedy_" + std::to_string(i));
+  for (int i = 0; expected_->has_prompt(i); ++i) {
+    const std::vector<TokenId> wanted = expected_->ids("greedy_", i);
     SequenceRunner runner(*device);
-    std::vector<TokenId> input = expected_->ids("prompt_" + std::to_string(i));
+    std::vector<TokenId> input = expected_->ids("prompt_", i);
     std::vector<TokenId> got;
     if (program_->has_encoder) {
       runner.encode(input).value();
@@ -215,34 +163,14 @@ TEST_P(GoldenModelTest, KnowsEveryTensorOfTheCheckpoint) {
   EXPECT_THAT(program_->unused_tensors, IsEmpty());
 }
 
-std::vector<fs::path> committed() {
-  std::vector<fs::path> folders;
-  for (const auto& entry : fs::directory_iterator(WEFT_SOURCE_DIR "/tests/model/data/goldens")) {
-    if (entry.is_directory()) folders.push_back(entry.path());
-  }
-  std::ranges::sort(folders);
-  return folders;
-}
-
-std::vector<fs::path> shared() {
-  constexpr std::array kNames = {
-      "bert",   "bloom",   "falcon",  "gpt2", "gptj",  "llama", "llama-rope-scaled",
-      "m2m100", "mistral", "mixtral", "opt",  "qwen2", "qwen3"};
-  std::vector<fs::path> folders;
-  for (const char* name : kNames) {
-    folders.push_back(fs::path(WEFT_SOURCE_DIR) / "../shared/golden" / name);
-  }
-  return folders;
-}
-
 std::string name_of(const testing::TestParamInfo<fs::path>& info) {
-  std::string name = info.param.filename().string();
-  std::ranges::replace_if(name, [](char c) { return c == '-' || c == '.'; }, '_');
-  return name;
+  return test::test_name(info.param);
 }
 
-INSTANTIATE_TEST_SUITE_P(Committed, GoldenModelTest, testing::ValuesIn(committed()), name_of);
-INSTANTIATE_TEST_SUITE_P(Shared, GoldenModelTest, testing::ValuesIn(shared()), name_of);
+INSTANTIATE_TEST_SUITE_P(Committed, GoldenModelTest, testing::ValuesIn(test::committed_goldens()),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Shared, GoldenModelTest, testing::ValuesIn(test::shared_goldens()),
+                         name_of);
 
 }  // namespace
 }  // namespace weft

@@ -1,0 +1,119 @@
+// A program of its own, because it replaces operator new.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <boost/asio/thread_pool.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "weft/actors/pipeline.h"
+#include "weft/gpu/host_step_device.h"
+#include "weft/tests/actors/letter_model.h"
+#include "weft/tests/fixture/allocation_count.h"
+#include "weft/tests/fixture/fake_device.h"
+#include "weft/tests/fixture/random_llama.h"
+
+namespace weft::test {
+namespace {
+
+class CountingSink final : public RequestSink {
+ public:
+  void deliver(const DeltaView& delta) noexcept override { tokens += delta.tokens.size(); }
+  void finish(Finish&& /*finish*/) noexcept override { ended.set_value(); }
+
+  std::size_t tokens = 0;
+  std::promise<void> ended;
+};
+
+/// Passes steps on, and counts what all threads allocate between two of them.
+class MeasuredDevice final : public StepDevice {
+ public:
+  MeasuredDevice(std::unique_ptr<StepDevice> device, std::size_t first, std::size_t count)
+      : device_(std::move(device)), first_(first), last_(first + count) {}
+
+  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
+  void run(const Plan& plan, StepResult& result) override {
+    device_->run(plan, result);
+    ++steps_;
+    if (steps_ == first_) before_ = allocations_of_all_threads();
+    if (steps_ == last_) allocations = allocations_of_all_threads() - before_;
+  }
+
+  std::atomic<std::size_t> allocations{SIZE_MAX};
+
+ private:
+  const std::unique_ptr<StepDevice> device_;
+  const std::size_t first_, last_;
+  std::size_t steps_ = 0;
+  std::size_t before_ = 0;
+};
+
+DeviceLimits limits(std::int64_t context) {
+  DeviceLimits limits;
+  limits.rows = 4;
+  limits.page_tokens = 16;
+  limits.context = context;
+  limits.pages = limits.rows * limits.pages_per_row();
+  limits.step_tokens = 64;
+  limits.vocabulary = kLetters;
+  return limits;
+}
+
+/// What `count` ticks after a warm-up allocate, with all rows running.
+std::size_t allocations_of(std::unique_ptr<StepDevice> step_device, std::size_t count) {
+  constexpr std::size_t kWarmUp = 200;
+  const DeviceLimits limits = step_device->limits();
+  auto device = std::make_shared<MeasuredDevice>(std::move(step_device), kWarmUp, count);
+  boost::asio::thread_pool pool(1);
+  Pipeline pipeline(pool.get_executor(), Config{}, letter_model(limits.context), {device});
+  std::vector<std::shared_ptr<CountingSink>> sinks;
+  for (std::int32_t i = 0; i < limits.rows; ++i) {
+    Request request;
+    request.prompt_tokens.assign(20, i);
+    request.max_tokens = static_cast<std::int32_t>(kWarmUp + count + 50);
+    request.sampling.seed = static_cast<std::uint64_t>(i);
+    request.sampling.logprobs = i == 1;
+    request.sampling.top_logprobs = i == 1 ? 3 : 0;
+    if (i == 2) request.stop = {"this is not among the letters"};
+    sinks.push_back(std::make_shared<CountingSink>());
+    pipeline.submit(RequestTicket(pipeline.make_request(std::move(request), sinks.back())));
+  }
+  for (const auto& sink : sinks) {
+    sink->ended.get_future().wait();
+    EXPECT_EQ(sink->tokens, kWarmUp + count + 50);
+  }
+  return device->allocations;
+}
+
+TEST(PipelineAllocationTest, TenThousandTicksAllocateNothingInAnyThread) {
+  constexpr std::size_t kTicks = 10'000;
+  FakeDevice::Options options{.limits = limits(kTicks + 1000), .remembers = false};
+  EXPECT_EQ(allocations_of(std::make_unique<FakeDevice>(std::move(options)), kTicks), 0U);
+}
+
+TEST(PipelineAllocationTest, TicksOfTheHostDeviceAllocateNothingInAnyThread) {
+  constexpr std::size_t kTicks = 1000;
+  const RandomLlama llama({.layers = 1, .hidden = 32, .ffn = 32, .heads = 2, .kv_heads = 1,
+                           .vocabulary = kLetters, .context = 2048},
+                          1);
+  const DeviceLimits sizes = limits(2048);
+  const HostOptions options =
+      HostStepDevice::options_for(*llama.program(), sizes, DType::kF32, 2);
+  auto host = HostDevice::load(llama.checkpoint(), llama.program(), options).value();
+  auto device = std::make_unique<HostStepDevice>(std::move(host), sizes, std::vector<TokenId>{});
+  EXPECT_EQ(allocations_of(std::move(device), kTicks), 0U);
+}
+
+TEST(PipelineAllocationTest, AllocationsAreCounted) {
+  const std::size_t before = allocations_of_all_threads();
+  ::operator delete(::operator new(8));  // a new expression might be optimised away
+  EXPECT_GT(allocations_of_all_threads(), before);
+}
+
+}  // namespace
+}  // namespace weft::test

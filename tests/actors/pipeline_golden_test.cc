@@ -1,0 +1,238 @@
+// The tokens of a request are those that it gets alone, and greedy ones are the reference's:
+// whatever runs beside it, however its prompt is cut, wherever its pages are, and when it gives way
+// and goes on.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/tests/actors/played_pipeline.h"
+#include "weft/tests/fixture/golden_model.h"
+
+namespace weft::test {
+namespace {
+
+using testing::ElementsAre;
+
+using Tokens = std::vector<TokenId>;
+
+// Each output of a request draws by the seed plus so much times its number.
+constexpr std::uint64_t kSeedStep = 0x9E3779B97F4A7C15;
+
+/// A request and what must come of it.
+struct Expected {
+  Request request;
+  std::vector<Tokens> outputs;
+};
+
+class PipelineGoldenTest : public testing::TestWithParam<std::filesystem::path> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+    auto golden = GoldenModel::open(GetParam());
+    ASSERT_TRUE(golden) << to_string(golden.error());
+    golden_ = std::move(*golden);
+    weights_ = load_weights(golden_.model);
+  }
+
+  [[nodiscard]] const Program& program() const { return *golden_.model.program; }
+
+  [[nodiscard]] Expected greedy(int prompt) const {
+    Expected one;
+    one.request.prompt_tokens = golden_.expected->ids("prompt_", prompt);
+    one.request.sampling.temperature = 0;
+    // The reference does not stop.
+    one.request.sampling.ignore_eos = true;
+    Tokens tokens = golden_.expected->ids("greedy_", prompt);
+    if (program().has_encoder) tokens.erase(tokens.begin());
+    one.request.max_tokens = static_cast<std::int32_t>(tokens.size());
+    one.outputs.push_back(std::move(tokens));
+    return one;
+  }
+
+  [[nodiscard]] std::vector<Expected> all_greedy() const {
+    std::vector<Expected> all;
+    for (int i = 0; golden_.expected->has_prompt(i); ++i) all.push_back(greedy(i));
+    return all;
+  }
+
+  [[nodiscard]] std::vector<PlayedRequest> alone(const Request& request) const {
+    PlayedPipeline pipeline(*weights_, program(), {.name = "alone", .rows = 4}, 1);
+    return pipeline.play({&request, 1});
+  }
+
+  /// Requests that draw: what they give is known only from a run in which nothing else runs.
+  [[nodiscard]] std::vector<Expected> sampled() const {
+    const Expected longest = all_greedy().back();
+    std::vector<Expected> all(3, longest);
+    SamplingParams& plain = all[0].request.sampling;
+    plain.temperature = 0.8F;
+    plain.top_p = 0.95F;
+    plain.top_k = 50;
+    plain.min_p = 0.001F;
+    plain.penalties = {.repetition = 1.1F, .frequency = 0.2F};
+    plain.dry.multiplier = 0.5F;
+    plain.seed = 7;
+    SamplingParams& follows = all[1].request.sampling;
+    follows.temperature = 1;
+    follows.mirostat.version = 2;
+    follows.seed = 8;
+    SamplingParams& several = all[2].request.sampling;
+    several.temperature = 1;
+    several.n = 3;
+    several.seed = 9;
+    for (Expected& one : all) {
+      const SamplingParams& sampling = one.request.sampling;
+      one.outputs.clear();
+      for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(sampling.n); ++i) {
+        Request single = one.request;
+        single.sampling.n = 1;
+        single.sampling.seed = *sampling.seed + i * kSeedStep;
+        one.outputs.push_back(alone(single).front().outputs.front());
+      }
+    }
+    return all;
+  }
+
+  /// Greedy and drawn, short and long, chat and batch.
+  [[nodiscard]] std::vector<Expected> mixed() const {
+    std::vector<Expected> all = sampled();
+    for (Expected& one : all_greedy()) {
+      all.push_back(one);
+      one.request.request_class = RequestClass::kBatch;
+      all.push_back(std::move(one));
+    }
+    return all;
+  }
+
+  static void check(const std::vector<Expected>& wanted, const std::vector<PlayedRequest>& got,
+                    const PipelineShape& shape) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      ASSERT_TRUE(got[i].end);
+      EXPECT_EQ(got[i].end->reason, FinishReason::kLength) << to_string(got[i].end->error);
+      EXPECT_EQ(got[i].outputs, wanted[i].outputs) << shape.name << ", request " << i;
+    }
+  }
+
+  static std::vector<Request> requests_of(const std::vector<Expected>& all) {
+    std::vector<Request> requests;
+    for (const Expected& one : all) requests.push_back(one.request);
+    return requests;
+  }
+
+  GoldenModel golden_;
+  std::shared_ptr<const HostStepDevice> weights_;
+};
+
+TEST_P(PipelineGoldenTest, GivesTheTokensOfTheReferenceAlone) {
+  const std::vector<Expected> wanted = all_greedy();
+  const std::array shapes = {
+      PipelineShape{.name = "pages of 1", .rows = 1, .page_tokens = 1},
+      PipelineShape{.name = "a token a step", .rows = 1, .step_tokens = 1, .page_tokens = 2},
+      PipelineShape{.name = "chunks of 5", .rows = 1, .step_tokens = 5, .page_tokens = 64},
+      PipelineShape{.name = "slab", .rows = 1, .step_tokens = 7, .layout = KvLayout::kSlab}};
+  for (const PipelineShape& shape : shapes) {
+    PlayedPipeline pipeline(*weights_, program(), shape, 3);
+    for (const Expected& one : wanted) check({one}, pipeline.play({&one.request, 1}), shape);
+    if (!program().has_encoder) {
+      EXPECT_LE(pipeline.sizes().longest_entry, shape.step_tokens) << shape.name;
+    }
+  }
+}
+
+TEST_P(PipelineGoldenTest, GivesTheSameTokensWhateverElseRuns) {
+  const std::vector<Expected> wanted = mixed();
+  const std::vector<Request> requests = requests_of(wanted);
+  using std::chrono::microseconds;
+  const std::array shapes = {
+      PipelineShape{.name = "all at once", .rows = 16},
+      PipelineShape{.name = "pages of 1", .rows = 6, .step_tokens = 40, .page_tokens = 1},
+      PipelineShape{.name = "pages of 2", .rows = 3, .step_tokens = 3, .page_tokens = 2},
+      PipelineShape{.name = "pages of 64", .rows = 5, .step_tokens = 11, .page_tokens = 64},
+      PipelineShape{.name = "slab", .step_tokens = 23, .page_tokens = 8, .layout = KvLayout::kSlab},
+      PipelineShape{
+          .name = "reserve", .pages = 12, .admission = AdmissionMode::kReserve, .threads = 2},
+      PipelineShape{.name = "every third tick", .step_tokens = 20, .decode_every = 3},
+      PipelineShape{.name = "in time", .rows = 16, .target_inter_token = microseconds(500)}};
+  for (const PipelineShape& shape : shapes) {
+    PlayedPipeline pipeline(*weights_, program(), shape, 5);
+    check(wanted, pipeline.play(requests, 12), shape);
+    // Something did run together.
+    EXPECT_GE(pipeline.sizes().most_entries, 3U) << shape.name;
+    EXPECT_LE(pipeline.sizes().most_tokens,
+              std::max<std::int64_t>(shape.step_tokens, shape.context));
+    const EngineStats stats = pipeline.stats();
+    if (shape.layout == KvLayout::kPages) {
+      EXPECT_EQ(stats.pages_free, stats.pages) << shape.name;
+    }
+  }
+}
+
+TEST_P(PipelineGoldenTest, GivesTheSameTokensAfterGivingWay) {
+  std::vector<Expected> wanted = sampled();
+  for (const Expected& one : all_greedy()) wanted.push_back(one);
+  for (Expected& one : wanted) one.request.request_class = RequestClass::kBatch;
+  // These come when the others run, and find nothing free.
+  for (const Expected& one : all_greedy()) wanted.push_back(one);
+  const std::vector<Request> requests = requests_of(wanted);
+  // Just enough for the largest request alone.
+  const auto least = [&](std::int32_t page_tokens) {
+    const Request& several = requests[2];
+    const auto prompt =
+        program().has_encoder ? 1 : static_cast<std::int32_t>(several.prompt_tokens.size());
+    const std::int32_t each = (prompt + several.max_tokens + page_tokens - 1) / page_tokens;
+    return 3 * each - 2 * (prompt / page_tokens);
+  };
+  const std::array shapes = {
+      PipelineShape{.name = "few pages of 1", .rows = 8, .page_tokens = 1, .pages = least(1)},
+      PipelineShape{.name = "few pages of 4", .rows = 8, .page_tokens = 4, .pages = least(4)},
+      PipelineShape{.name = "few rows", .rows = 3, .step_tokens = 9, .page_tokens = 2},
+      PipelineShape{.name = "slab of few rows",
+                    .rows = 3,
+                    .step_tokens = 9,
+                    .page_tokens = 4,
+                    .layout = KvLayout::kSlab}};
+  for (const PipelineShape& shape : shapes) {
+    for (const std::size_t between : {std::size_t{3}, std::size_t{9}}) {
+      PlayedPipeline pipeline(*weights_, program(), shape, between);
+      check(wanted, pipeline.play(requests, between), shape);
+      EXPECT_GT(pipeline.stats().preemptions, 0U) << shape.name;
+    }
+  }
+}
+
+// Each kind of block that a sequence's place could matter to: rotary and learned positions, ALiBi,
+// sliding windows, sinks, experts, LongRoPE, an encoder.
+std::vector<std::filesystem::path> committed() {
+  std::vector<std::filesystem::path> folders;
+  for (const char* name : {"bloom", "gemma3", "gpt2", "gpt_oss", "llama", "m2m100", "mixtral",
+                           "phi3-longrope", "t5"}) {
+    folders.push_back(committed_golden(name));
+  }
+  return folders;
+}
+
+std::vector<std::filesystem::path> shared() {
+  std::vector<std::filesystem::path> folders = shared_goldens();
+  std::erase_if(folders, [](const auto& folder) { return folder.filename() == "bert"; });
+  return folders;
+}
+
+std::string name_of(const testing::TestParamInfo<std::filesystem::path>& info) {
+  return test_name(info.param);
+}
+
+INSTANTIATE_TEST_SUITE_P(Committed, PipelineGoldenTest, testing::ValuesIn(committed()), name_of);
+INSTANTIATE_TEST_SUITE_P(Shared, PipelineGoldenTest, testing::ValuesIn(shared()), name_of);
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,148 @@
+#include "weft/tests/actors/played_pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <string>
+#include <utility>
+
+namespace weft::test {
+namespace {
+
+/// A word for each token: golden models come without texts.
+Tokenizer number_tokenizer(std::int64_t vocabulary) {
+  namespace json = boost::json;
+  json::object words;
+  for (std::int64_t token = 0; token < vocabulary; ++token) {
+    words["<" + std::to_string(token) + ">"] = token;
+  }
+  const json::object model = {{"type", "WordLevel"}, {"vocab", words}, {"unk_token", "<0>"}};
+  return Tokenizer::from_json(json::serialize(json::object{{"model", model}}), "numbers").value();
+}
+
+ServedModel served(const Program& program, const DeviceLimits& limits) {
+  ServedModel model{.tokenizer = number_tokenizer(program.vocabulary)};
+  model.vocabulary = program.vocabulary;
+  model.context = limits.context;
+  model.end_tokens.assign(program.end_tokens.begin(), program.end_tokens.end());
+  std::ranges::sort(model.end_tokens);
+  model.has_encoder = program.has_encoder;
+  model.start_token = static_cast<TokenId>(program.start_token);
+  for (const RotaryFrequencies& rotary : program.rotary) {
+    if (!rotary.long_frequency.empty()) model.long_from = rotary.long_from;
+  }
+  return model;
+}
+
+DeviceLimits limits_of(const Program& program, const PipelineShape& shape) {
+  DeviceLimits limits;
+  limits.rows = shape.rows;
+  limits.page_tokens = shape.page_tokens;
+  limits.context = std::min(shape.context, program.context);
+  limits.vocabulary = program.vocabulary;
+  limits.pages = shape.pages > 0 ? shape.pages : limits.rows * limits.pages_per_row();
+  limits.step_tokens = shape.step_tokens;
+  if (program.has_encoder) {
+    limits.step_tokens = std::max(limits.step_tokens, static_cast<std::int32_t>(limits.context));
+    limits.cross_pages = limits.rows * limits.pages_per_row();
+  }
+  return limits;
+}
+
+/// Notes what runs on another device, and says what it took.
+class NotedDevice final : public StepDevice {
+ public:
+  NotedDevice(std::unique_ptr<StepDevice> device, PlanSizes& sizes)
+      : device_(std::move(device)), sizes_(sizes) {}
+
+  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
+
+  void run(const Plan& plan, StepResult& result) override {
+    device_->run(plan, result);
+    result.took = std::chrono::microseconds(100 * plan.tokens());
+    sizes_.most_tokens = std::max(sizes_.most_tokens, plan.tokens());
+    sizes_.most_entries = std::max(sizes_.most_entries, plan.entries.size());
+    for (const PlanEntry& entry : plan.entries) {
+      sizes_.longest_entry = std::max(sizes_.longest_entry, entry.count);
+    }
+  }
+
+ private:
+  const std::unique_ptr<StepDevice> device_;
+  PlanSizes& sizes_;
+};
+
+class Sink final : public RequestSink {
+ public:
+  explicit Sink(const Request& request) {
+    played.outputs.resize(static_cast<std::size_t>(request.sampling.n));
+  }
+  void deliver(const DeltaView& delta) noexcept override {
+    auto& output = played.outputs.at(static_cast<std::size_t>(delta.choice));
+    output.insert(output.end(), delta.tokens.begin(), delta.tokens.end());
+  }
+  void finish(Finish&& finish) noexcept override {
+    EXPECT_FALSE(played.end) << "a second end";
+    played.end = std::move(finish);
+  }
+
+  PlayedRequest played;
+};
+
+}  // namespace
+
+PlayedPipeline::PlayedPipeline(const HostStepDevice& weights, const Program& program,
+                               const PipelineShape& shape, std::uint64_t seed)
+    : random_(seed) {
+  const DeviceLimits limits = limits_of(program, shape);
+  Config config;
+  config.kv_layout = shape.layout;
+  config.admission = shape.admission;
+  config.decode_every = shape.decode_every;
+  config.target_inter_token = shape.target_inter_token;
+  config.preprocess_workers = 1;
+  PipelineOptions how;
+  how.system = system_.options_for_other();
+  how.own_threads = false;
+  how.messages_per_activation = 1;
+  how.check_invariants = true;
+  auto device = weights.share_weights(limits, DType::kF32, shape.threads).value();
+  pipeline_ =
+      std::make_unique<Pipeline>(system_.context().get_executor(), config, served(program, limits),
+                                 std::vector<std::shared_ptr<StepDevice>>{
+                                     std::make_shared<NotedDevice>(std::move(device), sizes_)},
+                                 std::move(how));
+  system_.context().run_all();
+}
+
+std::vector<PlayedRequest> PlayedPipeline::play(std::span<const Request> requests,
+                                                std::size_t between) {
+  std::vector<std::shared_ptr<Sink>> sinks;
+  for (const Request& request : requests) {
+    sinks.push_back(std::make_shared<Sink>(request));
+    pipeline_->submit(RequestTicket(pipeline_->make_request(request, sinks.back())));
+    for (std::size_t i = 0; i < between && system_.run_random(random_); ++i) {
+    }
+  }
+  while (system_.run_random(random_)) {
+  }
+  std::vector<PlayedRequest> played;
+  for (const auto& sink : sinks) {
+    EXPECT_TRUE(sink->played.end) << "a request waits for ever";
+    played.push_back(std::move(sink->played));
+  }
+  return played;
+}
+
+std::shared_ptr<const HostStepDevice> load_weights(const OpenedModel& model) {
+  const PipelineShape least{.rows = 1, .step_tokens = 1, .page_tokens = 1, .context = 1};
+  const DeviceLimits limits = limits_of(*model.program, least);
+  const auto options = HostStepDevice::options_for(*model.program, limits, DType::kF32, 1);
+  return std::make_shared<HostStepDevice>(
+      HostDevice::load(model.checkpoint, model.program, options).value(), limits,
+      std::vector<TokenId>(model.program->end_tokens.begin(), model.program->end_tokens.end()));
+}
+
+}  // namespace weft::test

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "weft/actors/pipeline.h"
+#include "weft/gpu/host_step_device.h"
+#include "weft/model/open_model.h"
+#include "weft/tests/fixture/deterministic_system.h"
+
+namespace weft::test {
+
+/// What a pipeline has for its requests.
+struct PipelineShape {
+  const char* name = "";
+  std::int32_t rows = 8;
+  std::int32_t step_tokens = 512;  ///< no fewer than an encoder's input
+  std::int32_t page_tokens = 16;
+  std::int32_t pages = 0;  ///< 0: as many as all rows can use
+  std::int64_t context = 72;
+  KvLayout layout = KvLayout::kPages;
+  AdmissionMode admission = AdmissionMode::kOptimistic;
+  std::int32_t decode_every = 1;
+  /// A step is said to take 100 us for each token; 0: no step is too long.
+  std::chrono::microseconds target_inter_token{0};
+  int threads = 1;
+};
+
+/// How a request ended, and its outputs.
+struct PlayedRequest {
+  std::vector<std::vector<TokenId>> outputs;  ///< without the tokens that ended them
+  std::optional<Finish> end;
+};
+
+/// What the plans that ran were like.
+struct PlanSizes {
+  std::int32_t most_tokens = 0;
+  std::int32_t longest_entry = 0;  ///< of tokens that were known
+  std::size_t most_entries = 0;
+};
+
+/// The real actors over a model on the host, one thread and a virtual clock: messages are delivered
+/// in an order that a seed chooses, and the scheduler's invariants are checked after each.
+class PlayedPipeline {
+ public:
+  /// Shares the weights of `weights`, which runs `program`.
+  PlayedPipeline(const HostStepDevice& weights, const Program& program, const PipelineShape& shape,
+                 std::uint64_t seed);
+
+  /// Gives the pipeline all requests, each after the one before it has had `between` messages, and
+  /// waits for their ends.
+  std::vector<PlayedRequest> play(std::span<const Request> requests, std::size_t between = 0);
+
+  [[nodiscard]] EngineStats stats() const { return pipeline_->stats(); }
+  [[nodiscard]] const PlanSizes& sizes() const noexcept { return sizes_; }
+
+ private:
+  std::mt19937_64 random_;
+  DeterministicSystem system_;
+  PlanSizes sizes_;
+  std::unique_ptr<Pipeline> pipeline_;
+};
+
+/// The first of a program's weights, for others to share; it runs nothing itself.
+std::shared_ptr<const HostStepDevice> load_weights(const OpenedModel& model);
+
+}  // namespace weft::test

@@ -1,0 +1,124 @@
+// The demo model through the pipeline with threads of its own: several conversations at once get
+// what each gets alone from the verbs' way of running a model.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/json/array.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "weft/actors/pipeline.h"
+#include "weft/cli/chat_prompt.h"
+#include "weft/cli/model_loading.h"
+#include "weft/gpu/sequence_runner.h"
+#include "weft/kernels/sample.h"
+
+namespace weft::test {
+namespace {
+
+constexpr const char* kModel = WEFT_SOURCE_DIR "/examples/demo_model/model";
+constexpr std::int32_t kLongestAnswer = 40;
+constexpr std::int64_t kContext = 256;
+
+const std::vector<std::string> questions = {"What is 12 + 30?", "What is 7 * 8?",
+                                            "Tell me a story about a fox."};
+
+struct Answer {
+  std::string text;
+  Finish end;
+};
+
+/// Gathers an answer on the actors' threads.
+class Sink final : public RequestSink {
+ public:
+  void deliver(const DeltaView& delta) noexcept override { answer_.text += delta.text; }
+  void finish(Finish&& finish) noexcept override {
+    answer_.end = std::move(finish);
+    promise_.set_value(std::move(answer_));
+  }
+  std::future<Answer> answer() { return promise_.get_future(); }
+
+ private:
+  Answer answer_;
+  std::promise<Answer> promise_;
+};
+
+/// As `weft generate --chat` runs it.
+std::vector<std::string> answers_alone() {
+  cli::ModelOptions options;
+  options.path = kModel;
+  options.threads = 1;
+  const Tokenizer tokenizer = load_tokenizer(kModel).value();
+  const auto device = cli::load_alone(open_model(kModel).value(), options, kContext).value();
+  std::vector<std::string> answers;
+  for (const std::string& question : questions) {
+    SequenceRunner runner(*device);
+    auto input = cli::chat_tokens(tokenizer, cli::one_question("", question)).value();
+    std::vector<TokenId> ids;
+    while (std::ssize(ids) < kLongestAnswer) {
+      TokenId next = kNoToken;
+      const auto choose = [&](ConstRows rows) {
+        next = sample({rows.row(0), static_cast<std::size_t>(rows.width)}, {}, {});
+      };
+      runner.feed(input, choose, true).value();
+      if (std::ranges::count(tokenizer.end_tokens(), next) > 0) break;
+      ids.push_back(next);
+      input = {next};
+    }
+    answers.push_back(tokenizer.decode(ids, true).value());
+  }
+  return answers;
+}
+
+TEST(DemoModelPipeline, AnswersConversationsAsTheModelAloneDoes) {
+  Config config;
+  config.model = kModel;
+  config.threads = 1;
+  config.max_rows = 4;
+  config.max_context = kContext;
+  boost::asio::io_context context;
+  const auto guard = boost::asio::make_work_guard(context);
+  std::jthread thread([&context] { context.run(); });
+  std::vector<std::future<Answer>> answers;
+  {
+    Pipeline pipeline(context.get_executor(), config);
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      for (const std::string& question : questions) {
+        Request request;
+        request.messages = cli::one_question("", question);
+        request.max_tokens = kLongestAnswer;
+        request.sampling.temperature = 0;
+        auto sink = std::make_shared<Sink>();
+        answers.push_back(sink->answer());
+        pipeline.submit(RequestTicket(pipeline.make_request(std::move(request), sink)));
+      }
+    }
+    for (const auto& answer : answers) answer.wait();
+    const EngineStats stats = pipeline.stats();
+    EXPECT_EQ(stats.rows, 4);
+    EXPECT_EQ(stats.max_context, kContext);
+  }
+  context.stop();
+  const std::vector<std::string> wanted = answers_alone();
+  ASSERT_EQ(wanted[0], "12 + 30 = 42.");
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const Answer answer = answers[i].get();
+    EXPECT_EQ(answer.text, wanted[i % wanted.size()]);
+    EXPECT_TRUE(answer.end.reason == FinishReason::kStop ||
+                answer.end.reason == FinishReason::kLength)
+        << to_string(answer.end.error);
+    EXPECT_GT(answer.end.usage.prompt_tokens, 0);
+  }
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,404 @@
+// Plans made by hand, with what a SequenceRunner computes for the same tokens beside them.
+
+#include "weft/gpu/host_step_device.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "weft/gpu/sequence_runner.h"
+#include "weft/kernels/sample.h"
+#include "weft/tests/fixture/golden_model.h"
+#include "weft/tests/fixture/random_llama.h"
+#include "weft/tests/fixture/same_bits.h"
+
+namespace weft::test {
+namespace {
+
+using Tokens = std::vector<TokenId>;
+using Pages = std::vector<std::int32_t>;
+
+constexpr std::int32_t kPageTokens = 4;
+const DeviceLimits small_limits{.rows = 4,
+                                .pages = 32,
+                                .page_tokens = kPageTokens,
+                                .step_tokens = 32,
+                                .context = 32,
+                                .vocabulary = LlamaShape{}.vocabulary};
+
+std::unique_ptr<HostStepDevice> step_device(const std::shared_ptr<const Checkpoint>& checkpoint,
+                                            const std::shared_ptr<const Program>& program,
+                                            const DeviceLimits& limits, int threads = 1) {
+  const auto options = HostStepDevice::options_for(*program, limits, DType::kF32, threads);
+  return std::make_unique<HostStepDevice>(HostDevice::load(checkpoint, program, options).value(),
+                                          limits, Tokens{});
+}
+
+std::shared_ptr<const SamplingParams> greedy() {
+  SamplingParams params;
+  params.temperature = 0;
+  params.logprobs = true;
+  return std::make_shared<const SamplingParams>(params);
+}
+
+/// Writes plans for one row after the other.
+class PlanWriter {
+ public:
+  PlanWriter& start(std::int32_t row, std::shared_ptr<const SamplingParams> sampling,
+                    std::int32_t prompt, const Tokens& history = {}, std::uint64_t seed = 0) {
+    PlanStart start;
+    start.row = row;
+    start.sampling = std::move(sampling);
+    start.seed = seed;
+    start.prompt_tokens = prompt;
+    start.first_history = add_ids(history);
+    start.history_tokens = static_cast<std::int32_t>(history.size());
+    plan_.starts.push_back(std::move(start));
+    return *this;
+  }
+  PlanWriter& table(std::int32_t row, std::int32_t first, const Pages& pages) {
+    plan_.tables.push_back({row, first, static_cast<std::int32_t>(plan_.pages.size()),
+                            static_cast<std::int32_t>(pages.size())});
+    plan_.pages.insert(plan_.pages.end(), pages.begin(), pages.end());
+    return *this;
+  }
+  PlanWriter& encode(std::int32_t row, const Tokens& input, const Pages& pages) {
+    plan_.encodes.push_back({row, add_ids(input), static_cast<std::int32_t>(input.size()),
+                             static_cast<std::int32_t>(plan_.pages.size()),
+                             static_cast<std::int32_t>(pages.size())});
+    plan_.pages.insert(plan_.pages.end(), pages.begin(), pages.end());
+    return *this;
+  }
+  PlanWriter& feed(std::int32_t row, std::int32_t at, const Tokens& ids) {
+    plan_.entries.push_back({row, static_cast<std::int32_t>(ids.size()), at, add_ids(ids)});
+    return *this;
+  }
+  PlanWriter& feed_last(std::int32_t row, std::int32_t at) {
+    plan_.entries.push_back({row, 1, at, kLastToken});
+    return *this;
+  }
+  /// For `row`, or the row of the last entry.
+  PlanWriter& sample(std::int32_t row = -1) {
+    const auto entry = static_cast<std::int32_t>(plan_.entries.size()) - 1;
+    plan_.samples.push_back({entry, row < 0 ? plan_.entries.back().row : row});
+    return *this;
+  }
+  Plan& plan() { return plan_; }
+
+  /// Runs what has been written; the next plan is empty.
+  StepResult run(HostStepDevice& device) {
+    StepResult result;
+    device.run(plan_, result);
+    plan_.clear();
+    return result;
+  }
+
+ private:
+  std::int32_t add_ids(const Tokens& ids) {
+    const auto first = static_cast<std::int32_t>(plan_.ids.size());
+    plan_.ids.insert(plan_.ids.end(), ids.begin(), ids.end());
+    return first;
+  }
+
+  Plan plan_;
+};
+
+class HostStepDeviceTest : public testing::Test {
+ protected:
+  HostStepDeviceTest()
+      : device_(step_device(llama_.checkpoint(), llama_.program(), small_limits)),
+        alone_(HostDevice::load(llama_.checkpoint(), llama_.program(),
+                                [&] {
+                                  HostOptions options =
+                                      SequenceRunner::options_for(*llama_.program(), 32);
+                                  options.threads = 1;
+                                  return options;
+                                }())
+                   .value()) {}
+
+  /// The most probable tokens after `prompt`, one by one, computed alone.
+  Tokens continuation(const Tokens& prompt, std::size_t count) {
+    SequenceRunner runner(*alone_);
+    Tokens tokens;
+    Tokens input = prompt;
+    while (tokens.size() < count) {
+      const auto choose = [&](ConstRows rows) {
+        logits_.assign(rows.row(0), rows.row(0) + rows.width);
+      };
+      runner.feed(input, choose, true).value();
+      input = {weft::sample(logits_, {}, {})};
+      tokens.push_back(input.front());
+    }
+    return tokens;
+  }
+
+  /// Of the logits that continuation() has seen last.
+  [[nodiscard]] double logprob(TokenId token) const {
+    const double sum = std::accumulate(
+        logits_.begin(), logits_.end(), 0.0,
+        [](double so_far, float logit) { return so_far + std::exp(static_cast<double>(logit)); });
+    return static_cast<double>(logits_[static_cast<std::size_t>(token)]) - std::log(sum);
+  }
+
+  /// Feeds row `row` its last token and samples, from position `at` on.
+  Tokens decode(std::int32_t row, std::int32_t at, std::size_t count) {
+    Tokens tokens;
+    while (tokens.size() < count) {
+      const auto result = plan_.feed_last(row, at++).sample().run(*device_);
+      tokens.push_back(result.samples.front().token);
+    }
+    return tokens;
+  }
+
+  RandomLlama llama_{LlamaShape{}, 11};
+  std::unique_ptr<HostStepDevice> device_;
+  std::unique_ptr<HostDevice> alone_;
+  std::vector<float> logits_;
+  PlanWriter plan_;
+};
+
+const Tokens first_prompt = {3, 17, 42, 9, 61, 5};
+const Tokens second_prompt = {70, 2, 2, 33, 8, 19, 54};
+
+TEST_F(HostStepDeviceTest, ComputesWhatASequenceAloneComputesInPagesAnywhere) {
+  const Tokens wanted = continuation(first_prompt, 5);
+  plan_.start(2, greedy(), 6).table(2, 0, {30, 7, 12}).feed(2, 0, first_prompt).sample();
+  StepResult result = plan_.run(*device_);
+  Tokens got = {result.samples.front().token};
+  for (std::int32_t at = 6; got.size() < wanted.size(); ++at) {
+    result = plan_.feed_last(2, at).sample().run(*device_);
+    got.push_back(result.samples.front().token);
+  }
+  EXPECT_EQ(got, wanted);
+  EXPECT_NEAR(static_cast<double>(result.samples.front().logprob), logprob(wanted.back()), 1e-5);
+}
+
+TEST_F(HostStepDeviceTest, RunsChunksAndSingleTokensOfSeveralRowsInOneStep) {
+  const Tokens first = continuation(first_prompt, 3);
+  const Tokens second = continuation(second_prompt, 2);
+  plan_.start(0, greedy(), 6).table(0, 0, {4, 5}).feed(0, 0, first_prompt).sample();
+  plan_.start(1, greedy(), 7).table(1, 0, {9}).feed(1, 0, {70, 2, 2});
+  StepResult result = plan_.run(*device_);
+  ASSERT_EQ(result.samples.size(), 1U);
+  EXPECT_EQ(result.samples[0].token, first[0]);
+
+  // The table of the second row grows while the first one decodes.
+  plan_.feed_last(0, 6).sample().table(1, 1, {1}).feed(1, 3, {33, 8, 19, 54}).sample();
+  result = plan_.run(*device_);
+  ASSERT_EQ(result.samples.size(), 2U);
+  EXPECT_EQ(result.samples[0].token, first[1]);
+  EXPECT_EQ(result.samples[1].token, second[0]);
+
+  result = plan_.feed_last(0, 7).sample().table(1, 2, {0}).feed_last(1, 7).sample().run(*device_);
+  EXPECT_EQ(result.samples[0].token, first[2]);
+  EXPECT_EQ(result.samples[1].token, second[1]);
+}
+
+TEST_F(HostStepDeviceTest, ReadsAPartOfAPromptAfterWhichNothingIsSampled) {
+  plan_.start(0, greedy(), 6).table(0, 0, {4, 5}).feed(0, 0, {3, 17, 42, 9});
+  EXPECT_TRUE(plan_.run(*device_).samples.empty());
+  const StepResult result = plan_.feed(0, 4, {61, 5}).sample().run(*device_);
+  EXPECT_EQ(result.samples.front().token, continuation(first_prompt, 1).front());
+}
+
+TEST_F(HostStepDeviceTest, TakesAllThatIsOfARowWhereItMoves) {
+  const Tokens wanted = continuation(first_prompt, 4);
+  plan_.start(3, greedy(), 6)
+      .table(3, 0, {8, 6, 11})
+      .feed(3, 0, first_prompt)
+      .sample()
+      .run(*device_);
+  plan_.plan().moves.push_back({3, 1});
+  // Another one begins in the place that is free now, and must disturb nothing.
+  plan_.start(3, greedy(), 7).table(3, 0, {20, 21}).feed(3, 0, second_prompt).sample();
+  EXPECT_EQ(plan_.run(*device_).samples.front().token, continuation(second_prompt, 1).front());
+  EXPECT_EQ(decode(1, 6, 3), Tokens(wanted.begin() + 1, wanted.end()));
+}
+
+TEST_F(HostStepDeviceTest, CopiesTheSlabsOfRowsBeforeAnythingIsWrittenOverThem) {
+  const Tokens wanted = continuation(first_prompt, 4);
+  plan_.start(2, greedy(), 6).table(2, 0, {16, 17}).feed(2, 0, first_prompt).sample().run(*device_);
+  plan_.plan().slab_copies = {{16, 0}, {17, 1}};
+  plan_.plan().moves.push_back({2, 0});
+  plan_.table(0, 0, {0, 1, 2});
+  plan_.start(2, greedy(), 7)
+      .table(2, 0, {16, 17})
+      .feed(2, 0, second_prompt)
+      .sample()
+      .run(*device_);
+  EXPECT_EQ(decode(0, 6, 3), Tokens(wanted.begin() + 1, wanted.end()));
+}
+
+TEST_F(HostStepDeviceTest, ForksARowThatSharesPagesUntilItWritesToThem) {
+  SamplingParams params;
+  params.logprobs = true;
+  params.penalties.frequency = 0.5F;
+  const auto sampling = std::make_shared<const SamplingParams>(params);
+  // Alone: each seed in a row of its own.
+  std::vector<Tokens> wanted;
+  for (const std::uint64_t seed : {5U, 6U}) {
+    plan_.start(0, sampling, 6, {}, seed).table(0, 0, {0, 1, 2}).feed(0, 0, first_prompt).sample();
+    wanted.push_back({plan_.run(*device_).samples.front().token});
+    const Tokens rest = decode(0, 6, 4);
+    wanted.back().insert(wanted.back().end(), rest.begin(), rest.end());
+  }
+  ASSERT_NE(wanted[0], wanted[1]);
+
+  plan_.start(1, sampling, 6, {}, 5).table(1, 0, {10, 11}).feed(1, 0, first_prompt);
+  plan_.table(3, 0, {10, 11}).sample(1).sample(3);
+  plan_.plan().forks.push_back({1, 3, 6, 0});
+  StepResult result = plan_.run(*device_);
+  std::vector<Tokens> got = {{result.samples[0].token}, {result.samples[1].token}};
+  plan_.plan().copies.push_back({11, 13});
+  plan_.table(3, 1, {13});
+  for (std::int32_t at = 6; got[0].size() < wanted[0].size(); ++at) {
+    if (at == 8) plan_.table(1, 2, {14}).table(3, 2, {15});
+    result = plan_.feed_last(1, at).sample().feed_last(3, at).sample().run(*device_);
+    got[0].push_back(result.samples[0].token);
+    got[1].push_back(result.samples[1].token);
+  }
+  EXPECT_EQ(got, wanted);
+}
+
+TEST_F(HostStepDeviceTest, BeginsWithTokensThatAreInTheCacheAlready) {
+  SamplingParams params;
+  params.temperature = 0;
+  params.penalties.presence = 4;
+  const auto sampling = std::make_shared<const SamplingParams>(params);
+  plan_.start(0, sampling, 2).table(0, 0, {0, 1, 2}).feed(0, 0, first_prompt).sample();
+  const TokenId first = plan_.run(*device_).samples.front().token;
+  const Tokens wanted = decode(0, 6, 4);
+
+  // The sampler must know of all six, and of the first two that they are no output.
+  Tokens history = first_prompt;
+  plan_.start(1, sampling, 2, history).table(1, 0, {0, 1, 2}).feed(1, 6, {first}).sample();
+  Tokens got = {plan_.run(*device_).samples.front().token};
+  const Tokens rest = decode(1, 7, 3);
+  got.insert(got.end(), rest.begin(), rest.end());
+  EXPECT_EQ(got, wanted);
+}
+
+TEST(HostStepDevice, EncodesSeveralInputsInOneStep) {
+  const auto golden = GoldenModel::open(committed_golden("m2m100")).value();
+  const Program& program = *golden.model.program;
+  const DeviceLimits limits{.rows = 2,
+                            .pages = 16,
+                            .page_tokens = kPageTokens,
+                            .step_tokens = 32,
+                            .context = 24,
+                            .cross_pages = 12,
+                            .vocabulary = program.vocabulary};
+  const auto device = step_device(golden.model.checkpoint, golden.model.program, limits);
+  PlanWriter plan;
+  const auto start = static_cast<TokenId>(program.start_token);
+  for (std::int32_t row = 0; row < 2; ++row) {
+    const Tokens input = golden.expected->ids("prompt_", row);
+    Pages pages(static_cast<std::size_t>(limits.pages_for(std::ssize(input))));
+    std::iota(pages.rbegin(), pages.rend(), 6 * row);  // in no order
+    plan.start(row, greedy(), 1).encode(row, input, pages);
+    plan.table(row, 0, {8 * row + 3, 8 * row, 8 * row + 5}).feed(row, 0, {start}).sample();
+  }
+  std::vector<Tokens> got = {{start}, {start}};
+  const std::vector<Tokens> wanted = {golden.expected->ids("greedy_", 0),
+                                      golden.expected->ids("greedy_", 1)};
+  StepResult result = plan.run(*device);
+  for (std::int32_t at = 1;; ++at) {
+    got[0].push_back(result.samples[0].token);
+    got[1].push_back(result.samples[1].token);
+    if (got[0].size() == wanted[0].size()) break;
+    result = plan.feed_last(0, at).sample().feed_last(1, at).sample().run(*device);
+  }
+  EXPECT_EQ(got, wanted);
+}
+
+TEST(HostStepDevice, BeginsWithAnotherRowsEncoderOutput) {
+  const auto golden = GoldenModel::open(committed_golden("m2m100")).value();
+  const Program& program = *golden.model.program;
+  const DeviceLimits limits{.rows = 2,
+                            .pages = 8,
+                            .page_tokens = kPageTokens,
+                            .step_tokens = 32,
+                            .context = 24,
+                            .cross_pages = 12,
+                            .vocabulary = program.vocabulary};
+  const auto device = step_device(golden.model.checkpoint, golden.model.program, limits);
+  const auto start = static_cast<TokenId>(program.start_token);
+  const Tokens wanted = golden.expected->ids("greedy_", 1);
+  const Tokens input = golden.expected->ids("prompt_", 1);
+  const Pages cross = {3, 1, 4, 5, 9};
+  PlanWriter plan;
+  plan.start(0, greedy(), 1).encode(0, input, cross).table(0, 0, {0}).feed(0, 0, {start}).sample();
+  ASSERT_EQ(plan.run(*device).samples.front().token, wanted[1]);
+  plan.start(1, greedy(), 1).table(1, 0, {2}).feed(1, 0, {start}).sample();
+  PlanStart& begins = plan.plan().starts.back();
+  begins.cross_context = static_cast<std::int32_t>(input.size());
+  begins.first_cross_page = static_cast<std::int32_t>(plan.plan().pages.size());
+  begins.cross_pages = static_cast<std::int32_t>(cross.size());
+  plan.plan().pages.insert(plan.plan().pages.end(), cross.begin(), cross.end());
+  const StepResult result = plan.run(*device);
+  EXPECT_EQ(result.samples.front().token, wanted[1]);
+}
+
+// Rows enough that the team shares the work; with one thread there is nobody to share it with.
+TEST(HostStepDevice, ChoosesTheSameOnAnyNumberOfThreads) {
+  constexpr std::int32_t kRows = 18;
+  const RandomLlama llama({.layers = 1,
+                           .hidden = 16,
+                           .ffn = 16,
+                           .heads = 2,
+                           .kv_heads = 1,
+                           .vocabulary = 4096,
+                           .context = 8},
+                          3);
+  const DeviceLimits limits{.rows = kRows,
+                            .pages = kRows,
+                            .page_tokens = 8,
+                            .step_tokens = kRows,
+                            .context = 8,
+                            .vocabulary = 4096};
+  SamplingParams params;
+  params.top_p = 0.9F;
+  params.top_logprobs = 3;
+  params.logprobs = true;
+  const auto sampling = std::make_shared<const SamplingParams>(params);
+  const auto run = [&](int threads) {
+    const auto device = step_device(llama.checkpoint(), llama.program(), limits, threads);
+    PlanWriter plan;
+    for (std::int32_t row = 0; row < kRows - 1; ++row) {
+      plan.start(row, sampling, 1, {}, static_cast<std::uint64_t>(row)).table(row, 0, {row});
+      plan.feed(row, 0, {100 * row}).sample();
+    }
+    // The last one draws from the logits of the one before it.
+    plan.plan().forks.push_back({kRows - 2, kRows - 1, 77, 0});
+    plan.table(kRows - 1, 0, {kRows - 2}).sample(kRows - 1);
+    return plan.run(*device);
+  };
+  const StepResult serial = run(1);
+  ASSERT_EQ(serial.samples.size(), static_cast<std::size_t>(kRows));
+  for (const int threads : {2, 3}) {
+    const StepResult shared = run(threads);
+    for (std::size_t i = 0; i < serial.samples.size(); ++i) {
+      const SampleResult& one = serial.samples[i];
+      const SampleResult& other = shared.samples[i];
+      EXPECT_EQ(other.token, one.token) << "row " << i << " of " << threads << " threads";
+      EXPECT_TRUE(same_bits(other.logprob, one.logprob));
+      ASSERT_EQ(one.top_count, 3);
+      ASSERT_EQ(other.top_count, 3);
+      for (std::int32_t k = 0; k < 3; ++k) {
+        EXPECT_EQ(shared.top[static_cast<std::size_t>(other.first_top + k)].token,
+                  serial.top[static_cast<std::size_t>(one.first_top + k)].token);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::test

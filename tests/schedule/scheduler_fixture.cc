@@ -1,0 +1,218 @@
+#include "weft/tests/schedule/scheduler_fixture.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace weft::test {
+namespace {
+
+struct TestGroup final : Group {
+  TestGroup(GroupSpec what, Outcome& of) : Group(std::move(what)), outcome(of) {}
+  Outcome& outcome;
+};
+
+std::uint64_t seed_of(const Ask& ask, std::int32_t sequence) {
+  return ask.seed + static_cast<std::uint64_t>(sequence) * 0x9E3779B97F4A7C15U;
+}
+
+}  // namespace
+
+void SchedulerFixture::start(const SchedulerOptions& options,
+                             std::function<Duration(const Plan&)> took) {
+  options_ = options;
+  FakeDevice::Options device{.limits = options.limits};
+  device.took = std::move(took);
+  device_ = std::make_unique<FakeDevice>(std::move(device));
+  scheduler_ = std::make_unique<Scheduler>(options, static_cast<SchedulerListener&>(*this));
+}
+
+void SchedulerFixture::TearDown() {
+  if (!scheduler_ || HasFatalFailure()) return;
+  scheduler_->end_all(GroupEnd::kCancelled, {});
+  while (!planned_.empty()) run();
+  scheduler_->check_invariants();
+  const SchedulerStats stats = scheduler_->stats();
+  EXPECT_TRUE(scheduler_->idle());
+  EXPECT_EQ(stats.running, 0U);
+  EXPECT_EQ(stats.waiting, 0U);
+  if (options_.layout == KvLayout::kPages) {
+    EXPECT_EQ(stats.pages_free, options_.limits.pages);
+  }
+  for (const Outcome& outcome : outcomes_) EXPECT_TRUE(outcome.end) << outcome.number;
+}
+
+Outcome& SchedulerFixture::submit(const Ask& ask) {
+  Outcome& outcome = outcomes_.emplace_back();
+  outcome.ask = ask;
+  outcome.number = outcomes_.size();
+  const std::uint64_t text = ask.text > 0 ? ask.text : outcome.number;
+  for (std::int32_t i = 0; i < ask.prompt; ++i) {
+    const std::uint64_t hash = fake_hash(text, std::vector<TokenId>{i});
+    outcome.prompt.push_back(static_cast<TokenId>(hash % kVocabulary));
+  }
+  SamplingParams sampling;
+  sampling.n = ask.beams > 1 ? 1 : ask.sequences;
+  sampling.beams.num_beams = ask.beams;
+  sampling.top_logprobs = ask.beams > 1 ? 2 * ask.beams : 0;
+  GroupSpec spec;
+  spec.prompt = outcome.prompt;
+  spec.sampling = std::make_shared<const SamplingParams>(std::move(sampling));
+  spec.sequences = std::max(ask.sequences, ask.beams);
+  spec.max_tokens = ask.max_tokens;
+  spec.seed = ask.seed;
+  spec.end_tokens = ask.end_tokens;
+  EXPECT_EQ(scheduler_->never_fits(spec), "");
+  outcome.outputs.resize(static_cast<std::size_t>(spec.sequences));
+  auto group = std::make_unique<TestGroup>(std::move(spec), outcome);
+  group->cls = ask.cls;
+  group->priority = ask.priority;
+  group->client = ClientId(ask.client);
+  group->order = outcome.number;
+  outcome.group = group.get();
+  scheduler_->submit(std::move(group), now_);
+  return outcome;
+}
+
+void SchedulerFixture::end(Outcome& outcome, GroupEnd how) {
+  if (outcome.group != nullptr) scheduler_->end(*outcome.group, how);
+  EXPECT_TRUE(outcome.end);
+}
+
+void SchedulerFixture::end_sequence(Outcome& outcome, std::int32_t sequence) {
+  if (outcome.group != nullptr) scheduler_->end_sequence(*outcome.group, sequence);
+}
+
+bool SchedulerFixture::plan() {
+  if (ticks_.empty()) {
+    ticks_.push_back(std::make_unique<Tick>());
+    ticks_.back()->reserve(options_.limits);
+  }
+  if (!scheduler_->plan(now_, *ticks_.back())) return false;
+  planned_.push_back(std::move(ticks_.back()));
+  ticks_.pop_back();
+  check(*planned_.back());
+  return true;
+}
+
+void SchedulerFixture::amend() {
+  scheduler_->amend(now_, *planned_.back());
+  check(*planned_.back());
+}
+
+void SchedulerFixture::run() {
+  auto tick = std::move(planned_.front());
+  planned_.pop_front();
+  device_->run(tick->plan, tick->result);
+  scheduler_->complete(*tick);
+  scheduler_->check_invariants();
+  ticks_.push_back(std::move(tick));
+}
+
+void SchedulerFixture::lose() {
+  auto tick = std::move(planned_.front());
+  planned_.pop_front();
+  scheduler_->fail(*tick, {});
+  scheduler_->check_invariants();
+  ticks_.push_back(std::move(tick));
+}
+
+bool SchedulerFixture::tick() {
+  if (!plan()) return false;
+  while (!planned_.empty()) run();
+  return true;
+}
+
+void SchedulerFixture::finish_all() {
+  for (std::size_t ticks = 0; ticks < 100'000; ++ticks) {
+    const bool more = plan();
+    if (planned_.empty()) return;
+    if (!more || planned_.size() > 1) run();
+  }
+  ADD_FAILURE() << "it goes on for ever";
+}
+
+const PlanEntry* SchedulerFixture::entry_of(const Outcome& outcome, std::size_t sequence) const {
+  if (outcome.group == nullptr) return nullptr;
+  const std::int32_t row = outcome.group->sequences[sequence].row;
+  const auto found = std::ranges::find(newest().entries, row, &PlanEntry::row);
+  return found == newest().entries.end() ? nullptr : &*found;
+}
+
+std::vector<TokenId> SchedulerFixture::alone(const Outcome& outcome) {
+  std::vector<TokenId> context = outcome.prompt;
+  for (std::int32_t i = 0; i < outcome.ask.max_tokens; ++i) {
+    context.push_back(fake_token(outcome.ask.seed, context, kVocabulary));
+  }
+  return {context.begin() + outcome.ask.prompt, context.end()};
+}
+
+Outcome& SchedulerFixture::of(const Group& group) {
+  return static_cast<const TestGroup&>(group).outcome;
+}
+
+void SchedulerFixture::on_begin(Group& group) { ++of(group).begun; }
+
+void SchedulerFixture::on_token(Group& group, std::int32_t sequence, const SampleResult& result,
+                                std::span<const TokenLogprob> /*top*/, SequenceEnd end) {
+  Outcome& outcome = of(group);
+  EXPECT_FALSE(outcome.end) << "a token after the end";
+  auto& output = outcome.outputs[static_cast<std::size_t>(sequence)];
+  std::vector<TokenId> context = outcome.prompt;
+  context.insert(context.end(), output.begin(), output.end());
+  EXPECT_EQ(result.token, fake_token(seed_of(outcome.ask, sequence), context, kVocabulary))
+      << "group " << outcome.number << ", sequence " << sequence << ", token " << output.size();
+  output.push_back(result.token);
+  const bool stops = std::ranges::find(outcome.ask.end_tokens, result.token) !=
+                     outcome.ask.end_tokens.end();
+  const bool full = std::cmp_equal(output.size(), outcome.ask.max_tokens);
+  EXPECT_EQ(end, stops  ? SequenceEnd::kStop
+                 : full ? SequenceEnd::kLength
+                        : SequenceEnd::kNone);
+}
+
+void SchedulerFixture::on_end(Group& group, GroupEnd how, const Error& error) {
+  Outcome& outcome = of(group);
+  EXPECT_FALSE(outcome.end) << "a second end";
+  outcome.end = how;
+  outcome.error = error;
+  outcome.ended_as = ended_++;
+  outcome.group = nullptr;
+  if (how != GroupEnd::kDone || !group.beams) return;
+  group.beams->finish();
+  const auto best = group.beams->best(1);
+  ASSERT_EQ(best.size(), 1U);
+  outcome.outputs.assign(1, {best[0].tokens.begin(), best[0].tokens.end()});
+}
+
+void SchedulerFixture::check(const Tick& tick) const {
+  scheduler_->check_invariants();
+  const Plan& plan = tick.plan;
+  const auto stands = [&](std::int32_t row) {
+    return row >= plan.first_row && row < plan.first_row + plan.rows;
+  };
+  std::set<std::int32_t> rows;
+  StepShape shape;
+  for (const PlanEntry& entry : plan.entries) {
+    EXPECT_TRUE(stands(entry.row)) << entry.row;
+    EXPECT_TRUE(rows.insert(entry.row).second) << "row " << entry.row << " twice in one step";
+    EXPECT_GT(entry.count, 0);
+    // What is known is a chunk, though it be of one token where a sequence goes on.
+    const bool last = entry.first_id == kLastToken;
+    EXPECT_TRUE(!last || entry.count == 1);
+    (entry.count == 1 ? shape.decode_tokens : shape.prefill_tokens) += entry.count;
+    shape.context_tokens += entry.start + entry.count;
+  }
+  EXPECT_LE(plan.tokens(), options_.limits.step_tokens);
+  EXPECT_EQ(tick.shape.decode_tokens, shape.decode_tokens);
+  EXPECT_EQ(tick.shape.prefill_tokens, shape.prefill_tokens);
+  EXPECT_EQ(tick.shape.context_tokens, shape.context_tokens);
+  ASSERT_EQ(plan.samples.size(), tick.owners.size());
+  std::set<std::int32_t> sampled;
+  for (const PlanSample& sample : plan.samples) {
+    EXPECT_TRUE(stands(sample.row)) << sample.row;
+    EXPECT_TRUE(sampled.insert(sample.row).second) << "two tokens for one row";
+  }
+}
+
+}  // namespace weft::test

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/schedule/scheduler.h"
+#include "weft/tests/fixture/fake_device.h"
+
+namespace weft::test {
+
+/// What a test's group asks for.
+struct Ask {
+  std::int32_t prompt = 4;  ///< tokens
+  std::int32_t max_tokens = 8;
+  std::int32_t sequences = 1;
+  std::int32_t beams = 1;
+  RequestClass cls = RequestClass::kChat;
+  std::int32_t priority = 0;
+  std::uint64_t client = 0;
+  std::uint64_t seed = 1;
+  std::vector<TokenId> end_tokens{};
+  std::size_t text = 0;  ///< groups of one text have the same prompt; 0: one of its own
+};
+
+/// What became of it.
+struct Outcome {
+  Ask ask;
+  std::size_t number = 0;       ///< among those submitted
+  Group* group = nullptr;       ///< until it has ended
+  std::vector<TokenId> prompt;
+  std::vector<std::vector<TokenId>> outputs;  ///< of each sequence
+  std::optional<GroupEnd> end;
+  Error error;
+  int begun = 0;  ///< how often it got its rows
+  std::size_t ended_as = 0;  ///< how many had ended before
+};
+
+inline constexpr std::int32_t kVocabulary = 1000;
+
+/// Room for everything unless a test takes some away.
+inline SchedulerOptions roomy() {
+  SchedulerOptions options;
+  options.limits.rows = 8;
+  options.limits.page_tokens = 4;
+  options.limits.context = 256;
+  options.limits.pages = 512;
+  options.limits.step_tokens = 64;
+  options.limits.vocabulary = kVocabulary;
+  options.watermark = 0;
+  return options;
+}
+
+/// The scheduler and a device whose tokens tell where a row, page, position or move is wrong: each
+/// token is compared with what the model gives a group that runs alone, each plan is checked, and
+/// so is that nothing is left at the end.
+class SchedulerFixture : public testing::Test, protected SchedulerListener {
+ protected:
+  void start(const SchedulerOptions& options, std::function<Duration(const Plan&)> took = {});
+  void TearDown() override;
+
+  Outcome& submit(const Ask& ask);
+  void end(Outcome& outcome, GroupEnd how = GroupEnd::kCancelled);
+  void end_sequence(Outcome& outcome, std::int32_t sequence);
+
+  /// Plans the next tick, ahead of those that wait to run.
+  bool plan();
+  /// Changes the plan made last, which has not run.
+  void amend();
+  /// The oldest plan runs, and its results are taken.
+  void run();
+  /// Its results are lost.
+  void lose();
+  /// Plans and runs once, with no plan ahead. False when there was nothing to do.
+  bool tick();
+  /// One plan runs and one waits for it, as the pipeline does, until nothing is left to plan.
+  void finish_all();
+
+  [[nodiscard]] const Plan& newest() const { return planned_.back()->plan; }
+  [[nodiscard]] const StepShape& newest_shape() const { return planned_.back()->shape; }
+  [[nodiscard]] std::size_t planned() const { return planned_.size(); }
+  [[nodiscard]] const PlanEntry* entry_of(const Outcome& outcome, std::size_t sequence = 0) const;
+  [[nodiscard]] std::int32_t pages_used() const {
+    return options_.limits.pages - scheduler_->stats().pages_free;
+  }
+  [[nodiscard]] bool runs(const Outcome& outcome) const {
+    return outcome.group != nullptr && outcome.group->phase != GroupPhase::kWaiting;
+  }
+  /// The tokens a group of one sequence gets when it runs alone to its longest.
+  [[nodiscard]] static std::vector<TokenId> alone(const Outcome& outcome);
+
+  SchedulerOptions options_;
+  std::unique_ptr<FakeDevice> device_;
+  std::unique_ptr<Scheduler> scheduler_;
+  TimePoint now_{Duration(1)};
+  std::deque<Outcome> outcomes_;  ///< references to them stay
+  std::size_t ended_ = 0;
+
+ private:
+  void on_begin(Group& group) override;
+  void on_token(Group& group, std::int32_t sequence, const SampleResult& result,
+                std::span<const TokenLogprob> top, SequenceEnd end) override;
+  void on_end(Group& group, GroupEnd how, const Error& error) override;
+  void check(const Tick& tick) const;
+  [[nodiscard]] Outcome& of(const Group& group);
+
+  std::vector<std::unique_ptr<Tick>> ticks_;  // at rest
+  std::deque<std::unique_ptr<Tick>> planned_;
+};
+
+}  // namespace weft::test

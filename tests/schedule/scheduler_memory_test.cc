@@ -1,0 +1,259 @@
+// Rows and pages: who shares them, who moves, and that all come back.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "weft/tests/schedule/scheduler_fixture.h"
+
+namespace weft::test {
+namespace {
+
+class SchedulerMemoryTest : public SchedulerFixture {
+ protected:
+  static SchedulerOptions slab(std::int32_t rows) {
+    SchedulerOptions options = roomy();
+    options.layout = KvLayout::kSlab;
+    options.limits.rows = rows;
+    options.limits.context = 64;
+    options.limits.pages = rows * options.limits.pages_per_row();
+    return options;
+  }
+  void expect_all_alone() const {
+    for (const Outcome& one : outcomes_) {
+      if (one.end == GroupEnd::kDone && one.ask.sequences == 1 && one.ask.beams == 1) {
+        EXPECT_EQ(one.outputs[0], alone(one)) << one.number;
+      }
+    }
+  }
+};
+
+TEST_F(SchedulerMemoryTest, SeveralOutputsShareThePromptAndCopyItsLastPageOnly) {
+  start(roomy());
+  Outcome& one = submit({.prompt = 10, .max_tokens = 3, .sequences = 3});
+  ASSERT_TRUE(plan());
+  EXPECT_EQ(pages_used(), 3);  // two whole ones, one in part
+  EXPECT_EQ(newest().tokens(), 10);
+  EXPECT_EQ(newest().forks.size(), 2U);
+  EXPECT_EQ(newest().samples.size(), 3U);
+  ASSERT_TRUE(plan());
+  EXPECT_EQ(newest().copies.size(), 2U);  // the third has it to itself then
+  EXPECT_EQ(pages_used(), 5);
+  finish_all();
+  for (const auto& output : one.outputs) EXPECT_EQ(output.size(), 3U);
+  EXPECT_EQ(pages_used(), 0);
+  EXPECT_EQ(device_->tokens(), 10U + 3 * 2);
+}
+
+TEST_F(SchedulerMemoryTest, NothingIsCopiedWhereThePromptEndsWithAPage) {
+  start(roomy());
+  submit({.prompt = 8, .max_tokens = 3, .sequences = 3});
+  ASSERT_TRUE(plan());
+  EXPECT_EQ(pages_used(), 2);
+  ASSERT_TRUE(plan());
+  EXPECT_TRUE(newest().copies.empty());
+  EXPECT_EQ(pages_used(), 5);
+  finish_all();
+}
+
+TEST_F(SchedulerMemoryTest, PagesOfOneTokenAreNeverCopied) {
+  SchedulerOptions options = roomy();
+  options.limits.page_tokens = 1;
+  start(options);
+  submit({.prompt = 7, .max_tokens = 4, .sequences = 3});
+  while (plan()) {
+    EXPECT_TRUE(newest().copies.empty());
+    run();
+  }
+}
+
+TEST_F(SchedulerMemoryTest, SequencesOfAGroupThatGaveWayShareItsPromptAgain) {
+  SchedulerOptions options = roomy();
+  options.limits.rows = 4;
+  start(options);
+  Outcome& batch =
+      submit({.prompt = 10, .max_tokens = 12, .sequences = 3, .cls = RequestClass::kBatch});
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(tick());
+  Outcome& chat = submit({.prompt = 4, .max_tokens = 3, .sequences = 2});
+  ASSERT_TRUE(tick());
+  EXPECT_FALSE(runs(batch));
+  EXPECT_EQ(batch.outputs[0].size(), 5U);
+  finish_all();
+  EXPECT_EQ(chat.end, GroupEnd::kDone);
+  for (const auto& output : batch.outputs) EXPECT_EQ(output.size(), 12U);
+}
+
+TEST_F(SchedulerMemoryTest, BeamsShareWhatTheyHaveInCommonAndEndAsAlone) {
+  start(roomy());
+  const Ask ask{.prompt = 10, .max_tokens = 12, .beams = 3, .text = 5};
+  Outcome& one = submit(ask);
+  ASSERT_TRUE(tick());
+  ASSERT_TRUE(tick());
+  EXPECT_LE(pages_used(), 5);
+  finish_all();
+  ASSERT_EQ(one.outputs[0].size(), 12U);
+  // The same again, beside others that come and go.
+  submit({.prompt = 20, .max_tokens = 3});
+  Outcome& again = submit(ask);
+  Outcome& goes = submit({.prompt = 30, .max_tokens = 20});
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(tick());
+  end(goes);
+  finish_all();
+  EXPECT_EQ(again.outputs[0], one.outputs[0]);
+}
+
+TEST_F(SchedulerMemoryTest, ASlabMovesWithItsRow) {
+  start(slab(6));
+  std::vector<Outcome*> all;
+  for (int i = 0; i < 6; ++i) all.push_back(&submit({.prompt = 9, .max_tokens = 20}));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(tick());
+  for (const int gone : {1, 2, 4}) end(*all[static_cast<std::size_t>(gone)]);
+  ASSERT_TRUE(plan());
+  EXPECT_EQ(newest().moves.size(), 1U);
+  EXPECT_EQ(newest().slab_copies.size(), 3U);  // 11 tokens
+  finish_all();
+  expect_all_alone();
+}
+
+TEST_F(SchedulerMemoryTest, AForkInSlabsHoldsThoughItsFirstSequenceEndsAtOnce) {
+  start(slab(5));
+  Outcome& left = submit({.prompt = 4, .max_tokens = 20});
+  Ask ask{.prompt = 9, .max_tokens = 6, .sequences = 2, .text = 77};
+  Outcome& whole = submit(ask);
+  ask.end_tokens = {alone(whole)[0]};  // the first token of the first sequence
+  end(whole);
+  Outcome& fork = submit(ask);
+  Outcome& right = submit({.prompt = 4, .max_tokens = 20});
+  Outcome& also = submit({.prompt = 4, .max_tokens = 20});
+  ASSERT_TRUE(tick());
+  EXPECT_EQ(fork.group->alive, 1);
+  finish_all();
+  EXPECT_EQ(left.end, GroupEnd::kDone);
+  EXPECT_EQ(right.end, GroupEnd::kDone);
+  EXPECT_EQ(also.end, GroupEnd::kDone);
+  expect_all_alone();
+}
+
+TEST_F(SchedulerMemoryTest, AForkThatIsCancelledInSlabsOverwritesNobody) {
+  start(slab(6));
+  Outcome& first = submit({.prompt = 9, .max_tokens = 20});
+  Outcome& fork = submit({.prompt = 9, .max_tokens = 20, .sequences = 2});
+  submit({.prompt = 4, .max_tokens = 20});
+  submit({.prompt = 4, .max_tokens = 20});
+  ASSERT_TRUE(plan());
+  end(fork);
+  run();
+  finish_all();
+  EXPECT_EQ(first.end, GroupEnd::kDone);
+  expect_all_alone();
+}
+
+/// Any calls in any order, over any kind of device: what is right is what the fixture compares.
+class SchedulerHistoryTest : public SchedulerFixture {
+ protected:
+  void play(std::uint64_t seed);
+
+ private:
+  std::uint64_t random(std::uint64_t below) { return random_() % below; }
+  bool chance(std::uint64_t percent) { return random(100) < percent; }
+  SchedulerOptions random_options();
+  Ask random_ask();
+  void act();
+  Outcome& any() { return outcomes_[outcomes_.size() - 1 - random(std::min<std::size_t>(12, outcomes_.size()))]; }
+
+  std::mt19937_64 random_;
+};
+
+SchedulerOptions SchedulerHistoryTest::random_options() {
+  SchedulerOptions options = roomy();
+  DeviceLimits& limits = options.limits;
+  limits.rows = static_cast<std::int32_t>(1 + random(8));
+  limits.page_tokens = std::array{1, 2, 4, 16}[random(4)];
+  limits.context = 48;
+  limits.step_tokens = limits.rows + static_cast<std::int32_t>(1 + random(40));
+  const std::int32_t whole = limits.pages_per_row();
+  if (chance(40)) options.layout = KvLayout::kSlab;
+  limits.pages = limits.rows * whole;
+  if (options.layout == KvLayout::kPages) {
+    limits.pages = whole + static_cast<std::int32_t>(random(static_cast<std::uint64_t>(limits.pages)));
+  }
+  if (chance(30)) options.admission = AdmissionMode::kReserve;
+  if (chance(50)) options.watermark = 0.1;
+  options.decode_every = static_cast<std::int32_t>(1 + random(3));
+  if (chance(15)) options.policy = BatchPolicy::kStatic;
+  return options;
+}
+
+Ask SchedulerHistoryTest::random_ask() {
+  Ask ask;
+  ask.prompt = static_cast<std::int32_t>(1 + random(24));
+  ask.max_tokens = static_cast<std::int32_t>(1 + random(24));
+  ask.cls = chance(50) ? RequestClass::kChat : RequestClass::kBatch;
+  ask.priority = static_cast<std::int32_t>(random(2));
+  ask.client = random(3);
+  ask.seed = random_();
+  if (chance(30)) ask.sequences = static_cast<std::int32_t>(1 + random(3));
+  if (chance(10) && options_.layout == KvLayout::kPages) {
+    ask.sequences = 1;
+    ask.beams = 2;
+  }
+  // One of ten tokens ends an output.
+  if (chance(50)) {
+    const auto first = static_cast<TokenId>(random(10));
+    for (TokenId token = first; token < kVocabulary; token += 10) ask.end_tokens.push_back(token);
+  }
+  return ask;
+}
+
+void SchedulerHistoryTest::act() {
+  const std::uint64_t what = random(100);
+  if (what < 15) {
+    const Ask ask = random_ask();
+    GroupSpec spec;
+    spec.prompt.resize(static_cast<std::size_t>(ask.prompt));
+    spec.max_tokens = ask.max_tokens;
+    spec.sequences = std::max(ask.sequences, ask.beams);
+    spec.sampling = std::make_shared<const SamplingParams>();
+    if (scheduler_->never_fits(spec).empty()) submit(ask);
+  } else if (what < 18 && !outcomes_.empty()) {
+    end(any());
+  } else if (what < 21 && !outcomes_.empty()) {
+    Outcome& one = any();
+    if (one.ask.beams == 1 && runs(one)) {
+      end_sequence(one, static_cast<std::int32_t>(random(one.outputs.size())));
+    }
+  } else if (what < 50) {
+    if (planned() < 2) plan();
+  } else if (what < 70) {
+    if (planned() > 0 && scheduler_->changed()) amend();
+  } else if (what < 71) {
+    while (planned() > 0) lose();
+  } else if (planned() > 0) {
+    run();
+  }
+}
+
+void SchedulerHistoryTest::play(std::uint64_t seed) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  random_.seed(seed);
+  start(random_options());
+  for (int i = 0; i < 600 && !HasFailure(); ++i) act();
+  if (HasFailure()) return;
+  finish_all();
+  for (const Outcome& outcome : outcomes_) EXPECT_TRUE(outcome.end) << outcome.number;
+  SchedulerFixture::TearDown();
+  outcomes_.clear();
+  ended_ = 0;
+}
+
+TEST_F(SchedulerHistoryTest, AllComesBackAndEveryTokenIsRightAfterAnyHistory) {
+  for (std::uint64_t seed = 1; seed <= 200 && !HasFailure(); ++seed) play(seed);
+}
+
+}  // namespace
+}  // namespace weft::test
