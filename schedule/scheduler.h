@@ -177,6 +177,10 @@ class Scheduler {
   void fork(Group& group);
   // scheduler_amend.cc
   void drop_stale();
+  template <class OfRow>
+  void drop_entries(OfRow&& goes);
+  [[nodiscard]] bool chat_has_prompts() const;
+  void withdraw_batch_prompts();
   void rename_row(const PlanMove& move);
 
   // scheduler.cc

@@ -12,6 +12,7 @@ void Scheduler::amend(TimePoint now, Tick& tick) {
   amending_ = true;
   drop_stale();
   admit(now);
+  if (chat_has_prompts()) withdraw_batch_prompts();
   choose_prefills();
   drop_stale();
   compact();
@@ -47,21 +48,27 @@ void Scheduler::drop_stale() {
   std::erase_if(plan.tables, of_free_row);
   std::erase_if(plan.encodes, of_free_row);
   std::erase_if(plan.forks, [&](const PlanFork& fork) { return is_free(fork.to); });
+  drop_entries(is_free);
+}
 
+/// Takes out what is computed and drawn for some rows.
+template <class OfRow>
+void Scheduler::drop_entries(OfRow&& goes) {
+  Plan& plan = tick_->plan;
   entry_now_.clear();
   std::int32_t kept = 0;
   for (const PlanEntry& entry : plan.entries) {
-    const bool stale = is_free(entry.row);
-    entry_now_.push_back(stale ? -1 : kept);
-    kept += stale ? 0 : 1;
+    const bool gone = goes(entry.row);
+    entry_now_.push_back(gone ? -1 : kept);
+    kept += gone ? 0 : 1;
   }
-  std::erase_if(plan.entries, of_free_row);
+  std::erase_if(plan.entries, [&](const PlanEntry& entry) { return goes(entry.row); });
   tick_->shape = shape_of(plan);
 
   std::size_t samples = 0;
   for (std::size_t i = 0; i < plan.samples.size(); ++i) {
     const SampleOwner owner = tick_->owners[i];
-    if (is_free(plan.samples[i].row)) {
+    if (goes(plan.samples[i].row)) {
       --owner.group->in_flight;
       forget_if_possible(*owner.group);
       continue;
@@ -73,6 +80,40 @@ void Scheduler::drop_stale() {
   }
   plan.samples.resize(samples);
   tick_->owners.resize(samples);
+}
+
+bool Scheduler::chat_has_prompts() const {
+  return std::ranges::any_of(running_, [this](const Group* group) {
+    return group->cls == RequestClass::kChat &&
+           std::ranges::any_of(group->sequences, [&](const Sequence& sequence) {
+             return wanted(*group, sequence) > 1;
+           });
+  });
+}
+
+/// Makes room in the time of a planned step for the prompts of chat that have come since: what it was
+/// to compute of batch's prompts is chosen anew, after them. Rows and pages stay, so starts and page
+/// tables in the plan hold.
+void Scheduler::withdraw_batch_prompts() {
+  Plan& plan = tick_->plan;
+  bool any = false;
+  for (const PlanEntry& entry : plan.entries) {
+    const RowPlace& place = rows_[static_cast<std::size_t>(entry.row)];
+    Group& group = *place.group;
+    const bool plain = group.spec.sequences == 1 && group.spec.encoder_input.empty();
+    if (group.cls != RequestClass::kBatch || !plain || entry.count == 1) continue;
+    Sequence& sequence = at(place);
+    sequence.computed = entry.start;
+    sequence.planned_in = 0;
+    sequence.in_flight = 0;  // it computes what is known, so nothing else is under way
+    if (sequence.computed < group.prompt_tokens()) group.phase = GroupPhase::kPrompt;
+    stats_.prompt_tokens -= static_cast<std::uint64_t>(entry.count);
+    any = true;
+  }
+  if (!any) return;
+  drop_entries([this](std::int32_t row) {
+    return at(rows_[static_cast<std::size_t>(row)]).planned_in == 0;
+  });
 }
 
 /// The plan's commands come after its moves.
