@@ -165,7 +165,10 @@ void Pipeline::start(const Config& config, std::vector<std::shared_ptr<StepDevic
     state->lane = i;
     state->checks = options.check_invariants;
     state->before_message = options.before_message;
-    actors_.start<ExecutorActor>(executor, devices[i], executor_metrics, scheduler);
+    states_.push_back(state);
+    actors_.start<ExecutorActor>(
+        executor, std::make_shared<ExecutorState>(ExecutorState{devices[i], executor_metrics}),
+        scheduler);
     actors_.start<DetokenizerActor>(detokenizer, scheduler, options.before_message);
     actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);
     schedulers.push_back(std::move(scheduler));

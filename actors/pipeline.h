@@ -18,6 +18,8 @@
 
 namespace weft {
 
+struct SchedulerState;
+
 /// How a pipeline is put together, beside the configuration of what it does.
 struct PipelineOptions {
   ActorSystemOptions system{};
@@ -65,6 +67,8 @@ class Pipeline final : public RequestPort {
   std::shared_ptr<const ServedModel> model_;
   std::shared_ptr<PipelineStats> stats_;
   std::vector<std::shared_ptr<EndingRequests>> ending_;  // of each lane
+  // Of each lane; outlives the actors, in whose mailboxes are addresses of its ticks.
+  std::vector<std::shared_ptr<SchedulerState>> states_;
   IdSource<RequestKind> ids_;
   ActorSystem actors_;
   std::optional<ActorRef<ReceiverProtocol>> receiver_;

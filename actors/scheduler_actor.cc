@@ -43,24 +43,6 @@ std::vector<OutputEnd> outputs_of(RequestGroup& group) {
   return best;
 }
 
-Error error_of(EndCause cause) {
-  switch (cause) {
-    case EndCause::kDeadline:
-      return {EngineErrc::kDeadlineExceeded, {}};
-    case EndCause::kSlowReader:
-      return {EngineErrc::kSlowReader, {}};
-    case EndCause::kShutdown:
-      return {EngineErrc::kStopping, {}};
-    case EndCause::kFailure:
-      return {EngineErrc::kInternal, {}};
-    case EndCause::kNone:
-    case EndCause::kStop:
-    case EndCause::kCancel:
-      break;
-  }
-  return {EngineErrc::kCancelled, {}};
-}
-
 GroupEnd end_of(EndCause cause) {
   if (cause == EndCause::kStop) return GroupEnd::kStopped;
   return cause == EndCause::kCancel || cause == EndCause::kSlowReader ? GroupEnd::kCancelled
@@ -96,7 +78,7 @@ void SchedulerActor::on(EnqueueMsg&& message) {
       end.error = {EngineErrc::kNeverFits, refusal};
     } else {
       end.how = end_of(cause);
-      end.error = cause == EndCause::kStop ? Error{} : error_of(cause);
+      end.error = cause == EndCause::kStop ? Error{} : request_ending(cause);
       end.outputs.resize(static_cast<std::size_t>(group.spec.sampling->n));
     }
     ends_.push_back(std::move(end));
@@ -121,7 +103,8 @@ void SchedulerActor::on(EndingMsg&& /*message*/) {
 
 void SchedulerActor::on(StepDoneMsg&& message) {
   begin_message();
-  PipelineTick& tick = *message.tick;
+  // From here on it is not the message's any more, should something below fail.
+  PipelineTick& tick = *std::exchange(message.tick, nullptr);
   if (tick.generation != generation_) {
     tick.set_free();
     return;
@@ -147,7 +130,7 @@ void SchedulerActor::on(StepDoneMsg&& message) {
 
 void SchedulerActor::on(TickFreeMsg&& message) {
   begin_message();
-  PipelineTick& tick = *message.tick;
+  PipelineTick& tick = *std::exchange(message.tick, nullptr);
   if (tick.generation == generation_) {
     for (const StopHit& hit : tick.stop_hits) {
       const auto found = groups_.find(hit.request);
@@ -182,7 +165,7 @@ void SchedulerActor::take_endings() {
 }
 
 void SchedulerActor::end(RequestGroup& group, EndCause cause) {
-  scheduler_.end(group, end_of(cause), cause == EndCause::kStop ? Error{} : error_of(cause));
+  scheduler_.end(group, end_of(cause), cause == EndCause::kStop ? Error{} : request_ending(cause));
 }
 
 void SchedulerActor::expire(TimePoint now) {
@@ -201,6 +184,7 @@ void SchedulerActor::change_queued_plan() {
   PipelineTick& tick = *newest_;
   if (!tick.claim(tick.number, PipelineTick::Holder::kScheduler)) return;
   scheduler_.amend(context_.now(), tick);
+  tick.needs_from = scheduler_.needs_from();
   tick.set_holder(PipelineTick::Holder::kQueued);
   executor_.try_send(StepMsg{&tick, tick.number});
 }
@@ -215,6 +199,7 @@ void SchedulerActor::make_plans() {
 
 void SchedulerActor::queue(PipelineTick& tick) {
   tick.generation = generation_;
+  tick.needs_from = scheduler_.needs_from();
   tick.number = tick.plan.tick;
   tick.due_at_once = at_executor_ > 0;
   tick.set_holder(PipelineTick::Holder::kQueued);
@@ -273,11 +258,12 @@ void SchedulerActor::undelivered(EnqueueMsg&& message, const Error& why) {
 void SchedulerActor::undelivered(EndingMsg&& /*message*/, const Error& /*why*/) {}
 
 void SchedulerActor::undelivered(StepDoneMsg&& message, const Error& /*why*/) {
+  if (message.tick == nullptr) return;
   message.tick->set_free();
 }
 
 void SchedulerActor::undelivered(TickFreeMsg&& message, const Error& /*why*/) {
-  message.tick->set_free();
+  if (message.tick != nullptr) message.tick->set_free();
 }
 
 void SchedulerActor::exiting(const Error& why) {
@@ -288,6 +274,7 @@ void SchedulerActor::exiting(const Error& why) {
   }
   scheduler_.end_all(GroupEnd::kFailed, request_failure(why));
   send_ends();
+  state_->stats->set(state_->lane, scheduler_.stats());
 }
 
 }  // namespace weft
