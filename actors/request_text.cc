@@ -111,7 +111,7 @@ void RequestText::replay(const OutputEnd& end, std::int32_t choice) {
     output.kept_tokens.clear();
     output.tokens = static_cast<std::int32_t>(end.tokens.size());
     output.stop.reset();
-    for (const TokenId token : end.tokens) {
+    for (const TokenId& token : end.tokens) {
       const bool last = end.end == SequenceEnd::kStop && &token == &end.tokens.back();
       if (last) {
         output.stop_token = token;
