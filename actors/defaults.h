@@ -7,12 +7,12 @@
 namespace weft::defaults {
 
 /// Places in the mailboxes of scheduler and detokenizer beside two for each request that may be
-/// under way (its arrival and its end): a tick's messages are at most one for each tick there is, and
-/// mailboxes keep an eighth and a 64th for each lane aside. So they are never full for these.
+/// under way (its arrival and its end): a tick's messages are at most one for each tick there is,
+/// and mailboxes keep an eighth and a 64th for each lane aside. So they are never full for these.
 inline constexpr std::size_t kSpareMessages = 1024;
 
-/// Plans that wait for an executor: one that runs, one that waits, and those taken back meanwhile. When
-/// full the tick fails its requests.
+/// Plans that wait for an executor: one that runs, one that waits, and those taken back meanwhile.
+/// When full the tick fails its requests.
 inline constexpr std::size_t kExecutorMessages = 64;
 
 }  // namespace weft::defaults

@@ -9,9 +9,9 @@
 
 namespace weft {
 
-/// Makes text of tokens and gives it to the requests' sinks: incremental, so that no character is cut
-/// in half, and up to the first stop string. A tick in which stop strings were hit goes back to the
-/// scheduler with them; others it frees itself.
+/// Makes text of tokens and gives it to the requests' sinks: incremental, so that no character is
+/// cut in half, and up to the first stop string. A tick in which stop strings were hit goes back to
+/// the scheduler with them; others it frees itself.
 ///
 /// Keeps nothing between messages: what belongs to a request comes with its tokens and goes with
 /// its EndMsg. When it fails, the requests of the tick in hand are asked to end.

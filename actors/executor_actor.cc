@@ -8,9 +8,9 @@ namespace weft {
 ExecutorMetrics::ExecutorMetrics(MetricsRegistry& registry)
     : steps(registry.counter("weft_steps_total", "Fused steps run")),
       step_seconds(registry.histogram("weft_step_seconds", "Time of a fused step", kTickBounds)),
-      idle_seconds(registry.histogram(
-          "weft_device_idle_seconds", "Time a device waited between two steps that were both due",
-          kTickBounds)) {}
+      idle_seconds(registry.histogram("weft_device_idle_seconds",
+                                      "Time a device waited between two steps that were both due",
+                                      kTickBounds)) {}
 
 ExecutorActor::ExecutorActor(ActorContext& context, std::shared_ptr<StepDevice> device,
                              std::shared_ptr<const TickPool> ticks,
@@ -43,8 +43,8 @@ void ExecutorActor::on(StepMsg&& message) {
 void ExecutorActor::undelivered(StepMsg&& message, const Error& why) {
   PipelineTick& tick = *message.tick;
   // In hand when the device failed, or still in the queue.
-  const bool mine = tick.held_by(message.number, PipelineTick::Holder::kExecutor) ||
-                    tick.take(message.number);
+  const bool mine =
+      tick.held_by(message.number, PipelineTick::Holder::kExecutor) || tick.take(message.number);
   if (!mine) return;
   tick.set_holder(PipelineTick::Holder::kDone);
   scheduler_.try_send(StepDoneMsg{&tick, std::make_unique<Error>(why)});

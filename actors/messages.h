@@ -28,7 +28,8 @@ struct SubmitMsg {
   RequestTicket ticket;
 };
 
-/// Receiver -> PreprocessPool, or an application's own actor before it. The message owns the request.
+/// Receiver -> PreprocessPool, or an application's own actor before it. The message owns the
+/// request.
 struct PrepareMsg {
   RequestTicket ticket;
 };
@@ -38,12 +39,12 @@ struct EnqueueMsg {
   std::unique_ptr<RequestGroup> group;
 };
 
-/// Anyone -> FusionScheduler: look at the requests that were asked to end. Carries nothing and may be
-/// lost when the mailbox is full, since the scheduler looks after each message.
+/// Anyone -> FusionScheduler: look at the requests that were asked to end. Carries nothing and may
+/// be lost when the mailbox is full, since the scheduler looks after each message.
 struct EndingMsg {};
 
-/// FusionScheduler -> GpuExecutor: the plan of this number waits in the tick. The tick's holder word
-/// says who owns it; a message about a plan that was taken back or has run means nothing.
+/// FusionScheduler -> GpuExecutor: the plan of this number waits in the tick. The tick's holder
+/// word says who owns it; a message about a plan that was taken back or has run means nothing.
 struct StepMsg {
   PipelineTick* tick = nullptr;
   std::uint64_t number = 0;
@@ -55,14 +56,14 @@ struct StepDoneMsg {
   std::unique_ptr<Error> failure;
 };
 
-/// FusionScheduler -> Detokenizer: what a tick gave. The tick is the detokenizer's until it frees it
-/// or sends it back by TickFreeMsg.
+/// FusionScheduler -> Detokenizer: what a tick gave. The tick is the detokenizer's until it frees
+/// it or sends it back by TickFreeMsg.
 struct DeliverMsg {
   PipelineTick* tick = nullptr;
 };
 
-/// Detokenizer -> FusionScheduler: gives the tick back, with the stop strings that were hit. Without a
-/// tick: one is free that the scheduler waits for.
+/// Detokenizer -> FusionScheduler: gives the tick back, with the stop strings that were hit.
+/// Without a tick: one is free that the scheduler waits for.
 struct TickFreeMsg {
   PipelineTick* tick = nullptr;
 };
@@ -75,8 +76,8 @@ struct OutputEnd {
   std::vector<TokenId> tokens;  ///< of a beam search, whose outputs are known only now
 };
 
-/// FusionScheduler -> Detokenizer: a request has ended, after all its tokens. The message owns it. The
-/// outputs are those to be given, best first where they were ranked.
+/// FusionScheduler -> Detokenizer: a request has ended, after all its tokens. The message owns it.
+/// The outputs are those to be given, best first where they were ranked.
 struct EndMsg {
   RequestTicket ticket;
   std::unique_ptr<RequestText> text;

@@ -1,7 +1,7 @@
 #include "weft/actors/pipeline.h"
 
-#include <boost/system/system_error.hpp>
 #include <algorithm>
+#include <boost/system/system_error.hpp>
 #include <random>
 #include <string>
 #include <utility>
@@ -76,8 +76,8 @@ Loaded load(const Config& config) {
   config.validate().value();
   OpenedModel opened = open_model(config.model, config.spec).value();
   if (!opened.program->has_logits) {
-    throw boost::system::system_error(
-        make_error_code(EngineErrc::kBadRequest), "model: " + config.model + " is an encoder");
+    throw boost::system::system_error(make_error_code(EngineErrc::kBadRequest),
+                                      "model: " + config.model + " is an encoder");
   }
   Tokenizer tokenizer = load_tokenizer(config.model).value();
   const CapacityWishes wishes = wishes_of(config);
@@ -90,8 +90,7 @@ Loaded load(const Config& config) {
   const HostOptions options =
       HostStepDevice::options_for(*opened.program, limits, config.kv_dtype, threads);
   auto device = HostDevice::load(opened.checkpoint, opened.program, options).value();
-  auto first =
-      std::make_unique<HostStepDevice>(std::move(device), limits, model.end_tokens);
+  auto first = std::make_unique<HostStepDevice>(std::move(device), limits, model.end_tokens);
   Loaded loaded{std::move(model), {}};
   for (std::int32_t i = 1; instances && i < config.instances; ++i) {
     loaded.devices.push_back(first->share_weights(limits, config.kv_dtype, threads).value());
@@ -139,8 +138,8 @@ void Pipeline::start(const Config& config, std::vector<std::shared_ptr<StepDevic
     ActorOptions how{.name = std::move(name), .role = role, .capacity = capacity};
     how.messages_per_activation = options.messages_per_activation;
     // Nobody spins. While something runs, the executor finds its next plan in the mailbox, and the
-    // others have a whole step's time: a wake-up delays no step. Spinning would take, each tick, 20 us
-    // of several processors, which the host device computes on.
+    // others have a whole step's time: a wake-up delays no step. Spinning would take, each tick, 20
+    // us of several processors, which the host device computes on.
     if (threaded && options.own_threads) how.thread.emplace(DedicatedThread{.spin = {}, .cpu = {}});
     return how;
   };

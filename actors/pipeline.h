@@ -35,8 +35,8 @@ struct PipelineOptions {
       before_preprocess{};
 };
 
-/// The five kinds of actor, joined. Under BatchPolicy::kInstances there are several schedulers of one
-/// row, each with a device of its own that shares the weights; else one of each.
+/// The five kinds of actor, joined. Under BatchPolicy::kInstances there are several schedulers of
+/// one row, each with a device of its own that shares the weights; else one of each.
 class Pipeline final : public RequestPort {
  public:
   /// Opens the model, measures the device, takes its memory. Throws boost::system::system_error

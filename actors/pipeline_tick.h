@@ -32,22 +32,22 @@ struct StopHit {
 };
 
 /// A tick on its way: scheduler -> executor -> scheduler -> detokenizer -> free. Whoever holds
-/// it owns it. A plan that waits for the executor can be taken back by the scheduler, to put in what
-/// has arrived meanwhile: the two settle by one exchange who has it.
+/// it owns it. A plan that waits for the executor can be taken back by the scheduler, to put in
+/// what has arrived meanwhile: the two settle by one exchange who has it.
 struct PipelineTick : Tick {
   enum class Holder : std::uint8_t {
     kScheduler,
-    kQueued,    ///< for the executor, which has not begun it
+    kQueued,  ///< for the executor, which has not begun it
     kExecutor,
-    kDone,      ///< on its way back, or with the detokenizer
-    kMissed,    ///< the scheduler, and the executor has dropped its message meanwhile
+    kDone,    ///< on its way back, or with the detokenizer
+    kMissed,  ///< the scheduler, and the executor has dropped its message meanwhile
   };
 
-  std::vector<TokenEvent> events;   ///< the scheduler's, for the detokenizer
-  std::vector<StopHit> stop_hits;   ///< the detokenizer's, for the scheduler
-  std::uint64_t number = 0;         ///< the plan's; constant while the tick is under way
-  std::uint64_t generation = 0;     ///< of the scheduler that planned it
-  bool due_at_once = false;         ///< another was running when it was planned
+  std::vector<TokenEvent> events;  ///< the scheduler's, for the detokenizer
+  std::vector<StopHit> stop_hits;  ///< the detokenizer's, for the scheduler
+  std::uint64_t number = 0;        ///< the plan's; constant while the tick is under way
+  std::uint64_t generation = 0;    ///< of the scheduler that planned it
+  bool due_at_once = false;        ///< another was running when it was planned
 
   void reserve(const DeviceLimits& limits) {
     Tick::reserve(limits);
@@ -59,8 +59,8 @@ struct PipelineTick : Tick {
   void set_holder(Holder holder) noexcept {
     word_.store(word(number, holder), std::memory_order_release);
   }
-  /// Executor, for the message of this number: takes the tick. False when it is not queued; then the
-  /// scheduler, if it has it, will hear from requeue() that the message is gone.
+  /// Executor, for the message of this number: takes the tick. False when it is not queued; then
+  /// the scheduler, if it has it, will hear from requeue() that the message is gone.
   bool take(std::uint64_t tick) noexcept {
     std::uint64_t now = word(tick, Holder::kQueued);
     for (;;) {

@@ -18,8 +18,8 @@ class PreprocessActor {
  public:
   using Accepts = PreprocessProtocol;
 
-  /// `lanes` are the schedulers; there are several only under BatchPolicy::kInstances. `seed` begins
-  /// the seeds of requests that have none.
+  /// `lanes` are the schedulers; there are several only under BatchPolicy::kInstances. `seed`
+  /// begins the seeds of requests that have none.
   PreprocessActor(ActorContext& context, std::shared_ptr<const ServedModel> model,
                   const std::vector<ActorRef<SchedulerProtocol>>& lanes, std::uint64_t seed);
 
@@ -32,8 +32,8 @@ class PreprocessActor {
   std::uint64_t next_seed_;
 };
 
-/// The workers as one receiver: what is sent goes to the one with the least to do. Copies are cheap.
-/// Thread-safe.
+/// The workers as one receiver: what is sent goes to the one with the least to do. Copies are
+/// cheap. Thread-safe.
 class PreprocessPool {
  public:
   explicit PreprocessPool(std::vector<ActorRef<PreprocessProtocol>> workers)

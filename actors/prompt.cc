@@ -16,8 +16,8 @@ namespace weft {
 namespace {
 
 // The names that chat templates are known to ask for beside the messages.
-constexpr std::array<std::string_view, 4> kTemplateKwargs = {"enable_thinking", "thinking",
-                                                             "reasoning_effort", "custom_instructions"};
+constexpr std::array<std::string_view, 4> kTemplateKwargs = {
+    "enable_thinking", "thinking", "reasoning_effort", "custom_instructions"};
 
 Error bad_request(std::string detail) { return {EngineErrc::kBadRequest, std::move(detail)}; }
 
@@ -51,14 +51,16 @@ Result<std::vector<TokenId>> conversation_tokens(const Request& request, const S
   if (!text) return bad_field("messages", text.error());
   std::vector<TokenId> ids;
   // The template writes the special tokens itself, and it alone.
-  const auto encoded = model.tokenizer.encode(*text, {.add_special = false, .parse_special = true}, ids);
+  const auto encoded =
+      model.tokenizer.encode(*text, {.add_special = false, .parse_special = true}, ids);
   if (!encoded) return bad_field("messages", encoded.error());
   return ids;
 }
 
 std::vector<TokenId> ends_of(const SamplingParams& sampling, const ServedModel& model) {
   std::vector<TokenId> ends = sampling.stop_tokens;
-  if (!sampling.ignore_eos) ends.insert(ends.end(), model.end_tokens.begin(), model.end_tokens.end());
+  if (!sampling.ignore_eos)
+    ends.insert(ends.end(), model.end_tokens.begin(), model.end_tokens.end());
   std::ranges::sort(ends);
   const auto same = std::ranges::unique(ends);
   ends.erase(same.begin(), same.end());
@@ -86,7 +88,8 @@ Result<std::int32_t> output_bound(const Request& request, const ServedModel& mod
            std::to_string(request.max_tokens) + ", the context has " +
            std::to_string(model.context);
   };
-  if (request.max_tokens < 0) return bad_request("max_tokens: " + std::to_string(request.max_tokens));
+  if (request.max_tokens < 0)
+    return bad_request("max_tokens: " + std::to_string(request.max_tokens));
   if (room < 1 || request.max_tokens > room) {
     return Error{EngineErrc::kContextLengthExceeded, numbers()};
   }

@@ -12,8 +12,8 @@
 
 namespace weft {
 
-/// The tokens of a request's prompt: text with the tokenizer's BOS and the like, tokens as they are,
-/// or a conversation through the chat template. kBadRequest naming the field.
+/// The tokens of a request's prompt: text with the tokenizer's BOS and the like, tokens as they
+/// are, or a conversation through the chat template. kBadRequest naming the field.
 [[nodiscard]] Result<std::vector<TokenId>> prompt_tokens(const Request& request,
                                                          const ServedModel& model,
                                                          std::chrono::local_seconds now);
@@ -21,8 +21,9 @@ namespace weft {
 /// All that the scheduler and the detokenizer need of a request. Changes the request: max_tokens
 /// gets its number. `seed` is for a request that has none. Errors: kBadRequest naming the
 /// parameter, kContextLengthExceeded with the numbers. The ticket stays where it is when it fails.
-[[nodiscard]] Result<std::unique_ptr<RequestGroup>> prepare_request(
-    RequestTicket& ticket, const ServedModel& model, std::chrono::local_seconds now,
-    std::uint64_t seed);
+[[nodiscard]] Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
+                                                                    const ServedModel& model,
+                                                                    std::chrono::local_seconds now,
+                                                                    std::uint64_t seed);
 
 }  // namespace weft

@@ -33,8 +33,8 @@ std::int64_t bytes_of(const boost::json::value& value) {
 }
 
 std::int64_t bytes_of(const Request& request) {
-  std::int64_t bytes = static_cast<std::int64_t>(request.prompt.size()) +
-                       bytes_of(request.tools) + bytes_of(request.chat_template_kwargs);
+  std::int64_t bytes = static_cast<std::int64_t>(request.prompt.size()) + bytes_of(request.tools) +
+                       bytes_of(request.chat_template_kwargs);
   for (const auto& message : request.messages) bytes += bytes_of(message);
   return bytes;
 }

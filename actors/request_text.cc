@@ -138,7 +138,8 @@ void RequestText::replay(const OutputEnd& end, std::int32_t choice) {
   delta.logprobs = output.kept_logprobs;
   delta.top = output.kept_top;
   if (!output.kept_tokens.empty()) {
-    delta.top_per_token = static_cast<std::int32_t>(output.kept_top.size() / output.kept_tokens.size());
+    delta.top_per_token =
+        static_cast<std::int32_t>(output.kept_top.size() / output.kept_tokens.size());
   }
   if (!delta.text.empty() || !delta.tokens.empty()) request_.deliver(delta);
 }
@@ -171,7 +172,8 @@ Finish RequestText::finish(EndMsg& end, TimePoint now) {
     ++choice;
   }
   for (const Output& output : outputs_) finish.usage.output_tokens += output.tokens;
-  finish.reason = finish.choices.empty() ? reason_of({}, end.how, false) : finish.choices.front().reason;
+  finish.reason =
+      finish.choices.empty() ? reason_of({}, end.how, false) : finish.choices.front().reason;
   if (end.how == GroupEnd::kFailed) finish.reason = FinishReason::kError;
   if (end.how == GroupEnd::kCancelled) finish.reason = FinishReason::kCancelled;
   finish.error = std::move(end.error);

@@ -20,25 +20,27 @@ namespace weft {
 class RequestText {
  public:
   struct Options {
-    std::int32_t sequences = 1;   ///< that tokens come for
-    std::int32_t outputs = 1;     ///< that the caller gets
-    bool ranked = false;          ///< which of them is known only at the end (best_of, beams)
+    std::int32_t sequences = 1;  ///< that tokens come for
+    std::int32_t outputs = 1;    ///< that the caller gets
+    bool ranked = false;         ///< which of them is known only at the end (best_of, beams)
     std::int32_t prompt_tokens = 0;
     std::int32_t top_logprobs = 0;  ///< that the caller gets; the device may give more
     bool logprobs = false;
     bool ends_at_stop = true;  ///< a token that ends an output is left out of it
   };
 
-  RequestText(ActiveRequest& request, Tokenizer tokenizer, StopStrings stops, const Options& options);
+  RequestText(ActiveRequest& request, Tokenizer tokenizer, StopStrings stops,
+              const Options& options);
 
   /// A new token. True when it completes a stop string; the sequence takes no more then.
-  [[nodiscard]] bool push(const TokenEvent& event, std::span<const TokenLogprob> top, TimePoint now);
+  [[nodiscard]] bool push(const TokenEvent& event, std::span<const TokenLogprob> top,
+                          TimePoint now);
 
   /// The request has ended: gives what is held back and says how each output ended.
   [[nodiscard]] Finish finish(EndMsg& end, TimePoint now);
 
-  /// Tokens have been lost: what follows would not belong to what was given, so nothing follows, and
-  /// the request ends with kInternal, however it ended otherwise.
+  /// Tokens have been lost: what follows would not belong to what was given, so nothing follows,
+  /// and the request ends with kInternal, however it ended otherwise.
   void give_up() noexcept;
 
   [[nodiscard]] ActiveRequest& request() noexcept { return request_; }

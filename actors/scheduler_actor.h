@@ -25,9 +25,9 @@ struct SchedulerState {
   std::shared_ptr<EndingRequests> ending;
   std::shared_ptr<PipelineStats> stats;
   std::size_t lane = 0;
-  std::uint64_t generations = 0;  ///< instances so far; changed by the actor's turn alone
+  std::uint64_t generations = 0;         ///< instances so far; changed by the actor's turn alone
   std::function<void()> before_message;  ///< for tests, which make it throw
-  bool checks = false;            ///< the invariants after each message; for tests
+  bool checks = false;                   ///< the invariants after each message; for tests
 };
 
 /// Owns every sequence's state and keeps the device busy: one plan runs, one waits.
@@ -82,9 +82,9 @@ class SchedulerActor final : private SchedulerListener {
   std::uint64_t arrivals_ = 0;
   std::unordered_map<RequestId, RequestGroup*> groups_;
   std::priority_queue<Deadline> deadlines_;
-  std::vector<EndMsg> ends_;           // for the detokenizer, after the tokens
-  std::int32_t at_executor_ = 0;       // ticks queued or running
-  PipelineTick* newest_ = nullptr;     // the tick planned last, while it is at the executor
+  std::vector<EndMsg> ends_;        // for the detokenizer, after the tokens
+  std::int32_t at_executor_ = 0;    // ticks queued or running
+  PipelineTick* newest_ = nullptr;  // the tick planned last, while it is at the executor
   PipelineTick* completing_ = nullptr;
   TimePoint armed_for_{};
 };

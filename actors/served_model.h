@@ -15,8 +15,8 @@ namespace weft {
 struct ServedModel {
   Tokenizer tokenizer;
   std::optional<ChatTemplate> chat_template{};
-  std::int64_t vocabulary = 0;       ///< of the logits; the tokenizer's may be smaller
-  std::int64_t context = 0;          ///< positions of a sequence on the device
+  std::int64_t vocabulary = 0;        ///< of the logits; the tokenizer's may be smaller
+  std::int64_t context = 0;           ///< positions of a sequence on the device
   std::vector<TokenId> end_tokens{};  ///< sorted
   bool has_encoder = false;
   TokenId start_token = kNoToken;  ///< which the decoder of an encoder-decoder model begins with

@@ -130,7 +130,8 @@ void print_stats(const Timing& timing, int threads) {
 }
 
 void run(const Options& options) {
-  const OpenedModel model = value_or_fail(kVerb, open_model(options.model.path, options.model.spec));
+  const OpenedModel model =
+      value_or_fail(kVerb, open_model(options.model.path, options.model.spec));
   if (!model.program->has_logits) fail(kVerb, "an encoder generates nothing; see weft logits");
   const Tokenizer tokenizer = value_or_fail(kVerb, load_tokenizer(options.model.path));
   std::vector<TokenId> prompt = prompt_tokens(options, tokenizer);

@@ -92,7 +92,8 @@ void print_unused(const Program& program) {
 }
 
 void run(const Options& options) {
-  const OpenedModel model = value_or_fail(kVerb, open_model(options.model.path, options.model.spec));
+  const OpenedModel model =
+      value_or_fail(kVerb, open_model(options.model.path, options.model.spec));
   print_sizes(model);
   print_unused(*model.program);
   if (!options.no_program) std::cout << '\n' << describe(*model.program);

@@ -138,7 +138,8 @@ void print_table(const Answer& answer) {
 }
 
 void run(const Options& options) {
-  const OpenedModel model = value_or_fail(kVerb, open_model(options.model.path, options.model.spec));
+  const OpenedModel model =
+      value_or_fail(kVerb, open_model(options.model.path, options.model.spec));
   const Answer answer = compute(options, model);
   if (options.json) {
     print_json(answer, options.generate > 0);

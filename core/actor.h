@@ -17,8 +17,9 @@ namespace weft {
 
 /// A thread of an actor's own, for work that must not wait behind others.
 struct DedicatedThread {
-  Duration spin = defaults::kSpinBeforePark;  ///< How long it looks for work before it parks; 0: not.
-  std::optional<int> cpu = {};                ///< The processor to stay on.
+  Duration spin =
+      defaults::kSpinBeforePark;  ///< How long it looks for work before it parks; 0: not.
+  std::optional<int> cpu = {};    ///< The processor to stay on.
 };
 
 struct ActorOptions {

@@ -1,5 +1,6 @@
-// An actor of the application's own in the pipeline: a filter between receiver and preprocessing that
-// refuses prompts with a forbidden word and lets the others go on. Usage: own_actor MODEL_FOLDER
+// An actor of the application's own in the pipeline: a filter between receiver and preprocessing
+// that refuses prompts with a forbidden word and lets the others go on. Usage: own_actor
+// MODEL_FOLDER
 
 #include <weft/weft.h>
 

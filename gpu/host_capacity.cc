@@ -39,20 +39,19 @@ Result<DeviceLimits> host_capacity(const Program& program, const CapacityWishes&
   DeviceLimits limits;
   limits.page_tokens = wishes.page_tokens;
   limits.vocabulary = program.vocabulary;
-  limits.context =
-      wishes.context > 0 ? std::min(wishes.context, program.context) : program.context;
+  limits.context = wishes.context > 0 ? std::min(wishes.context, program.context) : program.context;
   limits.rows = wishes.rows > 0 ? wishes.rows : kUsefulRows;
   limits.step_tokens = std::max(wishes.step_tokens, limits.rows);
   if (program.has_encoder) {
     // An encoder reads its input at once.
-    limits.step_tokens =
-        std::max(limits.step_tokens, static_cast<std::int32_t>(limits.context));
+    limits.step_tokens = std::max(limits.step_tokens, static_cast<std::int32_t>(limits.context));
     limits.cross_pages = limits.rows * limits.pages_per_row();
   }
   const auto budget =
       static_cast<std::int64_t>(static_cast<double>(free_bytes) * wishes.memory_fraction);
   const HostOptions options = HostStepDevice::options_for(program, limits, wishes.kv_dtype, 1);
-  const std::int64_t page_bytes = std::max<std::int64_t>(HostDevice::page_bytes(program, options), 1);
+  const std::int64_t page_bytes =
+      std::max<std::int64_t>(HostDevice::page_bytes(program, options), 1);
   // Fewer rows when their buffers would leave no room for pages.
   while (wishes.rows == 0 && limits.rows > 1 &&
          bytes_without_pages(program, limits, wishes.kv_dtype) > budget / 2) {
@@ -74,9 +73,10 @@ Result<DeviceLimits> host_capacity(const Program& program, const CapacityWishes&
   const std::int64_t held = std::int64_t{limits.pages} * limits.page_tokens;
   if (held < limits.context) {
     if (wishes.context > 0) {
-      return Error{DeviceErrc::kOutOfMemory,
-                   std::to_string(limits.pages) + " pages of " + std::to_string(limits.page_tokens) +
-                       " tokens hold less than a context of " + std::to_string(limits.context)};
+      return Error{DeviceErrc::kOutOfMemory, std::to_string(limits.pages) + " pages of " +
+                                                 std::to_string(limits.page_tokens) +
+                                                 " tokens hold less than a context of " +
+                                                 std::to_string(limits.context)};
     }
     limits.context = held;
   }

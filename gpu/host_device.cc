@@ -213,8 +213,7 @@ std::unique_ptr<HostState> begin_state(std::shared_ptr<const Checkpoint> checkpo
 
 // Keys and values.
 std::int64_t bytes_of_page(const KvLayerPlan& layer, const HostOptions& options) {
-  const std::int64_t numbers =
-      std::int64_t{options.page_tokens} * layer.kv_heads * layer.head_size;
+  const std::int64_t numbers = std::int64_t{options.page_tokens} * layer.kv_heads * layer.head_size;
   return 2 * bytes_of(options.kv_dtype, numbers).value_or(0);
 }
 
@@ -267,9 +266,10 @@ std::int64_t HostDevice::memory_bytes(const Program& program, const HostOptions&
   };
   const std::int64_t per_token =
       std::max(program.encode.floats_per_token, program.decode.floats_per_token);
-  const std::int64_t floats = options.max_tokens * per_token +
-                              options.max_outputs * program.decode.floats_per_output;
-  return pages_of(program.self_kv, options.pages) + pages_of(program.cross_kv, options.cross_pages) +
+  const std::int64_t floats =
+      options.max_tokens * per_token + options.max_outputs * program.decode.floats_per_output;
+  return pages_of(program.self_kv, options.pages) +
+         pages_of(program.cross_kv, options.cross_pages) +
          pages_of(program.encoder_kv, options.encoder_pages) +
          floats * static_cast<std::int64_t>(sizeof(float));
 }

@@ -45,7 +45,8 @@ class HostDevice {
   [[nodiscard]] Result<std::unique_ptr<HostDevice>> share_weights(const HostOptions& options) const;
 
   /// Bytes that a device of `options` takes beside its weights, and of those what each page takes.
-  [[nodiscard]] static std::int64_t memory_bytes(const Program& program, const HostOptions& options);
+  [[nodiscard]] static std::int64_t memory_bytes(const Program& program,
+                                                 const HostOptions& options);
   [[nodiscard]] static std::int64_t page_bytes(const Program& program, const HostOptions& options);
   [[nodiscard]] static std::int64_t weight_bytes(const Program& program);
 

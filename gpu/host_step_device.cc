@@ -77,8 +77,7 @@ HostStepDevice::~HostStepDevice() = default;
 Result<std::unique_ptr<HostStepDevice>> HostStepDevice::share_weights(const DeviceLimits& limits,
                                                                       DType kv_dtype,
                                                                       int threads) const {
-  auto device =
-      device_->share_weights(options_for(device_->program(), limits, kv_dtype, threads));
+  auto device = device_->share_weights(options_for(device_->program(), limits, kv_dtype, threads));
   if (!device) return device.error();
   return std::make_unique<HostStepDevice>(std::move(*device), limits, end_tokens_);
 }
@@ -111,7 +110,8 @@ void HostStepDevice::start(const Plan& plan, const PlanStart& start) {
   place.sampler.start(start.sampling, end_tokens_, start.seed, at(start.prompt_tokens),
                       start.mirostat_mu);
   if (start.history_tokens == 0) return;
-  place.sampler.observe(std::span(plan.ids).subspan(at(start.first_history), at(start.history_tokens)));
+  place.sampler.observe(
+      std::span(plan.ids).subspan(at(start.first_history), at(start.history_tokens)));
 }
 
 void HostStepDevice::encode(const Plan& plan) {

@@ -29,8 +29,9 @@ class HostStepDevice final : public StepDevice {
   void run(const Plan& plan, StepResult& result) override;
 
   /// Another one with the same weights.
-  [[nodiscard]] Result<std::unique_ptr<HostStepDevice>> share_weights(
-      const DeviceLimits& limits, DType kv_dtype, int threads) const;
+  [[nodiscard]] Result<std::unique_ptr<HostStepDevice>> share_weights(const DeviceLimits& limits,
+                                                                      DType kv_dtype,
+                                                                      int threads) const;
 
  private:
   struct Row;
@@ -49,7 +50,7 @@ class HostStepDevice final : public StepDevice {
   const DeviceLimits limits_;
   const std::vector<TokenId> end_tokens_;
   std::vector<std::unique_ptr<Row>> rows_;
-  std::vector<SamplerScratch> scratches_;  // one a thread
+  std::vector<SamplerScratch> scratches_;   // one a thread
   std::vector<std::vector<float>> copies_;  // one a thread: logits that several rows draw from
   std::vector<std::int32_t> encoder_pages_;
 

@@ -27,7 +27,8 @@ struct DeviceLimits {
 };
 
 /// A device as the pipeline sees it: it carries out plans, one after the other. What stands in a
-/// row (page table, last token, sampler) is the device's, and plans change it. One thread at a time.
+/// row (page table, last token, sampler) is the device's, and plans change it. One thread at a
+/// time.
 class StepDevice {
  public:
   StepDevice() = default;
@@ -37,9 +38,9 @@ class StepDevice {
 
   [[nodiscard]] virtual const DeviceLimits& limits() const noexcept = 0;
 
-  /// Runs one step; `result` has been cleared. Allocates nothing once its vectors have their size. A
-  /// failure is an exception: ActorFailure(kDeviceLost) when the device is gone for good, any other
-  /// when only this step is lost.
+  /// Runs one step; `result` has been cleared. Allocates nothing once its vectors have their size.
+  /// A failure is an exception: ActorFailure(kDeviceLost) when the device is gone for good, any
+  /// other when only this step is lost.
   virtual void run(const Plan& plan, StepResult& result) = 0;
 };
 

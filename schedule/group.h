@@ -23,8 +23,8 @@ struct GroupSpec {
   std::vector<TokenId> encoder_input;  ///< of an encoder-decoder model
   /// As the device gets them, with the logprobs that ranking needs.
   std::shared_ptr<const SamplingParams> sampling;
-  std::int32_t sequences = 1;    ///< rows: n, best_of or num_beams
-  std::int32_t max_tokens = 1;   ///< of each output
+  std::int32_t sequences = 1;   ///< rows: n, best_of or num_beams
+  std::int32_t max_tokens = 1;  ///< of each output
   std::uint64_t seed = 0;
   std::vector<TokenId> end_tokens;  ///< that end an output, sorted
   bool long_context = false;        ///< by its greatest length (LongRoPE)
@@ -59,8 +59,8 @@ enum class GroupPhase : std::uint8_t {
   kForked,  ///< every sequence goes on by itself
 };
 
-/// A request's sequences: they wait, run, give way and end together. Whoever submits derives its own
-/// data from it.
+/// A request's sequences: they wait, run, give way and end together. Whoever submits derives its
+/// own data from it.
 class Group : public WaitItem {
  public:
   explicit Group(GroupSpec what) : spec(std::move(what)) {}
@@ -75,14 +75,14 @@ class Group : public WaitItem {
   std::vector<Sequence> sequences;
   std::vector<PageId> cross_pages;
   bool encoded = false;
-  std::int32_t alive = 0;        ///< sequences that have not ended
-  std::int32_t in_flight = 0;    ///< results under way that name this group
-  std::int32_t overtaken = 0;    ///< groups that were admitted before it though they came later
-  std::int64_t reserved = 0;     ///< pages set aside for its longest output (reserve mode)
-  std::uint64_t admitted = 0;    ///< which admission; orders those that run
+  std::int32_t alive = 0;      ///< sequences that have not ended
+  std::int32_t in_flight = 0;  ///< results under way that name this group
+  std::int32_t overtaken = 0;  ///< groups that were admitted before it though they came later
+  std::int64_t reserved = 0;   ///< pages set aside for its longest output (reserve mode)
+  std::uint64_t admitted = 0;  ///< which admission; orders those that run
   TimePoint waiting_since{};
-  bool charged = false;          ///< its prompt is on its client's account
-  bool done = false;             ///< has ended; kept while results are under way
+  bool charged = false;  ///< its prompt is on its client's account
+  bool done = false;     ///< has ended; kept while results are under way
   std::optional<BeamSearch> beams;
   std::vector<std::vector<TokenLogprob>> candidates;  ///< of each beam, in the step under way
   std::int32_t beams_ready = 0;                       ///< how many beams have theirs

@@ -61,18 +61,18 @@ struct SchedulerStats {
 };
 
 /// Decides what each tick runs: iteration-level scheduling with selective batching (Orca, section
-/// 3), rows kept contiguous (Flover, section V.D), KV in pages with reference counts, prefill cut to a
-/// time budget, `batch` giving way to `chat`, clients served by VTC. It plans one tick ahead: plan t+1
-/// is made before the results of step t are known, so it says "the token that step t gives this row",
-/// and a sequence that turns out to have ended at t costs one wasted row in t+1.
+/// 3), rows kept contiguous (Flover, section V.D), KV in pages with reference counts, prefill cut
+/// to a time budget, `batch` giving way to `chat`, clients served by VTC. It plans one tick ahead:
+/// plan t+1 is made before the results of step t are known, so it says "the token that step t gives
+/// this row", and a sequence that turns out to have ended at t costs one wasted row in t+1.
 ///
 /// Pure: knows no actors, devices or clocks. Owner only. submit() allocates; plan() and complete()
 /// do not once every structure has its size, but for beam searches.
 ///
 /// No starvation: inside a class a group is overtaken by at most kMaxOvertakes later ones that fit
-/// where it does not; then nothing is admitted before it. A running sequence advances at least every
-/// decode_every ticks, and of those that compute prompts the oldest of the better class gets at
-/// least kLeastChunk tokens a tick. `batch` waits for as long as `chat` alone fills the device.
+/// where it does not; then nothing is admitted before it. A running sequence advances at least
+/// every decode_every ticks, and of those that compute prompts the oldest of the better class gets
+/// at least kLeastChunk tokens a tick. `batch` waits for as long as `chat` alone fills the device.
 class Scheduler {
  public:
   static constexpr std::int32_t kMaxOvertakes = 32;
@@ -99,8 +99,8 @@ class Scheduler {
   /// Fills the next tick. False when there is nothing to run now.
   bool plan(TimePoint now, Tick& tick);
   /// Puts into a tick that has been planned, and not begun, what has changed since: sequences that
-  /// ended leave it, groups that arrived begin in it. So nobody waits for the tick after it. The last
-  /// tick planned only.
+  /// ended leave it, groups that arrived begin in it. So nobody waits for the tick after it. The
+  /// last tick planned only.
   void amend(TimePoint now, Tick& tick);
   /// Groups have come or ended since the last plan.
   [[nodiscard]] bool changed() const noexcept { return changed_; }
@@ -116,8 +116,8 @@ class Scheduler {
   [[nodiscard]] bool idle() const noexcept { return running_.empty() && waiting_.empty(); }
   [[nodiscard]] SchedulerStats stats() const;
 
-  /// Checks what must always hold, internal_error otherwise: rows contiguous after a plan, each page
-  /// referred to as often as counted, none lost. For tests; takes time.
+  /// Checks what must always hold, internal_error otherwise: rows contiguous after a plan, each
+  /// page referred to as often as counted, none lost. For tests; takes time.
   void check_invariants() const;
 
  private:
@@ -213,11 +213,11 @@ class Scheduler {
   WaitQueue waiting_;
   StepTimeModel times_;
   Groups groups_;
-  std::vector<Group*> running_;    // in the order of their admission
-  std::vector<RowPlace> rows_;     // by row
+  std::vector<Group*> running_;  // in the order of their admission
+  std::vector<RowPlace> rows_;   // by row
   RowRegion region_{};
   std::int32_t free_rows_ = 0;
-  std::int64_t reserved_ = 0;      // pages, in reserve mode
+  std::int64_t reserved_ = 0;  // pages, in reserve mode
   std::int32_t ticks_without_decode_ = 0;
   std::uint64_t admissions_ = 0;
   std::optional<TimePoint> first_waits_since_;  // since the queue was empty
@@ -227,11 +227,11 @@ class Scheduler {
   Tick* tick_ = nullptr;
   bool amending_ = false;
   bool changed_ = false;
-  std::uint64_t releases_ = 0;        // rows given back, ever
+  std::uint64_t releases_ = 0;            // rows given back, ever
   std::uint64_t releases_compacted_ = 0;  // of those, before the rows were made contiguous
-  std::uint64_t releases_planned_ = 0;  // of those, before the plan in the making
-  std::vector<std::int32_t> entry_now_;  // where an entry of the plan is after some were dropped
-  std::vector<PlanCopy> copies_;       // of pages that several sequences had
+  std::uint64_t releases_planned_ = 0;    // of those, before the plan in the making
+  std::vector<std::int32_t> entry_now_;   // where an entry of the plan is after some were dropped
+  std::vector<PlanCopy> copies_;          // of pages that several sequences had
   std::vector<PlanCopy> slab_copies_;
   std::vector<PlanMove> moves_;
   std::vector<std::int64_t> costs_;  // of moving each row

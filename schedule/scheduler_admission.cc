@@ -93,8 +93,9 @@ bool Scheduler::fits(const Group& group, const Room& room) const {
     return room.reserved + pages_at_most(group.spec) <= pages_.size();
   }
   const auto watermark =
-      room.idle ? std::int64_t{0}
-                : static_cast<std::int64_t>(options_.watermark * static_cast<double>(pages_.size()));
+      room.idle
+          ? std::int64_t{0}
+          : static_cast<std::int64_t>(options_.watermark * static_cast<double>(pages_.size()));
   return pages_to_begin(group) + watermark <= room.pages;
 }
 
@@ -121,8 +122,8 @@ void Scheduler::admit(TimePoint now) {
     while (more) {
       more = false;
       std::array<WaitItem*, kCandidates> items{};
-      const std::size_t count = waiting_.candidates(
-          cls, served_[static_cast<std::size_t>(cls)], items, kCandidatesOfOneClient);
+      const std::size_t count = waiting_.candidates(cls, served_[static_cast<std::size_t>(cls)],
+                                                    items, kCandidatesOfOneClient);
       for (std::size_t i = 0; i < count; ++i) {
         Group& group = *static_cast<Group*>(items[i]);
         if (try_admit(group)) {
@@ -199,8 +200,8 @@ void Scheduler::begin(Group& group) {
   }
   // The prompt's pages are taken now, so that those who begin side by side do not take them from
   // one another; fits() has counted them.
-  Sequence& leader = *std::ranges::find_if(group.sequences,
-                                           [](const Sequence& one) { return !one.ended(); });
+  Sequence& leader =
+      *std::ranges::find_if(group.sequences, [](const Sequence& one) { return !one.ended(); });
   const bool alone = group.alive == 1;
   const std::int32_t tokens = alone ? group.known(leader) : group.prompt_tokens();
   if (!take_pages(group, leader, tokens)) internal_error("pages that were counted are not there");

@@ -1,4 +1,5 @@
-// Beam searches: which beams go on is known only after a step, so a group of beams does not run ahead.
+// Beam searches: which beams go on is known only after a step, so a group of beams does not run
+// ahead.
 
 #include <algorithm>
 #include <utility>

@@ -7,8 +7,8 @@
 namespace weft {
 namespace {
 
-// Where no stream waits for its next token, a step may take this many times the target: longer chunks
-// use the device better, and what arrives meanwhile still waits for no longer than this.
+// Where no stream waits for its next token, a step may take this many times the target: longer
+// chunks use the device better, and what arrives meanwhile still waits for no longer than this.
 constexpr std::int32_t kNobodyWaits = 4;
 
 }  // namespace
@@ -19,13 +19,12 @@ std::int32_t Scheduler::wanted(const Group& group, const Sequence& sequence) con
   if (sequence.row < 0 || sequence.planned_in == tick_->plan.tick) return 0;
   const std::int32_t known = group.known(sequence);
   if (group.phase == GroupPhase::kPrompt && group.alive > 1) {
-    const auto leader = std::ranges::find_if(group.sequences,
-                                             [](const Sequence& one) { return !one.ended(); });
+    const auto leader =
+        std::ranges::find_if(group.sequences, [](const Sequence& one) { return !one.ended(); });
     return &*leader == &sequence ? group.prompt_tokens() - sequence.computed : 0;
   }
   if (sequence.computed < known) return known - sequence.computed;
-  const auto planned =
-      static_cast<std::int32_t>(sequence.outputs.size()) + sequence.in_flight;
+  const auto planned = static_cast<std::int32_t>(sequence.outputs.size()) + sequence.in_flight;
   const bool next_is_coming = sequence.computed == known && sequence.in_flight == 1;
   // Which tokens a beam goes on with is known only after the step.
   return next_is_coming && !group.beams && planned < group.spec.max_tokens ? 1 : 0;
@@ -94,12 +93,10 @@ std::int32_t Scheduler::prefill_budget() const {
   const std::int32_t most = options_.limits.step_tokens - taken;
   if (options_.target_inter_token <= Duration{0}) return most;
   const std::int32_t times = shape.decode_tokens > 0 ? 1 : kNobodyWaits;
-  const StepShape without{shape.decode_tokens, 0,
-                          shape.context_tokens + context_of_next_prefill()};
-  const std::int32_t within =
-      times_.prefill_tokens_within(times * options_.target_inter_token, without,
-                                   most + shape.prefill_tokens) -
-      shape.prefill_tokens;
+  const StepShape without{shape.decode_tokens, 0, shape.context_tokens + context_of_next_prefill()};
+  const std::int32_t within = times_.prefill_tokens_within(times * options_.target_inter_token,
+                                                           without, most + shape.prefill_tokens) -
+                              shape.prefill_tokens;
   return std::min(most, std::max(within, kLeastChunk));
 }
 

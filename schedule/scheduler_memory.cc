@@ -126,7 +126,8 @@ void Scheduler::compact() {
     if (rows_[row].group == nullptr) continue;
     const Sequence& sequence = at(rows_[row]);
     // A row that has not begun has nothing to move.
-    costs_[row] = sequence.fresh ? 1 : kDenseCost + static_cast<std::int64_t>(sequence.pages.size());
+    costs_[row] =
+        sequence.fresh ? 1 : kDenseCost + static_cast<std::int64_t>(sequence.pages.size());
   }
   moves_.clear();
   region_ = shuffle_rows(costs_, moves_);

@@ -27,8 +27,7 @@ inline std::vector<TokenId> endless_tokens(const ServedModel& model) {
   std::minstd_rand random(1);
   std::vector<TokenId> tokens;
   while (tokens.size() < kTokens) {
-    const auto id =
-        static_cast<TokenId>(random() % static_cast<std::uint64_t>(model.vocabulary));
+    const auto id = static_cast<TokenId>(random() % static_cast<std::uint64_t>(model.vocabulary));
     if (!model.tokenizer.is_special(id)) tokens.push_back(id);
   }
   return tokens;

@@ -39,7 +39,9 @@ class GapMeter final : public StepDevice {
 
  private:
   static constexpr std::size_t kMost = 1 << 20;
-  static double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+  static double seconds(Duration duration) {
+    return std::chrono::duration<double>(duration).count();
+  }
 
   const std::unique_ptr<StepDevice> device_;
   TimePoint last_end_{};

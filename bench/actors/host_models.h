@@ -19,8 +19,8 @@ struct HostModel {
 /// The demo model, with `rows` rows and pages for all of them.
 [[nodiscard]] HostModel load_demo_model(std::int32_t rows);
 
-/// A llama of TinyLlama's shape (1.1 B) with random bf16 weights and the demo model's tokenizer; its
-/// context is cut to `context`.
+/// A llama of TinyLlama's shape (1.1 B) with random bf16 weights and the demo model's tokenizer;
+/// its context is cut to `context`.
 [[nodiscard]] HostModel make_random_llama(std::int32_t rows, std::int64_t context);
 
 }  // namespace weft::bench

@@ -67,8 +67,8 @@ Request request_of(const Arrival& arrival, std::size_t number) {
   Request request;
   constexpr std::size_t kSomeTokens = 1000;  // of every vocabulary here, past the special ones
   for (std::int32_t i = 0; i < arrival.prompt; ++i) {
-    request.prompt_tokens.push_back(static_cast<TokenId>(
-        300 + (number * 7919 + static_cast<std::size_t>(i)) % kSomeTokens));
+    request.prompt_tokens.push_back(
+        static_cast<TokenId>(300 + (number * 7919 + static_cast<std::size_t>(i)) % kSomeTokens));
   }
   request.max_tokens = arrival.output;
   request.sampling.ignore_eos = true;
@@ -116,8 +116,8 @@ std::vector<Outcome> play_for(Pipeline& pipeline, const std::vector<Arrival>& ar
     auto user = std::make_shared<User>(arrival);
     const auto request = pipeline.make_request(request_of(arrival, all.size()), user);
     all.push_back({user, request});
-    const auto at = begin + std::chrono::duration_cast<Duration>(
-                                std::chrono::duration<double>(arrival.at));
+    const auto at =
+        begin + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(arrival.at));
     std::this_thread::sleep_until(at);
     user->begin(SteadyClock::now());
     pipeline.submit(RequestTicket(request));

@@ -78,7 +78,7 @@ std::unique_ptr<Pipeline> make_pipeline(boost::asio::io_context& io) {
 
 /// What streams of a run have in common.
 struct Run {
-  std::atomic<std::int64_t> tokens{0};  // one thread writes
+  std::atomic<std::int64_t> tokens{0};   // one thread writes
   std::atomic<std::int32_t> streams{0};  // that have not ended
   std::atomic<bool> over{false};
 
@@ -118,11 +118,12 @@ class Reader : public std::enable_shared_from_this<Reader> {
   Reader(Run& run, Engine& engine) : run_(run), engine_(engine) {}
 
   void open() {
-    engine_.async_open(endless_request(), [self = shared_from_this()](
-                                              boost::system::error_code /*error*/, TokenStream got) {
-      self->stream_ = std::move(got);
-      self->next();
-    });
+    engine_.async_open(
+        endless_request(),
+        [self = shared_from_this()](boost::system::error_code /*error*/, TokenStream got) {
+          self->stream_ = std::move(got);
+          self->next();
+        });
   }
 
  private:
@@ -209,7 +210,8 @@ int main(int count, char** arguments) {
   std::printf("%-8s %8s %10s %12s %11s %11s %11s %11s\n", "", "streams", "us/token", "tokens/s",
               "executor", "scheduler", "detokenizer", "reader");
   // With a number of streams, that figure alone: for a profiler.
-  const std::int32_t only = count > 2 ? static_cast<std::int32_t>(std::strtol(arguments[2], nullptr, 10)) : 0;
+  const std::int32_t only =
+      count > 2 ? static_cast<std::int32_t>(std::strtol(arguments[2], nullptr, 10)) : 0;
   for (const std::int32_t streams : kStreams) {
     if (only == 0 || only == streams) count_with_sinks(streams, seconds);
   }

@@ -86,8 +86,8 @@ Figures figures_of(const std::vector<Outcome>& outcomes) {
 }
 
 std::vector<Arrival> requests_of(const Case& what, double per_second) {
-  const LoadShape shape{per_second, 1e9,            8, 64, what.output_from,
-                        what.output_to, RequestClass::kChat};
+  const LoadShape shape{per_second,         1e9, 8, 64, what.output_from, what.output_to,
+                        RequestClass::kChat};
   return poisson(shape, 3, what.requests);
 }
 
@@ -113,8 +113,8 @@ void run_case(const Case& what) {
     if (policy.policy == BatchPolicy::kFusion) reference = got;
     std::printf("%-14s %9.2f %9.3f %9.3f %9.3f %9.3f %9.1f | %21.2f %8.2f %6.2f\n", policy.name,
                 got.total, got.latency, got.latency_p90, got.first, got.first_p90,
-                got.tokens_per_second, got.total / reference.total,
-                got.latency / reference.latency, got.first / reference.first);
+                got.tokens_per_second, got.total / reference.total, got.latency / reference.latency,
+                got.first / reference.first);
     std::fflush(stdout);
   }
 }
@@ -123,8 +123,8 @@ void run_case(const Case& what) {
 
 void run_policies() {
   run_case({"demo model", load_demo_model, 16, 48, 32, 256});
-  run_case({"random llama 1.1 B",
-            [](std::int32_t rows) { return make_random_llama(rows, 256); }, 8, 16, 4, 24});
+  run_case({"random llama 1.1 B", [](std::int32_t rows) { return make_random_llama(rows, 256); }, 8,
+            16, 4, 24});
 }
 
 }  // namespace weft::bench

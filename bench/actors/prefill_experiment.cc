@@ -42,8 +42,9 @@ void run(std::chrono::microseconds target) {
 }  // namespace
 
 void run_prefill() {
-  std::printf("prefill: %d running streams, a prompt of %d tokens each %.1f s; inter-token times in ms\n",
-              kStreams, kLongPrompt, kPause);
+  std::printf(
+      "prefill: %d running streams, a prompt of %d tokens each %.1f s; inter-token times in ms\n",
+      kStreams, kLongPrompt, kPause);
   std::printf("%12s %10s %10s %10s %10s %14s\n", "target", "median", "p90", "p99", "most",
               "long prompt's");
   for (const int milliseconds : {0, 50, 20, 12}) run(std::chrono::milliseconds(milliseconds));

@@ -1,14 +1,15 @@
 // Serving under load, in one process: requests of a Poisson process, virtual users as sinks.
 //
-//   overload   chat beside batch work of twice what the device can carry: chat's time to first token
+//   overload   chat beside batch work of twice what the device can carry: chat's time to first
+//   token
 //              over that of a chat request that is alone
 //   prefill    running streams while long prompts arrive: their inter-token times with and without
 //              target_inter_token
 //   policies   the same arrivals under each BatchPolicy, times over fusion's (Flover, section VI)
 //
 // The first two are on a device that computes nothing and whose steps last as long as the cost that
-// is printed, and `overload` also on the demo model on the host; `policies` is on the demo model and
-// on a llama of 1.1 B, both on the host.
+// is printed, and `overload` also on the demo model on the host; `policies` is on the demo model
+// and on a llama of 1.1 B, both on the host.
 //
 //   weft_serving_bench [overload|prefill|policies, default all]
 

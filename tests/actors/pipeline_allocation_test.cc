@@ -98,12 +98,16 @@ TEST(PipelineAllocationTest, TenThousandTicksAllocateNothingInAnyThread) {
 
 TEST(PipelineAllocationTest, TicksOfTheHostDeviceAllocateNothingInAnyThread) {
   constexpr std::size_t kTicks = 1000;
-  const RandomLlama llama({.layers = 1, .hidden = 32, .ffn = 32, .heads = 2, .kv_heads = 1,
-                           .vocabulary = kLetters, .context = 2048},
+  const RandomLlama llama({.layers = 1,
+                           .hidden = 32,
+                           .ffn = 32,
+                           .heads = 2,
+                           .kv_heads = 1,
+                           .vocabulary = kLetters,
+                           .context = 2048},
                           1);
   const DeviceLimits sizes = limits(2048);
-  const HostOptions options =
-      HostStepDevice::options_for(*llama.program(), sizes, DType::kF32, 2);
+  const HostOptions options = HostStepDevice::options_for(*llama.program(), sizes, DType::kF32, 2);
   auto host = HostDevice::load(llama.checkpoint(), llama.program(), options).value();
   auto device = std::make_unique<HostStepDevice>(std::move(host), sizes, std::vector<TokenId>{});
   EXPECT_EQ(allocations_of(std::move(device), kTicks), 0U);

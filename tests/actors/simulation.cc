@@ -271,8 +271,8 @@ void Simulation::check(Sink& sink) {
     EXPECT_EQ(sink.asked, EndCause::kCancel);
   }
   if (request.sampling.beams.num_beams > 1 || request.sampling.best_of > 0) return;
-  const std::int32_t room =
-      static_cast<std::int32_t>(limits_.context) - static_cast<std::int32_t>(request.prompt_tokens.size());
+  const std::int32_t room = static_cast<std::int32_t>(limits_.context) -
+                            static_cast<std::int32_t>(request.prompt_tokens.size());
   const std::int32_t most = request.max_tokens > 0 ? request.max_tokens : room;
   for (std::size_t i = 0; i < sink.choices.size(); ++i) {
     const Expected expected = expected_output(request, *request.sampling.seed + i * kGolden, most);
@@ -281,10 +281,10 @@ void Simulation::check(Sink& sink) {
                        end.reason != FinishReason::kCancelled && sink.asked == EndCause::kNone;
     if (whole) {
       EXPECT_EQ(choice.tokens, expected.tokens)
-          << std::hex << *request.sampling.seed << std::dec << " choice " << i << " of " << request.sampling.n << ", prompt "
-          << request.prompt_tokens.size() << ", pages of " << limits_.page_tokens << ", "
-          << pipeline_->stats().preemptions << " preemptions so far, layout "
-          << static_cast<int>(config_.kv_layout) << ", admission "
+          << std::hex << *request.sampling.seed << std::dec << " choice " << i << " of "
+          << request.sampling.n << ", prompt " << request.prompt_tokens.size() << ", pages of "
+          << limits_.page_tokens << ", " << pipeline_->stats().preemptions
+          << " preemptions so far, layout " << static_cast<int>(config_.kv_layout) << ", admission "
           << static_cast<int>(config_.admission) << ", policy " << static_cast<int>(config_.policy);
       EXPECT_EQ(choice.text, expected.text);
       EXPECT_EQ(end.choices.at(i).reason, expected.reason);

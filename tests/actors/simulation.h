@@ -21,9 +21,10 @@ struct SimulationOptions {
 };
 
 /// The real actors over a fake device, a virtual clock and a wire that delivers in random order:
-/// random arrivals, lengths, cancels, stops, deadlines and failures, with the scheduler's invariants
-/// checked after each of its messages and every output compared with what the fake model gives a
-/// request that runs alone. All of it follows from the seed. What is wrong is a GoogleTest failure.
+/// random arrivals, lengths, cancels, stops, deadlines and failures, with the scheduler's
+/// invariants checked after each of its messages and every output compared with what the fake model
+/// gives a request that runs alone. All of it follows from the seed. What is wrong is a GoogleTest
+/// failure.
 class Simulation {
  public:
   explicit Simulation(const SimulationOptions& options);

@@ -163,12 +163,10 @@ void SchedulerFixture::on_token(Group& group, std::int32_t sequence, const Sampl
   EXPECT_EQ(result.token, fake_token(seed_of(outcome.ask, sequence), context, kVocabulary))
       << "group " << outcome.number << ", sequence " << sequence << ", token " << output.size();
   output.push_back(result.token);
-  const bool stops = std::ranges::find(outcome.ask.end_tokens, result.token) !=
-                     outcome.ask.end_tokens.end();
+  const bool stops =
+      std::ranges::find(outcome.ask.end_tokens, result.token) != outcome.ask.end_tokens.end();
   const bool full = std::cmp_equal(output.size(), outcome.ask.max_tokens);
-  EXPECT_EQ(end, stops  ? SequenceEnd::kStop
-                 : full ? SequenceEnd::kLength
-                        : SequenceEnd::kNone);
+  EXPECT_EQ(end, stops ? SequenceEnd::kStop : full ? SequenceEnd::kLength : SequenceEnd::kNone);
 }
 
 void SchedulerFixture::on_end(Group& group, GroupEnd how, const Error& error) {

@@ -33,13 +33,13 @@ struct Ask {
 /// What became of it.
 struct Outcome {
   Ask ask;
-  std::size_t number = 0;       ///< among those submitted
-  Group* group = nullptr;       ///< until it has ended
+  std::size_t number = 0;  ///< among those submitted
+  Group* group = nullptr;  ///< until it has ended
   std::vector<TokenId> prompt;
   std::vector<std::vector<TokenId>> outputs;  ///< of each sequence
   std::optional<GroupEnd> end;
   Error error;
-  int begun = 0;  ///< how often it got its rows
+  int begun = 0;             ///< how often it got its rows
   std::size_t ended_as = 0;  ///< how many had ended before
 };
 

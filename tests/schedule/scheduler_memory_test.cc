@@ -164,7 +164,9 @@ class SchedulerHistoryTest : public SchedulerFixture {
   SchedulerOptions random_options();
   Ask random_ask();
   void act();
-  Outcome& any() { return outcomes_[outcomes_.size() - 1 - random(std::min<std::size_t>(12, outcomes_.size()))]; }
+  Outcome& any() {
+    return outcomes_[outcomes_.size() - 1 - random(std::min<std::size_t>(12, outcomes_.size()))];
+  }
 
   std::mt19937_64 random_;
 };
@@ -180,7 +182,8 @@ SchedulerOptions SchedulerHistoryTest::random_options() {
   if (chance(40)) options.layout = KvLayout::kSlab;
   limits.pages = limits.rows * whole;
   if (options.layout == KvLayout::kPages) {
-    limits.pages = whole + static_cast<std::int32_t>(random(static_cast<std::uint64_t>(limits.pages)));
+    limits.pages =
+        whole + static_cast<std::int32_t>(random(static_cast<std::uint64_t>(limits.pages)));
   }
   if (chance(30)) options.admission = AdmissionMode::kReserve;
   if (chance(50)) options.watermark = 0.1;
