@@ -92,9 +92,9 @@ bool Scheduler::chat_has_prompts() const {
   });
 }
 
-/// Makes room in the time of a planned step for the prompts of chat that have come since: what it was
-/// to compute of batch's prompts is chosen anew, after them. Rows and pages stay, so starts and page
-/// tables in the plan hold.
+/// Makes room in the time of a planned step for the prompts of chat that have come since: what it
+/// was to compute of batch's prompts is chosen anew, after them. Rows and pages stay, so starts and
+/// page tables in the plan hold.
 void Scheduler::withdraw_batch_prompts() {
   Plan& plan = tick_->plan;
   bool any = false;

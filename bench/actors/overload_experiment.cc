@@ -33,8 +33,7 @@ std::vector<double> unloaded(Pipeline& pipeline, const Case& what) {
   constexpr int kTimes = 15;
   std::vector<double> times;
   for (int i = 0; i < kTimes; ++i) {
-    const auto one =
-        play(pipeline, {{0, what.chat_prompt, what.chat_output, RequestClass::kChat}});
+    const auto one = play(pipeline, {{0, what.chat_prompt, what.chat_output, RequestClass::kChat}});
     times.push_back(one.front().first);
   }
   return times;
@@ -59,8 +58,9 @@ void run_case(const Case& what, ServedModel model, std::shared_ptr<StepDevice> d
   const double chat_most = capacity(*pipeline, what.chat_prompt, what.chat_output, rows);
   const double batch_most = capacity(*pipeline, what.batch_prompt, what.batch_output, rows);
   const auto alone = unloaded(*pipeline, what);
-  const LoadShape chat{kChatShare * chat_most, what.seconds,     what.chat_prompt, what.chat_prompt,
-                       what.chat_output,       what.chat_output, RequestClass::kChat};
+  const LoadShape chat{kChatShare * chat_most, what.seconds,     what.chat_prompt,
+                       what.chat_prompt,       what.chat_output, what.chat_output,
+                       RequestClass::kChat};
   const LoadShape batch{(kLoad - kChatShare) * batch_most,
                         what.seconds,
                         what.batch_prompt,
@@ -95,13 +95,13 @@ void run_case(const Case& what, ServedModel model, std::shared_ptr<StepDevice> d
 void run_overload() {
   constexpr std::int32_t kRows = 32;
   constexpr std::int32_t kStepTokens = 1024;
-  std::printf("overload: %.1f times what the device carries, %.1f of it chat; a modelled step takes %ld us"
-              " and %ld a token\n",
-              kLoad, kChatShare, static_cast<long>(kStepCost.count()),
-              static_cast<long>(kTokenCost.count()));
-  std::printf("%-16s %5s %7s | %-23s | %-23s | %-13s | %9s %s\n", "first token, ms", "chats",
-              "one", "chat without batch", "chat beside batch", "ratio to both", "batch's",
-              "batch ended");
+  std::printf(
+      "overload: %.1f times what the device carries, %.1f of it chat; a modelled step takes %ld us"
+      " and %ld a token\n",
+      kLoad, kChatShare, static_cast<long>(kStepCost.count()),
+      static_cast<long>(kTokenCost.count()));
+  std::printf("%-16s %5s %7s | %-23s | %-23s | %-13s | %9s %s\n", "first token, ms", "chats", "one",
+              "chat without batch", "chat beside batch", "ratio to both", "batch's", "batch ended");
   std::printf("%-16s %5s %7s | %7s %7s %7s | %7s %7s %7s | %6s %6s |\n", "", "", "median", "median",
               "mean", "p90", "median", "mean", "p90", "chat's", "one's");
   constexpr double kSeconds = 10;
