@@ -48,14 +48,13 @@ TEST_F(SchedulerAdmissionTest, ChatGoesBeforeBatchThenLowPriorityThenArrival) {
 TEST_F(SchedulerAdmissionTest, AClientThatFloodsTakesNoMoreThanItsShare) {
   // The paper's bound (Theorem 4.4): 2 max(w_p * longest prompt, w_q * tokens that run at once).
   constexpr std::int32_t kPrompt = 16;
-  constexpr std::int32_t kOutput = 16;
+  constexpr std::int32_t kLong = 32;
+  constexpr std::int32_t kShort = 4;
   constexpr std::int32_t kRows = 4;
   start(of(kRows, 512));
-  for (int i = 0; i < 200; ++i) {
-    submit({.prompt = kPrompt, .max_tokens = kOutput, .client = 1});
-  }
+  for (int i = 0; i < 200; ++i) submit({.prompt = kPrompt, .max_tokens = kLong, .client = 1});
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(tick());
-  for (int i = 0; i < 20; ++i) submit({.prompt = kPrompt, .max_tokens = kOutput, .client = 2});
+  for (int i = 0; i < 60; ++i) submit({.prompt = kPrompt, .max_tokens = kShort, .client = 2});
   const auto served = [&](std::uint64_t client) {
     double tokens = 0;
     for (const Outcome& one : outcomes_) {
@@ -66,15 +65,14 @@ TEST_F(SchedulerAdmissionTest, AClientThatFloodsTakesNoMoreThanItsShare) {
     return tokens;
   };
   const double before = served(1);
-  const double bound = 2 * std::max<double>(kPrompt, 2 * kRows * (kPrompt + kOutput));
+  const double bound = 2 * std::max<double>(kPrompt, 2 * kRows * (kPrompt + kLong));
   double widest = 0;
   while (outcomes_.back().group != nullptr && !runs(outcomes_.back())) {  // both have some waiting
     ASSERT_TRUE(tick());
     widest = std::max(widest, std::abs(served(1) - before - served(2)));
   }
   EXPECT_LE(widest, bound);
-  EXPECT_GT(served(2), 15 * (kPrompt + 2 * kOutput));
-  EXPECT_LT(served(1) - before, 25 * (kPrompt + 2 * kOutput));
+  EXPECT_GT(served(2), 50 * (kPrompt + 2 * kShort));
 }
 
 TEST_F(SchedulerAdmissionTest, ChatTakesTheRowOfTheBatchGroupThatLosesLeast) {
