@@ -93,12 +93,12 @@ struct Plan {
   std::int32_t first_row = 0;  ///< running rows are [first_row, first_row + rows)
   std::int32_t rows = 0;
   std::vector<PlanCopy> slab_copies;  ///< the KV of moved rows, where it lies in slabs
-  std::vector<PlanMove> moves;        ///< no `to` is another's `from`
+  std::vector<PlanMove> moves;        ///< one after the other: `to` may be `from` of a later one
   std::vector<PlanStart> starts;
   std::vector<PlanTable> tables;
   std::vector<PlanCopy> copies;
   std::vector<PlanEncode> encodes;
-  std::vector<PlanEntry> entries;  ///< by row
+  std::vector<PlanEntry> entries;  ///< by row, behind them those that came late
   std::vector<PlanFork> forks;
   std::vector<PlanSample> samples;
 

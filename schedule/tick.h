@@ -30,7 +30,7 @@ struct Tick {
   Tick(const Tick&) = delete;
   Tick& operator=(const Tick&) = delete;
 
-  /// Takes memory for every plan within `limits`.
+  /// Takes memory for every plan within `limits`; slabs that move may make a plan's vectors grow.
   void reserve(const DeviceLimits& limits);
   void clear();
 };
