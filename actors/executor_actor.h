@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "weft/actors/messages.h"
@@ -19,25 +20,36 @@ struct ExecutorMetrics {
   Histogram& idle_seconds;  ///< between two steps, where the next plan was there in time
 };
 
+/// What the instances of an executor have in common; the actor's turn alone changes it.
+struct ExecutorState {
+  std::shared_ptr<StepDevice> device;
+  std::shared_ptr<ExecutorMetrics> metrics;
+  std::shared_ptr<const TickPool> ticks;  ///< the scheduler's, who may exit while a step runs
+  std::uint64_t generation = 0;  ///< the newest of the schedulers that plans came from
+  std::uint64_t last_lost = 0;   ///< of its ticks
+};
+
 /// Runs plans on its device, one fused step after the other, and gives the ticks back. The device
-/// outlives it: a new instance goes on with the same one.
+/// outlives it: a new instance goes on with the same one. A plan that needs the results of a lost step,
+/// or comes from a scheduler that has a successor, finds rows that are not as it thinks; it does not
+/// run, and comes back as lost too.
 class ExecutorActor {
  public:
   using Accepts = ExecutorProtocol;
 
-  /// `ticks` are the scheduler's, who may exit while a step runs.
-  ExecutorActor(ActorContext& context, std::shared_ptr<StepDevice> device,
-                std::shared_ptr<const TickPool> ticks, std::shared_ptr<ExecutorMetrics> metrics,
+  ExecutorActor(ActorContext& context, std::shared_ptr<ExecutorState> state,
                 const ActorRef<SchedulerProtocol>& scheduler);
 
   void on(StepMsg&& message);
   void undelivered(StepMsg&& message, const Error& why);
 
  private:
+  void meet(const PipelineTick& tick) noexcept;
+  [[nodiscard]] bool outdated(const PipelineTick& tick) const noexcept;
+  void give_back_lost(PipelineTick& tick, const Error& why);
+
   ActorContext& context_;
-  const std::shared_ptr<StepDevice> device_;
-  const std::shared_ptr<const TickPool> ticks_;
-  const std::shared_ptr<ExecutorMetrics> metrics_;
+  const std::shared_ptr<ExecutorState> state_;
   Sender<SchedulerProtocol> scheduler_;
   std::uint64_t last_tick_ = 0;
   TimePoint last_end_{};

@@ -20,4 +20,22 @@ Error request_failure(const Error& why) {
   return {EngineErrc::kInternal, why.detail};
 }
 
+Error request_ending(EndCause cause) {
+  switch (cause) {
+    case EndCause::kDeadline:
+      return {EngineErrc::kDeadlineExceeded, {}};
+    case EndCause::kSlowReader:
+      return {EngineErrc::kSlowReader, {}};
+    case EndCause::kShutdown:
+      return {EngineErrc::kStopping, {}};
+    case EndCause::kFailure:
+      return {EngineErrc::kInternal, {}};
+    case EndCause::kNone:
+    case EndCause::kStop:
+    case EndCause::kCancel:
+      break;
+  }
+  return {EngineErrc::kCancelled, {}};
+}
+
 }  // namespace weft

@@ -168,7 +168,10 @@ void Pipeline::start(const Config& config, std::vector<std::shared_ptr<StepDevic
     state->checks = options.check_invariants;
     state->before_message = options.before_message;
     const std::shared_ptr<TickPool> ticks(state, &state->ticks);
-    actors_.start<ExecutorActor>(executor, devices[i], ticks, executor_metrics, scheduler);
+    actors_.start<ExecutorActor>(
+        executor,
+        std::make_shared<ExecutorState>(ExecutorState{devices[i], executor_metrics, ticks}),
+        scheduler);
     actors_.start<DetokenizerActor>(detokenizer, ticks, scheduler, options.before_message);
     actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);
     schedulers.push_back(std::move(scheduler));

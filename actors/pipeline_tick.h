@@ -47,6 +47,7 @@ struct PipelineTick : Tick {
   std::vector<StopHit> stop_hits;  ///< the detokenizer's, for the scheduler
   std::uint64_t number = 0;        ///< the plan's; constant while the tick is under way
   std::uint64_t generation = 0;    ///< of the scheduler that planned it
+  std::uint64_t needs_from = 0;    ///< the first tick whose results it may need
   bool due_at_once = false;        ///< another was running when it was planned
 
   void reserve(const DeviceLimits& limits) {

@@ -23,7 +23,8 @@ void PreprocessActor::on(PrepareMsg&& message) {
   const ActiveRequest& request = *message.ticket;
   const std::size_t lane = request.lane();
   if (request.end_cause() != EndCause::kNone && request.end_cause() != EndCause::kStop) {
-    std::move(message.ticket).fail({EngineErrc::kCancelled, {}});
+    const Error why = request_ending(request.end_cause());
+    std::move(message.ticket).fail(why);
     return;
   }
   const auto now = std::chrono::time_point_cast<std::chrono::seconds>(

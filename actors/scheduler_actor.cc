@@ -45,24 +45,6 @@ std::vector<OutputEnd> outputs_of(RequestGroup& group) {
   return best;
 }
 
-Error error_of(EndCause cause) {
-  switch (cause) {
-    case EndCause::kDeadline:
-      return {EngineErrc::kDeadlineExceeded, {}};
-    case EndCause::kSlowReader:
-      return {EngineErrc::kSlowReader, {}};
-    case EndCause::kShutdown:
-      return {EngineErrc::kStopping, {}};
-    case EndCause::kFailure:
-      return {EngineErrc::kInternal, {}};
-    case EndCause::kNone:
-    case EndCause::kStop:
-    case EndCause::kCancel:
-      break;
-  }
-  return {EngineErrc::kCancelled, {}};
-}
-
 GroupEnd end_of(EndCause cause) {
   if (cause == EndCause::kStop) return GroupEnd::kStopped;
   return cause == EndCause::kCancel || cause == EndCause::kSlowReader ? GroupEnd::kCancelled
@@ -99,7 +81,7 @@ void SchedulerActor::on(EnqueueMsg&& message) {
       end.error = {EngineErrc::kNeverFits, refusal};
     } else {
       end.how = end_of(cause);
-      end.error = cause == EndCause::kStop ? Error{} : error_of(cause);
+      end.error = cause == EndCause::kStop ? Error{} : request_ending(cause);
       end.outputs.resize(static_cast<std::size_t>(group.spec.sampling->n));
     }
     ends_.push_back(std::move(end));
@@ -109,7 +91,7 @@ void SchedulerActor::on(EnqueueMsg&& message) {
     groups_.emplace(request.id(), &group);
     const auto timeout = request.request().timeout;
     if (timeout.count() > 0) {
-      deadlines_.push({request.times().arrived + timeout, group.ticket.share()});
+      add_deadline({request.times().arrived + timeout, group.ticket.share()});
     }
     request.admit();
     scheduler_.submit(std::move(message.group), now);
@@ -124,11 +106,13 @@ void SchedulerActor::on(EndingMsg&& /*message*/) {
 
 void SchedulerActor::on(StepDoneMsg&& message) {
   begin_message();
-  PipelineTick& tick = *message.tick;
+  // From here on it is not the message's any more, should something below fail.
+  PipelineTick& tick = *std::exchange(message.tick, nullptr);
   if (tick.generation != generation_) {
     tick.set_free();
     return;
   }
+  tick.set_holder(PipelineTick::Holder::kScheduler);  // so that a successor finds it
   --at_executor_;
   if (newest_ == &tick) newest_ = nullptr;
   tick.events.clear();
@@ -143,6 +127,7 @@ void SchedulerActor::on(StepDoneMsg&& message) {
     tick.set_free();
   } else {
     tick.stop_hits.clear();
+    tick.set_holder(PipelineTick::Holder::kDone);
     if (!taken(detokenizer_.try_send(DeliverMsg{&tick}))) tick.set_free();
   }
   after_message();
@@ -150,7 +135,7 @@ void SchedulerActor::on(StepDoneMsg&& message) {
 
 void SchedulerActor::on(TickFreeMsg&& message) {
   begin_message();
-  PipelineTick* const tick = message.tick;
+  PipelineTick* const tick = std::exchange(message.tick, nullptr);
   if (tick != nullptr && tick->generation == generation_) {
     for (const StopHit& hit : tick->stop_hits) {
       const auto found = groups_.find(hit.request);
@@ -185,13 +170,28 @@ void SchedulerActor::take_endings() {
 }
 
 void SchedulerActor::end(RequestGroup& group, EndCause cause) {
-  scheduler_.end(group, end_of(cause), cause == EndCause::kStop ? Error{} : error_of(cause));
+  scheduler_.end(group, end_of(cause), cause == EndCause::kStop ? Error{} : request_ending(cause));
+}
+
+// Most requests end before their deadline: those are swept out when they are the more.
+void SchedulerActor::add_deadline(Deadline deadline) {
+  constexpr std::size_t kWorthSweeping = 64;
+  if (deadlines_.size() > 2 * groups_.size() + kWorthSweeping) {
+    std::erase_if(deadlines_, [](const Deadline& one) {
+      const auto request = one.request.lock();
+      return !request || request->finished();
+    });
+    std::make_heap(deadlines_.begin(), deadlines_.end());
+  }
+  deadlines_.push_back(std::move(deadline));
+  std::push_heap(deadlines_.begin(), deadlines_.end());
 }
 
 void SchedulerActor::expire(TimePoint now) {
-  while (!deadlines_.empty() && deadlines_.top().when <= now) {
-    const auto request = deadlines_.top().request.lock();
-    deadlines_.pop();
+  while (!deadlines_.empty() && deadlines_.front().when <= now) {
+    const auto request = deadlines_.front().request.lock();
+    std::pop_heap(deadlines_.begin(), deadlines_.end());
+    deadlines_.pop_back();
     if (!request || request->finished()) continue;
     const auto found = groups_.find(request->id());
     if (found != groups_.end()) end(*found->second, EndCause::kDeadline);
@@ -204,6 +204,7 @@ void SchedulerActor::change_queued_plan(TimePoint now) {
   PipelineTick& tick = *newest_;
   if (!tick.take_back()) return;
   scheduler_.amend(now, tick);
+  tick.needs_from = scheduler_.needs_from();
   // One message a tick, however often its plan changes: the executor's mailbox is never full.
   if (tick.requeue()) executor_.try_send(StepMsg{&tick, tick.number});
 }
@@ -218,6 +219,7 @@ void SchedulerActor::make_plans(TimePoint now) {
 
 void SchedulerActor::queue(PipelineTick& tick) {
   tick.generation = generation_;
+  tick.needs_from = scheduler_.needs_from();
   tick.number = tick.plan.tick;
   tick.due_at_once = at_executor_ > 0;
   tick.set_holder(PipelineTick::Holder::kQueued);
@@ -242,7 +244,7 @@ void SchedulerActor::send_ends() {
 void SchedulerActor::arm_timer() {
   const auto window = scheduler_.wake_at();
   TimePoint next = window.value_or(TimePoint::max());
-  if (!deadlines_.empty()) next = std::min(next, deadlines_.top().when);
+  if (!deadlines_.empty()) next = std::min(next, deadlines_.front().when);
   if (next == TimePoint::max() || next == armed_for_) return;
   armed_for_ = next;
   timer_.arm_at(next);
@@ -276,6 +278,7 @@ void SchedulerActor::undelivered(EnqueueMsg&& message, const Error& why) {
 void SchedulerActor::undelivered(EndingMsg&& /*message*/, const Error& /*why*/) {}
 
 void SchedulerActor::undelivered(StepDoneMsg&& message, const Error& /*why*/) {
+  if (message.tick == nullptr) return;
   message.tick->set_free();
 }
 
@@ -291,6 +294,7 @@ void SchedulerActor::exiting(const Error& why) {
   }
   scheduler_.end_all(GroupEnd::kFailed, request_failure(why));
   send_ends();
+  state_->stats->set(state_->lane, scheduler_.stats());
 }
 
 }  // namespace weft

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <queue>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -53,7 +52,8 @@ class SchedulerActor final : private SchedulerListener {
   struct Deadline {
     TimePoint when;
     std::weak_ptr<ActiveRequest> request;
-    friend bool operator<(const Deadline& a, const Deadline& b) { return a.when > b.when; }
+    // As std::push_heap orders: the earliest is the greatest.
+    friend bool operator<(const Deadline& a, const Deadline& b) { return b.when < a.when; }
   };
 
   void on_begin(Group& group) override;
@@ -63,6 +63,7 @@ class SchedulerActor final : private SchedulerListener {
 
   void take_endings();
   void end(RequestGroup& group, EndCause cause);
+  void add_deadline(Deadline deadline);
   void expire(TimePoint now);
   void change_queued_plan(TimePoint now);
   void send_ends();
@@ -81,10 +82,10 @@ class SchedulerActor final : private SchedulerListener {
   ActorTimer timer_;
   std::uint64_t arrivals_ = 0;
   std::unordered_map<RequestId, RequestGroup*> groups_;
-  std::priority_queue<Deadline> deadlines_;
-  std::vector<EndMsg> ends_;        // for the detokenizer, after the tokens
-  std::int32_t at_executor_ = 0;    // ticks queued or running
-  PipelineTick* newest_ = nullptr;  // the tick planned last, while it is at the executor
+  std::vector<Deadline> deadlines_;  // a heap, the next one first
+  std::vector<EndMsg> ends_;         // for the detokenizer, after the tokens
+  std::int32_t at_executor_ = 0;     // ticks queued or running
+  PipelineTick* newest_ = nullptr;   // the tick planned last, while it is at the executor
   PipelineTick* completing_ = nullptr;
   TimePoint armed_for_{};
 };

@@ -144,6 +144,8 @@ void Scheduler::fail(const Tick& tick, const Error& error) {
     --owner.group->in_flight;
     forget_if_possible(*owner.group);
   }
+  if (tick.plan.tick < needs_from_) return;
+  needs_from_ = stats_.ticks + 1;
   while (!running_.empty()) finish(*running_.back(), GroupEnd::kFailed, error);
 }
 

@@ -106,8 +106,11 @@ class Scheduler {
   [[nodiscard]] bool changed() const noexcept { return changed_; }
   /// Takes the results of a tick, in the order of the plans.
   void complete(const Tick& tick);
-  /// A tick's results are lost: every group with a row fails.
+  /// A tick's results are lost: every group with a row fails, unless it began after an earlier loss
+  /// had been told.
   void fail(const Tick& tick, const Error& error);
+  /// The first tick since the last loss: those planned now need the results of none before it.
+  [[nodiscard]] std::uint64_t needs_from() const noexcept { return needs_from_; }
   /// Ends all groups.
   void end_all(GroupEnd how, const Error& error);
 
@@ -220,6 +223,7 @@ class Scheduler {
   std::int64_t reserved_ = 0;  // pages, in reserve mode
   std::int32_t ticks_without_decode_ = 0;
   std::uint64_t admissions_ = 0;
+  std::uint64_t needs_from_ = 1;  // a tick; they count from 1
   std::optional<TimePoint> first_waits_since_;  // since the queue was empty
   SchedulerStats stats_;
 

@@ -10,6 +10,7 @@ namespace weft {
 void Scheduler::amend(TimePoint now, Tick& tick) {
   tick_ = &tick;
   amending_ = true;
+  needs_from_ = std::min(needs_from_, tick.plan.tick);
   drop_stale();
   admit(now);
   if (chat_has_prompts()) withdraw_batch_prompts();

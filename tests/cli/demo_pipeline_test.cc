@@ -4,15 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/json/array.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <future>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -85,12 +82,10 @@ TEST(DemoModelPipeline, AnswersConversationsAsTheModelAloneDoes) {
   config.threads = 1;
   config.max_rows = 4;
   config.max_context = kContext;
-  boost::asio::io_context context;
-  const auto guard = boost::asio::make_work_guard(context);
-  std::jthread thread([&context] { context.run(); });
+  boost::asio::thread_pool application(1);
   std::vector<std::future<Answer>> answers;
   {
-    Pipeline pipeline(context.get_executor(), config);
+    Pipeline pipeline(application.get_executor(), config);
     for (int repeat = 0; repeat < 2; ++repeat) {
       for (const std::string& question : questions) {
         Request request;
@@ -107,7 +102,6 @@ TEST(DemoModelPipeline, AnswersConversationsAsTheModelAloneDoes) {
     EXPECT_EQ(stats.rows, 4);
     EXPECT_EQ(stats.max_context, kContext);
   }
-  context.stop();
   const std::vector<std::string> wanted = answers_alone();
   ASSERT_EQ(wanted[0], "12 + 30 = 42.");
   for (std::size_t i = 0; i < answers.size(); ++i) {

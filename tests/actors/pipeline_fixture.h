@@ -1,0 +1,153 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/actors/engine_error.h"
+#include "weft/actors/pipeline.h"
+#include "weft/tests/actors/letter_model.h"
+#include "weft/tests/fixture/deterministic_system.h"
+#include "weft/tests/fixture/fake_device.h"
+
+namespace weft::test {
+
+/// Keeps all that a request gets.
+class KeepingSink final : public RequestSink {
+ public:
+  void admit() noexcept override { ++admitted; }
+  void deliver(const DeltaView& delta) noexcept override {
+    EXPECT_FALSE(end) << "something came after the end";
+    const auto choice = static_cast<std::size_t>(delta.choice);
+    if (texts.size() <= choice) texts.resize(choice + 1);
+    if (tokens.size() <= choice) tokens.resize(choice + 1);
+    texts[choice] += delta.text;
+    tokens[choice].insert(tokens[choice].end(), delta.tokens.begin(), delta.tokens.end());
+    logprobs.insert(logprobs.end(), delta.logprobs.begin(), delta.logprobs.end());
+    top.insert(top.end(), delta.top.begin(), delta.top.end());
+  }
+  void finish(Finish&& finish) noexcept override {
+    EXPECT_FALSE(end) << "a second end";
+    end = std::move(finish);
+  }
+
+  int admitted = 0;
+  std::vector<std::string> texts;
+  std::vector<std::vector<TokenId>> tokens;
+  std::vector<float> logprobs;
+  std::vector<TokenLogprob> top;
+  std::optional<Finish> end;
+};
+
+/// A request in the pipeline.
+struct Sent {
+  std::shared_ptr<ActiveRequest> active;
+  std::shared_ptr<KeepingSink> sink;
+
+  [[nodiscard]] boost::system::error_code error() const {
+    return sink->end ? sink->end->error.code : boost::system::error_code();
+  }
+};
+
+/// The real actors over a fake device, played message by message.
+class PipelineFixture : public testing::Test {
+ protected:
+  // In the order in which the pipeline declares them.
+  static constexpr ActorId kSchedulerId{1}, kExecutorId{2}, kDetokenizerId{3}, kWorkerId{4};
+  static constexpr ActorId kReceiverId{5};
+
+  void start() {
+    config.preprocess_workers = 1;
+    FakeDevice::Options options{.limits = limits};
+    options.run = [this](const Plan& plan) {
+      if (on_step) on_step(plan);
+    };
+    device = std::make_shared<FakeDevice>(std::move(options));
+    PipelineOptions how;
+    how.system = play.options_for_other();
+    how.own_threads = false;
+    how.messages_per_activation = 1;
+    how.check_invariants = true;
+    how.before_message = [this] {
+      if (std::exchange(actor_fails, false)) throw std::runtime_error("an actor fails");
+    };
+    how.before_preprocess = before_preprocess;
+    pipeline = std::make_unique<Pipeline>(play.context().get_executor(), config,
+                                          letter_model(limits.context),
+                                          std::vector<std::shared_ptr<StepDevice>>{device},
+                                          std::move(how));
+    play.context().run_all();
+  }
+  void TearDown() override {
+    pipeline.reset();
+    for (const Sent& one : all) EXPECT_TRUE(one.sink->end) << "a request has no end";
+  }
+
+  static Request request(std::size_t prompt = 5, std::int32_t max_tokens = 6) {
+    Request request;
+    for (std::size_t i = 0; i < prompt; ++i) {
+      request.prompt_tokens.push_back(static_cast<TokenId>(i % kLetters));
+    }
+    request.max_tokens = max_tokens;
+    request.sampling.seed = 1;
+    return request;
+  }
+  Sent send(Request request = PipelineFixture::request()) {
+    Sent one{nullptr, std::make_shared<KeepingSink>()};
+    one.active = pipeline->make_request(std::move(request), one.sink);
+    pipeline->submit(RequestTicket(one.active));
+    all.push_back(one);
+    return one;
+  }
+  /// Brings what was just sent to the scheduler.
+  void enqueue() {
+    ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
+    ASSERT_TRUE(play.expect<PrepareMsg>({}, kWorkerId));
+    ASSERT_TRUE(play.expect<EnqueueMsg>(kWorkerId, kSchedulerId));
+  }
+  void expect_nothing_held() const {
+    const EngineStats stats = pipeline->stats();
+    EXPECT_EQ(stats.requests, 0U);
+    EXPECT_EQ(stats.running, 0U);
+    EXPECT_EQ(stats.waiting, 0U);
+    EXPECT_EQ(stats.pages_free, stats.pages);
+  }
+  /// A request of now is served as ever.
+  void expect_served() {
+    const Sent one = send();
+    play.run_all();
+    ASSERT_TRUE(one.sink->end);
+    EXPECT_EQ(one.sink->end->reason, FinishReason::kLength) << to_string(one.sink->end->error);
+    EXPECT_EQ(one.sink->tokens.at(0), expected(one));
+  }
+  [[nodiscard]] static std::vector<TokenId> expected(const Sent& one, std::uint64_t seed = 1) {
+    std::vector<TokenId> context = one.active->request().prompt_tokens;
+    const std::size_t prompt = context.size();
+    for (std::int32_t i = 0; i < one.active->request().max_tokens; ++i) {
+      context.push_back(fake_token(seed, context, kLetters));
+    }
+    return {context.begin() + static_cast<std::ptrdiff_t>(prompt), context.end()};
+  }
+
+  DeterministicSystem play;
+  Config config;
+  DeviceLimits limits{.rows = 4, .pages = 64, .page_tokens = 4, .step_tokens = 64, .context = 64,
+                      .cross_pages = 0, .vocabulary = kLetters};
+  std::function<void(const Plan&)> on_step;
+  std::function<ActorRef<PreprocessProtocol>(ActorSystem&, const PreprocessPool&)>
+      before_preprocess;
+  bool actor_fails = false;
+  std::shared_ptr<FakeDevice> device;
+  std::unique_ptr<Pipeline> pipeline;
+  std::vector<Sent> all;
+};
+
+}  // namespace weft::test

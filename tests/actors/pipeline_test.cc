@@ -1,0 +1,373 @@
+// What the actors say to each other, one message at a time.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "weft/core/supervision.h"
+#include "weft/tests/actors/pipeline_fixture.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class PipelineTest : public PipelineFixture {};
+
+TEST_F(PipelineTest, ARequestGoesFromActorToActor) {
+  start();
+  const Sent one = send(request(5, 1));
+  enqueue();
+  EXPECT_EQ(one.sink->admitted, 1);
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId));
+  ASSERT_TRUE(play.expect<StepDoneMsg>(kExecutorId, kSchedulerId));
+  ASSERT_TRUE(play.expect<DeliverMsg>(kSchedulerId, kDetokenizerId));
+  EXPECT_EQ(one.sink->tokens.at(0), expected(one));
+  EXPECT_FALSE(one.sink->end);
+  ASSERT_TRUE(play.expect<EndMsg>(kSchedulerId, kDetokenizerId));
+  ASSERT_TRUE(one.sink->end);
+  EXPECT_EQ(one.sink->end->reason, FinishReason::kLength);
+  EXPECT_EQ(one.sink->end->usage.prompt_tokens, 5);
+  EXPECT_EQ(one.sink->end->usage.output_tokens, 1);
+  ASSERT_TRUE(play.expect<TickFreeMsg>(kDetokenizerId, kSchedulerId));
+  EXPECT_EQ(play.in_flight(), 0U);
+  expect_nothing_held();
+}
+
+TEST_F(PipelineTest, OnePlanWaitsWhileOneRuns) {
+  start();
+  send();
+  enqueue();
+  EXPECT_EQ(play.in_flight(), 2U);
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId));
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId, [](const StepMsg& step) {
+    return step.tick->plan.entries.at(0).first_id == kLastToken;
+  }));
+  play.run_all();
+}
+
+TEST_F(PipelineTest, APlanThatWaitsIsTakenBackForAnArrivalAndSentAgain) {
+  start();
+  const Sent first = send();
+  enqueue();
+  const Sent second = send(request(9, 6));
+  enqueue();
+  const auto plan_of = [](std::uint64_t number, std::size_t entries) {
+    return [=](const StepMsg& step) {
+      return step.number == number && step.tick->plan.entries.size() == entries;
+    };
+  };
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId, plan_of(1, 1)));
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId, plan_of(2, 2)));
+  EXPECT_EQ(device->steps(), 2U);
+  // The second message about the same plan means nothing.
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId));
+  EXPECT_EQ(device->steps(), 2U);
+  play.run_all();
+  EXPECT_EQ(first.sink->tokens.at(0), expected(first));
+  EXPECT_EQ(second.sink->tokens.at(0), expected(second));
+  expect_nothing_held();
+}
+
+TEST_F(PipelineTest, APlanThatRunsIsNotTakenBack) {
+  start();
+  send();
+  enqueue();
+  std::uint64_t entries = 0;
+  on_step = [&](const Plan& plan) { entries += plan.entries.size(); };
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId));
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId));
+  send();
+  enqueue();
+  EXPECT_EQ(entries, 2U);
+  EXPECT_FALSE(play.expect<StepMsg>(kSchedulerId, kExecutorId)) << "two are under way";
+  play.run_all();
+  expect_nothing_held();
+}
+
+TEST_F(PipelineTest, ACancelReachesThePlanThatWaits) {
+  start();
+  const Sent one = send();
+  enqueue();
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId));
+  ASSERT_TRUE(one.active->ask_to_end(EndCause::kCancel));
+  ASSERT_TRUE(play.expect<EndingMsg>({}, kSchedulerId));
+  EXPECT_EQ(pipeline->stats().running, 0U);
+  EXPECT_EQ(pipeline->stats().pages_free, limits.pages);
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId, [](const StepMsg& step) {
+    return step.tick->plan.empty();
+  }));
+  play.run_all();
+  EXPECT_EQ(one.sink->end->reason, FinishReason::kCancelled);
+  expect_nothing_held();
+}
+
+TEST_F(PipelineTest, ARequestEndsWhereverItIsWhenItIsCancelled) {
+  start();
+  for (std::size_t messages = 0; messages < 20; ++messages) {
+    const Sent one = send();
+    for (std::size_t i = 0; i < messages && play.run_one(); ++i) {
+    }
+    const bool asked = one.active->ask_to_end(EndCause::kCancel);
+    play.run_all();
+    ASSERT_TRUE(one.sink->end) << messages;
+    EXPECT_TRUE(!asked || one.sink->end->reason == FinishReason::kCancelled) << messages;
+    expect_nothing_held();
+  }
+}
+
+TEST_F(PipelineTest, AStopKeepsWhatThereIs) {
+  start();
+  const Sent one = send(request(5, 30));
+  for (int i = 0; i < 20; ++i) play.run_one();
+  one.active->ask_to_end(EndCause::kStop);
+  play.run_all();
+  EXPECT_EQ(one.sink->end->reason, FinishReason::kStop);
+  EXPECT_FALSE(one.sink->end->error.code);
+  EXPECT_GT(one.sink->tokens.at(0).size(), 0U);
+  EXPECT_LT(one.sink->tokens.at(0).size(), 30U);
+}
+
+TEST_F(PipelineTest, EachCauseOfAnEndHasItsError) {
+  start();
+  const auto error_of = [&](EndCause cause, int messages) {
+    const Sent one = send();
+    for (int i = 0; i < messages; ++i) play.run_one();
+    one.active->ask_to_end(cause);
+    play.run_all();
+    return one.error();
+  };
+  for (const int messages : {0, 1, 2, 3, 5}) {  // up to the device
+    EXPECT_EQ(error_of(EndCause::kCancel, messages), EngineErrc::kCancelled) << messages;
+    EXPECT_EQ(error_of(EndCause::kSlowReader, messages), EngineErrc::kSlowReader) << messages;
+    EXPECT_EQ(error_of(EndCause::kShutdown, messages), EngineErrc::kStopping) << messages;
+    EXPECT_EQ(error_of(EndCause::kFailure, messages), EngineErrc::kInternal) << messages;
+  }
+}
+
+TEST_F(PipelineTest, ADeadlineEndsWhatRunsAndWhatWaits) {
+  limits.rows = 1;
+  start();
+  Request late = request(5, 30);
+  late.timeout = 20ms;
+  const Sent runs = send(late);
+  const Sent waits = send(late);
+  for (int i = 0; i < 12; ++i) play.run_one();
+  play.advance(19ms);
+  EXPECT_FALSE(runs.sink->end);
+  EXPECT_EQ(pipeline->stats().waiting, 1U);
+  play.advance(2ms);
+  play.run_all();
+  EXPECT_EQ(runs.error(), EngineErrc::kDeadlineExceeded);
+  EXPECT_EQ(waits.error(), EngineErrc::kDeadlineExceeded);
+  expect_nothing_held();
+}
+
+TEST_F(PipelineTest, AWindowOpensBatchesByItsTimer) {
+  config.policy = BatchPolicy::kWindow;
+  config.window = 5ms;
+  start();
+  const Sent one = send();
+  play.run_all();
+  EXPECT_FALSE(one.sink->end);
+  play.advance(6ms);
+  play.run_all();
+  EXPECT_TRUE(one.sink->end);
+}
+
+TEST_F(PipelineTest, WhatCanNeverFitIsToldTheNumbers) {
+  limits.pages = 4;
+  start();
+  const Sent one = send(request(10, 20));
+  play.run_all();
+  EXPECT_EQ(one.error(), EngineErrc::kNeverFits);
+  EXPECT_EQ(one.sink->end->error.detail, "1 sequences of 30 tokens take 8 pages, the engine has 4");
+  EXPECT_EQ(one.sink->admitted, 0);
+}
+
+TEST_F(PipelineTest, AStepThatIsLostFailsWhatRanAndTheNextOneIsServed) {
+  limits.rows = 1;
+  start();
+  const Sent runs = send();
+  const Sent waits = send();
+  for (int i = 0; i < 6; ++i) play.run_one();
+  on_step = [this](const Plan&) {
+    on_step = nullptr;
+    throw std::runtime_error("the device fails");
+  };
+  play.run_all();
+  EXPECT_EQ(runs.error(), EngineErrc::kDeviceFailed);
+  EXPECT_EQ(waits.sink->end->reason, FinishReason::kLength);
+  EXPECT_TRUE(pipeline->ready());
+  expect_served();
+  expect_nothing_held();
+}
+
+TEST_F(PipelineTest, APlanMadeBeforeAStepWasLostDoesNotRun) {
+  start();
+  const Sent one = send();
+  enqueue();
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId));
+  on_step = [](const Plan&) { throw std::runtime_error("the device fails"); };
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId));
+  // The scheduler hears of the first step, and plans a third that goes on from the second.
+  ASSERT_TRUE(play.expect<StepDoneMsg>(kExecutorId, kSchedulerId));
+  bool ran = false;
+  on_step = [&](const Plan&) { ran = true; };
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId));
+  EXPECT_FALSE(ran);
+  play.run_all();
+  EXPECT_EQ(one.error(), EngineErrc::kDeviceFailed);
+  expect_served();
+  expect_nothing_held();
+}
+
+TEST_F(PipelineTest, ADeviceThatIsGoneTakesTheEngineOutOfService) {
+  start();
+  const Sent runs = send();
+  on_step = [](const Plan&) -> void { throw ActorFailure(ExitKind::kDeviceLost, "gone"); };
+  play.run_all();
+  EXPECT_TRUE(runs.error());
+  EXPECT_FALSE(pipeline->ready());
+  const Sent late = send();
+  play.run_all();
+  EXPECT_TRUE(late.error());
+}
+
+TEST_F(PipelineTest, ASchedulerThatFailsFailsItsRequestsAndTheNextOneIsServed) {
+  start();
+  const Sent runs = send(request(5, 30));
+  for (int i = 0; i < 15; ++i) play.run_one();
+  const Sent comes = send();
+  play.run_one();
+  play.run_one();
+  actor_fails = true;
+  while (actor_fails) ASSERT_TRUE(play.run_one());
+  play.run_all();
+  EXPECT_TRUE(runs.error());
+  EXPECT_TRUE(comes.sink->end);
+  expect_served();
+  expect_nothing_held();
+}
+
+TEST_F(PipelineTest, AFailureBeforeAnyMessageLeavesNoRequestWithoutItsEnd) {
+  start();
+  for (std::size_t at = 0; at < 40; ++at) {
+    const Sent first = send();
+    const Sent second = send(request(9, 4));
+    for (std::size_t i = 0; i < at && play.run_one(); ++i) {
+    }
+    actor_fails = play.in_flight() > 0;
+    play.run_all();
+    actor_fails = false;
+    ASSERT_TRUE(first.sink->end && second.sink->end) << at;
+    expect_nothing_held();
+    play.advance(11s);  // a failed actor is restarted only so often in so long a time
+  }
+  expect_served();
+}
+
+TEST_F(PipelineTest, AMessageThatIsLostEndsItsRequest) {
+  start();
+  const Sent first = send();
+  ASSERT_TRUE(play.drop({}, kReceiverId));
+  EXPECT_EQ(first.error(), EngineErrc::kInternal);
+  const Sent second = send();
+  ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
+  ASSERT_TRUE(play.expect<PrepareMsg>({}, kWorkerId));
+  ASSERT_TRUE(play.drop(kWorkerId, kSchedulerId));
+  EXPECT_EQ(second.error(), EngineErrc::kInternal);
+  expect_nothing_held();
+}
+
+TEST_F(PipelineTest, TheEndOfTheSystemEndsEveryRequestOnce) {
+  for (std::size_t messages = 0; messages < 20; ++messages) {
+    start();
+    const Sent one = send();
+    for (std::size_t i = 0; i < messages && play.run_one(); ++i) {
+    }
+    pipeline.reset();
+    ASSERT_TRUE(one.sink->end) << messages;
+    EXPECT_TRUE(one.sink->end->reason == FinishReason::kLength ||
+                one.error() == EngineErrc::kStopping)
+        << messages << " " << to_string(one.sink->end->error);
+    while (play.run_one()) {
+    }
+  }
+}
+
+/// An application's own actor, which fails at every request.
+class FailingFilter {
+ public:
+  using Accepts = PreprocessProtocol;
+  explicit FailingFilter(ActorContext& /*context*/) {}
+  void on(PrepareMsg&& /*message*/) { throw std::runtime_error("the filter fails"); }
+  void undelivered(PrepareMsg&& message, const Error& why) { std::move(message.ticket).fail(why); }
+};
+
+TEST_F(PipelineTest, AnApplicationsActorThatFailsEndsTheRequestInItsHands) {
+  before_preprocess = [](ActorSystem& system, const PreprocessPool& /*next*/) {
+    return system.spawn<FailingFilter>({.name = "filter", .messages_per_activation = 1});
+  };
+  start();
+  const Sent one = send();
+  play.run_all();
+  EXPECT_EQ(one.error(), CoreErrc::kActorFailed);
+  EXPECT_EQ(pipeline->stats().requests, 0U);
+}
+
+TEST_F(PipelineTest, AsManyRequestsAsMayWaitAreTakenAndTheNextIsTold) {
+  config.max_queued_requests = 2;
+  start();
+  send();
+  send();
+  const Sent third = send();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
+  EXPECT_EQ(third.error(), EngineErrc::kOverloaded);
+  EXPECT_GT(third.sink->end->retry_after, 0ms);
+  EXPECT_EQ(third.sink->end->error.detail, "as many requests as may wait");
+  play.run_all();
+  expect_served();
+}
+
+TEST_F(PipelineTest, AsManyPromptTokensAsMayWaitAreTakenButOneRequestAlone) {
+  config.max_queued_prompt_tokens = 20;
+  start();
+  const Sent alone = send(request(30, 2));
+  play.run_all();
+  EXPECT_EQ(alone.sink->end->reason, FinishReason::kLength);
+  send(request(12, 2));
+  const Sent second = send(request(12, 2));
+  const Sent small = send(request(3, 2));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
+  EXPECT_EQ(second.error(), EngineErrc::kOverloaded);
+  EXPECT_GT(second.sink->end->retry_after, 0ms);
+  EXPECT_EQ(second.sink->end->error.detail, "as many prompt tokens as may wait");
+  EXPECT_FALSE(small.sink->end);
+  play.run_all();
+  EXPECT_EQ(pipeline->stats().queued_prompt_tokens, 0);
+}
+
+TEST_F(PipelineTest, AnInputOfTooManyBytesIsRefusedWithTheNumbers) {
+  config.max_prompt_bytes = 100;
+  start();
+  Request text;
+  text.prompt.assign(101, 'x');
+  EXPECT_EQ(send(std::move(text)).sink->end.has_value(), false);
+  ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
+  EXPECT_EQ(all.back().error(), EngineErrc::kBadRequest);
+  EXPECT_EQ(all.back().sink->end->error.detail, "prompt: 101 bytes, at most 100");
+  Request conversation;
+  conversation.messages = {{{"role", "user"}, {"content", std::string(95, 'x')}}};
+  send(std::move(conversation));
+  ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
+  EXPECT_EQ(all.back().error(), EngineErrc::kBadRequest);
+}
+
+}  // namespace
+}  // namespace weft::test
