@@ -25,14 +25,14 @@ struct ExecutorState {
   std::shared_ptr<StepDevice> device;
   std::shared_ptr<ExecutorMetrics> metrics;
   std::shared_ptr<const TickPool> ticks;  ///< the scheduler's, who may exit while a step runs
-  std::uint64_t generation = 0;  ///< the newest of the schedulers that plans came from
-  std::uint64_t last_lost = 0;   ///< of its ticks
+  std::uint64_t generation = 0;           ///< the newest of the schedulers that plans came from
+  std::uint64_t last_lost = 0;            ///< of its ticks
 };
 
 /// Runs plans on its device, one fused step after the other, and gives the ticks back. The device
-/// outlives it: a new instance goes on with the same one. A plan that needs the results of a lost step,
-/// or comes from a scheduler that has a successor, finds rows that are not as it thinks; it does not
-/// run, and comes back as lost too.
+/// outlives it: a new instance goes on with the same one. A plan that needs the results of a lost
+/// step, or comes from a scheduler that has a successor, finds rows that are not as it thinks; it
+/// does not run, and comes back as lost too.
 class ExecutorActor {
  public:
   using Accepts = ExecutorProtocol;

@@ -223,7 +223,7 @@ class Scheduler {
   std::int64_t reserved_ = 0;  // pages, in reserve mode
   std::int32_t ticks_without_decode_ = 0;
   std::uint64_t admissions_ = 0;
-  std::uint64_t needs_from_ = 1;  // a tick; they count from 1
+  std::uint64_t needs_from_ = 1;                // a tick; they count from 1
   std::optional<TimePoint> first_waits_since_;  // since the queue was empty
   SchedulerStats stats_;
 

@@ -80,10 +80,9 @@ class PipelineFixture : public testing::Test {
       if (std::exchange(actor_fails, false)) throw std::runtime_error("an actor fails");
     };
     how.before_preprocess = before_preprocess;
-    pipeline = std::make_unique<Pipeline>(play.context().get_executor(), config,
-                                          letter_model(limits.context),
-                                          std::vector<std::shared_ptr<StepDevice>>{device},
-                                          std::move(how));
+    pipeline = std::make_unique<Pipeline>(
+        play.context().get_executor(), config, letter_model(limits.context),
+        std::vector<std::shared_ptr<StepDevice>>{device}, std::move(how));
     play.context().run_all();
   }
   void TearDown() override {
@@ -139,8 +138,13 @@ class PipelineFixture : public testing::Test {
 
   DeterministicSystem play;
   Config config;
-  DeviceLimits limits{.rows = 4, .pages = 64, .page_tokens = 4, .step_tokens = 64, .context = 64,
-                      .cross_pages = 0, .vocabulary = kLetters};
+  DeviceLimits limits{.rows = 4,
+                      .pages = 64,
+                      .page_tokens = 4,
+                      .step_tokens = 64,
+                      .context = 64,
+                      .cross_pages = 0,
+                      .vocabulary = kLetters};
   std::function<void(const Plan&)> on_step;
   std::function<ActorRef<PreprocessProtocol>(ActorSystem&, const PreprocessPool&)>
       before_preprocess;

@@ -102,8 +102,8 @@ TEST_F(RequestTextTest, EachOutputHasItsOwnTextAndReason) {
   push(0, 0);
   push(7, 1, SequenceEnd::kStop);
   push(1, 0, SequenceEnd::kLength);
-  const Finish end = finish(GroupEnd::kDone, {{0, SequenceEnd::kLength, 0, {}},
-                                              {1, SequenceEnd::kStop, 0, {}}});
+  const Finish end =
+      finish(GroupEnd::kDone, {{0, SequenceEnd::kLength, 0, {}}, {1, SequenceEnd::kStop, 0, {}}});
   EXPECT_EQ(sink_->texts.at(0), "aaba");
   EXPECT_EQ(end.choices.at(0).reason, FinishReason::kLength);
   EXPECT_EQ(end.choices.at(1).reason, FinishReason::kStop);
@@ -116,8 +116,8 @@ TEST_F(RequestTextTest, RankedOutputsAreGivenAtTheEndBestFirst) {
   push(1, 1);
   push(7, 2);
   EXPECT_TRUE(sink_->texts.empty());
-  const Finish end = finish(GroupEnd::kDone, {{2, SequenceEnd::kLength, -1, {}},
-                                              {0, SequenceEnd::kStop, -2, {}}});
+  const Finish end =
+      finish(GroupEnd::kDone, {{2, SequenceEnd::kLength, -1, {}}, {0, SequenceEnd::kStop, -2, {}}});
   EXPECT_EQ(sink_->texts, (std::vector<std::string>{"bb", "aa"}));
   EXPECT_EQ(end.choices.at(0).reason, FinishReason::kLength);
   EXPECT_EQ(end.choices.at(1).reason, FinishReason::kStop);
@@ -160,8 +160,8 @@ TEST_F(RequestTextTest, AfterALossNothingMoreIsGiven) {
   push(7);
   text_->give_up();
   push(0);
-  const Finish end = finish(GroupEnd::kFailed, {{0, SequenceEnd::kNone, 0, {}}},
-                            {EngineErrc::kInternal, {}});
+  const Finish end =
+      finish(GroupEnd::kFailed, {{0, SequenceEnd::kNone, 0, {}}}, {EngineErrc::kInternal, {}});
   EXPECT_EQ(end.reason, FinishReason::kError);
   EXPECT_EQ(end.error.code, EngineErrc::kInternal);
   EXPECT_EQ(sink_->texts.at(0), "");
@@ -170,8 +170,8 @@ TEST_F(RequestTextTest, AfterALossNothingMoreIsGiven) {
 TEST_F(RequestTextTest, ACancelledRequestSaysSo) {
   make({}, {});
   push(0);
-  const Finish end = finish(GroupEnd::kCancelled, {{0, SequenceEnd::kNone, 0, {}}},
-                            {EngineErrc::kCancelled, {}});
+  const Finish end =
+      finish(GroupEnd::kCancelled, {{0, SequenceEnd::kNone, 0, {}}}, {EngineErrc::kCancelled, {}});
   EXPECT_EQ(end.reason, FinishReason::kCancelled);
   EXPECT_EQ(end.choices.at(0).reason, FinishReason::kCancelled);
 }
