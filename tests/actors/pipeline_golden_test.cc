@@ -159,8 +159,7 @@ TEST_P(PipelineGoldenTest, GivesTheSameTokensWhateverElseRuns) {
       PipelineShape{.name = "pages of 2", .rows = 3, .step_tokens = 3, .page_tokens = 2},
       PipelineShape{.name = "pages of 64", .rows = 5, .step_tokens = 11, .page_tokens = 64},
       PipelineShape{.name = "slab", .step_tokens = 23, .page_tokens = 8, .layout = KvLayout::kSlab},
-      PipelineShape{
-          .name = "reserve", .pages = 12, .admission = AdmissionMode::kReserve, .threads = 2},
+      PipelineShape{.name = "reserve", .pages = 12, .admission = AdmissionMode::kReserve},
       PipelineShape{.name = "every third tick", .step_tokens = 20, .decode_every = 3},
       PipelineShape{.name = "in time", .rows = 16, .target_inter_token = microseconds(500)}};
   for (const PipelineShape& shape : shapes) {

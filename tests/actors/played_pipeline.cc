@@ -108,7 +108,7 @@ PlayedPipeline::PlayedPipeline(const HostStepDevice& weights, const Program& pro
   how.own_threads = false;
   how.messages_per_activation = 1;
   how.check_invariants = true;
-  auto device = weights.share_weights(limits, DType::kF32, shape.threads).value();
+  auto device = weights.share_weights(limits, DType::kF32, 1).value();
   pipeline_ =
       std::make_unique<Pipeline>(system_.context().get_executor(), config, served(program, limits),
                                  std::vector<std::shared_ptr<StepDevice>>{

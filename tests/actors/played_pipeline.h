@@ -29,7 +29,6 @@ struct PipelineShape {
   std::int32_t decode_every = 1;
   /// A step is said to take 100 us for each token; 0: no step is too long.
   std::chrono::microseconds target_inter_token{0};
-  int threads = 1;
 };
 
 /// How a request ended, and its outputs.

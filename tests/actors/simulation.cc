@@ -4,34 +4,18 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 #include <stdexcept>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
+#include "weft/tests/actors/letter_model.h"
 
 namespace weft::test {
 namespace {
 
-constexpr std::int64_t kVocabulary = 48;
+constexpr std::int64_t kVocabulary = kLetters;
 constexpr TokenId kEnd = 7;
 constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
-
-std::string text_of(TokenId token) {
-  return {static_cast<char>('a' + token % 6), static_cast<char>('a' + token / 6)};
-}
-
-/// Tokens of two letters each, and no end token of its own.
-Tokenizer letter_tokenizer() {
-  namespace json = boost::json;
-  json::object vocabulary;
-  for (TokenId token = 0; token < kVocabulary; ++token) vocabulary[text_of(token)] = token;
-  const json::object model = {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "aa"}};
-  const json::object all = {{"model", model}, {"decoder", {{"type", "Fuse"}}}};
-  return Tokenizer::from_json(json::serialize(all), "letters").value();
-}
 
 /// What one output must be.
 struct Expected {
@@ -50,7 +34,7 @@ Expected expected_output(const Request& request, std::uint64_t seed, std::int32_
       break;
     }
     expected.tokens.push_back(token);
-    expected.text += text_of(token);
+    expected.text += letters_of(token);
     context.push_back(token);
     std::size_t hit = std::string::npos;
     for (const std::string& stop : request.stop) hit = std::min(hit, expected.text.find(stop));
@@ -143,9 +127,7 @@ Simulation::Simulation(const SimulationOptions& options)
     ++failures_;
     throw std::runtime_error("an actor fails");
   };
-  ServedModel model{.tokenizer = letter_tokenizer()};
-  model.vocabulary = kVocabulary;
-  model.context = limits_.context;
+  ServedModel model = letter_model(limits_.context);
   model.end_tokens = {kEnd};
   pipeline_ = std::make_unique<Pipeline>(
       system_.context().get_executor(), config_, std::move(model),
@@ -182,7 +164,7 @@ Request Simulation::random_request() {
     request.sampling.temperature = 0;
     request.sampling.beams.num_beams = static_cast<std::int32_t>(2 + random(3));
   }
-  if (chance(0.3)) request.stop = {text_of(static_cast<TokenId>(random(kVocabulary))), "bcd"};
+  if (chance(0.3)) request.stop = {letters_of(static_cast<TokenId>(random(kVocabulary))), "bcd"};
   if (chance(0.1)) request.timeout = std::chrono::milliseconds(1 + random(40));
   return request;
 }
@@ -291,7 +273,7 @@ void Simulation::check(Sink& sink) {
     } else {
       // What was held back for a stop string is given at the end, when none came.
       std::string all;
-      for (const TokenId token : expected.tokens) all += text_of(token);
+      for (const TokenId token : expected.tokens) all += letters_of(token);
       EXPECT_TRUE(all.starts_with(choice.text)) << choice.text << " of " << all;
     }
   }

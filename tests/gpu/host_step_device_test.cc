@@ -254,7 +254,7 @@ TEST_F(HostStepDeviceTest, ForksARowThatSharesPagesUntilItWritesToThem) {
 
   plan_.start(1, sampling, 6, {}, 5).table(1, 0, {10, 11}).feed(1, 0, first_prompt);
   plan_.table(3, 0, {10, 11}).sample(1).sample(3);
-  plan_.plan().forks.push_back({1, 3, 6, 0});
+  plan_.plan().forks.push_back({.from = 1, .to = 3, .seed = 6});
   StepResult result = plan_.run(*device_);
   std::vector<Tokens> got = {{result.samples[0].token}, {result.samples[1].token}};
   plan_.plan().copies.push_back({11, 13});
@@ -266,6 +266,17 @@ TEST_F(HostStepDeviceTest, ForksARowThatSharesPagesUntilItWritesToThem) {
     got[1].push_back(result.samples[1].token);
   }
   EXPECT_EQ(got, wanted);
+}
+
+TEST_F(HostStepDeviceTest, CopiesTheSlabOfARowToItsForkAfterTheStep) {
+  const Tokens wanted = continuation(first_prompt, 3);
+  plan_.start(0, greedy(), 6).table(0, 0, {0, 1, 2}).feed(0, 0, first_prompt);
+  plan_.table(1, 0, {8, 9, 10}).sample(0).sample(1);
+  plan_.plan().forks.push_back({.from = 0, .to = 1, .copied_pages = 2});
+  ASSERT_EQ(plan_.run(*device_).samples[1].token, wanted[0]);
+  // What stands in the first slab afterwards is no matter.
+  plan_.start(0, greedy(), 7).feed(0, 0, second_prompt).run(*device_);
+  EXPECT_EQ(decode(1, 6, 2), Tokens(wanted.begin() + 1, wanted.end()));
 }
 
 TEST_F(HostStepDeviceTest, BeginsWithTokensThatAreInTheCacheAlready) {
@@ -377,7 +388,7 @@ TEST(HostStepDevice, ChoosesTheSameOnAnyNumberOfThreads) {
       plan.feed(row, 0, {100 * row}).sample();
     }
     // The last one draws from the logits of the one before it.
-    plan.plan().forks.push_back({kRows - 2, kRows - 1, 77, 0});
+    plan.plan().forks.push_back({.from = kRows - 2, .to = kRows - 1, .seed = 77});
     plan.table(kRows - 1, 0, {kRows - 2}).sample(kRows - 1);
     return plan.run(*device);
   };

@@ -8,8 +8,13 @@ namespace weft::test {
 namespace {
 
 struct TestGroup final : Group {
-  TestGroup(GroupSpec what, Outcome& of) : Group(std::move(what)), outcome(of) {}
+  TestGroup(GroupSpec what, Outcome& of, std::size_t& count)
+      : Group(std::move(what)), outcome(of), alive_objects(count) {
+    ++alive_objects;
+  }
+  ~TestGroup() override { --alive_objects; }
   Outcome& outcome;
+  std::size_t& alive_objects;
 };
 
 std::uint64_t seed_of(const Ask& ask, std::int32_t sequence) {
@@ -34,6 +39,7 @@ void SchedulerFixture::TearDown() {
   scheduler_->check_invariants();
   const SchedulerStats stats = scheduler_->stats();
   EXPECT_TRUE(scheduler_->idle());
+  EXPECT_EQ(groups_, 0U) << "ended, and kept";
   EXPECT_EQ(stats.running, 0U);
   EXPECT_EQ(stats.waiting, 0U);
   if (options_.layout == KvLayout::kPages) {
@@ -64,7 +70,7 @@ Outcome& SchedulerFixture::submit(const Ask& ask) {
   spec.end_tokens = ask.end_tokens;
   EXPECT_EQ(scheduler_->never_fits(spec), "");
   outcome.outputs.resize(static_cast<std::size_t>(spec.sequences));
-  auto group = std::make_unique<TestGroup>(std::move(spec), outcome);
+  auto group = std::make_unique<TestGroup>(std::move(spec), outcome, groups_);
   group->cls = ask.cls;
   group->priority = ask.priority;
   group->client = ClientId(ask.client);

@@ -102,6 +102,7 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
   TimePoint now_{Duration(1)};
   std::deque<Outcome> outcomes_;  ///< references to them stay
   std::size_t ended_ = 0;
+  std::size_t groups_ = 0;  ///< that the scheduler has not forgotten
 
  private:
   void on_begin(Group& group) override;

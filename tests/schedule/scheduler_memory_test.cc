@@ -88,6 +88,23 @@ TEST_F(SchedulerMemoryTest, SequencesOfAGroupThatGaveWayShareItsPromptAgain) {
   for (const auto& output : batch.outputs) EXPECT_EQ(output.size(), 12U);
 }
 
+TEST_F(SchedulerMemoryTest, ASequenceThatEndsBeforeItComputesThePromptForOthersTakesNothingFromThem) {
+  SchedulerOptions options = roomy();
+  options.limits.rows = 3;
+  start(options);
+  Outcome& batch =
+      submit({.prompt = 10, .max_tokens = 12, .sequences = 2, .cls = RequestClass::kBatch});
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(tick());
+  Outcome& chat = submit({.prompt = 4, .max_tokens = 2, .sequences = 2});
+  while (!chat.end) ASSERT_TRUE(tick());
+  ASSERT_TRUE(plan());
+  ASSERT_EQ(newest().forks.size(), 1U);
+  end_sequence(batch, 0);  // its text has hit a stop string by now
+  amend();
+  finish_all();
+  EXPECT_EQ(batch.outputs[1].size(), 12U);
+}
+
 TEST_F(SchedulerMemoryTest, BeamsShareWhatTheyHaveInCommonAndEndAsAlone) {
   start(roomy());
   const Ask ask{.prompt = 10, .max_tokens = 12, .beams = 3, .text = 5};
