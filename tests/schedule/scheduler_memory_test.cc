@@ -88,7 +88,8 @@ TEST_F(SchedulerMemoryTest, SequencesOfAGroupThatGaveWayShareItsPromptAgain) {
   for (const auto& output : batch.outputs) EXPECT_EQ(output.size(), 12U);
 }
 
-TEST_F(SchedulerMemoryTest, ASequenceThatEndsBeforeItComputesThePromptForOthersTakesNothingFromThem) {
+TEST_F(SchedulerMemoryTest,
+       ASequenceThatEndsBeforeItComputesThePromptForOthersTakesNothingFromThem) {
   SchedulerOptions options = roomy();
   options.limits.rows = 3;
   start(options);
