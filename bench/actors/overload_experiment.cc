@@ -30,7 +30,7 @@ double mean(const std::vector<double>& values) {
 
 /// Chat requests one after the other, each alone.
 std::vector<double> unloaded(Pipeline& pipeline, const Case& what) {
-  constexpr int kTimes = 15;
+  constexpr int kTimes = 11;
   std::vector<double> times;
   for (int i = 0; i < kTimes; ++i) {
     const auto one = play(pipeline, {{0, what.chat_prompt, what.chat_output, RequestClass::kChat}});
@@ -104,7 +104,7 @@ void run_overload() {
               "chat without batch", "chat beside batch", "ratio to both", "batch's", "batch ended");
   std::printf("%-16s %5s %7s | %7s %7s %7s | %7s %7s %7s | %6s %6s |\n", "", "", "median", "median",
               "mean", "p90", "median", "mean", "p90", "chat's", "one's");
-  constexpr double kSeconds = 10;
+  constexpr double kSeconds = 7;
   for (const Case& what : {Case{"prompts of 128", 128, 32, 64, 64, kSeconds},
                            Case{"prompts of 512", 512, 32, 64, 64, kSeconds},
                            Case{"batch's of 512", 512, 32, 512, 64, kSeconds}}) {

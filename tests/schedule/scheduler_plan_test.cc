@@ -286,6 +286,31 @@ TEST_F(SchedulerPlanTest, WhatEndedLeavesAPlanThatWaits) {
   EXPECT_EQ(device_->tokens(), 8U + 8 + 7);
 }
 
+TEST_F(SchedulerPlanTest, ChatTakesTheTokensOfBatchPromptsInAPlanThatWaits) {
+  start(roomy());
+  Outcome& stream = submit({.prompt = 4, .cls = RequestClass::kBatch});
+  ASSERT_TRUE(tick());
+  Outcome& whole = submit({.prompt = 40, .cls = RequestClass::kBatch});
+  Outcome& begun = submit({.prompt = 40, .cls = RequestClass::kBatch});
+  ASSERT_TRUE(plan());
+  EXPECT_EQ(entry_of(whole)->count, 40);
+  EXPECT_EQ(entry_of(begun)->count, 64 - 1 - 40);
+  EXPECT_EQ(newest().samples.size(), 2U);
+  Outcome& chat = submit({.prompt = 50});
+  amend();
+  EXPECT_EQ(entry_of(chat)->count, 50);
+  EXPECT_EQ(entry_of(whole)->count, 64 - 1 - 50);
+  EXPECT_EQ(entry_of(begun), nullptr);
+  EXPECT_EQ(entry_of(stream)->count, 1);
+  EXPECT_EQ(newest().samples.size(), 2U);
+  finish_all();
+  for (const Outcome* one : {&stream, &whole, &begun, &chat}) {
+    EXPECT_EQ(one->outputs[0], alone(*one));
+  }
+  // And the stream's first token, which is known when it is fed.
+  EXPECT_EQ(scheduler_->stats().prompt_tokens, 4U + 40 + 40 + 50 + 1);
+}
+
 TEST_F(SchedulerPlanTest, RowsAndPagesThatBecomeFreeAreFilledInAPlanThatWaits) {
   SchedulerOptions options = roomy();
   options.limits.rows = 3;
