@@ -47,10 +47,10 @@ class DemoModelTest : public testing::Test {
   void SetUp() override {
     cli::ModelOptions options;
     options.path = std::string(kFolder) + "/model";
-    auto tokenizer = cli::load_tokenizer(options.path);
+    auto tokenizer = load_tokenizer(options.path);
     ASSERT_TRUE(tokenizer) << to_string(tokenizer.error());
     tokenizer_ = std::move(*tokenizer);
-    const auto model = cli::open_model(options);
+    const auto model = open_model(options.path);
     ASSERT_TRUE(model) << to_string(model.error());
     auto device = cli::load_alone(*model, options, kContext);
     ASSERT_TRUE(device) << to_string(device.error());
