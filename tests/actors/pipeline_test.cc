@@ -34,8 +34,7 @@ TEST_F(PipelineTest, ARequestGoesFromActorToActor) {
   EXPECT_EQ(one.sink->end->reason, FinishReason::kLength);
   EXPECT_EQ(one.sink->end->usage.prompt_tokens, 5);
   EXPECT_EQ(one.sink->end->usage.output_tokens, 1);
-  ASSERT_TRUE(play.expect<TickFreeMsg>(kDetokenizerId, kSchedulerId));
-  EXPECT_EQ(play.in_flight(), 0U);
+  EXPECT_EQ(play.in_flight(), 0U) << "the detokenizer frees the tick itself";
   expect_nothing_held();
 }
 
@@ -51,7 +50,7 @@ TEST_F(PipelineTest, OnePlanWaitsWhileOneRuns) {
   play.run_all();
 }
 
-TEST_F(PipelineTest, APlanThatWaitsIsTakenBackForAnArrivalAndSentAgain) {
+TEST_F(PipelineTest, APlanThatWaitsIsChangedForAnArrivalUnderItsOneMessage) {
   start();
   const Sent first = send();
   enqueue();
@@ -65,9 +64,7 @@ TEST_F(PipelineTest, APlanThatWaitsIsTakenBackForAnArrivalAndSentAgain) {
   ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId, plan_of(1, 1)));
   ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId, plan_of(2, 2)));
   EXPECT_EQ(device->steps(), 2U);
-  // The second message about the same plan means nothing.
-  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId));
-  EXPECT_EQ(device->steps(), 2U);
+  EXPECT_FALSE(play.expect<StepMsg>(kSchedulerId, kExecutorId)) << "two are under way";
   play.run_all();
   EXPECT_EQ(first.sink->tokens.at(0), expected(first));
   EXPECT_EQ(second.sink->tokens.at(0), expected(second));
@@ -115,7 +112,11 @@ TEST_F(PipelineTest, ARequestEndsWhereverItIsWhenItIsCancelled) {
     const bool asked = one.active->ask_to_end(EndCause::kCancel);
     play.run_all();
     ASSERT_TRUE(one.sink->end) << messages;
-    EXPECT_TRUE(!asked || one.sink->end->reason == FinishReason::kCancelled) << messages;
+    // A cancel that comes when all tokens are there changes nothing.
+    const auto whole = static_cast<std::size_t>(one.active->request().max_tokens);
+    EXPECT_TRUE(!asked || one.sink->end->reason == FinishReason::kCancelled ||
+                one.sink->tokens.at(0).size() == whole)
+        << messages;
     expect_nothing_held();
   }
 }
