@@ -115,7 +115,7 @@ SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& lim
 }  // namespace
 
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
-                   PipelineOptions options)
+                   const PipelineOptions& options)
     : actors_(std::move(executor), options.system) {
   Loaded loaded = load(config);
   model_ = std::make_shared<const ServedModel>(std::move(loaded.model));
@@ -123,7 +123,7 @@ Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
 }
 
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config, ServedModel model,
-                   std::vector<std::shared_ptr<StepDevice>> devices, PipelineOptions options)
+                   std::vector<std::shared_ptr<StepDevice>> devices, const PipelineOptions& options)
     : model_(std::make_shared<const ServedModel>(std::move(model))),
       actors_(std::move(executor), options.system) {
   start(config, std::move(devices), options);

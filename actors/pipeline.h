@@ -42,10 +42,10 @@ class Pipeline final : public RequestPort {
   /// Opens the model, measures the device, takes its memory. Throws boost::system::system_error
   /// with the Error of what was wrong.
   Pipeline(boost::asio::any_io_executor executor, const Config& config,
-           PipelineOptions options = {});
+           const PipelineOptions& options = {});
   /// With devices that are there, one for each lane. `config.model` is not looked at.
   Pipeline(boost::asio::any_io_executor executor, const Config& config, ServedModel model,
-           std::vector<std::shared_ptr<StepDevice>> devices, PipelineOptions options = {});
+           std::vector<std::shared_ptr<StepDevice>> devices, const PipelineOptions& options = {});
   ~Pipeline() override;
 
   [[nodiscard]] std::shared_ptr<ActiveRequest> make_request(

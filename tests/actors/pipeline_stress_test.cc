@@ -141,7 +141,7 @@ TEST(PipelineStressTest, TenThousandRequestsTakenBackAtAnyMomentEndOnceAndLeaveN
   PipelineOptions how;
   how.check_invariants = true;
   Pipeline pipeline(pool.get_executor(), config, letter_model(limits().context), {device()},
-                    std::move(how));
+                    how);
   Tally tally;
   {
     std::vector<std::jthread> threads;

@@ -113,7 +113,7 @@ PlayedPipeline::PlayedPipeline(const HostStepDevice& weights, const Program& pro
       std::make_unique<Pipeline>(system_.context().get_executor(), config, served(program, limits),
                                  std::vector<std::shared_ptr<StepDevice>>{
                                      std::make_shared<NotedDevice>(std::move(device), sizes_)},
-                                 std::move(how));
+                                 how);
   system_.context().run_all();
 }
 

@@ -132,7 +132,7 @@ Simulation::Simulation(const SimulationOptions& options)
   pipeline_ = std::make_unique<Pipeline>(
       system_.context().get_executor(), config_, std::move(model),
       std::vector<std::shared_ptr<StepDevice>>{std::make_shared<FakeDevice>(std::move(device))},
-      std::move(how));
+      how);
   system_.context().run_all();
 }
 
