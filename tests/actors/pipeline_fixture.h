@@ -82,7 +82,7 @@ class PipelineFixture : public testing::Test {
     how.before_preprocess = before_preprocess;
     pipeline = std::make_unique<Pipeline>(
         play.context().get_executor(), config, letter_model(limits.context),
-        std::vector<std::shared_ptr<StepDevice>>{device}, std::move(how));
+        std::vector<std::shared_ptr<StepDevice>>{device}, how);
     play.context().run_all();
   }
   void TearDown() override {
