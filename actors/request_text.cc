@@ -55,7 +55,7 @@ bool RequestText::push(const TokenEvent& event, std::span<const TokenLogprob> to
   } else {
     const auto hit = output.text.push(event.token, fresh_);
     if (hit && *hit) {
-      output.stop = **hit;
+      output.stop = *hit;
       output.closed = true;
     }
     delta.tokens = {&event.token, 1};
@@ -124,7 +124,7 @@ void RequestText::replay(const OutputEnd& end, std::int32_t choice) {
       output.kept_tokens.push_back(token);
       const auto hit = output.text.push(token, output.kept_text);
       if (hit && *hit) {
-        output.stop = **hit;
+        output.stop = *hit;
         break;
       }
     }

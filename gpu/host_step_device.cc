@@ -19,7 +19,7 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 }  // namespace
 
 struct HostStepDevice::Row {
-  Row(const DeviceLimits& limits)
+  explicit Row(const DeviceLimits& limits)
       : sampler(static_cast<std::size_t>(limits.vocabulary),
                 static_cast<std::size_t>(limits.context) + 1),
         pages(at(limits.pages_per_row())) {

@@ -46,7 +46,8 @@ void Scheduler::write_plan() {
   append(plan.moves, moves_);
   append(plan.copies, copies_);
   for (std::int32_t i = 0; i < region_.count; ++i) {
-    const RowPlace place = rows_[static_cast<std::size_t>(region_.first + i)];
+    const RowPlace place =
+        rows_[static_cast<std::size_t>(region_.first) + static_cast<std::size_t>(i)];
     if (at(place).chunk > 0) write_entry(*place.group, place.sequence);
   }
   // Some that were chosen may have given way to others.

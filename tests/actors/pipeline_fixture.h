@@ -80,9 +80,9 @@ class PipelineFixture : public testing::Test {
       if (std::exchange(actor_fails, false)) throw std::runtime_error("an actor fails");
     };
     how.before_preprocess = before_preprocess;
-    pipeline = std::make_unique<Pipeline>(
-        play.context().get_executor(), config, letter_model(limits.context),
-        std::vector<std::shared_ptr<StepDevice>>{device}, how);
+    pipeline = std::make_unique<Pipeline>(play.context().get_executor(), config,
+                                          letter_model(limits.context),
+                                          std::vector<std::shared_ptr<StepDevice>>{device}, how);
     play.context().run_all();
   }
   void TearDown() override {

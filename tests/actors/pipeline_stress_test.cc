@@ -140,8 +140,7 @@ TEST(PipelineStressTest, TenThousandRequestsTakenBackAtAnyMomentEndOnceAndLeaveN
   config.preprocess_workers = 2;
   PipelineOptions how;
   how.check_invariants = true;
-  Pipeline pipeline(pool.get_executor(), config, letter_model(limits().context), {device()},
-                    how);
+  Pipeline pipeline(pool.get_executor(), config, letter_model(limits().context), {device()}, how);
   Tally tally;
   {
     std::vector<std::jthread> threads;
