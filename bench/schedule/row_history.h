@@ -15,10 +15,10 @@
 namespace weft::bench {
 
 /// Plans moves and returns the region, as shuffle_rows does.
-using Planner = RowRegion (*)(std::span<const std::int64_t>, std::vector<RowMove>&);
+using Planner = RowRegion (*)(std::span<const std::int64_t>, std::vector<PlanMove>&);
 
 /// The naive compaction: everybody goes down to the lowest row that is left, in order.
-inline RowRegion shift_left(std::span<const std::int64_t> costs, std::vector<RowMove>& moves) {
+inline RowRegion shift_left(std::span<const std::int64_t> costs, std::vector<PlanMove>& moves) {
   std::int32_t to = 0;
   for (std::size_t row = 0; row < costs.size(); ++row) {
     if (costs[row] == 0) continue;
@@ -31,7 +31,7 @@ inline RowRegion shift_left(std::span<const std::int64_t> costs, std::vector<Row
 /// The better compaction: the last rows go to the first holes. The region always begins at row 0,
 /// so costs do not count.
 inline RowRegion fill_from_the_end(std::span<const std::int64_t> costs,
-                                   std::vector<RowMove>& moves) {
+                                   std::vector<PlanMove>& moves) {
   const auto running = static_cast<std::size_t>(
       std::ranges::count_if(costs, [](std::int64_t cost) { return cost != 0; }));
   std::size_t hole = 0;
@@ -62,7 +62,7 @@ inline constexpr Layout kSlabLayout{64, 1, 4096};
 /// What was to do in one tick: the costs before the moves, in bytes.
 struct ShuffleTick {
   std::vector<std::int64_t> costs;
-  std::vector<RowMove> moves;
+  std::vector<PlanMove> moves;
 };
 
 /// Sequences in rows, one token a tick each.
@@ -112,7 +112,7 @@ class RowHistory {
       tick.costs.push_back(row.left > 0 ? layout_.bytes(row.tokens) : 0);
     }
     region_ = planner_(tick.costs, tick.moves);
-    for (const RowMove& move : tick.moves) {
+    for (const PlanMove& move : tick.moves) {
       rows_[static_cast<std::size_t>(move.to)] = rows_[static_cast<std::size_t>(move.from)];
       rows_[static_cast<std::size_t>(move.from)] = {};
     }

@@ -29,7 +29,7 @@ constexpr std::size_t kPatterns = 64;
 
 double plan_all(const std::vector<std::vector<std::int64_t>>& patterns, Planner planner,
                 int repeats) {
-  std::vector<RowMove> moves;
+  std::vector<PlanMove> moves;
   moves.reserve(patterns.front().size());
   return bench::seconds([&] {
     for (int repeat = 0; repeat < repeats; ++repeat) {
@@ -69,7 +69,7 @@ Moved moved_in(const std::vector<ShuffleTick>& ticks) {
   Moved moved;
   for (const ShuffleTick& tick : ticks) {
     moved.rows += static_cast<double>(tick.moves.size());
-    for (const RowMove& move : tick.moves) {
+    for (const PlanMove& move : tick.moves) {
       moved.bytes += static_cast<double>(tick.costs[static_cast<std::size_t>(move.from)]);
     }
   }
@@ -87,7 +87,7 @@ class RowBuffers {
       for (const ShuffleTick& tick : ticks) {
         moves_.clear();
         benchmark::DoNotOptimize(planner(tick.costs, moves_));
-        for (const RowMove& move : moves_) {
+        for (const PlanMove& move : moves_) {
           const auto from = static_cast<std::size_t>(move.from);
           std::memcpy(&memory_[static_cast<std::size_t>(move.to) * stride_],
                       &memory_[from * stride_], static_cast<std::size_t>(tick.costs[from]));
@@ -100,7 +100,7 @@ class RowBuffers {
  private:
   std::size_t stride_;
   std::vector<char> memory_;
-  std::vector<RowMove> moves_;
+  std::vector<PlanMove> moves_;
 };
 
 /// `ratio`: the time to plan and move over that of the naive compaction, in a server three quarters
