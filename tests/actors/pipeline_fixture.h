@@ -59,7 +59,7 @@ struct Sent {
 
 /// The real actors over a fake device, played message by message.
 class PipelineFixture : public testing::Test {
- protected:
+ public:
   // In the order in which the pipeline declares them.
   static constexpr ActorId kSchedulerId{1}, kExecutorId{2}, kDetokenizerId{3}, kWorkerId{4};
   static constexpr ActorId kReceiverId{5};

@@ -8,7 +8,7 @@ namespace {
 using Holder = PipelineTick::Holder;
 
 class PipelineTickTest : public testing::Test {
- protected:
+ public:
   void SetUp() override {
     tick.number = 7;
     tick.set_holder(Holder::kQueued);

@@ -1,5 +1,6 @@
 #include "weft/actors/prompt.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -17,7 +18,7 @@ namespace weft::test {
 namespace {
 
 class PromptTest : public testing::Test {
- protected:
+ public:
   Result<std::unique_ptr<RequestGroup>> prepare(Request request) {
     auto sink = std::make_shared<KeepingSink>();
     RequestTicket ticket(std::make_shared<ActiveRequest>(RequestId(1), std::move(request), sink,

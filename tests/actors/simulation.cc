@@ -88,7 +88,8 @@ Simulation::Simulation(const SimulationOptions& options)
   limits_.rows = static_cast<std::int32_t>(1 + random(8));
   const bool slab = chance(0.2);
   const auto whole = limits_.pages_per_row();
-  const auto most = static_cast<std::uint64_t>(limits_.rows * whole);
+  const std::int32_t all = limits_.rows * whole;
+  const auto most = static_cast<std::uint64_t>(all);
   limits_.pages = slab ? limits_.rows * whole
                        : static_cast<std::int32_t>(std::max<std::uint64_t>(
                              static_cast<std::uint64_t>(whole), random(most) + 1));
@@ -197,9 +198,8 @@ bool Simulation::deliver() {
 
 void Simulation::step() {
   const std::uint64_t event = random(1000);
-  if (event < 40) {
-    arrive();
-  } else if (event < 50) {
+  if (event < 40) return arrive();
+  if (event < 50) {
     end_one();
   } else if (event < 60) {
     system_.advance(std::chrono::microseconds(random(3000)));

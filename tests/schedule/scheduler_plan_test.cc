@@ -134,7 +134,7 @@ TEST_F(SchedulerPlanTest, ASequenceThatStopsCostsAtMostOneWastedRow) {
     EXPECT_EQ(outcomes_.back().outputs[0].size(), 5U);
     outputs += outcomes_.back().outputs[0].size();
   }
-  const std::uint64_t needed = 5 * 6 + outputs - 5;
+  const std::uint64_t needed = std::uint64_t{5} * 6 + outputs - 5;
   EXPECT_GE(device_->tokens(), needed);
   EXPECT_LE(device_->tokens(), needed + 5);
 }
