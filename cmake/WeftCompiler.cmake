@@ -38,10 +38,9 @@ target_compile_options(
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13 AND NOT CMAKE_BUILD_TYPE STREQUAL
                                                                                           "Debug"
 )
-  # With optimisation GCC 12 sees overlaps and overflows in any std::string that is put together (GCC bug 105651), and
-  # uninitialized ones in structs that are written with nested braces. The other compilers and presets still look.
+  # With optimisation GCC 12 sees overlaps and overflows in any std::string that is put together (GCC bug 105651).
   target_compile_options(
-    weft_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds;-Wno-maybe-uninitialized;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>
+    weft_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>
   )
 endif()
 
