@@ -19,7 +19,7 @@ namespace {
 
 class PromptTest : public testing::Test {
  public:
-  Result<std::unique_ptr<RequestGroup>> prepare(Request request) {
+  Result<std::unique_ptr<RequestGroup>> prepare(Request request) const {
     auto sink = std::make_shared<KeepingSink>();
     RequestTicket ticket(std::make_shared<ActiveRequest>(RequestId(1), std::move(request), sink,
                                                          TimePoint(Duration(1)), nullptr));
