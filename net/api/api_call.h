@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/actors/request.h"
+#include "weft/actors/served_model.h"
+#include "weft/core/request_class.h"
+#include "weft/net/api/event_batch.h"
+#include "weft/net/api/reply_writer.h"
+
+namespace weft {
+
+class ResponseStore;
+
+/// What is served, under which name. Immutable, shared.
+struct ModelCard {
+  std::string name{};                ///< what clients call it
+  std::vector<std::string> aliases{};  ///< and what else they may
+  std::int64_t created = 0;          ///< seconds since 1970
+  std::shared_ptr<const ServedModel> model{};
+};
+
+/// What decoding a body needs to know beside the body. Borrowed for the call; the card and the
+/// stores outlive the answer.
+struct ApiContext {
+  const ModelCard& card;
+  std::string id{};          ///< random part of the answer's id: "chatcmpl-" + id
+  std::int64_t created = 0;  ///< seconds since 1970
+  std::string client{};      ///< who asks, for fairness
+  RequestClass class_ceiling = RequestClass::kChat;  ///< the most urgent class that the key may use
+  std::chrono::milliseconds timeout{0};              ///< 0 = none
+  bool websocket = false;                            ///< it came as a message of a WebSocket
+  std::shared_ptr<ResponseStore> stored{};  ///< of the server; null = nothing is kept
+  std::shared_ptr<ResponseStore> local{};   ///< of this WebSocket connection; else null
+};
+
+/// A request as it was decoded: what to ask of the engine, and who writes the answer.
+struct ApiCall {
+  std::vector<Request> parts{};  ///< each a request of the engine; none: begin() and end() alone
+  Framing framing = Framing::kBody;
+  std::unique_ptr<ReplyWriter> writer{};
+  std::string object_id{};  ///< by which it can be cancelled: "resp_..."; what /requests shows
+};
+
+}  // namespace weft

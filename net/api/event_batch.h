@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// What stands between the events of an answer on the wire.
+enum class Framing : std::uint8_t {
+  kBody,       ///< one JSON text, the body of a plain answer
+  kSse,        ///< "data: ...\n\n", with an "event:" line where the event has a name
+  kWebSocket,  ///< one text message for each event
+};
+
+/// Events that go out together. Writers append JSON to text() between begin() and end(); the memory
+/// is kept from batch to batch. Owner only.
+class EventBatch {
+ public:
+  explicit EventBatch(Framing framing) noexcept : framing_(framing) {}
+
+  [[nodiscard]] Framing framing() const noexcept { return framing_; }
+
+  /// `name` is put on an "event:" line in SSE; WebSocket clients find it in the event's type.
+  void begin(std::string_view name = {});
+  [[nodiscard]] std::string& text() noexcept { return bytes_; }
+  void end();
+  /// begin, append, end.
+  void add(std::string_view json, std::string_view name = {});
+
+  [[nodiscard]] std::string_view bytes() const noexcept { return bytes_; }
+  /// Where each message ends in bytes(); only with kWebSocket.
+  [[nodiscard]] std::span<const std::size_t> message_ends() const noexcept { return ends_; }
+  [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
+  void clear() noexcept;
+
+ private:
+  const Framing framing_;
+  std::string bytes_;
+  std::vector<std::size_t> ends_;
+};
+
+}  // namespace weft

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "weft/actors/generation_result.h"
+#include "weft/actors/request.h"
+#include "weft/net/api/api_error.h"
+#include "weft/net/api/event_batch.h"
+
+namespace weft {
+
+/// Turns what an answer's engine requests (its parts) produce into the answer's bytes. Called in
+/// this order: begin(), delta() any number of times, then end() or fail() once; fail() also without
+/// begin(), when the request never began. What is produced for a plain answer (Framing::kBody) is
+/// kept until end(). Owner only; it does not block and knows no socket.
+class ReplyWriter {
+ public:
+  ReplyWriter() = default;
+  ReplyWriter(const ReplyWriter&) = delete;
+  ReplyWriter& operator=(const ReplyWriter&) = delete;
+  virtual ~ReplyWriter() = default;
+
+  /// Every part is admitted: the answer is a 200 from here on.
+  virtual void begin(EventBatch& out) = 0;
+
+  /// Something new of one output of one part. An event a call, however much it holds.
+  virtual void delta(std::size_t part, const Delta& delta, EventBatch& out) = 0;
+
+  /// All parts have ended by themselves, or were stopped; each part's Finish stands at its index.
+  virtual void end(std::span<const Finish> parts, EventBatch& out) = 0;
+
+  /// A part was refused, failed or was cancelled; `parts` is as far as they came (empty before
+  /// begin()). Before begin() an answer over HTTP is the error's own status and body instead, and
+  /// this is not called; a stream says it as an event of its protocol.
+  virtual void fail(const ApiError& error, std::span<const Finish> parts, EventBatch& out) = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace weft {
+
+/// A response that can be fetched and continued. Immutable once it is in a store.
+struct StoredResponse {
+  std::string id{};
+  std::string object{};               ///< the response object, as JSON
+  boost::json::array conversation{};  ///< its messages, the answer the last
+  std::size_t bytes = 0;              ///< what it takes, roughly; put() works it out
+
+  StoredResponse() = default;
+};
+
+/// Responses by their id. Bounded by their count and bytes: the one that was used least lately goes
+/// when a new one comes. Thread-safe; the lock is held for a lookup, never while JSON is made.
+class ResponseStore {
+ public:
+  struct Bounds {
+    std::size_t count;
+    std::size_t bytes;
+  };
+  explicit ResponseStore(Bounds bounds) noexcept : bounds_(bounds) {}
+
+  /// In place of one with the same id. One that is larger than the bound is not kept.
+  void put(StoredResponse response);
+  /// Null when it is not there (any more).
+  [[nodiscard]] std::shared_ptr<const StoredResponse> find(std::string_view id);
+  /// Whether it was there.
+  bool erase(std::string_view id);
+
+  [[nodiscard]] std::size_t count() const;
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  using Uses = std::list<std::shared_ptr<const StoredResponse>>;  // the latest first
+  void drop_oldest();                                             // under mutex_
+
+  const Bounds bounds_;
+  mutable std::mutex mutex_;
+  Uses uses_;
+  std::unordered_map<std::string_view, Uses::iterator> by_id_;  // the keys are the entries' ids
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace weft

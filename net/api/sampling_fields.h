@@ -1,0 +1,28 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <span>
+#include <string_view>
+
+#include "weft/net/api/api_error.h"
+#include "weft/net/api/body_fields.h"
+#include "weft/sampling/sampling_params.h"
+#include "weft/text/tokenizer.h"
+
+namespace weft {
+
+/// The decoding parameters under the names that OpenAI's API and vLLM use (and, where those have
+/// none, llama.cpp or Hugging Face): temperature, top_p, top_k, min_p, ... The table in
+/// sampling_fields.cc is the list, and docs/http-api.md explains it; a test compares the two.
+/// Takes from `fields` what it knows. What only this layer can tell is refused here (types,
+/// numbers that are no numbers, texts that become tokens); ranges are validate()'s.
+[[nodiscard]] ApiResult<SamplingParams> decode_sampling(BodyFields& fields,
+                                                        const Tokenizer& tokenizer);
+
+/// The same names with the values that hold, for an answer that echoes them.
+void echo_sampling(const SamplingParams& params, boost::json::object& out);
+
+/// All names of the table.
+[[nodiscard]] std::span<const std::string_view> sampling_field_names() noexcept;
+
+}  // namespace weft
