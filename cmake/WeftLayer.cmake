@@ -1,13 +1,16 @@
-# weft_layer(NAME HEADERS a.h ... SOURCES a.cc ... [USES layer ...] [LINKS target ...])
+# weft_layer(NAME [FOLDER path] HEADERS a.h ... SOURCES a.cc ... [USES layer ...] [LINKS target ...])
 #
-# One folder of the house as one library, weft_NAME. HEADERS is every header of the folder: each is installed and each
+# One folder of the house (NAME, or FOLDER where it lies deeper) as one library, weft_NAME. HEADERS is every header of the folder: each is installed and each
 # must compile alone (target all_verify_interface_header_sets). USES names lower layers; LINKS, third parties.
 function(weft_layer name)
-  cmake_parse_arguments(arg "" "" "HEADERS;SOURCES;USES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "FOLDER" "HEADERS;SOURCES;USES;LINKS" ${ARGN})
+  if(NOT arg_FOLDER)
+    set(arg_FOLDER ${name})
+  endif()
   set(target weft_${name})
   add_library(${target} STATIC ${arg_SOURCES})
   # Through the link, so that "weft/..." is the only way to spell an include of ours.
-  list(TRANSFORM arg_HEADERS PREPEND ${WEFT_INCLUDE_DIR}/weft/${name}/)
+  list(TRANSFORM arg_HEADERS PREPEND ${WEFT_INCLUDE_DIR}/weft/${arg_FOLDER}/)
   target_sources(
     ${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${WEFT_INCLUDE_DIR} FILES ${arg_HEADERS}
   )

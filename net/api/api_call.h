@@ -18,9 +18,9 @@ class ResponseStore;
 
 /// What is served, under which name. Immutable, shared.
 struct ModelCard {
-  std::string name{};                ///< what clients call it
+  std::string name{};                  ///< what clients call it
   std::vector<std::string> aliases{};  ///< and what else they may
-  std::int64_t created = 0;          ///< seconds since 1970
+  std::int64_t created = 0;            ///< seconds since 1970
   std::shared_ptr<const ServedModel> model{};
 };
 
@@ -34,8 +34,8 @@ struct ApiContext {
   RequestClass class_ceiling = RequestClass::kChat;  ///< the most urgent class that the key may use
   std::chrono::milliseconds timeout{0};              ///< 0 = none
   bool websocket = false;                            ///< it came as a message of a WebSocket
-  std::shared_ptr<ResponseStore> stored{};  ///< of the server; null = nothing is kept
-  std::shared_ptr<ResponseStore> local{};   ///< of this WebSocket connection; else null
+  std::shared_ptr<ResponseStore> stored{};           ///< of the server; null = nothing is kept
+  std::shared_ptr<ResponseStore> local{};            ///< of this WebSocket connection; else null
 };
 
 /// A request as it was decoded: what to ask of the engine, and who writes the answer.

@@ -12,11 +12,11 @@ namespace weft {
 /// What is wrong with a client's request, or what befell it, in the words of OpenAI's API. Texts
 /// are valid UTF-8 and name no path, pointer or other internal of the server.
 struct ApiError {
-  int status = 400;                          ///< of HTTP
+  int status = 400;                            ///< of HTTP
   std::string type = "invalid_request_error";  ///< "rate_limit_error", "server_error", ...
-  std::string code{};                        ///< for programs; empty = null
-  std::string param{};                       ///< the field, as a path: "messages[2].role"; empty = null
-  std::string message{};                     ///< for people
+  std::string code{};                          ///< for programs; empty = null
+  std::string param{};    ///< the field, as a path: "messages[2].role"; empty = null
+  std::string message{};  ///< for people
   std::chrono::milliseconds retry_after{0};  ///< when it is worth trying again; 0 = not said
 };
 
@@ -33,8 +33,7 @@ using ApiResult = boost::system::result<T, ApiError>;
 
 /// How a request of the engine's was refused or failed. Everything that is the client's doing keeps
 /// the engine's words; what is the server's says only that.
-[[nodiscard]] ApiError api_error_of(const Error& error,
-                                    std::chrono::milliseconds retry_after = {});
+[[nodiscard]] ApiError api_error_of(const Error& error, std::chrono::milliseconds retry_after = {});
 
 /// {"message":...,"type":...,"param":...,"code":...}
 void append_error(const ApiError& error, std::string& out);

@@ -26,8 +26,8 @@ namespace weft {
 struct ResponseOptions {
   std::string id{};            ///< "resp_..."
   std::string message_id{};    ///< of its one output item, "msg_..."
-  boost::json::object echo{};  ///< the response object's fields that do not change: model, created_at,
-                               ///< instructions, metadata, every sampling field, ...
+  boost::json::object echo{};  ///< the response object's fields that do not change: model,
+                               ///< created_at, instructions, metadata, every sampling field, ...
   boost::json::array conversation{};  ///< as the chat template gets it; the answer is put behind
   bool logprobs = false;
   bool generate = true;  ///< false: completes at once with no output, to be continued from
