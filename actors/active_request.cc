@@ -85,6 +85,7 @@ void ActiveRequest::finish(Finish&& finish) noexcept {
   if (on_finished_) on_finished_(finish);
   on_finished_ = nullptr;  // what it holds may hold this request
   sink_->finish(std::move(finish));
+  if (const auto owner = std::move(owner_)) owner->ended(*this);
 }
 
 RequestTicket& RequestTicket::operator=(RequestTicket&& other) noexcept {

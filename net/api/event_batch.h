@@ -38,7 +38,7 @@ class EventBatch {
   void clear() noexcept;
 
  private:
-  const Framing framing_;
+  Framing framing_;
   std::string bytes_;
   std::vector<std::size_t> ends_;
 };
