@@ -57,6 +57,7 @@ class Pipeline final : public RequestPort {
   [[nodiscard]] bool ready() const noexcept override { return actors_.ready(); }
 
   [[nodiscard]] const ServedModel& model() const noexcept { return *model_; }
+  [[nodiscard]] std::shared_ptr<const ServedModel> share_model() const noexcept { return model_; }
 
  private:
   void start(const Config& config, std::vector<std::shared_ptr<StepDevice>> devices,
