@@ -43,11 +43,6 @@ ServedModel served(const Program& program, Tokenizer tokenizer, const DeviceLimi
   for (const RotaryFrequencies& rotary : program.rotary) {
     if (!rotary.long_frequency.empty()) model.long_from = rotary.long_from;
   }
-  if (!model.tokenizer.chat_template().empty()) {
-    auto parsed = ChatTemplate::parse(model.tokenizer.chat_template(), "chat_template");
-    // A template that is wrong is told to those who ask for it, not to everyone.
-    if (parsed) model.chat_template = std::move(*parsed);
-  }
   return model;
 }
 

@@ -1,13 +1,13 @@
 #include "weft/actors/preprocess_actor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/failure.h"
 #include "weft/actors/prompt.h"
 #include "weft/actors/request_text.h"
+#include "weft/text/chat_encoder.h"
 
 namespace weft {
 
@@ -27,10 +27,7 @@ void PreprocessActor::on(PrepareMsg&& message) {
     std::move(message.ticket).fail(why);
     return;
   }
-  const auto now = std::chrono::time_point_cast<std::chrono::seconds>(
-      std::chrono::local_time<std::chrono::system_clock::duration>(
-          std::chrono::system_clock::now().time_since_epoch()));
-  auto group = prepare_request(message.ticket, *model_, now, next_seed_++);
+  auto group = prepare_request(message.ticket, *model_, wall_clock(), next_seed_++);
   if (!group) {
     std::move(message.ticket).fail(group.error());
     return;

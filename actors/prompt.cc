@@ -1,10 +1,8 @@
 #include "weft/actors/prompt.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
@@ -15,45 +13,19 @@
 namespace weft {
 namespace {
 
-// The names that chat templates are known to ask for beside the messages.
-constexpr std::array<std::string_view, 4> kTemplateKwargs = {
-    "enable_thinking", "thinking", "reasoning_effort", "custom_instructions"};
-
 Error bad_request(std::string detail) { return {EngineErrc::kBadRequest, std::move(detail)}; }
 
 Error bad_field(const char* field, const Error& error) {
   return bad_request(std::string(field) + ": " + to_string(error));
 }
 
-boost::json::object special_tokens_of(const Tokenizer& tokenizer) {
-  boost::json::object special;
-  const auto put = [&](const char* name, TokenId id) {
-    if (id == kNoToken) return;
-    if (const auto text = tokenizer.token(id)) special[name] = *text;
-  };
-  put("bos_token", tokenizer.bos());
-  put("eos_token", tokenizer.eos());
-  put("unk_token", tokenizer.unknown());
-  put("pad_token", tokenizer.padding());
-  return special;
-}
-
 Result<std::vector<TokenId>> conversation_tokens(const Request& request, const ServedModel& model,
                                                  std::chrono::local_seconds now) {
-  if (!model.chat_template) return bad_request("messages: the model has no chat template");
-  ChatTemplateInput input;
-  input.messages = request.messages;
-  input.tools = request.tools;
-  input.kwargs = request.chat_template_kwargs;
-  input.add_generation_prompt = true;
-  input.special_tokens = special_tokens_of(model.tokenizer);
-  const auto text = model.chat_template->render(input, kTemplateKwargs, now);
-  if (!text) return bad_field("messages", text.error());
-  std::vector<TokenId> ids;
-  // The template writes the special tokens itself, and it alone.
-  const auto encoded =
-      model.tokenizer.encode(*text, {.add_special = false, .parse_special = true}, ids);
-  if (!encoded) return bad_field("messages", encoded.error());
+  auto ids = model.chat.encode({.messages = request.messages,
+                                .tools = request.tools,
+                                .chat_template_kwargs = request.chat_template_kwargs},
+                               now);
+  if (!ids) return bad_request(to_string(ids.error()));
   return ids;
 }
 

@@ -1,12 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "weft/core/token.h"
-#include "weft/text/chat_template.h"
+#include "weft/text/chat_encoder.h"
 #include "weft/text/tokenizer.h"
 
 namespace weft {
@@ -14,7 +12,7 @@ namespace weft {
 /// What the actors know of the model that is served. Immutable, shared by all of them.
 struct ServedModel {
   Tokenizer tokenizer;
-  std::optional<ChatTemplate> chat_template{};
+  ChatEncoder chat{tokenizer};        ///< by the tokenizer's template
   std::int64_t vocabulary = 0;        ///< of the logits; the tokenizer's may be smaller
   std::int64_t context = 0;           ///< positions of a sequence on the device
   std::vector<TokenId> end_tokens{};  ///< sorted
