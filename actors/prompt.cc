@@ -88,7 +88,6 @@ RequestText::Options text_options(const Request& request, const GroupSpec& spec,
   const SamplingParams& sampling = request.sampling;
   RequestText::Options options;
   options.sequences = spec.sequences;
-  options.outputs = sampling.n;
   options.ranked = spec.beams() || spec.sequences > sampling.n;
   options.prompt_tokens = static_cast<std::int32_t>(prompt);
   options.logprobs = sampling.logprobs;

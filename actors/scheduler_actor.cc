@@ -20,18 +20,20 @@ std::vector<OutputEnd> outputs_of(RequestGroup& group) {
   std::vector<OutputEnd> outputs;
   if (group.beams) {
     group.beams->finish();
-    for (const BeamHypothesis& one : group.beams->best(static_cast<std::size_t>(sampling.n))) {
-      outputs.push_back({static_cast<std::int32_t>(outputs.size()),
-                         one.ended ? SequenceEnd::kStop : SequenceEnd::kLength,
-                         one.score,
-                         {one.tokens.begin(), one.tokens.end()}});
+    for (BeamHypothesis& one : group.beams->best(static_cast<std::size_t>(sampling.n))) {
+      outputs.push_back({.sequence = static_cast<std::int32_t>(outputs.size()),
+                         .end = one.ended ? SequenceEnd::kStop : SequenceEnd::kLength,
+                         .cumulative_logprob = one.score,
+                         .tokens = std::move(one.tokens),
+                         .logprobs = std::move(one.logprobs)});
     }
     return outputs;
   }
   for (std::size_t i = 0; i < group.sequences.size(); ++i) {
     const Sequence& sequence = group.sequences[i];
-    outputs.push_back(
-        {static_cast<std::int32_t>(i), sequence.end, sequence.cumulative_logprob, {}});
+    outputs.push_back({.sequence = static_cast<std::int32_t>(i),
+                       .end = sequence.end,
+                       .cumulative_logprob = sequence.cumulative_logprob});
   }
   if (std::cmp_greater_equal(sampling.n, outputs.size())) return outputs;
   std::vector<OutputScore> scores;
