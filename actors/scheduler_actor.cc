@@ -1,6 +1,8 @@
 #include "weft/actors/scheduler_actor.h"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
@@ -47,6 +49,16 @@ std::vector<OutputEnd> outputs_of(RequestGroup& group) {
   return best;
 }
 
+// None for a timeout that no clock lives to see.
+std::optional<TimePoint> deadline_of(ActiveRequest& request) {
+  using std::chrono::milliseconds;
+  const TimePoint arrived = request.times().arrived;
+  const milliseconds timeout = request.request().timeout;
+  const auto most = std::chrono::floor<milliseconds>(TimePoint::max() - arrived);
+  if (timeout <= milliseconds{0} || timeout > most) return std::nullopt;
+  return arrived + timeout;
+}
+
 GroupEnd end_of(EndCause cause) {
   if (cause == EndCause::kStop) return GroupEnd::kStopped;
   return cause == EndCause::kCancel || cause == EndCause::kSlowReader ? GroupEnd::kCancelled
@@ -91,10 +103,7 @@ void SchedulerActor::on(EnqueueMsg&& message) {
   } else {
     group.order = ++arrivals_;
     groups_.emplace(request.id(), &group);
-    const auto timeout = request.request().timeout;
-    if (timeout.count() > 0) {
-      add_deadline({request.times().arrived + timeout, group.ticket.share()});
-    }
+    if (const auto when = deadline_of(request)) add_deadline({*when, group.ticket.share()});
     request.admit();
     scheduler_.submit(std::move(message.group), now);
   }
@@ -112,7 +121,7 @@ void SchedulerActor::on(StepDoneMsg&& message) {
   PipelineTick& tick = *std::exchange(message.tick, nullptr);
   if (tick.generation != generation_) {
     tick.set_free();
-    return;
+    return after_message();  // which may have had no tick to plan with
   }
   tick.set_holder(PipelineTick::Holder::kScheduler);  // so that a successor finds it
   --at_executor_;
@@ -137,15 +146,19 @@ void SchedulerActor::on(StepDoneMsg&& message) {
 
 void SchedulerActor::on(TickFreeMsg&& message) {
   begin_message();
-  PipelineTick* const tick = std::exchange(message.tick, nullptr);
-  if (tick != nullptr && tick->generation == generation_) {
-    for (const StopHit& hit : tick->stop_hits) {
-      const auto found = groups_.find(hit.request);
-      if (found != groups_.end()) scheduler_.end_sequence(*found->second, hit.sequence);
-    }
+  if (message.tick != nullptr) {
+    // The message keeps the tick until it is free, should something here fail.
+    if (message.tick->generation == generation_) end_sequences(message.tick->stop_hits);
+    std::exchange(message.tick, nullptr)->set_free();
   }
-  if (tick != nullptr) tick->set_free();
   after_message();
+}
+
+void SchedulerActor::end_sequences(std::span<const StopHit> hits) {
+  for (const StopHit& hit : hits) {
+    const auto found = groups_.find(hit.request);
+    if (found != groups_.end()) scheduler_.end_sequence(*found->second, hit.sequence);
+  }
 }
 
 void SchedulerActor::begin_message() const {

@@ -168,6 +168,15 @@ TEST_F(PipelineTest, ADeadlineEndsWhatRunsAndWhatWaits) {
   expect_nothing_held();
 }
 
+TEST_F(PipelineTest, ATimeoutBeyondTheClockIsNone) {
+  start();
+  Request patient = request();
+  patient.timeout = std::chrono::milliseconds::max();
+  const Sent one = send(patient);
+  play.run_all();
+  EXPECT_EQ(one.sink->end->reason, FinishReason::kLength) << to_string(one.sink->end->error);
+}
+
 TEST_F(PipelineTest, AWindowOpensBatchesByItsTimer) {
   config.policy = BatchPolicy::kWindow;
   config.window = 5ms;
@@ -253,6 +262,28 @@ TEST_F(PipelineTest, ASchedulerThatFailsFailsItsRequestsAndTheNextOneIsServed) {
   EXPECT_TRUE(comes.sink->end);
   expect_served();
   expect_nothing_held();
+}
+
+// Ticks that wait for the executor are no use to a new scheduler before they come back.
+TEST_F(PipelineTest, ASchedulerWithoutATickPlansWhenThoseOfItsPredecessorsComeBack) {
+  start();
+  for (std::size_t failed = 0; failed < TickPool::kTicks / 2; ++failed) {
+    send();
+    enqueue();
+    send();
+    ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
+    ASSERT_TRUE(play.expect<PrepareMsg>({}, kWorkerId));
+    actor_fails = true;
+    ASSERT_TRUE(play.expect<EnqueueMsg>(kWorkerId, kSchedulerId));
+    ASSERT_TRUE(play.expect<EndMsg>(kSchedulerId, kDetokenizerId));
+  }
+  ASSERT_TRUE(pipeline->ready());
+  EXPECT_EQ(play.in_flight(), TickPool::kTicks) << "all of them are under way";
+  const Sent last = send();
+  enqueue();
+  play.run_all();
+  ASSERT_TRUE(last.sink->end);
+  EXPECT_EQ(last.sink->tokens.at(0), expected(last));
 }
 
 TEST_F(PipelineTest, AFailureBeforeAnyMessageLeavesNoRequestWithoutItsEnd) {
