@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 
 /// Bounds of the pipeline that no configuration changes, each with its reason and what happens when
@@ -14,5 +15,9 @@ inline constexpr std::size_t kSpareMessages = 1024;
 /// Plans that wait for an executor: one that runs, one that waits, and those taken back meanwhile.
 /// When full the tick fails its requests.
 inline constexpr std::size_t kExecutorMessages = 64;
+
+/// What a refusal for want of room says of when to try again: what is under way takes this long at
+/// least, and those who come later find the next free place.
+inline constexpr std::chrono::milliseconds kRetryAfter{1000};
 
 }  // namespace weft::defaults

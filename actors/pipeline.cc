@@ -10,6 +10,7 @@
 #include "weft/actors/detokenizer_actor.h"
 #include "weft/actors/engine_error.h"
 #include "weft/actors/executor_actor.h"
+#include "weft/actors/failure.h"
 #include "weft/actors/receiver_actor.h"
 #include "weft/actors/request_text.h"
 #include "weft/actors/scheduler_actor.h"
@@ -186,7 +187,7 @@ void Pipeline::start(const Config& config, std::vector<std::shared_ptr<StepDevic
   };
   if (options.before_preprocess) {
     next = [filter = options.before_preprocess(actors_, pool)](PrepareMsg&& message) {
-      return taken(filter.try_send(std::move(message)));
+      return filter.try_send(std::move(message));
     };
   }
   const ReceiverLimits limits{config.max_queued_requests, config.max_queued_prompt_tokens,
@@ -208,11 +209,7 @@ void Pipeline::submit(RequestTicket ticket) noexcept {
   SubmitMsg message{std::move(ticket)};
   const PushResult result = receiver_->try_send(std::move(message));
   if (taken(result)) return;
-  const bool full = result == PushResult::kFull;
-  std::move(message.ticket)
-      .fail({full ? EngineErrc::kOverloaded
-                  : (ready() ? EngineErrc::kStopping : EngineErrc::kNotReady),
-             {}});
+  std::move(message.ticket).fail(refusal_of(result, ready()));
 }
 
 void Pipeline::stop(std::function<void()> stopped) noexcept {

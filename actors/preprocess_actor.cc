@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "weft/actors/engine_error.h"
 #include "weft/actors/failure.h"
 #include "weft/actors/prompt.h"
 #include "weft/actors/request_text.h"
@@ -14,7 +13,7 @@ namespace weft {
 PreprocessActor::PreprocessActor(ActorContext& context, std::shared_ptr<const ServedModel> model,
                                  const std::vector<ActorRef<SchedulerProtocol>>& lanes,
                                  std::uint64_t seed)
-    : model_(std::move(model)), next_seed_(seed) {
+    : context_(context), model_(std::move(model)), next_seed_(seed) {
   lanes_.reserve(lanes.size());
   for (const ActorRef<SchedulerProtocol>& lane : lanes) lanes_.push_back(lane.sender(context.id()));
 }
@@ -33,8 +32,9 @@ void PreprocessActor::on(PrepareMsg&& message) {
     return;
   }
   EnqueueMsg enqueue{std::move(*group)};
-  if (!taken(lanes_[lane].try_send(std::move(enqueue)))) {
-    std::move(enqueue.group->ticket).fail({EngineErrc::kOverloaded, {}});
+  const PushResult result = lanes_[lane].try_send(std::move(enqueue));
+  if (!taken(result)) {
+    std::move(enqueue.group->ticket).fail(refusal_of(result, context_.system_ready()));
   }
 }
 
@@ -42,13 +42,16 @@ void PreprocessActor::undelivered(PrepareMsg&& message, const Error& why) {
   std::move(message.ticket).fail(request_failure(why));
 }
 
-bool PreprocessPool::try_send(PrepareMsg&& message) const noexcept {
-  const auto least = std::ranges::min_element(
-      workers_, {}, [](const ActorRef<PreprocessProtocol>& worker) { return worker.size(); });
-  if (taken(least->try_send(std::move(message)))) return true;
-  return std::ranges::any_of(workers_, [&](const ActorRef<PreprocessProtocol>& worker) {
-    return taken(worker.try_send(std::move(message)));
-  });
+PushResult PreprocessPool::try_send(PrepareMsg&& message) const noexcept {
+  const auto send = [&](const ActorRef<PreprocessProtocol>& worker) {
+    return worker.try_send(std::move(message));
+  };
+  PushResult result = send(*std::ranges::min_element(
+      workers_, {}, [](const ActorRef<PreprocessProtocol>& worker) { return worker.size(); }));
+  for (auto next = workers_.begin(); !taken(result) && next != workers_.end(); ++next) {
+    result = send(*next);
+  }
+  return result;
 }
 
 }  // namespace weft

@@ -238,9 +238,10 @@ void SchedulerActor::queue(PipelineTick& tick) {
   tick.number = tick.plan.tick;
   tick.due_at_once = at_executor_ > 0;
   tick.set_holder(PipelineTick::Holder::kQueued);
-  if (!taken(executor_.try_send(StepMsg{&tick, tick.number}))) {
+  const PushResult result = executor_.try_send(StepMsg{&tick, tick.number});
+  if (!taken(result)) {
     tick.set_free();
-    scheduler_.fail(tick, {EngineErrc::kNotReady, {}});
+    scheduler_.fail(tick, refusal_of(result, context_.system_ready()));
     return;
   }
   ++at_executor_;
@@ -249,9 +250,12 @@ void SchedulerActor::queue(PipelineTick& tick) {
 
 void SchedulerActor::send_ends() {
   for (EndMsg& end : ends_) {
-    if (!taken(detokenizer_.try_send(std::move(end)))) {
-      std::move(end.ticket).fail({EngineErrc::kNotReady, {}});
-    }
+    const PushResult result = detokenizer_.try_send(std::move(end));
+    if (taken(result)) continue;
+    // Nobody makes text of it any more. Why it ended says more than that, where there is a why.
+    const bool known = static_cast<bool>(end.error.code);
+    std::move(end.ticket)
+        .fail(known ? std::move(end.error) : refusal_of(result, context_.system_ready()));
   }
   ends_.clear();
 }
