@@ -33,10 +33,7 @@ std::vector<TokenId> ends_of(const SamplingParams& sampling, const ServedModel& 
   std::vector<TokenId> ends = sampling.stop_tokens;
   if (!sampling.ignore_eos)
     ends.insert(ends.end(), model.end_tokens.begin(), model.end_tokens.end());
-  std::ranges::sort(ends);
-  const auto same = std::ranges::unique(ends);
-  ends.erase(same.begin(), same.end());
-  return ends;
+  return sorted_once(std::move(ends));
 }
 
 // What the device is asked for beside what the caller asked for: ranking needs logprobs.
@@ -81,6 +78,24 @@ Result<void> check_tokens(const std::vector<TokenId>& ids, const ServedModel& mo
 // Two clients of one number would only share a counter.
 ClientId client_of(const std::string& name) {
   return name.empty() ? ClientId{} : ClientId{std::hash<std::string>{}(name) | 1U};
+}
+
+// All but the prompt, which it has.
+Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& model,
+                      std::uint64_t seed) {
+  const auto bound = output_bound(request, model, spec.prompt.size());
+  if (!bound) return bound.error();
+  const SamplingParams& sampling = request.sampling;
+  spec.max_tokens = request.max_tokens = *bound;
+  spec.sequences = sampling.beams.num_beams > 1 ? sampling.beams.num_beams
+                                                : std::max(sampling.n, sampling.best_of);
+  spec.seed = sampling.seed.value_or(seed);
+  spec.end_tokens = ends_of(sampling, model);
+  spec.sampling =
+      std::make_shared<const SamplingParams>(for_device(sampling, spec.end_tokens.size()));
+  const auto whole = static_cast<std::int64_t>(spec.prompt.size()) + spec.max_tokens;
+  spec.long_context = model.long_from > 0 && whole > model.long_from;
+  return {};
 }
 
 RequestText::Options text_options(const Request& request, const GroupSpec& spec,
@@ -137,19 +152,8 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
                        std::to_string(model.context)};
     }
   }
-  const auto bound = output_bound(request, model, spec.prompt.size());
-  if (!bound) return bound.error();
-  const SamplingParams& sampling = request.sampling;
-  spec.max_tokens = request.max_tokens = *bound;
-  spec.sequences = sampling.beams.num_beams > 1 ? sampling.beams.num_beams
-                                                : std::max(sampling.n, sampling.best_of);
-  spec.seed = sampling.seed.value_or(seed);
-  spec.end_tokens = ends_of(sampling, model);
-  spec.sampling =
-      std::make_shared<const SamplingParams>(for_device(sampling, spec.end_tokens.size()));
-  const auto whole = static_cast<std::int64_t>(spec.prompt.size()) + spec.max_tokens;
-  spec.long_context = model.long_from > 0 && whole > model.long_from;
-
+  const auto completed = complete(spec, request, model, seed);
+  if (!completed) return completed.error();
   const auto options = text_options(request, spec, prompt);
   auto text = std::make_unique<RequestText>(*ticket, model.tokenizer, std::move(*stops), options);
   auto group = std::make_unique<RequestGroup>(std::move(spec), std::move(ticket), std::move(text));
