@@ -29,6 +29,22 @@ Result<std::vector<TokenId>> conversation_tokens(const Request& request, const S
   return ids;
 }
 
+// Text with the tokenizer's BOS and the like, tokens as they are, or a conversation.
+Result<std::vector<TokenId>> prompt_tokens(const Request& request, const ServedModel& model,
+                                           std::chrono::local_seconds now) {
+  const int given = (request.prompt.empty() ? 0 : 1) + (request.prompt_tokens.empty() ? 0 : 1) +
+                    (request.messages.empty() ? 0 : 1);
+  if (given > 1) return bad_request("prompt, prompt_tokens, messages: more than one is given");
+  if (!request.messages.empty()) return conversation_tokens(request, model, now);
+  std::vector<TokenId> ids = request.prompt_tokens;
+  if (ids.empty()) {
+    // What a user writes is text: only BOS and the like are put around it.
+    const auto encoded = model.tokenizer.encode(request.prompt, {}, ids);
+    if (!encoded) return bad_field("prompt", encoded.error());
+  }
+  return ids;
+}
+
 std::vector<TokenId> ends_of(const SamplingParams& sampling, const ServedModel& model) {
   std::vector<TokenId> ends = sampling.stop_tokens;
   if (!sampling.ignore_eos)
@@ -111,21 +127,6 @@ RequestText::Options text_options(const Request& request, const GroupSpec& spec,
 }
 
 }  // namespace
-
-Result<std::vector<TokenId>> prompt_tokens(const Request& request, const ServedModel& model,
-                                           std::chrono::local_seconds now) {
-  const int given = (request.prompt.empty() ? 0 : 1) + (request.prompt_tokens.empty() ? 0 : 1) +
-                    (request.messages.empty() ? 0 : 1);
-  if (given > 1) return bad_request("prompt, prompt_tokens, messages: more than one is given");
-  if (!request.messages.empty()) return conversation_tokens(request, model, now);
-  std::vector<TokenId> ids = request.prompt_tokens;
-  if (ids.empty()) {
-    // What a user writes is text: only BOS and the like are put around it.
-    const auto encoded = model.tokenizer.encode(request.prompt, {}, ids);
-    if (!encoded) return bad_field("prompt", encoded.error());
-  }
-  return ids;
-}
 
 Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
                                                       const ServedModel& model,
