@@ -168,7 +168,8 @@ class RequestTicket {
 
   /// The terminal event. The ticket is used up.
   void finish(Finish&& finish) && noexcept;
-  /// The same with reason kError, or kCancelled where the code is kCancelled.
+  /// The same with reason kError, or kCancelled where the code is kCancelled; kOverloaded comes
+  /// with when to try again.
   void fail(Error error) && noexcept;
 
  private:
