@@ -27,12 +27,31 @@ struct ApiError {
 template <class T>
 using ApiResult = boost::system::result<T, ApiError>;
 
-/// 400 about one field. `code` is one of those that api_error.cc lists.
+/// Codes of bad_field(), as OpenAI's API has them where it has any.
+namespace api_code {
+inline constexpr std::string_view kInvalidJson = "invalid_json";
+inline constexpr std::string_view kInvalidType = "invalid_type";
+inline constexpr std::string_view kInvalidValue = "invalid_value";
+inline constexpr std::string_view kMissing = "missing_required_parameter";
+inline constexpr std::string_view kUnknown = "unknown_parameter";
+inline constexpr std::string_view kUnsupported = "unsupported";
+inline constexpr std::string_view kModelNotFound = "model_not_found";
+inline constexpr std::string_view kPreviousNotFound = "previous_response_not_found";
+inline constexpr std::string_view kContextLength = "context_length_exceeded";
+}  // namespace api_code
+
+/// 400 about one field; the message is "param: what". An empty param is the body as a whole.
 [[nodiscard]] ApiError bad_field(std::string_view param, std::string_view what,
-                                 std::string_view code = "invalid_value");
+                                 std::string_view code = api_code::kInvalidValue);
+
+/// A client's own text as errors show it: in quotes, valid UTF-8, and cut after some 64 bytes.
+[[nodiscard]] std::string shown(std::string_view text);
+/// The same without quotes, for a path that has a name of the client's in it.
+[[nodiscard]] std::string shown_path(std::string_view path);
 
 /// How a request of the engine's was refused or failed. Everything that is the client's doing keeps
-/// the engine's words; what is the server's says only that.
+/// the engine's words, and param is the field that they begin with ("stop[1]: ..."); what is the
+/// server's says only that. Without a `retry_after`, 429 and 503 say one second.
 [[nodiscard]] ApiError api_error_of(const Error& error, std::chrono::milliseconds retry_after = {});
 
 /// {"message":...,"type":...,"param":...,"code":...}

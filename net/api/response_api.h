@@ -28,7 +28,8 @@ struct ResponseOptions {
   std::string message_id{};    ///< of its one output item, "msg_..."
   boost::json::object echo{};  ///< the response object's fields that do not change: model,
                                ///< created_at, instructions, metadata, every sampling field, ...
-  boost::json::array conversation{};  ///< as the chat template gets it; the answer is put behind
+  boost::json::array conversation{};  ///< as the chat template gets it, without the instructions;
+                                      ///< the answer is put behind
   bool logprobs = false;
   bool generate = true;  ///< false: completes at once with no output, to be continued from
   std::shared_ptr<ResponseStore> store{};  ///< where the response is kept; null = nowhere
