@@ -16,7 +16,9 @@ void append_logprob(std::string& out, float logprob) {
   std::array<char, 32> digits;  // the longest shortest float has 15
   const auto [end, error] =
       std::to_chars(digits.data(), digits.data() + digits.size(), std::min(logprob, 0.0F));
-  out.append(digits.data(), end);
+  const std::string_view number(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  out.append(number);
+  if (number.find_first_of(".e") == std::string_view::npos) out.append(".0");
 }
 
 void TokenLogprobWriter::append(const Delta& delta, std::string& out) {

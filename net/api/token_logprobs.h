@@ -10,7 +10,8 @@
 
 namespace weft {
 
-/// A logprob as a JSON number. What is below it, -inf included, is -9999, OpenAI's "very unlikely".
+/// A logprob as a JSON number with a point or an exponent. The lowest is -9999.0, OpenAI's "very
+/// unlikely", which stands for -inf too.
 void append_logprob(std::string& out, float logprob);
 
 /// Writes the logprobs of tokens as the chat and Responses APIs have them. Owner only.
