@@ -143,7 +143,9 @@ void HostStepDevice::decode(const Plan& plan) {
     Row& place = row(entry.row);
     const auto first = static_cast<std::int32_t>(ids_.size());
     if (entry.first_id == kLastToken) {
-      ids_.push_back(place.last_token);
+      // Nothing could be chosen for the row, and the plan was made before that was known: its
+      // sequence has failed, so any token does.
+      ids_.push_back(place.last_token == kNoToken ? 0 : place.last_token);
     } else {
       const auto ids = std::span(plan.ids).subspan(at(entry.first_id), at(entry.count));
       ids_.insert(ids_.end(), ids.begin(), ids.end());

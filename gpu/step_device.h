@@ -39,6 +39,7 @@ class StepDevice {
   [[nodiscard]] virtual const DeviceLimits& limits() const noexcept = 0;
 
   /// Runs one step; `result` has been cleared. Allocates nothing once its vectors have their size.
+  /// A row whose last token is kNoToken is fed any other: what it gives is not looked at.
   /// A failure is an exception: ActorFailure(kDeviceLost) when the device is gone for good, any
   /// other when only this step is lost.
   virtual void run(const Plan& plan, StepResult& result) = 0;
