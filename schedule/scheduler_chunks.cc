@@ -103,6 +103,7 @@ std::int32_t Scheduler::prefill_budget() const {
 void Scheduler::choose_prefills() {
   std::int32_t budget = prefill_budget();
   std::int32_t encoder_room = options_.limits.step_tokens;
+  for (const PlanEncode& one : tick_->plan.encodes) encoder_room -= one.count;
   for (const RequestClass cls : kRequestClasses) {
     for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
       Group& group = *running_[i];

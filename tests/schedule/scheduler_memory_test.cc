@@ -203,6 +203,8 @@ SchedulerOptions SchedulerHistoryTest::random_options() {
     limits.pages =
         whole + static_cast<std::int32_t>(random(static_cast<std::uint64_t>(limits.pages)));
   }
+  // Inputs of an encoder are at most as long as a step.
+  if (chance(30)) limits.cross_pages = limits.rows * whole;
   if (chance(30)) options.admission = AdmissionMode::kReserve;
   if (chance(50)) options.watermark = 0.1;
   options.decode_every = static_cast<std::int32_t>(1 + random(3));
@@ -214,6 +216,11 @@ Ask SchedulerHistoryTest::random_ask() {
   Ask ask;
   ask.prompt = static_cast<std::int32_t>(1 + random(24));
   ask.max_tokens = static_cast<std::int32_t>(1 + random(24));
+  const std::int32_t most_input = std::min(20, options_.limits.step_tokens);
+  if (options_.limits.cross_pages > 0 && chance(60)) {
+    ask.encoder_input =
+        static_cast<std::int32_t>(1 + random(static_cast<std::uint64_t>(most_input)));
+  }
   ask.cls = chance(50) ? RequestClass::kChat : RequestClass::kBatch;
   ask.priority = static_cast<std::int32_t>(random(2));
   ask.client = random(3);

@@ -223,6 +223,23 @@ TEST_F(SchedulerPlanTest, ChatComputesItsPromptBeforeBatch) {
   EXPECT_EQ(entry_of(batch), nullptr);
 }
 
+TEST_F(SchedulerPlanTest, EncodersInputsThatArriveLateStayWithinTheStep) {
+  SchedulerOptions options = roomy();
+  options.limits.cross_pages = 128;
+  start(options);
+  Outcome& first = submit({.prompt = 1, .encoder_input = 40});
+  ASSERT_TRUE(plan());
+  ASSERT_EQ(newest().encodes.size(), 1U);
+  Outcome& second = submit({.prompt = 1, .encoder_input = 40});
+  amend();
+  EXPECT_EQ(entry_of(second), nullptr);
+  Outcome& third = submit({.prompt = 1, .encoder_input = 20});
+  amend();
+  EXPECT_NE(entry_of(third), nullptr);
+  finish_all();
+  for (const Outcome* one : {&first, &second, &third}) EXPECT_EQ(one->outputs[0], alone(*one));
+}
+
 TEST_F(SchedulerPlanTest, RunningRowsAreMadeContiguousWithTheFewestMoves) {
   start(roomy());
   std::vector<Outcome*> all;
