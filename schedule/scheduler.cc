@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "weft/core/internal_error.h"
-
 namespace weft {
 
 Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listener)
@@ -35,7 +33,6 @@ Scheduler::~Scheduler() {
 
 void Scheduler::submit(std::unique_ptr<Group> group, TimePoint now) {
   Group& one = *group;
-  one.waiting_since = now;
   one.sequences.resize(static_cast<std::size_t>(one.spec.sequences));
   const auto outputs = static_cast<std::size_t>(one.spec.max_tokens);
   for (Sequence& sequence : one.sequences) {

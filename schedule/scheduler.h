@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -83,8 +84,7 @@ class Scheduler {
   Scheduler(const SchedulerOptions& options, SchedulerListener& listener);
   ~Scheduler();
 
-  /// Whether the device could ever run it: EngineErrc-like refusals are made by the caller from the
-  /// text, which names the numbers. Empty when it fits.
+  /// Why the device could never run it, with the numbers; empty when it fits.
   [[nodiscard]] std::string never_fits(const GroupSpec& spec) const;
 
   /// Takes a group that fits. `order` and `cls` and so on have been set.
@@ -116,7 +116,6 @@ class Scheduler {
 
   /// When plan() may find something though nothing happens before: the end of a batching window.
   [[nodiscard]] std::optional<TimePoint> wake_at() const;
-  [[nodiscard]] bool idle() const noexcept { return running_.empty() && waiting_.empty(); }
   [[nodiscard]] SchedulerStats stats() const;
 
   /// Checks what must always hold, internal_error otherwise: rows contiguous after a plan, each
@@ -156,7 +155,6 @@ class Scheduler {
   void release_row(Sequence& sequence);
   void release_all(Group& group);
   [[nodiscard]] std::int32_t take_row(Group& group, std::int32_t sequence);
-  void share_prompt(Group& group);
   void compact();
   void move_row(const PlanMove& move);
 
@@ -222,7 +220,6 @@ class Scheduler {
   std::int32_t free_rows_ = 0;
   std::int64_t reserved_ = 0;  // pages, in reserve mode
   std::int32_t ticks_without_decode_ = 0;
-  std::uint64_t admissions_ = 0;
   std::uint64_t needs_from_ = 1;                // a tick; they count from 1
   std::optional<TimePoint> first_waits_since_;  // since the queue was empty
   SchedulerStats stats_;

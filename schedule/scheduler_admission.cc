@@ -183,7 +183,6 @@ void Scheduler::begin(Group& group) {
   waiting_.remove(group);
   served(group).leave(group.client);
   group.overtaken = 0;
-  group.admitted = ++admissions_;
   group.encoded = group.spec.encoder_input.empty();
   if (!group.charged) {
     served(group).charge_prompt(group.client, group.prompt_tokens());
@@ -200,8 +199,7 @@ void Scheduler::begin(Group& group) {
   }
   // The prompt's pages are taken now, so that those who begin side by side do not take them from
   // one another; fits() has counted them.
-  Sequence& leader =
-      *std::ranges::find_if(group.sequences, [](const Sequence& one) { return !one.ended(); });
+  Sequence& leader = group.leader();
   const bool alone = group.alive == 1;
   const std::int32_t tokens = alone ? group.known(leader) : group.prompt_tokens();
   if (!take_pages(group, leader, tokens)) internal_error("pages that were counted are not there");

@@ -1,7 +1,6 @@
 // Beam searches: which beams go on is known only after a step, so a group of beams does not run
 // ahead.
 
-#include <algorithm>
 #include <utility>
 
 #include "weft/schedule/scheduler.h"

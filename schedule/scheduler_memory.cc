@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 
 #include "weft/core/internal_error.h"
 #include "weft/schedule/scheduler.h"

@@ -161,8 +161,7 @@ void Scheduler::write_encode(Group& group, const Sequence& sequence) {
 /// The prompt is computed with this plan: the other sequences share its pages, or copy them after
 /// the step where each has a slab.
 void Scheduler::fork(Group& group) {
-  Sequence& leader =
-      *std::ranges::find_if(group.sequences, [](const Sequence& one) { return !one.ended(); });
+  const Sequence& leader = group.leader();
   for (std::size_t i = 0; i < group.sequences.size(); ++i) {
     Sequence& sequence = group.sequences[i];
     if (sequence.ended() || &sequence == &leader) continue;
