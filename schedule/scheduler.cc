@@ -111,10 +111,16 @@ void Scheduler::take_token(Group& group, std::int32_t index, const SampleResult&
   if (end != SequenceEnd::kNone) finish_sequence(group, sequence, end);
 }
 
+// The one that computes the prompt may end before the others share it, by a stop string of before
+// they gave way. Then the next one computes it. A fork that a waiting plan has is taken out by
+// drop_stale(); one that is under way holds, as the row and pages are another's only in later
+// plans.
 void Scheduler::finish_sequence(Group& group, Sequence& sequence, SequenceEnd end) {
+  if (group.phase == GroupPhase::kPrompt && &group.leader() == &sequence) {
+    // Encoded in its row, and perhaps by a plan that waits and loses that row.
+    group.encoded = group.spec.encoder_input.empty();
+  }
   sequence.end = end;
-  // The others copy their sampler and share their pages from the one that computes the prompt, so
-  // that one keeps them until they have; it cannot end before.
   release(sequence);
   if (--group.alive == 0) finish(group, GroupEnd::kDone, {});
 }

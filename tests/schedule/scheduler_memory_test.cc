@@ -106,6 +106,35 @@ TEST_F(SchedulerMemoryTest,
   EXPECT_EQ(batch.outputs[1].size(), 12U);
 }
 
+TEST_F(SchedulerMemoryTest, ASequenceThatEndsWithTheEncodersInputLeavesItForTheNextToEncode) {
+  SchedulerOptions options = roomy();
+  options.limits.rows = 3;
+  options.limits.cross_pages = 48;
+  options.limits.step_tokens = 24;
+  start(options);
+  Outcome& batch = submit({.prompt = 10,
+                           .encoder_input = 20,
+                           .max_tokens = 12,
+                           .sequences = 2,
+                           .cls = RequestClass::kBatch});
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(tick());
+  ASSERT_FALSE(batch.outputs[0].empty());
+  // Takes the pages of what was encoded as well.
+  Outcome& chat = submit({.prompt = 4, .encoder_input = 20, .max_tokens = 3, .sequences = 2});
+  ASSERT_TRUE(tick());
+  ASSERT_FALSE(runs(batch));
+  end(chat);
+  // Beside this one there is time for a part of the prompt.
+  submit({.prompt = 20, .max_tokens = 1});
+  ASSERT_TRUE(plan());
+  ASSERT_EQ(newest().encodes.size(), 1U);
+  ASSERT_TRUE(newest().forks.empty());
+  end_sequence(batch, 0);  // its text has hit a stop string by now
+  amend();
+  finish_all();
+  EXPECT_EQ(batch.outputs[1].size(), 12U);
+}
+
 TEST_F(SchedulerMemoryTest, BeamsShareWhatTheyHaveInCommonAndEndAsAlone) {
   start(roomy());
   const Ask ask{.prompt = 10, .max_tokens = 12, .beams = 3, .text = 5};
