@@ -32,7 +32,8 @@ class SchedulerListener {
   virtual void on_token(Group& group, std::int32_t sequence, const SampleResult& result,
                         std::span<const TokenLogprob> top, SequenceEnd end) = 0;
   /// The group is over; called once, and after it the scheduler keeps nothing of it but the object,
-  /// while results are under way. `error` with kFailed and kCancelled.
+  /// while results are under way. `error` with kFailed and kCancelled; kFailed without one:
+  /// nothing could be chosen, no logit was a number above -inf.
   virtual void on_end(Group& group, GroupEnd end, const Error& error) = 0;
 
  protected:

@@ -135,6 +135,17 @@ TEST_F(SchedulerMemoryTest, ASequenceThatEndsWithTheEncodersInputLeavesItForTheN
   EXPECT_EQ(batch.outputs[1].size(), 12U);
 }
 
+TEST_F(SchedulerMemoryTest, ABeamSearchThatFindsNothingFails) {
+  start(roomy());
+  Outcome& beams = submit({.prompt = 10, .max_tokens = 12, .beams = 3});
+  Outcome& plain = submit({.prompt = 10, .max_tokens = 12});
+  ASSERT_TRUE(tick());
+  device_->give_no_numbers();
+  finish_all();
+  EXPECT_EQ(beams.end, GroupEnd::kFailed);
+  EXPECT_EQ(plain.end, GroupEnd::kFailed);
+}
+
 TEST_F(SchedulerMemoryTest, BeamsShareWhatTheyHaveInCommonAndEndAsAlone) {
   start(roomy());
   const Ask ask{.prompt = 10, .max_tokens = 12, .beams = 3, .text = 5};
