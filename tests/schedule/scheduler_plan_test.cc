@@ -222,6 +222,31 @@ TEST_F(SchedulerPlanTest, ChatComputesItsPromptBeforeBatch) {
   EXPECT_EQ(entry_of(batch), nullptr);
 }
 
+TEST_F(SchedulerPlanTest, StreamsGoOnInATickInWhichThePromptTheyWaitForGivesWay) {
+  SchedulerOptions options = roomy();
+  options.limits.rows = 4;
+  options.limits.pages = 16;
+  options.limits.context = 64;
+  options.limits.step_tokens = 30;
+  options.decode_every = 3;
+  start(options);
+  Outcome& stream = submit({.prompt = 4, .max_tokens = 20});
+  ASSERT_TRUE(tick());
+  Outcome& batch =
+      submit({.prompt = 36, .max_tokens = 4, .sequences = 2, .cls = RequestClass::kBatch});
+  ASSERT_TRUE(tick());  // a part of its prompt
+  ASSERT_TRUE(runs(batch));
+  end_sequence(batch, 0);
+  // Its pages are this one's, which takes the whole tick.
+  submit({.prompt = 30, .max_tokens = 20});
+  ASSERT_TRUE(tick());
+  ASSERT_TRUE(runs(batch));
+  ASSERT_TRUE(plan());
+  EXPECT_FALSE(runs(batch));
+  EXPECT_NE(entry_of(stream), nullptr);
+  finish_all();
+}
+
 TEST_F(SchedulerPlanTest, EncodersInputsThatArriveLateStayWithinTheStep) {
   SchedulerOptions options = roomy();
   options.limits.cross_pages = 128;
