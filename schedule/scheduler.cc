@@ -34,18 +34,7 @@ Scheduler::~Scheduler() {
 void Scheduler::submit(std::unique_ptr<Group> group, TimePoint now) {
   Group& one = *group;
   one.sequences.resize(static_cast<std::size_t>(one.spec.sequences));
-  const auto outputs = static_cast<std::size_t>(one.spec.max_tokens);
-  for (Sequence& sequence : one.sequences) {
-    sequence.outputs.reserve(outputs);
-    sequence.pages.reserve(static_cast<std::size_t>(
-        options_.limits.pages_for(one.prompt_tokens() + one.spec.max_tokens)));
-  }
   one.alive = one.spec.sequences;
-  if (one.spec.beams()) {
-    one.beams.emplace(one.spec.sequences, outputs);
-    one.beams->start(one.spec.sampling->beams, outputs, one.spec.end_tokens);
-    one.candidates.resize(static_cast<std::size_t>(one.spec.sequences));
-  }
   groups_.emplace(&one, std::move(group));
   changed_ = true;
   if (waiting_.empty()) first_waits_since_ = now;

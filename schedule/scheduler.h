@@ -68,8 +68,9 @@ struct SchedulerStats {
 /// plan t+1 is made before the results of step t are known, so it says "the token that step t gives
 /// this row", and a sequence that turns out to have ended at t costs one wasted row in t+1.
 ///
-/// Pure: knows no actors, devices or clocks. Owner only. submit() allocates; plan() and complete()
-/// do not once every structure has its size, but for beam searches.
+/// Pure: knows no actors, devices or clocks. Owner only. Submitting allocates, and so does a group
+/// that gets rows for the first time; all else does not once every structure has its size, but for
+/// beam searches.
 ///
 /// No starvation: inside a class a group is overtaken by at most kMaxOvertakes later ones that fit
 /// where it does not; then nothing is admitted before it. A running sequence advances at least
@@ -146,6 +147,7 @@ class Scheduler {
   [[nodiscard]] std::int64_t pages_to_begin(const Group& group) const;
   [[nodiscard]] std::int64_t pages_at_most(const GroupSpec& spec) const;
   void begin(Group& group);
+  void reserve_outputs(Group& group) const;
   void preempt(Group& group);
   [[nodiscard]] Group* victim(const Group* for_whom) const;
 

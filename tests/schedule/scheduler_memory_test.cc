@@ -50,6 +50,31 @@ TEST_F(SchedulerMemoryTest, SeveralOutputsShareThePromptAndCopyItsLastPageOnly) 
   EXPECT_EQ(device_->tokens(), 10U + 3 * 2);
 }
 
+TEST_F(SchedulerMemoryTest, AGroupHasRoomForItsOutputsFromItsFirstRowsOn) {
+  SchedulerOptions options = roomy();
+  options.limits.rows = 2;
+  start(options);
+  Outcome& runs_first = submit({.max_tokens = 2, .sequences = 2});
+  Outcome& waits = submit({.prompt = 5, .max_tokens = 3, .sequences = 2});
+  ASSERT_TRUE(tick());
+  for (const Sequence& one : waits.group->sequences) EXPECT_EQ(one.outputs.capacity(), 0U);
+  while (!runs_first.end) ASSERT_TRUE(tick());
+  ASSERT_TRUE(plan());
+  std::vector<std::size_t> room;
+  for (const Sequence& one : waits.group->sequences) {
+    room.push_back(one.outputs.capacity());
+    room.push_back(one.pages.capacity());
+  }
+  EXPECT_GE(room[0], 3U);
+  while (waits.outputs[0].size() < 2) {
+    ASSERT_TRUE(tick());
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(waits.group->sequences[i].outputs.capacity(), room[2 * i]);
+      EXPECT_EQ(waits.group->sequences[i].pages.capacity(), room[2 * i + 1]);
+    }
+  }
+}
+
 TEST_F(SchedulerMemoryTest, NothingIsCopiedWhereThePromptEndsWithAPage) {
   start(roomy());
   submit({.prompt = 8, .max_tokens = 3, .sequences = 3});
