@@ -222,7 +222,7 @@ void SchedulerFixture::check(const Tick& tick) const {
   for (const PlanEncode& one : plan.encodes) encoded += one.count;
   shape.prefill_tokens += encoded;
   EXPECT_LE(encoded, options_.limits.step_tokens);
-  EXPECT_LE(plan.tokens(), options_.limits.step_tokens);
+  EXPECT_LE(tokens_of(plan), options_.limits.step_tokens);
   EXPECT_EQ(tick.shape.decode_tokens, shape.decode_tokens);
   EXPECT_EQ(tick.shape.prefill_tokens, shape.prefill_tokens);
   EXPECT_EQ(tick.shape.context_tokens, shape.context_tokens);

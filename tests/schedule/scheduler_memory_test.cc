@@ -38,7 +38,7 @@ TEST_F(SchedulerMemoryTest, SeveralOutputsShareThePromptAndCopyItsLastPageOnly) 
   Outcome& one = submit({.prompt = 10, .max_tokens = 3, .sequences = 3});
   ASSERT_TRUE(plan());
   EXPECT_EQ(pages_used(), 3);  // two whole ones, one in part
-  EXPECT_EQ(newest().tokens(), 10);
+  EXPECT_EQ(tokens_of(newest()), 10);
   EXPECT_EQ(newest().forks.size(), 2U);
   EXPECT_EQ(newest().samples.size(), 3U);
   ASSERT_TRUE(plan());

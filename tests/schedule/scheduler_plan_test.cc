@@ -25,7 +25,7 @@ class SchedulerPlanTest : public SchedulerFixture {
     options.limits.step_tokens = 4096;
     options.target_inter_token = milliseconds(5);
     options.decode_every = decode_every;
-    start(options, [](const Plan& plan) { return microseconds(100 + 100 * plan.tokens()); });
+    start(options, [](const Plan& plan) { return microseconds(100 + 100 * tokens_of(plan)); });
   }
 };
 
@@ -73,7 +73,7 @@ TEST_F(SchedulerPlanTest, OneStepHoldsChunksAndDecodesOfAnyLengthWithoutPadding)
   Outcome& large = submit({.prompt = 30});
   ASSERT_TRUE(plan());
   EXPECT_EQ(newest().entries.size(), 4U);
-  EXPECT_EQ(newest().tokens(), 1 + 1 + 3 + 30);
+  EXPECT_EQ(tokens_of(newest()), 1 + 1 + 3 + 30);
   EXPECT_EQ(entry_of(decodes)->start, 5);
   EXPECT_EQ(entry_of(also)->start, 9);
   EXPECT_EQ(entry_of(small)->count, 3);
@@ -89,7 +89,7 @@ TEST_F(SchedulerPlanTest, APromptLongerThanAStepIsCutAndSampledOnce) {
   std::size_t samples = 0;
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(plan());
-    chunks.push_back(newest().tokens());
+    chunks.push_back(tokens_of(newest()));
     samples += newest().samples.size();
   }
   EXPECT_EQ(chunks, (std::vector<std::int32_t>{64, 64, 22}));
@@ -146,7 +146,7 @@ TEST_F(SchedulerPlanTest, PrefillIsCutToTheTimeBudgetWhileStreamsRun) {
   for (int i = 0; i < 150; ++i) ASSERT_TRUE(tick());
   ASSERT_TRUE(plan());
   // 5 ms are 49 tokens.
-  EXPECT_NEAR(newest().tokens(), 49, 5);
+  EXPECT_NEAR(tokens_of(newest()), 49, 5);
 }
 
 TEST_F(SchedulerPlanTest, PrefillMayTakeLongerWhereNoStreamWaits) {
@@ -154,14 +154,14 @@ TEST_F(SchedulerPlanTest, PrefillMayTakeLongerWhereNoStreamWaits) {
   submit({.prompt = 15'000, .max_tokens = 2});
   for (int i = 0; i < 60; ++i) ASSERT_TRUE(tick());
   ASSERT_TRUE(plan());
-  EXPECT_NEAR(newest().tokens(), 199, 20);
+  EXPECT_NEAR(tokens_of(newest()), 199, 20);
 }
 
 TEST_F(SchedulerPlanTest, PrefillGetsTheLeastChunkWhateverTheBudget) {
   SchedulerOptions options = roomy();
   options.limits.context = 2048;
   options.target_inter_token = microseconds(1);
-  start(options, [](const Plan& plan) { return milliseconds(1) * plan.tokens(); });
+  start(options, [](const Plan& plan) { return milliseconds(1) * tokens_of(plan); });
   submit({.prompt = 4, .max_tokens = 1000});
   ASSERT_TRUE(tick());
   submit({.prompt = 1000});
@@ -178,10 +178,10 @@ TEST_F(SchedulerPlanTest, TheBudgetOfATickHoldsForWhatIsPutIntoIt) {
   submit({.prompt = 3000, .max_tokens = 2});
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(tick());
   ASSERT_TRUE(plan());
-  const std::int32_t before = newest().tokens();
+  const std::int32_t before = tokens_of(newest());
   submit({.prompt = 3000, .max_tokens = 2});
   amend();
-  EXPECT_LE(newest().tokens(), before + Scheduler::kLeastChunk);
+  EXPECT_LE(tokens_of(newest()), before + Scheduler::kLeastChunk);
 }
 
 TEST_F(SchedulerPlanTest, RunningStreamsAdvanceAtLeastEveryKTicks) {
