@@ -28,7 +28,7 @@ std::int64_t row_bytes(const DeviceLimits& limits) {
 std::int64_t bytes_without_pages(const Program& program, DeviceLimits limits, DType kv_dtype) {
   limits.pages = 0;
   const HostOptions options = HostStepDevice::options_for(program, limits, kv_dtype, 1);
-  return HostDevice::weight_bytes(program) + HostDevice::memory_bytes(program, options) +
+  return program.weight_bytes() + HostDevice::memory_bytes(program, options) +
          limits.rows * row_bytes(limits);
 }
 

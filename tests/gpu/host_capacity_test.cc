@@ -24,7 +24,7 @@ class HostCapacityTest : public testing::Test {
   /// What a device of these limits takes, weights included.
   [[nodiscard]] std::int64_t taken(const DeviceLimits& limits) const {
     const auto options = HostStepDevice::options_for(program(), limits, DType::kF32, 1);
-    return HostDevice::weight_bytes(program()) + HostDevice::memory_bytes(program(), options);
+    return program().weight_bytes() + HostDevice::memory_bytes(program(), options);
   }
 
   RandomLlama llama_{LlamaShape{.context = kContext}, 1};
