@@ -48,8 +48,8 @@ std::int64_t bytes_of_pages(std::span<const KvLayerPlan> layers, const HostOptio
                             std::int64_t pages) {
   std::int64_t bytes = 0;
   for (const KvLayerPlan& layer : layers) {
-    bytes +=
-        2 * pages * key_bytes(options.kv_dtype, options.page_tokens, layer.kv_heads, layer.head_size);
+    bytes += 2 * pages *
+             key_bytes(options.kv_dtype, options.page_tokens, layer.kv_heads, layer.head_size);
   }
   return bytes;
 }

@@ -124,5 +124,14 @@ TEST(HostCapacity, AStepOfAnEncoderHoldsItsLongestInput) {
   EXPECT_EQ(limits.cross_pages, 3 * limits.pages_per_row());
 }
 
+TEST(HostCapacity, MorePagesThanCanBeNumberedDoNotFit) {
+  const auto golden = GoldenModel::open(committed_golden("m2m100")).value();
+  Program program = *golden.model.program;
+  program.context = 1 << 16;
+  const CapacityWishes wishes{.rows = 1 << 16, .page_tokens = 1};
+  EXPECT_THAT(host_capacity(program, wishes, kPlenty),
+              FailsWith(DeviceErrc::kOutOfMemory, "that may be taken"));
+}
+
 }  // namespace
 }  // namespace weft::test
