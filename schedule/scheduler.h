@@ -121,7 +121,8 @@ class Scheduler {
   [[nodiscard]] SchedulerStats stats() const;
 
   /// Checks what must always hold, internal_error otherwise: rows contiguous after a plan, each
-  /// page referred to as often as counted, none lost. For tests; takes time.
+  /// page referred to as often as counted, in slabs each in its own, none lost or reserved for
+  /// nobody. For tests; takes time.
   void check_invariants() const;
 
  private:
@@ -160,6 +161,8 @@ class Scheduler {
   [[nodiscard]] std::int32_t take_row(Group& group, std::int32_t sequence);
   void compact();
   void move_row(const PlanMove& move);
+  void check_rows() const;
+  void check_pages() const;
 
   // scheduler_chunks.cc: what each sequence feeds
   void choose_decodes();
