@@ -13,7 +13,7 @@ struct Route {
   boost::beast::http::verb method;
   std::string_view path;   ///< "{id}" stands for any name; at the end, slashes may be in it
   bool guarded = true;     ///< wants a key, where there are keys
-  bool generates = false;  ///< wants a loaded model, and is refused while the server drains
+  bool wants_model = false;  ///< is refused while the model loads and while the server drains
   Outcome (*handle)(Service& service, const HttpCall& call);
 };
 

@@ -151,7 +151,7 @@ std::variant<Service::Admission, HttpReply> Service::admit(const http::request_h
       return reply;
     }
   }
-  if (admission.route->generates) {
+  if (admission.route->wants_model) {
     if (const auto reason = not_ready()) return error_reply(*reason);
   }
   return admission;
