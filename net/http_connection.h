@@ -111,7 +111,7 @@ class HttpConnection final : public Connection, private Answer::Reader {
   };
   Exchange exchange_;
   std::uint64_t exchanges_ = 0;
-  EventBatch batch_{Framing::kSse};
+  EventBatch batch_{Framing::kBody};
 
   std::string output_;   // what is to be written next
   std::string sending_;  // what is being written

@@ -11,6 +11,14 @@ namespace {
 // Of a prompt in a line of the log: enough to know it again.
 constexpr std::size_t kMostOfBody = 1000;
 
+/// What machines ask every few seconds is of interest to nobody.
+spdlog::level::level_enum level_of(const LoggedRequest& request) {
+  for (const std::string_view path : {"/health", "/live", "/metrics", "/requests"}) {
+    if (request.path == path) return spdlog::level::debug;
+  }
+  return request.status >= 500 ? spdlog::level::warn : spdlog::level::info;
+}
+
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 }  // namespace
@@ -45,8 +53,7 @@ void RequestLog::note(spdlog::level::level_enum level, std::string_view what) {
 }
 
 void RequestLog::request(const LoggedRequest& request) {
-  const auto level = request.status >= 500 ? spdlog::level::warn : spdlog::level::info;
-  if (!logger_->should_log(level)) return;
+  if (!logger_->should_log(level_of(request))) return;
   if (format_ == Format::kJson) {
     write_json(request);
   } else {
@@ -68,7 +75,7 @@ void RequestLog::write_text(const LoggedRequest& request) {
     line += " body=" + boost::json::serialize(boost::json::string(
                            shortened(request.body, kMostOfBody)));
   }
-  logger_->log(request.status >= 500 ? spdlog::level::warn : spdlog::level::info, "{}", line);
+  logger_->log(level_of(request), "{}", line);
 }
 
 void RequestLog::write_json(const LoggedRequest& request) {
@@ -86,7 +93,7 @@ void RequestLog::write_json(const LoggedRequest& request) {
   if (prompts_ && !request.body.empty()) fields["body"] = shortened(request.body, kMostOfBody);
   const std::string text = boost::json::serialize(fields);
   const auto inner = std::string_view(text).substr(1, text.size() - 2);
-  logger_->log(request.status >= 500 ? spdlog::level::warn : spdlog::level::info, "{}", inner);
+  logger_->log(level_of(request), "{}", inner);
 }
 
 }  // namespace weft
