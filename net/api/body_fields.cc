@@ -25,11 +25,9 @@ ApiError invalid_json(simdjson::error_code code, std::string_view text) {
 
 ApiResult<dom::object> BodyParser::parse(std::string_view text) {
   trim();
-  // simdjson counts the level of the document itself as well.
-  constexpr std::size_t kDepth = kMaxDepth + 1;
   simdjson::error_code code = simdjson::SUCCESS;
-  if (parser_.capacity() < text.size() || parser_.max_depth() != kDepth) {
-    code = parser_.allocate(std::max(text.size(), defaults::kSmallestBody), kDepth);
+  if (parser_.capacity() < text.size() || parser_.max_depth() != kMaxDepth) {
+    code = parser_.allocate(std::max(text.size(), defaults::kSmallestBody), kMaxDepth);
   }
   dom::element root;
   if (code == simdjson::SUCCESS) code = parser_.parse(text.data(), text.size()).get(root);

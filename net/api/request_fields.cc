@@ -8,6 +8,7 @@
 
 #include "weft/actors/stream_defaults.h"
 #include "weft/net/api/body_defaults.h"
+#include "weft/net/api/field_name.h"
 #include "weft/net/api/sampling_fields.h"
 #include "weft/text/stop_strings.h"
 
@@ -45,7 +46,7 @@ std::vector<std::string> take_stop(BodyFields& fields) {
   const auto compiled = StopStrings::compile(texts);
   if (compiled) return texts;
   ApiError error = api_error_of(compiled.error());
-  if (error.param.empty()) error.param = "stop";
+  error.param = leading_field(compiled.error().detail);  // "stop[3] is empty"
   fields.fail(std::move(error));
   return {};
 }

@@ -1,0 +1,128 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/json/parse.hpp>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/file.h"
+#include "weft/net/api/chat_request.h"
+#include "weft/net/api/completion_request.h"
+#include "weft/net/api/response_request.h"
+#include "weft/net/api/sampling_fields.h"
+#include "weft/tests/net/api/api_fixture.h"
+
+namespace weft::test {
+namespace {
+
+namespace json = boost::json;
+
+std::string page() {
+  return read_text_file(WEFT_SOURCE_DIR "/docs/http-api.md", std::size_t{1} << 20).value();
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+/// A cell without the spaces around it and the backticks in it.
+std::string plain(std::string cell) {
+  std::erase(cell, '`');
+  const std::size_t begin = std::min(cell.find_first_not_of(' '), cell.size());
+  return cell.substr(begin, cell.find_last_not_of(' ') + 1 - begin);
+}
+
+/// The rows "| `name` | default | range | meaning |" under a heading, by their names.
+std::map<std::string, std::vector<std::string>> table(const std::string& heading) {
+  std::map<std::string, std::vector<std::string>> rows;
+  bool inside = false;
+  for (const std::string& line : split(page(), '\n')) {
+    if (line.starts_with("#")) inside = line.ends_with("# " + heading);
+    if (!inside || !line.starts_with("| `")) continue;
+    std::vector<std::string> cells = split(line, '|');
+    std::ranges::transform(cells, cells.begin(), plain);
+    EXPECT_FALSE(rows.contains(cells.at(1))) << cells.at(1) << " is listed twice";
+    rows[cells.at(1)] = cells;
+  }
+  return rows;
+}
+
+TEST(HttpApiPageTest, ExplainsEverySamplingFieldAndNoOther) {
+  const auto rows = table("Sampling");
+  json::object defaults;
+  echo_sampling(SamplingParams(), defaults);
+  for (const std::string_view name : sampling_field_names()) {
+    const auto row = rows.find(std::string(name));
+    ASSERT_NE(row, rows.end()) << "no line on " << name;
+    ASSERT_EQ(row->second.size(), 6U) << name;
+    EXPECT_GT(row->second.at(4).size(), 15U) << name;
+    if (!defaults.contains(name)) continue;
+    boost::system::error_code no_json;
+    const json::value standard = json::parse(row->second.at(2), no_json);
+    EXPECT_EQ(standard, defaults.at(name)) << name << ": " << row->second.at(2);
+  }
+  EXPECT_EQ(rows.size(), sampling_field_names().size());
+}
+
+TEST(HttpApiPageTest, ListsTheCodesOfErrors) {
+  const auto rows = table("Errors");
+  for (const std::string_view code :
+       {api_code::kInvalidJson, api_code::kInvalidType, api_code::kInvalidValue, api_code::kMissing,
+        api_code::kUnknown, api_code::kUnsupported, api_code::kModelNotFound,
+        api_code::kPreviousNotFound, api_code::kContextLength}) {
+    EXPECT_TRUE(rows.contains(std::string(code))) << code;
+  }
+}
+
+/// The names in the first column of a table are known to its decoder: with a value of a type that
+/// none of them has, they are not refused as unknown.
+class HttpApiPageFieldsTest : public ApiFixture {
+ public:
+  template <class Read>
+  void expect_known(const std::string& heading, const std::string& rest, const Read& read) {
+    const auto rows = table(heading);
+    EXPECT_GE(rows.size(), 5U) << heading;
+    const auto said_of = [&](const std::string& name) {
+      return verdict(read(body("{\"" + name + "\":{\"?\":[0]}," + rest + "}")));
+    };
+    const std::string unknown = " unknown_parameter";
+    for (const auto& [names, row] : rows) {
+      for (const std::string& name : split(names, ',')) {
+        EXPECT_NE(said_of(plain(name)), plain(name) + unknown) << heading;
+      }
+    }
+    EXPECT_EQ(said_of("no_such_field"), "no_such_field" + unknown);
+  }
+};
+
+TEST_F(HttpApiPageFieldsTest, ListsFieldsThatExist) {
+  const auto chat = [this](simdjson::dom::object o) { return read_chat(o, context); };
+  const auto completion = [this](simdjson::dom::object o) { return read_completion(o, context); };
+  const auto response = [this](simdjson::dom::object o) {
+    return read_response(o, context, nullptr, true);
+  };
+  const std::string messages = R"("messages":[{"role":"user","content":"a"}])";
+  expect_known("Chat completions", messages, chat);
+  expect_known("Text completions", R"("prompt":"a")", completion);
+  expect_known("Responses", R"("input":"a")", response);
+  for (const char* heading : {"Fields of all three", "Sampling"}) {
+    expect_known(heading, messages, chat);
+    expect_known(heading, R"("prompt":"a")", completion);
+    expect_known(heading, R"("input":"a")", response);
+  }
+}
+
+}  // namespace
+}  // namespace weft::test

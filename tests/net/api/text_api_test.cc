@@ -1,0 +1,101 @@
+#include "weft/net/api/text_api.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/tests/net/api/api_fixture.h"
+
+namespace weft::test {
+namespace {
+
+namespace json = boost::json;
+
+class TextApiTest : public ApiFixture {
+ public:
+  std::string tokens(const std::string& text) {
+    const auto answer = tokenize(body(text), card);
+    return answer ? *answer : verdict(answer);
+  }
+  std::string texts(const std::string& text) {
+    const auto answer = detokenize(body(text), card);
+    return answer ? *answer : verdict(answer);
+  }
+  /// The text that a conversation is rendered to, by way of its tokens.
+  std::string rendered(const std::string& fields) {
+    const auto answer =
+        tokenize(body(R"({"messages":[{"role":"user","content":"hi"}])" + fields + "}"), card);
+    if (!answer) return verdict(answer);
+    std::vector<TokenId> ids;
+    const json::value parsed = json::parse(*answer);
+    for (const json::value& id : parsed.at("tokens").as_array()) {
+      ids.push_back(static_cast<TokenId>(id.as_int64()));
+    }
+    return model->tokenizer.decode(ids, false).value();
+  }
+};
+
+TEST_F(TextApiTest, ATextBecomesTokensWithThoseThatBeginIt) {
+  EXPECT_EQ(tokens(R"({"prompt":"aab"})"),
+            R"({"count":3,"max_model_len":64,"tokens":[1,286,287],"token_strs":null})");
+  EXPECT_EQ(tokens(R"({"prompt":"aab","add_special_tokens":false,"return_token_strs":true})"),
+            R"({"count":2,"max_model_len":64,"tokens":[286,287],"token_strs":["▁a","ab"]})");
+  EXPECT_EQ(tokens(R"({"prompt":"","add_special_tokens":false,"model":"gpt-4"})"),
+            R"({"count":0,"max_model_len":64,"tokens":[],"token_strs":null})");
+}
+
+TEST_F(TextApiTest, SpecialTokensInATextAreText) {
+  EXPECT_THAT(tokens(R"({"prompt":"</s>","add_special_tokens":false})"),
+              testing::Not(testing::HasSubstr("[2]")));
+}
+
+TEST_F(TextApiTest, AConversationIsRenderedByTheTemplate) {
+  EXPECT_THAT(rendered(""), testing::EndsWith("user:hi;go"));
+  EXPECT_THAT(rendered(R"(,"add_generation_prompt":false)"), testing::EndsWith("user:hi;"));
+  EXPECT_EQ(rendered(R"(,"chat_template_kwargs":{"messages":[]})"),
+            "chat_template_kwargs.messages unsupported");
+  EXPECT_EQ(rendered(R"(,"chat_template_kwargs":{"colour":1})"), "messages invalid_value");
+  EXPECT_EQ(rendered(R"(,"prompt":"x")"), "prompt unknown_parameter");
+  EXPECT_EQ(rendered(R"(,"add_special_tokens":true)"), "add_special_tokens unsupported");
+  model->chat_template.reset();
+  EXPECT_EQ(rendered(""), "messages unsupported");
+}
+
+TEST_F(TextApiTest, ATemplatesOwnRefusalIsTheMessagesFault) {
+  model->chat_template = ChatTemplate::parse("{{ raise_exception('no') }}", "t").value();
+  EXPECT_EQ(rendered(""), "messages invalid_value");
+}
+
+TEST_F(TextApiTest, WhatCannotBeTokenizedIsRefused) {
+  EXPECT_EQ(tokens("{}"), "prompt missing_required_parameter");
+  EXPECT_EQ(tokens(R"({"prompt":5})"), "prompt invalid_type");
+  EXPECT_EQ(tokens(R"({"prompt":"a","x":1})"), "x unknown_parameter");
+  EXPECT_EQ(tokens(R"({"prompt":"a","model":"other"})"), "404 model model_not_found");
+  EXPECT_EQ(tokens(R"({"messages":[]})"), "messages invalid_value");
+}
+
+TEST_F(TextApiTest, TokensBecomeText) {
+  EXPECT_EQ(texts(R"({"tokens":[286,287]})"), R"({"prompt":"aab"})");
+  EXPECT_EQ(texts(R"({"tokens":[]})"), R"({"prompt":""})");
+  EXPECT_EQ(texts(R"({"tokens":[258]})"), "{\"prompt\":\"\uFFFD\"}") << "half a character";
+  EXPECT_EQ(texts("{}"), "tokens missing_required_parameter");
+  EXPECT_EQ(texts(R"({"tokens":"a"})"), "tokens invalid_type");
+  EXPECT_EQ(texts(R"({"tokens":["a"]})"), "tokens[0] invalid_type");
+  EXPECT_EQ(texts(R"({"tokens":[-1]})"), "tokens invalid_value");
+  EXPECT_EQ(texts(R"({"tokens":[288]})"), "tokens invalid_value");
+}
+
+TEST_F(TextApiTest, TheModelsAreTheCardsNames) {
+  const json::value models = json::parse(models_body(card));
+  EXPECT_EQ(models.at("object"), "list");
+  ASSERT_EQ(models.at("data").as_array().size(), 2U);
+  EXPECT_EQ(json::serialize(models.at("data").at(0)), model_body(card));
+  EXPECT_EQ(models.at("data").at(1).at("id"), "gpt-4");
+  EXPECT_EQ(model_body(card), R"({"id":"tiny","object":"model","created":7,"owned_by":"weft",)"
+                              R"("max_model_len":64})");
+}
+
+}  // namespace
+}  // namespace weft::test
