@@ -82,7 +82,7 @@ void EngineCore::submit(const std::shared_ptr<StreamState>& stream, Request&& re
          [&](const std::shared_ptr<ActiveRequest>& active) { stream->set_request(active); });
 }
 
-std::shared_ptr<ActiveRequest> EngineCore::submit(std::shared_ptr<RequestSink> sink,
+std::shared_ptr<ActiveRequest> EngineCore::submit(const std::shared_ptr<RequestSink>& sink,
                                                   Request&& request) noexcept {
   std::shared_ptr<ActiveRequest> begun;
   submit(sink, std::move(request),

@@ -32,7 +32,7 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   /// Lets the request begin; a refusal is the stream's end as well.
   void submit(const std::shared_ptr<StreamState>& stream, Request&& request) noexcept;
   /// The same for a sink of the caller's own. Null when it was refused.
-  std::shared_ptr<ActiveRequest> submit(std::shared_ptr<RequestSink> sink,
+  std::shared_ptr<ActiveRequest> submit(const std::shared_ptr<RequestSink>& sink,
                                         Request&& request) noexcept;
 
   /// No request begins any more; `event` happens when none is left.

@@ -197,8 +197,12 @@ void HttpConnection::dispatch() {
 void HttpConnection::upgrade(Request request) {
   // A client must wait for the answer before it sends frames (RFC 6455, section 4.1).
   if (input_.size() > 0 || exchange_.http10) return refuse(http::error::bad_field);
+  const auto timeout = timeout_of(request);
+  if (!timeout) return reply(error_reply(timeout.error()));
   const auto socket = std::make_shared<WebSocketConnection>(
-      thread_, service_, std::move(stream_), client_, std::move(exchange_.admission.key));
+      thread_, service_, std::move(stream_),
+      ResponseSession::Client{
+          .key = exchange_.admission.key, .address = client_, .timeout = *timeout});
   enter(Phase::kClosed);
   thread_.remove(*this);
   socket->start(std::move(request));
@@ -332,7 +336,7 @@ void HttpConnection::on_written(boost::system::error_code error, std::size_t byt
   written_ += bytes;
   if (written_ < sending_.size()) return write_some();
   writing_ = false;
-  if (!output_.empty()) return write();  // the answer, behind a 100 Continue
+  if (!output_.empty()) return write();     // the answer, behind a 100 Continue
   if (phase_ != Phase::kAnswering) return;  // it was a 100 Continue
   if (exchange_.complete) return finish_exchange();
   if (exchange_.answer) pump();
@@ -357,7 +361,8 @@ void HttpConnection::linger() {
   enter(Phase::kLingering);
   input_.consume(input_.size());
   boost::system::error_code ignored;
-  stream_.socket().shutdown(boost::asio::socket_base::shutdown_send, ignored);
+  static_cast<void>(
+      stream_.socket().shutdown(boost::asio::socket_base::shutdown_send, ignored));
   read();
 }
 

@@ -28,9 +28,9 @@ bool is_tcp(const NetStream::Socket::endpoint_type& endpoint) {
 /// Small answers leave at once, and a peer that vanished is noticed.
 void tune(NetStream::Socket& socket, std::chrono::milliseconds user_timeout) {
   boost::system::error_code ignored;
-  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-  socket.set_option(asio::socket_base::keep_alive(true), ignored);
-  socket.set_option(UserTimeout(static_cast<int>(user_timeout.count())), ignored);
+  static_cast<void>(socket.set_option(asio::ip::tcp::no_delay(true), ignored));
+  static_cast<void>(socket.set_option(asio::socket_base::keep_alive(true), ignored));
+  static_cast<void>(socket.set_option(UserTimeout(static_cast<int>(user_timeout.count())), ignored));
 }
 
 std::string name_of(const NetStream::Socket::endpoint_type& endpoint) {
@@ -44,12 +44,11 @@ std::string name_of(const NetStream::Socket::endpoint_type& endpoint) {
 /// A socket file that nobody listens at any more, as a killed server leaves it.
 bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
                   const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
   boost::system::error_code error;
   asio::generic::stream_protocol::socket probe(context);
-  probe.connect(endpoint, error);
-  return error == asio::error::connection_refused;
+  return probe.connect(endpoint, error) == asio::error::connection_refused;
 }
 
 }  // namespace
@@ -65,11 +64,11 @@ Result<void> Listener::open(const Endpoint& endpoint, std::string name) {
   const bool tcp = is_tcp(endpoint);
   if (!tcp && is_abandoned(threads_.front()->context(), endpoint, name)) unlink(name.c_str());
   boost::system::error_code error;
-  acceptor_.open(endpoint.protocol(), error);
-  if (!error && tcp) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
-  if (!error) acceptor_.bind(endpoint, error);
+  error = acceptor_.open(endpoint.protocol(), error);
+  if (!error && tcp) error = acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) error = acceptor_.bind(endpoint, error);
   if (!error && !tcp) unix_path_ = name;
-  if (!error) acceptor_.listen(net_defaults::kBacklog, error);
+  if (!error) error = acceptor_.listen(net_defaults::kBacklog, error);
   if (error) return Error{NetErrc::kCannotListen, name + ": " + error.message()};
   if (tcp) {
     const auto local = acceptor_.local_endpoint(error);
@@ -94,11 +93,11 @@ void Listener::accept() {
   if (stopped_) return;
   if (std::cmp_greater_equal(connections(), service_.config().max_connections)) return pause();
   IoThread& thread = *threads_[next_++ % threads_.size()];
-  acceptor_.async_accept(thread.context(), [self = shared_from_this(), &thread](
-                                               boost::system::error_code error,
-                                               NetStream::Socket socket) {
-    self->on_accept(error, std::move(socket), thread);
-  });
+  acceptor_.async_accept(thread.context(),
+                         [self = shared_from_this(), &thread](boost::system::error_code error,
+                                                              NetStream::Socket socket) {
+                           self->on_accept(error, std::move(socket), thread);
+                         });
 }
 
 void Listener::on_accept(boost::system::error_code error, NetStream::Socket socket,
@@ -140,7 +139,7 @@ void Listener::stop() {
   asio::post(acceptor_.get_executor(), [self = shared_from_this()] {
     if (std::exchange(self->stopped_, true)) return;
     boost::system::error_code ignored;
-    self->acceptor_.close(ignored);
+    static_cast<void>(self->acceptor_.close(ignored));
     self->again_.cancel();
     if (!self->unix_path_.empty()) unlink(self->unix_path_.c_str());
   });

@@ -55,7 +55,7 @@ class NetStream {
   /// At once, without goodbyes; pending operations complete with an error.
   void close() noexcept {
     boost::system::error_code ignored;
-    socket().close(ignored);
+    static_cast<void>(socket().close(ignored));
   }
 
   // What Beast calls when a WebSocket or its timeout ends the connection.

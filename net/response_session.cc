@@ -19,9 +19,9 @@ namespace {
 constexpr std::size_t kLongestStreamId = 64;
 
 std::shared_ptr<ResponseStore> make_local(const ServerConfig& config) {
-  return std::make_shared<ResponseStore>(ResponseStore::Bounds{
-      .count = static_cast<std::size_t>(config.max_conversation_responses),
-      .bytes = static_cast<std::size_t>(config.max_conversation_bytes)});
+  return std::make_shared<ResponseStore>(
+      ResponseStore::Bounds{.count = static_cast<std::size_t>(config.max_conversation_responses),
+                            .bytes = static_cast<std::size_t>(config.max_conversation_bytes)});
 }
 
 ApiResult<std::string_view> stream_id_of(simdjson::dom::object message) {
@@ -46,14 +46,9 @@ ApiError too_many(std::string message) {
 
 }  // namespace
 
-ResponseSession::ResponseSession(IoThread& thread, Service& service,
-                                 std::shared_ptr<KeyHolder> key, std::string client,
+ResponseSession::ResponseSession(IoThread& thread, Service& service, Client client,
                                  std::function<void()> wake)
-    : thread_(thread),
-      service_(service),
-      key_(std::move(key)),
-      client_(std::move(client)),
-      wake_(std::move(wake)) {}
+    : thread_(thread), service_(service), client_(std::move(client)), wake_(std::move(wake)) {}
 
 void ResponseSession::on_message(std::string_view text) {
   thread_local BodyParser parser;
@@ -102,7 +97,7 @@ void ResponseSession::begin(Lane& lane, std::string_view text) {
   if (!message) return say(message.error(), lane.stream_id);
   auto call = decode(*message, lane.stream_id);
   if (!call) return say(call.error(), lane.stream_id);
-  auto lease = Service::lease(key_);
+  auto lease = Service::lease(client_.key);
   if (!lease) return say(lease.error(), lane.stream_id);
   lane.lease = *std::move(lease);
   start(lane, *std::move(call));
@@ -117,7 +112,7 @@ ApiResult<ApiCall> ResponseSession::decode(simdjson::dom::object message,
       field.get(generate) != simdjson::SUCCESS) {
     return bad_field("generate", "must be true or false");
   }
-  ApiContext context = service_.context(key_, std::chrono::milliseconds(0));
+  ApiContext context = service_.context(client_.key, client_.timeout);
   context.websocket = true;
   context.stream_id = std::string(stream_id);
   if (local_ == nullptr) local_ = make_local(service_.config());
@@ -134,7 +129,7 @@ void ResponseSession::start(Lane& lane, ApiCall call) {
   lane.place = service_.running().add({.object_id = id,
                                        .request_id = id,
                                        .path = "/v1/responses",
-                                       .key = key_ ? key_->name() : "",
+                                       .key = client_.key ? client_.key->name() : "",
                                        .request_class = std::string(to_string(cls)),
                                        .began = lane.began,
                                        .answer = lane.answer});
@@ -213,19 +208,21 @@ void ResponseSession::log(const Lane& lane) {
   const Usage usage = lane.answer->usage();
   const auto& error = lane.answer->error();
   const bool gone = !lane.answer->ended();
-  service_.log().request(
-      {.request_id = lane.answer->object_id(),
-       .client = client_,
-       .key = key_ ? std::string_view(key_->name()) : std::string_view(),
-       .method = "WS",
-       .path = "/v1/responses",
-       .status = gone ? 499U : error ? static_cast<unsigned>(error->status) : 200U,
-       .error = gone ? std::string_view("client_gone") : error ? std::string_view(error->code)
-                                                               : std::string_view(),
-       .prompt_tokens = usage.prompt_tokens,
-       .output_tokens = usage.output_tokens,
-       .took = steady_clock::now() - lane.began,
-       .body = {}});
+  service_.log().request({.request_id = lane.answer->object_id(),
+                          .client = client_.address,
+                          .key = client_.key ? std::string_view(client_.key->name()) : std::string_view(),
+                          .method = "WS",
+                          .path = "/v1/responses",
+                          .status = gone    ? 499U
+                                    : error ? static_cast<unsigned>(error->status)
+                                            : 200U,
+                          .error = gone    ? std::string_view("client_gone")
+                                   : error ? std::string_view(error->code)
+                                           : std::string_view(),
+                          .prompt_tokens = usage.prompt_tokens,
+                          .output_tokens = usage.output_tokens,
+                          .took = steady_clock::now() - lane.began,
+                          .body = {}});
 }
 
 void ResponseSession::say(const ApiError& error, std::string_view stream_id) {

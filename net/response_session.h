@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -21,9 +22,14 @@ namespace weft {
 /// Source: Open Responses, "WebSocket transport" (2026-04-24).
 class ResponseSession final : private Answer::Reader {
  public:
+  /// Who is at the other end.
+  struct Client {
+    std::shared_ptr<KeyHolder> key{};
+    std::string address{};
+    std::chrono::milliseconds timeout{0};  ///< of each response; 0 = none
+  };
   /// `wake` is called when an answer has news, never from within a member.
-  ResponseSession(IoThread& thread, Service& service, std::shared_ptr<KeyHolder> key,
-                  std::string client, std::function<void()> wake);
+  ResponseSession(IoThread& thread, Service& service, Client client, std::function<void()> wake);
   ~ResponseSession() { abandon(EndCause::kCancel); }
 
   /// Fetch after it: what it says at once is there.
@@ -56,7 +62,8 @@ class ResponseSession final : private Answer::Reader {
   void on_news(Answer& answer) override;
   void create(simdjson::dom::object message, std::string_view text);
   void begin(Lane& lane, std::string_view text);
-  [[nodiscard]] ApiResult<ApiCall> decode(simdjson::dom::object message, std::string_view stream_id);
+  [[nodiscard]] ApiResult<ApiCall> decode(simdjson::dom::object message,
+                                          std::string_view stream_id);
   void start(Lane& lane, ApiCall call);
   void cancel(simdjson::dom::object message);
   void finish(Lanes::iterator lane);
@@ -66,8 +73,7 @@ class ResponseSession final : private Answer::Reader {
 
   IoThread& thread_;
   Service& service_;
-  const std::shared_ptr<KeyHolder> key_;
-  const std::string client_;
+  const Client client_;
   const std::function<void()> wake_;
   std::shared_ptr<ResponseStore> local_;
   Lanes lanes_;

@@ -39,15 +39,17 @@ Result<void> Server::load_certificate() {
   if (config_.tls_certificate.empty() && config_.tls_key.empty()) return {};
   tls_.emplace(asio::ssl::context::tls_server);
   boost::system::error_code error;
-  tls_->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
+  error = tls_->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
                         asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
                         asio::ssl::context::no_tlsv1_1,
                     error);
-  tls_->use_certificate_chain_file(config_.tls_certificate, error);
+  if (!error) {
+    error = tls_->use_certificate_chain_file(config_.tls_certificate, error);
+  }
   if (error) {
     return Error{NetErrc::kBadCertificate, config_.tls_certificate + ": " + error.message()};
   }
-  tls_->use_private_key_file(config_.tls_key, asio::ssl::context::pem, error);
+  error = tls_->use_private_key_file(config_.tls_key, asio::ssl::context::pem, error);
   if (error) return Error{NetErrc::kBadCertificate, config_.tls_key + ": " + error.message()};
   return {};
 }
@@ -61,8 +63,7 @@ Result<void> Server::listen() {
     try {
       endpoint.path(config_.unix_socket);
     } catch (const boost::system::system_error& failure) {
-      return Error{NetErrc::kCannotListen,
-                   config_.unix_socket + ": " + failure.code().message()};
+      return Error{NetErrc::kCannotListen, config_.unix_socket + ": " + failure.code().message()};
     }
     auto listener = std::make_shared<Listener>(threads_, *service_, nullptr);
     if (auto done = listener->open(endpoint, config_.unix_socket); !done) return done;
@@ -78,14 +79,12 @@ Result<void> Server::listen() {
 Result<void> Server::listen_tcp() {
   boost::system::error_code error;
   asio::ip::tcp::resolver resolver(threads_.front()->context());
-  const auto found =
-      resolver.resolve(config_.host, std::to_string(config_.port),
-                       asio::ip::resolver_base::passive | asio::ip::resolver_base::numeric_service,
-                       error);
+  const auto found = resolver.resolve(
+      config_.host, std::to_string(config_.port),
+      asio::ip::resolver_base::passive | asio::ip::resolver_base::numeric_service, error);
   const std::string name = config_.host + ":" + std::to_string(config_.port);
   if (error || found.empty()) return Error{NetErrc::kCannotListen, name + ": " + error.message()};
-  auto listener =
-      std::make_shared<Listener>(threads_, *service_, tls_ ? &*tls_ : nullptr);
+  auto listener = std::make_shared<Listener>(threads_, *service_, tls_ ? &*tls_ : nullptr);
   if (auto done = listener->open(found.begin()->endpoint(), name); !done) return done;
   listeners_.push_back(std::move(listener));
   return {};

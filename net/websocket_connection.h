@@ -21,8 +21,8 @@ class WebSocketConnection final : public Connection {
  public:
   using Request = boost::beast::http::request<boost::beast::http::string_body>;
 
-  WebSocketConnection(IoThread& thread, Service& service, NetStream stream, std::string client,
-                      std::shared_ptr<KeyHolder> key);
+  WebSocketConnection(IoThread& thread, Service& service, NetStream stream,
+                      ResponseSession::Client client);
   ~WebSocketConnection() override = default;
 
   /// Answers the upgrade and goes on from there.

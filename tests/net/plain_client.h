@@ -1,0 +1,89 @@
+#pragma once
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::test {
+
+/// A client that says exactly what it is told to, over TCP.
+class PlainClient {
+ public:
+  explicit PlainClient(std::uint16_t port, int receive_buffer = 0) : socket_(io_) {
+    socket_.open(boost::asio::ip::tcp::v4());
+    if (receive_buffer > 0) {
+      socket_.set_option(boost::asio::socket_base::receive_buffer_size(receive_buffer));
+    }
+    socket_.connect({boost::asio::ip::make_address("127.0.0.1"), port});
+  }
+
+  void say(std::string_view text) {
+    boost::system::error_code ignored;  // the server may have hung up
+    boost::asio::write(socket_, boost::asio::buffer(text.data(), text.size()), ignored);
+  }
+  /// A request with a body of JSON.
+  void post(std::string_view path, std::string_view body, std::string_view headers = {}) {
+    say("POST " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+        std::to_string(body.size()) + "\r\n" + std::string(headers) + "\r\n" + std::string(body));
+  }
+  void get(std::string_view path, std::string_view headers = {}) {
+    say("GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n" + std::string(headers) + "\r\n");
+  }
+
+  /// All up to `what`, with it; less when the server ends.
+  std::string read_until(std::string_view what) {
+    while (true) {
+      const auto found = heard_.find(what);
+      if (found != std::string::npos) return take(found + what.size());
+      if (!hear()) return take(heard_.size());
+    }
+  }
+  std::string read_to_end() {
+    while (hear()) {
+    }
+    return take(heard_.size());
+  }
+  /// Head and body of one answer that says its length.
+  std::string read_answer() {
+    std::string head = read_until("\r\n\r\n");
+    const auto place = head.find("Content-Length: ");
+    if (place == std::string::npos) return head;
+    const auto length = std::stoul(head.substr(place + 16));
+    while (heard_.size() < length && hear()) {
+    }
+    return head + take(length);
+  }
+
+  void shut_down_sending() { socket_.shutdown(boost::asio::socket_base::shutdown_send); }
+  void close() { socket_.close(); }
+  void reset() {
+    socket_.set_option(boost::asio::socket_base::linger(true, 0));
+    socket_.close();
+  }
+
+ private:
+  bool hear() {
+    std::vector<char> piece(16384);
+    boost::system::error_code error;
+    const auto bytes = socket_.read_some(boost::asio::buffer(piece), error);
+    heard_.append(piece.data(), bytes);
+    return !error;
+  }
+  std::string take(std::size_t bytes) {
+    bytes = std::min(bytes, heard_.size());
+    std::string taken = heard_.substr(0, bytes);
+    heard_.erase(0, bytes);
+    return taken;
+  }
+
+  boost::asio::io_context io_;
+  boost::asio::ip::tcp::socket socket_;
+  std::string heard_;
+};
+
+}  // namespace weft::test

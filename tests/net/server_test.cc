@@ -1,0 +1,246 @@
+// HTTP by hand: what goes over the socket, byte by byte.
+
+#include <gmock/gmock.h>
+
+#include "weft/tests/net/plain_client.h"
+#include "weft/tests/net/served_pipeline.h"
+
+namespace weft::test {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr std::string_view kCompletions = "/v1/completions";
+constexpr std::string_view kThreeTokens =
+    R"({"prompt":[5,6,7],"max_tokens":3,"ignore_eos":true,"seed":1})";
+constexpr std::string_view kStream =
+    R"({"prompt":[5,6,7],"max_tokens":2000,"ignore_eos":true,"seed":1,"stream":true})";
+
+class ServerTest : public ServedPipeline {
+ public:
+  PlainClient client() const { return PlainClient(server->port()); }
+};
+
+TEST_F(ServerTest, ARequestIsAnsweredAndTheConnectionKept) {
+  start();
+  PlainClient one = client();
+  for (int i = 0; i < 3; ++i) {
+    one.post(kCompletions, kThreeTokens);
+    EXPECT_THAT(one.read_answer(), AllOf(StartsWith("HTTP/1.1 200 OK\r\n"),
+                                         HasSubstr("\"completion_tokens\":3"), EndsWith("}")));
+  }
+  EXPECT_TRUE(eventually([&] { return all_is_free(); }));
+}
+
+TEST_F(ServerTest, PipelinedRequestsAreAnsweredInTheirOrder) {
+  start();
+  PlainClient one = client();
+  one.say(
+      "GET /live HTTP/1.1\r\nHost: x\r\n\r\n"
+      "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n"
+      "GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(one.read_answer(), HasSubstr("200 OK"));
+  EXPECT_THAT(one.read_answer(), HasSubstr("404 Not Found"));
+  EXPECT_THAT(one.read_to_end(), AllOf(HasSubstr("200 OK"), HasSubstr("Connection: close")));
+}
+
+TEST_F(ServerTest, AStreamComesInChunksAndEndsWithDone) {
+  start();
+  PlainClient one = client();
+  one.post(kCompletions, R"({"prompt":[5],"max_tokens":4,"ignore_eos":true,"stream":true})");
+  const std::string all = one.read_until("0\r\n\r\n");
+  EXPECT_THAT(all, AllOf(HasSubstr("Transfer-Encoding: chunked"),
+                         HasSubstr("text/event-stream"), HasSubstr("data: [DONE]\n\n")));
+  one.get("/live");
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(ServerTest, AClientOfTheOldHttpGetsItsStreamUpToTheEndOfTheConnection) {
+  start();
+  PlainClient one = client();
+  const std::string body = R"({"prompt":[5],"max_tokens":2,"ignore_eos":true,"stream":true})";
+  one.say("POST /v1/completions HTTP/1.0\r\nContent-Length: " + std::to_string(body.size()) +
+          "\r\n\r\n" + body);
+  EXPECT_THAT(one.read_to_end(), AllOf(StartsWith("HTTP/1.0 200 OK"), Not(HasSubstr("chunked")),
+                                       EndsWith("data: [DONE]\n\n")));
+}
+
+TEST_F(ServerTest, WhatIsNoRequestIsAnswered400AndTheConnectionEnds) {
+  start();
+  for (const std::string_view nonsense :
+       {"hello\r\n\r\n", "GET / HTTP/1.1\r\nHost : x\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\nHost: x\n\n", "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n0",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n0"}) {
+    PlainClient one = client();
+    one.say(nonsense);
+    EXPECT_THAT(one.read_to_end(), AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("bad_request")))
+        << nonsense;
+  }
+}
+
+TEST_F(ServerTest, AHeaderThatIsTooLargeOrHasTooManyFieldsIsRefused) {
+  start();
+  PlainClient one = client();
+  one.say("GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(20000, 'a') + "\r\n\r\n");
+  EXPECT_THAT(one.read_to_end(), StartsWith("HTTP/1.1 431"));
+  PlainClient other = client();
+  std::string fields;
+  for (int i = 0; i < 101; ++i) fields += "A" + std::to_string(i) + ": a\r\n";
+  other.get("/live", fields);
+  EXPECT_THAT(other.read_to_end(), StartsWith("HTTP/1.1 431"));
+}
+
+TEST_F(ServerTest, ABodyThatIsTooLargeIsRefusedByItsHeaderAlone) {
+  start();
+  PlainClient one = client();
+  one.say("POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000000\r\n\r\n");
+  EXPECT_THAT(one.read_to_end(), AllOf(StartsWith("HTTP/1.1 413"), HasSubstr("body_too_large")));
+}
+
+TEST_F(ServerTest, ABodyInManySmallChunksIsPutTogether) {
+  start();
+  PlainClient one = client();
+  one.say("POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+  std::string chunks;
+  for (const char c : std::string(R"({"prompt":"ab"})")) {
+    chunks += "1\r\n";
+    chunks += c;
+    chunks += "\r\n";
+  }
+  one.say(chunks + "0\r\n\r\n");
+  EXPECT_THAT(one.read_answer(), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\"count\"")));
+}
+
+TEST_F(ServerTest, AClientThatWaitsForItIsToldToContinue) {
+  start();
+  PlainClient one = client();
+  one.say(
+      "POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 15\r\n"
+      "Expect: 100-continue\r\n\r\n");
+  EXPECT_EQ(one.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  one.say(R"({"prompt":"ab"})");
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(ServerTest, WhileTheModelLoadsRequestsAreRefusedAndTheServerIsAlive) {
+  serve_at_once = false;
+  start();
+  PlainClient one = client();
+  one.get("/health");
+  EXPECT_THAT(one.read_answer(), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("loading"),
+                                       HasSubstr("Retry-After: 5")));
+  one.get("/live");
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+  one.get("/v1/models");
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 503"));
+  serve();
+  one.get("/v1/models");
+  EXPECT_THAT(one.read_answer(), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\"tiny\"")));
+}
+
+TEST_F(ServerTest, EveryRouteButTwoWantsTheKey) {
+  server_config.api_key = "secret";
+  start();
+  PlainClient one = client();
+  one.get("/v1/models");
+  EXPECT_THAT(one.read_answer(), AllOf(StartsWith("HTTP/1.1 401"), HasSubstr("invalid_api_key")));
+  one.get("/v1/models", "Authorization: Bearer wrong\r\n");
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 401"));
+  one.get("/health");
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+  one.get("/live");
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+  for (const std::string_view shown :
+       {"Authorization: Bearer secret\r\n", "Authorization: Basic eDpzZWNyZXQ=\r\n",
+        "X-Api-Key: secret\r\n"}) {
+    one.get("/v1/models", shown);
+    EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200")) << shown;
+  }
+}
+
+TEST_F(ServerTest, AFullQueueIsRefusedWithTheTimeToTryAgain) {
+  config.max_queued_requests = 1;
+  start();
+  gate.close();
+  PlainClient first = client();
+  first.post(kCompletions, kThreeTokens);
+  gate.wait_for_step();
+  PlainClient second = client();
+  second.post(kCompletions, kThreeTokens);
+  EXPECT_THAT(second.read_answer(), AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("Retry-After: "),
+                                          HasSubstr("overloaded")));
+  gate.open();
+  EXPECT_THAT(first.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(ServerTest, ADeadlineEndsARequestThatWaits) {
+  start();
+  gate.close();
+  PlainClient one = client();
+  one.post(kCompletions, kThreeTokens, "X-Request-Timeout-Ms: 1\r\n");
+  gate.wait_for_step();
+  gate.open();
+  const std::string answer = one.read_answer();
+  EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 408"), HasSubstr("deadline_exceeded")));
+}
+
+TEST_F(ServerTest, AClientThatGoesTakesItsRequestAlong) {
+  start();
+  for (const bool streams : {false, true}) {
+    for (const bool resets : {false, true}) {
+      gate.close();
+      PlainClient one = client();
+      std::string body(kStream);
+      if (!streams) body.replace(body.find(R"(,"stream":true)"), 14, "");
+      one.post(kCompletions, body);
+      gate.wait_for_step();
+      gate.let(3);
+      if (streams) one.read_until("data: ");
+      if (resets) {
+        one.reset();
+      } else {
+        one.close();
+      }
+      EXPECT_TRUE(eventually([&] { return server->service().running().count() == 0; }));
+      gate.open();
+      EXPECT_TRUE(eventually([&] { return all_is_free(); }));
+    }
+  }
+}
+
+TEST_F(ServerTest, WhoDoesNotReadIsCutOffPastTheBound) {
+  server_config.max_unread_bytes = 1024;
+  limits.context = 1 << 20;
+  limits.pages = 1 << 19;
+  start();
+  PlainClient one(server->port(), 4096);
+  one.post(kCompletions,
+           R"({"prompt":[5,6,7],"max_tokens":1000000,"ignore_eos":true,"stream":true})");
+  EXPECT_TRUE(eventually([&] { return was_logged("client_too_slow"); }));
+  EXPECT_TRUE(eventually([&] { return all_is_free(); }));
+}
+
+TEST_F(ServerTest, ARunningStreamIsFinishedWhileTheServerDrains) {
+  start();
+  gate.close();
+  PlainClient idle = client();
+  idle.get("/live");
+  idle.read_answer();
+  PlainClient one = client();
+  one.post(kCompletions, R"({"prompt":[5],"max_tokens":4,"ignore_eos":true,"stream":true})");
+  gate.wait_for_step();
+  server->drain();
+  EXPECT_EQ(idle.read_to_end(), "");
+  gate.open();
+  EXPECT_THAT(one.read_to_end(), HasSubstr("data: [DONE]"));
+  EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
+}
+
+}  // namespace
+}  // namespace weft::test
