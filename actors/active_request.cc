@@ -1,5 +1,6 @@
 #include "weft/actors/active_request.h"
 
+#include "weft/actors/defaults.h"
 #include "weft/actors/engine_error.h"
 #include "weft/core/internal_error.h"
 
@@ -85,6 +86,7 @@ void ActiveRequest::finish(Finish&& finish) noexcept {
   if (on_finished_) on_finished_(finish);
   on_finished_ = nullptr;  // what it holds may hold this request
   sink_->finish(std::move(finish));
+  if (const auto owner = std::move(owner_)) owner->ended(*this);
 }
 
 RequestTicket& RequestTicket::operator=(RequestTicket&& other) noexcept {
@@ -112,6 +114,7 @@ void RequestTicket::fail(Error error) && noexcept {
   Finish finish;
   finish.reason =
       error.code == EngineErrc::kCancelled ? FinishReason::kCancelled : FinishReason::kError;
+  if (error.code == EngineErrc::kOverloaded) finish.retry_after = defaults::kRetryAfter;
   finish.error = std::move(error);
   std::move(*this).finish(std::move(finish));
 }

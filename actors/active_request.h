@@ -112,6 +112,19 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   /// Thread-safe: has had its terminal event.
   [[nodiscard]] bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
 
+  /// Told of the end after the sink, on the actor's thread. Set before the request is submitted.
+  class Owner {
+   public:
+    Owner() = default;
+    Owner(const Owner&) = delete;
+    Owner& operator=(const Owner&) = delete;
+    virtual void ended(ActiveRequest& request) noexcept = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+  void set_owner(std::shared_ptr<Owner> owner) noexcept { owner_ = std::move(owner); }
+
   /// Called once when the request finishes, before the sink: a caller that hears of the end finds
   /// the place already free. It must not throw; set before the request is submitted.
   void on_finished(std::function<void(const Finish&)> call) { on_finished_ = std::move(call); }
@@ -128,6 +141,7 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   const std::shared_ptr<RequestSink> sink_;
   const std::weak_ptr<EndingRequests> ending_;
   std::function<void(const Finish&)> on_finished_;
+  std::shared_ptr<Owner> owner_;
   std::atomic<EndCause> cause_{EndCause::kNone};
   std::atomic<bool> finished_{false};
 
@@ -154,7 +168,8 @@ class RequestTicket {
 
   /// The terminal event. The ticket is used up.
   void finish(Finish&& finish) && noexcept;
-  /// The same with reason kError, or kCancelled where the code is kCancelled.
+  /// The same with reason kError, or kCancelled where the code is kCancelled; kOverloaded comes
+  /// with when to try again.
   void fail(Error error) && noexcept;
 
  private:

@@ -26,6 +26,13 @@ class ChoiceBuffer {
   [[nodiscard]] bool unread() const noexcept {
     return published_.load() != taken_.load(std::memory_order_acquire);
   }
+  /// Thread-safe: how much text that is.
+  [[nodiscard]] std::size_t unread_bytes() const noexcept {
+    const std::uint64_t taken = taken_.load(std::memory_order_acquire);
+    return unpack(published_.load()).text - unpack(taken).text;
+  }
+  /// Thread-safe: how many tokens have come.
+  [[nodiscard]] std::size_t tokens() const noexcept { return unpack(published_.load()).tokens; }
 
   /// By the reader: all that it has not taken yet.
   void take(Delta& delta);

@@ -1,18 +1,25 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 
 /// Bounds of the pipeline that no configuration changes, each with its reason and what happens when
 /// it is reached.
 namespace weft::defaults {
 
-/// Places in the mailboxes of scheduler and detokenizer beside two for each request that may be
-/// under way (its arrival and its end): a tick's messages are at most one for each tick there is,
-/// and mailboxes keep an eighth and a 64th for each lane aside. So they are never full for these.
+/// Places in every mailbox but the executor's, beside two for each request that may be under way
+/// (its arrival and its end). A tick's messages are at most one for each tick there is, and
+/// mailboxes keep an eighth and a 64th for each lane aside: so those of scheduler and detokenizer
+/// are never full for these. The receiver's is when requests come faster than the application's
+/// executor runs; they are refused then.
 inline constexpr std::size_t kSpareMessages = 1024;
 
 /// Plans that wait for an executor: one that runs, one that waits, and those taken back meanwhile.
 /// When full the tick fails its requests.
 inline constexpr std::size_t kExecutorMessages = 64;
+
+/// What a refusal for want of room says of when to try again: what is under way takes this long at
+/// least, and those who come later find the next free place.
+inline constexpr std::chrono::milliseconds kRetryAfter{1000};
 
 }  // namespace weft::defaults

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/actors/active_request.h"
 #include "weft/actors/engine_core.h"
 #include "weft/actors/engine_error.h"
 #include "weft/actors/generation_result.h"
@@ -18,6 +19,23 @@
 #include "weft/core/metrics.h"
 
 namespace weft {
+
+/// A request that was submitted with a sink of the caller's own. Keeps nothing alive; thread-safe
+/// but for assignment.
+class RequestHandle {
+ public:
+  RequestHandle() noexcept = default;
+  explicit RequestHandle(std::weak_ptr<ActiveRequest> request) noexcept
+      : request_(std::move(request)) {}
+
+  /// Does nothing when it has ended. The first cause counts; the sink hears of the end.
+  void ask_to_end(EndCause cause) noexcept {
+    if (const auto request = request_.lock()) request->ask_to_end(cause);
+  }
+
+ private:
+  std::weak_ptr<ActiveRequest> request_;
+};
 
 /// A language model inside an Asio application. It takes an executor, a Config and nothing else
 /// from the process: no globals, no signal handlers, no printing. docs/asio-compliance.md states
@@ -76,6 +94,13 @@ class Engine {
   auto async_open(Request request, Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code, TokenStream)>(
         Initiate<OpenOp>{core_}, token, std::move(request));
+  }
+
+  /// Begins a request whose outputs go to a sink of the caller's own, for those who write a protocol
+  /// and need no stream. The sink is called on the engine's threads, also before this returns; a
+  /// refusal is its finish(). Without memory nothing was begun and the sink has been told, too.
+  RequestHandle submit(Request request, std::shared_ptr<RequestSink> sink) noexcept {
+    return RequestHandle(core_->submit(std::move(sink), std::move(request)));
   }
 
   /// Refuses new requests with kStopping from now on and completes when those that have begun have

@@ -36,11 +36,11 @@ std::string detail_of(const std::exception& failure) noexcept {
   }
 }
 
-void refuse(StreamState& stream, Error error) noexcept {
+void refuse(RequestSink& sink, Error error) noexcept {
   Finish finish;
   finish.reason = FinishReason::kError;
   finish.error = std::move(error);
-  stream.finish(std::move(finish));
+  sink.finish(std::move(finish));
 }
 
 }  // namespace
@@ -56,23 +56,38 @@ std::shared_ptr<StreamState> EngineCore::make_stream(const Request& request) con
   return std::make_shared<StreamState>(request, choices, executor_);
 }
 
-void EngineCore::submit(const std::shared_ptr<StreamState>& stream, Request&& request) noexcept {
+template <class Begin>
+void EngineCore::submit(const std::shared_ptr<RequestSink>& sink, Request&& request,
+                        Begin begin) noexcept {
   Error refusal{EngineErrc::kInternal, {}};
   try {
     if (Result<void> checked = check_bounds(request); !checked) {
-      return refuse(*stream, std::move(checked).error());
+      return refuse(*sink, std::move(checked).error());
     }
     Gate::Holder place = gate_.try_enter();
-    if (!place) return refuse(*stream, {EngineErrc::kStopping, {}});
-    std::shared_ptr<ActiveRequest> active = port_->make_request(std::move(request), stream);
-    stream->set_request(active);
-    const EndCause cause = in_flight_->add(*stream, std::move(place));
+    if (!place) return refuse(*sink, {EngineErrc::kStopping, {}});
+    std::shared_ptr<ActiveRequest> active = port_->make_request(std::move(request), sink);
+    begin(active);
+    const EndCause cause = in_flight_->add(*active, std::move(place));
     if (cause != EndCause::kNone) active->ask_to_end(cause);
     return port_->submit(RequestTicket(std::move(active)));
   } catch (const std::exception& failure) {
     refusal.detail = detail_of(failure);
   }
-  refuse(*stream, std::move(refusal));
+  refuse(*sink, std::move(refusal));
+}
+
+void EngineCore::submit(const std::shared_ptr<StreamState>& stream, Request&& request) noexcept {
+  submit(std::shared_ptr<RequestSink>(stream), std::move(request),
+         [&](const std::shared_ptr<ActiveRequest>& active) { stream->set_request(active); });
+}
+
+std::shared_ptr<ActiveRequest> EngineCore::submit(std::shared_ptr<RequestSink> sink,
+                                                  Request&& request) noexcept {
+  std::shared_ptr<ActiveRequest> begun;
+  submit(sink, std::move(request),
+         [&](const std::shared_ptr<ActiveRequest>& active) { begun = active; });
+  return begun;
 }
 
 std::shared_ptr<OneTimeEvent> EngineCore::drain() {

@@ -31,6 +31,9 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   [[nodiscard]] std::shared_ptr<StreamState> make_stream(const Request& request) const;
   /// Lets the request begin; a refusal is the stream's end as well.
   void submit(const std::shared_ptr<StreamState>& stream, Request&& request) noexcept;
+  /// The same for a sink of the caller's own. Null when it was refused.
+  std::shared_ptr<ActiveRequest> submit(std::shared_ptr<RequestSink> sink,
+                                        Request&& request) noexcept;
 
   /// No request begins any more; `event` happens when none is left.
   std::shared_ptr<OneTimeEvent> drain();
@@ -41,6 +44,9 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   void close() noexcept;
 
  private:
+  /// `begin` gets the request before it is submitted.
+  template <class Begin>
+  void submit(const std::shared_ptr<RequestSink>& sink, Request&& request, Begin begin) noexcept;
   void on_drained();
   void stop_port_if_due();  // under mutex_
 

@@ -20,6 +20,11 @@ Error request_failure(const Error& why) {
   return {EngineErrc::kInternal, why.detail};
 }
 
+Error refusal_of(PushResult result, bool ready) {
+  if (result == PushResult::kFull) return {EngineErrc::kOverloaded, {}};
+  return {ready ? EngineErrc::kStopping : EngineErrc::kNotReady, {}};
+}
+
 Error request_ending(EndCause cause) {
   switch (cause) {
     case EndCause::kDeadline:

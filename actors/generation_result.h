@@ -17,7 +17,7 @@ struct Delta {
   std::string text{};       ///< valid UTF-8; may be empty, while characters are incomplete
   std::vector<TokenId> tokens{};
   std::vector<float> logprobs{};    ///< one for each token, when asked for
-  std::vector<TokenLogprob> top{};  ///< top_per_token for each token, when asked for
+  std::vector<TokenLogprob> top{};  ///< top_per_token for each token, as of DeltaView
   std::int32_t top_per_token = 0;
 };
 

@@ -73,7 +73,9 @@ struct OutputEnd {
   std::int32_t sequence = 0;
   SequenceEnd end = SequenceEnd::kNone;  ///< kNone: it was running
   double cumulative_logprob = 0;
-  std::vector<TokenId> tokens;  ///< of a beam search, whose outputs are known only now
+  // Of a beam search, whose outputs are known only now.
+  std::vector<TokenId> tokens{};
+  std::vector<float> logprobs{};  ///< of the tokens
 };
 
 /// FusionScheduler -> Detokenizer: a request has ended, after all its tokens. The message owns it.

@@ -9,7 +9,7 @@
 #include "weft/actors/defaults.h"
 #include "weft/actors/detokenizer_actor.h"
 #include "weft/actors/engine_error.h"
-#include "weft/actors/executor_actor.h"
+#include "weft/actors/failure.h"
 #include "weft/actors/receiver_actor.h"
 #include "weft/actors/request_text.h"
 #include "weft/actors/scheduler_actor.h"
@@ -32,21 +32,12 @@ ServedModel served(const Program& program, Tokenizer tokenizer, const DeviceLimi
   model.context = limits.context;
   model.has_encoder = program.has_encoder;
   model.start_token = static_cast<TokenId>(program.start_token);
-  const auto ends = model.tokenizer.end_tokens();
-  model.end_tokens.assign(ends.begin(), ends.end());
-  for (const std::int64_t id : program.end_tokens) {
-    model.end_tokens.push_back(static_cast<TokenId>(id));
-  }
-  std::ranges::sort(model.end_tokens);
-  const auto same = std::ranges::unique(model.end_tokens);
-  model.end_tokens.erase(same.begin(), same.end());
+  const auto known = model.tokenizer.end_tokens();
+  std::vector<TokenId> ends(known.begin(), known.end());
+  for (const std::int64_t id : program.end_tokens) ends.push_back(static_cast<TokenId>(id));
+  model.end_tokens = sorted_once(std::move(ends));
   for (const RotaryFrequencies& rotary : program.rotary) {
     if (!rotary.long_frequency.empty()) model.long_from = rotary.long_from;
-  }
-  if (!model.tokenizer.chat_template().empty()) {
-    auto parsed = ChatTemplate::parse(model.tokenizer.chat_template(), "chat_template");
-    // A template that is wrong is told to those who ask for it, not to everyone.
-    if (parsed) model.chat_template = std::move(*parsed);
   }
   return model;
 }
@@ -112,6 +103,28 @@ SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& lim
   return options;
 }
 
+/// Places for the messages of all requests that may be under way.
+std::size_t mailbox_of(const Config& config) {
+  return 2 * static_cast<std::size_t>(config.max_queued_requests) + defaults::kSpareMessages;
+}
+
+ActorOptions on_executor(std::string name, ActorRole role, std::size_t capacity,
+                         const PipelineOptions& options) {
+  ActorOptions how{.name = std::move(name), .role = role, .capacity = capacity};
+  how.messages_per_activation = options.messages_per_activation;
+  return how;
+}
+
+ActorOptions on_thread(std::string name, ActorRole role, std::size_t capacity,
+                       const PipelineOptions& options) {
+  ActorOptions how = on_executor(std::move(name), role, capacity, options);
+  // Nobody spins. While something runs, the executor finds its next plan in the mailbox, and the
+  // others have a whole step's time: a wake-up delays no step. Spinning would take, each tick, 20
+  // us of several processors, which the host device computes on.
+  if (options.own_threads) how.thread.emplace(DedicatedThread{.spin = {}, .cpu = {}});
+  return how;
+}
+
 }  // namespace
 
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
@@ -133,71 +146,74 @@ Pipeline::~Pipeline() = default;
 
 void Pipeline::start(const Config& config, std::vector<std::shared_ptr<StepDevice>> devices,
                      const PipelineOptions& options) {
-  const auto requests = static_cast<std::size_t>(config.max_queued_requests);
-  const auto actor = [&](std::string name, ActorRole role, std::size_t capacity, bool threaded) {
-    ActorOptions how{.name = std::move(name), .role = role, .capacity = capacity};
-    how.messages_per_activation = options.messages_per_activation;
-    // Nobody spins. While something runs, the executor finds its next plan in the mailbox, and the
-    // others have a whole step's time: a wake-up delays no step. Spinning would take, each tick, 20
-    // us of several processors, which the host device computes on.
-    if (threaded && options.own_threads) how.thread.emplace(DedicatedThread{.spin = {}, .cpu = {}});
-    return how;
-  };
-  const std::size_t per_request = 2 * requests + defaults::kSpareMessages;
   const std::size_t lanes = devices.size();
   stats_ = std::make_shared<PipelineStats>(metrics(), devices.front()->limits(), lanes);
-  auto executor_metrics = std::make_shared<ExecutorMetrics>(metrics());
-
+  const auto executor_metrics = std::make_shared<ExecutorMetrics>(metrics());
   std::vector<ActorRef<SchedulerProtocol>> schedulers;
   for (std::size_t i = 0; i < lanes; ++i) {
     const std::string suffix = lanes > 1 ? "-" + std::to_string(i) : "";
-    auto scheduler = actors_.declare<SchedulerProtocol>(
-        actor("scheduler" + suffix, ActorRole::kScheduler, per_request, true));
-    auto executor = actors_.declare<ExecutorProtocol>(
-        actor("executor" + suffix, ActorRole::kExecutor, defaults::kExecutorMessages, true));
-    auto detokenizer = actors_.declare<DetokenizerProtocol>(
-        actor("detokenizer" + suffix, ActorRole::kDetokenizer, per_request, true));
-    // A refused wake-up is no loss: a scheduler whose mailbox is full looks by itself.
-    auto ending = std::make_shared<EndingRequests>(
-        [scheduler] { static_cast<void>(scheduler.try_send(EndingMsg{})); });
-    ending_.push_back(ending);
-    auto state = std::make_shared<SchedulerState>(scheduler_options(config, devices[i]->limits()));
-    state->ending = std::move(ending);
-    state->stats = stats_;
-    state->lane = i;
-    state->checks = options.check_invariants;
-    state->before_message = options.before_message;
-    const std::shared_ptr<TickPool> ticks(state, &state->ticks);
-    actors_.start<ExecutorActor>(
-        executor,
-        std::make_shared<ExecutorState>(ExecutorState{devices[i], executor_metrics, ticks}),
-        scheduler);
-    actors_.start<DetokenizerActor>(detokenizer, ticks, scheduler, options.before_message);
-    actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);
-    schedulers.push_back(std::move(scheduler));
+    schedulers.push_back(
+        start_lane(config, options, {std::move(devices[i]), executor_metrics, {}}, suffix));
   }
-
-  std::random_device entropy;
-  std::vector<ActorRef<PreprocessProtocol>> workers;
-  for (std::int32_t i = 0; i < config.preprocess_workers; ++i) {
-    const std::uint64_t seed = std::uint64_t{entropy()} << 32U | entropy();
-    workers.push_back(actors_.spawn<PreprocessActor>(
-        actor("preprocess-" + std::to_string(i), ActorRole::kPreprocess, per_request, true), model_,
-        schedulers, seed));
-  }
-  const PreprocessPool pool(std::move(workers));
+  const PreprocessPool pool = start_workers(config, options, schedulers);
   ReceiverActor::Next next = [pool](PrepareMsg&& message) {
     return pool.try_send(std::move(message));
   };
   if (options.before_preprocess) {
     next = [filter = options.before_preprocess(actors_, pool)](PrepareMsg&& message) {
-      return taken(filter.try_send(std::move(message)));
+      return filter.try_send(std::move(message));
     };
   }
   const ReceiverLimits limits{config.max_queued_requests, config.max_queued_prompt_tokens,
                               config.max_prompt_bytes};
   receiver_ = actors_.spawn<ReceiverActor>(
-      actor("receiver", ActorRole::kReceiver, per_request, false), limits, stats_, std::move(next));
+      on_executor("receiver", ActorRole::kReceiver, mailbox_of(config), options), limits, stats_,
+      std::move(next));
+}
+
+ActorRef<SchedulerProtocol> Pipeline::start_lane(const Config& config,
+                                                 const PipelineOptions& options,
+                                                 ExecutorState executor_state,
+                                                 const std::string& suffix) {
+  auto scheduler = actors_.declare<SchedulerProtocol>(
+      on_thread("scheduler" + suffix, ActorRole::kScheduler, mailbox_of(config), options));
+  auto executor = actors_.declare<ExecutorProtocol>(
+      on_thread("executor" + suffix, ActorRole::kExecutor, defaults::kExecutorMessages, options));
+  auto detokenizer = actors_.declare<DetokenizerProtocol>(
+      on_thread("detokenizer" + suffix, ActorRole::kDetokenizer, mailbox_of(config), options));
+
+  const DeviceLimits& limits = executor_state.device->limits();
+  auto state = std::make_shared<SchedulerState>(scheduler_options(config, limits));
+  // A refused wake-up is no loss: a scheduler whose mailbox is full looks by itself.
+  state->ending = std::make_shared<EndingRequests>(
+      [scheduler] { static_cast<void>(scheduler.try_send(EndingMsg{})); });
+  state->stats = stats_;
+  state->lane = ending_.size();
+  state->checks = options.check_invariants;
+  state->before_message = options.before_message;
+  ending_.push_back(state->ending);
+
+  const std::shared_ptr<TickPool> ticks(state, &state->ticks);
+  executor_state.ticks = ticks;
+  actors_.start<ExecutorActor>(executor, std::make_shared<ExecutorState>(std::move(executor_state)),
+                               scheduler);
+  actors_.start<DetokenizerActor>(detokenizer, ticks, scheduler, options.before_message);
+  actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);
+  return scheduler;
+}
+
+PreprocessPool Pipeline::start_workers(const Config& config, const PipelineOptions& options,
+                                       const std::vector<ActorRef<SchedulerProtocol>>& lanes) {
+  std::random_device entropy;
+  std::vector<ActorRef<PreprocessProtocol>> workers;
+  for (std::int32_t i = 0; i < config.preprocess_workers; ++i) {
+    const std::uint64_t seed = std::uint64_t{entropy()} << 32U | entropy();
+    workers.push_back(actors_.spawn<PreprocessActor>(
+        on_thread("preprocess-" + std::to_string(i), ActorRole::kPreprocess, mailbox_of(config),
+                  options),
+        model_, lanes, seed));
+  }
+  return PreprocessPool(std::move(workers));
 }
 
 std::shared_ptr<ActiveRequest> Pipeline::make_request(Request request,
@@ -213,11 +229,7 @@ void Pipeline::submit(RequestTicket ticket) noexcept {
   SubmitMsg message{std::move(ticket)};
   const PushResult result = receiver_->try_send(std::move(message));
   if (taken(result)) return;
-  const bool full = result == PushResult::kFull;
-  std::move(message.ticket)
-      .fail({full ? EngineErrc::kOverloaded
-                  : (ready() ? EngineErrc::kStopping : EngineErrc::kNotReady),
-             {}});
+  std::move(message.ticket).fail(refusal_of(result, ready()));
 }
 
 void Pipeline::stop(std::function<void()> stopped) noexcept {

@@ -5,8 +5,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "weft/actors/executor_actor.h"
 #include "weft/actors/messages.h"
 #include "weft/actors/pipeline_stats.h"
 #include "weft/actors/preprocess_actor.h"
@@ -57,10 +59,16 @@ class Pipeline final : public RequestPort {
   [[nodiscard]] bool ready() const noexcept override { return actors_.ready(); }
 
   [[nodiscard]] const ServedModel& model() const noexcept { return *model_; }
+  [[nodiscard]] std::shared_ptr<const ServedModel> share_model() const noexcept { return model_; }
 
  private:
   void start(const Config& config, std::vector<std::shared_ptr<StepDevice>> devices,
              const PipelineOptions& options);
+  /// A scheduler with its executor and its detokenizer. `executor_state` lacks its ticks.
+  ActorRef<SchedulerProtocol> start_lane(const Config& config, const PipelineOptions& options,
+                                         ExecutorState executor_state, const std::string& suffix);
+  PreprocessPool start_workers(const Config& config, const PipelineOptions& options,
+                               const std::vector<ActorRef<SchedulerProtocol>>& lanes);
 
   std::shared_ptr<const ServedModel> model_;
   std::shared_ptr<PipelineStats> stats_;

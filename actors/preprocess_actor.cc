@@ -1,20 +1,19 @@
 #include "weft/actors/preprocess_actor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
-#include "weft/actors/engine_error.h"
 #include "weft/actors/failure.h"
 #include "weft/actors/prompt.h"
 #include "weft/actors/request_text.h"
+#include "weft/text/chat_encoder.h"
 
 namespace weft {
 
 PreprocessActor::PreprocessActor(ActorContext& context, std::shared_ptr<const ServedModel> model,
                                  const std::vector<ActorRef<SchedulerProtocol>>& lanes,
                                  std::uint64_t seed)
-    : model_(std::move(model)), next_seed_(seed) {
+    : context_(context), model_(std::move(model)), next_seed_(seed) {
   lanes_.reserve(lanes.size());
   for (const ActorRef<SchedulerProtocol>& lane : lanes) lanes_.push_back(lane.sender(context.id()));
 }
@@ -27,17 +26,15 @@ void PreprocessActor::on(PrepareMsg&& message) {
     std::move(message.ticket).fail(why);
     return;
   }
-  const auto now = std::chrono::time_point_cast<std::chrono::seconds>(
-      std::chrono::local_time<std::chrono::system_clock::duration>(
-          std::chrono::system_clock::now().time_since_epoch()));
-  auto group = prepare_request(message.ticket, *model_, now, next_seed_++);
+  auto group = prepare_request(message.ticket, *model_, wall_clock(), next_seed_++);
   if (!group) {
     std::move(message.ticket).fail(group.error());
     return;
   }
   EnqueueMsg enqueue{std::move(*group)};
-  if (!taken(lanes_[lane].try_send(std::move(enqueue)))) {
-    std::move(enqueue.group->ticket).fail({EngineErrc::kOverloaded, {}});
+  const PushResult result = lanes_[lane].try_send(std::move(enqueue));
+  if (!taken(result)) {
+    std::move(enqueue.group->ticket).fail(refusal_of(result, context_.system_ready()));
   }
 }
 
@@ -45,13 +42,16 @@ void PreprocessActor::undelivered(PrepareMsg&& message, const Error& why) {
   std::move(message.ticket).fail(request_failure(why));
 }
 
-bool PreprocessPool::try_send(PrepareMsg&& message) const noexcept {
-  const auto least = std::ranges::min_element(
-      workers_, {}, [](const ActorRef<PreprocessProtocol>& worker) { return worker.size(); });
-  if (taken(least->try_send(std::move(message)))) return true;
-  return std::ranges::any_of(workers_, [&](const ActorRef<PreprocessProtocol>& worker) {
-    return taken(worker.try_send(std::move(message)));
-  });
+PushResult PreprocessPool::try_send(PrepareMsg&& message) const noexcept {
+  const auto send = [&](const ActorRef<PreprocessProtocol>& worker) {
+    return worker.try_send(std::move(message));
+  };
+  PushResult result = send(*std::ranges::min_element(
+      workers_, {}, [](const ActorRef<PreprocessProtocol>& worker) { return worker.size(); }));
+  for (auto next = workers_.begin(); !taken(result) && next != workers_.end(); ++next) {
+    result = send(*next);
+  }
+  return result;
 }
 
 }  // namespace weft

@@ -10,6 +10,7 @@
 #include "weft/actors/served_model.h"
 #include "weft/core/actor.h"
 #include "weft/core/actor_ref.h"
+#include "weft/core/mailbox_word.h"
 
 namespace weft {
 
@@ -27,6 +28,7 @@ class PreprocessActor {
   void undelivered(PrepareMsg&& message, const Error& why);
 
  private:
+  ActorContext& context_;
   const std::shared_ptr<const ServedModel> model_;
   std::vector<Sender<SchedulerProtocol>> lanes_;
   std::uint64_t next_seed_;
@@ -39,8 +41,8 @@ class PreprocessPool {
   explicit PreprocessPool(std::vector<ActorRef<PreprocessProtocol>> workers)
       : workers_(std::move(workers)) {}
 
-  /// Moves the message to a worker; false, and it is still with the caller, when none takes it.
-  [[nodiscard]] bool try_send(PrepareMsg&& message) const noexcept;
+  /// Moves the message to a worker, or leaves it as it was when none takes it: see PushResult.
+  [[nodiscard]] PushResult try_send(PrepareMsg&& message) const noexcept;
 
  private:
   std::vector<ActorRef<PreprocessProtocol>> workers_;

@@ -1,10 +1,8 @@
 #include "weft/actors/prompt.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
@@ -15,45 +13,35 @@
 namespace weft {
 namespace {
 
-// The names that chat templates are known to ask for beside the messages.
-constexpr std::array<std::string_view, 4> kTemplateKwargs = {
-    "enable_thinking", "thinking", "reasoning_effort", "custom_instructions"};
-
 Error bad_request(std::string detail) { return {EngineErrc::kBadRequest, std::move(detail)}; }
 
 Error bad_field(const char* field, const Error& error) {
   return bad_request(std::string(field) + ": " + to_string(error));
 }
 
-boost::json::object special_tokens_of(const Tokenizer& tokenizer) {
-  boost::json::object special;
-  const auto put = [&](const char* name, TokenId id) {
-    if (id == kNoToken) return;
-    if (const auto text = tokenizer.token(id)) special[name] = *text;
-  };
-  put("bos_token", tokenizer.bos());
-  put("eos_token", tokenizer.eos());
-  put("unk_token", tokenizer.unknown());
-  put("pad_token", tokenizer.padding());
-  return special;
-}
-
 Result<std::vector<TokenId>> conversation_tokens(const Request& request, const ServedModel& model,
                                                  std::chrono::local_seconds now) {
-  if (!model.chat_template) return bad_request("messages: the model has no chat template");
-  ChatTemplateInput input;
-  input.messages = request.messages;
-  input.tools = request.tools;
-  input.kwargs = request.chat_template_kwargs;
-  input.add_generation_prompt = true;
-  input.special_tokens = special_tokens_of(model.tokenizer);
-  const auto text = model.chat_template->render(input, kTemplateKwargs, now);
-  if (!text) return bad_field("messages", text.error());
-  std::vector<TokenId> ids;
-  // The template writes the special tokens itself, and it alone.
-  const auto encoded =
-      model.tokenizer.encode(*text, {.add_special = false, .parse_special = true}, ids);
-  if (!encoded) return bad_field("messages", encoded.error());
+  auto ids = model.chat.encode({.messages = request.messages,
+                                .tools = request.tools,
+                                .chat_template_kwargs = request.chat_template_kwargs},
+                               now);
+  if (!ids) return bad_request(to_string(ids.error()));
+  return ids;
+}
+
+// Text with the tokenizer's BOS and the like, tokens as they are, or a conversation.
+Result<std::vector<TokenId>> prompt_tokens(const Request& request, const ServedModel& model,
+                                           std::chrono::local_seconds now) {
+  const int given = (request.prompt.empty() ? 0 : 1) + (request.prompt_tokens.empty() ? 0 : 1) +
+                    (request.messages.empty() ? 0 : 1);
+  if (given > 1) return bad_request("prompt, prompt_tokens, messages: more than one is given");
+  if (!request.messages.empty()) return conversation_tokens(request, model, now);
+  std::vector<TokenId> ids = request.prompt_tokens;
+  if (ids.empty()) {
+    // What a user writes is text: only BOS and the like are put around it.
+    const auto encoded = model.tokenizer.encode(request.prompt, {}, ids);
+    if (!encoded) return bad_field("prompt", encoded.error());
+  }
   return ids;
 }
 
@@ -61,10 +49,7 @@ std::vector<TokenId> ends_of(const SamplingParams& sampling, const ServedModel& 
   std::vector<TokenId> ends = sampling.stop_tokens;
   if (!sampling.ignore_eos)
     ends.insert(ends.end(), model.end_tokens.begin(), model.end_tokens.end());
-  std::ranges::sort(ends);
-  const auto same = std::ranges::unique(ends);
-  ends.erase(same.begin(), same.end());
-  return ends;
+  return sorted_once(std::move(ends));
 }
 
 // What the device is asked for beside what the caller asked for: ranking needs logprobs.
@@ -111,12 +96,29 @@ ClientId client_of(const std::string& name) {
   return name.empty() ? ClientId{} : ClientId{std::hash<std::string>{}(name) | 1U};
 }
 
+// All but the prompt, which it has.
+Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& model,
+                      std::uint64_t seed) {
+  const auto bound = output_bound(request, model, spec.prompt.size());
+  if (!bound) return bound.error();
+  const SamplingParams& sampling = request.sampling;
+  spec.max_tokens = request.max_tokens = *bound;
+  spec.sequences = sampling.beams.num_beams > 1 ? sampling.beams.num_beams
+                                                : std::max(sampling.n, sampling.best_of);
+  spec.seed = sampling.seed.value_or(seed);
+  spec.end_tokens = ends_of(sampling, model);
+  spec.sampling =
+      std::make_shared<const SamplingParams>(for_device(sampling, spec.end_tokens.size()));
+  const auto whole = static_cast<std::int64_t>(spec.prompt.size()) + spec.max_tokens;
+  spec.long_context = model.long_from > 0 && whole > model.long_from;
+  return {};
+}
+
 RequestText::Options text_options(const Request& request, const GroupSpec& spec,
                                   std::size_t prompt) {
   const SamplingParams& sampling = request.sampling;
   RequestText::Options options;
   options.sequences = spec.sequences;
-  options.outputs = sampling.n;
   options.ranked = spec.beams() || spec.sequences > sampling.n;
   options.prompt_tokens = static_cast<std::int32_t>(prompt);
   options.logprobs = sampling.logprobs;
@@ -125,21 +127,6 @@ RequestText::Options text_options(const Request& request, const GroupSpec& spec,
 }
 
 }  // namespace
-
-Result<std::vector<TokenId>> prompt_tokens(const Request& request, const ServedModel& model,
-                                           std::chrono::local_seconds now) {
-  const int given = (request.prompt.empty() ? 0 : 1) + (request.prompt_tokens.empty() ? 0 : 1) +
-                    (request.messages.empty() ? 0 : 1);
-  if (given > 1) return bad_request("prompt, prompt_tokens, messages: more than one is given");
-  if (!request.messages.empty()) return conversation_tokens(request, model, now);
-  std::vector<TokenId> ids = request.prompt_tokens;
-  if (ids.empty()) {
-    // What a user writes is text: only BOS and the like are put around it.
-    const auto encoded = model.tokenizer.encode(request.prompt, {}, ids);
-    if (!encoded) return bad_field("prompt", encoded.error());
-  }
-  return ids;
-}
 
 Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
                                                       const ServedModel& model,
@@ -166,19 +153,8 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
                        std::to_string(model.context)};
     }
   }
-  const auto bound = output_bound(request, model, spec.prompt.size());
-  if (!bound) return bound.error();
-  const SamplingParams& sampling = request.sampling;
-  spec.max_tokens = request.max_tokens = *bound;
-  spec.sequences = sampling.beams.num_beams > 1 ? sampling.beams.num_beams
-                                                : std::max(sampling.n, sampling.best_of);
-  spec.seed = sampling.seed.value_or(seed);
-  spec.end_tokens = ends_of(sampling, model);
-  spec.sampling =
-      std::make_shared<const SamplingParams>(for_device(sampling, spec.end_tokens.size()));
-  const auto whole = static_cast<std::int64_t>(spec.prompt.size()) + spec.max_tokens;
-  spec.long_context = model.long_from > 0 && whole > model.long_from;
-
+  const auto completed = complete(spec, request, model, seed);
+  if (!completed) return completed.error();
   const auto options = text_options(request, spec, prompt);
   auto text = std::make_unique<RequestText>(*ticket, model.tokenizer, std::move(*stops), options);
   auto group = std::make_unique<RequestGroup>(std::move(spec), std::move(ticket), std::move(text));

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "weft/actors/active_request.h"
 #include "weft/actors/messages.h"
@@ -11,12 +10,6 @@
 #include "weft/core/error.h"
 
 namespace weft {
-
-/// The tokens of a request's prompt: text with the tokenizer's BOS and the like, tokens as they
-/// are, or a conversation through the chat template. kBadRequest naming the field.
-[[nodiscard]] Result<std::vector<TokenId>> prompt_tokens(const Request& request,
-                                                         const ServedModel& model,
-                                                         std::chrono::local_seconds now);
 
 /// All that the scheduler and the detokenizer need of a request. Changes the request: max_tokens
 /// gets its number. `seed` is for a request that has none. Errors: kBadRequest naming the

@@ -1,6 +1,5 @@
 #include "weft/actors/receiver_actor.h"
 
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -25,16 +24,17 @@ std::int64_t bytes_of(const boost::json::object& object) {
 std::int64_t bytes_of(const boost::json::value& value) {
   if (const auto* text = value.if_string()) return static_cast<std::int64_t>(text->size());
   if (const auto* object = value.if_object()) return bytes_of(*object);
+  const auto* array = value.if_array();
+  if (array == nullptr) return 1;  // a number or a word: at least
   std::int64_t bytes = 0;
-  if (const auto* array = value.if_array()) {
-    for (const auto& one : *array) bytes += bytes_of(one);
-  }
+  for (const auto& one : *array) bytes += bytes_of(one);
   return bytes;
 }
 
 std::int64_t bytes_of(const Request& request) {
-  std::int64_t bytes = static_cast<std::int64_t>(request.prompt.size()) + bytes_of(request.tools) +
-                       bytes_of(request.chat_template_kwargs);
+  std::int64_t bytes =
+      static_cast<std::int64_t>(request.prompt.size()) + bytes_of(request.chat_template_kwargs);
+  if (!request.tools.is_null()) bytes += bytes_of(request.tools);
   for (const auto& message : request.messages) bytes += bytes_of(message);
   return bytes;
 }
@@ -45,11 +45,15 @@ std::int64_t estimated_tokens(const Request& request, std::int64_t bytes) {
   return static_cast<std::int64_t>(request.prompt_tokens.size()) + bytes / kBytesPerToken + 1;
 }
 
+Error too_many(const char* what) {
+  return {EngineErrc::kOverloaded, std::string("as many ") + what + " as may wait"};
+}
+
 }  // namespace
 
-ReceiverActor::ReceiverActor(ActorContext& /*context*/, const ReceiverLimits& limits,
+ReceiverActor::ReceiverActor(ActorContext& context, const ReceiverLimits& limits,
                              std::shared_ptr<PipelineStats> stats, Next next)
-    : limits_(limits), stats_(std::move(stats)), next_(std::move(next)) {}
+    : context_(context), limits_(limits), stats_(std::move(stats)), next_(std::move(next)) {}
 
 void ReceiverActor::on(SubmitMsg&& message) {
   const Request& request = message.ticket->request();
@@ -61,31 +65,25 @@ void ReceiverActor::on(SubmitMsg&& message) {
     return;
   }
   if (stats_->requests() >= limits_.requests) {
-    return overloaded(std::move(message.ticket), "requests");
+    return std::move(message.ticket).fail(too_many("requests"));
   }
   const std::int64_t tokens = estimated_tokens(request, bytes);
   // One request alone is never too much: the context bounds it.
   if (stats_->requests() > 0 && stats_->prompt_tokens() + tokens > limits_.prompt_tokens) {
-    return overloaded(std::move(message.ticket), "prompt tokens");
+    return std::move(message.ticket).fail(too_many("prompt tokens"));
   }
   const std::size_t lane = message.ticket->lane();
-  stats_->begin(lane, tokens);
   message.ticket->on_finished(
       [stats = stats_, lane, tokens, cls = request.request_class](const Finish& finish) {
         stats->observe(cls, finish);
         stats->finish(lane, tokens);
       });
+  stats_->begin(lane, tokens);  // last: what may throw comes before
   PrepareMsg prepare{std::move(message.ticket)};
-  if (!next_(std::move(prepare))) overloaded(std::move(prepare.ticket), "requests");
-}
-
-void ReceiverActor::overloaded(RequestTicket ticket, const char* what) {
-  Finish finish;
-  finish.reason = FinishReason::kError;
-  finish.error = {EngineErrc::kOverloaded, std::string("as many ") + what + " as may wait"};
-  // What is under way takes this long at least; those who come later find the next free place.
-  finish.retry_after = std::chrono::seconds(1);
-  std::move(ticket).finish(std::move(finish));
+  const PushResult result = next_(std::move(prepare));
+  if (!taken(result)) {
+    std::move(prepare.ticket).fail(refusal_of(result, context_.system_ready()));
+  }
 }
 
 void ReceiverActor::undelivered(SubmitMsg&& message, const Error& why) {

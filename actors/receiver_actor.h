@@ -7,6 +7,7 @@
 #include "weft/actors/messages.h"
 #include "weft/actors/pipeline_stats.h"
 #include "weft/core/actor.h"
+#include "weft/core/mailbox_word.h"
 
 namespace weft {
 
@@ -21,8 +22,8 @@ struct ReceiverLimits {
 class ReceiverActor {
  public:
   using Accepts = ReceiverProtocol;
-  /// Gives the message on, or leaves it as it was and returns false.
-  using Next = std::function<bool(PrepareMsg&&)>;
+  /// Gives the message on, or leaves it as it was: see PushResult.
+  using Next = std::function<PushResult(PrepareMsg&&)>;
 
   ReceiverActor(ActorContext& context, const ReceiverLimits& limits,
                 std::shared_ptr<PipelineStats> stats, Next next);
@@ -31,8 +32,7 @@ class ReceiverActor {
   void undelivered(SubmitMsg&& message, const Error& why);
 
  private:
-  void overloaded(RequestTicket ticket, const char* what);
-
+  ActorContext& context_;
   const ReceiverLimits limits_;
   const std::shared_ptr<PipelineStats> stats_;
   const Next next_;

@@ -48,9 +48,11 @@ struct DeltaView {
   std::int32_t choice = 0;  ///< which output, 0 .. n-1
   std::string_view text{};  ///< valid UTF-8; may be empty, while characters are incomplete
   std::span<const TokenId> tokens{};
-  std::span<const float> logprobs{};    ///< of the tokens; empty unless asked for
-  std::span<const TokenLogprob> top{};  ///< top_per_token for each token
-  std::int32_t top_per_token = 0;
+  std::span<const float> logprobs{};  ///< of the tokens; empty unless asked for
+  /// top_per_token for each token, most probable first; kNoToken fills up where the samplers left
+  /// fewer.
+  std::span<const TokenLogprob> top{};
+  std::int32_t top_per_token = 0;  ///< SamplingParams::top_logprobs
 };
 
 struct Usage {
@@ -63,7 +65,8 @@ struct ChoiceEnd {
   FinishReason reason = FinishReason::kStop;
   std::string stop{};             ///< the stop text that was hit
   TokenId stop_token = kNoToken;  ///< or the token
-  double cumulative_logprob = 0;  ///< of its tokens; when logprobs, best_of or beams ask for it
+  /// Of its tokens, a beam's score; when logprobs, best_of or beams ask for it.
+  double cumulative_logprob = 0;
 };
 
 /// When what happened, on the engine's clock.

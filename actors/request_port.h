@@ -12,10 +12,10 @@ namespace weft {
 
 /// The engine's numbers at one moment.
 struct EngineStats {
-  std::size_t requests = 0;  ///< that have not ended
-  std::size_t waiting = 0;   ///< sequences that wait for rows or pages
-  std::size_t running = 0;   ///< sequences that hold rows
-  std::int64_t queued_prompt_tokens = 0;
+  std::size_t requests = 0;               ///< that have not ended
+  std::size_t waiting = 0;                ///< of those, that wait for rows or pages
+  std::size_t running = 0;                ///< sequences that hold rows
+  std::int64_t queued_prompt_tokens = 0;  ///< of `requests`, by the receiver's estimate
   std::int32_t rows = 0;
   std::int32_t pages = 0;
   std::int32_t pages_free = 0;
@@ -24,7 +24,7 @@ struct EngineStats {
   std::uint64_t prompt_tokens = 0;  ///< computed since the start
   std::uint64_t output_tokens = 0;
   std::uint64_t preemptions = 0;
-  std::uint64_t finished = 0;
+  std::uint64_t finished = 0;  ///< requests, those that were refused at the edge left out
 };
 
 /// Where requests go in. Thread-safe, but for the destructor. Destroying it finishes every request

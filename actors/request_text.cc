@@ -1,6 +1,7 @@
 #include "weft/actors/request_text.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -41,6 +42,7 @@ RequestText::RequestText(ActiveRequest& request, Tokenizer tokenizer, StopString
     outputs_.emplace_back(OutputText(tokenizer_, stops_, skip));
   }
   fresh_.reserve(kPieceBytes);
+  top_.resize(static_cast<std::size_t>(options.top_logprobs));
 }
 
 bool RequestText::push(const TokenEvent& event, std::span<const TokenLogprob> top, TimePoint now) {
@@ -59,11 +61,10 @@ bool RequestText::push(const TokenEvent& event, std::span<const TokenLogprob> to
       output.closed = true;
     }
     delta.tokens = {&event.token, 1};
-    if (options_.logprobs) {
-      delta.logprobs = {&event.logprob, 1};
-      delta.top_per_token = std::min(options_.top_logprobs, static_cast<std::int32_t>(top.size()));
-      delta.top = top.first(static_cast<std::size_t>(delta.top_per_token));
-    }
+    if (options_.logprobs) delta.logprobs = {&event.logprob, 1};
+    keep_top(top);
+    delta.top = top_;
+    delta.top_per_token = options_.top_logprobs;
   }
   if (event.end != SequenceEnd::kNone && !output.closed) {
     output.stop = output.text.finish(fresh_);
@@ -72,6 +73,14 @@ bool RequestText::push(const TokenEvent& event, std::span<const TokenLogprob> to
   delta.text = fresh_;
   give(output, event.sequence, delta);
   return output.stop.has_value() && event.end == SequenceEnd::kNone;
+}
+
+// The samplers may have left fewer tokens than were asked for.
+void RequestText::keep_top(std::span<const TokenLogprob> top) {
+  const std::size_t count = std::min(top.size(), top_.size());
+  std::ranges::copy(top.first(count), top_.begin());
+  constexpr TokenLogprob kNone{kNoToken, -std::numeric_limits<float>::infinity()};
+  std::ranges::fill(std::span(top_).subspan(count), kNone);
 }
 
 void RequestText::give(Output& output, std::int32_t choice, const DeltaView& delta) {
@@ -105,50 +114,47 @@ void RequestText::close(Output& output, std::int32_t choice) {
   give(output, choice, delta);
 }
 
+// An output of a beam search, of which nothing came before its end.
+void RequestText::remake(Output& output, const OutputEnd& end) {
+  output = Output(OutputText(tokenizer_, stops_, request_.request().skip_special_tokens));
+  output.tokens = static_cast<std::int32_t>(end.tokens.size());
+  std::span<const TokenId> tokens = end.tokens;
+  if (end.end == SequenceEnd::kStop) {
+    output.stop_token = tokens.back();
+    tokens = tokens.first(tokens.size() - 1);
+  }
+  for (std::size_t i = 0; i < tokens.size() && !output.stop; ++i) {
+    output.kept_tokens.push_back(tokens[i]);
+    if (options_.logprobs) output.kept_logprobs.push_back(end.logprobs[i]);
+    const auto hit = output.text.push(tokens[i], output.kept_text);
+    if (hit) output.stop = *hit;
+  }
+  if (!output.stop) output.stop = output.text.finish(output.kept_text);
+  output.closed = true;
+}
+
 // An output that was kept, or that a beam search has only now.
 void RequestText::replay(const OutputEnd& end, std::int32_t choice) {
   Output& output = outputs_[static_cast<std::size_t>(end.sequence)];
-  if (!end.tokens.empty()) {
-    const bool skip = request_.request().skip_special_tokens;
-    output.text = OutputText(tokenizer_, stops_, skip);
-    output.kept_text.clear();
-    output.kept_tokens.clear();
-    output.tokens = static_cast<std::int32_t>(end.tokens.size());
-    output.stop.reset();
-    std::span<const TokenId> tokens = end.tokens;
-    if (end.end == SequenceEnd::kStop) {
-      output.stop_token = tokens.back();
-      tokens = tokens.first(tokens.size() - 1);
-    }
-    for (const TokenId token : tokens) {
-      output.kept_tokens.push_back(token);
-      const auto hit = output.text.push(token, output.kept_text);
-      if (hit && *hit) {
-        output.stop = *hit;
-        break;
-      }
-    }
-    if (!output.stop) output.stop = output.text.finish(output.kept_text);
-    output.closed = true;
-  }
+  if (!end.tokens.empty()) remake(output, end);
   DeltaView delta;
   delta.choice = choice;
   delta.text = output.kept_text;
   delta.tokens = output.kept_tokens;
   delta.logprobs = output.kept_logprobs;
   delta.top = output.kept_top;
-  if (!output.kept_tokens.empty()) {
-    delta.top_per_token =
-        static_cast<std::int32_t>(output.kept_top.size() / output.kept_tokens.size());
-  }
+  delta.top_per_token = options_.top_logprobs;
   if (!delta.text.empty() || !delta.tokens.empty()) request_.deliver(delta);
 }
 
 ChoiceEnd RequestText::choice_end(const Output& output, const OutputEnd& end, GroupEnd how) const {
   ChoiceEnd choice;
   choice.reason = reason_of(end, how, output.stop.has_value());
-  if (output.stop) choice.stop = stops_.text(*output.stop);
-  choice.stop_token = output.stop_token;
+  if (output.stop) {
+    choice.stop = stops_.text(*output.stop);
+  } else {
+    choice.stop_token = output.stop_token;
+  }
   choice.cumulative_logprob = end.cumulative_logprob;
   return choice;
 }

@@ -21,12 +21,10 @@ class RequestText {
  public:
   struct Options {
     std::int32_t sequences = 1;  ///< that tokens come for
-    std::int32_t outputs = 1;    ///< that the caller gets
-    bool ranked = false;         ///< which of them is known only at the end (best_of, beams)
+    bool ranked = false;  ///< which the caller gets is known only at the end (best_of, beams)
     std::int32_t prompt_tokens = 0;
-    std::int32_t top_logprobs = 0;  ///< that the caller gets; the device may give more
+    std::int32_t top_logprobs = 0;  ///< that the caller gets, whatever the device gives
     bool logprobs = false;
-    bool ends_at_stop = true;  ///< a token that ends an output is left out of it
   };
 
   RequestText(ActiveRequest& request, Tokenizer tokenizer, StopStrings stops,
@@ -60,9 +58,11 @@ class RequestText {
     std::vector<TokenLogprob> kept_top;
   };
 
+  void keep_top(std::span<const TokenLogprob> top);
   void give(Output& output, std::int32_t choice, const DeltaView& delta);
   void close(Output& output, std::int32_t choice);
   void replay(const OutputEnd& end, std::int32_t choice);
+  void remake(Output& output, const OutputEnd& end);
   ChoiceEnd choice_end(const Output& output, const OutputEnd& end, GroupEnd how) const;
 
   ActiveRequest& request_;
@@ -70,7 +70,8 @@ class RequestText {
   StopStrings stops_;
   Options options_;
   std::vector<Output> outputs_;
-  std::string fresh_;  ///< the text on its way
+  std::string fresh_;              ///< the text on its way
+  std::vector<TokenLogprob> top_;  ///< of the token on its way
   bool given_up_ = false;
 };
 

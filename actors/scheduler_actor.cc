@@ -1,6 +1,8 @@
 #include "weft/actors/scheduler_actor.h"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
@@ -20,18 +22,20 @@ std::vector<OutputEnd> outputs_of(RequestGroup& group) {
   std::vector<OutputEnd> outputs;
   if (group.beams) {
     group.beams->finish();
-    for (const BeamHypothesis& one : group.beams->best(static_cast<std::size_t>(sampling.n))) {
-      outputs.push_back({static_cast<std::int32_t>(outputs.size()),
-                         one.ended ? SequenceEnd::kStop : SequenceEnd::kLength,
-                         one.score,
-                         {one.tokens.begin(), one.tokens.end()}});
+    for (BeamHypothesis& one : group.beams->best(static_cast<std::size_t>(sampling.n))) {
+      outputs.push_back({.sequence = static_cast<std::int32_t>(outputs.size()),
+                         .end = one.ended ? SequenceEnd::kStop : SequenceEnd::kLength,
+                         .cumulative_logprob = one.score,
+                         .tokens = std::move(one.tokens),
+                         .logprobs = std::move(one.logprobs)});
     }
     return outputs;
   }
   for (std::size_t i = 0; i < group.sequences.size(); ++i) {
     const Sequence& sequence = group.sequences[i];
-    outputs.push_back(
-        {static_cast<std::int32_t>(i), sequence.end, sequence.cumulative_logprob, {}});
+    outputs.push_back({.sequence = static_cast<std::int32_t>(i),
+                       .end = sequence.end,
+                       .cumulative_logprob = sequence.cumulative_logprob});
   }
   if (std::cmp_greater_equal(sampling.n, outputs.size())) return outputs;
   std::vector<OutputScore> scores;
@@ -43,6 +47,16 @@ std::vector<OutputEnd> outputs_of(RequestGroup& group) {
     best.push_back(std::move(outputs[place]));
   }
   return best;
+}
+
+// None for a timeout that no clock lives to see.
+std::optional<TimePoint> deadline_of(ActiveRequest& request) {
+  using std::chrono::milliseconds;
+  const TimePoint arrived = request.times().arrived;
+  const milliseconds timeout = request.request().timeout;
+  const auto most = std::chrono::floor<milliseconds>(TimePoint::max() - arrived);
+  if (timeout <= milliseconds{0} || timeout > most) return std::nullopt;
+  return arrived + timeout;
 }
 
 GroupEnd end_of(EndCause cause) {
@@ -89,10 +103,7 @@ void SchedulerActor::on(EnqueueMsg&& message) {
   } else {
     group.order = ++arrivals_;
     groups_.emplace(request.id(), &group);
-    const auto timeout = request.request().timeout;
-    if (timeout.count() > 0) {
-      add_deadline({request.times().arrived + timeout, group.ticket.share()});
-    }
+    if (const auto when = deadline_of(request)) add_deadline({*when, group.ticket.share()});
     request.admit();
     scheduler_.submit(std::move(message.group), now);
   }
@@ -110,7 +121,7 @@ void SchedulerActor::on(StepDoneMsg&& message) {
   PipelineTick& tick = *std::exchange(message.tick, nullptr);
   if (tick.generation != generation_) {
     tick.set_free();
-    return;
+    return after_message();  // which may have had no tick to plan with
   }
   tick.set_holder(PipelineTick::Holder::kScheduler);  // so that a successor finds it
   --at_executor_;
@@ -135,15 +146,19 @@ void SchedulerActor::on(StepDoneMsg&& message) {
 
 void SchedulerActor::on(TickFreeMsg&& message) {
   begin_message();
-  PipelineTick* const tick = std::exchange(message.tick, nullptr);
-  if (tick != nullptr && tick->generation == generation_) {
-    for (const StopHit& hit : tick->stop_hits) {
-      const auto found = groups_.find(hit.request);
-      if (found != groups_.end()) scheduler_.end_sequence(*found->second, hit.sequence);
-    }
+  if (message.tick != nullptr) {
+    // The message keeps the tick until it is free, should something here fail.
+    if (message.tick->generation == generation_) end_sequences(message.tick->stop_hits);
+    std::exchange(message.tick, nullptr)->set_free();
   }
-  if (tick != nullptr) tick->set_free();
   after_message();
+}
+
+void SchedulerActor::end_sequences(std::span<const StopHit> hits) {
+  for (const StopHit& hit : hits) {
+    const auto found = groups_.find(hit.request);
+    if (found != groups_.end()) scheduler_.end_sequence(*found->second, hit.sequence);
+  }
 }
 
 void SchedulerActor::begin_message() const {
@@ -223,9 +238,10 @@ void SchedulerActor::queue(PipelineTick& tick) {
   tick.number = tick.plan.tick;
   tick.due_at_once = at_executor_ > 0;
   tick.set_holder(PipelineTick::Holder::kQueued);
-  if (!taken(executor_.try_send(StepMsg{&tick, tick.number}))) {
+  const PushResult result = executor_.try_send(StepMsg{&tick, tick.number});
+  if (!taken(result)) {
     tick.set_free();
-    scheduler_.fail(tick, {EngineErrc::kNotReady, {}});
+    scheduler_.fail(tick, refusal_of(result, context_.system_ready()));
     return;
   }
   ++at_executor_;
@@ -234,9 +250,12 @@ void SchedulerActor::queue(PipelineTick& tick) {
 
 void SchedulerActor::send_ends() {
   for (EndMsg& end : ends_) {
-    if (!taken(detokenizer_.try_send(std::move(end)))) {
-      std::move(end.ticket).fail({EngineErrc::kNotReady, {}});
-    }
+    const PushResult result = detokenizer_.try_send(std::move(end));
+    if (taken(result)) continue;
+    // Nobody makes text of it any more. Why it ended says more than that, where there is a why.
+    const bool known = static_cast<bool>(end.error.code);
+    std::move(end.ticket)
+        .fail(known ? std::move(end.error) : refusal_of(result, context_.system_ready()));
   }
   ends_.clear();
 }

@@ -61,6 +61,7 @@ class SchedulerActor final : private SchedulerListener {
                 std::span<const TokenLogprob> top, SequenceEnd end) override;
   void on_end(Group& group, GroupEnd how, const Error& error) override;
 
+  void end_sequences(std::span<const StopHit> hits);
   void take_endings();
   void end(RequestGroup& group, EndCause cause);
   void add_deadline(Deadline deadline);

@@ -1,12 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "weft/core/token.h"
-#include "weft/text/chat_template.h"
+#include "weft/text/chat_encoder.h"
 #include "weft/text/tokenizer.h"
 
 namespace weft {
@@ -14,13 +12,16 @@ namespace weft {
 /// What the actors know of the model that is served. Immutable, shared by all of them.
 struct ServedModel {
   Tokenizer tokenizer;
-  std::optional<ChatTemplate> chat_template{};
+  ChatEncoder chat{tokenizer};        ///< by the tokenizer's template
   std::int64_t vocabulary = 0;        ///< of the logits; the tokenizer's may be smaller
   std::int64_t context = 0;           ///< positions of a sequence on the device
-  std::vector<TokenId> end_tokens{};  ///< sorted
+  std::vector<TokenId> end_tokens{};  ///< sorted, each once
   bool has_encoder = false;
   TokenId start_token = kNoToken;  ///< which the decoder of an encoder-decoder model begins with
   std::int64_t long_from = 0;      ///< longer sequences use LongRoPE's long set; 0 = there is none
 };
+
+/// Tokens as end tokens are kept: sorted, each once.
+[[nodiscard]] std::vector<TokenId> sorted_once(std::vector<TokenId> tokens);
 
 }  // namespace weft

@@ -13,40 +13,22 @@ using boost::asio::cancellation_type;
 
 StreamState::StreamState(const Request& request, std::int32_t choices,
                          boost::asio::any_io_executor executor)
-    : executor_(std::move(executor)) {
-  for (std::int32_t i = 0; i < choices; ++i) {
-    choices_.push_back(std::make_unique<ChoiceBuffer>(request));
-  }
-}
+    : executor_(std::move(executor)), output_(request, choices) {}
 
 void StreamState::admit() noexcept {
-  admitted_.store(true);
+  output_.admit();
   complete_if_there();
 }
 
 void StreamState::deliver(const DeltaView& delta) noexcept {
-  if (lost_.load() || dropped_.load()) return;
-  const auto choice = static_cast<std::size_t>(delta.choice);
-  if (choice >= choices_.size()) {
-    return internal_error_noexcept("a delta is of an output that its request does not have");
-  }
-  if (!choices_[choice]->append(delta)) {
-    lost_.store(true);
-    return ask_to_end(EndCause::kFailure);
-  }
-  admitted_.store(true);
+  if (dropped_.load()) return;
+  if (!output_.deliver(delta)) return ask_to_end(EndCause::kFailure);
   complete_if_there();
 }
 
 void StreamState::finish(Finish&& finish) noexcept {
-  finish_ = std::move(finish);
-  if (lost_.load()) {
-    finish_.reason = FinishReason::kError;
-    finish_.error = Error{EngineErrc::kInternal, "output not kept"};  // short: it allocates nothing
-  }
-  finished_.store(true);
+  output_.finish(std::move(finish));
   complete_if_there();
-  if (const auto owner = std::move(owner_)) owner->ended(*this);
 }
 
 bool StreamState::begin_turn() noexcept {
@@ -65,18 +47,17 @@ void StreamState::arm(StreamWait what, PendingCompletion&& completion) noexcept 
 }
 
 bool StreamState::has_unread() const noexcept {
-  return !dropped_.load() &&
-         std::ranges::any_of(choices_, [](const auto& choice) { return choice->unread(); });
+  return !dropped_.load() && output_.has_unread();
 }
 
 bool StreamState::is_there(std::uint64_t word) const noexcept {
   const Phase phase = phase_of(word);
   if (phase != Phase::kWaiting && phase != Phase::kAborting) return false;
-  if (finished_.load()) return true;
+  if (output_.finished()) return true;
   if (phase == Phase::kAborting) return false;
   switch (wait_of(word)) {
     case StreamWait::kAdmission:
-      return admitted_.load();
+      return output_.admitted();
     case StreamWait::kNews:
       return has_unread();
     case StreamWait::kEnd:
@@ -92,7 +73,7 @@ void StreamState::complete_if_there() noexcept {
   while (is_there(word)) {
     if (word_.compare_exchange_weak(word, with_phase(word, Phase::kHeld))) {
       const bool aborted =
-          phase_of(word) == Phase::kAborting && finish_.reason == FinishReason::kCancelled;
+          phase_of(word) == Phase::kAborting && output_.end().reason == FinishReason::kCancelled;
       return complete(aborted ? boost::asio::error::operation_aborted
                               : boost::system::error_code());
     }
@@ -137,11 +118,11 @@ void StreamState::ask_to_end(EndCause cause) noexcept {
 
 StreamState::News StreamState::take_news() noexcept {
   // The end first: what was delivered before it is seen below.
-  const bool finished = finished_.load();
+  const bool finished = output_.finished();
   if (!dropped_.load()) {
-    for (std::size_t i = 0; i < choices_.size(); ++i) {
-      const std::size_t choice = (next_choice_ + i) % choices_.size();
-      if (choices_[choice]->unread()) return take_delta(choice);
+    for (std::size_t i = 0; i < output_.choices(); ++i) {
+      const std::size_t choice = (next_choice_ + i) % output_.choices();
+      if (output_.unread(choice)) return take_delta(choice);
     }
   }
   if (finished) {
@@ -156,7 +137,7 @@ StreamState::News StreamState::take_delta(std::size_t choice) noexcept {
   try {
     News news;
     news.delta.emplace().choice = static_cast<std::int32_t>(choice);
-    choices_[choice]->take(*news.delta);
+    output_.take(choice, *news.delta);
     next_choice_ = choice + 1;  // the others get their turn
     return news;
   } catch (const std::bad_alloc&) {
@@ -166,21 +147,21 @@ StreamState::News StreamState::take_delta(std::size_t choice) noexcept {
 }
 
 boost::system::error_code StreamState::take_admission() {
-  if (!finished_.load() || has_unread() || !end_error()) return {};
+  if (!output_.finished() || has_unread() || !end_error()) return {};
   read_to_end_ = true;
   return end_error();
 }
 
 boost::system::error_code StreamState::end_error() const noexcept {
   if (dropped_.load()) return EngineErrc::kCancelled;
-  switch (finish_.reason) {
+  switch (output_.end().reason) {
     case FinishReason::kStop:
     case FinishReason::kLength:
       return {};
     case FinishReason::kCancelled:
-      return finish_.error.code ? finish_.error.code : EngineErrc::kCancelled;
+      return output_.end().error.code ? output_.end().error.code : EngineErrc::kCancelled;
     case FinishReason::kError:
-      return finish_.error.code ? finish_.error.code : EngineErrc::kInternal;
+      return output_.end().error.code ? output_.end().error.code : EngineErrc::kInternal;
   }
   return EngineErrc::kInternal;
 }
@@ -195,19 +176,19 @@ boost::system::error_code StreamState::copy_result(GenerationResult& result) con
 }
 
 GenerationResult StreamState::copy_result() const {
-  GenerationResult result{.reason = finish_.reason,
-                          .choices = std::vector<GeneratedChoice>(choices_.size()),
-                          .usage = finish_.usage,
-                          .times = finish_.times,
-                          .error_detail = finish_.error.detail,
-                          .retry_after = finish_.retry_after};
-  for (std::size_t i = 0; i < choices_.size(); ++i) {
+  GenerationResult result{.reason = output_.end().reason,
+                          .choices = std::vector<GeneratedChoice>(output_.choices()),
+                          .usage = output_.end().usage,
+                          .times = output_.end().times,
+                          .error_detail = output_.end().error.detail,
+                          .retry_after = output_.end().retry_after};
+  for (std::size_t i = 0; i < output_.choices(); ++i) {
     GeneratedChoice& choice = result.choices[i];
-    choices_[i]->copy_all(choice);
-    if (i < finish_.choices.size()) {
-      choice.end = finish_.choices[i];
+    output_.copy_all(i, choice);
+    if (i < output_.end().choices.size()) {
+      choice.end = output_.end().choices[i];
     } else {
-      choice.end.reason = finish_.reason;
+      choice.end.reason = output_.end().reason;
     }
   }
   return result;

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "weft/actors/active_request.h"
-#include "weft/actors/choice_buffer.h"
 #include "weft/actors/engine_error.h"
 #include "weft/actors/generation_result.h"
 #include "weft/actors/pending_completion.h"
 #include "weft/actors/request.h"
+#include "weft/actors/request_output.h"
 
 namespace weft {
 
@@ -41,18 +41,6 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
   /// Throws std::bad_alloc. `choices` and the request's max_tokens are within stream_defaults.h.
   StreamState(const Request& request, std::int32_t choices, boost::asio::any_io_executor executor);
 
-  /// Told of the end, after the reader; on the actor's thread. Set before the request begins.
-  class Owner {
-   public:
-    Owner() = default;
-    Owner(const Owner&) = delete;
-    Owner& operator=(const Owner&) = delete;
-    virtual void ended(StreamState& stream) noexcept = 0;
-
-   protected:
-    ~Owner() = default;
-  };
-  void set_owner(std::shared_ptr<Owner> owner) noexcept { owner_ = std::move(owner); }
   /// Not owned, since the request owns this sink. Set before it is submitted.
   void set_request(const std::shared_ptr<ActiveRequest>& request) noexcept { request_ = request; }
 
@@ -128,7 +116,7 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
   [[nodiscard]] boost::system::error_code end_error() const noexcept;
 
   /// Thread-safe. Null until the request has ended.
-  [[nodiscard]] const Finish* end() const noexcept { return finished_.load() ? &finish_ : nullptr; }
+  [[nodiscard]] const Finish* end() const noexcept { return output_.finished() ? &output_.end() : nullptr; }
   /// A reader has been told of the end.
   [[nodiscard]] bool read_to_end() const noexcept { return read_to_end_; }
   [[nodiscard]] std::shared_ptr<ActiveRequest> request() const noexcept { return request_.lock(); }
@@ -169,18 +157,11 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
   void ask_to_end(EndCause cause) noexcept;
 
   const boost::asio::any_io_executor executor_;
-  std::shared_ptr<Owner> owner_;
   std::weak_ptr<ActiveRequest> request_;
-
-  // The producers'.
-  std::vector<std::unique_ptr<ChoiceBuffer>> choices_;
-  std::atomic<bool> lost_{false};  // something could not be kept, so nothing after it is
-  Finish finish_;                  // constant once finished_
 
   // What operations wait for. Sequentially consistent, as is the word: either the producer sees
   // that one waits, or the reader sees what there is.
-  std::atomic<bool> admitted_{false};
-  std::atomic<bool> finished_{false};
+  RequestOutput output_;
   std::atomic<bool> dropped_{false};
 
   std::atomic<std::uint64_t> word_{0};

@@ -15,6 +15,9 @@ void add_devices_command(CLI::App& app);
 /// `weft generate MODEL PROMPT`: a model's text, streamed.
 void add_generate_command(CLI::App& app);
 
+/// `weft serve MODEL`: the model behind HTTP and WebSocket.
+void add_serve_command(CLI::App& app);
+
 /// `weft tokenize MODEL TEXT`: a text's tokens.
 void add_tokenize_command(CLI::App& app);
 

@@ -17,6 +17,7 @@
 #include "weft/cli/model_loading.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample.h"
+#include "weft/text/chat_encoder.h"
 #include "weft/text/incremental_detokenizer.h"
 #include "weft/text/tokenizer.h"
 
@@ -49,7 +50,9 @@ struct Timing {
 std::vector<TokenId> prompt_tokens(const Options& options, const Tokenizer& tokenizer) {
   const std::string text = text_argument(options.prompt);
   if (options.chat) {
-    return value_or_fail(kVerb, chat_tokens(tokenizer, one_question(options.system, text)));
+    Conversation conversation{.messages = one_question(options.system, text)};
+    return value_or_fail(kVerb,
+                         ChatEncoder(tokenizer).encode(std::move(conversation), wall_clock()));
   }
   std::vector<TokenId> ids;
   // What a user writes is text: only BOS and the like are put around it.

@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
       "weft serves autoregressive language models: one fused step a tick over all requests.",
       "weft");
   app.set_version_flag("--version", WEFT_VERSION);
+  weft::cli::add_serve_command(app);
   weft::cli::add_generate_command(app);
   weft::cli::add_tokenize_command(app);
   weft::cli::add_inspect_command(app);

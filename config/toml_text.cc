@@ -13,7 +13,7 @@ std::string at_line(std::string_view name, std::size_t line) {
 }
 
 /// Where the string that begins `text` ends; its size when it does not. Three quotes open one that
-/// three close.
+/// three close, and up to two of its own may stand before those.
 std::size_t string_length(std::string_view text) {
   const char quote = text.front();
   const std::size_t quotes = std::min(text.find_first_not_of(quote), text.size());
@@ -23,7 +23,9 @@ std::size_t string_length(std::string_view text) {
     if (text[at] == '\\' && quote == '"') {
       ++at;
     } else if (text.substr(at).starts_with(close)) {
-      return at + close.size();
+      const std::string_view rest = text.substr(at);
+      const std::size_t run = std::min(rest.find_first_not_of(quote), rest.size());
+      return at + (close.size() == 1 ? 1 : std::min<std::size_t>(run, 5));
     } else if (text[at] == '\n' && close.size() == 1) {
       return at;  // left open: toml++ says so
     }

@@ -56,6 +56,10 @@ ActorId ActorContext::id() const noexcept { return core_.id(); }
 const std::string& ActorContext::name() const noexcept { return core_.options().name; }
 TimePoint ActorContext::now() const noexcept { return core_.environment().clock->now(); }
 
+bool ActorContext::system_ready() const noexcept {
+  return core_.environment().ready.load(std::memory_order_acquire);
+}
+
 const boost::asio::any_io_executor& ActorContext::executor() const noexcept {
   return core_.environment().executor;
 }

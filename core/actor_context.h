@@ -44,6 +44,8 @@ class ActorContext {
   [[nodiscard]] ActorId id() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept;
   [[nodiscard]] TimePoint now() const noexcept;
+  /// False once an actor of the system has failed for good.
+  [[nodiscard]] bool system_ready() const noexcept;
   [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept;
   [[nodiscard]] ActorTimer make_timer(std::function<void()> handler);
 

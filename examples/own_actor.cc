@@ -20,7 +20,7 @@ class KeywordFilter {
   void on(weft::PrepareMsg&& message) {
     if (message.ticket->request().prompt.find(word_) != std::string::npos) {
       std::move(message.ticket).fail({weft::EngineErrc::kBadRequest, "prompt: has " + word_});
-    } else if (!next_.try_send(std::move(message))) {
+    } else if (!taken(next_.try_send(std::move(message)))) {
       std::move(message.ticket).fail({weft::EngineErrc::kOverloaded, {}});
     }
   }

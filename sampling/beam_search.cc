@@ -69,7 +69,8 @@ void BeamSearch::rank_extensions(std::span<const std::span<const TokenLogprob>> 
     for (const TokenLogprob& candidate : candidates[beam]) {
       const double score = beams_[beam].score + static_cast<double>(candidate.logprob);
       if (!std::isfinite(score)) continue;
-      extensions_.push_back({score, static_cast<std::int32_t>(beam), rank++, candidate.token});
+      extensions_.push_back(
+          {score, static_cast<std::int32_t>(beam), rank++, candidate.token, candidate.logprob});
     }
   }
   std::ranges::sort(extensions_, [](const Extension& a, const Extension& b) {
@@ -87,9 +88,9 @@ void BeamSearch::take_beams() {
     const std::int32_t before = last_[static_cast<std::size_t>(extension.beam)];
     if (!is_end(extension.token)) {
       beams_.push_back({extension.beam, extension.token, extension.score});
-      new_last_.push_back(add_node(extension.token, before));
+      new_last_.push_back(add_node(extension, before));
     } else if (i < wanted) {
-      add_finished(extension.score, add_node(extension.token, before), length_, true);
+      add_finished(extension.score, add_node(extension, before), length_, true);
     }
   }
   last_.swap(new_last_);
@@ -111,8 +112,8 @@ void BeamSearch::add_finished(double score, std::int32_t last, std::size_t lengt
   if (finished_.size() > static_cast<std::size_t>(params_.num_beams)) finished_.pop_back();
 }
 
-std::int32_t BeamSearch::add_node(TokenId token, std::int32_t before) {
-  nodes_.push_back({token, before});
+std::int32_t BeamSearch::add_node(const Extension& extension, std::int32_t before) {
+  nodes_.push_back({extension.token, before, extension.logprob});
   return static_cast<std::int32_t>(nodes_.size() - 1);
 }
 
@@ -140,11 +141,14 @@ std::vector<BeamHypothesis> BeamSearch::best(std::size_t count) const {
   for (std::size_t i = 0; i < std::min(count, finished_.size()); ++i) {
     BeamHypothesis hypothesis{
         .tokens = {}, .score = finished_[i].score, .ended = finished_[i].ended};
-    for (std::int32_t at = finished_[i].last; at != kRoot;
-         at = nodes_[static_cast<std::size_t>(at)].before) {
-      hypothesis.tokens.push_back(nodes_[static_cast<std::size_t>(at)].token);
+    for (std::int32_t at = finished_[i].last; at != kRoot;) {
+      const Node& node = nodes_[static_cast<std::size_t>(at)];
+      hypothesis.tokens.push_back(node.token);
+      hypothesis.logprobs.push_back(node.logprob);
+      at = node.before;
     }
     std::ranges::reverse(hypothesis.tokens);
+    std::ranges::reverse(hypothesis.logprobs);
     result.push_back(std::move(hypothesis));
   }
   return result;

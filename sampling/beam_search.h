@@ -25,9 +25,10 @@ struct Beam {
 
 /// A finished output.
 struct BeamHypothesis {
-  std::vector<TokenId> tokens;  ///< the output, the token that ended it included
-  double score = 0;             ///< the sum of logprobs / length ^ length_penalty
-  bool ended = false;           ///< by a token; otherwise by its length
+  std::vector<TokenId> tokens;    ///< the output, the token that ended it included
+  double score = 0;               ///< the sum of logprobs / length ^ length_penalty
+  bool ended = false;             ///< by a token; otherwise by its length
+  std::vector<float> logprobs{};  ///< of the tokens
 };
 
 /// The bookkeeping of one request's beam search (the algorithm of Hugging Face's generate(), which
@@ -75,12 +76,14 @@ class BeamSearch {
   struct Node {
     TokenId token;
     std::int32_t before;
+    float logprob;
   };
   struct Extension {
     double score;
     std::int32_t beam;
     std::int32_t rank;  ///< in its beam's list
     TokenId token;
+    float logprob;
   };
   struct Finished {
     double score;
@@ -91,7 +94,7 @@ class BeamSearch {
   void rank_extensions(std::span<const std::span<const TokenLogprob>> candidates);
   void take_beams();
   void add_finished(double score, std::int32_t last, std::size_t length, bool ended);
-  [[nodiscard]] std::int32_t add_node(TokenId token, std::int32_t before);
+  [[nodiscard]] std::int32_t add_node(const Extension& extension, std::int32_t before);
   [[nodiscard]] bool is_end(TokenId token) const;
   [[nodiscard]] bool can_stop() const;
   [[nodiscard]] double normalized(double score, std::size_t length) const;

@@ -40,7 +40,7 @@ std::optional<Error> check_kwargs(const ChatTemplateInput& input,
     const std::string_view name = entry.key();
     const bool own = contains(kOwnNames, name) || input.special_tokens.contains(name);
     if (own || !contains(allowed, name)) {
-      return Error{TextErrc::kTemplateFailed,
+      return Error{TextErrc::kBadTemplateKwarg,
                    jinja::concat({"chat_template_kwargs: '", name, "' is not allowed"})};
     }
   }

@@ -49,7 +49,8 @@ class ChatTemplate {
   /// says.
   ///
   /// kTemplateFailed with "name:line: why", where why is the template's own message when it called
-  /// raise_exception, or names the kwarg that is not allowed; kTemplateLimit in the same form.
+  /// raise_exception; kTemplateLimit in the same form; kBadTemplateKwarg with
+  /// "chat_template_kwargs: why".
   [[nodiscard]] Result<std::string> render(const ChatTemplateInput& input,
                                            std::span<const std::string_view> allowed_kwargs,
                                            std::chrono::local_seconds now,

@@ -15,13 +15,15 @@ constexpr std::array kTextErrors = {
     ErrorText{static_cast<int>(TextErrc::kNoSuchToken), "no_such_token",
               "the token is not in the vocabulary"},
     ErrorText{static_cast<int>(TextErrc::kBadTemplate), "bad_template",
-              "the chat template cannot be parsed"},
+              "the chat template cannot be used"},
     ErrorText{static_cast<int>(TextErrc::kTemplateFailed), "template_failed",
               "the chat template failed"},
     ErrorText{static_cast<int>(TextErrc::kTemplateLimit), "template_limit",
               "the chat template ran past its limit"},
     ErrorText{static_cast<int>(TextErrc::kBadStopString), "bad_stop_string",
               "the stop texts cannot be used"},
+    ErrorText{static_cast<int>(TextErrc::kBadTemplateKwarg), "bad_template_kwarg",
+              "the chat template cannot be given that"},
 };
 
 constexpr TableCategory kTextCategory(0x90d4b6e1738ac25f, "weft.text", kTextErrors);

@@ -14,7 +14,7 @@ enum class TextErrc {
   kTextTooLarge,
   /// A token id is outside the vocabulary.
   kNoSuchToken,
-  /// A chat template cannot be parsed; the detail has line and column.
+  /// There is no chat template, or it cannot be parsed; the detail has line and column.
   kBadTemplate,
   /// A chat template failed while it ran, or said raise_exception.
   kTemplateFailed,
@@ -23,6 +23,8 @@ enum class TextErrc {
   /// A request's stop texts are too many, or one is empty, too long or not UTF-8; the detail names
   /// it.
   kBadStopString,
+  /// A request's chat_template_kwargs have a name that is not allowed; the detail has it.
+  kBadTemplateKwarg,
 };
 
 [[nodiscard]] const TableCategory& text_category() noexcept;

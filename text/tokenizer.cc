@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weft/text/scratch_pool.h"
+#include "weft/text/token_bytes.h"
 #include "weft/text/tokenizer_parts.h"
 #include "weft/text/unicode.h"
 
@@ -149,6 +150,12 @@ Result<std::string> Tokenizer::decode(std::span<const TokenId> ids, bool skip_sp
 Result<std::string_view> Tokenizer::token(TokenId id) const {
   if (!data_->has(id)) return no_such_token(id, vocabulary_size());
   return data_->parts.tokens->text(id);
+}
+
+Result<void> Tokenizer::append_bytes(TokenId id, std::string& out) const {
+  if (!data_->has(id)) return no_such_token(id, vocabulary_size());
+  append_token_bytes(decoder(), data_->parts.tokens->text(id), out);
+  return {};
 }
 
 TokenId Tokenizer::id_of(std::string_view token) const noexcept {

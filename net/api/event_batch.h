@@ -36,9 +36,14 @@ class EventBatch {
   [[nodiscard]] std::span<const std::size_t> message_ends() const noexcept { return ends_; }
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
   void clear() noexcept;
+  /// clear(), for events of another framing.
+  void restart(Framing framing) noexcept {
+    clear();
+    framing_ = framing;
+  }
 
  private:
-  const Framing framing_;
+  Framing framing_;
   std::string bytes_;
   std::vector<std::size_t> ends_;
 };

@@ -26,6 +26,7 @@ namespace weft {
 struct ResponseOptions {
   std::string id{};            ///< "resp_..."
   std::string message_id{};    ///< of its one output item, "msg_..."
+  std::string stream_id{};     ///< of its lane on a WebSocket, in every event; empty = none
   boost::json::object echo{};  ///< the response object's fields that do not change: model,
                                ///< created_at, instructions, metadata, every sampling field, ...
   boost::json::array conversation{};  ///< as the chat template gets it, without the instructions;

@@ -43,8 +43,9 @@ class ResponseStore {
   [[nodiscard]] std::size_t bytes() const;
 
  private:
-  using Uses = std::list<std::shared_ptr<const StoredResponse>>;  // the latest first
-  void drop_oldest();                                             // under mutex_
+  using Uses = std::list<std::shared_ptr<const StoredResponse>>;  // the latest use first
+  /// Moves an entry to `dropped`, to be freed without the lock. Under mutex_.
+  void drop(Uses::iterator entry, Uses& dropped);
 
   const Bounds bounds_;
   mutable std::mutex mutex_;

@@ -7,13 +7,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/pipeline.h"
+#include "weft/core/supervision.h"
 #include "weft/tests/actors/letter_model.h"
 #include "weft/tests/fixture/deterministic_system.h"
 #include "weft/tests/fixture/fake_device.h"
@@ -77,7 +77,7 @@ class PipelineFixture : public testing::Test {
     how.messages_per_activation = 1;
     how.check_invariants = true;
     how.before_message = [this] {
-      if (std::exchange(actor_fails, false)) throw std::runtime_error("an actor fails");
+      if (std::exchange(actor_fails, false)) throw ActorFailure(failure, "an actor fails");
     };
     how.before_preprocess = before_preprocess;
     pipeline = std::make_unique<Pipeline>(play.context().get_executor(), config,
@@ -148,7 +148,8 @@ class PipelineFixture : public testing::Test {
   std::function<void(const Plan&)> on_step;
   std::function<ActorRef<PreprocessProtocol>(ActorSystem&, const PreprocessPool&)>
       before_preprocess;
-  bool actor_fails = false;
+  bool actor_fails = false;  ///< the scheduler or the detokenizer, at its next message
+  ExitKind failure = ExitKind::kException;
   std::shared_ptr<FakeDevice> device;
   std::unique_ptr<Pipeline> pipeline;
   std::vector<Sent> all;

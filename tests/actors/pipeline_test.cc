@@ -96,8 +96,9 @@ TEST_F(PipelineTest, ACancelReachesThePlanThatWaits) {
   ASSERT_TRUE(play.expect<EndingMsg>({}, kSchedulerId));
   EXPECT_EQ(pipeline->stats().running, 0U);
   EXPECT_EQ(pipeline->stats().pages_free, limits.pages);
-  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId,
-                                   [](const StepMsg& step) { return step.tick->plan.empty(); }));
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId, [](const StepMsg& step) {
+    return step.tick->plan.entries.empty();
+  }));
   play.run_all();
   EXPECT_EQ(one.sink->end->reason, FinishReason::kCancelled);
   expect_nothing_held();
@@ -168,6 +169,15 @@ TEST_F(PipelineTest, ADeadlineEndsWhatRunsAndWhatWaits) {
   expect_nothing_held();
 }
 
+TEST_F(PipelineTest, ATimeoutBeyondTheClockIsNone) {
+  start();
+  Request patient = request();
+  patient.timeout = std::chrono::milliseconds::max();
+  const Sent one = send(patient);
+  play.run_all();
+  EXPECT_EQ(one.sink->end->reason, FinishReason::kLength) << to_string(one.sink->end->error);
+}
+
 TEST_F(PipelineTest, AWindowOpensBatchesByItsTimer) {
   config.policy = BatchPolicy::kWindow;
   config.window = 5ms;
@@ -236,7 +246,7 @@ TEST_F(PipelineTest, ADeviceThatIsGoneTakesTheEngineOutOfService) {
   EXPECT_FALSE(pipeline->ready());
   const Sent late = send();
   play.run_all();
-  EXPECT_TRUE(late.error());
+  EXPECT_EQ(late.error(), EngineErrc::kNotReady);
 }
 
 TEST_F(PipelineTest, ASchedulerThatFailsFailsItsRequestsAndTheNextOneIsServed) {
@@ -253,6 +263,59 @@ TEST_F(PipelineTest, ASchedulerThatFailsFailsItsRequestsAndTheNextOneIsServed) {
   EXPECT_TRUE(comes.sink->end);
   expect_served();
   expect_nothing_held();
+}
+
+TEST_F(PipelineTest, ASchedulerThatIsGoneIsNoReasonToTryAgain) {
+  start();
+  failure = ExitKind::kInternalError;
+  const Sent first = send();
+  actor_fails = true;
+  play.run_all();
+  EXPECT_TRUE(first.error());
+  EXPECT_FALSE(pipeline->ready());
+  const Sent late = send();
+  play.run_all();
+  EXPECT_EQ(late.error(), EngineErrc::kNotReady);
+  EXPECT_EQ(late.sink->end->retry_after, 0ms);
+}
+
+TEST_F(PipelineTest, WhyARequestEndedIsToldWithoutADetokenizerToo) {
+  start();
+  send(request(5, 1));
+  while (!play.expect<StepDoneMsg>(kExecutorId, kSchedulerId)) ASSERT_TRUE(play.run_one());
+  failure = ExitKind::kDeviceLost;
+  actor_fails = true;
+  ASSERT_TRUE(play.expect<DeliverMsg>(kSchedulerId, kDetokenizerId));
+  ASSERT_FALSE(pipeline->ready());
+  const Sent cancelled = send();
+  enqueue();
+  cancelled.active->ask_to_end(EndCause::kCancel);
+  const Sent done = send();
+  play.run_all();
+  EXPECT_EQ(cancelled.error(), EngineErrc::kCancelled);
+  EXPECT_EQ(done.error(), EngineErrc::kNotReady);
+}
+
+// Ticks that wait for the executor are no use to a new scheduler before they come back.
+TEST_F(PipelineTest, ASchedulerWithoutATickPlansWhenThoseOfItsPredecessorsComeBack) {
+  start();
+  for (std::size_t failed = 0; failed < TickPool::kTicks / 2; ++failed) {
+    send();
+    enqueue();
+    send();
+    ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
+    ASSERT_TRUE(play.expect<PrepareMsg>({}, kWorkerId));
+    actor_fails = true;
+    ASSERT_TRUE(play.expect<EnqueueMsg>(kWorkerId, kSchedulerId));
+    ASSERT_TRUE(play.expect<EndMsg>(kSchedulerId, kDetokenizerId));
+  }
+  ASSERT_TRUE(pipeline->ready());
+  EXPECT_EQ(play.in_flight(), TickPool::kTicks) << "all of them are under way";
+  const Sent last = send();
+  enqueue();
+  play.run_all();
+  ASSERT_TRUE(last.sink->end);
+  EXPECT_EQ(last.sink->tokens.at(0), expected(last));
 }
 
 TEST_F(PipelineTest, AFailureBeforeAnyMessageLeavesNoRequestWithoutItsEnd) {
@@ -367,6 +430,24 @@ TEST_F(PipelineTest, AnInputOfTooManyBytesIsRefusedWithTheNumbers) {
   send(std::move(conversation));
   ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
   EXPECT_EQ(all.back().error(), EngineErrc::kBadRequest);
+  Request numbers;
+  numbers.prompt = "x";
+  numbers.tools = boost::json::array(101, 0);
+  send(std::move(numbers));
+  ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
+  EXPECT_EQ(all.back().error(), EngineErrc::kBadRequest);
+}
+
+TEST_F(PipelineTest, ARequestThatAFullMailboxRefusesIsToldWhenToTryAgain) {
+  config.max_queued_requests = 1;
+  start();
+  while (!all.empty() ? !all.back().sink->end : true) {
+    ASSERT_LT(all.size(), 2000U);
+    send();
+  }
+  EXPECT_EQ(all.back().error(), EngineErrc::kOverloaded);
+  EXPECT_GT(all.back().sink->end->retry_after, 0ms);
+  play.run_all();
 }
 
 }  // namespace

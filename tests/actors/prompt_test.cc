@@ -61,20 +61,25 @@ TEST_F(PromptTest, EachRefusalNamesItsField) {
   EXPECT_EQ(refusal([](Request& r) { r.max_tokens = -1; }), "bad_request: max_tokens: -1");
   EXPECT_EQ(refusal([](Request& r) { r.prompt = "ab"; }),
             "bad_request: prompt, prompt_tokens, messages: more than one is given");
-  EXPECT_EQ(refusal([](Request& r) {
-              r.prompt_tokens.clear();
-              r.messages = {{{"role", "user"}, {"content", "ab"}}};
-            }),
-            "bad_request: messages: the model has no chat template");
+  EXPECT_EQ(
+      refusal([](Request& r) {
+        r.prompt_tokens.clear();
+        r.messages = {{{"role", "user"}, {"content", "ab"}}};
+      }),
+      "bad_request: messages: the model has no chat template: the chat template cannot be used");
 }
 
 TEST_F(PromptTest, AConversationThatTheTemplateRefusesIsTheMessagesFault) {
-  model.chat_template = ChatTemplate::parse("{{ raise_exception('no') }}", "test").value();
-  EXPECT_THAT(refusal([](Request& r) {
-                r.prompt_tokens.clear();
-                r.messages = {{{"role", "user"}, {"content", "ab"}}};
-              }),
-              StartsWith("bad_request: messages: "));
+  model.chat = ChatEncoder(model.tokenizer, "{{ raise_exception('no') }}");
+  const auto refused = [this](const boost::json::object& kwargs) {
+    return refusal([&](Request& r) {
+      r.prompt_tokens.clear();
+      r.messages = {{{"role", "user"}, {"content", "ab"}}};
+      r.chat_template_kwargs = kwargs;
+    });
+  };
+  EXPECT_THAT(refused({}), StartsWith("bad_request: messages: "));
+  EXPECT_THAT(refused({{"x", 1}}), StartsWith("bad_request: chat_template_kwargs: 'x'"));
 }
 
 TEST_F(PromptTest, MoreThanTheContextIsRefusedWithTheNumbers) {

@@ -98,7 +98,7 @@ TEST_F(RequestTextTest, WhatWasHeldBackComesAtTheEnd) {
 }
 
 TEST_F(RequestTextTest, EachOutputHasItsOwnTextAndReason) {
-  make({}, {.sequences = 2, .outputs = 2});
+  make({}, {.sequences = 2});
   push(0, 0);
   push(7, 1, SequenceEnd::kStop);
   push(1, 0, SequenceEnd::kLength);
@@ -111,7 +111,7 @@ TEST_F(RequestTextTest, EachOutputHasItsOwnTextAndReason) {
 }
 
 TEST_F(RequestTextTest, RankedOutputsAreGivenAtTheEndBestFirst) {
-  make({}, {.sequences = 3, .outputs = 2, .ranked = true});
+  make({}, {.sequences = 3, .ranked = true});
   push(0, 0);
   push(1, 1);
   push(7, 2);
@@ -127,7 +127,7 @@ TEST_F(RequestTextTest, RankedOutputsAreGivenAtTheEndBestFirst) {
 TEST_F(RequestTextTest, ABeamsTokensComeWithItsEnd) {
   Request request;
   request.stop = {"bba"};
-  make(std::move(request), {.sequences = 2, .outputs = 2, .ranked = true});
+  make(std::move(request), {.sequences = 2, .ranked = true});
   const Finish end = finish(GroupEnd::kDone, {{0, SequenceEnd::kStop, -1, {0, 1, 9}},
                                               {1, SequenceEnd::kLength, -2, {0, 7, 0, 1}}});
   EXPECT_EQ(sink_->texts, (std::vector<std::string>{"aaba", "aa"}));
@@ -135,6 +135,38 @@ TEST_F(RequestTextTest, ABeamsTokensComeWithItsEnd) {
   EXPECT_EQ(end.choices.at(0).stop_token, 9);
   EXPECT_EQ(end.choices.at(1).stop, "bba");
   EXPECT_EQ(end.choices.at(1).reason, FinishReason::kStop);
+}
+
+TEST_F(RequestTextTest, ABeamsTokensHaveTheirLogprobs) {
+  Request request;
+  request.stop = {"bba"};
+  make(std::move(request), {.sequences = 2, .ranked = true, .logprobs = true});
+  finish(GroupEnd::kDone, {{0, SequenceEnd::kStop, -1, {0, 1, 9}, {-0.1F, -0.2F, -0.3F}},
+                           {1, SequenceEnd::kLength, -2, {0, 7, 0, 1}, {-1, -2, -3, -4}}});
+  EXPECT_EQ(sink_->logprobs, (std::vector<float>{-0.1F, -0.2F, -1, -2, -3}));
+}
+
+TEST_F(RequestTextTest, AnOutputHasOneCauseOfItsEnd) {
+  Request request;
+  request.stop = {"ab", "aabb"};
+  make(std::move(request), {});
+  push(0);
+  EXPECT_FALSE(push(6)) << "the longer one may come yet";
+  push(7, 0, SequenceEnd::kStop);
+  const Finish end = finish(GroupEnd::kDone, {{0, SequenceEnd::kStop, 0, {}}});
+  EXPECT_EQ(end.choices.at(0).stop, "ab");
+  EXPECT_EQ(end.choices.at(0).stop_token, kNoToken);
+}
+
+TEST_F(RequestTextTest, TopLogprobsAreAsManyForEachToken) {
+  make({}, {.top_logprobs = 2, .logprobs = true});
+  push(0, 0, SequenceEnd::kNone, {{0, -0.1F}, {1, -0.2F}, {2, -0.3F}});
+  push(1, 0, SequenceEnd::kNone, {{1, 0}});
+  push(2, 0, SequenceEnd::kNone, {});
+  std::vector<TokenId> tokens;
+  for (const TokenLogprob& one : sink_->top) tokens.push_back(one.token);
+  EXPECT_EQ(tokens, (std::vector<TokenId>{0, 1, 1, kNoToken, kNoToken, kNoToken}));
+  finish(GroupEnd::kDone, {});
 }
 
 TEST_F(RequestTextTest, LogprobsComeOnlyWhereTheyWereAskedFor) {

@@ -17,6 +17,7 @@
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample.h"
 #include "weft/tests/fixture/result_matchers.h"
+#include "weft/text/chat_encoder.h"
 
 namespace weft::test {
 namespace {
@@ -59,7 +60,8 @@ class DemoModelTest : public testing::Test {
 
   /// What the model answers, greedily, without the end token that it must say itself.
   Result<std::string> answer(json::array messages) {
-    const auto prompt = cli::chat_tokens(*tokenizer_, std::move(messages));
+    const auto prompt =
+        ChatEncoder(*tokenizer_).encode({.messages = std::move(messages)}, wall_clock());
     if (!prompt) return prompt.error();
     SequenceRunner runner(*device_);
     TokenId next = kNoToken;

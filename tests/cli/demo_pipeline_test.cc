@@ -18,6 +18,7 @@
 #include "weft/cli/model_loading.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample.h"
+#include "weft/text/chat_encoder.h"
 
 namespace weft::test {
 namespace {
@@ -55,11 +56,13 @@ std::vector<std::string> answers_alone() {
   options.path = kModel;
   options.threads = 1;
   const Tokenizer tokenizer = load_tokenizer(kModel).value();
+  const ChatEncoder chat(tokenizer);
   const auto device = cli::load_alone(open_model(kModel).value(), options, kContext).value();
   std::vector<std::string> answers;
   for (const std::string& question : questions) {
     SequenceRunner runner(*device);
-    auto input = cli::chat_tokens(tokenizer, cli::one_question("", question)).value();
+    Conversation conversation{.messages = cli::one_question("", question)};
+    auto input = chat.encode(std::move(conversation), wall_clock()).value();
     std::vector<TokenId> ids;
     while (std::ssize(ids) < kLongestAnswer) {
       TokenId next = kNoToken;

@@ -48,7 +48,8 @@ TEST(TomlTextTest, RefusesKeysThatAreTooDeepWhereverTheyStand) {
         "b = { " + deep + " = 1 }", "b = 'c'\n'd' . " + deep + " = 1", "b = ''\n" + deep + " = 1",
         "b = \"\\\"\"\n" + deep + " = 1", "b = \"\"\"\n\"\\\"\"\"\"\n" + deep + " = 1",
         "b = '''\n''x'''\n" + deep + " = 1", "# it's\n" + deep + " = 1",
-        "b = '\\'\n" + deep + " = 1"}) {
+        "b = '\\'\n" + deep + " = 1", "b = { c = \"\"\"x\"\"\"\", " + deep + " = 1 }",
+        "b = { c = '''x''''', " + deep + " = 1 }"}) {
     EXPECT_THAT(parse(text), FailsWith(ConfigErrc::kBadToml, "a key with more than 16 dots"))
         << text.substr(0, 40);
   }

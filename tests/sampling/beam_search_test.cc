@@ -52,6 +52,17 @@ class TinyModel {
   unsigned seed_;
 };
 
+/// What the model gave each token of a text.
+std::vector<float> logprobs_of(const TinyModel& model, const Tokens& text) {
+  std::vector<float> result;
+  Tokens before;
+  for (const TokenId token : text) {
+    result.push_back(model.logprobs(before).at(static_cast<std::size_t>(token)));
+    before.push_back(token);
+  }
+  return result;
+}
+
 /// Runs a search to its end.
 std::vector<BeamHypothesis> search_all(BeamSearch& search, const TinyModel& model,
                                        const BeamParams& params, std::size_t max_tokens,
@@ -108,6 +119,7 @@ TEST(BeamSearchTest, WithBeamsForEverythingItFindsTheBestOfAllOutputs) {
       ASSERT_EQ(got.size(), std::min<std::size_t>(want.size(), 128));
       for (std::size_t i = 0; i < got.size(); ++i) {
         ASSERT_EQ(got[i].tokens, want[i].tokens) << "seed " << seed << " place " << i;
+        ASSERT_EQ(got[i].logprobs, logprobs_of(model, got[i].tokens)) << "seed " << seed;
         ASSERT_NEAR(got[i].score, want[i].score, 1e-9);
         ASSERT_EQ(got[i].ended, want[i].ended);
       }

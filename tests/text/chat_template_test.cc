@@ -136,7 +136,7 @@ TEST(ChatTemplateTest, RefusesKwargsThatAreNotAllowed) {
   input.kwargs = {{"tokenize", true}};
   const auto text = chat.render(input, {}, kNow);
   ASSERT_FALSE(text);
-  EXPECT_EQ(text.error().code, TextErrc::kTemplateFailed);
+  EXPECT_EQ(text.error().code, TextErrc::kBadTemplateKwarg);
   EXPECT_EQ(text.error().detail, "chat_template_kwargs: 'tokenize' is not allowed");
 }
 

@@ -1,0 +1,132 @@
+#include "weft/cli/serving.h"
+
+#include <boost/asio/post.hpp>
+#include <boost/system/system_error.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+#include "weft/actors/pipeline.h"
+
+namespace weft::cli {
+namespace {
+
+// What a process that was killed by SIGINT exits with.
+constexpr int kKilled = 130;
+
+// After what ran has ended: for the last bytes to reach their clients.
+constexpr std::chrono::seconds kLastBytes{5};
+
+std::string model_name(const Config& config, const ServerConfig& server) {
+  if (!server.model_name.empty()) return server.model_name;
+  std::filesystem::path path(config.model);
+  if (!path.has_filename()) path = path.parent_path();
+  return path.has_extension() ? path.stem().string() : path.filename().string();
+}
+
+std::int64_t now_in_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+Serving::Serving(const Config& config, const ServerConfig& server, std::shared_ptr<RequestLog> log)
+    : config_(config),
+      server_config_(server),
+      log_(std::move(log)),
+      signals_(io_, SIGINT, SIGTERM),
+      deadline_(io_) {}
+
+Serving::~Serving() {
+  if (loader_.joinable()) loader_.join();
+}
+
+Result<void> Serving::run() {
+  auto server = Server::create(server_config_, log_);
+  if (!server) return std::move(server).error();
+  server_ = *std::move(server);
+  for (const std::string& address : server_->addresses()) log_->info("listening on " + address);
+  wait_for_signal();
+  load();
+  io_.run();
+  engine_.reset();
+  server_.reset();
+  if (failure_) return *std::move(failure_);
+  return {};
+}
+
+void Serving::load() {
+  // On a thread of its own: signals and requests are answered meanwhile.
+  loader_ = std::thread([this] {
+    ModelCard card{.name = model_name(config_, server_config_), .created = now_in_seconds()};
+    Result<std::unique_ptr<Engine>> engine = Error{EngineErrc::kInternal, {}};
+    try {
+      auto pipeline = std::make_unique<Pipeline>(io_.get_executor(), config_);
+      card.model = pipeline->share_model();
+      engine = std::make_unique<Engine>(io_.get_executor(), std::move(pipeline));
+    } catch (const boost::system::system_error& failure) {
+      engine = Error{failure.code(), failure.what()};
+    } catch (const std::exception& failure) {
+      engine = Error{EngineErrc::kInternal, failure.what()};
+    }
+    boost::asio::post(io_, [this, engine = std::move(engine), card = std::move(card)]() mutable {
+      on_loaded(std::move(engine), std::move(card));
+    });
+  });
+}
+
+void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card) {
+  if (!engine) {
+    failure_ = std::move(engine).error();
+    return stop();
+  }
+  engine_ = *std::move(engine);
+  if (stopping_) return on_drained();
+  const EngineStats stats = engine_->stats();
+  log_->info("serving " + card.name + " with " + std::to_string(stats.rows) + " rows and " +
+             std::to_string(stats.pages) + " pages");
+  server_->open(*engine_, std::move(card));
+}
+
+void Serving::wait_for_signal() {
+  signals_.async_wait([this](boost::system::error_code error, int /*signal*/) {
+    if (error) return;
+    if (stopping_) std::_Exit(kKilled);
+    log_->info("stopping; once more ends it at once");
+    wait_for_signal();
+    stop();
+  });
+}
+
+void Serving::stop() {
+  if (std::exchange(stopping_, true)) return;
+  server_->drain();
+  if (engine_ == nullptr) {
+    // A model that is still being loaded comes to on_loaded().
+    if (failure_) on_drained();
+    return;
+  }
+  engine_->async_drain([this](boost::system::error_code) {
+    deadline_.cancel();
+    on_drained();
+  });
+  deadline_.expires_after(server_config_.drain_timeout);
+  deadline_.async_wait([this](boost::system::error_code error) {
+    if (error) return;
+    log_->warning("some requests did not end in time, and are cancelled");
+    engine_->async_shutdown([](boost::system::error_code) {});
+  });
+}
+
+void Serving::on_drained() {
+  server_->close(kLastBytes);
+  signals_.cancel();
+  deadline_.cancel();
+  io_.stop();
+}
+
+}  // namespace weft::cli

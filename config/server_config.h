@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace weft {
+
+/// What `weft serve` is beside its engine. Plain data with the defaults; docs/configuration.md has
+/// the reasons.
+struct ServerConfig {
+  // Where it listens.
+  std::string host = "127.0.0.1";  ///< an address, or a name; "" = no TCP port
+  std::int32_t port = 8080;        ///< 0 = any that is free
+  std::string unix_socket{};       ///< a path; "" = none
+  std::string tls_certificate{};   ///< PEM file with the chain; "" = no TLS
+  std::string tls_key{};           ///< PEM file with its private key
+  std::int32_t io_threads = 2;
+  std::string model_name{};     ///< what clients call the model; "" = the last part of its path
+  bool web_page = true;         ///< `/` shows the page
+  std::string cors_origins{};   ///< separated by commas, or "*"; "" = no CORS headers
+  bool compress_websocket = false;  ///< offers permessage-deflate
+  std::chrono::microseconds drain_timeout{30'000'000};  ///< for requests that run when it is stopped
+
+  // Who may ask.
+  std::string api_key{};       ///< the one key; "" = anyone may
+  std::string api_key_file{};  ///< TOML with many keys and their limits
+
+  // What one client may cost.
+  std::int32_t max_connections = 10'000;
+  std::int32_t max_header_bytes = 16 << 10;
+  std::int32_t max_header_fields = 100;
+  std::int32_t max_body_bytes = 8 << 20;
+  std::int32_t max_message_bytes = 8 << 20;  ///< of a WebSocket message
+  std::int32_t max_streams = 16;             ///< lanes of one WebSocket
+  std::int32_t max_unread_bytes = 256 << 10;  ///< of text that a client has not taken
+  std::chrono::microseconds header_timeout{10'000'000};  ///< from the first byte to the last
+  std::int32_t min_body_rate = 1024;                     ///< bytes a second
+  std::chrono::microseconds idle_timeout{60'000'000};    ///< of a connection between requests
+  std::chrono::microseconds write_timeout{30'000'000};   ///< without a byte taken
+  std::chrono::microseconds ping_interval{20'000'000};   ///< of a WebSocket; two missed end it
+  std::int32_t max_stored_responses = 1000;
+  std::int64_t max_stored_bytes = 64 << 20;
+  std::int32_t max_conversation_responses = 64;  ///< of one WebSocket, with store: false
+  std::int64_t max_conversation_bytes = 4 << 20;
+
+  // What it writes down.
+  std::string log_level = "info";   ///< "debug", "info", "warning", "error", "off"
+  std::string log_format = "text";  ///< "text", "json"
+  bool log_prompts = false;
+};
+
+}  // namespace weft

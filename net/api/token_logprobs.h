@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "weft/actors/generation_result.h"
+#include "weft/actors/served_model.h"
+
+namespace weft {
+
+/// A logprob as a JSON number with a point or an exponent. The lowest is -9999.0, OpenAI's "very
+/// unlikely", which stands for -inf too.
+void append_logprob(std::string& out, float logprob);
+
+/// Writes the logprobs of tokens as the chat and Responses APIs have them. Owner only.
+class TokenLogprobWriter {
+ public:
+  explicit TokenLogprobWriter(std::shared_ptr<const ServedModel> model)
+      : model_(std::move(model)) {}
+
+  /// One {"token","logprob","bytes","top_logprobs"} for each token of `delta`, with commas between
+  /// them; nothing when it has no logprobs. "bytes" are exact; a part of a character is U+FFFD in
+  /// "token". A token that the tokenizer does not know is empty.
+  void append(const Delta& delta, std::string& out);
+
+ private:
+  void append_token(TokenLogprob token, std::string& out);
+
+  std::shared_ptr<const ServedModel> model_;
+  std::string bytes_;  // of one token
+};
+
+}  // namespace weft

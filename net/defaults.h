@@ -1,0 +1,40 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+/// Bounds of the server that no configuration changes, each with its reason and what happens when
+/// it is reached.
+namespace weft::net_defaults {
+
+/// Bytes that are read ahead of the request that is being answered, so that pipelined requests and
+/// the client's end are seen. More stays in the socket. Room for the largest header.
+inline constexpr std::size_t kReadAhead = std::size_t{64} << 10;
+
+/// One read: a header fits, and an idle connection keeps no more.
+inline constexpr std::size_t kReadBytes = 4096;
+
+/// Texts that wait for the tokenizer of /tokenize and /detokenize. More are 429.
+inline constexpr int kTextWork = 64;
+
+/// How often connections look at the clock. Their time limits are seconds; looking at ten thousand
+/// takes less than a millisecond.
+inline constexpr std::chrono::milliseconds kSweep{250};
+
+/// How long a connection that is being closed waits for the client to read the last answer and
+/// close its side: closing at once would take the answer from under it (RFC 9112, section 9.6).
+inline constexpr std::chrono::seconds kLinger{2};
+
+/// Messages of one lane that wait for the one before them. More are refused with an error event.
+inline constexpr std::size_t kWaitingMessages = 16;
+
+/// How long accepting pauses when the process has no descriptors left.
+inline constexpr std::chrono::milliseconds kAcceptPause{100};
+
+/// Connections that the system may keep for us between two accepts.
+inline constexpr int kBacklog = 4096;
+
+/// A body is given so long before its rate counts: TCP's slow start, and a client that thinks.
+inline constexpr std::chrono::seconds kBodyGrace{5};
+
+}  // namespace weft::net_defaults

@@ -1,0 +1,453 @@
+#include "weft/net/http_connection.h"
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/beast/http/error.hpp>
+#include <iterator>
+#include <utility>
+
+#include "weft/net/defaults.h"
+#include "weft/net/header_values.h"
+#include "weft/net/routes.h"
+#include "weft/net/websocket_connection.h"
+
+namespace weft {
+
+namespace http = boost::beast::http;
+using std::chrono::steady_clock;
+
+namespace {
+
+/// How a request that cannot be read is answered.
+ApiError error_of(boost::system::error_code error) {
+  if (error == http::error::header_limit) {
+    return {.status = 431, .code = "header_too_large", .message = "the header is too large"};
+  }
+  if (error == http::error::body_limit) {
+    return {.status = 413, .code = "body_too_large", .message = "the body is too large"};
+  }
+  if (error == http::error::bad_version) {
+    return {.status = 505, .code = "bad_version", .message = "this server speaks HTTP/1.1"};
+  }
+  return {.code = "bad_request", .message = "this is not an HTTP/1.1 request"};
+}
+
+}  // namespace
+
+HttpConnection::HttpConnection(IoThread& thread, Service& service, NetStream stream,
+                               std::string client)
+    : thread_(thread),
+      service_(service),
+      stream_(std::move(stream)),
+      client_(std::move(client)),
+      input_(net_defaults::kReadAhead) {}
+
+HttpConnection::~HttpConnection() {
+  if (exchange_.answer) exchange_.answer->abandon(EndCause::kCancel);
+}
+
+void HttpConnection::start() {
+  thread_.add(shared_from_this());
+  if (!stream_.is_tls()) {
+    enter(Phase::kIdle);
+    return read();
+  }
+  enter(Phase::kHandshake);
+  stream_.async_handshake(boost::asio::ssl::stream_base::server,
+                          [self = self()](boost::system::error_code error) {
+                            if (error || self->phase_ == Phase::kClosed) return self->close();
+                            self->enter(Phase::kIdle);
+                            self->read();
+                          });
+}
+
+void HttpConnection::enter(Phase phase) {
+  phase_ = phase;
+  phase_began_ = steady_clock::now();
+}
+
+void HttpConnection::read() {
+  if (reading_ || phase_ == Phase::kClosed) return;
+  const std::size_t room = net_defaults::kReadAhead - input_.size();
+  if (room == 0) return;  // goes on when a request has been taken out
+  reading_ = true;
+  stream_.async_read_some(input_.prepare(std::min(room, net_defaults::kReadBytes)),
+                          [self = self()](boost::system::error_code error, std::size_t bytes) {
+                            self->on_read(error, bytes);
+                          });
+}
+
+void HttpConnection::on_read(boost::system::error_code error, std::size_t bytes) {
+  reading_ = false;
+  if (phase_ == Phase::kClosed) return;
+  if (error) return on_gone();
+  if (phase_ == Phase::kLingering) return read();  // whatever it says, it comes too late
+  input_.commit(bytes);
+  if (phase_ == Phase::kAnswering) return read();
+  advance();
+}
+
+void HttpConnection::advance() {
+  if (phase_ == Phase::kIdle && input_.size() > 0) enter(Phase::kHeader);
+  if (!parser_) {
+    parser_.emplace();
+    parser_->header_limit(static_cast<std::uint32_t>(service_.config().max_header_bytes));
+    parser_->body_limit(static_cast<std::uint64_t>(service_.config().max_body_bytes));
+    header_checked_ = false;
+    body_bytes_ = 0;
+  }
+  boost::system::error_code error;
+  const bool whole = parse(error);
+  if (phase_ != Phase::kIdle && phase_ != Phase::kHeader && phase_ != Phase::kBody) return;
+  if (error) return refuse(error);
+  if (whole) return dispatch();
+  read();
+}
+
+bool HttpConnection::parse(boost::system::error_code& error) {
+  while (!parser_->is_done()) {
+    const std::size_t taken = input_.size() == 0 ? 0 : parser_->put(input_.data(), error);
+    input_.consume(taken);
+    if (header_checked_) body_bytes_ += taken;
+    if (error == http::error::need_more) {
+      error.clear();
+      if (taken == 0) return false;
+    }
+    if (error) return false;
+    if (parser_->is_header_done() && !std::exchange(header_checked_, true)) {
+      if (!check_header()) return false;
+      continue;
+    }
+    if (taken == 0) return false;
+  }
+  return true;
+}
+
+bool HttpConnection::check_header() {
+  const auto& header = parser_->get().base();
+  exchange_ = Exchange{};
+  exchange_.began = steady_clock::now();
+  exchange_.method = std::string(header.method_string());
+  exchange_.http10 = header.version() < 11;
+  exchange_.head = header.method() == http::verb::head;
+  exchange_.keep_alive = parser_->get().keep_alive();
+  exchange_.request_id = Service::request_id_of(header);
+  exchange_.headers = service_.headers_for(header, exchange_.request_id);
+  const auto fields = std::distance(header.begin(), header.end());
+  if (fields > service_.config().max_header_fields) {
+    refuse(http::error::header_limit);
+    return false;
+  }
+  if (header.version() >= 11 && header.count(http::field::host) != 1) {
+    refuse(http::error::bad_field);
+    return false;
+  }
+  auto admission = service_.admit(header);
+  if (auto* refusal = std::get_if<HttpReply>(&admission)) {
+    exchange_.path = std::string(header.target().substr(0, header.target().find('?')));
+    // A body that nobody reads stands in the way of the next request.
+    refusal->close = !parser_->is_done();
+    reply(std::move(*refusal));
+    return false;
+  }
+  exchange_.admission = std::move(std::get<Service::Admission>(admission));
+  exchange_.path = exchange_.admission.path;
+  if (!parser_->is_done()) {
+    enter(Phase::kBody);
+    if (boost::beast::iequals(header[http::field::expect], "100-continue")) {
+      output_ = "HTTP/1.1 100 Continue\r\n\r\n";
+      write();
+    }
+  }
+  return true;
+}
+
+void HttpConnection::refuse(boost::system::error_code error) {
+  if (!header_checked_) {
+    exchange_ = Exchange{};
+    exchange_.began = phase_began_;
+    exchange_.request_id = "-";
+  }
+  HttpReply refusal = error_reply(error_of(error));
+  refusal.close = true;
+  reply(std::move(refusal));
+}
+
+void HttpConnection::dispatch() {
+  Request request = parser_->release();
+  parser_.reset();
+  enter(Phase::kAnswering);
+  if (service_.log().prompts()) exchange_.logged_body = request.body();
+  Outcome outcome = service_.handle(exchange_.admission, request.base(), request.body());
+  if (std::holds_alternative<Upgrade>(outcome)) {
+    return upgrade(std::move(request));
+  }
+  if (auto* call = std::get_if<ApiCall>(&outcome)) {
+    start_answer(std::move(*call));
+  } else if (auto* later = std::get_if<LaterReply>(&outcome)) {
+    start_later(*later);
+  } else {
+    reply(std::move(std::get<HttpReply>(outcome)));
+  }
+  read();  // to see it when the client goes
+}
+
+void HttpConnection::upgrade(Request request) {
+  // A client must wait for the answer before it sends frames (RFC 6455, section 4.1).
+  if (input_.size() > 0 || exchange_.http10) return refuse(http::error::bad_field);
+  const auto socket = std::make_shared<WebSocketConnection>(
+      thread_, service_, std::move(stream_), client_, std::move(exchange_.admission.key));
+  enter(Phase::kClosed);
+  thread_.remove(*this);
+  socket->start(std::move(request));
+}
+
+void HttpConnection::start_answer(ApiCall call) {
+  auto lease = Service::lease(exchange_.admission.key);
+  if (!lease) return reply(error_reply(lease.error()));
+  exchange_.lease = *std::move(lease);
+  const std::string id = call.object_id;
+  const auto cls = call.parts.empty() ? RequestClass::kChat : call.parts.front().request_class;
+  exchange_.answer = std::make_shared<Answer>(thread_, std::move(call));
+  exchange_.answer->start(*service_.engine(), *this);
+  const auto& key = exchange_.admission.key;
+  exchange_.place = service_.running().add({.object_id = id,
+                                            .request_id = exchange_.request_id,
+                                            .path = exchange_.path,
+                                            .key = key ? key->name() : "",
+                                            .request_class = std::string(to_string(cls)),
+                                            .began = exchange_.began,
+                                            .answer = exchange_.answer});
+}
+
+void HttpConnection::start_later(const LaterReply& later) {
+  // A client that goes meanwhile, or a connection that ends, leaves the reply behind.
+  later([weak = std::weak_ptr<Connection>(shared_from_this()), which = exchanges_,
+         executor = stream_.get_executor()](HttpReply made) {
+    boost::asio::post(executor, [weak, which, made = std::move(made)]() mutable {
+      const auto self = std::static_pointer_cast<HttpConnection>(weak.lock());
+      if (self && self->phase_ == Phase::kAnswering && self->exchanges_ == which) {
+        self->reply(std::move(made));
+      }
+    });
+  });
+}
+
+void HttpConnection::on_news(Answer& answer) {
+  const auto bound = static_cast<std::size_t>(service_.config().max_unread_bytes);
+  if (!writing_) return pump();
+  if (answer.framing() == Framing::kSse && answer.unread_bytes() > bound) {
+    exchange_.error = "client_too_slow";
+    answer.abandon(EndCause::kSlowReader);
+    close();
+  }
+}
+
+void HttpConnection::pump() {
+  Answer& answer = *exchange_.answer;
+  batch_.restart(answer.framing());
+  answer.fetch(batch_);
+  if (answer.error()) exchange_.error = answer.error()->code;
+  if (answer.framing() == Framing::kSse && (answer.begun() || exchange_.streaming)) {
+    return pump_events();
+  }
+  if (!answer.ended()) return;
+  if (answer.error()) return reply(error_reply(*answer.error()));
+  reply({.body = std::string(batch_.bytes())});
+}
+
+void HttpConnection::pump_events() {
+  if (!exchange_.streaming) begin_stream();
+  if (!batch_.empty()) {
+    if (exchange_.http10) {
+      output_.append(batch_.bytes());
+    } else {
+      append_chunk(batch_.bytes(), output_);
+    }
+  }
+  if (exchange_.answer->ended()) {
+    if (!exchange_.http10) output_.append(kLastChunk);
+    exchange_.complete = true;
+  }
+  if (!output_.empty()) write();
+}
+
+void HttpConnection::begin_stream() {
+  exchange_.streaming = true;
+  exchange_.status = 200;
+  auto headers = exchange_.headers;
+  headers.emplace_back("Cache-Control", "no-cache");
+  headers.emplace_back("X-Accel-Buffering", "no");  // nginx, which else keeps events back
+  if (exchange_.http10) exchange_.keep_alive = false;
+  append_head({.status = 200,
+               .content_type = "text/event-stream; charset=utf-8",
+               .headers = &headers,
+               .keep_alive = exchange_.keep_alive && !thread_.draining(),
+               .http10 = exchange_.http10},
+              output_);
+}
+
+void HttpConnection::reply(HttpReply made) {
+  enter(Phase::kAnswering);
+  exchange_.status = made.status;
+  exchange_.complete = true;
+  if (made.close || thread_.draining()) exchange_.keep_alive = false;
+  auto headers = exchange_.headers;
+  std::ranges::move(made.headers, std::back_inserter(headers));
+  const std::size_t length = made.body.size();
+  append_head({.status = made.status,
+               .content_type = made.content_type,
+               .headers = &headers,
+               .length = &length,
+               .keep_alive = exchange_.keep_alive,
+               .http10 = exchange_.http10},
+              output_);
+  if (!exchange_.head) output_.append(made.body);
+  write();
+}
+
+void HttpConnection::write() {
+  if (writing_ || phase_ == Phase::kClosed) return;
+  writing_ = true;
+  progress_ = steady_clock::now();
+  written_ = 0;
+  sending_.clear();
+  std::swap(sending_, output_);
+  write_some();
+}
+
+void HttpConnection::write_some() {
+  stream_.async_write_some(boost::asio::buffer(sending_) + written_,
+                           [self = self()](boost::system::error_code error, std::size_t bytes) {
+                             self->on_written(error, bytes);
+                           });
+}
+
+void HttpConnection::on_written(boost::system::error_code error, std::size_t bytes) {
+  if (phase_ == Phase::kClosed) return;
+  if (error) return on_gone();
+  progress_ = steady_clock::now();
+  written_ += bytes;
+  if (written_ < sending_.size()) return write_some();
+  writing_ = false;
+  if (!output_.empty()) return write();  // the answer, behind a 100 Continue
+  if (phase_ != Phase::kAnswering) return;  // it was a 100 Continue
+  if (exchange_.complete) return finish_exchange();
+  if (exchange_.answer) pump();
+}
+
+void HttpConnection::finish_exchange() {
+  log_exchange();
+  const bool keep_alive = exchange_.keep_alive && !thread_.draining();
+  exchange_ = Exchange{};
+  ++exchanges_;
+  parser_.reset();
+  if (sending_.capacity() > net_defaults::kReadBytes) std::string().swap(sending_);
+  if (!keep_alive) return linger();
+  enter(Phase::kIdle);
+  // Not from within: a client that pipelines thousands of requests would take the stack.
+  boost::asio::post(stream_.get_executor(), [self = self()] {
+    if (self->phase_ == Phase::kIdle) self->advance();
+  });
+}
+
+void HttpConnection::linger() {
+  enter(Phase::kLingering);
+  input_.consume(input_.size());
+  boost::system::error_code ignored;
+  stream_.socket().shutdown(boost::asio::socket_base::shutdown_send, ignored);
+  read();
+}
+
+void HttpConnection::on_gone() {
+  if (exchange_.answer && !exchange_.complete && exchange_.error.empty()) {
+    exchange_.error = "client_gone";
+    exchange_.status = exchange_.status == 0 ? 499 : exchange_.status;
+  }
+  close();
+}
+
+void HttpConnection::close() {
+  if (phase_ == Phase::kClosed) return;
+  enter(Phase::kClosed);
+  if (exchange_.answer) {
+    exchange_.answer->abandon(EndCause::kCancel);
+    log_exchange();
+  }
+  exchange_ = Exchange{};
+  stream_.close();
+  thread_.remove(*this);
+}
+
+void HttpConnection::log_exchange() {
+  if (exchange_.status == 0) exchange_.status = 499;
+  Usage usage;
+  if (exchange_.answer) usage = exchange_.answer->usage();
+  const auto now = steady_clock::now();
+  exchange_.lease.charge(usage.prompt_tokens + usage.output_tokens, now);
+  const auto& key = exchange_.admission.key;
+  service_.log().request({.request_id = exchange_.request_id,
+                          .client = client_,
+                          .key = key ? std::string_view(key->name()) : std::string_view(),
+                          .method = exchange_.method,
+                          .path = exchange_.path,
+                          .status = exchange_.status,
+                          .error = exchange_.error,
+                          .prompt_tokens = usage.prompt_tokens,
+                          .output_tokens = usage.output_tokens,
+                          .took = now - exchange_.began,
+                          .body = exchange_.logged_body});
+}
+
+void HttpConnection::check_time(Time now) {
+  const ServerConfig& config = service_.config();
+  const auto waited = now - phase_began_;
+  if (writing_ && now - progress_ > config.write_timeout) {
+    exchange_.error = "client_too_slow";
+    if (exchange_.answer) exchange_.answer->abandon(EndCause::kSlowReader);
+    return close();
+  }
+  const auto too_slow = [this] {
+    HttpReply late = error_reply({.status = 408,
+                                  .type = "timeout_error",
+                                  .code = "request_timeout",
+                                  .message = "the request did not arrive in time"});
+    late.close = true;
+    if (!header_checked_) exchange_ = Exchange{.began = phase_began_, .request_id = "-"};
+    reply(std::move(late));
+  };
+  const auto seconds = std::chrono::duration<double>(waited).count();
+  switch (phase_) {
+    case Phase::kHandshake:
+      if (waited > config.header_timeout) close();
+      return;
+    case Phase::kIdle:
+      if (waited > config.idle_timeout) close();
+      return;
+    case Phase::kHeader:
+      if (waited > config.header_timeout) too_slow();
+      return;
+    case Phase::kBody:
+      if (waited > net_defaults::kBodyGrace &&
+          static_cast<double>(body_bytes_) < seconds * config.min_body_rate) {
+        too_slow();
+      }
+      return;
+    case Phase::kLingering:
+      if (waited > net_defaults::kLinger) close();
+      return;
+    case Phase::kAnswering:
+    case Phase::kClosed:
+      return;
+  }
+}
+
+void HttpConnection::drain() {
+  if (phase_ == Phase::kIdle || phase_ == Phase::kHandshake) close();
+}
+
+void HttpConnection::abort() { close(); }
+
+}  // namespace weft

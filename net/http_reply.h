@@ -1,0 +1,46 @@
+#pragma once
+
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/fields.hpp>
+#include <boost/beast/http/status.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/net/api/api_error.h"
+
+namespace weft {
+
+inline constexpr std::string_view kJsonType = "application/json";
+
+/// A whole answer of HTTP's, before the connection adds what is its own (Date, Content-Length,
+/// Connection).
+struct HttpReply {
+  unsigned status = 200;
+  std::string content_type{kJsonType};
+  std::string body{};
+  std::vector<std::pair<std::string, std::string>> headers{};
+  bool close = false;  ///< the connection has no future
+};
+
+/// The error's status, its body, and Retry-After when it says one.
+[[nodiscard]] HttpReply error_reply(const ApiError& error);
+
+/// The first lines of an answer, with the empty one behind them. Without a length the body comes in
+/// chunks, or ends with the connection for HTTP/1.0.
+struct HttpHead {
+  unsigned status = 200;
+  std::string_view content_type;
+  const std::vector<std::pair<std::string, std::string>>* headers = nullptr;
+  const std::size_t* length = nullptr;
+  bool keep_alive = true;
+  bool http10 = false;
+};
+void append_head(const HttpHead& head, std::string& out);
+
+/// A piece of a chunked body (RFC 9112, section 7.1). Not empty: that would end the body.
+void append_chunk(std::string_view bytes, std::string& out);
+inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
+
+}  // namespace weft

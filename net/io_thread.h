@@ -1,0 +1,119 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <thread>
+#include <unordered_set>
+
+namespace weft {
+
+/// Something that an I/O thread is to look at because another thread has news for it. At most once
+/// in its thread's list, however often it is woken.
+class Wakeable : public std::enable_shared_from_this<Wakeable> {
+ public:
+  Wakeable() = default;
+  Wakeable(const Wakeable&) = delete;
+  Wakeable& operator=(const Wakeable&) = delete;
+  virtual ~Wakeable() = default;
+
+ protected:
+  /// On the I/O thread, once for any number of wakes before it.
+  virtual void on_wake() = 0;
+
+ private:
+  friend class WakeList;
+  std::atomic<bool> queued_{false};
+  Wakeable* next_ = nullptr;
+  std::shared_ptr<Wakeable> self_;  // while it is in the list
+};
+
+/// Who was woken, from any threads to one: a stack linked through the entries, taken as a whole.
+/// So a tick that has news for a thousand connections posts once, and allocates nothing.
+class WakeList {
+ public:
+  WakeList() = default;
+  WakeList(const WakeList&) = delete;
+  WakeList& operator=(const WakeList&) = delete;
+  ~WakeList() { drop_all(); }
+
+  /// Thread-safe. True for the first since a take: the caller makes the list's thread take it.
+  bool push(Wakeable& entry) noexcept;
+  /// Calls each, the earliest first. One thread.
+  void wake_all();
+  void drop_all() noexcept;
+
+ private:
+  Wakeable* take() noexcept;
+  std::atomic<Wakeable*> newest_{nullptr};
+};
+
+/// What an I/O thread keeps in order: it is asked some times a second whether it has waited too
+/// long, and told when the server drains.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  Connection() = default;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  virtual ~Connection() = default;
+
+  virtual void check_time(Time now) = 0;
+  /// No new work; ends as soon as what is under way has ended.
+  virtual void drain() = 0;
+  /// At once.
+  virtual void abort() = 0;
+};
+
+/// A thread with an io_context of its own: what belongs to one connection runs on one of them, and
+/// so needs no lock and no strand. Made, stopped and destroyed by the server's owner.
+class IoThread {
+ public:
+  /// `sweep` is how often connections look at the clock.
+  explicit IoThread(std::chrono::steady_clock::duration sweep);
+  IoThread(const IoThread&) = delete;
+  IoThread& operator=(const IoThread&) = delete;
+  ~IoThread() { stop(); }
+
+  [[nodiscard]] boost::asio::io_context& context() noexcept { return context_; }
+  [[nodiscard]] bool is_here() const noexcept {
+    return std::this_thread::get_id() == thread_.get_id();
+  }
+
+  /// Thread-safe.
+  void wake(Wakeable& entry) noexcept;
+
+  /// On this thread.
+  void add(std::shared_ptr<Connection> connection);
+  void remove(Connection& connection) noexcept;
+  [[nodiscard]] bool draining() const noexcept { return draining_; }
+
+  /// Thread-safe.
+  [[nodiscard]] std::size_t connections() const noexcept { return count_.load(); }
+  void drain();
+  void abort_all();
+  /// Ends the thread; what still waits is dropped.
+  void stop() noexcept;
+
+ private:
+  void sweep();
+  template <class Each>
+  void for_each(Each each);
+
+  boost::asio::io_context context_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  const std::chrono::steady_clock::duration sweep_every_;
+  boost::asio::steady_timer sweeper_;
+  WakeList woken_;
+  std::unordered_set<std::shared_ptr<Connection>> connections_;
+  std::atomic<std::size_t> count_{0};
+  bool draining_ = false;
+  std::thread thread_;
+};
+
+}  // namespace weft

@@ -1,0 +1,149 @@
+#include "weft/net/listener.h"
+
+#include <netinet/tcp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/post.hpp>
+#include <cstring>
+#include <utility>
+
+#include "weft/net/defaults.h"
+#include "weft/net/http_connection.h"
+#include "weft/net/net_error.h"
+
+namespace weft {
+
+namespace asio = boost::asio;
+
+namespace {
+
+using UserTimeout = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_USER_TIMEOUT>;
+
+bool is_tcp(const NetStream::Socket::endpoint_type& endpoint) {
+  const int family = endpoint.protocol().family();
+  return family == AF_INET || family == AF_INET6;
+}
+
+/// Small answers leave at once, and a peer that vanished is noticed.
+void tune(NetStream::Socket& socket, std::chrono::milliseconds user_timeout) {
+  boost::system::error_code ignored;
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  socket.set_option(UserTimeout(static_cast<int>(user_timeout.count())), ignored);
+}
+
+std::string name_of(const NetStream::Socket::endpoint_type& endpoint) {
+  if (!is_tcp(endpoint)) return "unix";
+  asio::ip::tcp::endpoint tcp;
+  if (endpoint.size() > tcp.capacity()) return "tcp";
+  std::memcpy(tcp.data(), endpoint.data(), endpoint.size());
+  return tcp.address().to_string() + ":" + std::to_string(tcp.port());
+}
+
+/// A socket file that nobody listens at any more, as a killed server leaves it.
+bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
+                  const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
+  boost::system::error_code error;
+  asio::generic::stream_protocol::socket probe(context);
+  probe.connect(endpoint, error);
+  return error == asio::error::connection_refused;
+}
+
+}  // namespace
+
+Listener::Listener(Threads& threads, Service& service, asio::ssl::context* tls)
+    : threads_(threads),
+      service_(service),
+      tls_(tls),
+      acceptor_(threads.front()->context().get_executor()),
+      again_(threads.front()->context()) {}
+
+Result<void> Listener::open(const Endpoint& endpoint, std::string name) {
+  const bool tcp = is_tcp(endpoint);
+  if (!tcp && is_abandoned(threads_.front()->context(), endpoint, name)) unlink(name.c_str());
+  boost::system::error_code error;
+  acceptor_.open(endpoint.protocol(), error);
+  if (!error && tcp) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) acceptor_.bind(endpoint, error);
+  if (!error && !tcp) unix_path_ = name;
+  if (!error) acceptor_.listen(net_defaults::kBacklog, error);
+  if (error) return Error{NetErrc::kCannotListen, name + ": " + error.message()};
+  if (tcp) {
+    const auto local = acceptor_.local_endpoint(error);
+    asio::ip::tcp::endpoint bound;
+    std::memcpy(bound.data(), local.data(), std::min(local.size(), bound.capacity()));
+    port_ = bound.port();
+  }
+  return {};
+}
+
+void Listener::start() {
+  asio::post(acceptor_.get_executor(), [self = shared_from_this()] { self->accept(); });
+}
+
+std::size_t Listener::connections() const noexcept {
+  std::size_t all = 0;
+  for (const auto& thread : threads_) all += thread->connections();
+  return all;
+}
+
+void Listener::accept() {
+  if (stopped_) return;
+  if (std::cmp_greater_equal(connections(), service_.config().max_connections)) return pause();
+  IoThread& thread = *threads_[next_++ % threads_.size()];
+  acceptor_.async_accept(thread.context(), [self = shared_from_this(), &thread](
+                                               boost::system::error_code error,
+                                               NetStream::Socket socket) {
+    self->on_accept(error, std::move(socket), thread);
+  });
+}
+
+void Listener::on_accept(boost::system::error_code error, NetStream::Socket socket,
+                         IoThread& thread) {
+  if (stopped_) return;
+  if (error == asio::error::no_descriptors || error == asio::error::no_memory ||
+      error == asio::error::no_buffer_space) {
+    service_.log().warning("cannot accept a connection: " + error.message());
+    return pause();
+  }
+  if (!error) {
+    // On its own thread from the start.
+    asio::post(thread.context(), [self = shared_from_this(), &thread,
+                                  socket = std::move(socket)]() mutable {
+      boost::system::error_code gone;
+      const auto peer = socket.remote_endpoint(gone);
+      if (gone) return;
+      if (is_tcp(peer)) {
+        tune(socket, std::chrono::duration_cast<std::chrono::milliseconds>(
+                         self->service_.config().write_timeout));
+      }
+      NetStream stream = self->tls_ != nullptr ? NetStream(std::move(socket), *self->tls_)
+                                               : NetStream(std::move(socket));
+      std::make_shared<HttpConnection>(thread, self->service_, std::move(stream), name_of(peer))
+          ->start();
+    });
+  }
+  accept();
+}
+
+void Listener::pause() {
+  again_.expires_after(net_defaults::kAcceptPause);
+  again_.async_wait([self = shared_from_this()](boost::system::error_code error) {
+    if (!error) self->accept();
+  });
+}
+
+void Listener::stop() {
+  asio::post(acceptor_.get_executor(), [self = shared_from_this()] {
+    if (std::exchange(self->stopped_, true)) return;
+    boost::system::error_code ignored;
+    self->acceptor_.close(ignored);
+    self->again_.cancel();
+    if (!self->unix_path_.empty()) unlink(self->unix_path_.c_str());
+  });
+}
+
+}  // namespace weft

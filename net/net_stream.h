@@ -1,0 +1,85 @@
+#pragma once
+
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/beast/websocket/ssl.hpp>
+#include <boost/beast/websocket/teardown.hpp>
+#include <utility>
+#include <variant>
+
+namespace weft {
+
+/// A connection's bytes: over TCP or a Unix socket, plain or under TLS. A branch at run time, so
+/// that HTTP and WebSocket are compiled once. Belongs to one io_context with one thread, which is
+/// the connection's strand. An AsyncStream in Beast's sense.
+class NetStream {
+ public:
+  using Socket = boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol,
+                                                  boost::asio::io_context::executor_type>;
+  using executor_type = Socket::executor_type;
+
+  explicit NetStream(Socket socket) : stream_(std::in_place_type<Socket>, std::move(socket)) {}
+  NetStream(Socket socket, boost::asio::ssl::context& tls)
+      : stream_(std::in_place_type<Tls>, std::move(socket), tls) {}
+
+  [[nodiscard]] executor_type get_executor() noexcept { return socket().get_executor(); }
+  [[nodiscard]] Socket& socket() noexcept {
+    if (auto* tls = std::get_if<Tls>(&stream_)) return tls->next_layer();
+    return *std::get_if<Socket>(&stream_);
+  }
+  [[nodiscard]] bool is_tls() const noexcept { return std::holds_alternative<Tls>(stream_); }
+
+  template <class Buffers, class Token>
+  auto async_read_some(const Buffers& buffers, Token&& token) {
+    if (auto* tls = std::get_if<Tls>(&stream_)) {
+      return tls->async_read_some(buffers, std::forward<Token>(token));
+    }
+    return std::get_if<Socket>(&stream_)->async_read_some(buffers, std::forward<Token>(token));
+  }
+  template <class Buffers, class Token>
+  auto async_write_some(const Buffers& buffers, Token&& token) {
+    if (auto* tls = std::get_if<Tls>(&stream_)) {
+      return tls->async_write_some(buffers, std::forward<Token>(token));
+    }
+    return std::get_if<Socket>(&stream_)->async_write_some(buffers, std::forward<Token>(token));
+  }
+  /// Of TLS, as a server or client; only when is_tls().
+  template <class Token>
+  auto async_handshake(boost::asio::ssl::stream_base::handshake_type side, Token&& token) {
+    return std::get_if<Tls>(&stream_)->async_handshake(side, std::forward<Token>(token));
+  }
+
+  /// At once, without goodbyes; pending operations complete with an error.
+  void close() noexcept {
+    boost::system::error_code ignored;
+    socket().close(ignored);
+  }
+
+  // What Beast calls when a WebSocket or its timeout ends the connection.
+  friend void beast_close_socket(NetStream& stream) { stream.close(); }
+  friend void teardown(boost::beast::role_type role, NetStream& stream,
+                       boost::system::error_code& error) {
+    namespace websocket = boost::beast::websocket;
+    if (auto* tls = std::get_if<Tls>(&stream.stream_)) {
+      return boost::beast::teardown(role, *tls, error);
+    }
+    websocket::teardown(role, stream.socket(), error);
+  }
+  template <class Handler>
+  friend void async_teardown(boost::beast::role_type role, NetStream& stream, Handler&& handler) {
+    namespace websocket = boost::beast::websocket;
+    if (auto* tls = std::get_if<Tls>(&stream.stream_)) {
+      return boost::beast::async_teardown(role, *tls, std::forward<Handler>(handler));
+    }
+    websocket::async_teardown(role, stream.socket(), std::forward<Handler>(handler));
+  }
+
+ private:
+  using Tls = boost::asio::ssl::stream<Socket>;
+  std::variant<Socket, Tls> stream_;
+};
+
+}  // namespace weft

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace weft {
+
+/// 128 random bits in hexadecimal: an id that nobody guesses. Thread-safe.
+[[nodiscard]] std::string random_id();
+
+}  // namespace weft

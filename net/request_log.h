@@ -1,0 +1,61 @@
+#pragma once
+
+#include <spdlog/logger.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+/// One request and how it was answered.
+struct LoggedRequest {
+  std::string_view request_id;
+  std::string_view client;  ///< its address
+  std::string_view key;     ///< the holder's name; empty without keys
+  std::string_view method;
+  std::string_view path;
+  unsigned status = 0;
+  std::string_view error;  ///< its code; empty when all went well
+  std::int64_t prompt_tokens = 0;
+  std::int64_t output_tokens = 0;
+  std::chrono::duration<double> took{};
+  std::string_view body;  ///< what was asked, when prompts are logged; cut on a character's bound
+};
+
+/// What the server writes down: a line for each request, and a few for what happens to itself.
+/// Prompts are not among it unless asked for. Thread-safe, as spdlog's loggers are; its sinks are
+/// the program's business.
+class RequestLog {
+ public:
+  enum class Format : std::uint8_t { kText, kJson };
+
+  RequestLog(std::shared_ptr<spdlog::logger> logger, Format format, bool prompts);
+
+  void request(const LoggedRequest& request);
+  void info(std::string_view what) { note(spdlog::level::info, what); }
+  void warning(std::string_view what) { note(spdlog::level::warn, what); }
+  void error(std::string_view what) { note(spdlog::level::err, what); }
+  [[nodiscard]] bool prompts() const noexcept { return prompts_; }
+
+ private:
+  void note(spdlog::level::level_enum level, std::string_view what);
+  void write_text(const LoggedRequest& request);
+  void write_json(const LoggedRequest& request);
+
+  const std::shared_ptr<spdlog::logger> logger_;
+  const Format format_;
+  const bool prompts_;
+};
+
+/// `text` cut to at most `bytes`, not inside a character; "..." behind it when it was longer.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t bytes);
+
+/// A logger that writes to standard error, with the pattern of the format. Levels are those of
+/// docs/configuration.md.
+[[nodiscard]] std::shared_ptr<spdlog::logger> make_stderr_logger(RequestLog::Format format,
+                                                                 std::string_view level);
+
+}  // namespace weft

@@ -1,0 +1,246 @@
+#include "weft/net/response_session.h"
+
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <boost/json/string.hpp>
+#include <utility>
+
+#include "weft/net/api/response_api.h"
+#include "weft/net/defaults.h"
+#include "weft/net/random_id.h"
+
+namespace weft {
+
+using std::chrono::steady_clock;
+
+namespace {
+
+// A stream_id is echoed with every event.
+constexpr std::size_t kLongestStreamId = 64;
+
+std::shared_ptr<ResponseStore> make_local(const ServerConfig& config) {
+  return std::make_shared<ResponseStore>(ResponseStore::Bounds{
+      .count = static_cast<std::size_t>(config.max_conversation_responses),
+      .bytes = static_cast<std::size_t>(config.max_conversation_bytes)});
+}
+
+ApiResult<std::string_view> stream_id_of(simdjson::dom::object message) {
+  simdjson::dom::element field;
+  if (message["stream_id"].get(field) != simdjson::SUCCESS || field.is_null()) {
+    return std::string_view();
+  }
+  std::string_view text;
+  if (field.get(text) != simdjson::SUCCESS || text.empty() || text.size() > kLongestStreamId) {
+    return bad_field("stream_id", "must be a text of 1 .. 64 bytes");
+  }
+  return text;
+}
+
+ApiError too_many(std::string message) {
+  return {.status = 429,
+          .type = "rate_limit_error",
+          .code = "too_many_streams",
+          .param = "stream_id",
+          .message = std::move(message)};
+}
+
+}  // namespace
+
+ResponseSession::ResponseSession(IoThread& thread, Service& service,
+                                 std::shared_ptr<KeyHolder> key, std::string client,
+                                 std::function<void()> wake)
+    : thread_(thread),
+      service_(service),
+      key_(std::move(key)),
+      client_(std::move(client)),
+      wake_(std::move(wake)) {}
+
+void ResponseSession::on_message(std::string_view text) {
+  thread_local BodyParser parser;
+  const auto message = parser.parse(text);
+  if (!message) return say(message.error(), {});
+  std::string_view type;
+  if ((*message)["type"].get(type) != simdjson::SUCCESS) {
+    return say(bad_field("type", "must be a text"), {});
+  }
+  if (type == "response.create") return create(*message, text);
+  if (type == "response.cancel") return cancel(*message);
+  say(bad_field("type", "there is no such message; response.create and response.cancel are",
+                "unknown_type"),
+      {});
+}
+
+ResponseSession::Lanes::iterator ResponseSession::find(std::string_view stream_id) {
+  return std::ranges::find(lanes_, stream_id, &Lane::stream_id);
+}
+
+void ResponseSession::create(simdjson::dom::object message, std::string_view text) {
+  const auto stream_id = stream_id_of(message);
+  if (!stream_id) return say(stream_id.error(), {});
+  const auto found = find(*stream_id);
+  if (found != lanes_.end()) {
+    if (found->waiting.size() >= net_defaults::kWaitingMessages) {
+      return say(too_many("too many messages wait in this stream"), *stream_id);
+    }
+    found->waiting.emplace_back(text);
+    return;
+  }
+  if (std::cmp_greater_equal(lanes_.size(), service_.config().max_streams)) {
+    return say(too_many("this connection may have " +
+                        std::to_string(service_.config().max_streams) + " streams at once"),
+               *stream_id);
+  }
+  lanes_.push_back({.stream_id = std::string(*stream_id)});
+  begin(lanes_.back(), text);
+  if (lanes_.back().answer == nullptr) lanes_.pop_back();
+}
+
+void ResponseSession::begin(Lane& lane, std::string_view text) {
+  // Parsed again where it has waited: the message borrows the parser.
+  thread_local BodyParser parser;
+  const auto message = parser.parse(text);
+  if (!message) return say(message.error(), lane.stream_id);
+  auto call = decode(*message, lane.stream_id);
+  if (!call) return say(call.error(), lane.stream_id);
+  auto lease = Service::lease(key_);
+  if (!lease) return say(lease.error(), lane.stream_id);
+  lane.lease = *std::move(lease);
+  start(lane, *std::move(call));
+}
+
+ApiResult<ApiCall> ResponseSession::decode(simdjson::dom::object message,
+                                           std::string_view stream_id) {
+  if (auto reason = service_.not_ready()) return *std::move(reason);
+  bool generate = true;
+  simdjson::dom::element field;
+  if (message["generate"].get(field) == simdjson::SUCCESS && !field.is_null() &&
+      field.get(generate) != simdjson::SUCCESS) {
+    return bad_field("generate", "must be true or false");
+  }
+  ApiContext context = service_.context(key_, std::chrono::milliseconds(0));
+  context.websocket = true;
+  context.stream_id = std::string(stream_id);
+  if (local_ == nullptr) local_ = make_local(service_.config());
+  context.local = local_;
+  return decode_response(message, context, generate);
+}
+
+void ResponseSession::start(Lane& lane, ApiCall call) {
+  const std::string id = call.object_id;
+  const auto cls = call.parts.empty() ? RequestClass::kChat : call.parts.front().request_class;
+  lane.began = steady_clock::now();
+  lane.answer = std::make_shared<Answer>(thread_, std::move(call));
+  lane.answer->start(*service_.engine(), *this);
+  lane.place = service_.running().add({.object_id = id,
+                                       .request_id = id,
+                                       .path = "/v1/responses",
+                                       .key = key_ ? key_->name() : "",
+                                       .request_class = std::string(to_string(cls)),
+                                       .began = lane.began,
+                                       .answer = lane.answer});
+}
+
+void ResponseSession::cancel(simdjson::dom::object message) {
+  const auto stream_id = stream_id_of(message);
+  if (!stream_id) return say(stream_id.error(), {});
+  std::string_view id;
+  const bool named = message["response_id"].get(id) == simdjson::SUCCESS;
+  const auto found = std::ranges::find_if(lanes_, [&](const Lane& lane) {
+    return named ? lane.answer->object_id() == id : lane.stream_id == *stream_id;
+  });
+  if (found == lanes_.end()) {
+    return say({.status = 404,
+                .code = "response_not_found",
+                .param = named ? "response_id" : "stream_id",
+                .message = "nothing runs that could be cancelled"},
+               *stream_id);
+  }
+  found->answer->ask_to_end(EndCause::kCancel);
+}
+
+void ResponseSession::on_news(Answer& answer) {
+  for (Lane& lane : lanes_) {
+    if (lane.answer.get() == &answer) lane.news = true;
+  }
+  wake_();
+}
+
+void ResponseSession::fetch(EventBatch& out) {
+  if (!said_.empty()) {
+    std::swap(out, said_);
+    said_.clear();
+    return;
+  }
+  const auto found = std::ranges::find(lanes_, true, &Lane::news);
+  if (found == lanes_.end()) return;
+  found->news = false;
+  found->answer->fetch(out);
+  if (found->answer->ended()) return finish(found);
+  lanes_.splice(lanes_.end(), lanes_, found);  // the others get their turn
+}
+
+void ResponseSession::finish(Lanes::iterator lane) {
+  log(*lane);
+  const Usage usage = lane->answer->usage();
+  lane->lease.charge(usage.prompt_tokens + usage.output_tokens, steady_clock::now());
+  lane->lease = KeyLease();
+  lane->place = RunningAnswers::Place();
+  lane->answer = nullptr;
+  while (lane->answer == nullptr && !lane->waiting.empty()) {
+    const std::string text = std::move(lane->waiting.front());
+    lane->waiting.pop_front();
+    begin(*lane, text);
+  }
+  if (lane->answer == nullptr) lanes_.erase(lane);
+}
+
+bool ResponseSession::too_slow() const noexcept {
+  const auto bound = static_cast<std::size_t>(service_.config().max_unread_bytes);
+  return std::ranges::any_of(lanes_, [bound](const Lane& lane) {
+    return lane.answer != nullptr && lane.answer->unread_bytes() > bound;
+  });
+}
+
+void ResponseSession::abandon(EndCause cause) noexcept {
+  for (const Lane& lane : lanes_) {
+    if (lane.answer != nullptr) lane.answer->abandon(cause);
+  }
+  for (const Lane& lane : lanes_) log(lane);
+  lanes_.clear();
+}
+
+void ResponseSession::log(const Lane& lane) {
+  const Usage usage = lane.answer->usage();
+  const auto& error = lane.answer->error();
+  const bool gone = !lane.answer->ended();
+  service_.log().request(
+      {.request_id = lane.answer->object_id(),
+       .client = client_,
+       .key = key_ ? std::string_view(key_->name()) : std::string_view(),
+       .method = "WS",
+       .path = "/v1/responses",
+       .status = gone ? 499U : error ? static_cast<unsigned>(error->status) : 200U,
+       .error = gone ? std::string_view("client_gone") : error ? std::string_view(error->code)
+                                                               : std::string_view(),
+       .prompt_tokens = usage.prompt_tokens,
+       .output_tokens = usage.output_tokens,
+       .took = steady_clock::now() - lane.began,
+       .body = {}});
+}
+
+void ResponseSession::say(const ApiError& error, std::string_view stream_id) {
+  said_.begin();
+  std::string& out = said_.text();
+  out += R"({"type":"error","status":)";
+  out += std::to_string(error.status);
+  if (!stream_id.empty()) {
+    out += R"(,"stream_id":)";
+    out += boost::json::serialize(boost::json::string(stream_id));
+  }
+  out += R"(,"error":)";
+  append_error(error, out);
+  out += '}';
+  said_.end();
+}
+
+}  // namespace weft

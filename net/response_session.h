@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "weft/net/answer.h"
+#include "weft/net/service.h"
+
+namespace weft {
+
+/// The protocol of one WebSocket: Open Responses' messages in, its events out. It knows no socket.
+/// Answers run in lanes: those of one `stream_id` (or of none) one after the other, different ones
+/// side by side, up to a configured number. What a client says wrongly is answered with an error
+/// event, and the connection goes on. On its I/O thread only.
+///
+/// Source: Open Responses, "WebSocket transport" (2026-04-24).
+class ResponseSession final : private Answer::Reader {
+ public:
+  /// `wake` is called when an answer has news, never from within a member.
+  ResponseSession(IoThread& thread, Service& service, std::shared_ptr<KeyHolder> key,
+                  std::string client, std::function<void()> wake);
+  ~ResponseSession() { abandon(EndCause::kCancel); }
+
+  /// Fetch after it: what it says at once is there.
+  void on_message(std::string_view text);
+
+  /// Puts the next events into `out`: those of one lane, lanes taking turns. Empty when there are
+  /// none.
+  void fetch(EventBatch& out);
+  /// Nothing runs and nothing waits.
+  [[nodiscard]] bool idle() const noexcept { return lanes_.empty() && said_.empty(); }
+  /// Error events that were not fetched; a client that makes many and reads none is not read.
+  [[nodiscard]] std::size_t unsent_bytes() const noexcept { return said_.bytes().size(); }
+  /// A lane has more text than a client may leave unread.
+  [[nodiscard]] bool too_slow() const noexcept;
+  void abandon(EndCause cause) noexcept;
+
+ private:
+  /// What runs under one stream_id, and what waits behind it.
+  struct Lane {
+    std::string stream_id{};
+    std::shared_ptr<Answer> answer{};
+    KeyLease lease{};
+    RunningAnswers::Place place{};
+    std::chrono::steady_clock::time_point began{};
+    std::deque<std::string> waiting{};
+    bool news = false;
+  };
+  using Lanes = std::list<Lane>;
+
+  void on_news(Answer& answer) override;
+  void create(simdjson::dom::object message, std::string_view text);
+  void begin(Lane& lane, std::string_view text);
+  [[nodiscard]] ApiResult<ApiCall> decode(simdjson::dom::object message, std::string_view stream_id);
+  void start(Lane& lane, ApiCall call);
+  void cancel(simdjson::dom::object message);
+  void finish(Lanes::iterator lane);
+  void log(const Lane& lane);
+  void say(const ApiError& error, std::string_view stream_id);
+  [[nodiscard]] Lanes::iterator find(std::string_view stream_id);
+
+  IoThread& thread_;
+  Service& service_;
+  const std::shared_ptr<KeyHolder> key_;
+  const std::string client_;
+  const std::function<void()> wake_;
+  std::shared_ptr<ResponseStore> local_;
+  Lanes lanes_;
+  EventBatch said_{Framing::kWebSocket};
+};
+
+}  // namespace weft

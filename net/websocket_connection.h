@@ -1,0 +1,61 @@
+#pragma once
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/websocket/stream.hpp>
+#include <memory>
+#include <string>
+
+#include "weft/net/io_thread.h"
+#include "weft/net/net_stream.h"
+#include "weft/net/response_session.h"
+#include "weft/net/service.h"
+
+namespace weft {
+
+/// A client's WebSocket at /v1/responses. Reads messages into a ResponseSession and writes its
+/// events, one message at a time; while a message is on its way what comes meanwhile gathers, and
+/// goes out as one event. Pings tell whether an idle client is still there. On its I/O thread.
+class WebSocketConnection final : public Connection {
+ public:
+  using Request = boost::beast::http::request<boost::beast::http::string_body>;
+
+  WebSocketConnection(IoThread& thread, Service& service, NetStream stream, std::string client,
+                      std::shared_ptr<KeyHolder> key);
+  ~WebSocketConnection() override = default;
+
+  /// Answers the upgrade and goes on from there.
+  void start(Request upgrade);
+
+  void check_time(Time now) override;
+  void drain() override;
+  void abort() override;
+
+ private:
+  void read();
+  void on_read(boost::system::error_code error);
+  void pump();
+  void write_next();
+  void on_written(boost::system::error_code error);
+  void say_goodbye();
+  void end(EndCause cause);
+  [[nodiscard]] std::shared_ptr<WebSocketConnection> self() {
+    return std::static_pointer_cast<WebSocketConnection>(shared_from_this());
+  }
+
+  IoThread& thread_;
+  Service& service_;
+  boost::beast::websocket::stream<NetStream> socket_;
+  ResponseSession session_;
+  boost::beast::flat_buffer input_;
+  EventBatch batch_{Framing::kWebSocket};
+  std::size_t message_ = 0;  // of the batch, that is being written
+  bool reading_ = false;
+  bool writing_ = false;
+  bool leaving_ = false;  // a close frame is on its way, or has been
+  bool ended_ = false;
+  Time progress_{};
+};
+
+}  // namespace weft

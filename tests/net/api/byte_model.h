@@ -1,0 +1,57 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/actors/generation_result.h"
+#include "weft/actors/served_model.h"
+#include "weft/text/byte_alphabet.h"
+
+namespace weft::test {
+
+inline constexpr TokenId kByteModelEnd = 256;
+
+/// A model whose tokens are the 256 bytes, and one that ends a text.
+inline std::shared_ptr<const ServedModel> byte_model() {
+  namespace json = boost::json;
+  json::object vocabulary;
+  for (int byte = 0; byte < 256; ++byte) {
+    std::string name;
+    append_byte_alphabet(name, std::string(1, static_cast<char>(byte)));
+    vocabulary[name] = byte;
+  }
+  vocabulary["<end>"] = kByteModelEnd;
+  const json::object bpe = {
+      {"type", "BPE"}, {"vocab", std::move(vocabulary)}, {"merges", json::array()}};
+  const json::object all = {{"model", bpe}, {"decoder", {{"type", "ByteLevel"}}}};
+  ServedModel model{.tokenizer = Tokenizer::from_json(json::serialize(all), "bytes").value()};
+  model.vocabulary = kByteModelEnd + 1;
+  model.end_tokens = {kByteModelEnd};
+  return std::make_shared<const ServedModel>(std::move(model));
+}
+
+/// A delta of the byte model that gives all its bytes as text.
+inline Delta text_delta(std::string_view text, std::int32_t choice = 0) {
+  Delta delta;
+  delta.choice = choice;
+  delta.text = text;
+  for (const char byte : text) delta.tokens.push_back(static_cast<unsigned char>(byte));
+  return delta;
+}
+
+/// How a request of one output ended.
+inline Finish finish_of(FinishReason reason, Usage usage = {5, 3}) {
+  Finish finish;
+  finish.reason = reason;
+  finish.choices.push_back({.reason = reason});
+  finish.usage = usage;
+  return finish;
+}
+
+}  // namespace weft::test
