@@ -96,9 +96,10 @@ class Engine {
         Initiate<OpenOp>{core_}, token, std::move(request));
   }
 
-  /// Begins a request whose outputs go to a sink of the caller's own, for those who write a protocol
-  /// and need no stream. The sink is called on the engine's threads, also before this returns; a
-  /// refusal is its finish(). Without memory nothing was begun and the sink has been told, too.
+  /// Begins a request whose outputs go to a sink of the caller's own, for those who write a
+  /// protocol and need no stream. The sink is called on the engine's threads, also before this
+  /// returns; a refusal is its finish(). Without memory nothing was begun and the sink has been
+  /// told, too.
   RequestHandle submit(Request request, std::shared_ptr<RequestSink> sink) noexcept {
     return RequestHandle(core_->submit(std::move(sink), std::move(request)));
   }

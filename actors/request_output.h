@@ -38,7 +38,9 @@ class RequestOutput {
 
   // By the reader.
   [[nodiscard]] std::size_t choices() const noexcept { return choices_.size(); }
-  [[nodiscard]] bool unread(std::size_t choice) const noexcept { return choices_[choice]->unread(); }
+  [[nodiscard]] bool unread(std::size_t choice) const noexcept {
+    return choices_[choice]->unread();
+  }
   /// All that is new of one output, put behind what `delta` has. Throws std::bad_alloc, and nothing
   /// is lost.
   void take(std::size_t choice, Delta& delta) { choices_[choice]->take(delta); }

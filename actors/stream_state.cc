@@ -46,9 +46,7 @@ void StreamState::arm(StreamWait what, PendingCompletion&& completion) noexcept 
   complete_if_there();
 }
 
-bool StreamState::has_unread() const noexcept {
-  return !dropped_.load() && output_.has_unread();
-}
+bool StreamState::has_unread() const noexcept { return !dropped_.load() && output_.has_unread(); }
 
 bool StreamState::is_there(std::uint64_t word) const noexcept {
   const Phase phase = phase_of(word);

@@ -116,7 +116,9 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
   [[nodiscard]] boost::system::error_code end_error() const noexcept;
 
   /// Thread-safe. Null until the request has ended.
-  [[nodiscard]] const Finish* end() const noexcept { return output_.finished() ? &output_.end() : nullptr; }
+  [[nodiscard]] const Finish* end() const noexcept {
+    return output_.finished() ? &output_.end() : nullptr;
+  }
   /// A reader has been told of the end.
   [[nodiscard]] bool read_to_end() const noexcept { return read_to_end_; }
   [[nodiscard]] std::shared_ptr<ActiveRequest> request() const noexcept { return request_.lock(); }

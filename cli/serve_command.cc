@@ -23,8 +23,8 @@ void run(const Options& options) {
   if (!options.file.empty()) config = value_or_fail(kVerb, Config::load(options.file));
   if (!options.model.empty()) config.model = options.model;
   if (config.model.empty()) fail(kVerb, "which model? weft serve MODEL");
-  const auto format = options.server.log_format == "json" ? RequestLog::Format::kJson
-                                                          : RequestLog::Format::kText;
+  const auto format =
+      options.server.log_format == "json" ? RequestLog::Format::kJson : RequestLog::Format::kText;
   auto log = std::make_shared<RequestLog>(make_stderr_logger(format, options.server.log_level),
                                           format, options.server.log_prompts);
   value_or_fail(kVerb, Serving(config, options.server, std::move(log)).run());

@@ -79,9 +79,8 @@ void Answer::fetch(EventBatch& out) {
   if (!begun_) {
     if (failed != nullptr) return fail(*failed, out);
     // A request that has ended is admitted too, even when its sink was not told so.
-    const bool ready = std::ranges::all_of(parts_, [](const Part& part) {
-      return part.output.admitted() || part.output.finished();
-    });
+    const bool ready = std::ranges::all_of(
+        parts_, [](const Part& part) { return part.output.admitted() || part.output.finished(); });
     if (!ready || (call_.framing == Framing::kBody && !all(&RequestOutput::finished))) return;
     begun_ = true;
     call_.writer->begin(out);
@@ -138,8 +137,9 @@ Usage Answer::usage() const noexcept {
 
 void Answer::fail(const Finish& finish, EventBatch& out) {
   Error error = finish.error;
-  if (!error.code) error.code = finish.reason == FinishReason::kCancelled ? EngineErrc::kCancelled
-                                                                          : EngineErrc::kInternal;
+  if (!error.code)
+    error.code =
+        finish.reason == FinishReason::kCancelled ? EngineErrc::kCancelled : EngineErrc::kInternal;
   error_ = api_error_of(error, finish.retry_after);
   ended_ = true;
   // Over HTTP what has not begun is answered with the error's own status.

@@ -58,8 +58,8 @@ class KeyReader {
     } else if (name == "class") {
       read_class(node);
     } else if (name == "max_concurrent") {
-      entry_.limits.max_concurrent = static_cast<std::int32_t>(
-          number(name, node, std::numeric_limits<std::int32_t>::max()));
+      entry_.limits.max_concurrent =
+          static_cast<std::int32_t>(number(name, node, std::numeric_limits<std::int32_t>::max()));
     } else if (name == "tokens_per_minute") {
       entry_.limits.tokens_per_minute = number(name, node, std::int64_t{1} << 50);
     } else {

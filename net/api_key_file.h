@@ -15,7 +15,7 @@ namespace weft {
 /// One [[key]] of a key file.
 struct KeyFileEntry {
   std::string name{};
-  std::string key{};                                   ///< as it is, or
+  std::string key{};                                      ///< as it is, or
   std::optional<std::array<unsigned char, 32>> sha256{};  ///< its hash
   KeyLimits limits{};
 };

@@ -40,9 +40,9 @@ ApiResult<void> KeyHolder::begin(Time now) {
     refill(now);
     if (allowance_ <= 0) {
       const double rate = static_cast<double>(limits_.tokens_per_minute) / 60;
-      return refuse("this key may use " + std::to_string(limits_.tokens_per_minute) +
-                        " tokens a minute",
-                    ceil<milliseconds>(duration<double>((1 - allowance_) / rate)));
+      return refuse(
+          "this key may use " + std::to_string(limits_.tokens_per_minute) + " tokens a minute",
+          ceil<milliseconds>(duration<double>((1 - allowance_) / rate)));
     }
   }
   const std::int32_t before = running_.fetch_add(1);

@@ -332,7 +332,7 @@ void HttpConnection::on_written(boost::system::error_code error, std::size_t byt
   written_ += bytes;
   if (written_ < sending_.size()) return write_some();
   writing_ = false;
-  if (!output_.empty()) return write();  // the answer, behind a 100 Continue
+  if (!output_.empty()) return write();     // the answer, behind a 100 Continue
   if (phase_ != Phase::kAnswering) return;  // it was a 100 Continue
   if (exchange_.complete) return finish_exchange();
   if (exchange_.answer) pump();

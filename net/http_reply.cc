@@ -13,7 +13,8 @@ void append_header(std::string_view name, std::string_view value, std::string& o
 
 std::string_view reason_of(unsigned status) {
   if (status == 499) return "Client Closed Request";
-  const auto reason = boost::beast::http::obsolete_reason(boost::beast::http::int_to_status(status));
+  const auto reason =
+      boost::beast::http::obsolete_reason(boost::beast::http::int_to_status(status));
   return {reason.data(), reason.size()};
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <boost/beast/http/message.hpp>
 #include <boost/beast/http/fields.hpp>
+#include <boost/beast/http/message.hpp>
 #include <boost/beast/http/status.hpp>
 #include <string>
 #include <string_view>

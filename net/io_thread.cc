@@ -96,9 +96,8 @@ void IoThread::drain() {
 }
 
 void IoThread::abort_all() {
-  boost::asio::post(context_, [this] {
-    for_each([](Connection& connection) { connection.abort(); });
-  });
+  boost::asio::post(context_,
+                    [this] { for_each([](Connection& connection) { connection.abort(); }); });
 }
 
 void IoThread::stop() noexcept {

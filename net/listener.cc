@@ -44,7 +44,7 @@ std::string name_of(const NetStream::Socket::endpoint_type& endpoint) {
 /// A socket file that nobody listens at any more, as a killed server leaves it.
 bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
                   const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
   boost::system::error_code error;
   asio::generic::stream_protocol::socket probe(context);
@@ -94,11 +94,11 @@ void Listener::accept() {
   if (stopped_) return;
   if (std::cmp_greater_equal(connections(), service_.config().max_connections)) return pause();
   IoThread& thread = *threads_[next_++ % threads_.size()];
-  acceptor_.async_accept(thread.context(), [self = shared_from_this(), &thread](
-                                               boost::system::error_code error,
-                                               NetStream::Socket socket) {
-    self->on_accept(error, std::move(socket), thread);
-  });
+  acceptor_.async_accept(thread.context(),
+                         [self = shared_from_this(), &thread](boost::system::error_code error,
+                                                              NetStream::Socket socket) {
+                           self->on_accept(error, std::move(socket), thread);
+                         });
 }
 
 void Listener::on_accept(boost::system::error_code error, NetStream::Socket socket,

@@ -72,8 +72,8 @@ void RequestLog::write_text(const LoggedRequest& request) {
   line += fmt::format(" id={}", request.request_id);
   if (prompts_ && !request.body.empty()) {
     // One line a request: control characters come escaped.
-    line += " body=" + boost::json::serialize(boost::json::string(
-                           shortened(request.body, kMostOfBody)));
+    line += " body=" +
+            boost::json::serialize(boost::json::string(shortened(request.body, kMostOfBody)));
   }
   logger_->log(level_of(request), "{}", line);
 }

@@ -19,9 +19,9 @@ namespace {
 constexpr std::size_t kLongestStreamId = 64;
 
 std::shared_ptr<ResponseStore> make_local(const ServerConfig& config) {
-  return std::make_shared<ResponseStore>(ResponseStore::Bounds{
-      .count = static_cast<std::size_t>(config.max_conversation_responses),
-      .bytes = static_cast<std::size_t>(config.max_conversation_bytes)});
+  return std::make_shared<ResponseStore>(
+      ResponseStore::Bounds{.count = static_cast<std::size_t>(config.max_conversation_responses),
+                            .bytes = static_cast<std::size_t>(config.max_conversation_bytes)});
 }
 
 ApiResult<std::string_view> stream_id_of(simdjson::dom::object message) {
@@ -46,9 +46,8 @@ ApiError too_many(std::string message) {
 
 }  // namespace
 
-ResponseSession::ResponseSession(IoThread& thread, Service& service,
-                                 std::shared_ptr<KeyHolder> key, std::string client,
-                                 std::function<void()> wake)
+ResponseSession::ResponseSession(IoThread& thread, Service& service, std::shared_ptr<KeyHolder> key,
+                                 std::string client, std::function<void()> wake)
     : thread_(thread),
       service_(service),
       key_(std::move(key)),
@@ -213,19 +212,21 @@ void ResponseSession::log(const Lane& lane) {
   const Usage usage = lane.answer->usage();
   const auto& error = lane.answer->error();
   const bool gone = !lane.answer->ended();
-  service_.log().request(
-      {.request_id = lane.answer->object_id(),
-       .client = client_,
-       .key = key_ ? std::string_view(key_->name()) : std::string_view(),
-       .method = "WS",
-       .path = "/v1/responses",
-       .status = gone ? 499U : error ? static_cast<unsigned>(error->status) : 200U,
-       .error = gone ? std::string_view("client_gone") : error ? std::string_view(error->code)
-                                                               : std::string_view(),
-       .prompt_tokens = usage.prompt_tokens,
-       .output_tokens = usage.output_tokens,
-       .took = steady_clock::now() - lane.began,
-       .body = {}});
+  service_.log().request({.request_id = lane.answer->object_id(),
+                          .client = client_,
+                          .key = key_ ? std::string_view(key_->name()) : std::string_view(),
+                          .method = "WS",
+                          .path = "/v1/responses",
+                          .status = gone    ? 499U
+                                    : error ? static_cast<unsigned>(error->status)
+                                            : 200U,
+                          .error = gone    ? std::string_view("client_gone")
+                                   : error ? std::string_view(error->code)
+                                           : std::string_view(),
+                          .prompt_tokens = usage.prompt_tokens,
+                          .output_tokens = usage.output_tokens,
+                          .took = steady_clock::now() - lane.began,
+                          .body = {}});
 }
 
 void ResponseSession::say(const ApiError& error, std::string_view stream_id) {

@@ -56,7 +56,8 @@ class ResponseSession final : private Answer::Reader {
   void on_news(Answer& answer) override;
   void create(simdjson::dom::object message, std::string_view text);
   void begin(Lane& lane, std::string_view text);
-  [[nodiscard]] ApiResult<ApiCall> decode(simdjson::dom::object message, std::string_view stream_id);
+  [[nodiscard]] ApiResult<ApiCall> decode(simdjson::dom::object message,
+                                          std::string_view stream_id);
   void start(Lane& lane, ApiCall call);
   void cancel(simdjson::dom::object message);
   void finish(Lanes::iterator lane);

@@ -85,7 +85,8 @@ struct Routes {
     return HttpReply{.content_type = std::string(kPrometheusContentType), .body = std::move(text)};
   }
   static Outcome version(Service& /*service*/, const HttpCall& /*call*/) {
-    return HttpReply{.body = boost::json::serialize(boost::json::object{{"version", WEFT_VERSION}})};
+    return HttpReply{.body =
+                         boost::json::serialize(boost::json::object{{"version", WEFT_VERSION}})};
   }
   static Outcome requests(Service& service, const HttpCall& /*call*/) {
     return HttpReply{.body = service.requests_body()};

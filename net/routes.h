@@ -11,8 +11,8 @@ namespace weft {
 /// One method on one path.
 struct Route {
   boost::beast::http::verb method;
-  std::string_view path;   ///< "{id}" stands for any name; at the end, slashes may be in it
-  bool guarded = true;     ///< wants a key, where there are keys
+  std::string_view path;     ///< "{id}" stands for any name; at the end, slashes may be in it
+  bool guarded = true;       ///< wants a key, where there are keys
   bool wants_model = false;  ///< is refused while the model loads and while the server drains
   Outcome (*handle)(Service& service, const HttpCall& call);
 };

@@ -61,8 +61,7 @@ Result<void> Server::listen() {
     try {
       endpoint.path(config_.unix_socket);
     } catch (const boost::system::system_error& failure) {
-      return Error{NetErrc::kCannotListen,
-                   config_.unix_socket + ": " + failure.code().message()};
+      return Error{NetErrc::kCannotListen, config_.unix_socket + ": " + failure.code().message()};
     }
     auto listener = std::make_shared<Listener>(threads_, *service_, nullptr);
     if (auto done = listener->open(endpoint, config_.unix_socket); !done) return done;
@@ -78,14 +77,12 @@ Result<void> Server::listen() {
 Result<void> Server::listen_tcp() {
   boost::system::error_code error;
   asio::ip::tcp::resolver resolver(threads_.front()->context());
-  const auto found =
-      resolver.resolve(config_.host, std::to_string(config_.port),
-                       asio::ip::resolver_base::passive | asio::ip::resolver_base::numeric_service,
-                       error);
+  const auto found = resolver.resolve(
+      config_.host, std::to_string(config_.port),
+      asio::ip::resolver_base::passive | asio::ip::resolver_base::numeric_service, error);
   const std::string name = config_.host + ":" + std::to_string(config_.port);
   if (error || found.empty()) return Error{NetErrc::kCannotListen, name + ": " + error.message()};
-  auto listener =
-      std::make_shared<Listener>(threads_, *service_, tls_ ? &*tls_ : nullptr);
+  auto listener = std::make_shared<Listener>(threads_, *service_, tls_ ? &*tls_ : nullptr);
   if (auto done = listener->open(found.begin()->endpoint(), name); !done) return done;
   listeners_.push_back(std::move(listener));
   return {};

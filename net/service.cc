@@ -1,10 +1,10 @@
 #include "weft/net/service.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
-#include <algorithm>
 #include <utility>
 
 #include "weft/net/defaults.h"
@@ -51,9 +51,8 @@ HttpReply wrong_method(std::string_view path) {
     allowed += http::to_string(route.method);
   }
   if (allowed.empty()) return error_reply(not_found("there is no such path"));
-  HttpReply reply = error_reply({.status = 405,
-                                 .code = "method_not_allowed",
-                                 .message = "this path is for " + allowed});
+  HttpReply reply = error_reply(
+      {.status = 405, .code = "method_not_allowed", .message = "this path is for " + allowed});
   reply.headers.emplace_back("Allow", allowed);
   return reply;
 }
@@ -124,8 +123,7 @@ std::string Service::presented_key(const http::request_header<>& header) {
   if (istarts_with(given, "Basic ")) return password_of_basic(trimmed(given.substr(6)));
   if (const std::string_view key = header["x-api-key"]; !key.empty()) return std::string(key);
   // Scripts in a browser cannot set headers of a WebSocket, but its protocols.
-  for (const std::string_view protocol :
-       list_items(header[http::field::sec_websocket_protocol])) {
+  for (const std::string_view protocol : list_items(header[http::field::sec_websocket_protocol])) {
     if (protocol.starts_with(kKeyProtocol)) {
       return std::string(protocol.substr(kKeyProtocol.size()));
     }
@@ -222,8 +220,8 @@ Outcome Service::stored_response(std::string_view id) const {
 
 Outcome Service::delete_response(std::string_view id) {
   if (!stored_->erase(id)) return error_reply(no_such_response());
-  return HttpReply{.body = boost::json::serialize(boost::json::object{
-                       {"id", id}, {"object", "response"}, {"deleted", true}})};
+  return HttpReply{.body = boost::json::serialize(
+                       boost::json::object{{"id", id}, {"object", "response"}, {"deleted", true}})};
 }
 
 Outcome Service::cancel_response(std::string_view id) {
@@ -231,8 +229,8 @@ Outcome Service::cancel_response(std::string_view id) {
     const auto reply = [this, id, done] {
       const auto found = stored_->find(id);
       if (found != nullptr) return done({.body = found->object});
-      done({.body = boost::json::serialize(boost::json::object{
-                {"id", id}, {"object", "response"}, {"status", "cancelled"}})});
+      done({.body = boost::json::serialize(
+                boost::json::object{{"id", id}, {"object", "response"}, {"status", "cancelled"}})});
     };
     if (running_.cancel(id, reply)) return;
     // It may have ended a moment ago.

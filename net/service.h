@@ -110,7 +110,8 @@ class Service {
   [[nodiscard]] Outcome cancel_response(std::string_view id);
   [[nodiscard]] std::string requests_body() const;
   /// The key that the client shows, in one of the ways there are; empty = none.
-  [[nodiscard]] static std::string presented_key(const boost::beast::http::request_header<>& header);
+  [[nodiscard]] static std::string presented_key(
+      const boost::beast::http::request_header<>& header);
 
   const ServerConfig config_;
   const ApiKeys keys_;

@@ -28,9 +28,9 @@ void WebSocketConnection::start(Request upgrade) {
   for (const std::string_view item : list_items(upgrade[http::field::sec_websocket_protocol])) {
     if (item.starts_with(kKeyProtocol)) protocol = std::string(item);  // the client wants an echo
   }
-  socket_.set_option(websocket::stream_base::decorator(
-      [headers = service_.headers_for(upgrade, request_id), protocol](
-          websocket::response_type& response) {
+  socket_.set_option(
+      websocket::stream_base::decorator([headers = service_.headers_for(upgrade, request_id),
+                                         protocol](websocket::response_type& response) {
         for (const auto& [name, value] : headers) response.set(name, value);
         if (!protocol.empty()) response.set(http::field::sec_websocket_protocol, protocol);
       }));
@@ -93,10 +93,9 @@ void WebSocketConnection::write_next() {
   const auto ends = batch_.message_ends();
   const std::size_t begin = message_ == 0 ? 0 : ends[message_ - 1];
   const auto message = batch_.bytes().substr(begin, ends[message_] - begin);
-  socket_.async_write(boost::asio::buffer(message.data(), message.size()),
-                      [self = self()](boost::system::error_code error, std::size_t) {
-                        self->on_written(error);
-                      });
+  socket_.async_write(
+      boost::asio::buffer(message.data(), message.size()),
+      [self = self()](boost::system::error_code error, std::size_t) { self->on_written(error); });
 }
 
 void WebSocketConnection::on_written(boost::system::error_code error) {
@@ -111,11 +110,9 @@ void WebSocketConnection::say_goodbye() {
   if (std::exchange(leaving_, true) || ended_) return;
   progress_ = steady_clock::now();
   const bool draining = thread_.draining();
-  socket_.async_close(draining ? websocket::close_code::going_away
-                               : websocket::close_code::unknown_data,
-                      [self = self()](boost::system::error_code) {
-                        self->end(EndCause::kCancel);
-                      });
+  socket_.async_close(
+      draining ? websocket::close_code::going_away : websocket::close_code::unknown_data,
+      [self = self()](boost::system::error_code) { self->end(EndCause::kCancel); });
 }
 
 void WebSocketConnection::end(EndCause cause) {

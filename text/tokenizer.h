@@ -68,8 +68,8 @@ class Tokenizer {
   /// A token as the vocabulary writes it ("Ġthe", "▁the", "<0x0A>"). kNoSuchToken.
   [[nodiscard]] Result<std::string_view> token(TokenId id) const;
 
-  /// Appends the bytes that a token stands for in the middle of a text (" the", "\n"); they may be a
-  /// part of a character. kNoSuchToken.
+  /// Appends the bytes that a token stands for in the middle of a text (" the", "\n"); they may be
+  /// a part of a character. kNoSuchToken.
   [[nodiscard]] Result<void> append_bytes(TokenId id, std::string& out) const;
 
   /// The id of a token as the vocabulary writes it, or kNoToken.

@@ -33,8 +33,8 @@ struct ApiContext {
   std::string client{};      ///< who asks, for fairness
   RequestClass class_ceiling = RequestClass::kChat;  ///< the most urgent class that the key may use
   std::chrono::milliseconds timeout{0};              ///< 0 = none
-  bool websocket = false;   ///< it came as a message of a WebSocket
-  std::string stream_id{};  ///< of that message; echoed with every event
+  bool websocket = false;                            ///< it came as a message of a WebSocket
+  std::string stream_id{};                           ///< of that message; echoed with every event
   std::shared_ptr<ResponseStore> stored{};           ///< of the server; null = nothing is kept
   std::shared_ptr<ResponseStore> local{};            ///< of this WebSocket connection; else null
 };

@@ -145,12 +145,12 @@ void echo_sampling(const SamplingParams& params, json::object& out) {
 }
 
 std::span<const std::string_view> sampling_field_names() noexcept {
-  static const auto kNames = [] {
+  static const auto names_of_table = [] {
     std::array<std::string_view, sampling_table::kFields> names;
     std::ranges::transform(sampling_table::all(), names.begin(), &SamplingField::name);
     return names;
   }();
-  return kNames;
+  return names_of_table;
 }
 
 }  // namespace weft

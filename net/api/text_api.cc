@@ -66,8 +66,8 @@ ApiResult<std::string> tokenize(simdjson::dom::object body, const ModelCard& car
   BodyFields fields(body);
   static_cast<void>(take_model(fields, card));
   const bool with_texts = fields.flag("return_token_strs").value_or(false);
-  const Tokens ids = fields.any("messages") ? conversation_tokens(fields, model)
-                                            : text_tokens(fields, model);
+  const Tokens ids =
+      fields.any("messages") ? conversation_tokens(fields, model) : text_tokens(fields, model);
   if (!ids) return ids.error();
   return json::serialize(
       json::object{{"count", ids->size()},
