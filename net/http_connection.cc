@@ -361,8 +361,7 @@ void HttpConnection::linger() {
   enter(Phase::kLingering);
   input_.consume(input_.size());
   boost::system::error_code ignored;
-  static_cast<void>(
-      stream_.socket().shutdown(boost::asio::socket_base::shutdown_send, ignored));
+  static_cast<void>(stream_.socket().shutdown(boost::asio::socket_base::shutdown_send, ignored));
   read();
 }
 

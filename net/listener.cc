@@ -30,7 +30,8 @@ void tune(NetStream::Socket& socket, std::chrono::milliseconds user_timeout) {
   boost::system::error_code ignored;
   static_cast<void>(socket.set_option(asio::ip::tcp::no_delay(true), ignored));
   static_cast<void>(socket.set_option(asio::socket_base::keep_alive(true), ignored));
-  static_cast<void>(socket.set_option(UserTimeout(static_cast<int>(user_timeout.count())), ignored));
+  static_cast<void>(
+      socket.set_option(UserTimeout(static_cast<int>(user_timeout.count())), ignored));
 }
 
 std::string name_of(const NetStream::Socket::endpoint_type& endpoint) {

@@ -208,21 +208,22 @@ void ResponseSession::log(const Lane& lane) {
   const Usage usage = lane.answer->usage();
   const auto& error = lane.answer->error();
   const bool gone = !lane.answer->ended();
-  service_.log().request({.request_id = lane.answer->object_id(),
-                          .client = client_.address,
-                          .key = client_.key ? std::string_view(client_.key->name()) : std::string_view(),
-                          .method = "WS",
-                          .path = "/v1/responses",
-                          .status = gone    ? 499U
-                                    : error ? static_cast<unsigned>(error->status)
-                                            : 200U,
-                          .error = gone    ? std::string_view("client_gone")
-                                   : error ? std::string_view(error->code)
-                                           : std::string_view(),
-                          .prompt_tokens = usage.prompt_tokens,
-                          .output_tokens = usage.output_tokens,
-                          .took = steady_clock::now() - lane.began,
-                          .body = {}});
+  service_.log().request(
+      {.request_id = lane.answer->object_id(),
+       .client = client_.address,
+       .key = client_.key ? std::string_view(client_.key->name()) : std::string_view(),
+       .method = "WS",
+       .path = "/v1/responses",
+       .status = gone    ? 499U
+                 : error ? static_cast<unsigned>(error->status)
+                         : 200U,
+       .error = gone    ? std::string_view("client_gone")
+                : error ? std::string_view(error->code)
+                        : std::string_view(),
+       .prompt_tokens = usage.prompt_tokens,
+       .output_tokens = usage.output_tokens,
+       .took = steady_clock::now() - lane.began,
+       .body = {}});
 }
 
 void ResponseSession::say(const ApiError& error, std::string_view stream_id) {

@@ -40,9 +40,9 @@ Result<void> Server::load_certificate() {
   tls_.emplace(asio::ssl::context::tls_server);
   boost::system::error_code error;
   error = tls_->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
-                        asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
-                        asio::ssl::context::no_tlsv1_1,
-                    error);
+                                asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
+                                asio::ssl::context::no_tlsv1_1,
+                            error);
   if (!error) {
     error = tls_->use_certificate_chain_file(config_.tls_certificate, error);
   }

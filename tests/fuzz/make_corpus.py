@@ -230,9 +230,64 @@ def tokenizer_json():
     return seeds
 
 
+SAMPLING = {
+    "temperature": 0.5, "top_p": 0.9, "top_k": -1, "min_p": 0.1, "typical_p": 0.9, "tfs_z": 0.9, "frequency_penalty": 1,
+    "presence_penalty": -1, "repetition_penalty": 1.1, "repetition_window": 9, "dry_multiplier": 1, "dry_base": 2,
+    "dry_allowed_length": 3, "dry_window": 8, "dry_sequence_breakers": ["\n", 5], "mirostat_mode": 1, "mirostat_tau": 3,
+    "mirostat_eta": 0.2, "xtc_probability": 0.5, "xtc_threshold": 0.2, "dynatemp_range": 0.1, "dynatemp_exponent": 2,
+    "n": 2, "best_of": 3, "seed": -1, "min_tokens": 1, "ignore_eos": True, "stop_token_ids": [7], "bad_token_ids": [8],
+    "bad_words": ["ab"], "allowed_token_ids": [9], "logit_bias": {"5": -1}, "length_penalty": 2, "early_stopping": "never",
+}
+BEAMS = {"use_beam_search": True, "best_of": 4, "num_beams": 1, "early_stopping": True}
+FSD = {"fsd_alpha": 0.5, "fsd_top_k": 3, "fsd_max_ngram": 2, "fsd_randomized": True, "fsd_random_steps": 4}
+
+
+def chat_request():
+    user = {"role": "user", "content": "hello"}
+    parts = [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "data:"}}]
+    bodies = {
+        "sampling": {"messages": [user], **SAMPLING},
+        "beams": {"messages": [user], "max_tokens": 5, **BEAMS},
+        "fsd": {"messages": [user], "max_completion_tokens": 5.0, "service_tier": "flex", "priority": -1, **FSD},
+        "stream": {"model": "tiny", "messages": [user], "stream": True, "stream_options": {"include_usage": True},
+                   "stop": ["a", "b"], "logprobs": True, "top_logprobs": 3, "response_format": {"type": "text"},
+                   "tools": [], "tool_choice": "none", "chat_template_kwargs": {"enable_thinking": False}},
+        "roles": {"messages": [{"role": "developer", "content": parts[:1]}, user, {"role": "assistant", "content": None},
+                               {"role": "tool", "content": "4", "tool_call_id": "c", "name": "n"}]},
+        "parts": {"messages": [{"role": "user", "content": parts}]},
+    }
+    return {name: json.dumps(body, separators=(",", ":")).encode() for name, body in bodies.items()}
+
+
+def completion_request():
+    bodies = {
+        "text": {"prompt": "a b", "max_tokens": 5, "logprobs": 2, **SAMPLING},
+        "texts": {"prompt": ["a", "b"], "echo": True, "suffix": "", "stop": "x"},
+        "tokens": {"prompt": [1, 286, 287.0], "echo": True, "skip_special_tokens": False},
+        "lists": {"prompt": [[5], [6, 7]], "stream": True, "service_tier": "auto", "user": "u"},
+    }
+    return {name: json.dumps(body, separators=(",", ":")).encode() for name, body in bodies.items()}
+
+
+def response_request():
+    items = [{"type": "message", "id": "m", "status": "completed", "role": "assistant",
+              "content": [{"type": "output_text", "text": "b", "annotations": [], "logprobs": []}]},
+             {"role": "user", "content": [{"type": "input_text", "text": "c"}]}]
+    bodies = {
+        "text": {"input": "hi", "instructions": "s", "metadata": {"a": "b"}, "max_output_tokens": 4, "n": 1,
+                 "temperature": 0},
+        "items": {"input": items, "previous_response_id": "resp_1", "store": False, "stream": True, "top_logprobs": 2,
+                  "include": ["message.output_text.logprobs"], "truncation": "disabled", "reasoning": {"effort": None},
+                  "text": {"format": {"type": "text"}}, "tools": [], "tool_choice": "auto", "background": False},
+        "other_items": {"input": [{"type": "function_call_output", "call_id": "c", "output": "o"}]},
+    }
+    return {name: json.dumps(body, separators=(",", ":")).encode() for name, body in bodies.items()}
+
+
 def main():
-    for target in (checkpoint_format, checkpoint_index, config, gguf, jinja, llama2c, llama2c_tokenizer, pickle,
-                   pickle_checkpoint, safetensors, stop_strings, tokenizer_json, zip):
+    for target in (chat_request, checkpoint_format, checkpoint_index, completion_request, config, gguf, jinja, llama2c,
+                   llama2c_tokenizer, pickle, pickle_checkpoint, response_request, safetensors, stop_strings,
+                   tokenizer_json, zip):
         folder = CORPUS / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in target().items():

@@ -53,8 +53,8 @@ TEST_F(ServerTest, AStreamComesInChunksAndEndsWithDone) {
   PlainClient one = client();
   one.post(kCompletions, R"({"prompt":[5],"max_tokens":4,"ignore_eos":true,"stream":true})");
   const std::string all = one.read_until("0\r\n\r\n");
-  EXPECT_THAT(all, AllOf(HasSubstr("Transfer-Encoding: chunked"),
-                         HasSubstr("text/event-stream"), HasSubstr("data: [DONE]\n\n")));
+  EXPECT_THAT(all, AllOf(HasSubstr("Transfer-Encoding: chunked"), HasSubstr("text/event-stream"),
+                         HasSubstr("data: [DONE]\n\n")));
   one.get("/live");
   EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
 }
@@ -133,8 +133,8 @@ TEST_F(ServerTest, WhileTheModelLoadsRequestsAreRefusedAndTheServerIsAlive) {
   start();
   PlainClient one = client();
   one.get("/health");
-  EXPECT_THAT(one.read_answer(), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("loading"),
-                                       HasSubstr("Retry-After: 5")));
+  EXPECT_THAT(one.read_answer(),
+              AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("loading"), HasSubstr("Retry-After: 5")));
   one.get("/live");
   EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
   one.get("/v1/models");

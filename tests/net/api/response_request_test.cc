@@ -124,8 +124,9 @@ TEST_F(ResponseRequestTest, WhereItIsKeptIsTheClientsChoice) {
   context.local = std::make_shared<ResponseStore>(ResponseStore::Bounds{1, 1});
   EXPECT_EQ(taken(R"({"input":"hi"})").options.store, context.stored);
   EXPECT_EQ(taken(R"({"input":"hi","store":true})").options.store, context.stored);
-  EXPECT_EQ(taken(R"({"input":"hi","store":false})").options.store, nullptr);
-  EXPECT_EQ(taken(R"({"input":"hi","store":false})").options.local, context.local);
+  const ResponseOptions unstored = taken(R"({"input":"hi","store":false})").options;
+  EXPECT_EQ(unstored.store, context.local) << "of its WebSocket, where there is one";
+  EXPECT_EQ(unstored.local, context.local);
   EXPECT_EQ(with(R"("store":1)"), "store invalid_type");
 }
 
@@ -138,6 +139,8 @@ TEST_F(ResponseRequestTest, AnAnswerIsABodyAStreamOrMessages) {
   EXPECT_EQ(with(R"("stream":true)"), "stream unsupported");
   EXPECT_EQ(with(R"("stream":false)"), "stream unsupported");
   EXPECT_EQ(with(R"("background":false)"), "background unsupported");
+  EXPECT_EQ(with(R"("type":"response.create","stream_id":"a","generate":true)"), "200")
+      << "the message's own fields";
 }
 
 TEST_F(ResponseRequestTest, WithoutGenerationNothingIsAskedOfTheEngine) {

@@ -56,15 +56,16 @@ TEST_F(TextApiTest, AConversationIsRenderedByTheTemplate) {
   EXPECT_THAT(rendered(R"(,"add_generation_prompt":false)"), testing::EndsWith("user:hi;"));
   EXPECT_EQ(rendered(R"(,"chat_template_kwargs":{"messages":[]})"),
             "chat_template_kwargs.messages unsupported");
-  EXPECT_EQ(rendered(R"(,"chat_template_kwargs":{"colour":1})"), "messages invalid_value");
+  EXPECT_EQ(rendered(R"(,"chat_template_kwargs":{"colour":1})"),
+            "chat_template_kwargs invalid_value");
   EXPECT_EQ(rendered(R"(,"prompt":"x")"), "prompt unknown_parameter");
   EXPECT_EQ(rendered(R"(,"add_special_tokens":true)"), "add_special_tokens unsupported");
-  model->chat_template.reset();
-  EXPECT_EQ(rendered(""), "messages unsupported");
+  model->chat = ChatEncoder(model->tokenizer, "");
+  EXPECT_EQ(rendered(""), "messages invalid_value");
 }
 
 TEST_F(TextApiTest, ATemplatesOwnRefusalIsTheMessagesFault) {
-  model->chat_template = ChatTemplate::parse("{{ raise_exception('no') }}", "t").value();
+  model->chat = ChatEncoder(model->tokenizer, "{{ raise_exception('no') }}");
   EXPECT_EQ(rendered(""), "messages invalid_value");
 }
 

@@ -54,7 +54,6 @@ inline ServedModel tiny_model(std::int64_t context = 64) {
   Vocabulary vocabulary = tiny_vocabulary();
   vocabulary.chat_template = kTemplate;
   ServedModel model{.tokenizer = Tokenizer::from_vocabulary(vocabulary, "tiny").value()};
-  model.chat_template = ChatTemplate::parse(kTemplate, "chat_template").value();
   model.vocabulary = kTinyVocabulary;
   model.context = context;
   model.end_tokens = {2};
