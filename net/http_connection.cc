@@ -28,9 +28,6 @@ ApiError error_of(boost::system::error_code error) {
   if (error == http::error::body_limit) {
     return {.status = 413, .code = "body_too_large", .message = "the body is too large"};
   }
-  if (error == http::error::bad_version) {
-    return {.status = 505, .code = "bad_version", .message = "this server speaks HTTP/1.1"};
-  }
   return {.code = "bad_request", .message = "this is not an HTTP/1.1 request"};
 }
 
