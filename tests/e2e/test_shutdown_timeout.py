@@ -1,5 +1,6 @@
 """How the server ends when its clients do not."""
 
+import json
 import signal
 
 from conftest import StartServer
@@ -14,5 +15,6 @@ def test_what_does_not_end_in_time_is_cancelled(start_server: StartServer):
         assert raw.read_head().status == 200
         server.kill(signal.SIGTERM)
         body = b"".join(raw.chunks())
-    assert b'"error"' in body and body.endswith(b"data: [DONE]\n\n")
+    last = json.loads(body.split(b"\n\n")[-2].removeprefix(b"data: "))
+    assert last["error"]["code"] == "stopping"
     assert server.wait() == 0
