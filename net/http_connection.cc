@@ -144,6 +144,14 @@ bool HttpConnection::check_header() {
     refuse(http::error::bad_field);
     return false;
   }
+  if (header.count(http::field::transfer_encoding) > 0 &&
+      (exchange_.http10 || header.count(http::field::transfer_encoding) > 1 ||
+       !boost::beast::iequals(header[http::field::transfer_encoding], "chunked"))) {
+    // Where such a body ends, others may see differently (RFC 9112, section 6.1). Beast takes some
+    // of them as no body at all.
+    refuse(http::error::bad_transfer_encoding);
+    return false;
+  }
   auto admission = service_.admit(header);
   if (auto* refusal = std::get_if<HttpReply>(&admission)) {
     exchange_.path = std::string(header.target().substr(0, header.target().find('?')));
