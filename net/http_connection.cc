@@ -103,6 +103,8 @@ void HttpConnection::advance() {
   if (phase_ != Phase::kIdle && phase_ != Phase::kHeader && phase_ != Phase::kBody) return;
   if (error) return refuse(error);
   if (whole) return dispatch();
+  // Trailers, or a chunk's extensions: all else is taken out as it comes.
+  if (input_.size() == net_defaults::kReadAhead) return refuse(http::error::header_limit);
   read();
 }
 
