@@ -5,7 +5,6 @@ import asyncio
 import openai
 import pytest
 
-from conftest import client_of
 from prompts import MODEL, QUESTION, STORY
 from waiting import PATIENCE_S
 from weft_server import WeftServer
@@ -98,24 +97,6 @@ def test_the_request_id_is_a_header_and_may_be_the_clients(client):
 def test_the_served_model_is_listed_and_found(client):
     assert [model.id for model in client.models.list()] == [MODEL]
     assert client.models.retrieve(MODEL).id == MODEL
-
-
-def test_two_hundred_at_once_are_answered_as_if_each_were_alone(server: WeftServer):
-    async def ask(client: openai.AsyncOpenAI, number: int) -> str:
-        answer = await client.chat.completions.create(
-            model=MODEL, messages=STORY, max_tokens=4, seed=number % 5, temperature=2.0)
-        return answer.choices[0].message.content
-
-    async def ask_all() -> list[str]:
-        async with openai.AsyncOpenAI(
-                base_url=server.url + "/v1", api_key="none", max_retries=0, timeout=4 * PATIENCE_S) as client:
-            return await asyncio.gather(*(ask(client, number) for number in range(200)))
-
-    texts = asyncio.run(ask_all())
-    with client_of(server) as client:
-        for seed in range(5):
-            alone = chat(client, messages=STORY, seed=seed, temperature=2.0, max_tokens=4).choices[0].message.content
-            assert set(texts[seed::5]) == {alone}
 
 
 @pytest.mark.parametrize("stream", [False, True])

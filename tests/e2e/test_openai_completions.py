@@ -1,6 +1,12 @@
 """Text completions through OpenAI's client."""
 
+import asyncio
+
+import openai
+
 from prompts import MODEL
+from waiting import PATIENCE_S
+from weft_server import WeftServer
 
 
 def complete(client, prompt="Once upon a time", **options):
@@ -42,3 +48,20 @@ def test_logprobs_are_columns_of_equal_length(client):
 def test_a_prompt_of_token_ids_is_that_of_its_text(client, raw):
     ids = raw.post("/tokenize", {"prompt": "Once upon a time"}).read().json()["tokens"]
     assert complete(client, prompt=ids).choices[0].text == complete(client).choices[0].text
+
+
+def test_two_hundred_at_once_are_answered_as_if_each_were_alone(server: WeftServer, client: openai.OpenAI):
+    async def ask(caller: openai.AsyncOpenAI, number: int) -> str:
+        answer = await caller.completions.create(
+            model=MODEL, prompt="Once", max_tokens=4, seed=number % 5, temperature=2.0)
+        return answer.choices[0].text
+
+    async def ask_all() -> list[str]:
+        async with openai.AsyncOpenAI(
+                base_url=server.url + "/v1", api_key="none", max_retries=0, timeout=4 * PATIENCE_S) as caller:
+            return await asyncio.gather(*(ask(caller, number) for number in range(200)))
+
+    texts = asyncio.run(ask_all())
+    for seed in range(5):
+        alone = complete(client, prompt="Once", seed=seed, temperature=2.0, max_tokens=4).choices[0].text
+        assert set(texts[seed::5]) == {alone}
