@@ -1,6 +1,7 @@
 """The WebSocket protocol itself: handshakes, frames, and how sockets are closed."""
 
 import base64
+import json
 import os
 import struct
 
@@ -10,7 +11,7 @@ from websockets.sync.client import connect
 
 from raw_http import RawClient
 from test_websocket_responses import ask, url_of
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, eventually
 
 MESSAGE_LIMIT = 8 << 20
 
@@ -101,6 +102,17 @@ def test_a_text_that_is_not_utf_8_closes_with_1007(opened):
 def test_a_ping_is_answered_in_the_middle_of_a_message(opened):
     opened.send(frame(1, b'{"type":', final=False) + frame(9, b"hello") + frame(0, b'"none"}'))
     assert opened._input.read(7) == b"\x8a\x05hello"
+
+
+def test_a_client_that_closes_without_reading_on_is_not_worked_for(server, opened):
+    before = server.log().count("error=client_gone")
+    create = {"type": "response.create", "input": "Once", "ignore_eos": True, "max_output_tokens": 900}
+    for lane in range(8):
+        text = json.dumps({**create, "stream_id": str(lane)}).encode()
+        opened.send(frame(1, text))
+    eventually(lambda: len(server.running()) == 8, "all lanes run")
+    opened.send(frame(8, struct.pack(">H", 1000)))
+    eventually(lambda: server.log().count("error=client_gone") == before + 8, "they have ended because the client has gone")
 
 
 def test_a_close_is_answered_with_its_own_code(server):
