@@ -100,6 +100,8 @@ void HttpConnection::advance() {
   if (phase_ != Phase::kIdle && phase_ != Phase::kHeader && phase_ != Phase::kBody) return;
   if (error) return refuse(error);
   if (whole) return dispatch();
+  // Trailers, or a chunk's extensions: all else is taken out as it comes.
+  if (input_.size() == net_defaults::kReadAhead) return refuse(http::error::header_limit);
   read();
 }
 
@@ -139,6 +141,14 @@ bool HttpConnection::check_header() {
   }
   if (header.version() >= 11 && header.count(http::field::host) != 1) {
     refuse(http::error::bad_field);
+    return false;
+  }
+  if (header.count(http::field::transfer_encoding) > 0 &&
+      (exchange_.http10 || header.count(http::field::transfer_encoding) > 1 ||
+       !boost::beast::iequals(header[http::field::transfer_encoding], "chunked"))) {
+    // Where such a body ends, others may see differently (RFC 9112, section 6.1). Beast takes some
+    // of them as no body at all.
+    refuse(http::error::bad_transfer_encoding);
     return false;
   }
   auto admission = service_.admit(header);

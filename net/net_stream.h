@@ -1,12 +1,18 @@
 #pragma once
 
+#include <array>
 #include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/compose.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/websocket/ssl.hpp>
 #include <boost/beast/websocket/teardown.hpp>
+#include <memory>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -70,14 +76,35 @@ class NetStream {
   }
   template <class Handler>
   friend void async_teardown(boost::beast::role_type role, NetStream& stream, Handler&& handler) {
-    namespace websocket = boost::beast::websocket;
     if (auto* tls = std::get_if<Tls>(&stream.stream_)) {
       return boost::beast::async_teardown(role, *tls, std::forward<Handler>(handler));
     }
-    websocket::async_teardown(role, stream.socket(), std::forward<Handler>(handler));
+    boost::asio::async_compose<std::decay_t<Handler>, void(boost::system::error_code)>(
+        Goodbye(stream.socket()), handler, stream.socket());
   }
 
  private:
+  /// Says that nothing more comes, and reads until the client has gone: to close over what it still
+  /// sends would take the close frame from under it. Beast's own stops after one read.
+  class Goodbye {
+   public:
+    explicit Goodbye(Socket& socket) : socket_(socket) {
+      boost::system::error_code ignored;  // a socket that is gone fails the read
+      socket_.shutdown(boost::asio::socket_base::shutdown_send, ignored);
+    }
+
+    template <class Self>
+    void operator()(Self& self, boost::system::error_code error = {}, std::size_t /*bytes*/ = 0) {
+      if (!error) return socket_.async_read_some(boost::asio::buffer(*unread_), std::move(self));
+      if (error == boost::asio::error::eof) error.clear();
+      self.complete(error);
+    }
+
+   private:
+    Socket& socket_;
+    std::unique_ptr<std::array<char, 4096>> unread_ = std::make_unique<std::array<char, 4096>>();
+  };
+
   using Tls = boost::asio::ssl::stream<Socket>;
   std::variant<Socket, Tls> stream_;
 };

@@ -47,6 +47,7 @@ void WebSocketConnection::start(Request upgrade) {
   const auto request = std::make_shared<Request>(std::move(upgrade));
   socket_.async_accept(*request, [self = self(), request](boost::system::error_code error) {
     if (error || self->ended_) return self->end(EndCause::kCancel);
+    self->accepted_ = true;
     self->read();
     if (self->thread_.draining()) self->drain();
   });
@@ -125,6 +126,11 @@ void WebSocketConnection::end(EndCause cause) {
 void WebSocketConnection::check_time(Time now) {
   const auto waited = now - progress_;
   if (writing_ && waited > service_.config().write_timeout) return end(EndCause::kSlowReader);
+  if (accepted_ && !socket_.is_open() && !std::exchange(leaving_, true)) {
+    // One side has closed, and a read waits for the client to go.
+    progress_ = now;
+    return session_.abandon(EndCause::kCancel);
+  }
   if (leaving_ && waited > net_defaults::kLinger) end(EndCause::kCancel);
 }
 

@@ -53,7 +53,8 @@ class WebSocketConnection final : public Connection {
   std::size_t message_ = 0;  // of the batch, that is being written
   bool reading_ = false;
   bool writing_ = false;
-  bool leaving_ = false;  // a close frame is on its way, or has been
+  bool accepted_ = false;  // the handshake is done
+  bool leaving_ = false;   // a close frame is on its way, or has been
   bool ended_ = false;
   Time progress_{};
 };

@@ -144,6 +144,7 @@ class ResponseStreamWriter final : public ReplyWriter {
   }
 
   void fail(const ApiError& error, std::span<const Finish> parts, EventBatch& out) override {
+    if (!begun_ && error.code == kCancelled) begin(out);
     if (begun_) return finish(record_.state_at_failure(error, parts), out);
     record_.forget_previous();
     add_error(error, out);

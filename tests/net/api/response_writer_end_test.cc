@@ -133,6 +133,15 @@ TEST(ResponseWriterEndTest, IsOneErrorEventWhenItNeverBegan) {
   EXPECT_EQ(body.bytes(), error_body(error));
 }
 
+TEST(ResponseWriterEndTest, IsIncompleteWhenItsClientStoppedItBeforeItBegan) {
+  const auto writer = make_response_writer(response_options(), byte_model(), Framing::kWebSocket);
+  EventBatch out(Framing::kWebSocket);
+  writer->fail(kCancelled, {}, out);
+  const auto events = data_of(out);
+  EXPECT_EQ(json_of(events.front()).at("type"), "response.created");
+  EXPECT_EQ(json_of(events.back()).at("type"), "response.incomplete");
+}
+
 TEST(ResponseWriterEndTest, EndsAPlainAnswerInTheSameWays) {
   const auto answer = [](auto&& end) {
     const auto writer = make_response_writer(response_options(), byte_model(), Framing::kBody);

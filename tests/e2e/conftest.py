@@ -1,0 +1,78 @@
+"""Fixtures: servers, which are asked after each test whether anything is left of it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import openai
+import pytest
+
+from raw_http import RawClient
+from waiting import PATIENCE_S
+from weft_server import UnknownKey, WeftServer
+
+# What ctest is told when nothing could be run, so that it says so (SKIP_RETURN_CODE).
+ALL_SKIPPED = 77
+
+StartServer = Callable[..., WeftServer]
+
+
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeftServer]:
+    server = WeftServer(tmp_path_factory.mktemp("server"), {})
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def server(shared_server: WeftServer) -> Iterator[WeftServer]:
+    """One for all tests, which leave nothing behind in it."""
+    yield shared_server
+    assert shared_server.process.poll() is None, shared_server.log()
+    shared_server.wait_until_idle()
+    shared_server.expect_clean_log()
+
+
+@pytest.fixture
+def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
+    """start_server(table={key: value}): one of its own. A test that has not stopped it finds it idle at the end."""
+    servers: list[WeftServer] = []
+
+    def start(**config: dict[str, Any]) -> WeftServer:
+        try:
+            servers.append(WeftServer(tmp_path_factory.mktemp("server"), config))
+        except UnknownKey as unknown:
+            pytest.skip(f"this program cannot be configured so: {unknown}")
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        if server.process.poll() is None:
+            try:
+                server.wait_until_idle()
+            finally:
+                server.stop()
+        server.expect_clean_log()
+
+
+@pytest.fixture
+def client(server: WeftServer) -> Iterator[openai.OpenAI]:
+    with client_of(server) as made:
+        yield made
+
+
+@pytest.fixture
+def raw(server: WeftServer) -> Iterator[RawClient]:
+    with RawClient(server.port) as made:
+        yield made
+
+
+def client_of(server: WeftServer, **options: Any) -> openai.OpenAI:
+    """OpenAI's client, which else tries again by itself what the tests want to see fail."""
+    settings = {"api_key": "none", "max_retries": 0, "timeout": PATIENCE_S, **options}
+    return openai.OpenAI(base_url=server.url + "/v1", **settings)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    reports = session.config.pluginmanager.get_plugin("terminalreporter").stats
+    if exitstatus == 0 and reports.get("skipped") and not reports.get("passed"):
+        session.exitstatus = ALL_SKIPPED

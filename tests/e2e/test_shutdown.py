@@ -1,0 +1,88 @@
+"""How the server ends."""
+
+import json
+import signal
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from conftest import StartServer
+from prompts import ENDLESS_BODY
+from raw_http import RawClient
+from test_websocket_responses import create, receive_response, url_of
+from waiting import PATIENCE_S, eventually
+
+LONG = {"prompt": "Once", "stream": True, "max_tokens": 300, "ignore_eos": True}
+
+
+def is_closed_to_others(port: int) -> bool:
+    """A new client is refused, or told to come again."""
+    try:
+        with RawClient(port) as raw:
+            return raw.post("/v1/completions", {"prompt": "Once", "max_tokens": 1}).read().status == 503
+    except (ConnectionError, AssertionError):
+        return True
+
+
+def test_a_stream_is_finished_and_nothing_new_is_begun(start_server: StartServer):
+    server = start_server()
+    with RawClient(server.port) as running, RawClient(server.port) as idle:
+        assert idle.send_request("GET", "/live").read().status == 200
+        running.post("/v1/completions", LONG)
+        assert running.read_head().status == 200
+        chunks = running.chunks()
+        first = next(chunks)
+        server.kill(signal.SIGTERM)
+        eventually(lambda: is_closed_to_others(server.port), "new clients are refused")
+        assert idle.is_at_end(), "what asks for nothing is closed"
+        text = (first + b"".join(chunks)).decode()
+    events = [json.loads(event.removeprefix("data: ")) for event in text.split("\n\n")[:-2]]
+    assert text.endswith("data: [DONE]\n\n")
+    assert events[-1]["choices"][0]["finish_reason"] == "length"
+    assert server.wait() == 0
+
+
+def test_an_answer_that_is_asked_for_is_given(start_server: StartServer):
+    server = start_server()
+    with RawClient(server.port) as raw:
+        raw.post("/v1/completions", {**LONG, "stream": False})
+        eventually(server.running, "it runs")
+        server.kill(signal.SIGINT)
+        answer = raw.read()
+    assert (answer.status, answer.json()["usage"]["completion_tokens"]) == (200, 300)
+    assert answer.headers["connection"] == "close"
+    assert server.wait() == 0
+
+
+def test_a_websocket_ends_its_response_and_is_told_that_the_server_goes(start_server: StartServer):
+    server = start_server()
+    with connect(url_of(server)) as idle, connect(url_of(server)) as busy:
+        busy.send(create(ignore_eos=True, max_output_tokens=200))
+        eventually(server.running, "it runs")
+        server.kill(signal.SIGTERM)
+        assert receive_response(busy)[-1]["response"]["usage"]["output_tokens"] == 200
+        for socket in (busy, idle):
+            with pytest.raises(ConnectionClosed) as closed:
+                socket.recv(timeout=PATIENCE_S)
+            assert closed.value.rcvd.code == 1001
+    assert server.wait() == 0
+
+
+def test_a_server_without_work_ends_at_once(start_server: StartServer):
+    server = start_server()
+    server.kill(signal.SIGTERM)
+    assert server.wait() == 0
+
+
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_it_whatever_runs(start_server: StartServer, second: signal.Signals):
+    server = start_server()
+    with RawClient(server.port) as raw:
+        raw.post("/v1/completions", {"prompt": "Once", "stream": True, **ENDLESS_BODY})
+        raw.read_head()
+        server.kill(signal.SIGTERM)
+        server.wait_for_log("stopping")
+        assert server.process.poll() is None, "it lets the stream end"
+        server.kill(second)
+        assert server.wait() == 130
