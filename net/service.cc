@@ -284,15 +284,15 @@ std::string Service::requests_body() const {
   const auto now = steady_clock::now();
   for (const RunningAnswers::Entry& entry : running_.list()) {
     const std::chrono::duration<double> age = now - entry.began;
-    list.push_back(boost::json::object{{"id", entry.object_id},
-                                       {"request_id", entry.request_id},
-                                       {"engine_requests",
-                                        numbers_of(entry.answer->engine_requests())},
-                                       {"path", entry.path},
-                                       {"client", entry.key},
-                                       {"class", entry.request_class},
-                                       {"seconds", age.count()},
-                                       {"unread_bytes", entry.answer->unread_bytes()}});
+    list.push_back(
+        boost::json::object{{"id", entry.object_id},
+                            {"request_id", entry.request_id},
+                            {"engine_requests", numbers_of(entry.answer->engine_requests())},
+                            {"path", entry.path},
+                            {"client", entry.key},
+                            {"class", entry.request_class},
+                            {"seconds", age.count()},
+                            {"unread_bytes", entry.answer->unread_bytes()}});
   }
   boost::json::object body{{"requests", std::move(list)}};
   if (const Engine* const engine = engine_.load()) {

@@ -191,6 +191,29 @@ def test_a_lost_connection_is_told_and_made_again(open_page: OpenPage) -> None:
     expect(page.locator(".wrong")).to_have_count(0)
 
 
+def test_a_key_from_the_settings_goes_along(open_page: OpenPage) -> None:
+    shown: list[str | None] = []
+
+    def prepare(page: Page) -> None:
+        # What a script may say in a handshake, and what Playwright does not tell.
+        page.add_init_script("""
+            globalThis.protocols = [];
+            globalThis.WebSocket = class extends WebSocket {
+                constructor(url, protocols) { super(url, protocols); globalThis.protocols.push(...protocols); }
+            };""")
+        page.on("request", lambda request: shown.append(request.headers.get("authorization")))
+
+    page = open_page(prepare=prepare)
+    assert set(shown) == {None}
+    shown.clear()
+    set_fields(page, key="sesame")
+    expect(page.locator("#notice")).to_be_hidden(timeout=PATIENCE_MS)
+    ask(page, "Who are you?")
+    expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
+    assert page.evaluate("protocols") == ["weft-key.sesame"]
+    assert shown[-1] == "Bearer sesame"
+
+
 def test_the_lanes_show_a_load(open_page: OpenPage) -> None:
     page = open_page()
     assert threads_drawn(page) == 0
