@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "weft/actors/active_request.h"
 #include "weft/actors/engine_core.h"
@@ -25,8 +26,12 @@ namespace weft {
 class RequestHandle {
  public:
   RequestHandle() noexcept = default;
-  explicit RequestHandle(std::weak_ptr<ActiveRequest> request) noexcept
-      : request_(std::move(request)) {}
+  /// `request` may be null: it was refused.
+  explicit RequestHandle(const std::shared_ptr<ActiveRequest>& request) noexcept
+      : id_(request ? request->id() : RequestId()), request_(request) {}
+
+  /// By which Engine::rows() names it; none when it was refused at once.
+  [[nodiscard]] RequestId id() const noexcept { return id_; }
 
   /// Does nothing when it has ended. The first cause counts; the sink hears of the end.
   void ask_to_end(EndCause cause) noexcept {
@@ -34,6 +39,7 @@ class RequestHandle {
   }
 
  private:
+  RequestId id_;
   std::weak_ptr<ActiveRequest> request_;
 };
 
@@ -123,6 +129,8 @@ class Engine {
   /// Can serve: no actor that it needs has failed for good.
   [[nodiscard]] bool ready() const noexcept { return core_->port().ready(); }
   [[nodiscard]] EngineStats stats() const { return core_->port().stats(); }
+  /// Who holds which row, by row: for those who show it. Reading it costs no tick anything.
+  [[nodiscard]] std::vector<RowHolder> rows() const { return core_->port().rows(); }
   /// Valid as long as the engine.
   [[nodiscard]] MetricsRegistry& metrics() const noexcept { return core_->port().metrics(); }
   /// In Prometheus' text format, see core/prometheus.h.

@@ -238,4 +238,6 @@ void Pipeline::stop(std::function<void()> stopped) noexcept {
 
 EngineStats Pipeline::stats() const { return stats_->read(); }
 
+std::vector<RowHolder> Pipeline::rows() const { return stats_->rows(); }
+
 }  // namespace weft

@@ -55,6 +55,7 @@ class Pipeline final : public RequestPort {
   void submit(RequestTicket ticket) noexcept override;
   void stop(std::function<void()> stopped) noexcept override;
   [[nodiscard]] EngineStats stats() const override;
+  [[nodiscard]] std::vector<RowHolder> rows() const override;
   [[nodiscard]] MetricsRegistry& metrics() const noexcept override { return actors_.metrics(); }
   [[nodiscard]] bool ready() const noexcept override { return actors_.ready(); }
 

@@ -24,6 +24,7 @@ PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limi
     : limits_(limits),
       count_(lanes),
       lanes_(std::make_unique<Lane[]>(lanes)),
+      rows_(std::make_unique<Row[]>(lanes * static_cast<std::size_t>(limits.rows))),
       times_{Times(registry, RequestClass::kChat), Times(registry, RequestClass::kBatch)},
       running_(registry.gauge("weft_num_requests_running", "Sequences that hold a row")),
       waiting_(registry.gauge("weft_num_requests_waiting", "Requests that wait for rows or pages")),
@@ -58,6 +59,9 @@ void PipelineStats::observe(RequestClass cls, const Finish& finish) noexcept {
   since_arrival(times.queue, when.started);
   since_arrival(times.first_token, when.first_token);
   since_arrival(times.whole, when.ended);
+  if (when.first_token != TimePoint{}) {
+    note_first_token(std::chrono::duration<double>(when.first_token - when.arrived).count());
+  }
   times.ended.add();
 }
 
@@ -79,6 +83,37 @@ void PipelineStats::set(std::size_t lane, const SchedulerStats& stats) noexcept 
   count(preemptions_, before.preemptions, stats.preemptions);
   count(moved_rows_, before.moved_rows, stats.moved_rows);
   before = stats;
+}
+
+void PipelineStats::set_row(std::size_t lane, std::int32_t row, RowHolder holder) noexcept {
+  const std::size_t place =
+      lane * static_cast<std::size_t>(limits_.rows) + static_cast<std::size_t>(row);
+  const std::uint64_t word = holder.request.value() << 1U | (holder.decodes ? 1U : 0U);
+  rows_[place].store(word, std::memory_order_relaxed);
+}
+
+std::vector<RowHolder> PipelineStats::rows() const {
+  std::vector<RowHolder> rows(count_ * static_cast<std::size_t>(limits_.rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::uint64_t word = rows_[i].load(std::memory_order_relaxed);
+    rows[i] = {RequestId(word >> 1U), (word & 1U) != 0};
+  }
+  return rows;
+}
+
+void PipelineStats::note_first_token(double seconds) noexcept {
+  const std::size_t place = recent_count_.fetch_add(1, std::memory_order_relaxed);
+  recent_[place % kRecent].store(seconds, std::memory_order_relaxed);
+}
+
+double PipelineStats::first_token_median() const noexcept {
+  const std::size_t count = std::min(recent_count_.load(std::memory_order_relaxed), kRecent);
+  if (count == 0) return 0;
+  std::array<double, kRecent> times{};
+  for (std::size_t i = 0; i < count; ++i) times[i] = recent_[i].load(std::memory_order_relaxed);
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(count / 2);
+  std::nth_element(times.begin(), middle, times.begin() + static_cast<std::ptrdiff_t>(count));
+  return *middle;
 }
 
 std::size_t PipelineStats::shortest_lane() const noexcept {
@@ -107,6 +142,7 @@ EngineStats PipelineStats::read() const noexcept {
   stats.prompt_tokens = prompt_.value();
   stats.output_tokens = output_.value();
   stats.preemptions = preemptions_.value();
+  stats.first_token_median = first_token_median();
   for (const Times& times : times_) stats.finished += times.ended.value();
   return stats;
 }

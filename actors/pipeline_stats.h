@@ -26,22 +26,36 @@ class PipelineStats {
   void observe(RequestClass cls, const Finish& finish) noexcept;
   /// The lane's scheduler only.
   void set(std::size_t lane, const SchedulerStats& stats) noexcept;
+  /// The lane's scheduler only: who holds one of its rows now.
+  void set_row(std::size_t lane, std::int32_t row, RowHolder holder) noexcept;
 
   [[nodiscard]] std::int64_t requests() const noexcept { return requests_.load(); }
   [[nodiscard]] std::int64_t prompt_tokens() const noexcept { return prompt_tokens_.load(); }
   /// The one with the fewest requests.
   [[nodiscard]] std::size_t shortest_lane() const noexcept;
   [[nodiscard]] EngineStats read() const noexcept;
+  /// Those of all lanes, one lane after the other.
+  [[nodiscard]] std::vector<RowHolder> rows() const;
 
  private:
+  // Enough that one slow request does not move their median, few enough that it follows the load.
+  static constexpr std::size_t kRecent = 32;
+
   struct Lane {
     std::atomic<std::int64_t> requests{0};
     SchedulerStats before;  // its scheduler's: what is in the metrics
   };
+  // A request's number and, in the lowest bit, whether it decodes; 0 = free.
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+  using Row = std::atomic<std::uint64_t>;
+
+  void note_first_token(double seconds) noexcept;
+  [[nodiscard]] double first_token_median() const noexcept;
 
   const DeviceLimits limits_;  // of one lane
   const std::size_t count_;
   const std::unique_ptr<Lane[]> lanes_;
+  const std::unique_ptr<Row[]> rows_;  // of all lanes
   std::atomic<std::int64_t> requests_{0};
   std::atomic<std::int64_t> prompt_tokens_{0};
 
@@ -54,6 +68,10 @@ class PipelineStats {
     Counter& ended;
   };
   std::array<Times, kRequestClasses.size()> times_;
+
+  // Times to the first token, the newest in the place of the oldest.
+  std::array<std::atomic<double>, kRecent> recent_{};
+  std::atomic<std::size_t> recent_count_{0};
 
   Gauge& running_;
   Gauge& waiting_;

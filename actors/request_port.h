@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "weft/actors/active_request.h"
 #include "weft/core/metrics.h"
@@ -25,6 +26,17 @@ struct EngineStats {
   std::uint64_t output_tokens = 0;
   std::uint64_t preemptions = 0;
   std::uint64_t finished = 0;  ///< requests, those that were refused at the edge left out
+  /// Median of the time to the first token, in seconds, of the last requests that ended; 0 before
+  /// the first one has.
+  double first_token_median = 0;
+};
+
+/// Who holds a row, and for what.
+struct RowHolder {
+  RequestId request{};   ///< none: the row is free
+  bool decodes = false;  ///< all its known tokens are planned, so each step gives it a token
+
+  friend bool operator==(const RowHolder&, const RowHolder&) = default;
 };
 
 /// Where requests go in. Thread-safe, but for the destructor. Destroying it finishes every request
@@ -49,6 +61,9 @@ class RequestPort {
   virtual void stop(std::function<void()> stopped) noexcept = 0;
 
   [[nodiscard]] virtual EngineStats stats() const = 0;
+  /// By row; each is of some moment, all of them only roughly of the same. Empty where there is
+  /// nothing to tell.
+  [[nodiscard]] virtual std::vector<RowHolder> rows() const { return {}; }
   /// Valid as long as the port.
   [[nodiscard]] virtual MetricsRegistry& metrics() const noexcept = 0;
   [[nodiscard]] virtual bool ready() const noexcept = 0;

@@ -78,7 +78,7 @@ SchedulerActor::SchedulerActor(ActorContext& context, std::shared_ptr<SchedulerS
       detokenizer_(detokenizer.sender(context.id())),
       timer_(context.make_timer([this] { after_message(); })) {
   state_->ticks.reclaim();
-  state_->stats->set(state_->lane, scheduler_.stats());
+  publish();
 }
 
 void SchedulerActor::on(EnqueueMsg&& message) {
@@ -173,8 +173,25 @@ void SchedulerActor::after_message() {
   make_plans(now);
   send_ends();
   arm_timer();
-  state_->stats->set(state_->lane, scheduler_.stats());
+  publish();
   if (state_->checks) scheduler_.check_invariants();
+}
+
+void SchedulerActor::publish() {
+  state_->stats->set(state_->lane, scheduler_.stats());
+  if (rows_published_ != scheduler_.row_changes()) publish_rows();
+}
+
+void SchedulerActor::publish_rows() {
+  rows_published_ = scheduler_.row_changes();
+  for (std::int32_t row = 0; row < state_->options.limits.rows; ++row) {
+    const RowUse use = scheduler_.row_use(row);
+    RowHolder holder;
+    if (use.group != nullptr) {
+      holder = {static_cast<const RequestGroup*>(use.group)->ticket->id(), use.decodes};
+    }
+    state_->stats->set_row(state_->lane, row, holder);
+  }
 }
 
 void SchedulerActor::take_endings() {
@@ -313,7 +330,7 @@ void SchedulerActor::exiting(const Error& why) {
   }
   scheduler_.end_all(GroupEnd::kFailed, request_failure(why));
   send_ends();
-  state_->stats->set(state_->lane, scheduler_.stats());
+  publish();
 }
 
 }  // namespace weft

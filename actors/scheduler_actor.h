@@ -71,6 +71,8 @@ class SchedulerActor final : private SchedulerListener {
   void make_plans(TimePoint now);
   void queue(PipelineTick& tick);
   void arm_timer();
+  void publish();
+  void publish_rows();
   void begin_message() const;
   void after_message();
 
@@ -88,6 +90,7 @@ class SchedulerActor final : private SchedulerListener {
   std::int32_t at_executor_ = 0;     // ticks queued or running
   PipelineTick* newest_ = nullptr;   // the tick planned last, while it is at the executor
   PipelineTick* completing_ = nullptr;
+  std::uint64_t rows_published_ = UINT64_MAX;  // the scheduler's row_changes() then; none yet
   TimePoint armed_for_{};
 };
 

@@ -60,6 +60,12 @@ void Answer::on_wake() {
   if (reader_ != nullptr && !ended_) reader_->on_news(*this);
 }
 
+std::vector<RequestId> Answer::engine_requests() const {
+  std::vector<RequestId> ids;
+  for (const Part& part : parts_) ids.push_back(part.handle.id());
+  return ids;
+}
+
 bool Answer::all(bool (RequestOutput::*is)() const noexcept) const noexcept {
   return std::ranges::all_of(parts_, [is](const Part& part) { return (part.output.*is)(); });
 }

@@ -52,6 +52,8 @@ class Answer final : public Wakeable {
   [[nodiscard]] const std::optional<ApiError>& error() const noexcept { return error_; }
 
   [[nodiscard]] Framing framing() const noexcept { return call_.framing; }
+  /// By which Engine::rows() names its requests. Thread-safe once it has started.
+  [[nodiscard]] std::vector<RequestId> engine_requests() const;
   [[nodiscard]] const std::string& object_id() const noexcept { return call_.object_id; }
   /// Text that has come and was not fetched. Thread-safe.
   [[nodiscard]] std::size_t unread_bytes() const noexcept;
@@ -68,7 +70,7 @@ class Answer final : public Wakeable {
     void finish(Finish&& finish) noexcept override;
 
     RequestOutput output;
-    RequestHandle handle;  // the I/O thread's
+    RequestHandle handle;  // constant once it is submitted
     std::atomic<bool> lost{false};
 
    private:

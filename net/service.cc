@@ -67,6 +67,44 @@ HttpReply preflight_reply() {
                       {"Access-Control-Max-Age", "600"}}};
 }
 
+boost::json::array numbers_of(const std::vector<RequestId>& ids) {
+  boost::json::array numbers;
+  for (const RequestId id : ids) numbers.push_back(id.value());
+  return numbers;
+}
+
+/// Up to the last row that is held.
+boost::json::array rows_of(const Engine& engine) {
+  boost::json::array list;
+  const std::vector<RowHolder> rows = engine.rows();
+  std::size_t used = rows.size();
+  while (used > 0 && !rows[used - 1].request) --used;
+  for (std::size_t i = 0; i < used; ++i) {
+    if (!rows[i].request) {
+      list.push_back(nullptr);
+      continue;
+    }
+    list.push_back(boost::json::object{{"request", rows[i].request.value()},
+                                       {"phase", rows[i].decodes ? "decode" : "prefill"}});
+  }
+  return list;
+}
+
+boost::json::object engine_object(const Engine& engine) {
+  const EngineStats stats = engine.stats();
+  return {{"rows", stats.rows},
+          {"running", stats.running},
+          {"waiting", stats.waiting},
+          {"pages", stats.pages},
+          {"pages_free", stats.pages_free},
+          {"ticks", stats.ticks},
+          {"prompt_tokens", stats.prompt_tokens},
+          {"output_tokens", stats.output_tokens},
+          {"preemptions", stats.preemptions},
+          {"finished", stats.finished},
+          {"first_token_median_seconds", stats.first_token_median}};
+}
+
 const Route* find_route(http::verb method, std::string_view path) {
   const http::verb wanted = method == http::verb::head ? http::verb::get : method;
   for (const Route& route : all_routes()) {
@@ -244,27 +282,20 @@ std::string Service::requests_body() const {
   const auto now = steady_clock::now();
   for (const RunningAnswers::Entry& entry : running_.list()) {
     const std::chrono::duration<double> age = now - entry.began;
-    list.push_back(boost::json::object{{"id", entry.object_id},
-                                       {"request_id", entry.request_id},
-                                       {"path", entry.path},
-                                       {"client", entry.key},
-                                       {"class", entry.request_class},
-                                       {"seconds", age.count()},
-                                       {"unread_bytes", entry.answer->unread_bytes()}});
+    list.push_back(
+        boost::json::object{{"id", entry.object_id},
+                            {"request_id", entry.request_id},
+                            {"engine_requests", numbers_of(entry.answer->engine_requests())},
+                            {"path", entry.path},
+                            {"client", entry.key},
+                            {"class", entry.request_class},
+                            {"seconds", age.count()},
+                            {"unread_bytes", entry.answer->unread_bytes()}});
   }
   boost::json::object body{{"requests", std::move(list)}};
   if (const Engine* const engine = engine_.load()) {
-    const EngineStats stats = engine->stats();
-    body["engine"] = boost::json::object{{"rows", stats.rows},
-                                         {"running", stats.running},
-                                         {"waiting", stats.waiting},
-                                         {"pages", stats.pages},
-                                         {"pages_free", stats.pages_free},
-                                         {"ticks", stats.ticks},
-                                         {"prompt_tokens", stats.prompt_tokens},
-                                         {"output_tokens", stats.output_tokens},
-                                         {"preemptions", stats.preemptions},
-                                         {"finished", stats.finished}};
+    body["engine"] = engine_object(*engine);
+    body["rows"] = rows_of(*engine);
   }
   return boost::json::serialize(body);
 }

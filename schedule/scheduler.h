@@ -62,6 +62,12 @@ struct SchedulerStats {
   std::uint64_t moved_rows = 0;
 };
 
+/// What a row is used for.
+struct RowUse {
+  const Group* group = nullptr;  ///< null: it is free
+  bool decodes = false;          ///< all known tokens of its sequence are in a plan
+};
+
 /// Decides what each tick runs: iteration-level scheduling with selective batching (Orca, section
 /// 3), rows kept contiguous (Flover, section V.D), KV in pages with reference counts, prefill cut
 /// to a time budget, `batch` giving way to `chat`, clients served by VTC. It plans one tick ahead:
@@ -119,6 +125,12 @@ class Scheduler {
   /// When plan() may find something though nothing happens before: the end of a batching window.
   [[nodiscard]] std::optional<TimePoint> wake_at() const;
   [[nodiscard]] SchedulerStats stats() const;
+  /// Counts the changes of what row_use() says.
+  [[nodiscard]] std::uint64_t row_changes() const noexcept { return row_changes_; }
+  [[nodiscard]] RowUse row_use(std::int32_t row) const noexcept {
+    const RowPlace& place = rows_[static_cast<std::size_t>(row)];
+    return {place.group, place.decodes};
+  }
 
   /// Checks what must always hold, internal_error otherwise: rows contiguous after a plan, each
   /// page referred to as often as counted, in slabs each in its own, none lost or reserved for
@@ -161,6 +173,7 @@ class Scheduler {
   [[nodiscard]] std::int32_t take_row(Group& group, std::int32_t sequence);
   void compact();
   void move_row(const PlanMove& move);
+  void set_decodes(const Sequence& sequence, bool decodes);
   void check_rows() const;
   void check_pages() const;
 
@@ -204,6 +217,7 @@ class Scheduler {
   struct RowPlace {
     Group* group = nullptr;
     std::int32_t sequence = 0;
+    bool decodes = false;  // all that is known is in a plan
   };
   [[nodiscard]] ServedTokens& served(const Group& group) {
     return served_[static_cast<std::size_t>(group.cls)];
@@ -224,6 +238,7 @@ class Scheduler {
   std::vector<RowPlace> rows_;   // by row
   RowRegion region_{};
   std::int32_t free_rows_ = 0;
+  std::uint64_t row_changes_ = 0;
   std::int64_t reserved_ = 0;  // pages, in reserve mode
   std::int32_t ticks_without_decode_ = 0;
   std::uint64_t needs_from_ = 1;                // a tick; they count from 1

@@ -106,6 +106,7 @@ void Scheduler::withdraw_batch_prompts() {
     Sequence& sequence = at(place);
     sequence.computed = entry.start;
     sequence.planned_in = 0;
+    set_decodes(sequence, false);
     sequence.in_flight = 0;  // it computes what is known, so nothing else is under way
     if (sequence.computed < group.prompt_tokens()) group.phase = GroupPhase::kPrompt;
     stats_.prompt_tokens -= static_cast<std::uint64_t>(entry.count);

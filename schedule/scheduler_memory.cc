@@ -65,6 +65,7 @@ std::int32_t Scheduler::take_row(Group& group, std::int32_t sequence) {
     ++region_.count;
   }
   rows_[static_cast<std::size_t>(row)] = {&group, sequence};
+  ++row_changes_;
   --free_rows_;
   return row;
 }
@@ -72,6 +73,7 @@ std::int32_t Scheduler::take_row(Group& group, std::int32_t sequence) {
 void Scheduler::release_row(Sequence& sequence) {
   if (sequence.row < 0) return;
   rows_[static_cast<std::size_t>(sequence.row)] = {};
+  ++row_changes_;
   ++free_rows_;
   ++releases_;
   changed_ = true;
@@ -104,6 +106,7 @@ void Scheduler::move_row(const PlanMove& move) {
   Sequence& sequence = at(from);
   rows_[static_cast<std::size_t>(move.to)] = from;
   from = {};
+  ++row_changes_;
   sequence.row = move.to;
   ++stats_.moved_rows;
   if (options_.layout != KvLayout::kSlab) return;
@@ -116,6 +119,11 @@ void Scheduler::move_row(const PlanMove& move) {
     sequence.pages[i] = page;
   }
   sequence.table_from = 0;
+}
+
+void Scheduler::set_decodes(const Sequence& sequence, bool decodes) {
+  RowPlace& place = rows_[static_cast<std::size_t>(sequence.row)];
+  if (std::exchange(place.decodes, decodes) != decodes) ++row_changes_;
 }
 
 void Scheduler::compact() {

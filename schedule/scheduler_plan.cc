@@ -87,6 +87,7 @@ void Scheduler::write_entry(Group& group, std::int32_t index) {
   }
   sequence.planned_in = plan.tick;
   sequence.computed += std::exchange(sequence.chunk, 0);
+  if (sequence.computed >= known) set_decodes(sequence, true);
   if (group.phase == GroupPhase::kPrompt && sequence.computed >= group.prompt_tokens()) {
     const bool begins = sequence.outputs.empty();
     if (begins && group.beams) return write_sample(group, index, number);  // forks by its result

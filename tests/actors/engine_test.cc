@@ -104,6 +104,20 @@ TEST_F(EngineTest, TellsOfARefusalThroughTheOperation) {
   EXPECT_EQ(stream.value->retry_after(), std::chrono::milliseconds(1500));
 }
 
+TEST_F(EngineTest, AHandleKnowsTheNumberOfItsRequest) {
+  class NoSink final : public RequestSink {
+    void deliver(const DeltaView& /*delta*/) noexcept override {}
+    void finish(Finish&& /*finish*/) noexcept override {}
+  };
+  const RequestHandle handle = engine_->submit(prompt(), std::make_shared<NoSink>());
+  EXPECT_EQ(handle.id(), port_->request(0).id());
+  Request refused = prompt();
+  refused.sampling.n = 0;
+  EXPECT_FALSE(engine_->submit(std::move(refused), std::make_shared<NoSink>()).id());
+  EXPECT_FALSE(RequestHandle().id());
+  EXPECT_TRUE(engine_->rows().empty()) << "this port tells nothing of rows";
+}
+
 TEST_F(EngineTest, OpensAStreamWhenTheRequestIsAdmitted) {
   GotStream got;
   engine_->async_open(prompt(), got.handler());

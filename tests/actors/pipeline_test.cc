@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "weft/core/supervision.h"
 #include "weft/tests/actors/pipeline_fixture.h"
@@ -36,6 +37,49 @@ TEST_F(PipelineTest, ARequestGoesFromActorToActor) {
   EXPECT_EQ(one.sink->end->usage.output_tokens, 1);
   EXPECT_EQ(play.in_flight(), 0U) << "the detokenizer frees the tick itself";
   expect_nothing_held();
+}
+
+TEST_F(PipelineTest, RowsTellWhoHoldsThem) {
+  limits.step_tokens = 16;
+  start();
+  EXPECT_EQ(pipeline->rows(), std::vector<RowHolder>(4));
+  const Sent first = send(request(5, 6));
+  enqueue();
+  const Sent second = send(request(40, 6));
+  enqueue();
+  const std::vector<RowHolder> rows = pipeline->rows();
+  EXPECT_EQ(rows.at(0), (RowHolder{first.active->id(), true}));
+  EXPECT_EQ(rows.at(1), (RowHolder{second.active->id(), false}));
+  EXPECT_EQ(rows.at(2), RowHolder{});
+  first.active->ask_to_end(EndCause::kCancel);
+  second.active->ask_to_end(EndCause::kCancel);
+  play.run_all();
+  EXPECT_EQ(pipeline->rows(), std::vector<RowHolder>(4));
+}
+
+TEST_F(PipelineTest, RowsAreFreeAfterTheSchedulerHasFailed) {
+  start();
+  send();
+  enqueue();
+  EXPECT_TRUE(pipeline->rows().at(0).request);
+  send();
+  ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
+  ASSERT_TRUE(play.expect<PrepareMsg>({}, kWorkerId));
+  actor_fails = true;
+  ASSERT_TRUE(play.expect<EnqueueMsg>(kWorkerId, kSchedulerId));
+  EXPECT_EQ(pipeline->rows(), std::vector<RowHolder>(4));
+  play.run_all();
+  expect_served();
+}
+
+TEST_F(PipelineTest, TheMedianOfTheLastFirstTokensIsKnown) {
+  start();
+  EXPECT_EQ(pipeline->stats().first_token_median, 0);
+  send(request(5, 1));
+  enqueue();
+  play.advance(2ms);
+  play.run_all();
+  EXPECT_GT(pipeline->stats().first_token_median, 0);
 }
 
 TEST_F(PipelineTest, OnePlanWaitsWhileOneRuns) {

@@ -34,6 +34,43 @@ TEST_F(SchedulerPlanTest, ThereIsNothingToPlanWithoutGroups) {
   EXPECT_FALSE(plan());
 }
 
+TEST_F(SchedulerPlanTest, ARowTellsWhoHoldsItAndWhetherItDecodes) {
+  SchedulerOptions options = roomy();
+  options.limits.step_tokens = 16;
+  start(options);
+  EXPECT_EQ(scheduler_->row_changes(), 0U);
+  EXPECT_EQ(scheduler_->row_use(0).group, nullptr);
+  Outcome& one = submit({.prompt = 40, .max_tokens = 2});
+  ASSERT_TRUE(tick());
+  EXPECT_EQ(scheduler_->row_use(0).group, one.group);
+  EXPECT_FALSE(scheduler_->row_use(0).decodes) << "16 of 40 are computed";
+  const std::uint64_t begun = scheduler_->row_changes();
+  ASSERT_TRUE(tick());
+  EXPECT_EQ(scheduler_->row_changes(), begun) << "nothing has changed";
+  ASSERT_TRUE(tick());
+  EXPECT_TRUE(scheduler_->row_use(0).decodes);
+  EXPECT_GT(scheduler_->row_changes(), begun);
+  finish_all();
+  EXPECT_EQ(scheduler_->row_use(0).group, nullptr);
+}
+
+TEST_F(SchedulerPlanTest, ARowThatMovesKeepsItsUse) {
+  start(roomy());
+  Outcome& first = submit({.max_tokens = 8});
+  Outcome& second = submit({.max_tokens = 8});
+  Outcome& third = submit({.max_tokens = 8});
+  ASSERT_TRUE(tick());
+  EXPECT_EQ(scheduler_->row_use(1).group, second.group);
+  const Group* const last = third.group;
+  end(second);
+  EXPECT_EQ(scheduler_->row_use(1).group, nullptr);
+  ASSERT_TRUE(tick());
+  const bool first_moved = scheduler_->row_use(1).group == first.group;
+  EXPECT_EQ(scheduler_->row_use(1).group, first_moved ? first.group : last);
+  EXPECT_TRUE(scheduler_->row_use(1).decodes);
+  finish_all();
+}
+
 TEST_F(SchedulerPlanTest, AnArrivalBeforeAPlanIsInIt) {
   start(roomy());
   Outcome& first = submit({});

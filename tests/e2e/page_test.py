@@ -1,0 +1,313 @@
+"""The page that `/` shows, in a browser: what a visitor does with it, and what it asks of the engine."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect  # noqa: E402
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+
+# Patience, not a measurement: a sanitizer build on a busy machine takes its time.
+PATIENCE_MS = 60_000
+
+# Text on its background; WCAG 2.2, success criterion 1.4.3.
+LEAST_CONTRAST = 4.5
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with playwright_api.sync_playwright() as playwright:
+        # Its sandbox needs user namespaces, which containers often lack; it sees our own page alone.
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(server: Any, browser: Browser) -> Iterator[OpenPage]:
+    """open_page(width=..., color_scheme=...): ready to be used, and without a complaint at the end."""
+    complaints: list[str] = []
+    pages: list[Page] = []
+
+    def open_one(width: int = 1280, height: int = 800, prepare: Callable[[Page], None] | None = None,
+                 **options: Any) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        context.set_default_timeout(PATIENCE_MS)
+        page = context.new_page()
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        if prepare is not None:
+            prepare(page)
+        page.goto(server.url + "/")
+        expect(page.locator("#model")).not_to_be_empty(timeout=PATIENCE_MS)
+        pages.append(page)
+        return page
+
+    yield open_one
+    for page in pages:
+        page.context.close()
+    assert complaints == []
+
+
+def ask(page: Page, message: str) -> None:
+    page.get_by_label("Message").fill(message)
+    page.get_by_label("Message").press("Enter")
+
+
+def set_fields(page: Page, **fields: str) -> None:
+    page.get_by_role("button", name="Settings").click()
+    for name, value in fields.items():
+        page.locator(f"dialog [name={name}]").fill(value)
+    page.get_by_role("button", name="Save").click()
+
+
+def change_requests(**fields: Any) -> Callable[[Page], None]:
+    """Every request of the page has these fields too."""
+
+    def pass_on(socket: WebSocketRoute) -> None:
+        server_side = socket.connect_to_server()
+        added = "".join(f',"{name}":{value}' for name, value in fields.items())
+        socket.on_message(lambda text: server_side.send(
+            re.sub(r'^\{"type":"response\.create"', '{"type":"response.create"' + added, str(text))))
+
+    return lambda page: page.route_web_socket(re.compile("/v1/responses$"), pass_on)
+
+
+def threads_drawn(page: Page) -> int:
+    """How many points of the lanes have the colour of a thread: the warp and the ground are nearly grey."""
+    return page.locator("#lanes").evaluate("""(canvas) => {
+        const points = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+        let coloured = 0;
+        for (let i = 0; i < points.length; i += 4) {
+            const [red, green, blue, alpha] = points.subarray(i, i + 4);
+            coloured += alpha > 200 && Math.max(red, green, blue) - Math.min(red, green, blue) > 40;
+        }
+        return coloured;
+    }""")
+
+
+def test_the_page_loads_and_fetches_nothing_from_elsewhere(open_page: OpenPage, server: Any) -> None:
+    asked: list[str] = []
+    page = open_page(prepare=lambda page: page.on("request", lambda request: asked.append(request.url)))
+    expect(page).to_have_title(re.compile("Weft"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Weft")
+    assert all(url.startswith((server.url, "data:")) for url in asked)
+
+
+def test_a_question_is_answered(open_page: OpenPage) -> None:
+    page = open_page()
+    set_fields(page, temperature="0")
+    ask(page, "What is 345 + 278?")
+    expect(page.locator(".answer")).to_contain_text("623", timeout=PATIENCE_MS)
+    expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
+    expect(page.get_by_label("Message")).to_be_focused()
+    expect(page.locator("article")).to_have_attribute("aria-busy", "false")
+
+
+def test_a_second_question_goes_on_from_the_first(open_page: OpenPage) -> None:
+    sent: list[str] = []
+    page = open_page(prepare=lambda page: page.on(
+        "websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(str(frame)))))
+    ask(page, "Who are you?")
+    expect(page.locator(".meta:not(:empty)")).to_have_count(1, timeout=PATIENCE_MS)
+    ask(page, "What is 1 + 1?")
+    expect(page.locator(".meta:not(:empty)")).to_have_count(2, timeout=PATIENCE_MS)
+    assert '"previous_response_id":"resp_' in sent[-1] and "Who are you?" not in sent[-1]
+    page.get_by_role("button", name="New chat").click()
+    expect(page.locator("article")).to_have_count(0)
+    ask(page, "Hello")
+    expect(page.locator(".meta:not(:empty)")).to_have_count(1, timeout=PATIENCE_MS)
+    assert "previous_response_id" not in sent[-1]
+
+
+@pytest.mark.parametrize("way", ["button", "key"])
+def test_an_answer_can_be_stopped(open_page: OpenPage, way: str) -> None:
+    page = open_page(prepare=change_requests(ignore_eos="true", max_output_tokens="900"))
+    ask(page, "Tell me a story.")
+    expect(page.locator(".answer p").first).not_to_be_empty(timeout=PATIENCE_MS)
+    if way == "key":
+        page.keyboard.press("Escape")
+    else:
+        page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator(".meta")).to_contain_text("stopped", timeout=PATIENCE_MS)
+    expect(page.get_by_role("button", name="Send")).to_be_visible()
+
+
+def test_a_refusal_is_shown_and_the_question_can_be_asked_again(open_page: OpenPage) -> None:
+    page = open_page()
+    set_fields(page, temperature="1000000")
+    ask(page, "Hello")
+    expect(page.locator(".meta.wrong")).to_contain_text("temperature", timeout=PATIENCE_MS)
+    set_fields(page, temperature="")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
+    expect(page.locator("article")).to_have_count(1)
+
+
+def test_markup_stays_text(open_page: OpenPage) -> None:
+    markup = '<img src="x" onerror="document.title = \'broken\'"><b>bold</b>'
+
+    def say_it(socket: WebSocketRoute) -> None:
+        def answer(text: str | bytes) -> None:
+            lane = re.search(r'"stream_id":"(\d+)"', str(text))[1]
+            escaped = markup.replace('"', r"\"")
+            for event in ('"type":"response.created","response":{"id":"resp_1"}',
+                          f'"type":"response.output_text.delta","delta":"{escaped}"',
+                          '"type":"response.completed","response":{"id":"resp_1","usage":{"output_tokens":9}}'):
+                socket.send("{" + event + f',"stream_id":"{lane}"' + "}")
+
+        socket.on_message(answer)
+
+    page = open_page(prepare=lambda page: page.route_web_socket(re.compile("/v1/responses$"), say_it))
+    ask(page, markup)
+    expect(page.locator(".answer")).to_have_text(markup)
+    expect(page.locator(".said")).to_contain_text(markup)
+    assert page.locator("article :is(img, b)").count() == 0
+
+
+def test_a_lost_connection_is_told_and_made_again(open_page: OpenPage) -> None:
+    sockets: list[WebSocketRoute] = []
+
+    def note(socket: WebSocketRoute) -> None:
+        socket.connect_to_server()
+        sockets.append(socket)
+
+    page = open_page(prepare=lambda page: page.route_web_socket(re.compile("/v1/responses$"), note))
+    ask(page, "Who are you?")
+    expect(page.locator(".meta:not(:empty)")).to_have_count(1, timeout=PATIENCE_MS)
+    sockets[0].close()
+    expect(page.get_by_role("status").first).to_contain_text("connection was lost")
+    expect(page.locator("#notice")).to_be_hidden(timeout=PATIENCE_MS)
+    ask(page, "What is 1 + 1?")
+    expect(page.locator(".meta:not(:empty)")).to_have_count(2, timeout=PATIENCE_MS)
+    expect(page.locator(".wrong")).to_have_count(0)
+
+
+def test_a_key_from_the_settings_goes_along(open_page: OpenPage) -> None:
+    shown: list[str | None] = []
+
+    def prepare(page: Page) -> None:
+        # What a script may say in a handshake, and what Playwright does not tell.
+        page.add_init_script("""
+            globalThis.protocols = [];
+            globalThis.WebSocket = class extends WebSocket {
+                constructor(url, protocols) { super(url, protocols); globalThis.protocols.push(...protocols); }
+            };""")
+        page.on("request", lambda request: shown.append(request.headers.get("authorization")))
+
+    page = open_page(prepare=prepare)
+    assert set(shown) == {None}
+    shown.clear()
+    set_fields(page, key="sesame")
+    expect(page.locator("#notice")).to_be_hidden(timeout=PATIENCE_MS)
+    ask(page, "Who are you?")
+    expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
+    assert page.evaluate("protocols") == ["weft-key.sesame"]
+    assert shown[-1] == "Bearer sesame"
+
+
+def test_the_lanes_show_a_load(open_page: OpenPage) -> None:
+    page = open_page()
+    assert threads_drawn(page) == 0
+    page.get_by_role("button", name="Start a load").click()
+    rows = page.locator("#n-rows")
+    expect(rows).to_have_text(re.compile(r"^([2-9]|1\d) of "), timeout=PATIENCE_MS)
+    expect(page.locator("#bare")).to_be_hidden()
+    page.wait_for_timeout(500)  # threads come in from the right as time goes on
+    assert threads_drawn(page) > 100
+    page.get_by_role("button", name="Stop the load").click()
+    expect(page.locator("#load-note")).to_contain_text("requests,", timeout=PATIENCE_MS)
+    expect(rows).to_have_text(re.compile(r"^0 of "), timeout=PATIENCE_MS)
+
+
+def test_rows_and_requests_can_be_joined(open_page: OpenPage, server: Any) -> None:
+    page = open_page(prepare=change_requests(ignore_eos="true", max_output_tokens="900"))
+    ask(page, "Tell me a story.")
+    expect(page.locator(".answer p").first).not_to_be_empty(timeout=PATIENCE_MS)
+    now = page.request.get(server.url + "/requests").json()
+    (request,) = now["requests"]
+    assert [row["request"] for row in now["rows"] if row] == request["engine_requests"]
+    page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1920])
+def test_nothing_is_wider_than_the_window(open_page: OpenPage, width: int) -> None:
+    page = open_page(width=width, height=720)
+    ask(page, "Tell me " + "averylongword" * 30)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    expect(page.get_by_role("button", name=re.compile("^(Send|Stop)$"))).to_be_in_viewport(ratio=1)
+
+
+def test_everything_that_can_be_operated_has_a_name(open_page: OpenPage) -> None:
+    page = open_page()
+    page.get_by_role("button", name="Settings").click()
+    assert page.locator("h1").count() == 1
+    nameless = page.evaluate("""() => [...document.querySelectorAll('input, textarea, select, button')]
+        .filter((one) => !one.hidden && one.id !== 'notice-button')
+        .filter((one) => !(one.labels?.length || one.textContent.trim() || one.ariaLabel))
+        .map((one) => one.outerHTML)""")
+    assert nameless == []
+    assert page.locator("html").get_attribute("lang") == "en"
+    assert page.get_by_role("log").get_attribute("aria-live") == "polite"
+
+
+def test_the_keyboard_reaches_the_message_at_once(open_page: OpenPage) -> None:
+    page = open_page()
+    message = page.get_by_label("Message")
+    expect(message).to_be_focused()
+    skip = page.get_by_role("link", name="Skip to the message")
+    expect(skip).not_to_be_in_viewport()
+    skip.focus()
+    expect(skip).to_be_in_viewport(ratio=1)
+    page.keyboard.press("Enter")
+    expect(message).to_be_focused()
+    page.keyboard.type("one")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("two")
+    expect(message).to_have_value("one\ntwo")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(open_page: OpenPage, scheme: str) -> None:
+    page = open_page(color_scheme=scheme)
+    ask(page, "Who are you?")
+    expect(page.locator(".meta:not(:empty)")).to_have_count(1, timeout=PATIENCE_MS)
+    contrasts = page.evaluate("""() => {
+        const parts = (text) => text.match(/[\\d.]+/g).map(Number);
+        const light = ([red, green, blue]) => {
+            const linear = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+            return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+        };
+        const ground = (one) => {
+            for (; one; one = one.parentElement) {
+                const colour = parts(getComputedStyle(one).backgroundColor);
+                if (colour.length === 3 || colour[3] === 1) return colour;
+            }
+        };
+        const selectors = ['.answer', '.said', '.meta', '.lead', '.numbers dd', '.numbers dt', '#send', '#load', '.keys', '#load-note'];
+        return Object.fromEntries(selectors.map((selector) => {
+            const one = document.querySelector(selector);
+            const lights = [light(parts(getComputedStyle(one).color)), light(ground(one))].sort();
+            return [selector, (Math.max(...lights) + 0.05) / (Math.min(...lights) + 0.05)];
+        }));
+    }""")
+    assert {selector: value for selector, value in contrasts.items() if value < LEAST_CONTRAST} == {}
+
+
+def test_without_motion_the_lanes_step(open_page: OpenPage) -> None:
+    page = open_page(reduced_motion="reduce")
+    assert page.locator(".answer").count() == 0
+    page.get_by_role("button", name="Start a load").click()
+    expect(page.locator("#n-rows")).to_have_text(re.compile(r"^[1-9]\d* of "), timeout=PATIENCE_MS)
+    page.wait_for_timeout(2200)  # two steps of a second
+    assert threads_drawn(page) > 100
+    page.get_by_role("button", name="Stop the load").click()
+    expect(page.locator("#load-note")).to_contain_text("requests,", timeout=PATIENCE_MS)
