@@ -16,11 +16,12 @@ struct ServerConfig {
   std::string tls_certificate{};   ///< PEM file with the chain; "" = no TLS
   std::string tls_key{};           ///< PEM file with its private key
   std::int32_t io_threads = 2;
-  std::string model_name{};     ///< what clients call the model; "" = the last part of its path
-  bool web_page = true;         ///< `/` shows the page
-  std::string cors_origins{};   ///< separated by commas, or "*"; "" = no CORS headers
+  std::string model_name{};         ///< what clients call the model; "" = the last part of its path
+  bool web_page = true;             ///< `/` shows the page
+  std::string cors_origins{};       ///< separated by commas, or "*"; "" = no CORS headers
   bool compress_websocket = false;  ///< offers permessage-deflate
-  std::chrono::microseconds drain_timeout{30'000'000};  ///< for requests that run when it is stopped
+  std::chrono::microseconds drain_timeout{
+      30'000'000};  ///< for requests that run when it is stopped
 
   // Who may ask.
   std::string api_key{};       ///< the one key; "" = anyone may
@@ -31,9 +32,9 @@ struct ServerConfig {
   std::int32_t max_header_bytes = 16 << 10;
   std::int32_t max_header_fields = 100;
   std::int32_t max_body_bytes = 8 << 20;
-  std::int32_t max_message_bytes = 8 << 20;  ///< of a WebSocket message
-  std::int32_t max_streams = 16;             ///< lanes of one WebSocket
-  std::int32_t max_unread_bytes = 256 << 10;  ///< of text that a client has not taken
+  std::int32_t max_message_bytes = 8 << 20;              ///< of a WebSocket message
+  std::int32_t max_streams = 16;                         ///< lanes of one WebSocket
+  std::int32_t max_unread_bytes = 256 << 10;             ///< of text that a client has not taken
   std::chrono::microseconds header_timeout{10'000'000};  ///< from the first byte to the last
   std::int32_t min_body_rate = 1024;                     ///< bytes a second
   std::chrono::microseconds idle_timeout{60'000'000};    ///< of a connection between requests
