@@ -29,6 +29,10 @@ char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + '
 
 std::span<const ConfigKey> config_schema() noexcept { return kSchema; }
 
+std::span<const ConfigKey> engine_schema() noexcept {
+  return config_schema().first(engine_keys::kKeys.size());
+}
+
 const ConfigKey* find_key(std::string_view table, std::string_view name) noexcept {
   const auto* found = std::ranges::find_if(
       kSchema, [&](const ConfigKey& key) { return key.table == table && key.name == name; });

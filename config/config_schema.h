@@ -99,6 +99,9 @@ struct ConfigKey {
 /// compares the two. Thread-safe, as all here.
 [[nodiscard]] std::span<const ConfigKey> config_schema() noexcept;
 
+/// Those of an engine, which are the first: a verb without a server takes no others.
+[[nodiscard]] std::span<const ConfigKey> engine_schema() noexcept;
+
 /// Null when there is no such key.
 [[nodiscard]] const ConfigKey* find_key(std::string_view table, std::string_view name) noexcept;
 

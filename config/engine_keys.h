@@ -63,10 +63,10 @@ inline constexpr std::array kKeys = {
               "With pages the shuffle moves none of them"},
 
     ConfigKey{"scheduling", "policy", PolicySetting{1, 60'000},
-              "How requests come together: each joins at the next tick; those that are there run "
-              "as a batch to its end; each on an instance of its own; those that come within so "
-              "many milliseconds run as a batch",
-              "None waits for others; the last three are baselines for experiments"},
+              "How requests come together. \"fusion\": each joins at the next tick; \"static\": "
+              "those that are there run as a batch to its end; \"instances\": each on an instance "
+              "of its own; \"window:500\": those that come within 500 ms run as a batch",
+              "It lets none wait for others; the rest are baselines for experiments"},
     ConfigKey{"scheduling", "instances", integer<&Config::instances>(1, 1'024),
               "Instances of the policy of that name, each with its own buffers",
               "A few show what sharing a device costs"},

@@ -72,6 +72,14 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfConfig) {
             fields.size() + server_fields.size());
 }
 
+TEST(ConfigSchemaTest, HasAnEnginesKeysFirst) {
+  std::set<std::string_view> tables;
+  for (const ConfigKey& key : engine_schema()) tables.insert(key.table);
+  EXPECT_EQ(tables,
+            (std::set<std::string_view>{"device", "edge", "memory", "model", "scheduling"}));
+  EXPECT_EQ(engine_schema().data(), config_schema().data());
+}
+
 TEST(ConfigSchemaTest, SaysOfEachKeyWhatItIsAndWhy) {
   for (const ConfigKey& key : config_schema()) {
     for (const std::string_view text : {key.what, key.why}) {
