@@ -11,6 +11,19 @@ namespace {
 // Of a prompt in a line of the log: enough to know it again.
 constexpr std::size_t kMostOfBody = 1000;
 
+/// A path as it stands in a URL: a client chooses its bytes, and ends no line of the log with them.
+std::string escaped(std::string_view path) {
+  std::string out;
+  for (const char c : path) {
+    if (c > ' ' && c <= '~' && c != '%') {
+      out += c;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 }  // namespace
@@ -56,7 +69,7 @@ void RequestLog::request(const LoggedRequest& request) {
 
 void RequestLog::write_text(const LoggedRequest& request) {
   std::string line = fmt::format("{} {} {} {} {:.3f}s", request.client, request.method,
-                                 request.path, request.status, request.took.count());
+                                 escaped(request.path), request.status, request.took.count());
   if (request.prompt_tokens + request.output_tokens > 0) {
     line += fmt::format(" in={} out={}", request.prompt_tokens, request.output_tokens);
   }
@@ -76,7 +89,7 @@ void RequestLog::write_json(const LoggedRequest& request) {
                              {"request_id", request.request_id},
                              {"client", request.client},
                              {"method", request.method},
-                             {"path", request.path},
+                             {"path", escaped(request.path)},
                              {"status", request.status},
                              {"seconds", request.took.count()},
                              {"prompt_tokens", request.prompt_tokens},
