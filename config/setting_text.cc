@@ -113,9 +113,8 @@ struct Value {
 template <class Number>
 ConfigValue number_or_text(std::string_view text) {
   Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || stop != end) return std::string(text);
+  const auto [stop, error] = std::from_chars(text.begin(), text.end(), number);
+  if (error != std::errc{} || stop != text.end()) return std::string(text);
   return number;
 }
 
