@@ -9,13 +9,17 @@ class App;
 /// exit status.
 namespace weft::cli {
 
+/// `weft config check FILE` and `weft config print`: what is configured, and why.
+void add_config_command(CLI::App& app);
+
 /// `weft devices [--measure]`: where a model can run.
 void add_devices_command(CLI::App& app);
 
 /// `weft generate MODEL PROMPT`: a model's text, streamed.
 void add_generate_command(CLI::App& app);
 
-/// `weft serve MODEL`: the model behind HTTP and WebSocket.
+/// `weft serve MODEL`: the model behind HTTP and WebSocket. Every key of the configuration is a
+/// flag.
 void add_serve_command(CLI::App& app);
 
 /// `weft tokenize MODEL TEXT`: a text's tokens.

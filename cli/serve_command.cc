@@ -1,9 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "weft/cli/commands.h"
+#include "weft/cli/config_options.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/serving.h"
 
@@ -12,33 +12,28 @@ namespace {
 
 constexpr const char* kVerb = "serve";
 
-struct Options {
-  std::string model;
-  std::string file;
-  ServerConfig server;
-};
-
-void run(const Options& options) {
-  Config config;
-  if (!options.file.empty()) config = value_or_fail(kVerb, Config::load(options.file));
-  if (!options.model.empty()) config.model = options.model;
-  if (config.model.empty()) fail(kVerb, "which model? weft serve MODEL");
+std::shared_ptr<RequestLog> make_log(const ServerConfig& server) {
   const auto format =
-      options.server.log_format == "json" ? RequestLog::Format::kJson : RequestLog::Format::kText;
-  auto log = std::make_shared<RequestLog>(make_stderr_logger(format, options.server.log_level),
-                                          format, options.server.log_prompts);
-  value_or_fail(kVerb, Serving(config, options.server, std::move(log)).run());
+      server.log_format == "json" ? RequestLog::Format::kJson : RequestLog::Format::kText;
+  return std::make_shared<RequestLog>(make_stderr_logger(format, server.log_level), format,
+                                      server.log_prompts);
+}
+
+void run(const ConfigOptions& options) {
+  const ConfigDraft draft = value_or_fail(kVerb, options.draft());
+  const Config config = value_or_fail(kVerb, draft.finish());
+  if (config.model.empty()) fail(kVerb, "which model? weft serve MODEL");
+  if (config.server.host.empty() && config.server.unix_socket.empty()) {
+    fail(kVerb, "on what address? server.host and server.unix_socket are both empty");
+  }
+  value_or_fail(kVerb, Serving(config, config.server, make_log(config.server)).run());
 }
 
 }  // namespace
 
 void add_serve_command(CLI::App& app) {
   auto* command = app.add_subcommand("serve", "Serve a model over HTTP and WebSocket");
-  auto options = std::make_shared<Options>();
-  command->add_option("MODEL", options->model, "A folder, a GGUF file or a llama2.c file");
-  command->add_option("--config", options->file, "A TOML file; see docs/configuration.md");
-  command->add_option("--host", options->server.host, "The address to listen on");
-  command->add_option("--port", options->server.port, "The port; 0 = any");
+  auto options = std::make_shared<ConfigOptions>(*command, config_schema());
   command->callback([options] { run(*options); });
 }
 

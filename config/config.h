@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/config/server_config.h"
 #include "weft/core/dtype.h"
 #include "weft/core/error.h"
 
@@ -74,14 +75,15 @@ struct Config {
   std::int32_t preprocess_workers = 2;
   std::int32_t max_prompt_bytes = 8 << 20;
 
+  ServerConfig server{};  ///< of `weft serve`; an engine takes no notice of it
+
   /// Reads a TOML file with tables named as in docs/configuration.md; a key that it leaves out
   /// keeps its default. The result is valid. Errors of core/file.h; kBadToml, kUnknownConfigKey and
   /// kBadConfig (config/config_error.h), which name file, line and key.
   [[nodiscard]] static Result<Config> load(const std::filesystem::path& file);
   [[nodiscard]] static Result<Config> parse(std::string_view toml, std::string_view name);
 
-  /// kBadConfig naming the key, its value and its range, or that there are more rows than a step's
-  /// tokens can advance.
+  /// kBadConfig naming the key, its value and its range, or which other key it does not go with.
   [[nodiscard]] Result<void> validate() const;
 };
 

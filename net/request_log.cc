@@ -19,6 +19,19 @@ spdlog::level::level_enum level_of(const LoggedRequest& request) {
   return request.status >= 500 ? spdlog::level::warn : spdlog::level::info;
 }
 
+/// A path as it stands in a URL: a client chooses its bytes, and ends no line of the log with them.
+std::string escaped(std::string_view path) {
+  std::string out;
+  for (const char c : path) {
+    if (c > ' ' && c <= '~' && c != '%') {
+      out += c;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 }  // namespace
@@ -63,7 +76,7 @@ void RequestLog::request(const LoggedRequest& request) {
 
 void RequestLog::write_text(const LoggedRequest& request) {
   std::string line = fmt::format("{} {} {} {} {:.3f}s", request.client, request.method,
-                                 request.path, request.status, request.took.count());
+                                 escaped(request.path), request.status, request.took.count());
   if (request.prompt_tokens + request.output_tokens > 0) {
     line += fmt::format(" in={} out={}", request.prompt_tokens, request.output_tokens);
   }
@@ -83,7 +96,7 @@ void RequestLog::write_json(const LoggedRequest& request) {
                              {"request_id", request.request_id},
                              {"client", request.client},
                              {"method", request.method},
-                             {"path", request.path},
+                             {"path", escaped(request.path)},
                              {"status", request.status},
                              {"seconds", request.took.count()},
                              {"prompt_tokens", request.prompt_tokens},

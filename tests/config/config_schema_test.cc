@@ -52,21 +52,69 @@ TEST(ConfigSchemaTest, HasEachKeyOnceAndTablesTogether) {
 TEST(ConfigSchemaTest, HasAKeyForEachFieldOfConfig) {
   const auto& [model, spec, device, threads, fraction, rows, pages, page_tokens, context,
                step_tokens, dtype, layout, policy, window, instances, admission, watermark, target,
-               every, requests, tokens, workers, bytes] = Config();
+               every, requests, tokens, workers, bytes, server] = Config();
   const std::initializer_list<const void*> fields = {
       &model,     &spec,        &device, &threads,  &fraction, &rows,    &pages,     &page_tokens,
       &context,   &step_tokens, &dtype,  &layout,   &policy,   &window,  &instances, &admission,
       &watermark, &target,      &every,  &requests, &tokens,   &workers, &bytes};
-  EXPECT_EQ(config_schema().size() + 1, fields.size());  // policy and window share a key
+  const auto& [host, port, path, certificate, key, io, name, page, origins, deflate, drain, api_key,
+               key_file, connections, header_bytes, header_fields, body_bytes, message_bytes,
+               streams, unread, header_time, body_rate, idle_time, write_time, ping, stored,
+               stored_bytes, kept, kept_bytes, level, format, prompts] = server;
+  const std::initializer_list<const void*> server_fields = {
+      &host,     &port,        &path,         &certificate,   &key,        &io,
+      &name,     &page,        &origins,      &deflate,       &drain,      &api_key,
+      &key_file, &connections, &header_bytes, &header_fields, &body_bytes, &message_bytes,
+      &streams,  &unread,      &header_time,  &body_rate,     &idle_time,  &write_time,
+      &ping,     &stored,      &stored_bytes, &kept,          &kept_bytes, &level,
+      &format,   &prompts};
+  EXPECT_EQ(config_schema().size() + 1,  // policy and window share a key
+            fields.size() + server_fields.size());
+}
+
+TEST(ConfigSchemaTest, HasAnEnginesKeysFirst) {
+  std::set<std::string_view> tables;
+  for (const ConfigKey& key : engine_schema()) tables.insert(key.table);
+  EXPECT_EQ(tables,
+            (std::set<std::string_view>{"device", "edge", "memory", "model", "scheduling"}));
+  EXPECT_EQ(engine_schema().data(), config_schema().data());
+}
+
+TEST(ConfigSchemaTest, SaysOfEachKeyWhatItIsAndWhy) {
+  for (const ConfigKey& key : config_schema()) {
+    for (const std::string_view text : {key.what, key.why}) {
+      ASSERT_FALSE(text.empty()) << key.path();
+      EXPECT_NE(text.back(), '.') << key.path();
+    }
+  }
+}
+
+TEST(ConfigSchemaTest, HasAFlagAndAVariableOfItsOwnForEachKey) {
+  std::set<std::string> flags = {"--help", "--config", "--changed"};
+  std::set<std::string> variables = {"WEFT_CONFIG"};
+  for (const ConfigKey& key : config_schema()) {
+    EXPECT_TRUE(flags.insert(key.flag()).second) << key.flag() << " is taken, for " << key.path();
+    EXPECT_TRUE(variables.insert(key.variable()).second) << key.variable();
+  }
+  const auto names = [](std::string_view table, std::string_view name) {
+    const ConfigKey* const key = find_key(table, name);
+    return key == nullptr ? "" : key->flag() + " " + key->variable();
+  };
+  EXPECT_EQ(names("memory", "max_rows"), "--max-rows WEFT_MEMORY_MAX_ROWS");
+  EXPECT_EQ(names("device", "name"), "--device WEFT_DEVICE_NAME");
+  EXPECT_EQ(names("log", "level"), "--log-level WEFT_LOG_LEVEL");
+  EXPECT_EQ(names("auth", "api_key"), "--api-key WEFT_AUTH_API_KEY");
+  EXPECT_EQ(find_key("auth", "level"), nullptr);
 }
 
 // Each key changes its own value and no other's.
 TEST(ConfigSchemaTest, SetsTheFieldThatAKeyNames) {
   const auto other_value = [](const Setting& one) -> ConfigValue {
     if (std::holds_alternative<TextSetting>(one)) return "other";
+    if (const auto* flag = std::get_if<FlagSetting>(&one)) return !flag->member.of(Config());
     if (const auto* integer = std::get_if<IntegerSetting>(&one)) return integer->high;
     if (const auto* number = std::get_if<NumberSetting>(&one)) return number->high;
-    if (const auto* time = std::get_if<MillisecondsSetting>(&one)) return time->high;
+    if (const auto* time = std::get_if<TimeSetting>(&one)) return time->high;
     if (const auto* choice = std::get_if<ChoiceSetting>(&one)) {
       return std::string(choice->names.back());
     }
@@ -118,6 +166,49 @@ TEST(ConfigSchemaTest, TakesMillisecondsAndTheirFractions) {
   EXPECT_EQ(config.target_inter_token, milliseconds(3));
   EXPECT_EQ(wrong("scheduling.target_inter_token_ms", 0.05),
             "0.05: must be a number in 0.1 .. 60000");
+}
+
+TEST(ConfigSchemaTest, TakesSecondsAndTheirFractions) {
+  Config config;
+  EXPECT_EQ(assign(setting("server.drain_timeout_s"), 1.5, config), std::nullopt);
+  EXPECT_EQ(config.server.drain_timeout, microseconds(1'500'000));
+  EXPECT_EQ(value_of(setting("server.drain_timeout_s"), config), "1.5");
+}
+
+TEST(ConfigSchemaTest, TakesTrueOrFalseForAFlag) {
+  Config config;
+  EXPECT_EQ(assign(setting("server.web_page"), false, config), std::nullopt);
+  EXPECT_FALSE(config.server.web_page);
+  EXPECT_EQ(wrong("server.web_page", "no"), "\"no\": must be one of true, false");
+  EXPECT_EQ(wrong("server.web_page", std::int64_t{1}), "1: must be one of true, false");
+}
+
+TEST(ConfigSchemaTest, ShowsNoSecret) {
+  Config config;
+  EXPECT_EQ(value_of(setting("auth.api_key"), config), R"("")");
+  EXPECT_EQ(assign(setting("auth.api_key"), "sesame", config), std::nullopt);
+  EXPECT_EQ(value_of(setting("auth.api_key"), config), "...");
+  EXPECT_EQ(toml_of(setting("auth.api_key"), config), R"("sesame")");
+  EXPECT_EQ(wrong("auth.api_key", std::int64_t{1234}), "...: must be any text");
+}
+
+TEST(ConfigSchemaTest, ReadsWhatACommandLineSaysAsAFileWouldHaveIt) {
+  using namespace std::string_literals;
+  const auto value = [](std::string_view path, std::string_view text) {
+    return value_from_text(setting(path), text);
+  };
+  EXPECT_EQ(value("memory.max_rows", "64"), ConfigValue(std::int64_t{64}));
+  EXPECT_EQ(value("memory.max_rows", "-1"), ConfigValue(std::int64_t{-1}));
+  EXPECT_EQ(value("memory.max_rows", "64k"), ConfigValue("64k"s));
+  EXPECT_EQ(value("memory.max_rows", "99999999999999999999"), ConfigValue("99999999999999999999"s));
+  EXPECT_EQ(value("memory.fraction", "0.5"), ConfigValue(0.5));
+  EXPECT_EQ(value("scheduling.target_inter_token_ms", "25"), ConfigValue(25.0));
+  EXPECT_EQ(value("memory.fraction", "half"), ConfigValue("half"s));
+  EXPECT_EQ(value("server.web_page", "true"), ConfigValue(true));
+  EXPECT_EQ(value("server.web_page", "false"), ConfigValue(false));
+  EXPECT_EQ(value("server.web_page", "yes"), ConfigValue("yes"s));
+  EXPECT_EQ(value("server.model_name", "64"), ConfigValue("64"s));
+  EXPECT_EQ(value("scheduling.policy", "window:5"), ConfigValue("window:5"s));
 }
 
 TEST(ConfigSchemaTest, TakesTheNamesOfAChoiceOnly) {

@@ -81,7 +81,34 @@ TEST(ConfigTest, RefusesMoreRowsThanTicksCanAdvance) {
             "scheduling.decode_every = 2"));
   EXPECT_THAT(
       parse("[memory]\nmax_rows = 513\nmax_step_tokens = 512"),
-      FailsWith(ConfigErrc::kBadConfig, "weft.toml: memory.max_rows = 513: must be at most 512"));
+      FailsWith(ConfigErrc::kBadConfig, "weft.toml:2: memory.max_rows = 513: must be at most 512"));
+}
+
+TEST(ConfigTest, RefusesACertificateWithoutItsKeyAndAKeyWithoutItsCertificate) {
+  EXPECT_TRUE(parse("[server]\ntls_certificate = 'a'\ntls_key = 'b'"));
+  EXPECT_THAT(parse("[server]\nport = 1\ntls_certificate = 'a'"),
+              FailsWith(ConfigErrc::kBadConfig,
+                        R"(weft.toml:3: server.tls_certificate = "a": needs server.tls_key)"));
+  EXPECT_THAT(parse("[server]\ntls_key = 'a'"),
+              FailsWith(ConfigErrc::kBadConfig,
+                        R"(weft.toml:2: server.tls_key = "a": needs server.tls_certificate)"));
+}
+
+TEST(ConfigTest, ReadsTheTablesOfAServer) {
+  const Config config = parse(R"(
+    server = { host = "::1", port = 0, web_page = false, drain_timeout_s = 0.5 }
+    auth.api_key = "sesame"
+    limits.max_stored_bytes = 1
+    log.level = "debug"
+  )")
+                            .value();
+  EXPECT_EQ(config.server.host, "::1");
+  EXPECT_EQ(config.server.port, 0);
+  EXPECT_FALSE(config.server.web_page);
+  EXPECT_EQ(config.server.drain_timeout, milliseconds(500));
+  EXPECT_EQ(config.server.api_key, "sesame");
+  EXPECT_EQ(config.server.max_stored_bytes, 1);
+  EXPECT_EQ(config.server.log_level, "debug");
 }
 
 TEST(ConfigTest, ChecksWhatAProgramFilledIn) {

@@ -30,8 +30,12 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// A cell without the spaces around it and the backticks in it.
+/// A cell without the spaces around it, the backticks and the targets of links.
 std::string plain(std::string cell) {
+  for (std::size_t at = 0; (at = cell.find("](", at)) != std::string::npos;) {
+    cell.erase(at, cell.find(')', at) + 1 - at);
+    cell.erase(cell.rfind('[', at), 1);
+  }
   std::erase(cell, '`');
   const std::size_t begin = std::min(cell.find_first_not_of(' '), cell.size());
   return cell.substr(begin, cell.find_last_not_of(' ') + 1 - begin);
@@ -66,7 +70,8 @@ TEST(ConfigurationPageTest, ExplainsEveryKeyAndNoOther) {
     ASSERT_NE(row, rows.end()) << "no line on " << key.path();
     EXPECT_EQ(row->second.standard, value_of(key.setting, Config())) << key.path();
     EXPECT_EQ(row->second.range, range_of(key.setting)) << key.path();
-    EXPECT_GT(row->second.meaning.size(), 20U) << key.path();
+    EXPECT_EQ(row->second.meaning, std::string(key.what) + ". " + std::string(key.why))
+        << key.path();
   }
   EXPECT_EQ(rows.size(), config_schema().size());
 }
@@ -77,7 +82,9 @@ TEST(ConfigurationPageTest, ShowsExamplesThatWork) {
   int found = 0;
   for (std::size_t at = text.find(kOpen); at != std::string::npos; at = text.find(kOpen, at)) {
     at += kOpen.size();
-    const Result<Config> config = Config::parse(text.substr(at, text.find("```", at) - at), "page");
+    const std::string example = text.substr(at, text.find("```", at) - at);
+    if (example.starts_with("[[key]]")) continue;  // net's, which has its own test of it
+    const Result<Config> config = Config::parse(example, "page");
     EXPECT_FALSE(config.has_error()) << to_string(config.error());
     ++found;
   }
@@ -86,7 +93,8 @@ TEST(ConfigurationPageTest, ShowsExamplesThatWork) {
 
 // The messages that the page shows are those that come.
 TEST(ConfigurationPageTest, ShowsTheErrorsThatCome) {
-  for (const char* text : {"\n[memory]\nmax_row = 4", "\n[memory]\npage_tokens = 0"}) {
+  for (const char* text : {"\n[memory]\nmax_row = 4", "\n[memory]\npage_tokens = 0",
+                           "\n[server]\ntls_key = 'weft.key'"}) {
     const Result<Config> config = Config::parse(text, "weft.toml");
     ASSERT_TRUE(config.has_error());
     EXPECT_THAT(page(), testing::HasSubstr("`" + to_string(config.error()) + "`"));

@@ -1,0 +1,126 @@
+#include "weft/cli/config_options.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "weft/config/config_print.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kFileVariable = "WEFT_CONFIG";
+
+// Of a terminal's 100 columns: the longest flag with its value, and what it means.
+constexpr std::size_t kFlagColumns = 34;
+constexpr std::size_t kTextColumns = 66;
+
+/// What stands behind the flag in the help.
+struct Placeholder {
+  const char* operator()(const TextSetting& /*setting*/) const { return "TEXT"; }
+  const char* operator()(const FlagSetting& /*setting*/) const { return ""; }
+  const char* operator()(const IntegerSetting& /*setting*/) const { return "N"; }
+  const char* operator()(const NumberSetting& /*setting*/) const { return "X"; }
+  const char* operator()(const TimeSetting& /*setting*/) const { return "X"; }
+  const char* operator()(const ChoiceSetting& /*setting*/) const { return "NAME"; }
+  const char* operator()(const PolicySetting& /*setting*/) const { return "NAME"; }
+};
+
+/// The range and the default, as far as they say anything.
+std::string facts_of(const ConfigKey& key) {
+  const std::string standard = value_of(key.setting, Config());
+  const bool is_text = std::holds_alternative<TextSetting>(key.setting);
+  if (is_text && standard == "\"\"") return "";
+  if (is_text || std::holds_alternative<FlagSetting>(key.setting))
+    return "[default " + standard + "]";
+  return "[" + range_of(key.setting) + "; default " + standard + "]";
+}
+
+/// In lines that CLI11 indents.
+std::string help_of(const ConfigKey& key) {
+  std::string help = wrapped(key.what, kTextColumns, "");
+  const std::string facts = wrapped(facts_of(key), kTextColumns, "");
+  if (facts.empty()) return help;
+  const std::size_t last_line = help.size() - (help.rfind('\n') + 1);
+  const bool fits = last_line + 1 + facts.size() <= kTextColumns;
+  return help.append(fits ? " " : "\n").append(facts);
+}
+
+/// Shows no relations between options: they would stand where the value does.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(kFlagColumns); }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string value = option->get_type_name();
+    return value.empty() ? "" : " " + value;
+  }
+};
+
+std::string opposite_of(const std::string& flag) { return "--no-" + flag.substr(2); }
+
+bool is_model(const ConfigKey& key) { return key.path() == "model.path"; }
+
+}  // namespace
+
+ConfigOptions::ConfigOptions(CLI::App& command, std::span<const ConfigKey> keys) : keys_(keys) {
+  command.formatter(std::make_shared<HelpFormatter>());
+  file_option_ = command.add_option(
+      "--config", file_, wrapped("A TOML file; without: that of WEFT_CONFIG", kTextColumns, ""));
+  file_option_->type_name("FILE");
+  for (const ConfigKey& key : keys_) {
+    if (std::holds_alternative<FlagSetting>(key.setting)) {
+      add_switch(command, key);
+    } else {
+      add_value(command, key);
+    }
+  }
+}
+
+void ConfigOptions::add_value(CLI::App& command, const ConfigKey& key) {
+  Flag& flag = flags_.emplace_back(Flag{&key, nullptr, {}});
+  const std::string name = is_model(key) ? "MODEL," + key.flag() : key.flag();
+  flag.option = command.add_option(name, flag.text, help_of(key));
+  flag.option->type_name(std::visit(Placeholder{}, key.setting))->group(std::string(key.table));
+}
+
+void ConfigOptions::add_switch(CLI::App& command, const ConfigKey& key) {
+  const std::string table(key.table);
+  Flag& on = flags_.emplace_back(Flag{&key, nullptr, {}});  // it may be --flag=false
+  on.option = command.add_flag(key.flag(), on.text, help_of(key))->group(table);
+  Flag& off = flags_.emplace_back(Flag{&key, nullptr, "false"});
+  const std::string help = "The opposite of " + key.flag();
+  off.option = command.add_flag(opposite_of(key.flag()), help);
+  off.option->disable_flag_override()->excludes(on.option)->group(table);
+}
+
+Result<void> ConfigOptions::load_file(const Environment& environment, ConfigDraft& draft) const {
+  if (file_option_->count() > 0) return draft.load(file_);
+  const char* const file = environment(kFileVariable);
+  if (file == nullptr || *file == '\0') return {};
+  Result<void> done = draft.load(file);
+  if (done) return done;
+  return Error{done.error().code, done.error().detail + " (the file of " + kFileVariable + ")"};
+}
+
+Result<ConfigDraft> ConfigOptions::draft(const Environment& environment) const {
+  ConfigDraft draft;
+  if (const auto done = load_file(environment, draft); !done) return done.error();
+  for (const ConfigKey& key : keys_) {
+    const std::string variable = key.variable();
+    const char* const text = environment(variable.c_str());
+    if (text == nullptr || *text == '\0') continue;
+    const auto done = draft.set(key, value_from_text(key.setting, text), variable);
+    if (!done) return done.error();
+  }
+  for (const Flag& flag : flags_) {
+    if (flag.option->count() == 0) continue;
+    const auto done =
+        draft.set(*flag.key, value_from_text(flag.key->setting, flag.text), flag.key->flag());
+    if (!done) return done.error();
+  }
+  return draft;
+}
+
+}  // namespace weft::cli

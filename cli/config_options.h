@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "weft/config/config_draft.h"
+#include "weft/config/config_schema.h"
+#include "weft/core/error.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's names
+class App;
+class Option;
+}  // namespace CLI
+
+namespace weft::cli {
+
+/// A verb's configuration: MODEL, --config FILE and a flag for each key, grouped by table. A flag
+/// wins over the environment, the environment over the file, the file over the defaults.
+class ConfigOptions {
+ public:
+  /// The value of a variable; null when there is none.
+  using Environment = std::function<const char*(const char* name)>;
+
+  /// Adds them to `command`, and must live as long as that is used. `keys` are of the schema.
+  ConfigOptions(CLI::App& command, std::span<const ConfigKey> keys);
+  ConfigOptions(const ConfigOptions&) = delete;
+  ConfigOptions& operator=(const ConfigOptions&) = delete;
+  ~ConfigOptions() = default;
+
+  /// What file, environment and the parsed command line say. Errors as of ConfigDraft; they name
+  /// the file and line, the variable or the flag.
+  [[nodiscard]] Result<ConfigDraft> draft(const Environment& environment = std::getenv) const;
+
+ private:
+  /// A flag on the command line and what it was given.
+  struct Flag {
+    const ConfigKey* key;
+    CLI::Option* option;
+    std::string text;
+  };
+
+  void add_value(CLI::App& command, const ConfigKey& key);
+  void add_switch(CLI::App& command, const ConfigKey& key);
+  [[nodiscard]] Result<void> load_file(const Environment& environment, ConfigDraft& draft) const;
+
+  std::span<const ConfigKey> keys_;
+  std::deque<Flag> flags_;  // CLI11 keeps references to the texts
+  CLI::Option* file_option_;
+  std::string file_;
+};
+
+}  // namespace weft::cli

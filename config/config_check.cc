@@ -1,0 +1,45 @@
+#include "weft/config/config_check.h"
+
+#include <utility>
+
+namespace weft {
+namespace {
+
+ConfigMistake mistake(std::string_view table, std::string_view name, const Config& config,
+                      const std::string& what) {
+  const ConfigKey* const key = find_key(table, name);
+  return {key, value_of(key->setting, config) + ": " + what};
+}
+
+std::optional<ConfigMistake> check_rows(const Config& config) {
+  const std::int64_t advanced = std::int64_t{config.max_step_tokens} * config.decode_every;
+  if (config.max_rows <= advanced) return std::nullopt;
+  return mistake("memory", "max_rows", config,
+                 "must be at most " + std::to_string(advanced) +
+                     ", memory.max_step_tokens times scheduling.decode_every, or the rows cannot "
+                     "all advance as often as that");
+}
+
+std::optional<ConfigMistake> check_tls(const Config& config) {
+  const bool certificate = !config.server.tls_certificate.empty();
+  const bool key = !config.server.tls_key.empty();
+  if (certificate && !key) {
+    return mistake("server", "tls_certificate", config, "needs server.tls_key");
+  }
+  if (key && !certificate) {
+    return mistake("server", "tls_key", config, "needs server.tls_certificate");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ConfigMistake> find_mistake(const Config& config) {
+  for (const ConfigKey& key : config_schema()) {
+    if (Complaint complaint = check(key.setting, config)) return {{&key, *std::move(complaint)}};
+  }
+  if (auto found = check_rows(config)) return found;
+  return check_tls(config);
+}
+
+}  // namespace weft

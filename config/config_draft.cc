@@ -1,0 +1,137 @@
+#include "weft/config/config_draft.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "weft/config/config_check.h"
+#include "weft/config/config_error.h"
+#include "weft/config/edit_distance.h"
+#include "weft/config/toml_text.h"
+#include "weft/core/file.h"
+
+namespace weft {
+namespace {
+
+ConfigValue value_of(const toml::node& node) {
+  if (const auto* flag = node.as_boolean()) return flag->get();
+  if (const auto* whole = node.as_integer()) return whole->get();
+  if (const auto* number = node.as_floating_point()) return number->get();
+  if (const auto* text = node.as_string()) return text->get();
+  return {};
+}
+
+bool is_table(std::string_view name) {
+  return std::ranges::find(config_schema(), name, &ConfigKey::table) != config_schema().end();
+}
+
+/// The path of the key that was probably meant: its name mistyped, or put into another table.
+std::string nearest_key(std::string_view table, std::string_view name) {
+  const std::string path = std::string(table) + "." + std::string(name);
+  std::string nearest;
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  for (const ConfigKey& key : config_schema()) {
+    const std::size_t distance =
+        std::min(edit_distance(path, key.path()), edit_distance(name, key.name) + 1);
+    if (distance < least) {
+      least = distance;
+      nearest = key.path();
+    }
+  }
+  return nearest;
+}
+
+std::string nearest_table(std::string_view name) {
+  const auto distance = [&](const ConfigKey& key) { return edit_distance(name, key.table); };
+  return std::string(std::ranges::min_element(config_schema(), {}, distance)->table);
+}
+
+/// Reads a document into a draft, table by table.
+class ConfigReader {
+ public:
+  ConfigReader(std::string_view file, ConfigDraft& draft) : file_(file), draft_(draft) {}
+
+  Result<void> read(const toml::table& document) {
+    for (const auto& [name, node] : document) {
+      Result<void> done = read_table(name.str(), node);
+      if (!done) return done;
+    }
+    return {};
+  }
+
+ private:
+  Result<void> read_table(std::string_view name, const toml::node& node) {
+    const toml::table* const table = node.as_table();
+    if (table == nullptr && is_table(name)) {
+      return fail(node, ConfigErrc::kBadConfig, std::string(name) + " must be a table");
+    }
+    if (table == nullptr) return unknown_key(node, "", name);
+    if (!is_table(name)) {
+      return fail(node, ConfigErrc::kUnknownConfigKey,
+                  "table " + std::string(name) + "; the nearest is " + nearest_table(name));
+    }
+    for (const auto& [key, value] : *table) {
+      Result<void> done = read_key(name, key.str(), value);
+      if (!done) return done;
+    }
+    return {};
+  }
+
+  Result<void> read_key(std::string_view table, std::string_view name, const toml::node& node) {
+    const ConfigKey* const key = find_key(table, name);
+    if (key == nullptr) return unknown_key(node, table, name);
+    return draft_.set(*key, value_of(node), place_of(node, file_));
+  }
+
+  Result<void> unknown_key(const toml::node& node, std::string_view table, std::string_view name) {
+    const std::string path =
+        table.empty() ? std::string(name) : std::string(table) + "." + std::string(name);
+    return fail(node, ConfigErrc::kUnknownConfigKey,
+                path + "; the nearest is " + nearest_key(table, name));
+  }
+
+  [[nodiscard]] Error fail(const toml::node& node, ConfigErrc code, const std::string& what) const {
+    return {code, place_of(node, file_) + ": " + what};
+  }
+
+  std::string_view file_;
+  ConfigDraft& draft_;
+};
+
+}  // namespace
+
+Result<void> ConfigDraft::load(const std::filesystem::path& file) {
+  const Result<std::string> text = read_text_file(file, kMaxTomlBytes);
+  if (!text) return text.error();
+  return read(*text, file.string());
+}
+
+Result<void> ConfigDraft::read(std::string_view toml, std::string_view name) {
+  const Result<toml::table> document = parse_toml(toml, name);
+  if (!document) return document.error();
+  return ConfigReader(name, *this).read(*document);
+}
+
+Result<void> ConfigDraft::set(const ConfigKey& key, const ConfigValue& value, std::string origin) {
+  const Complaint complaint = assign(key.setting, value, config_);
+  if (complaint) {
+    return Error{ConfigErrc::kBadConfig, origin + ": " + key.path() + " = " + *complaint};
+  }
+  origins_.insert_or_assign(key.path(), std::move(origin));
+  return {};
+}
+
+std::string_view ConfigDraft::origin(const ConfigKey& key) const {
+  const auto found = origins_.find(key.path());
+  return found == origins_.end() ? std::string_view() : found->second;
+}
+
+Result<Config> ConfigDraft::finish() const {
+  const auto mistake = find_mistake(config_);
+  if (!mistake) return config_;
+  std::string place(origin(*mistake->key));
+  if (!place.empty()) place += ": ";
+  return Error{ConfigErrc::kBadConfig, place + mistake->key->path() + " = " + mistake->complaint};
+}
+
+}  // namespace weft

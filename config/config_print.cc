@@ -1,0 +1,64 @@
+#include "weft/config/config_print.h"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kWidth = 98;  // of a line of 100, behind "# "
+
+void append_comment(std::string_view text, std::string& out) {
+  out.append("# ").append(wrapped(text, kWidth, "# ")).append("\n");
+}
+
+std::string facts_of(const ConfigKey& key, const ConfigDraft& draft) {
+  std::string facts = range_of(key.setting) + "; default " + value_of(key.setting, Config());
+  const std::string_view origin = draft.origin(key);
+  if (!origin.empty()) facts.append("; set by ").append(origin);
+  std::ranges::replace(facts, '\n', '?');  // a file may be called anything
+  return facts;
+}
+
+void append_key(const ConfigKey& key, const ConfigDraft& draft, std::string& out) {
+  const std::string what = std::string(key.what) + ". " + std::string(key.why) + ".";
+  out += '\n';
+  append_comment(what, out);
+  append_comment(facts_of(key, draft), out);
+  const bool hidden = is_secret(key.setting) &&
+                      toml_of(key.setting, draft.config()) != toml_of(key.setting, Config());
+  out.append(hidden ? "# " : "").append(key.name).append(" = ");
+  out.append(hidden ? "... is set, and not shown" : toml_of(key.setting, draft.config()));
+  out += '\n';
+}
+
+}  // namespace
+
+std::string print_config(const ConfigDraft& draft, PrintedKeys keys) {
+  const Config standard;
+  std::string out;
+  std::string_view table;
+  for (const ConfigKey& key : config_schema()) {
+    const bool changed = toml_of(key.setting, draft.config()) != toml_of(key.setting, standard);
+    if (keys == PrintedKeys::kChanged && !changed) continue;
+    if (key.table != table) {
+      out.append(out.empty() ? "[" : "\n[").append(key.table).append("]\n");
+      table = key.table;
+    }
+    append_key(key, draft, out);
+  }
+  return out;
+}
+
+std::string wrapped(std::string_view text, std::size_t width, std::string_view indent) {
+  std::string out;
+  while (text.size() > width) {
+    std::size_t end = text.rfind(' ', width);
+    if (end == std::string_view::npos) end = std::min(text.find(' '), text.size());
+    out.append(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!text.empty()) out.append("\n").append(indent);
+  }
+  return out.append(text);
+}
+
+}  // namespace weft
