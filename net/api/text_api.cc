@@ -1,10 +1,8 @@
 #include "weft/net/api/text_api.h"
 
-#include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
-#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -19,57 +17,29 @@ namespace {
 
 namespace json = boost::json;
 
-json::object special_tokens_of(const Tokenizer& tokenizer) {
-  json::object tokens;
-  for (const auto& [name, id] : {std::pair("bos_token", tokenizer.bos()),
-                                 {"eos_token", tokenizer.eos()},
-                                 {"unk_token", tokenizer.unknown()},
-                                 {"pad_token", tokenizer.padding()}}) {
-    if (id == kNoToken) continue;
-    if (const auto text = tokenizer.token(id)) tokens[name] = *text;
-  }
-  return tokens;
-}
-
-/// The text that the model's chat template makes of a conversation.
-Result<std::string> rendered(ChatTemplateInput input, const ServedModel& model) {
-  constexpr std::array<std::string_view, 4> kKwargs = {"enable_thinking", "thinking",
-                                                       "reasoning_effort", "custom_instructions"};
-  input.special_tokens = special_tokens_of(model.tokenizer);
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  return model.chat_template->render(input, kKwargs,
-                                     std::chrono::local_seconds(now.time_since_epoch()));
-}
-
-struct TextToEncode {
-  std::string text{};
-  EncodeOptions options{};
-};
-
-TextToEncode take_conversation(BodyFields& fields, const ServedModel& model) {
-  ChatTemplateInput input;
-  input.messages = take_messages(fields, model);
-  input.add_generation_prompt = fields.flag("add_generation_prompt").value_or(true);
-  input.kwargs = take_template_kwargs(fields);
+/// The tokens that the model's chat template makes of a conversation.
+std::vector<TokenId> take_conversation(BodyFields& fields, const ServedModel& model) {
+  Conversation conversation;
+  conversation.messages = take_messages(fields, model);
+  conversation.add_generation_prompt = fields.flag("add_generation_prompt").value_or(true);
+  conversation.chat_template_kwargs = take_template_kwargs(fields);
   allow_only(fields, {{"add_special_tokens", false}});
-  if (!model.chat_template) {
-    fields.fail("messages", "the model has no chat template", api_code::kUnsupported);
-  }
   if (fields.error()) return {};
-  auto text = rendered(std::move(input), model);
-  if (!text) {
-    fields.fail("messages", api_error_of(text.error()).message);
-    return {};
-  }
-  // The template writes the special tokens itself, and it alone.
-  return {*std::move(text), {.add_special = false, .parse_special = true}};
+  auto ids = model.chat.encode(std::move(conversation), wall_clock());
+  if (ids) return *std::move(ids);
+  fields.fail(api_error_of(ids.error()));
+  return {};
 }
 
-TextToEncode take_text(BodyFields& fields) {
+std::vector<TokenId> take_text(BodyFields& fields, const ServedModel& model) {
   const auto text = fields.text("prompt");
   if (!text) fields.fail("prompt", "is missing", api_code::kMissing);
-  return {std::string(text.value_or(std::string_view())),
-          {.add_special = fields.flag("add_special_tokens").value_or(true)}};
+  const EncodeOptions options{.add_special = fields.flag("add_special_tokens").value_or(true)};
+  std::vector<TokenId> ids;
+  if (fields.error()) return ids;
+  const auto encoded = model.tokenizer.encode(*text, options, ids);
+  if (!encoded) fields.fail(api_error_of(encoded.error()));
+  return ids;
 }
 
 json::value token_texts(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
@@ -96,12 +66,9 @@ ApiResult<std::string> tokenize(simdjson::dom::object body, const ModelCard& car
   BodyFields fields(body);
   static_cast<void>(take_model(fields, card));
   const bool with_texts = fields.flag("return_token_strs").value_or(false);
-  const TextToEncode text =
-      fields.any("messages") ? take_conversation(fields, model) : take_text(fields);
+  const std::vector<TokenId> ids =
+      fields.any("messages") ? take_conversation(fields, model) : take_text(fields, model);
   if (auto error = fields.finish()) return *std::move(error);
-  std::vector<TokenId> ids;
-  const auto encoded = model.tokenizer.encode(text.text, text.options, ids);
-  if (!encoded) return api_error_of(encoded.error());
   return json::serialize(
       json::object{{"count", ids.size()},
                    {"max_model_len", model.context},
