@@ -39,7 +39,8 @@ HttpClient::Request HttpClient::make(const std::string& path, std::string body) 
   Request request(body.empty() ? http::verb::get : http::verb::post, options.url.base + path, 11);
   request.set(http::field::host, options.url.authority());
   request.set(http::field::user_agent, "weft/" WEFT_VERSION);
-  if (!options.api_key.empty()) request.set(http::field::authorization, "Bearer " + options.api_key);
+  if (!options.api_key.empty())
+    request.set(http::field::authorization, "Bearer " + options.api_key);
   if (!body.empty()) request.set(http::field::content_type, "application/json");
   request.body() = std::move(body);
   request.prepare_payload();

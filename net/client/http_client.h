@@ -28,8 +28,8 @@ class HttpClient {
  public:
   explicit HttpClient(std::shared_ptr<Connector> connector) : connector_(std::move(connector)) {}
 
-  /// `path` is put behind the URL's own; an empty `body` makes it a GET. kCannotConnect, kLost; what
-  /// was lost may have been asked.
+  /// `path` is put behind the URL's own; an empty `body` makes it a GET. kCannotConnect, kLost;
+  /// what was lost may have been asked.
   [[nodiscard]] boost::asio::awaitable<Result<HttpAnswer>> ask(std::string path, std::string body,
                                                                std::chrono::milliseconds limit);
 

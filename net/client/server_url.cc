@@ -46,9 +46,7 @@ std::string ServerUrl::authority() const {
   return text;
 }
 
-std::string ServerUrl::text() const {
-  return (tls ? "https://" : "http://") + authority() + base;
-}
+std::string ServerUrl::text() const { return (tls ? "https://" : "http://") + authority() + base; }
 
 bool is_server_url(std::string_view text) noexcept { return scheme_of(text) != nullptr; }
 

@@ -36,8 +36,8 @@ WebSocketClient::WebSocketClient(std::shared_ptr<Connector> connector, std::stri
     : connector_(std::move(connector)), path_(std::move(path)), events_(std::move(events)) {}
 
 void WebSocketClient::start() {
-  asio::co_spawn(connector_->context(), [self = shared_from_this()] { return self->run(); },
-                 asio::detached);
+  asio::co_spawn(
+      connector_->context(), [self = shared_from_this()] { return self->run(); }, asio::detached);
 }
 
 asio::awaitable<void> WebSocketClient::run() {
@@ -60,11 +60,12 @@ asio::awaitable<Result<void>> WebSocketClient::open() {
   socket_->auto_fragment(false);
   socket_->text(true);
   const ClientOptions& options = connector_->options();
-  socket_->set_option(websocket::stream_base::decorator([&options](websocket::request_type& request) {
-    request.set(http::field::user_agent, "weft/" WEFT_VERSION);
-    if (options.api_key.empty()) return;
-    request.set(http::field::authorization, "Bearer " + options.api_key);
-  }));
+  socket_->set_option(
+      websocket::stream_base::decorator([&options](websocket::request_type& request) {
+        request.set(http::field::user_agent, "weft/" WEFT_VERSION);
+        if (options.api_key.empty()) return;
+        request.set(http::field::authorization, "Bearer " + options.api_key);
+      }));
   websocket::response_type response;
   const auto [error] = co_await socket_->async_handshake(response, options.url.authority(),
                                                          options.url.base + path_, kUse);
@@ -83,8 +84,8 @@ asio::awaitable<void> WebSocketClient::read_all() {
     if (ended_) co_return;
     if (error) {
       const bool said = error == websocket::error::closed;
-      co_return end(connector_->lost(said ? "the server has closed the connection"
-                                          : error.message()));
+      co_return end(
+          connector_->lost(said ? "the server has closed the connection" : error.message()));
     }
     const auto data = input_.data();
     events_.on_message({static_cast<const char*>(data.data()), data.size()});
@@ -100,14 +101,14 @@ void WebSocketClient::send(std::string message) {
 void WebSocketClient::write_next() {
   if (unsent_.empty() || ended_) return;
   writing_ = true;
-  socket_->async_write(asio::buffer(unsent_.front()), [self = shared_from_this()](
-                                                          boost::system::error_code error,
-                                                          std::size_t /*bytes*/) {
-    self->writing_ = false;
-    self->unsent_.pop_front();
-    // The reader hears of a failure, too, and says so.
-    if (!error) self->write_next();
-  });
+  socket_->async_write(
+      asio::buffer(unsent_.front()),
+      [self = shared_from_this()](boost::system::error_code error, std::size_t /*bytes*/) {
+        self->writing_ = false;
+        self->unsent_.pop_front();
+        // The reader hears of a failure, too, and says so.
+        if (!error) self->write_next();
+      });
 }
 
 void WebSocketClient::close() {
