@@ -248,6 +248,7 @@ void HttpConnection::on_news(Answer& answer) {
 void HttpConnection::pump() {
   Answer& answer = *exchange_.answer;
   batch_.clear();
+  if (batch_.framing() != answer.framing()) batch_ = EventBatch(answer.framing());
   answer.fetch(batch_);
   if (answer.error()) exchange_.error = answer.error()->code;
   if (answer.framing() == Framing::kSse && (answer.begun() || exchange_.streaming)) {

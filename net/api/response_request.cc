@@ -93,6 +93,7 @@ void refuse_other_formats(BodyFields& fields) {
 /// On a WebSocket every answer streams, and its connection is where it is waited for.
 bool take_stream(BodyFields& fields, const ApiContext& context) {
   if (context.websocket) {
+    fields.ignore({"type", "stream_id", "generate"});  // of the message, and read before this
     for (const std::string_view name : {"stream", "background"}) {
       if (fields.any(name)) {
         fields.fail(name, "has no place in a message of a WebSocket", api_code::kUnsupported);
@@ -174,8 +175,9 @@ ResponseOptions options_of(const ApiContext& context, json::object echo, bool ge
   ResponseOptions options;
   options.id = "resp_" + context.id;
   options.message_id = "msg_" + context.id;
+  options.stream_id = context.stream_id;
   options.generate = generate;
-  options.store = echo["store"].as_bool() ? context.stored : nullptr;
+  options.store = echo["store"].as_bool() ? context.stored : context.local;
   options.local = context.local;
   if (const auto* id = echo["previous_response_id"].if_string()) options.previous_id = *id;
   options.echo = std::move(echo);
