@@ -19,60 +19,71 @@ namespace {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
-using Done = std::function<void(HttpAnswer)>;
-
 HttpAnswer answer_of(HttpReply reply, std::chrono::milliseconds retry_after = {}) {
   return {.status = reply.status, .body = std::move(reply.body), .retry_after = retry_after};
 }
 
-/// One request under way; keeps itself until its answer is whole. On the service's thread.
-class LocalCall final : public Answer::Reader, public std::enable_shared_from_this<LocalCall> {
- public:
-  explicit LocalCall(Done done) : done_(std::move(done)) {}
+}  // namespace
 
-  void start(LocalService& local, ApiCall call) {
-    answer_ = std::make_shared<Answer>(local.thread(), std::move(call));
-    self_ = shared_from_this();
-    answer_->start(local.engine(), *this);
-  }
+/// One request under way.
+class LocalBatch::Call final : public Answer::Reader, public std::enable_shared_from_this<Call> {
+ public:
+  Call(LocalBatch& batch, ApiCall call, Done done)
+      : batch_(batch),
+        done_(std::move(done)),
+        answer_(std::make_shared<Answer>(batch.local_->thread(), std::move(call))) {}
+
+  void start() { answer_->start(batch_.local_->engine(), *this); }
+  void abandon() { answer_->abandon(EndCause::kCancel); }
 
  private:
   void on_news(Answer& answer) override {
-    answer.fetch(batch_);
+    answer.fetch(events_);
     if (!answer.ended()) return;
     HttpAnswer reply{.status = 200, .request_id = answer.object_id()};
     if (const auto& error = answer.error()) {
       reply = answer_of(error_reply(*error), error->retry_after);
     } else {
-      reply.body = batch_.bytes();
+      reply.body = events_.bytes();
     }
-    const auto self = std::move(self_);
+    const auto self = shared_from_this();
+    batch_.calls_.erase(self);
     done_(std::move(reply));
   }
 
+  LocalBatch& batch_;
   const Done done_;
-  std::shared_ptr<Answer> answer_;
-  std::shared_ptr<LocalCall> self_;
-  EventBatch batch_{Framing::kBody};
+  const std::shared_ptr<Answer> answer_;
+  EventBatch events_{Framing::kBody};
 };
 
-void ask_service(LocalService& local, const std::string& path, const std::string& body, Done done) {
+LocalBatch::LocalBatch(std::unique_ptr<LocalService> local) : local_(std::move(local)) {}
+
+LocalBatch::~LocalBatch() {
+  Calls left;  // freed here: they hold coroutines of this thread
+  local_->run([this, &left] {
+    left = std::move(calls_);
+    for (const auto& call : left) call->abandon();
+  });
+}
+
+void LocalBatch::start(const std::string& path, const std::string& body, Done done) {
   http::request_header<> header;
   header.method(http::verb::post);
   header.target(path);
-  auto admission = local.service().admit(header);
+  auto admission = local_->service().admit(header);
   if (auto* refusal = std::get_if<HttpReply>(&admission)) {
     return done(answer_of(std::move(*refusal)));
   }
-  Outcome outcome = local.service().handle(std::get<Service::Admission>(admission), header, body);
+  Outcome outcome = local_->service().handle(std::get<Service::Admission>(admission), header, body);
   if (auto* reply = std::get_if<HttpReply>(&outcome)) return done(answer_of(std::move(*reply)));
   if (auto* call = std::get_if<ApiCall>(&outcome)) {
-    return std::make_shared<LocalCall>(std::move(done))->start(local, std::move(*call));
+    const auto started = std::make_shared<Call>(*this, std::move(*call), std::move(done));
+    calls_.insert(started);
+    return started->start();
   }
   done({.status = 404, .body = R"({"error":{"message":"this path is for no batch"}})"});
 }
-
-}  // namespace
 
 asio::awaitable<Result<HttpAnswer>> LocalBatch::ask(std::string path, std::string body) {
   co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(HttpAnswer)>(
@@ -86,7 +97,7 @@ asio::awaitable<Result<HttpAnswer>> LocalBatch::ask(std::string path, std::strin
         };
         asio::post(local_->thread().context(),
                    [this, &path, &body, done = std::move(done)]() mutable {
-                     ask_service(*local_, path, body, std::move(done));
+                     start(path, body, std::move(done));
                    });
       },
       asio::use_awaitable);

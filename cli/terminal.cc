@@ -66,7 +66,8 @@ class Terminal::Editor {
     el_set(editor_, EL_PROMPT, show_prompt);
     el_set(editor_, EL_HIST, history, history_);
     el_set(editor_, EL_GETCFN, get_character);
-    el_set(editor_, EL_ADDFN, "weft-complete", "Complete the word", complete_word);
+    // The wide way: the other one keeps copies of the names that nobody frees.
+    el_wset(editor_, EL_ADDFN, L"weft-complete", L"Complete the word", complete_word);
     el_set(editor_, EL_BIND, "^I", "weft-complete", nullptr);
     el_set(editor_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
     el_source(editor_, nullptr);

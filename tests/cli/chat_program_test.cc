@@ -40,7 +40,7 @@ class ChatProgram : public testing::TestWithParam<bool> {
   std::unique_ptr<DemoServer> server_;
 };
 INSTANTIATE_TEST_SUITE_P(Backends, ChatProgram, testing::Bool(),
-                         [](const auto& info) { return info.param ? "Remote" : "Local"; });
+                         [](const auto& backend) { return backend.param ? "Remote" : "Local"; });
 
 TEST_P(ChatProgram, AnswersQuestionsOneAfterTheOther) {
   const Outcome outcome = say("What is 12 + 30?\nWhat is 7 * 8?");
