@@ -32,6 +32,8 @@ AnswerEnd refusal(const json::object& event) {
   end.again = status == 429 || status == 503;
   if (const json::object* error = object_of(event, "error")) {
     if (auto message = text_of(*error, "message"); !message.empty()) end.why = std::move(message);
+    // Before it began; later it is an end like others.
+    if (text_of(*error, "code") == "cancelled") end.outcome = AnswerEnd::Outcome::kCancelled;
   }
   return end;
 }

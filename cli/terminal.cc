@@ -2,6 +2,7 @@
 
 #include <histedit.h>
 #include <poll.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -85,6 +86,7 @@ class Terminal::Editor {
     interrupted_ = false;
     int count = 0;
     const char* const line = el_gets(editor_, &count);
+    hide_typing();
     if (interrupted_) {
       el_reset(editor_);
       return {What::kInterrupt, typed_};
@@ -105,6 +107,16 @@ class Terminal::Editor {
     Editor* self = nullptr;
     el_get(editor, EL_CLIENTDATA, &self);
     return *self;
+  }
+
+  /// What is typed while an answer comes is not shown in it, and waits for the next prompt.
+  static void hide_typing() {
+    termios mode{};
+    if (::tcgetattr(STDIN_FILENO, &mode) != 0) return;
+    mode.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    mode.c_cc[VMIN] = 1;
+    mode.c_cc[VTIME] = 0;
+    ::tcsetattr(STDIN_FILENO, TCSADRAIN, &mode);
   }
 
   static char* show_prompt(EditLine* editor) { return of(editor).prompt_.data(); }

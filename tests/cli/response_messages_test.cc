@@ -66,6 +66,9 @@ TEST(ResponseMessages, KnowsWhichRefusalsAreForNow) {
   EXPECT_FALSE(bad.again);
   EXPECT_TRUE(end_in(R"({"type":"error","status":429,"stream_id":"c1","error":{}})").again);
   EXPECT_TRUE(end_in(R"({"type":"error","status":503,"stream_id":"c1"})").again);
+  EXPECT_EQ(end_in(R"({"type":"error","status":499,"stream_id":"c1","error":{"code":"cancelled"}})")
+                .outcome,
+            Outcome::kCancelled);
 }
 
 TEST(ResponseMessages, PassesOverWhatSaysNothingNew) {
