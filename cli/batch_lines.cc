@@ -50,12 +50,12 @@ std::string result_of(std::string_view custom_id, json::value response, json::va
 
 }  // namespace
 
-boost::system::result<std::string, LineError> custom_id_of(std::string_view text) {
+boost::system::result<std::string, LineError> custom_id_of(std::string_view line) {
   json::error_code error;
-  const json::value line = json::parse(text, error);
+  const json::value parsed = json::parse(line, error);
   if (error) return LineError{"invalid_json", "is no JSON: " + error.message()};
-  if (!line.is_object()) return LineError{"invalid_json", "is no JSON object"};
-  const json::string* id = text_in(line.as_object(), "custom_id");
+  if (!parsed.is_object()) return LineError{"invalid_json", "is no JSON object"};
+  const json::string* id = text_in(parsed.as_object(), "custom_id");
   if (id == nullptr || id->empty()) {
     return LineError{"invalid_request", "has no \"custom_id\" that is a text"};
   }
@@ -63,18 +63,18 @@ boost::system::result<std::string, LineError> custom_id_of(std::string_view text
   return {boost::system::in_place_value, std::string(*id)};
 }
 
-BatchLine parse_batch_line(std::string_view text) {
-  json::value parsed = json::parse(text);
+BatchLine parse_batch_line(std::string_view line) {
+  json::value parsed = json::parse(line);
   json::object& fields = parsed.as_object();
-  BatchLine line;
-  line.custom_id = fields.at("custom_id").as_string();
+  BatchLine result;
+  result.custom_id = fields.at("custom_id").as_string();
   if (std::string wrong = invalid_line(fields); !wrong.empty()) {
-    line.error = LineError{"invalid_request", std::move(wrong)};
-    return line;
+    result.error = LineError{"invalid_request", std::move(wrong)};
+    return result;
   }
-  line.path = fields.at("url").as_string();
-  line.body = std::move(fields.at("body").as_object());
-  return line;
+  result.path = fields.at("url").as_string();
+  result.body = std::move(fields.at("body").as_object());
+  return result;
 }
 
 std::string result_line(std::string_view custom_id, unsigned status, std::string_view request_id,

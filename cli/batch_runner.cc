@@ -83,9 +83,8 @@ asio::awaitable<std::optional<HttpAnswer>> BatchRunner::ask(std::string path, st
       co_await pause(tries, {});
     } else if (answer->status == 401 || answer->status == 403) {
       fail({NetErrc::kRefused, "it wants another key (--api-key, WEFT_API_KEY)"});
-    } else if (refused_for_now(answer->status)) {
-      co_await pause(tries, answer->retry_after);
-    } else if (server_failed(answer->status) && ++failures < kTries) {
+    } else if (refused_for_now(answer->status) ||
+               (server_failed(answer->status) && ++failures < kTries)) {
       co_await pause(tries, answer->retry_after);
     } else {
       co_return *std::move(answer);

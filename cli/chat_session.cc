@@ -46,7 +46,7 @@ void ChatSession::run() {
 void ChatSession::execute(const std::string& line) {
   auto command = parse_command(line, mode_);
   if (!command) return terminal_.note(explain(line, command.error()));
-  std::visit([this](auto&& one) { on(std::move(one)); }, *std::move(command));
+  std::visit([this](auto&& one) { on(std::forward<decltype(one)>(one)); }, *std::move(command));
 }
 
 json::object ChatSession::request(json::value input, bool batch) const {

@@ -15,7 +15,8 @@ using testing::StartsWith;
 TEST(Program, ShowsItsVerbsOnHelp) {
   const Outcome help = run_weft("--help");
   EXPECT_EQ(help.status, 0);
-  for (const char* verb : {"generate", "tokenize", "inspect", "logits", "devices", "version"}) {
+  for (const char* verb :
+       {"chat", "batch", "generate", "tokenize", "inspect", "logits", "devices", "version"}) {
     EXPECT_THAT(help.output, HasSubstr(verb));
   }
 }
