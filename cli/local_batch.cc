@@ -32,6 +32,7 @@ class LocalBatch::Call final : public Answer::Reader, public std::enable_shared_
       : batch_(batch),
         done_(std::move(done)),
         answer_(std::make_shared<Answer>(batch.local_->thread(), std::move(call))) {}
+  virtual ~Call() = default;
 
   void start() { answer_->start(batch_.local_->engine(), *this); }
   void abandon() { answer_->abandon(EndCause::kCancel); }
