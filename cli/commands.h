@@ -22,6 +22,12 @@ void add_generate_command(CLI::App& app);
 /// flag.
 void add_serve_command(CLI::App& app);
 
+/// `weft chat URL|MODEL`: questions and answers, with batches behind.
+void add_chat_command(CLI::App& app);
+
+/// `weft batch URL|MODEL IN OUT`: a file of requests, its results as they come.
+void add_batch_command(CLI::App& app);
+
 /// `weft tokenize MODEL TEXT`: a text's tokens.
 void add_tokenize_command(CLI::App& app);
 

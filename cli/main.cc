@@ -9,6 +9,8 @@ int main(int argc, char** argv) {
       "weft");
   app.set_version_flag("--version", WEFT_VERSION);
   weft::cli::add_serve_command(app);
+  weft::cli::add_chat_command(app);
+  weft::cli::add_batch_command(app);
   weft::cli::add_config_command(app);
   weft::cli::add_generate_command(app);
   weft::cli::add_tokenize_command(app);

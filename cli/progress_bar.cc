@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
@@ -25,34 +26,70 @@ int terminal_width() {
   return size.ws_col;
 }
 
-}  // namespace
+double part_of(std::int64_t done, std::int64_t total) {
+  if (total <= 0) return 1.0;
+  return std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
+}
 
-std::string progress_line(const std::string& label, std::int64_t done, std::int64_t total,
-                          double seconds, int width) {
-  const double part =
-      total > 0 ? std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0)
-                : 1.0;
-  std::ostringstream numbers;
-  numbers << std::fixed << std::setprecision(0) << std::setw(4) << part * 100 << " %  "
-          << std::setprecision(2) << static_cast<double>(done) / kGigabyte << " of "
-          << static_cast<double>(total) / kGigabyte << " GB";
-  if (seconds > 0) {
-    numbers << "  " << static_cast<double>(done) / kGigabyte / seconds << " GB/s";
-  }
-  const auto used = static_cast<int>(label.size() + numbers.str().size()) + 4;
+/// Label, bar and numbers; where there is no room for a bar, what fits of the others.
+std::string bar_line(const std::string& label, double part, const std::string& numbers, int width) {
+  std::ostringstream percent;
+  percent << std::fixed << std::setprecision(0) << std::setw(4) << part * 100 << " %  ";
+  const std::string after = percent.str() + numbers;
+  const auto used = static_cast<int>(label.size() + after.size()) + 4;
   // One column stays free: a line as wide as the terminal wraps on some.
   const int bar = width - used - 1;
-  if (bar < 4)
-    return (label + numbers.str()).substr(0, static_cast<std::size_t>(std::max(width - 1, 0)));
+  if (bar < 4) return (label + after).substr(0, static_cast<std::size_t>(std::max(width - 1, 0)));
   const auto filled = static_cast<std::size_t>(part * bar);
   std::string drawn(filled, '=');
   if (filled < static_cast<std::size_t>(bar)) drawn += '>';
   drawn.resize(static_cast<std::size_t>(bar), ' ');
-  return label + "  [" + drawn + "]" + numbers.str();
+  return label + "  [" + drawn + "]" + after;
 }
 
-ProgressBar::ProgressBar(std::string label)
+/// "17 s", "3 min 05 s", "2 h 04 min"
+std::string duration(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::ceil(seconds));
+  if (whole < 60) return std::to_string(whole) + " s";
+  const bool hours = whole >= 3600;
+  const std::int64_t great = whole / (hours ? 3600 : 60);
+  const std::int64_t small = hours ? whole / 60 % 60 : whole % 60;
+  std::ostringstream text;
+  text << great << (hours ? " h " : " min ") << std::setw(2) << std::setfill('0') << small
+       << (hours ? " min" : " s");
+  return text.str();
+}
+
+}  // namespace
+
+std::string progress_line(const std::string& label, std::int64_t done, std::int64_t total,
+                          double seconds, int width) {
+  std::ostringstream numbers;
+  numbers << std::fixed << std::setprecision(2) << static_cast<double>(done) / kGigabyte << " of "
+          << static_cast<double>(total) / kGigabyte << " GB";
+  if (seconds > 0) {
+    numbers << "  " << static_cast<double>(done) / kGigabyte / seconds << " GB/s";
+  }
+  return bar_line(label, part_of(done, total), numbers.str(), width);
+}
+
+std::string count_line(const std::string& label, std::int64_t done, std::int64_t total,
+                       double seconds, int width) {
+  std::ostringstream numbers;
+  numbers << done << " of " << total;
+  if (seconds > 0 && done > 0) {
+    const double rate = static_cast<double>(done) / seconds;
+    numbers << std::fixed << std::setprecision(1) << "  " << rate << "/s  "
+            << duration(static_cast<double>(total - done) / rate) << " left";
+  }
+  return bar_line(label, part_of(done, total), numbers.str(), width);
+}
+
+ProgressBar::ProgressBar(std::string label) : ProgressBar(std::move(label), progress_line) {}
+
+ProgressBar::ProgressBar(std::string label, Picture picture)
     : label_(std::move(label)),
+      picture_(picture),
       on_terminal_(::isatty(STDERR_FILENO) == 1),
       started_(steady_clock::now()),
       drawn_at_(started_ - kBetween) {}
@@ -66,8 +103,7 @@ void ProgressBar::show(std::int64_t done, std::int64_t total) {
   const auto now = steady_clock::now();
   if (now - drawn_at_ < kBetween && done < total) return;
   const std::chrono::duration<double> took = now - started_;
-  std::cerr << '\r' << progress_line(label_, done, total, took.count(), terminal_width())
-            << std::flush;
+  std::cerr << '\r' << picture_(label_, done, total, took.count(), terminal_width()) << std::flush;
   drawn_at_ = now;
   drawn_ = true;
 }

@@ -10,16 +10,22 @@ namespace weft::cli {
 /// where standard error is no terminal. Owner only.
 class ProgressBar {
  public:
+  /// Makes the line of `width` columns.
+  using Picture = std::string (*)(const std::string& label, std::int64_t done, std::int64_t total,
+                                  double seconds, int width);
+
   explicit ProgressBar(std::string label);
+  ProgressBar(std::string label, Picture picture);
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
   ~ProgressBar();
 
-  /// Bytes done and in all.
+  /// Done and in all: bytes, or what the picture counts.
   void show(std::int64_t done, std::int64_t total);
 
  private:
   std::string label_;
+  Picture picture_;
   bool on_terminal_;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point started_;
@@ -29,5 +35,8 @@ class ProgressBar {
 /// The line of `width` columns: "loading  [=====>     ]  45 %  1.2 of 2.6 GB  3.1 GB/s".
 [[nodiscard]] std::string progress_line(const std::string& label, std::int64_t done,
                                         std::int64_t total, double seconds, int width);
+/// The same of what is counted: "batch  [====>      ]  45 %  45 of 100  3.2/s  17 s left".
+[[nodiscard]] std::string count_line(const std::string& label, std::int64_t done,
+                                     std::int64_t total, double seconds, int width);
 
 }  // namespace weft::cli

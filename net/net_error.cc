@@ -9,6 +9,10 @@ constexpr std::array kNetErrors = {
     ErrorText{static_cast<int>(NetErrc::kCannotListen), "cannot_listen", "cannot listen there"},
     ErrorText{static_cast<int>(NetErrc::kBadCertificate), "bad_certificate",
               "the certificate or its key cannot be used"},
+    ErrorText{static_cast<int>(NetErrc::kBadUrl), "bad_url", "this is no server's URL"},
+    ErrorText{static_cast<int>(NetErrc::kCannotConnect), "cannot_connect", "cannot connect"},
+    ErrorText{static_cast<int>(NetErrc::kRefused), "refused", "the server has refused"},
+    ErrorText{static_cast<int>(NetErrc::kLost), "connection_lost", "the connection was lost"},
 };
 
 constexpr TableCategory kNetCategory(0x1f83d9abfb41bd6b, "weft.net", kNetErrors);

@@ -37,6 +37,10 @@ class NetStream {
     return *std::get_if<Socket>(&stream_);
   }
   [[nodiscard]] bool is_tls() const noexcept { return std::holds_alternative<Tls>(stream_); }
+  /// Null when it is plain.
+  [[nodiscard]] boost::asio::ssl::stream<Socket>* tls() noexcept {
+    return std::get_if<Tls>(&stream_);
+  }
 
   template <class Buffers, class Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {

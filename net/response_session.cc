@@ -166,12 +166,18 @@ void ResponseSession::fetch(EventBatch& out) {
     said_.clear();
     return;
   }
-  const auto found = std::ranges::find(lanes_, true, &Lane::news);
-  if (found == lanes_.end()) return;
-  found->news = false;
-  found->answer->fetch(out);
-  if (found->answer->ended()) return finish(found);
-  lanes_.splice(lanes_.end(), lanes_, found);  // the others get their turn
+  // News may turn out to be nothing to say yet; then the next lane is asked, for nobody wakes again.
+  while (out.empty()) {
+    const auto found = std::ranges::find(lanes_, true, &Lane::news);
+    if (found == lanes_.end()) return;
+    found->news = false;
+    found->answer->fetch(out);
+    if (found->answer->ended()) {
+      finish(found);
+    } else {
+      lanes_.splice(lanes_.end(), lanes_, found);  // the others get their turn
+    }
+  }
 }
 
 void ResponseSession::finish(Lanes::iterator lane) {

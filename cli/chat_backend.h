@@ -1,0 +1,59 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft::cli {
+
+/// How an answer ended.
+struct AnswerEnd {
+  enum class Outcome : std::uint8_t {
+    kCompleted,
+    kLength,     ///< it has as many tokens as it may
+    kCancelled,  ///< by cancel()
+    kRefused,    ///< it never began; worth another try when `again` says so
+    kFailed,     ///< it began and failed, or the connection was lost meanwhile
+  };
+  Outcome outcome = Outcome::kCompleted;
+  std::string why{};                         ///< for people, with kRefused and kFailed
+  bool again = false;                        ///< the same request may succeed later
+  std::chrono::milliseconds retry_after{0};  ///< how much later; 0 = not said
+  std::int64_t output_tokens = 0;
+};
+
+/// Hears of answers, on a thread of the backend's. Must not block, nor call the backend.
+class AnswerListener {
+ public:
+  AnswerListener() = default;
+  AnswerListener(const AnswerListener&) = delete;
+  AnswerListener& operator=(const AnswerListener&) = delete;
+
+  virtual void on_text(const std::string& id, std::string_view text) = 0;
+  /// Once for every start(), the last of it.
+  virtual void on_end(const std::string& id, AnswerEnd end) = 0;
+
+ protected:
+  ~AnswerListener() = default;
+};
+
+/// Who answers: a server, or a model in this process. Both take the fields of a request of the
+/// Responses API. Thread-safe; the listener outlives the backend.
+class ChatBackend {
+ public:
+  ChatBackend() = default;
+  ChatBackend(const ChatBackend&) = delete;
+  ChatBackend& operator=(const ChatBackend&) = delete;
+  virtual ~ChatBackend() = default;
+
+  /// What the model is called, and where it runs.
+  [[nodiscard]] virtual std::string description() const = 0;
+  /// `id` is the caller's, 1 .. 64 letters, and of no other answer under way.
+  virtual void start(const std::string& id, boost::json::object request) = 0;
+  /// It ends with kCancelled, unless its end came first. Nothing happens when there is none.
+  virtual void cancel(const std::string& id) = 0;
+};
+
+}  // namespace weft::cli

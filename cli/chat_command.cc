@@ -1,0 +1,49 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <utility>
+
+#include "weft/cli/answer_inbox.h"
+#include "weft/cli/backend_options.h"
+#include "weft/cli/chat_commands.h"
+#include "weft/cli/chat_session.h"
+#include "weft/cli/commands.h"
+#include "weft/cli/fail.h"
+#include "weft/cli/local_chat.h"
+#include "weft/cli/remote_chat.h"
+#include "weft/cli/terminal.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kVerb = "chat";
+
+std::unique_ptr<ChatBackend> make_backend(const BackendOptions& options, AnswerInbox& inbox) {
+  if (options.remote()) {
+    const ClientOptions client = value_or_fail(kVerb, client_options(options));
+    return value_or_fail(kVerb, RemoteChat::connect(client, options.model, inbox));
+  }
+  auto local =
+      value_or_fail(kVerb, LocalService::load(value_or_fail(kVerb, engine_config(options))));
+  return std::make_unique<LocalChat>(std::move(local), inbox);
+}
+
+void run(const BackendOptions& options) {
+  // Made last, so that Ctrl-C ends the program while a model or a server loads, and gone last, for
+  // the backend's threads wake it.
+  std::unique_ptr<Terminal> terminal;
+  AnswerInbox inbox([&terminal] { terminal->wake(); });
+  const auto backend = make_backend(options, inbox);
+  terminal = std::make_unique<Terminal>(completions_of);
+  ChatSession(*terminal, inbox, *backend).run();
+}
+
+}  // namespace
+
+void add_chat_command(CLI::App& app) {
+  auto* command = app.add_subcommand("chat", "Talk to a model, with batches behind");
+  auto options = std::make_shared<BackendOptions>();
+  add_backend_options(*command, *options);
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace weft::cli

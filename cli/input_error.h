@@ -1,0 +1,28 @@
+#pragma once
+
+#include <boost/system/result.hpp>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace weft::cli {
+
+/// What is wrong with a line that a user has typed, and where.
+struct InputError {
+  std::string what;
+  std::size_t offset = 0;  ///< of the byte that is wrong; the line's length when something lacks
+};
+
+template <class T>
+using Parsed = boost::system::result<T, InputError>;
+
+/// Called by Parsed::value() when there is none: throws std::invalid_argument.
+[[noreturn]] void throw_exception_from_error(const InputError& error,
+                                             const boost::source_location& where);
+
+/// Three lines: the part of `line` around the mistake, a caret below it, and "column N: what".
+/// Columns count characters from 1. The part is as long as fits into `width` columns.
+[[nodiscard]] std::string explain(std::string_view line, const InputError& error,
+                                  std::size_t width = 78);
+
+}  // namespace weft::cli

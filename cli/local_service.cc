@@ -1,0 +1,76 @@
+#include "weft/cli/local_service.h"
+
+#include <boost/asio/post.hpp>
+#include <boost/system/system_error.hpp>
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <limits>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+#include "weft/actors/pipeline.h"
+#include "weft/net/request_log.h"
+
+namespace weft::cli {
+namespace {
+
+/// IoThread's sweep has nothing to look after here.
+constexpr std::chrono::seconds kNoSweep{60};
+
+/// The user is the only client, and reads what comes.
+ServerConfig server_config() {
+  ServerConfig config;
+  config.max_streams = std::numeric_limits<std::int32_t>::max();
+  config.max_stored_responses = 0;
+  return config;
+}
+
+std::shared_ptr<RequestLog> no_log() {
+  constexpr auto kFormat = RequestLog::Format::kText;
+  return std::make_shared<RequestLog>(make_stderr_logger(kFormat, "off"), kFormat, false);
+}
+
+std::string name_of(const Config& config) {
+  std::filesystem::path path(config.model);
+  if (!path.has_filename()) path = path.parent_path();
+  return path.has_extension() ? path.stem().string() : path.filename().string();
+}
+
+}  // namespace
+
+LocalService::LocalService(const Config& config)
+    : model_(name_of(config)),
+      thread_(kNoSweep),
+      service_(server_config(), ApiKeys(), no_log(), metrics_) {
+  auto pipeline = std::make_unique<Pipeline>(pool_.get_executor(), config);
+  ModelCard card{.name = model_, .model = pipeline->share_model()};
+  engine_ = std::make_unique<Engine>(pool_.get_executor(), std::move(pipeline));
+  service_.open(*engine_, std::move(card));
+}
+
+LocalService::~LocalService() {
+  thread_.stop();
+  engine_.reset();
+}
+
+Result<std::unique_ptr<LocalService>> LocalService::load(const Config& config) {
+  try {
+    return std::unique_ptr<LocalService>(new LocalService(config));
+  } catch (const boost::system::system_error& failure) {
+    return Error{failure.code(), failure.what()};
+  } catch (const std::exception& failure) {
+    return Error{EngineErrc::kInternal, failure.what()};
+  }
+}
+
+void LocalService::run(const std::function<void()>& work) {
+  std::promise<void> done;
+  boost::asio::post(thread_.context(), [&] {
+    work();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+#include <memory>
+
+#include "weft/actors/engine.h"
+#include "weft/config/config.h"
+#include "weft/core/error.h"
+#include "weft/core/metrics.h"
+#include "weft/net/io_thread.h"
+#include "weft/net/service.h"
+
+namespace weft::cli {
+
+/// A server's inside in this process, without sockets: the same requests, answers and bounds.
+class LocalService {
+ public:
+  /// Blocks while it loads the model. Errors: of Pipeline.
+  [[nodiscard]] static Result<std::unique_ptr<LocalService>> load(const Config& config);
+  LocalService(const LocalService&) = delete;
+  LocalService& operator=(const LocalService&) = delete;
+  ~LocalService();
+
+  [[nodiscard]] Service& service() noexcept { return service_; }
+  [[nodiscard]] Engine& engine() noexcept { return *engine_; }
+  /// Where answers live.
+  [[nodiscard]] IoThread& thread() noexcept { return thread_; }
+  [[nodiscard]] const std::string& model() const noexcept { return model_; }
+
+  /// Runs `work` on the thread and waits for it.
+  void run(const std::function<void()>& work);
+
+ private:
+  explicit LocalService(const Config& config);
+
+  std::string model_;
+  MetricsRegistry metrics_;
+  boost::asio::thread_pool pool_{1};  // the engine's executor
+  IoThread thread_;
+  Service service_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace weft::cli

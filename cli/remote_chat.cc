@@ -1,0 +1,129 @@
+#include "weft/cli/remote_chat.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/json/parse.hpp>
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "weft/cli/response_messages.h"
+#include "weft/net/client/http_client.h"
+#include "weft/net/net_error.h"
+
+namespace weft::cli {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+namespace {
+
+/// Nothing that is asked at the beginning takes longer on a server that is well.
+constexpr std::chrono::seconds kGreetLimit{30};
+/// Between two looks at whether the model has been loaded.
+constexpr std::chrono::milliseconds kLoadingPause{300};
+/// IoThread's sweep has nothing to look after here.
+constexpr std::chrono::seconds kNoSweep{60};
+
+/// {"data": [{"id": NAME}, ...]}; empty when it is something else.
+std::string first_model(const std::string& body) {
+  json::error_code error;
+  const json::value value = json::parse(body, error);
+  const json::value* id = error ? nullptr : value.find_pointer("/data/0/id", error);
+  return id != nullptr && id->is_string() ? std::string(id->as_string()) : std::string();
+}
+
+}  // namespace
+
+RemoteChat::RemoteChat(std::string model, AnswerListener& listener)
+    : model_(std::move(model)), router_(listener), thread_(kNoSweep) {}
+
+Result<std::unique_ptr<RemoteChat>> RemoteChat::connect(const ClientOptions& options,
+                                                        std::string model,
+                                                        AnswerListener& listener) {
+  std::unique_ptr<RemoteChat> chat(new RemoteChat(std::move(model), listener));
+  auto connector = Connector::create(chat->thread_.context(), options);
+  if (!connector) return std::move(connector).error();
+  chat->connector_ = *std::move(connector);
+  std::promise<Result<void>> greeted;
+  asio::co_spawn(
+      chat->thread_.context(), [&chat] { return chat->greet(); },
+      [&greeted](const std::exception_ptr& failure, Result<void> result) {
+        if (failure) return greeted.set_exception(failure);
+        greeted.set_value(std::move(result));
+      });
+  if (auto result = greeted.get_future().get(); !result) return std::move(result).error();
+  return chat;
+}
+
+asio::awaitable<Result<void>> RemoteChat::greet() {
+  HttpClient client(connector_);
+  for (;;) {
+    const auto health = co_await client.ask("/health", {}, kGreetLimit);
+    if (!health) co_return health.error();
+    // Servers without such a path are taken for ready.
+    if (health->status != 503) break;
+    asio::steady_timer timer(thread_.context(), kLoadingPause);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+  const auto models = co_await client.ask("/v1/models", {}, kGreetLimit);
+  if (!models) co_return models.error();
+  if (models->status == 401 || models->status == 403) {
+    co_return Error{NetErrc::kRefused, connector_->options().url.text() +
+                                           ": it wants another key (--api-key, WEFT_API_KEY)"};
+  }
+  served_ = model_.empty() ? first_model(models->body) : model_;
+  co_return Result<void>();
+}
+
+RemoteChat::~RemoteChat() {
+  std::promise<void> closed;
+  asio::post(thread_.context(), [this, &closed] {
+    if (socket_) socket_->close();
+    socket_.reset();
+    closed.set_value();
+  });
+  closed.get_future().wait();
+  thread_.stop();
+}
+
+std::string RemoteChat::description() const {
+  const std::string where = connector_->options().url.text();
+  return served_.empty() ? where : served_ + " at " + where;
+}
+
+WebSocketClient& RemoteChat::socket() {
+  if (socket_ == nullptr) {
+    socket_ = std::make_shared<WebSocketClient>(
+        connector_, "/v1/responses",
+        WebSocketClient::Events{
+            .on_message = [this](std::string_view message) { router_.on_message(message); },
+            .on_end = [this](const Error& error) { on_end(error); }});
+    socket_->start();
+  }
+  return *socket_;
+}
+
+void RemoteChat::start(const std::string& id, json::object request) {
+  if (!model_.empty()) request["model"] = model_;
+  asio::post(thread_.context(), [this, id, message = create_message(id, std::move(request))] {
+    router_.begin(id);
+    socket().send(message);
+  });
+}
+
+void RemoteChat::cancel(const std::string& id) {
+  asio::post(thread_.context(), [this, id] {
+    if (socket_ != nullptr && router_.active(id)) socket_->send(cancel_message(id));
+  });
+}
+
+void RemoteChat::on_end(const Error& error) {
+  socket_.reset();
+  router_.end_all({.outcome = AnswerEnd::Outcome::kFailed, .why = to_string(error), .again = true});
+}
+
+}  // namespace weft::cli

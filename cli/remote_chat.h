@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "weft/cli/answer_router.h"
+#include "weft/cli/chat_backend.h"
+#include "weft/core/error.h"
+#include "weft/net/client/connector.h"
+#include "weft/net/client/websocket_client.h"
+#include "weft/net/io_thread.h"
+
+namespace weft::cli {
+
+/// A server, over one WebSocket with a lane for each answer. When the connection is lost its
+/// answers fail, and the next one makes a new connection.
+class RemoteChat final : public ChatBackend {
+ public:
+  /// Waits until the server has loaded its model. `model` is what requests ask for; empty: what the
+  /// server has. Errors: of Connector; kRefused when the server wants another key.
+  [[nodiscard]] static Result<std::unique_ptr<RemoteChat>> connect(const ClientOptions& options,
+                                                                   std::string model,
+                                                                   AnswerListener& listener);
+  ~RemoteChat() override;
+
+  [[nodiscard]] std::string description() const override;
+  void start(const std::string& id, boost::json::object request) override;
+  void cancel(const std::string& id) override;
+
+ private:
+  RemoteChat(std::string model, AnswerListener& listener);
+  [[nodiscard]] boost::asio::awaitable<Result<void>> greet();
+  [[nodiscard]] WebSocketClient& socket();
+  void on_end(const Error& error);
+
+  const std::string model_;
+  std::string served_;  // what the server calls its model
+  AnswerRouter router_;
+  IoThread thread_;
+  std::shared_ptr<Connector> connector_;
+  std::shared_ptr<WebSocketClient> socket_;  // null: none now
+};
+
+}  // namespace weft::cli

@@ -1,0 +1,89 @@
+#include "weft/net/client/connector.h"
+
+#include <openssl/ssl.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "weft/net/client/deadline.h"
+#include "weft/net/net_error.h"
+
+namespace weft {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// For a name, a connection and a handshake: a server that is there takes less than a second.
+constexpr std::chrono::seconds kConnectLimit{15};
+
+constexpr auto kUse = asio::as_tuple(asio::use_awaitable);
+
+}  // namespace
+
+Connector::Connector(asio::io_context& context, ClientOptions options)
+    : context_(context), options_(std::move(options)), tls_(asio::ssl::context::tls_client) {}
+
+Result<std::shared_ptr<Connector>> Connector::create(asio::io_context& context,
+                                                     ClientOptions options) {
+  std::shared_ptr<Connector> connector(new Connector(context, std::move(options)));
+  boost::system::error_code error;
+  static_cast<void>(connector->tls_.set_default_verify_paths(error));
+  if (error) return Error{NetErrc::kBadCertificate, "the system's store: " + error.message()};
+  const bool verify = connector->options_.verify_certificate;
+  static_cast<void>(connector->tls_.set_verify_mode(
+      verify ? asio::ssl::verify_peer : asio::ssl::verify_none, error));
+  if (error) return Error{NetErrc::kBadCertificate, error.message()};
+  return connector;
+}
+
+asio::awaitable<Result<NetStream>> Connector::connect() {
+  using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
+  asio::ip::tcp::resolver resolver(context_);
+  Socket socket(context_);
+  std::optional<NetStream> stream;
+  const Deadline deadline(context_.get_executor(), kConnectLimit, [&] {
+    resolver.cancel();
+    boost::system::error_code ignored;
+    static_cast<void>(socket.close(ignored));
+    if (stream) stream->close();
+  });
+  const auto [not_found, places] =
+      co_await resolver.async_resolve(options_.url.host, options_.url.port, kUse);
+  if (not_found) co_return failed(not_found, deadline.expired());
+  const auto [refused, place] = co_await asio::async_connect(socket, places, kUse);
+  if (refused) co_return failed(refused, deadline.expired());
+  boost::system::error_code ignored;
+  static_cast<void>(socket.set_option(asio::ip::tcp::no_delay(true), ignored));
+  if (!options_.url.tls) co_return NetStream(std::move(socket));
+  stream.emplace(std::move(socket), tls_);
+  const std::string& host = options_.url.host;
+  asio::ip::make_address(host, ignored);
+  // Servers of several names are told which one is meant; an address is none.
+  if (ignored) SSL_set_tlsext_host_name(stream->tls()->native_handle(), host.c_str());
+  if (options_.verify_certificate) {
+    static_cast<void>(
+        stream->tls()->set_verify_callback(asio::ssl::host_name_verification(host), ignored));
+  }
+  const auto [distrusted] = co_await stream->async_handshake(asio::ssl::stream_base::client, kUse);
+  if (distrusted) co_return failed(distrusted, deadline.expired());
+  co_return *std::move(stream);
+}
+
+Error Connector::failed(const boost::system::error_code& error, bool late) const {
+  return {NetErrc::kCannotConnect,
+          options_.url.text() + ": " + (late ? "no answer in time" : error.message())};
+}
+
+Error Connector::lost(std::string_view what) const {
+  return {NetErrc::kLost, options_.url.text() + ": " + std::string(what)};
+}
+
+}  // namespace weft

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "weft/core/error.h"
+#include "weft/net/client/server_url.h"
+#include "weft/net/net_stream.h"
+
+namespace weft {
+
+/// Which server, and how it is met.
+struct ClientOptions {
+  ServerUrl url{};
+  std::string api_key{};           ///< "" = none is shown
+  bool verify_certificate = true;  ///< by the system's store, and that it is the host's
+};
+
+/// Makes connections to one server. On the context's one thread.
+class Connector {
+ public:
+  /// kBadCertificate when the system's store cannot be read. The context outlives the connector and
+  /// its connections.
+  [[nodiscard]] static Result<std::shared_ptr<Connector>> create(boost::asio::io_context& context,
+                                                                 ClientOptions options);
+
+  /// A connection, past TLS's handshake. kCannotConnect with the server and the reason.
+  [[nodiscard]] boost::asio::awaitable<Result<NetStream>> connect();
+
+  /// kLost with the server and what happened.
+  [[nodiscard]] Error lost(std::string_view what) const;
+  [[nodiscard]] const ClientOptions& options() const noexcept { return options_; }
+  [[nodiscard]] boost::asio::io_context& context() noexcept { return context_; }
+
+ private:
+  Connector(boost::asio::io_context& context, ClientOptions options);
+  [[nodiscard]] Error failed(const boost::system::error_code& error, bool late) const;
+
+  boost::asio::io_context& context_;
+  const ClientOptions options_;
+  boost::asio::ssl::context tls_;
+};
+
+}  // namespace weft

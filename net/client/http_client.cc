@@ -1,0 +1,89 @@
+#include "weft/net/client/http_client.h"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "weft/net/client/deadline.h"
+
+namespace weft {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+/// Of one answer: the longest outputs with logprobs are some megabytes.
+constexpr std::uint64_t kLargestBody = std::uint64_t{256} << 20;
+/// A server that asks for more is asked again after this.
+constexpr int kLongestRetry = 3600;
+
+constexpr auto kUse = asio::as_tuple(asio::use_awaitable);
+
+std::chrono::milliseconds retry_after_of(std::string_view text) {
+  int seconds = 0;  // a date, which HTTP allows as well, counts as not said
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size()) seconds = 0;
+  return std::chrono::seconds(std::clamp(seconds, 0, kLongestRetry));
+}
+
+}  // namespace
+
+HttpClient::Request HttpClient::make(const std::string& path, std::string body) const {
+  const ClientOptions& options = connector_->options();
+  Request request(body.empty() ? http::verb::get : http::verb::post, options.url.base + path, 11);
+  request.set(http::field::host, options.url.authority());
+  request.set(http::field::user_agent, "weft/" WEFT_VERSION);
+  if (!options.api_key.empty())
+    request.set(http::field::authorization, "Bearer " + options.api_key);
+  if (!body.empty()) request.set(http::field::content_type, "application/json");
+  request.body() = std::move(body);
+  request.prepare_payload();
+  return request;
+}
+
+asio::awaitable<boost::system::error_code> HttpClient::exchange(const Request* request) {
+  buffer_.clear();
+  parser_.emplace();
+  parser_->body_limit(kLargestBody);
+  const auto [not_sent, sent] = co_await http::async_write(*stream_, *request, kUse);
+  if (not_sent) co_return not_sent;
+  const auto [lost, received] = co_await http::async_read(*stream_, buffer_, *parser_, kUse);
+  co_return lost;
+}
+
+asio::awaitable<Result<HttpAnswer>> HttpClient::ask(std::string path, std::string body,
+                                                    std::chrono::milliseconds limit) {
+  const Request request = make(path, std::move(body));
+  const Deadline deadline(connector_->context().get_executor(), limit, [this] {
+    if (stream_) stream_->close();
+  });
+  for (;;) {
+    const bool kept = stream_.has_value();
+    if (!kept) {
+      auto connected = co_await connector_->connect();
+      if (!connected) co_return std::move(connected).error();
+      stream_.emplace(*std::move(connected));
+    }
+    const auto error = co_await exchange(&request);
+    if (!error) break;
+    stream_.reset();
+    if (deadline.expired()) co_return connector_->lost("no answer in time");
+    // A kept connection may have been closed by the server before it saw the request.
+    if (!kept || parser_->got_some()) co_return connector_->lost(error.message());
+  }
+  auto& response = parser_->get();
+  HttpAnswer answer{.status = response.result_int(),
+                    .request_id = std::string(response["X-Request-Id"]),
+                    .retry_after = retry_after_of(response[http::field::retry_after])};
+  answer.body = std::move(response.body());
+  if (!response.keep_alive()) stream_.reset();
+  co_return answer;
+}
+
+}  // namespace weft

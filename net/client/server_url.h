@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weft/core/error.h"
+
+namespace weft {
+
+/// Where a server is.
+struct ServerUrl {
+  bool tls = false;
+  std::string host{};  ///< a name or an address, without brackets
+  std::string port{};
+  std::string base{};  ///< what every path begins with: "/proxy", or nothing
+
+  /// As a Host header says it: "[::1]:8080", without the scheme's own port.
+  [[nodiscard]] std::string authority() const;
+  /// "https://host:port/base"
+  [[nodiscard]] std::string text() const;
+};
+
+/// Whether it begins with http://, https://, ws:// or wss://.
+[[nodiscard]] bool is_server_url(std::string_view text) noexcept;
+
+/// A "/v1" at the end is left out: every path has its own. NetErrc::kBadUrl with what is wrong.
+[[nodiscard]] Result<ServerUrl> parse_server_url(std::string_view text);
+
+}  // namespace weft

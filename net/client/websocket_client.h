@@ -1,0 +1,56 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/websocket/stream.hpp>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weft/net/client/connector.h"
+
+namespace weft {
+
+/// A WebSocket to a server, for text messages. On the connector's thread; it lives until it has
+/// ended, whoever else keeps it.
+class WebSocketClient : public std::enable_shared_from_this<WebSocketClient> {
+ public:
+  struct Events {
+    std::function<void(std::string_view)> on_message;
+    /// Once, the last of all; not after close().
+    std::function<void(const Error&)> on_end;
+  };
+
+  /// `path` is put behind the URL's own.
+  WebSocketClient(std::shared_ptr<Connector> connector, std::string path, Events events);
+
+  /// Connects. kCannotConnect, kRefused with the server's words, or later kLost.
+  void start();
+  /// In order; what is said before the connection stands waits for it. Not bounded here: the caller
+  /// has so many requests under way as it likes.
+  void send(std::string message);
+  /// No events after it.
+  void close();
+
+ private:
+  [[nodiscard]] boost::asio::awaitable<void> run();
+  [[nodiscard]] boost::asio::awaitable<Result<void>> open();
+  [[nodiscard]] boost::asio::awaitable<void> read_all();
+  void write_next();
+  void end(const Error& error);
+
+  std::shared_ptr<Connector> connector_;
+  const std::string path_;
+  Events events_;
+  std::optional<boost::beast::websocket::stream<NetStream>> socket_;
+  boost::beast::flat_buffer input_;
+  std::deque<std::string> unsent_;
+  bool open_ = false;
+  bool writing_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace weft

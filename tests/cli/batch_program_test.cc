@@ -1,0 +1,176 @@
+// `weft batch` as a user runs it: against a server that answers at once, and on the demo model.
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <boost/json/parse.hpp>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+#include <string>
+
+#include "weft/tests/cli/child_program.h"
+#include "weft/tests/cli/run_program.h"
+#include "weft/tests/fixture/http_stub.h"
+#include "weft/tests/fixture/temp_folder.h"
+
+namespace weft::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kModel = WEFT_SOURCE_DIR "/examples/demo_model/model";
+
+std::string request(int number, const std::string& prompt) {
+  return R"({"custom_id":"r)" + std::to_string(number) +
+         R"(","method":"POST","url":"/v1/chat/completions","body":{"max_tokens":20,)"
+         R"("temperature":0,"messages":[{"role":"user","content":")" +
+         prompt + "\"}]}}\n";
+}
+
+std::string read(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// Whole lines only, each custom_id once.
+std::map<std::string, boost::json::object> results_in(const std::string& path) {
+  std::map<std::string, boost::json::object> results;
+  std::istringstream lines(read(path));
+  for (std::string text; std::getline(lines, text);) {
+    auto line = boost::json::parse(text).as_object();
+    const std::string id(line.at("custom_id").as_string());
+    EXPECT_TRUE(results.emplace(id, std::move(line)).second) << id << " is doubled";
+  }
+  return results;
+}
+
+/// Says back what was asked.
+HttpStub::Reply echo(const HttpStub::Request& request) {
+  const auto body = boost::json::parse(request.body());
+  const auto& messages = body.at("messages").as_array();
+  return HttpStub::reply(
+      200, R"({"echo":")" + std::string(messages[0].at("content").as_string()) + "\"}");
+}
+
+/// A command line's words.
+std::string command(const std::string& where, const std::string& in, const std::string& out) {
+  return "batch \"" + where + "\" \"" + in + "\" \"" + out + "\" ";
+}
+
+class BatchProgram : public testing::Test {
+ protected:
+  const TempFolder folder_;
+  const std::string out_ = (folder_.path() / "out.jsonl").string();
+};
+
+TEST_F(BatchProgram, LosesAndDoublesNothingWhenItIsKilledAndStartedAgain) {
+  constexpr int kRequests = 400;
+  std::string requests;
+  for (int i = 0; i < kRequests; ++i) requests += request(i, "p" + std::to_string(i));
+  const std::string in = folder_.write("in.jsonl", requests).string();
+
+  const auto seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  std::atomic<ChildProgram*> victim{nullptr};
+  std::atomic<int> until_death{0};
+  HttpStub server([&](const HttpStub::Request& asked) {
+    if (--until_death == 0) {
+      if (const ChildProgram* child = victim.load()) child->kill_now();
+    }
+    return echo(asked);
+  });
+
+  int kills = 0;
+  for (int status = -1; status != 0; ++kills) {
+    ASSERT_LT(kills, 100);
+    until_death = std::uniform_int_distribution(1, 80)(random);
+    ChildProgram child({"batch", server.url(), in, out_, "--concurrency", "8"});
+    victim = &child;
+    status = child.wait();
+    victim = nullptr;
+    ASSERT_TRUE(status == 0 || status == -1) << status;
+  }
+  EXPECT_GT(kills, 3);
+  const auto results = results_in(out_);
+  EXPECT_EQ(results.size(), kRequests);
+  for (int i = 0; i < kRequests; ++i) {
+    const std::string number = std::to_string(i);
+    EXPECT_EQ(results.at("r" + number).at("response").at("body").at("echo"),
+              boost::json::value("p" + number));
+  }
+}
+
+TEST_F(BatchProgram, AsksAgainWhenTheServerIsFullOrHangsUp) {
+  std::atomic<int> asked{0};
+  HttpStub server([&](const HttpStub::Request& request) -> std::optional<HttpStub::Reply> {
+    const int number = asked++;
+    if (number == 0) return std::nullopt;
+    if (number > 1) return echo(request);
+    auto full = HttpStub::reply(429, R"({"error":{"message":"full"}})");
+    full.set(boost::beast::http::field::retry_after, "0");
+    return full;
+  });
+  const std::string in = folder_.write("in.jsonl", request(1, "x") + request(2, "y")).string();
+  const Outcome outcome = run_weft(command(server.url(), in, out_));
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("2 requests: 2 answered, 0 failed"));
+  EXPECT_EQ(asked, 4);
+  EXPECT_EQ(results_in(out_).size(), 2U);
+}
+
+TEST_F(BatchProgram, ShowsItsKeyAndKeepsTheUrlsPath) {
+  std::string target;
+  std::string key;
+  HttpStub server([&](const HttpStub::Request& request) {
+    target = request.target();
+    key = request[boost::beast::http::field::authorization];
+    return echo(request);
+  });
+  const std::string in = folder_.write("in.jsonl", request(1, "x")).string();
+  EXPECT_EQ(run_weft(command(server.url() + "/proxy/v1/", in, out_) + "--api-key secret").status,
+            0);
+  EXPECT_EQ(target, "/proxy/v1/chat/completions");
+  EXPECT_EQ(key, "Bearer secret");
+}
+
+TEST_F(BatchProgram, RefusesAFileWhoseResultsCouldNotBeToldApart) {
+  const std::string in =
+      folder_.write("in.jsonl", request(1, "x") + "{oops\n" + request(1, "y")).string();
+  const Outcome outcome = run_weft(command("http://127.0.0.1:1", in, out_));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("line 2 is no JSON"));
+  EXPECT_THAT(outcome.output, HasSubstr("line 3 has the custom_id of line 1"));
+}
+
+TEST_F(BatchProgram, LeavesAForeignFileAlone) {
+  const std::string in = folder_.write("in.jsonl", request(1, "x")).string();
+  const std::string precious = folder_.write("notes.txt", "my notes\nand no end").string();
+  const Outcome outcome = run_weft(command("http://127.0.0.1:1", in, precious));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("notes.txt: line 1 is no JSON"));
+  EXPECT_EQ(read(precious), "my notes\nand no end");
+}
+
+TEST_F(BatchProgram, RunsAModelInItsOwnProcess) {
+  const std::string in =
+      folder_
+          .write("in.jsonl", request(1, "What is 12 + 30?") + request(2, "What is 7 * 8?") +
+                                 R"({"custom_id":"bad","method":"POST","url":"/v1/completions",)" +
+                                 R"("body":{"prompt":"x","top_p":7}})")
+          .string();
+  const Outcome outcome = run_weft(command(kModel, in, out_));
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  const auto results = results_in(out_);
+  ASSERT_EQ(results.size(), 3U);
+  EXPECT_EQ(
+      results.at("r1").at("response").at("body").at("choices").at(0).at("message").at("content"),
+      "12 + 30 = 42.");
+  EXPECT_EQ(results.at("bad").at("response").at("status_code"), 400);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,141 @@
+// `weft chat` without a terminal: lines in, answers out, from a server and from a model of its own.
+
+#include <gmock/gmock.h>
+
+#include <boost/json/parse.hpp>
+#include <fstream>
+#include <string>
+
+#include "weft/tests/cli/demo_server.h"
+#include "weft/tests/cli/run_program.h"
+#include "weft/tests/fixture/temp_folder.h"
+
+namespace weft::test {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kModel = WEFT_SOURCE_DIR "/examples/demo_model/model";
+
+/// What `weft chat PLACE` says to these lines; with its notes when `notes`.
+Outcome chat(const std::string& place, const std::string& lines, bool notes = false,
+             const std::string& options = "") {
+  return run_weft("chat \"" + place + "\" " + options + (notes ? "" : " 2>/dev/null") +
+                  " <<'END'\n/set temperature 0\n" + lines + "\nEND");
+}
+
+/// Both backends say the same.
+class ChatProgram : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (GetParam()) server_ = std::make_unique<DemoServer>();
+  }
+  Outcome say(const std::string& lines, bool notes = false) {
+    return chat(server_ ? server_->url("ws") : kModel, lines, notes);
+  }
+
+  std::unique_ptr<DemoServer> server_;
+};
+INSTANTIATE_TEST_SUITE_P(Backends, ChatProgram, testing::Bool(),
+                         [](const auto& backend) { return backend.param ? "Remote" : "Local"; });
+
+TEST_P(ChatProgram, AnswersQuestionsOneAfterTheOther) {
+  const Outcome outcome = say("What is 12 + 30?\nWhat is 7 * 8?");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.output, "12 + 30 = 42.\n7 x 8 = 56.\n");
+}
+
+TEST_P(ChatProgram, RemembersTheConversation) {
+  const Outcome outcome =
+      say("At home I have a duck\nWhat animal do I have?\n/new\nWhat is 1 + 1?");
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("You have a duck."), EndsWith("1 + 1 = 2.\n")));
+}
+
+TEST_P(ChatProgram, RunsBatchesBehindTheConversationAndShowsThemInBatchMode) {
+  const Outcome outcome =
+      say("/batch [\"What is 12 + 30?\", \"What is 7 * 8?\"] [32, 3]\n"
+          "What is 2 + 2?\n/batch\n[\"What is 3 + 3?\"]");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output,
+              AllOf(testing::StartsWith("batch 1: 2 prompts\n2 + 2 = 4.\n"),
+                    HasSubstr("batch 1\n[1] What is 12 + 30?\n12 + 30 = 42.\n"
+                              "[2] What is 7 * 8?\n"),
+                    HasSubstr("(cut: as long as it may be)\n"), HasSubstr("batch 2: 1 prompt\n"),
+                    HasSubstr("batch 2\n[1] What is 3 + 3?\n3 + 3 = 6.\n")));
+}
+
+TEST_P(ChatProgram, RunsMorePromptsThanThereAreLanes) {
+  const TempFolder folder;
+  std::string prompts;
+  for (int i = 0; i < 40; ++i) prompts += "\"What is " + std::to_string(i) + " + 1?\"\n";
+  const std::string file = folder.write("prompts.jsonl", prompts).string();
+  const Outcome outcome = say("/batch @" + file);
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_THAT(outcome.output, HasSubstr(std::to_string(i) + " + 1 = " + std::to_string(i + 1)));
+  }
+}
+
+TEST_P(ChatProgram, SaysWhatIsWrongWithALineAndGoesOn) {
+  const Outcome outcome = say("/batch [\"a\" \"b\"]\nWhat is 1 + 2?", true);
+  EXPECT_THAT(outcome.output, HasSubstr("/batch [\"a\" \"b\"]\n            ^\n"
+                                        "column 13: a comma or ] belongs here"));
+  EXPECT_THAT(outcome.output, EndsWith("1 + 2 = 3.\n"));
+}
+
+TEST_P(ChatProgram, SaysWhatTheServerRefusesAndForgetsTheQuestion) {
+  const Outcome outcome =
+      say("/set top_p 7\nWhat is 1 + 1?\n/set top_p\nWhat is 1 + 2?\n/status", true);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("error: top_p"), HasSubstr("1 + 2 = 3."),
+                                    HasSubstr("2 messages in the conversation")));
+}
+
+TEST_P(ChatProgram, SavesTheConversationAndOverwritesNothing) {
+  const TempFolder folder;
+  const std::string file = (folder.path() / "talk.json").string();
+  const std::string own = folder.write("own.txt", "mine").string();
+  const Outcome outcome =
+      say("/system Be brief.\nWhat is 1 + 1?\n/save " + file + "\n/save " + own, true);
+  EXPECT_THAT(outcome.output, HasSubstr("own.txt is there already"));
+  std::ifstream saved(file);
+  std::string text;
+  std::getline(saved, text);
+  const auto talk = boost::json::parse(text);
+  EXPECT_EQ(talk.at("system"), "Be brief.");
+  EXPECT_EQ(talk.at("messages").as_array().size(), 2U);
+}
+
+TEST_P(ChatProgram, CancelsABatch) {
+  const Outcome outcome = say("/batch [\"Tell me a story.\"]\n/cancel 1\n/cancel 7\n/batch", true);
+  EXPECT_THAT(outcome.output, HasSubstr("no batch 7 is under way"));
+  EXPECT_THAT(outcome.output, HasSubstr("(cancelled)"));
+}
+
+TEST_P(ChatProgram, LeavesAtOnceWhenToldTo) {
+  const Outcome outcome = say("/batch [\"Tell me a story.\"]\n/quit\nWhat is 1 + 1?");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.output, "batch 1: 1 prompt\n");
+}
+
+TEST(ChatProgramErrors, NamesTheServerThatIsNotThere) {
+  const Outcome outcome = chat("http://127.0.0.1:1", "hello", true);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("weft chat: http://127.0.0.1:1: Connection refused"));
+}
+
+TEST(ChatProgramErrors, NamesWhatIsNoUrl) {
+  for (const char* url : {"http://", "http://host:port", "ws://a b", "http://[::1", "http://h:0"}) {
+    EXPECT_EQ(chat(url, "hello").status, 1) << url;
+  }
+}
+
+TEST(ChatProgramErrors, SaysThatTheKeyIsWrong) {
+  DemoServer server({.api_key = "right"});
+  EXPECT_THAT(chat(server.url(), "hello", true, "--api-key wrong").output, HasSubstr("--api-key"));
+  EXPECT_EQ(chat(server.url(), "What is 1 + 1?", false, "--api-key right").output, "1 + 1 = 2.\n");
+}
+
+}  // namespace
+}  // namespace weft::test

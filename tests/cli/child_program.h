@@ -1,0 +1,51 @@
+#pragma once
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace weft::test {
+
+/// The built program as a child, which can be killed at any time. Its standard error is dropped.
+class ChildProgram {
+ public:
+  explicit ChildProgram(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), WEFT_PROGRAM);
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    id_ = ::fork();
+    if (id_ != 0) return;
+    const int nowhere = ::open("/dev/null", O_WRONLY);
+    ::dup2(nowhere, STDERR_FILENO);
+    ::execv(WEFT_PROGRAM, pointers.data());
+    ::_exit(127);
+  }
+  ChildProgram(const ChildProgram&) = delete;
+  ChildProgram& operator=(const ChildProgram&) = delete;
+  ~ChildProgram() {
+    kill_now();
+    if (id_ > 0) wait();
+  }
+
+  /// Thread-safe, until wait() has returned.
+  void kill_now() const {
+    if (id_ > 0) ::kill(id_, SIGKILL);
+  }
+  /// The exit status; -1 when a signal ended it.
+  int wait() {
+    int status = 0;
+    ::waitpid(id_, &status, 0);
+    id_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  pid_t id_ = -1;
+};
+
+}  // namespace weft::test

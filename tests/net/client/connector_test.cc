@@ -1,0 +1,139 @@
+// Clients against the real server, under TLS with a certificate that is made here.
+
+#include "weft/net/client/connector.h"
+
+#include <gmock/gmock.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_future.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "weft/net/client/http_client.h"
+#include "weft/net/net_error.h"
+#include "weft/net/server.h"
+#include "weft/tests/fixture/temp_folder.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+/// A certificate of "localhost" that has signed itself, and its key, as PEM files.
+void write_certificate(const std::string& certificate_file, const std::string& key_file) {
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
+  const std::unique_ptr<X509, decltype(&X509_free)> certificate(X509_new(), X509_free);
+  X509_set_version(certificate.get(), X509_VERSION_3);
+  ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
+  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -60);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
+  X509_set_pubkey(certificate.get(), key.get());
+  X509_NAME* const name = X509_get_subject_name(certificate.get());
+  const auto* const host = reinterpret_cast<const unsigned char*>("localhost");
+  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, host, -1, -1, 0);
+  X509_set_issuer_name(certificate.get(), name);
+  const std::unique_ptr<X509_EXTENSION, decltype(&X509_EXTENSION_free)> names(
+      X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, "DNS:localhost"),
+      X509_EXTENSION_free);
+  X509_add_ext(certificate.get(), names.get(), -1);
+  X509_sign(certificate.get(), key.get(), EVP_sha256());
+  std::FILE* file = std::fopen(certificate_file.c_str(), "w");
+  PEM_write_X509(file, certificate.get());
+  std::fclose(file);
+  file = std::fopen(key_file.c_str(), "w");
+  PEM_write_PrivateKey(file, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+  std::fclose(file);
+}
+
+class ConnectorTest : public testing::Test {
+ protected:
+  void start(ServerConfig config) {
+    config.port = 0;
+    constexpr auto kFormat = RequestLog::Format::kText;
+    auto log = std::make_shared<RequestLog>(make_stderr_logger(kFormat, "off"), kFormat, false);
+    server_ = Server::create(config, std::move(log)).value();
+  }
+  void start_tls() {
+    const std::string certificate = (folder_.path() / "certificate.pem").string();
+    const std::string key = (folder_.path() / "key.pem").string();
+    write_certificate(certificate, key);
+    start({.host = "localhost", .tls_certificate = certificate, .tls_key = key});
+  }
+  /// The answer to a GET.
+  Result<HttpAnswer> ask(const std::string& origin, bool verify, const std::string& path = "/live",
+                         const std::string& key = {}) {
+    boost::asio::io_context context;
+    const std::string url = origin + ":" + std::to_string(server_->port());
+    auto connector = Connector::create(
+        context,
+        {.url = parse_server_url(url).value(), .api_key = key, .verify_certificate = verify});
+    if (!connector) return connector.error();
+    HttpClient client(*connector);
+    std::optional<Result<HttpAnswer>> answer;
+    boost::asio::co_spawn(context, client.ask(path, {}, std::chrono::seconds(30)),
+                          [&answer](const std::exception_ptr& failure, Result<HttpAnswer> got) {
+                            if (failure) std::rethrow_exception(failure);
+                            answer.emplace(std::move(got));
+                          });
+    context.run();
+    return *std::move(answer);
+  }
+
+  const test::TempFolder folder_;
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(ConnectorTest, TrustsNobodyWhoIsNotInTheSystemsStore) {
+  start_tls();
+  const auto answer = ask("https://localhost", true);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, make_error_code(NetErrc::kCannotConnect));
+  EXPECT_THAT(answer.error().detail, HasSubstr("certificate verify failed"));
+}
+
+TEST_F(ConnectorTest, TakesAnyCertificateWhenToldTo) {
+  start_tls();
+  const auto answer = ask("https://localhost", false);
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_EQ(answer->status, 200U);
+}
+
+TEST_F(ConnectorTest, TrustsWhoIsInTheSystemsStoreByThatNameAlone) {
+  start_tls();
+  ::setenv("SSL_CERT_FILE", (folder_.path() / "certificate.pem").c_str(), 1);
+  const auto by_name = ask("https://localhost", true);
+  const auto by_address = ask("https://127.0.0.1", true);
+  ::unsetenv("SSL_CERT_FILE");
+  ASSERT_TRUE(by_name) << to_string(by_name.error());
+  EXPECT_FALSE(by_address) << "the certificate is not that of an address";
+}
+
+TEST_F(ConnectorTest, TellsAServerWithoutTlsFromOneWithIt) {
+  start({});
+  const auto answer = ask("https://127.0.0.1", true);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, make_error_code(NetErrc::kCannotConnect));
+}
+
+TEST_F(ConnectorTest, ReadsStatusRequestIdAndRetryAfter) {
+  start({});
+  const auto answer = ask("http://127.0.0.1", true, "/health");
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_EQ(answer->status, 503U);
+  EXPECT_EQ(answer->retry_after, std::chrono::seconds(5));
+  EXPECT_THAT(answer->request_id, testing::StartsWith("req_"));
+}
+
+TEST_F(ConnectorTest, ShowsItsKey) {
+  start({.api_key = "right"});
+  EXPECT_EQ(ask("http://127.0.0.1", true, "/version", "wrong")->status, 401U);
+  EXPECT_EQ(ask("http://127.0.0.1", true, "/version", "right")->status, 200U);
+}
+
+}  // namespace
+}  // namespace weft
