@@ -35,11 +35,11 @@ Result<std::shared_ptr<Connector>> Connector::create(asio::io_context& context,
                                                      ClientOptions options) {
   std::shared_ptr<Connector> connector(new Connector(context, std::move(options)));
   boost::system::error_code error;
-  static_cast<void>(connector->tls_.set_default_verify_paths(error));
+  error = connector->tls_.set_default_verify_paths(error);
   if (error) return Error{NetErrc::kBadCertificate, "the system's store: " + error.message()};
   const bool verify = connector->options_.verify_certificate;
-  static_cast<void>(connector->tls_.set_verify_mode(
-      verify ? asio::ssl::verify_peer : asio::ssl::verify_none, error));
+  error = connector->tls_.set_verify_mode(verify ? asio::ssl::verify_peer : asio::ssl::verify_none,
+                                          error);
   if (error) return Error{NetErrc::kBadCertificate, error.message()};
   return connector;
 }
@@ -52,7 +52,7 @@ asio::awaitable<Result<NetStream>> Connector::connect() {
   const Deadline deadline(context_.get_executor(), kConnectLimit, [&] {
     resolver.cancel();
     boost::system::error_code ignored;
-    static_cast<void>(socket.close(ignored));
+    ignored = socket.close(ignored);
     if (stream) stream->close();
   });
   const auto [not_found, places] =
@@ -61,7 +61,7 @@ asio::awaitable<Result<NetStream>> Connector::connect() {
   const auto [refused, place] = co_await asio::async_connect(socket, places, kUse);
   if (refused) co_return failed(refused, deadline.expired());
   boost::system::error_code ignored;
-  static_cast<void>(socket.set_option(asio::ip::tcp::no_delay(true), ignored));
+  ignored = socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   if (!options_.url.tls) co_return NetStream(std::move(socket));
   stream.emplace(std::move(socket), tls_);
   const std::string& host = options_.url.host;
@@ -69,8 +69,7 @@ asio::awaitable<Result<NetStream>> Connector::connect() {
   // Servers of several names are told which one is meant; an address is none.
   if (ignored) SSL_set_tlsext_host_name(stream->tls()->native_handle(), host.c_str());
   if (options_.verify_certificate) {
-    static_cast<void>(
-        stream->tls()->set_verify_callback(asio::ssl::host_name_verification(host), ignored));
+    ignored = stream->tls()->set_verify_callback(asio::ssl::host_name_verification(host), ignored);
   }
   const auto [distrusted] = co_await stream->async_handshake(asio::ssl::stream_base::client, kUse);
   if (distrusted) co_return failed(distrusted, deadline.expired());
