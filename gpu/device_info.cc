@@ -1,8 +1,5 @@
 #include "weft/gpu/device_info.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -11,6 +8,7 @@
 
 #include "weft/gpu/cuda/cuda_info.h"
 #include "weft/gpu/host_bandwidth.h"
+#include "weft/gpu/host_processors.h"
 
 namespace weft {
 namespace {
@@ -68,11 +66,7 @@ std::size_t group_free_bytes() {
   return *most > *now ? *most - *now : 0;
 }
 
-int usable_processors() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return CPU_COUNT(&set);
-}
+int usable_processors() { return static_cast<int>(host_processors().size()); }
 
 DeviceInfo host_info() {
 #if defined(__x86_64__)

@@ -1,6 +1,7 @@
 #include "weft/gpu/host_capacity.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "weft/gpu/device_info.h"
@@ -19,16 +20,23 @@ std::string mebibytes(std::int64_t bytes) {
 }
 
 // What a row holds: its sampler's history of the context, at most so much for each token, and its
-// page table.
+// page tables.
 std::int64_t row_bytes(const DeviceLimits& limits) {
   constexpr std::int64_t kSamplerPerToken = 60;
-  return kSamplerPerToken * limits.context + limits.pages_per_row() * std::int64_t{4};
+  const std::int64_t cross = limits.cross_pages > 0 ? limits.pages_per_step() : 0;
+  return kSamplerPerToken * limits.context + (limits.pages_per_row() + cross) * std::int64_t{4};
+}
+
+// As many as all rows can use; more than can be numbered do not fit into any memory.
+std::int64_t pages_of_all_rows(const DeviceLimits& limits) {
+  const std::int64_t pages = std::int64_t{limits.rows} * limits.pages_per_row();
+  return std::min<std::int64_t>(pages, std::numeric_limits<std::int32_t>::max());
 }
 
 std::int64_t bytes_without_pages(const Program& program, DeviceLimits limits, DType kv_dtype) {
   limits.pages = 0;
   const HostOptions options = HostStepDevice::options_for(program, limits, kv_dtype, 1);
-  return HostDevice::weight_bytes(program) + HostDevice::memory_bytes(program, options) +
+  return program.weight_bytes() + HostDevice::memory_bytes(program, options) +
          limits.rows * row_bytes(limits);
 }
 
@@ -45,7 +53,7 @@ Result<DeviceLimits> host_capacity(const Program& program, const CapacityWishes&
   if (program.has_encoder) {
     // An encoder reads its input at once.
     limits.step_tokens = std::max(limits.step_tokens, static_cast<std::int32_t>(limits.context));
-    limits.cross_pages = limits.rows * limits.pages_per_row();
+    limits.cross_pages = static_cast<std::int32_t>(pages_of_all_rows(limits));
   }
   const auto budget =
       static_cast<std::int64_t>(static_cast<double>(free_bytes) * wishes.memory_fraction);
@@ -56,11 +64,13 @@ Result<DeviceLimits> host_capacity(const Program& program, const CapacityWishes&
   while (wishes.rows == 0 && limits.rows > 1 &&
          bytes_without_pages(program, limits, wishes.kv_dtype) > budget / 2) {
     limits.rows /= 2;
-    if (program.has_encoder) limits.cross_pages = limits.rows * limits.pages_per_row();
+    if (program.has_encoder) {
+      limits.cross_pages = static_cast<std::int32_t>(pages_of_all_rows(limits));
+    }
   }
   const std::int64_t taken = bytes_without_pages(program, limits, wishes.kv_dtype);
   const std::int64_t fitting = std::max<std::int64_t>(budget - taken, 0) / page_bytes;
-  const std::int64_t useful = std::int64_t{limits.rows} * limits.pages_per_row();
+  const std::int64_t useful = pages_of_all_rows(limits);
   const std::int64_t wanted = wishes.pages > 0 ? wishes.pages : std::min(fitting, useful);
   if (wanted > fitting || wanted < 1) {
     return Error{DeviceErrc::kOutOfMemory,

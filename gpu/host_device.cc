@@ -37,6 +37,23 @@ std::size_t workspace_bytes_of(const Program& program, const HostOptions& option
   return rounded_to_line(bytes);
 }
 
+// Of one page's keys in one layer; the values take as many.
+std::int64_t key_bytes(DType dtype, std::int32_t page_tokens, std::int32_t kv_heads,
+                       std::int32_t head_size) {
+  return bytes_of(dtype, std::int64_t{page_tokens} * kv_heads * head_size).value();
+}
+
+// Keys and values of all layers.
+std::int64_t bytes_of_pages(std::span<const KvLayerPlan> layers, const HostOptions& options,
+                            std::int64_t pages) {
+  std::int64_t bytes = 0;
+  for (const KvLayerPlan& layer : layers) {
+    bytes += 2 * pages *
+             key_bytes(options.kv_dtype, options.page_tokens, layer.kv_heads, layer.head_size);
+  }
+  return bytes;
+}
+
 Result<HostMemory> float_memory(std::int64_t rows, std::int64_t floats) {
   return HostMemory::allocate(static_cast<std::size_t>(rows * floats) * sizeof(float));
 }
@@ -49,9 +66,9 @@ Result<HostKv> HostKv::allocate(std::span<const KvLayerPlan> layers, DType dtype
   std::vector<std::size_t> sizes;
   std::size_t total = 0;
   for (const KvLayerPlan& layer : layers) {
-    const std::int64_t numbers =
-        std::int64_t{pages} * page_tokens * layer.kv_heads * layer.head_size;
-    sizes.push_back(rounded_to_line(static_cast<std::size_t>(bytes_of(dtype, numbers).value())));
+    const std::int64_t bytes =
+        pages * key_bytes(dtype, page_tokens, layer.kv_heads, layer.head_size);
+    sizes.push_back(rounded_to_line(static_cast<std::size_t>(bytes)));
     total += 2 * sizes.back();
   }
   auto memory = HostMemory::allocate(total);
@@ -211,12 +228,6 @@ std::unique_ptr<HostState> begin_state(std::shared_ptr<const Checkpoint> checkpo
   return state;
 }
 
-// Keys and values.
-std::int64_t bytes_of_page(const KvLayerPlan& layer, const HostOptions& options) {
-  const std::int64_t numbers = std::int64_t{options.page_tokens} * layer.kv_heads * layer.head_size;
-  return 2 * bytes_of(options.kv_dtype, numbers).value_or(0);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<HostDevice>> HostDevice::load(std::shared_ptr<const Checkpoint> checkpoint,
@@ -241,43 +252,24 @@ Result<std::unique_ptr<HostDevice>> HostDevice::share_weights(const HostOptions&
 }
 
 std::int64_t HostDevice::page_bytes(const Program& program, const HostOptions& options) {
-  std::int64_t bytes = 0;
-  for (const KvLayerPlan& layer : program.self_kv) bytes += bytes_of_page(layer, options);
-  return bytes;
-}
-
-std::int64_t HostDevice::weight_bytes(const Program& program) {
-  std::int64_t bytes = 0;
-  for (const MatrixPlan& matrix : program.matrices) {
-    const std::int64_t rows = matrix.outputs * (matrix.gated ? 2 : 1);
-    bytes += bytes_of(matrix.dtype, rows * matrix.inputs).value_or(0);
-  }
-  for (const VectorPlan& vector : program.vectors) {
-    bytes += vector.size * static_cast<std::int64_t>(sizeof(float));
-  }
-  return bytes;
+  return bytes_of_pages(program.self_kv, options, 1);
 }
 
 std::int64_t HostDevice::memory_bytes(const Program& program, const HostOptions& options) {
-  const auto pages_of = [&](std::span<const KvLayerPlan> layers, std::int64_t pages) {
-    std::int64_t bytes = 0;
-    for (const KvLayerPlan& layer : layers) bytes += pages * bytes_of_page(layer, options);
-    return bytes;
-  };
   const std::int64_t per_token =
       std::max(program.encode.floats_per_token, program.decode.floats_per_token);
   const std::int64_t floats =
       options.max_tokens * per_token + options.max_outputs * program.decode.floats_per_output;
-  return pages_of(program.self_kv, options.pages) +
-         pages_of(program.cross_kv, options.cross_pages) +
-         pages_of(program.encoder_kv, options.encoder_pages) +
+  return bytes_of_pages(program.self_kv, options, options.pages) +
+         bytes_of_pages(program.cross_kv, options, options.cross_pages) +
+         bytes_of_pages(program.encoder_kv, options, options.encoder_pages) +
          floats * static_cast<std::int64_t>(sizeof(float));
 }
 
 void HostDevice::copy_page(std::int32_t from, std::int32_t to) {
   for (const KvLayer& layer : state_->self_kv.layers) {
-    const std::int64_t numbers = std::int64_t{layer.page_tokens} * layer.kv_heads * layer.head_size;
-    const auto bytes = static_cast<std::size_t>(bytes_of(layer.dtype, numbers).value());
+    const auto bytes = static_cast<std::size_t>(
+        key_bytes(layer.dtype, layer.page_tokens, layer.kv_heads, layer.head_size));
     const auto source = bytes * static_cast<std::size_t>(from);
     const auto target = bytes * static_cast<std::size_t>(to);
     std::memcpy(layer.keys + target, layer.keys + source, bytes);
@@ -293,10 +285,6 @@ void HostDevice::decode(const Step& step) {
 
 void HostDevice::encode(const Step& step) {
   run_list(*state_, state_->program->encode, step, true);
-}
-
-ConstRows HostDevice::results() const {
-  return state_->result == kAbsent ? ConstRows() : ConstRows(state_->rows(state_->result));
 }
 
 Rows HostDevice::results() {

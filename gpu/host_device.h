@@ -44,11 +44,11 @@ class HostDevice {
   /// of this one. kOutOfMemory.
   [[nodiscard]] Result<std::unique_ptr<HostDevice>> share_weights(const HostOptions& options) const;
 
-  /// Bytes that a device of `options` takes beside its weights, and of those what each page takes.
+  /// Bytes that a device of `options` takes beside its weights, and of those what each page of the
+  /// decoder's KV takes.
   [[nodiscard]] static std::int64_t memory_bytes(const Program& program,
                                                  const HostOptions& options);
   [[nodiscard]] static std::int64_t page_bytes(const Program& program, const HostOptions& options);
-  [[nodiscard]] static std::int64_t weight_bytes(const Program& program);
 
   HostDevice(const HostDevice&) = delete;
   HostDevice& operator=(const HostDevice&) = delete;
@@ -63,10 +63,7 @@ class HostDevice {
   void encode(const Step& step);
 
   /// [outputs, V] of the last decode, in the order of Step::outputs; the hidden states [T, H] of a
-  /// model that has no logits.
-  [[nodiscard]] ConstRows results() const;
-
-  /// The same, for a sampler to overwrite.
+  /// model that has no logits. A sampler may overwrite them.
   [[nodiscard]] Rows results();
 
   /// Copies a page of the decoder's KV, in all layers, over another.

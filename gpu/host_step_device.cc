@@ -23,7 +23,8 @@ struct HostStepDevice::Row {
       : sampler(static_cast<std::size_t>(limits.vocabulary),
                 static_cast<std::size_t>(limits.context) + 1),
         pages(at(limits.pages_per_row())) {
-    if (limits.cross_pages > 0) cross_pages.reserve(at(limits.cross_pages));
+    // An encoder reads its input in one step.
+    if (limits.cross_pages > 0) cross_pages.reserve(at(limits.pages_per_step()));
   }
 
   Sampler sampler;
@@ -48,8 +49,7 @@ HostOptions HostStepDevice::options_for(const Program& program, const DeviceLimi
   options.kv_dtype = kv_dtype;
   if (program.has_encoder) {
     // Each input of one step begins on a page of its own.
-    options.encoder_pages =
-        static_cast<std::int32_t>(limits.pages_for(limits.step_tokens)) + limits.rows;
+    options.encoder_pages = limits.pages_per_step() + limits.rows;
   }
   return options;
 }
@@ -143,7 +143,9 @@ void HostStepDevice::decode(const Plan& plan) {
     Row& place = row(entry.row);
     const auto first = static_cast<std::int32_t>(ids_.size());
     if (entry.first_id == kLastToken) {
-      ids_.push_back(place.last_token);
+      // Nothing could be chosen for the row, and the plan was made before that was known: its
+      // sequence has failed, so any token does.
+      ids_.push_back(place.last_token == kNoToken ? 0 : place.last_token);
     } else {
       const auto ids = std::span(plan.ids).subspan(at(entry.first_id), at(entry.count));
       ids_.insert(ids_.end(), ids.begin(), ids.end());

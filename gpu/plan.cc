@@ -1,7 +1,5 @@
 #include "weft/gpu/plan.h"
 
-#include <numeric>
-
 namespace weft {
 
 void Plan::clear() {
@@ -19,12 +17,6 @@ void Plan::clear() {
   samples.clear();
   ids.clear();
   pages.clear();
-}
-
-std::int32_t Plan::tokens() const noexcept {
-  return std::accumulate(
-      entries.begin(), entries.end(), std::int32_t{0},
-      [](std::int32_t sum, const PlanEntry& entry) { return sum + entry.count; });
 }
 
 void StepResult::clear() {

@@ -106,9 +106,6 @@ struct Plan {
   std::vector<std::int32_t> pages;
 
   void clear();
-  [[nodiscard]] std::int32_t tokens() const noexcept;
-  /// Nothing to compute.
-  [[nodiscard]] bool empty() const noexcept { return entries.empty() && encodes.empty(); }
 };
 
 struct SampleResult {

@@ -13,7 +13,8 @@ struct DeviceLimits {
   std::int32_t rows = 0;
   std::int32_t pages = 0;  ///< of the decoder's KV
   std::int32_t page_tokens = 1;
-  std::int32_t step_tokens = 0;  ///< of an entry list, and of an encode list
+  /// Of an entry list, and of an encode list. At least `rows`, so that all can advance in one step.
+  std::int32_t step_tokens = 0;
   std::int64_t context = 0;      ///< positions of a sequence
   std::int32_t cross_pages = 0;  ///< of the encoder's output; 0 without encoder
   std::int64_t vocabulary = 0;
@@ -23,6 +24,9 @@ struct DeviceLimits {
   }
   [[nodiscard]] std::int32_t pages_per_row() const noexcept {
     return static_cast<std::int32_t>(pages_for(context));
+  }
+  [[nodiscard]] std::int32_t pages_per_step() const noexcept {
+    return static_cast<std::int32_t>(pages_for(step_tokens));
   }
 };
 
@@ -39,6 +43,7 @@ class StepDevice {
   [[nodiscard]] virtual const DeviceLimits& limits() const noexcept = 0;
 
   /// Runs one step; `result` has been cleared. Allocates nothing once its vectors have their size.
+  /// A row whose last token is kNoToken is fed any other: what it gives is not looked at.
   /// A failure is an exception: ActorFailure(kDeviceLost) when the device is gone for good, any
   /// other when only this step is lost.
   virtual void run(const Plan& plan, StepResult& result) = 0;

@@ -1,6 +1,5 @@
 #include "weft/sampling/sampler.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "weft/kernels/require.h"
@@ -84,15 +83,6 @@ SampleOutcome Sampler::sample(std::span<float> logits, SamplerScratch& scratch) 
       logits.size() == impl_->vocabulary && scratch.impl_->candidates.size() >= impl_->vocabulary,
       "sampler: logits or scratch of another vocabulary");
   return sampling::choose(logits, *impl_, *scratch.impl_);
-}
-
-bool Sampler::is_end(TokenId token) const {
-  require(impl_->params != nullptr, "sampler: asked before start()");
-  const SamplingParams& params = *impl_->params;
-  const auto& ends = impl_->end_tokens;
-  const bool ends_model = std::ranges::find(ends, token) != ends.end();
-  const bool stops = std::ranges::find(params.stop_tokens, token) != params.stop_tokens.end();
-  return stops || (ends_model && !params.ignore_eos);
 }
 
 }  // namespace weft

@@ -100,10 +100,6 @@ class Sampler {
   /// penalties at each different token of the sequence once.
   [[nodiscard]] SampleOutcome sample(std::span<float> logits, SamplerScratch& scratch);
 
-  /// Whether this token ends the output: a stop token, or an end token of the model that is not
-  /// ignored. How many tokens there are is not looked at: before min_tokens none is chosen.
-  [[nodiscard]] bool is_end(TokenId token) const;
-
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

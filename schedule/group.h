@@ -1,13 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "weft/core/clock.h"
-#include "weft/core/error.h"
 #include "weft/core/token.h"
 #include "weft/gpu/plan.h"
 #include "weft/sampling/beam_search.h"
@@ -79,14 +78,20 @@ class Group : public WaitItem {
   std::int32_t in_flight = 0;  ///< results under way that name this group
   std::int32_t overtaken = 0;  ///< groups that were admitted before it though they came later
   std::int64_t reserved = 0;   ///< pages set aside for its longest output (reserve mode)
-  std::uint64_t admitted = 0;  ///< which admission; orders those that run
-  TimePoint waiting_since{};
-  bool charged = false;  ///< its prompt is on its client's account
-  bool done = false;     ///< has ended; kept while results are under way
+  bool charged = false;        ///< its prompt is on its client's account
+  bool done = false;           ///< has ended; kept while results are under way
   std::optional<BeamSearch> beams;
   std::vector<std::vector<TokenLogprob>> candidates;  ///< of each beam, in the step under way
   std::int32_t beams_ready = 0;                       ///< how many beams have theirs
 
+  /// Of sequences that share a prompt the one that computes it: the first that has not ended. There
+  /// is one while the group is not done.
+  [[nodiscard]] Sequence& leader() noexcept {
+    return *std::ranges::find_if_not(sequences, &Sequence::ended);
+  }
+  [[nodiscard]] const Sequence& leader() const noexcept {
+    return *std::ranges::find_if_not(sequences, &Sequence::ended);
+  }
   [[nodiscard]] std::int32_t prompt_tokens() const noexcept {
     return static_cast<std::int32_t>(spec.prompt.size());
   }

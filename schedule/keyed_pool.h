@@ -62,7 +62,6 @@ class KeyedPool {
 
   [[nodiscard]] Value& operator[](Slot slot) noexcept { return entry(slot).value; }
   [[nodiscard]] const Value& operator[](Slot slot) const noexcept { return entry(slot).value; }
-  [[nodiscard]] const Key& key(Slot slot) const noexcept { return entry(slot).key; }
 
  private:
   struct Entry {

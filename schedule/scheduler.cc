@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "weft/core/internal_error.h"
-
 namespace weft {
 
 Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listener)
@@ -35,20 +33,8 @@ Scheduler::~Scheduler() {
 
 void Scheduler::submit(std::unique_ptr<Group> group, TimePoint now) {
   Group& one = *group;
-  one.waiting_since = now;
   one.sequences.resize(static_cast<std::size_t>(one.spec.sequences));
-  const auto outputs = static_cast<std::size_t>(one.spec.max_tokens);
-  for (Sequence& sequence : one.sequences) {
-    sequence.outputs.reserve(outputs);
-    sequence.pages.reserve(static_cast<std::size_t>(
-        options_.limits.pages_for(one.prompt_tokens() + one.spec.max_tokens)));
-  }
   one.alive = one.spec.sequences;
-  if (one.spec.beams()) {
-    one.beams.emplace(one.spec.sequences, outputs);
-    one.beams->start(one.spec.sampling->beams, outputs, one.spec.end_tokens);
-    one.candidates.resize(static_cast<std::size_t>(one.spec.sequences));
-  }
   groups_.emplace(&one, std::move(group));
   changed_ = true;
   if (waiting_.empty()) first_waits_since_ = now;
@@ -114,10 +100,16 @@ void Scheduler::take_token(Group& group, std::int32_t index, const SampleResult&
   if (end != SequenceEnd::kNone) finish_sequence(group, sequence, end);
 }
 
+// The one that computes the prompt may end before the others share it, by a stop string of before
+// they gave way. Then the next one computes it. A fork that a waiting plan has is taken out by
+// drop_stale(); one that is under way holds, as the row and pages are another's only in later
+// plans.
 void Scheduler::finish_sequence(Group& group, Sequence& sequence, SequenceEnd end) {
+  if (group.phase == GroupPhase::kPrompt && &group.leader() == &sequence) {
+    // Encoded in its row, and perhaps by a plan that waits and loses that row.
+    group.encoded = group.spec.encoder_input.empty();
+  }
   sequence.end = end;
-  // The others copy their sampler and share their pages from the one that computes the prompt, so
-  // that one keeps them until they have; it cannot end before.
   release(sequence);
   if (--group.alive == 0) finish(group, GroupEnd::kDone, {});
 }

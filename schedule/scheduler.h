@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -31,7 +32,8 @@ class SchedulerListener {
   virtual void on_token(Group& group, std::int32_t sequence, const SampleResult& result,
                         std::span<const TokenLogprob> top, SequenceEnd end) = 0;
   /// The group is over; called once, and after it the scheduler keeps nothing of it but the object,
-  /// while results are under way. `error` with kFailed and kCancelled.
+  /// while results are under way. `error` with kFailed and kCancelled; kFailed without one:
+  /// nothing could be chosen, no logit was a number above -inf.
   virtual void on_end(Group& group, GroupEnd end, const Error& error) = 0;
 
  protected:
@@ -66,8 +68,9 @@ struct SchedulerStats {
 /// plan t+1 is made before the results of step t are known, so it says "the token that step t gives
 /// this row", and a sequence that turns out to have ended at t costs one wasted row in t+1.
 ///
-/// Pure: knows no actors, devices or clocks. Owner only. submit() allocates; plan() and complete()
-/// do not once every structure has its size, but for beam searches.
+/// Pure: knows no actors, devices or clocks. Owner only. Submitting allocates, and so does a group
+/// that gets rows for the first time; all else does not once every structure has its size, but for
+/// beam searches.
 ///
 /// No starvation: inside a class a group is overtaken by at most kMaxOvertakes later ones that fit
 /// where it does not; then nothing is admitted before it. A running sequence advances at least
@@ -83,8 +86,7 @@ class Scheduler {
   Scheduler(const SchedulerOptions& options, SchedulerListener& listener);
   ~Scheduler();
 
-  /// Whether the device could ever run it: EngineErrc-like refusals are made by the caller from the
-  /// text, which names the numbers. Empty when it fits.
+  /// Why the device could never run it, with the numbers; empty when it fits.
   [[nodiscard]] std::string never_fits(const GroupSpec& spec) const;
 
   /// Takes a group that fits. `order` and `cls` and so on have been set.
@@ -116,11 +118,11 @@ class Scheduler {
 
   /// When plan() may find something though nothing happens before: the end of a batching window.
   [[nodiscard]] std::optional<TimePoint> wake_at() const;
-  [[nodiscard]] bool idle() const noexcept { return running_.empty() && waiting_.empty(); }
   [[nodiscard]] SchedulerStats stats() const;
 
   /// Checks what must always hold, internal_error otherwise: rows contiguous after a plan, each
-  /// page referred to as often as counted, none lost. For tests; takes time.
+  /// page referred to as often as counted, in slabs each in its own, none lost or reserved for
+  /// nobody. For tests; takes time.
   void check_invariants() const;
 
  private:
@@ -146,6 +148,7 @@ class Scheduler {
   [[nodiscard]] std::int64_t pages_to_begin(const Group& group) const;
   [[nodiscard]] std::int64_t pages_at_most(const GroupSpec& spec) const;
   void begin(Group& group);
+  void reserve_outputs(Group& group) const;
   void preempt(Group& group);
   [[nodiscard]] Group* victim(const Group* for_whom) const;
 
@@ -156,9 +159,10 @@ class Scheduler {
   void release_row(Sequence& sequence);
   void release_all(Group& group);
   [[nodiscard]] std::int32_t take_row(Group& group, std::int32_t sequence);
-  void share_prompt(Group& group);
   void compact();
   void move_row(const PlanMove& move);
+  void check_rows() const;
+  void check_pages() const;
 
   // scheduler_chunks.cc: what each sequence feeds
   void choose_decodes();
@@ -222,7 +226,6 @@ class Scheduler {
   std::int32_t free_rows_ = 0;
   std::int64_t reserved_ = 0;  // pages, in reserve mode
   std::int32_t ticks_without_decode_ = 0;
-  std::uint64_t admissions_ = 0;
   std::uint64_t needs_from_ = 1;                // a tick; they count from 1
   std::optional<TimePoint> first_waits_since_;  // since the queue was empty
   SchedulerStats stats_;

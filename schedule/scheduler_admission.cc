@@ -177,13 +177,30 @@ Group* Scheduler::victim(const Group* for_whom) const {
   return best != nullptr && turn(*best) > turn(*for_whom) ? best : nullptr;
 }
 
+/// Room for all that it may come to, so that its ticks allocate nothing. Those who wait have none
+/// yet: they may be many, and each may ask for the whole context.
+void Scheduler::reserve_outputs(Group& group) const {
+  const auto outputs = static_cast<std::size_t>(group.spec.max_tokens);
+  const std::int64_t tokens = std::int64_t{group.prompt_tokens()} + group.spec.max_tokens;
+  // One more: a page that was shared is copied behind the table's end.
+  const auto pages = static_cast<std::size_t>(options_.limits.pages_for(tokens)) + 1;
+  for (Sequence& sequence : group.sequences) {
+    sequence.outputs.reserve(outputs);
+    sequence.pages.reserve(pages);
+  }
+  if (!group.spec.beams() || group.beams) return;
+  group.beams.emplace(group.spec.sequences, outputs);
+  group.beams->start(group.spec.sampling->beams, outputs, group.spec.end_tokens);
+  group.candidates.resize(group.sequences.size());
+}
+
 void Scheduler::begin(Group& group) {
   // Rows and pages of those that gave way for it may stand in the plan that is amended.
   if (amending_) drop_stale();
   waiting_.remove(group);
   served(group).leave(group.client);
+  reserve_outputs(group);
   group.overtaken = 0;
-  group.admitted = ++admissions_;
   group.encoded = group.spec.encoder_input.empty();
   if (!group.charged) {
     served(group).charge_prompt(group.client, group.prompt_tokens());
@@ -200,8 +217,7 @@ void Scheduler::begin(Group& group) {
   }
   // The prompt's pages are taken now, so that those who begin side by side do not take them from
   // one another; fits() has counted them.
-  Sequence& leader =
-      *std::ranges::find_if(group.sequences, [](const Sequence& one) { return !one.ended(); });
+  Sequence& leader = group.leader();
   const bool alone = group.alive == 1;
   const std::int32_t tokens = alone ? group.known(leader) : group.prompt_tokens();
   if (!take_pages(group, leader, tokens)) internal_error("pages that were counted are not there");

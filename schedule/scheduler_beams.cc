@@ -1,7 +1,6 @@
 // Beam searches: which beams go on is known only after a step, so a group of beams does not run
 // ahead.
 
-#include <algorithm>
 #include <utility>
 
 #include "weft/schedule/scheduler.h"
@@ -24,8 +23,9 @@ void Scheduler::step_beams(Group& group) {
   stats_.output_tokens += beams.size();
   served(group).charge_output(group.client, static_cast<std::int64_t>(beams.size()));
   if (beams.empty()) {
-    finish(group, GroupEnd::kDone, {});
-    return;
+    // Without any output no logit was a number above -inf from some step on.
+    const bool found = !group.beams->best(1).empty();
+    return finish(group, found ? GroupEnd::kDone : GroupEnd::kFailed, {});
   }
   std::vector<Sequence> after(group.sequences.size());
   for (std::size_t i = 0; i < after.size(); ++i) {

@@ -19,9 +19,7 @@ std::int32_t Scheduler::wanted(const Group& group, const Sequence& sequence) con
   if (sequence.row < 0 || sequence.planned_in == tick_->plan.tick) return 0;
   const std::int32_t known = group.known(sequence);
   if (group.phase == GroupPhase::kPrompt && group.alive > 1) {
-    const auto leader =
-        std::ranges::find_if(group.sequences, [](const Sequence& one) { return !one.ended(); });
-    return &*leader == &sequence ? group.prompt_tokens() - sequence.computed : 0;
+    return &group.leader() == &sequence ? group.prompt_tokens() - sequence.computed : 0;
   }
   if (sequence.computed < known) return known - sequence.computed;
   const auto planned = static_cast<std::int32_t>(sequence.outputs.size()) + sequence.in_flight;
@@ -103,6 +101,7 @@ std::int32_t Scheduler::prefill_budget() const {
 void Scheduler::choose_prefills() {
   std::int32_t budget = prefill_budget();
   std::int32_t encoder_room = options_.limits.step_tokens;
+  for (const PlanEncode& one : tick_->plan.encodes) encoder_room -= one.count;
   for (const RequestClass cls : kRequestClasses) {
     for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
       Group& group = *running_[i];

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
+#include <utility>
 
 #include "weft/core/internal_error.h"
 #include "weft/schedule/scheduler.h"
@@ -135,28 +135,22 @@ void Scheduler::compact() {
 }
 
 void Scheduler::check_invariants() const {
-  std::vector<std::int32_t> references(static_cast<std::size_t>(pages_.size()));
+  check_rows();
+  check_pages();
+}
+
+void Scheduler::check_rows() const {
   std::int32_t rows = 0;
   for (const auto& [key, group] : groups_) {
     for (const Sequence& sequence : group->sequences) {
-      if (sequence.row >= 0) {
-        ++rows;
-        if (&at(rows_[static_cast<std::size_t>(sequence.row)]) != &sequence) {
-          internal_error("a sequence stands in another's row");
-        }
+      if (sequence.row < 0) continue;
+      ++rows;
+      if (&at(rows_[static_cast<std::size_t>(sequence.row)]) != &sequence) {
+        internal_error("a sequence stands in another's row");
       }
-      if (options_.layout != KvLayout::kPages) continue;
-      for (const PageId page : sequence.pages) ++references[static_cast<std::size_t>(page)];
     }
   }
   if (rows + free_rows_ != options_.limits.rows) internal_error("a row is lost");
-  std::int32_t free = 0;
-  for (PageId page = 0; page < pages_.size(); ++page) {
-    const std::int32_t counted = references[static_cast<std::size_t>(page)];
-    if (counted != pages_.references(page)) internal_error("a page's references are miscounted");
-    free += counted == 0 ? 1 : 0;
-  }
-  if (free != pages_.free()) internal_error("a page is lost");
   if (releases_ != releases_compacted_) return;  // there are holes until the next plan
   const std::int32_t end = region_.first + region_.count;
   for (std::int32_t row = 0; row < options_.limits.rows; ++row) {
@@ -165,6 +159,33 @@ void Scheduler::check_invariants() const {
       internal_error("the running rows are not contiguous");
     }
   }
+}
+
+void Scheduler::check_pages() const {
+  const bool slabs = options_.layout == KvLayout::kSlab;
+  std::vector<std::int32_t> references(static_cast<std::size_t>(pages_.size()));
+  std::int64_t reserved = 0;
+  std::size_t cross = 0;
+  for (const auto& [key, group] : groups_) {
+    reserved += group->reserved;
+    cross += group->cross_pages.size();
+    for (const Sequence& sequence : group->sequences) {
+      PageId own = sequence.row * options_.limits.pages_per_row();
+      for (const PageId page : sequence.pages) {
+        if (slabs && page != own++) internal_error("a sequence has a page of another's slab");
+        if (!slabs) ++references[static_cast<std::size_t>(page)];
+      }
+    }
+  }
+  if (reserved != reserved_) internal_error("reserved pages are miscounted");
+  if (std::cmp_not_equal(cross, cross_pages_.size() - cross_pages_.free())) {
+    internal_error("a cross page is lost");
+  }
+  for (PageId page = 0; page < pages_.size(); ++page) {
+    const std::int32_t counted = references[static_cast<std::size_t>(page)];
+    if (counted != pages_.references(page)) internal_error("a page's references are miscounted");
+  }
+  if (std::ranges::count(references, 0) != pages_.free()) internal_error("a page is lost");
 }
 
 }  // namespace weft

@@ -21,17 +21,18 @@ bool Scheduler::plan(TimePoint now, Tick& tick) {
   tick_ = &tick;
   tick.plan.tick = stats_.ticks + 1;
   changed_ = false;
+  const auto is_empty = [&] { return tick.shape.decode_tokens + tick.shape.prefill_tokens == 0; };
   choose_decodes();
   admit(now);
   choose_prefills();
-  const bool something = tick.shape.decode_tokens + tick.shape.prefill_tokens > 0;
-  if (something) {
-    compact();
-    write_plan();
-    ++stats_.ticks;
-    releases_planned_ = releases_;
-  }
-  return something;
+  // The prompt that streams were to wait for may have given way.
+  if (is_empty()) choose_decodes();
+  if (is_empty()) return false;
+  compact();
+  write_plan();
+  ++stats_.ticks;
+  releases_planned_ = releases_;
+  return true;
 }
 
 void Scheduler::write_plan() {
@@ -161,8 +162,7 @@ void Scheduler::write_encode(Group& group, const Sequence& sequence) {
 /// The prompt is computed with this plan: the other sequences share its pages, or copy them after
 /// the step where each has a slab.
 void Scheduler::fork(Group& group) {
-  Sequence& leader =
-      *std::ranges::find_if(group.sequences, [](const Sequence& one) { return !one.ended(); });
+  const Sequence& leader = group.leader();
   for (std::size_t i = 0; i < group.sequences.size(); ++i) {
     Sequence& sequence = group.sequences[i];
     if (sequence.ended() || &sequence == &leader) continue;

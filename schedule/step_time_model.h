@@ -63,9 +63,6 @@ class StepTimeModel {
                                                    const StepShape& without_prefill,
                                                    std::int32_t most) const;
 
-  /// Steps it has learnt from.
-  [[nodiscard]] std::size_t observations() const noexcept { return observations_; }
-
  private:
   static constexpr std::size_t kFeatures = 4;
   using Vector = std::array<double, kFeatures>;

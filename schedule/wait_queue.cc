@@ -26,8 +26,7 @@ std::size_t WaitQueue::LineHash::operator()(const LineKey& key) const noexcept {
 
 WaitQueue::WaitQueue(std::size_t expected_lines)
     : lines_(expected_lines),
-      classes_{OfClass{0, RisingHeap<Turn>(expected_lines)},
-               OfClass{0, RisingHeap<Turn>(expected_lines)}} {}
+      turns_{RisingHeap<Turn>(expected_lines), RisingHeap<Turn>(expected_lines)} {}
 
 void WaitQueue::push(WaitItem& item) {
   if (item.line != kNoSlot) internal_error("an item is pushed that waits already");
@@ -38,7 +37,7 @@ void WaitQueue::push(WaitItem& item) {
   } else {
     join_line(item, slot);
   }
-  ++of(item.cls).items;
+  ++items_;
 }
 
 /// No counter is below 0, so the first look brings the new line's up to date.
@@ -46,7 +45,7 @@ void WaitQueue::open_line(WaitItem& item, const LineKey& key) {
   item.next = nullptr;
   item.previous = nullptr;
   item.line = lines_.insert(key, {&item, &item});
-  of(item.cls).turns.insert(item.line, {item.priority, 0, item.order});
+  turns(item.cls).insert(item.line, {item.priority, 0, item.order});
 }
 
 void WaitQueue::join_line(WaitItem& item, Slot slot) {
@@ -57,9 +56,9 @@ void WaitQueue::join_line(WaitItem& item, Slot slot) {
   (item.next == nullptr ? line.last : item.next->previous) = &item;
   (item.previous == nullptr ? line.first : item.previous->next) = &item;
   if (line.first != &item) return;
-  Turn turn = of(item.cls).turns.key(slot);
+  Turn turn = turns(item.cls).key(slot);
   turn.order = item.order;
-  of(item.cls).turns.set_key(slot, turn);
+  turns(item.cls).set_key(slot, turn);
 }
 
 void WaitQueue::remove(WaitItem& item) {
@@ -71,20 +70,12 @@ void WaitQueue::remove(WaitItem& item) {
   item.next = nullptr;
   item.previous = nullptr;
   item.line = kNoSlot;
-  --of(item.cls).items;
+  --items_;
   // Another first came later, so the line's turn has risen like any other.
   if (line.first != nullptr) return;
-  of(item.cls).turns.erase(slot);
+  turns(item.cls).erase(slot);
   lines_.erase(slot);
 }
-
-std::size_t WaitQueue::size() const noexcept {
-  std::size_t items = 0;
-  for (const OfClass& of_class : classes_) items += of_class.items;
-  return items;
-}
-
-std::size_t WaitQueue::size(RequestClass cls) const noexcept { return of(cls).items; }
 
 std::size_t WaitQueue::candidates(RequestClass cls, const ServedTokens& served,
                                   std::span<WaitItem*> out, std::size_t most_of_one_line) const {
@@ -94,7 +85,7 @@ std::size_t WaitQueue::candidates(RequestClass cls, const ServedTokens& served,
     const WaitItem& first = *lines_[slot].first;
     return Turn{first.priority, served.counter(first.client), first.order};
   };
-  of(cls).turns.visit_in_order(true_turn, [&](Slot slot) {
+  turns(cls).visit_in_order(true_turn, [&](Slot slot) {
     std::size_t of_line = 0;
     for (WaitItem* item = lines_[slot].first; item != nullptr && of_line < most_of_one_line;
          item = item->next, ++of_line) {

@@ -63,8 +63,7 @@ class WaitQueue {
   void push(WaitItem& item);
   void remove(WaitItem& item);
 
-  [[nodiscard]] std::size_t size() const noexcept;
-  [[nodiscard]] std::size_t size(RequestClass cls) const noexcept;
+  [[nodiscard]] std::size_t size() const noexcept { return items_; }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
   /// Writes the first of the class to `out` in the order in which they should be admitted, as
@@ -102,20 +101,17 @@ class WaitQueue {
 
     friend auto operator<=>(const Turn&, const Turn&) = default;
   };
-  struct OfClass {
-    std::size_t items = 0;
-    mutable RisingHeap<Turn> turns;  // of the slots of lines; a look brings keys up to date
-  };
 
-  [[nodiscard]] OfClass& of(RequestClass cls) { return classes_[static_cast<std::size_t>(cls)]; }
-  [[nodiscard]] const OfClass& of(RequestClass cls) const {
-    return classes_[static_cast<std::size_t>(cls)];
+  [[nodiscard]] RisingHeap<Turn>& turns(RequestClass cls) const {
+    return turns_[static_cast<std::size_t>(cls)];
   }
   void open_line(WaitItem& item, const LineKey& key);
   void join_line(WaitItem& item, Slot slot);
 
   KeyedPool<LineKey, Line, LineHash> lines_;
-  std::array<OfClass, kRequestClasses.size()> classes_;
+  std::size_t items_ = 0;
+  // Of each class, of the slots of its lines; a look brings keys up to date.
+  mutable std::array<RisingHeap<Turn>, kRequestClasses.size()> turns_;
 };
 
 }  // namespace weft

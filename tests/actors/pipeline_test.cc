@@ -96,8 +96,9 @@ TEST_F(PipelineTest, ACancelReachesThePlanThatWaits) {
   ASSERT_TRUE(play.expect<EndingMsg>({}, kSchedulerId));
   EXPECT_EQ(pipeline->stats().running, 0U);
   EXPECT_EQ(pipeline->stats().pages_free, limits.pages);
-  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId,
-                                   [](const StepMsg& step) { return step.tick->plan.empty(); }));
+  ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId, [](const StepMsg& step) {
+    return step.tick->plan.entries.empty();
+  }));
   play.run_all();
   EXPECT_EQ(one.sink->end->reason, FinishReason::kCancelled);
   expect_nothing_held();

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "weft/tests/fixture/fake_device.h"
+
 namespace weft::test {
 namespace {
 
@@ -61,8 +63,8 @@ class NotedDevice final : public StepDevice {
 
   void run(const Plan& plan, StepResult& result) override {
     device_->run(plan, result);
-    result.took = std::chrono::microseconds(100 * plan.tokens());
-    sizes_.most_tokens = std::max(sizes_.most_tokens, plan.tokens());
+    result.took = std::chrono::microseconds(100 * tokens_of(plan));
+    sizes_.most_tokens = std::max(sizes_.most_tokens, tokens_of(plan));
     sizes_.most_entries = std::max(sizes_.most_entries, plan.entries.size());
     for (const PlanEntry& entry : plan.entries) {
       sizes_.longest_entry = std::max(sizes_.longest_entry, entry.count);

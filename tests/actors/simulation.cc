@@ -111,7 +111,7 @@ Simulation::Simulation(const SimulationOptions& options)
 
   FakeDevice::Options device{.limits = limits_};
   device.took = [](const Plan& plan) {
-    return std::chrono::microseconds(500 + 20 * plan.tokens());
+    return std::chrono::microseconds(500 + 20 * tokens_of(plan));
   };
   device.run = [this](const Plan&) {
     if (!std::exchange(device_fails_, false)) return;

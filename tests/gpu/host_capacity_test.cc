@@ -24,7 +24,7 @@ class HostCapacityTest : public testing::Test {
   /// What a device of these limits takes, weights included.
   [[nodiscard]] std::int64_t taken(const DeviceLimits& limits) const {
     const auto options = HostStepDevice::options_for(program(), limits, DType::kF32, 1);
-    return HostDevice::weight_bytes(program()) + HostDevice::memory_bytes(program(), options);
+    return program().weight_bytes() + HostDevice::memory_bytes(program(), options);
   }
 
   RandomLlama llama_{LlamaShape{.context = kContext}, 1};
@@ -122,6 +122,15 @@ TEST(HostCapacity, AStepOfAnEncoderHoldsItsLongestInput) {
   const DeviceLimits limits = host_capacity(program, wishes, kPlenty).value();
   EXPECT_GE(limits.step_tokens, limits.context);
   EXPECT_EQ(limits.cross_pages, 3 * limits.pages_per_row());
+}
+
+TEST(HostCapacity, MorePagesThanCanBeNumberedDoNotFit) {
+  const auto golden = GoldenModel::open(committed_golden("m2m100")).value();
+  Program program = *golden.model.program;
+  program.context = 1 << 16;
+  const CapacityWishes wishes{.rows = 1 << 16, .page_tokens = 1};
+  EXPECT_THAT(host_capacity(program, wishes, kPlenty),
+              FailsWith(DeviceErrc::kOutOfMemory, "that may be taken"));
 }
 
 }  // namespace

@@ -297,6 +297,28 @@ TEST_F(HostStepDeviceTest, BeginsWithTokensThatAreInTheCacheAlready) {
   EXPECT_EQ(got, wanted);
 }
 
+TEST_F(HostStepDeviceTest, RunsARowThatCouldChooseNothingWhereItsPlanWasMadeAlready) {
+  SamplingParams params;
+  params.allowed_tokens = {5};
+  params.bad_tokens = {5};
+  params.penalties.presence = 1;  // looks back at what was fed
+  const Tokens wanted = continuation(first_prompt, 3);
+  plan_.start(0, std::make_shared<const SamplingParams>(params), 7)
+      .table(0, 0, {4, 5, 6})
+      .feed(0, 0, second_prompt)
+      .sample();
+  plan_.start(1, greedy(), 6).table(1, 0, {8, 9, 10}).feed(1, 0, first_prompt).sample();
+  StepResult result = plan_.run(*device_);
+  EXPECT_EQ(result.samples[0].token, kNoToken);
+  EXPECT_EQ(result.samples[1].token, wanted[0]);
+  for (std::int32_t i = 0; i < 2; ++i) {
+    plan_.feed_last(0, 7 + i).sample().feed_last(1, 6 + i).sample();
+    result = plan_.run(*device_);
+    EXPECT_EQ(result.samples[0].token, kNoToken);
+    EXPECT_EQ(result.samples[1].token, wanted[static_cast<std::size_t>(i) + 1]);
+  }
+}
+
 TEST(HostStepDevice, EncodesSeveralInputsInOneStep) {
   const auto golden = GoldenModel::open(committed_golden("m2m100")).value();
   const Program& program = *golden.model.program;

@@ -348,17 +348,6 @@ TEST(SamplerTest, ABeamSearchGetsItsCandidatesFromTheLogitsThatWereChanged) {
   }
 }
 
-TEST(SamplerTest, EndsAreStopTokensAndTheModelsUnlessIgnored) {
-  ReferenceCase sample = case_of({}, {}, 0, {4});
-  sample.params.stop_tokens = {8};
-  EXPECT_TRUE(sampler_of(sample, 10).is_end(8));
-  EXPECT_TRUE(sampler_of(sample, 10).is_end(4));
-  EXPECT_FALSE(sampler_of(sample, 10).is_end(5));
-  sample.params.ignore_eos = true;
-  EXPECT_TRUE(sampler_of(sample, 10).is_end(8));
-  EXPECT_FALSE(sampler_of(sample, 10).is_end(4));
-}
-
 TEST(SamplerTest, NoEndIsChosenBeforeMinTokensOfOutput) {
   ReferenceCase sample = case_of({.min_tokens = 2, .temperature = 0}, {3, 3, 3}, 3, {0});
   sample.params.stop_tokens = {1};

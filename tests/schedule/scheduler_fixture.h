@@ -18,7 +18,8 @@ namespace weft::test {
 
 /// What a test's group asks for.
 struct Ask {
-  std::int32_t prompt = 4;  ///< tokens
+  std::int32_t prompt = 4;         ///< tokens
+  std::int32_t encoder_input = 0;  ///< tokens of it
   std::int32_t max_tokens = 8;
   std::int32_t sequences = 1;
   std::int32_t beams = 1;
@@ -35,6 +36,7 @@ struct Outcome {
   Ask ask;
   std::size_t number = 0;  ///< among those submitted
   Group* group = nullptr;  ///< until it has ended
+  std::vector<TokenId> encoder_input;
   std::vector<TokenId> prompt;
   std::vector<std::vector<TokenId>> outputs;  ///< of each sequence
   std::optional<GroupEnd> end;
@@ -93,6 +95,8 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
   [[nodiscard]] bool runs(const Outcome& outcome) const {
     return outcome.group != nullptr && outcome.group->phase != GroupPhase::kWaiting;
   }
+  /// All that the model sees before the first output.
+  [[nodiscard]] static std::vector<TokenId> context_of(const Outcome& outcome);
   /// The tokens a group of one sequence gets when it runs alone to its longest.
   [[nodiscard]] static std::vector<TokenId> alone(const Outcome& outcome);
 

@@ -38,7 +38,7 @@ TEST_F(SchedulerMemoryTest, SeveralOutputsShareThePromptAndCopyItsLastPageOnly) 
   Outcome& one = submit({.prompt = 10, .max_tokens = 3, .sequences = 3});
   ASSERT_TRUE(plan());
   EXPECT_EQ(pages_used(), 3);  // two whole ones, one in part
-  EXPECT_EQ(newest().tokens(), 10);
+  EXPECT_EQ(tokens_of(newest()), 10);
   EXPECT_EQ(newest().forks.size(), 2U);
   EXPECT_EQ(newest().samples.size(), 3U);
   ASSERT_TRUE(plan());
@@ -48,6 +48,31 @@ TEST_F(SchedulerMemoryTest, SeveralOutputsShareThePromptAndCopyItsLastPageOnly) 
   for (const auto& output : one.outputs) EXPECT_EQ(output.size(), 3U);
   EXPECT_EQ(pages_used(), 0);
   EXPECT_EQ(device_->tokens(), 10U + 3 * 2);
+}
+
+TEST_F(SchedulerMemoryTest, AGroupHasRoomForItsOutputsFromItsFirstRowsOn) {
+  SchedulerOptions options = roomy();
+  options.limits.rows = 2;
+  start(options);
+  Outcome& runs_first = submit({.max_tokens = 2, .sequences = 2});
+  Outcome& waits = submit({.prompt = 5, .max_tokens = 3, .sequences = 2});
+  ASSERT_TRUE(tick());
+  for (const Sequence& one : waits.group->sequences) EXPECT_EQ(one.outputs.capacity(), 0U);
+  while (!runs_first.end) ASSERT_TRUE(tick());
+  ASSERT_TRUE(plan());
+  std::vector<std::size_t> room;
+  for (const Sequence& one : waits.group->sequences) {
+    room.push_back(one.outputs.capacity());
+    room.push_back(one.pages.capacity());
+  }
+  EXPECT_GE(room[0], 3U);
+  while (waits.outputs[0].size() < 2) {
+    ASSERT_TRUE(tick());
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(waits.group->sequences[i].outputs.capacity(), room[2 * i]);
+      EXPECT_EQ(waits.group->sequences[i].pages.capacity(), room[2 * i + 1]);
+    }
+  }
 }
 
 TEST_F(SchedulerMemoryTest, NothingIsCopiedWhereThePromptEndsWithAPage) {
@@ -104,6 +129,46 @@ TEST_F(SchedulerMemoryTest,
   amend();
   finish_all();
   EXPECT_EQ(batch.outputs[1].size(), 12U);
+}
+
+TEST_F(SchedulerMemoryTest, ASequenceThatEndsWithTheEncodersInputLeavesItForTheNextToEncode) {
+  SchedulerOptions options = roomy();
+  options.limits.rows = 3;
+  options.limits.cross_pages = 48;
+  options.limits.step_tokens = 24;
+  start(options);
+  Outcome& batch = submit({.prompt = 10,
+                           .encoder_input = 20,
+                           .max_tokens = 12,
+                           .sequences = 2,
+                           .cls = RequestClass::kBatch});
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(tick());
+  ASSERT_FALSE(batch.outputs[0].empty());
+  // Takes the pages of what was encoded as well.
+  Outcome& chat = submit({.prompt = 4, .encoder_input = 20, .max_tokens = 3, .sequences = 2});
+  ASSERT_TRUE(tick());
+  ASSERT_FALSE(runs(batch));
+  end(chat);
+  // Beside this one there is time for a part of the prompt.
+  submit({.prompt = 20, .max_tokens = 1});
+  ASSERT_TRUE(plan());
+  ASSERT_EQ(newest().encodes.size(), 1U);
+  ASSERT_TRUE(newest().forks.empty());
+  end_sequence(batch, 0);  // its text has hit a stop string by now
+  amend();
+  finish_all();
+  EXPECT_EQ(batch.outputs[1].size(), 12U);
+}
+
+TEST_F(SchedulerMemoryTest, ABeamSearchThatFindsNothingFails) {
+  start(roomy());
+  Outcome& beams = submit({.prompt = 10, .max_tokens = 12, .beams = 3});
+  Outcome& plain = submit({.prompt = 10, .max_tokens = 12});
+  ASSERT_TRUE(tick());
+  device_->give_no_numbers();
+  finish_all();
+  EXPECT_EQ(beams.end, GroupEnd::kFailed);
+  EXPECT_EQ(plain.end, GroupEnd::kFailed);
 }
 
 TEST_F(SchedulerMemoryTest, BeamsShareWhatTheyHaveInCommonAndEndAsAlone) {
@@ -203,6 +268,8 @@ SchedulerOptions SchedulerHistoryTest::random_options() {
     limits.pages =
         whole + static_cast<std::int32_t>(random(static_cast<std::uint64_t>(limits.pages)));
   }
+  // Inputs of an encoder are at most as long as a step.
+  if (chance(30)) limits.cross_pages = limits.rows * whole;
   if (chance(30)) options.admission = AdmissionMode::kReserve;
   if (chance(50)) options.watermark = 0.1;
   options.decode_every = static_cast<std::int32_t>(1 + random(3));
@@ -214,6 +281,11 @@ Ask SchedulerHistoryTest::random_ask() {
   Ask ask;
   ask.prompt = static_cast<std::int32_t>(1 + random(24));
   ask.max_tokens = static_cast<std::int32_t>(1 + random(24));
+  const std::int32_t most_input = std::min(20, options_.limits.step_tokens);
+  if (options_.limits.cross_pages > 0 && chance(60)) {
+    ask.encoder_input =
+        static_cast<std::int32_t>(1 + random(static_cast<std::uint64_t>(most_input)));
+  }
   ask.cls = chance(50) ? RequestClass::kChat : RequestClass::kBatch;
   ask.priority = static_cast<std::int32_t>(random(2));
   ask.client = random(3);

@@ -25,14 +25,13 @@ class SchedulerPlanTest : public SchedulerFixture {
     options.limits.step_tokens = 4096;
     options.target_inter_token = milliseconds(5);
     options.decode_every = decode_every;
-    start(options, [](const Plan& plan) { return microseconds(100 + 100 * plan.tokens()); });
+    start(options, [](const Plan& plan) { return microseconds(100 + 100 * tokens_of(plan)); });
   }
 };
 
 TEST_F(SchedulerPlanTest, ThereIsNothingToPlanWithoutGroups) {
   start(roomy());
   EXPECT_FALSE(plan());
-  EXPECT_TRUE(scheduler_->idle());
 }
 
 TEST_F(SchedulerPlanTest, AnArrivalBeforeAPlanIsInIt) {
@@ -74,7 +73,7 @@ TEST_F(SchedulerPlanTest, OneStepHoldsChunksAndDecodesOfAnyLengthWithoutPadding)
   Outcome& large = submit({.prompt = 30});
   ASSERT_TRUE(plan());
   EXPECT_EQ(newest().entries.size(), 4U);
-  EXPECT_EQ(newest().tokens(), 1 + 1 + 3 + 30);
+  EXPECT_EQ(tokens_of(newest()), 1 + 1 + 3 + 30);
   EXPECT_EQ(entry_of(decodes)->start, 5);
   EXPECT_EQ(entry_of(also)->start, 9);
   EXPECT_EQ(entry_of(small)->count, 3);
@@ -90,7 +89,7 @@ TEST_F(SchedulerPlanTest, APromptLongerThanAStepIsCutAndSampledOnce) {
   std::size_t samples = 0;
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(plan());
-    chunks.push_back(newest().tokens());
+    chunks.push_back(tokens_of(newest()));
     samples += newest().samples.size();
   }
   EXPECT_EQ(chunks, (std::vector<std::int32_t>{64, 64, 22}));
@@ -147,7 +146,7 @@ TEST_F(SchedulerPlanTest, PrefillIsCutToTheTimeBudgetWhileStreamsRun) {
   for (int i = 0; i < 150; ++i) ASSERT_TRUE(tick());
   ASSERT_TRUE(plan());
   // 5 ms are 49 tokens.
-  EXPECT_NEAR(newest().tokens(), 49, 5);
+  EXPECT_NEAR(tokens_of(newest()), 49, 5);
 }
 
 TEST_F(SchedulerPlanTest, PrefillMayTakeLongerWhereNoStreamWaits) {
@@ -155,14 +154,14 @@ TEST_F(SchedulerPlanTest, PrefillMayTakeLongerWhereNoStreamWaits) {
   submit({.prompt = 15'000, .max_tokens = 2});
   for (int i = 0; i < 60; ++i) ASSERT_TRUE(tick());
   ASSERT_TRUE(plan());
-  EXPECT_NEAR(newest().tokens(), 199, 20);
+  EXPECT_NEAR(tokens_of(newest()), 199, 20);
 }
 
 TEST_F(SchedulerPlanTest, PrefillGetsTheLeastChunkWhateverTheBudget) {
   SchedulerOptions options = roomy();
   options.limits.context = 2048;
   options.target_inter_token = microseconds(1);
-  start(options, [](const Plan& plan) { return milliseconds(1) * plan.tokens(); });
+  start(options, [](const Plan& plan) { return milliseconds(1) * tokens_of(plan); });
   submit({.prompt = 4, .max_tokens = 1000});
   ASSERT_TRUE(tick());
   submit({.prompt = 1000});
@@ -179,10 +178,10 @@ TEST_F(SchedulerPlanTest, TheBudgetOfATickHoldsForWhatIsPutIntoIt) {
   submit({.prompt = 3000, .max_tokens = 2});
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(tick());
   ASSERT_TRUE(plan());
-  const std::int32_t before = newest().tokens();
+  const std::int32_t before = tokens_of(newest());
   submit({.prompt = 3000, .max_tokens = 2});
   amend();
-  EXPECT_LE(newest().tokens(), before + Scheduler::kLeastChunk);
+  EXPECT_LE(tokens_of(newest()), before + Scheduler::kLeastChunk);
 }
 
 TEST_F(SchedulerPlanTest, RunningStreamsAdvanceAtLeastEveryKTicks) {
@@ -221,6 +220,48 @@ TEST_F(SchedulerPlanTest, ChatComputesItsPromptBeforeBatch) {
   ASSERT_TRUE(plan());
   ASSERT_NE(entry_of(chat), nullptr);
   EXPECT_EQ(entry_of(batch), nullptr);
+}
+
+TEST_F(SchedulerPlanTest, StreamsGoOnInATickInWhichThePromptTheyWaitForGivesWay) {
+  SchedulerOptions options = roomy();
+  options.limits.rows = 4;
+  options.limits.pages = 16;
+  options.limits.context = 64;
+  options.limits.step_tokens = 30;
+  options.decode_every = 3;
+  start(options);
+  Outcome& stream = submit({.prompt = 4, .max_tokens = 20});
+  ASSERT_TRUE(tick());
+  Outcome& batch =
+      submit({.prompt = 36, .max_tokens = 4, .sequences = 2, .cls = RequestClass::kBatch});
+  ASSERT_TRUE(tick());  // a part of its prompt
+  ASSERT_TRUE(runs(batch));
+  end_sequence(batch, 0);
+  // Its pages are this one's, which takes the whole tick.
+  submit({.prompt = 30, .max_tokens = 20});
+  ASSERT_TRUE(tick());
+  ASSERT_TRUE(runs(batch));
+  ASSERT_TRUE(plan());
+  EXPECT_FALSE(runs(batch));
+  EXPECT_NE(entry_of(stream), nullptr);
+  finish_all();
+}
+
+TEST_F(SchedulerPlanTest, EncodersInputsThatArriveLateStayWithinTheStep) {
+  SchedulerOptions options = roomy();
+  options.limits.cross_pages = 128;
+  start(options);
+  Outcome& first = submit({.prompt = 1, .encoder_input = 40});
+  ASSERT_TRUE(plan());
+  ASSERT_EQ(newest().encodes.size(), 1U);
+  Outcome& second = submit({.prompt = 1, .encoder_input = 40});
+  amend();
+  EXPECT_EQ(entry_of(second), nullptr);
+  Outcome& third = submit({.prompt = 1, .encoder_input = 20});
+  amend();
+  EXPECT_NE(entry_of(third), nullptr);
+  finish_all();
+  for (const Outcome* one : {&first, &second, &third}) EXPECT_EQ(one->outputs[0], alone(*one));
 }
 
 TEST_F(SchedulerPlanTest, RunningRowsAreMadeContiguousWithTheFewestMoves) {

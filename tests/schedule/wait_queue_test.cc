@@ -118,8 +118,6 @@ TEST_F(WaitQueueTest, LetsThePriorityDecideBeforeTheCounter) {
 TEST_F(WaitQueueTest, KeepsTheClassesApart) {
   wait(chat(kAnna, 1));
   wait({.cls = RequestClass::kBatch, .client = kAnna, .order = 2});
-  EXPECT_EQ(queue_.size(RequestClass::kChat), 1U);
-  EXPECT_EQ(queue_.size(RequestClass::kBatch), 1U);
   EXPECT_EQ(queue_.size(), 2U);
   EXPECT_THAT(orders(queue_, served_), ElementsAre(1));
   EXPECT_THAT(orders(queue_, served_, 9, RequestClass::kBatch), ElementsAre(2));
@@ -173,6 +171,7 @@ TEST_F(WaitQueueTest, AdmitsInTheStatedOrderInAnyHistory) {
     }
     served_.charge_output(ClientId(random() % 12), static_cast<std::int64_t>(random() % 50));
     if (event % 4 != 0) continue;
+    ASSERT_EQ(queue_.size(), waiting.size());
     for (const RequestClass cls : kRequestClasses) {
       using Key = std::tuple<std::int32_t, double, std::uint64_t, ClientId, std::uint64_t>;
       std::map<std::pair<std::int32_t, ClientId>, std::uint64_t> first;
@@ -188,7 +187,6 @@ TEST_F(WaitQueueTest, AdmitsInTheStatedOrderInAnyHistory) {
                               first[{each->priority, each->client}], each->client, each->order);
       }
       std::ranges::sort(expected);
-      ASSERT_EQ(queue_.size(cls), expected.size());
       expected.resize(std::min<std::size_t>(expected.size(), random() % 40));
       std::vector<std::uint64_t> expected_orders;
       for (const Key& key : expected) expected_orders.push_back(std::get<4>(key));
