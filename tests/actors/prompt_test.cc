@@ -28,7 +28,7 @@ class PromptTest : public testing::Test {
     return group;
   }
   /// "code: detail" of the refusal.
-  std::string refusal(const std::function<void(Request&)>& change) {
+  std::string refusal(const std::function<void(Request&)>& change) const {
     Request request;
     request.prompt_tokens = {1, 2, 3};
     request.max_tokens = 5;

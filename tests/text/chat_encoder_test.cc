@@ -20,7 +20,7 @@ using Tokens = std::vector<TokenId>;
 
 constexpr std::chrono::local_seconds kNow{};
 
-/// Tokens a to e, and <s>, which it puts before every text.
+/// Tokens a to e, and the BOS, which it puts before every text.
 constexpr std::string_view kTokenizer = R"({
   "added_tokens": [{"id": 5, "content": "<s>", "special": true}],
   "decoder": {"type": "Fuse"},
