@@ -10,7 +10,8 @@ namespace weft::cli {
 LocalChat::LocalChat(std::unique_ptr<LocalService> local, AnswerListener& listener)
     : local_(std::move(local)), router_(listener) {
   local_->run([this] {
-    session_.emplace(local_->thread(), local_->service(), nullptr, "", [this] { pump(); });
+    session_.emplace(local_->thread(), local_->service(), ResponseSession::Client{},
+                     [this] { pump(); });
   });
 }
 
