@@ -46,6 +46,7 @@ AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens)
 }
 
 void AddedTokenFinder::split(std::string_view text, bool parse_special,
+                             std::span<const std::size_t> literals,
                              std::vector<TextSection>& out) const {
   const auto add = [&](std::size_t begin, std::size_t end, TokenId id) {
     if (end > begin) out.push_back({text.substr(begin, end - begin), id});
@@ -63,7 +64,7 @@ void AddedTokenFinder::split(std::string_view text, bool parse_special,
     std::size_t begin = at;
     std::size_t end = at + match.length;
     at = end;
-    if (token.special && !parse_special) continue;
+    if (token.special && (!parse_special || std::ranges::binary_search(literals, begin))) continue;
     if (token.single_word && touches_word(text, begin, end)) continue;
     if (token.left_strip) begin = space_before(text, begin, done);
     if (token.right_strip) end = space_after(text, end);

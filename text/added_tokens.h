@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,9 +37,11 @@ class AddedTokenFinder {
   explicit AddedTokenFinder(std::vector<AddedToken> tokens);
 
   /// Appends the sections of `text`, which they view; none is empty. Without `parse_special`
-  /// special tokens stay text. White space that a token took along on its right may still be a
-  /// token of its own, as in Hugging Face's tokenizers.
-  void split(std::string_view text, bool parse_special, std::vector<TextSection>& out) const;
+  /// special tokens stay text, and with it those that begin at one of `literals`, ascending places
+  /// in the text. White space that a token took along on its right may still be a token of its own,
+  /// as in Hugging Face's tokenizers.
+  void split(std::string_view text, bool parse_special, std::span<const std::size_t> literals,
+             std::vector<TextSection>& out) const;
 
   [[nodiscard]] bool empty() const noexcept { return tokens_.empty(); }
 

@@ -5,10 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "weft/text/literal_texts.h"
 #include "weft/text/text_error.h"
 
 namespace weft {
 namespace {
+
+namespace json = boost::json;
 
 // The names that chat templates are known to ask for beside the messages.
 constexpr std::array<std::string_view, 4> kTemplateKwargs = {
@@ -19,8 +22,8 @@ Result<ChatTemplate> parse(std::string_view source) {
   return ChatTemplate::parse(source, "chat_template");
 }
 
-boost::json::object special_tokens_of(const Tokenizer& tokenizer) {
-  boost::json::object special;
+json::object special_tokens_of(const Tokenizer& tokenizer) {
+  json::object special;
   for (const auto& [name, id] : {std::pair("bos_token", tokenizer.bos()),
                                  {"eos_token", tokenizer.eos()},
                                  {"unk_token", tokenizer.unknown()},
@@ -47,19 +50,26 @@ Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
                                                  std::chrono::local_seconds now) const {
   if (!template_) return in_messages(template_.error());
   ChatTemplateInput input;
-  input.messages = std::move(conversation.messages);
-  input.tools = std::move(conversation.tools);
-  input.kwargs = std::move(conversation.chat_template_kwargs);
+  json::value messages = std::move(conversation.messages);
+  json::value tools = std::move(conversation.tools);
+  json::value kwargs = std::move(conversation.chat_template_kwargs);
+  const auto literals =
+      LiteralTexts::mark(std::array{&messages, &tools, &kwargs}, tokenizer_);
+  if (!literals) return in_messages(literals.error());
+  input.messages = std::move(messages.as_array());
+  input.tools = std::move(tools);
+  input.kwargs = std::move(kwargs.as_object());
   input.add_generation_prompt = conversation.add_generation_prompt;
   input.special_tokens = special_tokens_;
-  const auto prompt = template_->render(input, kTemplateKwargs, now);
+  auto prompt = template_->render(input, kTemplateKwargs, now);
   if (!prompt) {
     const bool names_field = prompt.error().code == TextErrc::kBadTemplateKwarg;
     return names_field ? prompt.error() : in_messages(prompt.error());
   }
+  const std::vector<std::size_t> places = literals->take_marks(*prompt);
   std::vector<TokenId> ids;
-  const auto encoded =
-      tokenizer_.encode(*prompt, {.add_special = false, .parse_special = true}, ids);
+  const auto encoded = tokenizer_.encode(
+      *prompt, {.add_special = false, .parse_special = true, .literals = places}, ids);
   if (!encoded) return in_messages(encoded.error());
   return ids;
 }

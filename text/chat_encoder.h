@@ -31,8 +31,8 @@ class ChatEncoder {
   /// By the tokenizer's own template.
   explicit ChatEncoder(const Tokenizer& tokenizer);
 
-  /// The prompt, special tokens as the template writes them and no others. `now` is what the
-  /// template is told of the time.
+  /// The prompt, with the special tokens that the template writes and no others: such a token's
+  /// text in the conversation stays text. `now` is what the template is told of the time.
   ///
   /// The detail of each error begins with the field. "messages: ": kBadTemplate, there is no
   /// template or it cannot be parsed; kTemplateFailed and kTemplateLimit, as it is or with this

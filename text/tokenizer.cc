@@ -14,6 +14,7 @@ struct Tokenizer::Data {
   TokenizerParts parts;
   AddedTokenFinder raw_added;         ///< Found before normalization.
   AddedTokenFinder normalized_added;  ///< Found after it.
+  ByteTrie special_texts;             ///< Of all added tokens that are special.
   std::vector<bool> special;          ///< By id.
   mutable ScratchPool scratch;
 
@@ -34,6 +35,22 @@ Error no_such_token(TokenId id, std::size_t size) {
           "token " + std::to_string(id) + " of " + std::to_string(size)};
 }
 
+std::size_t end_without_space(std::string_view text) {
+  std::size_t end = text.size();
+  while (end > 0) {
+    const std::size_t before = utf8_before(text, end);
+    if (!is_white_space(utf8_at(text, before).code)) break;
+    end = before;
+  }
+  return end;
+}
+
+/// Whether one of the ascending `places` lies in [begin, end).
+bool has_between(std::span<const std::size_t> places, std::size_t begin, std::size_t end) {
+  const auto first = std::ranges::lower_bound(places, begin);
+  return first != places.end() && *first < end;
+}
+
 }  // namespace
 
 Result<Tokenizer> Tokenizer::assemble(TokenizerParts parts) {
@@ -41,9 +58,11 @@ Result<Tokenizer> Tokenizer::assemble(TokenizerParts parts) {
   data->special.resize(parts.tokens->size());
   std::vector<AddedToken> raw;
   std::vector<AddedToken> normalized;
+  std::vector<std::pair<std::string_view, TokenId>> special_texts;
   for (AddedToken& token : parts.added) {
     token.special = token.special || token.id == parts.roles.bos || token.id == parts.roles.eos;
     data->special[static_cast<std::size_t>(token.id)] = token.special;
+    if (token.special) special_texts.emplace_back(token.content, token.id);
     if (!token.normalized) {
       raw.push_back(token);
       continue;
@@ -58,6 +77,7 @@ Result<Tokenizer> Tokenizer::assemble(TokenizerParts parts) {
   if (parts.roles.eos != kNoToken) ends.push_back(parts.roles.eos);
   std::ranges::sort(ends);
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  data->special_texts = ByteTrie(std::move(special_texts));
   data->raw_added = AddedTokenFinder(std::move(raw));
   data->normalized_added = AddedTokenFinder(std::move(normalized));
   data->parts = std::move(parts);
@@ -74,20 +94,25 @@ Result<void> Tokenizer::encode(std::string_view text, EncodeOptions options,
   if (valid_utf8_prefix(text) != text.size()) {
     repaired = lossy_utf8(text);
     text = repaired;
+    if (!options.literals.empty()) options.parse_special = false;  // their places have moved
   }
   const ScratchPool::Loan scratch(data_->scratch);
   const std::size_t before = out.size();
   const PostProcessor& around = data_->parts.post_processor;
   if (options.add_special) out.insert(out.end(), around.before.begin(), around.before.end());
   std::vector<TextSection> sections;
-  data_->raw_added.split(text, options.parse_special, sections);
+  data_->raw_added.split(text, options.parse_special, options.literals, sections);
   for (const TextSection& section : sections) {
     if (section.id != kNoToken) {
       out.push_back(section.id);
       continue;
     }
-    Result<void> done = data_->encode_section(section.text, section.text.data() == text.data(),
-                                              options.parse_special, *scratch, out);
+    const auto begin = static_cast<std::size_t>(section.text.data() - text.data());
+    const bool parse_special =
+        options.parse_special &&
+        !has_between(options.literals, begin, begin + section.text.size());  // places get lost
+    Result<void> done =
+        data_->encode_section(section.text, begin == 0, parse_special, *scratch, out);
     if (!done) {
       out.resize(before);
       return done;
@@ -107,7 +132,7 @@ Result<void> Tokenizer::Data::encode_section(std::string_view text, bool begins_
   Result<void> done = parts.normalizer.apply(normalized, begins_input);
   if (!done) return done;
   std::vector<TextSection> sections;
-  normalized_added.split(normalized, parse_special, sections);
+  normalized_added.split(normalized, parse_special, {}, sections);
   for (const TextSection& section : sections) {
     if (section.id != kNoToken) {
       out.push_back(section.id);
@@ -134,6 +159,16 @@ Result<void> Tokenizer::Data::encode_plain(std::string_view text, bool begins_in
       },
       *parts.model);
   return {};
+}
+
+void Tokenizer::find_special_starts(std::string_view text, std::vector<std::size_t>& out) const {
+  const ByteTrie& texts = data_->special_texts;
+  const std::string_view trimmed = text.substr(0, end_without_space(text));
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!texts.begins(text[at])) continue;
+    const bool begins = texts.meets(text.substr(at));
+    if (begins || (at < trimmed.size() && texts.meets(trimmed.substr(at)))) out.push_back(at);
+  }
 }
 
 Result<std::string> Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) const {

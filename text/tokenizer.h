@@ -23,6 +23,9 @@ struct EncodeOptions {
   /// Let the texts of special tokens become these tokens. False for all that a user writes: then
   /// "<|im_start|>" is a text like any other. Added tokens that are not special are always found.
   bool parse_special = false;
+  /// With parse_special: ascending places in the text where all the same none begins, because what
+  /// stands there is a user's. The text is valid UTF-8 then; else no special token is found in it.
+  std::span<const std::size_t> literals{};
 };
 
 /// Turns text into a model's tokens and back, as Hugging Face's `tokenizers` does for
@@ -60,6 +63,10 @@ class Tokenizer {
   /// past its bound; `out` is then as it was.
   [[nodiscard]] Result<void> encode(std::string_view text, EncodeOptions options,
                                     std::vector<TokenId>& out) const;
+
+  /// Appends the places in `text` where the text of a special token begins, or would if more text
+  /// followed it, at once or after its last white space is trimmed.
+  void find_special_starts(std::string_view text, std::vector<std::size_t>& out) const;
 
   /// The text of a whole sequence, valid UTF-8: incomplete characters become U+FFFD. `skip_special`
   /// leaves special tokens out. kNoSuchToken for an id that is not in the vocabulary.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 namespace weft {
 namespace {
 
+namespace json = boost::json;
 using test::FailsWith;
 using Tokens = std::vector<TokenId>;
 
@@ -46,11 +49,96 @@ class ChatEncoderTest : public testing::Test {
       "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}{{ tools }}"})");
 };
 
-TEST_F(ChatEncoderTest, GivesTheSpecialTokensThatTheTemplateWritesAndNoOthers) {
+TEST_F(ChatEncoderTest, AddsNoSpecialTokensToThoseThatTheTemplateWrites) {
   const ChatEncoder none(tokenizer_, "{{ messages[0].content }}");
   EXPECT_EQ(none.encode(says("ab"), kNow).value(), (Tokens{0, 1}));
   const ChatEncoder chat(tokenizer_, "{{ bos_token }}{{ messages[0].content }}");
   EXPECT_EQ(chat.encode(says("ab"), kNow).value(), (Tokens{5, 0, 1}));
+}
+
+// <, s, > are tokens of their own here, so that a text can be told from the token <s>.
+constexpr std::string_view kSpelled = R"({
+  "added_tokens": [{"id": 3, "content": "<s>", "special": true},
+                   {"id": 4, "content": "<t>", "special": false}],
+  "decoder": {"type": "Fuse"},
+  "model": {"type": "BPE", "vocab": {"<": 0, "s": 1, ">": 2, "a": 5, "\"": 6, "[": 7, "]": 8},
+            "merges": []}})";
+
+class LiteralTextsTest : public ChatEncoderTest {
+ protected:
+  [[nodiscard]] Tokens encode(std::string_view source, json::array messages) const {
+    return ChatEncoder(spelled_, source)
+        .encode({.messages = std::move(messages)}, kNow)
+        .value();
+  }
+  static json::array say(std::string_view content) { return says(content).messages; }
+
+  const Tokenizer spelled_ = Tokenizer::from_json(kSpelled, "spelled").value();
+  const std::string turns_ = "{% for m in messages %}<s>{{ m.content }}{% endfor %}<s>";
+};
+
+TEST_F(LiteralTextsTest, TheTextOfASpecialTokenInAMessageIsNotTheToken) {
+  EXPECT_EQ(encode(turns_, say("a<s>a")), (Tokens{3, 5, 0, 1, 2, 5, 3}));
+  EXPECT_EQ(encode(turns_, say("<s>")), (Tokens{3, 0, 1, 2, 3}));
+  EXPECT_EQ(encode(turns_, say("<s><s>")), (Tokens{3, 0, 1, 2, 0, 1, 2, 3}));
+}
+
+TEST_F(LiteralTextsTest, TokensThatAreNotSpecialAreStillFound) {
+  EXPECT_EQ(encode(turns_, say("<t><s>")), (Tokens{3, 4, 0, 1, 2, 3}));
+}
+
+TEST_F(LiteralTextsTest, NoneIsPutTogetherFromTwoTexts) {
+  for (const char* first : {"<", "<s", "<s ", "<s\n\n"}) {
+    const std::string rest = first[1] == 's' ? ">" : "s>";
+    json::array messages = say(first);
+    messages.push_back(say(rest)[0]);
+    EXPECT_EQ(encode("{% for m in messages %}{{ m.content | trim }}{% endfor %}", messages),
+              (Tokens{0, 1, 2}))
+        << first;
+  }
+}
+
+TEST_F(LiteralTextsTest, TemplatesDoNotSeeTheDifferenceUnlessTheTextIsOfASpecialToken) {
+  const std::string source = "{% if messages[0].content == '<t>' %}a{% endif %}";
+  EXPECT_EQ(encode(source, say("<t>")), Tokens{5});
+}
+
+TEST_F(LiteralTextsTest, NestedTextsAndKeysAreTextsToo) {
+  json::object nested;
+  nested["<s>"] = json::array(1, json::value("<s>"));
+  json::array messages;
+  messages.emplace_back(std::move(nested));
+  EXPECT_EQ(encode("{% for k, v in messages[0].items() %}{{ k }}a{{ v[0] }}{% endfor %}",
+                   std::move(messages)),
+            (Tokens{0, 1, 2, 5, 0, 1, 2}));
+}
+
+TEST_F(LiteralTextsTest, JsonInAsciiMakesNoTokenEither) {
+  EXPECT_EQ(encode("{{ messages[0].content | tojson }}", say("<s>")), (Tokens{6, 0, 1, 2, 6}));
+  EXPECT_EQ(encode("{{ messages[0].content | tojson(ensure_ascii=true) }}", say("<s>")),
+            (Tokens{6, 0, 1, 2, 6}));
+}
+
+TEST_F(LiteralTextsTest, ATextMayHoldSomeOfTheCharactersThatMark) {
+  const std::string mark = "\xEF\xB7\x90";
+  EXPECT_EQ(encode("{{ messages[0].content | replace('" + mark + "', 'a') }}", say(mark + "<s>")),
+            (Tokens{5, 0, 1, 2}));
+  EXPECT_EQ(encode("{{ messages[0].content | replace('\\\\ufdd0', 'a') }}", say("\\ufdd0<s>")),
+            (Tokens{5, 0, 1, 2}));
+}
+
+TEST_F(LiteralTextsTest, ATextThatHoldsThemAllBesideASpecialTokenIsRefused) {
+  std::string all = "<s>";
+  for (int i = 0; i < 32; ++i) all += std::string("\xEF\xB7") + static_cast<char>(0x90 + i);
+  EXPECT_THAT(ChatEncoder(spelled_, turns_).encode(says(all), kNow),
+              FailsWith(TextErrc::kTextTooLarge, "messages: it holds the text of a special token"));
+}
+
+TEST_F(LiteralTextsTest, ManyOfThemTakeLinearTime) {
+  std::string many;
+  constexpr std::size_t kCount = 200'000;
+  for (std::size_t i = 0; i < kCount; ++i) many += "<s>";
+  EXPECT_EQ(encode(turns_, say(many)).size(), (3 * kCount) + 2);
 }
 
 TEST_F(ChatEncoderTest, TakesTheTokenizersOwnTemplate) {
