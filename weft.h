@@ -5,6 +5,7 @@
 /// Link with the CMake target weft::weft.
 
 #include "weft/actors/engine.h"        // IWYU pragma: export
+#include "weft/actors/failure.h"       // IWYU pragma: export
 #include "weft/actors/messages.h"      // IWYU pragma: export
 #include "weft/actors/pipeline.h"      // IWYU pragma: export
 #include "weft/actors/request.h"       // IWYU pragma: export

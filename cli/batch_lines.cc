@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 #include <utility>
 
+#include "weft/net/api/json_text.h"
 #include "weft/net/random_id.h"
 
 namespace weft::cli {
@@ -45,7 +45,7 @@ std::string result_of(std::string_view custom_id, json::value response, json::va
   line["custom_id"] = custom_id;
   line["response"] = std::move(response);
   line["error"] = std::move(error);
-  return json::serialize(line) + '\n';
+  return json_text(line) + '\n';
 }
 
 }  // namespace

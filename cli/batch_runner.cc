@@ -4,10 +4,10 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/json/serialize.hpp>
 #include <exception>
 #include <utility>
 
+#include "weft/net/api/json_text.h"
 #include "weft/net/net_error.h"
 
 namespace weft::cli {
@@ -67,7 +67,7 @@ asio::awaitable<void> BatchRunner::work() {
 std::string BatchRunner::body_of(BatchLine line) const {
   if (!options_.model.empty()) line.body["model"] = options_.model;
   if (!line.body.contains("service_tier")) line.body["service_tier"] = "flex";
-  return boost::json::serialize(line.body);
+  return json_text(line.body);
 }
 
 asio::awaitable<std::optional<HttpAnswer>> BatchRunner::ask(std::string path, std::string body) {

@@ -1,7 +1,6 @@
 #include "weft/cli/chat_session.h"
 
 #include <algorithm>
-#include <boost/json/serialize.hpp>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +8,7 @@
 #include <variant>
 
 #include "weft/core/file.h"
+#include "weft/net/api/json_text.h"
 
 namespace weft::cli {
 namespace {
@@ -162,7 +162,7 @@ void ChatSession::on(const chat::Status& /*command*/) {
   text += std::to_string(messages_.size()) + " messages in the conversation\n";
   if (!system_.empty()) text += "system: " + system_ + "\n";
   for (const auto& setting : settings_) {
-    text += std::string(setting.key()) + " = " + json::serialize(setting.value()) + "\n";
+    text += std::string(setting.key()) + " = " + json_text(setting.value()) + "\n";
   }
   for (const ChatBatches::Batch& batch : batches_.all()) {
     text += "batch " + std::to_string(batch.number) + ": " + std::to_string(batch.ended()) +
@@ -190,7 +190,7 @@ void ChatSession::on(const chat::Save& command) {
                              {"settings", settings_},
                              {"messages", messages_}};
   std::ofstream file(command.path, std::ios::binary);
-  file << json::serialize(content) << '\n' << std::flush;
+  file << json_text(content) << '\n' << std::flush;
   if (!file) return terminal_.note("cannot write " + command.path);
   saved_ = command.path;
 }

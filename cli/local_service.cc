@@ -3,13 +3,13 @@
 #include <boost/asio/post.hpp>
 #include <boost/system/system_error.hpp>
 #include <chrono>
-#include <filesystem>
 #include <future>
 #include <limits>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/pipeline.h"
+#include "weft/cli/model_loading.h"
 #include "weft/net/request_log.h"
 
 namespace weft::cli {
@@ -31,16 +31,10 @@ std::shared_ptr<RequestLog> no_log() {
   return std::make_shared<RequestLog>(make_stderr_logger(kFormat, "off"), kFormat, false);
 }
 
-std::string name_of(const Config& config) {
-  std::filesystem::path path(config.model);
-  if (!path.has_filename()) path = path.parent_path();
-  return path.has_extension() ? path.stem().string() : path.filename().string();
-}
-
 }  // namespace
 
 LocalService::LocalService(const Config& config)
-    : model_(name_of(config)),
+    : model_(model_name(config.model)),
       thread_(kNoSweep),
       service_(server_config(), ApiKeys(), no_log(), metrics_) {
   auto pipeline = std::make_unique<Pipeline>(pool_.get_executor(), config);

@@ -35,6 +35,11 @@ Result<std::unique_ptr<HostDevice>> load_alone(const OpenedModel& model,
                           [&bar](std::int64_t done, std::int64_t total) { bar.show(done, total); });
 }
 
+std::string model_name(std::filesystem::path path) {
+  if (!path.has_filename()) path = path.parent_path();
+  return path.has_extension() ? path.stem().string() : path.filename().string();
+}
+
 std::string text_argument(const std::string& text) {
   if (text != "-") return text;
   return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +30,9 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool computes);
 [[nodiscard]] Result<std::unique_ptr<HostDevice>> load_alone(const OpenedModel& model,
                                                              const ModelOptions& options,
                                                              std::int64_t context);
+
+/// What a model is called after its path: the folder's name, or the file's without extension.
+[[nodiscard]] std::string model_name(std::filesystem::path path);
 
 /// `text`, or all of standard input when it is "-".
 [[nodiscard]] std::string text_argument(const std::string& text);

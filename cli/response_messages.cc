@@ -1,8 +1,9 @@
 #include "weft/cli/response_messages.h"
 
 #include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 #include <utility>
+
+#include "weft/net/api/json_text.h"
 
 namespace weft::cli {
 namespace {
@@ -64,11 +65,11 @@ std::string create_message(const std::string& id, json::object request) {
   request["type"] = "response.create";
   request["stream_id"] = id;
   request["store"] = false;
-  return json::serialize(request);
+  return json_text(request);
 }
 
 std::string cancel_message(const std::string& id) {
-  return json::serialize(json::object{{"type", "response.cancel"}, {"stream_id", id}});
+  return json_text(json::object{{"type", "response.cancel"}, {"stream_id", id}});
 }
 
 std::optional<ResponseEvent> parse_event(std::string_view message) {

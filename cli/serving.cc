@@ -4,11 +4,11 @@
 #include <boost/system/system_error.hpp>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/pipeline.h"
+#include "weft/cli/model_loading.h"
 
 namespace weft::cli {
 namespace {
@@ -19,11 +19,8 @@ constexpr int kKilled = 130;
 // After what ran has ended: for the last bytes to reach their clients.
 constexpr std::chrono::seconds kLastBytes{5};
 
-std::string model_name(const Config& config, const ServerConfig& server) {
-  if (!server.model_name.empty()) return server.model_name;
-  std::filesystem::path path(config.model);
-  if (!path.has_filename()) path = path.parent_path();
-  return path.has_extension() ? path.stem().string() : path.filename().string();
+std::string served_name(const Config& config, const ServerConfig& server) {
+  return server.model_name.empty() ? model_name(config.model) : server.model_name;
 }
 
 std::int64_t now_in_seconds() {
@@ -62,7 +59,7 @@ Result<void> Serving::run() {
 void Serving::load() {
   // On a thread of its own: signals and requests are answered meanwhile.
   loader_ = std::thread([this] {
-    ModelCard card{.name = model_name(config_, server_config_), .created = now_in_seconds()};
+    ModelCard card{.name = served_name(config_, server_config_), .created = now_in_seconds()};
     Result<std::unique_ptr<Engine>> engine = Error{EngineErrc::kInternal, {}};
     try {
       auto pipeline = std::make_unique<Pipeline>(io_.get_executor(), config_);

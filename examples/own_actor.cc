@@ -14,21 +14,24 @@ class KeywordFilter {
  public:
   using Accepts = weft::PreprocessProtocol;
 
-  KeywordFilter(weft::ActorContext&, weft::PreprocessPool next, std::string word)
-      : next_(std::move(next)), word_(std::move(word)) {}
+  KeywordFilter(weft::ActorContext& context, weft::PreprocessPool next, std::string word)
+      : context_(context), next_(std::move(next)), word_(std::move(word)) {}
 
   void on(weft::PrepareMsg&& message) {
     if (message.ticket->request().prompt.find(word_) != std::string::npos) {
       std::move(message.ticket).fail({weft::EngineErrc::kBadRequest, "prompt: has " + word_});
-    } else if (!taken(next_.try_send(std::move(message)))) {
-      std::move(message.ticket).fail({weft::EngineErrc::kOverloaded, {}});
+      return;
     }
+    const weft::PushResult result = next_.try_send(std::move(message));
+    if (taken(result)) return;
+    std::move(message.ticket).fail(weft::refusal_of(result, context_.system_ready()));
   }
   void undelivered(weft::PrepareMsg&& message, const weft::Error& why) {
     std::move(message.ticket).fail(why);
   }
 
  private:
+  weft::ActorContext& context_;
   const weft::PreprocessPool next_;
   const std::string word_;
 };

@@ -2,11 +2,11 @@
 
 #include <boost/beast/websocket/rfc6455.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 
 #include "weft/core/prometheus.h"
 #include "weft/net/api/chat_api.h"
 #include "weft/net/api/completion_api.h"
+#include "weft/net/api/json_text.h"
 #include "weft/net/api/response_api.h"
 #include "weft/net/api/text_api.h"
 #include "weft/net/web_page.h"
@@ -85,8 +85,7 @@ struct Routes {
     return HttpReply{.content_type = std::string(kPrometheusContentType), .body = std::move(text)};
   }
   static Outcome version(Service& /*service*/, const HttpCall& /*call*/) {
-    return HttpReply{.body =
-                         boost::json::serialize(boost::json::object{{"version", WEFT_VERSION}})};
+    return HttpReply{.body = json_text(boost::json::object{{"version", WEFT_VERSION}})};
   }
   static Outcome requests(Service& service, const HttpCall& /*call*/) {
     return HttpReply{.body = service.requests_body()};

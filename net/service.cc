@@ -4,9 +4,9 @@
 #include <boost/asio/post.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 #include <utility>
 
+#include "weft/net/api/json_text.h"
 #include "weft/net/defaults.h"
 #include "weft/net/header_values.h"
 #include "weft/net/random_id.h"
@@ -258,7 +258,7 @@ Outcome Service::stored_response(std::string_view id) const {
 
 Outcome Service::delete_response(std::string_view id) {
   if (!stored_->erase(id)) return error_reply(no_such_response());
-  return HttpReply{.body = boost::json::serialize(
+  return HttpReply{.body = json_text(
                        boost::json::object{{"id", id}, {"object", "response"}, {"deleted", true}})};
 }
 
@@ -267,7 +267,7 @@ Outcome Service::cancel_response(std::string_view id) {
     const auto reply = [this, id, done] {
       const auto found = stored_->find(id);
       if (found != nullptr) return done({.body = found->object});
-      done({.body = boost::json::serialize(
+      done({.body = json_text(
                 boost::json::object{{"id", id}, {"object", "response"}, {"status", "cancelled"}})});
     };
     if (running_.cancel(id, reply)) return;
@@ -297,7 +297,7 @@ std::string Service::requests_body() const {
     body["engine"] = engine_object(*engine);
     body["rows"] = rows_of(*engine);
   }
-  return boost::json::serialize(body);
+  return json_text(body);
 }
 
 std::vector<std::pair<std::string, std::string>> Service::headers_for(

@@ -53,8 +53,7 @@ Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
   json::value messages = std::move(conversation.messages);
   json::value tools = std::move(conversation.tools);
   json::value kwargs = std::move(conversation.chat_template_kwargs);
-  const auto literals =
-      LiteralTexts::mark(std::array{&messages, &tools, &kwargs}, tokenizer_);
+  const auto literals = LiteralTexts::mark(std::array{&messages, &tools, &kwargs}, tokenizer_);
   if (!literals) return in_messages(literals.error());
   input.messages = std::move(messages.as_array());
   input.tools = std::move(tools);

@@ -1,14 +1,18 @@
 #include "weft/net/api/json_text.h"
 
 #include <array>
+#include <boost/json/serialize.hpp>
 #include <charconv>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "weft/text/unicode.h"
 
 namespace weft {
 namespace {
+
+namespace json = boost::json;
 
 constexpr auto kIsPlain = [] {
   std::array<bool, 256> plain{};
@@ -71,6 +75,25 @@ void append_escape(std::string& out, char byte) {
   }
 }
 
+void append_double(std::string& out, double number) {
+  std::array<char, 32> digits;  // of the longest: 24
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  out.append(text);
+  if (text.find_first_of(".e") == text.npos) out.append(".0");
+}
+
+template <class Items, class Append>
+void append_items(std::string& out, const Items& items, char open, char close, Append&& append) {
+  out.push_back(open);
+  bool first = true;
+  for (const auto& item : items) {
+    if (!std::exchange(first, false)) out.push_back(',');
+    append(item);
+  }
+  out.push_back(close);
+}
+
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view utf8) {
@@ -104,6 +127,32 @@ void append_number(std::string& out, std::int64_t number) {
   std::array<char, 20> digits;  // of the smallest: 19 and a sign
   const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
   out.append(digits.data(), end);
+}
+
+void append_json(std::string& out, const json::value& value) {
+  switch (value.kind()) {
+    case json::kind::string:
+      return append_json_string(out, value.get_string());
+    case json::kind::double_:
+      return append_double(out, value.get_double());
+    case json::kind::array:
+      return append_items(out, value.get_array(), '[', ']',
+                          [&](const json::value& item) { append_json(out, item); });
+    case json::kind::object:
+      return append_items(out, value.get_object(), '{', '}', [&](const auto& member) {
+        append_json_string(out, member.key());
+        out.push_back(':');
+        append_json(out, member.value());
+      });
+    default:
+      out.append(json::serialize(value));
+  }
+}
+
+std::string json_text(const json::value& value) {
+  std::string text;
+  append_json(text, value);
+  return text;
 }
 
 }  // namespace weft

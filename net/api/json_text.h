@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/json/value.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,5 +16,9 @@ void append_json_string(std::string& out, std::string_view utf8);
 void append_json_string_or_null(std::string& out, std::string_view utf8);
 
 void append_number(std::string& out, std::int64_t number);
+
+/// A value as people write it: 0.7 and 1.0, where Boost.JSON has 7E-1 and 1E0.
+void append_json(std::string& out, const boost::json::value& value);
+[[nodiscard]] std::string json_text(const boost::json::value& value);
 
 }  // namespace weft

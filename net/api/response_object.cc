@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json/serialize.hpp>
 #include <chrono>
 
 #include "weft/net/api/json_text.h"
@@ -49,7 +48,8 @@ ResponseObject::ResponseObject(const ResponseOptions& options) {
     if (std::ranges::find(kOwnFields, name) != kOwnFields.end()) continue;
     constant_.push_back(',');
     append_json_string(constant_, name);
-    constant_.append(":").append(boost::json::serialize(field.value()));
+    constant_.push_back(':');
+    append_json(constant_, field.value());
   }
   item_head_ = "{\"type\":\"message\",\"id\":";
   append_json_string(item_head_, options.message_id);

@@ -2,12 +2,12 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 #include <utility>
 #include <vector>
 
 #include "weft/net/api/body_fields.h"
 #include "weft/net/api/conversation.h"
+#include "weft/net/api/json_text.h"
 #include "weft/net/api/request_fields.h"
 #include "weft/net/api/word_tokens.h"
 #include "weft/text/unicode.h"
@@ -69,7 +69,7 @@ ApiResult<std::string> tokenize(simdjson::dom::object body, const ModelCard& car
   const Tokens ids =
       fields.any("messages") ? conversation_tokens(fields, model) : text_tokens(fields, model);
   if (!ids) return ids.error();
-  return json::serialize(
+  return json_text(
       json::object{{"count", ids->size()},
                    {"max_model_len", model.context},
                    {"tokens", json::array(ids->begin(), ids->end())},
@@ -85,15 +85,15 @@ ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& c
   if (auto error = fields.finish()) return *std::move(error);
   const auto text = card.model->tokenizer.decode(ids, false);
   if (!text) return bad_field("tokens", to_string(text.error()));
-  return json::serialize(json::object{{"prompt", *text}});
+  return json_text(json::object{{"prompt", *text}});
 }
 
 std::string models_body(const ModelCard& card) {
   json::array models{model_of(card, card.name)};
   for (const std::string& alias : card.aliases) models.push_back(model_of(card, alias));
-  return json::serialize(json::object{{"object", "list"}, {"data", std::move(models)}});
+  return json_text(json::object{{"object", "list"}, {"data", std::move(models)}});
 }
 
-std::string model_body(const ModelCard& card) { return json::serialize(model_of(card, card.name)); }
+std::string model_body(const ModelCard& card) { return json_text(model_of(card, card.name)); }
 
 }  // namespace weft

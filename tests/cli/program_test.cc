@@ -15,9 +15,8 @@ using testing::StartsWith;
 TEST(Program, ShowsItsVerbsOnHelp) {
   const Outcome help = run_weft("--help");
   EXPECT_EQ(help.status, 0);
-  for (const char* verb :
-       {"serve", "chat", "batch", "config", "generate", "tokenize", "inspect", "logits", "devices",
-        "version"}) {
+  for (const char* verb : {"serve", "chat", "batch", "config", "generate", "tokenize", "inspect",
+                           "logits", "devices", "version"}) {
     EXPECT_THAT(help.output, HasSubstr(verb));
   }
 }

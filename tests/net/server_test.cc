@@ -184,8 +184,7 @@ TEST_F(ServerTest, ADeadlineEndsARequest) {
   PlainClient one = client();
   one.post(kCompletions, R"({"prompt":[5,6,7],"max_tokens":4000,"ignore_eos":true})",
            "X-Request-Timeout-Ms: 1\r\n");
-  EXPECT_THAT(one.read_answer(),
-              AllOf(StartsWith("HTTP/1.1 408"), HasSubstr("deadline_exceeded")));
+  EXPECT_THAT(one.read_answer(), AllOf(StartsWith("HTTP/1.1 408"), HasSubstr("deadline_exceeded")));
   EXPECT_TRUE(eventually([&] { return all_is_free(); }));
 }
 

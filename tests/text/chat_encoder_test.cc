@@ -67,9 +67,7 @@ constexpr std::string_view kSpelled = R"({
 class LiteralTextsTest : public ChatEncoderTest {
  protected:
   [[nodiscard]] Tokens encode(std::string_view source, json::array messages) const {
-    return ChatEncoder(spelled_, source)
-        .encode({.messages = std::move(messages)}, kNow)
-        .value();
+    return ChatEncoder(spelled_, source).encode({.messages = std::move(messages)}, kNow).value();
   }
   static json::array say(std::string_view content) { return says(content).messages; }
 

@@ -85,6 +85,14 @@ TEST(JsonTextTest, WritesNumbersOfEverySize) {
   EXPECT_EQ(out, "0 -7 1234567 -9223372036854775808 9223372036854775807 ");
 }
 
+TEST(JsonTextTest, WritesValuesAsPeopleDo) {
+  EXPECT_EQ(json_text({{"temperature", 0.7}, {"top_p", 1.0}, {"n", 2}, {"stop", {"a\"", nullptr}}}),
+            R"({"temperature":0.7,"top_p":1.0,"n":2,"stop":["a\"",null]})");
+  EXPECT_EQ(json_text(1e300), "1e+300");
+  EXPECT_EQ(json_text(boost::json::object()), "{}");
+  EXPECT_EQ(json_text(std::uint64_t{18446744073709551615U}), "18446744073709551615");
+}
+
 TEST(JsonTextTest, WritesNullForAnAbsentText) {
   std::string out;
   append_json_string_or_null(out, "");
