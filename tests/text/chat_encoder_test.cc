@@ -58,10 +58,10 @@ TEST_F(ChatEncoderTest, AddsNoSpecialTokensToThoseThatTheTemplateWrites) {
 
 // <, s, > are tokens of their own here, so that a text can be told from the token <s>.
 constexpr std::string_view kSpelled = R"({
-  "added_tokens": [{"id": 3, "content": "<s>", "special": true},
-                   {"id": 4, "content": "<t>", "special": false}],
+  "added_tokens": [{"id": 5, "content": "<s>", "special": true},
+                   {"id": 6, "content": "<t>", "special": false}],
   "decoder": {"type": "Fuse"},
-  "model": {"type": "BPE", "vocab": {"<": 0, "s": 1, ">": 2, "a": 5, "\"": 6, "[": 7, "]": 8},
+  "model": {"type": "BPE", "vocab": {"<": 0, "s": 1, ">": 2, "a": 3, "\"": 4},
             "merges": []}})";
 
 class LiteralTextsTest : public ChatEncoderTest {
@@ -76,13 +76,13 @@ class LiteralTextsTest : public ChatEncoderTest {
 };
 
 TEST_F(LiteralTextsTest, TheTextOfASpecialTokenInAMessageIsNotTheToken) {
-  EXPECT_EQ(encode(turns_, say("a<s>a")), (Tokens{3, 5, 0, 1, 2, 5, 3}));
-  EXPECT_EQ(encode(turns_, say("<s>")), (Tokens{3, 0, 1, 2, 3}));
-  EXPECT_EQ(encode(turns_, say("<s><s>")), (Tokens{3, 0, 1, 2, 0, 1, 2, 3}));
+  EXPECT_EQ(encode(turns_, say("a<s>a")), (Tokens{5, 3, 0, 1, 2, 3, 5}));
+  EXPECT_EQ(encode(turns_, say("<s>")), (Tokens{5, 0, 1, 2, 5}));
+  EXPECT_EQ(encode(turns_, say("<s><s>")), (Tokens{5, 0, 1, 2, 0, 1, 2, 5}));
 }
 
 TEST_F(LiteralTextsTest, TokensThatAreNotSpecialAreStillFound) {
-  EXPECT_EQ(encode(turns_, say("<t><s>")), (Tokens{3, 4, 0, 1, 2, 3}));
+  EXPECT_EQ(encode(turns_, say("<t><s>")), (Tokens{5, 6, 0, 1, 2, 5}));
 }
 
 TEST_F(LiteralTextsTest, NoneIsPutTogetherFromTwoTexts) {
@@ -98,7 +98,7 @@ TEST_F(LiteralTextsTest, NoneIsPutTogetherFromTwoTexts) {
 
 TEST_F(LiteralTextsTest, TemplatesDoNotSeeTheDifferenceUnlessTheTextIsOfASpecialToken) {
   const std::string source = "{% if messages[0].content == '<t>' %}a{% endif %}";
-  EXPECT_EQ(encode(source, say("<t>")), Tokens{5});
+  EXPECT_EQ(encode(source, say("<t>")), Tokens{3});
 }
 
 TEST_F(LiteralTextsTest, NestedTextsAndKeysAreTextsToo) {
@@ -108,21 +108,21 @@ TEST_F(LiteralTextsTest, NestedTextsAndKeysAreTextsToo) {
   messages.emplace_back(std::move(nested));
   EXPECT_EQ(encode("{% for k, v in messages[0].items() %}{{ k }}a{{ v[0] }}{% endfor %}",
                    std::move(messages)),
-            (Tokens{0, 1, 2, 5, 0, 1, 2}));
+            (Tokens{0, 1, 2, 3, 0, 1, 2}));
 }
 
 TEST_F(LiteralTextsTest, JsonInAsciiMakesNoTokenEither) {
-  EXPECT_EQ(encode("{{ messages[0].content | tojson }}", say("<s>")), (Tokens{6, 0, 1, 2, 6}));
+  EXPECT_EQ(encode("{{ messages[0].content | tojson }}", say("<s>")), (Tokens{4, 0, 1, 2, 4}));
   EXPECT_EQ(encode("{{ messages[0].content | tojson(ensure_ascii=true) }}", say("<s>")),
-            (Tokens{6, 0, 1, 2, 6}));
+            (Tokens{4, 0, 1, 2, 4}));
 }
 
 TEST_F(LiteralTextsTest, ATextMayHoldSomeOfTheCharactersThatMark) {
   const std::string mark = "\xEF\xB7\x90";
   EXPECT_EQ(encode("{{ messages[0].content | replace('" + mark + "', 'a') }}", say(mark + "<s>")),
-            (Tokens{5, 0, 1, 2}));
+            (Tokens{3, 0, 1, 2}));
   EXPECT_EQ(encode("{{ messages[0].content | replace('\\\\ufdd0', 'a') }}", say("\\ufdd0<s>")),
-            (Tokens{5, 0, 1, 2}));
+            (Tokens{3, 0, 1, 2}));
 }
 
 TEST_F(LiteralTextsTest, ATextThatHoldsThemAllBesideASpecialTokenIsRefused) {
