@@ -32,8 +32,9 @@ void WakeList::wake_all() {
   while (entry != nullptr) {
     Wakeable* const next = std::exchange(entry->next_, nullptr);
     const std::shared_ptr<Wakeable> self = std::move(entry->self_);
-    // News from here on queue it again; what came before is seen by on_wake().
-    entry->queued_.store(false, std::memory_order_seq_cst);
+    // News from here on queue it again; what came before is seen by on_wake(), also from those who
+    // found it queued: hence not a mere store.
+    entry->queued_.exchange(false, std::memory_order_acq_rel);
     entry->on_wake();
     entry = next;
   }
