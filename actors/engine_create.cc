@@ -1,13 +1,13 @@
 // An engine with Weft's own pipeline behind it. Apart from engine.cc, so that a program which
 // brings a port of its own links no model and no device.
 
-#include <boost/system/system_error.hpp>
 #include <exception>
 #include <memory>
 #include <utility>
 
 #include "weft/actors/engine.h"
 #include "weft/actors/pipeline.h"
+#include "weft/core/caught_error.h"
 
 namespace weft {
 
@@ -16,10 +16,8 @@ Result<Engine> Engine::create(boost::asio::any_io_executor executor, const Confi
   try {
     auto pipeline = std::make_unique<Pipeline>(executor, config);
     return Engine(std::move(executor), std::move(pipeline));
-  } catch (const boost::system::system_error& failure) {
-    return Error{failure.code(), failure.what()};
   } catch (const std::exception& failure) {
-    return Error{EngineErrc::kInternal, failure.what()};
+    return caught_error(failure, EngineErrc::kInternal);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "weft/cli/local_service.h"
 
 #include <boost/asio/post.hpp>
-#include <boost/system/system_error.hpp>
 #include <chrono>
 #include <future>
 #include <limits>
@@ -10,6 +9,7 @@
 #include "weft/actors/engine_error.h"
 #include "weft/actors/pipeline.h"
 #include "weft/cli/model_loading.h"
+#include "weft/core/caught_error.h"
 #include "weft/net/request_log.h"
 
 namespace weft::cli {
@@ -51,10 +51,8 @@ LocalService::~LocalService() {
 Result<std::unique_ptr<LocalService>> LocalService::load(const Config& config) {
   try {
     return std::unique_ptr<LocalService>(new LocalService(config));
-  } catch (const boost::system::system_error& failure) {
-    return Error{failure.code(), failure.what()};
   } catch (const std::exception& failure) {
-    return Error{EngineErrc::kInternal, failure.what()};
+    return caught_error(failure, EngineErrc::kInternal);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "weft/cli/serving.h"
 
 #include <boost/asio/post.hpp>
-#include <boost/system/system_error.hpp>
 #include <csignal>
 #include <cstdlib>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "weft/actors/engine_error.h"
 #include "weft/actors/pipeline.h"
 #include "weft/cli/model_loading.h"
+#include "weft/core/caught_error.h"
 
 namespace weft::cli {
 namespace {
@@ -65,10 +65,8 @@ void Serving::load() {
       auto pipeline = std::make_unique<Pipeline>(io_.get_executor(), config_);
       card.model = pipeline->share_model();
       engine = std::make_unique<Engine>(io_.get_executor(), std::move(pipeline));
-    } catch (const boost::system::system_error& failure) {
-      engine = Error{failure.code(), failure.what()};
     } catch (const std::exception& failure) {
-      engine = Error{EngineErrc::kInternal, failure.what()};
+      engine = caught_error(failure, EngineErrc::kInternal);
     }
     boost::asio::post(io_, [this, engine = std::move(engine), card = std::move(card)]() mutable {
       on_loaded(std::move(engine), std::move(card));

@@ -20,8 +20,8 @@ using test::response_options;
 using test::text_delta;
 using testing::ElementsAre;
 
-const ApiError kCancelled{.status = 499, .code = "cancelled", .message = "it was cancelled"};
-const ApiError kBroken{.status = 500, .type = "server_error", .message = "it broke"};
+const ApiError cancelled{.status = 499, .code = "cancelled", .message = "it was cancelled"};
+const ApiError broken{.status = 500, .type = "server_error", .message = "it broke"};
 
 std::shared_ptr<ResponseStore> roomy_store() {
   return std::make_shared<ResponseStore>(ResponseStore::Bounds{.count = 8, .bytes = 1'000'000});
@@ -69,7 +69,7 @@ TEST(ResponseWriterEndTest, IsIncompleteAtItsMostTokens) {
 
 TEST(ResponseWriterEndTest, IsIncompleteWhenItsClientStoppedIt) {
   const auto by_failure = [](ReplyWriter& writer, EventBatch& out) {
-    writer.fail(kCancelled, std::vector{finish_of(FinishReason::kCancelled)}, out);
+    writer.fail(cancelled, std::vector{finish_of(FinishReason::kCancelled)}, out);
   };
   const auto by_end = [](ReplyWriter& writer, EventBatch& out) {
     writer.end(std::vector{finish_of(FinishReason::kCancelled)}, out);
@@ -84,7 +84,7 @@ TEST(ResponseWriterEndTest, IsIncompleteWhenItsClientStoppedIt) {
 
 TEST(ResponseWriterEndTest, FailsWithWhatThereWas) {
   const auto fail = [](ReplyWriter& writer, EventBatch& out) {
-    writer.fail(kBroken, std::vector{finish_of(FinishReason::kError)}, out);
+    writer.fail(broken, std::vector{finish_of(FinishReason::kError)}, out);
   };
   const auto response = ended_response(response_options(), "Hel", fail);
   EXPECT_EQ(response.at("status"), "failed");
@@ -100,7 +100,7 @@ TEST(ResponseWriterEndTest, FailsOnceAndWithNothingAfter) {
   const auto writer = make_response_writer(response_options(), byte_model(), Framing::kSse);
   EventBatch out(Framing::kSse);
   writer->begin(out);
-  writer->fail(kBroken, {}, out);
+  writer->fail(broken, {}, out);
   EXPECT_THAT(names_of(out),
               ElementsAre("response.created", "response.in_progress", "response.failed", ""));
   EXPECT_TRUE(json_of(data_of(out)[2]).at("response").at("usage").is_null());
@@ -136,7 +136,7 @@ TEST(ResponseWriterEndTest, IsOneErrorEventWhenItNeverBegan) {
 TEST(ResponseWriterEndTest, IsIncompleteWhenItsClientStoppedItBeforeItBegan) {
   const auto writer = make_response_writer(response_options(), byte_model(), Framing::kWebSocket);
   EventBatch out(Framing::kWebSocket);
-  writer->fail(kCancelled, {}, out);
+  writer->fail(cancelled, {}, out);
   const auto events = data_of(out);
   EXPECT_EQ(json_of(events.front()).at("type"), "response.created");
   EXPECT_EQ(json_of(events.back()).at("type"), "response.incomplete");
@@ -151,9 +151,9 @@ TEST(ResponseWriterEndTest, EndsAPlainAnswerInTheSameWays) {
     end(*writer, out);
     return json_of(data_of(out).front());
   };
-  const auto fail = [](ReplyWriter& writer, EventBatch& out) { writer.fail(kBroken, {}, out); };
+  const auto fail = [](ReplyWriter& writer, EventBatch& out) { writer.fail(broken, {}, out); };
   const auto cancel = [](ReplyWriter& writer, EventBatch& out) {
-    writer.fail(kCancelled, {}, out);
+    writer.fail(cancelled, {}, out);
   };
   EXPECT_EQ(answer(fail), ended_response(response_options(), "Hel", fail));
   EXPECT_EQ(answer(cancel), ended_response(response_options(), "Hel", cancel));
@@ -187,10 +187,10 @@ TEST(ResponseWriterEndTest, KeepsOneThatIsIncompleteAndNoneThatFailed) {
   ResponseOptions options = response_options();
   options.store = roomy_store();
   ended_response(options, "Hel",
-                 [](ReplyWriter& writer, EventBatch& out) { writer.fail(kBroken, {}, out); });
+                 [](ReplyWriter& writer, EventBatch& out) { writer.fail(broken, {}, out); });
   EXPECT_EQ(options.store->count(), 0);
   ended_response(options, "Hel",
-                 [](ReplyWriter& writer, EventBatch& out) { writer.fail(kCancelled, {}, out); });
+                 [](ReplyWriter& writer, EventBatch& out) { writer.fail(cancelled, {}, out); });
   EXPECT_NE(options.store->find("resp_1"), nullptr);
 }
 
@@ -209,9 +209,9 @@ TEST(ResponseWriterEndTest, ForgetsWhatItContinuedWhenItFails) {
     EXPECT_NE(options.local->find("resp_other"), nullptr);
     return options.local->find("resp_0") != nullptr;
   };
-  EXPECT_FALSE(left(true, kBroken));
-  EXPECT_FALSE(left(false, kBroken));
-  EXPECT_TRUE(left(true, kCancelled)) << "stopped is not failed";
+  EXPECT_FALSE(left(true, broken));
+  EXPECT_FALSE(left(false, broken));
+  EXPECT_TRUE(left(true, cancelled)) << "stopped is not failed";
 }
 
 TEST(ResponseWriterEndTest, CompletesAtOnceWhenNothingIsToBeGenerated) {
