@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// JSON texts that are valid (y_), invalid (n_) and either (i_); not part of the tree.
-const fs::path kFolder = WEFT_SOURCE_DIR "/../shared/data/json/test_parsing";
+constexpr const char* kFolder = WEFT_SOURCE_DIR "/../shared/data/json/test_parsing";
 constexpr std::size_t kMostBytes = std::size_t{8} << 20;
 
 class JsonFilesTest : public ApiFixture {
