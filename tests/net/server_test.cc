@@ -48,6 +48,30 @@ TEST_F(ServerTest, PipelinedRequestsAreAnsweredInTheirOrder) {
   EXPECT_THAT(one.read_to_end(), AllOf(HasSubstr("200 OK"), HasSubstr("Connection: close")));
 }
 
+TEST_F(ServerTest, WhatComesAfterPipelinedRequestsIsReadAsItWasSent) {
+  start();
+  PlainClient one = client();
+  one.say(
+      "GET /live HTTP/1.1\r\nHost: x\r\n\r\n"
+      "GET /version HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(one.read_answer(), HasSubstr("200 OK"));
+  EXPECT_THAT(one.read_answer(), HasSubstr("\"version\""));
+  // The read that it comes to began before the second request was taken out.
+  one.get("/nowhere");
+  EXPECT_THAT(one.read_answer(), HasSubstr("404 Not Found"));
+}
+
+TEST_F(ServerTest, AnUpgradeBehindAnotherRequestIsRefused) {
+  start();
+  PlainClient one = client();
+  one.say(
+      "GET /live HTTP/1.1\r\nHost: x\r\n\r\n"
+      "GET /v1/responses HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n");
+  EXPECT_THAT(one.read_answer(), HasSubstr("200 OK"));
+  EXPECT_THAT(one.read_to_end(), AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("bad_request")));
+}
+
 TEST_F(ServerTest, AStreamComesInChunksAndEndsWithDone) {
   start();
   PlainClient one = client();
