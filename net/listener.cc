@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -19,19 +21,32 @@ namespace asio = boost::asio;
 namespace {
 
 using UserTimeout = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_USER_TIMEOUT>;
+using KeepAliveIdle = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPIDLE>;
+using KeepAliveInterval = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPINTVL>;
 
 bool is_tcp(const NetStream::Socket::endpoint_type& endpoint) {
   const int family = endpoint.protocol().family();
   return family == AF_INET || family == AF_INET6;
 }
 
-/// Small answers leave at once, and a peer that vanished is noticed.
-void tune(NetStream::Socket& socket, std::chrono::milliseconds user_timeout) {
+/// Small answers leave at once. A peer that vanished without a word is noticed by what it does not
+/// acknowledge, or, when nothing is sent to it, by probes; soon after `write_timeout`, which comes
+/// first for one that is there and does not read.
+void tune(NetStream::Socket& socket, std::chrono::microseconds write_timeout) {
+  using std::chrono::duration_cast;
+  const auto lost = duration_cast<std::chrono::milliseconds>(write_timeout + 4 * net_defaults::kSweep);
+  const auto idle =
+      std::max(duration_cast<std::chrono::seconds>(write_timeout / 2), std::chrono::seconds(1));
+  const auto again = std::max(idle / 4, std::chrono::seconds(1));
   boost::system::error_code ignored;
-  static_cast<void>(socket.set_option(asio::ip::tcp::no_delay(true), ignored));
-  static_cast<void>(socket.set_option(asio::socket_base::keep_alive(true), ignored));
-  static_cast<void>(
-      socket.set_option(UserTimeout(static_cast<int>(user_timeout.count())), ignored));
+  const auto set = [&](const auto& option) {
+    static_cast<void>(socket.set_option(option, ignored));
+  };
+  set(asio::ip::tcp::no_delay(true));
+  set(asio::socket_base::keep_alive(true));
+  set(KeepAliveIdle(static_cast<int>(idle.count())));
+  set(KeepAliveInterval(static_cast<int>(again.count())));
+  set(UserTimeout(static_cast<int>(lost.count())));
 }
 
 std::string name_of(const NetStream::Socket::endpoint_type& endpoint) {
@@ -116,10 +131,7 @@ void Listener::on_accept(boost::system::error_code error, NetStream::Socket sock
       boost::system::error_code gone;
       const auto peer = socket.remote_endpoint(gone);
       if (gone) return;
-      if (is_tcp(peer)) {
-        tune(socket, std::chrono::duration_cast<std::chrono::milliseconds>(
-                         self->service_.config().write_timeout));
-      }
+      if (is_tcp(peer)) tune(socket, self->service_.config().write_timeout);
       NetStream stream = self->tls_ != nullptr ? NetStream(std::move(socket), *self->tls_)
                                                : NetStream(std::move(socket));
       std::make_shared<HttpConnection>(thread, self->service_, std::move(stream), name_of(peer))
