@@ -451,7 +451,7 @@ TEST_P(CancellationMatrix, AllIsFreeAndNothingMoreIsComputed) {
       expect_well_ended();
     } else {
       expect_engine_is_free();
-      expect_answer(how == Ends::kDeadline ? "deadline_exceeded" : "stopping");
+      expect_answer(how == Ends::kDeadline ? R"("deadline_exceeded")" : R"("stopping")");
     }
     if (cell.leaving == Leaving::kSigterm) blocker.reset();
     victim->close();
