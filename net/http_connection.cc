@@ -47,6 +47,7 @@ HttpConnection::~HttpConnection() {
 
 void HttpConnection::start() {
   thread_.add(shared_from_this());
+  if (phase_ == Phase::kClosed) return;  // the server drains
   if (!stream_.is_tls()) {
     enter(Phase::kIdle);
     return read();

@@ -69,8 +69,10 @@ bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
 
 }  // namespace
 
-Listener::Listener(Threads& threads, Service& service, asio::ssl::context* tls)
+Listener::Listener(Threads& threads, const ConnectionCount& connections, Service& service,
+                   asio::ssl::context* tls)
     : threads_(threads),
+      connections_(connections),
       service_(service),
       tls_(tls),
       acceptor_(threads.front()->context().get_executor()),
@@ -99,15 +101,9 @@ void Listener::start() {
   asio::post(acceptor_.get_executor(), [self = shared_from_this()] { self->accept(); });
 }
 
-std::size_t Listener::connections() const noexcept {
-  std::size_t all = 0;
-  for (const auto& thread : threads_) all += thread->connections();
-  return all;
-}
-
 void Listener::accept() {
   if (stopped_) return;
-  if (std::cmp_greater_equal(connections(), service_.config().max_connections)) return pause();
+  if (std::cmp_greater_equal(connections_.now(), service_.config().max_connections)) return pause();
   IoThread& thread = *threads_[next_++ % threads_.size()];
   acceptor_.async_accept(thread.context(),
                          [self = shared_from_this(), &thread](boost::system::error_code error,

@@ -163,7 +163,8 @@ class CancellationMatrix : public ServedPipeline, public testing::WithParamInter
   Clock::time_point left;  // when the server could know
   int steps_when_left = 0;
 
-  static inline std::vector<double> times;  // milliseconds from there until the engine was free
+  /// Milliseconds from there until something was free, and of which cell.
+  static inline std::vector<std::pair<double, std::string>> times;
 };
 
 void CancellationMatrix::SetUp() {
@@ -343,10 +344,11 @@ void CancellationMatrix::finish_stopping() {
 }
 
 void CancellationMatrix::note_time() {
-  times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - left).count());
+  const double took = std::chrono::duration<double, std::milli>(Clock::now() - left).count();
+  times.emplace_back(took, name_of(GetParam()));
   // Wall time says little on a busy machine, so it is judged only where somebody asks for that.
   if (const char* const most = std::getenv("WEFT_MATRIX_MS")) {
-    EXPECT_LE(times.back(), std::strtod(most, nullptr));
+    EXPECT_LE(took, std::strtod(most, nullptr));
   }
 }
 
@@ -474,10 +476,10 @@ void CancellationMatrix::TearDownTestSuite() {
   if (times.empty()) return;
   std::ranges::sort(times);
   const auto at = [](double part) {
-    return times.at(static_cast<std::size_t>(part * static_cast<double>(times.size() - 1)));
+    return times.at(static_cast<std::size_t>(part * static_cast<double>(times.size() - 1))).first;
   };
-  std::printf("[ cells    ] %zu freed: median %.2f ms, p99 %.2f ms, worst %.2f ms\n", times.size(),
-              at(0.5), at(0.99), times.back());
+  std::printf("[ cells    ] %zu freed: median %.2f ms, p99 %.2f ms, worst %.2f ms (%s)\n",
+              times.size(), at(0.5), at(0.99), times.back().first, times.back().second.c_str());
 }
 
 INSTANTIATE_TEST_SUITE_P(, CancellationMatrix,
