@@ -81,19 +81,21 @@ const Finish* Answer::failure() const noexcept {
 
 void Answer::fetch(EventBatch& out) {
   if (ended_) return;
-  const Finish* failed = failure();
+  // In this order: what ends meanwhile is news for the next time, and no failure is taken for a
+  // good end, or a refusal for a beginning. What was delivered before the ends is seen below.
+  // A request that has ended is admitted too, even when its sink was not told so.
+  const bool admitted = std::ranges::all_of(
+      parts_, [](const Part& part) { return part.output.admitted() || part.output.finished(); });
+  const bool finished = all(&RequestOutput::finished);
+  const Finish* const failed = failure();
+  const bool whole = call_.framing == Framing::kBody;
   if (!begun_) {
     if (failed != nullptr) return fail(*failed, out);
-    // A request that has ended is admitted too, even when its sink was not told so.
-    const bool ready = std::ranges::all_of(
-        parts_, [](const Part& part) { return part.output.admitted() || part.output.finished(); });
-    if (!ready || (call_.framing == Framing::kBody && !all(&RequestOutput::finished))) return;
+    if (!admitted || (whole && !finished)) return;
     begun_ = true;
     call_.writer->begin(out);
   }
-  // The ends first: what was delivered before them is seen below.
-  const bool finished = all(&RequestOutput::finished);
-  if (call_.framing == Framing::kBody && !finished && failed == nullptr) return;
+  if (whole && !finished && failed == nullptr) return;
   fetch_deltas(out);
   if (failed != nullptr) return fail(*failed, out);
   if (finished) fetch_end(out);

@@ -47,6 +47,7 @@ HttpConnection::~HttpConnection() {
 
 void HttpConnection::start() {
   thread_.add(shared_from_this());
+  if (phase_ == Phase::kClosed) return;  // the server drains
   if (!stream_.is_tls()) {
     enter(Phase::kIdle);
     return read();
@@ -70,7 +71,7 @@ void HttpConnection::read() {
   const std::size_t room = net_defaults::kReadAhead - input_.size();
   if (room == 0) return;  // goes on when a request has been taken out
   reading_ = true;
-  stream_.async_read_some(input_.prepare(std::min(room, net_defaults::kReadBytes)),
+  stream_.async_read_some(boost::asio::buffer(arriving_, room),
                           [self = self()](boost::system::error_code error, std::size_t bytes) {
                             self->on_read(error, bytes);
                           });
@@ -81,7 +82,8 @@ void HttpConnection::on_read(boost::system::error_code error, std::size_t bytes)
   if (phase_ == Phase::kClosed) return;
   if (error) return on_gone();
   if (phase_ == Phase::kLingering) return read();  // whatever it says, it comes too late
-  input_.commit(bytes);
+  input_.commit(
+      boost::asio::buffer_copy(input_.prepare(bytes), boost::asio::buffer(arriving_, bytes)));
   if (phase_ == Phase::kAnswering) return read();
   advance();
 }
@@ -202,8 +204,9 @@ void HttpConnection::dispatch() {
 }
 
 void HttpConnection::upgrade(Request request) {
-  // A client must wait for the answer before it sends frames (RFC 6455, section 4.1).
-  if (input_.size() > 0 || exchange_.http10) return refuse(http::error::bad_field);
+  // A client must wait for the answer before it sends frames (RFC 6455, section 4.1). Behind another
+  // request a read is outstanding, which would take the first of them.
+  if (input_.size() > 0 || reading_ || exchange_.http10) return refuse(http::error::bad_field);
   const auto timeout = timeout_of(request);
   if (!timeout) return reply(error_reply(timeout.error()));
   const auto socket = std::make_shared<WebSocketConnection>(
@@ -356,6 +359,7 @@ void HttpConnection::finish_exchange() {
   ++exchanges_;
   parser_.reset();
   if (sending_.capacity() > net_defaults::kReadBytes) std::string().swap(sending_);
+  if (input_.size() == 0) input_.shrink_to_fit();
   if (!keep_alive) return linger();
   enter(Phase::kIdle);
   // Not from within: a client that pipelines thousands of requests would take the stack.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -10,6 +11,7 @@
 #include <string>
 
 #include "weft/net/answer.h"
+#include "weft/net/defaults.h"
 #include "weft/net/io_thread.h"
 #include "weft/net/net_stream.h"
 #include "weft/net/service.h"
@@ -81,6 +83,8 @@ class HttpConnection final : public Connection, private Answer::Reader {
   NetStream stream_;
   const std::string client_;
 
+  // What is outstanding reads into a place of its own: requests are taken out of input_ meanwhile.
+  std::array<char, net_defaults::kReadBytes> arriving_;
   boost::beast::flat_buffer input_;
   bool reading_ = false;
   std::optional<Parser> parser_;

@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -19,19 +21,32 @@ namespace asio = boost::asio;
 namespace {
 
 using UserTimeout = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_USER_TIMEOUT>;
+using KeepAliveIdle = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPIDLE>;
+using KeepAliveInterval = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPINTVL>;
 
 bool is_tcp(const NetStream::Socket::endpoint_type& endpoint) {
   const int family = endpoint.protocol().family();
   return family == AF_INET || family == AF_INET6;
 }
 
-/// Small answers leave at once, and a peer that vanished is noticed.
-void tune(NetStream::Socket& socket, std::chrono::milliseconds user_timeout) {
+/// Small answers leave at once. A peer that vanished without a word is noticed by what it does not
+/// acknowledge, or, when nothing is sent to it, by probes; soon after `write_timeout`, which comes
+/// first for one that is there and does not read.
+void tune(NetStream::Socket& socket, std::chrono::microseconds write_timeout) {
+  using std::chrono::duration_cast;
+  const auto lost = duration_cast<std::chrono::milliseconds>(write_timeout + 4 * net_defaults::kSweep);
+  const auto idle =
+      std::max(duration_cast<std::chrono::seconds>(write_timeout / 2), std::chrono::seconds(1));
+  const auto again = std::max(idle / 4, std::chrono::seconds(1));
   boost::system::error_code ignored;
-  static_cast<void>(socket.set_option(asio::ip::tcp::no_delay(true), ignored));
-  static_cast<void>(socket.set_option(asio::socket_base::keep_alive(true), ignored));
-  static_cast<void>(
-      socket.set_option(UserTimeout(static_cast<int>(user_timeout.count())), ignored));
+  const auto set = [&](const auto& option) {
+    static_cast<void>(socket.set_option(option, ignored));
+  };
+  set(asio::ip::tcp::no_delay(true));
+  set(asio::socket_base::keep_alive(true));
+  set(KeepAliveIdle(static_cast<int>(idle.count())));
+  set(KeepAliveInterval(static_cast<int>(again.count())));
+  set(UserTimeout(static_cast<int>(lost.count())));
 }
 
 std::string name_of(const NetStream::Socket::endpoint_type& endpoint) {
@@ -54,8 +69,10 @@ bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
 
 }  // namespace
 
-Listener::Listener(Threads& threads, Service& service, asio::ssl::context* tls)
+Listener::Listener(Threads& threads, const ConnectionCount& connections, Service& service,
+                   asio::ssl::context* tls)
     : threads_(threads),
+      connections_(connections),
       service_(service),
       tls_(tls),
       acceptor_(threads.front()->context().get_executor()),
@@ -84,15 +101,9 @@ void Listener::start() {
   asio::post(acceptor_.get_executor(), [self = shared_from_this()] { self->accept(); });
 }
 
-std::size_t Listener::connections() const noexcept {
-  std::size_t all = 0;
-  for (const auto& thread : threads_) all += thread->connections();
-  return all;
-}
-
 void Listener::accept() {
   if (stopped_) return;
-  if (std::cmp_greater_equal(connections(), service_.config().max_connections)) return pause();
+  if (std::cmp_greater_equal(connections_.now(), service_.config().max_connections)) return pause();
   IoThread& thread = *threads_[next_++ % threads_.size()];
   acceptor_.async_accept(thread.context(),
                          [self = shared_from_this(), &thread](boost::system::error_code error,
@@ -116,10 +127,7 @@ void Listener::on_accept(boost::system::error_code error, NetStream::Socket sock
       boost::system::error_code gone;
       const auto peer = socket.remote_endpoint(gone);
       if (gone) return;
-      if (is_tcp(peer)) {
-        tune(socket, std::chrono::duration_cast<std::chrono::milliseconds>(
-                         self->service_.config().write_timeout));
-      }
+      if (is_tcp(peer)) tune(socket, self->service_.config().write_timeout);
       NetStream stream = self->tls_ != nullptr ? NetStream(std::move(socket), *self->tls_)
                                                : NetStream(std::move(socket));
       std::make_shared<HttpConnection>(thread, self->service_, std::move(stream), name_of(peer))

@@ -182,9 +182,7 @@ void ResponseSession::fetch(EventBatch& out) {
 }
 
 void ResponseSession::finish(Lanes::iterator lane) {
-  log(*lane);
-  const Usage usage = lane->answer->usage();
-  lane->lease.charge(usage.prompt_tokens + usage.output_tokens, steady_clock::now());
+  settle(*lane, "client_gone");
   lane->lease = KeyLease();
   lane->place = RunningAnswers::Place();
   lane->answer = nullptr;
@@ -207,12 +205,15 @@ void ResponseSession::abandon(EndCause cause) noexcept {
   for (const Lane& lane : lanes_) {
     if (lane.answer != nullptr) lane.answer->abandon(cause);
   }
-  for (const Lane& lane : lanes_) log(lane);
+  const bool slow = cause == EndCause::kSlowReader;
+  for (const Lane& lane : lanes_) settle(lane, slow ? "client_too_slow" : "client_gone");
   lanes_.clear();
 }
 
-void ResponseSession::log(const Lane& lane) {
+void ResponseSession::settle(const Lane& lane, std::string_view left) {
+  const auto now = steady_clock::now();
   const Usage usage = lane.answer->usage();
+  lane.lease.charge(usage.prompt_tokens + usage.output_tokens, now);
   const auto& error = lane.answer->error();
   const bool gone = !lane.answer->ended();
   service_.log().request(
@@ -224,12 +225,12 @@ void ResponseSession::log(const Lane& lane) {
        .status = gone    ? 499U
                  : error ? static_cast<unsigned>(error->status)
                          : 200U,
-       .error = gone    ? std::string_view("client_gone")
+       .error = gone    ? left
                 : error ? std::string_view(error->code)
                         : std::string_view(),
        .prompt_tokens = usage.prompt_tokens,
        .output_tokens = usage.output_tokens,
-       .took = steady_clock::now() - lane.began,
+       .took = now - lane.began,
        .body = {}});
 }
 

@@ -42,6 +42,9 @@ void WebSocketConnection::start(Request upgrade) {
   deflate.server_enable = config.compress_websocket;
   socket_.set_option(deflate);
   socket_.read_message_max(static_cast<std::size_t>(config.max_message_bytes));
+  socket_.control_callback([this](websocket::frame_type kind, std::string_view) {
+    if (kind == websocket::frame_type::close) leave();
+  });
   socket_.auto_fragment(false);
   socket_.text(true);
   const auto request = std::make_shared<Request>(std::move(upgrade));
@@ -75,7 +78,7 @@ void WebSocketConnection::on_read(boost::system::error_code error) {
 }
 
 void WebSocketConnection::pump() {
-  if (ended_) return;
+  if (ended_ || leaving_) return;
   if (writing_) {
     if (session_.too_slow()) end(EndCause::kSlowReader);
     return;
@@ -103,13 +106,20 @@ void WebSocketConnection::on_written(boost::system::error_code error) {
   if (ended_) return;
   if (error) return end(EndCause::kCancel);
   writing_ = false;
+  if (leaving_) return;  // what is left of the batch would only disturb the goodbye
   if (++message_ < batch_.message_ends().size()) return write_next();
   pump();
 }
 
-void WebSocketConnection::say_goodbye() {
-  if (std::exchange(leaving_, true) || ended_) return;
+void WebSocketConnection::leave() {
+  leaving_ = true;
   progress_ = steady_clock::now();
+  session_.abandon(EndCause::kCancel);
+}
+
+void WebSocketConnection::say_goodbye() {
+  if (leaving_ || ended_) return;
+  leave();
   const bool draining = thread_.draining();
   socket_.async_close(
       draining ? websocket::close_code::going_away : websocket::close_code::unknown_data,
@@ -126,11 +136,8 @@ void WebSocketConnection::end(EndCause cause) {
 void WebSocketConnection::check_time(Time now) {
   const auto waited = now - progress_;
   if (writing_ && waited > service_.config().write_timeout) return end(EndCause::kSlowReader);
-  if (accepted_ && !socket_.is_open() && !std::exchange(leaving_, true)) {
-    // One side has closed, and a read waits for the client to go.
-    progress_ = now;
-    return session_.abandon(EndCause::kCancel);
-  }
+  // After a breach of the protocol a read waits for the client to go.
+  if (accepted_ && !socket_.is_open() && !leaving_) return leave();
   if (leaving_ && waited > net_defaults::kLinger) end(EndCause::kCancel);
 }
 

@@ -38,6 +38,8 @@ class WebSocketConnection final : public Connection {
   void pump();
   void write_next();
   void on_written(boost::system::error_code error);
+  /// The closing handshake has begun: nobody wants what still runs.
+  void leave();
   void say_goodbye();
   void end(EndCause cause);
   [[nodiscard]] std::shared_ptr<WebSocketConnection> self() {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <poll.h>
+
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +62,9 @@ class PlainClient {
     return head + take(length);
   }
 
+  [[nodiscard]] std::uint16_t local_port() const { return socket_.local_endpoint().port(); }
+  [[nodiscard]] int descriptor() { return socket_.native_handle(); }
+
   void shut_down_sending() { socket_.shutdown(boost::asio::socket_base::shutdown_send); }
   void close() { socket_.close(); }
   void reset() {
@@ -67,7 +73,11 @@ class PlainClient {
   }
 
  private:
+  /// False at the end, and when nothing comes for so long that a test has failed.
   bool hear() {
+    constexpr int kPatienceMs = 30'000;
+    pollfd wanted{.fd = socket_.native_handle(), .events = POLLIN, .revents = 0};
+    if (::poll(&wanted, 1, kPatienceMs) != 1) return false;
     std::vector<char> piece(16384);
     boost::system::error_code error;
     const auto bytes = socket_.read_some(boost::asio::buffer(piece), error);

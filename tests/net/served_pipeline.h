@@ -4,11 +4,11 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ringbuffer_sink.h>
 
-#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -48,8 +48,14 @@ class StepGate {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return waiting_; });
   }
+  /// How many steps have come to it so far.
+  [[nodiscard]] std::uint64_t arrivals() const {
+    const std::scoped_lock lock(mutex_);
+    return arrivals_;
+  }
   void pass() {
     std::unique_lock lock(mutex_);
+    ++arrivals_;
     waiting_ = !open_ && allowed_ == 0;
     changed_.notify_all();
     changed_.wait(lock, [this] { return open_ || allowed_ > 0; });
@@ -58,10 +64,11 @@ class StepGate {
   }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool open_ = true;
   bool waiting_ = false;
+  std::uint64_t arrivals_ = 0;
   int allowed_ = 0;
 };
 
@@ -91,11 +98,15 @@ class ServedPipeline : public testing::Test {
   }
   void serve() {
     FakeDevice::Options options{.limits = limits, .remembers = false};
-    options.run = [this](const Plan&) { gate.pass(); };
+    options.run = [this](const Plan& plan) {
+      if (on_step) on_step(plan);
+      gate.pass();
+    };
     config.preprocess_workers = 1;
     auto pipeline = std::make_unique<Pipeline>(
         io.get_executor(), config, tiny_model(limits.context),
-        std::vector<std::shared_ptr<StepDevice>>{std::make_shared<FakeDevice>(std::move(options))});
+        std::vector<std::shared_ptr<StepDevice>>{std::make_shared<FakeDevice>(std::move(options))},
+        pipeline_options);
     ModelCard card{.name = "tiny", .aliases = {}, .created = 1, .model = pipeline->share_model()};
     engine = std::make_unique<Engine>(io.get_executor(), std::move(pipeline));
     runner = std::thread([this] { io.run(); });
@@ -120,12 +131,15 @@ class ServedPipeline : public testing::Test {
            stats.pages_free == stats.pages && server->service().running().count() == 0;
   }
 
-  /// Whether some line of the log has it.
-  [[nodiscard]] bool was_logged(std::string_view what) const {
-    return std::ranges::any_of(log_->last_formatted(), [what](const std::string& line) {
-      return line.find(what) != std::string::npos;
+  /// Lines of the log that have it.
+  [[nodiscard]] std::vector<std::string> logged(std::string_view what) const {
+    std::vector<std::string> lines = log_->last_formatted();
+    std::erase_if(lines, [what](const std::string& line) {
+      return line.find(what) == std::string::npos;
     });
+    return lines;
   }
+  [[nodiscard]] bool was_logged(std::string_view what) const { return !logged(what).empty(); }
 
   boost::asio::io_context io;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{io.get_executor()};
@@ -133,6 +147,8 @@ class ServedPipeline : public testing::Test {
   StepGate gate;
   Config config;
   ServerConfig server_config;
+  PipelineOptions pipeline_options;
+  std::function<void(const Plan&)> on_step;  ///< what the device is given, before the gate
   bool serve_at_once = true;
   DeviceLimits limits{.rows = 4,
                       .pages = 1024,
