@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "weft/bench/ratio.h"
-#include "weft/bench/text/peer_process.h"
+#include "weft/bench/peer_process.h"
 #include "weft/text/tokenizer.h"
 
 namespace weft::bench {
