@@ -33,7 +33,7 @@ ApiError error_of(boost::system::error_code error) {
 
 }  // namespace
 
-HttpConnection::HttpConnection(IoThread& thread, Service& service, NetStream stream,
+HttpConnection::HttpConnection(IoThread& thread, Service& service, NetStream&& stream,
                                std::string client)
     : thread_(thread),
       service_(service),

@@ -23,7 +23,7 @@ namespace weft {
 /// its thread lists it.
 class HttpConnection final : public Connection, private Answer::Reader {
  public:
-  HttpConnection(IoThread& thread, Service& service, NetStream stream, std::string client);
+  HttpConnection(IoThread& thread, Service& service, NetStream&& stream, std::string client);
   ~HttpConnection() override;
 
   void start();

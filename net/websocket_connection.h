@@ -16,7 +16,8 @@ namespace weft {
 
 /// A client's WebSocket at /v1/responses. Reads messages into a ResponseSession and writes its
 /// events, one message at a time; while a message is on its way what comes meanwhile gathers, and
-/// goes out as one event. Pings tell whether an idle client is still there. On its I/O thread.
+/// goes out as one event. Pings tell whether an idle client is still there. Plain messages pass
+/// Beast by where the socket has room, which is nearly always. On its I/O thread.
 class WebSocketConnection final : public Connection {
  public:
   using Request = boost::beast::http::request<boost::beast::http::string_body>;
@@ -36,8 +37,10 @@ class WebSocketConnection final : public Connection {
   void read();
   void on_read(boost::system::error_code error);
   void pump();
+  void send_now(const EventBatch& batch);
   void write_next();
   void on_written(boost::system::error_code error);
+  void on_sent(boost::system::error_code error);
   void say_goodbye();
   void end(EndCause cause);
   [[nodiscard]] std::shared_ptr<WebSocketConnection> self() {
@@ -49,8 +52,8 @@ class WebSocketConnection final : public Connection {
   boost::beast::websocket::stream<NetStream> socket_;
   ResponseSession session_;
   boost::beast::flat_buffer input_;
-  EventBatch batch_{Framing::kWebSocket};
-  std::size_t message_ = 0;  // of the batch, that is being written
+  EventBatch batch_{Framing::kWebSocket};  // only while it is being written
+  std::size_t message_ = 0;                // of the batch, that is being written
   bool reading_ = false;
   bool writing_ = false;
   bool accepted_ = false;  // the handshake is done
