@@ -19,6 +19,7 @@ namespace asio = boost::asio;
 namespace {
 
 using UserTimeout = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_USER_TIMEOUT>;
+using UnsentBytes = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
 
 bool is_tcp(const NetStream::Socket::endpoint_type& endpoint) {
   const int family = endpoint.protocol().family();
@@ -30,6 +31,7 @@ void tune(NetStream::Socket& socket, std::chrono::milliseconds user_timeout) {
   boost::system::error_code ignored;
   static_cast<void>(socket.set_option(asio::ip::tcp::no_delay(true), ignored));
   static_cast<void>(socket.set_option(asio::socket_base::keep_alive(true), ignored));
+  static_cast<void>(socket.set_option(UnsentBytes(net_defaults::kUnsentBytes), ignored));
   static_cast<void>(
       socket.set_option(UserTimeout(static_cast<int>(user_timeout.count())), ignored));
 }
