@@ -39,7 +39,8 @@ HttpConnection::HttpConnection(IoThread& thread, Service& service, NetStream&& s
       service_(service),
       stream_(std::move(stream)),
       client_(std::move(client)),
-      input_(net_defaults::kReadAhead) {}
+      input_(net_defaults::kReadAhead),
+      body_memory_(service.body_memory()) {}
 
 HttpConnection::~HttpConnection() {
   if (exchange_.answer) exchange_.answer->abandon(EndCause::kCancel);
@@ -94,6 +95,7 @@ void HttpConnection::advance() {
     parser_->body_limit(static_cast<std::uint64_t>(service_.config().max_body_bytes));
     header_checked_ = false;
     body_bytes_ = 0;
+    body_memory_.clear();
   }
   boost::system::error_code error;
   const bool whole = parse(error);
@@ -109,7 +111,13 @@ bool HttpConnection::parse(boost::system::error_code& error) {
   while (!parser_->is_done()) {
     const std::size_t taken = input_.size() == 0 ? 0 : parser_->put(input_.data(), error);
     input_.consume(taken);
-    if (header_checked_) body_bytes_ += taken;
+    if (header_checked_) {
+      body_bytes_ += taken;
+      if (!body_memory_.grow(taken)) {
+        refuse_body();
+        return false;
+      }
+    }
     if (error == http::error::need_more) {
       error.clear();
       if (taken == 0) return false;
@@ -182,7 +190,16 @@ void HttpConnection::refuse(boost::system::error_code error) {
   reply(std::move(refusal));
 }
 
+void HttpConnection::refuse_body() {
+  parser_.reset();  // what has come of it
+  body_memory_.clear();
+  HttpReply refusal = error_reply(Service::no_body_memory());
+  refusal.close = true;
+  reply(std::move(refusal));
+}
+
 void HttpConnection::dispatch() {
+  const BodyMemory::Share until_decoded = std::move(body_memory_);
   Request request = parser_->release();
   parser_.reset();
   enter(Phase::kAnswering);

@@ -53,6 +53,7 @@ class HttpConnection final : public Connection, private Answer::Reader {
   [[nodiscard]] bool parse(boost::system::error_code& error);
   [[nodiscard]] bool check_header();
   void refuse(boost::system::error_code error);
+  void refuse_body();
   void dispatch();
   void start_answer(ApiCall call);
   void start_later(const LaterReply& later);
@@ -88,6 +89,7 @@ class HttpConnection final : public Connection, private Answer::Reader {
   Phase phase_ = Phase::kIdle;
   Time phase_began_{};
   std::size_t body_bytes_ = 0;
+  BodyMemory::Share body_memory_;
 
   /// The request that is being answered.
   struct Exchange {

@@ -42,7 +42,8 @@ WebSocketConnection::WebSocketConnection(IoThread& thread, Service& service, Net
     : thread_(thread),
       service_(service),
       socket_(std::move(stream)),
-      session_(thread, service, std::move(client), [this] { pump(); }) {}
+      session_(thread, service, std::move(client), [this] { pump(); }),
+      body_memory_(service.body_memory()) {}
 
 void WebSocketConnection::start(Request upgrade) {
   thread_.add(shared_from_this());
@@ -83,20 +84,25 @@ void WebSocketConnection::start(Request upgrade) {
 void WebSocketConnection::read() {
   if (reading_ || ended_ || session_.unsent_bytes() > net_defaults::kReadAhead) return;
   reading_ = true;
-  socket_.async_read(input_, [self = self()](boost::system::error_code error, std::size_t) {
-    self->on_read(error);
-  });
+  // A message in parts, to count its bytes as they come; 0: as many as there are.
+  socket_.async_read_some(input_, 0,
+                          [self = self()](boost::system::error_code error, std::size_t bytes) {
+                            self->on_read(error, bytes);
+                          });
 }
 
-void WebSocketConnection::on_read(boost::system::error_code error) {
+void WebSocketConnection::on_read(boost::system::error_code error, std::size_t bytes) {
   reading_ = false;
   if (ended_) return;
   if (error) return end(EndCause::kCancel);
-  if (socket_.got_binary()) return say_goodbye();
+  if (socket_.got_binary()) return say_goodbye(websocket::close_code::unknown_data);
+  if (!body_memory_.grow(bytes)) return say_goodbye(websocket::close_code::try_again_later);
+  if (!socket_.is_message_done()) return read();
   const auto data = input_.data();
   session_.on_message({static_cast<const char*>(data.data()), data.size()});
   input_.consume(input_.size());
   if (input_.capacity() > net_defaults::kReadAhead) input_.shrink_to_fit();
+  body_memory_.clear();
   if (!writing_) pump();
   read();
 }
@@ -123,7 +129,7 @@ void WebSocketConnection::pump() {
   }
   if (writing_ || ended_) return;
   read();  // it may have waited for room
-  if (thread_.draining() && session_.idle()) say_goodbye();
+  if (thread_.draining() && session_.idle()) say_goodbye(websocket::close_code::going_away);
 }
 
 void WebSocketConnection::send_now(const EventBatch& batch) {
@@ -169,13 +175,11 @@ void WebSocketConnection::on_written(boost::system::error_code error) {
   on_sent({});
 }
 
-void WebSocketConnection::say_goodbye() {
+void WebSocketConnection::say_goodbye(websocket::close_code code) {
   if (std::exchange(leaving_, true) || ended_) return;
   progress_ = steady_clock::now();
-  const bool draining = thread_.draining();
-  socket_.async_close(
-      draining ? websocket::close_code::going_away : websocket::close_code::unknown_data,
-      [self = self()](boost::system::error_code) { self->end(EndCause::kCancel); });
+  socket_.async_close(code,
+                      [self = self()](boost::system::error_code) { self->end(EndCause::kCancel); });
 }
 
 void WebSocketConnection::end(EndCause cause) {
@@ -197,7 +201,9 @@ void WebSocketConnection::check_time(Time now) {
 }
 
 void WebSocketConnection::drain() {
-  if (session_.idle() && !writing_ && socket_.is_open()) say_goodbye();
+  if (session_.idle() && !writing_ && socket_.is_open()) {
+    say_goodbye(websocket::close_code::going_away);
+  }
 }
 
 void WebSocketConnection::abort() { end(EndCause::kShutdown); }

@@ -35,13 +35,13 @@ class WebSocketConnection final : public Connection {
 
  private:
   void read();
-  void on_read(boost::system::error_code error);
+  void on_read(boost::system::error_code error, std::size_t bytes);
   void pump();
   void send_now(const EventBatch& batch);
   void write_next();
   void on_written(boost::system::error_code error);
   void on_sent(boost::system::error_code error);
-  void say_goodbye();
+  void say_goodbye(boost::beast::websocket::close_code code);
   void end(EndCause cause);
   [[nodiscard]] std::shared_ptr<WebSocketConnection> self() {
     return std::static_pointer_cast<WebSocketConnection>(shared_from_this());
@@ -52,6 +52,7 @@ class WebSocketConnection final : public Connection {
   boost::beast::websocket::stream<NetStream> socket_;
   ResponseSession session_;
   boost::beast::flat_buffer input_;
+  BodyMemory::Share body_memory_;          // of what is in input_
   EventBatch batch_{Framing::kWebSocket};  // only while it is being written
   std::size_t message_ = 0;                // of the batch, that is being written
   bool reading_ = false;
