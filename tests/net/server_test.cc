@@ -23,9 +23,11 @@ constexpr std::string_view kStream =
 /// A client's frame, with a mask that changes nothing.
 std::string frame_of(std::string_view text) {
   std::string frame = "\x81";
-  frame += static_cast<char>(0x80U | 126U);
-  frame += static_cast<char>(text.size() >> 8U);
-  frame += static_cast<char>(text.size() & 255U);
+  frame += static_cast<char>(0x80U | std::min<std::size_t>(text.size(), 126));
+  if (text.size() >= 126) {
+    frame += static_cast<char>(text.size() >> 8U);
+    frame += static_cast<char>(text.size() & 255U);
+  }
   return frame + std::string(4, '\0') + std::string(text);
 }
 
