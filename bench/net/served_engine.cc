@@ -1,10 +1,10 @@
 #include "weft/bench/net/served_engine.h"
 
-#include <malloc.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/null_sink.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
@@ -102,8 +102,11 @@ void obey(std::uint16_t port, int io_threads, LetterDevice& device) {
 }  // namespace
 
 unsigned long raise_file_limit() {
+  constexpr rlim_t kEnough = 6000;  // root may raise the upper limit too
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit more{std::max(limit.rlim_max, kEnough), std::max(limit.rlim_max, kEnough)};
+  if (setrlimit(RLIMIT_NOFILE, &more) == 0) return more.rlim_cur;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
   return limit.rlim_cur;

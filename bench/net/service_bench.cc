@@ -205,8 +205,8 @@ void print_spread(const char* what, const std::vector<double>& values, double sc
 void run_streams(const Options& options) {
   ServerProcess server(options);
   Swarm swarm(server.port(), kStreams, client_threads(options));
-  std::printf("streams: %d WebSockets, %d I/O threads, %d of clients\n", kStreams,
-              options.io_threads, client_threads(options));
+  std::printf("streams: %d WebSockets, %d I/O threads, %d of clients, %u processors\n", kStreams,
+              options.io_threads, client_threads(options), std::thread::hardware_concurrency());
   std::vector<double> gaps;
   const Rates paced = stream(server, swarm, kTokensPerSecond, 2 * options.seconds, &gaps);
   std::printf("  %-52s %10.0f\n", "tokens/s at the clients, of 100000 asked for", paced.tokens);
@@ -277,7 +277,7 @@ void run_idle(const Options& options) {
 }
 
 double p99_of_phase(Swarm& swarm, double seconds) {
-  sleep_seconds(0.5);
+  sleep_seconds(1);  // by then those that do not read are cut off from more
   swarm.take_gaps(true);
   sleep_seconds(seconds);
   return quantile(swarm.take_gaps(false), 0.99);
