@@ -1,5 +1,6 @@
 #include "weft/config/config_check.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace weft {
@@ -32,6 +33,16 @@ std::optional<ConfigMistake> check_tls(const Config& config) {
   return std::nullopt;
 }
 
+std::optional<ConfigMistake> check_body_memory(const Config& config) {
+  const ServerConfig& server = config.server;
+  const std::int64_t largest = std::max(server.max_body_bytes, server.max_message_bytes);
+  if (server.max_body_memory >= largest) return std::nullopt;
+  return mistake("limits", "max_body_memory", config,
+                 "must be at least " + std::to_string(largest) +
+                     ", limits.max_body_bytes or limits.max_message_bytes, or none as large as "
+                     "that is ever taken");
+}
+
 }  // namespace
 
 std::optional<ConfigMistake> find_mistake(const Config& config) {
@@ -39,6 +50,7 @@ std::optional<ConfigMistake> find_mistake(const Config& config) {
     if (Complaint complaint = check(key.setting, config)) return {{&key, *std::move(complaint)}};
   }
   if (auto found = check_rows(config)) return found;
+  if (auto found = check_body_memory(config)) return found;
   return check_tls(config);
 }
 

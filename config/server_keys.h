@@ -87,6 +87,11 @@ inline constexpr std::array kKeys = {
     ConfigKey{"limits", "max_message_bytes",
               integer<&ServerConfig::max_message_bytes>(1'024, 1 << 30),
               "Bytes of a WebSocket message", "It is what a body is to HTTP"},
+    ConfigKey{"limits", "max_body_memory",
+              integer<&ServerConfig::max_body_memory>(1'024, std::int64_t{1} << 40),
+              "Bytes of all bodies and WebSocket messages that are being read or wait to be "
+              "decoded; beyond, one is refused",
+              "32 of the largest, or a prompt of 25 KiB on each of 10,000 connections"},
     ConfigKey{"limits", "max_streams", integer<&ServerConfig::max_streams>(1, 1'024),
               "Responses at once on one WebSocket",
               "An application's parallel calls, and no client has all rows"},

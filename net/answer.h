@@ -78,6 +78,7 @@ class Answer final : public Wakeable {
   };
 
   void on_wake() override;
+  void prefetch() const noexcept override;
   [[nodiscard]] bool all(bool (RequestOutput::*is)() const noexcept) const noexcept;
   /// The first part that did not end well.
   [[nodiscard]] const Finish* failure() const noexcept;

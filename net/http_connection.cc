@@ -33,13 +33,14 @@ ApiError error_of(boost::system::error_code error) {
 
 }  // namespace
 
-HttpConnection::HttpConnection(IoThread& thread, Service& service, NetStream stream,
+HttpConnection::HttpConnection(IoThread& thread, Service& service, NetStream&& stream,
                                std::string client)
     : thread_(thread),
       service_(service),
       stream_(std::move(stream)),
       client_(std::move(client)),
-      input_(net_defaults::kReadAhead) {}
+      input_(net_defaults::kReadAhead),
+      body_memory_(service.body_memory()) {}
 
 HttpConnection::~HttpConnection() {
   if (exchange_.answer) exchange_.answer->abandon(EndCause::kCancel);
@@ -96,6 +97,7 @@ void HttpConnection::advance() {
     parser_->body_limit(static_cast<std::uint64_t>(service_.config().max_body_bytes));
     header_checked_ = false;
     body_bytes_ = 0;
+    body_memory_.clear();
   }
   boost::system::error_code error;
   const bool whole = parse(error);
@@ -111,7 +113,13 @@ bool HttpConnection::parse(boost::system::error_code& error) {
   while (!parser_->is_done()) {
     const std::size_t taken = input_.size() == 0 ? 0 : parser_->put(input_.data(), error);
     input_.consume(taken);
-    if (header_checked_) body_bytes_ += taken;
+    if (header_checked_) {
+      body_bytes_ += taken;
+      if (!body_memory_.grow(taken)) {
+        refuse_body();
+        return false;
+      }
+    }
     if (error == http::error::need_more) {
       error.clear();
       if (taken == 0) return false;
@@ -184,7 +192,16 @@ void HttpConnection::refuse(boost::system::error_code error) {
   reply(std::move(refusal));
 }
 
+void HttpConnection::refuse_body() {
+  parser_.reset();  // what has come of it
+  body_memory_.clear();
+  HttpReply refusal = error_reply(Service::no_body_memory());
+  refusal.close = true;
+  reply(std::move(refusal));
+}
+
 void HttpConnection::dispatch() {
+  const BodyMemory::Share until_decoded = std::move(body_memory_);
   Request request = parser_->release();
   parser_.reset();
   enter(Phase::kAnswering);
@@ -204,8 +221,8 @@ void HttpConnection::dispatch() {
 }
 
 void HttpConnection::upgrade(Request request) {
-  // A client must wait for the answer before it sends frames (RFC 6455, section 4.1). Behind another
-  // request a read is outstanding, which would take the first of them.
+  // A client must wait for the answer before it sends frames (RFC 6455, section 4.1). Behind
+  // another request a read is outstanding, which would take the first of them.
   if (input_.size() > 0 || reading_ || exchange_.http10) return refuse(http::error::bad_field);
   const auto timeout = timeout_of(request);
   if (!timeout) return reply(error_reply(timeout.error()));
@@ -372,7 +389,7 @@ void HttpConnection::linger() {
   enter(Phase::kLingering);
   input_.consume(input_.size());
   boost::system::error_code ignored;
-  static_cast<void>(stream_.socket().shutdown(boost::asio::socket_base::shutdown_send, ignored));
+  ignored = stream_.socket().shutdown(boost::asio::socket_base::shutdown_send, ignored);
   read();
 }
 

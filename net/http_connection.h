@@ -25,7 +25,7 @@ namespace weft {
 /// its thread lists it.
 class HttpConnection final : public Connection, private Answer::Reader {
  public:
-  HttpConnection(IoThread& thread, Service& service, NetStream stream, std::string client);
+  HttpConnection(IoThread& thread, Service& service, NetStream&& stream, std::string client);
   ~HttpConnection() override;
 
   void start();
@@ -55,6 +55,7 @@ class HttpConnection final : public Connection, private Answer::Reader {
   [[nodiscard]] bool parse(boost::system::error_code& error);
   [[nodiscard]] bool check_header();
   void refuse(boost::system::error_code error);
+  void refuse_body();
   void dispatch();
   void start_answer(ApiCall call);
   void start_later(const LaterReply& later);
@@ -92,6 +93,7 @@ class HttpConnection final : public Connection, private Answer::Reader {
   Phase phase_ = Phase::kIdle;
   Time phase_began_{};
   std::size_t body_bytes_ = 0;
+  BodyMemory::Share body_memory_;
 
   /// The request that is being answered.
   struct Exchange {

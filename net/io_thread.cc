@@ -18,10 +18,12 @@ bool WakeList::push(Wakeable& entry) noexcept {
 }
 
 Wakeable* WakeList::take() noexcept {
+  constexpr std::size_t kAhead = 320;  // of an Answer, up to where its prefetch() looks
   Wakeable* entry = newest_.exchange(nullptr, std::memory_order_acquire);
   Wakeable* oldest = nullptr;
   while (entry != nullptr) {
     Wakeable* const older = std::exchange(entry->next_, oldest);
+    Wakeable::prefetch_memory(entry, kAhead);
     oldest = std::exchange(entry, older);
   }
   return oldest;
@@ -31,6 +33,7 @@ void WakeList::wake_all() {
   Wakeable* entry = take();
   while (entry != nullptr) {
     Wakeable* const next = std::exchange(entry->next_, nullptr);
+    if (next != nullptr) next->prefetch();
     const std::shared_ptr<Wakeable> self = std::move(entry->self_);
     // News from here on queue it again; what came before is seen by on_wake(), also from those who
     // found it queued: hence not a mere store.

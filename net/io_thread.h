@@ -26,6 +26,15 @@ class Wakeable : public std::enable_shared_from_this<Wakeable> {
  protected:
   /// On the I/O thread, once for any number of wakes before it.
   virtual void on_wake() = 0;
+  /// Asks for the memory that on_wake() will look at, while another is awake: of a thousand that a
+  /// tick wakes, none is in the cache, and what they look at is one pointer behind the other.
+  virtual void prefetch() const noexcept {}
+  static void prefetch_memory(const void* memory, std::size_t bytes) noexcept {
+    constexpr std::size_t kLine = 64;
+    for (std::size_t i = 0; i < bytes; i += kLine) {
+      __builtin_prefetch(static_cast<const char*>(memory) + i);
+    }
+  }
 
  private:
   friend class WakeList;
@@ -76,9 +85,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 class ConnectionCount {
  public:
   void change(std::ptrdiff_t by) noexcept;
-  [[nodiscard]] std::size_t now() const noexcept {
-    return static_cast<std::size_t>(count_.load());
-  }
+  [[nodiscard]] std::size_t now() const noexcept { return static_cast<std::size_t>(count_.load()); }
   /// Waits until there are none; false when that takes longer.
   bool wait_until_none(std::chrono::steady_clock::time_point until);
   void wait_until_none();

@@ -23,6 +23,7 @@ namespace {
 using UserTimeout = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_USER_TIMEOUT>;
 using KeepAliveIdle = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPIDLE>;
 using KeepAliveInterval = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPINTVL>;
+using UnsentBytes = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
 
 bool is_tcp(const NetStream::Socket::endpoint_type& endpoint) {
   const int family = endpoint.protocol().family();
@@ -34,19 +35,19 @@ bool is_tcp(const NetStream::Socket::endpoint_type& endpoint) {
 /// first for one that is there and does not read.
 void tune(NetStream::Socket& socket, std::chrono::microseconds write_timeout) {
   using std::chrono::duration_cast;
-  const auto lost = duration_cast<std::chrono::milliseconds>(write_timeout + 4 * net_defaults::kSweep);
+  const auto lost =
+      duration_cast<std::chrono::milliseconds>(write_timeout + 4 * net_defaults::kSweep);
   const auto idle =
       std::max(duration_cast<std::chrono::seconds>(write_timeout / 2), std::chrono::seconds(1));
   const auto again = std::max(idle / 4, std::chrono::seconds(1));
   boost::system::error_code ignored;
-  const auto set = [&](const auto& option) {
-    static_cast<void>(socket.set_option(option, ignored));
-  };
+  const auto set = [&](const auto& option) { ignored = socket.set_option(option, ignored); };
   set(asio::ip::tcp::no_delay(true));
   set(asio::socket_base::keep_alive(true));
   set(KeepAliveIdle(static_cast<int>(idle.count())));
   set(KeepAliveInterval(static_cast<int>(again.count())));
   set(UserTimeout(static_cast<int>(lost.count())));
+  set(UnsentBytes(net_defaults::kUnsentBytes));
 }
 
 std::string name_of(const NetStream::Socket::endpoint_type& endpoint) {
@@ -148,7 +149,7 @@ void Listener::stop() {
   asio::post(acceptor_.get_executor(), [self = shared_from_this()] {
     if (std::exchange(self->stopped_, true)) return;
     boost::system::error_code ignored;
-    static_cast<void>(self->acceptor_.close(ignored));
+    ignored = self->acceptor_.close(ignored);
     self->again_.cancel();
     if (!self->unix_path_.empty()) unlink(self->unix_path_.c_str());
   });

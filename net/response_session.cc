@@ -77,7 +77,9 @@ void ResponseSession::create(simdjson::dom::object message, std::string_view tex
     if (found->waiting.size() >= net_defaults::kWaitingMessages) {
       return say(too_many("too many messages wait in this stream"), *stream_id);
     }
-    found->waiting.emplace_back(text);
+    BodyMemory::Share memory(service_.body_memory());
+    if (!memory.grow(text.size())) return say(Service::no_body_memory(), *stream_id);
+    found->waiting.push_back({.text = std::string(text), .memory = std::move(memory)});
     return;
   }
   if (std::cmp_greater_equal(lanes_.size(), service_.config().max_streams)) {
@@ -187,9 +189,9 @@ void ResponseSession::finish(Lanes::iterator lane) {
   lane->place = RunningAnswers::Place();
   lane->answer = nullptr;
   while (lane->answer == nullptr && !lane->waiting.empty()) {
-    const std::string text = std::move(lane->waiting.front());
+    const WaitingMessage next = std::move(lane->waiting.front());
     lane->waiting.pop_front();
-    begin(*lane, text);
+    begin(*lane, next.text);
   }
   if (lane->answer == nullptr) lanes_.erase(lane);
 }

@@ -47,6 +47,10 @@ class ResponseSession final : private Answer::Reader {
   void abandon(EndCause cause) noexcept;
 
  private:
+  struct WaitingMessage {
+    std::string text;
+    BodyMemory::Share memory;
+  };
   /// What runs under one stream_id, and what waits behind it.
   struct Lane {
     std::string stream_id{};
@@ -54,7 +58,7 @@ class ResponseSession final : private Answer::Reader {
     KeyLease lease{};
     RunningAnswers::Place place{};
     std::chrono::steady_clock::time_point began{};
-    std::deque<std::string> waiting{};
+    std::deque<WaitingMessage> waiting{};
     bool news = false;
   };
   using Lanes = std::list<Lane>;

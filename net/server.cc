@@ -84,7 +84,8 @@ Result<void> Server::listen_tcp() {
       asio::ip::resolver_base::passive | asio::ip::resolver_base::numeric_service, error);
   const std::string name = config_.host + ":" + std::to_string(config_.port);
   if (error || found.empty()) return Error{NetErrc::kCannotListen, name + ": " + error.message()};
-  auto listener = std::make_shared<Listener>(threads_, connections_, *service_, tls_ ? &*tls_ : nullptr);
+  auto listener =
+      std::make_shared<Listener>(threads_, connections_, *service_, tls_ ? &*tls_ : nullptr);
   if (auto done = listener->open(found.begin()->endpoint(), name); !done) return done;
   listeners_.push_back(std::move(listener));
   return {};

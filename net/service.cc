@@ -123,7 +123,8 @@ Service::Service(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Reque
       metrics_(metrics),
       stored_(std::make_shared<ResponseStore>(
           ResponseStore::Bounds{.count = static_cast<std::size_t>(config.max_stored_responses),
-                                .bytes = static_cast<std::size_t>(config.max_stored_bytes)})) {}
+                                .bytes = static_cast<std::size_t>(config.max_stored_bytes)})),
+      body_memory_(config.max_body_memory, metrics) {}
 
 Service::~Service() { workers_.join(); }
 
@@ -135,6 +136,14 @@ void Service::open(Engine& engine, ModelCard card) {
 bool Service::is_served(std::string_view model) const noexcept {
   return engine() != nullptr &&
          (model == card_.name || std::ranges::find(card_.aliases, model) != card_.aliases.end());
+}
+
+ApiError Service::no_body_memory() {
+  return {.status = 429,
+          .type = "rate_limit_error",
+          .code = "overloaded",
+          .message = "too many large requests arrive at once",
+          .retry_after = milliseconds(1000)};
 }
 
 std::optional<ApiError> Service::not_ready() const {

@@ -20,6 +20,7 @@
 #include "weft/net/api/body_fields.h"
 #include "weft/net/api/response_store.h"
 #include "weft/net/api_keys.h"
+#include "weft/net/body_memory.h"
 #include "weft/net/http_reply.h"
 #include "weft/net/request_log.h"
 #include "weft/net/running_answers.h"
@@ -62,6 +63,7 @@ class Service {
   [[nodiscard]] const ServerConfig& config() const noexcept { return config_; }
   [[nodiscard]] RequestLog& log() noexcept { return *log_; }
   [[nodiscard]] RunningAnswers& running() noexcept { return running_; }
+  [[nodiscard]] BodyMemory& body_memory() noexcept { return body_memory_; }
 
   /// What the header alone decides: is there such a route, may this client use it, is the server
   /// ready. Before any of the body is read.
@@ -87,6 +89,8 @@ class Service {
   [[nodiscard]] Engine* engine() const noexcept { return engine_.load(); }
   /// The right to begin one more request, or 429.
   [[nodiscard]] static ApiResult<KeyLease> lease(const std::shared_ptr<KeyHolder>& key);
+  /// There is no room for a body or a message.
+  [[nodiscard]] static ApiError no_body_memory();
   /// Why nothing can begin now, if so.
   [[nodiscard]] std::optional<ApiError> not_ready() const;
 
@@ -122,6 +126,7 @@ class Service {
   std::atomic<bool> draining_{false};
   const std::shared_ptr<ResponseStore> stored_;
   RunningAnswers running_;
+  BodyMemory body_memory_;
   std::atomic<int> text_work_{0};
   boost::asio::thread_pool workers_{1};  // for what takes long, such as tokenizing a text
 };

@@ -2,6 +2,9 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
+#include <cstddef>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "weft/net/defaults.h"
@@ -13,12 +16,34 @@ namespace http = boost::beast::http;
 namespace websocket = boost::beast::websocket;
 using std::chrono::steady_clock;
 
+namespace {
+
+/// A whole message in one frame of a server's (RFC 6455, section 5.2).
+void append_frame(std::string_view message, std::string& out) {
+  constexpr char kFinalText = '\x81';
+  const std::size_t size = message.size();
+  const auto byte = [size](unsigned place) { return static_cast<char>(size >> 8U * place); };
+  out.push_back(kFinalText);
+  if (size < 126) {
+    out.push_back(byte(0));
+  } else if (size < 1U << 16U) {
+    out.append({126, byte(1), byte(0)});
+  } else {
+    out.push_back(127);
+    for (unsigned place = 8; place-- > 0;) out.push_back(byte(place));
+  }
+  out.append(message);
+}
+
+}  // namespace
+
 WebSocketConnection::WebSocketConnection(IoThread& thread, Service& service, NetStream stream,
                                          ResponseSession::Client client)
     : thread_(thread),
       service_(service),
       socket_(std::move(stream)),
-      session_(thread, service, std::move(client), [this] { pump(); }) {}
+      session_(thread, service, std::move(client), [this] { pump(); }),
+      body_memory_(service.body_memory()) {}
 
 void WebSocketConnection::start(Request upgrade) {
   thread_.add(shared_from_this());
@@ -47,6 +72,9 @@ void WebSocketConnection::start(Request upgrade) {
   });
   socket_.auto_fragment(false);
   socket_.text(true);
+  if (!config.compress_websocket && !socket_.next_layer().is_tls()) {
+    socket_.next_layer().allow_send_now();
+  }
   const auto request = std::make_shared<Request>(std::move(upgrade));
   socket_.async_accept(*request, [self = self(), request](boost::system::error_code error) {
     if (error || self->ended_) return self->end(EndCause::kCancel);
@@ -59,20 +87,25 @@ void WebSocketConnection::start(Request upgrade) {
 void WebSocketConnection::read() {
   if (reading_ || ended_ || session_.unsent_bytes() > net_defaults::kReadAhead) return;
   reading_ = true;
-  socket_.async_read(input_, [self = self()](boost::system::error_code error, std::size_t) {
-    self->on_read(error);
-  });
+  // A message in parts, to count its bytes as they come; 0: as many as there are.
+  socket_.async_read_some(input_, 0,
+                          [self = self()](boost::system::error_code error, std::size_t bytes) {
+                            self->on_read(error, bytes);
+                          });
 }
 
-void WebSocketConnection::on_read(boost::system::error_code error) {
+void WebSocketConnection::on_read(boost::system::error_code error, std::size_t bytes) {
   reading_ = false;
   if (ended_) return;
   if (error) return end(EndCause::kCancel);
-  if (socket_.got_binary()) return say_goodbye();
+  if (socket_.got_binary()) return say_goodbye(websocket::close_code::unknown_data);
+  if (!body_memory_.grow(bytes)) return say_goodbye(websocket::close_code::try_again_later);
+  if (!socket_.is_message_done()) return read();
   const auto data = input_.data();
   session_.on_message({static_cast<const char*>(data.data()), data.size()});
   input_.consume(input_.size());
   if (input_.capacity() > net_defaults::kReadAhead) input_.shrink_to_fit();
+  body_memory_.clear();
   if (!writing_) pump();
   read();
 }
@@ -83,12 +116,47 @@ void WebSocketConnection::pump() {
     if (session_.too_slow()) end(EndCause::kSlowReader);
     return;
   }
-  batch_.clear();
-  session_.fetch(batch_);
-  message_ = 0;
-  if (!batch_.empty()) return write_next();
+  // Not the connection's own: an idle one keeps no memory for it.
+  thread_local EventBatch batch(Framing::kWebSocket);
+  while (!writing_ && !ended_ && !leaving_) {
+    batch.clear();
+    session_.fetch(batch);
+    if (batch.empty()) break;
+    if (socket_.is_open() && socket_.next_layer().can_send_now()) {
+      send_now(batch);
+    } else {
+      message_ = 0;
+      std::swap(batch_, batch);
+      write_next();
+    }
+  }
+  if (writing_ || ended_) return;
   read();  // it may have waited for room
-  if (thread_.draining() && session_.idle()) say_goodbye();
+  if (thread_.draining() && session_.idle()) say_goodbye(websocket::close_code::going_away);
+}
+
+void WebSocketConnection::send_now(const EventBatch& batch) {
+  thread_local std::string frames;
+  frames.clear();
+  std::size_t begin = 0;
+  for (const std::size_t end : batch.message_ends()) {
+    append_frame(batch.bytes().substr(begin, end - begin), frames);
+    begin = end;
+  }
+  boost::system::error_code error;
+  if (socket_.next_layer().send_now(frames, error)) return;
+  writing_ = true;
+  progress_ = steady_clock::now();
+  const auto done = [self = self()](boost::system::error_code failed) { self->on_sent(failed); };
+  if (!error) return socket_.next_layer().async_send_rest(done);
+  boost::asio::post(socket_.get_executor(), [done, error] { done(error); });  // not from within
+}
+
+void WebSocketConnection::on_sent(boost::system::error_code error) {
+  if (ended_) return;
+  if (error) return end(EndCause::kCancel);
+  writing_ = false;
+  pump();
 }
 
 void WebSocketConnection::write_next() {
@@ -105,10 +173,13 @@ void WebSocketConnection::write_next() {
 void WebSocketConnection::on_written(boost::system::error_code error) {
   if (ended_) return;
   if (error) return end(EndCause::kCancel);
-  writing_ = false;
-  if (leaving_) return;  // what is left of the batch would only disturb the goodbye
+  if (leaving_) {  // what is left of the batch would only disturb the goodbye
+    writing_ = false;
+    return;
+  }
   if (++message_ < batch_.message_ends().size()) return write_next();
-  pump();
+  batch_ = EventBatch(Framing::kWebSocket);
+  on_sent({});
 }
 
 void WebSocketConnection::leave() {
@@ -117,13 +188,11 @@ void WebSocketConnection::leave() {
   session_.abandon(EndCause::kCancel);
 }
 
-void WebSocketConnection::say_goodbye() {
+void WebSocketConnection::say_goodbye(websocket::close_code code) {
   if (leaving_ || ended_) return;
   leave();
-  const bool draining = thread_.draining();
-  socket_.async_close(
-      draining ? websocket::close_code::going_away : websocket::close_code::unknown_data,
-      [self = self()](boost::system::error_code) { self->end(EndCause::kCancel); });
+  socket_.async_close(code,
+                      [self = self()](boost::system::error_code) { self->end(EndCause::kCancel); });
 }
 
 void WebSocketConnection::end(EndCause cause) {
@@ -142,7 +211,9 @@ void WebSocketConnection::check_time(Time now) {
 }
 
 void WebSocketConnection::drain() {
-  if (session_.idle() && !writing_ && socket_.is_open()) say_goodbye();
+  if (session_.idle() && !writing_ && socket_.is_open()) {
+    say_goodbye(websocket::close_code::going_away);
+  }
 }
 
 void WebSocketConnection::abort() { end(EndCause::kShutdown); }

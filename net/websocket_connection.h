@@ -16,7 +16,8 @@ namespace weft {
 
 /// A client's WebSocket at /v1/responses. Reads messages into a ResponseSession and writes its
 /// events, one message at a time; while a message is on its way what comes meanwhile gathers, and
-/// goes out as one event. Pings tell whether an idle client is still there. On its I/O thread.
+/// goes out as one event. Pings tell whether an idle client is still there. Plain messages pass
+/// Beast by where the socket has room, which is nearly always. On its I/O thread.
 class WebSocketConnection final : public Connection {
  public:
   using Request = boost::beast::http::request<boost::beast::http::string_body>;
@@ -34,13 +35,15 @@ class WebSocketConnection final : public Connection {
 
  private:
   void read();
-  void on_read(boost::system::error_code error);
+  void on_read(boost::system::error_code error, std::size_t bytes);
   void pump();
+  void send_now(const EventBatch& batch);
   void write_next();
   void on_written(boost::system::error_code error);
+  void on_sent(boost::system::error_code error);
   /// The closing handshake has begun: nobody wants what still runs.
   void leave();
-  void say_goodbye();
+  void say_goodbye(boost::beast::websocket::close_code code);
   void end(EndCause cause);
   [[nodiscard]] std::shared_ptr<WebSocketConnection> self() {
     return std::static_pointer_cast<WebSocketConnection>(shared_from_this());
@@ -51,8 +54,9 @@ class WebSocketConnection final : public Connection {
   boost::beast::websocket::stream<NetStream> socket_;
   ResponseSession session_;
   boost::beast::flat_buffer input_;
-  EventBatch batch_{Framing::kWebSocket};
-  std::size_t message_ = 0;  // of the batch, that is being written
+  BodyMemory::Share body_memory_;          // of what is in input_
+  EventBatch batch_{Framing::kWebSocket};  // only while it is being written
+  std::size_t message_ = 0;                // of the batch, that is being written
   bool reading_ = false;
   bool writing_ = false;
   bool accepted_ = false;  // the handshake is done

@@ -22,8 +22,8 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/bench/peer_process.h"
 #include "weft/bench/ratio.h"
-#include "weft/bench/text/peer_process.h"
 #include "weft/text/tokenizer.h"
 
 namespace weft::bench {

@@ -94,6 +94,13 @@ TEST(ConfigTest, RefusesACertificateWithoutItsKeyAndAKeyWithoutItsCertificate) {
                         R"(weft.toml:2: server.tls_key = "a": needs server.tls_certificate)"));
 }
 
+TEST(ConfigTest, RefusesLargerBodiesThanAllTogetherMayBe) {
+  EXPECT_TRUE(parse("[limits]\nmax_body_memory = 8388608"));
+  EXPECT_THAT(parse("[limits]\nmax_message_bytes = 2048\nmax_body_memory = 8388607"),
+              FailsWith(ConfigErrc::kBadConfig,
+                        "weft.toml:3: limits.max_body_memory = 8388607: must be at least 8388608"));
+}
+
 TEST(ConfigTest, ReadsTheTablesOfAServer) {
   const Config config = parse(R"(
     server = { host = "::1", port = 0, web_page = false, drain_timeout_s = 0.5 }

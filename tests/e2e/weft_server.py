@@ -119,15 +119,17 @@ class WeftServer:
         except AssertionError as failure:
             raise AssertionError(f"{failure}\n{self.get('/requests')}\n{self.log()}") from None
 
-    def sockets(self) -> int:
-        """How many sockets the process has."""
-        count = 0
-        for entry in Path(f"/proc/{self.process.pid}/fd").iterdir():
-            try:
-                count += os.readlink(entry).startswith("socket:")
-            except FileNotFoundError:
-                pass  # closed meanwhile
-        return count
+    def descriptors(self) -> int:
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def memory(self) -> int:
+        """KiB of memory that no file stands behind, in RAM or swapped out."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return sum(int(found) for found in re.findall(r"^(?:RssAnon|VmSwap):\s*(\d+) kB$", status, re.MULTILINE))
+
+    def is_sanitized(self) -> bool:
+        """Whether freed memory is kept back to find who still uses it."""
+        return "san.so" in Path(f"/proc/{self.process.pid}/maps").read_text()
 
     def kill(self, number: int = signal.SIGTERM) -> None:
         self.process.send_signal(number)

@@ -1,7 +1,9 @@
-// Every way in which a client leaves, in every phase of its request, over every transport: each cell
-// of the matrix ends its request once, frees all that the request held, and computes nothing more
-// for it. What is to be free at once is asked for while the device stands still, so that no step can
-// do it. Real sockets and threads; only the time of deadlines is virtual.
+// Every way in which a client leaves, in every phase of its request, over every transport: each
+// cell of the matrix ends its request once, frees all that the request held, and computes nothing
+// more for it. What is to be free at once is asked for while the device stands still, so that no
+// step can do it. Real sockets and threads; only the time of deadlines is virtual.
+
+#include "weft/tests/net/cancellation_matrix.h"
 
 #include <gmock/gmock.h>
 
@@ -18,7 +20,6 @@
 #include "weft/actors/failure.h"
 #include "weft/core/virtual_clock.h"
 #include "weft/tests/fixture/temp_folder.h"
-#include "weft/tests/net/cancellation_matrix.h"
 #include "weft/tests/net/own_sockets.h"
 #include "weft/tests/net/served_pipeline.h"
 

@@ -22,9 +22,26 @@ constexpr std::string_view kThreeTokens =
 constexpr std::string_view kStream =
     R"({"prompt":[5,6,7],"max_tokens":2000,"ignore_eos":true,"seed":1,"stream":true})";
 
+/// A client's frame, with a mask that changes nothing.
+std::string frame_of(std::string_view text) {
+  std::string frame = "\x81";
+  frame += static_cast<char>(0x80U | std::min<std::size_t>(text.size(), 126));
+  if (text.size() >= 126) {
+    frame += static_cast<char>(text.size() >> 8U);
+    frame += static_cast<char>(text.size() & 255U);
+  }
+  return frame + std::string(4, '\0') + std::string(text);
+}
+
 class ServerTest : public ServedPipeline {
  public:
   PlainClient client() const { return PlainClient(server->port()); }
+  static void upgrade(PlainClient& one) {
+    one.get("/v1/responses",
+            "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n");
+    EXPECT_THAT(one.read_until("\r\n\r\n"), StartsWith("HTTP/1.1 101"));
+  }
 };
 
 TEST_F(ServerTest, ARequestIsAnsweredAndTheConnectionKept) {
@@ -261,8 +278,7 @@ TEST_P(LeftBehindTest, WhatAClientLeavesBehindIsChargedToItsKey) {
               AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("rate_limit_exceeded")));
 }
 
-INSTANTIATE_TEST_SUITE_P(, LeftBehindTest,
-                         testing::Values(Transport::kSse, Transport::kWebSocket));
+INSTANTIATE_TEST_SUITE_P(, LeftBehindTest, testing::Values(Transport::kSse, Transport::kWebSocket));
 
 TEST_F(ServerTest, AServerThatClosesWaitsForItsLastConnectionAndNotLonger) {
   start();
@@ -305,6 +321,116 @@ TEST_F(ServerTest, ARunningStreamIsFinishedWhileTheServerDrains) {
   gate.open();
   EXPECT_THAT(one.read_to_end(), HasSubstr("data: [DONE]"));
   EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
+}
+
+TEST_F(ServerTest, PongsStandBetweenAWebSocketsMessagesWhateverRoomThereIs) {
+  start();
+  PlainClient one(server->port(), 4096);
+  upgrade(one);
+  one.say(frame_of(
+      R"({"type":"response.create","input":"a","ignore_eos":true,"max_output_tokens":3000})"));
+  constexpr int kPings = 500;
+  for (int i = 0; i < kPings; ++i) one.say(std::string("\x89\x80\0\0\0\0", 6));
+  const std::string all = one.read_until(R"("type":"response.incomplete")");
+  int pongs = 0;
+  int messages = 0;
+  for (std::string_view rest = all; rest.size() > 4;) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(rest[i]); };
+    std::size_t head = 2;
+    std::size_t length = byte(1);
+    if (length == 126) {
+      head = 4;
+      length = 256U * byte(2) + byte(3);
+    }
+    ASSERT_LT(length, 126U * 256U) << rest.substr(0, 20);
+    if (rest.size() < head + length) break;  // the last has not all come
+    const std::string_view text = rest.substr(head, length);
+    if (byte(0) == 0x8A) {
+      ++pongs;
+    } else {
+      ASSERT_EQ(byte(0), 0x81);
+      ASSERT_THAT(text, AllOf(StartsWith(R"({"type":"response.)"), EndsWith("}")));
+      ++messages;
+    }
+    rest.remove_prefix(head + length);
+  }
+  EXPECT_GT(pongs, kPings / 2);
+  EXPECT_GT(messages, 10);
+}
+
+class BodyMemoryTest : public ServerTest {
+ public:
+  BodyMemoryTest() { server_config.max_body_memory = 1024; }
+
+  [[nodiscard]] bool shows(std::string_view metric) const {
+    PlainClient one = client();
+    one.get("/metrics");
+    return one.read_answer().find(std::string(metric) + "\n") != std::string::npos;
+  }
+  [[nodiscard]] bool will_show(std::string_view metric) const {
+    return eventually([&] { return shows(metric); });
+  }
+};
+
+TEST_F(BodyMemoryTest, ABodyThatFindsNoRoomBesideOthersIsToldToTryAgain) {
+  start();
+  PlainClient first = client();
+  first.say("POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" +
+            std::string(900, ' '));
+  EXPECT_TRUE(will_show("weft_body_bytes 900"));
+  const std::string body = R"({"prompt":"ab"})" + std::string(200, ' ');
+  PlainClient second = client();
+  second.post("/tokenize", body);
+  EXPECT_THAT(second.read_to_end(), AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("overloaded"),
+                                          HasSubstr("Retry-After: 1\r\n")));
+  EXPECT_TRUE(will_show("weft_bodies_refused_total 1"));
+  first.say(R"({"prompt":"ab"})" + std::string(85, ' '));
+  EXPECT_THAT(first.read_answer(), StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(will_show("weft_body_bytes 0"));
+  PlainClient third = client();
+  third.post("/tokenize", body);
+  EXPECT_THAT(third.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(BodyMemoryTest, AClientThatGoesGivesBackWhatItsBodyTook) {
+  start();
+  PlainClient one = client();
+  one.say("POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n1234");
+  EXPECT_TRUE(will_show("weft_body_bytes 4"));
+  one.reset();
+  EXPECT_TRUE(will_show("weft_body_bytes 0"));
+}
+
+TEST_F(BodyMemoryTest, AWebSocketWhoseMessageFindsNoRoomIsClosedWith1013) {
+  start();
+  PlainClient one = client();
+  upgrade(one);
+  one.say(frame_of(std::string(2000, ' ')));
+  const std::string code = {3, static_cast<char>(1013 - 3 * 256)};
+  EXPECT_THAT(one.read_until(code), StartsWith("\x88"));
+  one.close();
+  EXPECT_TRUE(will_show("weft_body_bytes 0"));
+}
+
+TEST_F(BodyMemoryTest, AMessageThatWaitsInItsLaneCountsUntilItsTurn) {
+  start();
+  gate.close();
+  PlainClient one = client();
+  upgrade(one);
+  const std::string message =
+      R"({"type":"response.create","input":"a","ignore_eos":true,"max_output_tokens":2})" +
+      std::string(200, ' ');
+  one.say(frame_of(message));
+  gate.wait_for_step();
+  one.say(frame_of(message) + frame_of(message));
+  EXPECT_TRUE(will_show("weft_body_bytes " + std::to_string(2 * message.size())));
+  one.say(frame_of(message));
+  EXPECT_THAT(one.read_until("overloaded"), HasSubstr(R"("status":429)"));
+  gate.open();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(one.read_until(R"("type":"response.incomplete")"), HasSubstr("delta"));
+  }
+  EXPECT_TRUE(will_show("weft_body_bytes 0"));
 }
 
 }  // namespace

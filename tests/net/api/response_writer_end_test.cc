@@ -152,9 +152,7 @@ TEST(ResponseWriterEndTest, EndsAPlainAnswerInTheSameWays) {
     return json_of(data_of(out).front());
   };
   const auto fail = [](ReplyWriter& writer, EventBatch& out) { writer.fail(broken, {}, out); };
-  const auto cancel = [](ReplyWriter& writer, EventBatch& out) {
-    writer.fail(cancelled, {}, out);
-  };
+  const auto cancel = [](ReplyWriter& writer, EventBatch& out) { writer.fail(cancelled, {}, out); };
   EXPECT_EQ(answer(fail), ended_response(response_options(), "Hel", fail));
   EXPECT_EQ(answer(cancel), ended_response(response_options(), "Hel", cancel));
 }

@@ -1,4 +1,4 @@
-#include "weft/bench/text/peer_process.h"
+#include "weft/bench/peer_process.h"
 
 #include <fcntl.h>
 #include <spawn.h>
