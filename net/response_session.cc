@@ -206,11 +206,12 @@ void ResponseSession::abandon(EndCause cause) noexcept {
   for (const Lane& lane : lanes_) {
     if (lane.answer != nullptr) lane.answer->abandon(cause);
   }
-  for (const Lane& lane : lanes_) log(lane);
+  const bool slow = cause == EndCause::kSlowReader;
+  for (const Lane& lane : lanes_) log(lane, slow ? "client_too_slow" : "client_gone");
   lanes_.clear();
 }
 
-void ResponseSession::log(const Lane& lane) {
+void ResponseSession::log(const Lane& lane, std::string_view unfinished) {
   const Usage usage = lane.answer->usage();
   const auto& error = lane.answer->error();
   const bool gone = !lane.answer->ended();
@@ -223,7 +224,7 @@ void ResponseSession::log(const Lane& lane) {
        .status = gone    ? 499U
                  : error ? static_cast<unsigned>(error->status)
                          : 200U,
-       .error = gone    ? std::string_view("client_gone")
+       .error = gone    ? unfinished
                 : error ? std::string_view(error->code)
                         : std::string_view(),
        .prompt_tokens = usage.prompt_tokens,

@@ -67,7 +67,8 @@ class ResponseSession final : private Answer::Reader {
   void start(Lane& lane, ApiCall call);
   void cancel(simdjson::dom::object message);
   void finish(Lanes::iterator lane);
-  void log(const Lane& lane);
+  /// `unfinished`: why it ends, where its answer does not say so itself.
+  void log(const Lane& lane, std::string_view unfinished = {});
   void say(const ApiError& error, std::string_view stream_id);
   [[nodiscard]] Lanes::iterator find(std::string_view stream_id);
 

@@ -1,11 +1,14 @@
 #include "weft/net/websocket_connection.h"
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
+#include <string_view>
 #include <utility>
 
 #include "weft/net/defaults.h"
 #include "weft/net/header_values.h"
+#include "weft/net/websocket_handshake.h"
 
 namespace weft {
 
@@ -24,6 +27,7 @@ void WebSocketConnection::start(Request upgrade) {
   thread_.add(shared_from_this());
   const ServerConfig& config = service_.config();
   const std::string request_id = Service::request_id_of(upgrade);
+  prepare_handshake(upgrade);
   std::string protocol;
   for (const std::string_view item : list_items(upgrade[http::field::sec_websocket_protocol])) {
     if (item.starts_with(kKeyProtocol)) protocol = std::string(item);  // the client wants an echo
@@ -32,6 +36,7 @@ void WebSocketConnection::start(Request upgrade) {
       websocket::stream_base::decorator([headers = service_.headers_for(upgrade, request_id),
                                          protocol](websocket::response_type& response) {
         for (const auto& [name, value] : headers) response.set(name, value);
+        response.set(http::field::server, "weft");  // else Beast names itself and its version
         if (!protocol.empty()) response.set(http::field::sec_websocket_protocol, protocol);
       }));
   socket_.set_option(websocket::stream_base::timeout{
@@ -53,6 +58,11 @@ void WebSocketConnection::start(Request upgrade) {
   });
 }
 
+void WebSocketConnection::on_gone(boost::system::error_code error) {
+  // The system may be quicker than check_time() to see that nothing is taken.
+  end(error == boost::asio::error::timed_out ? EndCause::kSlowReader : EndCause::kCancel);
+}
+
 void WebSocketConnection::read() {
   if (reading_ || ended_ || session_.unsent_bytes() > net_defaults::kReadAhead) return;
   reading_ = true;
@@ -64,10 +74,13 @@ void WebSocketConnection::read() {
 void WebSocketConnection::on_read(boost::system::error_code error) {
   reading_ = false;
   if (ended_) return;
-  if (error) return end(EndCause::kCancel);
-  if (socket_.got_binary()) return say_goodbye();
+  if (error) return on_gone(error);
+  if (socket_.got_binary()) return say_goodbye(websocket::close_code::unknown_data);
   const auto data = input_.data();
-  session_.on_message({static_cast<const char*>(data.data()), data.size()});
+  const std::string_view text(static_cast<const char*>(data.data()), data.size());
+  // Beast overlooks a character that is cut off where an empty frame ends the message.
+  if (!simdjson::validate_utf8(text)) return say_goodbye(websocket::close_code::bad_payload);
+  session_.on_message(text);
   input_.consume(input_.size());
   if (input_.capacity() > net_defaults::kReadAhead) input_.shrink_to_fit();
   if (!writing_) pump();
@@ -85,7 +98,7 @@ void WebSocketConnection::pump() {
   message_ = 0;
   if (!batch_.empty()) return write_next();
   read();  // it may have waited for room
-  if (thread_.draining() && session_.idle()) say_goodbye();
+  if (thread_.draining() && session_.idle()) say_goodbye(websocket::close_code::going_away);
 }
 
 void WebSocketConnection::write_next() {
@@ -101,19 +114,18 @@ void WebSocketConnection::write_next() {
 
 void WebSocketConnection::on_written(boost::system::error_code error) {
   if (ended_) return;
-  if (error) return end(EndCause::kCancel);
+  if (error) return on_gone(error);
   writing_ = false;
   if (++message_ < batch_.message_ends().size()) return write_next();
   pump();
 }
 
-void WebSocketConnection::say_goodbye() {
+void WebSocketConnection::say_goodbye(websocket::close_code code) {
   if (std::exchange(leaving_, true) || ended_) return;
   progress_ = steady_clock::now();
-  const bool draining = thread_.draining();
-  socket_.async_close(
-      draining ? websocket::close_code::going_away : websocket::close_code::unknown_data,
-      [self = self()](boost::system::error_code) { self->end(EndCause::kCancel); });
+  socket_.async_close(code, [self = self()](boost::system::error_code) {
+    self->end(EndCause::kCancel);
+  });
 }
 
 void WebSocketConnection::end(EndCause cause) {
@@ -135,7 +147,9 @@ void WebSocketConnection::check_time(Time now) {
 }
 
 void WebSocketConnection::drain() {
-  if (session_.idle() && !writing_ && socket_.is_open()) say_goodbye();
+  if (session_.idle() && !writing_ && socket_.is_open()) {
+    say_goodbye(websocket::close_code::going_away);
+  }
 }
 
 void WebSocketConnection::abort() { end(EndCause::kShutdown); }

@@ -38,7 +38,8 @@ class WebSocketConnection final : public Connection {
   void pump();
   void write_next();
   void on_written(boost::system::error_code error);
-  void say_goodbye();
+  void on_gone(boost::system::error_code error);
+  void say_goodbye(boost::beast::websocket::close_code code);
   void end(EndCause cause);
   [[nodiscard]] std::shared_ptr<WebSocketConnection> self() {
     return std::static_pointer_cast<WebSocketConnection>(shared_from_this());
