@@ -106,7 +106,7 @@ class NetStream {
       }
       Socket& socket = stream_.socket();
       if (!std::exchange(ended_, true)) {
-        error.clear();  // of TLS, when the client still sends
+        error.clear();                      // of TLS, when the client still sends
         boost::system::error_code ignored;  // a socket that is gone fails the read
         socket.shutdown(boost::asio::socket_base::shutdown_send, ignored);
       }

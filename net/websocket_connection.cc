@@ -123,9 +123,8 @@ void WebSocketConnection::on_written(boost::system::error_code error) {
 void WebSocketConnection::say_goodbye(websocket::close_code code) {
   if (std::exchange(leaving_, true) || ended_) return;
   progress_ = steady_clock::now();
-  socket_.async_close(code, [self = self()](boost::system::error_code) {
-    self->end(EndCause::kCancel);
-  });
+  socket_.async_close(code,
+                      [self = self()](boost::system::error_code) { self->end(EndCause::kCancel); });
 }
 
 void WebSocketConnection::end(EndCause cause) {

@@ -50,7 +50,7 @@ bool is_own_origin(std::string_view origin, std::string_view host) {
   const auto port = [](std::string_view text) {
     const auto colon = text.rfind(':');
     return text.find(']', std::min(colon, text.size())) == std::string_view::npos ? colon
-                                                                                 : text.npos;
+                                                                                  : text.npos;
   };
   if (port(host) == std::string_view::npos) place = place.substr(0, port(place));
   return iequals(place, host);
@@ -78,8 +78,8 @@ std::optional<HttpReply> refuse_handshake(const Header& header, std::string_view
     return reply;
   }
   if (!has_key(header)) {
-    return error_reply({.code = "bad_request",
-                        .message = "Sec-WebSocket-Key must be 16 bytes in base64"});
+    return error_reply(
+        {.code = "bad_request", .message = "Sec-WebSocket-Key must be 16 bytes in base64"});
   }
   const std::string_view origin = header[http::field::origin];
   if (!origin.empty() && !is_own_origin(origin, header[http::field::host]) &&

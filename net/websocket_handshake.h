@@ -16,8 +16,8 @@ namespace weft {
 [[nodiscard]] std::optional<HttpReply> refuse_handshake(
     const boost::beast::http::request_header<>& header, std::string_view cors_origins);
 
-/// The same as Beast can answer it: each list in one line, and no offer of compression with a window
-/// of 8 bits, which it would answer with 9.
+/// The same as Beast can answer it: each list in one line, and no offer of compression with a
+/// window of 8 bits, which it would answer with 9.
 void prepare_handshake(boost::beast::http::request_header<>& header);
 
 }  // namespace weft

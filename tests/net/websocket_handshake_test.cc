@@ -114,8 +114,8 @@ TEST(WebSocketHandshakeTest, JoinsListsThatComeInSeveralLines) {
 }
 
 TEST(WebSocketHandshakeTest, LeavesOutACompressionThatBeastWouldAnswerWrongly) {
-  auto header = handshake(
-      {{"Sec-WebSocket-Extensions", "permessage-deflate; server_max_window_bits=8"}});
+  auto header =
+      handshake({{"Sec-WebSocket-Extensions", "permessage-deflate; server_max_window_bits=8"}});
   prepare_handshake(header);
   EXPECT_EQ(header.count("Sec-WebSocket-Extensions"), 0U);
   header.set("Sec-WebSocket-Extensions", "permessage-deflate; server_max_window_bits=9");
