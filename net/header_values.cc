@@ -66,6 +66,11 @@ bool split_target(std::string_view target, std::string& path, std::string& query
   return percent_decode(target.substr(0, mark), path);
 }
 
+bool is_listed_origin(std::string_view origin, std::string_view origins) {
+  const auto listed = list_items(origins);
+  return origins == "*" || std::ranges::find(listed, origin) != listed.end();
+}
+
 bool is_request_id(std::string_view text) noexcept {
   return !text.empty() && text.size() <= 128 && std::ranges::all_of(text, [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||

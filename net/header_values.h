@@ -26,6 +26,9 @@ inline constexpr std::string_view kTimeoutHeader = "X-Request-Timeout-Ms";
 /// is neither a path nor a URL, or not decodable.
 [[nodiscard]] bool split_target(std::string_view target, std::string& path, std::string& query);
 
+/// Whether `origins`, separated by commas, has it, or is "*".
+[[nodiscard]] bool is_listed_origin(std::string_view origin, std::string_view origins);
+
 /// Letters, digits and ._:- only, 1 .. 128 of them: it is written to logs and headers.
 [[nodiscard]] bool is_request_id(std::string_view text) noexcept;
 

@@ -95,6 +95,15 @@ class NetStream {
     return std::get_if<Tls>(&stream_)->async_handshake(side, std::forward<Token>(token));
   }
 
+  /// Says that nothing more comes, and reads until the client has gone: to close over what it still
+  /// sends would take the last words from under it. Beside it a read may be pending, and gets some
+  /// of that. Takes as long as the client likes; close() ends it.
+  template <class Token>
+  auto async_goodbye(Token&& token) {
+    return boost::asio::async_compose<Token, void(boost::system::error_code)>(Goodbye(*this), token,
+                                                                              socket());
+  }
+
   /// At once, without goodbyes; pending operations complete with an error.
   void close() noexcept {
     boost::system::error_code ignored;
@@ -112,12 +121,9 @@ class NetStream {
     websocket::teardown(role, stream.socket(), error);
   }
   template <class Handler>
-  friend void async_teardown(boost::beast::role_type role, NetStream& stream, Handler&& handler) {
-    if (auto* tls = std::get_if<Tls>(&stream.stream_)) {
-      return boost::beast::async_teardown(role, *tls, std::forward<Handler>(handler));
-    }
-    boost::asio::async_compose<std::decay_t<Handler>, void(boost::system::error_code)>(
-        Goodbye(stream.socket()), handler, stream.socket());
+  friend void async_teardown(boost::beast::role_type /*role*/, NetStream& stream,
+                             Handler&& handler) {
+    stream.async_goodbye(std::forward<Handler>(handler));  // Beast's own stops after one read
   }
 
  private:
@@ -195,24 +201,31 @@ class NetStream {
     bool begun_ = false;
   };
 
-  /// Says that nothing more comes, and reads until the client has gone: to close over what it still
-  /// sends would take the close frame from under it. Beast's own stops after one read.
   class Goodbye {
    public:
-    explicit Goodbye(Socket& socket) : socket_(socket) {
-      boost::system::error_code ignored;  // a socket that is gone fails the read
-      ignored = socket_.shutdown(boost::asio::socket_base::shutdown_send, ignored);
-    }
+    explicit Goodbye(NetStream& stream) : stream_(stream) {}
 
     template <class Self>
     void operator()(Self& self, boost::system::error_code error = {}, std::size_t /*bytes*/ = 0) {
-      if (!error) return socket_.async_read_some(boost::asio::buffer(*unread_), std::move(self));
+      if (auto* tls = stream_.tls(); tls != nullptr && !std::exchange(tls_ended_, true)) {
+        // Without it the client cannot tell an end from a cut (RFC 8446, section 6.1).
+        return tls->async_shutdown(std::move(self));
+      }
+      Socket& socket = stream_.socket();
+      if (!std::exchange(ended_, true)) {
+        error.clear();                      // of TLS, when the client still sends
+        boost::system::error_code ignored;  // a socket that is gone fails the read
+        ignored = socket.shutdown(boost::asio::socket_base::shutdown_send, ignored);
+      }
+      if (!error) return socket.async_read_some(boost::asio::buffer(*unread_), std::move(self));
       if (error == boost::asio::error::eof) error.clear();
       self.complete(error);
     }
 
    private:
-    Socket& socket_;
+    NetStream& stream_;
+    bool tls_ended_ = false;
+    bool ended_ = false;
     std::unique_ptr<std::array<char, 4096>> unread_ = std::make_unique<std::array<char, 4096>>();
   };
 

@@ -5,6 +5,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "weft/net/api/json_text.h"
+
 namespace weft {
 namespace {
 
@@ -84,9 +86,9 @@ void RequestLog::write_text(const LoggedRequest& request) {
   if (!request.key.empty()) line += fmt::format(" key={}", request.key);
   line += fmt::format(" id={}", request.request_id);
   if (prompts_ && !request.body.empty()) {
-    // One line a request: control characters come escaped.
-    line += " body=" +
-            boost::json::serialize(boost::json::string(shortened(request.body, kMostOfBody)));
+    // One line a request, and UTF-8: control characters come escaped, other bytes replaced.
+    line += " body=";
+    append_json_string(line, shortened(request.body, kMostOfBody));
   }
   logger_->log(level_of(request), "{}", line);
 }
@@ -103,9 +105,12 @@ void RequestLog::write_json(const LoggedRequest& request) {
                              {"output_tokens", request.output_tokens}};
   if (!request.error.empty()) fields["error"] = request.error;
   if (!request.key.empty()) fields["key"] = request.key;
-  if (prompts_ && !request.body.empty()) fields["body"] = shortened(request.body, kMostOfBody);
   const std::string text = boost::json::serialize(fields);
-  const auto inner = std::string_view(text).substr(1, text.size() - 2);
+  std::string inner = text.substr(1, text.size() - 2);
+  if (prompts_ && !request.body.empty()) {
+    inner += R"(,"body":)";
+    append_json_string(inner, shortened(request.body, kMostOfBody));
+  }
   logger_->log(level_of(request), "{}", inner);
 }
 

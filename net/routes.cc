@@ -1,6 +1,5 @@
 #include "weft/net/routes.h"
 
-#include <boost/beast/websocket/rfc6455.hpp>
 #include <boost/json/object.hpp>
 
 #include "weft/core/prometheus.h"
@@ -10,6 +9,7 @@
 #include "weft/net/api/response_api.h"
 #include "weft/net/api/text_api.h"
 #include "weft/net/web_page.h"
+#include "weft/net/websocket_handshake.h"
 
 namespace weft {
 
@@ -38,13 +38,10 @@ struct Routes {
   static Outcome response(Service& service, const HttpCall& call) {
     return service.generate(call, decode_posted_response);
   }
-  static Outcome upgrade(Service& /*service*/, const HttpCall& call) {
-    if (boost::beast::websocket::is_upgrade(call.header)) return Upgrade{};
-    HttpReply reply = error_reply({.status = 426,
-                                   .code = "upgrade_required",
-                                   .message = "GET here begins a WebSocket; a request is POSTed"});
-    reply.headers.emplace_back("Upgrade", "websocket");
-    return reply;
+  static Outcome upgrade(Service& service, const HttpCall& call) {
+    auto refusal = refuse_handshake(call.header, service.config().cors_origins);
+    if (refusal) return *std::move(refusal);
+    return Upgrade{};
   }
   static Outcome get_response(Service& service, const HttpCall& call) {
     return service.stored_response(id_in(kResponse, call.path));

@@ -314,10 +314,8 @@ std::vector<std::pair<std::string, std::string>> Service::headers_for(
   std::vector<std::pair<std::string, std::string>> headers;
   headers.emplace_back("X-Request-Id", request_id);
   const std::string_view origin = header[http::field::origin];
-  if (config_.cors_origins.empty() || origin.empty()) return headers;
-  const auto allowed = list_items(config_.cors_origins);
+  if (origin.empty() || !is_listed_origin(origin, config_.cors_origins)) return headers;
   const bool any = config_.cors_origins == "*";
-  if (!any && std::ranges::find(allowed, origin) == allowed.end()) return headers;
   headers.emplace_back("Access-Control-Allow-Origin", any ? "*" : std::string(origin));
   headers.emplace_back("Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
   if (!any) headers.emplace_back("Vary", "Origin");

@@ -1,6 +1,7 @@
 #include "weft/net/websocket_connection.h"
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <cstddef>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "weft/net/defaults.h"
 #include "weft/net/header_values.h"
+#include "weft/net/websocket_handshake.h"
 
 namespace weft {
 
@@ -49,6 +51,7 @@ void WebSocketConnection::start(Request upgrade) {
   thread_.add(shared_from_this());
   const ServerConfig& config = service_.config();
   const std::string request_id = Service::request_id_of(upgrade);
+  prepare_handshake(upgrade);
   std::string protocol;
   for (const std::string_view item : list_items(upgrade[http::field::sec_websocket_protocol])) {
     if (item.starts_with(kKeyProtocol)) protocol = std::string(item);  // the client wants an echo
@@ -57,6 +60,7 @@ void WebSocketConnection::start(Request upgrade) {
       websocket::stream_base::decorator([headers = service_.headers_for(upgrade, request_id),
                                          protocol](websocket::response_type& response) {
         for (const auto& [name, value] : headers) response.set(name, value);
+        response.set(http::field::server, "weft");  // else Beast names itself and its version
         if (!protocol.empty()) response.set(http::field::sec_websocket_protocol, protocol);
       }));
   socket_.set_option(websocket::stream_base::timeout{
@@ -84,6 +88,11 @@ void WebSocketConnection::start(Request upgrade) {
   });
 }
 
+void WebSocketConnection::on_gone(boost::system::error_code error) {
+  // The system may be quicker than check_time() to see that nothing is taken.
+  end(error == boost::asio::error::timed_out ? EndCause::kSlowReader : EndCause::kCancel);
+}
+
 void WebSocketConnection::read() {
   if (reading_ || ended_ || session_.unsent_bytes() > net_defaults::kReadAhead) return;
   reading_ = true;
@@ -97,12 +106,15 @@ void WebSocketConnection::read() {
 void WebSocketConnection::on_read(boost::system::error_code error, std::size_t bytes) {
   reading_ = false;
   if (ended_) return;
-  if (error) return end(EndCause::kCancel);
+  if (error) return on_gone(error);
   if (socket_.got_binary()) return say_goodbye(websocket::close_code::unknown_data);
   if (!body_memory_.grow(bytes)) return say_goodbye(websocket::close_code::try_again_later);
   if (!socket_.is_message_done()) return read();
   const auto data = input_.data();
-  session_.on_message({static_cast<const char*>(data.data()), data.size()});
+  const std::string_view text(static_cast<const char*>(data.data()), data.size());
+  // Beast overlooks a character that is cut off where an empty frame ends the message.
+  if (!simdjson::validate_utf8(text)) return say_goodbye(websocket::close_code::bad_payload);
+  session_.on_message(text);
   input_.consume(input_.size());
   if (input_.capacity() > net_defaults::kReadAhead) input_.shrink_to_fit();
   body_memory_.clear();
@@ -154,7 +166,7 @@ void WebSocketConnection::send_now(const EventBatch& batch) {
 
 void WebSocketConnection::on_sent(boost::system::error_code error) {
   if (ended_) return;
-  if (error) return end(EndCause::kCancel);
+  if (error) return on_gone(error);
   writing_ = false;
   pump();
 }
@@ -172,7 +184,7 @@ void WebSocketConnection::write_next() {
 
 void WebSocketConnection::on_written(boost::system::error_code error) {
   if (ended_) return;
-  if (error) return end(EndCause::kCancel);
+  if (error) return on_gone(error);
   if (leaving_) {  // what is left of the batch would only disturb the goodbye
     writing_ = false;
     return;

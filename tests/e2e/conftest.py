@@ -8,7 +8,7 @@ import pytest
 
 from raw_http import RawClient
 from waiting import PATIENCE_S
-from weft_server import UnknownKey, WeftServer
+from weft_server import WeftServer
 
 # What ctest is told when nothing could be run, so that it says so (SKIP_RETURN_CODE).
 ALL_SKIPPED = 77
@@ -34,14 +34,13 @@ def server(shared_server: WeftServer) -> Iterator[WeftServer]:
 
 @pytest.fixture
 def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
-    """start_server(table={key: value}): one of its own. A test that has not stopped it finds it idle at the end."""
+    """start_server(table={key: value}): one of its own. A test that has not stopped it finds it idle at the end.
+
+    `key` is shown where it asks for one that the configuration itself does not have."""
     servers: list[WeftServer] = []
 
-    def start(**config: dict[str, Any]) -> WeftServer:
-        try:
-            servers.append(WeftServer(tmp_path_factory.mktemp("server"), config))
-        except UnknownKey as unknown:
-            pytest.skip(f"this program cannot be configured so: {unknown}")
+    def start(key: str = "", **config: dict[str, Any]) -> WeftServer:
+        servers.append(WeftServer(tmp_path_factory.mktemp("server"), config, key))
         return servers[-1]
 
     yield start

@@ -23,10 +23,13 @@ class Answer:
 
 
 class RawClient:
-    """One connection."""
+    """One connection: to a port, or a socket that is connected already."""
 
-    def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+    def __init__(self, to: int | socket.socket) -> None:
+        if isinstance(to, int):
+            to = socket.create_connection(("127.0.0.1", to), PATIENCE_S)
+            to.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # each send() is a segment
+        self.socket = to
         self._input = self.socket.makefile("rb")
 
     def __enter__(self) -> "RawClient":
@@ -84,6 +87,10 @@ class RawClient:
             yield self._input.read(size)
             assert self._input.readline() == b"\r\n"
         assert self._input.readline() == b"\r\n"
+
+    def take(self, count: int) -> bytes:
+        """As many bytes, or fewer when the connection ends."""
+        return self._input.read(count)
 
     def is_at_end(self) -> bool:
         """Whether the server closes without another byte. A reset is an end too."""

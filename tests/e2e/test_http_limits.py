@@ -1,6 +1,6 @@
 """Requests that are more than the server takes, or wrong: refused, and nothing else happens.
 
-The numbers in the names of the tests are those of what such servers were broken with before.
+The numbers in the names of the tests are those of docs/bad-inputs.md.
 """
 
 import json
@@ -35,6 +35,12 @@ def test_h1_many_fields_are_431(raw: RawClient):
     expect_refused(raw, 431, "header_too_large")
 
 
+def test_w6_a_huge_handshake_is_431(raw: RawClient):
+    raw.send("GET /v1/responses HTTP/1.1\r\nHost: weft\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: " + "x" * 17_000)
+    expect_refused(raw, 431, "header_too_large")
+
+
 @pytest.mark.parametrize("endless", ["0\r\n" + "A: b\r\n" * 20_000, "1;" + "x" * 100_000, "0\r\nA: " + "b" * 100_000])
 def test_h1_trailers_and_chunk_extensions_without_end_are_431(raw: RawClient, endless: str):
     raw.send(POST + "Transfer-Encoding: chunked\r\n\r\n" + endless[:65_600])
@@ -62,7 +68,7 @@ def test_h3_chunks_over_the_limit_are_413(raw: RawClient):
 
 @pytest.mark.parametrize("fields", [
     {"max_tokens": 2**63}, {"max_tokens": 1e30}, {"max_tokens": -1}, {"n": 10**9}, {"n": 0}, {"top_k": 2**31},
-{"temperature": 1e9}, {"top_logprobs": 21, "logprobs": True}, {"logit_bias": {"99999999": 1}},
+    {"temperature": 1e9}, {"top_logprobs": 21, "logprobs": True}, {"logit_bias": {"99999999": 1}},
     {"logit_bias": {"-1": 1}}, {"stop": ["x"] * 17}, {"stop": [""]}, {"stop_token_ids": [2**40]}, {"min_tokens": 2**31}])
 def test_h4_numbers_out_of_range_are_400(raw: RawClient, fields: dict):
     answer = raw.post("/v1/chat/completions", {"messages": QUESTION, **fields}).read()

@@ -116,6 +116,17 @@ TEST(RequestLogTest, CutsALongBody) {
   EXPECT_EQ(log.object().at("body").as_string(), std::string(1'000, 'x') + "...");
 }
 
+TEST(RequestLogTest, ReplacesBytesOfABodyThatAreNoUtf8) {
+  LoggedRequest request = kRequest;
+  request.body = "a\xFF\xC3(\x01";
+  ReadableLog json(RequestLog::Format::kJson, true);
+  json->request(request);
+  EXPECT_EQ(json.object().at("body"), "a\uFFFD\uFFFD(\x01");
+  ReadableLog text(RequestLog::Format::kText, true);
+  text->request(request);
+  EXPECT_THAT(text.text(), HasSubstr("body=\"a\uFFFD\uFFFD(\\u0001\""));
+}
+
 // A client chooses the path, and could write lines of its own with it.
 TEST(RequestLogTest, ShowsNoBytesOfAPathThatAreMoreThanText) {
   LoggedRequest request = kRequest;

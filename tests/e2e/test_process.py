@@ -1,0 +1,83 @@
+"""What of the process can be seen from outside: its sockets, its memory, what it has not. Numbers: docs/bad-inputs.md."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from conftest import StartServer
+from raw_http import RawClient
+from raw_websocket import PATH, UPGRADE, key_header
+from weft_server import WeftServer
+
+LISTEN = "0A"
+
+
+def listening(pid: int) -> list[str]:
+    """Addresses that the process listens at, as the kernel writes them."""
+    own = {link.name for entry in Path(f"/proc/{pid}/fd").iterdir() if (link := entry.readlink())}
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == LISTEN and f"socket:[{fields[9]}]" in own:
+                found.append(fields[1])
+    return found
+
+
+def memory_kib(pid: int) -> int:
+    """What belongs to the process alone, in memory or swapped out."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return sum(int(re.search(rf"^{name}:\s+(\d+) kB", status, re.MULTILINE)[1]) for name in ("RssAnon", "VmSwap"))
+
+
+def test_x5_it_listens_at_the_loopback_address_alone(server: WeftServer):
+    assert listening(server.process.pid) == [f"0100007F:{server.port:04X}"]
+
+
+@pytest.mark.parametrize("method, path", [("POST", "/slots/0?action=restore"), ("GET", "/slots"), ("POST", "/lora-adapters"),
+                                          ("POST", "/v1/load_lora_adapter"), ("POST", "/reset_prefix_cache"),
+                                          ("POST", "/sleep"), ("POST", "/v1/files"), ("POST", "/models/load")])
+def test_x1_there_is_nothing_that_saves_restores_or_loads(raw: RawClient, method: str, path: str):
+    answer = raw.send_request(method, path, "Content-Length: 2").send(b"{}").read()
+    assert (answer.status, answer.error()["code"]) == (404, "not_found")
+
+
+def test_x2_a_conversation_that_goes_on_is_as_if_it_were_asked_at_once(raw: RawClient):
+    plain = {"max_output_tokens": 40, "temperature": 0}
+    first = raw.post("/v1/responses", {"input": "What is Weft?", **plain}).read().json()
+    said = first["output"][0]["content"][0]["text"]
+    for _ in range(2):
+        second = raw.post("/v1/responses", {"input": "And 2 + 3?", "previous_response_id": first["id"], **plain}).read()
+        whole = raw.post("/v1/responses", {"input": [
+            {"role": "user", "content": "What is Weft?"}, {"role": "assistant", "content": said},
+            {"role": "user", "content": "And 2 + 3?"}], **plain}).read()
+        assert second.json()["output"][0]["content"] == whole.json()["output"][0]["content"]
+        assert second.json()["usage"] == whole.json()["usage"]
+
+
+def test_x4_memory_does_not_grow_with_requests(start_server: StartServer, monkeypatch: pytest.MonkeyPatch):
+    # Of what is freed a sanitizer else keeps most.
+    monkeypatch.setenv("ASAN_OPTIONS", "quarantine_size_mb=0:thread_local_quarantine_size_kb=0")
+    server = start_server(limits={"max_stored_responses": 10})
+
+    def ask(number: int) -> int:
+        with RawClient(server.port) as raw:
+            if number % 10 == 0:
+                return raw.send_request("GET", PATH, *UPGRADE, key_header()).read_head().status
+            path, body = (("/v1/completions", {"prompt": f"Number {number}"}), ("/v1/responses", {"input": f"Number {number}"}),
+                          ("/tokenize", {"prompt": "word " * 1000}))[number % 3]
+            return raw.post(path, {**body, **({"stream": number % 2 == 0} if path != "/tokenize" else {}),
+                                   **({"max_tokens": 2} if "completions" in path else
+                                      {"max_output_tokens": 2} if "responses" in path else {})}).read().status
+
+    def ask_many(count: int) -> int:
+        with ThreadPoolExecutor(8) as clients:
+            assert set(clients.map(ask, range(count))) == {200, 101}
+        server.wait_until_idle()
+        return memory_kib(server.process.pid)
+
+    before = ask_many(150)
+    # Megabytes for each request are what others lost; the allocators' own play is some for all of them.
+    assert ask_many(300) - before < 300 * 32
