@@ -47,6 +47,7 @@ HttpConnection::~HttpConnection() {
 
 void HttpConnection::start() {
   thread_.add(shared_from_this());
+  if (phase_ == Phase::kClosed) return;  // the server drains
   if (!stream_.is_tls()) {
     enter(Phase::kIdle);
     return read();
@@ -203,8 +204,8 @@ void HttpConnection::dispatch() {
 }
 
 void HttpConnection::upgrade(Request request) {
-  // A client must wait for the answer before it sends frames (RFC 6455, section 4.1). Behind another
-  // request a read is outstanding, which would take the first of them.
+  // A client must wait for the answer before it sends frames (RFC 6455, section 4.1). Behind
+  // another request a read is outstanding, which would take the first of them.
   if (input_.size() > 0 || reading_ || exchange_.http10) return refuse(http::error::bad_field);
   const auto timeout = timeout_of(request);
   if (!timeout) return reply(error_reply(timeout.error()));

@@ -48,8 +48,24 @@ void WakeList::drop_all() noexcept {
   }
 }
 
-IoThread::IoThread(std::chrono::steady_clock::duration sweep)
-    : work_(context_.get_executor()), sweep_every_(sweep), sweeper_(context_) {
+void ConnectionCount::change(std::ptrdiff_t by) noexcept {
+  if (count_.fetch_add(by) + by > 0) return;
+  const std::scoped_lock lock(mutex_);
+  none_.notify_all();
+}
+
+bool ConnectionCount::wait_until_none(std::chrono::steady_clock::time_point until) {
+  std::unique_lock lock(mutex_);
+  return none_.wait_until(lock, until, [this] { return count_.load() == 0; });
+}
+
+void ConnectionCount::wait_until_none() {
+  std::unique_lock lock(mutex_);
+  none_.wait(lock, [this] { return count_.load() == 0; });
+}
+
+IoThread::IoThread(std::chrono::steady_clock::duration sweep, ConnectionCount& count)
+    : work_(context_.get_executor()), sweep_every_(sweep), sweeper_(context_), count_(count) {
   this->sweep();
   thread_ = std::thread([this] { context_.run(); });
 }
@@ -61,14 +77,13 @@ void IoThread::wake(Wakeable& entry) noexcept {
 void IoThread::add(std::shared_ptr<Connection> connection) {
   Connection& added = *connection;
   connections_.insert(std::move(connection));
-  count_.store(connections_.size());
+  count_.change(1);
   if (draining_) added.drain();
 }
 
 void IoThread::remove(Connection& connection) noexcept {
   const auto self = connection.shared_from_this();
-  connections_.erase(self);
-  count_.store(connections_.size());
+  if (connections_.erase(self) > 0) count_.change(-1);
 }
 
 template <class Each>

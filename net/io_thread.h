@@ -5,8 +5,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <unordered_set>
 
@@ -70,12 +72,27 @@ class Connection : public std::enable_shared_from_this<Connection> {
   virtual void abort() = 0;
 };
 
+/// How many connections there are, of all threads. Thread-safe.
+class ConnectionCount {
+ public:
+  void change(std::ptrdiff_t by) noexcept;
+  [[nodiscard]] std::size_t now() const noexcept { return static_cast<std::size_t>(count_.load()); }
+  /// Waits until there are none; false when that takes longer.
+  bool wait_until_none(std::chrono::steady_clock::time_point until);
+  void wait_until_none();
+
+ private:
+  std::atomic<std::ptrdiff_t> count_{0};
+  std::mutex mutex_;
+  std::condition_variable none_;
+};
+
 /// A thread with an io_context of its own: what belongs to one connection runs on one of them, and
 /// so needs no lock and no strand. Made, stopped and destroyed by the server's owner.
 class IoThread {
  public:
-  /// `sweep` is how often connections look at the clock.
-  explicit IoThread(std::chrono::steady_clock::duration sweep);
+  /// `sweep` is how often connections look at the clock. `count` outlives the thread.
+  IoThread(std::chrono::steady_clock::duration sweep, ConnectionCount& count);
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
   ~IoThread() { stop(); }
@@ -94,7 +111,6 @@ class IoThread {
   [[nodiscard]] bool draining() const noexcept { return draining_; }
 
   /// Thread-safe.
-  [[nodiscard]] std::size_t connections() const noexcept { return count_.load(); }
   void drain();
   void abort_all();
   /// Ends the thread; what still waits is dropped.
@@ -111,7 +127,7 @@ class IoThread {
   boost::asio::steady_timer sweeper_;
   WakeList woken_;
   std::unordered_set<std::shared_ptr<Connection>> connections_;
-  std::atomic<std::size_t> count_{0};
+  ConnectionCount& count_;
   bool draining_ = false;
   std::thread thread_;
 };

@@ -34,7 +34,8 @@ bool is_tcp(const NetStream::Socket::endpoint_type& endpoint) {
 /// first for one that is there and does not read.
 void tune(NetStream::Socket& socket, std::chrono::microseconds write_timeout) {
   using std::chrono::duration_cast;
-  const auto lost = duration_cast<std::chrono::milliseconds>(write_timeout + 4 * net_defaults::kSweep);
+  const auto lost =
+      duration_cast<std::chrono::milliseconds>(write_timeout + 4 * net_defaults::kSweep);
   const auto idle =
       std::max(duration_cast<std::chrono::seconds>(write_timeout / 2), std::chrono::seconds(1));
   const auto again = std::max(idle / 4, std::chrono::seconds(1));
@@ -60,7 +61,7 @@ std::string name_of(const NetStream::Socket::endpoint_type& endpoint) {
 /// A socket file that nobody listens at any more, as a killed server leaves it.
 bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
                   const std::string& path) {
-  struct stat status{};
+  struct stat status {};
   if (lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
   boost::system::error_code error;
   asio::generic::stream_protocol::socket probe(context);
@@ -69,8 +70,10 @@ bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
 
 }  // namespace
 
-Listener::Listener(Threads& threads, Service& service, asio::ssl::context* tls)
+Listener::Listener(Threads& threads, const ConnectionCount& connections, Service& service,
+                   asio::ssl::context* tls)
     : threads_(threads),
+      connections_(connections),
       service_(service),
       tls_(tls),
       acceptor_(threads.front()->context().get_executor()),
@@ -99,15 +102,9 @@ void Listener::start() {
   asio::post(acceptor_.get_executor(), [self = shared_from_this()] { self->accept(); });
 }
 
-std::size_t Listener::connections() const noexcept {
-  std::size_t all = 0;
-  for (const auto& thread : threads_) all += thread->connections();
-  return all;
-}
-
 void Listener::accept() {
   if (stopped_) return;
-  if (std::cmp_greater_equal(connections(), service_.config().max_connections)) return pause();
+  if (std::cmp_greater_equal(connections_.now(), service_.config().max_connections)) return pause();
   IoThread& thread = *threads_[next_++ % threads_.size()];
   acceptor_.async_accept(thread.context(),
                          [self = shared_from_this(), &thread](boost::system::error_code error,

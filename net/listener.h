@@ -29,7 +29,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
   using Endpoint = boost::asio::generic::stream_protocol::endpoint;
 
   /// `tls` is null for plain connections. All outlive the listener.
-  Listener(Threads& threads, Service& service, boost::asio::ssl::context* tls);
+  Listener(Threads& threads, const ConnectionCount& connections, Service& service,
+           boost::asio::ssl::context* tls);
 
   /// kCannotListen with address and reason.
   [[nodiscard]] Result<void> open(const Endpoint& endpoint, std::string name);
@@ -44,9 +45,9 @@ class Listener : public std::enable_shared_from_this<Listener> {
   void accept();
   void on_accept(boost::system::error_code error, NetStream::Socket socket, IoThread& thread);
   void pause();
-  [[nodiscard]] std::size_t connections() const noexcept;
 
   Threads& threads_;
+  const ConnectionCount& connections_;
   Service& service_;
   boost::asio::ssl::context* const tls_;
   Acceptor acceptor_;

@@ -166,7 +166,8 @@ void ResponseSession::fetch(EventBatch& out) {
     said_.clear();
     return;
   }
-  // News may turn out to be nothing to say yet; then the next lane is asked, for nobody wakes again.
+  // News may turn out to be nothing to say yet; then the next lane is asked, for nobody wakes
+  // again.
   while (out.empty()) {
     const auto found = std::ranges::find(lanes_, true, &Lane::news);
     if (found == lanes_.end()) return;

@@ -1,8 +1,8 @@
 #include "weft/net/server.h"
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
-#include <thread>
 #include <utility>
 
 #include "weft/net/defaults.h"
@@ -16,7 +16,7 @@ Server::Server(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Request
     : config_(config),
       service_(std::make_unique<Service>(config, std::move(keys), std::move(log), metrics_)) {
   for (std::int32_t i = 0; i < std::max(config.io_threads, 1); ++i) {
-    threads_.push_back(std::make_unique<IoThread>(net_defaults::kSweep));
+    threads_.push_back(std::make_unique<IoThread>(net_defaults::kSweep, connections_));
   }
 }
 
@@ -65,7 +65,7 @@ Result<void> Server::listen() {
     } catch (const boost::system::system_error& failure) {
       return Error{NetErrc::kCannotListen, config_.unix_socket + ": " + failure.code().message()};
     }
-    auto listener = std::make_shared<Listener>(threads_, *service_, nullptr);
+    auto listener = std::make_shared<Listener>(threads_, connections_, *service_, nullptr);
     if (auto done = listener->open(endpoint, config_.unix_socket); !done) return done;
     listeners_.push_back(std::move(listener));
   }
@@ -84,7 +84,8 @@ Result<void> Server::listen_tcp() {
       asio::ip::resolver_base::passive | asio::ip::resolver_base::numeric_service, error);
   const std::string name = config_.host + ":" + std::to_string(config_.port);
   if (error || found.empty()) return Error{NetErrc::kCannotListen, name + ": " + error.message()};
-  auto listener = std::make_shared<Listener>(threads_, *service_, tls_ ? &*tls_ : nullptr);
+  auto listener =
+      std::make_shared<Listener>(threads_, connections_, *service_, tls_ ? &*tls_ : nullptr);
   if (auto done = listener->open(found.begin()->endpoint(), name); !done) return done;
   listeners_.push_back(std::move(listener));
   return {};
@@ -99,13 +100,9 @@ void Server::drain() {
 }
 
 void Server::close(std::chrono::milliseconds limit) {
-  const auto until = std::chrono::steady_clock::now() + limit;
-  while (connections() > 0 && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  static_cast<void>(connections_.wait_until_none(std::chrono::steady_clock::now() + limit));
   for (const auto& thread : threads_) thread->abort_all();
-  // They take themselves out; what is posted behind that has run when the thread is stopped.
-  while (connections() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  connections_.wait_until_none();  // they take themselves out
   for (const auto& thread : threads_) thread->stop();
 }
 
@@ -129,12 +126,6 @@ std::uint16_t Server::port() const noexcept {
     if (listener->port() != 0) return listener->port();
   }
   return 0;
-}
-
-std::size_t Server::connections() const noexcept {
-  std::size_t all = 0;
-  for (const auto& thread : threads_) all += thread->connections();
-  return all;
 }
 
 }  // namespace weft

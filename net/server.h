@@ -45,7 +45,7 @@ class Server {
   /// Where it listens, the real port included: "http://127.0.0.1:8080", "unix:/run/weft.sock".
   [[nodiscard]] std::vector<std::string> addresses() const;
   [[nodiscard]] std::uint16_t port() const noexcept;
-  [[nodiscard]] std::size_t connections() const noexcept;
+  [[nodiscard]] std::size_t connections() const noexcept { return connections_.now(); }
   [[nodiscard]] Service& service() noexcept { return *service_; }
 
  private:
@@ -58,6 +58,7 @@ class Server {
   MetricsRegistry metrics_;
   std::optional<boost::asio::ssl::context> tls_;
   std::unique_ptr<Service> service_;
+  ConnectionCount connections_;
   Listener::Threads threads_;
   std::vector<std::shared_ptr<Listener>> listeners_;
 };

@@ -58,7 +58,8 @@ struct Cell {
       case Leaving::kSigterm:
         return computed ? Ends::kWell : Ends::kStopping;
       case Leaving::kSlow:
-        // Who has been sent nothing, or little, is not slow. A plain answer is sent when it is whole.
+        // Who has been sent nothing, or little, is not slow. A plain answer is sent when it is
+        // whole.
         if (computed) return Ends::kCutOff;
         return phase == Phase::kDecode && transport != Transport::kPlain ? Ends::kCutOff
                                                                          : Ends::kWell;

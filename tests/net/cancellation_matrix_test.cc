@@ -1,7 +1,9 @@
-// Every way in which a client leaves, in every phase of its request, over every transport: each cell
-// of the matrix ends its request once, frees all that the request held, and computes nothing more
-// for it. What is to be free at once is asked for while the device stands still, so that no step can
-// do it. Real sockets and threads; only the time of deadlines is virtual.
+// Every way in which a client leaves, in every phase of its request, over every transport: each
+// cell of the matrix ends its request once, frees all that the request held, and computes nothing
+// more for it. What is to be free at once is asked for while the device stands still, so that no
+// step can do it. Real sockets and threads; only the time of deadlines is virtual.
+
+#include "weft/tests/net/cancellation_matrix.h"
 
 #include <gmock/gmock.h>
 
@@ -18,7 +20,6 @@
 #include "weft/actors/failure.h"
 #include "weft/core/virtual_clock.h"
 #include "weft/tests/fixture/temp_folder.h"
-#include "weft/tests/net/cancellation_matrix.h"
 #include "weft/tests/net/own_sockets.h"
 #include "weft/tests/net/served_pipeline.h"
 
@@ -163,7 +164,8 @@ class CancellationMatrix : public ServedPipeline, public testing::WithParamInter
   Clock::time_point left;  // when the server could know
   int steps_when_left = 0;
 
-  static inline std::vector<double> times;  // milliseconds from there until the engine was free
+  /// Milliseconds from there until something was free, and of which cell.
+  static inline std::vector<std::pair<double, std::string>> times;
 };
 
 void CancellationMatrix::SetUp() {
@@ -343,10 +345,11 @@ void CancellationMatrix::finish_stopping() {
 }
 
 void CancellationMatrix::note_time() {
-  times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - left).count());
+  const double took = std::chrono::duration<double, std::milli>(Clock::now() - left).count();
+  times.emplace_back(took, name_of(GetParam()));
   // Wall time says little on a busy machine, so it is judged only where somebody asks for that.
   if (const char* const most = std::getenv("WEFT_MATRIX_MS")) {
-    EXPECT_LE(times.back(), std::strtod(most, nullptr));
+    EXPECT_LE(took, std::strtod(most, nullptr));
   }
 }
 
@@ -474,10 +477,10 @@ void CancellationMatrix::TearDownTestSuite() {
   if (times.empty()) return;
   std::ranges::sort(times);
   const auto at = [](double part) {
-    return times.at(static_cast<std::size_t>(part * static_cast<double>(times.size() - 1)));
+    return times.at(static_cast<std::size_t>(part * static_cast<double>(times.size() - 1))).first;
   };
-  std::printf("[ cells    ] %zu freed: median %.2f ms, p99 %.2f ms, worst %.2f ms\n", times.size(),
-              at(0.5), at(0.99), times.back());
+  std::printf("[ cells    ] %zu freed: median %.2f ms, p99 %.2f ms, worst %.2f ms (%s)\n",
+              times.size(), at(0.5), at(0.99), times.back().first, times.back().second.c_str());
 }
 
 INSTANTIATE_TEST_SUITE_P(, CancellationMatrix,

@@ -45,8 +45,7 @@ class LeavingClient : public PlainClient {
   }
 
   void ask(const Question& question) {
-    const std::string shared =
-        R"("ignore_eos":true,"seed":)" + std::to_string(question.seed) + ",";
+    const std::string shared = R"("ignore_eos":true,"seed":)" + std::to_string(question.seed) + ",";
     const std::string bound = std::to_string(question.max_tokens);
     const std::string top = std::to_string(question.top_logprobs);
     if (transport_ == Transport::kWebSocket) {
@@ -74,7 +73,8 @@ class LeavingClient : public PlainClient {
 
   void say_close_frame() { say_frame(kClose, "\x03\xE8"); }
 
-  /// From here on its host is not there: what comes is dropped without a word, and nothing goes out.
+  /// From here on its host is not there: what comes is dropped without a word, and nothing goes
+  /// out.
   void vanish() {
     std::array<sock_filter, 1> drop_all{{BPF_STMT(BPF_RET | BPF_K, 0)}};
     const sock_fprog program{.len = 1, .filter = drop_all.data()};

@@ -134,9 +134,8 @@ class ServedPipeline : public testing::Test {
   /// Lines of the log that have it.
   [[nodiscard]] std::vector<std::string> logged(std::string_view what) const {
     std::vector<std::string> lines = log_->last_formatted();
-    std::erase_if(lines, [what](const std::string& line) {
-      return line.find(what) == std::string::npos;
-    });
+    std::erase_if(lines,
+                  [what](const std::string& line) { return line.find(what) == std::string::npos; });
     return lines;
   }
   [[nodiscard]] bool was_logged(std::string_view what) const { return !logged(what).empty(); }

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "weft/tests/fixture/temp_folder.h"
+#include "weft/tests/net/leaving_client.h"
 #include "weft/tests/net/plain_client.h"
 #include "weft/tests/net/served_pipeline.h"
 
@@ -208,8 +210,7 @@ TEST_F(ServerTest, ADeadlineEndsARequest) {
   PlainClient one = client();
   one.post(kCompletions, R"({"prompt":[5,6,7],"max_tokens":4000,"ignore_eos":true})",
            "X-Request-Timeout-Ms: 1\r\n");
-  EXPECT_THAT(one.read_answer(),
-              AllOf(StartsWith("HTTP/1.1 408"), HasSubstr("deadline_exceeded")));
+  EXPECT_THAT(one.read_answer(), AllOf(StartsWith("HTTP/1.1 408"), HasSubstr("deadline_exceeded")));
   EXPECT_TRUE(eventually([&] { return all_is_free(); }));
 }
 
@@ -235,6 +236,46 @@ TEST_F(ServerTest, AClientThatGoesTakesItsRequestAlong) {
       EXPECT_TRUE(eventually([&] { return all_is_free(); }));
     }
   }
+}
+
+class LeftBehindTest : public ServerTest, public testing::WithParamInterface<Transport> {};
+
+TEST_P(LeftBehindTest, WhatAClientLeavesBehindIsChargedToItsKey) {
+  const TempFolder folder;
+  const char* const keys = "[[key]]\nname = \"one\"\nkey = \"one\"\ntokens_per_minute = 2\n";
+  server_config.api_key_file = folder.write("keys.toml", keys).string();
+  const std::string key = "X-Api-Key: one\r\n";
+  start();
+  gate.close();
+  LeavingClient one(server->port(), GetParam(), key);
+  one.upgrade();
+  one.ask({.prompt = "c", .max_tokens = 2000});
+  gate.wait_for_step();
+  gate.let(10);
+  ASSERT_TRUE(eventually([&] { return engine->stats().output_tokens >= 5; }));
+  one.reset();
+  EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
+  PlainClient next = client();
+  next.post(kCompletions, kThreeTokens, key);
+  EXPECT_THAT(next.read_answer(),
+              AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("rate_limit_exceeded")));
+}
+
+INSTANTIATE_TEST_SUITE_P(, LeftBehindTest, testing::Values(Transport::kSse, Transport::kWebSocket));
+
+TEST_F(ServerTest, AServerThatClosesWaitsForItsLastConnectionAndNotLonger) {
+  start();
+  gate.close();
+  PlainClient one = client();
+  one.post(kCompletions, kThreeTokens);
+  gate.wait_for_step();
+  server->drain();
+  std::thread closing([&] { server->close(std::chrono::hours(1)); });
+  gate.open();
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+  one.close();
+  closing.join();
+  EXPECT_EQ(server->connections(), 0U);
 }
 
 TEST_F(ServerTest, WhoDoesNotReadIsCutOffPastTheBound) {
