@@ -74,7 +74,7 @@ class NetStream {
   /// At once, without goodbyes; pending operations complete with an error.
   void close() noexcept {
     boost::system::error_code ignored;
-    static_cast<void>(socket().close(ignored));
+    ignored = socket().close(ignored);
   }
 
   // What Beast calls when a WebSocket or its timeout ends the connection.
@@ -108,7 +108,7 @@ class NetStream {
       if (!std::exchange(ended_, true)) {
         error.clear();                      // of TLS, when the client still sends
         boost::system::error_code ignored;  // a socket that is gone fails the read
-        socket.shutdown(boost::asio::socket_base::shutdown_send, ignored);
+        ignored = socket.shutdown(boost::asio::socket_base::shutdown_send, ignored);
       }
       if (!error) return socket.async_read_some(boost::asio::buffer(*unread_), std::move(self));
       if (error == boost::asio::error::eof) error.clear();
