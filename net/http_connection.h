@@ -65,7 +65,7 @@ class HttpConnection final : public Connection, private Answer::Reader {
   void pump_events();
   void finish_body();
 
-  void reply(HttpReply reply);
+  void reply(HttpReply made);
   void begin_stream();
   void write();
   void write_some();
