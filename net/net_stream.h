@@ -98,7 +98,7 @@ class NetStream {
   /// At once, without goodbyes; pending operations complete with an error.
   void close() noexcept {
     boost::system::error_code ignored;
-    static_cast<void>(socket().close(ignored));
+    ignored = socket().close(ignored);
   }
 
   // What Beast calls when a WebSocket or its timeout ends the connection.
@@ -201,7 +201,7 @@ class NetStream {
    public:
     explicit Goodbye(Socket& socket) : socket_(socket) {
       boost::system::error_code ignored;  // a socket that is gone fails the read
-      socket_.shutdown(boost::asio::socket_base::shutdown_send, ignored);
+      ignored = socket_.shutdown(boost::asio::socket_base::shutdown_send, ignored);
     }
 
     template <class Self>
