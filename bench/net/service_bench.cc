@@ -79,7 +79,7 @@ class ServerProcess {
 
   void set_period(double seconds) {
     process_.write_line("period " + std::to_string(static_cast<long long>(1e6 * seconds)));
-    static_cast<void>(process_.read_line().empty());
+    if (process_.read_line() != "ok") throw std::runtime_error("the server has ended");
   }
 
   struct Usage {
