@@ -61,7 +61,7 @@ std::string name_of(const NetStream::Socket::endpoint_type& endpoint) {
 /// A socket file that nobody listens at any more, as a killed server leaves it.
 bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
                   const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
   boost::system::error_code error;
   asio::generic::stream_protocol::socket probe(context);
