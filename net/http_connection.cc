@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/beast/http/error.hpp>
 #include <iterator>
@@ -83,7 +82,7 @@ void HttpConnection::on_read(boost::system::error_code error, std::size_t bytes)
   reading_ = false;
   if (phase_ == Phase::kClosed) return;
   if (phase_ == Phase::kLingering) return;  // whatever it says, it comes too late
-  if (error) return on_gone(error);
+  if (error) return on_gone();
   input_.commit(
       boost::asio::buffer_copy(input_.prepare(bytes), boost::asio::buffer(arriving_, bytes)));
   if (phase_ == Phase::kAnswering) return read();
@@ -359,7 +358,7 @@ void HttpConnection::write_some() {
 
 void HttpConnection::on_written(boost::system::error_code error, std::size_t bytes) {
   if (phase_ == Phase::kClosed) return;
-  if (error) return on_gone(error);
+  if (error) return on_gone();
   progress_ = steady_clock::now();
   written_ += bytes;
   if (written_ < sending_.size()) return write_some();
@@ -392,13 +391,10 @@ void HttpConnection::linger() {
   stream_.async_goodbye([self = self()](boost::system::error_code) { self->close(); });
 }
 
-void HttpConnection::on_gone(boost::system::error_code error) {
-  // The system may be quicker than check_time() to see that nothing is taken.
-  const bool slow = error == boost::asio::error::timed_out;
+void HttpConnection::on_gone() {
   if (exchange_.answer && !exchange_.complete && exchange_.error.empty()) {
-    exchange_.error = slow ? "client_too_slow" : "client_gone";
+    exchange_.error = "client_gone";
     exchange_.status = exchange_.status == 0 ? 499 : exchange_.status;
-    if (slow) exchange_.answer->abandon(EndCause::kSlowReader);
   }
   close();
 }

@@ -72,7 +72,7 @@ class HttpConnection final : public Connection, private Answer::Reader {
   void on_written(boost::system::error_code error, std::size_t bytes);
   void finish_exchange();
   void linger();
-  void on_gone(boost::system::error_code error);
+  void on_gone();
   void close();
   void log_exchange();
   [[nodiscard]] std::shared_ptr<HttpConnection> self() {

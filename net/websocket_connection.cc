@@ -1,7 +1,6 @@
 #include "weft/net/websocket_connection.h"
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <cstddef>
 #include <string>
@@ -88,11 +87,6 @@ void WebSocketConnection::start(Request upgrade) {
   });
 }
 
-void WebSocketConnection::on_gone(boost::system::error_code error) {
-  // The system may be quicker than check_time() to see that nothing is taken.
-  end(error == boost::asio::error::timed_out ? EndCause::kSlowReader : EndCause::kCancel);
-}
-
 void WebSocketConnection::read() {
   if (reading_ || ended_ || session_.unsent_bytes() > net_defaults::kReadAhead) return;
   reading_ = true;
@@ -106,7 +100,7 @@ void WebSocketConnection::read() {
 void WebSocketConnection::on_read(boost::system::error_code error, std::size_t bytes) {
   reading_ = false;
   if (ended_) return;
-  if (error) return on_gone(error);
+  if (error) return end(EndCause::kCancel);
   if (socket_.got_binary()) return say_goodbye(websocket::close_code::unknown_data);
   if (!body_memory_.grow(bytes)) return say_goodbye(websocket::close_code::try_again_later);
   if (!socket_.is_message_done()) return read();
@@ -166,7 +160,7 @@ void WebSocketConnection::send_now(const EventBatch& batch) {
 
 void WebSocketConnection::on_sent(boost::system::error_code error) {
   if (ended_) return;
-  if (error) return on_gone(error);
+  if (error) return end(EndCause::kCancel);
   writing_ = false;
   pump();
 }
@@ -184,7 +178,7 @@ void WebSocketConnection::write_next() {
 
 void WebSocketConnection::on_written(boost::system::error_code error) {
   if (ended_) return;
-  if (error) return on_gone(error);
+  if (error) return end(EndCause::kCancel);
   if (leaving_) {  // what is left of the batch would only disturb the goodbye
     writing_ = false;
     return;

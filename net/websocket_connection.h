@@ -43,7 +43,6 @@ class WebSocketConnection final : public Connection {
   void on_sent(boost::system::error_code error);
   /// The closing handshake has begun: nobody wants what still runs.
   void leave();
-  void on_gone(boost::system::error_code error);
   void say_goodbye(boost::beast::websocket::close_code code);
   void end(EndCause cause);
   [[nodiscard]] std::shared_ptr<WebSocketConnection> self() {
