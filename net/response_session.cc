@@ -102,6 +102,7 @@ void ResponseSession::begin(Lane& lane, std::string_view text) {
   auto lease = Service::lease(client_.key);
   if (!lease) return say(lease.error(), lane.stream_id);
   lane.lease = *std::move(lease);
+  if (service_.log().prompts()) lane.logged_body = std::string(text);
   start(lane, *std::move(call));
 }
 
@@ -233,7 +234,7 @@ void ResponseSession::settle(const Lane& lane, std::string_view left) {
        .prompt_tokens = usage.prompt_tokens,
        .output_tokens = usage.output_tokens,
        .took = now - lane.began,
-       .body = {}});
+       .body = lane.logged_body});
 }
 
 void ResponseSession::say(const ApiError& error, std::string_view stream_id) {

@@ -58,6 +58,7 @@ class ResponseSession final : private Answer::Reader {
     KeyLease lease{};
     RunningAnswers::Place place{};
     std::chrono::steady_clock::time_point began{};
+    std::string logged_body{};
     std::deque<WaitingMessage> waiting{};
     bool news = false;
   };

@@ -125,3 +125,12 @@ def test_what_is_asked_is_in_the_log_when_that_is_wanted_and_cut_between_charact
         line = json.loads(server.wait_for_log(f".*unicorns-{first}.*")[0])
         assert "\U0001f984" * 100 in line["body"] and line["body"].endswith("...")
         assert "\ufffd" not in line["body"] and len(line["body"].encode()) <= 1003
+
+
+def test_what_a_websocket_asks_is_in_the_log_too_when_that_is_wanted(start_server: StartServer):
+    server = start_server(log={"prompts": True})
+    with connect(url_of(server)) as socket:
+        ask(socket, input="The first unicorn.", max_output_tokens=1)
+        ask(socket, input="The second unicorn.", max_output_tokens=1)
+    assert "first unicorn" in server.wait_for_log(".*WS /v1/responses.*")[0]
+    server.wait_for_log(".*second unicorn.*")
