@@ -52,10 +52,10 @@ def tls_server(certificate: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture
 def secure(tls_server: WeftServer) -> Iterator[WeftServer]:
-    sockets = tls_server.sockets()
+    sockets = tls_server.descriptors()
     yield tls_server
     tls_server.wait_until_idle()
-    eventually(lambda: tls_server.sockets() <= sockets, "no connection is left")
+    eventually(lambda: tls_server.descriptors() <= sockets, "no connection is left")
     tls_server.expect_clean_log()
 
 

@@ -35,13 +35,13 @@ def test_w1_a_client_that_reads_nothing_is_cut_off(start_server: StartServer):
 
 def test_w1_a_client_that_only_pings_and_reads_nothing_is_cut_off(start_server: StartServer):
     server = start_server(limits={"write_timeout_s": 1, "ping_interval_s": 0.5})
-    sockets = server.sockets()
+    sockets = server.descriptors()
     ws = dial(server, 1)
     with pytest.raises((ConnectionResetError, BrokenPipeError)):
         while True:
             ws.send(frame(PING, b"x" * 125) * 1000)
     ws.raw.close()
-    eventually(lambda: server.sockets() <= sockets, "the connection is gone")
+    eventually(lambda: server.descriptors() <= sockets, "the connection is gone")
 
 
 def test_w2_a_client_that_reads_late_misses_nothing(server: WeftServer):
@@ -57,12 +57,12 @@ def test_w2_a_client_that_reads_late_misses_nothing(server: WeftServer):
 
 def test_w3_a_client_that_answers_no_ping_is_gone(start_server: StartServer):
     server = start_server(limits={"ping_interval_s": 0.2})
-    sockets = server.sockets()
+    sockets = server.descriptors()
     with RawClient(server.port) as raw:
         ws = RawWebSocket(raw)
         assert ws.read().opcode == PING
         assert ws.is_at_end(), "the second was not waited for"
-    eventually(lambda: server.sockets() <= sockets, "the connection is gone")
+    eventually(lambda: server.descriptors() <= sockets, "the connection is gone")
 
 
 def test_w3_a_client_that_answers_pings_stays(start_server: StartServer):
