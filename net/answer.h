@@ -57,7 +57,7 @@ class Answer final : public Wakeable {
   [[nodiscard]] const std::string& object_id() const noexcept { return call_.object_id; }
   /// Text that has come and was not fetched. Thread-safe.
   [[nodiscard]] std::size_t unread_bytes() const noexcept;
-  /// Of all parts, as far as they are.
+  /// Of all parts, as far as they are. Thread-safe once it has started.
   [[nodiscard]] Usage usage() const noexcept;
 
  private:

@@ -269,7 +269,10 @@ TEST_P(LeftBehindTest, WhatAClientLeavesBehindIsChargedToItsKey) {
   one.ask({.prompt = "c", .max_tokens = 2000});
   gate.wait_for_step();
   gate.let(10);
-  ASSERT_TRUE(eventually([&] { return engine->stats().output_tokens >= 5; }));
+  ASSERT_TRUE(eventually([&] {
+    const auto running = server->service().running().list();
+    return !running.empty() && running.front().answer->usage().output_tokens >= 5;
+  }));
   one.reset();
   EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
   PlainClient next = client();
