@@ -89,7 +89,7 @@ ApiResult<std::chrono::milliseconds> timeout_of(
     const boost::beast::http::request_header<>& header) {
   const std::string_view given = header[kTimeoutHeader];
   if (given.empty()) return std::chrono::milliseconds(0);
-  constexpr std::int64_t kDay = 24 * 3600 * 1000;
+  constexpr std::int64_t kDay = std::int64_t{24} * 3600 * 1000;
   std::int64_t value = 0;
   const auto [end, failed] = std::from_chars(given.begin(), given.end(), value);
   if (failed != std::errc() || end != given.end() || value < 1 || value > kDay) {

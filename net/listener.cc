@@ -79,7 +79,7 @@ Listener::Listener(Threads& threads, const ConnectionCount& connections, Service
       acceptor_(threads.front()->context().get_executor()),
       again_(threads.front()->context()) {}
 
-Result<void> Listener::open(const Endpoint& endpoint, std::string name) {
+Result<void> Listener::open(const Endpoint& endpoint, const std::string& name) {
   const bool tcp = is_tcp(endpoint);
   if (!tcp && is_abandoned(threads_.front()->context(), endpoint, name)) unlink(name.c_str());
   boost::system::error_code error;

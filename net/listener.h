@@ -33,7 +33,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
            boost::asio::ssl::context* tls);
 
   /// kCannotListen with address and reason.
-  [[nodiscard]] Result<void> open(const Endpoint& endpoint, std::string name);
+  [[nodiscard]] Result<void> open(const Endpoint& endpoint, const std::string& name);
   void start();
   /// Accepts no more; a Unix socket's file is removed.
   void stop();

@@ -272,7 +272,7 @@ Outcome Service::delete_response(std::string_view id) {
 }
 
 Outcome Service::cancel_response(std::string_view id) {
-  return LaterReply([this, id = std::string(id)](std::function<void(HttpReply)> done) {
+  return LaterReply([this, id = std::string(id)](const std::function<void(HttpReply)>& done) {
     const auto reply = [this, id, done] {
       const auto found = stored_->find(id);
       if (found != nullptr) return done({.body = found->object});
