@@ -118,7 +118,6 @@ class CancellationMatrix : public ServedPipeline, public testing::WithParamInter
   void TearDown() override;
   static void TearDownTestSuite();
 
- protected:
   void ask();
   void reach_phase();
   void leave();

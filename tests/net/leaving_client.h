@@ -99,7 +99,7 @@ class LeavingClient : public PlainClient {
     if (failure != 0) throw std::runtime_error("cannot start a process");
     close();
   }
-  void kill_child() {
+  void kill_child() const {
     ::kill(child_, SIGKILL);
     ::waitpid(child_, nullptr, 0);
   }
