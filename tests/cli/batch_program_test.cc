@@ -6,6 +6,8 @@
 #include <boost/json/parse.hpp>
 #include <fstream>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <string>
@@ -75,11 +77,13 @@ TEST_F(BatchProgram, LosesAndDoublesNothingWhenItIsKilledAndStartedAgain) {
   const auto seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  std::atomic<ChildProgram*> victim{nullptr};
+  std::mutex mutex;  // keeps the victim while it is killed
+  const ChildProgram* victim = nullptr;
   std::atomic<int> until_death{0};
   HttpStub server([&](const HttpStub::Request& asked) {
     if (--until_death == 0) {
-      if (const ChildProgram* child = victim.load()) child->kill_now();
+      const std::scoped_lock lock(mutex);
+      if (victim != nullptr) victim->kill_now();
     }
     return echo(asked);
   });
@@ -89,9 +93,13 @@ TEST_F(BatchProgram, LosesAndDoublesNothingWhenItIsKilledAndStartedAgain) {
     ASSERT_LT(kills, 100);
     until_death = std::uniform_int_distribution(1, 80)(random);
     ChildProgram child({"batch", server.url(), in, out_, "--concurrency", "8"});
-    victim = &child;
+    const auto set_victim = [&](const ChildProgram* which) {
+      const std::scoped_lock lock(mutex);
+      victim = which;
+    };
+    set_victim(&child);
     status = child.wait();
-    victim = nullptr;
+    set_victim(nullptr);
     ASSERT_TRUE(status == 0 || status == -1) << status;
   }
   EXPECT_GT(kills, 3);
@@ -125,14 +133,16 @@ TEST_F(BatchProgram, AsksAgainWhenTheServerIsFullOrHangsUp) {
 TEST_F(BatchProgram, ShowsItsKeyAndKeepsTheUrlsPath) {
   std::string target;
   std::string key;
-  HttpStub server([&](const HttpStub::Request& request) {
+  std::optional<HttpStub> server;
+  server.emplace([&](const HttpStub::Request& request) {
     target = request.target();
     key = request[boost::beast::http::field::authorization];
     return echo(request);
   });
   const std::string in = folder_.write("in.jsonl", request(1, "x")).string();
-  EXPECT_EQ(run_weft(command(server.url() + "/proxy/v1/", in, out_) + "--api-key secret").status,
+  EXPECT_EQ(run_weft(command(server->url() + "/proxy/v1/", in, out_) + "--api-key secret").status,
             0);
+  server.reset();  // with its thread, which writes these
   EXPECT_EQ(target, "/proxy/v1/chat/completions");
   EXPECT_EQ(key, "Bearer secret");
 }

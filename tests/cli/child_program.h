@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -32,12 +33,17 @@ class ChildProgram {
     if (id_ > 0) wait();
   }
 
-  /// Thread-safe, until wait() has returned.
+  /// Thread-safe, also beside wait().
   void kill_now() const {
+    const std::scoped_lock lock(mutex_);
     if (id_ > 0) ::kill(id_, SIGKILL);
   }
   /// The exit status; -1 when a signal ended it.
   int wait() {
+    // Its number stays its own until nobody can use it to kill another.
+    siginfo_t ended{};
+    ::waitid(P_PID, static_cast<id_t>(id_), &ended, WEXITED | WNOWAIT);
+    const std::scoped_lock lock(mutex_);
     int status = 0;
     ::waitpid(id_, &status, 0);
     id_ = -1;
@@ -45,6 +51,7 @@ class ChildProgram {
   }
 
  private:
+  mutable std::mutex mutex_;
   pid_t id_ = -1;
 };
 
