@@ -138,7 +138,7 @@ class CancellationMatrix : public ServedPipeline, public testing::WithParamInter
     desk.open();
     door.open();
   }
-  void note_time();
+  void note_time() const;
   [[nodiscard]] Held held() const;
   [[nodiscard]] bool answers_are_free() const;
 
@@ -343,7 +343,7 @@ void CancellationMatrix::finish_stopping() {
   EXPECT_EQ(server->connections(), 0U);
 }
 
-void CancellationMatrix::note_time() {
+void CancellationMatrix::note_time() const {
   const double took = std::chrono::duration<double, std::milli>(Clock::now() - left).count();
   times.emplace_back(took, name_of(GetParam()));
   // Wall time says little on a busy machine, so it is judged only where somebody asks for that.

@@ -29,7 +29,7 @@ std::string bytes_of(const Decoder& decoder, std::string_view token) {
   return bytes;
 }
 
-const Decoder kSentencePiece({ReplaceStep{std::string("\u2581"), " "}, ByteFallbackStep{},
+const Decoder sentence_piece({ReplaceStep{std::string("\u2581"), " "}, ByteFallbackStep{},
                               FuseStep{}, StripDecoderStep{" ", 1, 0}});
 
 TEST(TokenBytesTest, GivesPartsOfCharacters) {
@@ -37,11 +37,11 @@ TEST(TokenBytesTest, GivesPartsOfCharacters) {
   EXPECT_EQ(bytes_of(byte_level, "\u0120the"), " the");
   EXPECT_EQ(bytes_of(byte_level, "\u00E2\u0124"), "\xE2\x82");
   EXPECT_EQ(bytes_of(byte_level, "\u6F22"), "\u6F22") << "not in the alphabet: stands for itself";
-  EXPECT_EQ(bytes_of(kSentencePiece, "<0xE2>"), "\xE2");
+  EXPECT_EQ(bytes_of(sentence_piece, "<0xE2>"), "\xE2");
 }
 
 TEST(TokenBytesTest, KeepsTheSpaceThatOnlyTheBeginningOfATextLoses) {
-  EXPECT_EQ(bytes_of(kSentencePiece, "\u2581the"), " the");
+  EXPECT_EQ(bytes_of(sentence_piece, "\u2581the"), " the");
   EXPECT_EQ(bytes_of(Decoder({MetaspaceDecoderStep{"\u2581", true}}), "\u2581the"), " the");
 }
 
