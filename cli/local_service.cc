@@ -35,7 +35,7 @@ std::shared_ptr<RequestLog> no_log() {
 
 LocalService::LocalService(const Config& config)
     : model_(model_name(config.model)),
-      thread_(kNoSweep, connections_),
+      thread_(kNoSweep),
       service_(server_config(), ApiKeys(), no_log(), metrics_) {
   auto pipeline = std::make_unique<Pipeline>(pool_.get_executor(), config);
   ModelCard card{.name = model_, .model = pipeline->share_model()};

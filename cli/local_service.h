@@ -36,7 +36,6 @@ class LocalService {
   std::string model_;
   MetricsRegistry metrics_;
   boost::asio::thread_pool pool_{1};  // the engine's executor
-  ConnectionCount connections_;
   IoThread thread_;
   Service service_;
   std::unique_ptr<Engine> engine_;

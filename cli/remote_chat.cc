@@ -39,7 +39,7 @@ std::string first_model(const std::string& body) {
 }  // namespace
 
 RemoteChat::RemoteChat(std::string model, AnswerListener& listener)
-    : model_(std::move(model)), router_(listener), thread_(kNoSweep, connections_) {}
+    : model_(std::move(model)), router_(listener), thread_(kNoSweep) {}
 
 Result<std::unique_ptr<RemoteChat>> RemoteChat::connect(const ClientOptions& options,
                                                         std::string model,

@@ -36,7 +36,6 @@ class RemoteChat final : public ChatBackend {
   const std::string model_;
   std::string served_;  // what the server calls its model
   AnswerRouter router_;
-  ConnectionCount connections_;
   IoThread thread_;
   std::shared_ptr<Connector> connector_;
   std::shared_ptr<WebSocketClient> socket_;  // null: none now

@@ -26,11 +26,17 @@ void Answer::Part::deliver(const DeltaView& delta) noexcept {
 }
 
 void Answer::Part::finish(Finish&& finish) noexcept {
+  // Here, and not when the client has its answer: one that leaves early pays for what it had.
+  if (answer_.payer_ != nullptr) {
+    answer_.payer_->charge(finish.usage.prompt_tokens + finish.usage.output_tokens,
+                           KeyHolder::Time::clock::now());
+  }
   output.finish(std::move(finish));
   answer_.thread_.wake(answer_);
 }
 
-Answer::Answer(IoThread& thread, ApiCall call) : thread_(thread), call_(std::move(call)) {}
+Answer::Answer(IoThread& thread, ApiCall call, std::shared_ptr<KeyHolder> payer)
+    : thread_(thread), call_(std::move(call)), payer_(std::move(payer)) {}
 
 void Answer::start(Engine& engine, Reader& reader) {
   reader_ = &reader;

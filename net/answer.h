@@ -11,6 +11,7 @@
 #include "weft/actors/engine.h"
 #include "weft/actors/request_output.h"
 #include "weft/net/api/api_call.h"
+#include "weft/net/api_keys.h"
 #include "weft/net/io_thread.h"
 
 namespace weft {
@@ -33,7 +34,8 @@ class Answer final : public Wakeable {
     ~Reader() = default;
   };
 
-  Answer(IoThread& thread, ApiCall call);
+  /// `payer`: whose allowance the requests use; null where there are no keys.
+  Answer(IoThread& thread, ApiCall call, std::shared_ptr<KeyHolder> payer = nullptr);
 
   /// Submits the requests; the reader hears of it through on_news(), never within the call.
   void start(Engine& engine, Reader& reader);
@@ -89,6 +91,7 @@ class Answer final : public Wakeable {
 
   IoThread& thread_;
   ApiCall call_;
+  const std::shared_ptr<KeyHolder> payer_;
   std::deque<Part> parts_;
   Reader* reader_ = nullptr;
   bool begun_ = false;

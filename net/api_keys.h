@@ -65,9 +65,6 @@ class KeyLease {
   ~KeyLease() {
     if (holder_) holder_->end();
   }
-  void charge(std::int64_t tokens, KeyHolder::Time now) const {
-    if (holder_) holder_->charge(tokens, now);
-  }
 
  private:
   std::shared_ptr<KeyHolder> holder_;

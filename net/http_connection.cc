@@ -1,5 +1,7 @@
 #include "weft/net/http_connection.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/dispatch.hpp>
@@ -31,11 +33,23 @@ ApiError error_of(boost::system::error_code error) {
   return {.code = "bad_request", .message = "this is not an HTTP/1.1 request"};
 }
 
+std::string_view date_now() {
+  thread_local std::chrono::sys_seconds second{};
+  thread_local std::string text;
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  if (text.empty() || now != second) {
+    text = http_date(now);
+    second = now;
+  }
+  return text;
+}
+
 }  // namespace
 
 HttpConnection::HttpConnection(IoThread& thread, Service& service, NetStream&& stream,
-                               std::string client)
-    : thread_(thread),
+                               std::string client, ConnectionCount::Place place)
+    : Connection(std::move(place)),
+      thread_(thread),
       service_(service),
       stream_(std::move(stream)),
       client_(std::move(client)),
@@ -49,6 +63,10 @@ HttpConnection::~HttpConnection() {
 void HttpConnection::start() {
   thread_.add(shared_from_this());
   if (phase_ == Phase::kClosed) return;  // the server drains
+  guarded([this] { begin(); });
+}
+
+void HttpConnection::begin() {
   if (!stream_.is_tls()) {
     enter(Phase::kIdle);
     return read();
@@ -58,7 +76,7 @@ void HttpConnection::start() {
                           [self = self()](boost::system::error_code error) {
                             if (error || self->phase_ == Phase::kClosed) return self->close();
                             self->enter(Phase::kIdle);
-                            self->read();
+                            self->guarded([&] { self->read(); });
                           });
 }
 
@@ -74,7 +92,7 @@ void HttpConnection::read() {
   reading_ = true;
   stream_.async_read_some(boost::asio::buffer(arriving_, room),
                           [self = self()](boost::system::error_code error, std::size_t bytes) {
-                            self->on_read(error, bytes);
+                            self->guarded([&] { self->on_read(error, bytes); });
                           });
 }
 
@@ -223,13 +241,16 @@ void HttpConnection::dispatch() {
 void HttpConnection::upgrade(Request request) {
   // A client must wait for the answer before it sends frames (RFC 6455, section 4.1). Behind
   // another request a read is outstanding, which would take the first of them.
-  if (input_.size() > 0 || reading_ || exchange_.http10) return refuse(http::error::bad_field);
+  if (input_.size() > 0 || reading_ || writing_ || exchange_.http10) {
+    return refuse(http::error::bad_field);
+  }
   const auto timeout = timeout_of(request);
   if (!timeout) return reply(error_reply(timeout.error()));
   const auto socket = std::make_shared<WebSocketConnection>(
       thread_, service_, std::move(stream_),
       ResponseSession::Client{
-          .key = exchange_.admission.key, .address = client_, .timeout = *timeout});
+          .key = exchange_.admission.key, .address = client_, .timeout = *timeout},
+      take_place());
   enter(Phase::kClosed);
   thread_.remove(*this);
   socket->start(std::move(request));
@@ -241,7 +262,7 @@ void HttpConnection::start_answer(ApiCall call) {
   exchange_.lease = *std::move(lease);
   const std::string id = call.object_id;
   const auto cls = call.parts.empty() ? RequestClass::kChat : call.parts.front().request_class;
-  exchange_.answer = std::make_shared<Answer>(thread_, std::move(call));
+  exchange_.answer = std::make_shared<Answer>(thread_, std::move(call), exchange_.admission.key);
   exchange_.answer->start(*service_.engine(), *this);
   const auto& key = exchange_.admission.key;
   exchange_.place = service_.running().add({.object_id = id,
@@ -260,13 +281,17 @@ void HttpConnection::start_later(const LaterReply& later) {
     boost::asio::post(executor, [weak, which, made = std::move(made)]() mutable {
       const auto self = std::static_pointer_cast<HttpConnection>(weak.lock());
       if (self && self->phase_ == Phase::kAnswering && self->exchanges_ == which) {
-        self->reply(std::move(made));
+        self->guarded([&] { self->reply(std::move(made)); });
       }
     });
   });
 }
 
 void HttpConnection::on_news(Answer& answer) {
+  guarded([&] { take_news(answer); });
+}
+
+void HttpConnection::take_news(Answer& answer) {
   const auto bound = static_cast<std::size_t>(service_.config().max_unread_bytes);
   if (!writing_) return pump();
   if (answer.framing() == Framing::kSse && answer.unread_bytes() > bound) {
@@ -278,24 +303,25 @@ void HttpConnection::on_news(Answer& answer) {
 
 void HttpConnection::pump() {
   Answer& answer = *exchange_.answer;
-  batch_.restart(answer.framing());
-  answer.fetch(batch_);
+  thread_local EventBatch batch(Framing::kBody);  // not the connection's: an idle one keeps none
+  batch.restart(answer.framing());
+  answer.fetch(batch);
   if (answer.error()) exchange_.error = answer.error()->code;
   if (answer.framing() == Framing::kSse && (answer.begun() || exchange_.streaming)) {
-    return pump_events();
+    return pump_events(batch.bytes());
   }
   if (!answer.ended()) return;
   if (answer.error()) return reply(error_reply(*answer.error()));
-  reply({.body = std::string(batch_.bytes())});
+  reply({.body = std::string(batch.bytes())});
 }
 
-void HttpConnection::pump_events() {
+void HttpConnection::pump_events(std::string_view news) {
   if (!exchange_.streaming) begin_stream();
-  if (!batch_.empty()) {
+  if (!news.empty()) {
     if (exchange_.http10) {
-      output_.append(batch_.bytes());
+      output_.append(news);
     } else {
-      append_chunk(batch_.bytes(), output_);
+      append_chunk(news, output_);
     }
   }
   if (exchange_.answer->ended()) {
@@ -313,6 +339,7 @@ void HttpConnection::begin_stream() {
   headers.emplace_back("X-Accel-Buffering", "no");  // nginx, which else keeps events back
   if (exchange_.http10) exchange_.keep_alive = false;
   append_head({.status = 200,
+               .date = date_now(),
                .content_type = "text/event-stream; charset=utf-8",
                .headers = &headers,
                .keep_alive = exchange_.keep_alive && !thread_.draining(),
@@ -329,6 +356,7 @@ void HttpConnection::reply(HttpReply made) {
   std::ranges::move(made.headers, std::back_inserter(headers));
   const std::size_t length = made.body.size();
   append_head({.status = made.status,
+               .date = date_now(),
                .content_type = made.content_type,
                .headers = &headers,
                .length = &length,
@@ -352,7 +380,7 @@ void HttpConnection::write() {
 void HttpConnection::write_some() {
   stream_.async_write_some(boost::asio::buffer(sending_) + written_,
                            [self = self()](boost::system::error_code error, std::size_t bytes) {
-                             self->on_written(error, bytes);
+                             self->guarded([&] { self->on_written(error, bytes); });
                            });
 }
 
@@ -375,13 +403,15 @@ void HttpConnection::finish_exchange() {
   exchange_ = Exchange{};
   ++exchanges_;
   parser_.reset();
-  if (sending_.capacity() > net_defaults::kReadBytes) std::string().swap(sending_);
+  for (std::string* const buffer : {&sending_, &output_}) {
+    if (buffer->capacity() > net_defaults::kReadBytes) std::string().swap(*buffer);
+  }
   if (input_.size() == 0) input_.shrink_to_fit();
   if (!keep_alive) return linger();
   enter(Phase::kIdle);
   // Not from within: a client that pipelines thousands of requests would take the stack.
   boost::asio::post(stream_.get_executor(), [self = self()] {
-    if (self->phase_ == Phase::kIdle) self->advance();
+    if (self->phase_ == Phase::kIdle) self->guarded([&] { self->advance(); });
   });
 }
 
@@ -389,6 +419,13 @@ void HttpConnection::linger() {
   enter(Phase::kLingering);
   input_.consume(input_.size());
   stream_.async_goodbye([self = self()](boost::system::error_code) { self->close(); });
+}
+
+bool HttpConnection::client_has_left() {
+  if (reading_) return false;  // the read will say so
+  // What the client has pipelined fills input_, and its end stands behind what nobody reads yet.
+  pollfd socket{.fd = stream_.socket().native_handle(), .events = POLLRDHUP, .revents = 0};
+  return poll(&socket, 1, 0) > 0;
 }
 
 void HttpConnection::on_gone() {
@@ -411,12 +448,16 @@ void HttpConnection::close() {
   thread_.remove(*this);
 }
 
+void HttpConnection::on_exception(const std::exception& failure) noexcept {
+  service_.log().failure("a connection had to be ended", failure);
+  close();
+}
+
 void HttpConnection::log_exchange() {
   if (exchange_.status == 0) exchange_.status = 499;
   Usage usage;
   if (exchange_.answer) usage = exchange_.answer->usage();
   const auto now = steady_clock::now();
-  exchange_.lease.charge(usage.prompt_tokens + usage.output_tokens, now);
   const auto& key = exchange_.admission.key;
   service_.log().request({.request_id = exchange_.request_id,
                           .client = client_,
@@ -469,6 +510,8 @@ void HttpConnection::check_time(Time now) {
       if (waited > net_defaults::kLinger) close();
       return;
     case Phase::kAnswering:
+      if (client_has_left()) on_gone();
+      return;
     case Phase::kClosed:
       return;
   }

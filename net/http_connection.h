@@ -25,7 +25,8 @@ namespace weft {
 /// its thread lists it.
 class HttpConnection final : public Connection, private Answer::Reader {
  public:
-  HttpConnection(IoThread& thread, Service& service, NetStream&& stream, std::string client);
+  HttpConnection(IoThread& thread, Service& service, NetStream&& stream, std::string client,
+                 ConnectionCount::Place place);
   ~HttpConnection() override;
 
   void start();
@@ -35,6 +36,8 @@ class HttpConnection final : public Connection, private Answer::Reader {
   void abort() override;
 
  private:
+  void on_exception(const std::exception& failure) noexcept override;
+
   using Request = boost::beast::http::request<boost::beast::http::string_body>;
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 
@@ -48,6 +51,7 @@ class HttpConnection final : public Connection, private Answer::Reader {
     kClosed,
   };
 
+  void begin();
   void enter(Phase phase);
   void read();
   void on_read(boost::system::error_code error, std::size_t bytes);
@@ -61,9 +65,9 @@ class HttpConnection final : public Connection, private Answer::Reader {
   void start_later(const LaterReply& later);
   void upgrade(Request request);
   void on_news(Answer& answer) override;
+  void take_news(Answer& answer);
   void pump();
-  void pump_events();
-  void finish_body();
+  void pump_events(std::string_view news);
 
   void reply(HttpReply made);
   void begin_stream();
@@ -72,6 +76,7 @@ class HttpConnection final : public Connection, private Answer::Reader {
   void on_written(boost::system::error_code error, std::size_t bytes);
   void finish_exchange();
   void linger();
+  [[nodiscard]] bool client_has_left();
   void on_gone();
   void close();
   void log_exchange();
@@ -117,7 +122,6 @@ class HttpConnection final : public Connection, private Answer::Reader {
   };
   Exchange exchange_;
   std::uint64_t exchanges_ = 0;
-  EventBatch batch_{Framing::kBody};
 
   std::string output_;   // what is to be written next
   std::string sending_;  // what is being written

@@ -1,5 +1,7 @@
 #include "weft/net/http_reply.h"
 
+#include <spdlog/fmt/chrono.h>
+
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -40,11 +42,14 @@ void append_head(const HttpHead& head, std::string& out) {
   out.append(head.http10 ? "HTTP/1.0 " : "HTTP/1.1 ");
   append_number(head.status, 10, out);
   out.append(" ").append(reason_of(head.status)).append("\r\n");
+  if (!head.date.empty()) append_header("Date", head.date, out);
   if (!head.content_type.empty()) append_header("Content-Type", head.content_type, out);
   if (head.headers != nullptr) {
     for (const auto& [name, value] : *head.headers) append_header(name, value, out);
   }
-  if (head.length != nullptr) {
+  if (head.status == 204) {
+    // No body, and no word of one (RFC 9110, section 8.6).
+  } else if (head.length != nullptr) {
     append_header("Content-Length", std::to_string(*head.length), out);
   } else if (!head.http10) {
     append_header("Transfer-Encoding", "chunked", out);
@@ -55,6 +60,11 @@ void append_head(const HttpHead& head, std::string& out) {
     append_header("Connection", "keep-alive", out);
   }
   out.append("\r\n");
+}
+
+std::string http_date(std::chrono::sys_seconds time) {
+  // fmt, whose names of days and months are English in every locale.
+  return fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(time));
 }
 
 void append_chunk(std::string_view bytes, std::string& out) {

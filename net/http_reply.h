@@ -3,6 +3,7 @@
 #include <boost/beast/http/fields.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/status.hpp>
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,16 +29,20 @@ struct HttpReply {
 [[nodiscard]] HttpReply error_reply(const ApiError& error);
 
 /// The first lines of an answer, with the empty one behind them. Without a length the body comes in
-/// chunks, or ends with the connection for HTTP/1.0.
+/// chunks, or ends with the connection for HTTP/1.0; a 204 has neither.
 struct HttpHead {
   unsigned status = 200;
-  std::string_view content_type;
+  std::string_view date{};  ///< from http_date(); empty = none
+  std::string_view content_type{};
   const std::vector<std::pair<std::string, std::string>>* headers = nullptr;
   const std::size_t* length = nullptr;
   bool keep_alive = true;
   bool http10 = false;
 };
 void append_head(const HttpHead& head, std::string& out);
+
+/// "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, section 5.6.7).
+[[nodiscard]] std::string http_date(std::chrono::sys_seconds time);
 
 /// A piece of a chunked body (RFC 9112, section 7.1). Not empty: that would end the body.
 void append_chunk(std::string_view bytes, std::string& out);

@@ -68,8 +68,8 @@ void ConnectionCount::wait_until_none() {
   none_.wait(lock, [this] { return count_.load() == 0; });
 }
 
-IoThread::IoThread(std::chrono::steady_clock::duration sweep, ConnectionCount& count)
-    : work_(context_.get_executor()), sweep_every_(sweep), sweeper_(context_), count_(count) {
+IoThread::IoThread(std::chrono::steady_clock::duration sweep)
+    : work_(context_.get_executor()), sweep_every_(sweep), sweeper_(context_) {
   this->sweep();
   thread_ = std::thread([this] { context_.run(); });
 }
@@ -81,20 +81,22 @@ void IoThread::wake(Wakeable& entry) noexcept {
 void IoThread::add(std::shared_ptr<Connection> connection) {
   Connection& added = *connection;
   connections_.insert(std::move(connection));
-  count_.change(1);
   if (draining_) added.drain();
 }
 
 void IoThread::remove(Connection& connection) noexcept {
   const auto self = connection.shared_from_this();
-  if (connections_.erase(self) > 0) count_.change(-1);
+  connections_.erase(self);
+  self->place_.leave();
 }
 
 template <class Each>
 void IoThread::for_each(Each each) {
   // A connection may take itself out of the set.
   const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
-  for (const auto& connection : all) each(*connection);
+  for (const auto& connection : all) {
+    connection->guarded([&] { each(*connection); });
+  }
 }
 
 void IoThread::sweep() {

@@ -7,10 +7,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <unordered_set>
+#include <utility>
 
 namespace weft {
 
@@ -63,13 +65,44 @@ class WakeList {
   std::atomic<Wakeable*> newest_{nullptr};
 };
 
+/// How many connections there are, of all threads. Thread-safe.
+class ConnectionCount {
+ public:
+  /// One of them, from the moment it is accepted; it goes with the connection's socket.
+  class Place {
+   public:
+    explicit Place(ConnectionCount& count) noexcept : count_(&count) { count.change(1); }
+    Place(Place&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
+    Place& operator=(Place&&) = delete;
+    ~Place() { leave(); }
+    void leave() noexcept {
+      if (count_ != nullptr) std::exchange(count_, nullptr)->change(-1);
+    }
+
+   private:
+    ConnectionCount* count_;
+  };
+
+  [[nodiscard]] std::size_t now() const noexcept { return static_cast<std::size_t>(count_.load()); }
+  /// Waits until there are none; false when that takes longer.
+  bool wait_until_none(std::chrono::steady_clock::time_point until);
+  void wait_until_none();
+
+ private:
+  void change(std::ptrdiff_t by) noexcept;
+
+  std::atomic<std::ptrdiff_t> count_{0};
+  std::mutex mutex_;
+  std::condition_variable none_;
+};
+
 /// What an I/O thread keeps in order: it is asked some times a second whether it has waited too
 /// long, and told when the server drains.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  Connection() = default;
+  explicit Connection(ConnectionCount::Place place) noexcept : place_(std::move(place)) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   virtual ~Connection() = default;
@@ -79,29 +112,34 @@ class Connection : public std::enable_shared_from_this<Connection> {
   virtual void drain() = 0;
   /// At once.
   virtual void abort() = 0;
-};
 
-/// How many connections there are, of all threads. Thread-safe.
-class ConnectionCount {
- public:
-  void change(std::ptrdiff_t by) noexcept;
-  [[nodiscard]] std::size_t now() const noexcept { return static_cast<std::size_t>(count_.load()); }
-  /// Waits until there are none; false when that takes longer.
-  bool wait_until_none(std::chrono::steady_clock::time_point until);
-  void wait_until_none();
+ protected:
+  /// What an operation or an answer's news call: an exception, of memory above all, ends this
+  /// connection and no other.
+  template <class Step>
+  void guarded(Step step) noexcept {
+    try {
+      step();
+    } catch (const std::exception& failure) {
+      on_exception(failure);
+    }
+  }
+  /// Says why, and ends.
+  virtual void on_exception(const std::exception& failure) noexcept = 0;
+  /// For a connection that takes this one's socket over.
+  [[nodiscard]] ConnectionCount::Place take_place() noexcept { return std::move(place_); }
 
  private:
-  std::atomic<std::ptrdiff_t> count_{0};
-  std::mutex mutex_;
-  std::condition_variable none_;
+  friend class IoThread;
+  ConnectionCount::Place place_;
 };
 
 /// A thread with an io_context of its own: what belongs to one connection runs on one of them, and
 /// so needs no lock and no strand. Made, stopped and destroyed by the server's owner.
 class IoThread {
  public:
-  /// `sweep` is how often connections look at the clock. `count` outlives the thread.
-  IoThread(std::chrono::steady_clock::duration sweep, ConnectionCount& count);
+  /// `sweep` is how often connections look at the clock.
+  explicit IoThread(std::chrono::steady_clock::duration sweep);
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
   ~IoThread() { stop(); }
@@ -136,7 +174,6 @@ class IoThread {
   boost::asio::steady_timer sweeper_;
   WakeList woken_;
   std::unordered_set<std::shared_ptr<Connection>> connections_;
-  ConnectionCount& count_;
   bool draining_ = false;
   std::thread thread_;
 };

@@ -58,6 +58,23 @@ std::string name_of(const NetStream::Socket::endpoint_type& endpoint) {
   return tcp.address().to_string() + ":" + std::to_string(tcp.port());
 }
 
+void start_connection(IoThread& thread, Service& service, asio::ssl::context* tls,
+                      NetStream::Socket socket, ConnectionCount::Place place) noexcept {
+  try {
+    boost::system::error_code gone;
+    const auto peer = socket.remote_endpoint(gone);
+    if (gone) return;
+    if (is_tcp(peer)) tune(socket, service.config().write_timeout);
+    NetStream stream =
+        tls != nullptr ? NetStream(std::move(socket), *tls) : NetStream(std::move(socket));
+    std::make_shared<HttpConnection>(thread, service, std::move(stream), name_of(peer),
+                                     std::move(place))
+        ->start();
+  } catch (const std::exception& failure) {
+    service.log().failure("a connection could not be served", failure);
+  }
+}
+
 /// A socket file that nobody listens at any more, as a killed server leaves it.
 bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
                   const std::string& path) {
@@ -70,7 +87,7 @@ bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
 
 }  // namespace
 
-Listener::Listener(Threads& threads, const ConnectionCount& connections, Service& service,
+Listener::Listener(Threads& threads, ConnectionCount& connections, Service& service,
                    asio::ssl::context* tls)
     : threads_(threads),
       connections_(connections),
@@ -116,25 +133,19 @@ void Listener::accept() {
 void Listener::on_accept(boost::system::error_code error, NetStream::Socket socket,
                          IoThread& thread) {
   if (stopped_) return;
-  if (error == asio::error::no_descriptors || error == asio::error::no_memory ||
-      error == asio::error::no_buffer_space) {
+  if (error) {
+    // Of descriptors or memory there may be more in a moment. Asio itself passes over a connection
+    // that ended before it was accepted.
     service_.log().warning("cannot accept a connection: " + error.message());
     return pause();
   }
-  if (!error) {
-    // On its own thread from the start.
-    asio::post(thread.context(), [self = shared_from_this(), &thread,
-                                  socket = std::move(socket)]() mutable {
-      boost::system::error_code gone;
-      const auto peer = socket.remote_endpoint(gone);
-      if (gone) return;
-      if (is_tcp(peer)) tune(socket, self->service_.config().write_timeout);
-      NetStream stream = self->tls_ != nullptr ? NetStream(std::move(socket), *self->tls_)
-                                               : NetStream(std::move(socket));
-      std::make_shared<HttpConnection>(thread, self->service_, std::move(stream), name_of(peer))
-          ->start();
-    });
-  }
+  // On its own thread from the start, and without this object: the thread may drop what waits when
+  // the one of the acceptor is gone.
+  asio::post(thread.context(),
+             [&thread, &service = service_, tls = tls_,
+              place = ConnectionCount::Place(connections_), socket = std::move(socket)]() mutable {
+               start_connection(thread, service, tls, std::move(socket), std::move(place));
+             });
   accept();
 }
 

@@ -29,7 +29,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   using Endpoint = boost::asio::generic::stream_protocol::endpoint;
 
   /// `tls` is null for plain connections. All outlive the listener.
-  Listener(Threads& threads, const ConnectionCount& connections, Service& service,
+  Listener(Threads& threads, ConnectionCount& connections, Service& service,
            boost::asio::ssl::context* tls);
 
   /// kCannotListen with address and reason.
@@ -47,7 +47,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   void pause();
 
   Threads& threads_;
-  const ConnectionCount& connections_;
+  ConnectionCount& connections_;
   Service& service_;
   boost::asio::ssl::context* const tls_;
   Acceptor acceptor_;

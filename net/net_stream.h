@@ -15,6 +15,7 @@
 #include <boost/beast/websocket/teardown.hpp>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -57,31 +58,28 @@ class NetStream {
   }
   template <class Buffers, class Token>
   auto async_write_some(const Buffers& buffers, Token&& token) {
-    if (auto* tls = std::get_if<Tls>(&stream_)) {
-      return tls->async_write_some(buffers, std::forward<Token>(token));
-    }
-    if (out_) {
-      ++out_->writes;
-      return boost::asio::async_compose<Token, void(boost::system::error_code, std::size_t)>(
-          WriteInTurn<Buffers>{*this, buffers}, token, socket());
-    }
-    return std::get_if<Socket>(&stream_)->async_write_some(buffers, std::forward<Token>(token));
+    ++out_->writes;
+    return boost::asio::async_compose<Token, void(boost::system::error_code, std::size_t)>(
+        WriteInTurn<Buffers>{*this, buffers}, token, socket());
   }
+  /// Bytes that the system has taken so far; of TLS those before they were encrypted.
+  [[nodiscard]] std::uint64_t sent_bytes() const noexcept { return out_->sent; }
 
-  /// Lets whole frames go out by send_now(), beside what Beast writes. Only when it is plain; the
-  /// stream stays where it is from then on.
-  void allow_send_now() { out_ = std::make_shared<Out>(); }
+  /// Lets whole frames go out by send_now(), beside what Beast writes. Only when it is plain.
+  void allow_send_now() noexcept { send_now_ = true; }
   /// The next byte on the wire begins a frame, and nobody waits to write.
   [[nodiscard]] bool can_send_now() const noexcept {
-    return out_ != nullptr && out_->writes == 0 && out_->rest.empty();
+    return send_now_ && out_->writes == 0 && out_->rest.empty();
   }
   /// Sends whole frames without waiting and without an operation: most find room. What does not is
   /// kept, and goes out before all else. Only when can_send_now(). False: has_rest(), so that
   /// async_send_rest() is due, or there is an error.
   [[nodiscard]] bool send_now(std::string_view frames, boost::system::error_code& error) {
     const std::size_t sent = send_some(frames, error);
+    if (sent == frames.size()) return true;
     out_->rest.assign(frames.substr(sent));
-    return !error && out_->rest.empty();
+    out_->rest_sent = 0;
+    return false;
   }
   /// Completes when all that send_now() kept is out.
   template <class Token>
@@ -127,11 +125,13 @@ class NetStream {
   }
 
  private:
-  /// Who writes, where frames go out by send_now(). Operations know it weakly: one may complete
-  /// when the stream is gone.
+  /// Who writes. Operations know it weakly: one may complete when the stream is gone. While one is
+  /// under way the stream stays where it is.
   struct Out {
-    int writes = 0;    // async_write_some() under way
-    std::string rest;  // of frames that have gone out in part
+    int writes = 0;  // async_write_some() under way
+    std::uint64_t sent = 0;
+    std::string rest;  // of send_now()'s frames, some of which have gone out
+    std::size_t rest_sent = 0;
   };
 
   /// How much went out; all, or as much as there was room for.
@@ -149,11 +149,14 @@ class NetStream {
         error.assign(errno, boost::system::system_category());
       break;
     }
+    out_->sent += done;
     return done;
   }
   /// True when nothing is kept any more, or on an error.
-  bool send_rest(boost::system::error_code& error) {
-    out_->rest.erase(0, send_some(out_->rest, error));
+  bool send_rest(boost::system::error_code& error) noexcept {
+    if (out_->rest.empty()) return true;
+    out_->rest_sent += send_some(std::string_view(out_->rest).substr(out_->rest_sent), error);
+    if (out_->rest_sent == out_->rest.size()) std::string().swap(out_->rest);  // it may be large
     return error || out_->rest.empty();
   }
 
@@ -188,9 +191,11 @@ class NetStream {
       }
       if (error || begun_) {
         --out->writes;
+        out->sent += bytes;
         return self.complete(error, bytes);
       }
       begun_ = true;
+      if (auto* tls = stream_->tls()) return tls->async_write_some(buffers_, std::move(self));
       stream_->socket().async_write_some(buffers_, std::move(self));
     }
 
@@ -231,7 +236,8 @@ class NetStream {
 
   using Tls = boost::asio::ssl::stream<Socket>;
   std::variant<Socket, Tls> stream_;
-  std::shared_ptr<Out> out_;  // null: Beast alone writes
+  std::shared_ptr<Out> out_ = std::make_shared<Out>();
+  bool send_now_ = false;
 };
 
 }  // namespace weft

@@ -67,12 +67,22 @@ void RequestLog::note(spdlog::level::level_enum level, std::string_view what) {
   }
 }
 
-void RequestLog::request(const LoggedRequest& request) {
-  if (!logger_->should_log(level_of(request))) return;
-  if (format_ == Format::kJson) {
-    write_json(request);
-  } else {
-    write_text(request);
+void RequestLog::request(const LoggedRequest& request) noexcept {
+  try {
+    if (!logger_->should_log(level_of(request))) return;
+    if (format_ == Format::kJson) {
+      write_json(request);
+    } else {
+      write_text(request);
+    }
+  } catch (const std::exception&) {  // nobody is left to be told
+  }
+}
+
+void RequestLog::failure(std::string_view what, const std::exception& why) noexcept {
+  try {
+    error(std::string(what) + ": " + why.what());
+  } catch (const std::exception&) {  // nobody is left to be told
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,7 +35,9 @@ class RequestLog {
 
   RequestLog(std::shared_ptr<spdlog::logger> logger, Format format, bool prompts);
 
-  void request(const LoggedRequest& request);
+  /// What cannot be written, for want of memory, is not.
+  void request(const LoggedRequest& request) noexcept;
+  void failure(std::string_view what, const std::exception& why) noexcept;
   void info(std::string_view what) { note(spdlog::level::info, what); }
   void warning(std::string_view what) { note(spdlog::level::warn, what); }
   void error(std::string_view what) { note(spdlog::level::err, what); }

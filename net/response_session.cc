@@ -127,7 +127,7 @@ void ResponseSession::start(Lane& lane, ApiCall call) {
   const std::string id = call.object_id;
   const auto cls = call.parts.empty() ? RequestClass::kChat : call.parts.front().request_class;
   lane.began = steady_clock::now();
-  lane.answer = std::make_shared<Answer>(thread_, std::move(call));
+  lane.answer = std::make_shared<Answer>(thread_, std::move(call), client_.key);
   lane.answer->start(*service_.engine(), *this);
   lane.place = service_.running().add({.object_id = id,
                                        .request_id = id,
@@ -216,7 +216,6 @@ void ResponseSession::abandon(EndCause cause) noexcept {
 void ResponseSession::settle(const Lane& lane, std::string_view left) {
   const auto now = steady_clock::now();
   const Usage usage = lane.answer->usage();
-  lane.lease.charge(usage.prompt_tokens + usage.output_tokens, now);
   const auto& error = lane.answer->error();
   const bool gone = !lane.answer->ended();
   service_.log().request(

@@ -72,7 +72,7 @@ class ResponseSession final : private Answer::Reader {
   void start(Lane& lane, ApiCall call);
   void cancel(simdjson::dom::object message);
   void finish(Lanes::iterator lane);
-  /// Its line in the log, and what it costs the key. `left`: why, if it did not end.
+  /// Its line in the log. `left`: why, if it did not end.
   void settle(const Lane& lane, std::string_view left);
   void say(const ApiError& error, std::string_view stream_id);
   [[nodiscard]] Lanes::iterator find(std::string_view stream_id);

@@ -16,7 +16,7 @@ Server::Server(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Request
     : config_(config),
       service_(std::make_unique<Service>(config, std::move(keys), std::move(log), metrics_)) {
   for (std::int32_t i = 0; i < std::max(config.io_threads, 1); ++i) {
-    threads_.push_back(std::make_unique<IoThread>(net_defaults::kSweep, connections_));
+    threads_.push_back(std::make_unique<IoThread>(net_defaults::kSweep));
   }
 }
 
@@ -105,9 +105,11 @@ void Server::drain() {
 }
 
 void Server::close(std::chrono::milliseconds limit) {
+  if (std::exchange(closed_, true)) return;
   static_cast<void>(connections_.wait_until_none(std::chrono::steady_clock::now() + limit));
   for (const auto& thread : threads_) thread->abort_all();
   connections_.wait_until_none();  // they take themselves out
+  service_->stop_workers();        // before the threads that wait for what they make
   for (const auto& thread : threads_) thread->stop();
 }
 

@@ -60,6 +60,7 @@ class Server {
   std::unique_ptr<Service> service_;
   ConnectionCount connections_;
   Listener::Threads threads_;
+  bool closed_ = false;
   std::vector<std::shared_ptr<Listener>> listeners_;
 };
 

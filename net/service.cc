@@ -63,7 +63,8 @@ HttpReply preflight_reply() {
           .content_type = {},
           .headers = {{"Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS"},
                       {"Access-Control-Allow-Headers",
-                       "Authorization, Content-Type, X-Request-Id, " + std::string(kTimeoutHeader)},
+                       "Authorization, Content-Type, X-Api-Key, X-Request-Id, " +
+                           std::string(kTimeoutHeader)},
                       {"Access-Control-Max-Age", "600"}}};
 }
 
@@ -126,7 +127,10 @@ Service::Service(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Reque
                                 .bytes = static_cast<std::size_t>(config.max_stored_bytes)})),
       body_memory_(config.max_body_memory, metrics) {}
 
-Service::~Service() { workers_.join(); }
+void Service::stop_workers() noexcept {
+  workers_.stop();
+  workers_.join();
+}
 
 void Service::open(Engine& engine, ModelCard card) {
   card_ = std::move(card);

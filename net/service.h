@@ -51,14 +51,17 @@ class Service {
  public:
   Service(const ServerConfig& config, ApiKeys keys, std::shared_ptr<RequestLog> log,
           MetricsRegistry& metrics);
-  /// Waits for what the workers have begun.
-  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+  ~Service() { stop_workers(); }
 
   /// From now on requests are served. `engine` outlives every connection.
   void open(Engine& engine, ModelCard card);
   /// From now on they are refused, but for what has begun.
   void drain() noexcept { draining_.store(true); }
   [[nodiscard]] bool draining() const noexcept { return draining_.load(); }
+  /// Waits for what the workers have begun; what waits for them is dropped, and nobody is told.
+  void stop_workers() noexcept;
 
   [[nodiscard]] const ServerConfig& config() const noexcept { return config_; }
   [[nodiscard]] RequestLog& log() noexcept { return *log_; }

@@ -39,11 +39,13 @@ void append_frame(std::string_view message, std::string& out) {
 }  // namespace
 
 WebSocketConnection::WebSocketConnection(IoThread& thread, Service& service, NetStream stream,
-                                         ResponseSession::Client client)
-    : thread_(thread),
+                                         ResponseSession::Client client,
+                                         ConnectionCount::Place place)
+    : Connection(std::move(place)),
+      thread_(thread),
       service_(service),
       socket_(std::move(stream)),
-      session_(thread, service, std::move(client), [this] { pump(); }),
+      session_(thread, service, std::move(client), [this] { guarded([this] { pump(); }); }),
       body_memory_(service.body_memory()) {}
 
 void WebSocketConnection::start(Request upgrade) {
@@ -82,8 +84,10 @@ void WebSocketConnection::start(Request upgrade) {
   socket_.async_accept(*request, [self = self(), request](boost::system::error_code error) {
     if (error || self->ended_) return self->end(EndCause::kCancel);
     self->accepted_ = true;
-    self->read();
-    if (self->thread_.draining()) self->drain();
+    self->guarded([&] {
+      self->read();
+      if (self->thread_.draining()) self->drain();
+    });
   });
 }
 
@@ -93,7 +97,7 @@ void WebSocketConnection::read() {
   // A message in parts, to count its bytes as they come; 0: as many as there are.
   socket_.async_read_some(input_, 0,
                           [self = self()](boost::system::error_code error, std::size_t bytes) {
-                            self->on_read(error, bytes);
+                            self->guarded([&] { self->on_read(error, bytes); });
                           });
 }
 
@@ -153,7 +157,9 @@ void WebSocketConnection::send_now(const EventBatch& batch) {
   if (socket_.next_layer().send_now(frames, error)) return;
   writing_ = true;
   progress_ = steady_clock::now();
-  const auto done = [self = self()](boost::system::error_code failed) { self->on_sent(failed); };
+  const auto done = [self = self()](boost::system::error_code failed) {
+    self->guarded([&] { self->on_sent(failed); });
+  };
   if (!error) return socket_.next_layer().async_send_rest(done);
   boost::asio::post(socket_.get_executor(), [done, error] { done(error); });  // not from within
 }
@@ -171,9 +177,10 @@ void WebSocketConnection::write_next() {
   const auto ends = batch_.message_ends();
   const std::size_t begin = message_ == 0 ? 0 : ends[message_ - 1];
   const auto message = batch_.bytes().substr(begin, ends[message_] - begin);
-  socket_.async_write(
-      boost::asio::buffer(message.data(), message.size()),
-      [self = self()](boost::system::error_code error, std::size_t) { self->on_written(error); });
+  socket_.async_write(boost::asio::buffer(message.data(), message.size()),
+                      [self = self()](boost::system::error_code error, std::size_t) {
+                        self->guarded([&] { self->on_written(error); });
+                      });
 }
 
 void WebSocketConnection::on_written(boost::system::error_code error) {
@@ -209,6 +216,8 @@ void WebSocketConnection::end(EndCause cause) {
 }
 
 void WebSocketConnection::check_time(Time now) {
+  const std::uint64_t sent = socket_.next_layer().sent_bytes();
+  if (std::exchange(sent_bytes_, sent) != sent && !leaving_) progress_ = now;
   const auto waited = now - progress_;
   if (writing_ && waited > service_.config().write_timeout) return end(EndCause::kSlowReader);
   // After a breach of the protocol a read waits for the client to go.
@@ -223,5 +232,10 @@ void WebSocketConnection::drain() {
 }
 
 void WebSocketConnection::abort() { end(EndCause::kShutdown); }
+
+void WebSocketConnection::on_exception(const std::exception& failure) noexcept {
+  service_.log().failure("a WebSocket had to be ended", failure);
+  end(EndCause::kCancel);
+}
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/websocket/stream.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -23,7 +24,7 @@ class WebSocketConnection final : public Connection {
   using Request = boost::beast::http::request<boost::beast::http::string_body>;
 
   WebSocketConnection(IoThread& thread, Service& service, NetStream stream,
-                      ResponseSession::Client client);
+                      ResponseSession::Client client, ConnectionCount::Place place);
   ~WebSocketConnection() override = default;
 
   /// Answers the upgrade and goes on from there.
@@ -34,6 +35,8 @@ class WebSocketConnection final : public Connection {
   void abort() override;
 
  private:
+  void on_exception(const std::exception& failure) noexcept override;
+
   void read();
   void on_read(boost::system::error_code error, std::size_t bytes);
   void pump();
@@ -62,7 +65,8 @@ class WebSocketConnection final : public Connection {
   bool accepted_ = false;  // the handshake is done
   bool leaving_ = false;   // a close frame is on its way, or has been
   bool ended_ = false;
-  Time progress_{};
+  Time progress_{};               // when the client last took something, or leaving began
+  std::uint64_t sent_bytes_ = 0;  // by then
 };
 
 }  // namespace weft

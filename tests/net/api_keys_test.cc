@@ -94,13 +94,6 @@ TEST(KeyLeaseTest, EndsTheRequestThatAnotherIsAssignedOver) {
   EXPECT_EQ(wait_of(*holder, start), 0ms);
 }
 
-TEST(KeyLeaseTest, ChargesItsHolder) {
-  const auto holder = std::make_shared<KeyHolder>("a", KeyLimits{.tokens_per_minute = 60});
-  KeyLease(holder).charge(60, start);
-  EXPECT_EQ(wait_of(*holder, start), 1'000ms);
-  KeyLease().charge(60, start);  // where there are no keys
-}
-
 TEST(ApiKeysTest, LetsAnyoneInWithoutKeys) {
   EXPECT_FALSE(ApiKeys().required());
   EXPECT_FALSE(ApiKeys::load("", "").value().required());

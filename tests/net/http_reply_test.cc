@@ -54,6 +54,19 @@ TEST(HttpHeadTest, HasTheLengthOfAWholeAnswer) {
       "Content-Length: 12\r\n\r\n");
 }
 
+TEST(HttpHeadTest, HasADateWhereThereIsAClock) {
+  const std::size_t length = 0;
+  const std::string date = http_date(std::chrono::sys_seconds(std::chrono::seconds(784111777)));
+  EXPECT_EQ(date, "Sun, 06 Nov 1994 08:49:37 GMT");
+  EXPECT_EQ(text_of({.status = 200, .date = date, .length = &length}),
+            "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 0\r\n\r\n");
+}
+
+TEST(HttpHeadTest, SaysNothingOfABodyWhereThereCanBeNone) {
+  const std::size_t length = 0;
+  EXPECT_EQ(text_of({.status = 204, .length = &length}), "HTTP/1.1 204 No Content\r\n\r\n");
+}
+
 TEST(HttpHeadTest, SendsChunksWhereTheLengthIsNotKnownAndTheVersionHasThem) {
   EXPECT_EQ(text_of({.status = 200, .content_type = ""}),
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");

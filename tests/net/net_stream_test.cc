@@ -85,6 +85,26 @@ TEST_F(NetStreamTest, NothingIsSentNowBeforeAWriteUnderWayHasCompleted) {
   EXPECT_TRUE(stream->can_send_now());
 }
 
+TEST_F(NetStreamTest, WhatHasNoRoomIsCountedAsItGoesOut) {
+  error_code error;
+  EXPECT_FALSE(stream->send_now(frames, error));
+  const std::uint64_t at_once = stream->sent_bytes();
+  EXPECT_GT(at_once, 0U);
+  EXPECT_LT(at_once, frames.size());
+  stream->async_send_rest([](error_code) {});
+  EXPECT_EQ(read(frames.size() / 2), frames.substr(0, frames.size() / 2));
+  EXPECT_GT(stream->sent_bytes(), at_once);
+  EXPECT_LT(stream->sent_bytes(), frames.size());
+  EXPECT_EQ(read(frames.size() - frames.size() / 2), frames.substr(frames.size() / 2));
+  EXPECT_EQ(stream->sent_bytes(), frames.size());
+}
+
+TEST_F(NetStreamTest, WhatIsWrittenIsCounted) {
+  stream->async_write_some(buffer("frame", 5), [](error_code, std::size_t) {});
+  io.poll();
+  EXPECT_EQ(stream->sent_bytes(), 5U);
+}
+
 TEST_F(NetStreamTest, APeerThatHasGoneIsAnError) {
   peer.close();
   error_code error;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "weft/net/defaults.h"
 #include "weft/tests/fixture/temp_folder.h"
 #include "weft/tests/net/leaving_client.h"
 #include "weft/tests/net/plain_client.h"
@@ -43,6 +44,15 @@ class ServerTest : public ServedPipeline {
     EXPECT_THAT(one.read_until("\r\n\r\n"), StartsWith("HTTP/1.1 101"));
   }
 };
+
+TEST_F(ServerTest, AnAnswerSaysWhenItWasMade) {
+  start();
+  PlainClient one = client();
+  one.get("/live");
+  EXPECT_THAT(one.read_answer(),
+              testing::ContainsRegex("\r\nDate: [A-Z][a-z]+, [0-9]+ [A-Z][a-z]+ [0-9]+ "
+                                     "[0-9]+:[0-9]+:[0-9]+ GMT\r\n"));
+}
 
 TEST_F(ServerTest, ARequestIsAnsweredAndTheConnectionKept) {
   start();
@@ -281,6 +291,27 @@ TEST_P(LeftBehindTest, WhatAClientLeavesBehindIsChargedToItsKey) {
               AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("rate_limit_exceeded")));
 }
 
+TEST_P(LeftBehindTest, ThePromptIsChargedToo) {
+  const TempFolder folder;
+  const char* const keys = "[[key]]\nname = \"one\"\nkey = \"one\"\ntokens_per_minute = 100\n";
+  server_config.api_key_file = folder.write("keys.toml", keys).string();
+  const std::string key = "X-Api-Key: one\r\n";
+  start();
+  gate.close();
+  LeavingClient one(server->port(), GetParam(), key);
+  one.upgrade();
+  one.ask({.prompt = std::string(1000, 'c'), .max_tokens = 10});
+  gate.wait_for_step();
+  one.reset();
+  EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
+  gate.open();
+  EXPECT_TRUE(eventually([&] { return all_is_free(); }));
+  PlainClient next = client();
+  next.post(kCompletions, kThreeTokens, key);
+  EXPECT_THAT(next.read_answer(),
+              AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("rate_limit_exceeded")));
+}
+
 INSTANTIATE_TEST_SUITE_P(, LeftBehindTest, testing::Values(Transport::kSse, Transport::kWebSocket));
 
 TEST_F(ServerTest, AServerThatClosesWaitsForItsLastConnectionAndNotLonger) {
@@ -296,6 +327,32 @@ TEST_F(ServerTest, AServerThatClosesWaitsForItsLastConnectionAndNotLonger) {
   one.close();
   closing.join();
   EXPECT_EQ(server->connections(), 0U);
+}
+
+TEST_F(ServerTest, AClientThatLeavesBehindAHeapOfPipelinedRequestsIsNoticed) {
+  start();
+  gate.close();
+  PlainClient one = client();
+  one.post(kCompletions, R"({"prompt":[5,6,7],"max_tokens":2000,"ignore_eos":true})");
+  gate.wait_for_step();
+  one.say(std::string(2 * net_defaults::kReadAhead, '\n'));  // the rest is the system's to keep
+  one.shut_down_sending();
+  EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
+  EXPECT_TRUE(eventually([&] { return all_is_free(); }));
+}
+
+TEST_F(ServerTest, AServerEndsWhileTheTokenizerIsAtWork) {
+  start();
+  const std::string body = R"({"prompt":")" + std::string(std::size_t{1} << 20, 'a') + R"("})";
+  std::vector<std::unique_ptr<PlainClient>> clients;
+  for (int i = 0; i < 8; ++i) {
+    clients.push_back(std::make_unique<PlainClient>(server->port()));
+    clients.back()->post("/tokenize", body);
+  }
+  clients.front()->read_answer();
+  clients.clear();
+  EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
+  stop();
 }
 
 TEST_F(ServerTest, WhoDoesNotReadIsCutOffPastTheBound) {
