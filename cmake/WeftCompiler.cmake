@@ -54,6 +54,11 @@ if(WEFT_SANITIZE)
   target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer
                                               -fno-sanitize-recover=all)
   target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
+  # A hundred programs of some hundred megabytes; GNU's linker takes three times as long.
+  find_program(WEFT_LLD ld.lld)
+  if(WEFT_LLD)
+    target_link_options(weft_flags INTERFACE -fuse-ld=lld)
+  endif()
   # A broken invariant stops a test at once; in production it fails one actor (core/internal_error.h).
   target_compile_definitions(weft_flags INTERFACE WEFT_ABORT_ON_INTERNAL_ERROR)
 endif()
