@@ -99,7 +99,13 @@ void HttpConnection::read() {
 void HttpConnection::on_read(boost::system::error_code error, std::size_t bytes) {
   reading_ = false;
   if (phase_ == Phase::kClosed) return;
-  if (phase_ == Phase::kLingering) return;  // whatever it says, it comes too late
+  if (phase_ == Phase::kLingering) {
+    // Whatever it says, it comes too late; but its end came here, and not to the goodbye.
+    if (error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated) {
+      close();
+    }
+    return;
+  }
   if (error) return on_gone();
   input_.commit(
       boost::asio::buffer_copy(input_.prepare(bytes), boost::asio::buffer(arriving_, bytes)));
