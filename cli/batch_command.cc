@@ -119,6 +119,7 @@ void run(const Options& options) {
   const std::string_view requests(reinterpret_cast<const char*>(file.bytes().data()),
                                   file.bytes().size());
   BatchOutput output = value_or_fail(kVerb, BatchOutput::open(options.out));
+  if (output.is(options.in)) fail(kVerb, options.out + " holds the requests; results go elsewhere");
   BatchJournal journal;
   prepare(options, requests, output, journal);
   if (journal.left() > 0) return ask_all(options, journal, output);

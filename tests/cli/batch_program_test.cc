@@ -158,11 +158,35 @@ TEST_F(BatchProgram, RefusesAFileWhoseResultsCouldNotBeToldApart) {
 
 TEST_F(BatchProgram, LeavesAForeignFileAlone) {
   const std::string in = folder_.write("in.jsonl", request(1, "x")).string();
-  const std::string precious = folder_.write("notes.txt", "my notes\nand no end").string();
-  const Outcome outcome = run_weft(command("http://127.0.0.1:1", in, precious));
-  EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.output, HasSubstr("notes.txt: line 1 is no JSON"));
-  EXPECT_EQ(read(precious), "my notes\nand no end");
+  for (const auto& [text, what] : {std::pair("my notes\nand no end", "line 1 is no JSON"),
+                                   {"{\"minified\": 1}", "line 1 has no end"},
+                                   {"a note", "line 1 has no end"}}) {
+    const std::string precious = folder_.write("notes.txt", text).string();
+    const Outcome outcome = run_weft(command("http://127.0.0.1:1", in, precious));
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.output, HasSubstr(std::string("notes.txt: ") + what));
+    EXPECT_EQ(read(precious), text);
+  }
+}
+
+TEST_F(BatchProgram, LeavesItsRequestsAlone) {
+  std::string unended = request(1, "x") + request(2, "y");
+  unended.pop_back();
+  for (const std::string& requests : {request(1, "x"), unended}) {
+    const std::string in = folder_.write("in.jsonl", requests).string();
+    const Outcome outcome = run_weft(command("http://127.0.0.1:1", in, in));
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.output, HasSubstr("in.jsonl holds the requests"));
+    EXPECT_EQ(read(in), requests);
+  }
+}
+
+TEST_F(BatchProgram, WritesIntoAPipe) {
+  HttpStub server(echo);
+  const std::string in = folder_.write("in.jsonl", request(1, "x")).string();
+  const Outcome outcome = run_weft(command(server.url(), in, "/dev/stdout") + " | cat");
+  EXPECT_THAT(outcome.output, HasSubstr("1 request: 1 answered, 0 failed"));
+  EXPECT_THAT(outcome.output, HasSubstr(R"("body":{"echo":"x"})"));
 }
 
 TEST_F(BatchProgram, RunsAModelInItsOwnProcess) {
