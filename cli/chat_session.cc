@@ -1,9 +1,11 @@
 #include "weft/cli/chat_session.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
+#include <cstdio>
+#include <memory>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -21,6 +23,15 @@ constexpr std::size_t kHelpColumn = 32;
 
 json::object message_of(std::string_view role, std::string_view text) {
   return {{"role", role}, {"content", text}};
+}
+
+/// 0, or the system's error: EEXIST when there is such a file and it may not be replaced.
+int write_file(const std::string& path, const std::string& text, bool replace) {
+  const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(
+      std::fopen(path.c_str(), replace ? "wbe" : "wbxe"), std::fclose);
+  if (file == nullptr) return errno;
+  const bool written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
+  return written && std::fflush(file.get()) == 0 ? 0 : errno;
 }
 
 }  // namespace
@@ -181,17 +192,17 @@ void ChatSession::on(const chat::Cancel& command) {
 }
 
 void ChatSession::on(const chat::Save& command) {
-  // A file of the user's own is never overwritten, but what was saved here before.
-  if (command.path != saved_ && std::filesystem::exists(command.path)) {
-    return terminal_.note(command.path + " is there already");
-  }
   const json::object content{{"model", backend_.description()},
                              {"system", system_},
                              {"settings", settings_},
                              {"messages", messages_}};
-  std::ofstream file(command.path, std::ios::binary);
-  file << json_text(content) << '\n' << std::flush;
-  if (!file) return terminal_.note("cannot write " + command.path);
+  // A file of the user's own is never overwritten, but what was saved here before.
+  const bool again = command.path == saved_;
+  if (const int error = write_file(command.path, json_text(content) + '\n', again); error != 0) {
+    return terminal_.note(error == EEXIST ? command.path + " is there already"
+                                          : "cannot write " + command.path + ": " +
+                                                std::generic_category().message(error));
+  }
   saved_ = command.path;
 }
 

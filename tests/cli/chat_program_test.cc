@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <boost/json/parse.hpp>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -105,6 +106,20 @@ TEST_P(ChatProgram, SavesTheConversationAndOverwritesNothing) {
   const auto talk = boost::json::parse(text);
   EXPECT_EQ(talk.at("system"), "Be brief.");
   EXPECT_EQ(talk.at("messages").as_array().size(), 2U);
+}
+
+TEST_P(ChatProgram, GoesOnWhenAFileCannotBeSaved) {
+  const TempFolder folder;
+  const std::string loop = (folder.path() / "loop").string();
+  std::filesystem::create_symlink(loop, loop);
+  const std::string file = folder.write("file", "").string();
+  const Outcome outcome = say("/save " + std::string(5000, 'n') + "\n/save " + loop +
+                                  "/talk.json\n/save " + file + "/talk.json\nWhat is 1 + 1?",
+                              true);
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("nn: File name too long"),
+                    HasSubstr("loop/talk.json: Too many levels of symbolic links"),
+                    HasSubstr("file/talk.json: Not a directory"), EndsWith("1 + 1 = 2.\n")));
 }
 
 TEST_P(ChatProgram, CancelsABatch) {
