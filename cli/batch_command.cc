@@ -7,6 +7,7 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -26,8 +27,6 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kVerb = "batch";
-// What a process that was ended by SIGINT exits with.
-constexpr int kInterrupted = 130;
 // Servers refuse more connections of one client, or the system does.
 constexpr std::size_t kMostAtOnce = 4096;
 
@@ -86,32 +85,33 @@ void ask_all(const Options& options, BatchJournal& journal, BatchOutput& output)
   boost::asio::io_context context{1};
   BatchRunner::Options limits{.concurrency = options.concurrency};
   const auto backend = make_backend(options.backend, context, limits.model);
+  std::optional<ProgressBar> bar;
+  limits.on_wait = [&bar](const std::string& why) { bar->note("asked again: " + why); };
   BatchRunner runner(context, *backend, journal, output, limits);
-  bool interrupted = false;
+  int ended_by = 0;
   boost::asio::signal_set signals(context, SIGINT, SIGTERM);
-  signals.async_wait([&](boost::system::error_code error, int /*signal*/) {
+  signals.async_wait([&](boost::system::error_code error, int signal) {
     if (error) return;
-    interrupted = true;
+    ended_by = signal;
     context.stop();
   });
   const auto total = static_cast<std::int64_t>(journal.left());
   const auto began = std::chrono::steady_clock::now();
-  {
-    ProgressBar bar(kVerb, count_line);
-    bar.show(0, total);
-    runner.start([&](const BatchRunner::Tally& tally) {
-      const auto done = static_cast<std::int64_t>(tally.answered + tally.failed);
-      bar.show(done, total);
-      if (done == total) signals.cancel();
-    });
-    context.run();
-  }
+  bar.emplace(kVerb, count_line);
+  bar->show(0, total);
+  runner.start([&](const BatchRunner::Tally& tally) {
+    const auto done = static_cast<std::int64_t>(tally.answered + tally.failed);
+    bar->show(done, total);
+    if (done == total) signals.cancel();
+  });
+  context.run();
+  bar.reset();
   value_or_fail(kVerb, output.sync());
   std::cerr << summary(runner.tally(), std::chrono::steady_clock::now() - began) << '\n';
   if (runner.failure()) fail(kVerb, *runner.failure());
-  if (!interrupted) return;
+  if (ended_by == 0) return;
   std::cerr << "stopped; the same command asks what is left\n";
-  throw CLI::RuntimeError(kInterrupted);
+  throw CLI::RuntimeError(status_after(ended_by));
 }
 
 void run(const Options& options) {

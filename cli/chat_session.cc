@@ -178,7 +178,8 @@ void ChatSession::on(const chat::Status& /*command*/) {
   for (const ChatBatches::Batch& batch : batches_.all()) {
     text += "batch " + std::to_string(batch.number) + ": " + std::to_string(batch.ended()) +
             " of " + std::to_string(batch.items.size()) +
-            (batch.finished() ? ", /batch shows them\n" : "\n");
+            (batch.finished() ? ", /batch shows them" : "") +
+            (batch.waits_for.empty() ? "" : ", asked again: " + batch.waits_for) + "\n";
   }
   terminal_.print(text);
 }

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "weft/cli/response_messages.h"
+#include "weft/cli/server_refusal.h"
 #include "weft/net/client/http_client.h"
-#include "weft/net/net_error.h"
 
 namespace weft::cli {
 
@@ -42,15 +42,15 @@ RemoteChat::RemoteChat(std::string model, AnswerListener& listener)
     : model_(std::move(model)), router_(listener), thread_(kNoSweep, connections_) {}
 
 Result<std::unique_ptr<RemoteChat>> RemoteChat::connect(const ClientOptions& options,
-                                                        std::string model,
-                                                        AnswerListener& listener) {
+                                                        std::string model, AnswerListener& listener,
+                                                        const OnWait& on_wait) {
   std::unique_ptr<RemoteChat> chat(new RemoteChat(std::move(model), listener));
   auto connector = Connector::create(chat->thread_.context(), options);
   if (!connector) return std::move(connector).error();
   chat->connector_ = *std::move(connector);
   std::promise<Result<void>> greeted;
   asio::co_spawn(
-      chat->thread_.context(), [&chat] { return chat->greet(); },
+      chat->thread_.context(), [&chat, &on_wait] { return chat->greet(on_wait); },
       [&greeted](const std::exception_ptr& failure, Result<void> result) {
         if (failure) return greeted.set_exception(failure);
         greeted.set_value(std::move(result));
@@ -59,22 +59,25 @@ Result<std::unique_ptr<RemoteChat>> RemoteChat::connect(const ClientOptions& opt
   return chat;
 }
 
-asio::awaitable<Result<void>> RemoteChat::greet() {
+asio::awaitable<Result<void>> RemoteChat::greet(const OnWait& on_wait) {
   HttpClient client(connector_);
-  for (;;) {
+  const auto refused = [this](Error why) {
+    why.detail = connector_->options().url.text() + ": " + why.detail;
+    return why;
+  };
+  for (bool told = false;;) {
     const auto health = co_await client.ask("/health", {}, kGreetLimit);
     if (!health) co_return health.error();
     // Servers without such a path are taken for ready.
     if (health->status != 503) break;
+    if (const auto why = refusal_for_good(*health)) co_return refused(*why);
+    if (!std::exchange(told, true)) on_wait(words_of(*health));
     asio::steady_timer timer(thread_.context(), kLoadingPause);
     co_await timer.async_wait(asio::use_awaitable);
   }
   const auto models = co_await client.ask("/v1/models", {}, kGreetLimit);
   if (!models) co_return models.error();
-  if (models->status == 401 || models->status == 403) {
-    co_return Error{NetErrc::kRefused, connector_->options().url.text() +
-                                           ": it wants another key (--api-key, WEFT_API_KEY)"};
-  }
+  if (const auto why = refusal_for_good(*models)) co_return refused(*why);
   served_ = model_.empty() ? first_model(models->body) : model_;
   co_return Result<void>();
 }

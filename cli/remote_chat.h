@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,11 +17,16 @@ namespace weft::cli {
 /// answers fail, and the next one makes a new connection.
 class RemoteChat final : public ChatBackend {
  public:
+  /// Told once, on another thread, why the server is waited for.
+  using OnWait = std::function<void(const std::string& why)>;
+
   /// Waits until the server has loaded its model. `model` is what requests ask for; empty: what the
-  /// server has. Errors: of Connector; kRefused when the server wants another key.
+  /// server has. Errors: of Connector; kRefused when the server wants another key or its engine has
+  /// failed.
   [[nodiscard]] static Result<std::unique_ptr<RemoteChat>> connect(const ClientOptions& options,
                                                                    std::string model,
-                                                                   AnswerListener& listener);
+                                                                   AnswerListener& listener,
+                                                                   const OnWait& on_wait);
   ~RemoteChat() override;
 
   [[nodiscard]] std::string description() const override;
@@ -29,7 +35,7 @@ class RemoteChat final : public ChatBackend {
 
  private:
   RemoteChat(std::string model, AnswerListener& listener);
-  [[nodiscard]] boost::asio::awaitable<Result<void>> greet();
+  [[nodiscard]] boost::asio::awaitable<Result<void>> greet(const OnWait& on_wait);
   [[nodiscard]] WebSocketClient& socket();
   void on_end(const Error& error);
 

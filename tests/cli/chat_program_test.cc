@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <boost/json/parse.hpp>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 
 #include "weft/tests/cli/demo_server.h"
 #include "weft/tests/cli/run_program.h"
+#include "weft/tests/fixture/http_stub.h"
 #include "weft/tests/fixture/temp_folder.h"
 
 namespace weft::test {
@@ -138,6 +140,27 @@ TEST(ChatProgramErrors, NamesTheServerThatIsNotThere) {
   const Outcome outcome = chat("http://127.0.0.1:1", "hello", true);
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("weft chat: http://127.0.0.1:1: Connection refused"));
+}
+
+TEST(ChatProgramErrors, SaysOnceThatItWaitsForTheModel) {
+  std::atomic<int> asked{0};
+  HttpStub server([&asked](const HttpStub::Request& request) {
+    const bool loading = request.target() == "/health" && ++asked < 3;
+    return loading ? HttpStub::reply(503, R"({"error":{"code":"loading","message":"loading it"}})")
+                   : HttpStub::reply(200, R"({"data":[{"id":"m"}]})");
+  });
+  const Outcome outcome = chat(server.url(), "/quit", true);
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.output, "waits: loading it\nm at " + server.url() + "\n");
+}
+
+TEST(ChatProgramErrors, WaitsForNoEngineThatHasFailed) {
+  HttpStub server([](const HttpStub::Request&) {
+    return HttpStub::reply(503, R"({"error":{"code":"not_ready","message":"it has failed"}})");
+  });
+  const Outcome outcome = chat(server.url(), "hello", true);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.output, HasSubstr(server.url() + ": it has failed"));
 }
 
 TEST(ChatProgramErrors, NamesWhatIsNoUrl) {

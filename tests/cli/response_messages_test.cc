@@ -66,6 +66,13 @@ TEST(ResponseMessages, KnowsWhichRefusalsAreForNow) {
   EXPECT_FALSE(bad.again);
   EXPECT_TRUE(end_in(R"({"type":"error","status":429,"stream_id":"c1","error":{}})").again);
   EXPECT_TRUE(end_in(R"({"type":"error","status":503,"stream_id":"c1"})").again);
+  EXPECT_FALSE(end_in(R"({"type":"error","status":503,"stream_id":"c1",)"
+                      R"("error":{"code":"not_ready"}})")
+                   .again)
+      << "its engine has failed for good";
+  EXPECT_TRUE(end_in(R"({"type":"error","status":429,"stream_id":"c1",)"
+                     R"("error":{"code":"too_many_streams"}})")
+                  .fewer_lanes);
   EXPECT_EQ(end_in(R"({"type":"error","status":499,"stream_id":"c1","error":{"code":"cancelled"}})")
                 .outcome,
             Outcome::kCancelled);
