@@ -1,5 +1,6 @@
 #include "weft/cli/remote_chat.h"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -27,6 +28,11 @@ constexpr std::chrono::seconds kGreetLimit{30};
 constexpr std::chrono::milliseconds kLoadingPause{300};
 /// IoThread's sweep has nothing to look after here.
 constexpr std::chrono::seconds kNoSweep{60};
+
+AnswerEnd too_large() {
+  return {.outcome = AnswerEnd::Outcome::kRefused,
+          .why = "the request is larger than the server takes in one message"};
+}
 
 /// {"data": [{"id": NAME}, ...]}; empty when it is something else.
 std::string first_model(const std::string& body) {
@@ -104,7 +110,7 @@ WebSocketClient& RemoteChat::socket() {
         connector_, "/v1/responses",
         WebSocketClient::Events{
             .on_message = [this](std::string_view message) { router_.on_message(message); },
-            .on_end = [this](const Error& error) { on_end(error); }});
+            .on_end = [this](const Error& error, std::uint16_t code) { on_end(error, code); }});
     socket_->start();
   }
   return *socket_;
@@ -113,8 +119,9 @@ WebSocketClient& RemoteChat::socket() {
 void RemoteChat::start(const std::string& id, json::object request) {
   if (!model_.empty()) request["model"] = model_;
   asio::post(thread_.context(), [this, id, message = create_message(id, std::move(request))] {
-    router_.begin(id);
-    socket().send(message);
+    router_.begin(id, message.size());
+    if (message.size() < too_large_) return socket().send(message);
+    router_.end_largest(too_large());  // it is this one
   });
 }
 
@@ -124,8 +131,13 @@ void RemoteChat::cancel(const std::string& id) {
   });
 }
 
-void RemoteChat::on_end(const Error& error) {
+void RemoteChat::on_end(const Error& error, std::uint16_t code) {
   socket_.reset();
+  // The server does not say which one it was; the largest was it in any case. The others are not to
+  // suffer again from one like it.
+  if (code == boost::beast::websocket::close_code::too_big) {
+    too_large_ = std::min(too_large_, router_.end_largest(too_large()));
+  }
   router_.end_all({.outcome = AnswerEnd::Outcome::kFailed, .why = to_string(error), .again = true});
 }
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -14,7 +17,8 @@
 namespace weft::cli {
 
 /// A server, over one WebSocket with a lane for each answer. When the connection is lost its
-/// answers fail, and the next one makes a new connection.
+/// answers fail, and the next one makes a new connection. A message that the server does not take
+/// for its size is not sent again, nor any as large.
 class RemoteChat final : public ChatBackend {
  public:
   /// Told once, on another thread, why the server is waited for.
@@ -37,11 +41,12 @@ class RemoteChat final : public ChatBackend {
   RemoteChat(std::string model, AnswerListener& listener);
   [[nodiscard]] boost::asio::awaitable<Result<void>> greet(const OnWait& on_wait);
   [[nodiscard]] WebSocketClient& socket();
-  void on_end(const Error& error);
+  void on_end(const Error& error, std::uint16_t code);
 
   const std::string model_;
   std::string served_;  // what the server calls its model
   AnswerRouter router_;
+  std::size_t too_large_ = std::numeric_limits<std::size_t>::max();  // bytes that were refused once
   ConnectionCount connections_;
   IoThread thread_;
   std::shared_ptr<Connector> connector_;
