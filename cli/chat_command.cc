@@ -39,7 +39,8 @@ void run(const BackendOptions& options) {
   AnswerInbox inbox([&terminal] { terminal->wake(); });
   const auto backend = make_backend(options, inbox);
   terminal = std::make_unique<Terminal>(completions_of);
-  ChatSession(*terminal, inbox, *backend).run();
+  const int status = ChatSession(*terminal, inbox, *backend).run();
+  if (status != 0) throw CLI::RuntimeError(status);
 }
 
 }  // namespace

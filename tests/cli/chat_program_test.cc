@@ -163,6 +163,36 @@ TEST(ChatProgramErrors, WaitsForNoEngineThatHasFailed) {
   EXPECT_THAT(outcome.output, HasSubstr(server.url() + ": it has failed"));
 }
 
+TEST(ChatProgramErrors, LetsOnlyTheRequestFailThatIsTooLarge) {
+  DemoServer server({.max_message_bytes = 1024});
+  const TempFolder folder;
+  const std::string large(4000, 'a');
+  const std::string file =
+      folder
+          .write("prompts.jsonl",
+                 "\"What is 1 + 1?\"\n\"" + large + "\"\n\"What is 2 + 2?\"\n\"" + large + "\"")
+          .string();
+  const Outcome outcome = chat(server.url("ws"), "/batch @" + file + "\nWhat is 3 + 3?");
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("1 + 1 = 2."), HasSubstr("2 + 2 = 4.")));
+  const std::string failed = "...\n(failed: the request is larger than the server takes";
+  EXPECT_THAT(outcome.output, HasSubstr("[2] " + std::string(70, 'a') + failed));
+  EXPECT_THAT(outcome.output, HasSubstr("[4] " + std::string(70, 'a') + failed));
+  EXPECT_EQ(outcome.status, 1);
+}
+
+TEST(ChatProgramErrors, ExitsWithOneWhenSomethingCouldNotBeDone) {
+  EXPECT_EQ(chat(kModel, "What is 1 + 1?").status, 0);
+  EXPECT_EQ(chat(kModel, "/set top_p 7\nWhat is 1 + 1?").status, 1);
+  EXPECT_EQ(chat(kModel, "/set top_p 7\n/batch [\"Who are you?\"]").status, 1);
+  EXPECT_EQ(chat(kModel, "/nothing-like-it").status, 1);
+}
+
+TEST(ChatProgramErrors, SaysWhatIsNoLongerSet) {
+  const std::string lines = "/set top_p 0.5\n/set top_p\n/set top_p\n/quit";
+  EXPECT_THAT(chat(kModel, lines, true).output,
+              EndsWith("top_p is no longer set; it was 0.5\ntop_p is not set\n"));
+}
+
 TEST(ChatProgramErrors, NamesWhatIsNoUrl) {
   for (const char* url : {"http://", "http://host:port", "ws://a b", "http://[::1", "http://h:0"}) {
     EXPECT_EQ(chat(url, "hello").status, 1) << url;
