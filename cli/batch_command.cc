@@ -19,6 +19,7 @@
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/local_batch.h"
+#include "weft/cli/open_files.h"
 #include "weft/cli/progress_bar.h"
 #include "weft/cli/remote_batch.h"
 #include "weft/core/file.h"
@@ -84,6 +85,10 @@ std::string summary(const BatchRunner::Tally& tally, std::chrono::duration<doubl
 void ask_all(const Options& options, BatchJournal& journal, BatchOutput& output) {
   boost::asio::io_context context{1};
   BatchRunner::Options limits{.concurrency = options.concurrency};
+  if (options.backend.remote()) limits.concurrency = connections_at_once(options.concurrency);
+  if (limits.concurrency < options.concurrency) {
+    std::cerr << limits.concurrency << " requests at once: the system allows no more open files\n";
+  }
   const auto backend = make_backend(options.backend, context, limits.model);
   std::optional<ProgressBar> bar;
   limits.on_wait = [&bar](const std::string& why) { bar->note("asked again: " + why); };
