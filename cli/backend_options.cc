@@ -6,12 +6,6 @@
 #include "weft/net/client/server_url.h"
 
 namespace weft::cli {
-namespace {
-
-constexpr int kMaxThreads = 1024;
-
-}  // namespace
-
 bool BackendOptions::remote() const { return is_server_url(place); }
 
 void add_backend_options(CLI::App& command, BackendOptions& options) {
@@ -23,10 +17,8 @@ void add_backend_options(CLI::App& command, BackendOptions& options) {
       ->envname("WEFT_API_KEY");
   command.add_flag("--insecure", options.insecure, "Take any certificate of the server's");
   command.add_option("--model", options.model, "Which of the server's models")->type_name("NAME");
-  command.add_option("--config", options.config, "For MODEL: a TOML file; docs/configuration.md")
-      ->type_name("FILE");
-  command.add_option("--threads", options.threads, "For MODEL: threads; 0 = one for each core")
-      ->check(CLI::Range(0, kMaxThreads));
+  // Without model.path: here URL|MODEL says it, and --model is a server's.
+  options.engine = std::make_unique<ConfigOptions>(command, engine_schema().subspan(1));
 }
 
 Result<ClientOptions> client_options(const BackendOptions& options) {
@@ -37,14 +29,10 @@ Result<ClientOptions> client_options(const BackendOptions& options) {
 }
 
 Result<Config> engine_config(const BackendOptions& options) {
-  Config config;
-  if (!options.config.empty()) {
-    auto loaded = Config::load(options.config);
-    if (!loaded) return std::move(loaded).error();
-    config = *std::move(loaded);
-  }
-  config.model = options.place;
-  if (options.threads > 0) config.threads = options.threads;
+  const auto draft = options.engine->draft();
+  if (!draft) return draft.error();
+  auto config = draft->finish();
+  if (config) config->model = options.place;
   return config;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
+#include "weft/cli/config_options.h"
 #include "weft/config/config.h"
 #include "weft/core/error.h"
 #include "weft/net/client/connector.h"
@@ -17,19 +19,18 @@ struct BackendOptions {
   std::string place;    ///< URL|MODEL
   std::string api_key;  ///< of a server; WEFT_API_KEY when empty
   bool insecure = false;
-  std::string model;   ///< what to ask a server for; empty: what it has, or what the requests say
-  std::string config;  ///< a TOML file, for a model in this process
-  int threads = 0;
+  std::string model;  ///< what to ask a server for; empty: what it has, or what the requests say
+  std::unique_ptr<ConfigOptions> engine{};  ///< how a model in this process runs
 
   [[nodiscard]] bool remote() const;
 };
 
-/// Adds URL|MODEL and the options.
+/// Adds URL|MODEL and the options; `options` lives as long as `command`.
 void add_backend_options(CLI::App& command, BackendOptions& options);
 
 /// kBadUrl.
 [[nodiscard]] Result<ClientOptions> client_options(const BackendOptions& options);
-/// Of Config::load().
+/// Of file, environment and flags, as weft serve takes them. Errors: of ConfigDraft.
 [[nodiscard]] Result<Config> engine_config(const BackendOptions& options);
 
 }  // namespace weft::cli

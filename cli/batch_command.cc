@@ -7,6 +7,7 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/local_batch.h"
+#include "weft/cli/open_files.h"
 #include "weft/cli/progress_bar.h"
 #include "weft/cli/remote_batch.h"
 #include "weft/core/file.h"
@@ -26,8 +28,6 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kVerb = "batch";
-// What a process that was ended by SIGINT exits with.
-constexpr int kInterrupted = 130;
 // Servers refuse more connections of one client, or the system does.
 constexpr std::size_t kMostAtOnce = 4096;
 
@@ -85,33 +85,38 @@ std::string summary(const BatchRunner::Tally& tally, std::chrono::duration<doubl
 void ask_all(const Options& options, BatchJournal& journal, BatchOutput& output) {
   boost::asio::io_context context{1};
   BatchRunner::Options limits{.concurrency = options.concurrency};
+  if (options.backend.remote()) limits.concurrency = connections_at_once(options.concurrency);
+  if (limits.concurrency < options.concurrency) {
+    std::cerr << limits.concurrency << " requests at once: the system allows no more open files\n";
+  }
   const auto backend = make_backend(options.backend, context, limits.model);
+  std::optional<ProgressBar> bar;
+  limits.on_wait = [&bar](const std::string& why) { bar->note("asked again: " + why); };
   BatchRunner runner(context, *backend, journal, output, limits);
-  bool interrupted = false;
+  int ended_by = 0;
   boost::asio::signal_set signals(context, SIGINT, SIGTERM);
-  signals.async_wait([&](boost::system::error_code error, int /*signal*/) {
+  signals.async_wait([&](boost::system::error_code error, int signal) {
     if (error) return;
-    interrupted = true;
+    ended_by = signal;
     context.stop();
   });
   const auto total = static_cast<std::int64_t>(journal.left());
   const auto began = std::chrono::steady_clock::now();
-  {
-    ProgressBar bar(kVerb, count_line);
-    bar.show(0, total);
-    runner.start([&](const BatchRunner::Tally& tally) {
-      const auto done = static_cast<std::int64_t>(tally.answered + tally.failed);
-      bar.show(done, total);
-      if (done == total) signals.cancel();
-    });
-    context.run();
-  }
+  bar.emplace(kVerb, count_line);
+  bar->show(0, total);
+  runner.start([&](const BatchRunner::Tally& tally) {
+    const auto done = static_cast<std::int64_t>(tally.answered + tally.failed);
+    bar->show(done, total);
+    if (done == total) signals.cancel();
+  });
+  context.run();
+  bar.reset();
   value_or_fail(kVerb, output.sync());
   std::cerr << summary(runner.tally(), std::chrono::steady_clock::now() - began) << '\n';
   if (runner.failure()) fail(kVerb, *runner.failure());
-  if (!interrupted) return;
+  if (ended_by == 0) return;
   std::cerr << "stopped; the same command asks what is left\n";
-  throw CLI::RuntimeError(kInterrupted);
+  throw CLI::RuntimeError(status_after(ended_by));
 }
 
 void run(const Options& options) {
@@ -119,6 +124,7 @@ void run(const Options& options) {
   const std::string_view requests(reinterpret_cast<const char*>(file.bytes().data()),
                                   file.bytes().size());
   BatchOutput output = value_or_fail(kVerb, BatchOutput::open(options.out));
+  if (output.is(options.in)) fail(kVerb, options.out + " holds the requests; results go elsewhere");
   BatchJournal journal;
   prepare(options, requests, output, journal);
   if (journal.left() > 0) return ask_all(options, journal, output);

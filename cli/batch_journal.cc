@@ -1,22 +1,12 @@
 #include "weft/cli/batch_journal.h"
 
-#include <algorithm>
+#include "weft/cli/text_lines.h"
 
 namespace weft::cli {
 namespace {
 
 // More mistakes than a screen holds help nobody.
 constexpr std::size_t kShownMistakes = 20;
-
-std::string_view take_line(std::string_view& text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(line.size() + 1, text.size()));
-  return line;
-}
-
-bool is_blank(std::string_view line) {
-  return line.find_first_not_of(" \t\r") == std::string_view::npos;
-}
 
 }  // namespace
 
@@ -46,9 +36,11 @@ std::vector<std::string> BatchJournal::read_requests(std::string_view requests) 
 
 boost::system::result<std::size_t, LineError> BatchJournal::read_results(std::string_view results) {
   const std::size_t whole = results.rfind('\n') + 1;  // npos + 1 is 0
+  const std::string_view tail = results.substr(whole);
   results = results.substr(0, whole);
-  for (std::size_t number = 1; !results.empty(); ++number) {
-    const auto id = custom_id_of(take_line(results));
+  std::size_t number = 1;
+  for (; !results.empty(); ++number) {
+    const auto id = result_id_of(take_line(results));
     const std::string place = "line " + std::to_string(number) + " ";
     if (!id) return LineError{id.error().code, place + id.error().message};
     const auto found = by_id_.find(*id);
@@ -62,6 +54,10 @@ boost::system::result<std::size_t, LineError> BatchJournal::read_results(std::st
     }
     line.done = true;
     ++done_;
+  }
+  if (!may_be_cut_result(tail)) {
+    return LineError{"no_result", "line " + std::to_string(number) +
+                                      " has no end, and is no result that was being written"};
   }
   return whole;
 }

@@ -26,9 +26,9 @@ class BatchJournal {
   /// to be asked: results could not be told apart.
   [[nodiscard]] std::vector<std::string> read_requests(std::string_view requests);
 
-  /// The results that are there. Returns how many bytes of them are whole lines: what follows was
-  /// cut off while it was written. An error names the line that is no result, or is one that is
-  /// there twice.
+  /// The results that are there. Returns how many bytes of them are whole lines: what follows is
+  /// one of ours that was cut off while it was written. An error names the line that is no result,
+  /// or is one that is there twice.
   [[nodiscard]] boost::system::result<std::size_t, LineError> read_results(
       std::string_view results);
 

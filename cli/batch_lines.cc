@@ -16,6 +16,10 @@ namespace json = boost::json;
 constexpr std::array<std::string_view, 3> kPaths = {"/v1/chat/completions", "/v1/completions",
                                                     "/v1/responses"};
 
+// The ids of OpenAI's results begin so, and so do all lines that are written here.
+constexpr std::string_view kIdStart = "batch_req_";
+constexpr std::string_view kResultStart = R"({"id":"batch_req_)";
+
 /// A field that is a text; else null.
 const json::string* text_in(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
@@ -41,26 +45,54 @@ std::string invalid_line(const json::object& line) {
 std::string result_of(std::string_view custom_id, json::value response, json::value error) {
   // Moved in, where an initializer list would copy: bodies may be large.
   json::object line;
-  line["id"] = "batch_req_" + random_id();
+  line["id"] = std::string(kIdStart) + random_id();
   line["custom_id"] = custom_id;
   line["response"] = std::move(response);
   line["error"] = std::move(error);
   return json_text(line) + '\n';
 }
 
-}  // namespace
-
-boost::system::result<std::string, LineError> custom_id_of(std::string_view line) {
+boost::system::result<json::object, LineError> object_in(std::string_view line) {
   json::error_code error;
-  const json::value parsed = json::parse(line, error);
+  json::value parsed = json::parse(line, error);
   if (error) return LineError{"invalid_json", "is no JSON: " + error.message()};
   if (!parsed.is_object()) return LineError{"invalid_json", "is no JSON object"};
-  const json::string* id = text_in(parsed.as_object(), "custom_id");
+  return {boost::system::in_place_value, std::move(parsed.as_object())};
+}
+
+boost::system::result<std::string, LineError> custom_id_in(const json::object& fields) {
+  const json::string* id = text_in(fields, "custom_id");
   if (id == nullptr || id->empty()) {
     return LineError{"invalid_request", "has no \"custom_id\" that is a text"};
   }
   // In place: an error could be made of a text, too.
   return {boost::system::in_place_value, std::string(*id)};
+}
+
+bool has_object(const json::object& fields, std::string_view name) {
+  const json::value* value = fields.if_contains(name);
+  return value != nullptr && value->is_object();
+}
+
+}  // namespace
+
+boost::system::result<std::string, LineError> custom_id_of(std::string_view line) {
+  const auto fields = object_in(line);
+  if (!fields) return fields.error();
+  return custom_id_in(*fields);
+}
+
+boost::system::result<std::string, LineError> result_id_of(std::string_view line) {
+  const auto fields = object_in(line);
+  if (!fields) return fields.error();
+  if (!has_object(*fields, "response") && !has_object(*fields, "error")) {
+    return LineError{"no_result", "is no result: it has neither a \"response\" nor an \"error\""};
+  }
+  return custom_id_in(*fields);
+}
+
+bool may_be_cut_result(std::string_view text) {
+  return text.starts_with(kResultStart) || kResultStart.starts_with(text);
 }
 
 BatchLine parse_batch_line(std::string_view line) {

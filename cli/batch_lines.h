@@ -28,6 +28,10 @@ struct BatchLine {
 
 /// The line's name, or what is wrong with it: it is no JSON object, or has no custom_id.
 [[nodiscard]] boost::system::result<std::string, LineError> custom_id_of(std::string_view line);
+/// The same of a result: it has a response or an error, too.
+[[nodiscard]] boost::system::result<std::string, LineError> result_id_of(std::string_view line);
+/// Whether result_line() or error_line() could have begun with `text`.
+[[nodiscard]] bool may_be_cut_result(std::string_view text);
 /// A line that custom_id_of() has accepted.
 [[nodiscard]] BatchLine parse_batch_line(std::string_view line);
 

@@ -26,12 +26,16 @@ Result<BatchOutput> BatchOutput::open(const std::string& path) {
     }
     return output.failed(errno);
   }
+  struct stat status{};
+  if (::fstat(output.file_, &status) != 0) return output.failed(errno);
+  output.regular_ = S_ISREG(status.st_mode);
   return output;
 }
 
 BatchOutput::BatchOutput(BatchOutput&& other) noexcept
     : path_(std::move(other.path_)),
       file_(std::exchange(other.file_, -1)),
+      regular_(other.regular_),
       size_(other.size_),
       dirty_(other.dirty_),
       synced_(other.synced_) {}
@@ -40,7 +44,15 @@ BatchOutput::~BatchOutput() {
   if (file_ >= 0) ::close(file_);
 }
 
+bool BatchOutput::is(const std::string& path) const {
+  struct stat own{};
+  struct stat other{};
+  return ::fstat(file_, &own) == 0 && ::stat(path.c_str(), &other) == 0 &&
+         own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
 Result<std::string> BatchOutput::read() const {
+  if (!regular_) return std::string();
   struct stat status{};
   if (::fstat(file_, &status) != 0) return failed(errno);
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
@@ -58,18 +70,20 @@ Result<std::string> BatchOutput::read() const {
 }
 
 Result<void> BatchOutput::cut(std::size_t bytes) {
+  if (!regular_) return {};
   if (::ftruncate(file_, static_cast<off_t>(bytes)) != 0) return failed(errno);
   size_ = bytes;
   return {};
 }
 
 Result<void> BatchOutput::append(std::string_view line) {
-  ssize_t written = 0;
-  do {
-    written = ::write(file_, line.data(), line.size());
-  } while (written < 0 && errno == EINTR);
-  if (written < 0) return failed(errno);
-  if (std::cmp_less(written, line.size())) {
+  std::string_view rest = line;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(file_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed(errno);
+    rest.remove_prefix(static_cast<std::size_t>(written));
+    if (rest.empty() || !regular_) continue;
     if (auto cut_off = cut(size_); !cut_off) return cut_off;
     return failed(ENOSPC);
   }

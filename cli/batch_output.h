@@ -21,7 +21,9 @@ class BatchOutput {
   BatchOutput& operator=(BatchOutput&&) = delete;
   ~BatchOutput();
 
-  /// What is there.
+  /// Whether `path` leads to this very file, by whatever name.
+  [[nodiscard]] bool is(const std::string& path) const;
+  /// What is there; of a pipe or a device, nothing.
   [[nodiscard]] Result<std::string> read() const;
   /// Cuts off what is behind the first `bytes`.
   [[nodiscard]] Result<void> cut(std::size_t bytes);
@@ -38,6 +40,7 @@ class BatchOutput {
 
   std::string path_;
   int file_;
+  bool regular_ = false;  // else a pipe or a device, where nothing is kept or cut
   std::size_t size_ = 0;
   bool dirty_ = false;
   Time synced_{};

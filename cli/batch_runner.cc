@@ -7,8 +7,8 @@
 #include <exception>
 #include <utility>
 
+#include "weft/cli/server_refusal.h"
 #include "weft/net/api/json_text.h"
-#include "weft/net/net_error.h"
 
 namespace weft::cli {
 
@@ -18,21 +18,28 @@ using std::chrono::steady_clock;
 
 namespace {
 
-/// How often in a row a server may fail or be out of reach for one request: with the pauses that is
-/// a minute, in which it can be started again.
-constexpr int kTries = 10;
-constexpr milliseconds kLongestPause{15'000};
-/// Beyond it the pause grows no further.
-constexpr int kDoublings = 10;
+/// More reasons tell nobody more, and some name the moment.
+constexpr std::size_t kToldReasons = 16;
 
 /// Out of the context's run(): a worker that is lost would lose its request.
 void rethrow(const std::exception_ptr& failure) {
   if (failure) std::rethrow_exception(failure);
 }
 
-bool refused_for_now(unsigned status) { return status == 429 || status == 503; }
-bool server_failed(unsigned status) {
-  return status == 408 || status == 500 || status == 502 || status == 504;
+/// Why it is asked again; nothing when it is answered.
+std::optional<Retry::Cause> cause_of(unsigned status) {
+  switch (status) {
+    case 429:
+    case 503:
+      return Retry::Cause::kRefused;
+    case 408:
+    case 500:
+    case 502:
+    case 504:
+      return Retry::Cause::kFailed;
+    default:
+      return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -71,34 +78,37 @@ std::string BatchRunner::body_of(BatchLine line) const {
 }
 
 asio::awaitable<std::optional<HttpAnswer>> BatchRunner::ask(std::string path, std::string body) {
-  int failures = 0;
-  for (int tries = 0; !failure_; ++tries) {
+  Retry retry(options_.first_pause);
+  while (!failure_) {
     auto answer = co_await backend_.ask(path, body);
     if (failure_) break;
+    std::optional<milliseconds> again;
     if (!answer) {
-      if (++failures == kTries) {
-        fail(answer.error());
-        break;
-      }
-      co_await pause(tries, {});
-    } else if (answer->status == 401 || answer->status == 403) {
-      fail({NetErrc::kRefused, "it wants another key (--api-key, WEFT_API_KEY)"});
-    } else if (refused_for_now(answer->status) ||
-               (server_failed(answer->status) && ++failures < kTries)) {
-      co_await pause(tries, answer->retry_after);
+      again = retry.after(Retry::Cause::kFailed);
+      if (!again) fail(answer.error());
+    } else if (const auto why = refusal_for_good(*answer)) {
+      fail(*why);
     } else {
-      co_return *std::move(answer);
+      const auto cause = cause_of(answer->status);
+      if (cause) again = retry.after(*cause, answer->retry_after);
+      if (!again) co_return *std::move(answer);
     }
+    if (!again) break;
+    tell(answer ? words_of(*answer) : to_string(answer.error()));
+    co_await pause(*again);
   }
   co_return std::nullopt;
 }
 
-asio::awaitable<void> BatchRunner::pause(int tries, milliseconds at_least) {
-  const auto doubled = options_.first_pause * (1 << std::min(tries, kDoublings));
-  const milliseconds most = std::max(std::min<milliseconds>(doubled, kLongestPause), at_least);
+void BatchRunner::tell(const std::string& why) {
+  if (told_.size() == kToldReasons || !told_.insert(why).second) return;
+  if (options_.on_wait) options_.on_wait(why);
+}
+
+asio::awaitable<void> BatchRunner::pause(milliseconds least) {
   // Up to a half longer, so that those who were refused together do not come back together.
-  std::uniform_int_distribution<milliseconds::rep> longer(0, most.count() / 2);
-  asio::steady_timer timer(context_, most + milliseconds(longer(random_)));
+  std::uniform_int_distribution<milliseconds::rep> longer(0, least.count() / 2);
+  asio::steady_timer timer(context_, least + milliseconds(longer(random_)));
   co_await timer.async_wait(asio::use_awaitable);
 }
 

@@ -7,26 +7,30 @@
 #include <functional>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 
 #include "weft/cli/batch_backend.h"
 #include "weft/cli/batch_journal.h"
 #include "weft/cli/batch_lines.h"
 #include "weft/cli/batch_output.h"
+#include "weft/cli/retry.h"
 #include "weft/core/error.h"
 
 namespace weft::cli {
 
 /// Asks what a journal has left, so many requests at a time, and writes each result when it is
-/// there. Refused for now (429, 503) is asked again for as long as it takes; a server that fails or
-/// cannot be reached, a few times. On the context's one thread, which all borrowed objects outlive.
+/// there. What is refused for now (429, 503) or fails is asked again as Retry says; it stops when
+/// the server cannot be reached, wants another key, or its engine has failed for good. On the
+/// context's one thread, which all borrowed objects outlive.
 class BatchRunner {
  public:
   struct Options {
     std::size_t concurrency = 32;
     std::string model{};  ///< instead of what the requests say; empty: what they say
-    /// Between the first two tries; doubles with each.
-    std::chrono::milliseconds first_pause{250};
+    std::chrono::milliseconds first_pause = Retry::kFirstPause;
+    /// Told why requests are asked again: each reason once, and not too many.
+    std::function<void(const std::string& why)> on_wait{};
   };
   struct Tally {
     std::size_t answered = 0;
@@ -54,7 +58,8 @@ class BatchRunner {
   /// Nothing when all has to stop.
   [[nodiscard]] boost::asio::awaitable<std::optional<HttpAnswer>> ask(std::string path,
                                                                       std::string body);
-  [[nodiscard]] boost::asio::awaitable<void> pause(int tries, std::chrono::milliseconds at_least);
+  [[nodiscard]] boost::asio::awaitable<void> pause(std::chrono::milliseconds least);
+  void tell(const std::string& why);
   [[nodiscard]] std::string body_of(BatchLine line) const;
   void write(const std::string& line, bool answered);
   void fail(const Error& error);
@@ -66,6 +71,7 @@ class BatchRunner {
   const Options options_;
   std::function<void(const Tally&)> on_result_;
   std::minstd_rand random_{std::random_device()()};
+  std::set<std::string> told_;
   Tally tally_;
   std::optional<Error> failure_;
 };

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/json/object.hpp>
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,9 +17,9 @@ struct AnswerEnd {
     kFailed,     ///< it began and failed, or the connection was lost meanwhile
   };
   Outcome outcome = Outcome::kCompleted;
-  std::string why{};                         ///< for people, with kRefused and kFailed
-  bool again = false;                        ///< the same request may succeed later
-  std::chrono::milliseconds retry_after{0};  ///< how much later; 0 = not said
+  std::string why{};         ///< for people, with kRefused and kFailed
+  bool again = false;        ///< the same request may succeed later
+  bool fewer_lanes = false;  ///< as many answers at once are more than the connection may have
   std::int64_t output_tokens = 0;
 };
 

@@ -9,10 +9,6 @@
 namespace weft::cli {
 namespace {
 
-using std::chrono::milliseconds;
-
-constexpr milliseconds kFirstPause{250};
-constexpr milliseconds kLongestPause{15'000};
 /// Of a prompt, as results show it.
 constexpr std::size_t kShownBytes = 70;
 
@@ -66,19 +62,18 @@ std::optional<std::int64_t> ChatBatches::add(std::vector<BatchPrompt> prompts) {
 }
 
 std::optional<ChatBatches::Next> ChatBatches::next(Time now) {
-  if (waiting_.empty() || running_ == kLanes) return std::nullopt;
+  if (waiting_.empty() || running_ >= lanes_) return std::nullopt;
   if (paused_until_ && now < *paused_until_) return std::nullopt;
   paused_until_.reset();
   const Place place = waiting_.front();
   waiting_.pop_front();
   ++running_;
-  Item& item = find(place.batch)->items[place.item];
-  ++item.tries;
+  const Item& item = find(place.batch)->items[place.item];
   return Next{id_of(place), &item.prompt};
 }
 
 std::optional<ChatBatches::Time> ChatBatches::due() const noexcept {
-  if (waiting_.empty() || running_ == kLanes) return std::nullopt;
+  if (waiting_.empty() || running_ >= lanes_) return std::nullopt;
   return paused_until_;
 }
 
@@ -90,19 +85,27 @@ bool ChatBatches::on_news(AnswerNews news, Time now) {
   item.text += news.text;
   if (!news.end) return true;
   --running_;
-  if (news.end->again && item.tries < kTries) {
-    pause(*news.end, item.tries, now);
+  // The conversation may need a lane, too.
+  if (news.end->fewer_lanes) lanes_ = std::max<std::size_t>(1, std::min(lanes_, running_) - 1);
+  std::optional<Retry::Pause> pause;
+  if (news.end->again && !item.cancelled) {
+    const bool refused = news.end->outcome == AnswerEnd::Outcome::kRefused;
+    pause = item.retry.after(refused ? Retry::Cause::kRefused : Retry::Cause::kFailed);
+  }
+  if (pause) {
+    wait(*pause, now);
     item.text.clear();
     waiting_.push_front(*place);
+    batch->waits_for = std::move(news.end->why);
   } else {
     item.end = std::move(news.end);
+    batch->waits_for.clear();
   }
   return true;
 }
 
-void ChatBatches::pause(const AnswerEnd& end, int tries, Time now) {
-  const milliseconds backoff = std::min(kFirstPause * (1 << (tries - 1)), kLongestPause);
-  const Time until = now + std::max(backoff, end.retry_after);
+void ChatBatches::wait(Retry::Pause pause, Time now) {
+  const Time until = now + pause;
   paused_until_ = paused_until_ ? std::max(*paused_until_, until) : until;
 }
 
@@ -118,7 +121,7 @@ std::optional<std::vector<std::string>> ChatBatches::cancel(std::int64_t number)
   for (std::size_t i = 0; i < batch->items.size(); ++i) {
     Item& item = batch->items[i];
     if (item.end) continue;
-    item.tries = kTries;  // not again
+    item.cancelled = true;
     running.push_back(id_of({number, i}));
   }
   return running;

@@ -11,21 +11,20 @@
 #include "weft/cli/answer_inbox.h"
 #include "weft/cli/chat_backend.h"
 #include "weft/cli/prompt_batch.h"
+#include "weft/cli/retry.h"
 
 namespace weft::cli {
 
 /// Batches that run behind a conversation: which prompt is next, what has come, what is finished.
-/// Batches are asked in their order. What was refused for now is asked again, after a pause. Owner
-/// only; it knows no clock.
+/// Batches are asked in their order. What was refused for now or has failed is asked again, as
+/// Retry says. Owner only; it knows no clock.
 class ChatBatches {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// Prompts under way at once: servers allow 16 streams for a connection, and the conversation has
-  /// one of them.
+  /// Prompts under way at once, at most: servers allow 16 streams for a connection, and the
+  /// conversation has one of them. Fewer where the server refuses so many.
   static constexpr std::size_t kLanes = 12;
-  /// How often a prompt is asked before it counts as failed.
-  static constexpr int kTries = 10;
   /// Batches that are not finished and shown; a person has lost track long before.
   static constexpr std::size_t kMaxBatches = 256;
 
@@ -33,11 +32,13 @@ class ChatBatches {
     BatchPrompt prompt{};
     std::string text{};
     std::optional<AnswerEnd> end{};
-    int tries = 0;
+    Retry retry{};
+    bool cancelled = false;
   };
   struct Batch {
     std::int64_t number = 0;
     std::vector<Item> items{};
+    std::string waits_for{};  ///< why one was asked again, until another has ended
 
     [[nodiscard]] std::size_t ended() const noexcept;
     [[nodiscard]] bool finished() const noexcept { return ended() == items.size(); }
@@ -74,11 +75,12 @@ class ChatBatches {
   [[nodiscard]] Batch* find(std::int64_t number) noexcept;
   [[nodiscard]] static std::optional<Place> place_of(const std::string& id);
   [[nodiscard]] static std::string id_of(const Place& place);
-  void pause(const AnswerEnd& end, int tries, Time now);
+  void wait(Retry::Pause pause, Time now);
 
   std::deque<Batch> batches_;
   std::deque<Place> waiting_;
   std::size_t running_ = 0;
+  std::size_t lanes_ = kLanes;
   std::int64_t last_number_ = 0;
   std::optional<Time> paused_until_;
 };

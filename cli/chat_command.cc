@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "weft/cli/answer_inbox.h"
@@ -20,7 +22,10 @@ constexpr const char* kVerb = "chat";
 std::unique_ptr<ChatBackend> make_backend(const BackendOptions& options, AnswerInbox& inbox) {
   if (options.remote()) {
     const ClientOptions client = value_or_fail(kVerb, client_options(options));
-    return value_or_fail(kVerb, RemoteChat::connect(client, options.model, inbox));
+    return value_or_fail(
+        kVerb, RemoteChat::connect(client, options.model, inbox, [](const std::string& why) {
+          std::cerr << "waits: " + why + '\n';
+        }));
   }
   auto local =
       value_or_fail(kVerb, LocalService::load(value_or_fail(kVerb, engine_config(options))));
@@ -34,7 +39,8 @@ void run(const BackendOptions& options) {
   AnswerInbox inbox([&terminal] { terminal->wake(); });
   const auto backend = make_backend(options, inbox);
   terminal = std::make_unique<Terminal>(completions_of);
-  ChatSession(*terminal, inbox, *backend).run();
+  const int status = ChatSession(*terminal, inbox, *backend).run();
+  if (status != 0) throw CLI::RuntimeError(status);
 }
 
 }  // namespace

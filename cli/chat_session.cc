@@ -1,12 +1,16 @@
 #include "weft/cli/chat_session.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <system_error>
 #include <utility>
 #include <variant>
 
+#include "weft/cli/fail.h"
 #include "weft/core/file.h"
 #include "weft/net/api/json_text.h"
 
@@ -23,29 +27,62 @@ json::object message_of(std::string_view role, std::string_view text) {
   return {{"role", role}, {"content", text}};
 }
 
+bool has_failed(const ChatBatches::Item& item) {
+  return item.end && (item.end->outcome == AnswerEnd::Outcome::kRefused ||
+                      item.end->outcome == AnswerEnd::Outcome::kFailed);
+}
+
+/// 0, or the system's error: EEXIST when there is such a file and it may not be replaced.
+int write_file(const std::string& path, const std::string& text, bool replace) {
+  const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(
+      std::fopen(path.c_str(), replace ? "wbe" : "wbxe"), std::fclose);
+  if (file == nullptr) return errno;
+  const bool written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
+  return written && std::fflush(file.get()) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
-void ChatSession::run() {
+int ChatSession::run() {
   terminal_.note(backend_.description() + (terminal_.interactive() ? "; /help says more" : ""));
+  talk();
+  if (!terminal_.interactive() && !leaving_) wait_for_batches();
+  return terminal_.interactive() ? 0 : status_;
+}
+
+void ChatSession::talk() {
   while (!leaving_) {
     const auto input =
         terminal_.read(mode_ == ChatMode::kChat ? "> " : "batch> ", [this] { return look(); });
-    if (input.what == Terminal::What::kEnd) break;
+    if (input.what == Terminal::What::kEnd) return;
     if (input.what == Terminal::What::kLine) {
       hinted_ = false;
       execute(input.line);
-    } else if (input.line.empty()) {
-      if (hinted_ || !terminal_.interactive()) return;
+    } else if (!terminal_.interactive()) {
+      break_off();
+    } else if (!input.line.empty()) {
+      hinted_ = false;  // it took back what was typed
+    } else if (std::exchange(hinted_, true)) {
+      leaving_ = true;
+    } else {
       terminal_.note("Ctrl-C once more, Ctrl-D or /quit leaves");
-      hinted_ = true;
     }
   }
-  if (!terminal_.interactive() && !leaving_) wait_for_batches();
+}
+
+void ChatSession::complain(std::string_view what) {
+  terminal_.note(what);
+  if (status_ == 0) status_ = kFailed;
+}
+
+void ChatSession::break_off() {
+  leaving_ = true;
+  status_ = status_after(SIGINT);
 }
 
 void ChatSession::execute(const std::string& line) {
   auto command = parse_command(line, mode_);
-  if (!command) return terminal_.note(explain(line, command.error()));
+  if (!command) return complain(explain(line, command.error()));
   std::visit([this](auto&& one) { on(std::forward<decltype(one)>(one)); }, *std::move(command));
 }
 
@@ -75,6 +112,7 @@ void ChatSession::stream_answer(const std::string& id) {
       // A server that does not even hear of it is not waited for.
       if (cancelled) answer_end_ = AnswerEnd{.outcome = AnswerEnd::Outcome::kCancelled};
       if (!std::exchange(cancelled, true)) backend_.cancel(id);
+      if (!terminal_.interactive()) break_off();
     }
     due = look();
   }
@@ -98,7 +136,7 @@ void ChatSession::conclude() {
       return terminal_.note("(stopped)");
     case kRefused:
     case kFailed:
-      return terminal_.note("error: " + answer_end_->why);
+      return complain("error: " + answer_end_->why);
   }
 }
 
@@ -127,13 +165,16 @@ void ChatSession::take_answer(AnswerNews news) {
 }
 
 void ChatSession::show_finished() {
-  while (const auto batch = batches_.take_finished()) terminal_.print(shown(*batch));
+  while (const auto batch = batches_.take_finished()) {
+    terminal_.print(shown(*batch));
+    if (std::ranges::any_of(batch->items, has_failed) && status_ == 0) status_ = kFailed;
+  }
 }
 
 void ChatSession::wait_for_batches() {
   auto due = look();
   while (!batches_.idle()) {
-    if (terminal_.wait(due) == Terminal::Event::kInterrupt) return;
+    if (terminal_.wait(due) == Terminal::Event::kInterrupt) return break_off();
     due = look();
   }
   show_finished();
@@ -142,16 +183,16 @@ void ChatSession::wait_for_batches() {
 void ChatSession::on(chat::Submit command) {
   const std::size_t count = command.prompts.size();
   const auto number = batches_.add(std::move(command.prompts));
-  if (!number) return terminal_.note("there are too many batches; /batch shows the finished ones");
+  if (!number) return complain("there are too many batches; /batch shows the finished ones");
   terminal_.print("batch " + std::to_string(*number) + ": " + std::to_string(count) +
                   (count == 1 ? " prompt\n" : " prompts\n"));
 }
 
 void ChatSession::on(const chat::SubmitFile& command) {
   const auto text = read_text_file(command.path, kLargestPromptFile);
-  if (!text) return terminal_.note(to_string(text.error()));
+  if (!text) return complain(to_string(text.error()));
   auto prompts = parse_prompt_file(*text);
-  if (!prompts) return terminal_.note(command.path + ": " + prompts.error().what);
+  if (!prompts) return complain(command.path + ": " + prompts.error().what);
   on(chat::Submit{*std::move(prompts)});
 }
 
@@ -167,7 +208,8 @@ void ChatSession::on(const chat::Status& /*command*/) {
   for (const ChatBatches::Batch& batch : batches_.all()) {
     text += "batch " + std::to_string(batch.number) + ": " + std::to_string(batch.ended()) +
             " of " + std::to_string(batch.items.size()) +
-            (batch.finished() ? ", /batch shows them\n" : "\n");
+            (batch.finished() ? ", /batch shows them" : "") +
+            (batch.waits_for.empty() ? "" : ", asked again: " + batch.waits_for) + "\n";
   }
   terminal_.print(text);
 }
@@ -175,23 +217,23 @@ void ChatSession::on(const chat::Status& /*command*/) {
 void ChatSession::on(const chat::Cancel& command) {
   const auto running = batches_.cancel(command.batch);
   if (!running) {
-    return terminal_.note("no batch " + std::to_string(command.batch) + " is under way");
+    return complain("no batch " + std::to_string(command.batch) + " is under way");
   }
   for (const std::string& id : *running) backend_.cancel(id);
 }
 
 void ChatSession::on(const chat::Save& command) {
-  // A file of the user's own is never overwritten, but what was saved here before.
-  if (command.path != saved_ && std::filesystem::exists(command.path)) {
-    return terminal_.note(command.path + " is there already");
-  }
   const json::object content{{"model", backend_.description()},
                              {"system", system_},
                              {"settings", settings_},
                              {"messages", messages_}};
-  std::ofstream file(command.path, std::ios::binary);
-  file << json_text(content) << '\n' << std::flush;
-  if (!file) return terminal_.note("cannot write " + command.path);
+  // A file of the user's own is never overwritten, but what was saved here before.
+  const bool again = command.path == saved_;
+  if (const int error = write_file(command.path, json_text(content) + '\n', again); error != 0) {
+    return complain(error == EEXIST ? command.path + " is there already"
+                                    : "cannot write " + command.path + ": " +
+                                          std::generic_category().message(error));
+  }
   saved_ = command.path;
 }
 
@@ -201,8 +243,11 @@ void ChatSession::on(const chat::Set& command) {
   if (command.name.empty()) return on(chat::Status{});
   if (command.value) {
     settings_[command.name] = *command.value;
-  } else {
+  } else if (const auto* set = settings_.if_contains(command.name)) {
+    terminal_.note(command.name + " is no longer set; it was " + json_text(*set));
     settings_.erase(command.name);
+  } else {
+    terminal_.note(command.name + " is not set");
   }
 }
 

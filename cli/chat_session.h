@@ -24,11 +24,18 @@ class ChatSession {
   ChatSession(Terminal& terminal, AnswerInbox& inbox, ChatBackend& backend)
       : terminal_(terminal), inbox_(inbox), backend_(backend) {}
 
-  /// Until it is left. At the end of a pipe batches come to their end first, and are shown.
-  void run();
+  /// Until it is left. At the end of a pipe batches come to their end first, and are shown. Returns
+  /// the exit status, which tells a script whether something went wrong, or Ctrl-C ended it; a
+  /// person has seen it.
+  [[nodiscard]] int run();
 
  private:
+  void talk();
   void execute(const std::string& line);
+  /// A note that something could not be done.
+  void complain(std::string_view what);
+  /// Ctrl-C where lines come from a pipe: nobody is there to say what comes next.
+  void break_off();
   void on(std::monostate /*empty*/) {}
   void on(const chat::Ask& command);
   void on(chat::Submit command);
@@ -59,6 +66,7 @@ class ChatSession {
   ChatBackend& backend_;
   ChatMode mode_ = ChatMode::kChat;
   bool leaving_ = false;
+  int status_ = 0;
   bool hinted_ = false;  // the last thing was Ctrl-C at an empty prompt
   std::string system_;
   boost::json::object settings_;

@@ -12,6 +12,9 @@ namespace weft::cli {
 /// Exit status of a verb that could not do what it was asked; CLI11 has its own for wrong usage.
 inline constexpr int kFailed = 1;
 
+/// Exit status of a process that a signal has told to end, as shells show it.
+[[nodiscard]] constexpr int status_after(int signal) { return 128 + signal; }
+
 /// Says "weft VERB: why" on standard error and leaves the verb with kFailed.
 [[noreturn]] void fail(std::string_view verb, const std::string& why);
 [[noreturn]] void fail(std::string_view verb, const Error& error);

@@ -22,7 +22,7 @@ LocalChat::~LocalChat() {
 void LocalChat::start(const std::string& id, boost::json::object request) {
   boost::asio::post(local_->thread().context(),
                     [this, id, message = create_message(id, std::move(request))] {
-                      router_.begin(id);
+                      router_.begin(id, message.size());
                       say(message);
                     });
 }

@@ -1,7 +1,9 @@
 #include <CLI/CLI.hpp>
+#include <exception>
 #include <iostream>
 
 #include "weft/cli/commands.h"
+#include "weft/cli/fail.h"
 
 int main(int argc, char** argv) {
   CLI::App app(
@@ -18,7 +20,15 @@ int main(int argc, char** argv) {
   weft::cli::add_logits_command(app);
   weft::cli::add_devices_command(app);
   weft::cli::add_version_command(app);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& end) {
+    return app.exit(end);
+  } catch (const std::exception& failure) {
+    // Caught, so that what a verb has changed is put back, such as a terminal's mode.
+    std::cerr << "weft: " << failure.what() << '\n';
+    return weft::cli::kFailed;
+  }
   // Not app.require_subcommand(): that hides which word was not understood.
   if (app.get_subcommands().empty()) {
     std::cerr << app.help();

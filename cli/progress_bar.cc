@@ -17,6 +17,7 @@ using std::chrono::steady_clock;
 
 // A terminal shows no more pictures a second than this anyway.
 constexpr std::chrono::milliseconds kBetween{50};
+constexpr const char* kErased = "\r\x1b[K";  // back, and erase to the end of the line
 constexpr int kDefaultWidth = 80;
 constexpr double kGigabyte = 1e9;
 
@@ -95,7 +96,7 @@ ProgressBar::ProgressBar(std::string label, Picture picture)
       drawn_at_(started_ - kBetween) {}
 
 ProgressBar::~ProgressBar() {
-  if (drawn_) std::cerr << "\r\x1b[K" << std::flush;  // back, and erase to the end of the line
+  if (!line_.empty()) std::cerr << kErased << std::flush;
 }
 
 void ProgressBar::show(std::int64_t done, std::int64_t total) {
@@ -103,9 +104,14 @@ void ProgressBar::show(std::int64_t done, std::int64_t total) {
   const auto now = steady_clock::now();
   if (now - drawn_at_ < kBetween && done < total) return;
   const std::chrono::duration<double> took = now - started_;
-  std::cerr << '\r' << picture_(label_, done, total, took.count(), terminal_width()) << std::flush;
+  line_ = picture_(label_, done, total, took.count(), terminal_width());
+  std::cerr << '\r' << line_ << std::flush;
   drawn_at_ = now;
-  drawn_ = true;
+}
+
+void ProgressBar::note(std::string_view text) {
+  if (!line_.empty()) std::cerr << kErased;
+  std::cerr << text << '\n' << line_ << std::flush;
 }
 
 }  // namespace weft::cli

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace weft::cli {
 
@@ -22,12 +23,14 @@ class ProgressBar {
 
   /// Done and in all: bytes, or what the picture counts.
   void show(std::int64_t done, std::int64_t total);
+  /// A line above it, terminal or not.
+  void note(std::string_view text);
 
  private:
   std::string label_;
   Picture picture_;
   bool on_terminal_;
-  bool drawn_ = false;
+  std::string line_;  // as it was drawn last
   std::chrono::steady_clock::time_point started_;
   std::chrono::steady_clock::time_point drawn_at_;
 };

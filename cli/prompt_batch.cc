@@ -1,6 +1,5 @@
 #include "weft/cli/prompt_batch.h"
 
-#include <algorithm>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <charconv>
@@ -8,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "weft/cli/text_lines.h"
 
 namespace weft::cli {
 namespace {
@@ -165,9 +166,8 @@ Parsed<std::vector<BatchPrompt>> parse_prompt_file(std::string_view text) {
   std::size_t number = 0;
   while (!text.empty()) {
     ++number;
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const std::string_view line = take_line(text);
+    if (is_blank(line)) continue;
     const std::string place = "line " + std::to_string(number) + " ";
     json::error_code error;
     const json::value value = json::parse(line, error);

@@ -3,6 +3,7 @@
 #include <boost/json/parse.hpp>
 #include <utility>
 
+#include "weft/cli/server_refusal.h"
 #include "weft/net/api/json_text.h"
 
 namespace weft::cli {
@@ -33,8 +34,11 @@ AnswerEnd refusal(const json::object& event) {
   end.again = status == 429 || status == 503;
   if (const json::object* error = object_of(event, "error")) {
     if (auto message = text_of(*error, "message"); !message.empty()) end.why = std::move(message);
+    const std::string code = text_of(*error, "code");
     // Before it began; later it is an end like others.
-    if (text_of(*error, "code") == "cancelled") end.outcome = AnswerEnd::Outcome::kCancelled;
+    if (code == "cancelled") end.outcome = AnswerEnd::Outcome::kCancelled;
+    if (code == kEngineFailed) end.again = false;
+    end.fewer_lanes = code == "too_many_streams";
   }
   return end;
 }

@@ -7,14 +7,12 @@
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/pipeline.h"
+#include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
 #include "weft/core/caught_error.h"
 
 namespace weft::cli {
 namespace {
-
-// What a process that was killed by SIGINT exits with.
-constexpr int kKilled = 130;
 
 // After what ran has ended: for the last bytes to reach their clients.
 constexpr std::chrono::seconds kLastBytes{5};
@@ -88,9 +86,9 @@ void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card) 
 }
 
 void Serving::wait_for_signal() {
-  signals_.async_wait([this](boost::system::error_code error, int /*signal*/) {
+  signals_.async_wait([this](boost::system::error_code error, int signal) {
     if (error) return;
-    if (stopping_) std::_Exit(kKilled);
+    if (stopping_) std::_Exit(status_after(signal));
     log_->info("stopping; once more ends it at once");
     wait_for_signal();
     stop();

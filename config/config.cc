@@ -21,9 +21,10 @@ Result<Config> Config::parse(std::string_view toml, std::string_view name) {
 }
 
 Result<void> Config::validate() const {
-  const auto mistake = find_mistake(*this);
-  if (!mistake) return {};
-  return Error{ConfigErrc::kBadConfig, mistake->key->path() + " = " + mistake->complaint};
+  const auto mistakes = find_mistake(*this);
+  if (mistakes.empty()) return {};
+  return Error{ConfigErrc::kBadConfig,
+               mistakes.front().key->path() + " = " + mistakes.front().complaint};
 }
 
 }  // namespace weft

@@ -12,45 +12,57 @@ ConfigMistake mistake(std::string_view table, std::string_view name, const Confi
   return {key, value_of(key->setting, config) + ": " + what};
 }
 
-std::optional<ConfigMistake> check_rows(const Config& config) {
+using Mistakes = std::vector<ConfigMistake>;
+
+Mistakes check_rows(const Config& config) {
   const std::int64_t advanced = std::int64_t{config.max_step_tokens} * config.decode_every;
-  if (config.max_rows <= advanced) return std::nullopt;
-  return mistake("memory", "max_rows", config,
-                 "must be at most " + std::to_string(advanced) +
-                     ", memory.max_step_tokens times scheduling.decode_every, or the rows cannot "
-                     "all advance as often as that");
+  if (config.max_rows <= advanced) return {};
+  return {mistake("memory", "max_rows", config,
+                  "must be at most " + std::to_string(advanced) +
+                      ", memory.max_step_tokens times scheduling.decode_every, or the rows cannot "
+                      "all advance as often as that")};
 }
 
-std::optional<ConfigMistake> check_tls(const Config& config) {
+Mistakes check_tls(const Config& config) {
   const bool certificate = !config.server.tls_certificate.empty();
   const bool key = !config.server.tls_key.empty();
   if (certificate && !key) {
-    return mistake("server", "tls_certificate", config, "needs server.tls_key");
+    return {mistake("server", "tls_certificate", config, "needs server.tls_key")};
   }
   if (key && !certificate) {
-    return mistake("server", "tls_key", config, "needs server.tls_certificate");
+    return {mistake("server", "tls_key", config, "needs server.tls_certificate")};
   }
-  return std::nullopt;
+  return {};
 }
 
-std::optional<ConfigMistake> check_body_memory(const Config& config) {
+Mistakes check_body_memory(const Config& config) {
   const ServerConfig& server = config.server;
+  const std::int64_t memory = server.max_body_memory;
   const std::int64_t largest = std::max(server.max_body_bytes, server.max_message_bytes);
-  if (server.max_body_memory >= largest) return std::nullopt;
-  return mistake("limits", "max_body_memory", config,
-                 "must be at least " + std::to_string(largest) +
-                     ", limits.max_body_bytes or limits.max_message_bytes, or none as large as "
-                     "that is ever taken");
+  if (memory >= largest) return {};
+  Mistakes mistakes = {mistake("limits", "max_body_memory", config,
+                               "must be at least " + std::to_string(largest) +
+                                   ", limits.max_body_bytes or limits.max_message_bytes, or none "
+                                   "as large as that is ever taken")};
+  const std::string most = "must be at most " + std::to_string(memory) +
+                           ", limits.max_body_memory, or none as large as that is ever taken";
+  if (server.max_body_bytes > memory) {
+    mistakes.push_back(mistake("limits", "max_body_bytes", config, most));
+  }
+  if (server.max_message_bytes > memory) {
+    mistakes.push_back(mistake("limits", "max_message_bytes", config, most));
+  }
+  return mistakes;
 }
 
 }  // namespace
 
-std::optional<ConfigMistake> find_mistake(const Config& config) {
+std::vector<ConfigMistake> find_mistake(const Config& config) {
   for (const ConfigKey& key : config_schema()) {
     if (Complaint complaint = check(key.setting, config)) return {{&key, *std::move(complaint)}};
   }
-  if (auto found = check_rows(config)) return found;
-  if (auto found = check_body_memory(config)) return found;
+  if (auto found = check_rows(config); !found.empty()) return found;
+  if (auto found = check_body_memory(config); !found.empty()) return found;
   return check_tls(config);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "weft/config/config_schema.h"
 
@@ -13,7 +13,8 @@ struct ConfigMistake {
   std::string complaint;  ///< "513: must be at most 512"
 };
 
-/// The first value that is out of its range, or that does not go with another.
-[[nodiscard]] std::optional<ConfigMistake> find_mistake(const Config& config);
+/// The first value that is out of its range, or that does not go with others: then once for each of
+/// them that could be another, and the reader blames one that somebody has set. Empty: none.
+[[nodiscard]] std::vector<ConfigMistake> find_mistake(const Config& config);
 
 }  // namespace weft

@@ -127,8 +127,12 @@ std::string_view ConfigDraft::origin(const ConfigKey& key) const {
 }
 
 Result<Config> ConfigDraft::finish() const {
-  const auto mistake = find_mistake(config_);
-  if (!mistake) return config_;
+  const auto mistakes = find_mistake(config_);
+  if (mistakes.empty()) return config_;
+  // What nobody has set is nobody's mistake.
+  auto mistake = std::ranges::find_if(
+      mistakes, [this](const ConfigMistake& one) { return !origin(*one.key).empty(); });
+  if (mistake == mistakes.end()) mistake = mistakes.begin();
   std::string place(origin(*mistake->key));
   if (!place.empty()) place += ": ";
   return Error{ConfigErrc::kBadConfig, place + mistake->key->path() + " = " + mistake->complaint};

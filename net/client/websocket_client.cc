@@ -82,11 +82,11 @@ asio::awaitable<void> WebSocketClient::read_all() {
   while (!ended_) {
     const auto [error, bytes] = co_await socket_->async_read(input_, kUse);
     if (ended_) co_return;
-    if (error) {
-      const bool said = error == websocket::error::closed;
-      co_return end(
-          connector_->lost(said ? "the server has closed the connection" : error.message()));
+    if (error == websocket::error::closed) {
+      const websocket::close_reason& reason = socket_->reason();
+      co_return end(connector_->lost("the server has closed the connection"), reason.code);
     }
+    if (error) co_return end(connector_->lost(error.message()));
     const auto data = input_.data();
     events_.on_message({static_cast<const char*>(data.data()), data.size()});
     input_.consume(input_.size());
@@ -116,10 +116,10 @@ void WebSocketClient::close() {
   if (socket_) socket_->next_layer().close();
 }
 
-void WebSocketClient::end(const Error& error) {
+void WebSocketClient::end(const Error& error, std::uint16_t code) {
   if (ended_) return;
   close();
-  events_.on_end(error);
+  events_.on_end(error, code);
 }
 
 }  // namespace weft

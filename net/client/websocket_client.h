@@ -3,6 +3,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket/stream.hpp>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -20,8 +21,8 @@ class WebSocketClient : public std::enable_shared_from_this<WebSocketClient> {
  public:
   struct Events {
     std::function<void(std::string_view)> on_message;
-    /// Once, the last of all; not after close().
-    std::function<void(const Error&)> on_end;
+    /// Once, the last of all; not after close(). `code` is the server's, 0 when it gave none.
+    std::function<void(const Error&, std::uint16_t code)> on_end;
   };
 
   /// `path` is put behind the URL's own.
@@ -40,7 +41,7 @@ class WebSocketClient : public std::enable_shared_from_this<WebSocketClient> {
   [[nodiscard]] boost::asio::awaitable<Result<void>> open();
   [[nodiscard]] boost::asio::awaitable<void> read_all();
   void write_next();
-  void end(const Error& error);
+  void end(const Error& error, std::uint16_t code = 0);
 
   std::shared_ptr<Connector> connector_;
   const std::string path_;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <boost/json/parse.hpp>
+#include <filesystem>
 #include <string>
 
 #include "weft/cli/batch_output.h"
@@ -96,7 +97,11 @@ TEST(BatchJournal, RefusesAResultsFileThatIsNone) {
   for (const auto& [results, what] :
        {std::pair(result("a") + "something else\n", "line 2 is no JSON"),
         {result("a") + result("a"), "line 2 is a second result of a"},
-        {std::string("{}\n"), "line 1 has no \"custom_id\""}}) {
+        {std::string("{}\n"), "line 1 is no result"},
+        {std::string(R"({"error":{}})") + "\n", "line 1 has no \"custom_id\""},
+        {request("a"), "line 1 is no result: it has neither a \"response\""},
+        {std::string("{\"precious\": 1}"), "line 1 has no end"},
+        {result("a") + "a note", "line 2 has no end"}}) {
     BatchJournal journal;
     ASSERT_THAT(journal.read_requests(requests), IsEmpty());
     const auto whole = journal.read_results(results);
@@ -161,6 +166,17 @@ TEST(BatchOutput, IsWrittenByOneAtATime) {
   const auto second = BatchOutput::open(path);
   ASSERT_FALSE(second);
   EXPECT_THAT(to_string(second.error()), HasSubstr("another weft batch"));
+}
+
+TEST(BatchOutput, KnowsItselfByEveryName) {
+  const test::TempFolder folder;
+  const std::string path = folder.write("out.jsonl", "one\n").string();
+  std::filesystem::create_symlink(path, folder.path() / "other.jsonl");
+  const auto output = BatchOutput::open(path);
+  ASSERT_TRUE(output);
+  EXPECT_TRUE(output->is((folder.path() / "other.jsonl").string()));
+  EXPECT_FALSE(output->is((folder.path() / "none.jsonl").string()));
+  EXPECT_FALSE(output->is(folder.write("in.jsonl", "one\n").string()));
 }
 
 TEST(BatchOutput, NamesTheFileThatCannotBeWritten) {

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <boost/json/parse.hpp>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -158,11 +160,68 @@ TEST_F(BatchProgram, RefusesAFileWhoseResultsCouldNotBeToldApart) {
 
 TEST_F(BatchProgram, LeavesAForeignFileAlone) {
   const std::string in = folder_.write("in.jsonl", request(1, "x")).string();
-  const std::string precious = folder_.write("notes.txt", "my notes\nand no end").string();
-  const Outcome outcome = run_weft(command("http://127.0.0.1:1", in, precious));
-  EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.output, HasSubstr("notes.txt: line 1 is no JSON"));
-  EXPECT_EQ(read(precious), "my notes\nand no end");
+  for (const auto& [text, what] : {std::pair("my notes\nand no end", "line 1 is no JSON"),
+                                   {"{\"minified\": 1}", "line 1 has no end"},
+                                   {"a note", "line 1 has no end"}}) {
+    const std::string precious = folder_.write("notes.txt", text).string();
+    const Outcome outcome = run_weft(command("http://127.0.0.1:1", in, precious));
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.output, HasSubstr(std::string("notes.txt: ") + what));
+    EXPECT_EQ(read(precious), text);
+  }
+}
+
+TEST_F(BatchProgram, LeavesItsRequestsAlone) {
+  std::string unended = request(1, "x") + request(2, "y");
+  unended.pop_back();
+  for (const std::string& requests : {request(1, "x"), unended}) {
+    const std::string in = folder_.write("in.jsonl", requests).string();
+    const Outcome outcome = run_weft(command("http://127.0.0.1:1", in, in));
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.output, HasSubstr("in.jsonl holds the requests"));
+    EXPECT_EQ(read(in), requests);
+  }
+}
+
+TEST_F(BatchProgram, AsksNoMoreAtOnceThanItMayHaveConnections) {
+  HttpStub server(echo);
+  std::string requests;
+  for (int i = 0; i < 100; ++i) requests += request(i, "x");
+  const std::string in = folder_.write("in.jsonl", requests).string();
+  const std::string batch = command(server.url(), in, out_) + "--concurrency 100";
+  const Outcome outcome = run_weft(batch, "ulimit -n 40; ");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("8 requests at once: the system allows no more"));
+  EXPECT_THAT(outcome.output, testing::Not(HasSubstr("asked again")));
+  EXPECT_THAT(outcome.output, HasSubstr("100 answered, 0 failed"));
+  std::filesystem::remove(out_);
+  const Outcome raised = run_weft(batch, "ulimit -Sn 40; ");
+  EXPECT_EQ(raised.status, 0);
+  EXPECT_THAT(raised.output, testing::StartsWith("100 requests: 100 answered"));
+}
+
+TEST_F(BatchProgram, TellsWhichSignalHasEndedIt) {
+  HttpStub server([](const HttpStub::Request&) {
+    return HttpStub::reply(503, R"({"error":{"code":"loading","message":"loading"}})");
+  });
+  const std::string in = folder_.write("in.jsonl", request(1, "x")).string();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    // Its own first words are the sign that it listens to signals.
+    const Outcome outcome =
+        run_weft(command(server.url(), in, out_) +
+                     " 2>words & while ! grep -q loading words; do :; done; kill -" +
+                     std::to_string(signal) + " $!; wait $!",
+                 "cd " + folder_.path().string() + "; set -m; rm -f words; touch words; ");
+    EXPECT_EQ(outcome.status, 128 + signal);
+  }
+}
+
+TEST_F(BatchProgram, WritesIntoAPipe) {
+  HttpStub server(echo);
+  const std::string in = folder_.write("in.jsonl", request(1, "x")).string();
+  const Outcome outcome = run_weft(command(server.url(), in, "/dev/stdout") + " | cat");
+  EXPECT_THAT(outcome.output, HasSubstr("1 request: 1 answered, 0 failed"));
+  EXPECT_THAT(outcome.output, HasSubstr(R"("body":{"echo":"x"})"));
 }
 
 TEST_F(BatchProgram, RunsAModelInItsOwnProcess) {

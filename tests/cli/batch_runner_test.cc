@@ -117,6 +117,28 @@ TEST_F(BatchRunnerTest, AsksAgainWhatWasRefusedForNowOrLost) {
   EXPECT_EQ(results.at("r1").at("response").at("body").at("text"), "yes");
 }
 
+TEST_F(BatchRunnerTest, AsksAFullServerForAsLongAsItTakesAndSaysWhyOnce) {
+  for (int i = 0; i < 100; ++i) {
+    backend_.script.emplace_back(
+        HttpAnswer{.status = 429, .body = R"({"error":{"message":"full"}})"});
+  }
+  backend_.script.emplace_back(HttpAnswer{.status = 503});
+  std::vector<std::string> reasons;
+  const auto note = [&reasons](const std::string& why) { reasons.push_back(why); };
+  EXPECT_EQ(run(request(1), {.on_wait = note}).size(), 1U);
+  EXPECT_EQ(tally_.answered, 1U);
+  EXPECT_THAT(reasons, ElementsAre("full", "status 503"));
+}
+
+TEST_F(BatchRunnerTest, StopsWithoutAResultWhenTheEngineHasFailedForGood) {
+  backend_.script = {
+      HttpAnswer{.status = 503, .body = R"({"error":{"code":"loading","message":"loading"}})"},
+      HttpAnswer{.status = 503, .body = R"({"error":{"code":"not_ready","message":"broken"}})"}};
+  EXPECT_TRUE(run(request(1) + request(2), {.concurrency = 1}).empty());
+  ASSERT_TRUE(failure_);
+  EXPECT_THAT(to_string(*failure_), HasSubstr("broken"));
+}
+
 TEST_F(BatchRunnerTest, WaitsAsLongAsTheServerSays) {
   backend_.script = {HttpAnswer{.status = 429, .retry_after = milliseconds(30)}};
   const auto began = std::chrono::steady_clock::now();

@@ -5,7 +5,6 @@
 namespace weft::cli {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::ElementsAre;
 
@@ -18,11 +17,12 @@ std::vector<BatchPrompt> prompts(std::size_t count) {
 }
 
 AnswerEnd completed() { return {}; }
-AnswerEnd refused_for_now(milliseconds retry_after = {}) {
-  return {.outcome = AnswerEnd::Outcome::kRefused,
-          .why = "full",
-          .again = true,
-          .retry_after = retry_after};
+AnswerEnd refused_for_now() {
+  return {.outcome = AnswerEnd::Outcome::kRefused, .why = "full", .again = true};
+}
+AnswerEnd lost() { return {.outcome = AnswerEnd::Outcome::kFailed, .why = "lost", .again = true}; }
+AnswerEnd one_too_many() {
+  return {.outcome = AnswerEnd::Outcome::kRefused, .again = true, .fewer_lanes = true};
 }
 
 class ChatBatchesTest : public testing::Test {
@@ -67,23 +67,45 @@ TEST_F(ChatBatchesTest, AsksNoMoreAtOnceThanThereAreLanes) {
 TEST_F(ChatBatchesTest, AsksAgainAfterAPauseWhatWasRefusedForNow) {
   ASSERT_TRUE(batches_.add(prompts(1)));
   ask_all();
-  end("b1-0", refused_for_now(seconds(3)), "lost");
+  end("b1-0", refused_for_now(), "lost");
+  EXPECT_EQ(batches_.all().front().waits_for, "full");
   EXPECT_THAT(ask_all(), ElementsAre());
-  ASSERT_EQ(batches_.due(), now_ + seconds(3));
-  now_ += seconds(3);
+  ASSERT_EQ(batches_.due(), now_ + Retry::kFirstPause);
+  now_ += Retry::kFirstPause;
   EXPECT_THAT(ask_all(), ElementsAre("b1-0"));
   end("b1-0", completed(), "told");
   EXPECT_EQ(shown(*batches_.take_finished()), "batch 1\n[1] p0\ntold\n");
 }
 
-TEST_F(ChatBatchesTest, GivesUpAfterSoManyTries) {
+TEST_F(ChatBatchesTest, GivesUpWhatFailsOnEveryTry) {
   ASSERT_TRUE(batches_.add(prompts(1)));
-  for (int i = 0; i < ChatBatches::kTries; ++i) {
+  for (int i = 0; i < Retry::kTries; ++i) {
     ASSERT_THAT(ask_all(), ElementsAre("b1-0"));
-    end("b1-0", refused_for_now());
+    end("b1-0", lost());
     if (const auto due = batches_.due()) now_ = *due;
   }
-  EXPECT_EQ(shown(*batches_.take_finished()), "batch 1\n[1] p0\n(failed: full)\n");
+  EXPECT_EQ(shown(*batches_.take_finished()), "batch 1\n[1] p0\n(failed: lost)\n");
+}
+
+TEST_F(ChatBatchesTest, AsksAFullServerForAsLongAsItTakes) {
+  ASSERT_TRUE(batches_.add(prompts(1)));
+  for (int i = 0; i < 10 * Retry::kTries; ++i) {
+    ASSERT_THAT(ask_all(), ElementsAre("b1-0"));
+    end("b1-0", refused_for_now());
+    ASSERT_TRUE(batches_.due());
+    now_ = *batches_.due();
+  }
+}
+
+TEST_F(ChatBatchesTest, LeavesTheConversationALaneOfTheFewThatTheServerAllows) {
+  constexpr std::size_t kAllowed = 4;
+  ASSERT_TRUE(batches_.add(prompts(ChatBatches::kLanes)));
+  const auto ids = ask_all();
+  for (std::size_t i = kAllowed; i < ids.size(); ++i) end(ids[i], one_too_many());
+  now_ += seconds(60);
+  EXPECT_THAT(ask_all(), ElementsAre()) << "four are under way";
+  for (std::size_t i = 0; i < kAllowed; ++i) end(ids[i], completed());
+  EXPECT_EQ(ask_all().size(), kAllowed - 1);
 }
 
 TEST_F(ChatBatchesTest, CancelsWhatWaitsAndNamesWhatRuns) {

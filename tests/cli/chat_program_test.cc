@@ -2,12 +2,15 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <boost/json/parse.hpp>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "weft/tests/cli/demo_server.h"
 #include "weft/tests/cli/run_program.h"
+#include "weft/tests/fixture/http_stub.h"
 #include "weft/tests/fixture/temp_folder.h"
 
 namespace weft::test {
@@ -107,6 +110,20 @@ TEST_P(ChatProgram, SavesTheConversationAndOverwritesNothing) {
   EXPECT_EQ(talk.at("messages").as_array().size(), 2U);
 }
 
+TEST_P(ChatProgram, GoesOnWhenAFileCannotBeSaved) {
+  const TempFolder folder;
+  const std::string loop = (folder.path() / "loop").string();
+  std::filesystem::create_symlink(loop, loop);
+  const std::string file = folder.write("file", "").string();
+  const Outcome outcome = say("/save " + std::string(5000, 'n') + "\n/save " + loop +
+                                  "/talk.json\n/save " + file + "/talk.json\nWhat is 1 + 1?",
+                              true);
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("nn: File name too long"),
+                    HasSubstr("loop/talk.json: Too many levels of symbolic links"),
+                    HasSubstr("file/talk.json: Not a directory"), EndsWith("1 + 1 = 2.\n")));
+}
+
 TEST_P(ChatProgram, CancelsABatch) {
   const Outcome outcome = say("/batch [\"Tell me a story.\"]\n/cancel 1\n/cancel 7\n/batch", true);
   EXPECT_THAT(outcome.output, HasSubstr("no batch 7 is under way"));
@@ -123,6 +140,57 @@ TEST(ChatProgramErrors, NamesTheServerThatIsNotThere) {
   const Outcome outcome = chat("http://127.0.0.1:1", "hello", true);
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("weft chat: http://127.0.0.1:1: Connection refused"));
+}
+
+TEST(ChatProgramErrors, SaysOnceThatItWaitsForTheModel) {
+  std::atomic<int> asked{0};
+  HttpStub server([&asked](const HttpStub::Request& request) {
+    const bool loading = request.target() == "/health" && ++asked < 3;
+    return loading ? HttpStub::reply(503, R"({"error":{"code":"loading","message":"loading it"}})")
+                   : HttpStub::reply(200, R"({"data":[{"id":"m"}]})");
+  });
+  const Outcome outcome = chat(server.url(), "/quit", true);
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.output, "waits: loading it\nm at " + server.url() + "\n");
+}
+
+TEST(ChatProgramErrors, WaitsForNoEngineThatHasFailed) {
+  HttpStub server([](const HttpStub::Request&) {
+    return HttpStub::reply(503, R"({"error":{"code":"not_ready","message":"it has failed"}})");
+  });
+  const Outcome outcome = chat(server.url(), "hello", true);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.output, HasSubstr(server.url() + ": it has failed"));
+}
+
+TEST(ChatProgramErrors, LetsOnlyTheRequestFailThatIsTooLarge) {
+  DemoServer server({.max_message_bytes = 1024});
+  const TempFolder folder;
+  const std::string large(4000, 'a');
+  const std::string file =
+      folder
+          .write("prompts.jsonl",
+                 "\"What is 1 + 1?\"\n\"" + large + "\"\n\"What is 2 + 2?\"\n\"" + large + "\"")
+          .string();
+  const Outcome outcome = chat(server.url("ws"), "/batch @" + file + "\nWhat is 3 + 3?");
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("1 + 1 = 2."), HasSubstr("2 + 2 = 4.")));
+  const std::string failed = "...\n(failed: the request is larger than the server takes";
+  EXPECT_THAT(outcome.output, HasSubstr("[2] " + std::string(70, 'a') + failed));
+  EXPECT_THAT(outcome.output, HasSubstr("[4] " + std::string(70, 'a') + failed));
+  EXPECT_EQ(outcome.status, 1);
+}
+
+TEST(ChatProgramErrors, ExitsWithOneWhenSomethingCouldNotBeDone) {
+  EXPECT_EQ(chat(kModel, "What is 1 + 1?").status, 0);
+  EXPECT_EQ(chat(kModel, "/set top_p 7\nWhat is 1 + 1?").status, 1);
+  EXPECT_EQ(chat(kModel, "/set top_p 7\n/batch [\"Who are you?\"]").status, 1);
+  EXPECT_EQ(chat(kModel, "/nothing-like-it").status, 1);
+}
+
+TEST(ChatProgramErrors, SaysWhatIsNoLongerSet) {
+  const std::string lines = "/set top_p 0.5\n/set top_p\n/set top_p\n/quit";
+  EXPECT_THAT(chat(kModel, lines, true).output,
+              EndsWith("top_p is no longer set; it was 0.5\ntop_p is not set\n"));
 }
 
 TEST(ChatProgramErrors, NamesWhatIsNoUrl) {

@@ -66,6 +66,13 @@ TEST(ResponseMessages, KnowsWhichRefusalsAreForNow) {
   EXPECT_FALSE(bad.again);
   EXPECT_TRUE(end_in(R"({"type":"error","status":429,"stream_id":"c1","error":{}})").again);
   EXPECT_TRUE(end_in(R"({"type":"error","status":503,"stream_id":"c1"})").again);
+  EXPECT_FALSE(end_in(R"({"type":"error","status":503,"stream_id":"c1",)"
+                      R"("error":{"code":"not_ready"}})")
+                   .again)
+      << "its engine has failed for good";
+  EXPECT_TRUE(end_in(R"({"type":"error","status":429,"stream_id":"c1",)"
+                     R"("error":{"code":"too_many_streams"}})")
+                  .fewer_lanes);
   EXPECT_EQ(end_in(R"({"type":"error","status":499,"stream_id":"c1","error":{"code":"cancelled"}})")
                 .outcome,
             Outcome::kCancelled);
@@ -88,8 +95,8 @@ class AnswerRouterTest : public testing::Test {
 };
 
 TEST_F(AnswerRouterTest, EndsEveryAnswerOnce) {
-  router_.begin("c1");
-  router_.begin("b1-0");
+  router_.begin("c1", 5);
+  router_.begin("b1-0", 5);
   router_.on_message(R"({"type":"response.output_text.delta","stream_id":"c1","delta":"one "})");
   router_.on_message(R"({"type":"response.output_text.delta","stream_id":"c1","delta":"two"})");
   router_.on_message(R"({"type":"response.completed","stream_id":"c1","response":{}})");
@@ -106,10 +113,23 @@ TEST_F(AnswerRouterTest, EndsEveryAnswerOnce) {
   EXPECT_EQ(woken_, 1) << "one wake until the news are taken";
 }
 
+TEST_F(AnswerRouterTest, EndsTheLargestAlone) {
+  router_.begin("c1", 5);
+  router_.begin("c2", 700);
+  router_.begin("c3", 70);
+  EXPECT_EQ(router_.end_largest({.outcome = Outcome::kRefused}), 700U);
+  EXPECT_EQ(router_.end_largest({.outcome = Outcome::kRefused}), 70U);
+  const auto news = take();
+  ASSERT_EQ(news.size(), 2U);
+  EXPECT_EQ(news[0].id, "c2");
+  EXPECT_EQ(news[1].id, "c3");
+  EXPECT_TRUE(router_.active("c1"));
+}
+
 TEST_F(AnswerRouterTest, GivesAnEventWithoutALaneToTheOnlyAnswer) {
-  router_.begin("c1");
+  router_.begin("c1", 5);
   router_.on_message(R"({"type":"response.output_text.delta","delta":"x"})");
-  router_.begin("c2");
+  router_.begin("c2", 5);
   router_.on_message(R"({"type":"response.output_text.delta","delta":"y"})");
   const auto news = take();
   ASSERT_EQ(news.size(), 1U);

@@ -13,9 +13,9 @@ struct Outcome {
   std::string output;  ///< both streams
 };
 
-/// Runs the built program as a user's shell does; `arguments` may redirect.
-inline Outcome run_weft(const std::string& arguments) {
-  std::string command = "exec 2>&1; \"";
+/// Runs the built program as a user's shell does, after `before`; `arguments` may redirect.
+inline Outcome run_weft(const std::string& arguments, const std::string& before = {}) {
+  std::string command = "exec 2>&1; " + before + "\"";
   command.append(WEFT_PROGRAM).append("\" ").append(arguments);
   std::FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return {-1, "popen failed"};

@@ -42,5 +42,21 @@ TEST(ConfigDraftTest, LooksAtValuesTogetherOnlyInTheEnd) {
   EXPECT_TRUE(draft.finish());
 }
 
+TEST(ConfigDraftTest, BlamesAKeyThatSomebodyHasSet) {
+  for (const char* name : {"max_body_bytes", "max_message_bytes"}) {
+    const std::string limit = "limits." + std::string(name);
+    ConfigDraft draft;
+    ASSERT_TRUE(draft.read("\n" + limit + " = 536870912", "a.toml"));
+    EXPECT_THAT(draft.finish(),
+                FailsWith(ConfigErrc::kBadConfig,
+                          "a.toml:2: " + limit + " = 536870912: must be at most 268435456"));
+  }
+  ConfigDraft draft;
+  ASSERT_TRUE(draft.read("limits.max_body_memory = 4096", "a.toml"));
+  EXPECT_THAT(draft.finish(),
+              FailsWith(ConfigErrc::kBadConfig,
+                        "a.toml:1: limits.max_body_memory = 4096: must be at least 8388608"));
+}
+
 }  // namespace
 }  // namespace weft

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import Browser, Page, WebSocketRoute, expect  # noqa: E402
+from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect  # noqa: E402
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
@@ -212,6 +212,51 @@ def test_a_key_from_the_settings_goes_along(open_page: OpenPage) -> None:
     expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
     assert page.evaluate("protocols") == ["weft-key.sesame"]
     assert shown[-1] == "Bearer sesame"
+
+
+def test_a_connection_is_made_once_however_often_it_is_asked_for(open_page: OpenPage) -> None:
+    sockets: list[Any] = []
+    page = open_page(prepare=lambda page: page.on("websocket", lambda socket: sockets.append(socket)))
+    expect(page.locator("#notice")).to_be_hidden(timeout=PATIENCE_MS)
+    held: list[Route] = []
+    page.route("**/v1/models", lambda route: held.append(route))
+    sockets.clear()
+    for key in ("one", "two"):
+        with page.expect_request("**/v1/models"):
+            set_fields(page, key=key)
+    for route in held:
+        route.continue_()
+    expect(page.locator("#notice")).to_be_hidden(timeout=PATIENCE_MS)
+    ask(page, "What is 1 + 1?")
+    expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
+    assert len(sockets) == 1
+
+
+def test_half_a_character_is_no_obstacle(open_page: OpenPage) -> None:
+    page = open_page()
+    page.get_by_label("Message").evaluate("(field) => { field.value = 'Who are you? \\ud83d'; }")
+    page.get_by_label("Message").press("Enter")
+    expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
+
+
+def test_an_error_without_a_lane_ends_the_only_answer(open_page: OpenPage) -> None:
+    def refuse(socket: WebSocketRoute) -> None:
+        socket.on_message(lambda text: socket.send('{"type":"error","status":400,"error":{"message":"no such thing"}}'))
+
+    page = open_page(prepare=lambda page: page.route_web_socket(re.compile("/v1/responses$"), refuse))
+    ask(page, "Hello")
+    expect(page.locator(".meta.wrong")).to_contain_text("No such thing.", timeout=PATIENCE_MS)
+
+
+def test_the_loom_stands_still_when_the_server_says_nothing_of_its_rows(open_page: OpenPage) -> None:
+    page = open_page(width=600, prepare=change_requests(ignore_eos="true", max_output_tokens="900"))
+    ask(page, "Tell me a story.")
+    expect(page.locator("#n-rows")).to_have_text(re.compile("^1 of "), timeout=PATIENCE_MS)
+    page.route("**/requests", lambda route: route.fulfill(body="nothing that it knows"))
+    expect(page.locator("#n-rows")).to_have_text("–", timeout=PATIENCE_MS)
+    expect(page.locator("#bare")).to_be_visible(timeout=PATIENCE_MS)  # the thread has ended, and has gone by
+    page.keyboard.press("Escape")
+    expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
 
 
 def test_the_lanes_show_a_load(open_page: OpenPage) -> None:

@@ -85,4 +85,4 @@ def test_a_second_signal_ends_it_whatever_runs(start_server: StartServer, second
         server.wait_for_log("stopping")
         assert server.process.poll() is None, "it lets the stream end"
         server.kill(second)
-        assert server.wait() == 130
+        assert server.wait() == 128 + second

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace weft::cli {
+
+/// When one request is asked again. A refusal for now may last as long as it likes; what fails is
+/// asked a few times. Owner only; it knows no clock.
+class Retry {
+ public:
+  using Pause = std::chrono::milliseconds;
+
+  enum class Cause : std::uint8_t {
+    kRefused,  ///< the server is full, or not ready yet
+    kFailed,   ///< it failed, hung up, or could not be reached
+  };
+
+  /// How often a request may fail: with the pauses that is a minute, in which a server can be
+  /// started again.
+  static constexpr int kTries = 10;
+  /// Before the second time; doubles with each. A row of a busy server is free again by then.
+  static constexpr Pause kFirstPause{250};
+
+  explicit Retry(Pause first_pause = kFirstPause) : next_(first_pause) {}
+
+  /// How long to wait before it is asked again; nothing when it has failed kTries times.
+  [[nodiscard]] std::optional<Pause> after(Cause cause, Pause at_least = Pause(0));
+
+ private:
+  Pause next_;
+  int failures_ = 0;
+};
+
+}  // namespace weft::cli
