@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "weft/core/supervision.h"
 #include "weft/tests/fixture/temp_folder.h"
 #include "weft/tests/net/leaving_client.h"
 #include "weft/tests/net/plain_client.h"
@@ -22,25 +23,11 @@ constexpr std::string_view kThreeTokens =
 constexpr std::string_view kStream =
     R"({"prompt":[5,6,7],"max_tokens":2000,"ignore_eos":true,"seed":1,"stream":true})";
 
-/// A client's frame, with a mask that changes nothing.
-std::string frame_of(std::string_view text) {
-  std::string frame = "\x81";
-  frame += static_cast<char>(0x80U | std::min<std::size_t>(text.size(), 126));
-  if (text.size() >= 126) {
-    frame += static_cast<char>(text.size() >> 8U);
-    frame += static_cast<char>(text.size() & 255U);
-  }
-  return frame + std::string(4, '\0') + std::string(text);
-}
-
 class ServerTest : public ServedPipeline {
  public:
   PlainClient client() const { return PlainClient(server->port()); }
   static void upgrade(PlainClient& one) {
-    one.get("/v1/responses",
-            "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n");
-    EXPECT_THAT(one.read_until("\r\n\r\n"), StartsWith("HTTP/1.1 101"));
+    EXPECT_THAT(one.ask_to_upgrade(), StartsWith("HTTP/1.1 101"));
   }
 };
 
@@ -187,6 +174,25 @@ TEST_F(ServerTest, WhileTheModelLoadsRequestsAreRefusedAndTheServerIsAlive) {
   EXPECT_THAT(one.read_answer(), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\"tiny\"")));
 }
 
+TEST_F(ServerTest, AnEngineThatHasLostItsDeviceIsNotReadyAndTheServerIsAlive) {
+  on_step = [](const Plan&) -> void { throw ActorFailure(ExitKind::kDeviceLost, "gone"); };
+  start();
+  PlainClient one = client();
+  one.get("/health");
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+  one.post(kCompletions, kThreeTokens);
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 50"));
+  EXPECT_TRUE(eventually([&] { return !engine->ready(); }));
+  const auto refused =
+      AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: 5"), HasSubstr("not_ready"));
+  one.get("/health");
+  EXPECT_THAT(one.read_answer(), refused);
+  one.get("/v1/models");
+  EXPECT_THAT(one.read_answer(), refused);
+  one.get("/live");
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
 TEST_F(ServerTest, EveryRouteButTwoWantsTheKey) {
   server_config.api_key = "secret";
   start();
@@ -328,13 +334,22 @@ TEST_F(ServerTest, ARunningStreamIsFinishedWhileTheServerDrains) {
 
 TEST_F(ServerTest, PongsStandBetweenAWebSocketsMessagesWhateverRoomThereIs) {
   start();
+  gate.close();
   PlainClient one(server->port(), 4096);
   upgrade(one);
-  one.say(frame_of(
-      R"({"type":"response.create","input":"a","ignore_eos":true,"max_output_tokens":3000})"));
+  one.say_frame(
+      Opcode::kText,
+      R"({"type":"response.create","input":"a","ignore_eos":true,"max_output_tokens":3000})");
+  // Messages are made while pings come, and cannot end before the last of them.
   constexpr int kPings = 500;
-  for (int i = 0; i < kPings; ++i) one.say(std::string("\x89\x80\0\0\0\0", 6));
-  const std::string all = one.read_until(R"("type":"response.incomplete")");
+  for (int i = 1; i < kPings; ++i) {
+    one.say_frame(Opcode::kPing, "");
+    gate.let(5);
+  }
+  one.say_frame(Opcode::kPing, "last");
+  std::string all = one.read_until("\x8A\x04last");
+  gate.open();
+  all += one.read_until(R"("type":"response.incomplete")");
   int pongs = 0;
   int messages = 0;
   for (std::string_view rest = all; rest.size() > 4;) {
@@ -357,7 +372,7 @@ TEST_F(ServerTest, PongsStandBetweenAWebSocketsMessagesWhateverRoomThereIs) {
     }
     rest.remove_prefix(head + length);
   }
-  EXPECT_GT(pongs, kPings / 2);
+  EXPECT_EQ(pongs, kPings);
   EXPECT_GT(messages, 10);
 }
 
@@ -408,7 +423,7 @@ TEST_F(BodyMemoryTest, AWebSocketWhoseMessageFindsNoRoomIsClosedWith1013) {
   start();
   PlainClient one = client();
   upgrade(one);
-  one.say(frame_of(std::string(2000, ' ')));
+  one.say_frame(Opcode::kText, std::string(2000, ' '));
   const std::string code = {3, static_cast<char>(1013 - 3 * 256)};
   EXPECT_THAT(one.read_until(code), StartsWith("\x88"));
   one.close();
@@ -423,11 +438,11 @@ TEST_F(BodyMemoryTest, AMessageThatWaitsInItsLaneCountsUntilItsTurn) {
   const std::string message =
       R"({"type":"response.create","input":"a","ignore_eos":true,"max_output_tokens":2})" +
       std::string(200, ' ');
-  one.say(frame_of(message));
+  one.say_frame(Opcode::kText, message);
   gate.wait_for_step();
-  one.say(frame_of(message) + frame_of(message));
+  for (int i = 0; i < 2; ++i) one.say_frame(Opcode::kText, message);
   EXPECT_TRUE(will_show("weft_body_bytes " + std::to_string(2 * message.size())));
-  one.say(frame_of(message));
+  one.say_frame(Opcode::kText, message);
   EXPECT_THAT(one.read_until("overloaded"), HasSubstr(R"("status":429)"));
   gate.open();
   for (int i = 0; i < 3; ++i) {
