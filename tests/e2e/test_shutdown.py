@@ -10,10 +10,11 @@ from websockets.sync.client import connect
 from conftest import StartServer
 from prompts import ENDLESS_BODY
 from raw_http import RawClient
-from test_websocket_responses import create, receive_response, url_of
+from test_websocket_responses import create, receive, receive_response, url_of
 from waiting import PATIENCE_S, eventually
 
 LONG = {"prompt": "Once", "stream": True, "max_tokens": 300, "ignore_eos": True}
+LONGER = 900  # for what is seen to run by looking again and again
 
 
 def is_closed_to_others(port: int) -> bool:
@@ -44,13 +45,13 @@ def test_a_stream_is_finished_and_nothing_new_is_begun(start_server: StartServer
 
 
 def test_an_answer_that_is_asked_for_is_given(start_server: StartServer):
-    server = start_server()
+    server = start_server(server={"drain_timeout_s": PATIENCE_S})
     with RawClient(server.port) as raw:
-        raw.post("/v1/completions", {**LONG, "stream": False})
+        raw.post("/v1/completions", {**LONG, "stream": False, "max_tokens": LONGER})
         eventually(server.running, "it runs")
         server.kill(signal.SIGINT)
         answer = raw.read()
-    assert (answer.status, answer.json()["usage"]["completion_tokens"]) == (200, 300)
+    assert (answer.status, answer.json()["usage"]["completion_tokens"]) == (200, LONGER)
     assert answer.headers["connection"] == "close"
     assert server.wait() == 0
 
@@ -59,7 +60,7 @@ def test_a_websocket_ends_its_response_and_is_told_that_the_server_goes(start_se
     server = start_server()
     with connect(url_of(server)) as idle, connect(url_of(server)) as busy:
         busy.send(create(ignore_eos=True, max_output_tokens=200))
-        eventually(server.running, "it runs")
+        assert receive(busy)["type"] == "response.created"
         server.kill(signal.SIGTERM)
         assert receive_response(busy)[-1]["response"]["usage"]["output_tokens"] == 200
         for socket in (busy, idle):
