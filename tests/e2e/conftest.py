@@ -6,6 +6,7 @@ from typing import Any
 import openai
 import pytest
 
+from prompts import MODEL, QUESTION
 from raw_http import RawClient
 from waiting import PATIENCE_S
 from weft_server import WeftServer
@@ -67,8 +68,13 @@ def raw(server: WeftServer) -> Iterator[RawClient]:
 
 def client_of(server: WeftServer, **options: Any) -> openai.OpenAI:
     """OpenAI's client, which else tries again by itself what the tests want to see fail."""
-    settings = {"api_key": "none", "max_retries": 0, "timeout": PATIENCE_S, **options}
-    return openai.OpenAI(base_url=server.url + "/v1", **settings)
+    return openai.OpenAI(**{"base_url": server.url + "/v1", "api_key": "none", "max_retries": 0,
+                            "timeout": PATIENCE_S, **options})
+
+
+def chat(client: openai.OpenAI, **options: Any) -> Any:
+    """A few tokens, unless more are asked for."""
+    return client.chat.completions.create(**{"model": MODEL, "messages": QUESTION, "max_tokens": 4, **options})
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

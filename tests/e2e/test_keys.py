@@ -11,8 +11,8 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from conftest import StartServer, client_of
-from prompts import ENDLESS, ENDLESS_BODY, MODEL, QUESTION
+from conftest import StartServer, chat, client_of
+from prompts import ENDLESS, ENDLESS_BODY
 from raw_http import RawClient
 from test_websocket_responses import ask, create, receive, url_of
 from waiting import PATIENCE_S, eventually
@@ -40,10 +40,6 @@ def limited(start_server: StartServer, tmp_path: Path):
         return start_server(key=WATCHER, auth={"api_key_file": str(file)})
 
     return start
-
-
-def chat(client: openai.OpenAI, **options: Any):
-    return client.chat.completions.create(**{"model": MODEL, "messages": QUESTION, "max_tokens": 4, **options})
 
 
 def test_only_the_right_key_opens(guarded: WeftServer):
@@ -168,7 +164,7 @@ def test_a_key_that_has_used_its_tokens_waits_until_they_are_paid_back(limited, 
 
 
 def test_what_is_refused_costs_a_key_nothing(limited):
-    server = limited(tokens_per_minute=1000, max_concurrent=1)
+    server = limited(tokens_per_minute=1, max_concurrent=1)
     with RawClient(server.port) as raw:
         for _ in range(3):
             answer = raw.post("/v1/completions", {"prompt": "Once", "max_tokens": 100_000}, f"X-Api-Key: {KEY}").read()

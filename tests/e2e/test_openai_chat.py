@@ -103,7 +103,8 @@ def test_the_served_model_is_listed_and_found(client):
 def test_half_of_sixty_async_streams_are_left_and_the_others_end(server: WeftServer, stream: bool):
     async def ask(client: openai.AsyncOpenAI, number: int) -> str | None:
         task = client.chat.completions.create(
-            model=MODEL, messages=QUESTION, max_tokens=8, extra_body={"ignore_eos": True}, stream=stream)
+            model=MODEL, messages=QUESTION, max_tokens=900 if number % 2 else 8, extra_body={"ignore_eos": True},
+            stream=stream)
         if not stream:
             if number % 2:
                 with pytest.raises(TimeoutError):

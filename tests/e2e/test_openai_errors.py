@@ -5,13 +5,9 @@ import socket
 import openai
 import pytest
 
-from conftest import StartServer, client_of
-from prompts import ENDLESS, MODEL, QUESTION
+from conftest import StartServer, chat, client_of
+from prompts import ENDLESS, MODEL
 from waiting import eventually
-
-
-def chat(client, **options):
-    return client.chat.completions.create(**{"model": MODEL, "messages": QUESTION, "max_tokens": 4, **options})
 
 
 def test_a_value_out_of_range_is_a_bad_request_that_names_its_field(client):
@@ -78,6 +74,6 @@ def test_a_full_queue_is_a_rate_limit_that_says_when_to_come_again(start_server:
 def test_a_server_that_is_not_there_is_a_connection_error(server):
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         port = nobody.getsockname()[1]
-    with openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none", max_retries=0) as client:
+    with client_of(server, base_url=f"http://127.0.0.1:{port}/v1") as client:
         with pytest.raises(openai.APIConnectionError):
             chat(client)

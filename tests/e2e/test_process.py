@@ -1,6 +1,5 @@
 """What of the process can be seen from outside: its sockets, its memory, what it has not. Numbers: docs/bad-inputs.md."""
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,12 +23,6 @@ def listening(pid: int) -> list[str]:
             if fields[3] == LISTEN and f"socket:[{fields[9]}]" in own:
                 found.append(fields[1])
     return found
-
-
-def memory_kib(pid: int) -> int:
-    """What belongs to the process alone, in memory or swapped out."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return sum(int(re.search(rf"^{name}:\s+(\d+) kB", status, re.MULTILINE)[1]) for name in ("RssAnon", "VmSwap"))
 
 
 def test_x5_it_listens_at_the_loopback_address_alone(server: WeftServer):
@@ -76,7 +69,7 @@ def test_x4_memory_does_not_grow_with_requests(start_server: StartServer, monkey
         with ThreadPoolExecutor(8) as clients:
             assert set(clients.map(ask, range(count))) == {200, 101}
         server.wait_until_idle()
-        return memory_kib(server.process.pid)
+        return server.memory()
 
     before = ask_many(150)
     # Megabytes for each request are what others lost; the allocators' own play is some for all of them.

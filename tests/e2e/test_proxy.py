@@ -1,6 +1,5 @@
 """The server behind nginx, with nginx's own defaults."""
 
-import json
 import shutil
 import socket
 import subprocess
@@ -11,9 +10,10 @@ import openai
 import pytest
 from websockets.sync.client import connect
 
+from conftest import client_of
 from prompts import ENDLESS, MODEL, QUESTION
 from test_websocket_responses import ask, text_of
-from waiting import PATIENCE_S, eventually
+from waiting import eventually
 from weft_server import WeftServer
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
@@ -76,9 +76,8 @@ def proxy(server: WeftServer, tmp_path: Path) -> Iterator[int]:
 
 
 @pytest.fixture
-def client(proxy: int) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=f"http://127.0.0.1:{proxy}/v1", api_key="none", max_retries=0,
-                       timeout=PATIENCE_S) as made:
+def client(server: WeftServer, proxy: int) -> Iterator[openai.OpenAI]:
+    with client_of(server, base_url=f"http://127.0.0.1:{proxy}/v1") as made:
         yield made
 
 
@@ -106,6 +105,6 @@ def test_a_websocket_is_upgraded(proxy):
     with connect(f"ws://127.0.0.1:{proxy}/v1/responses") as socket:
         events = ask(socket, max_output_tokens=100)
         assert events[-1]["type"] == "response.completed"
-        assert json.dumps(text_of(events))
+        assert text_of(events)
         follow = ask(socket, input="And then?", previous_response_id=events[-1]["response"]["id"])
         assert follow[-1]["response"]["previous_response_id"] == events[-1]["response"]["id"]

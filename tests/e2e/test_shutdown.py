@@ -10,7 +10,7 @@ from websockets.sync.client import connect
 from conftest import StartServer
 from prompts import ENDLESS_BODY
 from raw_http import RawClient
-from test_websocket_responses import create, receive_response, url_of
+from test_websocket_responses import create, receive, receive_response, url_of
 from waiting import PATIENCE_S, eventually
 
 LONG = {"prompt": "Once", "stream": True, "max_tokens": 300, "ignore_eos": True}
@@ -44,7 +44,7 @@ def test_a_stream_is_finished_and_nothing_new_is_begun(start_server: StartServer
 
 
 def test_an_answer_that_is_asked_for_is_given(start_server: StartServer):
-    server = start_server()
+    server = start_server(server={"drain_timeout_s": PATIENCE_S})
     with RawClient(server.port) as raw:
         raw.post("/v1/completions", {**LONG, "stream": False})
         eventually(server.running, "it runs")
@@ -59,7 +59,7 @@ def test_a_websocket_ends_its_response_and_is_told_that_the_server_goes(start_se
     server = start_server()
     with connect(url_of(server)) as idle, connect(url_of(server)) as busy:
         busy.send(create(ignore_eos=True, max_output_tokens=200))
-        eventually(server.running, "it runs")
+        assert receive(busy)["type"] == "response.created"
         server.kill(signal.SIGTERM)
         assert receive_response(busy)[-1]["response"]["usage"]["output_tokens"] == 200
         for socket in (busy, idle):

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
-import openai
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from conftest import StartServer
+from conftest import StartServer, client_of
 from prompts import ENDLESS_BODY, MODEL, QUESTION
 from raw_http import RawClient
 from raw_websocket import CLOSE, PING, RawWebSocket, close_frame, frame
@@ -76,8 +75,7 @@ def dial(secure: WeftServer, trusting: ssl.SSLContext) -> Iterator[Dial]:
 
 def test_openais_client_speaks_to_it(secure: WeftServer, trusting: ssl.SSLContext):
     assert secure.url.startswith("https://")
-    with httpx.Client(verify=trusting) as http, openai.OpenAI(
-            base_url=secure.url + "/v1", api_key="none", max_retries=0, timeout=PATIENCE_S, http_client=http) as client:
+    with httpx.Client(verify=trusting) as http, client_of(secure, http_client=http) as client:
         whole = client.chat.completions.create(model=MODEL, **SMALL)
         with client.chat.completions.create(model=MODEL, stream=True, **SMALL) as stream:
             text = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
@@ -129,7 +127,7 @@ def test_a_client_that_cuts_the_connection_takes_its_request_along(secure: WeftS
     with RawClient(dial()) as raw:
         raw.post("/v1/completions", {"prompt": "Once", "stream": True, **ENDLESS_BODY})
         assert raw.read_head().status == 200
-        raw.socket.unwrap  # noqa: B018: there is a way to say goodbye, which is not taken
+    # Closed, without TLS's goodbye.
     eventually(lambda: not secure.running(), "the request is gone with its client")
 
 

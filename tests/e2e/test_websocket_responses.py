@@ -120,7 +120,7 @@ def test_a_response_that_is_cancelled_is_incomplete(socket):
 
 def test_lanes_come_interleaved_and_each_in_order(socket):
     for lane in "abc":
-        socket.send(create(stream_id=lane, ignore_eos=True, max_output_tokens=60))
+        socket.send(create(stream_id=lane, ignore_eos=True, max_output_tokens=200))
     lanes: dict[str, list[dict[str, Any]]] = {"a": [], "b": [], "c": []}
     order = ""
     while not all(events and events[-1]["type"] in ENDS for events in lanes.values()):

@@ -124,6 +124,12 @@ class WeftServer:
     def descriptors(self) -> int:
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
+    def is_connected_to(self, port: int) -> bool:
+        """Whether it still has the other end of this port's connection."""
+        ends = [f"0100007F:{number:04X}" for number in (self.port, port)]
+        rows = [line.split() for line in Path(f"/proc/{self.process.pid}/net/tcp").read_text().splitlines()]
+        return any(row[1:3] == ends and row[9] != "0" for row in rows)  # 0: no process has it any more
+
     def memory(self) -> int:
         """KiB of memory that no file stands behind, in RAM or swapped out."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()

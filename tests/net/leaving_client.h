@@ -36,12 +36,7 @@ class LeavingClient : public PlainClient {
 
   /// Of a WebSocket; else nothing.
   void upgrade() {
-    if (transport_ != Transport::kWebSocket) return;
-    get("/v1/responses",
-        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n" +
-            headers_);
-    read_until("\r\n\r\n");
+    if (transport_ == Transport::kWebSocket) ask_to_upgrade(headers_);
   }
 
   void ask(const Question& question) {
@@ -53,9 +48,9 @@ class LeavingClient : public PlainClient {
       if (question.top_logprobs > 0) {
         logprobs = R"("include":["message.output_text.logprobs"],"top_logprobs":)" + top + ",";
       }
-      return say_frame(kText, R"({"type":"response.create",)" + shared + logprobs +
-                                  R"("store":false,"max_output_tokens":)" + bound +
-                                  R"(,"input":")" + question.prompt + R"("})");
+      return say_frame(Opcode::kText, R"({"type":"response.create",)" + shared + logprobs +
+                                          R"("store":false,"max_output_tokens":)" + bound +
+                                          R"(,"input":")" + question.prompt + R"("})");
     }
     std::string body = "{" + shared;
     if (question.top_logprobs > 0) body += R"("logprobs":)" + top + ",";
@@ -71,7 +66,7 @@ class LeavingClient : public PlainClient {
     return (transport_ == Transport::kPlain ? R"("completion)" : R"("output)") + tokens;
   }
 
-  void say_close_frame() { say_frame(kClose, "\x03\xE8"); }
+  void say_close_frame() { say_frame(Opcode::kClose, "\x03\xE8"); }
 
   /// From here on its host is not there: what comes is dropped without a word, and nothing goes
   /// out.
@@ -107,22 +102,6 @@ class LeavingClient : public PlainClient {
  private:
   // Small, so that an answer that is not read soon lies in the server; smaller ones make TCP wait.
   static constexpr int kReceiveBuffer = 8 << 10;
-  static constexpr char kText = '\x81';
-  static constexpr char kClose = '\x88';
-
-  /// Masked, as a client must, with zeros.
-  void say_frame(char opcode, std::string_view payload) {
-    std::string frame(1, opcode);
-    if (payload.size() < 126) {
-      frame += static_cast<char>(0x80U | payload.size());
-    } else {
-      frame += '\xFE';
-      frame += static_cast<char>(payload.size() >> 8U);
-      frame += static_cast<char>(payload.size() & 0xFFU);
-    }
-    frame.append(4, '\0');
-    say(frame.append(payload));
-  }
 
   const Transport transport_;
   const std::string headers_;

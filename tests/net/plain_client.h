@@ -14,6 +14,9 @@
 
 namespace weft::test {
 
+/// Of a WebSocket's frames.
+enum class Opcode : std::uint8_t { kText = 1, kClose = 8, kPing = 9 };
+
 /// A client that says exactly what it is told to, over TCP.
 class PlainClient {
  public:
@@ -36,6 +39,28 @@ class PlainClient {
   }
   void get(std::string_view path, std::string_view headers = {}) {
     say("GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n" + std::string(headers) + "\r\n");
+  }
+
+  /// Asks for a WebSocket; what the server says to that.
+  std::string ask_to_upgrade(std::string_view headers = {}) {
+    get("/v1/responses",
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n" +
+            std::string(headers));
+    return read_until("\r\n\r\n");
+  }
+  /// A frame of a WebSocket, masked, as a client's must be, with zeros.
+  void say_frame(Opcode opcode, std::string_view payload) {
+    std::string frame(1, static_cast<char>(0x80U | static_cast<unsigned>(opcode)));
+    if (payload.size() < 126) {
+      frame += static_cast<char>(0x80U | payload.size());
+    } else {
+      frame += '\xFE';
+      frame += static_cast<char>(payload.size() >> 8U);
+      frame += static_cast<char>(payload.size() & 0xFFU);
+    }
+    frame.append(4, '\0');
+    say(frame.append(payload));
   }
 
   /// All up to `what`, with it; less when the server ends.

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include "weft/core/supervision.h"
 #include "weft/net/defaults.h"
 #include "weft/tests/fixture/temp_folder.h"
 #include "weft/tests/net/leaving_client.h"
+#include "weft/tests/net/own_sockets.h"
 #include "weft/tests/net/plain_client.h"
 #include "weft/tests/net/served_pipeline.h"
 
@@ -23,25 +25,11 @@ constexpr std::string_view kThreeTokens =
 constexpr std::string_view kStream =
     R"({"prompt":[5,6,7],"max_tokens":2000,"ignore_eos":true,"seed":1,"stream":true})";
 
-/// A client's frame, with a mask that changes nothing.
-std::string frame_of(std::string_view text) {
-  std::string frame = "\x81";
-  frame += static_cast<char>(0x80U | std::min<std::size_t>(text.size(), 126));
-  if (text.size() >= 126) {
-    frame += static_cast<char>(text.size() >> 8U);
-    frame += static_cast<char>(text.size() & 255U);
-  }
-  return frame + std::string(4, '\0') + std::string(text);
-}
-
 class ServerTest : public ServedPipeline {
  public:
   PlainClient client() const { return PlainClient(server->port()); }
   static void upgrade(PlainClient& one) {
-    one.get("/v1/responses",
-            "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n");
-    EXPECT_THAT(one.read_until("\r\n\r\n"), StartsWith("HTTP/1.1 101"));
+    EXPECT_THAT(one.ask_to_upgrade(), StartsWith("HTTP/1.1 101"));
   }
 };
 
@@ -195,6 +183,25 @@ TEST_F(ServerTest, WhileTheModelLoadsRequestsAreRefusedAndTheServerIsAlive) {
   serve();
   one.get("/v1/models");
   EXPECT_THAT(one.read_answer(), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\"tiny\"")));
+}
+
+TEST_F(ServerTest, AnEngineThatHasLostItsDeviceIsNotReadyAndTheServerIsAlive) {
+  on_step = [](const Plan&) -> void { throw ActorFailure(ExitKind::kDeviceLost, "gone"); };
+  start();
+  PlainClient one = client();
+  one.get("/health");
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+  one.post(kCompletions, kThreeTokens);
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 50"));
+  EXPECT_TRUE(eventually([&] { return !engine->ready(); }));
+  const auto refused =
+      AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: 5"), HasSubstr("not_ready"));
+  one.get("/health");
+  EXPECT_THAT(one.read_answer(), refused);
+  one.get("/v1/models");
+  EXPECT_THAT(one.read_answer(), refused);
+  one.get("/live");
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
 }
 
 TEST_F(ServerTest, EveryRouteButTwoWantsTheKey) {
@@ -385,25 +392,35 @@ TEST_F(ServerTest, ARunningStreamIsFinishedWhileTheServerDrains) {
 
 TEST_F(ServerTest, PongsStandBetweenAWebSocketsMessagesWhateverRoomThereIs) {
   start();
-  PlainClient one(server->port(), 4096);
-  upgrade(one);
-  one.say(frame_of(
-      R"({"type":"response.create","input":"a","ignore_eos":true,"max_output_tokens":3000})"));
-  constexpr int kPings = 500;
-  for (int i = 0; i < kPings; ++i) one.say(std::string("\x89\x80\0\0\0\0", 6));
-  const std::string all = one.read_until(R"("type":"response.incomplete")");
+  gate.close();
+  LeavingClient one(server->port(), Transport::kWebSocket, {});
+  one.upgrade();
+  one.ask({.prompt = "c", .max_tokens = 1000, .top_logprobs = 20});
+  const OwnSocket servers_end = own_socket_to(one.local_port());
+  // Each time more is made than there is room for, so that pings come when a message is half sent.
+  constexpr int kMuch = 16 << 10;
+  constexpr int kRounds = 10;
+  constexpr int kPings = 50;
+  std::string all;
+  for (int round = 0; round < kRounds; ++round) {
+    gate.let(40);
+    ASSERT_TRUE(eventually([&] { return servers_end.unsent() > kMuch; }));
+    for (int i = 1; i < kPings; ++i) one.say_frame(Opcode::kPing, "");
+    one.say_frame(Opcode::kPing, "last");
+    all += one.read_until("\x8A\x04last");
+  }
   int pongs = 0;
   int messages = 0;
-  for (std::string_view rest = all; rest.size() > 4;) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(rest[i]); };
+  for (std::string_view rest = all; !rest.empty();) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(rest.at(i)); };
     std::size_t head = 2;
     std::size_t length = byte(1);
-    if (length == 126) {
-      head = 4;
-      length = 256U * byte(2) + byte(3);
+    if (length >= 126) {
+      head = length == 126 ? 4 : 10;
+      length = 0;
+      for (std::size_t i = 2; i < head; ++i) length = 256 * length + byte(i);
     }
-    ASSERT_LT(length, 126U * 256U) << rest.substr(0, 20);
-    if (rest.size() < head + length) break;  // the last has not all come
+    ASSERT_LE(head + length, rest.size()) << rest.substr(0, 20);
     const std::string_view text = rest.substr(head, length);
     if (byte(0) == 0x8A) {
       ++pongs;
@@ -414,8 +431,8 @@ TEST_F(ServerTest, PongsStandBetweenAWebSocketsMessagesWhateverRoomThereIs) {
     }
     rest.remove_prefix(head + length);
   }
-  EXPECT_GT(pongs, kPings / 2);
-  EXPECT_GT(messages, 10);
+  EXPECT_EQ(pongs, kRounds * kPings);
+  EXPECT_GT(messages, kRounds);
 }
 
 class BodyMemoryTest : public ServerTest {
@@ -465,7 +482,7 @@ TEST_F(BodyMemoryTest, AWebSocketWhoseMessageFindsNoRoomIsClosedWith1013) {
   start();
   PlainClient one = client();
   upgrade(one);
-  one.say(frame_of(std::string(2000, ' ')));
+  one.say_frame(Opcode::kText, std::string(2000, ' '));
   const std::string code = {3, static_cast<char>(1013 - 3 * 256)};
   EXPECT_THAT(one.read_until(code), StartsWith("\x88"));
   one.close();
@@ -480,11 +497,11 @@ TEST_F(BodyMemoryTest, AMessageThatWaitsInItsLaneCountsUntilItsTurn) {
   const std::string message =
       R"({"type":"response.create","input":"a","ignore_eos":true,"max_output_tokens":2})" +
       std::string(200, ' ');
-  one.say(frame_of(message));
+  one.say_frame(Opcode::kText, message);
   gate.wait_for_step();
-  one.say(frame_of(message) + frame_of(message));
+  for (int i = 0; i < 2; ++i) one.say_frame(Opcode::kText, message);
   EXPECT_TRUE(will_show("weft_body_bytes " + std::to_string(2 * message.size())));
-  one.say(frame_of(message));
+  one.say_frame(Opcode::kText, message);
   EXPECT_THAT(one.read_until("overloaded"), HasSubstr(R"("status":429)"));
   gate.open();
   for (int i = 0; i < 3; ++i) {
