@@ -259,41 +259,45 @@ Outcome Service::work_on_text(const HttpCall& call, TextWork work) {
   });
 }
 
-Outcome Service::stored_response(std::string_view id) const {
-  const auto found = stored_->find(id);
+Outcome Service::stored_response(std::string_view id, std::string_view owner) const {
+  const auto found = stored_->find(id, owner);
   if (found == nullptr) return error_reply(no_such_response());
   return HttpReply{.body = found->object};
 }
 
-Outcome Service::delete_response(std::string_view id) {
-  if (!stored_->erase(id)) return error_reply(no_such_response());
+Outcome Service::delete_response(std::string_view id, std::string_view owner) {
+  if (!stored_->erase(id, owner)) return error_reply(no_such_response());
   return HttpReply{.body = json_text(
                        boost::json::object{{"id", id}, {"object", "response"}, {"deleted", true}})};
 }
 
-Outcome Service::cancel_response(std::string_view id) {
-  return LaterReply([this, id = std::string(id)](const std::function<void(HttpReply)>& done) {
-    const auto reply = [this, id, done] {
-      const auto found = stored_->find(id);
+Outcome Service::cancel_response(std::string_view id, std::string_view owner) {
+  return LaterReply([this, id = std::string(id),
+                     owner = std::string(owner)](const std::function<void(HttpReply)>& done) {
+    const auto reply = [this, id, owner, done] {
+      const auto found = stored_->find(id, owner);
       if (found != nullptr) return done({.body = found->object});
       done({.body = json_text(
                 boost::json::object{{"id", id}, {"object", "response"}, {"status", "cancelled"}})});
     };
-    if (running_.cancel(id, reply)) return;
+    if (running_.cancel(id, owner, reply)) return;
     // It may have ended a moment ago.
-    if (stored_->find(id) != nullptr) return reply();
+    if (stored_->find(id, owner) != nullptr) return reply();
     done(error_reply(no_such_response()));
   });
 }
 
-std::string Service::requests_body() const {
+std::string Service::requests_body(std::string_view owner) const {
   boost::json::array list;
   const auto now = steady_clock::now();
   for (const RunningAnswers::Entry& entry : running_.list()) {
     const std::chrono::duration<double> age = now - entry.began;
+    const auto if_own = [own = entry.key == owner](const std::string& id) {
+      return own ? boost::json::value(id) : boost::json::value();
+    };
     list.push_back(
-        boost::json::object{{"id", entry.object_id},
-                            {"request_id", entry.request_id},
+        boost::json::object{{"id", if_own(entry.object_id)},
+                            {"request_id", if_own(entry.request_id)},
                             {"engine_requests", numbers_of(entry.answer->engine_requests())},
                             {"path", entry.path},
                             {"client", entry.key},

@@ -36,6 +36,11 @@ struct HttpCall {
   std::string_view query;  ///< what stands behind "?"
   std::string_view body;
   const std::shared_ptr<KeyHolder>& key;  ///< null where there are no keys
+
+  /// Whose what it makes is: the key's; without keys all is one owner's.
+  [[nodiscard]] std::string_view owner() const noexcept {
+    return key != nullptr ? std::string_view(key->name()) : std::string_view();
+  }
 };
 
 /// An answer that is made elsewhere: the function is called once, at once, with what to call (on
@@ -109,10 +114,11 @@ class Service {
 
   [[nodiscard]] Outcome generate(const HttpCall& call, Decode decode) const;
   [[nodiscard]] Outcome work_on_text(const HttpCall& call, TextWork work);
-  [[nodiscard]] Outcome stored_response(std::string_view id) const;
-  [[nodiscard]] Outcome delete_response(std::string_view id);
-  [[nodiscard]] Outcome cancel_response(std::string_view id);
-  [[nodiscard]] std::string requests_body() const;
+  [[nodiscard]] Outcome stored_response(std::string_view id, std::string_view owner) const;
+  [[nodiscard]] Outcome delete_response(std::string_view id, std::string_view owner);
+  [[nodiscard]] Outcome cancel_response(std::string_view id, std::string_view owner);
+  /// Of all, but the ids of one's own alone.
+  [[nodiscard]] std::string requests_body(std::string_view owner) const;
   /// The key that the client shows, in one of the ways there are; empty = none.
   [[nodiscard]] static std::string presented_key(
       const boost::beast::http::request_header<>& header);

@@ -33,6 +33,7 @@ struct ResponseOptions {
                                       ///< the answer is put behind
   bool logprobs = false;
   bool generate = true;  ///< false: completes at once with no output, to be continued from
+  std::string owner{};   ///< the client, who alone may fetch and continue it
   std::shared_ptr<ResponseStore> store{};  ///< where the response is kept; null = nowhere
   std::string previous_id{};               ///< evicted from `local` when this one fails
   std::shared_ptr<ResponseStore> local{};

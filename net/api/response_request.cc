@@ -177,6 +177,7 @@ ResponseOptions options_of(const ApiContext& context, json::object echo, bool ge
   options.message_id = "msg_" + context.id;
   options.stream_id = context.stream_id;
   options.generate = generate;
+  options.owner = context.client;
   options.store = echo["store"].as_bool() ? context.stored : context.local;
   options.local = context.local;
   if (const auto* id = echo["previous_response_id"].if_string()) options.previous_id = *id;

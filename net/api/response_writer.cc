@@ -66,6 +66,7 @@ class ResponseRecord {
     if (options_.store == nullptr) return;
     StoredResponse stored;
     stored.id = options_.id;
+    stored.owner = options_.owner;
     stored.object = std::move(object);
     stored.conversation = std::move(options_.conversation);
     if (options_.generate) {
@@ -76,7 +77,7 @@ class ResponseRecord {
   }
 
   void forget_previous() {
-    if (options_.local != nullptr) options_.local->erase(options_.previous_id);
+    if (options_.local != nullptr) options_.local->erase(options_.previous_id, options_.owner);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include "weft/tests/net/leaving_client.h"
 #include "weft/tests/net/plain_client.h"
 #include "weft/tests/net/served_pipeline.h"
+#include "weft/tests/net/socket_talk.h"
 
 namespace weft::test {
 namespace {
@@ -22,26 +23,9 @@ constexpr std::string_view kThreeTokens =
 constexpr std::string_view kStream =
     R"({"prompt":[5,6,7],"max_tokens":2000,"ignore_eos":true,"seed":1,"stream":true})";
 
-/// A client's frame, with a mask that changes nothing.
-std::string frame_of(std::string_view text) {
-  std::string frame = "\x81";
-  frame += static_cast<char>(0x80U | std::min<std::size_t>(text.size(), 126));
-  if (text.size() >= 126) {
-    frame += static_cast<char>(text.size() >> 8U);
-    frame += static_cast<char>(text.size() & 255U);
-  }
-  return frame + std::string(4, '\0') + std::string(text);
-}
-
 class ServerTest : public ServedPipeline {
  public:
   PlainClient client() const { return PlainClient(server->port()); }
-  static void upgrade(PlainClient& one) {
-    one.get("/v1/responses",
-            "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n");
-    EXPECT_THAT(one.read_until("\r\n\r\n"), StartsWith("HTTP/1.1 101"));
-  }
 };
 
 TEST_F(ServerTest, ARequestIsAnsweredAndTheConnectionKept) {
@@ -329,7 +313,7 @@ TEST_F(ServerTest, ARunningStreamIsFinishedWhileTheServerDrains) {
 TEST_F(ServerTest, PongsStandBetweenAWebSocketsMessagesWhateverRoomThereIs) {
   start();
   PlainClient one(server->port(), 4096);
-  upgrade(one);
+  EXPECT_THAT(upgrade(one), StartsWith("HTTP/1.1 101"));
   one.say(frame_of(
       R"({"type":"response.create","input":"a","ignore_eos":true,"max_output_tokens":3000})"));
   constexpr int kPings = 500;
@@ -407,7 +391,7 @@ TEST_F(BodyMemoryTest, AClientThatGoesGivesBackWhatItsBodyTook) {
 TEST_F(BodyMemoryTest, AWebSocketWhoseMessageFindsNoRoomIsClosedWith1013) {
   start();
   PlainClient one = client();
-  upgrade(one);
+  EXPECT_THAT(upgrade(one), StartsWith("HTTP/1.1 101"));
   one.say(frame_of(std::string(2000, ' ')));
   const std::string code = {3, static_cast<char>(1013 - 3 * 256)};
   EXPECT_THAT(one.read_until(code), StartsWith("\x88"));
@@ -419,7 +403,7 @@ TEST_F(BodyMemoryTest, AMessageThatWaitsInItsLaneCountsUntilItsTurn) {
   start();
   gate.close();
   PlainClient one = client();
-  upgrade(one);
+  EXPECT_THAT(upgrade(one), StartsWith("HTTP/1.1 101"));
   const std::string message =
       R"({"type":"response.create","input":"a","ignore_eos":true,"max_output_tokens":2})" +
       std::string(200, ' ');

@@ -168,7 +168,7 @@ TEST(ResponseWriterEndTest, KeepsTheConversationWithTheAnswer) {
     writer->delta(0, text_delta("lo"), out);
     EXPECT_EQ(options.store->count(), 0);
     writer->end(std::vector{finish_of(FinishReason::kStop)}, out);
-    const auto kept = options.store->find("resp_1");
+    const auto kept = options.store->find("resp_1", "");
     ASSERT_NE(kept, nullptr);
     EXPECT_EQ(kept->conversation, json_of(R"([{"role":"user","content":"Hi"},)"
                                           R"({"role":"assistant","content":"Hello"}])"));
@@ -189,7 +189,7 @@ TEST(ResponseWriterEndTest, KeepsOneThatIsIncompleteAndNoneThatFailed) {
   EXPECT_EQ(options.store->count(), 0);
   ended_response(options, "Hel",
                  [](ReplyWriter& writer, EventBatch& out) { writer.fail(cancelled, {}, out); });
-  EXPECT_NE(options.store->find("resp_1"), nullptr);
+  EXPECT_NE(options.store->find("resp_1", ""), nullptr);
 }
 
 TEST(ResponseWriterEndTest, ForgetsWhatItContinuedWhenItFails) {
@@ -204,8 +204,8 @@ TEST(ResponseWriterEndTest, ForgetsWhatItContinuedWhenItFails) {
     EventBatch out(Framing::kWebSocket);
     if (begin) writer->begin(out);
     writer->fail(error, {}, out);
-    EXPECT_NE(options.local->find("resp_other"), nullptr);
-    return options.local->find("resp_0") != nullptr;
+    EXPECT_NE(options.local->find("resp_other", ""), nullptr);
+    return options.local->find("resp_0", "") != nullptr;
   };
   EXPECT_FALSE(left(true, broken));
   EXPECT_FALSE(left(false, broken));
@@ -225,7 +225,7 @@ TEST(ResponseWriterEndTest, CompletesAtOnceWhenNothingIsToBeGenerated) {
   const auto response = json_of(data_of(out)[2]).at("response");
   EXPECT_EQ(response.at("output"), json_of("[]"));
   EXPECT_EQ(response.at("completed_at"), 1700);
-  EXPECT_EQ(options.store->find("resp_1")->conversation, options.conversation);
+  EXPECT_EQ(options.store->find("resp_1", "")->conversation, options.conversation);
 }
 
 }  // namespace
