@@ -203,8 +203,8 @@ std::variant<Service::Admission, HttpReply> Service::admit(const http::request_h
 }
 
 Outcome Service::handle(const Admission& admission, const http::request_header<>& header,
-                        std::string_view body) {
-  const HttpCall call{header, admission.path, admission.query, body, admission.key};
+                        std::string_view body, BodyMemory::Share& memory) {
+  const HttpCall call{header, admission.path, admission.query, body, memory, admission.key};
   return admission.route->handle(*this, call);
 }
 
@@ -228,10 +228,9 @@ ApiResult<KeyLease> Service::lease(const std::shared_ptr<KeyHolder>& key) {
 Outcome Service::generate(const HttpCall& call, Decode decode) const {
   const auto timeout = timeout_of(call.header);
   if (!timeout) return error_reply(timeout.error());
-  thread_local BodyParser parser;
-  const auto body = parser.parse(call.body);
-  if (!body) return error_reply(body.error());
-  auto decoded = decode(*body, context(call.key, *timeout));
+  const ParsedBody body(call.body);
+  if (!body.object()) return error_reply(body.object().error());
+  auto decoded = decode(*body.object(), context(call.key, *timeout));
   if (!decoded) return error_reply(decoded.error());
   return std::move(*decoded);
 }
@@ -245,17 +244,26 @@ Outcome Service::work_on_text(const HttpCall& call, TextWork work) {
                         .message = "too many texts wait for the tokenizer",
                         .retry_after = milliseconds(1000)});
   }
-  return LaterReply([this, work, text = std::string(call.body)](auto done) mutable {
-    boost::asio::post(workers_, [this, work, text = std::move(text), done = std::move(done)] {
-      BodyParser parser;
-      auto result = [&]() -> ApiResult<std::string> {
-        const auto body = parser.parse(text);
-        if (!body) return body.error();
-        return work(*body, card_);
-      }();
-      text_work_.fetch_sub(1);
-      done(result ? HttpReply{.body = *std::move(result)} : error_reply(result.error()));
-    });
+  struct Waiting {
+    std::string text;
+    BodyMemory::Share memory;
+  };
+  auto waiting =
+      std::make_shared<Waiting>(Waiting{std::string(call.body), std::move(call.memory)});
+  return LaterReply([this, work, waiting = std::move(waiting)](auto done) mutable {
+    boost::asio::post(
+        workers_, [this, work, waiting = std::move(waiting), done = std::move(done)]() mutable {
+          HttpReply reply = reply_or_500([&]() -> HttpReply {
+            const ParsedBody body(waiting->text);
+            if (!body.object()) return error_reply(body.object().error());
+            auto result = work(*body.object(), card_);
+            if (!result) return error_reply(result.error());
+            return {.body = *std::move(result)};
+          });
+          waiting = nullptr;
+          text_work_.fetch_sub(1);
+          done(std::move(reply));
+        });
   });
 }
 

@@ -35,6 +35,7 @@ struct HttpCall {
   std::string_view path;   ///< of the target, decoded
   std::string_view query;  ///< what stands behind "?"
   std::string_view body;
+  BodyMemory::Share& memory;  ///< what counts the body; who keeps a copy takes it
   const std::shared_ptr<KeyHolder>& key;  ///< null where there are no keys
 
   /// Whose what it makes is: the key's; without keys all is one owner's.
@@ -81,10 +82,10 @@ class Service {
   [[nodiscard]] std::variant<Admission, HttpReply> admit(
       const boost::beast::http::request_header<>& header);
 
-  /// The rest. `admission` is that of the same request.
+  /// The rest. `admission` is that of the same request, `memory` counts its body.
   [[nodiscard]] Outcome handle(const Admission& admission,
                                const boost::beast::http::request_header<>& header,
-                               std::string_view body);
+                               std::string_view body, BodyMemory::Share& memory);
 
   /// For a WebSocket's messages.
   [[nodiscard]] ApiContext context(const std::shared_ptr<KeyHolder>& key,

@@ -44,6 +44,11 @@ void BodyParser::trim() {
   if (parser_.capacity() > defaults::kKeptBody) parser_ = dom::parser();
 }
 
+BodyParser& ParsedBody::parser() noexcept {
+  thread_local BodyParser parser;
+  return parser;
+}
+
 BodyFields::BodyFields(dom::object object, std::string path) : path_(std::move(path)) {
   for (const dom::key_value_pair field : object) {
     if (fields_.size() == defaults::kMaxFields) {

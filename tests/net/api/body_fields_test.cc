@@ -34,6 +34,16 @@ class BodyFieldsTest : public testing::Test {
   BodyParser parser;
 };
 
+TEST(ParsedBodyTest, TheMemoryOfABigOneGoesWithIt) {
+  const std::string big = R"({"a":")" + std::string(defaults::kKeptBody, 'x') + "\"}";
+  {
+    const ParsedBody body(big);
+    ASSERT_TRUE(body.object());
+    EXPECT_GE(ParsedBody::parser().capacity(), big.size());
+  }
+  EXPECT_LE(ParsedBody::parser().capacity(), defaults::kKeptBody);
+}
+
 TEST_F(BodyFieldsTest, ABodyIsAnObject) {
   EXPECT_EQ(parsed("{}"), "200");
   for (const char* text : {"[1]", "5", "null", "true", "\"text\"", "[]"}) {

@@ -88,6 +88,16 @@ TEST_F(TextApiTest, TokensBecomeText) {
   EXPECT_EQ(texts(R"({"tokens":[288]})"), "tokens invalid_value");
 }
 
+TEST_F(TextApiTest, AsManyTokensBecomeTextAsTheContextHolds) {
+  const auto list = [](int count) {
+    std::string ids = "260";
+    for (int i = 1; i < count; ++i) ids += ",260";
+    return "{\"tokens\":[" + ids + "]}";
+  };
+  EXPECT_EQ(texts(list(64)), "{\"prompt\":\"" + std::string(64, 'a') + "\"}");
+  EXPECT_EQ(texts(list(65)), "tokens invalid_value");
+}
+
 TEST_F(TextApiTest, TheModelsAreTheCardsNames) {
   const json::value models = json::parse(models_body(card));
   EXPECT_EQ(models.at("object"), "list");
