@@ -132,9 +132,8 @@ class ChatBodyWriter final : public ReplyWriter {
     out.end();
   }
 
-  void fail(const ApiError& error, std::span<const Finish> /*parts*/, EventBatch& out) override {
-    out.add(error_body(error));
-  }
+  void fail(const ApiError& /*error*/, std::span<const Finish> /*parts*/,
+            EventBatch& /*out*/) override {}
 
  private:
   struct Output {

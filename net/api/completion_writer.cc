@@ -51,7 +51,7 @@ class CompletionWriter final : public ReplyWriter {
   }
 
   void fail(const ApiError& error, std::span<const Finish> /*parts*/, EventBatch& out) override {
-    out.add(error_body(error));
+    if (options_.stream) out.add(error_body(error));
   }
 
  private:
