@@ -66,7 +66,7 @@ class BodyFields {
   [[nodiscard]] std::optional<simdjson::dom::element> any(std::string_view name);
   [[nodiscard]] std::optional<std::string_view> text(std::string_view name);
   [[nodiscard]] std::optional<bool> flag(std::string_view name);
-  /// Whole numbers; 3.0 is one. Beyond int64, not whole, or not in low .. high is a mistake.
+  /// Whole numbers; 3.0 is one. Not whole is a wrong type, not in low .. high a wrong value.
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name, std::int64_t low,
                                                     std::int64_t high);
   /// Finite.
