@@ -206,7 +206,8 @@ void HttpConnection::dispatch() {
   parser_.reset();
   enter(Phase::kAnswering);
   if (service_.log().prompts()) exchange_.logged_body = request.body();
-  Outcome outcome = service_.handle(exchange_.admission, request.base(), request.body(), until_decoded);
+  Outcome outcome =
+      service_.handle(exchange_.admission, request.base(), request.body(), until_decoded);
   if (std::holds_alternative<Upgrade>(outcome)) {
     return upgrade(std::move(request));
   }

@@ -230,22 +230,21 @@ void ResponseSession::settle(const Lane& lane, std::string_view left) {
   lane.lease.charge(usage.prompt_tokens + usage.output_tokens, now);
   const auto& error = lane.answer->error();
   const bool gone = !lane.answer->ended();
-  service_.log().request(
-      {.request_id = lane.answer->object_id(),
-       .client = client_.address,
-       .key = owner(),
-       .method = "WS",
-       .path = "/v1/responses",
-       .status = gone    ? 499U
-                 : error ? static_cast<unsigned>(error->status)
-                         : 200U,
-       .error = gone    ? left
-                : error ? std::string_view(error->code)
-                        : std::string_view(),
-       .prompt_tokens = usage.prompt_tokens,
-       .output_tokens = usage.output_tokens,
-       .took = now - lane.began,
-       .body = lane.logged_body});
+  service_.log().request({.request_id = lane.answer->object_id(),
+                          .client = client_.address,
+                          .key = owner(),
+                          .method = "WS",
+                          .path = "/v1/responses",
+                          .status = gone    ? 499U
+                                    : error ? static_cast<unsigned>(error->status)
+                                            : 200U,
+                          .error = gone    ? left
+                                   : error ? std::string_view(error->code)
+                                           : std::string_view(),
+                          .prompt_tokens = usage.prompt_tokens,
+                          .output_tokens = usage.output_tokens,
+                          .took = now - lane.began,
+                          .body = lane.logged_body});
 }
 
 void ResponseSession::say(const ApiError& error, std::string_view stream_id) {

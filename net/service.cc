@@ -1,6 +1,5 @@
 #include "weft/net/service.h"
 
-#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -134,8 +133,7 @@ void Service::open(Engine& engine, ModelCard card) {
 }
 
 bool Service::is_served(std::string_view model) const noexcept {
-  return engine() != nullptr &&
-         (model == card_.name || std::ranges::find(card_.aliases, model) != card_.aliases.end());
+  return engine() != nullptr && model == card_.name;
 }
 
 ApiError Service::no_body_memory() {
@@ -248,22 +246,21 @@ Outcome Service::work_on_text(const HttpCall& call, TextWork work) {
     std::string text;
     BodyMemory::Share memory;
   };
-  auto waiting =
-      std::make_shared<Waiting>(Waiting{std::string(call.body), std::move(call.memory)});
+  auto waiting = std::make_shared<Waiting>(Waiting{std::string(call.body), std::move(call.memory)});
   return LaterReply([this, work, waiting = std::move(waiting)](auto done) mutable {
-    boost::asio::post(
-        workers_, [this, work, waiting = std::move(waiting), done = std::move(done)]() mutable {
-          HttpReply reply = reply_or_500([&]() -> HttpReply {
-            const ParsedBody body(waiting->text);
-            if (!body.object()) return error_reply(body.object().error());
-            auto result = work(*body.object(), card_);
-            if (!result) return error_reply(result.error());
-            return {.body = *std::move(result)};
-          });
-          waiting = nullptr;
-          text_work_.fetch_sub(1);
-          done(std::move(reply));
-        });
+    boost::asio::post(workers_,
+                      [this, work, waiting = std::move(waiting), done = std::move(done)]() mutable {
+                        HttpReply reply = reply_or_500([&]() -> HttpReply {
+                          const ParsedBody body(waiting->text);
+                          if (!body.object()) return error_reply(body.object().error());
+                          auto result = work(*body.object(), card_);
+                          if (!result) return error_reply(result.error());
+                          return {.body = *std::move(result)};
+                        });
+                        waiting = nullptr;
+                        text_work_.fetch_sub(1);
+                        done(std::move(reply));
+                      });
   });
 }
 

@@ -35,7 +35,7 @@ struct HttpCall {
   std::string_view path;   ///< of the target, decoded
   std::string_view query;  ///< what stands behind "?"
   std::string_view body;
-  BodyMemory::Share& memory;  ///< what counts the body; who keeps a copy takes it
+  BodyMemory::Share& memory;              ///< what counts the body; who keeps a copy takes it
   const std::shared_ptr<KeyHolder>& key;  ///< null where there are no keys
 
   /// Whose what it makes is: the key's; without keys all is one owner's.

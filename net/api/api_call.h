@@ -18,9 +18,8 @@ class ResponseStore;
 
 /// What is served, under which name. Immutable, shared.
 struct ModelCard {
-  std::string name{};                  ///< what clients call it
-  std::vector<std::string> aliases{};  ///< and what else they may
-  std::int64_t created = 0;            ///< seconds since 1970
+  std::string name{};        ///< what clients call it
+  std::int64_t created = 0;  ///< seconds since 1970
   std::shared_ptr<const ServedModel> model{};
 };
 

@@ -61,8 +61,8 @@ void append_token_texts(const Tokenizer& tokenizer, const std::vector<TokenId>& 
   });
 }
 
-json::object model_of(const ModelCard& card, std::string_view name) {
-  return {{"id", name},
+json::object model_of(const ModelCard& card) {
+  return {{"id", card.name},
           {"object", "model"},
           {"created", card.created},
           {"owned_by", "weft"},
@@ -111,11 +111,9 @@ ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& c
 }
 
 std::string models_body(const ModelCard& card) {
-  json::array models{model_of(card, card.name)};
-  for (const std::string& alias : card.aliases) models.push_back(model_of(card, alias));
-  return json_text(json::object{{"object", "list"}, {"data", std::move(models)}});
+  return json_text(json::object{{"object", "list"}, {"data", json::array(1, model_of(card))}});
 }
 
-std::string model_body(const ModelCard& card) { return json_text(model_of(card, card.name)); }
+std::string model_body(const ModelCard& card) { return json_text(model_of(card)); }
 
 }  // namespace weft
