@@ -19,17 +19,19 @@ using testing::StartsWith;
 
 class ResponseSessionTest : public ServedPipeline {
  public:
-  [[nodiscard]] PlainClient socket(std::string_view headers = {}) const {
-    PlainClient client(server->port());
-    EXPECT_THAT(upgrade(client, headers), StartsWith("HTTP/1.1 101"));
-    return client;
-  }
+  struct Socket : PlainClient {
+    explicit Socket(const ServedPipeline& served, std::string_view headers = {})
+        : PlainClient(served.server->port()) {
+      EXPECT_THAT(upgrade(*this, headers), StartsWith("HTTP/1.1 101"));
+    }
+  };
   static std::string create(const std::string& fields) {
     return frame_of(R"({"type":"response.create","input":"a","ignore_eos":true,)" + fields + "}");
   }
   /// Of one response, up to its last event.
   static std::string events(PlainClient& socket) {
-    return socket.read_until(R"("type":"response.incomplete")") + socket.read_until("}}");
+    std::string all = socket.read_until(R"("type":"response.incomplete")");
+    return all.append(socket.read_until(R"("completed_at":null}})"));
   }
   /// One that is kept for the connection alone.
   static std::string kept_by(PlainClient& socket) {
@@ -42,7 +44,7 @@ class ResponseSessionTest : public ServedPipeline {
 TEST_F(ResponseSessionTest, ACancelThatIsWrittenWronglyCancelsNothing) {
   start();
   gate.close();
-  PlainClient one = socket();
+  Socket one(*this);
   one.say(create(R"("max_output_tokens":3)"));
   gate.wait_for_step();
   one.say(frame_of(R"({"type":"response.cancel","response_id":7})"));
@@ -55,7 +57,7 @@ TEST_F(ResponseSessionTest, ACancelThatIsWrittenWronglyCancelsNothing) {
 
 TEST_F(ResponseSessionTest, ARefusedContinuationTakesWhatItContinuedAlong) {
   start();
-  PlainClient one = socket();
+  Socket one(*this);
   const std::string previous = R"("previous_response_id":")" + kept_by(one) + "\"";
   one.say(create(previous + R"(,"max_output_tokens":2,"store":false)"));
   EXPECT_THAT(events(one), HasSubstr("response.created")) << "it is there";
@@ -70,7 +72,7 @@ TEST_F(ResponseSessionTest, SoDoesOneThatTheKeyHasNothingLeftFor) {
   const char* const keys = "[[key]]\nname = 'one'\nkey = 'one'\ntokens_per_minute = 1\n";
   server_config.api_key_file = folder.write("keys.toml", keys).string();
   start();
-  PlainClient one = socket("X-Api-Key: one\r\n");
+  Socket one(*this, "X-Api-Key: one\r\n");
   const std::string previous = R"("previous_response_id":")" + kept_by(one) + "\"";
   one.say(create(previous));
   EXPECT_THAT(one.read_until("}}"), HasSubstr("rate_limit_exceeded"));
