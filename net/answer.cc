@@ -102,12 +102,11 @@ void Answer::fetch(EventBatch& out) {
   const Finish* const failed = failure();
   const bool whole = call_.framing == Framing::kBody;
   if (!begun_) {
-    if (failed != nullptr) return fail(*failed, out);
-    if (!admitted || (whole && !finished)) return;
+    if (failed != nullptr && !whole) return fail(*failed, out);
+    if (whole ? !finished && failed == nullptr : !admitted) return;
     begun_ = true;
     call_.writer->begin(out);
   }
-  if (whole && !finished && failed == nullptr) return;
   fetch_deltas(out);
   if (failed != nullptr) return fail(*failed, out);
   if (finished) fetch_end(out);
@@ -162,10 +161,8 @@ void Answer::fail(const Finish& finish, EventBatch& out) {
         finish.reason == FinishReason::kCancelled ? EngineErrc::kCancelled : EngineErrc::kInternal;
   error_ = api_error_of(error, finish.retry_after);
   ended_ = true;
-  // Over HTTP what has not begun is answered with the error's own status.
-  if (begun_ || call_.framing == Framing::kWebSocket) {
-    if (call_.framing != Framing::kBody) call_.writer->fail(*error_, ends(), out);
-  }
+  // A stream over HTTP that has not begun is answered with the error's own status.
+  if (begun_ || call_.framing == Framing::kWebSocket) call_.writer->fail(*error_, ends(), out);
   ask_to_end(EndCause::kCancel);  // the other parts
 }
 

@@ -44,7 +44,8 @@ class Answer final : public Wakeable {
   /// The requests are to end with this cause; the reader hears of the end.
   void ask_to_end(EndCause cause) noexcept;
 
-  /// Puts what is new into `out`. With Framing::kBody nothing before the end.
+  /// Puts what is new into `out`. With Framing::kBody nothing before the end; and when it ends with
+  /// an error, nothing or an answer that stands for itself.
   void fetch(EventBatch& out);
   /// The writer has begun: from here on the answer is a 200.
   [[nodiscard]] bool begun() const noexcept { return begun_; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "weft/config/config_error.h"
 #include "weft/net/api_key_file.h"
 
 namespace weft {
@@ -12,6 +13,12 @@ namespace weft {
 using std::chrono::ceil;
 using std::chrono::duration;
 using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::string_view kPlainKeyName = "key";
+
+}  // namespace
 
 KeyHolder::KeyHolder(std::string name, KeyLimits limits)
     : name_(std::move(name)),
@@ -71,12 +78,18 @@ ApiKeys::Hash ApiKeys::hash_of(std::string_view key) noexcept {
 Result<ApiKeys> ApiKeys::load(std::string_view key, const std::string& file) {
   ApiKeys keys;
   if (!key.empty()) {
-    keys.keys_.push_back({hash_of(key), std::make_shared<KeyHolder>("key", KeyLimits{})});
+    keys.keys_.push_back(
+        {hash_of(key), std::make_shared<KeyHolder>(std::string(kPlainKeyName), KeyLimits{})});
   }
   if (file.empty()) return keys;
   auto entries = read_key_file(file);
   if (!entries) return std::move(entries).error();
   for (KeyFileEntry& entry : *entries) {
+    if (!key.empty() && entry.name == kPlainKeyName) {
+      return Error{ConfigErrc::kBadConfig,
+                   file + ": name: \"" + entry.name +
+                       "\" is that of server.api_key, and names tell keys apart"};
+    }
     const Hash hash = entry.sha256 ? *entry.sha256 : hash_of(entry.key);
     keys.keys_.push_back({hash, std::make_shared<KeyHolder>(std::move(entry.name), entry.limits)});
   }

@@ -79,7 +79,8 @@ class ApiKeys {
   ApiKeys() = default;
   /// `key`: one key without limits, "" = none. `file`: a TOML file of [[key]] tables with `name`,
   /// `key` or `sha256` (hex), and optionally `class` ("chat", "batch"), `max_concurrent` and
-  /// `tokens_per_minute`; "" = none. kBadToml or kBadConfig with file, line and key.
+  /// `tokens_per_minute`; "" = none. Names tell clients apart: they are distinct, and `key`'s own
+  /// is "key". kBadToml or kBadConfig with file, line and key.
   [[nodiscard]] static Result<ApiKeys> load(std::string_view key, const std::string& file);
 
   [[nodiscard]] bool required() const noexcept { return !keys_.empty(); }

@@ -225,12 +225,13 @@ void HttpConnection::refuse_body() {
 }
 
 void HttpConnection::dispatch() {
-  const BodyMemory::Share until_decoded = std::move(body_memory_);
+  BodyMemory::Share until_decoded = std::move(body_memory_);
   Request request = parser_->release();
   parser_.reset();
   enter(Phase::kAnswering);
   if (service_.log().prompts()) exchange_.logged_body = request.body();
-  Outcome outcome = service_.handle(exchange_.admission, request.base(), request.body());
+  Outcome outcome =
+      service_.handle(exchange_.admission, request.base(), request.body(), until_decoded);
   if (std::holds_alternative<Upgrade>(outcome)) {
     return upgrade(std::move(request));
   }
@@ -317,7 +318,7 @@ void HttpConnection::pump() {
     return pump_events(batch.bytes());
   }
   if (!answer.ended()) return;
-  if (answer.error()) return reply(error_reply(*answer.error()));
+  if (answer.error() && batch.empty()) return reply(error_reply(*answer.error()));
   reply({.body = std::string(batch.bytes())});
 }
 

@@ -4,11 +4,13 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/status.hpp>
 #include <chrono>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "weft/actors/engine_error.h"
 #include "weft/net/api/api_error.h"
 
 namespace weft {
@@ -27,6 +29,16 @@ struct HttpReply {
 
 /// The error's status, its body, and Retry-After when it says one.
 [[nodiscard]] HttpReply error_reply(const ApiError& error);
+
+/// What `make` returns; 500 when it throws. For threads that nothing may end.
+template <class Make>
+[[nodiscard]] HttpReply reply_or_500(const Make& make) {
+  try {
+    return make();
+  } catch (const std::exception&) {
+    return error_reply(api_error_of({EngineErrc::kInternal, {}}));
+  }
+}
 
 /// The first lines of an answer, with the empty one behind them. Without a length the body comes in
 /// chunks, or ends with the connection for HTTP/1.0; a 204 has neither.

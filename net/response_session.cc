@@ -1,8 +1,6 @@
 #include "weft/net/response_session.h"
 
 #include <algorithm>
-#include <boost/json/serialize.hpp>
-#include <boost/json/string.hpp>
 #include <utility>
 
 #include "weft/net/api/response_api.h"
@@ -51,8 +49,8 @@ ResponseSession::ResponseSession(IoThread& thread, Service& service, Client clie
     : thread_(thread), service_(service), client_(std::move(client)), wake_(std::move(wake)) {}
 
 void ResponseSession::on_message(std::string_view text) {
-  thread_local BodyParser parser;
-  const auto message = parser.parse(text);
+  const ParsedBody parsed(text);
+  const auto& message = parsed.object();
   if (!message) return say(message.error(), {});
   std::string_view type;
   if ((*message)["type"].get(type) != simdjson::SUCCESS) {
@@ -88,22 +86,28 @@ void ResponseSession::create(simdjson::dom::object message, std::string_view tex
                *stream_id);
   }
   lanes_.push_back({.stream_id = std::string(*stream_id)});
-  begin(lanes_.back(), text);
+  begin(lanes_.back(), message, text);
   if (lanes_.back().answer == nullptr) lanes_.pop_back();
 }
 
-void ResponseSession::begin(Lane& lane, std::string_view text) {
-  // Parsed again where it has waited: the message borrows the parser.
-  thread_local BodyParser parser;
-  const auto message = parser.parse(text);
-  if (!message) return say(message.error(), lane.stream_id);
-  auto call = decode(*message, lane.stream_id);
-  if (!call) return say(call.error(), lane.stream_id);
+void ResponseSession::begin(Lane& lane, simdjson::dom::object message, std::string_view text) {
+  auto call = decode(message, lane.stream_id);
+  if (!call) return refuse(call.error(), lane, message);
   auto lease = Service::lease(client_.key);
-  if (!lease) return say(lease.error(), lane.stream_id);
+  if (!lease) return refuse(lease.error(), lane, message);
   lane.lease = *std::move(lease);
   if (service_.log().prompts()) lane.logged_body = std::string(text);
   start(lane, *std::move(call));
+}
+
+void ResponseSession::refuse(const ApiError& error, const Lane& lane,
+                             simdjson::dom::object message) {
+  std::string_view previous;
+  if (local_ != nullptr &&
+      message.at_key("previous_response_id").get(previous) == simdjson::SUCCESS) {
+    local_->erase(previous, owner());
+  }
+  say(error, lane.stream_id);
 }
 
 ApiResult<ApiCall> ResponseSession::decode(simdjson::dom::object message,
@@ -132,7 +136,7 @@ void ResponseSession::start(Lane& lane, ApiCall call) {
   lane.place = service_.running().add({.object_id = id,
                                        .request_id = id,
                                        .path = "/v1/responses",
-                                       .key = client_.key ? client_.key->name() : "",
+                                       .key = std::string(owner()),
                                        .request_class = std::string(to_string(cls)),
                                        .began = lane.began,
                                        .answer = lane.answer});
@@ -141,15 +145,17 @@ void ResponseSession::start(Lane& lane, ApiCall call) {
 void ResponseSession::cancel(simdjson::dom::object message) {
   const auto stream_id = stream_id_of(message);
   if (!stream_id) return say(stream_id.error(), {});
-  std::string_view id;
-  const bool named = message["response_id"].get(id) == simdjson::SUCCESS;
+  BodyFields fields(message);
+  fields.ignore({"type", "stream_id"});
+  const auto id = fields.text("response_id");
+  if (const auto error = fields.finish()) return say(*error, *stream_id);
   const auto found = std::ranges::find_if(lanes_, [&](const Lane& lane) {
-    return named ? lane.answer->object_id() == id : lane.stream_id == *stream_id;
+    return id ? lane.answer->object_id() == *id : lane.stream_id == *stream_id;
   });
   if (found == lanes_.end()) {
     return say({.status = 404,
                 .code = "response_not_found",
-                .param = named ? "response_id" : "stream_id",
+                .param = id ? "response_id" : "stream_id",
                 .message = "nothing runs that could be cancelled"},
                *stream_id);
   }
@@ -192,7 +198,12 @@ void ResponseSession::finish(Lanes::iterator lane) {
   while (lane->answer == nullptr && !lane->waiting.empty()) {
     const WaitingMessage next = std::move(lane->waiting.front());
     lane->waiting.pop_front();
-    begin(*lane, next.text);
+    const ParsedBody parsed(next.text);  // again: what was parsed when it came is gone
+    if (parsed.object()) {
+      begin(*lane, *parsed.object(), next.text);
+    } else {
+      say(parsed.object().error(), lane->stream_id);  // there is no memory for it
+    }
   }
   if (lane->answer == nullptr) lanes_.erase(lane);
 }
@@ -218,36 +229,26 @@ void ResponseSession::settle(const Lane& lane, std::string_view left) {
   const Usage usage = lane.answer->usage();
   const auto& error = lane.answer->error();
   const bool gone = !lane.answer->ended();
-  service_.log().request(
-      {.request_id = lane.answer->object_id(),
-       .client = client_.address,
-       .key = client_.key ? std::string_view(client_.key->name()) : std::string_view(),
-       .method = "WS",
-       .path = "/v1/responses",
-       .status = gone    ? 499U
-                 : error ? static_cast<unsigned>(error->status)
-                         : 200U,
-       .error = gone    ? left
-                : error ? std::string_view(error->code)
-                        : std::string_view(),
-       .prompt_tokens = usage.prompt_tokens,
-       .output_tokens = usage.output_tokens,
-       .took = now - lane.began,
-       .body = lane.logged_body});
+  service_.log().request({.request_id = lane.answer->object_id(),
+                          .client = client_.address,
+                          .key = owner(),
+                          .method = "WS",
+                          .path = "/v1/responses",
+                          .status = gone    ? 499U
+                                    : error ? static_cast<unsigned>(error->status)
+                                            : 200U,
+                          .error = gone    ? left
+                                   : error ? std::string_view(error->code)
+                                           : std::string_view(),
+                          .prompt_tokens = usage.prompt_tokens,
+                          .output_tokens = usage.output_tokens,
+                          .took = now - lane.began,
+                          .body = lane.logged_body});
 }
 
 void ResponseSession::say(const ApiError& error, std::string_view stream_id) {
   said_.begin();
-  std::string& out = said_.text();
-  out += R"({"type":"error","status":)";
-  out += std::to_string(error.status);
-  if (!stream_id.empty()) {
-    out += R"(,"stream_id":)";
-    out += boost::json::serialize(boost::json::string(stream_id));
-  }
-  out += R"(,"error":)";
-  append_error(error, out);
-  out += '}';
+  append_error_event(error, stream_id, said_.text());
   said_.end();
 }
 

@@ -66,7 +66,9 @@ class ResponseSession final : private Answer::Reader {
 
   void on_news(Answer& answer) override;
   void create(simdjson::dom::object message, std::string_view text);
-  void begin(Lane& lane, std::string_view text);
+  void begin(Lane& lane, simdjson::dom::object message, std::string_view text);
+  /// Says so, and forgets what the message would have continued, where that is kept here alone.
+  void refuse(const ApiError& error, const Lane& lane, simdjson::dom::object message);
   [[nodiscard]] ApiResult<ApiCall> decode(simdjson::dom::object message,
                                           std::string_view stream_id);
   void start(Lane& lane, ApiCall call);
@@ -75,6 +77,10 @@ class ResponseSession final : private Answer::Reader {
   /// Its line in the log. `left`: why, if it did not end.
   void settle(const Lane& lane, std::string_view left);
   void say(const ApiError& error, std::string_view stream_id);
+  /// The key's name; without keys all is one owner's.
+  [[nodiscard]] std::string_view owner() const noexcept {
+    return client_.key != nullptr ? std::string_view(client_.key->name()) : std::string_view();
+  }
   [[nodiscard]] Lanes::iterator find(std::string_view stream_id);
 
   IoThread& thread_;

@@ -44,13 +44,13 @@ struct Routes {
     return Upgrade{};
   }
   static Outcome get_response(Service& service, const HttpCall& call) {
-    return service.stored_response(id_in(kResponse, call.path));
+    return service.stored_response(id_in(kResponse, call.path), call.owner());
   }
   static Outcome delete_response(Service& service, const HttpCall& call) {
-    return service.delete_response(id_in(kResponse, call.path));
+    return service.delete_response(id_in(kResponse, call.path), call.owner());
   }
   static Outcome cancel_response(Service& service, const HttpCall& call) {
-    return service.cancel_response(id_in(kCancelResponse, call.path));
+    return service.cancel_response(id_in(kCancelResponse, call.path), call.owner());
   }
   static Outcome models(Service& service, const HttpCall& /*call*/) {
     return HttpReply{.body = models_body(service.card_)};
@@ -84,8 +84,8 @@ struct Routes {
   static Outcome version(Service& /*service*/, const HttpCall& /*call*/) {
     return HttpReply{.body = json_text(boost::json::object{{"version", WEFT_VERSION}})};
   }
-  static Outcome requests(Service& service, const HttpCall& /*call*/) {
-    return HttpReply{.body = service.requests_body()};
+  static Outcome requests(Service& service, const HttpCall& call) {
+    return HttpReply{.body = service.requests_body(call.owner())};
   }
   static Outcome page(Service& service, const HttpCall& /*call*/) {
     if (!service.config().web_page) {

@@ -11,12 +11,13 @@ RunningAnswers::Place RunningAnswers::add(Entry entry) {
   return {*this, std::move(id)};
 }
 
-bool RunningAnswers::cancel(std::string_view object_id, std::function<void()> ended) {
+bool RunningAnswers::cancel(std::string_view object_id, std::string_view key,
+                            std::function<void()> ended) {
   std::shared_ptr<Answer> answer;
   {
     const std::scoped_lock lock(mutex_);
     const auto found = slots_.find(std::string(object_id));
-    if (found == slots_.end()) return false;
+    if (found == slots_.end() || found->second.entry.key != key) return false;
     found->second.on_end.push_back(std::move(ended));
     answer = found->second.entry.answer;
   }

@@ -22,7 +22,7 @@ class RunningAnswers {
     std::string object_id{};
     std::string request_id{};
     std::string path{};
-    std::string key{};  ///< the holder's name
+    std::string key{};  ///< the holder's name; whose the answer is
     std::string request_class{};
     std::chrono::steady_clock::time_point began{};
     std::shared_ptr<Answer> answer{};
@@ -52,9 +52,9 @@ class RunningAnswers {
   };
 
   [[nodiscard]] Place add(Entry entry);
-  /// Asks it to end and calls `ended` once it has been taken out; false, and no call, when there is
-  /// none with this id.
-  bool cancel(std::string_view object_id, std::function<void()> ended);
+  /// Asks it to end and calls `ended` once it has been taken out; false, and no call, when this key
+  /// has none with this id.
+  bool cancel(std::string_view object_id, std::string_view key, std::function<void()> ended);
   [[nodiscard]] std::vector<Entry> list() const;
   [[nodiscard]] std::size_t count() const;
 

@@ -1,6 +1,5 @@
 #include "weft/net/service.h"
 
-#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -138,8 +137,7 @@ void Service::open(Engine& engine, ModelCard card) {
 }
 
 bool Service::is_served(std::string_view model) const noexcept {
-  return engine() != nullptr &&
-         (model == card_.name || std::ranges::find(card_.aliases, model) != card_.aliases.end());
+  return engine() != nullptr && model == card_.name;
 }
 
 ApiError Service::no_body_memory() {
@@ -207,8 +205,8 @@ std::variant<Service::Admission, HttpReply> Service::admit(const http::request_h
 }
 
 Outcome Service::handle(const Admission& admission, const http::request_header<>& header,
-                        std::string_view body) {
-  const HttpCall call{header, admission.path, admission.query, body, admission.key};
+                        std::string_view body, BodyMemory::Share& memory) {
+  const HttpCall call{header, admission.path, admission.query, body, memory, admission.key};
   return admission.route->handle(*this, call);
 }
 
@@ -232,10 +230,9 @@ ApiResult<KeyLease> Service::lease(const std::shared_ptr<KeyHolder>& key) {
 Outcome Service::generate(const HttpCall& call, Decode decode) const {
   const auto timeout = timeout_of(call.header);
   if (!timeout) return error_reply(timeout.error());
-  thread_local BodyParser parser;
-  const auto body = parser.parse(call.body);
-  if (!body) return error_reply(body.error());
-  auto decoded = decode(*body, context(call.key, *timeout));
+  const ParsedBody body(call.body);
+  if (!body.object()) return error_reply(body.object().error());
+  auto decoded = decode(*body.object(), context(call.key, *timeout));
   if (!decoded) return error_reply(decoded.error());
   return std::move(*decoded);
 }
@@ -249,55 +246,67 @@ Outcome Service::work_on_text(const HttpCall& call, TextWork work) {
                         .message = "too many texts wait for the tokenizer",
                         .retry_after = milliseconds(1000)});
   }
-  return LaterReply([this, work, text = std::string(call.body)](auto done) mutable {
-    boost::asio::post(workers_, [this, work, text = std::move(text), done = std::move(done)] {
-      BodyParser parser;
-      auto result = [&]() -> ApiResult<std::string> {
-        const auto body = parser.parse(text);
-        if (!body) return body.error();
-        return work(*body, card_);
-      }();
-      text_work_.fetch_sub(1);
-      done(result ? HttpReply{.body = *std::move(result)} : error_reply(result.error()));
-    });
+  struct Waiting {
+    std::string text;
+    BodyMemory::Share memory;
+  };
+  auto waiting = std::make_shared<Waiting>(Waiting{std::string(call.body), std::move(call.memory)});
+  return LaterReply([this, work, waiting = std::move(waiting)](auto done) mutable {
+    boost::asio::post(workers_,
+                      [this, work, waiting = std::move(waiting), done = std::move(done)]() mutable {
+                        HttpReply reply = reply_or_500([&]() -> HttpReply {
+                          const ParsedBody body(waiting->text);
+                          if (!body.object()) return error_reply(body.object().error());
+                          auto result = work(*body.object(), card_);
+                          if (!result) return error_reply(result.error());
+                          return {.body = *std::move(result)};
+                        });
+                        waiting = nullptr;
+                        text_work_.fetch_sub(1);
+                        done(std::move(reply));
+                      });
   });
 }
 
-Outcome Service::stored_response(std::string_view id) const {
-  const auto found = stored_->find(id);
+Outcome Service::stored_response(std::string_view id, std::string_view owner) const {
+  const auto found = stored_->find(id, owner);
   if (found == nullptr) return error_reply(no_such_response());
   return HttpReply{.body = found->object};
 }
 
-Outcome Service::delete_response(std::string_view id) {
-  if (!stored_->erase(id)) return error_reply(no_such_response());
+Outcome Service::delete_response(std::string_view id, std::string_view owner) {
+  if (!stored_->erase(id, owner)) return error_reply(no_such_response());
   return HttpReply{.body = json_text(
                        boost::json::object{{"id", id}, {"object", "response"}, {"deleted", true}})};
 }
 
-Outcome Service::cancel_response(std::string_view id) {
-  return LaterReply([this, id = std::string(id)](const std::function<void(HttpReply)>& done) {
-    const auto reply = [this, id, done] {
-      const auto found = stored_->find(id);
+Outcome Service::cancel_response(std::string_view id, std::string_view owner) {
+  return LaterReply([this, id = std::string(id),
+                     owner = std::string(owner)](const std::function<void(HttpReply)>& done) {
+    const auto reply = [this, id, owner, done] {
+      const auto found = stored_->find(id, owner);
       if (found != nullptr) return done({.body = found->object});
       done({.body = json_text(
                 boost::json::object{{"id", id}, {"object", "response"}, {"status", "cancelled"}})});
     };
-    if (running_.cancel(id, reply)) return;
+    if (running_.cancel(id, owner, reply)) return;
     // It may have ended a moment ago.
-    if (stored_->find(id) != nullptr) return reply();
+    if (stored_->find(id, owner) != nullptr) return reply();
     done(error_reply(no_such_response()));
   });
 }
 
-std::string Service::requests_body() const {
+std::string Service::requests_body(std::string_view owner) const {
   boost::json::array list;
   const auto now = steady_clock::now();
   for (const RunningAnswers::Entry& entry : running_.list()) {
     const std::chrono::duration<double> age = now - entry.began;
+    const auto if_own = [own = entry.key == owner](const std::string& id) {
+      return own ? boost::json::value(id) : boost::json::value();
+    };
     list.push_back(
-        boost::json::object{{"id", entry.object_id},
-                            {"request_id", entry.request_id},
+        boost::json::object{{"id", if_own(entry.object_id)},
+                            {"request_id", if_own(entry.request_id)},
                             {"engine_requests", numbers_of(entry.answer->engine_requests())},
                             {"path", entry.path},
                             {"client", entry.key},

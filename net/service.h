@@ -35,7 +35,13 @@ struct HttpCall {
   std::string_view path;   ///< of the target, decoded
   std::string_view query;  ///< what stands behind "?"
   std::string_view body;
+  BodyMemory::Share& memory;              ///< what counts the body; who keeps a copy takes it
   const std::shared_ptr<KeyHolder>& key;  ///< null where there are no keys
+
+  /// Whose what it makes is: the key's; without keys all is one owner's.
+  [[nodiscard]] std::string_view owner() const noexcept {
+    return key != nullptr ? std::string_view(key->name()) : std::string_view();
+  }
 };
 
 /// An answer that is made elsewhere: the function is called once, at once, with what to call (on
@@ -79,10 +85,10 @@ class Service {
   [[nodiscard]] std::variant<Admission, HttpReply> admit(
       const boost::beast::http::request_header<>& header);
 
-  /// The rest. `admission` is that of the same request.
+  /// The rest. `admission` is that of the same request, `memory` counts its body.
   [[nodiscard]] Outcome handle(const Admission& admission,
                                const boost::beast::http::request_header<>& header,
-                               std::string_view body);
+                               std::string_view body, BodyMemory::Share& memory);
 
   /// For a WebSocket's messages.
   [[nodiscard]] ApiContext context(const std::shared_ptr<KeyHolder>& key,
@@ -112,10 +118,11 @@ class Service {
 
   [[nodiscard]] Outcome generate(const HttpCall& call, Decode decode) const;
   [[nodiscard]] Outcome work_on_text(const HttpCall& call, TextWork work);
-  [[nodiscard]] Outcome stored_response(std::string_view id) const;
-  [[nodiscard]] Outcome delete_response(std::string_view id);
-  [[nodiscard]] Outcome cancel_response(std::string_view id);
-  [[nodiscard]] std::string requests_body() const;
+  [[nodiscard]] Outcome stored_response(std::string_view id, std::string_view owner) const;
+  [[nodiscard]] Outcome delete_response(std::string_view id, std::string_view owner);
+  [[nodiscard]] Outcome cancel_response(std::string_view id, std::string_view owner);
+  /// Of all, but the ids of one's own alone.
+  [[nodiscard]] std::string requests_body(std::string_view owner) const;
   /// The key that the client shows, in one of the ways there are; empty = none.
   [[nodiscard]] static std::string presented_key(
       const boost::beast::http::request_header<>& header);

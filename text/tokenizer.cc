@@ -14,6 +14,7 @@ struct Tokenizer::Data {
   TokenizerParts parts;
   AddedTokenFinder raw_added;         ///< Found before normalization.
   AddedTokenFinder normalized_added;  ///< Found after it.
+  AddedTokenFinder spelled_added;     ///< Found before it, with all that are special.
   ByteTrie special_texts;             ///< Of all added tokens that are special.
   std::vector<bool> special;          ///< By id.
   mutable ScratchPool scratch;
@@ -45,12 +46,6 @@ std::size_t end_without_space(std::string_view text) {
   return end;
 }
 
-/// Whether one of the ascending `places` lies in [begin, end).
-bool has_between(std::span<const std::size_t> places, std::size_t begin, std::size_t end) {
-  const auto first = std::ranges::lower_bound(places, begin);
-  return first != places.end() && *first < end;
-}
-
 }  // namespace
 
 Result<Tokenizer> Tokenizer::assemble(TokenizerParts parts) {
@@ -58,11 +53,13 @@ Result<Tokenizer> Tokenizer::assemble(TokenizerParts parts) {
   data->special.resize(parts.tokens->size());
   std::vector<AddedToken> raw;
   std::vector<AddedToken> normalized;
+  std::vector<AddedToken> spelled;
   std::vector<std::pair<std::string_view, TokenId>> special_texts;
   for (AddedToken& token : parts.added) {
     token.special = token.special || token.id == parts.roles.bos || token.id == parts.roles.eos;
     data->special[static_cast<std::size_t>(token.id)] = token.special;
     if (token.special) special_texts.emplace_back(token.content, token.id);
+    if (token.special || !token.normalized) spelled.push_back(token);
     if (!token.normalized) {
       raw.push_back(token);
       continue;
@@ -80,6 +77,7 @@ Result<Tokenizer> Tokenizer::assemble(TokenizerParts parts) {
   data->special_texts = ByteTrie(std::move(special_texts));
   data->raw_added = AddedTokenFinder(std::move(raw));
   data->normalized_added = AddedTokenFinder(std::move(normalized));
+  data->spelled_added = AddedTokenFinder(std::move(spelled));
   data->parts = std::move(parts);
   return Tokenizer(std::move(data));
 }
@@ -94,25 +92,25 @@ Result<void> Tokenizer::encode(std::string_view text, EncodeOptions options,
   if (valid_utf8_prefix(text) != text.size()) {
     repaired = lossy_utf8(text);
     text = repaired;
-    if (!options.literals.empty()) options.parse_special = false;  // their places have moved
+    if (options.literals) options.parse_special = false;  // their places have moved
   }
   const ScratchPool::Loan scratch(data_->scratch);
   const std::size_t before = out.size();
   const PostProcessor& around = data_->parts.post_processor;
   if (options.add_special) out.insert(out.end(), around.before.begin(), around.before.end());
   std::vector<TextSection> sections;
-  data_->raw_added.split(text, options.parse_special, options.literals, sections);
+  const AddedTokenFinder& finder = options.literals ? data_->spelled_added : data_->raw_added;
+  finder.split(text, options.parse_special,
+               options.literals.value_or(std::span<const std::size_t>()), sections);
+  const bool parse_normalized = options.parse_special && !options.literals;
   for (const TextSection& section : sections) {
     if (section.id != kNoToken) {
       out.push_back(section.id);
       continue;
     }
-    const auto begin = static_cast<std::size_t>(section.text.data() - text.data());
-    const bool parse_special =
-        options.parse_special &&
-        !has_between(options.literals, begin, begin + section.text.size());  // places get lost
+    const bool begins_input = section.text.data() == text.data();
     Result<void> done =
-        data_->encode_section(section.text, begin == 0, parse_special, *scratch, out);
+        data_->encode_section(section.text, begins_input, parse_normalized, *scratch, out);
     if (!done) {
       out.resize(before);
       return done;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,9 +24,11 @@ struct EncodeOptions {
   /// Let the texts of special tokens become these tokens. False for all that a user writes: then
   /// "<|im_start|>" is a text like any other. Added tokens that are not special are always found.
   bool parse_special = false;
-  /// With parse_special: ascending places in the text where all the same none begins, because what
-  /// stands there is a user's. The text is valid UTF-8 then; else no special token is found in it.
-  std::span<const std::size_t> literals{};
+  /// With parse_special, for a text that a template wrote and a user's is a part of: ascending
+  /// places where all the same none begins, because what stands there is the user's. Special tokens
+  /// are found only where the text spells them then, not in what a normalizer makes of it. The text
+  /// is valid UTF-8; else none is found in it.
+  std::optional<std::span<const std::size_t>> literals{};
 };
 
 /// Turns text into a model's tokens and back, as Hugging Face's `tokenizers` does for

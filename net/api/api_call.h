@@ -18,9 +18,8 @@ class ResponseStore;
 
 /// What is served, under which name. Immutable, shared.
 struct ModelCard {
-  std::string name{};                  ///< what clients call it
-  std::vector<std::string> aliases{};  ///< and what else they may
-  std::int64_t created = 0;            ///< seconds since 1970
+  std::string name{};        ///< what clients call it
+  std::int64_t created = 0;  ///< seconds since 1970
   std::shared_ptr<const ServedModel> model{};
 };
 
@@ -30,7 +29,7 @@ struct ApiContext {
   const ModelCard& card;
   std::string id{};          ///< random part of the answer's id: "chatcmpl-" + id
   std::int64_t created = 0;  ///< seconds since 1970
-  std::string client{};      ///< who asks, for fairness
+  std::string client{};      ///< who asks: for fairness, and whose the response is
   RequestClass class_ceiling = RequestClass::kChat;  ///< the most urgent class that the key may use
   std::chrono::milliseconds timeout{0};              ///< 0 = none
   bool websocket = false;                            ///< it came as a message of a WebSocket

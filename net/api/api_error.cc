@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <boost/json/string.hpp>
 #include <boost/system/errc.hpp>
 #include <boost/system/system_error.hpp>
 #include <utility>
@@ -139,6 +140,16 @@ ApiError api_error_of(const Error& error, std::chrono::milliseconds retry_after)
 
 void append_error(const ApiError& error, std::string& out) {
   out += boost::json::serialize(json_of(error));
+}
+
+void append_error_event(const ApiError& error, std::string_view stream_id, std::string& out) {
+  out.append(R"({"type":"error","status":)").append(std::to_string(error.status));
+  if (!stream_id.empty()) {
+    out.append(R"(,"stream_id":)").append(boost::json::serialize(boost::json::string(stream_id)));
+  }
+  out.append(R"(,"error":)");
+  append_error(error, out);
+  out.push_back('}');
 }
 
 std::string error_body(const ApiError& error) {

@@ -21,6 +21,13 @@ ApiError invalid_json(simdjson::error_code code, std::string_view text) {
   return bad_field({}, what, api_code::kInvalidJson);
 }
 
+/// Beyond int64 as well.
+bool is_whole(dom::element element) {
+  double number = 0;
+  return element.is_uint64() ||
+         (element.get(number) == simdjson::SUCCESS && std::trunc(number) == number);
+}
+
 }  // namespace
 
 ApiResult<dom::object> BodyParser::parse(std::string_view text) {
@@ -42,6 +49,11 @@ ApiResult<dom::object> BodyParser::parse(std::string_view text) {
 
 void BodyParser::trim() {
   if (parser_.capacity() > defaults::kKeptBody) parser_ = dom::parser();
+}
+
+BodyParser& ParsedBody::parser() noexcept {
+  thread_local BodyParser parser;
+  return parser;
 }
 
 BodyFields::BodyFields(dom::object object, std::string path) : path_(std::move(path)) {
@@ -115,13 +127,12 @@ std::optional<std::int64_t> BodyFields::integer(std::string_view name, std::int6
   const auto element = any(name);
   if (!element) return std::nullopt;
   const auto value = whole_number(*element);
-  if (!value) {
+  if (value && *value >= low && *value <= high) return value;
+  if (!value && !is_whole(*element)) {
     fail(name, "must be a whole number", api_code::kInvalidType);
-  } else if (*value < low || *value > high) {
-    fail(name, std::to_string(*value) + " is not in " + std::to_string(low) + " .. " +
-                   std::to_string(high));
   } else {
-    return value;
+    fail(name, (value ? std::to_string(*value) + " " : std::string()) + "is not in " +
+                   std::to_string(low) + " .. " + std::to_string(high));
   }
   return std::nullopt;
 }

@@ -35,6 +35,24 @@ class BodyParser {
   simdjson::dom::parser parser_;
 };
 
+/// A text in its thread's parser: one at a time on a thread. The memory of a big one goes with it.
+class ParsedBody {
+ public:
+  explicit ParsedBody(std::string_view text) : object_(parser().parse(text)) {}
+  ParsedBody(const ParsedBody&) = delete;
+  ParsedBody& operator=(const ParsedBody&) = delete;
+  ~ParsedBody() { parser().trim(); }
+
+  /// As of BodyParser::parse().
+  [[nodiscard]] const ApiResult<simdjson::dom::object>& object() const noexcept { return object_; }
+
+  /// The calling thread's.
+  [[nodiscard]] static BodyParser& parser() noexcept;
+
+ private:
+  ApiResult<simdjson::dom::object> object_;
+};
+
 /// Takes the fields of one object of a body, one by one; what nobody took is unknown. A field that
 /// is null counts as absent, and of several with one name the first counts. The first mistake is
 /// remembered (a wrong type, a number that does not fit), and everything after it reads as absent,
@@ -48,7 +66,7 @@ class BodyFields {
   [[nodiscard]] std::optional<simdjson::dom::element> any(std::string_view name);
   [[nodiscard]] std::optional<std::string_view> text(std::string_view name);
   [[nodiscard]] std::optional<bool> flag(std::string_view name);
-  /// Whole numbers; 3.0 is one. Beyond int64, not whole, or not in low .. high is a mistake.
+  /// Whole numbers; 3.0 is one. Not whole is a wrong type, not in low .. high a wrong value.
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name, std::int64_t low,
                                                     std::int64_t high);
   /// Finite.

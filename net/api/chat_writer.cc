@@ -64,14 +64,7 @@ class ChatStreamWriter final : public ReplyWriter {
         out.end();
       }
     }
-    if (options_.include_usage) {
-      out.begin();
-      out.text().append(head_).append("],\"usage\":");
-      append_completion_usage(total_usage(parts), out.text());
-      out.text().push_back('}');
-      out.end();
-    }
-    add_done(out);
+    add_stream_end(options_, head_, parts, out);
   }
 
   void fail(const ApiError& error, std::span<const Finish> /*parts*/, EventBatch& out) override {
@@ -132,9 +125,8 @@ class ChatBodyWriter final : public ReplyWriter {
     out.end();
   }
 
-  void fail(const ApiError& error, std::span<const Finish> /*parts*/, EventBatch& out) override {
-    out.add(error_body(error));
-  }
+  void fail(const ApiError& /*error*/, std::span<const Finish> /*parts*/,
+            EventBatch& /*out*/) override {}
 
  private:
   struct Output {

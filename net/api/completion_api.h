@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "weft/net/api/api_call.h"
-#include "weft/net/api/chat_api.h"
+#include "weft/net/api/completion_options.h"
 
 namespace weft {
 

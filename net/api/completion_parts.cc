@@ -59,7 +59,15 @@ void append_finish(const Finish& part, std::size_t choice, const ServedModel& mo
   }
 }
 
-void add_done(EventBatch& out) {
+void add_stream_end(const CompletionOptions& options, std::string_view head,
+                    std::span<const Finish> parts, EventBatch& out) {
+  if (options.include_usage) {
+    out.begin();
+    out.text().append(head).append("],\"usage\":");
+    append_completion_usage(total_usage(parts), out.text());
+    out.text().push_back('}');
+    out.end();
+  }
   if (out.framing() == Framing::kSse) out.add("[DONE]");
 }
 

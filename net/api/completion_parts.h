@@ -7,7 +7,7 @@
 
 #include "weft/actors/request.h"
 #include "weft/actors/served_model.h"
-#include "weft/net/api/chat_api.h"
+#include "weft/net/api/completion_options.h"
 #include "weft/net/api/event_batch.h"
 
 /// What the answers of the chat and the text completion API have in common.
@@ -27,7 +27,8 @@ void append_completion_usage(const Usage& usage, std::string& out);
 void append_finish(const Finish& part, std::size_t choice, const ServedModel& model,
                    std::string& out);
 
-/// The end of a stream, where the framing has one.
-void add_done(EventBatch& out);
+/// What ends a stream: the usage where it is wanted, behind the `head` of its chunks, and [DONE].
+void add_stream_end(const CompletionOptions& options, std::string_view head,
+                    std::span<const Finish> parts, EventBatch& out);
 
 }  // namespace weft

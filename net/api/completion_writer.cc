@@ -51,7 +51,7 @@ class CompletionWriter final : public ReplyWriter {
   }
 
   void fail(const ApiError& error, std::span<const Finish> /*parts*/, EventBatch& out) override {
-    out.add(error_body(error));
+    if (options_.stream) out.add(error_body(error));
   }
 
  private:
@@ -112,14 +112,7 @@ class CompletionWriter final : public ReplyWriter {
         out.end();
       }
     }
-    if (options_.include_usage) {
-      out.begin();
-      out.text().append(head_).append("],\"usage\":");
-      append_completion_usage(total_usage(parts), out.text());
-      out.text().push_back('}');
-      out.end();
-    }
-    add_done(out);
+    add_stream_end(options_, head_, parts, out);
   }
 
   void write_body(std::span<const Finish> parts, EventBatch& out) {

@@ -9,6 +9,7 @@
 
 #include "weft/net/api/body_defaults.h"
 #include "weft/net/api/json_value.h"
+#include "weft/net/api/request_fields.h"
 
 namespace weft {
 namespace {
@@ -129,17 +130,10 @@ std::string_view take_role(BodyFields& message, const Dialect& dialect) {
   return role.value_or(std::string_view());
 }
 
-void check_tool_calls(BodyFields& message) {
-  const auto calls = message.any("tool_calls");
-  dom::array list;
-  if (!calls || (calls->get(list) == simdjson::SUCCESS && list.begin() == list.end())) return;
-  message.fail("tool_calls", "tools are not supported yet", api_code::kUnsupported);
-}
-
 json::object take_message(BodyFields& message, const Dialect& dialect, bool knows_developer) {
   if (dialect.items) check_item_type(message);
   const std::string_view role = take_role(message, dialect);
-  check_tool_calls(message);
+  allow_no_tools(message, "tool_calls");
   const std::string content = take_content(message, role, dialect);
   const bool as_system = role == "developer" && !knows_developer;
   json::object result = message_of(as_system ? "system" : role, content);

@@ -13,7 +13,8 @@ namespace weft {
 /// Turns what an answer's engine requests (its parts) produce into the answer's bytes. Called in
 /// this order: begin(), delta() any number of times, then end() or fail() once; fail() also without
 /// begin(), when the request never began. What is produced for a plain answer (Framing::kBody) is
-/// kept until end(). Owner only; it does not block and knows no socket.
+/// kept until end(); all calls come then, begin() too, whether it ends well or not. Owner only; it
+/// does not block and knows no socket.
 class ReplyWriter {
  public:
   ReplyWriter() = default;
@@ -31,8 +32,9 @@ class ReplyWriter {
   virtual void end(std::span<const Finish> parts, EventBatch& out) = 0;
 
   /// A part was refused, failed or was cancelled; `parts` is as far as they came (empty before
-  /// begin()). Before begin() an answer over HTTP is the error's own status and body instead, and
-  /// this is not called; a stream says it as an event of its protocol.
+  /// begin()). A stream says it as an event of its protocol; before begin() one over HTTP is the
+  /// error's own status and body instead, and this is not called. A plain answer writes what is a
+  /// 200 all the same, or nothing: then it is the error's own status and body too.
   virtual void fail(const ApiError& error, std::span<const Finish> parts, EventBatch& out) = 0;
 };
 

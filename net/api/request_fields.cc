@@ -79,7 +79,6 @@ bool is_one_of(dom::element element, std::initializer_list<std::string_view> val
 std::string take_model(BodyFields& fields, const ModelCard& card) {
   const auto name = fields.text("model");
   if (!name || *name == card.name) return card.name;
-  if (std::ranges::find(card.aliases, *name) != card.aliases.end()) return std::string(*name);
   ApiError error = bad_field("model", shown(*name) + " is not served", api_code::kModelNotFound);
   error.status = 404;
   fields.fail(std::move(error));
@@ -117,11 +116,13 @@ std::string take_service_tier(BodyFields& fields, const ApiContext& context, Req
   return std::string(cls == tier->cls ? tier->echo : "flex");
 }
 
+void allow_no_tools(BodyFields& fields, std::string_view name) {
+  const auto list = fields.any(name);
+  if (list && !is_empty_list(*list)) fields.fail(name, kNoTools, api_code::kUnsupported);
+}
+
 void refuse_tools(BodyFields& fields) {
-  for (const std::string_view name : {"tools", "functions"}) {
-    const auto list = fields.any(name);
-    if (list && !is_empty_list(*list)) fields.fail(name, kNoTools, api_code::kUnsupported);
-  }
+  for (const std::string_view name : {"tools", "functions"}) allow_no_tools(fields, name);
   for (const std::string_view name : {"tool_choice", "function_call"}) {
     const auto choice = fields.any(name);
     if (choice && !is_one_of(*choice, {"none", "auto"})) {

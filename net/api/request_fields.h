@@ -14,7 +14,7 @@ namespace weft {
 
 /// What all the APIs have alike. Each function takes its fields and leaves mistakes in `fields`.
 
-/// `model` as the client calls it; absent means the served one. 404 "model_not_found" for another.
+/// `model`; absent means the served one. 404 "model_not_found" for another.
 [[nodiscard]] std::string take_model(BodyFields& fields, const ModelCard& card);
 
 /// `stop`, `skip_special_tokens`, `priority` and every sampling field; client and timeout from the
@@ -29,6 +29,9 @@ namespace weft {
 /// allows no more; empty when the request had none.
 [[nodiscard]] std::string take_service_tier(BodyFields& fields, const ApiContext& context,
                                             RequestClass& cls);
+
+/// A list of tools, or of calls of them, can be empty and no more.
+void allow_no_tools(BodyFields& fields, std::string_view name);
 
 /// Tools can be named as absent and no further: an empty `tools`, a `tool_choice` of none or auto.
 void refuse_tools(BodyFields& fields);

@@ -9,13 +9,13 @@
 namespace weft {
 namespace {
 
-/// Null when the body names none, or one that is not kept (any more).
+/// Null when the body names none, or one that is not kept (any more), or not his.
 std::shared_ptr<const StoredResponse> previous_of(simdjson::dom::object body,
                                                   const ApiContext& context) {
   std::string_view id;
   if (body.at_key("previous_response_id").get(id) != simdjson::SUCCESS) return nullptr;
   for (const auto& store : {context.local, context.stored}) {
-    auto found = store ? store->find(id) : nullptr;
+    auto found = store ? store->find(id, context.client) : nullptr;
     if (found) return found;
   }
   return nullptr;

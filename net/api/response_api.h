@@ -4,6 +4,7 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -27,12 +28,14 @@ struct ResponseOptions {
   std::string id{};            ///< "resp_..."
   std::string message_id{};    ///< of its one output item, "msg_..."
   std::string stream_id{};     ///< of its lane on a WebSocket, in every event; empty = none
-  boost::json::object echo{};  ///< the response object's fields that do not change: model,
-                               ///< created_at, instructions, metadata, every sampling field, ...
+  std::int64_t created = 0;    ///< seconds since 1970
+  boost::json::object echo{};  ///< the request's fields that the response object repeats: model,
+                               ///< instructions, metadata, every sampling field, ...
   boost::json::array conversation{};  ///< as the chat template gets it, without the instructions;
                                       ///< the answer is put behind
   bool logprobs = false;
   bool generate = true;  ///< false: completes at once with no output, to be continued from
+  std::string owner{};   ///< the client, who alone may fetch and continue it
   std::shared_ptr<ResponseStore> store{};  ///< where the response is kept; null = nowhere
   std::string previous_id{};               ///< evicted from `local` when this one fails
   std::shared_ptr<ResponseStore> local{};

@@ -1,17 +1,12 @@
 #include "weft/net/api/response_object.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 #include "weft/net/api/json_text.h"
 
 namespace weft {
 namespace {
-
-/// The fields that change: these have no place among those that do not.
-constexpr std::array<std::string_view, 8> kOwnFields = {
-    "id", "object", "status", "output", "usage", "error", "incomplete_details", "completed_at"};
 
 void append_usage(const Usage& usage, std::string& out) {
   out.append("{\"input_tokens\":");
@@ -39,23 +34,21 @@ void append_error_field(const ApiError* error, std::string& out) {
 
 }  // namespace
 
-ResponseObject::ResponseObject(const ResponseOptions& options) {
+ResponseObject::ResponseObject(const ResponseOptions& options) : created_at_(options.created) {
   head_ = "{\"id\":";
   append_json_string(head_, options.id);
   head_.append(",\"object\":\"response\",\"status\":");
+  constant_ = ",\"created_at\":";
+  append_number(constant_, created_at_);
   for (const auto& field : options.echo) {
-    const std::string_view name = field.key();
-    if (std::ranges::find(kOwnFields, name) != kOwnFields.end()) continue;
     constant_.push_back(',');
-    append_json_string(constant_, name);
+    append_json_string(constant_, field.key());
     constant_.push_back(':');
     append_json(constant_, field.value());
   }
   item_head_ = "{\"type\":\"message\",\"id\":";
   append_json_string(item_head_, options.message_id);
   item_head_.append(",\"role\":\"assistant\",\"status\":");
-  const auto* created = options.echo.if_contains("created_at");
-  if (created != nullptr && created->is_int64()) created_at_ = created->get_int64();
 }
 
 std::string ResponseObject::make(const ResponseState& state, std::string_view item) const {

@@ -1,6 +1,7 @@
 #include "weft/net/api/response_request.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -112,12 +113,11 @@ void refuse_unsupported(BodyFields& fields, const SamplingParams& sampling) {
   refuse_other_formats(fields);
   allow_only_text(fields, "truncation", "disabled");
   allow_only(fields, {{"include_stop_str_in_output", false}});
-  fields.ignore({"max_tool_calls", "stream_options"});
+  fields.ignore({"stream_options"});
 }
 
 /// The response object's fields that do not change, from those of the request.
 void echo_fields(BodyFields& fields, const ApiContext& context, json::object& echo) {
-  echo["created_at"] = context.created;
   echo["model"] = take_model(fields, context.card);
   echo["instructions"] = text_or_null(fields.text("instructions"));
   echo["metadata"] = take_metadata(fields);
@@ -128,7 +128,8 @@ void echo_fields(BodyFields& fields, const ApiContext& context, json::object& ec
   echo["tools"] = json::array();
   echo["tool_choice"] = fields.text("tool_choice").value_or("auto");
   echo["parallel_tool_calls"] = fields.flag("parallel_tool_calls").value_or(true);
-  echo["max_tool_calls"] = nullptr;
+  const auto calls = fields.integer("max_tool_calls", 0, std::numeric_limits<std::int64_t>::max());
+  echo["max_tool_calls"] = calls ? json::value(*calls) : json::value();
   echo["text"] = json::object{{"format", json::object{{"type", "text"}}}};
   echo["truncation"] = "disabled";
   echo["reasoning"] = nullptr;
@@ -141,6 +142,10 @@ void echo_request(const Request& request, std::string_view tier, json::object& e
   const bool batch = request.request_class == RequestClass::kBatch;
   echo["service_tier"] = tier.empty() ? std::string_view(batch ? "flex" : "default") : tier;
   echo["top_logprobs"] = request.sampling.top_logprobs;
+  echo["stop"] = json::array(request.stop.begin(), request.stop.end());
+  echo["skip_special_tokens"] = request.skip_special_tokens;
+  echo["priority"] = request.priority;
+  echo["chat_template_kwargs"] = request.chat_template_kwargs;
   echo_sampling(request.sampling, echo);
 }
 
@@ -177,6 +182,8 @@ ResponseOptions options_of(const ApiContext& context, json::object echo, bool ge
   options.message_id = "msg_" + context.id;
   options.stream_id = context.stream_id;
   options.generate = generate;
+  options.created = context.created;
+  options.owner = context.client;
   options.store = echo["store"].as_bool() ? context.stored : context.local;
   options.local = context.local;
   if (const auto* id = echo["previous_response_id"].if_string()) options.previous_id = *id;

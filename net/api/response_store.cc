@@ -22,7 +22,8 @@ std::size_t bytes_of(const boost::json::value& value) {
 }
 
 std::size_t bytes_of(const StoredResponse& response) {
-  std::size_t bytes = sizeof response + response.id.size() + response.object.size();
+  std::size_t bytes = sizeof response + response.id.size() + response.owner.size();
+  bytes += response.object.size();
   for (const auto& message : response.conversation) bytes += sizeof message + bytes_of(message);
   return bytes;
 }
@@ -45,20 +46,27 @@ void ResponseStore::put(StoredResponse response) {
   by_id_.emplace(uses_.front()->id, uses_.begin());
 }
 
-std::shared_ptr<const StoredResponse> ResponseStore::find(std::string_view id) {
-  const std::scoped_lock lock(mutex_);
+ResponseStore::Uses::iterator ResponseStore::place_of(std::string_view id, std::string_view owner) {
   const auto found = by_id_.find(id);
-  if (found == by_id_.end()) return nullptr;
-  uses_.splice(uses_.begin(), uses_, found->second);
+  if (found == by_id_.end() || (*found->second)->owner != owner) return uses_.end();
+  return found->second;
+}
+
+std::shared_ptr<const StoredResponse> ResponseStore::find(std::string_view id,
+                                                          std::string_view owner) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = place_of(id, owner);
+  if (found == uses_.end()) return nullptr;
+  uses_.splice(uses_.begin(), uses_, found);
   return uses_.front();
 }
 
-bool ResponseStore::erase(std::string_view id) {
+bool ResponseStore::erase(std::string_view id, std::string_view owner) {
   Uses dropped;
   const std::scoped_lock lock(mutex_);
-  const auto found = by_id_.find(id);
-  if (found == by_id_.end()) return false;
-  drop(found->second, dropped);
+  const auto found = place_of(id, owner);
+  if (found == uses_.end()) return false;
+  drop(found, dropped);
   return true;
 }
 

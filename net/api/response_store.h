@@ -15,6 +15,7 @@ namespace weft {
 /// A response that can be fetched and continued. Immutable once it is in a store.
 struct StoredResponse {
   std::string id{};
+  std::string owner{};                ///< whose it is: nobody else finds it
   std::string object{};               ///< the response object, as JSON
   boost::json::array conversation{};  ///< its messages, the answer the last
   std::size_t bytes = 0;              ///< what it takes, roughly; put() works it out
@@ -34,16 +35,19 @@ class ResponseStore {
 
   /// In place of one with the same id. One that is larger than the bound is not kept.
   void put(StoredResponse response);
-  /// Null when it is not there (any more).
-  [[nodiscard]] std::shared_ptr<const StoredResponse> find(std::string_view id);
-  /// Whether it was there.
-  bool erase(std::string_view id);
+  /// Null when it is not there (any more), or another's.
+  [[nodiscard]] std::shared_ptr<const StoredResponse> find(std::string_view id,
+                                                           std::string_view owner);
+  /// Whether it was there, and the owner's.
+  bool erase(std::string_view id, std::string_view owner);
 
   [[nodiscard]] std::size_t count() const;
   [[nodiscard]] std::size_t bytes() const;
 
  private:
   using Uses = std::list<std::shared_ptr<const StoredResponse>>;  // the latest use first
+  /// Under mutex_; end() when there is none that is his.
+  [[nodiscard]] Uses::iterator place_of(std::string_view id, std::string_view owner);
   /// Moves an entry to `dropped`, to be freed without the lock. Under mutex_.
   void drop(Uses::iterator entry, Uses& dropped);
 

@@ -66,6 +66,7 @@ class ResponseRecord {
     if (options_.store == nullptr) return;
     StoredResponse stored;
     stored.id = options_.id;
+    stored.owner = options_.owner;
     stored.object = std::move(object);
     stored.conversation = std::move(options_.conversation);
     if (options_.generate) {
@@ -76,7 +77,7 @@ class ResponseRecord {
   }
 
   void forget_previous() {
-    if (options_.local != nullptr) options_.local->erase(options_.previous_id);
+    if (options_.local != nullptr) options_.local->erase(options_.previous_id, options_.owner);
   }
 
  private:
@@ -223,15 +224,12 @@ class ResponseStreamWriter final : public ReplyWriter {
 
   /// A request that never became a response.
   void add_error(const ApiError& error, EventBatch& out) {
-    std::string& text = begin_event("error", out);
     if (out.framing() == Framing::kWebSocket) {
-      text.append(",\"status\":");
-      append_number(text, error.status);
-      text.append(",\"error\":");
-      append_error(error, text);
-      text.push_back('}');
+      out.begin();
+      append_error_event(error, record_.options().stream_id, out.text());
       return out.end();
     }
+    std::string& text = begin_event("error", out);
     text.append(",\"code\":");
     append_json_string_or_null(text, error.code);
     text.append(",\"param\":");
@@ -257,7 +255,7 @@ class ResponseBodyWriter final : public ReplyWriter {
   ResponseBodyWriter(ResponseOptions options, std::shared_ptr<const ServedModel> model)
       : record_(std::move(options), std::move(model)) {}
 
-  void begin(EventBatch& /*out*/) override { begun_ = true; }
+  void begin(EventBatch& /*out*/) override {}
 
   void delta(std::size_t /*part*/, const Delta& delta, EventBatch& /*out*/) override {
     record_.add(delta);
@@ -268,24 +266,19 @@ class ResponseBodyWriter final : public ReplyWriter {
   }
 
   void fail(const ApiError& error, std::span<const Finish> parts, EventBatch& out) override {
-    if (begun_) return finish(record_.state_at_failure(error, parts), out);
-    record_.forget_previous();
-    out.add(error_body(error));
+    if (error.code == kCancelled) finish(record_.state_at_failure(error, parts), out);
   }
 
  private:
   void finish(const ResponseState& state, EventBatch& out) {
-    const bool has_item =
-        state.error != nullptr ? !record_.text().empty() : record_.options().generate;
     std::string item;
-    if (has_item) item = record_.object().item(state.status, whole_part(record_));
+    if (record_.options().generate) item = record_.object().item(state.status, whole_part(record_));
     std::string object = record_.object().make(state, item);
     out.add(object);
     record_.settle(state, std::move(object));
   }
 
   ResponseRecord record_;
-  bool begun_ = false;
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/json/value.hpp>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -56,19 +55,10 @@ struct Reader {
   void operator()(const Special& special) const { special.read(to, name); }
 };
 
-/// 0.1, not 0.10000000149011612.
-double as_written(float number) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
-  double value = number;
-  std::from_chars(text.data(), end, value);
-  return value;
-}
-
 struct Writer {
   SamplingParams& params;
 
-  json::value operator()(Real place) const { return as_written(place(params)); }
+  json::value operator()(Real place) const { return sampling_table::write_real(place(params)); }
   json::value operator()(Count place) const { return place(params); }
   json::value operator()(Flag place) const { return place(params); }
   json::value operator()(Tokens place) const { return sampling_table::write_tokens(place(params)); }

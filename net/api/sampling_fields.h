@@ -15,7 +15,7 @@ namespace weft {
 
 /// The decoding parameters under the names that OpenAI's API and vLLM use (and, where those have
 /// none, llama.cpp or Hugging Face): temperature, top_p, top_k, min_p, ... The table in
-/// sampling_fields.cc is the list, and docs/http-api.md explains it; a test compares the two.
+/// sampling_table.cc is the list, and docs/http-api.md explains it; a test compares the two.
 /// Takes from `fields` what it knows, and leaves mistakes there. What only this layer can tell is
 /// refused here (types, numbers that are no numbers, texts that become tokens); ranges are
 /// check_sampling()'s.

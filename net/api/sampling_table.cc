@@ -7,6 +7,7 @@
 #include <charconv>
 #include <limits>
 #include <string>
+#include <unordered_set>
 
 #include "weft/net/api/word_tokens.h"
 #include "weft/sampling/defaults.h"
@@ -71,10 +72,12 @@ std::optional<TokenId> token_of(std::string_view key) {
 void read_logit_bias(Reading& to, std::string_view name) {
   const auto object = to.fields.object(name);
   if (!object) return;
+  std::unordered_set<TokenId> seen;  // "5" and "05" too are one token, of which the first counts
   for (const dom::key_value_pair entry : *object) {
     const auto id = token_of(entry.key);
     double bias = 0;
     if (!id) return to.fields.fail(name, shown(entry.key) + " is no token id");
+    if (!seen.insert(*id).second) continue;
     if (entry.value.get(bias) != simdjson::SUCCESS) {
       return to.fields.fail(name, "the bias of token " + std::to_string(*id) + " must be a number",
                             api_code::kInvalidType);
@@ -87,7 +90,9 @@ void read_logit_bias(Reading& to, std::string_view name) {
 
 json::value write_logit_bias(const SamplingParams& params) {
   json::object biases;
-  for (const auto& [token, bias] : params.logit_bias) biases[std::to_string(token)] = bias;
+  for (const auto& [token, bias] : params.logit_bias) {
+    biases[std::to_string(token)] = write_real(bias);
+  }
   return biases;
 }
 
@@ -163,6 +168,14 @@ static_assert(kSamplingFields.size() == kFields);
 }  // namespace
 
 std::span<const SamplingField> all() noexcept { return kSamplingFields; }
+
+json::value write_real(float number) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  double value = number;
+  std::from_chars(text.data(), end, value);
+  return value;
+}
 
 json::value write_tokens(const std::vector<TokenId>& tokens) {
   return json::array(tokens.begin(), tokens.end());

@@ -47,6 +47,8 @@ struct SamplingField {
 /// How many there are.
 inline constexpr std::size_t kFields = 41;
 
+/// 0.1, not 0.10000000149011612.
+[[nodiscard]] boost::json::value write_real(float number);
 /// A list of ids.
 [[nodiscard]] boost::json::value write_tokens(const std::vector<TokenId>& tokens);
 

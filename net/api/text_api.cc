@@ -10,7 +10,6 @@
 #include "weft/net/api/json_text.h"
 #include "weft/net/api/request_fields.h"
 #include "weft/net/api/word_tokens.h"
-#include "weft/text/unicode.h"
 
 namespace weft {
 namespace {
@@ -42,17 +41,28 @@ Tokens text_tokens(BodyFields& fields, const ServedModel& model) {
   return ids;
 }
 
-json::value token_texts(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
-  json::array texts;
-  for (const TokenId id : ids) {
-    const auto text = tokenizer.token(id);
-    texts.push_back(text ? json::value(lossy_utf8(*text)) : json::value());
+/// A list with `append_one(id)` for each.
+template <class AppendOne>
+void append_list(const std::vector<TokenId>& ids, std::string& out, const AppendOne& append_one) {
+  out.push_back('[');
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i > 0) out.push_back(',');
+    append_one(ids[i]);
   }
-  return texts;
+  out.push_back(']');
 }
 
-json::object model_of(const ModelCard& card, std::string_view name) {
-  return {{"id", name},
+void append_token_texts(const Tokenizer& tokenizer, const std::vector<TokenId>& ids,
+                        std::string& out) {
+  append_list(ids, out, [&](TokenId id) {
+    const auto text = tokenizer.token(id);
+    if (text) return append_json_string(out, *text);
+    out.append("null");
+  });
+}
+
+json::object model_of(const ModelCard& card) {
+  return {{"id", card.name},
           {"object", "model"},
           {"created", card.created},
           {"owned_by", "weft"},
@@ -69,31 +79,41 @@ ApiResult<std::string> tokenize(simdjson::dom::object body, const ModelCard& car
   const Tokens ids =
       fields.any("messages") ? conversation_tokens(fields, model) : text_tokens(fields, model);
   if (!ids) return ids.error();
-  return json_text(
-      json::object{{"count", ids->size()},
-                   {"max_model_len", model.context},
-                   {"tokens", json::array(ids->begin(), ids->end())},
-                   {"token_strs", with_texts ? token_texts(model.tokenizer, *ids) : nullptr}});
+  std::string answer = "{\"count\":";  // as text at once: there may be millions
+  append_number(answer, static_cast<std::int64_t>(ids->size()));
+  answer.append(",\"max_model_len\":");
+  append_number(answer, model.context);
+  answer.append(",\"tokens\":");
+  append_list(*ids, answer, [&](TokenId id) { append_number(answer, id); });
+  answer.append(",\"token_strs\":");
+  if (with_texts) {
+    append_token_texts(model.tokenizer, *ids, answer);
+  } else {
+    answer.append("null");
+  }
+  answer.push_back('}');
+  return answer;
 }
 
 ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& card) {
   BodyFields fields(body);
   static_cast<void>(take_model(fields, card));
   std::vector<TokenId> ids;
-  take_token_ids(fields, "tokens", Tokenizer::kMaxTextBytes, ids);
+  take_token_ids(fields, "tokens", static_cast<std::size_t>(card.model->context), ids);
   if (!fields.any("tokens")) fields.fail("tokens", "is missing", api_code::kMissing);
   if (auto error = fields.finish()) return *std::move(error);
   const auto text = card.model->tokenizer.decode(ids, false);
   if (!text) return bad_field("tokens", to_string(text.error()));
-  return json_text(json::object{{"prompt", *text}});
+  std::string answer = "{\"prompt\":";
+  append_json_string(answer, *text);
+  answer.push_back('}');
+  return answer;
 }
 
 std::string models_body(const ModelCard& card) {
-  json::array models{model_of(card, card.name)};
-  for (const std::string& alias : card.aliases) models.push_back(model_of(card, alias));
-  return json_text(json::object{{"object", "list"}, {"data", std::move(models)}});
+  return json_text(json::object{{"object", "list"}, {"data", json::array(1, model_of(card))}});
 }
 
-std::string model_body(const ModelCard& card) { return json_text(model_of(card, card.name)); }
+std::string model_body(const ModelCard& card) { return json_text(model_of(card)); }
 
 }  // namespace weft

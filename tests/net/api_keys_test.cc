@@ -135,5 +135,12 @@ TEST(ApiKeysTest, SaysWhatIsWrongWithTheFile) {
   EXPECT_THAT(keys, test::FailsWith(ConfigErrc::kBadConfig, file.string()));
 }
 
+TEST(ApiKeysTest, NoKeyOfAFileHasTheNameOfTheOneWithout) {
+  const test::TempFolder folder;
+  const std::string file = folder.write("keys.toml", "[[key]]\nname = 'key'\nkey = 'x'").string();
+  EXPECT_TRUE(ApiKeys::load("", file));
+  EXPECT_THAT(ApiKeys::load("sesame", file), test::FailsWith(ConfigErrc::kBadConfig, file));
+}
+
 }  // namespace
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <stdexcept>
 #include <string>
 
 namespace weft {
@@ -27,6 +28,15 @@ TEST(HttpReplyTest, TellsAnErrorByStatusAndBody) {
   EXPECT_EQ(reply.body, error_body(error));
   EXPECT_THAT(reply.headers, IsEmpty());
   EXPECT_FALSE(reply.close);
+}
+
+TEST(HttpReplyTest, AnExceptionBecomesA500ThatDoesNotTellIt) {
+  const HttpReply failed =
+      reply_or_500([]() -> HttpReply { throw std::runtime_error("no more memory"); });
+  EXPECT_EQ(failed.status, 500U);
+  EXPECT_THAT(failed.body, testing::HasSubstr("internal_error"));
+  EXPECT_THAT(failed.body, testing::Not(testing::HasSubstr("memory")));
+  EXPECT_EQ(reply_or_500([] { return HttpReply{.body = "x"}; }).body, "x");
 }
 
 TEST(HttpReplyTest, SaysWhenToTryAgainInWholeSecondsThatAreEnough) {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <future>
+
 #include "weft/core/supervision.h"
 #include "weft/net/defaults.h"
 #include "weft/tests/fixture/temp_folder.h"
@@ -467,6 +469,28 @@ TEST_F(BodyMemoryTest, ABodyThatFindsNoRoomBesideOthersIsToldToTryAgain) {
   PlainClient third = client();
   third.post("/tokenize", body);
   EXPECT_THAT(third.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(BodyMemoryTest, ATextCountsUntilTheTokenizerHasDoneIt) {
+  start();
+  Service& service = server->service();
+  const std::string body = R"({"prompt":"ab"})";
+  boost::beast::http::request_header<> header;
+  header.method(boost::beast::http::verb::post);
+  header.target("/tokenize");
+  const auto admitted = service.admit(header);
+  const auto& admission = std::get<Service::Admission>(admitted);
+  std::promise<HttpReply> reply;
+  {
+    BodyMemory::Share memory(service.body_memory());
+    ASSERT_TRUE(memory.grow(body.size()));
+    Outcome outcome = service.handle(admission, header, body, memory);
+    memory.clear();  // what the connection has left of it
+    EXPECT_TRUE(shows("weft_body_bytes 15"));
+    std::get<LaterReply>(outcome)([&](HttpReply made) { reply.set_value(std::move(made)); });
+  }
+  EXPECT_EQ(reply.get_future().get().status, 200U);
+  EXPECT_TRUE(will_show("weft_body_bytes 0"));
 }
 
 TEST_F(BodyMemoryTest, AClientThatGoesGivesBackWhatItsBodyTook) {

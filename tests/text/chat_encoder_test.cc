@@ -85,6 +85,33 @@ TEST_F(LiteralTextsTest, TokensThatAreNotSpecialAreStillFound) {
   EXPECT_EQ(encode(turns_, say("<t><s>")), (Tokens{5, 6, 0, 1, 2, 5}));
 }
 
+// The same with special tokens that are looked for in normalized text, which is in small letters.
+constexpr std::string_view kNormalized = R"({
+  "added_tokens": [{"id": 5, "content": "<s>", "special": true, "normalized": true},
+                   {"id": 6, "content": "<t>", "special": false, "normalized": true}],
+  "normalizer": {"type": "Lowercase"},
+  "decoder": {"type": "Fuse"},
+  "model": {"type": "BPE", "vocab": {"<": 0, "s": 1, ">": 2, "a": 3, "t": 4}, "merges": []}})";
+
+class NormalizedLiteralTextsTest : public LiteralTextsTest {
+ protected:
+  [[nodiscard]] Tokens encode_turn(std::string_view content) const {
+    return ChatEncoder(normalized_, turns_).encode(says(content), kNow).value();
+  }
+  const Tokenizer normalized_ = Tokenizer::from_json(kNormalized, "normalized").value();
+};
+
+TEST_F(NormalizedLiteralTextsTest, WhatAMessageSaysLeavesTheTemplatesTokensAlone) {
+  EXPECT_EQ(encode_turn("A"), (Tokens{5, 3, 5}));
+  EXPECT_EQ(encode_turn("a<s>a"), (Tokens{5, 3, 0, 1, 2, 3, 5}));
+  EXPECT_EQ(encode_turn("a <"), (Tokens{5, 3, 0, 5})) << "which may begin one";
+  EXPECT_EQ(encode_turn("<t><s>"), (Tokens{5, 6, 0, 1, 2, 5}));
+}
+
+TEST_F(NormalizedLiteralTextsTest, ATextThatIsOneOnlyWhenItIsNormalizedIsNone) {
+  EXPECT_EQ(encode_turn("<S>"), (Tokens{5, 0, 1, 2, 5}));
+}
+
 TEST_F(LiteralTextsTest, NoneIsPutTogetherFromTwoTexts) {
   for (const char* first : {"<", "<s", "<s ", "<s\n\n"}) {
     const std::string rest = first[1] == 's' ? ">" : "s>";

@@ -38,7 +38,7 @@ class ApiFixture : public testing::Test {
   }
 
   std::shared_ptr<ServedModel> model = std::make_shared<ServedModel>(tiny_model());
-  ModelCard card{.name = "tiny", .aliases = {"gpt-4"}, .created = 7, .model = model};
+  ModelCard card{.name = "tiny", .created = 7, .model = model};
   ApiContext context{.card = card,
                      .id = "42",
                      .created = 1000,

@@ -203,6 +203,10 @@ TEST(CompletionWriterTest, TellsAFailureAndNothingAfter) {
   writer->fail(error, {}, out);
   EXPECT_THAT(data_of(out), ElementsAre(R"({"error":{"message":"full","type":"rate_limit_error",)"
                                         R"("param":"prompt","code":"overloaded"}})"));
+  const auto plain = make_completion_writer(options_of(false), byte_model());
+  EventBatch body(Framing::kBody);
+  plain->fail(error, {}, body);
+  EXPECT_TRUE(body.empty()) << "it is the error's own status and body";
 }
 
 }  // namespace

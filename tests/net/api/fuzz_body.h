@@ -17,10 +17,8 @@ namespace weft::test {
 
 /// The tiny model under its name, made once.
 inline const ModelCard& tiny_card() {
-  static const ModelCard card{.name = "tiny",
-                              .aliases = {"alias"},
-                              .created = 1,
-                              .model = std::make_shared<const ServedModel>(tiny_model())};
+  static const ModelCard card{
+      .name = "tiny", .created = 1, .model = std::make_shared<const ServedModel>(tiny_model())};
   return card;
 }
 

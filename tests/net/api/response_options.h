@@ -12,7 +12,8 @@ inline ResponseOptions response_options() {
   ResponseOptions options;
   options.id = "resp_1";
   options.message_id = "msg_1";
-  options.echo = {{"created_at", 1700}, {"model", "demo"}, {"metadata", {{"k", "v"}}}};
+  options.created = 1700;
+  options.echo = {{"model", "demo"}, {"metadata", {{"k", "v"}}}};
   options.conversation = {{{"role", "user"}, {"content", "Hi"}}};
   return options;
 }

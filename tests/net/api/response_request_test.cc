@@ -214,6 +214,7 @@ TEST_F(ResponseRequestTest, WhatCannotBeDoneIsRefusedByName) {
            {R"("type":"response.create")", "type unknown_parameter"},
            {R"("model":"other")", "404 model model_not_found"},
            {R"("service_tier":"x")", "service_tier invalid_value"},
+           {R"("max_tool_calls":"many")", "max_tool_calls invalid_type"},
            {R"("safety_identifier":5)", "safety_identifier invalid_type"},
            {R"("tool_choice":5)", "tool_choice invalid_type"},
            {R"("temperature":-1)", "temperature invalid_value"},
@@ -224,14 +225,17 @@ TEST_F(ResponseRequestTest, WhatCannotBeDoneIsRefusedByName) {
 
 TEST_F(ResponseRequestTest, TheEchoSaysWhatHolds) {
   const json::object echo =
-      taken(R"({"input":"hi","model":"gpt-4","max_output_tokens":9,"temperature":0.3,)"
-            R"("service_tier":"flex","store":false,"tool_choice":"none","metadata":null})")
+      taken(R"({"input":"hi","model":"tiny","max_output_tokens":9,"temperature":0.3,)"
+            R"("service_tier":"flex","store":false,"tool_choice":"none","metadata":null,)"
+            R"("max_tool_calls":5,"stop":"x","skip_special_tokens":false,"priority":-2,)"
+            R"("chat_template_kwargs":{"thinking":true}})")
           .options.echo;
   json::object expected = json::parse(R"({
-    "created_at": 1000, "model": "gpt-4", "instructions": null, "metadata": {},
+    "model": "tiny", "instructions": null, "metadata": {},
     "previous_response_id": null, "store": false, "safety_identifier": null,
     "prompt_cache_key": null, "tools": [], "tool_choice": "none", "parallel_tool_calls": true,
-    "max_tool_calls": null, "text": {"format": {"type": "text"}}, "truncation": "disabled",
+    "max_tool_calls": 5, "stop": ["x"], "skip_special_tokens": false, "priority": -2,
+    "chat_template_kwargs": {"thinking": true}, "text": {"format": {"type": "text"}}, "truncation": "disabled",
     "reasoning": null, "background": false, "max_output_tokens": 9, "service_tier": "flex",
     "top_logprobs": 0})")
                               .as_object();

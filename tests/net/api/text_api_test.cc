@@ -42,7 +42,7 @@ TEST_F(TextApiTest, ATextBecomesTokensWithThoseThatBeginIt) {
             R"({"count":3,"max_model_len":64,"tokens":[1,286,287],"token_strs":null})");
   EXPECT_EQ(tokens(R"({"prompt":"aab","add_special_tokens":false,"return_token_strs":true})"),
             R"({"count":2,"max_model_len":64,"tokens":[286,287],"token_strs":["▁a","ab"]})");
-  EXPECT_EQ(tokens(R"({"prompt":"","add_special_tokens":false,"model":"gpt-4"})"),
+  EXPECT_EQ(tokens(R"({"prompt":"","add_special_tokens":false,"model":"tiny"})"),
             R"({"count":0,"max_model_len":64,"tokens":[],"token_strs":null})");
 }
 
@@ -88,12 +88,21 @@ TEST_F(TextApiTest, TokensBecomeText) {
   EXPECT_EQ(texts(R"({"tokens":[288]})"), "tokens invalid_value");
 }
 
-TEST_F(TextApiTest, TheModelsAreTheCardsNames) {
+TEST_F(TextApiTest, AsManyTokensBecomeTextAsTheContextHolds) {
+  const auto list = [](int count) {
+    std::string ids = "260";
+    for (int i = 1; i < count; ++i) ids += ",260";
+    return "{\"tokens\":[" + ids + "]}";
+  };
+  EXPECT_EQ(texts(list(64)), "{\"prompt\":\"" + std::string(64, 'a') + "\"}");
+  EXPECT_EQ(texts(list(65)), "tokens invalid_value");
+}
+
+TEST_F(TextApiTest, TheOnlyModelIsTheCards) {
   const json::value models = json::parse(models_body(card));
   EXPECT_EQ(models.at("object"), "list");
-  ASSERT_EQ(models.at("data").as_array().size(), 2U);
+  ASSERT_EQ(models.at("data").as_array().size(), 1U);
   EXPECT_EQ(json::serialize(models.at("data").at(0)), model_body(card));
-  EXPECT_EQ(models.at("data").at(1).at("id"), "gpt-4");
   EXPECT_EQ(model_body(card), R"({"id":"tiny","object":"model","created":7,"owned_by":"weft",)"
                               R"("max_model_len":64})");
 }
