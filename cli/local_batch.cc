@@ -76,7 +76,9 @@ void LocalBatch::start(const std::string& path, const std::string& body, Done do
   if (auto* refusal = std::get_if<HttpReply>(&admission)) {
     return done(answer_of(std::move(*refusal)));
   }
-  Outcome outcome = local_->service().handle(std::get<Service::Admission>(admission), header, body);
+  BodyMemory::Share memory(local_->service().body_memory());  // the caller's own to bound
+  Outcome outcome =
+      local_->service().handle(std::get<Service::Admission>(admission), header, body, memory);
   if (auto* reply = std::get_if<HttpReply>(&outcome)) return done(answer_of(std::move(*reply)));
   if (auto* call = std::get_if<ApiCall>(&outcome)) {
     const auto started = std::make_shared<Call>(*this, std::move(*call), std::move(done));

@@ -264,21 +264,16 @@ void HttpConnection::upgrade(Request request) {
 }
 
 void HttpConnection::start_answer(ApiCall call) {
-  auto lease = Service::lease(exchange_.admission.key);
-  if (!lease) return reply(error_reply(lease.error()));
-  exchange_.lease = *std::move(lease);
-  const std::string id = call.object_id;
-  const auto cls = call.parts.empty() ? RequestClass::kChat : call.parts.front().request_class;
-  exchange_.answer = std::make_shared<Answer>(thread_, std::move(call), exchange_.admission.key);
-  exchange_.answer->start(*service_.engine(), *this);
-  const auto& key = exchange_.admission.key;
-  exchange_.place = service_.running().add({.object_id = id,
-                                            .request_id = exchange_.request_id,
-                                            .path = exchange_.path,
-                                            .key = key ? key->name() : "",
-                                            .request_class = std::string(to_string(cls)),
-                                            .began = exchange_.began,
-                                            .answer = exchange_.answer});
+  auto begun = service_.begin(std::move(call),
+                              {.key = exchange_.admission.key,
+                               .request_id = exchange_.request_id,
+                               .path = exchange_.path,
+                               .began = exchange_.began},
+                              thread_, *this);
+  if (!begun) return reply(error_reply(begun.error()));
+  exchange_.lease = std::move(begun->lease);
+  exchange_.place = std::move(begun->place);
+  exchange_.answer = std::move(begun->answer);
 }
 
 void HttpConnection::start_later(const LaterReply& later) {

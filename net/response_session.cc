@@ -93,11 +93,17 @@ void ResponseSession::create(simdjson::dom::object message, std::string_view tex
 void ResponseSession::begin(Lane& lane, simdjson::dom::object message, std::string_view text) {
   auto call = decode(message, lane.stream_id);
   if (!call) return refuse(call.error(), lane, message);
-  auto lease = Service::lease(client_.key);
-  if (!lease) return refuse(lease.error(), lane, message);
-  lane.lease = *std::move(lease);
+  const std::string id = call->object_id;
+  lane.began = steady_clock::now();
+  auto begun = service_.begin(
+      *std::move(call),
+      {.key = client_.key, .request_id = id, .path = "/v1/responses", .began = lane.began}, thread_,
+      *this);
+  if (!begun) return refuse(begun.error(), lane, message);
+  lane.lease = std::move(begun->lease);
+  lane.place = std::move(begun->place);
+  lane.answer = std::move(begun->answer);
   if (service_.log().prompts()) lane.logged_body = std::string(text);
-  start(lane, *std::move(call));
 }
 
 void ResponseSession::refuse(const ApiError& error, const Lane& lane,
@@ -125,21 +131,6 @@ ApiResult<ApiCall> ResponseSession::decode(simdjson::dom::object message,
   if (local_ == nullptr) local_ = make_local(service_.config());
   context.local = local_;
   return decode_response(message, context, generate);
-}
-
-void ResponseSession::start(Lane& lane, ApiCall call) {
-  const std::string id = call.object_id;
-  const auto cls = call.parts.empty() ? RequestClass::kChat : call.parts.front().request_class;
-  lane.began = steady_clock::now();
-  lane.answer = std::make_shared<Answer>(thread_, std::move(call), client_.key);
-  lane.answer->start(*service_.engine(), *this);
-  lane.place = service_.running().add({.object_id = id,
-                                       .request_id = id,
-                                       .path = "/v1/responses",
-                                       .key = std::string(owner()),
-                                       .request_class = std::string(to_string(cls)),
-                                       .began = lane.began,
-                                       .answer = lane.answer});
 }
 
 void ResponseSession::cancel(simdjson::dom::object message) {
@@ -220,7 +211,9 @@ void ResponseSession::abandon(EndCause cause) noexcept {
     if (lane.answer != nullptr) lane.answer->abandon(cause);
   }
   const bool slow = cause == EndCause::kSlowReader;
-  for (const Lane& lane : lanes_) settle(lane, slow ? "client_too_slow" : "client_gone");
+  for (const Lane& lane : lanes_) {
+    if (lane.answer != nullptr) settle(lane, slow ? "client_too_slow" : "client_gone");
+  }
   lanes_.clear();
 }
 

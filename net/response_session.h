@@ -71,7 +71,6 @@ class ResponseSession final : private Answer::Reader {
   void refuse(const ApiError& error, const Lane& lane, simdjson::dom::object message);
   [[nodiscard]] ApiResult<ApiCall> decode(simdjson::dom::object message,
                                           std::string_view stream_id);
-  void start(Lane& lane, ApiCall call);
   void cancel(simdjson::dom::object message);
   void finish(Lanes::iterator lane);
   /// Its line in the log. `left`: why, if it did not end.

@@ -227,6 +227,25 @@ ApiResult<KeyLease> Service::lease(const std::shared_ptr<KeyHolder>& key) {
   return KeyLease(key);
 }
 
+ApiResult<BegunAnswer> Service::begin(ApiCall call, Asked asked, IoThread& thread,
+                                      Answer::Reader& reader) {
+  auto leased = lease(asked.key);
+  if (!leased) return std::move(leased).error();
+  BegunAnswer begun{.lease = *std::move(leased)};
+  std::string id = call.object_id;
+  const auto cls = call.parts.empty() ? RequestClass::kChat : call.parts.front().request_class;
+  begun.answer = std::make_shared<Answer>(thread, std::move(call), asked.key);
+  begun.answer->start(*engine(), reader);
+  begun.place = running_.add({.object_id = std::move(id),
+                              .request_id = std::move(asked.request_id),
+                              .path = std::move(asked.path),
+                              .key = asked.key ? asked.key->name() : "",
+                              .request_class = std::string(to_string(cls)),
+                              .began = asked.began,
+                              .answer = begun.answer});
+  return begun;
+}
+
 Outcome Service::generate(const HttpCall& call, Decode decode) const {
   const auto timeout = timeout_of(call.header);
   if (!timeout) return error_reply(timeout.error());

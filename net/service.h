@@ -51,6 +51,13 @@ using LaterReply = std::function<void(std::function<void(HttpReply)>)>;
 struct Upgrade {};
 using Outcome = std::variant<HttpReply, ApiCall, LaterReply, Upgrade>;
 
+/// An answer that has begun, as its connection keeps it.
+struct BegunAnswer {
+  std::shared_ptr<Answer> answer{};
+  KeyLease lease{};
+  RunningAnswers::Place place{};
+};
+
 /// What the server does, without its sockets: routes, keys, the model, what is kept. Shared by all
 /// connections. Thread-safe.
 class Service {
@@ -96,8 +103,16 @@ class Service {
   [[nodiscard]] bool is_served(std::string_view model) const noexcept;
   /// Null while the model loads.
   [[nodiscard]] Engine* engine() const noexcept { return engine_.load(); }
-  /// The right to begin one more request, or 429.
-  [[nodiscard]] static ApiResult<KeyLease> lease(const std::shared_ptr<KeyHolder>& key);
+  /// Who asked for an answer, and how: what /requests says of it.
+  struct Asked {
+    const std::shared_ptr<KeyHolder>& key;
+    std::string request_id;
+    std::string path;
+    std::chrono::steady_clock::time_point began;
+  };
+  /// Submits the call's requests and lists the answer; 429 when the key may not have one more.
+  [[nodiscard]] ApiResult<BegunAnswer> begin(ApiCall call, Asked asked, IoThread& thread,
+                                             Answer::Reader& reader);
   /// There is no room for a body or a message.
   [[nodiscard]] static ApiError no_body_memory();
   /// Why nothing can begin now, if so.
@@ -113,6 +128,7 @@ class Service {
 
  private:
   friend struct Routes;
+  [[nodiscard]] static ApiResult<KeyLease> lease(const std::shared_ptr<KeyHolder>& key);
   using Decode = ApiResult<ApiCall> (*)(simdjson::dom::object, const ApiContext&);
   using TextWork = ApiResult<std::string> (*)(simdjson::dom::object, const ModelCard&);
 

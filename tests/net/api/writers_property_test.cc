@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "weft/net/api/chat_api.h"
 #include "weft/net/api/completion_api.h"
 #include "weft/net/api/response_api.h"
 #include "weft/tests/net/api/byte_model.h"
