@@ -1,5 +1,6 @@
 #include "weft/net/api/text_api.h"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <utility>
@@ -15,6 +16,9 @@ namespace weft {
 namespace {
 
 namespace json = boost::json;
+
+// What /detokenize answers with: a few bytes of a body may name a token of a hundred.
+constexpr std::size_t kMaxText = std::size_t{4} << 20;
 
 using Tokens = ApiResult<std::vector<TokenId>>;
 
@@ -39,6 +43,16 @@ Tokens text_tokens(BodyFields& fields, const ServedModel& model) {
   const auto encoded = model.tokenizer.encode(*text, {.add_special = add_special}, ids);
   if (!encoded) return api_error_of(encoded.error());
   return ids;
+}
+
+/// Of what the tokens stand for; a bound, since special ones are told by their names. Each counts.
+std::size_t text_bytes(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
+  std::size_t bytes = 0;
+  for (const TokenId id : ids) {
+    const auto text = tokenizer.token(id);
+    bytes += text ? std::max<std::size_t>(text->size(), 1) : 1;
+  }
+  return bytes;
 }
 
 /// A list with `append_one(id)` for each.
@@ -99,8 +113,11 @@ ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& c
   BodyFields fields(body);
   static_cast<void>(take_model(fields, card));
   std::vector<TokenId> ids;
-  take_token_ids(fields, "tokens", static_cast<std::size_t>(card.model->context), ids);
+  take_token_ids(fields, "tokens", kMaxText, ids);
   if (!fields.any("tokens")) fields.fail("tokens", "is missing", api_code::kMissing);
+  if (text_bytes(card.model->tokenizer, ids) > kMaxText) {
+    fields.fail("tokens", "hold more than 4 MiB of text");
+  }
   if (auto error = fields.finish()) return *std::move(error);
   const auto text = card.model->tokenizer.decode(ids, false);
   if (!text) return bad_field("tokens", to_string(text.error()));

@@ -102,6 +102,25 @@ def test_the_page_loads_and_fetches_nothing_from_elsewhere(open_page: OpenPage, 
     assert all(url.startswith((server.url, "data:")) for url in asked)
 
 
+def test_a_question_waits_for_the_connection(open_page: OpenPage) -> None:
+    """The page asks its sockets whether they are open, and hears when they are; here not before `held` is false."""
+    page = open_page(prepare=lambda page: page.add_init_script("""
+        window.held = true;
+        window.opened = [];
+        window.WebSocket = class extends WebSocket {
+            get readyState() { return held ? WebSocket.CONNECTING : super.readyState; }
+            addEventListener(type, heard) {
+                super.addEventListener(type, type === 'open' ? (event) => held ? opened.push(heard) : heard(event) : heard);
+            }
+        };"""))
+    page.wait_for_function("opened.length === 1")
+    ask(page, "Who are you?")
+    page.wait_for_function("opened.length === 2")
+    expect(page.locator("article")).to_have_count(0)
+    page.evaluate("() => { held = false; opened[1](); }")
+    expect(page.locator(".meta:not(:empty)")).to_have_count(1, timeout=PATIENCE_MS)
+
+
 def test_a_question_is_answered(open_page: OpenPage) -> None:
     page = open_page()
     set_fields(page, temperature="0")

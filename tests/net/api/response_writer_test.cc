@@ -207,15 +207,5 @@ TEST(ResponseWriterTest, WritesLogprobsOfDeltasAndOfTheWhole) {
             all);
 }
 
-TEST(ResponseWriterTest, GivesItsOwnFieldsNoSecondValue) {
-  ResponseOptions options = response_options();
-  options.echo["status"] = "queued";
-  options.echo["output"] = "nothing";
-  const auto writer = make_response_writer(options, byte_model(), Framing::kBody);
-  EventBatch out(Framing::kBody);
-  write_hello(*writer, out);
-  EXPECT_EQ(out.bytes(), completed_object());
-}
-
 }  // namespace
 }  // namespace weft

@@ -88,14 +88,15 @@ TEST_F(TextApiTest, TokensBecomeText) {
   EXPECT_EQ(texts(R"({"tokens":[288]})"), "tokens invalid_value");
 }
 
-TEST_F(TextApiTest, AsManyTokensBecomeTextAsTheContextHolds) {
-  const auto list = [](int count) {
+TEST_F(TextApiTest, TokensBecomeTextUpToABound) {
+  const auto list = [](std::size_t count) {
     std::string ids = "260";
-    for (int i = 1; i < count; ++i) ids += ",260";
+    for (std::size_t i = 1; i < count; ++i) ids += ",260";
     return "{\"tokens\":[" + ids + "]}";
   };
-  EXPECT_EQ(texts(list(64)), "{\"prompt\":\"" + std::string(64, 'a') + "\"}");
-  EXPECT_EQ(texts(list(65)), "tokens invalid_value");
+  constexpr std::size_t kMost = std::size_t{4} << 20;
+  EXPECT_EQ(texts(list(100)), "{\"prompt\":\"" + std::string(100, 'a') + "\"}");
+  EXPECT_EQ(texts(list(kMost + 1)), "tokens invalid_value");
 }
 
 TEST_F(TextApiTest, TheOnlyModelIsTheCards) {
