@@ -122,9 +122,9 @@ void IoThread::abort_all() {
 }
 
 void IoThread::stop() noexcept {
-  work_.reset();
-  context_.stop();
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  boost::asio::post(context_, [this] { context_.stop(); });  // behind what was posted before
+  thread_.join();
 }
 
 }  // namespace weft

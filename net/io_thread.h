@@ -160,7 +160,7 @@ class IoThread {
   /// Thread-safe.
   void drain();
   void abort_all();
-  /// Ends the thread; what still waits is dropped.
+  /// Ends the thread, when it has done what it was told before; operations under way are dropped.
   void stop() noexcept;
 
  private:

@@ -10,6 +10,8 @@ import pytest
 playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect  # noqa: E402
 
+from waiting import eventually  # noqa: E402
+
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
@@ -113,9 +115,9 @@ def test_a_question_waits_for_the_connection(open_page: OpenPage) -> None:
                 super.addEventListener(type, type === 'open' ? (event) => held ? opened.push(heard) : heard(event) : heard);
             }
         };"""))
-    page.wait_for_function("opened.length === 1")
+    eventually(lambda: page.evaluate("opened.length") == 1, "its socket would have opened")
     ask(page, "Who are you?")
-    page.wait_for_function("opened.length === 2")
+    eventually(lambda: page.evaluate("opened.length") == 2, "the question has made it connect again")
     expect(page.locator("article")).to_have_count(0)
     page.evaluate("() => { held = false; opened[1](); }")
     expect(page.locator(".meta:not(:empty)")).to_have_count(1, timeout=PATIENCE_MS)

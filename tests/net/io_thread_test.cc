@@ -68,6 +68,17 @@ TEST_F(IoThreadTest, AConnectionThatItsThreadNeverSawDoesNotCount) {
   EXPECT_EQ(count.now(), 0U);
 }
 
+TEST_F(IoThreadTest, WhatItWasToldBeforeItWasStoppedIsDone) {
+  bool told = false;
+  std::promise<void> go;
+  boost::asio::post(thread.context(), [&go] { go.get_future().wait(); });
+  boost::asio::post(thread.context(), [&told] { told = true; });
+  std::thread stopping([this] { thread.stop(); });
+  go.set_value();
+  stopping.join();
+  EXPECT_TRUE(told);
+}
+
 TEST_F(IoThreadTest, AnExceptionEndsItsConnectionAndTheThreadGoesOn) {
   add(ConnectionCount::Place(count));
   thread.drain();  // throws

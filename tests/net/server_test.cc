@@ -274,7 +274,17 @@ TEST_F(ServerTest, AClientThatGoesTakesItsRequestAlong) {
   }
 }
 
-class LeftBehindTest : public ServerTest, public testing::WithParamInterface<Transport> {};
+class LeftBehindTest : public ServerTest, public testing::WithParamInterface<Transport> {
+ public:
+  /// Asks for more than there can be, which costs the key nothing.
+  bool is_spent(const std::string& key) const {
+    PlainClient one = client();
+    one.post(kCompletions, R"({"prompt":[5],"max_tokens":1000000})", key);
+    const std::string answer = one.read_answer();
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 4"));
+    return answer.find("rate_limit_exceeded") != std::string::npos;
+  }
+};
 
 TEST_P(LeftBehindTest, WhatAClientLeavesBehindIsChargedToItsKey) {
   const TempFolder folder;
@@ -294,10 +304,8 @@ TEST_P(LeftBehindTest, WhatAClientLeavesBehindIsChargedToItsKey) {
   }));
   one.reset();
   EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
-  PlainClient next = client();
-  next.post(kCompletions, kThreeTokens, key);
-  EXPECT_THAT(next.read_answer(),
-              AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("rate_limit_exceeded")));
+  gate.open();
+  EXPECT_TRUE(eventually([&] { return is_spent(key); }));
 }
 
 TEST_P(LeftBehindTest, ThePromptIsChargedToo) {
@@ -315,10 +323,7 @@ TEST_P(LeftBehindTest, ThePromptIsChargedToo) {
   EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
   gate.open();
   EXPECT_TRUE(eventually([&] { return all_is_free(); }));
-  PlainClient next = client();
-  next.post(kCompletions, kThreeTokens, key);
-  EXPECT_THAT(next.read_answer(),
-              AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("rate_limit_exceeded")));
+  EXPECT_TRUE(eventually([&] { return is_spent(key); }));
 }
 
 INSTANTIATE_TEST_SUITE_P(, LeftBehindTest, testing::Values(Transport::kSse, Transport::kWebSocket));
