@@ -65,7 +65,7 @@ Result<std::unique_ptr<RemoteChat>> RemoteChat::connect(const ClientOptions& opt
   return chat;
 }
 
-asio::awaitable<Result<void>> RemoteChat::greet(const OnWait& on_wait) {
+asio::awaitable<Result<void>> RemoteChat::greet(OnWait on_wait) {
   HttpClient client(connector_);
   const auto refused = [this](Error why) {
     why.detail = connector_->options().url.text() + ": " + why.detail;
