@@ -276,54 +276,59 @@ TEST_F(ServerTest, AClientThatGoesTakesItsRequestAlong) {
 
 class LeftBehindTest : public ServerTest, public testing::WithParamInterface<Transport> {
  public:
+  void start_with(int tokens_per_minute) {
+    const std::string key = "[[key]]\nname = 'one'\nkey = 'one'\ntokens_per_minute = ";
+    server_config.api_key_file =
+        folder_.write("keys.toml", key + std::to_string(tokens_per_minute) + "\n").string();
+    start();
+    gate.close();
+  }
+  LeavingClient leaving() const { return {server->port(), GetParam(), kKey}; }
+  /// Its first step stands before the gate.
+  void ask(LeavingClient& one, const Question& question) {
+    one.upgrade();
+    one.ask(question);
+    gate.wait_for_step();
+  }
+  void expect_paid_by(LeavingClient& one) {
+    one.reset();
+    EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
+    gate.open();
+    EXPECT_TRUE(eventually([&] { return is_spent(); }));
+  }
+
+ private:
+  static constexpr const char* kKey = "X-Api-Key: one\r\n";
+
   /// Asks for more than there can be, which costs the key nothing.
-  bool is_spent(const std::string& key) const {
+  bool is_spent() const {
     PlainClient one = client();
-    one.post(kCompletions, R"({"prompt":[5],"max_tokens":1000000})", key);
+    one.post(kCompletions, R"({"prompt":[5],"max_tokens":1000000})", kKey);
     const std::string answer = one.read_answer();
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 4"));
     return answer.find("rate_limit_exceeded") != std::string::npos;
   }
+
+  const TempFolder folder_;
 };
 
 TEST_P(LeftBehindTest, WhatAClientLeavesBehindIsChargedToItsKey) {
-  const TempFolder folder;
-  const char* const keys = "[[key]]\nname = \"one\"\nkey = \"one\"\ntokens_per_minute = 2\n";
-  server_config.api_key_file = folder.write("keys.toml", keys).string();
-  const std::string key = "X-Api-Key: one\r\n";
-  start();
-  gate.close();
-  LeavingClient one(server->port(), GetParam(), key);
-  one.upgrade();
-  one.ask({.prompt = "c", .max_tokens = 2000});
-  gate.wait_for_step();
+  start_with(2);
+  LeavingClient one = leaving();
+  ask(one, {.prompt = "c", .max_tokens = 2000});
   gate.let(10);
   ASSERT_TRUE(eventually([&] {
     const auto running = server->service().running().list();
     return !running.empty() && running.front().answer->usage().output_tokens >= 5;
   }));
-  one.reset();
-  EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
-  gate.open();
-  EXPECT_TRUE(eventually([&] { return is_spent(key); }));
+  expect_paid_by(one);
 }
 
 TEST_P(LeftBehindTest, ThePromptIsChargedToo) {
-  const TempFolder folder;
-  const char* const keys = "[[key]]\nname = \"one\"\nkey = \"one\"\ntokens_per_minute = 100\n";
-  server_config.api_key_file = folder.write("keys.toml", keys).string();
-  const std::string key = "X-Api-Key: one\r\n";
-  start();
-  gate.close();
-  LeavingClient one(server->port(), GetParam(), key);
-  one.upgrade();
-  one.ask({.prompt = std::string(1000, 'c'), .max_tokens = 10});
-  gate.wait_for_step();
-  one.reset();
-  EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
-  gate.open();
-  EXPECT_TRUE(eventually([&] { return all_is_free(); }));
-  EXPECT_TRUE(eventually([&] { return is_spent(key); }));
+  start_with(100);
+  LeavingClient one = leaving();
+  ask(one, {.prompt = std::string(1000, 'c'), .max_tokens = 10});
+  expect_paid_by(one);
 }
 
 INSTANTIATE_TEST_SUITE_P(, LeftBehindTest, testing::Values(Transport::kSse, Transport::kWebSocket));
