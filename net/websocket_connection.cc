@@ -50,6 +50,10 @@ WebSocketConnection::WebSocketConnection(IoThread& thread, Service& service, Net
 
 void WebSocketConnection::start(Request upgrade) {
   thread_.add(shared_from_this());
+  guarded([&] { accept(std::move(upgrade)); });
+}
+
+void WebSocketConnection::accept(Request upgrade) {
   const ServerConfig& config = service_.config();
   const std::string request_id = Service::request_id_of(upgrade);
   prepare_handshake(upgrade);

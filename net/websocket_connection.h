@@ -37,6 +37,7 @@ class WebSocketConnection final : public Connection {
  private:
   void on_exception(const std::exception& failure) noexcept override;
 
+  void accept(Request upgrade);
   void read();
   void on_read(boost::system::error_code error, std::size_t bytes);
   void pump();

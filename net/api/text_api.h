@@ -15,7 +15,7 @@ namespace weft {
 /// as the text is long: not for a thread that others wait for.
 [[nodiscard]] ApiResult<std::string> tokenize(simdjson::dom::object body, const ModelCard& card);
 
-/// POST /detokenize: {"tokens": [...]}, no more than the context holds, gives {"prompt": text}.
+/// POST /detokenize: {"tokens": [...]}, of at most 4 MiB of text, gives {"prompt": text}.
 [[nodiscard]] ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& card);
 
 /// The body of GET /v1/models and, of one model, of GET /v1/models/{name}.
