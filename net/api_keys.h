@@ -51,6 +51,11 @@ class KeyHolder {
   Time filled_{};
 };
 
+/// Whose what a request makes is: the key's; without keys all is one owner's.
+[[nodiscard]] inline std::string_view owner_of(const std::shared_ptr<KeyHolder>& key) noexcept {
+  return key != nullptr ? std::string_view(key->name()) : std::string_view();
+}
+
 /// The right to run one request; given back by the destructor. Empty where there are no keys.
 class KeyLease {
  public:

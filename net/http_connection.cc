@@ -460,10 +460,9 @@ void HttpConnection::log_exchange() {
   Usage usage;
   if (exchange_.answer) usage = exchange_.answer->usage();
   const auto now = steady_clock::now();
-  const auto& key = exchange_.admission.key;
   service_.log().request({.request_id = exchange_.request_id,
                           .client = client_,
-                          .key = key ? std::string_view(key->name()) : std::string_view(),
+                          .key = owner_of(exchange_.admission.key),
                           .method = exchange_.method,
                           .path = exchange_.path,
                           .status = exchange_.status,

@@ -111,7 +111,7 @@ void ResponseSession::refuse(const ApiError& error, const Lane& lane,
   std::string_view previous;
   if (local_ != nullptr &&
       message.at_key("previous_response_id").get(previous) == simdjson::SUCCESS) {
-    local_->erase(previous, owner());
+    local_->erase(previous, owner_of(client_.key));
   }
   say(error, lane.stream_id);
 }
@@ -224,7 +224,7 @@ void ResponseSession::settle(const Lane& lane, std::string_view left) {
   const bool gone = !lane.answer->ended();
   service_.log().request({.request_id = lane.answer->object_id(),
                           .client = client_.address,
-                          .key = owner(),
+                          .key = owner_of(client_.key),
                           .method = "WS",
                           .path = "/v1/responses",
                           .status = gone    ? 499U

@@ -76,10 +76,6 @@ class ResponseSession final : private Answer::Reader {
   /// Its line in the log. `left`: why, if it did not end.
   void settle(const Lane& lane, std::string_view left);
   void say(const ApiError& error, std::string_view stream_id);
-  /// The key's name; without keys all is one owner's.
-  [[nodiscard]] std::string_view owner() const noexcept {
-    return client_.key != nullptr ? std::string_view(client_.key->name()) : std::string_view();
-  }
   [[nodiscard]] Lanes::iterator find(std::string_view stream_id);
 
   IoThread& thread_;

@@ -44,13 +44,13 @@ struct Routes {
     return Upgrade{};
   }
   static Outcome get_response(Service& service, const HttpCall& call) {
-    return service.stored_response(id_in(kResponse, call.path), call.owner());
+    return service.stored_response(id_in(kResponse, call.path), owner_of(call.key));
   }
   static Outcome delete_response(Service& service, const HttpCall& call) {
-    return service.delete_response(id_in(kResponse, call.path), call.owner());
+    return service.delete_response(id_in(kResponse, call.path), owner_of(call.key));
   }
   static Outcome cancel_response(Service& service, const HttpCall& call) {
-    return service.cancel_response(id_in(kCancelResponse, call.path), call.owner());
+    return service.cancel_response(id_in(kCancelResponse, call.path), owner_of(call.key));
   }
   static Outcome models(Service& service, const HttpCall& /*call*/) {
     return HttpReply{.body = models_body(service.card_)};
@@ -85,7 +85,7 @@ struct Routes {
     return HttpReply{.body = json_text(boost::json::object{{"version", WEFT_VERSION}})};
   }
   static Outcome requests(Service& service, const HttpCall& call) {
-    return HttpReply{.body = service.requests_body(call.owner())};
+    return HttpReply{.body = service.requests_body(owner_of(call.key))};
   }
   static Outcome page(Service& service, const HttpCall& /*call*/) {
     if (!service.config().web_page) {

@@ -239,7 +239,7 @@ ApiResult<BegunAnswer> Service::begin(ApiCall call, Asked asked, IoThread& threa
   begun.place = running_.add({.object_id = std::move(id),
                               .request_id = std::move(asked.request_id),
                               .path = std::move(asked.path),
-                              .key = asked.key ? asked.key->name() : "",
+                              .key = std::string(owner_of(asked.key)),
                               .request_class = std::string(to_string(cls)),
                               .began = asked.began,
                               .answer = begun.answer});

@@ -37,11 +37,6 @@ struct HttpCall {
   std::string_view body;
   BodyMemory::Share& memory;              ///< what counts the body; who keeps a copy takes it
   const std::shared_ptr<KeyHolder>& key;  ///< null where there are no keys
-
-  /// Whose what it makes is: the key's; without keys all is one owner's.
-  [[nodiscard]] std::string_view owner() const noexcept {
-    return key != nullptr ? std::string_view(key->name()) : std::string_view();
-  }
 };
 
 /// An answer that is made elsewhere: the function is called once, at once, with what to call (on
