@@ -1,0 +1,169 @@
+#pragma once
+
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+/// Instructions of sm_90a as functions: barriers of shared memory, the bulk tensor copy engine
+/// (TMA) and a warpgroup's matrix products. Names as in the PTX manual, chapter 9.7.
+namespace weft::cuda {
+
+__device__ inline std::uint32_t shared_address(const void* pointer) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+using Barrier = std::uint64_t;  ///< in shared memory
+
+__device__ inline void init_barrier(Barrier* barrier, std::uint32_t arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+               "r"(arrivals));
+}
+
+/// After init_barrier, before anything else uses the barriers.
+__device__ inline void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+__device__ inline void arrive(Barrier* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+               : "memory");
+}
+
+/// Arrives, and says that the phase ends no earlier than so many bytes have been copied.
+__device__ inline void arrive_expecting(Barrier* barrier, std::uint32_t bytes) {
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
+}
+
+/// Until the phase of this parity has ended.
+__device__ inline void wait(Barrier* barrier, std::uint32_t parity) {
+  std::uint32_t done = 0;
+  while (done == 0) {
+    asm volatile(
+        "{\n"
+        ".reg .pred p;\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, p;\n"
+        "}\n"
+        : "=r"(done)
+        : "r"(shared_address(barrier)), "r"(parity)
+        : "memory");
+  }
+}
+
+/// What the second-level cache shall do with a copy's lines: createpolicy's results, which are the
+/// same on every sm_90.
+enum class CacheHint : std::uint64_t {
+  kEvictFirst = 0x12f0000000000000,
+  kEvictLast = 0x14f0000000000000,
+};
+
+/// Copies a box of a tensor map to shared memory; `barrier` counts its bytes. What lies beyond the
+/// tensor is zeros.
+__device__ inline void copy_box(void* to, const CUtensorMap* map, std::int32_t column,
+                                std::int32_t row, Barrier* barrier, CacheHint hint) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+      " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)),
+      "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier)),
+      "l"(static_cast<std::uint64_t>(hint))
+      : "memory");
+}
+
+__device__ inline void prefetch_map(const CUtensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+/// Threads of some whole warps meet; `id` 1 .. 15.
+__device__ inline void meet(int id, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+/// A matrix of 16-bit numbers in shared memory, K fastest, in rows of 64 with the 128-byte swizzle:
+/// groups of 8 rows lie 1024 bytes apart.
+__device__ inline std::uint64_t matrix_descriptor(const void* at) {
+  constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62U;
+  constexpr std::uint64_t kGroupStride = std::uint64_t{1024 >> 4} << 32U;
+  constexpr std::uint64_t kUnusedStride = std::uint64_t{1} << 16U;
+  return kSwizzle128 | kGroupStride | kUnusedStride | (shared_address(at) & 0x3ffffU) >> 4U;
+}
+
+/// Orders earlier accesses to registers and shared memory before the products that follow.
+__device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ inline void commit_products() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+/// Until at most `kPending` committed groups have not ended.
+template <int kPending>
+__device__ inline void wait_products() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+
+// clang-format off
+#define WEFT_REGISTERS_4 "%0, %1, %2, %3"
+#define WEFT_REGISTERS_8 WEFT_REGISTERS_4 ", %4, %5, %6, %7"
+#define WEFT_REGISTERS_16 WEFT_REGISTERS_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define WEFT_REGISTERS_32 WEFT_REGISTERS_16 \
+  ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define WEFT_REGISTERS_64 WEFT_REGISTERS_32 \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
+  ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define WEFT_SUMS_4(i) "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3])
+#define WEFT_SUMS_8(i) WEFT_SUMS_4(i), WEFT_SUMS_4(i + 4)
+#define WEFT_SUMS_16(i) WEFT_SUMS_8(i), WEFT_SUMS_8(i + 8)
+#define WEFT_SUMS_32(i) WEFT_SUMS_16(i), WEFT_SUMS_16(i + 16)
+#define WEFT_SUMS_64(i) WEFT_SUMS_32(i), WEFT_SUMS_32(i + 32)
+// clang-format on
+
+/// sums [64, kColumns] (+)= A [64, 16] B [kColumns, 16]^T, asynchronously, by a warpgroup. Thread t
+/// holds of each 8 columns rows t / 32 * 16 + t % 32 / 4 and 8 further, columns t % 4 * 2 and the
+/// next: {row, row, row + 8, row + 8}. With `add` 0 the sums before do not count.
+template <class Number, int kColumns>
+struct WarpgroupProduct;
+
+#define WEFT_WARPGROUP_PRODUCT(number, type, columns, count, a, b, c)                         \
+  template <>                                                                                 \
+  struct WarpgroupProduct<number, columns> {                                                  \
+    static __device__ void add(float (&sums)[count], std::uint64_t left, std::uint64_t right, \
+                               int add) {                                                     \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #c                                    \
+                   ", 0;\n"                                                                   \
+                   "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type      \
+                   " {" WEFT_REGISTERS_##count "}, %" #a ", %" #b ", p, 1, 1, 0, 0;\n}\n"     \
+                   : WEFT_SUMS_##count(0)                                                     \
+                   : "l"(left), "l"(right), "r"(add));                                        \
+    }                                                                                         \
+  };
+
+WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 8, 4, 4, 5, 6)
+WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 16, 8, 8, 9, 10)
+WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 32, 16, 16, 17, 18)
+WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 64, 32, 32, 33, 34)
+WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 128, 64, 64, 65, 66)
+WEFT_WARPGROUP_PRODUCT(__half, "f16", 8, 4, 4, 5, 6)
+WEFT_WARPGROUP_PRODUCT(__half, "f16", 16, 8, 8, 9, 10)
+WEFT_WARPGROUP_PRODUCT(__half, "f16", 32, 16, 16, 17, 18)
+WEFT_WARPGROUP_PRODUCT(__half, "f16", 64, 32, 32, 33, 34)
+WEFT_WARPGROUP_PRODUCT(__half, "f16", 128, 64, 64, 65, 66)
+
+#undef WEFT_WARPGROUP_PRODUCT
+#undef WEFT_SUMS_64
+#undef WEFT_SUMS_32
+#undef WEFT_SUMS_16
+#undef WEFT_SUMS_8
+#undef WEFT_SUMS_4
+#undef WEFT_REGISTERS_64
+#undef WEFT_REGISTERS_32
+#undef WEFT_REGISTERS_16
+#undef WEFT_REGISTERS_8
+#undef WEFT_REGISTERS_4
+
+#endif  // __CUDA_ARCH_FEAT_SM90_ALL
+
+}  // namespace weft::cuda
