@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -46,6 +47,7 @@ struct Config {
   std::string spec{};          ///< a spec file; without: looked for
   std::string device = "cpu";  ///< as `weft devices` names it
   std::int32_t threads = 0;    ///< of the host device; 0: one for each core
+  std::string tuning{};        ///< a file of `weft tune`; without: what is built in for the GPU
 
   // Memory. 0: derived from what the device has.
   double memory_fraction =
@@ -55,7 +57,7 @@ struct Config {
   std::int32_t page_tokens = 16;
   std::int64_t max_context = 0;        ///< tokens of a sequence; 0: what the model knows
   std::int32_t max_step_tokens = 512;  ///< tokens of a step
-  DType kv_dtype = DType::kF32;
+  std::optional<DType> kv_dtype;       ///< without: what suits device and weights
   KvLayout kv_layout = KvLayout::kPages;
 
   // Scheduling.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <limits>
+#include <optional>
 
 #include "weft/config/setting_kinds.h"
 
@@ -12,8 +13,9 @@ using namespace setting_kinds;  // NOLINT(google-global-names-in-headers): words
 
 inline constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 
-inline constexpr std::array<std::string_view, 3> kKvDtypeNames = {"f32", "f16", "bf16"};
-inline constexpr std::array kKvDtypes = {DType::kF32, DType::kF16, DType::kBF16};
+inline constexpr std::array<std::string_view, 4> kKvDtypeNames = {"auto", "f32", "f16", "bf16"};
+inline constexpr std::array<std::optional<DType>, 4> kKvDtypes = {std::nullopt, DType::kF32,
+                                                                  DType::kF16, DType::kBF16};
 inline constexpr std::array<std::string_view, 2> kKvLayoutNames = {"pages", "slab"};
 inline constexpr std::array kKvLayouts = {KvLayout::kPages, KvLayout::kSlab};
 inline constexpr std::array<std::string_view, 2> kAdmissionNames = {"optimistic", "reserve"};
@@ -33,6 +35,9 @@ inline constexpr std::array kKeys = {
     ConfigKey{"device", "threads", integer<&Config::threads>(0, 1024),
               "Threads of the host device; 0: one for each core",
               "A step waits for memory on all of them"},
+    ConfigKey{"device", "tuning", text<&Config::tuning>(),
+              "What weft tune has measured on the GPU; empty: built in, where that is there",
+              "Weft brings what was measured on the GPUs that it was made for"},
 
     ConfigKey{"memory", "fraction", number<&Config::memory_fraction>(0.01, 1),
               "Share of the device's free memory that weights, KV cache and buffers may take",
@@ -55,9 +60,11 @@ inline constexpr std::array kKeys = {
               "Tokens of a step; the buffers of a step are made for so many",
               "Some hundred keep a device's arithmetic busy: more would make running streams wait "
               "longer and prompts be done hardly sooner"},
-    ConfigKey{"memory", "kv_dtype", choice<kKvDtypeNames, kKvDtypes, &Config::kv_dtype>(),
-              "The numbers that keys and values are kept as",
-              "f32 is what the reference numbers are compared in; the others take half the memory"},
+    ConfigKey{
+        "memory", "kv_dtype", choice<kKvDtypeNames, kKvDtypes, &Config::kv_dtype>(),
+        "The numbers that keys and values are kept as",
+        "auto is f32 on the host, what the reference numbers are compared in, and on a GPU the "
+        "weights' type where that has 16 bits: half the memory, at twice the speed"},
     ConfigKey{"memory", "kv_layout", choice<kKvLayoutNames, kKvLayouts, &Config::kv_layout>(),
               "Where keys and values lie: anywhere, by page tables, or one contiguous piece a row",
               "With pages the shuffle moves none of them"},

@@ -50,13 +50,13 @@ TEST(ConfigSchemaTest, HasEachKeyOnceAndTablesTogether) {
 
 // A field that is new in Config does not compile here; then it needs a key as well.
 TEST(ConfigSchemaTest, HasAKeyForEachFieldOfConfig) {
-  const auto& [model, spec, device, threads, fraction, rows, pages, page_tokens, context,
+  const auto& [model, spec, device, threads, tuning, fraction, rows, pages, page_tokens, context,
                step_tokens, dtype, layout, policy, window, instances, admission, watermark, target,
                every, requests, tokens, workers, bytes, server] = Config();
   const std::initializer_list<const void*> fields = {
-      &model,     &spec,        &device, &threads,  &fraction, &rows,    &pages,     &page_tokens,
-      &context,   &step_tokens, &dtype,  &layout,   &policy,   &window,  &instances, &admission,
-      &watermark, &target,      &every,  &requests, &tokens,   &workers, &bytes};
+      &model,       &spec,      &device,      &threads, &tuning,   &fraction, &rows,    &pages,
+      &page_tokens, &context,   &step_tokens, &dtype,   &layout,   &policy,   &window,  &instances,
+      &admission,   &watermark, &target,      &every,   &requests, &tokens,   &workers, &bytes};
   const auto& [host, port, path, certificate, key, io, name, page, origins, deflate, drain, api_key,
                key_file, connections, header_bytes, header_fields, body_bytes, message_bytes,
                body_memory, streams, unread, header_time, body_rate, idle_time, write_time, ping,
@@ -220,9 +220,9 @@ TEST(ConfigSchemaTest, TakesTheNamesOfAChoiceOnly) {
   EXPECT_EQ(assign(setting("scheduling.admission"), "reserve", config), std::nullopt);
   EXPECT_EQ(config.admission, AdmissionMode::kReserve);
   EXPECT_EQ(wrong("memory.kv_dtype", "q8_0"),
-            "\"q8_0\": must be one of \"f32\", \"f16\", \"bf16\"");
+            "\"q8_0\": must be one of \"auto\", \"f32\", \"f16\", \"bf16\"");
   EXPECT_EQ(wrong("memory.kv_dtype", std::int64_t{16}),
-            "16: must be one of \"f32\", \"f16\", \"bf16\"");
+            "16: must be one of \"auto\", \"f32\", \"f16\", \"bf16\"");
 }
 
 TEST(ConfigSchemaTest, TakesAPolicyByNameOrAWindowInMilliseconds) {

@@ -10,12 +10,13 @@
 #include "weft/config/config.h"
 #include "weft/config/config_schema.h"
 #include "weft/core/file.h"
+#include "weft/tests/fixture/source_path.h"
 
 namespace weft {
 namespace {
 
 std::string page() {
-  return read_text_file(WEFT_SOURCE_DIR "/docs/configuration.md", std::size_t{1} << 20).value();
+  return read_text_file(test::source_path("docs/configuration.md"), std::size_t{1} << 20).value();
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

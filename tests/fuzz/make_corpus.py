@@ -211,6 +211,14 @@ def config():
     }
 
 
+def tuning():
+    return {
+        "ways": b"weft-tuning 1 NVIDIA H200\nbf16 12288 4096 16 flat\nq8_0 9 64 1073741824 vector\nf16 1 1 1 library\n",
+        "phi": b"# night\n\nweft-tuning 1 A  GPU \r\n phi\tllama-6738415616 -1.25e2\r\nphi gemma 1e-45\n",
+        "wrong": b"weft-tuning 1 GPU\nphi llama nan\n",
+    }
+
+
 def stop_strings():
     return {
         "inside": b"Answer\0The Answer:\0So. The Answer is 4",
@@ -287,7 +295,7 @@ def response_request():
 def main():
     for target in (chat_request, checkpoint_format, checkpoint_index, completion_request, config, gguf, jinja, llama2c,
                    llama2c_tokenizer, pickle, pickle_checkpoint, response_request, safetensors, stop_strings,
-                   tokenizer_json, zip):
+                   tokenizer_json, tuning, zip):
         folder = CORPUS / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in target().items():
