@@ -24,6 +24,8 @@ constexpr std::array kDeviceErrors = {
               "there is not enough memory"},
     ErrorText{static_cast<int>(DeviceErrc::kOutOfRange), "out_of_range",
               "this is outside what the model knows"},
+    ErrorText{static_cast<int>(DeviceErrc::kBadTuning), "bad_tuning",
+              "this is no table of weft tune"},
 };
 
 constexpr TableCategory kDeviceCategory(0x2b9e84d1c07f35a6, "weft.device", kDeviceErrors);

@@ -20,6 +20,8 @@ enum class DeviceErrc {
   kOutOfMemory,
   /// A token or a position is outside what the model knows; the detail has the numbers.
   kOutOfRange,
+  /// A file of `weft tune` cannot be read; the detail has its name, the line and what is wrong.
+  kBadTuning,
 };
 
 [[nodiscard]] const TableCategory& device_category() noexcept;

@@ -1,23 +1,9 @@
 #include "weft/gpu/host_capacity.h"
 
-#include <algorithm>
-#include <limits>
-#include <string>
-
-#include "weft/gpu/device_info.h"
 #include "weft/gpu/host_step_device.h"
 
 namespace weft {
 namespace {
-
-// More rows than this gain little: at 256 the weights' reading is shared so often that computing
-// dominates on every device known, and each row costs a row of logits.
-constexpr std::int32_t kUsefulRows = 256;
-
-std::string mebibytes(std::int64_t bytes) {
-  constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
-  return std::to_string((bytes + kMebibyte - 1) / kMebibyte) + " MiB";
-}
 
 // What a row holds: its sampler's history of the context, at most so much for each token, and its
 // page tables.
@@ -27,70 +13,22 @@ std::int64_t row_bytes(const DeviceLimits& limits) {
   return kSamplerPerToken * limits.context + (limits.pages_per_row() + cross) * std::int64_t{4};
 }
 
-// As many as all rows can use; more than can be numbered do not fit into any memory.
-std::int64_t pages_of_all_rows(const DeviceLimits& limits) {
-  const std::int64_t pages = std::int64_t{limits.rows} * limits.pages_per_row();
-  return std::min<std::int64_t>(pages, std::numeric_limits<std::int32_t>::max());
-}
-
-std::int64_t bytes_without_pages(const Program& program, DeviceLimits limits, DType kv_dtype) {
-  limits.pages = 0;
-  const HostOptions options = HostStepDevice::options_for(program, limits, kv_dtype, 1);
-  return program.weight_bytes() + HostDevice::memory_bytes(program, options) +
-         limits.rows * row_bytes(limits);
-}
-
 }  // namespace
 
 Result<DeviceLimits> host_capacity(const Program& program, const CapacityWishes& wishes,
                                    std::int64_t free_bytes) {
-  DeviceLimits limits;
-  limits.page_tokens = wishes.page_tokens;
-  limits.vocabulary = program.vocabulary;
-  limits.context = wishes.context > 0 ? std::min(wishes.context, program.context) : program.context;
-  limits.rows = wishes.rows > 0 ? wishes.rows : kUsefulRows;
-  limits.step_tokens = std::max(wishes.step_tokens, limits.rows);
-  if (program.has_encoder) {
-    // An encoder reads its input at once.
-    limits.step_tokens = std::max(limits.step_tokens, static_cast<std::int32_t>(limits.context));
-    limits.cross_pages = static_cast<std::int32_t>(pages_of_all_rows(limits));
-  }
-  const auto budget =
-      static_cast<std::int64_t>(static_cast<double>(free_bytes) * wishes.memory_fraction);
-  const HostOptions options = HostStepDevice::options_for(program, limits, wishes.kv_dtype, 1);
-  const std::int64_t page_bytes =
-      std::max<std::int64_t>(HostDevice::page_bytes(program, options), 1);
-  // Fewer rows when their buffers would leave no room for pages.
-  while (wishes.rows == 0 && limits.rows > 1 &&
-         bytes_without_pages(program, limits, wishes.kv_dtype) > budget / 2) {
-    limits.rows /= 2;
-    if (program.has_encoder) {
-      limits.cross_pages = static_cast<std::int32_t>(pages_of_all_rows(limits));
-    }
-  }
-  const std::int64_t taken = bytes_without_pages(program, limits, wishes.kv_dtype);
-  const std::int64_t fitting = std::max<std::int64_t>(budget - taken, 0) / page_bytes;
-  const std::int64_t useful = pages_of_all_rows(limits);
-  const std::int64_t wanted = wishes.pages > 0 ? wishes.pages : std::min(fitting, useful);
-  if (wanted > fitting || wanted < 1) {
-    return Error{DeviceErrc::kOutOfMemory,
-                 "weights and buffers take " + mebibytes(taken) + " and " +
-                     std::to_string(std::max<std::int64_t>(wanted, 1)) + " pages of KV " +
-                     mebibytes(std::max<std::int64_t>(wanted, 1) * page_bytes) + ", of " +
-                     mebibytes(budget) + " that may be taken"};
-  }
-  limits.pages = static_cast<std::int32_t>(std::min<std::int64_t>(wanted, useful));
-  const std::int64_t held = std::int64_t{limits.pages} * limits.page_tokens;
-  if (held < limits.context) {
-    if (wishes.context > 0) {
-      return Error{DeviceErrc::kOutOfMemory, std::to_string(limits.pages) + " pages of " +
-                                                 std::to_string(limits.page_tokens) +
-                                                 " tokens hold less than a context of " +
-                                                 std::to_string(limits.context)};
-    }
-    limits.context = held;
-  }
-  return limits;
+  const auto options = [&](const DeviceLimits& limits) {
+    return HostStepDevice::options_for(program, limits, wishes.kv_dtype, 1);
+  };
+  DeviceNeeds needs;
+  needs.bytes = [&](const DeviceLimits& limits) {
+    return program.weight_bytes() + HostDevice::memory_bytes(program, options(limits)) +
+           limits.rows * row_bytes(limits);
+  };
+  DeviceLimits one;
+  one.page_tokens = wishes.page_tokens;
+  needs.page_bytes = HostDevice::page_bytes(program, options(one));
+  return device_capacity(program, wishes, free_bytes, needs);
 }
 
 }  // namespace weft

@@ -19,7 +19,7 @@ std::size_t rounded_to_line(std::size_t bytes) {
 }
 
 // What the thirstiest op of the program needs of one thread's workspace.
-std::size_t workspace_bytes_of(const Program& program, const HostOptions& options) {
+std::size_t workspace_bytes_of(const Program& program, const DeviceOptions& options) {
   const std::int64_t chosen = std::max<std::int64_t>(program.max_chosen, 1);
   std::size_t bytes = 0;
   for (const MatrixPlan& matrix : program.matrices) {
@@ -44,7 +44,7 @@ std::int64_t key_bytes(DType dtype, std::int32_t page_tokens, std::int32_t kv_he
 }
 
 // Keys and values of all layers.
-std::int64_t bytes_of_pages(std::span<const KvLayerPlan> layers, const HostOptions& options,
+std::int64_t bytes_of_pages(std::span<const KvLayerPlan> layers, const DeviceOptions& options,
                             std::int64_t pages) {
   std::int64_t bytes = 0;
   for (const KvLayerPlan& layer : layers) {
@@ -119,7 +119,7 @@ HostDevice::~HostDevice() = default;
 
 namespace {
 
-void size_step(HostStep& step, const Program& program, const HostOptions& options) {
+void size_step(HostStep& step, const Program& program, const DeviceOptions& options) {
   const auto tokens = static_cast<std::size_t>(options.max_tokens);
   const auto choices = tokens * static_cast<std::size_t>(program.max_chosen);
   step.positions.reserve(tokens);
@@ -135,7 +135,7 @@ void size_step(HostStep& step, const Program& program, const HostOptions& option
 
 Result<void> take_memory(HostState& state) {
   const Program& program = *state.program;
-  const HostOptions& options = state.options;
+  const DeviceOptions& options = state.options;
   const auto take = [](auto& place, auto made) -> Result<void> {
     if (!made) return made.error();
     place = std::move(*made);
@@ -170,7 +170,7 @@ SequenceSpan own_span(const StepSequence& sequence) {
 
 void prepare(HostState& state, const Step& step, bool encoding) {
   HostStep& own = state.step;
-  const HostOptions& options = state.options;
+  const DeviceOptions& options = state.options;
   if (std::cmp_greater(step.ids.size(), options.max_tokens) ||
       std::cmp_greater(step.outputs.size(), options.max_outputs) ||
       std::cmp_greater(step.sequences.size(), options.max_sequences)) {
@@ -213,7 +213,7 @@ void run_list(HostState& state, const OpList& list, const Step& step, bool encod
 
 std::unique_ptr<HostState> begin_state(std::shared_ptr<const Checkpoint> checkpoint,
                                        std::shared_ptr<const Program> program,
-                                       const HostOptions& options) {
+                                       const DeviceOptions& options) {
   auto state = std::make_unique<HostState>();
   state->checkpoint = std::move(checkpoint);
   state->program = std::move(program);
@@ -232,7 +232,7 @@ std::unique_ptr<HostState> begin_state(std::shared_ptr<const Checkpoint> checkpo
 
 Result<std::unique_ptr<HostDevice>> HostDevice::load(std::shared_ptr<const Checkpoint> checkpoint,
                                                      std::shared_ptr<const Program> program,
-                                                     const HostOptions& options,
+                                                     const DeviceOptions& options,
                                                      const LoadProgress& progress) {
   auto state = begin_state(std::move(checkpoint), std::move(program), options);
   auto weights = HostWeights::load(*state->program, *state->team, progress);
@@ -243,7 +243,7 @@ Result<std::unique_ptr<HostDevice>> HostDevice::load(std::shared_ptr<const Check
   return std::unique_ptr<HostDevice>(new HostDevice(std::move(state)));
 }
 
-Result<std::unique_ptr<HostDevice>> HostDevice::share_weights(const HostOptions& options) const {
+Result<std::unique_ptr<HostDevice>> HostDevice::share_weights(const DeviceOptions& options) const {
   auto state = begin_state(state_->checkpoint, state_->program, options);
   state->weights = state_->weights;
   auto taken = take_memory(*state);
@@ -251,11 +251,11 @@ Result<std::unique_ptr<HostDevice>> HostDevice::share_weights(const HostOptions&
   return std::unique_ptr<HostDevice>(new HostDevice(std::move(state)));
 }
 
-std::int64_t HostDevice::page_bytes(const Program& program, const HostOptions& options) {
+std::int64_t HostDevice::page_bytes(const Program& program, const DeviceOptions& options) {
   return bytes_of_pages(program.self_kv, options, 1);
 }
 
-std::int64_t HostDevice::memory_bytes(const Program& program, const HostOptions& options) {
+std::int64_t HostDevice::memory_bytes(const Program& program, const DeviceOptions& options) {
   const std::int64_t per_token =
       std::max(program.encode.floats_per_token, program.decode.floats_per_token);
   const std::int64_t floats =
@@ -292,7 +292,7 @@ Rows HostDevice::results() {
 }
 
 const Program& HostDevice::program() const { return *state_->program; }
-const HostOptions& HostDevice::options() const { return state_->options; }
+const DeviceOptions& HostDevice::options() const { return state_->options; }
 int HostDevice::threads() const { return state_->team->size(); }
 
 }  // namespace weft

@@ -39,7 +39,7 @@ struct HostStep {
 struct HostState {
   std::shared_ptr<const Checkpoint> checkpoint;
   std::shared_ptr<const Program> program;
-  HostOptions options;
+  DeviceOptions options;
   std::unique_ptr<ThreadTeam> team;
   std::shared_ptr<const HostWeights> weights;
   std::vector<RotaryTable> rotary;

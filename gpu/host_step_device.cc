@@ -35,9 +35,9 @@ struct HostStepDevice::Row {
   bool long_context = false;
 };
 
-HostOptions HostStepDevice::options_for(const Program& program, const DeviceLimits& limits,
-                                        DType kv_dtype, int threads) {
-  HostOptions options;
+DeviceOptions HostStepDevice::options_for(const Program& program, const DeviceLimits& limits,
+                                          DType kv_dtype, int threads) {
+  DeviceOptions options;
   options.threads = threads;
   options.max_tokens = limits.step_tokens;
   options.max_outputs = limits.rows;

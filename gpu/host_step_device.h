@@ -17,8 +17,8 @@ namespace weft {
 class HostStepDevice final : public StepDevice {
  public:
   /// Options for a HostDevice that carries out plans within `limits`.
-  [[nodiscard]] static HostOptions options_for(const Program& program, const DeviceLimits& limits,
-                                               DType kv_dtype, int threads);
+  [[nodiscard]] static DeviceOptions options_for(const Program& program, const DeviceLimits& limits,
+                                                 DType kv_dtype, int threads);
 
   /// `device` was made with options_for(`limits`). `end_tokens` are the model's, for samplers.
   HostStepDevice(std::unique_ptr<HostDevice> device, const DeviceLimits& limits,

@@ -6,7 +6,6 @@
 
 #include "weft/gpu/thread_team.h"
 #include "weft/model/checkpoint.h"
-#include "weft/model/tensor_values.h"
 
 namespace weft {
 namespace {
@@ -34,17 +33,6 @@ void fill(PackedWeight& weight, const MatrixPlan& plan, Share share) {
   }
 }
 
-std::vector<float> values_of(const VectorPlan& plan) {
-  if (plan.parts.empty() && !plan.values.empty()) return plan.values;
-  std::vector<float> values(static_cast<std::size_t>(plan.size), 0.0F);
-  for (const VectorPart& part : plan.parts) {
-    const auto place = std::span(values).subspan(static_cast<std::size_t>(part.first),
-                                                 static_cast<std::size_t>(part.count));
-    read_values(*part.tensor, part.offset, part.stride, place);
-  }
-  return values;
-}
-
 }  // namespace
 
 Result<HostWeights> HostWeights::load(const Program& program, ThreadTeam& team,
@@ -52,7 +40,7 @@ Result<HostWeights> HostWeights::load(const Program& program, ThreadTeam& team,
   HostWeights weights;
   const std::int64_t total = program.weight_bytes();
   std::int64_t done = 0;
-  for (const VectorPlan& plan : program.vectors) weights.vectors_.push_back(values_of(plan));
+  for (const VectorPlan& plan : program.vectors) weights.vectors_.push_back(vector_values(plan));
   for (const MatrixPlan& plan : program.matrices) {
     auto matrix = PackedWeight::allocate(plan.dtype, plan.outputs, plan.inputs, plan.gated);
     if (!matrix) return matrix.error();

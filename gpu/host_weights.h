@@ -1,19 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "weft/core/error.h"
+#include "weft/gpu/model_device.h"
 #include "weft/kernels/packed_weight.h"
 #include "weft/model/program.h"
 
 namespace weft {
 
 class ThreadTeam;
-
-/// Told how much of the weights is loaded: bytes done and in all. Called by one thread at a time.
-using LoadProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
 /// A program's weights in the host's memory, in the order in which its ops read them. Immutable.
 class HostWeights {

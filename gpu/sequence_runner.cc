@@ -23,15 +23,15 @@ std::int32_t pages_for(std::int64_t tokens, std::int32_t page_tokens) {
 
 }  // namespace
 
-SequenceRunner::SequenceRunner(HostDevice& device)
+SequenceRunner::SequenceRunner(ModelDevice& device)
     : device_(device),
       pages_(static_cast<std::size_t>(
           pages_for(device.options().max_context, device.options().page_tokens))) {
   std::iota(pages_.begin(), pages_.end(), 0);
 }
 
-HostOptions SequenceRunner::options_for(const Program& program, std::int64_t context) {
-  HostOptions options;
+DeviceOptions SequenceRunner::options_for(const Program& program, std::int64_t context) {
+  DeviceOptions options;
   options.max_context = std::min(context, program.context);
   const bool whole = !program.has_logits || program.has_encoder;  // an encoder sees all at once
   const std::int64_t tokens =
@@ -80,7 +80,7 @@ Result<void> SequenceRunner::feed(std::span<const TokenId> ids, const Sink& sink
                                   std::int64_t whole) {
   auto checked = check(ids, length_);
   if (!checked) return checked;
-  const HostOptions& options = device_.options();
+  const DeviceOptions& options = device_.options();
   const auto after = length_ + static_cast<std::int64_t>(ids.size());
   const bool is_long = long_context(std::max(whole, after));
   const bool hidden = !device_.program().has_logits;

@@ -7,7 +7,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/token.h"
-#include "weft/gpu/host_device.h"
+#include "weft/gpu/model_device.h"
 
 namespace weft {
 
@@ -18,11 +18,11 @@ class SequenceRunner {
   /// Called with results of consecutive tokens, in order; the rows are valid for the call.
   using Sink = std::function<void(ConstRows)>;
 
-  explicit SequenceRunner(HostDevice& device);
+  explicit SequenceRunner(ModelDevice& device);
 
   /// Options for a device that a runner needs for sequences of `context` tokens, every one of whose
   /// logits may be asked for.
-  [[nodiscard]] static HostOptions options_for(const Program& program, std::int64_t context);
+  [[nodiscard]] static DeviceOptions options_for(const Program& program, std::int64_t context);
 
   /// Reads the encoder's input; before the first feed() of an encoder-decoder model.
   [[nodiscard]] Result<void> encode(std::span<const TokenId> ids);
@@ -43,7 +43,7 @@ class SequenceRunner {
   [[nodiscard]] Result<void> check(std::span<const TokenId> ids, std::int64_t start) const;
   [[nodiscard]] bool long_context(std::int64_t length) const;
 
-  HostDevice& device_;
+  ModelDevice& device_;
   std::vector<std::int32_t> pages_;
   std::vector<std::int32_t> outputs_;
   std::int64_t length_ = 0;

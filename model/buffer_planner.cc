@@ -35,12 +35,8 @@ struct Life {
   }
 };
 
-// Rows start on a cache line: 16 floats.
-constexpr std::int64_t kAlignment = 16;
-
-std::int64_t size_of(const BufferPlan& buffer) {
-  const std::int64_t floats = buffer.width * buffer.rows_per_token;
-  return (floats + kAlignment - 1) / kAlignment * kAlignment;
+std::int64_t size_of(const BufferPlan& buffer, std::int64_t alignment) {
+  return (buffer.width + alignment - 1) / alignment * alignment * buffer.rows_per_token;
 }
 
 std::vector<Life> lives_of(const OpList& list, std::size_t buffers) {
@@ -60,13 +56,13 @@ std::vector<Life> lives_of(const OpList& list, std::size_t buffers) {
 }
 
 // Places the buffers of one arena; returns the arena's size.
-std::int64_t place(std::vector<Life> lives, std::vector<BufferPlan>& buffers) {
+std::int64_t place(std::vector<Life> lives, std::vector<BufferPlan>& buffers,
+                   std::int64_t alignment) {
   const auto plan_of = [&](const Life& life) -> BufferPlan& {
     return buffers[static_cast<std::size_t>(life.id)];
   };
-  std::ranges::stable_sort(lives, [&](const Life& a, const Life& b) {
-    return size_of(plan_of(a)) > size_of(plan_of(b));
-  });
+  const auto size = [&](const Life& life) { return size_of(plan_of(life), alignment); };
+  std::ranges::stable_sort(lives, [&](const Life& a, const Life& b) { return size(a) > size(b); });
   std::vector<Life> placed;  // by offset
   std::int64_t total = 0;
   for (const Life& life : lives) {
@@ -74,11 +70,11 @@ std::int64_t place(std::vector<Life> lives, std::vector<BufferPlan>& buffers) {
     for (const Life& other : placed) {
       if (!other.meets(life)) continue;
       const BufferPlan& taken = plan_of(other);
-      if (taken.offset >= offset + size_of(plan_of(life))) break;
-      offset = std::max(offset, taken.offset + size_of(taken));
+      if (taken.offset >= offset + size(life)) break;
+      offset = std::max(offset, taken.offset + size(other));
     }
     plan_of(life).offset = offset;
-    total = std::max(total, offset + size_of(plan_of(life)));
+    total = std::max(total, offset + size(life));
     const auto after = std::ranges::find_if(
         placed, [&](const Life& other) { return plan_of(other).offset > offset; });
     placed.insert(after, life);
@@ -94,7 +90,7 @@ std::vector<BufferId> buffers_of(const Op& op) {
   return ids;
 }
 
-void plan_buffers(OpList& list, std::vector<BufferPlan>& buffers) {
+void plan_buffers(OpList& list, std::vector<BufferPlan>& buffers, std::int64_t alignment) {
   std::vector<Life> by_token = lives_of(list, buffers.size());
   std::vector<Life> by_output;
   std::erase_if(by_token, [&](const Life& life) {
@@ -102,8 +98,8 @@ void plan_buffers(OpList& list, std::vector<BufferPlan>& buffers) {
     if (output) by_output.push_back(life);
     return output;
   });
-  list.floats_per_token = place(std::move(by_token), buffers);
-  list.floats_per_output = place(std::move(by_output), buffers);
+  list.floats_per_token = place(std::move(by_token), buffers, alignment);
+  list.floats_per_output = place(std::move(by_output), buffers, alignment);
 }
 
 }  // namespace weft

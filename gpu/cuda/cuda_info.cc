@@ -48,8 +48,9 @@ Result<DeviceInfo> device_info(int index) {
       .free_bytes = free_bytes};
 }
 
-/// The index in "cuda:INDEX" of a device that is there.
-Result<int> parse_name(const std::string& name) {
+}  // namespace
+
+Result<int> device_index(const std::string& name) {
   const auto count = device_count();
   if (!count) return count.error();
   int index = -1;
@@ -62,8 +63,6 @@ Result<int> parse_name(const std::string& name) {
   if (index < 0 || index >= *count) return Error{DeviceErrc::kNoSuchDevice, name};
   return index;
 }
-
-}  // namespace
 
 Result<std::vector<DeviceInfo>> list_devices() {
   const auto count = device_count();
@@ -78,11 +77,11 @@ Result<std::vector<DeviceInfo>> list_devices() {
 }
 
 Result<double> measure_read_bandwidth(const std::string& name) {
-  const auto index = parse_name(name);
+  const auto index = device_index(name);
   if (!index) return index.error();
   double bytes_per_second = 0;
-  if (const auto status = read_bandwidth(*index, bytes_per_second); status != cudaSuccess) {
-    return driver_error(status, name);
+  if (const Status status = read_bandwidth(*index, bytes_per_second); status != Status::kSuccess) {
+    return driver_error(static_cast<cudaError_t>(status), name);
   }
   return bytes_per_second;
 }

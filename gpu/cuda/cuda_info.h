@@ -11,6 +11,8 @@
 namespace weft::cuda {
 
 [[nodiscard]] Result<std::vector<DeviceInfo>> list_devices();
+/// The number in "cuda:NUMBER" of a device that is there. kNoSuchDevice.
+[[nodiscard]] Result<int> device_index(const std::string& name);
 [[nodiscard]] Result<double> measure_read_bandwidth(const std::string& name);
 [[nodiscard]] std::string nccl_version();
 

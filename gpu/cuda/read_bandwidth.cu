@@ -1,3 +1,5 @@
+#include <cuda_runtime.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -60,7 +62,20 @@ cudaError_t one_pass(const Holdings& held, int blocks, float& milliseconds) {
 
 }  // namespace
 
-cudaError_t read_bandwidth(int device, double& bytes_per_second) {
+Status read_memory(const std::byte* memory, std::size_t bytes, std::uint32_t* sink, Stream stream) {
+  int device = 0;
+  int multiprocessors = 0;
+  cudaError_t status = cudaGetDevice(&device);
+  if (status == cudaSuccess) {
+    status = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  }
+  if (status != cudaSuccess) return static_cast<Status>(status);
+  read_kernel<<<4 * multiprocessors, kThreads, 0, stream>>>(reinterpret_cast<const uint4*>(memory),
+                                                            bytes / sizeof(uint4), sink);
+  return static_cast<Status>(cudaGetLastError());
+}
+
+Status read_bandwidth(int device, double& bytes_per_second) {
   Holdings held;
   int multiprocessors = 0;
   cudaError_t status = cudaSetDevice(device);
@@ -80,9 +95,9 @@ cudaError_t read_bandwidth(int device, double& bytes_per_second) {
       best = milliseconds;
     }
   }
-  if (status != cudaSuccess) return status;
+  if (status != cudaSuccess) return static_cast<Status>(status);
   bytes_per_second = best > 0 ? kBytes / (best * 1e-3) : 0;
-  return cudaSuccess;
+  return Status::kSuccess;
 }
 
 }  // namespace weft::cuda

@@ -23,6 +23,7 @@
 #include "weft/model/spec.h"
 #include "weft/tests/fixture/random_llama.h"
 #include "weft/tests/fixture/same_bits.h"
+#include "weft/tests/fixture/source_path.h"
 
 namespace weft {
 namespace {
@@ -246,7 +247,7 @@ TEST_P(BatchInvarianceTest, LooksAtEveryEarlierTokenOfTheSequenceAndAtNoLaterOne
 /// Experts, biases, windows, ALiBi, learned positions: the blocks that a llama has not.
 TEST(BatchInvarianceOfFamilies, GivesTheSameLogitsWhateverElseIsInTheStep) {
   namespace fs = std::filesystem;
-  const fs::path golden = fs::path(WEFT_SOURCE_DIR) / "../shared/golden";
+  const fs::path golden = test::source_path("../shared/golden");
   if (!fs::is_directory(golden)) GTEST_SKIP() << golden << " is not there";
   int families = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(golden)) {

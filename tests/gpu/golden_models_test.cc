@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "weft/model/program.h"
 #include "weft/tests/fixture/golden_model.h"
 #include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/gpu/device_kinds.h"
 
 namespace weft {
 namespace {
@@ -30,6 +32,8 @@ using Rows = test::ReferenceNumbers::Rows;
 
 // What float32 in another order of summation may differ by, as a part of the row's norm.
 constexpr double kTolerance = 1e-4;
+// What rounding to bf16 at different places may make of it.
+constexpr double kNarrowTolerance = 2e-2;
 constexpr std::int64_t kContext = 128;
 
 double relative_error(const std::vector<float>& got, const std::vector<float>& wanted) {
@@ -46,11 +50,11 @@ double relative_error(const std::vector<float>& got, const std::vector<float>& w
 TokenId best(const std::vector<float>& logits) { return sample(logits, {}, {}); }
 
 /// A folder with a checkpoint and expected.safetensors.
-class GoldenModelTest : public testing::TestWithParam<fs::path> {
+class GoldenFixture : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!fs::exists(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
-    const auto golden = test::GoldenModel::open(GetParam());
+  void open(const fs::path& folder) {
+    if (!fs::exists(folder)) GTEST_SKIP() << folder << " is not here";
+    const auto golden = test::GoldenModel::open(folder);
     ASSERT_TRUE(golden) << to_string(golden.error());
     checkpoint_ = golden->model.checkpoint;
     program_ = golden->model.program;
@@ -58,10 +62,11 @@ class GoldenModelTest : public testing::TestWithParam<fs::path> {
     ASSERT_TRUE(expected_->has_prompt(0));
   }
 
-  [[nodiscard]] std::unique_ptr<HostDevice> device(int threads) const {
-    HostOptions options = SequenceRunner::options_for(*program_, kContext);
-    options.threads = threads;
-    return HostDevice::load(checkpoint_, program_, options).value();
+  [[nodiscard]] std::unique_ptr<ModelDevice> device(const test::DeviceKind& kind) const {
+    return kind.load(checkpoint_, program_, SequenceRunner::options_for(*program_, kContext));
+  }
+  [[nodiscard]] std::unique_ptr<ModelDevice> device(int threads) const {
+    return device(test::host_kind(threads));
   }
 
   /// The decoder's tokens for prompt `i` (an encoder's prompt is all there is of it), after the
@@ -93,7 +98,7 @@ class GoldenModelTest : public testing::TestWithParam<fs::path> {
   }
 
   /// All prompts at once, or in pieces.
-  [[nodiscard]] std::vector<Rows> run(HostDevice& device, std::size_t piece) const {
+  [[nodiscard]] std::vector<Rows> run(ModelDevice& device, std::size_t piece) const {
     std::vector<Rows> results;
     for (int i = 0; expected_->has_prompt(i); ++i) {
       SequenceRunner runner(device);
@@ -103,27 +108,37 @@ class GoldenModelTest : public testing::TestWithParam<fs::path> {
     return results;
   }
 
+  void expect_reference(const std::vector<Rows>& got) const {
+    const std::string kind = program_->has_logits ? "logits_" : "hidden_";
+    ASSERT_THAT(got, testing::Not(IsEmpty()));
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      expect_close(got[i], expected_->rows(kind, static_cast<int>(i)), kTolerance, i);
+    }
+  }
+
+  static void expect_close(const Rows& got, const Rows& wanted, double tolerance, std::size_t i) {
+    ASSERT_EQ(got.size(), wanted.size()) << "prompt " << i;
+    for (std::size_t row = 0; row < wanted.size(); ++row) {
+      ASSERT_EQ(got[row].size(), wanted[row].size());
+      EXPECT_LE(relative_error(got[row], wanted[row]), tolerance)
+          << "prompt " << i << ", row " << row;
+    }
+  }
+
+  static constexpr std::size_t kAtOnce = 1000;
+
   std::shared_ptr<const Checkpoint> checkpoint_;
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const test::ReferenceNumbers> expected_;
 };
 
-constexpr std::size_t kAtOnce = 1000;
+class GoldenModelTest : public GoldenFixture, public testing::WithParamInterface<fs::path> {
+ protected:
+  void SetUp() override { open(GetParam()); }
+};
 
 TEST_P(GoldenModelTest, ComputesWhatTheReferenceComputes) {
-  const auto device = this->device(2);
-  const std::string kind = program_->has_logits ? "logits_" : "hidden_";
-  const std::vector<Rows> got = run(*device, kAtOnce);
-  ASSERT_THAT(got, testing::Not(IsEmpty()));
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const Rows wanted = expected_->rows(kind, static_cast<int>(i));
-    ASSERT_EQ(got[i].size(), wanted.size()) << "prompt " << i;
-    for (std::size_t row = 0; row < wanted.size(); ++row) {
-      ASSERT_EQ(got[i][row].size(), wanted[row].size());
-      EXPECT_LE(relative_error(got[i][row], wanted[row]), kTolerance)
-          << "prompt " << i << ", row " << row;
-    }
-  }
+  expect_reference(run(*device(2), kAtOnce));
 }
 
 TEST_P(GoldenModelTest, ChoosesTheTokensThatTheReferenceChooses) {
@@ -163,14 +178,66 @@ TEST_P(GoldenModelTest, KnowsEveryTensorOfTheCheckpoint) {
   EXPECT_THAT(program_->unused_tensors, IsEmpty());
 }
 
+using KindAndFolder = std::tuple<test::DeviceKind, fs::path>;
+
+/// The same on GPUs: on the fake one everywhere, which shows that programs, weights and steps come
+/// together as they should, and on a real one where it is.
+class GpuGoldenModelTest : public GoldenFixture, public testing::WithParamInterface<KindAndFolder> {
+ protected:
+  void SetUp() override {
+    WEFT_SKIP_WITHOUT_GPU(std::get<0>(GetParam()));
+    open(std::get<1>(GetParam()));
+  }
+  [[nodiscard]] std::unique_ptr<ModelDevice> gpu() const { return device(std::get<0>(GetParam())); }
+
+  /// The same program with weights of another type; a GPU rounds what meets narrow ones.
+  void convert(DType dtype) {
+    Program program = *program_;
+    for (MatrixPlan& matrix : program.matrices) matrix.dtype = dtype;
+    program_ = std::make_shared<const Program>(std::move(program));
+  }
+};
+
+TEST_P(GpuGoldenModelTest, ComputesWhatTheReferenceComputes) {
+  convert(DType::kF32);
+  expect_reference(run(*gpu(), kAtOnce));
+}
+
+TEST_P(GpuGoldenModelTest, ComputesPromptsInPieces) {
+  if (!program_->has_logits) GTEST_SKIP() << "an encoder takes its sequence at once";
+  convert(DType::kF32);
+  expect_reference(run(*gpu(), 5));
+}
+
+TEST_P(GpuGoldenModelTest, ComputesInBf16WhatTheHostComputes) {
+  convert(DType::kBF16);
+  const std::vector<Rows> wanted = run(*device(2), kAtOnce);
+  const std::vector<Rows> got = run(*gpu(), kAtOnce);
+  ASSERT_EQ(got.size(), wanted.size());
+  for (std::size_t i = 0; i < got.size(); ++i) expect_close(got[i], wanted[i], kNarrowTolerance, i);
+}
+
 std::string name_of(const testing::TestParamInfo<fs::path>& info) {
   return test::test_name(info.param);
 }
+std::string name_of_both(const testing::TestParamInfo<KindAndFolder>& info) {
+  return std::get<0>(info.param).name + "_" + test::test_name(std::get<1>(info.param));
+}
+
+std::vector<test::DeviceKind> gpus() { return {test::fake_gpu_kind(), test::gpu_kind()}; }
 
 INSTANTIATE_TEST_SUITE_P(Committed, GoldenModelTest, testing::ValuesIn(test::committed_goldens()),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Shared, GoldenModelTest, testing::ValuesIn(test::shared_goldens()),
                          name_of);
+INSTANTIATE_TEST_SUITE_P(Committed, GpuGoldenModelTest,
+                         testing::Combine(testing::ValuesIn(gpus()),
+                                          testing::ValuesIn(test::committed_goldens())),
+                         name_of_both);
+INSTANTIATE_TEST_SUITE_P(Shared, GpuGoldenModelTest,
+                         testing::Combine(testing::ValuesIn(gpus()),
+                                          testing::ValuesIn(test::shared_goldens())),
+                         name_of_both);
 
 }  // namespace
 }  // namespace weft

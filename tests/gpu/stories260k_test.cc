@@ -19,12 +19,14 @@
 #include <vector>
 
 #include "weft/core/file.h"
+#include "weft/gpu/host_device.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample.h"
 #include "weft/model/architecture.h"
 #include "weft/model/checkpoint.h"
 #include "weft/model/spec.h"
 #include "weft/model/tensor_values.h"
+#include "weft/tests/fixture/source_path.h"
 
 namespace weft {
 namespace {
@@ -90,7 +92,7 @@ struct Case {
   std::vector<TokenId> greedy;  ///< up to an end token or the end of the context
 };
 
-fs::path folder() { return WEFT_SOURCE_DIR "/../shared/data/models/stories260K"; }
+fs::path folder() { return test::source_path("../shared/data/models/stories260K"); }
 
 std::vector<Case> golden_cases() {
   const std::string text = read_text_file(folder() / "golden_float64.json", kMaxGolden).value();
@@ -129,7 +131,7 @@ class Story {
     const Spec spec = find_spec(*checkpoint_).value();
     const Architecture architecture = resolve_architecture(spec, *checkpoint_).value();
     program_ = std::make_shared<const Program>(compile(architecture, *checkpoint_).value());
-    HostOptions options = SequenceRunner::options_for(*program_, kContext);
+    DeviceOptions options = SequenceRunner::options_for(*program_, kContext);
     options.threads = 1;
     device_ = HostDevice::load(checkpoint_, program_, options).value();
   }

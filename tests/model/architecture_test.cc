@@ -12,6 +12,7 @@
 #include "weft/tests/fixture/checkpoint_builder.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/small_model.h"
+#include "weft/tests/fixture/source_path.h"
 
 namespace weft {
 namespace {
@@ -216,7 +217,7 @@ TEST(ArchitectureTest, LooksIntoTheConfigOfAWrapper) {
 
 TEST(ArchitectureTest, MakesAnEncoderOfTheDecodersTables) {
   const Checkpoint checkpoint =
-      open_checkpoint(WEFT_SOURCE_DIR "/tests/model/data/goldens/t5").value();
+      open_checkpoint(test::source_path("tests/model/data/goldens/t5")).value();
   const Architecture model =
       resolve_architecture(find_spec(checkpoint).value(), checkpoint).value();
   ASSERT_TRUE(model.encoder.has_value());

@@ -16,6 +16,7 @@
 #include "weft/model/checkpoint.h"
 #include "weft/model/program.h"
 #include "weft/model/spec.h"
+#include "weft/tests/fixture/source_path.h"
 
 namespace weft {
 namespace {
@@ -181,7 +182,7 @@ TEST(BufferPlannerTest, NeverLetsLivingBuffersOverlapInRandomLists) {
 
 TEST(BufferPlannerTest, NeverLetsLivingBuffersOverlapInTheProgramsOfTheFamilies) {
   std::size_t programs = 0;
-  for (const auto& entry : fs::directory_iterator(WEFT_SOURCE_DIR "/tests/model/data/goldens")) {
+  for (const auto& entry : fs::directory_iterator(test::source_path("tests/model/data/goldens"))) {
     const Checkpoint checkpoint = open_checkpoint(entry.path()).value();
     const Program program =
         compile(resolve_architecture(find_spec(checkpoint).value(), checkpoint).value(), checkpoint)

@@ -18,6 +18,7 @@
 #include "weft/model/pickle.h"
 #include "weft/model/pickle_checkpoint.h"
 #include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/source_path.h"
 #include "weft/text/vocabulary.h"
 
 namespace weft {
@@ -29,7 +30,7 @@ using test::FailsWith;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-fs::path shared() { return WEFT_SOURCE_DIR "/../shared"; }
+fs::path shared() { return test::source_path("../shared"); }
 
 /// Skips, visibly, where the data is not at hand.
 class CheckpointDataTest : public testing::Test {

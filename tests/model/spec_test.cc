@@ -21,6 +21,7 @@
 #include "weft/model/program.h"
 #include "weft/tests/fixture/checkpoint_builder.h"
 #include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/source_path.h"
 #include "weft/tests/fixture/temp_folder.h"
 
 namespace weft {
@@ -227,7 +228,7 @@ TEST(SpecLoadTest, NamesTheFileThatIsNotThere) {
 std::map<std::string, std::set<std::string>> documented() {
   std::map<std::string, std::set<std::string>> tables;
   const std::string page =
-      read_text_file(WEFT_SOURCE_DIR "/docs/model-specs.md", std::size_t{1} << 20).value();
+      read_text_file(test::source_path("docs/model-specs.md"), std::size_t{1} << 20).value();
   std::string table;
   for (std::size_t at = 0; at < page.size();) {
     const std::size_t end = std::min(page.find('\n', at), page.size());
@@ -263,7 +264,7 @@ TEST(SpecDocumentationTest, ExplainsEveryKeyAndNoOther) {
 std::vector<std::string> examples() {
   std::vector<std::string> found;
   const std::string page =
-      read_text_file(WEFT_SOURCE_DIR "/docs/model-specs.md", std::size_t{1} << 20).value();
+      read_text_file(test::source_path("docs/model-specs.md"), std::size_t{1} << 20).value();
   constexpr std::string_view kOpen = "```toml\n";
   for (std::size_t at = page.find(kOpen); at != std::string::npos; at = page.find(kOpen, at)) {
     at += kOpen.size();
@@ -279,7 +280,7 @@ TEST(SpecDocumentationTest, ShowsExamplesThatWork) {
   for (const std::string& example : examples()) {
     const Spec spec = Spec::parse(example, "example").value();
     const Checkpoint checkpoint =
-        open_checkpoint(WEFT_SOURCE_DIR "/tests/model/data/goldens/" + spec.name()).value();
+        open_checkpoint(test::source_path("tests/model/data/goldens/") + spec.name()).value();
     const Architecture architecture = resolve_architecture(spec, checkpoint).value();
     const Program program = compile(architecture, checkpoint).value();
     const Spec builtin = find_spec(checkpoint).value();

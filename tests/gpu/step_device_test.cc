@@ -1,6 +1,5 @@
-// Plans made by hand, with what a SequenceRunner computes for the same tokens beside them.
-
-#include "weft/gpu/host_step_device.h"
+// Plans made by hand, with what a SequenceRunner computes for the same tokens on the host beside
+// them, on every kind of device.
 
 #include <gtest/gtest.h>
 
@@ -19,12 +18,11 @@
 #include "weft/tests/fixture/golden_model.h"
 #include "weft/tests/fixture/random_llama.h"
 #include "weft/tests/fixture/same_bits.h"
+#include "weft/tests/gpu/device_kinds.h"
+#include "weft/tests/gpu/plan_writer.h"
 
 namespace weft::test {
 namespace {
-
-using Tokens = std::vector<TokenId>;
-using Pages = std::vector<std::int32_t>;
 
 constexpr std::int32_t kPageTokens = 4;
 const DeviceLimits small_limits{.rows = 4,
@@ -34,95 +32,14 @@ const DeviceLimits small_limits{.rows = 4,
                                 .context = 32,
                                 .vocabulary = LlamaShape{}.vocabulary};
 
-std::unique_ptr<HostStepDevice> step_device(const std::shared_ptr<const Checkpoint>& checkpoint,
-                                            const std::shared_ptr<const Program>& program,
-                                            const DeviceLimits& limits, int threads = 1) {
-  const auto options = HostStepDevice::options_for(*program, limits, DType::kF32, threads);
-  return std::make_unique<HostStepDevice>(HostDevice::load(checkpoint, program, options).value(),
-                                          limits, Tokens{});
-}
-
-std::shared_ptr<const SamplingParams> greedy() {
-  SamplingParams params;
-  params.temperature = 0;
-  params.logprobs = true;
-  return std::make_shared<const SamplingParams>(params);
-}
-
-/// Writes plans for one row after the other.
-class PlanWriter {
- public:
-  PlanWriter& start(std::int32_t row, std::shared_ptr<const SamplingParams> sampling,
-                    std::int32_t prompt, const Tokens& history = {}, std::uint64_t seed = 0) {
-    PlanStart start;
-    start.row = row;
-    start.sampling = std::move(sampling);
-    start.seed = seed;
-    start.prompt_tokens = prompt;
-    start.first_history = add_ids(history);
-    start.history_tokens = static_cast<std::int32_t>(history.size());
-    plan_.starts.push_back(std::move(start));
-    return *this;
-  }
-  PlanWriter& table(std::int32_t row, std::int32_t first, const Pages& pages) {
-    plan_.tables.push_back({row, first, static_cast<std::int32_t>(plan_.pages.size()),
-                            static_cast<std::int32_t>(pages.size())});
-    plan_.pages.insert(plan_.pages.end(), pages.begin(), pages.end());
-    return *this;
-  }
-  PlanWriter& encode(std::int32_t row, const Tokens& input, const Pages& pages) {
-    plan_.encodes.push_back({row, add_ids(input), static_cast<std::int32_t>(input.size()),
-                             static_cast<std::int32_t>(plan_.pages.size()),
-                             static_cast<std::int32_t>(pages.size())});
-    plan_.pages.insert(plan_.pages.end(), pages.begin(), pages.end());
-    return *this;
-  }
-  PlanWriter& feed(std::int32_t row, std::int32_t at, const Tokens& ids) {
-    plan_.entries.push_back({row, static_cast<std::int32_t>(ids.size()), at, add_ids(ids)});
-    return *this;
-  }
-  PlanWriter& feed_last(std::int32_t row, std::int32_t at) {
-    plan_.entries.push_back({row, 1, at, kLastToken});
-    return *this;
-  }
-  /// For `row`, or the row of the last entry.
-  PlanWriter& sample(std::int32_t row = -1) {
-    const auto entry = static_cast<std::int32_t>(plan_.entries.size()) - 1;
-    plan_.samples.push_back({entry, row < 0 ? plan_.entries.back().row : row});
-    return *this;
-  }
-  Plan& plan() { return plan_; }
-
-  /// Runs what has been written; the next plan is empty.
-  StepResult run(HostStepDevice& device) {
-    StepResult result;
-    device.run(plan_, result);
-    plan_.clear();
-    return result;
-  }
-
- private:
-  std::int32_t add_ids(const Tokens& ids) {
-    const auto first = static_cast<std::int32_t>(plan_.ids.size());
-    plan_.ids.insert(plan_.ids.end(), ids.begin(), ids.end());
-    return first;
-  }
-
-  Plan plan_;
-};
-
-class HostStepDeviceTest : public testing::Test {
+class StepDeviceTest : public testing::TestWithParam<DeviceKind> {
  protected:
-  HostStepDeviceTest()
-      : device_(step_device(llama_.checkpoint(), llama_.program(), small_limits)),
-        alone_(HostDevice::load(llama_.checkpoint(), llama_.program(),
-                                [&] {
-                                  HostOptions options =
-                                      SequenceRunner::options_for(*llama_.program(), 32);
-                                  options.threads = 1;
-                                  return options;
-                                }())
-                   .value()) {}
+  void SetUp() override {
+    WEFT_SKIP_WITHOUT_GPU(GetParam());
+    device_ = GetParam().load_steps(llama_.checkpoint(), llama_.program(), small_limits);
+    alone_ = host_kind().load(llama_.checkpoint(), llama_.program(),
+                              SequenceRunner::options_for(*llama_.program(), 32));
+  }
 
   /// The most probable tokens after `prompt`, one by one, computed alone.
   Tokens continuation(const Tokens& prompt, std::size_t count) {
@@ -159,8 +76,8 @@ class HostStepDeviceTest : public testing::Test {
   }
 
   RandomLlama llama_{LlamaShape{}, 11};
-  std::unique_ptr<HostStepDevice> device_;
-  std::unique_ptr<HostDevice> alone_;
+  std::unique_ptr<StepDevice> device_;
+  std::unique_ptr<ModelDevice> alone_;
   std::vector<float> logits_;
   PlanWriter plan_;
 };
@@ -168,7 +85,7 @@ class HostStepDeviceTest : public testing::Test {
 const Tokens first_prompt = {3, 17, 42, 9, 61, 5};
 const Tokens second_prompt = {70, 2, 2, 33, 8, 19, 54};
 
-TEST_F(HostStepDeviceTest, ComputesWhatASequenceAloneComputesInPagesAnywhere) {
+TEST_P(StepDeviceTest, ComputesWhatASequenceAloneComputesInPagesAnywhere) {
   const Tokens wanted = continuation(first_prompt, 5);
   plan_.start(2, greedy(), 6).table(2, 0, {30, 7, 12}).feed(2, 0, first_prompt).sample();
   StepResult result = plan_.run(*device_);
@@ -181,7 +98,7 @@ TEST_F(HostStepDeviceTest, ComputesWhatASequenceAloneComputesInPagesAnywhere) {
   EXPECT_NEAR(static_cast<double>(result.samples.front().logprob), logprob(wanted.back()), 1e-5);
 }
 
-TEST_F(HostStepDeviceTest, RunsChunksAndSingleTokensOfSeveralRowsInOneStep) {
+TEST_P(StepDeviceTest, RunsChunksAndSingleTokensOfSeveralRowsInOneStep) {
   const Tokens first = continuation(first_prompt, 3);
   const Tokens second = continuation(second_prompt, 2);
   plan_.start(0, greedy(), 6).table(0, 0, {4, 5}).feed(0, 0, first_prompt).sample();
@@ -202,14 +119,14 @@ TEST_F(HostStepDeviceTest, RunsChunksAndSingleTokensOfSeveralRowsInOneStep) {
   EXPECT_EQ(result.samples[1].token, second[1]);
 }
 
-TEST_F(HostStepDeviceTest, ReadsAPartOfAPromptAfterWhichNothingIsSampled) {
+TEST_P(StepDeviceTest, ReadsAPartOfAPromptAfterWhichNothingIsSampled) {
   plan_.start(0, greedy(), 6).table(0, 0, {4, 5}).feed(0, 0, {3, 17, 42, 9});
   EXPECT_TRUE(plan_.run(*device_).samples.empty());
   const StepResult result = plan_.feed(0, 4, {61, 5}).sample().run(*device_);
   EXPECT_EQ(result.samples.front().token, continuation(first_prompt, 1).front());
 }
 
-TEST_F(HostStepDeviceTest, TakesAllThatIsOfARowWhereItMoves) {
+TEST_P(StepDeviceTest, TakesAllThatIsOfARowWhereItMoves) {
   const Tokens wanted = continuation(first_prompt, 4);
   plan_.start(3, greedy(), 6)
       .table(3, 0, {8, 6, 11})
@@ -223,7 +140,7 @@ TEST_F(HostStepDeviceTest, TakesAllThatIsOfARowWhereItMoves) {
   EXPECT_EQ(decode(1, 6, 3), Tokens(wanted.begin() + 1, wanted.end()));
 }
 
-TEST_F(HostStepDeviceTest, CopiesTheSlabsOfRowsBeforeAnythingIsWrittenOverThem) {
+TEST_P(StepDeviceTest, CopiesTheSlabsOfRowsBeforeAnythingIsWrittenOverThem) {
   const Tokens wanted = continuation(first_prompt, 4);
   plan_.start(2, greedy(), 6).table(2, 0, {16, 17}).feed(2, 0, first_prompt).sample().run(*device_);
   plan_.plan().slab_copies = {{16, 0}, {17, 1}};
@@ -237,7 +154,7 @@ TEST_F(HostStepDeviceTest, CopiesTheSlabsOfRowsBeforeAnythingIsWrittenOverThem) 
   EXPECT_EQ(decode(0, 6, 3), Tokens(wanted.begin() + 1, wanted.end()));
 }
 
-TEST_F(HostStepDeviceTest, ForksARowThatSharesPagesUntilItWritesToThem) {
+TEST_P(StepDeviceTest, ForksARowThatSharesPagesUntilItWritesToThem) {
   SamplingParams params;
   params.logprobs = true;
   params.penalties.frequency = 0.5F;
@@ -268,7 +185,7 @@ TEST_F(HostStepDeviceTest, ForksARowThatSharesPagesUntilItWritesToThem) {
   EXPECT_EQ(got, wanted);
 }
 
-TEST_F(HostStepDeviceTest, CopiesTheSlabOfARowToItsForkAfterTheStep) {
+TEST_P(StepDeviceTest, CopiesTheSlabOfARowToItsForkAfterTheStep) {
   const Tokens wanted = continuation(first_prompt, 3);
   plan_.start(0, greedy(), 6).table(0, 0, {0, 1, 2}).feed(0, 0, first_prompt);
   plan_.table(1, 0, {8, 9, 10}).sample(0).sample(1);
@@ -279,7 +196,7 @@ TEST_F(HostStepDeviceTest, CopiesTheSlabOfARowToItsForkAfterTheStep) {
   EXPECT_EQ(decode(1, 6, 2), Tokens(wanted.begin() + 1, wanted.end()));
 }
 
-TEST_F(HostStepDeviceTest, BeginsWithTokensThatAreInTheCacheAlready) {
+TEST_P(StepDeviceTest, BeginsWithTokensThatAreInTheCacheAlready) {
   SamplingParams params;
   params.temperature = 0;
   params.penalties.presence = 4;
@@ -297,7 +214,7 @@ TEST_F(HostStepDeviceTest, BeginsWithTokensThatAreInTheCacheAlready) {
   EXPECT_EQ(got, wanted);
 }
 
-TEST_F(HostStepDeviceTest, RunsARowThatCouldChooseNothingWhereItsPlanWasMadeAlready) {
+TEST_P(StepDeviceTest, RunsARowThatCouldChooseNothingWhereItsPlanWasMadeAlready) {
   SamplingParams params;
   params.allowed_tokens = {5};
   params.bad_tokens = {5};
@@ -319,7 +236,14 @@ TEST_F(HostStepDeviceTest, RunsARowThatCouldChooseNothingWhereItsPlanWasMadeAlre
   }
 }
 
-TEST(HostStepDevice, EncodesSeveralInputsInOneStep) {
+INSTANTIATE_TEST_SUITE_P(, StepDeviceTest, testing::ValuesIn(device_kinds()), kind_name);
+
+class EncodingStepDeviceTest : public testing::TestWithParam<DeviceKind> {
+ protected:
+  void SetUp() override { WEFT_SKIP_WITHOUT_GPU(GetParam()); }
+};
+
+TEST_P(EncodingStepDeviceTest, EncodesSeveralInputsInOneStep) {
   const auto golden = GoldenModel::open(committed_golden("m2m100")).value();
   const Program& program = *golden.model.program;
   const DeviceLimits limits{.rows = 2,
@@ -329,7 +253,7 @@ TEST(HostStepDevice, EncodesSeveralInputsInOneStep) {
                             .context = 24,
                             .cross_pages = 12,
                             .vocabulary = program.vocabulary};
-  const auto device = step_device(golden.model.checkpoint, golden.model.program, limits);
+  const auto device = GetParam().load_steps(golden.model.checkpoint, golden.model.program, limits);
   PlanWriter plan;
   const auto start = static_cast<TokenId>(program.start_token);
   for (std::int32_t row = 0; row < 2; ++row) {
@@ -352,7 +276,7 @@ TEST(HostStepDevice, EncodesSeveralInputsInOneStep) {
   EXPECT_EQ(got, wanted);
 }
 
-TEST(HostStepDevice, BeginsWithAnotherRowsEncoderOutput) {
+TEST_P(EncodingStepDeviceTest, BeginsWithAnotherRowsEncoderOutput) {
   const auto golden = GoldenModel::open(committed_golden("m2m100")).value();
   const Program& program = *golden.model.program;
   const DeviceLimits limits{.rows = 2,
@@ -362,7 +286,7 @@ TEST(HostStepDevice, BeginsWithAnotherRowsEncoderOutput) {
                             .context = 24,
                             .cross_pages = 12,
                             .vocabulary = program.vocabulary};
-  const auto device = step_device(golden.model.checkpoint, golden.model.program, limits);
+  const auto device = GetParam().load_steps(golden.model.checkpoint, golden.model.program, limits);
   const auto start = static_cast<TokenId>(program.start_token);
   const Tokens wanted = golden.expected->ids("greedy_", 1);
   const Tokens input = golden.expected->ids("prompt_", 1);
@@ -379,6 +303,8 @@ TEST(HostStepDevice, BeginsWithAnotherRowsEncoderOutput) {
   const StepResult result = plan.run(*device);
   EXPECT_EQ(result.samples.front().token, wanted[1]);
 }
+
+INSTANTIATE_TEST_SUITE_P(, EncodingStepDeviceTest, testing::ValuesIn(device_kinds()), kind_name);
 
 // Rows enough that the team shares the work; with one thread there is nobody to share it with.
 TEST(HostStepDevice, ChoosesTheSameOnAnyNumberOfThreads) {
@@ -403,7 +329,7 @@ TEST(HostStepDevice, ChoosesTheSameOnAnyNumberOfThreads) {
   params.logprobs = true;
   const auto sampling = std::make_shared<const SamplingParams>(params);
   const auto run = [&](int threads) {
-    const auto device = step_device(llama.checkpoint(), llama.program(), limits, threads);
+    const auto device = host_kind(threads).load_steps(llama.checkpoint(), llama.program(), limits);
     PlanWriter plan;
     for (std::int32_t row = 0; row < kRows - 1; ++row) {
       plan.start(row, sampling, 1, {}, static_cast<std::uint64_t>(row)).table(row, 0, {row});

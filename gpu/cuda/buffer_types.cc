@@ -1,0 +1,77 @@
+#include "weft/gpu/cuda/buffer_types.h"
+
+#include <cstddef>
+#include <optional>
+
+namespace weft::cuda {
+namespace {
+
+/// Collects who reads and writes a buffer as what.
+class Uses {
+ public:
+  explicit Uses(const Program& program) : program_(program), wanted_(program.buffers.size()) {
+    for (const OpList* list : {&program.encode, &program.decode}) {
+      for (const Op& op : list->ops) std::visit(*this, op);
+      plain(list->result);
+    }
+  }
+
+  [[nodiscard]] std::vector<DType> types() const {
+    std::vector<DType> types;
+    for (const Use& use : wanted_) {
+      types.push_back(use.plain || !use.type ? DType::kF32 : *use.type);
+    }
+    return types;
+  }
+
+  void operator()(const EmbedOp& op) { plain(op.out); }
+  void operator()(const NormOp& op) {
+    plain(op.in);
+    plain(op.residual);
+  }
+  void operator()(const LinearOp& op) {
+    product(op.in, op.weight);
+    plain(op.residual);
+  }
+  void operator()(const RotaryOp& op) { plain(op.qkv); }
+  void operator()(const AttentionOp& op) { plain(op.queries); }
+  void operator()(const RouteOp& op) { plain(op.scores); }
+  void operator()(const ExpertLinearOp& op) { product(op.in, op.weights.front()); }
+  void operator()(const CombineOp& op) {
+    plain(op.in);
+    plain(op.residual);
+    plain(op.out);
+  }
+  void operator()(const ScaleRowsOp& op) {
+    plain(op.in);
+    plain(op.scales);
+    plain(op.residual);
+    plain(op.out);
+  }
+
+ private:
+  struct Use {
+    bool plain = false;  // read or written as f32
+    std::optional<DType> type;
+  };
+
+  void plain(BufferId id) {
+    if (id != kAbsent) wanted_[static_cast<std::size_t>(id)].plain = true;
+  }
+
+  void product(BufferId in, MatrixId weight) {
+    Use& use = wanted_[static_cast<std::size_t>(in)];
+    const DType type = input_type(program_.matrices[static_cast<std::size_t>(weight)].dtype);
+    if (use.type && *use.type != type) use.plain = true;
+    use.type = type;
+  }
+
+  const Program& program_;
+  std::vector<Use> wanted_;
+};
+
+}  // namespace
+
+std::vector<DType> buffer_types(const Program& program) { return Uses(program).types(); }
+
+}  // namespace weft::cuda

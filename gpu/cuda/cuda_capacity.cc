@@ -1,0 +1,24 @@
+#include "weft/gpu/cuda/cuda_capacity.h"
+
+#include "weft/gpu/cuda/cuda_step_device.h"
+
+namespace weft::cuda {
+
+Result<DeviceLimits> cuda_capacity(const Program& program, const CapacityWishes& wishes,
+                                   std::int64_t free_bytes, const Properties& properties) {
+  const auto options = [&](const DeviceLimits& limits) {
+    return CudaStepDevice::options_for(program, limits, wishes.kv_dtype);
+  };
+  DeviceNeeds needs;
+  needs.bytes = [&](const DeviceLimits& limits) {
+    return CudaDevice::memory_bytes(program, options(limits), properties);
+  };
+  DeviceLimits one;
+  one.page_tokens = wishes.page_tokens;
+  // And a place in the list of copies.
+  needs.page_bytes =
+      page_bytes(program, options(one)) + static_cast<std::int64_t>(sizeof(PageCopy));
+  return device_capacity(program, wishes, free_bytes, needs);
+}
+
+}  // namespace weft::cuda

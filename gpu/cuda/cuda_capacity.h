@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+
+#include "weft/gpu/cuda/runtime.h"
+#include "weft/gpu/device_capacity.h"
+
+namespace weft::cuda {
+
+/// device_capacity() of a GPU.
+[[nodiscard]] Result<DeviceLimits> cuda_capacity(const Program& program,
+                                                 const CapacityWishes& wishes,
+                                                 std::int64_t free_bytes,
+                                                 const Properties& properties);
+
+}  // namespace weft::cuda

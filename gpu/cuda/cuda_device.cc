@@ -1,0 +1,180 @@
+#include "weft/gpu/cuda/cuda_device.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "weft/core/internal_error.h"
+#include "weft/gpu/cuda/weight_loader.h"
+#include "weft/gpu/thread_team.h"
+
+namespace weft::cuda {
+namespace {
+
+DeviceOptions completed(const Program& program, DeviceOptions options) {
+  options.max_context =
+      options.max_context == 0 ? program.context : std::min(options.max_context, program.context);
+  return options;
+}
+
+std::size_t arena_bytes(const Program& program, const DeviceOptions& options,
+                        const StepShape& shape) {
+  Arena counter;
+  static_cast<void>(lay_out(program, options, shape, counter));
+  return counter.used();
+}
+
+std::byte* bytes_of(void* memory) { return static_cast<std::byte*>(memory); }
+
+}  // namespace
+
+CudaDevice::CudaDevice(std::unique_ptr<Runtime> runtime,
+                       std::shared_ptr<const Checkpoint> checkpoint,
+                       std::shared_ptr<const Program> program, const DeviceOptions& options,
+                       const Tuning& tuning)
+    : runtime_(std::move(runtime)),
+      checkpoint_(std::move(checkpoint)),
+      program_(std::move(program)),
+      options_(completed(*program_, options)),
+      tuning_(tuning),
+      shape_(step_shape_of(*program_, options_, runtime_->properties())) {}
+
+CudaDevice::~CudaDevice() {
+  // Nothing may be freed while work uses it. What this says was said before.
+  if (stream_) static_cast<void>(runtime_->synchronize(stream_.get()));
+}
+
+Result<std::unique_ptr<CudaDevice>> CudaDevice::load(std::unique_ptr<Runtime> runtime,
+                                                     std::shared_ptr<const Checkpoint> checkpoint,
+                                                     std::shared_ptr<const Program> program,
+                                                     const DeviceOptions& options,
+                                                     const Tuning& tuning,
+                                                     const LoadProgress& progress) {
+  std::unique_ptr<CudaDevice> device(new CudaDevice(std::move(runtime), std::move(checkpoint),
+                                                    std::move(program), options, tuning));
+  try {
+    device->take_memory(progress);
+  } catch (const Failure& failure) {
+    return error_of(failure);
+  }
+  return device;
+}
+
+std::int64_t CudaDevice::memory_bytes(const Program& program, const DeviceOptions& options,
+                                      const Properties& properties) {
+  const DeviceOptions all = completed(program, options);
+  return static_cast<std::int64_t>(
+      arena_bytes(program, all, step_shape_of(program, all, properties)));
+}
+
+void CudaDevice::take_memory(const LoadProgress& progress) {
+  use();
+  const std::size_t bytes = arena_bytes(*program_, options_, shape_);
+  memory_ = cuda::take_memory(*runtime_, bytes);
+  stream_ = make_stream(*runtime_);
+  Arena arena(memory_.get());
+  layout_ = lay_out(*program_, options_, shape_, arena);
+  // Counters and page tables begin with zeros, and no padding with what others have left.
+  check(*runtime_, runtime_->clear(memory_.get(), bytes, stream_.get()),
+        "clearing the device's memory");
+  synchronize();
+  ThreadTeam team({options_.threads, false});
+  WeightLoader(*runtime_, team, layout_.weight_bytes).load(*program_, layout_, options_, progress);
+  writer_ = std::make_unique<StepWriter>(*runtime_, shape_, layout_.step, options_.max_context);
+  const std::int64_t width = program_->has_logits ? program_->vocabulary : program_->hidden;
+  const std::int64_t rows = program_->has_logits ? shape_.outputs : shape_.tokens;
+  results_.resize(static_cast<std::size_t>(rows * width));
+}
+
+void CudaDevice::use() { check(*runtime_, runtime_->use(), "choosing the GPU"); }
+
+void CudaDevice::synchronize() {
+  check(*runtime_, runtime_->synchronize(stream_.get()), "waiting for the device");
+}
+
+void CudaDevice::launch(const OpList& list, const StepView& view) {
+  const StepArea& area = layout_.step;
+  ResolveParams resolve;
+  resolve.rows = view.rows;
+  resolve.wanted = area.wanted;
+  resolve.slot_of = area.slot_of;
+  resolve.is_output = area.is_output;
+  resolve.last_tokens = layout_.last_tokens;
+  resolve.settings = layout_.settings;
+  resolve.counts = {layout_.token_counts, program_->vocabulary};
+  resolve.ids = area.ids;
+  check(*runtime_, runtime_->run(resolve, stream_.get()), "resolving tokens");
+  launch_ops(*runtime_, *program_, list, layout_, shape_, tuning_, view, stream_.get());
+}
+
+// Those that a context of so many tokens needs.
+std::span<const std::int32_t> CudaDevice::first_pages(std::span<const std::int32_t> pages,
+                                                      std::int32_t tokens) const {
+  const std::int32_t count = (tokens + options_.page_tokens - 1) / options_.page_tokens;
+  return pages.first(static_cast<std::size_t>(count));
+}
+
+void CudaDevice::write_step(const Step& step, bool encodes) {
+  writer_->begin();
+  std::int32_t slot = 0;
+  for (const StepSequence& sequence : step.sequences) {
+    writer_->write_table(encodes ? shape_.encoder_table(slot) : shape_.self_table(slot), 0,
+                         first_pages(sequence.pages, sequence.start + sequence.count));
+    writer_->write_table(shape_.cross_table(slot), 0,
+                         first_pages(sequence.cross_pages, sequence.cross_context));
+    StepEntry entry;
+    entry.slot = slot++;
+    entry.start = sequence.start;
+    entry.ids = step.ids.subspan(static_cast<std::size_t>(sequence.first),
+                                 static_cast<std::size_t>(sequence.count));
+    entry.long_context = sequence.long_context;
+    entry.cross_context = sequence.cross_context;
+    writer_->add(entry);
+  }
+  writer_->upload_tables(stream_.get(), layout_.page_tables);
+}
+
+void CudaDevice::encode(const Step& step) {
+  use();
+  write_step(step, true);
+  encode_written();
+  synchronize();
+}
+
+void CudaDevice::encode_written() {
+  writer_->upload(stream_.get(), writer_->tokens(), 0, true);
+  launch(program_->encode, {writer_->tokens(), 0, false, true});
+}
+
+void CudaDevice::decode(const Step& step) {
+  use();
+  // An encoder-only model sees whole sequences, through the encoder's pages.
+  const bool whole = program_->self_kv.empty();
+  write_step(step, whole);
+  for (const std::int32_t row : step.outputs) writer_->add_output(row);
+  const auto rows = static_cast<std::int64_t>(step.ids.size());
+  const std::int64_t outputs = writer_->outputs();
+  result_ = program_->decode.result;
+  result_rows_ = program_->has_logits ? outputs : rows;
+  if (rows == 0) return;
+  writer_->upload(stream_.get(), rows, outputs, whole);
+  launch(program_->decode, {rows, outputs, writer_->decodes() && !whole, whole});
+  const DeviceRows from = layout_.buffers[static_cast<std::size_t>(result_)];
+  for (std::int64_t row = 0; row < result_rows_; ++row) {
+    check(*runtime_,
+          runtime_->copy_to_host(
+              reinterpret_cast<std::byte*>(results_.data() + row * from.width),
+              bytes_of(from.data) + row * from.stride * static_cast<std::int64_t>(sizeof(float)),
+              static_cast<std::size_t>(from.width) * sizeof(float), stream_.get()),
+          "copying results");
+  }
+  synchronize();
+}
+
+Rows CudaDevice::results() {
+  if (result_ == kAbsent) return {};
+  const std::int64_t width = layout_.buffers[static_cast<std::size_t>(result_)].width;
+  return {results_.data(), result_rows_, width, width};
+}
+
+}  // namespace weft::cuda

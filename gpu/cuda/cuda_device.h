@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "weft/core/error.h"
+#include "weft/gpu/cuda/layout.h"
+#include "weft/gpu/cuda/op_launcher.h"
+#include "weft/gpu/cuda/resources.h"
+#include "weft/gpu/cuda/runtime.h"
+#include "weft/gpu/cuda/step_writer.h"
+#include "weft/gpu/model_device.h"
+#include "weft/model/checkpoint.h"
+
+namespace weft::cuda {
+
+/// One model on one NVIDIA GPU. All memory is one arena, taken when it is made (Flover, section
+/// 3.2); all work is in one stream. decode() and encode() run a step that brings its own pages, for
+/// who runs sequences without a pipeline; CudaStepDevice builds on the parts below. What fails
+/// throws Failure. One thread at a time, which it makes the GPU's.
+class CudaDevice final : public ModelDevice {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<CudaDevice>> load(
+      std::unique_ptr<Runtime> runtime, std::shared_ptr<const Checkpoint> checkpoint,
+      std::shared_ptr<const Program> program, const DeviceOptions& options, const Tuning& tuning,
+      const LoadProgress& progress = {});
+
+  /// Bytes of the arena that a device of `options` takes, weights included.
+  [[nodiscard]] static std::int64_t memory_bytes(const Program& program,
+                                                 const DeviceOptions& options,
+                                                 const Properties& properties);
+
+  ~CudaDevice() override;
+
+  void decode(const Step& step) override;
+  void encode(const Step& step) override;
+  [[nodiscard]] Rows results() override;
+  [[nodiscard]] const Program& program() const override { return *program_; }
+  [[nodiscard]] const DeviceOptions& options() const override { return options_; }
+
+  [[nodiscard]] Runtime& runtime() noexcept { return *runtime_; }
+  [[nodiscard]] Stream stream() const noexcept { return stream_.get(); }
+  [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
+  [[nodiscard]] const StepShape& shape() const noexcept { return shape_; }
+  [[nodiscard]] StepWriter& writer() noexcept { return *writer_; }
+
+  /// Resolves the tokens of the step that was uploaded last and launches the ops of `list`.
+  void launch(const OpList& list, const StepView& view);
+  /// Makes the calling thread this GPU's.
+  void use();
+  void synchronize();
+
+  /// From the next launch on, for who compares; what has been recorded stays as it is.
+  void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
+
+  /// Encodes a step whose sequences and tables have been written.
+  void encode_written();
+
+ private:
+  CudaDevice(std::unique_ptr<Runtime> runtime, std::shared_ptr<const Checkpoint> checkpoint,
+             std::shared_ptr<const Program> program, const DeviceOptions& options,
+             const Tuning& tuning);
+
+  void take_memory(const LoadProgress& progress);
+  void write_step(const Step& step, bool encodes);
+  [[nodiscard]] std::span<const std::int32_t> first_pages(std::span<const std::int32_t> pages,
+                                                          std::int32_t tokens) const;
+
+  std::unique_ptr<Runtime> runtime_;
+  std::shared_ptr<const Checkpoint> checkpoint_;
+  std::shared_ptr<const Program> program_;
+  DeviceOptions options_;
+  Tuning tuning_;
+  StepShape shape_;
+  OwnedMemory memory_;
+  OwnedStream stream_;
+  Layout layout_;
+  std::unique_ptr<StepWriter> writer_;
+  BufferId result_ = kAbsent;
+  std::int64_t result_rows_ = 0;
+  std::vector<float> results_;
+};
+
+}  // namespace weft::cuda

@@ -1,0 +1,210 @@
+#include "weft/gpu/cuda/layout.h"
+
+#include <algorithm>
+
+#include "weft/core/dtype.h"
+#include "weft/gpu/cuda/buffer_types.h"
+#include "weft/model/buffer_planner.h"
+#include "weft/model/checkpoint.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr std::int64_t kRowElements = 64;  // DeviceRows::stride and DeviceMatrix::stride
+
+constexpr std::int64_t rounded_row(std::int64_t elements) {
+  return (elements + kRowElements - 1) / kRowElements * kRowElements;
+}
+
+std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
+
+std::size_t bytes(DType dtype, std::int64_t elements) {
+  return size(bytes_of(dtype, elements).value());
+}
+
+/// Lays one model out.
+class Layouter {
+ public:
+  Layouter(const Program& program, const DeviceOptions& options, const StepShape& shape,
+           Arena& arena)
+      : program_(program), options_(options), shape_(shape), arena_(arena) {}
+
+  Layout run() {
+    weights();
+    layout_.self_kv = kv(program_.self_kv, options_.pages);
+    layout_.cross_kv = kv(program_.cross_kv, options_.cross_pages);
+    layout_.encoder_kv = kv(program_.encoder_kv, options_.encoder_pages);
+    layout_.page_blocks = arena_.take<PageBlocks>(2 * program_.self_kv.size());
+    buffers();
+    workspaces();
+    routing();
+    sampling();
+    return std::move(layout_);
+  }
+
+ private:
+  void weights() {
+    layout_.weights_begin = arena_.take(0);
+    const std::size_t before = arena_.used();
+    for (const MatrixPlan& plan : program_.matrices) {
+      layout_.matrices.push_back(take_matrix(plan, arena_));
+    }
+    for (const VectorPlan& plan : program_.vectors) {
+      layout_.vectors.push_back(arena_.take<float>(size(plan.size)));
+    }
+    for (const OpList* list : {&program_.encode, &program_.decode}) {
+      for (const Op& op : list->ops) {
+        if (const auto* embed = std::get_if<EmbedOp>(&op)) table(embed->table);
+        if (const auto* experts = std::get_if<ExpertLinearOp>(&op)) {
+          const std::size_t count = experts->weights.size();
+          layout_.experts[experts] = {arena_.take<DeviceMatrix>(count),
+                                      arena_.take<const float*>(count)};
+        }
+      }
+    }
+    for (const RotaryFrequencies& frequencies : program_.rotary) {
+      const std::int64_t sets = frequencies.long_frequency.empty() ? 1 : 2;
+      const auto numbers = static_cast<std::int64_t>(frequencies.frequency.size());
+      const std::size_t count = size(sets * options_.max_context * numbers);
+      layout_.cosines.push_back(arena_.take<float>(count));
+      layout_.sines.push_back(arena_.take<float>(count));
+    }
+    layout_.weight_bytes = arena_.used() - before;
+  }
+
+  void table(const CheckpointTensor* tensor) {
+    if (tensor == nullptr || layout_.tables.contains(tensor)) return;
+    layout_.tables[tensor] = arena_.take(tensor->bytes.size());
+  }
+
+  std::vector<DeviceKvLayer> kv(const std::vector<KvLayerPlan>& plans, std::int32_t pages) {
+    std::vector<DeviceKvLayer> layers;
+    for (const KvLayerPlan& plan : plans) {
+      const std::int64_t numbers =
+          std::int64_t{pages} * plan.kv_heads * options_.page_tokens * plan.head_size;
+      DeviceKvLayer layer;
+      layer.dtype = options_.kv_dtype;
+      layer.keys = arena_.take(bytes(layer.dtype, numbers));
+      layer.values = arena_.take(bytes(layer.dtype, numbers));
+      layer.page_tokens = options_.page_tokens;
+      layer.kv_heads = plan.kv_heads;
+      layer.head_size = plan.head_size;
+      layers.push_back(layer);
+    }
+    return layers;
+  }
+
+  void buffers() {
+    // Placed anew: rows of a device begin further apart than the host's.
+    std::vector<BufferPlan> plans = program_.buffers;
+    OpList encode = program_.encode;
+    OpList decode = program_.decode;
+    plan_buffers(encode, plans, kRowElements);
+    plan_buffers(decode, plans, kRowElements);
+    const std::int64_t per_token = std::max(encode.floats_per_token, decode.floats_per_token);
+    auto* tokens = arena_.take<float>(size(per_token * shape_.tokens));
+    auto* outputs = arena_.take<float>(size(decode.floats_per_output * shape_.outputs));
+    const std::vector<DType> types = buffer_types(program_);
+    for (std::size_t id = 0; id < plans.size(); ++id) {
+      const BufferPlan& plan = plans[id];
+      const bool output = plan.rows == RowKind::kOutputs;
+      const std::int64_t most = output ? shape_.outputs : shape_.tokens;
+      float* base = output ? outputs : tokens;
+      DeviceRows rows;
+      rows.data = base == nullptr ? nullptr : base + plan.offset * most;
+      rows.dtype = types[id];
+      rows.width = plan.width;
+      rows.stride = rounded_row(plan.width);
+      rows.capacity = most * plan.rows_per_token;
+      layout_.buffers.push_back(rows);
+    }
+  }
+
+  void workspaces() {
+    std::int64_t inputs = 0;
+    for (const DeviceMatrix& matrix : layout_.matrices) inputs = std::max(inputs, matrix.stride);
+    const std::int64_t rows = shape_.tokens * std::max<std::int64_t>(program_.max_chosen, 1);
+    layout_.converted = arena_.take(size(rows * inputs) * sizeof(float));
+    layout_.linear_workspace =
+        arena_.take(linear_workspace_bytes(shape_.attention.processors, shape_.tokens));
+    layout_.attention_workspace = arena_.take(attention_workspace_bytes(
+        shape_.items, shape_.attention.heads, shape_.attention.head_size));
+    layout_.recomputed = arena_.take<std::uint32_t>(1);
+  }
+
+  void routing() {
+    const std::size_t choices = size(shape_.tokens * program_.max_chosen);
+    if (choices == 0) return;
+    DeviceRouting& routing = layout_.routing;
+    routing.expert_of = arena_.take<std::int32_t>(choices);
+    routing.weight_of = arena_.take<float>(choices);
+    routing.starts = arena_.take<std::int32_t>(size(program_.max_experts) + 1);
+    routing.order = arena_.take<std::int32_t>(choices);
+    routing.token_of = arena_.take<std::int32_t>(choices);
+    routing.place_of = arena_.take<std::int32_t>(choices);
+  }
+
+  void sampling() {
+    const StepArea counted = StepArea::cut(shape_, options_.max_context, nullptr);
+    std::byte* memory = arena_.take(counted.bytes);
+    layout_.step = StepArea::cut(shape_, options_.max_context, memory);
+    const auto slots = size(shape_.slots);
+    const std::size_t logits = slots * size(program_.has_logits ? program_.vocabulary : 0);
+    layout_.page_tables = arena_.take<std::int32_t>(size(shape_.table_entries()));
+    layout_.last_tokens = arena_.take<TokenId>(slots);
+    layout_.settings = arena_.take<SampleSettings>(slots);
+    layout_.lists = arena_.take<SampleLists>(slots);
+    layout_.token_counts = arena_.take<std::uint32_t>(logits);
+    layout_.edited_logits = arena_.take<float>(logits);
+  }
+
+  const Program& program_;
+  const DeviceOptions& options_;
+  const StepShape& shape_;
+  Arena& arena_;
+  Layout layout_;
+};
+
+}  // namespace
+
+const std::vector<DeviceKvLayer>& Layout::kv(KvGroup group) const {
+  if (group == KvGroup::kCross) return cross_kv;
+  return group == KvGroup::kEncoder ? encoder_kv : self_kv;
+}
+
+Layout lay_out(const Program& program, const DeviceOptions& options, const StepShape& shape,
+               Arena& arena) {
+  return Layouter(program, options, shape, arena).run();
+}
+
+DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena) {
+  DeviceMatrix matrix;
+  matrix.dtype = plan.dtype;
+  matrix.outputs = plan.outputs;
+  matrix.inputs = plan.inputs;
+  matrix.gated = plan.gated;
+  matrix.stride = rounded_row(plan.inputs);
+  const std::int64_t numbers = matrix.rows() * matrix.stride;
+  if (plan.dtype == DType::kQ8_0) {
+    matrix.data = arena.take(size(numbers));
+    matrix.scales = arena.take(size(matrix.rows() * (plan.inputs / 32) * 2));
+  } else {
+    matrix.data = arena.take(bytes(plan.dtype, numbers));
+  }
+  return matrix;
+}
+
+DeviceRows take_rows(DType dtype, std::int64_t width, std::int64_t rows, Arena& arena) {
+  const std::int64_t stride = rounded_row(width);
+  return {arena.take(bytes(dtype, rows * stride)), dtype, width, stride, rows};
+}
+
+std::int64_t page_bytes(const Program& program, const DeviceOptions& options) {
+  std::int64_t numbers = 0;
+  for (const KvLayerPlan& layer : program.self_kv) {
+    numbers += std::int64_t{2} * layer.kv_heads * options.page_tokens * layer.head_size;
+  }
+  return bytes_of(options.kv_dtype, numbers).value();
+}
+
+}  // namespace weft::cuda

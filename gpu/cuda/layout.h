@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "weft/gpu/cuda/resources.h"
+#include "weft/gpu/cuda/runtime.h"
+#include "weft/gpu/cuda/step_area.h"
+#include "weft/gpu/model_device.h"
+#include "weft/model/program.h"
+
+namespace weft::cuda {
+
+/// One op's experts as the device reads them.
+struct ExpertTable {
+  DeviceMatrix* matrices = nullptr;
+  const float** biases = nullptr;
+};
+
+/// Where all of a model lies in a device's memory. Pointers are the device's; null where the layout
+/// was made only to be counted.
+struct Layout {
+  std::vector<DeviceMatrix> matrices;                    ///< by MatrixId
+  std::vector<float*> vectors;                           ///< by VectorId
+  std::map<const CheckpointTensor*, std::byte*> tables;  ///< of embeddings
+  std::vector<float*> cosines, sines;                    ///< by Program::rotary
+  std::vector<DeviceKvLayer> self_kv, cross_kv, encoder_kv;
+  PageBlocks* page_blocks = nullptr;  ///< keys and values of each layer of self_kv
+  std::vector<DeviceRows> buffers;    ///< by BufferId
+  std::byte* converted = nullptr;     ///< the input of a product in another type, or gathered
+  std::byte* linear_workspace = nullptr;
+  std::byte* attention_workspace = nullptr;
+  std::uint32_t* recomputed = nullptr;  ///< see AttentionParams
+  DeviceRouting routing;
+  std::map<const ExpertLinearOp*, ExpertTable> experts;
+
+  StepArea step;  ///< what a step uploads
+  std::int32_t* page_tables = nullptr;
+  TokenId* last_tokens = nullptr;         ///< [slots]
+  SampleSettings* settings = nullptr;     ///< [slots]
+  SampleLists* lists = nullptr;           ///< [slots]
+  std::uint32_t* token_counts = nullptr;  ///< [slots, V]
+  float* edited_logits = nullptr;         ///< [slots, V]
+  std::byte* weights_begin = nullptr;     ///< all that the checkpoint fills lies together
+  std::size_t weight_bytes = 0;
+
+  [[nodiscard]] const std::vector<DeviceKvLayer>& kv(KvGroup group) const;
+};
+
+/// Cuts up `arena` for a model. `shape` has been made by step_shape_of().
+[[nodiscard]] Layout lay_out(const Program& program, const DeviceOptions& options,
+                             const StepShape& shape, Arena& arena);
+
+/// A matrix as devices hold it, its numbers taken from `arena`.
+[[nodiscard]] DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena);
+
+/// So many rows of `width` numbers.
+[[nodiscard]] DeviceRows take_rows(DType dtype, std::int64_t width, std::int64_t rows,
+                                   Arena& arena);
+
+/// Bytes of one page of the decoder's KV, keys and values of all layers.
+[[nodiscard]] std::int64_t page_bytes(const Program& program, const DeviceOptions& options);
+
+}  // namespace weft::cuda

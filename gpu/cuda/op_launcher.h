@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "weft/gpu/cuda/layout.h"
+#include "weft/gpu/cuda/runtime.h"
+#include "weft/gpu/cuda/tuning.h"
+#include "weft/model/program.h"
+
+namespace weft::cuda {
+
+/// A step as the ops see it: rows and outputs of the bucket, and how its attention was planned.
+struct StepView {
+  std::int64_t rows = 0;
+  std::int64_t outputs = 0;
+  bool decodes = false;
+  bool encodes = false;
+};
+
+/// How a product is computed: as the table says, where that can be done here.
+[[nodiscard]] LinearWay way_of(const Runtime& runtime, const LinearTable& table,
+                               const DeviceMatrix& weight, std::int64_t rows);
+
+/// What does not depend on where things lie.
+[[nodiscard]] LinearParams linear_params(const LinearOp& op);
+
+/// Launches the ops of a list, one after the other. Throws Failure naming the op. May be recorded.
+void launch_ops(Runtime& runtime, const Program& program, const OpList& list, const Layout& layout,
+                const StepShape& shape, const Tuning& tuning, const StepView& step, Stream stream);
+
+}  // namespace weft::cuda

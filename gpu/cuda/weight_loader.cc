@@ -1,0 +1,138 @@
+#include "weft/gpu/cuda/weight_loader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/gpu/cuda/matrix_rows.h"
+#include "weft/gpu/rotary_table.h"
+#include "weft/gpu/thread_team.h"
+#include "weft/model/checkpoint.h"
+
+namespace weft::cuda {
+namespace {
+
+// Large enough that a copy runs at the bus's rate and that meeting once a buffer costs the team
+// nothing; a row of a matrix must fit.
+constexpr std::size_t kBufferBytes = std::size_t{32} << 20U;
+// One that is written, one that is copied, one between.
+constexpr std::size_t kBuffers = 3;
+// Pieces that one thread copies at a time: far more than a page, far less than its share.
+constexpr std::int64_t kGrainBytes = std::int64_t{64} << 10U;
+
+}  // namespace
+
+WeightLoader::WeightLoader(Runtime& runtime, ThreadTeam& team, std::size_t bytes)
+    : runtime_(runtime),
+      team_(team),
+      buffer_bytes_(std::min(bytes, kBufferBytes)),
+      stream_(make_stream(runtime)) {
+  for (std::size_t i = 0; i < kBuffers; ++i) {
+    buffers_.push_back({take_pinned(runtime, buffer_bytes_), make_event(runtime)});
+  }
+}
+
+// No copy may read a buffer that is gone.
+WeightLoader::~WeightLoader() { static_cast<void>(runtime_.synchronize(stream_.get())); }
+
+void WeightLoader::bring(std::byte* to, std::size_t bytes, std::size_t grain, const Write& write) {
+  const std::size_t most = buffer_bytes_ / grain * grain;
+  for (std::size_t at = 0; at < bytes; at += most) {
+    const std::size_t count = std::min(most, bytes - at);
+    Buffer& buffer = buffers_[next_++ % buffers_.size()];
+    if (buffer.used) check(runtime_, runtime_.wait(buffer.copied.get()), "copying weights");
+    const std::span out(buffer.memory.get(), count);
+    team_.run([&](Share share) { write(out, at, share); });
+    check(runtime_, runtime_.copy_to_device(to + at, out.data(), count, stream_.get()),
+          "copying weights");
+    check(runtime_, runtime_.record(buffer.copied.get(), stream_.get()), "recording an event");
+    buffer.used = true;
+    done_ += static_cast<std::int64_t>(count);
+    if (progress_) progress_(std::min(done_, total_), total_);
+  }
+}
+
+void WeightLoader::bring_copy(std::byte* to, std::span<const std::byte> bytes) {
+  bring(to, bytes.size(), 1, [&](std::span<std::byte> out, std::size_t at, Share share) {
+    const auto [begin, end] = share.of(static_cast<std::int64_t>(out.size()), kGrainBytes);
+    if (begin == end) return;
+    std::memcpy(out.data() + begin, bytes.data() + at + begin,
+                static_cast<std::size_t>(end - begin));
+  });
+}
+
+void WeightLoader::matrix(const MatrixPlan& plan, const DeviceMatrix& matrix, bool scales) {
+  const std::int64_t row = row_bytes(matrix, scales);
+  const std::byte* to = scales ? matrix.scales : matrix.data;
+  const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) {
+    const auto rows = static_cast<std::int64_t>(out.size()) / row;
+    const auto [begin, end] = share.of(rows);
+    if (begin == end) return;
+    write_matrix_rows(plan, matrix, static_cast<std::int64_t>(at) / row + begin, end - begin,
+                      scales,
+                      out.subspan(static_cast<std::size_t>(begin * row),
+                                  static_cast<std::size_t>((end - begin) * row)));
+  };
+  bring(const_cast<std::byte*>(to), static_cast<std::size_t>(matrix.rows() * row),
+        static_cast<std::size_t>(row), write);
+}
+
+void WeightLoader::experts(const Layout& layout) {
+  for (const auto& [op, table] : layout.experts) {
+    std::vector<DeviceMatrix> matrices;
+    std::vector<const float*> biases;
+    for (const MatrixId id : op->weights) {
+      matrices.push_back(layout.matrices[static_cast<std::size_t>(id)]);
+    }
+    for (std::size_t expert = 0; expert < matrices.size(); ++expert) {
+      const VectorId id = op->biases.empty() ? kAbsent : op->biases[expert];
+      biases.push_back(id == kAbsent ? nullptr : layout.vectors[static_cast<std::size_t>(id)]);
+    }
+    bring_copy(reinterpret_cast<std::byte*>(table.matrices), std::as_bytes(std::span(matrices)));
+    bring_copy(reinterpret_cast<std::byte*>(table.biases), std::as_bytes(std::span(biases)));
+  }
+}
+
+void WeightLoader::rotary(const Program& program, const Layout& layout, std::int64_t positions) {
+  for (std::size_t i = 0; i < program.rotary.size(); ++i) {
+    const RotaryTable table = make_rotary_table(program.rotary[i], positions);
+    bring_copy(reinterpret_cast<std::byte*>(layout.cosines[i]),
+               std::as_bytes(std::span(table.cosines)));
+    bring_copy(reinterpret_cast<std::byte*>(layout.sines[i]),
+               std::as_bytes(std::span(table.sines)));
+  }
+}
+
+void WeightLoader::page_blocks(const Layout& layout) {
+  std::vector<PageBlocks> blocks;
+  for (const DeviceKvLayer& layer : layout.self_kv) {
+    const std::int64_t numbers = std::int64_t{layer.page_tokens} * layer.kv_heads * layer.head_size;
+    const std::int64_t bytes = bytes_of(layer.dtype, numbers).value();
+    blocks.push_back({layer.keys, bytes});
+    blocks.push_back({layer.values, bytes});
+  }
+  bring_copy(reinterpret_cast<std::byte*>(layout.page_blocks), std::as_bytes(std::span(blocks)));
+}
+
+void WeightLoader::load(const Program& program, const Layout& layout, const DeviceOptions& options,
+                        const LoadProgress& progress) {
+  progress_ = progress;
+  total_ = static_cast<std::int64_t>(layout.weight_bytes);
+  for (std::size_t i = 0; i < program.matrices.size(); ++i) {
+    matrix(program.matrices[i], layout.matrices[i], false);
+    if (program.matrices[i].dtype == DType::kQ8_0) {
+      matrix(program.matrices[i], layout.matrices[i], true);
+    }
+  }
+  for (std::size_t i = 0; i < program.vectors.size(); ++i) {
+    const std::vector<float> values = vector_values(program.vectors[i]);
+    bring_copy(reinterpret_cast<std::byte*>(layout.vectors[i]), std::as_bytes(std::span(values)));
+  }
+  for (const auto& [tensor, place] : layout.tables) bring_copy(place, tensor->bytes);
+  experts(layout);
+  rotary(program, layout, options.max_context);
+  page_blocks(layout);
+  check(runtime_, runtime_.synchronize(stream_.get()), "copying weights");
+  if (progress_) progress_(total_, total_);
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "weft/gpu/cuda/layout.h"
+#include "weft/gpu/cuda/resources.h"
+#include "weft/gpu/model_device.h"
+#include "weft/kernels/share.h"
+
+namespace weft {
+class ThreadTeam;
+}
+
+namespace weft::cuda {
+
+/// Brings a model's weights from its mapped files into the device's memory: all threads of a team
+/// write them, in the device's order and type, into one of a few page-locked buffers while the
+/// others are copied on a stream of their own. Throws Failure.
+class WeightLoader {
+ public:
+  /// Takes the buffers, for weights of so many bytes in all.
+  WeightLoader(Runtime& runtime, ThreadTeam& team, std::size_t bytes);
+  ~WeightLoader();
+
+  /// All weights, tables and constants of `layout`. Returns once they are there.
+  void load(const Program& program, const Layout& layout, const DeviceOptions& options,
+            const LoadProgress& progress);
+
+ private:
+  /// Writes its share of a piece of bytes; called by every member of the team.
+  using Write = std::function<void(std::span<std::byte> out, std::size_t at, Share share)>;
+  struct Buffer {
+    OwnedPinned memory;
+    OwnedEvent copied;
+    bool used = false;
+  };
+
+  /// Brings `bytes` bytes to `to`, in pieces of whole multiples of `grain`; `write` gets each piece
+  /// and where in the whole it begins.
+  void bring(std::byte* to, std::size_t bytes, std::size_t grain, const Write& write);
+  void bring_copy(std::byte* to, std::span<const std::byte> bytes);
+  void matrix(const MatrixPlan& plan, const DeviceMatrix& matrix, bool scales);
+  void experts(const Layout& layout);
+  void rotary(const Program& program, const Layout& layout, std::int64_t positions);
+  void page_blocks(const Layout& layout);
+
+  Runtime& runtime_;
+  ThreadTeam& team_;
+  const std::size_t buffer_bytes_;
+  OwnedStream stream_;
+  std::vector<Buffer> buffers_;
+  std::size_t next_ = 0;
+  LoadProgress progress_;
+  std::int64_t done_ = 0;
+  std::int64_t total_ = 0;
+};
+
+}  // namespace weft::cuda

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "weft/core/dtype.h"
+#include "weft/core/error.h"
+#include "weft/gpu/step_device.h"
+#include "weft/model/program.h"
+
+namespace weft {
+
+/// What an operator asks for; 0 = as much as is useful and fits.
+struct CapacityWishes {
+  double memory_fraction = 0.8;  ///< of `free_bytes`
+  std::int32_t rows = 0;
+  std::int32_t pages = 0;
+  std::int32_t page_tokens = 16;
+  std::int64_t context = 0;
+  std::int32_t step_tokens = 512;
+  DType kv_dtype = DType::kF32;
+};
+
+/// What a kind of device takes memory for.
+struct DeviceNeeds {
+  std::function<std::int64_t(const DeviceLimits& limits)> bytes;  ///< all of it
+  std::int64_t page_bytes = 0;                                    ///< of that, a page of KV
+};
+
+/// How many rows and pages fit into `free_bytes` of a device's memory beside the weights, the
+/// step's buffers and the logits. Pages are no more than all rows can use at once. A context that
+/// was not asked for is shortened to what the pages hold. kOutOfMemory with the numbers when not
+/// even one sequence fits.
+[[nodiscard]] Result<DeviceLimits> device_capacity(const Program& program,
+                                                   const CapacityWishes& wishes,
+                                                   std::int64_t free_bytes,
+                                                   const DeviceNeeds& needs);
+
+}  // namespace weft

@@ -1,0 +1,128 @@
+#include "weft/gpu/load_step_devices.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/gpu/cuda/cuda_capacity.h"
+#include "weft/gpu/cuda/cuda_info.h"
+#include "weft/gpu/cuda/cuda_step_device.h"
+#include "weft/gpu/cuda/failure.h"
+#include "weft/gpu/cuda/tuning.h"
+#include "weft/gpu/device_info.h"
+#include "weft/gpu/host_capacity.h"
+#include "weft/gpu/host_step_device.h"
+
+namespace weft {
+namespace {
+
+constexpr const char* kHost = "cpu";
+
+Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& wishes,
+                                 CapacityWishes capacity, const std::vector<TokenId>& end_tokens,
+                                 const LoadProgress& progress) {
+  const auto known = list_devices();
+  if (!known) return known.error();
+  const auto free_bytes = static_cast<std::int64_t>(known->front().free_bytes);
+  const auto limits = host_capacity(*model.program, capacity, free_bytes);
+  if (!limits) return limits.error();
+  // Instances compete for the cores; each has its share of them.
+  const int threads =
+      wishes.instances > 1 ? std::max(1, wishes.threads / wishes.instances) : wishes.threads;
+  const DeviceOptions options =
+      HostStepDevice::options_for(*model.program, *limits, capacity.kv_dtype, threads);
+  auto device = HostDevice::load(model.checkpoint, model.program, options, progress);
+  if (!device) return device.error();
+  auto first = std::make_unique<HostStepDevice>(*std::move(device), *limits, end_tokens);
+  StepDevices loaded{*limits, {}};
+  for (std::int32_t i = 1; i < wishes.instances; ++i) {
+    auto other = first->share_weights(*limits, capacity.kv_dtype, threads);
+    if (!other) return other.error();
+    loaded.devices.push_back(*std::move(other));
+  }
+  loaded.devices.push_back(std::move(first));
+  return loaded;
+}
+
+Result<std::unique_ptr<cuda::Runtime>> runtime_of(const std::string& device) {
+  const auto index = cuda::device_index(device);
+  if (!index) return Error{index.error().code, "device: " + index.error().detail};
+  return cuda::open_runtime(*index);
+}
+
+Result<std::int64_t> free_memory(cuda::Runtime& runtime) {
+  std::size_t bytes = 0;
+  try {
+    cuda::check(runtime, runtime.use(), "choosing the GPU");
+    cuda::check(runtime, runtime.free_memory(bytes), "asking for free memory");
+  } catch (const cuda::Failure& failure) {
+    return cuda::error_of(failure);
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+Result<StepDevices> load_on_gpu(const OpenedModel& model, const DeviceWishes& wishes,
+                                CapacityWishes capacity, const std::vector<TokenId>& end_tokens,
+                                const LoadProgress& progress) {
+  if (wishes.instances > 1) {
+    return Error{DeviceErrc::kNoSuchDevice, wishes.device + ": only cpu runs several instances"};
+  }
+  auto runtime = runtime_of(wishes.device);
+  if (!runtime) return runtime.error();
+  const auto tuning =
+      cuda::find_tuning(wishes.tuning, (*runtime)->properties().name, *model.program);
+  if (!tuning) return tuning.error();
+  const auto free_bytes = free_memory(**runtime);
+  if (!free_bytes) return free_bytes.error();
+  const auto limits =
+      cuda::cuda_capacity(*model.program, capacity, *free_bytes, (*runtime)->properties());
+  if (!limits) return limits.error();
+  DeviceOptions options =
+      cuda::CudaStepDevice::options_for(*model.program, *limits, capacity.kv_dtype);
+  options.threads = wishes.threads;
+  auto device = cuda::CudaDevice::load(*std::move(runtime), model.checkpoint, model.program,
+                                       options, *tuning, progress);
+  if (!device) return device.error();
+  auto made = cuda::CudaStepDevice::make(*std::move(device), *limits, end_tokens);
+  if (!made) return made.error();
+  return StepDevices{*limits, {*std::move(made)}};
+}
+
+}  // namespace
+
+DType kv_dtype_for(const std::string& device, const Program& program) {
+  if (device == kHost) return DType::kF32;
+  const auto narrow = std::ranges::find_if(program.matrices, [](const MatrixPlan& matrix) {
+    return matrix.dtype == DType::kF16 || matrix.dtype == DType::kBF16;
+  });
+  return narrow == program.matrices.end() ? DType::kF32 : narrow->dtype;
+}
+
+Result<StepDevices> load_step_devices(const OpenedModel& model, const DeviceWishes& wishes,
+                                      const std::vector<TokenId>& end_tokens,
+                                      const LoadProgress& progress) {
+  CapacityWishes capacity = wishes.capacity;
+  capacity.kv_dtype = wishes.kv_dtype.value_or(kv_dtype_for(wishes.device, *model.program));
+  const auto load = wishes.device == kHost ? load_on_host : load_on_gpu;
+  return load(model, wishes, capacity, end_tokens, progress);
+}
+
+Result<std::unique_ptr<ModelDevice>> load_model_device(const OpenedModel& model,
+                                                       const std::string& device,
+                                                       const DeviceOptions& options,
+                                                       const LoadProgress& progress) {
+  if (device == kHost) {
+    auto host = HostDevice::load(model.checkpoint, model.program, options, progress);
+    if (!host) return host.error();
+    return *std::move(host);
+  }
+  auto runtime = runtime_of(device);
+  if (!runtime) return runtime.error();
+  const auto tuning = cuda::find_tuning({}, (*runtime)->properties().name, *model.program);
+  if (!tuning) return tuning.error();
+  auto made = cuda::CudaDevice::load(*std::move(runtime), model.checkpoint, model.program, options,
+                                     *tuning, progress);
+  if (!made) return made.error();
+  return *std::move(made);
+}
+
+}  // namespace weft

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "weft/core/dtype.h"
+#include "weft/gpu/step.h"
+#include "weft/kernels/rows.h"
+#include "weft/model/program.h"
+
+namespace weft {
+
+/// What a device takes memory for when it is made. All of it is taken then.
+struct DeviceOptions {
+  int threads = 0;                  ///< the host's: 0 = as many as the cores this process may use
+  std::int32_t max_tokens = 512;    ///< of a step
+  std::int32_t max_outputs = 64;    ///< rows of logits of a step
+  std::int32_t max_sequences = 64;  ///< of a step
+  std::int64_t max_context = 0;     ///< positions of a sequence; 0: all that the model knows
+  std::int32_t page_tokens = 16;
+  std::int32_t pages = 0;          ///< of the decoder's KV
+  std::int32_t cross_pages = 0;    ///< of the encoder's output
+  std::int32_t encoder_pages = 0;  ///< of an encoder at work
+  DType kv_dtype = DType::kF32;    ///< f32, f16 or bf16
+};
+
+/// Told how much of the weights is loaded: bytes done and in all. Called by one thread at a time.
+using LoadProgress = std::function<void(std::int64_t done, std::int64_t total)>;
+
+/// The numbers of one of a program's vectors.
+[[nodiscard]] std::vector<float> vector_values(const VectorPlan& plan);
+
+/// One model on one device: runs one fused step at a time and allocates nothing in it. One thread
+/// at a time may call; results are valid until the next step.
+class ModelDevice {
+ public:
+  ModelDevice() = default;
+  ModelDevice(const ModelDevice&) = delete;
+  ModelDevice& operator=(const ModelDevice&) = delete;
+  virtual ~ModelDevice() = default;
+
+  /// Runs the decoder over new tokens (an encoder-only model: over whole sequences). Ids, positions
+  /// and pages have been checked: one that does not fit is a bug, internal_error.
+  virtual void decode(const Step& step) = 0;
+
+  /// Runs the encoder over whole sequences and leaves the keys and values for the decoder in their
+  /// cross pages. `outputs` is not looked at.
+  virtual void encode(const Step& step) = 0;
+
+  /// [outputs, V] of the last decode, in the order of Step::outputs; the hidden states [T, H] of a
+  /// model that has no logits. In the host's memory; a sampler may overwrite them.
+  [[nodiscard]] virtual Rows results() = 0;
+
+  [[nodiscard]] virtual const Program& program() const = 0;
+  [[nodiscard]] virtual const DeviceOptions& options() const = 0;
+};
+
+}  // namespace weft

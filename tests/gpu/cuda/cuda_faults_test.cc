@@ -1,0 +1,150 @@
+// Any call to CUDA may fail: each fails once, here, on a GPU that is none.
+
+#include <gtest/gtest.h>
+
+#include <boost/system/system_error.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "weft/core/supervision.h"
+#include "weft/gpu/cuda/cuda_step_device.h"
+#include "weft/gpu/device_info.h"
+#include "weft/tests/fixture/random_llama.h"
+#include "weft/tests/gpu/cuda/fake_runtime.h"
+#include "weft/tests/gpu/plan_writer.h"
+
+namespace weft::test {
+namespace {
+
+const DeviceLimits limits{.rows = 3,
+                          .pages = 16,
+                          .page_tokens = 4,
+                          .step_tokens = 16,
+                          .context = 32,
+                          .vocabulary = LlamaShape{}.vocabulary};
+
+const Tokens prompt = {3, 17, 42, 9, 61, 5};
+
+class CudaFaultsTest : public testing::Test {
+ public:
+  Result<std::unique_ptr<cuda::CudaStepDevice>> make(const std::shared_ptr<FakeGpu>& gpu) {
+    auto options = cuda::CudaStepDevice::options_for(*llama_.program(), limits, DType::kF32);
+    options.threads = 1;
+    auto device = cuda::CudaDevice::load(std::make_unique<FakeRuntime>(gpu), llama_.checkpoint(),
+                                         llama_.program(), options, {});
+    if (!device) return device.error();
+    return cuda::CudaStepDevice::make(*std::move(device), limits, {});
+  }
+
+  /// A step with something of everything: a row begins with penalties and one without, one forks,
+  /// pages are copied, one row is chosen on the host.
+  StepResult first_step(StepDevice& device) {
+    SamplingParams params;
+    params.temperature = 0;
+    params.penalties.presence = 1;
+    PlanWriter plan;
+    plan.start(0, std::make_shared<const SamplingParams>(params), 6, {1, 2}).table(0, 0, {0, 1});
+    plan.feed(0, 0, prompt).sample();
+    params = {};
+    params.mirostat.version = 2;
+    plan.start(1, std::make_shared<const SamplingParams>(params), 6).table(1, 0, {2, 3});
+    plan.feed(1, 0, prompt).sample();
+    plan.plan().copies.push_back({4, 5});
+    plan.plan().forks.push_back({.from = 0, .to = 2, .copied_pages = 1, .seed = 3});
+    plan.table(2, 0, {6, 7}).sample(2);
+    return plan.run(device);
+  }
+
+  StepResult second_step(StepDevice& device) {
+    PlanWriter plan;
+    plan.feed_last(0, 6).sample().feed_last(1, 6).sample();
+    return plan.run(device);
+  }
+
+  RandomLlama llama_{LlamaShape{}, 11};
+};
+
+TEST_F(CudaFaultsTest, LoadingGivesBackAllThatItTookWhicheverCallFails) {
+  const auto whole = std::make_shared<FakeGpu>();
+  ASSERT_TRUE(make(whole));
+  ASSERT_EQ(whole->taken, 0U);
+  ASSERT_GT(whole->calls, 50);
+  for (std::int64_t n = 0; n < whole->calls; ++n) {
+    const auto gpu = std::make_shared<FakeGpu>();
+    gpu->fail_at = n;
+    const auto device = make(gpu);
+    // The last call is made when the device goes away, and nobody is left to be told.
+    ASSERT_TRUE(!device || n + 2 >= whole->calls) << "call " << n;
+    if (!device) {
+      EXPECT_EQ(device.error().code, DeviceErrc::kDriver) << "call " << n;
+    }
+    EXPECT_EQ(device ? 0U : gpu->taken, 0U) << "call " << n;
+  }
+}
+
+TEST_F(CudaFaultsTest, ADeviceThatIsTooSmallIsToldWithTheCallThatAsked) {
+  const auto gpu = std::make_shared<FakeGpu>();
+  gpu->memory = 1000;
+  const auto device = make(gpu);
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().code, DeviceErrc::kOutOfMemory);
+  EXPECT_NE(device.error().detail.find("taking the device's memory"), std::string::npos);
+}
+
+TEST_F(CudaFaultsTest, ALostContextIsToldWhicheverCallOfAStepFails) {
+  for (const auto& step : {&CudaFaultsTest::first_step, &CudaFaultsTest::second_step}) {
+    bool reached_the_end = false;
+    for (std::int64_t n = 0; !reached_the_end; ++n) {
+      ASSERT_LT(n, 1000);
+      const auto gpu = std::make_shared<FakeGpu>();
+      const auto device = make(gpu).value();
+      if (step == &CudaFaultsTest::second_step) first_step(*device);
+      const std::int64_t before = gpu->calls;
+      gpu->fail_at = before + n;
+      try {
+        (this->*step)(*device);
+        reached_the_end = gpu->calls <= gpu->fail_at;
+        EXPECT_TRUE(reached_the_end) << "call " << n << " failed and nobody said so";
+      } catch (const ActorFailure& failure) {
+        EXPECT_EQ(failure.kind(), ExitKind::kDeviceLost) << "call " << n;
+      }
+    }
+  }
+}
+
+TEST_F(CudaFaultsTest, AFailureThatPassesLosesItsStepAlone) {
+  const auto whole = std::make_shared<FakeGpu>();
+  const auto sound = make(whole).value();
+  const std::int64_t before = whole->calls;
+  const TokenId wanted = first_step(*sound).samples.front().token;
+  const std::int64_t calls = whole->calls - before;
+  for (std::int64_t n = 0; n < calls; ++n) {
+    const auto gpu = std::make_shared<FakeGpu>();
+    gpu->sticky = false;
+    gpu->failure = cuda::kOutOfMemory;
+    const auto device = make(gpu).value();
+    gpu->fail_at = gpu->calls + n;
+    try {
+      first_step(*device);
+      ADD_FAILURE() << "call " << n << " failed and nobody said so";
+    } catch (const boost::system::system_error& error) {
+      EXPECT_EQ(error.code(), DeviceErrc::kOutOfMemory) << "call " << n;
+    }
+    // The sequences begin again, on the same device.
+    EXPECT_EQ(first_step(*device).samples.front().token, wanted) << "after call " << n;
+  }
+}
+
+TEST_F(CudaFaultsTest, AStepThatNeverEndsIsLeftOnceItsStreamFails) {
+  const auto gpu = std::make_shared<FakeGpu>();
+  const auto device = make(gpu).value();
+  gpu->silent = true;
+  gpu->fail_at = gpu->calls + 400;  // far behind the last launch: while it waits
+  EXPECT_THROW(first_step(*device), ActorFailure);
+}
+
+}  // namespace
+}  // namespace weft::test

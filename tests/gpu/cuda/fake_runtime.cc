@@ -1,0 +1,238 @@
+#include "weft/tests/gpu/cuda/fake_runtime.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "weft/tests/kernels/attention_reference_cuda.h"
+#include "weft/tests/kernels/linear_reference.h"
+#include "weft/tests/kernels/ops_reference_cuda.h"
+
+namespace weft::test {
+namespace {
+
+using cuda::Status;
+
+constexpr auto kAlignment = std::align_val_t{256};
+
+void convert(const cuda::ConvertParams& params) {
+  for (std::int64_t row = 0; row < params.rows; ++row) {
+    const std::int64_t from = params.rows_of == nullptr ? row : params.rows_of[row];
+    for (std::int64_t i = 0; i < params.in.width; ++i) {
+      store_number(params.out.data, params.out.dtype, row * params.out.stride + i,
+                   number_at(params.in.data, params.in.dtype, from * params.in.stride + i));
+    }
+  }
+}
+
+}  // namespace
+
+FakeRuntime::~FakeRuntime() {
+  EXPECT_TRUE(sizes_.empty()) << "memory that was not given back";
+  EXPECT_TRUE(graphs_.empty()) << "graphs that were not given back";
+  EXPECT_EQ(handles_, 0U) << "streams or events that were not given back";
+}
+
+std::string FakeRuntime::describe(Status status) const {
+  return "fake error " + std::to_string(static_cast<int>(status));
+}
+
+Status FakeRuntime::call() {
+  const bool fails = gpu_->calls++ == gpu_->fail_at;
+  if (fails && gpu_->sticky) broken_ = true;
+  return fails || broken_ ? gpu_->failure : Status::kSuccess;
+}
+
+Status FakeRuntime::free_memory(std::size_t& bytes) {
+  bytes = gpu_->memory - gpu_->taken;
+  return call();
+}
+
+Status FakeRuntime::allocate_from(std::byte*& memory, std::size_t bytes) {
+  memory = static_cast<std::byte*>(::operator new(bytes, kAlignment));
+  // What nobody has written must not matter.
+  std::memset(memory, 0xff, bytes);
+  sizes_[memory] = bytes;
+  return Status::kSuccess;
+}
+
+Status FakeRuntime::allocate(std::byte*& memory, std::size_t bytes) {
+  memory = nullptr;
+  if (const Status status = call(); status != Status::kSuccess) return status;
+  if (gpu_->taken + bytes > gpu_->memory) return cuda::kOutOfMemory;
+  gpu_->taken += bytes;
+  return allocate_from(memory, bytes);
+}
+
+Status FakeRuntime::allocate_pinned(std::byte*& memory, std::size_t bytes) {
+  memory = nullptr;
+  if (const Status status = call(); status != Status::kSuccess) return status;
+  gpu_->taken += bytes;
+  return allocate_from(memory, bytes);
+}
+
+void FakeRuntime::release(std::byte* memory) noexcept {
+  gpu_->taken -= sizes_.at(memory);
+  sizes_.erase(memory);
+  ::operator delete(memory, kAlignment);
+}
+
+// Handles are numbers that nobody follows.
+template <class Handle>
+Handle* FakeRuntime::new_handle() {
+  ++handles_;
+  return reinterpret_cast<Handle*>(++last_handle_ * 16);
+}
+
+Status FakeRuntime::make_stream(cuda::Stream& stream) {
+  const Status status = call();
+  if (status == Status::kSuccess) stream = new_handle<CUstream_st>();
+  return status;
+}
+void FakeRuntime::release(cuda::Stream) noexcept { --handles_; }
+
+Status FakeRuntime::make_event(cuda::Event& event) {
+  const Status status = call();
+  if (status == Status::kSuccess) event = new_handle<CUevent_st>();
+  return status;
+}
+void FakeRuntime::release(cuda::Event event) noexcept {
+  events_.erase(event);
+  --handles_;
+}
+
+Status FakeRuntime::record(cuda::Event event, cuda::Stream) {
+  events_[event] = now_;
+  return call();
+}
+Status FakeRuntime::elapsed(cuda::Event from, cuda::Event to, float& milliseconds) {
+  milliseconds = static_cast<float>((events_.at(to) - events_.at(from)) * 1000);
+  return call();
+}
+Status FakeRuntime::wait(cuda::Event) { return call(); }
+
+Status FakeRuntime::query(cuda::Stream) {
+  const Status status = call();
+  return status == Status::kSuccess && gpu_->silent ? cuda::kNotReady : status;
+}
+
+Status FakeRuntime::synchronize(cuda::Stream) { return call(); }
+
+Status FakeRuntime::launched(Work work) {
+  if (const Status status = call(); status != Status::kSuccess) return status;
+  ++gpu_->launches;
+  if (recording_) {
+    recorded_.push_back(std::move(work));
+  } else if (!gpu_->silent) {
+    work();
+  }
+  return Status::kSuccess;
+}
+
+Status FakeRuntime::copy_to_device(std::byte* to, const std::byte* from, std::size_t bytes,
+                                   cuda::Stream) {
+  return launched([=] { std::memcpy(to, from, bytes); });
+}
+Status FakeRuntime::copy_to_host(std::byte* to, const std::byte* from, std::size_t bytes,
+                                 cuda::Stream) {
+  return launched([=] { std::memcpy(to, from, bytes); });
+}
+Status FakeRuntime::copy_on_device(std::byte* to, const std::byte* from, std::size_t bytes,
+                                   cuda::Stream) {
+  return launched([=] { std::memcpy(to, from, bytes); });
+}
+Status FakeRuntime::clear(std::byte* memory, std::size_t bytes, cuda::Stream) {
+  return launched([=] { std::memset(memory, 0, bytes); });
+}
+
+Status FakeRuntime::begin_capture(cuda::Stream) {
+  EXPECT_FALSE(recording_);
+  recording_ = true;
+  return call();
+}
+
+Status FakeRuntime::end_capture(cuda::Stream, cuda::Graph& graph) {
+  recording_ = false;
+  std::vector<Work> recorded = std::exchange(recorded_, {});
+  if (const Status status = call(); status != Status::kSuccess) return status;
+  graph = new_handle<CUgraphExec_st>();
+  graphs_[graph] = std::move(recorded);
+  return Status::kSuccess;
+}
+
+Status FakeRuntime::launch(cuda::Graph graph, cuda::Stream) {
+  return launched([this, graph] {
+    for (const Work& work : graphs_.at(graph)) work();
+  });
+}
+
+void FakeRuntime::release(cuda::Graph graph) noexcept {
+  graphs_.erase(graph);
+  --handles_;
+}
+
+bool FakeRuntime::can(cuda::LinearWay way, const cuda::DeviceMatrix&, std::int64_t tokens) const {
+  if (gpu_->can) return gpu_->can(way, tokens);
+  return way == cuda::LinearWay::kVector;
+}
+
+Status FakeRuntime::run(const cuda::EmbeddingParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::embed(params); });
+}
+Status FakeRuntime::run(const cuda::NormParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::norm(params); });
+}
+Status FakeRuntime::run(const cuda::LinearParams& params, cuda::Stream) {
+  return launched([=, this] {
+    linear_reference(params);
+    if (gpu_->linear_seconds) now_ += gpu_->linear_seconds(params);
+  });
+}
+Status FakeRuntime::run(const cuda::RotaryParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::rotate_and_store(params); });
+}
+Status FakeRuntime::run(const cuda::AttentionParams& params, cuda::Stream) {
+  return launched([=, this] {
+    cuda::attention_reference(params);
+    if (gpu_->recomputed && params.unified && params.decodes) {
+      *params.recomputed += gpu_->recomputed(params.phi);
+    }
+  });
+}
+Status FakeRuntime::run(const cuda::RouteParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::route(params); });
+}
+Status FakeRuntime::run(const cuda::ExpertLinearParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::expert_linear(params); });
+}
+Status FakeRuntime::run(const cuda::CombineParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::combine(params); });
+}
+Status FakeRuntime::run(const cuda::ScaleRowsParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::scale_rows(params); });
+}
+Status FakeRuntime::run(const cuda::ConvertParams& params, cuda::Stream) {
+  return launched([=] { convert(params); });
+}
+Status FakeRuntime::run(const cuda::TableParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::write_tables(params); });
+}
+Status FakeRuntime::run(const cuda::PageCopyParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::copy_pages(params); });
+}
+Status FakeRuntime::run(const cuda::ResolveParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::resolve_tokens(params); });
+}
+Status FakeRuntime::run(const cuda::CountParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::start_counts(params); });
+}
+Status FakeRuntime::run(const cuda::SampleParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::sample(params); });
+}
+Status FakeRuntime::run(const cuda::SignalParams& params, cuda::Stream) {
+  return launched([=] { *params.flag = *params.value; });
+}
+
+}  // namespace weft::test

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/gpu/cuda/runtime.h"
+
+namespace weft::test {
+
+/// What a test sees and says of a FakeRuntime, also after it has been given away.
+struct FakeGpu {
+  std::int64_t calls = 0;     ///< that could fail
+  std::int64_t fail_at = -1;  ///< this call fails
+  cuda::Status failure{719};  ///< cudaErrorLaunchFailure
+  bool sticky = true;         ///< and so does every call after it
+  bool silent = false;        ///< its launches are taken and not done, and queries say it is busy
+  std::size_t memory = std::size_t{1} << 30U;
+  std::size_t taken = 0;  ///< allocations that were not given back
+  std::int64_t launches = 0;
+  std::int64_t l2_bytes = 4096;
+  /// Which ways there are; without: kVector alone.
+  std::function<bool(cuda::LinearWay way, std::int64_t tokens)> can{};
+  /// What a product takes by the fake's events, in seconds; what else is launched takes nothing.
+  std::function<double(const cuda::LinearParams& params)> linear_seconds{};
+  /// Rows that decoding attention must compute again, of one launch.
+  std::function<std::uint32_t(float phi)> recomputed{};
+};
+
+/// A GPU in the host's memory: what is launched is done at once, by the naive loops that kernels
+/// are compared with; a graph is a list of what was launched while it was recorded.
+class FakeRuntime final : public cuda::Runtime {
+ public:
+  explicit FakeRuntime(std::shared_ptr<FakeGpu> gpu) : gpu_(std::move(gpu)) {}
+  ~FakeRuntime() override;
+
+  [[nodiscard]] std::string describe(cuda::Status status) const override;
+  [[nodiscard]] cuda::Properties properties() const override {
+    return {"fake", 2, 90, gpu_->l2_bytes};
+  }
+  cuda::Status use() override { return call(); }
+  cuda::Status free_memory(std::size_t& bytes) override;
+  cuda::Status allocate(std::byte*& memory, std::size_t bytes) override;
+  void release(std::byte* memory) noexcept override;
+  cuda::Status allocate_pinned(std::byte*& memory, std::size_t bytes) override;
+  void release_pinned(std::byte* memory) noexcept override { release(memory); }
+
+  cuda::Status make_stream(cuda::Stream& stream) override;
+  void release(cuda::Stream stream) noexcept override;
+  cuda::Status make_event(cuda::Event& event) override;
+  cuda::Status make_timing_event(cuda::Event& event) override { return make_event(event); }
+  void release(cuda::Event event) noexcept override;
+  cuda::Status record(cuda::Event event, cuda::Stream stream) override;
+  cuda::Status wait(cuda::Event event) override;
+  cuda::Status elapsed(cuda::Event from, cuda::Event to, float& milliseconds) override;
+  cuda::Status query(cuda::Stream stream) override;
+  cuda::Status synchronize(cuda::Stream stream) override;
+
+  cuda::Status copy_to_device(std::byte* to, const std::byte* from, std::size_t bytes,
+                              cuda::Stream stream) override;
+  cuda::Status copy_to_host(std::byte* to, const std::byte* from, std::size_t bytes,
+                            cuda::Stream stream) override;
+  cuda::Status copy_on_device(std::byte* to, const std::byte* from, std::size_t bytes,
+                              cuda::Stream stream) override;
+  cuda::Status clear(std::byte* memory, std::size_t bytes, cuda::Stream stream) override;
+
+  cuda::Status begin_capture(cuda::Stream stream) override;
+  cuda::Status end_capture(cuda::Stream stream, cuda::Graph& graph) override;
+  cuda::Status launch(cuda::Graph graph, cuda::Stream stream) override;
+  void release(cuda::Graph graph) noexcept override;
+
+  [[nodiscard]] bool can(cuda::LinearWay way, const cuda::DeviceMatrix& weight,
+                         std::int64_t tokens) const override;
+
+  cuda::Status run(const cuda::EmbeddingParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::NormParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::LinearParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::RotaryParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::AttentionParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::RouteParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::ExpertLinearParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CombineParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::ScaleRowsParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::ConvertParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::TableParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::PageCopyParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::ResolveParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CountParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::SampleParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::SignalParams& params, cuda::Stream stream) override;
+
+ private:
+  using Work = std::function<void()>;
+
+  cuda::Status call();
+  cuda::Status allocate_from(std::byte*& memory, std::size_t bytes);
+  cuda::Status launched(Work work);
+  template <class Handle>
+  Handle* new_handle();
+
+  const std::shared_ptr<FakeGpu> gpu_;
+  bool broken_ = false;
+  bool recording_ = false;
+  std::vector<Work> recorded_;
+  std::map<const void*, std::vector<Work>> graphs_;
+  std::map<const void*, std::size_t> sizes_;
+  std::map<const void*, double> events_;  // when they were recorded
+  double now_ = 0;                        // seconds
+  std::uintptr_t last_handle_ = 0;
+  std::size_t handles_ = 0;
+};
+
+}  // namespace weft::test

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/gpu/model_device.h"
+#include "weft/gpu/step_device.h"
+#include "weft/model/checkpoint.h"
+
+namespace weft::test {
+
+/// A kind of device that a test runs on: each test of devices runs on all that are here.
+struct DeviceKind {
+  std::string name;
+  std::function<std::unique_ptr<ModelDevice>(const std::shared_ptr<const Checkpoint>&,
+                                             const std::shared_ptr<const Program>&,
+                                             const DeviceOptions&)>
+      load;
+  /// With keys and values in float32.
+  std::function<std::unique_ptr<StepDevice>(const std::shared_ptr<const Checkpoint>&,
+                                            const std::shared_ptr<const Program>&,
+                                            const DeviceLimits&)>
+      load_steps;
+};
+
+[[nodiscard]] DeviceKind host_kind(int threads = 1);
+
+/// The device of GPUs over naive loops in the host's memory.
+[[nodiscard]] DeviceKind fake_gpu_kind();
+
+/// The first GPU; where there is none, WEFT_SKIP_WITHOUT_GPU skips the test.
+[[nodiscard]] DeviceKind gpu_kind();
+[[nodiscard]] bool has_gpu();
+
+[[nodiscard]] inline std::vector<DeviceKind> device_kinds() {
+  return {host_kind(), fake_gpu_kind(), gpu_kind()};
+}
+
+inline std::string kind_name(const testing::TestParamInfo<DeviceKind>& info) {
+  return info.param.name;
+}
+
+inline void PrintTo(const DeviceKind& kind, std::ostream* out) { *out << kind.name; }
+
+}  // namespace weft::test
+
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): it returns from the test
+#define WEFT_SKIP_WITHOUT_GPU(kind)                     \
+  if ((kind).name == "gpu" && !weft::test::has_gpu()) { \
+    GTEST_SKIP() << "no GPU is here";                   \
+  }                                                     \
+  static_assert(true)

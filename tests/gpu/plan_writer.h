@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "weft/core/token.h"
+#include "weft/gpu/plan.h"
+#include "weft/gpu/step_device.h"
+#include "weft/sampling/sampling_params.h"
+
+namespace weft::test {
+
+using Tokens = std::vector<TokenId>;
+using Pages = std::vector<std::int32_t>;
+
+/// The most probable token, with its logprob.
+inline std::shared_ptr<const SamplingParams> greedy() {
+  SamplingParams params;
+  params.temperature = 0;
+  params.logprobs = true;
+  return std::make_shared<const SamplingParams>(params);
+}
+
+/// Writes plans for one row after the other.
+class PlanWriter {
+ public:
+  PlanWriter& start(std::int32_t row, std::shared_ptr<const SamplingParams> sampling,
+                    std::int32_t prompt, const Tokens& history = {}, std::uint64_t seed = 0) {
+    PlanStart start;
+    start.row = row;
+    start.sampling = std::move(sampling);
+    start.seed = seed;
+    start.prompt_tokens = prompt;
+    start.first_history = add_ids(history);
+    start.history_tokens = static_cast<std::int32_t>(history.size());
+    plan_.starts.push_back(std::move(start));
+    return *this;
+  }
+  PlanWriter& table(std::int32_t row, std::int32_t first, const Pages& pages) {
+    plan_.tables.push_back({row, first, static_cast<std::int32_t>(plan_.pages.size()),
+                            static_cast<std::int32_t>(pages.size())});
+    plan_.pages.insert(plan_.pages.end(), pages.begin(), pages.end());
+    return *this;
+  }
+  PlanWriter& encode(std::int32_t row, const Tokens& input, const Pages& pages) {
+    plan_.encodes.push_back({row, add_ids(input), static_cast<std::int32_t>(input.size()),
+                             static_cast<std::int32_t>(plan_.pages.size()),
+                             static_cast<std::int32_t>(pages.size())});
+    plan_.pages.insert(plan_.pages.end(), pages.begin(), pages.end());
+    return *this;
+  }
+  PlanWriter& feed(std::int32_t row, std::int32_t at, const Tokens& ids) {
+    plan_.entries.push_back({row, static_cast<std::int32_t>(ids.size()), at, add_ids(ids)});
+    return *this;
+  }
+  PlanWriter& feed_last(std::int32_t row, std::int32_t at) {
+    plan_.entries.push_back({row, 1, at, kLastToken});
+    return *this;
+  }
+  /// For `row`, or the row of the last entry.
+  PlanWriter& sample(std::int32_t row = -1) {
+    const auto entry = static_cast<std::int32_t>(plan_.entries.size()) - 1;
+    plan_.samples.push_back({entry, row < 0 ? plan_.entries.back().row : row});
+    return *this;
+  }
+  Plan& plan() { return plan_; }
+
+  /// Runs what has been written; the next plan is empty.
+  StepResult run(StepDevice& device) {
+    StepResult result;
+    device.run(plan_, result);
+    plan_.clear();
+    return result;
+  }
+
+ private:
+  std::int32_t add_ids(const Tokens& ids) {
+    const auto first = static_cast<std::int32_t>(plan_.ids.size());
+    plan_.ids.insert(plan_.ids.end(), ids.begin(), ids.end());
+    return first;
+  }
+
+  Plan plan_;
+};
+
+}  // namespace weft::test
