@@ -13,9 +13,7 @@
 #include "weft/actors/receiver_actor.h"
 #include "weft/actors/request_text.h"
 #include "weft/actors/scheduler_actor.h"
-#include "weft/gpu/device_info.h"
-#include "weft/gpu/host_capacity.h"
-#include "weft/gpu/host_step_device.h"
+#include "weft/gpu/load_step_devices.h"
 #include "weft/model/open_model.h"
 
 namespace weft {
@@ -26,41 +24,42 @@ struct Loaded {
   std::vector<std::shared_ptr<StepDevice>> devices;
 };
 
-ServedModel served(const Program& program, Tokenizer tokenizer, const DeviceLimits& limits) {
-  ServedModel model{.tokenizer = std::move(tokenizer)};
-  model.vocabulary = program.vocabulary;
-  model.context = limits.context;
-  model.has_encoder = program.has_encoder;
-  model.start_token = static_cast<TokenId>(program.start_token);
-  const auto known = model.tokenizer.end_tokens();
+std::vector<TokenId> end_tokens(const Program& program, const Tokenizer& tokenizer) {
+  const auto known = tokenizer.end_tokens();
   std::vector<TokenId> ends(known.begin(), known.end());
   for (const std::int64_t id : program.end_tokens) ends.push_back(static_cast<TokenId>(id));
-  model.end_tokens = sorted_once(std::move(ends));
+  return sorted_once(std::move(ends));
+}
+
+ServedModel served(const Program& program, Tokenizer tokenizer, std::vector<TokenId> ends,
+                   const StepDevices& devices) {
+  ServedModel model{.tokenizer = std::move(tokenizer)};
+  model.vocabulary = program.vocabulary;
+  model.context = devices.limits.context;
+  model.has_encoder = program.has_encoder;
+  model.start_token = static_cast<TokenId>(program.start_token);
+  model.end_tokens = std::move(ends);
   for (const RotaryFrequencies& rotary : program.rotary) {
     if (!rotary.long_frequency.empty()) model.long_from = rotary.long_from;
   }
   return model;
 }
 
-CapacityWishes wishes_of(const Config& config) {
-  CapacityWishes wishes;
+DeviceWishes wishes_of(const Config& config) {
+  DeviceWishes all;
+  all.device = config.device;
+  all.threads = config.threads;
+  all.instances = config.policy == BatchPolicy::kInstances ? config.instances : 1;
+  all.kv_dtype = config.kv_dtype;
+  all.tuning = config.tuning;
+  CapacityWishes& wishes = all.capacity;
   wishes.memory_fraction = config.memory_fraction;
   wishes.rows = config.policy == BatchPolicy::kInstances ? 1 : config.max_rows;
   wishes.pages = config.max_pages;
   wishes.page_tokens = config.page_tokens;
   wishes.context = config.max_context;
   wishes.step_tokens = config.max_step_tokens;
-  wishes.kv_dtype = config.kv_dtype;
-  return wishes;
-}
-
-Result<std::int64_t> free_memory(const std::string& device) {
-  if (device != "cpu") {
-    return Error{DeviceErrc::kNoSuchDevice, "device: " + device + "; models run on cpu so far"};
-  }
-  const auto devices = list_devices();
-  if (!devices) return devices.error();
-  return static_cast<std::int64_t>(devices->front().free_bytes);
+  return all;
 }
 
 Loaded load(const Config& config) {
@@ -71,23 +70,10 @@ Loaded load(const Config& config) {
                                       "model: " + config.model + " is an encoder");
   }
   Tokenizer tokenizer = load_tokenizer(config.model).value();
-  const CapacityWishes wishes = wishes_of(config);
-  const auto limits =
-      host_capacity(*opened.program, wishes, free_memory(config.device).value()).value();
-  ServedModel model = served(*opened.program, std::move(tokenizer), limits);
-  const bool instances = config.policy == BatchPolicy::kInstances;
-  // Instances compete for the cores; each has its share of them.
-  const int threads = instances ? std::max(1, config.threads / config.instances) : config.threads;
-  const HostOptions options =
-      HostStepDevice::options_for(*opened.program, limits, config.kv_dtype, threads);
-  auto device = HostDevice::load(opened.checkpoint, opened.program, options).value();
-  auto first = std::make_unique<HostStepDevice>(std::move(device), limits, model.end_tokens);
-  Loaded loaded{std::move(model), {}};
-  for (std::int32_t i = 1; instances && i < config.instances; ++i) {
-    loaded.devices.push_back(first->share_weights(limits, config.kv_dtype, threads).value());
-  }
-  loaded.devices.push_back(std::move(first));
-  return loaded;
+  std::vector<TokenId> ends = end_tokens(*opened.program, tokenizer);
+  StepDevices devices = load_step_devices(opened, wishes_of(config), ends).value();
+  ServedModel model = served(*opened.program, std::move(tokenizer), std::move(ends), devices);
+  return {std::move(model), std::move(devices.devices)};
 }
 
 SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& limits) {

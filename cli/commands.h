@@ -37,6 +37,9 @@ void add_inspect_command(CLI::App& app);
 /// `weft logits MODEL --ids ...`: the numbers, for anyone who doubts a port.
 void add_logits_command(CLI::App& app);
 
+/// `weft tune MODEL`: which way of computing it is the fastest on a GPU.
+void add_tune_command(CLI::App& app);
+
 /// `weft version`: what this build is made of.
 void add_version_command(CLI::App& app);
 

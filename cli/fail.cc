@@ -5,11 +5,19 @@
 
 namespace weft::cli {
 
-void fail(std::string_view verb, const std::string& why) {
+namespace {
+
+[[noreturn]] void leave(std::string_view verb, const std::string& why, int status) {
   std::cerr << "weft " << verb << ": " << why << '\n';
-  throw CLI::RuntimeError(kFailed);
+  throw CLI::RuntimeError(status);
 }
 
-void fail(std::string_view verb, const Error& error) { fail(verb, to_string(error)); }
+}  // namespace
+
+void fail(std::string_view verb, const std::string& why) { leave(verb, why, kFailed); }
+
+void fail(std::string_view verb, const Error& error, int status) {
+  leave(verb, to_string(error), status);
+}
 
 }  // namespace weft::cli

@@ -12,12 +12,16 @@ namespace weft::cli {
 /// Exit status of a verb that could not do what it was asked; CLI11 has its own for wrong usage.
 inline constexpr int kFailed = 1;
 
+/// Exit status of `weft serve` when its engine cannot serve any more, as one that has lost its GPU:
+/// EX_SOFTWARE of sysexits.h. Who supervises it starts it anew; after kFailed that is of no use.
+inline constexpr int kEngineLost = 70;
+
 /// Exit status of a process that a signal has told to end, as shells show it.
 [[nodiscard]] constexpr int status_after(int signal) { return 128 + signal; }
 
-/// Says "weft VERB: why" on standard error and leaves the verb with kFailed.
+/// Says "weft VERB: why" on standard error and leaves the verb with the status.
 [[noreturn]] void fail(std::string_view verb, const std::string& why);
-[[noreturn]] void fail(std::string_view verb, const Error& error);
+[[noreturn]] void fail(std::string_view verb, const Error& error, int status = kFailed);
 
 /// The value, or fail().
 template <class T>

@@ -69,7 +69,7 @@ bool ends(const Tokenizer& tokenizer, const Program& program, TokenId id) {
 /// One sequence from its prompt to its end.
 class Generation {
  public:
-  Generation(const Options& options, const Tokenizer& tokenizer, HostDevice& device)
+  Generation(const Options& options, const Tokenizer& tokenizer, ModelDevice& device)
       : options_(options), tokenizer_(tokenizer), device_(device), runner_(device) {
     scratch_.resize(2 * static_cast<std::size_t>(device.program().vocabulary));
   }
@@ -116,20 +116,19 @@ class Generation {
 
   const Options& options_;
   const Tokenizer& tokenizer_;
-  HostDevice& device_;
+  ModelDevice& device_;
   SequenceRunner runner_;
   std::vector<std::uint64_t> scratch_;
   TokenId next_ = kNoToken;
 };
 
-void print_stats(const Timing& timing, int threads) {
+void print_stats(const Timing& timing, const std::string& device) {
   const auto rate = [](std::size_t tokens, std::chrono::duration<double> took) {
     return took.count() > 0 ? static_cast<double>(tokens) / took.count() : 0.0;
   };
   std::cerr << std::fixed << std::setprecision(1) << timing.prompt_tokens << " prompt tokens at "
             << rate(timing.prompt_tokens, timing.prefill) << "/s, " << timing.tokens
-            << " tokens at " << rate(timing.tokens, timing.decode) << "/s, " << threads
-            << " threads\n";
+            << " tokens at " << rate(timing.tokens, timing.decode) << "/s, on " << device << '\n';
 }
 
 void run(const Options& options) {
@@ -141,7 +140,7 @@ void run(const Options& options) {
   const auto context = static_cast<std::int64_t>(prompt.size()) + options.max_tokens;
   const auto device = value_or_fail(kVerb, load_alone(model, options.model, context));
   const Timing timing = Generation(options, tokenizer, *device).run(std::move(prompt));
-  if (options.stats) print_stats(timing, device->threads());
+  if (options.stats) print_stats(timing, options.model.device);
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ void run(const ConfigOptions& options) {
   if (config.server.host.empty() && config.server.unix_socket.empty()) {
     fail(kVerb, "on what address? server.host and server.unix_socket are both empty");
   }
-  value_or_fail(kVerb, Serving(config, config.server, make_log(config.server)).run());
+  const auto served = Serving(config, config.server, make_log(config.server)).run();
+  if (!served) fail(kVerb, served.error(), exit_status(served.error()));
 }
 
 }  // namespace

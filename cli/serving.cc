@@ -27,12 +27,24 @@ std::int64_t now_in_seconds() {
       .count();
 }
 
+std::unique_ptr<Pipeline> make_default(boost::asio::any_io_executor executor, const Config& config,
+                                       const PipelineOptions& options) {
+  return std::make_unique<Pipeline>(std::move(executor), config, options);
+}
+
+std::string text_of(const ExitReport& report) {
+  return report.actor + ": " + std::string(to_string(report.reason.kind)) + ": " +
+         report.reason.what;
+}
+
 }  // namespace
 
-Serving::Serving(const Config& config, const ServerConfig& server, std::shared_ptr<RequestLog> log)
+Serving::Serving(const Config& config, const ServerConfig& server, std::shared_ptr<RequestLog> log,
+                 MakePipeline make_pipeline)
     : config_(config),
       server_config_(server),
       log_(std::move(log)),
+      make_pipeline_(make_pipeline ? std::move(make_pipeline) : make_default),
       signals_(io_, SIGINT, SIGTERM),
       deadline_(io_) {}
 
@@ -57,10 +69,16 @@ Result<void> Serving::run() {
 void Serving::load() {
   // On a thread of its own: signals and requests are answered meanwhile.
   loader_ = std::thread([this] {
+    PipelineOptions options;
+    options.system.on_exit = [this](const ExitReport& report) {
+      const bool lost = report.action == SupervisionAction::kNotReady;
+      if (!lost || report.reason.kind == ExitKind::kStopped) return;
+      boost::asio::post(io_, [this, why = text_of(report)]() mutable { on_lost(std::move(why)); });
+    };
     ModelCard card{.name = served_name(config_, server_config_), .created = now_in_seconds()};
     Result<std::unique_ptr<Engine>> engine = Error{EngineErrc::kInternal, {}};
     try {
-      auto pipeline = std::make_unique<Pipeline>(io_.get_executor(), config_);
+      auto pipeline = make_pipeline_(io_.get_executor(), config_, options);
       card.model = pipeline->share_model();
       engine = std::make_unique<Engine>(io_.get_executor(), std::move(pipeline));
     } catch (const std::exception& failure) {
@@ -79,10 +97,19 @@ void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card) 
   }
   engine_ = *std::move(engine);
   if (stopping_) return on_drained();
+  // An actor may have failed while the others were started.
+  if (failure_) return stop();
   const EngineStats stats = engine_->stats();
   log_->info("serving " + card.name + " with " + std::to_string(stats.rows) + " rows and " +
              std::to_string(stats.pages) + " pages");
   server_->open(*engine_, std::move(card));
+}
+
+void Serving::on_lost(std::string why) {
+  if (failure_) return;
+  log_->error("the engine has failed for good: " + why);
+  failure_ = Error{EngineErrc::kNotReady, std::move(why)};
+  if (engine_ != nullptr) stop();
 }
 
 void Serving::wait_for_signal() {
@@ -120,6 +147,10 @@ void Serving::on_drained() {
   signals_.cancel();
   deadline_.cancel();
   io_.stop();
+}
+
+int exit_status(const Error& error) {
+  return error.code == EngineErrc::kNotReady ? kEngineLost : kFailed;
 }
 
 }  // namespace weft::cli

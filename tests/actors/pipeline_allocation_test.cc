@@ -107,7 +107,8 @@ TEST(PipelineAllocationTest, TicksOfTheHostDeviceAllocateNothingInAnyThread) {
                            .context = 2048},
                           1);
   const DeviceLimits sizes = limits(2048);
-  const HostOptions options = HostStepDevice::options_for(*llama.program(), sizes, DType::kF32, 2);
+  const DeviceOptions options =
+      HostStepDevice::options_for(*llama.program(), sizes, DType::kF32, 2);
   auto host = HostDevice::load(llama.checkpoint(), llama.program(), options).value();
   auto device = std::make_unique<HostStepDevice>(std::move(host), sizes, std::vector<TokenId>{});
   EXPECT_EQ(allocations_of(std::move(device), kTicks), 0U);

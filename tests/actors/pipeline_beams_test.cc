@@ -14,9 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "weft/gpu/host_device.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/tests/actors/played_pipeline.h"
 #include "weft/tests/fixture/golden_model.h"
+#include "weft/tests/fixture/source_path.h"
 
 namespace weft::test {
 namespace {
@@ -38,7 +40,7 @@ class PlainBeamSearch {
         prompt_(std::move(prompt)),
         ends_(std::move(ends)),
         length_penalty_(length_penalty) {
-    HostOptions options = SequenceRunner::options_for(program_, 72);
+    DeviceOptions options = SequenceRunner::options_for(program_, 72);
     options.threads = 1;
     device_ = HostDevice::load(model.checkpoint, model.program, options).value();
   }
@@ -140,7 +142,7 @@ class PipelineBeamsTest : public testing::TestWithParam<Case> {
   void SetUp() override {
     const Case& what = GetParam();
     golden_ = GoldenModel::open(committed_golden(what.model)).value();
-    weights_ = load_weights(golden_.model);
+    devices_ = host_devices(golden_.model);
     request_ = beam_request(golden_.expected->ids("prompt_", what.prompt), 10);
     request_.sampling.beams.length_penalty = what.length_penalty;
     const Program& program = *golden_.model.program;
@@ -165,14 +167,14 @@ class PipelineBeamsTest : public testing::TestWithParam<Case> {
   }
 
   GoldenModel golden_;
-  std::shared_ptr<const HostStepDevice> weights_;
+  MakeDevice devices_;
   Request request_;
   std::vector<Hypothesis> wanted_;
 };
 
 TEST_P(PipelineBeamsTest, FindsWhatAPlainSearchFinds) {
   for (const std::int32_t page_tokens : {1, 4, 16}) {
-    PlayedPipeline pipeline(*weights_, *golden_.model.program,
+    PlayedPipeline pipeline(devices_, *golden_.model.program,
                             {.rows = 5, .step_tokens = 9, .page_tokens = page_tokens}, 1);
     check(pipeline.play({&request_, 1}).front(), "pages of " + std::to_string(page_tokens));
     EXPECT_EQ(pipeline.stats().pages_free, pipeline.stats().pages);
@@ -184,7 +186,7 @@ TEST_P(PipelineBeamsTest, FindsTheSameBesideOthersAndAfterGivingWay) {
   Request chat = request_;
   chat.request_class = RequestClass::kChat;
   const std::vector<Request> requests = {request_, chat, request_, chat};
-  PlayedPipeline pipeline(*weights_, *golden_.model.program,
+  PlayedPipeline pipeline(devices_, *golden_.model.program,
                           {.rows = 9, .page_tokens = 2, .pages = 32}, 2);
   for (const PlayedRequest& one : pipeline.play(requests, 4)) check(one, "beside others");
   EXPECT_GT(pipeline.stats().preemptions, 0U);
@@ -200,7 +202,7 @@ struct Generated {
 };
 
 std::vector<Generated> generated() {
-  const std::filesystem::path shared_llama = WEFT_SOURCE_DIR "/../shared/golden/llama";
+  const std::filesystem::path shared_llama = source_path("../shared/golden/llama");
   return {
       {committed_golden("llama"),
        0,
@@ -241,8 +243,8 @@ TEST_P(GeneratedBeamsTest, AreWhatTheReferenceGenerates) {
   const Generated& wanted = GetParam();
   if (!std::filesystem::exists(wanted.folder)) GTEST_SKIP() << wanted.folder << " is not here";
   const auto golden = GoldenModel::open(wanted.folder).value();
-  const auto weights = load_weights(golden.model);
-  PlayedPipeline pipeline(*weights, *golden.model.program, {.rows = 4, .page_tokens = 4}, 3);
+  const MakeDevice devices = host_devices(golden.model);
+  PlayedPipeline pipeline(devices, *golden.model.program, {.rows = 4, .page_tokens = 4}, 3);
   const Request request = beam_request(golden.expected->ids("prompt_", wanted.prompt), 10);
   const PlayedRequest got = pipeline.play({&request, 1}).front();
   ASSERT_TRUE(got.end);

@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "weft/tests/actors/played_pipeline.h"
@@ -34,14 +36,13 @@ struct Expected {
   std::vector<Tokens> outputs;
 };
 
-class PipelineGoldenTest : public testing::TestWithParam<std::filesystem::path> {
+class PipelineGolden : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
-    auto golden = GoldenModel::open(GetParam());
+  void open(const std::filesystem::path& folder) {
+    if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not here";
+    auto golden = GoldenModel::open(folder);
     ASSERT_TRUE(golden) << to_string(golden.error());
     golden_ = std::move(*golden);
-    weights_ = load_weights(golden_.model);
   }
 
   [[nodiscard]] const Program& program() const { return *golden_.model.program; }
@@ -66,7 +67,7 @@ class PipelineGoldenTest : public testing::TestWithParam<std::filesystem::path> 
   }
 
   [[nodiscard]] std::vector<PlayedRequest> alone(const Request& request) const {
-    PlayedPipeline pipeline(*weights_, program(), {.name = "alone", .rows = 4}, 1);
+    PlayedPipeline pipeline(devices_, program(), {.name = "alone", .rows = 4}, 1);
     return pipeline.play({&request, 1});
   }
 
@@ -129,85 +130,122 @@ class PipelineGoldenTest : public testing::TestWithParam<std::filesystem::path> 
     return requests;
   }
 
+  void expect_reference_alone() const {
+    const std::vector<Expected> wanted = all_greedy();
+    const std::array shapes = {
+        PipelineShape{.name = "pages of 1", .rows = 1, .page_tokens = 1},
+        PipelineShape{.name = "a token a step", .rows = 1, .step_tokens = 1, .page_tokens = 2},
+        PipelineShape{.name = "chunks of 5", .rows = 1, .step_tokens = 5, .page_tokens = 64},
+        PipelineShape{.name = "slab", .rows = 1, .step_tokens = 7, .layout = KvLayout::kSlab}};
+    for (const PipelineShape& shape : shapes) {
+      PlayedPipeline pipeline(devices_, program(), shape, 3);
+      for (const Expected& one : wanted) check({one}, pipeline.play({&one.request, 1}), shape);
+      if (!program().has_encoder) {
+        EXPECT_LE(pipeline.sizes().longest_entry, shape.step_tokens) << shape.name;
+      }
+    }
+  }
+
+  void expect_same_beside_others() const {
+    const std::vector<Expected> wanted = mixed();
+    const std::vector<Request> requests = requests_of(wanted);
+    using std::chrono::microseconds;
+    const std::array shapes = {
+        PipelineShape{.name = "all at once", .rows = 16},
+        PipelineShape{.name = "pages of 1", .rows = 6, .step_tokens = 40, .page_tokens = 1},
+        PipelineShape{.name = "pages of 2", .rows = 3, .step_tokens = 3, .page_tokens = 2},
+        PipelineShape{.name = "pages of 64", .rows = 5, .step_tokens = 11, .page_tokens = 64},
+        PipelineShape{
+            .name = "slab", .step_tokens = 23, .page_tokens = 8, .layout = KvLayout::kSlab},
+        PipelineShape{.name = "reserve", .pages = 12, .admission = AdmissionMode::kReserve},
+        PipelineShape{.name = "every third tick", .step_tokens = 20, .decode_every = 3},
+        PipelineShape{.name = "in time", .rows = 16, .target_inter_token = microseconds(500)}};
+    for (const PipelineShape& shape : shapes) {
+      PlayedPipeline pipeline(devices_, program(), shape, 5);
+      check(wanted, pipeline.play(requests, 12), shape);
+      // Something did run together.
+      EXPECT_GE(pipeline.sizes().most_entries, 3U) << shape.name;
+      EXPECT_LE(pipeline.sizes().most_tokens,
+                std::max<std::int64_t>(shape.step_tokens, shape.context));
+      const EngineStats stats = pipeline.stats();
+      if (shape.layout == KvLayout::kPages) {
+        EXPECT_EQ(stats.pages_free, stats.pages) << shape.name;
+      }
+    }
+  }
+
+  void expect_same_after_giving_way() const {
+    std::vector<Expected> wanted = sampled();
+    for (const Expected& one : all_greedy()) wanted.push_back(one);
+    for (Expected& one : wanted) one.request.request_class = RequestClass::kBatch;
+    // These come when the others run, and find nothing free.
+    for (const Expected& one : all_greedy()) wanted.push_back(one);
+    const std::vector<Request> requests = requests_of(wanted);
+    // Just enough for the largest request alone.
+    const auto least = [&](std::int32_t page_tokens) {
+      const Request& several = requests[2];
+      const auto prompt =
+          program().has_encoder ? 1 : static_cast<std::int32_t>(several.prompt_tokens.size());
+      const std::int32_t each = (prompt + several.max_tokens + page_tokens - 1) / page_tokens;
+      return 3 * each - 2 * (prompt / page_tokens);
+    };
+    const std::array shapes = {
+        PipelineShape{.name = "few pages of 1", .rows = 8, .page_tokens = 1, .pages = least(1)},
+        PipelineShape{.name = "few pages of 4", .rows = 8, .page_tokens = 4, .pages = least(4)},
+        PipelineShape{.name = "few rows", .rows = 3, .step_tokens = 9, .page_tokens = 2},
+        PipelineShape{.name = "slab of few rows",
+                      .rows = 3,
+                      .step_tokens = 9,
+                      .page_tokens = 4,
+                      .layout = KvLayout::kSlab}};
+    for (const PipelineShape& shape : shapes) {
+      for (const std::size_t between : {std::size_t{3}, std::size_t{9}}) {
+        PlayedPipeline pipeline(devices_, program(), shape, between);
+        check(wanted, pipeline.play(requests, between), shape);
+        EXPECT_GT(pipeline.stats().preemptions, 0U) << shape.name;
+      }
+    }
+  }
+
   GoldenModel golden_;
-  std::shared_ptr<const HostStepDevice> weights_;
+  MakeDevice devices_;
 };
 
-TEST_P(PipelineGoldenTest, GivesTheTokensOfTheReferenceAlone) {
-  const std::vector<Expected> wanted = all_greedy();
-  const std::array shapes = {
-      PipelineShape{.name = "pages of 1", .rows = 1, .page_tokens = 1},
-      PipelineShape{.name = "a token a step", .rows = 1, .step_tokens = 1, .page_tokens = 2},
-      PipelineShape{.name = "chunks of 5", .rows = 1, .step_tokens = 5, .page_tokens = 64},
-      PipelineShape{.name = "slab", .rows = 1, .step_tokens = 7, .layout = KvLayout::kSlab}};
-  for (const PipelineShape& shape : shapes) {
-    PlayedPipeline pipeline(*weights_, program(), shape, 3);
-    for (const Expected& one : wanted) check({one}, pipeline.play({&one.request, 1}), shape);
-    if (!program().has_encoder) {
-      EXPECT_LE(pipeline.sizes().longest_entry, shape.step_tokens) << shape.name;
-    }
+class PipelineGoldenTest : public PipelineGolden,
+                           public testing::WithParamInterface<std::filesystem::path> {
+ protected:
+  void SetUp() override {
+    open(GetParam());
+    if (golden_.model.program) devices_ = host_devices(golden_.model);
   }
-}
+};
 
-TEST_P(PipelineGoldenTest, GivesTheSameTokensWhateverElseRuns) {
-  const std::vector<Expected> wanted = mixed();
-  const std::vector<Request> requests = requests_of(wanted);
-  using std::chrono::microseconds;
-  const std::array shapes = {
-      PipelineShape{.name = "all at once", .rows = 16},
-      PipelineShape{.name = "pages of 1", .rows = 6, .step_tokens = 40, .page_tokens = 1},
-      PipelineShape{.name = "pages of 2", .rows = 3, .step_tokens = 3, .page_tokens = 2},
-      PipelineShape{.name = "pages of 64", .rows = 5, .step_tokens = 11, .page_tokens = 64},
-      PipelineShape{.name = "slab", .step_tokens = 23, .page_tokens = 8, .layout = KvLayout::kSlab},
-      PipelineShape{.name = "reserve", .pages = 12, .admission = AdmissionMode::kReserve},
-      PipelineShape{.name = "every third tick", .step_tokens = 20, .decode_every = 3},
-      PipelineShape{.name = "in time", .rows = 16, .target_inter_token = microseconds(500)}};
-  for (const PipelineShape& shape : shapes) {
-    PlayedPipeline pipeline(*weights_, program(), shape, 5);
-    check(wanted, pipeline.play(requests, 12), shape);
-    // Something did run together.
-    EXPECT_GE(pipeline.sizes().most_entries, 3U) << shape.name;
-    EXPECT_LE(pipeline.sizes().most_tokens,
-              std::max<std::int64_t>(shape.step_tokens, shape.context));
-    const EngineStats stats = pipeline.stats();
-    if (shape.layout == KvLayout::kPages) {
-      EXPECT_EQ(stats.pages_free, stats.pages) << shape.name;
-    }
-  }
-}
+TEST_P(PipelineGoldenTest, GivesTheTokensOfTheReferenceAlone) { expect_reference_alone(); }
+TEST_P(PipelineGoldenTest, GivesTheSameTokensWhateverElseRuns) { expect_same_beside_others(); }
+TEST_P(PipelineGoldenTest, GivesTheSameTokensAfterGivingWay) { expect_same_after_giving_way(); }
 
-TEST_P(PipelineGoldenTest, GivesTheSameTokensAfterGivingWay) {
-  std::vector<Expected> wanted = sampled();
-  for (const Expected& one : all_greedy()) wanted.push_back(one);
-  for (Expected& one : wanted) one.request.request_class = RequestClass::kBatch;
-  // These come when the others run, and find nothing free.
-  for (const Expected& one : all_greedy()) wanted.push_back(one);
-  const std::vector<Request> requests = requests_of(wanted);
-  // Just enough for the largest request alone.
-  const auto least = [&](std::int32_t page_tokens) {
-    const Request& several = requests[2];
-    const auto prompt =
-        program().has_encoder ? 1 : static_cast<std::int32_t>(several.prompt_tokens.size());
-    const std::int32_t each = (prompt + several.max_tokens + page_tokens - 1) / page_tokens;
-    return 3 * each - 2 * (prompt / page_tokens);
-  };
-  const std::array shapes = {
-      PipelineShape{.name = "few pages of 1", .rows = 8, .page_tokens = 1, .pages = least(1)},
-      PipelineShape{.name = "few pages of 4", .rows = 8, .page_tokens = 4, .pages = least(4)},
-      PipelineShape{.name = "few rows", .rows = 3, .step_tokens = 9, .page_tokens = 2},
-      PipelineShape{.name = "slab of few rows",
-                    .rows = 3,
-                    .step_tokens = 9,
-                    .page_tokens = 4,
-                    .layout = KvLayout::kSlab}};
-  for (const PipelineShape& shape : shapes) {
-    for (const std::size_t between : {std::size_t{3}, std::size_t{9}}) {
-      PlayedPipeline pipeline(*weights_, program(), shape, between);
-      check(wanted, pipeline.play(requests, between), shape);
-      EXPECT_GT(pipeline.stats().preemptions, 0U) << shape.name;
-    }
+using KindAndFolder = std::tuple<DeviceKind, std::filesystem::path>;
+
+/// On GPUs: the fake one shows that plans are carried out as the host does, a real one that its
+/// kernels bear every mix of them. Weights are widened to f32, since greedy tokens are compared.
+class GpuPipelineGoldenTest : public PipelineGolden,
+                              public testing::WithParamInterface<KindAndFolder> {
+ protected:
+  void SetUp() override {
+    const auto& [kind, folder] = GetParam();
+    WEFT_SKIP_WITHOUT_GPU(kind);
+    open(folder);
+    if (!golden_.model.program) return;
+    Program program = *golden_.model.program;
+    for (MatrixPlan& matrix : program.matrices) matrix.dtype = DType::kF32;
+    golden_.model.program = std::make_shared<const Program>(std::move(program));
+    devices_ = devices_of(kind, golden_.model);
   }
-}
+};
+
+TEST_P(GpuPipelineGoldenTest, GivesTheTokensOfTheReferenceAlone) { expect_reference_alone(); }
+TEST_P(GpuPipelineGoldenTest, GivesTheSameTokensWhateverElseRuns) { expect_same_beside_others(); }
+TEST_P(GpuPipelineGoldenTest, GivesTheSameTokensAfterGivingWay) { expect_same_after_giving_way(); }
 
 // Each kind of block that a sequence's place could matter to: rotary and learned positions, ALiBi,
 // sliding windows, sinks, experts, LongRoPE, an encoder.
@@ -230,8 +268,24 @@ std::string name_of(const testing::TestParamInfo<std::filesystem::path>& info) {
   return test_name(info.param);
 }
 
+std::string name_of_both(const testing::TestParamInfo<KindAndFolder>& info) {
+  return std::get<0>(info.param).name + "_" + test_name(std::get<1>(info.param));
+}
+
+// The loops of the fake one take seconds a model.
+std::vector<KindAndFolder> gpu_cases() {
+  std::vector<KindAndFolder> cases;
+  for (const char* name : {"llama", "m2m100"}) {
+    cases.emplace_back(fake_gpu_kind(), committed_golden(name));
+  }
+  for (const auto& folder : committed()) cases.emplace_back(gpu_kind(), folder);
+  return cases;
+}
+
 INSTANTIATE_TEST_SUITE_P(Committed, PipelineGoldenTest, testing::ValuesIn(committed()), name_of);
 INSTANTIATE_TEST_SUITE_P(Shared, PipelineGoldenTest, testing::ValuesIn(shared()), name_of);
+INSTANTIATE_TEST_SUITE_P(Committed, GpuPipelineGoldenTest, testing::ValuesIn(gpu_cases()),
+                         name_of_both);
 
 }  // namespace
 }  // namespace weft::test

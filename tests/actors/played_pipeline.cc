@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/gpu/host_step_device.h"
 #include "weft/tests/fixture/fake_device.h"
 
 namespace weft::test {
@@ -95,7 +96,7 @@ class Sink final : public RequestSink {
 
 }  // namespace
 
-PlayedPipeline::PlayedPipeline(const HostStepDevice& weights, const Program& program,
+PlayedPipeline::PlayedPipeline(const MakeDevice& make_device, const Program& program,
                                const PipelineShape& shape, std::uint64_t seed)
     : random_(seed) {
   const DeviceLimits limits = limits_of(program, shape);
@@ -110,7 +111,7 @@ PlayedPipeline::PlayedPipeline(const HostStepDevice& weights, const Program& pro
   how.own_threads = false;
   how.messages_per_activation = 1;
   how.check_invariants = true;
-  auto device = weights.share_weights(limits, DType::kF32, 1).value();
+  auto device = make_device(limits);
   pipeline_ =
       std::make_unique<Pipeline>(system_.context().get_executor(), config, served(program, limits),
                                  std::vector<std::shared_ptr<StepDevice>>{
@@ -138,13 +139,23 @@ std::vector<PlayedRequest> PlayedPipeline::play(std::span<const Request> request
   return played;
 }
 
-std::shared_ptr<const HostStepDevice> load_weights(const OpenedModel& model) {
+MakeDevice host_devices(const OpenedModel& model) {
   const PipelineShape least{.rows = 1, .step_tokens = 1, .page_tokens = 1, .context = 1};
-  const DeviceLimits limits = limits_of(*model.program, least);
-  const auto options = HostStepDevice::options_for(*model.program, limits, DType::kF32, 1);
-  return std::make_shared<HostStepDevice>(
-      HostDevice::load(model.checkpoint, model.program, options).value(), limits,
+  const DeviceLimits few = limits_of(*model.program, least);
+  const auto options = HostStepDevice::options_for(*model.program, few, DType::kF32, 1);
+  // The first of the weights, which runs nothing itself.
+  const auto weights = std::make_shared<const HostStepDevice>(
+      HostDevice::load(model.checkpoint, model.program, options).value(), few,
       std::vector<TokenId>(model.program->end_tokens.begin(), model.program->end_tokens.end()));
+  return [weights](const DeviceLimits& limits) {
+    return weights->share_weights(limits, DType::kF32, 1).value();
+  };
+}
+
+MakeDevice devices_of(const DeviceKind& kind, const OpenedModel& model) {
+  return [kind, model](const DeviceLimits& limits) {
+    return kind.load_steps(model.checkpoint, model.program, limits);
+  };
 }
 
 }  // namespace weft::test

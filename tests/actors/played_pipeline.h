@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -10,9 +11,10 @@
 #include <vector>
 
 #include "weft/actors/pipeline.h"
-#include "weft/gpu/host_step_device.h"
+#include "weft/gpu/step_device.h"
 #include "weft/model/open_model.h"
 #include "weft/tests/fixture/deterministic_system.h"
+#include "weft/tests/gpu/device_kinds.h"
 
 namespace weft::test {
 
@@ -44,12 +46,21 @@ struct PlanSizes {
   std::size_t most_entries = 0;
 };
 
-/// The real actors over a model on the host, one thread and a virtual clock: messages are delivered
+/// Devices of one model, for whatever limits a test plays.
+using MakeDevice = std::function<std::unique_ptr<StepDevice>(const DeviceLimits& limits)>;
+
+/// Of the host, one thread each; they share their weights.
+[[nodiscard]] MakeDevice host_devices(const OpenedModel& model);
+
+/// Of any kind, each with weights of its own.
+[[nodiscard]] MakeDevice devices_of(const DeviceKind& kind, const OpenedModel& model);
+
+/// The real actors over a model, one thread and a virtual clock: messages are delivered
 /// in an order that a seed chooses, and the scheduler's invariants are checked after each.
 class PlayedPipeline {
  public:
-  /// Shares the weights of `weights`, which runs `program`.
-  PlayedPipeline(const HostStepDevice& weights, const Program& program, const PipelineShape& shape,
+  /// `program` is what the devices run.
+  PlayedPipeline(const MakeDevice& make_device, const Program& program, const PipelineShape& shape,
                  std::uint64_t seed);
 
   /// Gives the pipeline all requests, each after the one before it has had `between` messages, and
@@ -65,8 +76,5 @@ class PlayedPipeline {
   PlanSizes sizes_;
   std::unique_ptr<Pipeline> pipeline_;
 };
-
-/// The first of a program's weights, for others to share; it runs nothing itself.
-std::shared_ptr<const HostStepDevice> load_weights(const OpenedModel& model);
 
 }  // namespace weft::test

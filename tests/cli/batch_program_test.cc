@@ -17,6 +17,7 @@
 #include "weft/tests/cli/child_program.h"
 #include "weft/tests/cli/run_program.h"
 #include "weft/tests/fixture/http_stub.h"
+#include "weft/tests/fixture/source_path.h"
 #include "weft/tests/fixture/temp_folder.h"
 
 namespace weft::test {
@@ -24,7 +25,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kModel = WEFT_SOURCE_DIR "/examples/demo_model/model";
+const std::string model_path = source_path("examples/demo_model/model");
 
 std::string request(int number, const std::string& prompt) {
   return R"({"custom_id":"r)" + std::to_string(number) +
@@ -231,7 +232,7 @@ TEST_F(BatchProgram, RunsAModelInItsOwnProcess) {
                                  R"({"custom_id":"bad","method":"POST","url":"/v1/completions",)" +
                                  R"("body":{"prompt":"x","top_p":7}})")
           .string();
-  const Outcome outcome = run_weft(command(kModel, in, out_));
+  const Outcome outcome = run_weft(command(model_path, in, out_));
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   const auto results = results_in(out_);
   ASSERT_EQ(results.size(), 3U);

@@ -9,13 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "weft/tests/cli/weft_program.h"
+
 namespace weft::test {
 
 /// The built program as a child, which can be killed at any time. Its standard error is dropped.
 class ChildProgram {
  public:
   explicit ChildProgram(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), WEFT_PROGRAM);
+    arguments.insert(arguments.begin(), weft_program());
     std::vector<char*> pointers;
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
@@ -23,7 +25,7 @@ class ChildProgram {
     if (id_ != 0) return;
     const int nowhere = ::open("/dev/null", O_WRONLY);
     ::dup2(nowhere, STDERR_FILENO);
-    ::execv(WEFT_PROGRAM, pointers.data());
+    ::execv(weft_program(), pointers.data());
     ::_exit(127);
   }
   ChildProgram(const ChildProgram&) = delete;

@@ -17,6 +17,7 @@
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample.h"
 #include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/source_path.h"
 #include "weft/text/chat_encoder.h"
 
 namespace weft::test {
@@ -24,7 +25,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr const char* kFolder = WEFT_SOURCE_DIR "/examples/demo_model";
+const std::string demo_folder = source_path("examples/demo_model");
 constexpr std::int64_t kContext = 1024;
 constexpr std::int64_t kLongestAnswer = 200;
 constexpr double kBar = 0.95;
@@ -38,7 +39,7 @@ constexpr std::size_t kEvery = 1;
 
 std::vector<json::value> held_out_questions() {
   std::vector<json::value> questions;
-  std::ifstream file(std::string(kFolder) + "/held_out.jsonl");
+  std::ifstream file(demo_folder + "/held_out.jsonl");
   for (std::string text; std::getline(file, text);) questions.push_back(json::parse(text));
   return questions;
 }
@@ -47,7 +48,7 @@ class DemoModelTest : public testing::Test {
  protected:
   void SetUp() override {
     cli::ModelOptions options;
-    options.path = std::string(kFolder) + "/model";
+    options.path = demo_folder + "/model";
     auto tokenizer = load_tokenizer(options.path);
     ASSERT_TRUE(tokenizer) << to_string(tokenizer.error());
     tokenizer_ = std::move(*tokenizer);
@@ -83,7 +84,7 @@ class DemoModelTest : public testing::Test {
   }
 
   std::optional<Tokenizer> tokenizer_;
-  std::unique_ptr<HostDevice> device_;
+  std::unique_ptr<ModelDevice> device_;
 };
 
 TEST_F(DemoModelTest, AnswersQuestionsItHasNotSeen) {

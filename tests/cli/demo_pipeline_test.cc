@@ -18,12 +18,13 @@
 #include "weft/cli/model_loading.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample.h"
+#include "weft/tests/fixture/source_path.h"
 #include "weft/text/chat_encoder.h"
 
 namespace weft::test {
 namespace {
 
-constexpr const char* kModel = WEFT_SOURCE_DIR "/examples/demo_model/model";
+const std::string model_path = source_path("examples/demo_model/model");
 constexpr std::int32_t kLongestAnswer = 40;
 constexpr std::int64_t kContext = 256;
 
@@ -53,11 +54,11 @@ class Sink final : public RequestSink {
 /// As `weft generate --chat` runs it.
 std::vector<std::string> answers_alone() {
   cli::ModelOptions options;
-  options.path = kModel;
+  options.path = model_path;
   options.threads = 1;
-  const Tokenizer tokenizer = load_tokenizer(kModel).value();
+  const Tokenizer tokenizer = load_tokenizer(model_path).value();
   const ChatEncoder chat(tokenizer);
-  const auto device = cli::load_alone(open_model(kModel).value(), options, kContext).value();
+  const auto device = cli::load_alone(open_model(model_path).value(), options, kContext).value();
   std::vector<std::string> answers;
   for (const std::string& question : questions) {
     SequenceRunner runner(*device);
@@ -81,7 +82,7 @@ std::vector<std::string> answers_alone() {
 
 TEST(DemoModelPipeline, AnswersConversationsAsTheModelAloneDoes) {
   Config config;
-  config.model = kModel;
+  config.model = model_path;
   config.threads = 1;
   config.max_rows = 4;
   config.max_context = kContext;

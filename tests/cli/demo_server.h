@@ -8,6 +8,7 @@
 #include "weft/actors/engine.h"
 #include "weft/actors/pipeline.h"
 #include "weft/net/server.h"
+#include "weft/tests/fixture/source_path.h"
 
 namespace weft::test {
 
@@ -20,7 +21,7 @@ class DemoServer {
     auto log = std::make_shared<RequestLog>(make_stderr_logger(kFormat, "off"), kFormat, false);
     server_ = Server::create(config, std::move(log)).value();
     Config engine;
-    engine.model = WEFT_SOURCE_DIR "/examples/demo_model/model";
+    engine.model = source_path("examples/demo_model/model");
     engine.threads = 1;
     engine.max_rows = 8;
     auto pipeline = std::make_unique<Pipeline>(pool_.get_executor(), engine);

@@ -6,12 +6,14 @@
 #include <string>
 
 #include "weft/tests/cli/run_program.h"
+#include "weft/tests/fixture/source_path.h"
 #include "weft/tests/fixture/temp_folder.h"
 
 namespace weft::test {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
@@ -19,9 +21,9 @@ using testing::StartsWith;
 
 namespace json = boost::json;
 
-const std::string demo_model = "\"" WEFT_SOURCE_DIR "/examples/demo_model/model\" ";
+const std::string demo_model = '"' + source_path("examples/demo_model/model") + "\" ";
 const std::string demo_tokenizer =
-    "\"" WEFT_SOURCE_DIR "/examples/demo_model/model/tokenizer.json\" ";
+    '"' + source_path("examples/demo_model/model/tokenizer.json") + "\" ";
 
 json::value parsed(const Outcome& outcome) {
   EXPECT_EQ(outcome.status, 0) << outcome.output;
@@ -75,6 +77,45 @@ TEST(GenerateVerb, SaysHowLongAPromptMayBe) {
       run_weft("generate " + demo_model + "\"$(yes 'a b c d' | head -n 1000)\" --max-tokens 4");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("1024"));
+}
+
+TEST(GenerateVerb, RunsOnTheDeviceThatIsNamed) {
+  const Outcome outcome =
+      run_weft("generate " + demo_model + "\"What is 12 + 30?\" --chat --device cpu --stats");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output, AllOf(StartsWith("12 + 30 = 42.\n"), HasSubstr(", on cpu\n")));
+}
+
+// What follows a verb that asks for a device.
+std::string refusal_of(const std::string& verb, const std::string& device) {
+  std::string arguments = verb + ' ' + demo_model + "--device " + device;
+  if (verb == "generate") arguments += " Hi";
+  if (verb == "logits") arguments += " --ids 5";
+  const Outcome outcome = run_weft(arguments);
+  EXPECT_EQ(outcome.status, 1);
+  return outcome.output;
+}
+
+TEST(ModelVerbs, NameTheDeviceThatIsNotThere) {
+  for (const std::string verb : {"generate", "logits", "tune"}) {
+    EXPECT_EQ(refusal_of(verb, "tpu:3"),
+              "weft " + verb + ": --device tpu:3: there is no device of that name\n");
+    // A build without CUDA says that it is one.
+    EXPECT_THAT(refusal_of(verb, "cuda:99"),
+                AllOf(StartsWith("weft " + verb + ": --device cuda:99: "),
+                      AnyOf(HasSubstr("this build of weft has no code for GPUs"),
+                            HasSubstr("there is no device of that name"))));
+  }
+}
+
+TEST(TuneVerb, MeasuresNothingOnTheHost) {
+  EXPECT_THAT(refusal_of("tune", "cpu"), HasSubstr("--device cpu"));
+}
+
+TEST(TuneVerb, NamesTheOptionThatIsOutOfRange) {
+  const Outcome outcome = run_weft("tune " + demo_model + "--tokens 1,0");
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("--tokens"));
 }
 
 TEST(TokenizeVerb, PrintsIdsAloneAsAList) {

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <string>
 
+#include "weft/tests/cli/weft_program.h"
+
 namespace weft::test {
 
 struct Outcome {
@@ -16,7 +18,7 @@ struct Outcome {
 /// Runs the built program as a user's shell does, after `before`; `arguments` may redirect.
 inline Outcome run_weft(const std::string& arguments, const std::string& before = {}) {
   std::string command = "exec 2>&1; " + before + "\"";
-  command.append(WEFT_PROGRAM).append("\" ").append(arguments);
+  command.append(weft_program()).append("\" ").append(arguments);
   std::FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return {-1, "popen failed"};
   std::string output;
