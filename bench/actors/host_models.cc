@@ -34,7 +34,7 @@ HostModel load(const std::shared_ptr<const Checkpoint>& checkpoint,
 }  // namespace
 
 HostModel load_demo_model(std::int32_t rows) {
-  const OpenedModel opened = open_model(WEFT_DEMO_MODEL, {}).value();
+  const OpenedModel opened = open_model(demo_model_path(), {}).value();
   return load(opened.checkpoint, opened.program, rows, opened.program->context);
 }
 

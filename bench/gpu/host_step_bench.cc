@@ -113,7 +113,7 @@ class Host {
   }
 
  private:
-  static HostOptions options() {
+  static DeviceOptions options() {
     return {.max_tokens = kPrompt,
             .max_outputs = kBatch,
             .max_sequences = kBatch,
