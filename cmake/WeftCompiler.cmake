@@ -19,11 +19,22 @@ file(CREATE_LINK ${PROJECT_SOURCE_DIR} ${WEFT_INCLUDE_DIR}/weft SYMBOLIC)
 
 find_program(WEFT_CCACHE ccache)
 if(WEFT_CCACHE AND PROJECT_IS_TOP_LEVEL)
-  # Precompiled headers carry a time and pre-expanded macros; ccache wants to be told that this is meant.
+  # What one clone compiled is known in the next: no command names the folder but through paths that ccache makes
+  # relative, and debug information is relative to the root of the tree (so start a debugger there). Precompiled headers
+  # carry a time and pre-expanded macros; ccache wants to be told that this is meant.
   set(launcher env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
       ${WEFT_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
-  set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
+  # Without a run of the preprocessor before the compiler's, which costs a seventh of a header's check. The compiler then
+  # gets absolute paths, so it is not for what carries the names of files to sanitizers and debuggers.
+  set(quick_launcher ${launcher})
+  list(INSERT quick_launcher 1 CCACHE_DEPEND=1)
+  if(WEFT_LINT)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${quick_launcher})
+  else()
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  endif()
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${quick_launcher})
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.>)
 endif()
 
 # Flags shared by all our targets, the tests and benches included.
@@ -70,7 +81,7 @@ endif()
 
 if(WEFT_LINT)
   # For every target, the generated ones that compile each header alone too.
-  add_compile_options(-fsyntax-only -Wdocumentation -Wno-unused-command-line-argument)
+  add_compile_options(-Wdocumentation -Wno-unused-command-line-argument)
   if(WEFT_WERROR)
     add_compile_options(-Werror)
   endif()

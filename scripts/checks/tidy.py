@@ -3,7 +3,8 @@
 
 A file that was clean is skipped until something it was judged by changes: the profile, the tool, the compile command,
 or any file it includes. Those are compared by content when they belong to the tree, else by size and time. Memory of it
-is kept in $XDG_CACHE_HOME/weft/tidy (~/.cache by default); deleting that folder is always safe.
+is kept in $XDG_CACHE_HOME/weft/tidy (~/.cache by default), for all clones of the tree and the last few states of each
+file; deleting that folder is always safe.
 """
 
 import hashlib
@@ -22,6 +23,7 @@ import tree
 
 TIDY = "clang-tidy-19"
 KEEP_DAYS = 60
+KEEP_STATES = 8
 # Clang's own summary lines say nothing that the findings do not.
 NOISE = re.compile(r"^\d+ warnings?( and \d+ errors?)? (generated|treated as errors?)\.?$|^\d+ errors? generated\.$")
 
@@ -45,19 +47,25 @@ class Source:
         self.memory = cache / f"{sha(self.name)}.json"
 
     def is_known_clean(self) -> bool:
-        try:
-            memory = json.loads(self.memory.read_text())
-            if memory["identity"] != self.identity or memory["inputs"] != self._fingerprint(memory["files"]):
-                return False
-            os.utime(self.memory)
-            return True
-        except (OSError, ValueError, KeyError, TypeError):
-            return False
+        for state in self._remembered():
+            if state["identity"] == self.identity and state["inputs"] == self._fingerprint(state["files"]):
+                os.utime(self.memory)
+                return True
+        return False
 
     def remember_clean(self, files: list[str], inputs: str) -> None:
+        states = [{"identity": self.identity, "files": files, "inputs": inputs}, *self._remembered()]
         draft = self.memory.with_suffix(f".{os.getpid()}")
-        draft.write_text(json.dumps({"identity": self.identity, "files": files, "inputs": inputs}))
+        draft.write_text(json.dumps(states[:KEEP_STATES]))
         draft.replace(self.memory)
+
+    def _remembered(self) -> list[dict]:
+        """The states in which the file was clean, the latest first."""
+        try:
+            states = json.loads(self.memory.read_text())
+        except (OSError, ValueError):
+            return []
+        return states if isinstance(states, list) else []
 
     def judge(self) -> str:
         """What clang-tidy says, empty when the file is clean."""
@@ -99,8 +107,12 @@ class Source:
 @lru_cache(maxsize=None)
 def fingerprint(root: Path, name: str) -> str:
     if name.startswith("ROOT/"):
-        return name + sha((root / name.removeprefix("ROOT/")).read_text(errors="replace"))
-    status = os.stat(name)
+        path = root / name.removeprefix("ROOT/")
+        return name + (sha(path.read_text(errors="replace")) if path.exists() else "")
+    try:
+        status = os.stat(name)
+    except FileNotFoundError:
+        return f"{name} is not there"
     return f"{name} {status.st_size} {status.st_mtime_ns}"
 
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "weft/core/internal_error.h"
+#include "weft/tests/fixture/source_path.h"
 
 namespace weft {
 namespace {
@@ -41,7 +42,7 @@ std::string line_of(const SupervisionRule& rule) {
 }
 
 TEST(SupervisionTable, IsTheOneInTheReadme) {
-  std::ifstream readme(WEFT_SOURCE_DIR "/core/README.md");
+  std::ifstream readme(test::source_path("core/README.md"));
   std::string documented;
   for (std::string line; std::getline(readme, line);) {
     if (line.starts_with("| ") && line.ends_with(" |")) documented += line + '\n';

@@ -8,6 +8,7 @@
 #include "weft/config/config_error.h"
 #include "weft/core/file.h"
 #include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/source_path.h"
 #include "weft/tests/fixture/temp_folder.h"
 
 namespace weft {
@@ -115,7 +116,7 @@ TEST(ApiKeyFileTest, ReadsAFileAndNamesItInErrors) {
 
 TEST(ApiKeyFileTest, ReadsTheExampleOfTheConfigurationsPage) {
   const std::string page =
-      read_text_file(WEFT_SOURCE_DIR "/docs/configuration.md", std::size_t{1} << 20).value();
+      read_text_file(test::source_path("docs/configuration.md"), std::size_t{1} << 20).value();
   const std::size_t begin = page.find("[[key]]\nname");
   const auto entries = parse(page.substr(begin, page.find("```", begin) - begin));
   EXPECT_EQ(entries.value().size(), 2U);

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "weft/tests/fixture/source_path.h"
 #include "weft/text/text_error.h"
 
 namespace weft {
@@ -21,9 +22,9 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr const char* kData = WEFT_SOURCE_DIR "/tests/text/data/templates/";
+const std::string data = test::source_path("tests/text/data/templates/");
 /// The templates that models are published with; not part of the tree.
-constexpr const char* kPublic = WEFT_SOURCE_DIR "/../shared/data/templates/";
+const std::string public_data = test::source_path("../shared/data/templates/");
 /// 2026-07-04 05:06:07, as in make_expected.py.
 constexpr std::chrono::local_seconds kNow{std::chrono::seconds(1'783'141'567)};
 
@@ -43,7 +44,7 @@ std::vector<std::string> lines_of(const std::filesystem::path& path) {
 
 std::map<std::string, std::string> public_templates() {
   std::map<std::string, std::string> sources;
-  for (const auto& entry : std::filesystem::directory_iterator(kPublic)) {
+  for (const auto& entry : std::filesystem::directory_iterator(public_data)) {
     const std::string name = entry.path().filename();
     if (name.ends_with(".jinja")) sources[name] = read(entry.path());
     if (name.starts_with("mistralrs_")) {
@@ -51,7 +52,7 @@ std::map<std::string, std::string> public_templates() {
           json::value_to<std::string>(json::parse(read(entry.path())).at("chat_template"));
     }
   }
-  const auto lines = lines_of(std::filesystem::path(kPublic) / "ollama_templates.jsonl");
+  const auto lines = lines_of(std::filesystem::path(public_data) / "ollama_templates.jsonl");
   for (std::size_t number = 0; number < lines.size(); ++number) {
     const json::value row = json::parse(lines[number]);
     for (const auto& entry : row.as_object()) {
@@ -85,11 +86,10 @@ json::array user_says(std::string_view text) {
 }
 
 TEST(ChatTemplateTest, RendersPublicTemplatesByteForByteAsPythonDoes) {
-  if (!std::filesystem::exists(kPublic)) GTEST_SKIP() << kPublic << " is not there";
+  if (!std::filesystem::exists(public_data)) GTEST_SKIP() << public_data << " is not there";
   const auto sources = public_templates();
-  const json::object conversations =
-      json::parse(read(std::string(kData) + "conversations.json")).as_object();
-  const auto rows = lines_of(std::string(kData) + "expected.jsonl");
+  const json::object conversations = json::parse(read(data + "conversations.json")).as_object();
+  const auto rows = lines_of(data + "expected.jsonl");
   EXPECT_EQ(rows.size(), sources.size());
   std::size_t compared = 0;
   for (const std::string& line : rows) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weft/core/token.h"
+#include "weft/tests/fixture/source_path.h"
 
 namespace weft::test {
 
@@ -22,14 +23,12 @@ inline std::string read_file(const std::filesystem::path& path) {
 
 /// One of the files of tests/text/data.
 inline boost::json::value read_test_data(std::string_view name) {
-  const auto path = std::filesystem::path(WEFT_SOURCE_DIR) / "tests/text/data" / name;
+  const auto path = std::filesystem::path(source_path("tests/text/data")) / name;
   return boost::json::parse(read_file(path));
 }
 
 /// Data that is not part of the tree and may be absent.
-inline std::filesystem::path shared_data() {
-  return std::filesystem::path(WEFT_SOURCE_DIR) / "../shared/data";
-}
+inline std::filesystem::path shared_data() { return source_path("../shared/data"); }
 
 inline std::string text_of(const boost::json::value& value) {
   return std::string(value.as_string());

@@ -14,6 +14,7 @@
 #include "weft/net/api/completion_request.h"
 #include "weft/net/api/response_request.h"
 #include "weft/net/api/sampling_fields.h"
+#include "weft/tests/fixture/source_path.h"
 #include "weft/tests/net/api/api_fixture.h"
 
 namespace weft::test {
@@ -22,7 +23,7 @@ namespace {
 namespace json = boost::json;
 
 std::string page() {
-  return read_text_file(WEFT_SOURCE_DIR "/docs/http-api.md", std::size_t{1} << 20).value();
+  return read_text_file(source_path("docs/http-api.md"), std::size_t{1} << 20).value();
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

@@ -7,6 +7,7 @@
 #include "weft/net/api/chat_request.h"
 #include "weft/net/api/completion_request.h"
 #include "weft/net/api/response_request.h"
+#include "weft/tests/fixture/source_path.h"
 #include "weft/tests/net/api/api_fixture.h"
 
 namespace weft::test {
@@ -15,13 +16,13 @@ namespace {
 namespace fs = std::filesystem;
 
 /// JSON texts that are valid (y_), invalid (n_) and either (i_); not part of the tree.
-constexpr const char* kFolder = WEFT_SOURCE_DIR "/../shared/data/json/test_parsing";
+const std::string folder = source_path("../shared/data/json/test_parsing");
 constexpr std::size_t kMostBytes = std::size_t{8} << 20;
 
 class JsonFilesTest : public ApiFixture {
  public:
   void SetUp() override {
-    if (!fs::exists(kFolder)) GTEST_SKIP() << "no " << kFolder;
+    if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder;
   }
 
   /// What every decoder makes of an object: nothing crashes, and every refusal is well formed.
@@ -35,7 +36,7 @@ class JsonFilesTest : public ApiFixture {
 TEST_F(JsonFilesTest, EveryTextIsTakenOrRefusedAsItShould) {
   int valid = 0;
   int invalid = 0;
-  for (const auto& entry : fs::directory_iterator(kFolder)) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
     const std::string text = read_text_file(entry.path(), kMostBytes).value();
     const auto parsed = parser.parse(text);
@@ -57,7 +58,7 @@ TEST_F(JsonFilesTest, EveryTextIsTakenOrRefusedAsItShould) {
 
 // The same files as the value of a field, where objects and lists of any shape come.
 TEST_F(JsonFilesTest, NoValueOfAFieldDoesHarm) {
-  for (const auto& entry : fs::directory_iterator(kFolder)) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string value = read_text_file(entry.path(), kMostBytes).value();
     for (const char* field : {"messages", "prompt", "input", "stop", "logit_bias", "tools",
                               "chat_template_kwargs", "text", "metadata"}) {

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "weft/tests/fixture/source_path.h"
 #include "weft/text/chat_template.h"
 #include "weft/text/text_error.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr const char* kData = WEFT_SOURCE_DIR "/tests/text/data/templates/";
+const std::string data = test::source_path("tests/text/data/templates/");
 /// 2026-07-04 05:06:07, as in make_expected.py.
 constexpr std::chrono::local_seconds kNow{std::chrono::seconds(1'783'141'567)};
 
@@ -48,7 +49,7 @@ std::string expectation(const json::object& row) {
 }
 
 TEST(JinjaLanguageTest, DoesWhatPythonsJinjaDoes) {
-  const json::value all = json::parse(read(std::string(kData) + "language.json"));
+  const json::value all = json::parse(read(data + "language.json"));
   const json::object& context = all.at("context").as_object();
   const json::array& snippets = all.at("snippets").as_array();
   ASSERT_GT(snippets.size(), 700U);
@@ -64,7 +65,7 @@ TEST(JinjaLanguageTest, HasTheOraclesPythonWhereItIsInstalled) {
     GTEST_SKIP() << "python3 with jinja2 is not installed";
   }
   const std::string command =
-      std::string("python3 -B ") + kData + "make_expected.py language --check";
+      std::string("python3 -B ") + data + "make_expected.py language --check";
   EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
