@@ -383,6 +383,8 @@ __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
   let_successor_start();
   const std::int32_t units = *params.item_count * params.kv.kv_heads * tiles_of(params);
   WorkQueue queue(params.workspace, static_cast<std::uint32_t>(units));
+  // Its first unit waits; a launch that is done before its predecessor would let the next one pass.
+  if (!queue.has_unit()) wait_for_predecessor();
   for (; queue.has_unit(); queue.advance()) {
     const bool is_first = queue.unit() == static_cast<std::int32_t>(blockIdx.x);
     attend_unit<Number, kHeadSize>(params, unit_of(params, queue.unit()), is_first, queue, memory,
@@ -393,6 +395,10 @@ __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
 template <class Number, int kHeadSize>
 Status launch_decode(const AttentionParams& params, Stream stream) {
   constexpr std::size_t kBytes = Ring<kHeadSize>::kBytes;
+  bool fits = false;
+  if (const Status status = fits_shared(kBytes, fits); status != Status::kSuccess) return status;
+  // Consumer GPUs have 99 KB: too few for heads of 128 numbers and more.
+  if (!fits) return attention_general(params, stream);
   const std::int64_t group = params.heads / params.kv.kv_heads;
   const std::int64_t units =
       std::int64_t{params.max_items} * params.kv.kv_heads * ((group + kTileRows - 1) / kTileRows);

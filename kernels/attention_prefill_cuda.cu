@@ -464,15 +464,10 @@ __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
 template <class Number, int kHeadSize>
 Status launch_prefill(const AttentionParams& params, Stream stream) {
   constexpr std::size_t kBytes = Block<kHeadSize>::kBytes;
-  int device = 0;
-  int most = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) {
-    error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  }
-  if (error != cudaSuccess) return status_of(error);
-  // sm_80 lacks 2 KB for 256 numbers a head.
-  if (static_cast<std::size_t>(most) < kBytes) return attention_general(params, stream);
+  bool fits = false;
+  if (const Status status = fits_shared(kBytes, fits); status != Status::kSuccess) return status;
+  // sm_80 lacks 2 KB for heads of 256 numbers, consumer GPUs more.
+  if (!fits) return attention_general(params, stream);
   dim3 grid;
   const Status status = persistent_grid(prefill_kernel<Number, kHeadSize>, kThreads, kBytes,
                                         std::int64_t{params.max_items} * params.kv.kv_heads, grid);

@@ -12,7 +12,7 @@
 namespace weft::cuda {
 
 /// The kernels behind attention(). Each does any list of items; the last two only what
-/// attention_has_tiles() allows, the second only items of one token.
+/// attention() checks, the second only items of one token.
 [[nodiscard]] Status attention_general(const AttentionParams& params, Stream stream);
 [[nodiscard]] Status attention_prefill(const AttentionParams& params, Stream stream);
 [[nodiscard]] Status attention_decode(const AttentionParams& params, Stream stream);
@@ -224,6 +224,18 @@ class PageTable {
   std::int32_t kv_head_;
   std::int32_t shift_;  // of a page size that is a power of two; division is slow
 };
+
+/// Whether a block may have so many bytes of shared memory on the current device.
+[[nodiscard]] inline Status fits_shared(std::size_t bytes, bool& fits) {
+  int device = 0;
+  int most = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) {
+    error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  }
+  fits = bytes <= static_cast<std::size_t>(most);
+  return status_of(error);
+}
 
 /// Blocks that the device holds at a time of a kernel with so many threads and bytes; at most as
 /// many as there are units.

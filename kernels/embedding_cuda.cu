@@ -4,8 +4,6 @@
 namespace weft::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kColumns = 4 * kThreads;
 constexpr std::int64_t kBlock = 32;  // q8_0's, in 34 bytes
 constexpr std::int64_t kBlockBytes = 34;
 
@@ -29,12 +27,11 @@ __device__ Four table_row(const EmbeddingParams& params, std::int64_t id, std::i
   return four;
 }
 
-__global__ void __launch_bounds__(kThreads) embed_kernel(EmbeddingParams params) {
+__global__ void __launch_bounds__(kRowThreads) embed_kernel(EmbeddingParams params) {
   let_successor_start();
   wait_for_predecessor();
   const std::int64_t width = params.out.width;
-  const std::int64_t row = blockIdx.x;
-  const std::int64_t first = std::int64_t{blockIdx.y} * kColumns + threadIdx.x * 4;
+  const auto [row, first] = row_place();
   if (first >= width) return;
   Four value = table_row(params, params.ids[row], first);
   Four position{};
@@ -54,10 +51,7 @@ __global__ void __launch_bounds__(kThreads) embed_kernel(EmbeddingParams params)
 }  // namespace
 
 Status embed(const EmbeddingParams& params, Stream stream) {
-  if (params.rows == 0) return Status::kSuccess;
-  const dim3 grid(static_cast<unsigned>(params.rows),
-                  static_cast<unsigned>((params.out.width + kColumns - 1) / kColumns));
-  return launch(embed_kernel, grid, dim3(kThreads), 0, stream, params);
+  return launch_rows(embed_kernel, params.rows, params.out.width, stream, params);
 }
 
 }  // namespace weft::cuda

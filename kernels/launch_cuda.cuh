@@ -2,6 +2,7 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -29,9 +30,29 @@ __device__ inline void let_successor_start() {
 #endif
 }
 
+/// Whether the code that runs on the current device was compiled for sm_90 or later, so that it
+/// has the two above, and clusters. A GPU that is newer than all that was compiled for runs what
+/// the driver makes of sm_80's code, which has not. `kernel` is any of ours.
+[[nodiscard]] inline bool has_hopper_code(const void* kernel) {
+  enum : signed char { kUnknown, kYes, kNo };
+  constexpr int kDevices = 64;
+  static std::atomic<signed char> known[kDevices];
+  int device = 0;
+  if (cudaGetDevice(&device) != cudaSuccess || device >= kDevices) return false;
+  signed char has = known[device].load(std::memory_order_relaxed);
+  if (has == kUnknown) {
+    constexpr int kHopper = 90;
+    cudaFuncAttributes attributes{};
+    if (cudaFuncGetAttributes(&attributes, kernel) != cudaSuccess) return false;
+    has = attributes.ptxVersion >= kHopper ? kYes : kNo;
+    known[device].store(has, std::memory_order_relaxed);
+  }
+  return has == kYes;
+}
+
 /// Starts a kernel such that it may begin while its predecessor ends (programmatic dependent
-/// launch), in clusters of so many blocks (above 1 on sm_90 and later). Returns what the launch
-/// says; what goes wrong later is the stream's to tell.
+/// launch), in clusters of so many blocks (above 1 where has_hopper_code()). Returns what the
+/// launch says; what goes wrong later is the stream's to tell.
 template <class... Parameters, class... Arguments>
 [[nodiscard]] Status launch_clusters(unsigned cluster, void (*kernel)(Parameters...), dim3 grid,
                                      dim3 block, std::size_t shared_bytes, Stream stream,
@@ -41,13 +62,15 @@ template <class... Parameters, class... Arguments>
   attributes[0].val.programmaticStreamSerializationAllowed = 1;
   attributes[1].id = cudaLaunchAttributeClusterDimension;
   attributes[1].val.clusterDim = {cluster, 1, 1};
+  // Where nobody waits for the predecessor, nobody may start before it ends.
+  const bool may_overlap = has_hopper_code(reinterpret_cast<const void*>(kernel));
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = attributes;
-  config.numAttrs = cluster > 1 ? 2 : 1;
+  config.numAttrs = !may_overlap ? 0 : cluster > 1 ? 2 : 1;
   return status_of(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
 }
 

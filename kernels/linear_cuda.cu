@@ -11,6 +11,7 @@ namespace weft::cuda {
 namespace {
 
 constexpr std::size_t kGatheredBytes = std::size_t{32} << 20U;
+static_assert(kGatheredBytes + LinearLibrary::kBytes == kLinearEngineBytes);
 constexpr std::size_t kNarrowBytes = 2;   // of a number of 16 bits
 constexpr std::int64_t kStep = 64;        // of strides, in elements
 constexpr std::int64_t kScaleBlock = 32;  // of q8_0
@@ -53,7 +54,14 @@ int attribute(cudaDeviceAttr which) {
 
 int processors() { return attribute(cudaDevAttrMultiProcessorCount); }
 
-bool has_flat() { return attribute(cudaDevAttrComputeCapabilityMajor) == 9; }
+/// kFlat is written for sm_90a and nothing else: code for plain sm_90 has not its instructions.
+bool has_flat() {
+#ifdef WEFT_HAS_SM90A
+  return attribute(cudaDevAttrComputeCapabilityMajor) == 9;
+#else
+  return false;
+#endif
+}
 
 TensorMapEncoder find_encoder() {
   void* found = nullptr;

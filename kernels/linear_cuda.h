@@ -85,9 +85,11 @@ inline constexpr std::int64_t kMaxFlatTokens = 128;
          static_cast<std::size_t>(processors * kTileRows * padded) * sizeof(float);
 }
 
-/// Holds what cuBLASLt needs and 128 MiB of the device's memory; one for each device, made on its
-/// thread, all its calls in one stream. Not thread-safe. What goes wrong while it is made, run()
-/// returns.
+/// Of the device's memory, by one LinearEngine.
+inline constexpr std::size_t kLinearEngineBytes = std::size_t{128} << 20U;
+
+/// Holds what cuBLASLt needs and kLinearEngineBytes; one for each device, made on its thread, all
+/// its calls in one stream. Not thread-safe. What goes wrong while it is made, run() returns.
 class LinearEngine {
  public:
   LinearEngine();

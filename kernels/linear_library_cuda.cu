@@ -15,7 +15,7 @@ namespace weft::cuda {
 namespace {
 
 constexpr std::size_t kLibraryBytes = std::size_t{32} << 20U;  // what NVIDIA advises for sm_90
-constexpr std::size_t kStagedBytes = std::size_t{64} << 20U;
+constexpr std::size_t kStagedBytes = LinearLibrary::kBytes - kLibraryBytes;
 constexpr int kThreads = 256;
 constexpr int kTokensOfBlock = 4;
 
@@ -216,7 +216,7 @@ LinearLibrary::~LinearLibrary() {
 }
 
 Status LinearLibrary::prepare() {
-  const Status status = status_of(cudaMalloc(&impl_->memory, kLibraryBytes + kStagedBytes));
+  const Status status = status_of(cudaMalloc(&impl_->memory, kBytes));
   if (status != Status::kSuccess) return status;
   return status_of_library(cublasLtCreate(&impl_->handle));
 }

@@ -40,8 +40,8 @@ class LinearTable {
   /// The measured way, or the default one; whether it can() is the caller's to ask.
   [[nodiscard]] LinearWay choose(LinearShape shape) const;
 
-  /// Plain arithmetic for f32 and q8_0. Of 16 bits kFlat as long as it was the faster one for a
-  /// whole layer of Llama-2-7B on an H200 (bench/gpu/cuda/linear_cuda_bench.cu), then kLibrary.
+  /// Plain arithmetic for f32 and q8_0. Of 16 bits kFlat as long as whole steps of Llama-2-7B were
+  /// the faster by it on an H200 (bench/gpu/cuda/step_cuda_bench.cc), then kLibrary.
   [[nodiscard]] static LinearWay default_way(DType dtype, std::int64_t tokens) noexcept;
   static constexpr std::int64_t kDefaultFlatTokens = 32;
 

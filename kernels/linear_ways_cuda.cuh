@@ -43,6 +43,8 @@ struct FlatDevice {
 /// what it chose for each size of product: a size that was seen before allocates nothing.
 class LinearLibrary {
  public:
+  static constexpr std::size_t kBytes = std::size_t{96} << 20U;  ///< of the device's memory
+
   LinearLibrary();
   ~LinearLibrary();
   LinearLibrary(const LinearLibrary&) = delete;

@@ -94,6 +94,30 @@ __device__ inline void* writable_row(const DeviceRows& rows, std::int64_t row) {
   return const_cast<void*>(row_of(rows, row));
 }
 
+/// For kernels that compute each number of a row alone: a block takes kRowColumns numbers, a thread
+/// the four at `first`, which may lie beyond the row's end.
+inline constexpr int kRowThreads = 256;
+inline constexpr int kRowColumns = 4 * kRowThreads;
+
+struct RowPlace {
+  std::int64_t row;
+  std::int64_t first;
+};
+
+__device__ inline RowPlace row_place() {
+  return {std::int64_t{blockIdx.x}, std::int64_t{blockIdx.y} * kRowColumns + threadIdx.x * 4};
+}
+
+/// Launches such a kernel for `rows` of `width` numbers.
+template <class Params>
+Status launch_rows(void (*kernel)(Params), std::int64_t rows, std::int64_t width, Stream stream,
+                   const Params& params) {
+  if (rows == 0) return Status::kSuccess;
+  const dim3 grid(static_cast<unsigned>(rows),
+                  static_cast<unsigned>((width + kRowColumns - 1) / kRowColumns));
+  return launch(kernel, grid, dim3(kRowThreads), 0, stream, params);
+}
+
 __device__ inline float warp_sum(float value) {
 #pragma unroll
   for (int other = kWarp / 2; other > 0; other /= 2) {

@@ -31,7 +31,8 @@ __global__ void __launch_bounds__(kThreads) resolve_kernel(ResolveParams params)
     token = wanted >= 0 ? wanted : params.last_tokens[-1 - std::int64_t{wanted}];
   }
   params.ids[row] = token < 0 ? 0 : token;
-  if (token >= 0 && params.settings[slot].counts) {
+  const bool counts = params.counts.counts != nullptr;
+  if (counts && token >= 0 && params.settings[slot].counts) {
     count_token(params.counts, slot, token, params.is_output[row] != 0);
   }
 }

@@ -317,18 +317,6 @@ __global__ void __launch_bounds__(Team<kBlocks>::kThreads)
   }
 }
 
-/// Whether the current device has clusters of blocks.
-Status has_clusters(bool& has) {
-  int device = 0;
-  int major = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) {
-    error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-  }
-  has = major >= 9;
-  return status_of(error);
-}
-
 template <int kBlocks>
 Status launch_sample(const SampleParams& params, Stream stream) {
   const dim3 grid(static_cast<unsigned>(params.max_items * kBlocks));
@@ -340,8 +328,7 @@ Status launch_sample(const SampleParams& params, Stream stream) {
 
 Status sample(const SampleParams& params, Stream stream) {
   if (params.max_items == 0) return Status::kSuccess;
-  bool can_share = false;
-  if (const Status status = has_clusters(can_share); status != Status::kSuccess) return status;
+  const bool can_share = has_hopper_code(reinterpret_cast<const void*>(sample_kernel<1>));
   const bool is_worth_it = params.logits.width >= kLongRow && params.max_items <= kFewItems;
   const bool wants_to = params.blocks == 0 ? is_worth_it : params.blocks == kClusterBlocks;
   return can_share && wants_to ? launch_sample<kClusterBlocks>(params, stream)

@@ -99,7 +99,8 @@ struct SampleParams {
 
 /// The tokens of a step: ids[t] = wanted[t], or where that is below 0 the last token of slot
 /// -1 - wanted[t] (kNoToken gives 0). Those of slots that count are counted, as output where
-/// is_output[t] says so. Rows with sequence_of -1 get id 0 and count nothing.
+/// is_output[t] says so; without `counts` nothing is. Rows with slot_of -1 get id 0 and count
+/// nothing.
 struct ResolveParams {
   std::int64_t rows = 0;
   const TokenId* wanted = nullptr;

@@ -581,7 +581,7 @@ TEST_F(AttentionCudaTest, UnifiedMaximumRecomputesOnlyTheHeadsThatNeedIt) {
   Model model{.heads = 8, .kv_heads = 2};
   model.params.unified = true;
   Inputs inputs(model, decoding({900, 40}), 9);
-  // Scores of the first sequence's head 3 are a hundred times the others'.
+  // Scores of the first sequence's head 3 are two hundred times the others'.
   for (std::int32_t d = 0; d < 128; ++d) inputs.queries[3 * 128 + d] *= 200;
   const OnDevice device(inputs);
   expect_close(inputs, device.run());

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "weft/tests/kernels/linear_reference.h"
 #include "weft/tests/kernels/ops_reference_cuda.h"
 #include "weft/tests/kernels/rows_reference_cuda.h"
 
@@ -92,72 +93,6 @@ void choose(const RouteParams& params, std::int64_t token) {
   }
 }
 
-double activate(Activation activation, double x) {
-  switch (activation) {
-    case Activation::kNone:
-      return x;
-    case Activation::kSilu:
-      return x * sigmoid(x);
-    case Activation::kGelu:
-      return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
-    case Activation::kGeluTanh:
-      return x * sigmoid(2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
-    case Activation::kGeluQuick:
-      return x * sigmoid(1.702 * x);
-    case Activation::kRelu:
-      return x < 0 ? 0 : x;
-    case Activation::kReluSquared:
-      return x < 0 ? 0 : x * x;
-    case Activation::kSigmoid:
-      return sigmoid(x);
-    case Activation::kTanh:
-      return std::tanh(x);
-  }
-  return x;
-}
-
-double weight_at(const DeviceMatrix& weight, std::int64_t row, std::int64_t k) {
-  if (weight.dtype != DType::kQ8_0) {
-    return load(weight.dtype, weight.data, row * weight.stride + k);
-  }
-  const double scale = load(DType::kF16, weight.scales, row * (weight.inputs / 32) + k / 32);
-  return scale * std::to_integer<std::int8_t>(weight.data[row * weight.stride + k]);
-}
-
-double product(const DeviceRows& in, std::int64_t in_row, const DeviceMatrix& weight,
-               std::int64_t row) {
-  double sum = 0;
-  for (std::int64_t k = 0; k < weight.inputs; ++k)
-    sum += at(in, in_row, k) * weight_at(weight, row, k);
-  return sum;
-}
-
-double open_gate(const LinearParams& params, double gate, double up) {
-  if (params.gate_limit > 0) {
-    // Written so that NaN stays NaN.
-    const double most = params.gate_limit;
-    gate = gate > most ? most : gate;
-    up = up > most ? most : (up < -most ? -most : up);
-  }
-  const double opened = params.gate_alpha != 0 ? gate * sigmoid(params.gate_alpha * gate)
-                                               : activate(params.activation, gate);
-  return opened * (up + params.up_offset);
-}
-
-double output_of(const LinearParams& params, const DeviceMatrix& weight, const float* bias,
-                 std::int64_t in_row, std::int64_t n) {
-  const auto biased = [&](std::int64_t row, std::int64_t place) {
-    return product(params.in, in_row, weight, row) + (bias != nullptr ? double{bias[place]} : 0.0);
-  };
-  if (weight.gated) {
-    const std::int64_t gate = n / kGateBlock * 2 * kGateBlock + n % kGateBlock;
-    return open_gate(params, biased(gate, n), biased(gate + kGateBlock, weight.outputs + n));
-  }
-  const double value = activate(params.activation, biased(n, n));
-  const double cap = params.soft_cap;
-  return cap > 0 ? cap * std::tanh(value / cap) : value;
-}
-
 }  // namespace
 
 void route(const RouteParams& params) {
@@ -177,16 +112,14 @@ void route(const RouteParams& params) {
 }
 
 void expert_linear(const ExpertLinearParams& params) {
-  const LinearParams& linear = params.linear;
   for (std::int32_t e = 0; e < params.experts; ++e) {
-    const DeviceMatrix& weight = params.weights[e];
-    const float* bias = params.biases != nullptr ? params.biases[e] : nullptr;
+    LinearParams linear = params.linear;
+    linear.weight = params.weights[e];
+    linear.bias = params.biases != nullptr ? params.biases[e] : nullptr;
+    linear.input_rows = params.gathers ? params.routing.token_of : nullptr;
     for (std::int32_t c = params.routing.starts[e]; c < params.routing.starts[e + 1]; ++c) {
-      const std::int64_t in_row = params.gathers ? params.routing.token_of[c] : c;
-      for (std::int64_t n = 0; n < weight.outputs; ++n) {
-        double value = linear.scale * output_of(linear, weight, bias, in_row, n);
-        if (linear.residual.data != nullptr) value += at(linear.residual, c, n);
-        put(linear.out, c, n, value);
+      for (std::int64_t n = 0; n < linear.weight.outputs; ++n) {
+        put(linear.out, c, n, test::linear_output(linear, c, n));
       }
     }
   }

@@ -8,9 +8,11 @@
 #include <ostream>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/kernels/linear_cuda.h"
+#include "weft/kernels/linear_table.h"
 #include "weft/tests/kernels/linear_reference.h"
 
 namespace weft::cuda {
@@ -68,22 +70,10 @@ struct Case {
   bool gathered = false;
 };
 
-const char* to_text(LinearWay way) {
-  switch (way) {
-    case LinearWay::kVector:
-      return "vector";
-    case LinearWay::kFlat:
-      return "flat";
-    case LinearWay::kLibrary:
-      return "library";
-  }
-  return "";
-}
-
 std::ostream& operator<<(std::ostream& to, const Case& c) {
-  return to << to_text(c.way) << ' ' << to_string(c.dtype) << (c.gated ? " gated" : "") << " after "
-            << static_cast<int>(c.after) << " to " << to_string(c.out) << " [" << c.outputs << ", "
-            << c.inputs << ']' << (c.gathered ? " gathered" : "");
+  return to << to_string(c.way) << ' ' << to_string(c.dtype) << (c.gated ? " gated" : "")
+            << " after " << static_cast<int>(c.after) << " to " << to_string(c.out) << " ["
+            << c.outputs << ", " << c.inputs << ']' << (c.gathered ? " gathered" : "");
 }
 
 std::mt19937 make_random() { return std::mt19937(7); }
@@ -170,6 +160,20 @@ class Product {
     }
     if (device && case_.after == After::kResidualInPlace) to.residual.data = out_.device();
     return to;
+  }
+
+  /// As it is, but for its input: what `before` gives.
+  LinearParams params_after(Product& before) {
+    LinearParams to = params(true);
+    to.in = before.params(true).out;
+    return to;
+  }
+
+  void forget_output() { out_.fill(0xff); }
+  std::vector<std::byte> output() {
+    out_.download();
+    const auto* begin = static_cast<const std::byte*>(out_.host());
+    return {begin, begin + out_.size()};
   }
 
   /// Every `step`th output of each row against float64; the rest of `out` is as it was.
@@ -414,6 +418,45 @@ TEST_P(LinearCudaTest, GivesTheSameBitsAgainWithTheSameWorkspace) {
   }
 }
 
+// As in a model's step: one may begin while the one before it ends, and all share a workspace.
+TEST_P(LinearCudaTest, GivesTheSameBitsInAChainAsOneByOne) {
+  Case wide = some(DType::kBF16);
+  wide.out = DType::kBF16;
+  wide.outputs = 4096;
+  wide.inputs = 2048;
+  Case narrow = wide;
+  std::swap(narrow.outputs, narrow.inputs);
+  cudaStream_t stream = nullptr;
+  succeed(cudaStreamCreate(&stream));
+  for (const std::int64_t rows : {1, 8, 32, 64}) {
+    Product first(wide, rows);
+    Product second(narrow, rows);
+    Product third(wide, rows);
+    first.forget_output();
+    second.forget_output();
+    third.forget_output();
+    const LinearParams chain[] = {first.params(true), second.params_after(first),
+                                  third.params_after(second)};
+    for (const LinearParams& params : chain) {
+      ASSERT_EQ(shared_bench().engine.run(params, stream), Status::kSuccess);
+      succeed(cudaDeviceSynchronize());
+    }
+    const std::vector<std::byte> wanted = third.output();
+    for (int i = 0; i < 10; ++i) {
+      // Who reads too early finds no number.
+      first.forget_output();
+      second.forget_output();
+      third.forget_output();
+      for (const LinearParams& params : chain) {
+        ASSERT_EQ(shared_bench().engine.run(params, stream), Status::kSuccess);
+      }
+      succeed(cudaDeviceSynchronize());
+      ASSERT_TRUE(third.output() == wanted) << "M " << rows;
+    }
+  }
+  succeed(cudaStreamDestroy(stream));
+}
+
 TEST_P(LinearCudaTest, GivesARowTheSameBitsAmongAnyNumberOfRows) {
   if (GetParam() == LinearWay::kLibrary) GTEST_SKIP() << "the library promises nothing of it";
   for (const bool gated : {false, true}) {
@@ -451,7 +494,7 @@ TEST_P(LinearCudaTest, RefusesParametersThatDoNotFit) {
 
 INSTANTIATE_TEST_SUITE_P(ways, LinearCudaTest,
                          testing::Values(LinearWay::kVector, LinearWay::kFlat, LinearWay::kLibrary),
-                         [](const auto& way) { return std::string(to_text(way.param)); });
+                         [](const auto& way) { return std::string(to_string(way.param)); });
 
 }  // namespace
 }  // namespace weft::cuda

@@ -5,6 +5,7 @@
 
 #include "weft/kernels/linear_cuda.h"
 #include "weft/kernels/narrow_float.h"
+#include "weft/tests/kernels/activation_reference.h"
 
 /// The CUDA linear op in float64 over memory of the host: LinearParams with host pointers.
 namespace weft::test {
@@ -43,31 +44,6 @@ inline double weight_at(const cuda::DeviceMatrix& weight, std::int64_t row, std:
   return scale * reinterpret_cast<const std::int8_t*>(weight.data)[index];
 }
 
-inline double activate(Activation activation, double x) {
-  const auto sigmoid = [](double y) { return 1 / (1 + std::exp(-y)); };
-  switch (activation) {
-    case Activation::kNone:
-      return x;
-    case Activation::kSilu:
-      return x * sigmoid(x);
-    case Activation::kGelu:
-      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
-    case Activation::kGeluTanh:
-      return x * sigmoid(1.5957691216057308 * x * (1 + 0.044715 * x * x));
-    case Activation::kGeluQuick:
-      return x * sigmoid(1.702 * x);
-    case Activation::kRelu:
-      return x < 0 ? 0 : x;
-    case Activation::kReluSquared:
-      return x < 0 ? 0 : x * x;
-    case Activation::kSigmoid:
-      return sigmoid(x);
-    case Activation::kTanh:
-      return std::tanh(x);
-  }
-  return x;
-}
-
 /// Number `output` of row `row`, before it is rounded to the type of `out`.
 inline double linear_output(const cuda::LinearParams& params, std::int64_t row,
                             std::int64_t output) {
@@ -104,8 +80,8 @@ inline double linear_output(const cuda::LinearParams& params, std::int64_t row,
   }
   value *= static_cast<double>(params.scale);
   if (params.residual.data == nullptr) return value;
-  return value +
-         number_at(params.residual.data, DType::kF32, row * params.residual.stride + output);
+  return value + number_at(params.residual.data, params.residual.dtype,
+                           row * params.residual.stride + output);
 }
 
 /// All of `out`; `way` and `workspace` are not looked at.

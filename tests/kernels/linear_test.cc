@@ -18,6 +18,7 @@
 #include "weft/kernels/narrow_float.h"
 #include "weft/tests/fixture/random_matrix.h"
 #include "weft/tests/fixture/same_bits.h"
+#include "weft/tests/kernels/activation_reference.h"
 
 namespace weft {
 namespace {
@@ -110,31 +111,6 @@ Sum reference(const float* row, const RandomMatrix& weight, std::int64_t output)
   return sum;
 }
 
-double activate(Activation activation, double x) {
-  const auto sigmoid = [](double y) { return 1 / (1 + std::exp(-y)); };
-  switch (activation) {
-    case Activation::kNone:
-      return x;
-    case Activation::kSilu:
-      return x * sigmoid(x);
-    case Activation::kGelu:
-      return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
-    case Activation::kGeluTanh:
-      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
-    case Activation::kGeluQuick:
-      return x * sigmoid(1.702 * x);
-    case Activation::kRelu:
-      return std::max(x, 0.0);
-    case Activation::kReluSquared:
-      return std::max(x, 0.0) * std::max(x, 0.0);
-    case Activation::kSigmoid:
-      return sigmoid(x);
-    case Activation::kTanh:
-      return std::tanh(x);
-  }
-  return x;
-}
-
 constexpr Activation kActivations[] = {
     Activation::kNone,        Activation::kSilu,      Activation::kGelu,
     Activation::kGeluTanh,    Activation::kGeluQuick, Activation::kRelu,
@@ -154,10 +130,10 @@ double finish(const LinearParams& params, double gate, double up, std::int64_t r
       up = std::clamp(up, -limit, limit);
     }
     value = params.gate_alpha != 0 ? value / (1 + std::exp(-params.gate_alpha * value))
-                                   : activate(params.activation, value);
+                                   : test::activate(params.activation, value);
     value *= up + params.up_offset;
   } else {
-    value = activate(params.activation, value);
+    value = test::activate(params.activation, value);
     if (params.soft_cap > 0) value = params.soft_cap * std::tanh(value / params.soft_cap);
   }
   value *= params.scale;
@@ -504,7 +480,7 @@ TEST_P(LinearTest, ActivatesToFourUnitsInTheLastPlace) {
     double worst = 0;
     float at = 0;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const double expected = activate(activation, numbers[i]);
+      const double expected = test::activate(activation, numbers[i]);
       const double size = std::max(std::abs(static_cast<double>(numbers[i])), std::abs(expected));
       const double error = std::abs(out[i] - expected);
       const double units = size == 0 ? (error == 0 ? 0 : HUGE_VAL) : error / size / kEps;

@@ -180,7 +180,8 @@ void scale_rows(const ScaleRowsParams& params) {
 }
 
 void write_tables(const TableParams& params) {
-  for (std::int32_t w = 0; w < params.write_count; ++w) {
+  // A GPU does them in no order; the last first is what shows who counts on one.
+  for (std::int32_t w = params.write_count - 1; w >= 0; --w) {
     const TableWrite& write = params.writes[w];
     std::copy_n(params.pages + write.first_page, write.count,
                 params.tables + write.table + write.first);
@@ -207,7 +208,7 @@ void resolve_tokens(const ResolveParams& params) {
     const TokenId token = wanted >= 0 ? wanted : params.last_tokens[-1 - std::int64_t{wanted}];
     if (token < 0) continue;
     params.ids[t] = token;
-    if (params.settings[slot].counts) {
+    if (params.counts.counts != nullptr && params.settings[slot].counts) {
       count_token(params.counts, slot, token, params.is_output[t] != 0);
     }
   }
