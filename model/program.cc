@@ -398,6 +398,8 @@ class StackCompiler {
       add_expert(second, weights_.linear(own + ".down", block.dense.down, model_.hidden,
                                          block.dense.size, expert));
     }
+    weights_.hold_alike(first.weights);
+    weights_.hold_alike(second.weights);
     emit(first);
     emit(second);
     emit(CombineOp{routed.chosen, each, exit.residual, exit.out});

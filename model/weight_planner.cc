@@ -158,6 +158,18 @@ WeightPlanner::Linear WeightPlanner::add(Builder builder) {
   return linear;
 }
 
+void WeightPlanner::hold_alike(std::span<const MatrixId> matrices) {
+  const auto plan_of = [this](MatrixId id) -> MatrixPlan& {
+    return program_.matrices[static_cast<std::size_t>(id)];
+  };
+  // What is missing is told elsewhere.
+  if (std::ranges::find(matrices, kAbsent) != matrices.end()) return;
+  const bool alike = std::ranges::all_of(
+      matrices, [&](MatrixId id) { return plan_of(id).dtype == plan_of(matrices.front()).dtype; });
+  if (alike) return;
+  for (const MatrixId id : matrices) plan_of(id).dtype = DType::kF32;
+}
+
 WeightPlanner::Linear WeightPlanner::linear(const std::string& name, const LinearBlock& block,
                                             std::int64_t outputs, std::int64_t inputs, int expert) {
   const auto source = view(block, outputs, inputs, expert);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,9 @@ class WeightPlanner {
   /// The embedding's table [V, size], read as it is.
   [[nodiscard]] const CheckpointTensor* embedding(const TensorNames& names, std::int64_t rows,
                                                   std::int64_t columns);
+
+  /// Matrices that one op computes with are held in one type: in float32 where theirs differ.
+  void hold_alike(std::span<const MatrixId> matrices);
 
   /// The model cannot be compiled; the first reason is kept.
   void refuse(Error error);

@@ -173,6 +173,25 @@ TEST(WeightPlannerTest, FindsExpertsByTheirNumbers) {
   EXPECT_THAT(rows_of(program, "0.mlp.experts.1.down"), ElementsAre(4, 5, 6, 7));
 }
 
+TEST(WeightPlannerTest, HoldsExpertsOfSeveralTypesInFloat32) {
+  const Checkpoint checkpoint = without_mlp()
+                                    .tensor("router.weight", {2, 4})
+                                    .tensor("e.0.up.weight", {3, 4})
+                                    .zeros("e.1.up.weight", DType::kBF16, {3, 4}, 12)
+                                    .zeros("e.0.down.weight", DType::kBF16, {4, 3}, 12)
+                                    .zeros("e.1.down.weight", DType::kBF16, {4, 3}, 12)
+                                    .make();
+  const Program program =
+      experts("up = 'e.{expert}.up'\ndown = 'e.{expert}.down'").compile(checkpoint).value();
+  const auto type_of = [&](const std::string& name) {
+    return std::ranges::find(program.matrices, name, &MatrixPlan::name)->dtype;
+  };
+  EXPECT_EQ(type_of("0.mlp.experts.0.up"), DType::kF32);
+  EXPECT_EQ(type_of("0.mlp.experts.1.up"), DType::kF32);
+  EXPECT_EQ(type_of("0.mlp.experts.0.down"), DType::kBF16);
+  EXPECT_EQ(type_of("0.mlp.experts.1.down"), DType::kBF16);
+}
+
 TEST(WeightPlannerTest, FindsExpertsInAStack) {
   for (const std::vector<std::int64_t>& shape :
        {std::vector<std::int64_t>{2, 3, 4}, std::vector<std::int64_t>{6, 4}}) {
