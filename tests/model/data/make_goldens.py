@@ -109,6 +109,10 @@ CASES = {
     "llama": ("lm", "llama", WIDE),
     "llama-biases": ("lm", "llama", dict(WIDE, attention_bias=True, mlp_bias=True,
                                          tie_word_embeddings=True)),
+    # Of its four frequencies one is kept, one smoothed and two are scaled.
+    "llama-llama3": ("lm", "llama", dict(WIDE, head_dim=8, rope_parameters=rope(
+        "llama3", theta=100.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+        original_max_position_embeddings=32))),
     "llama-yarn": ("lm", "llama", dict(WIDE, rope_parameters=rope(
         "yarn", factor=4.0, original_max_position_embeddings=16))),
     "m2m100": ("pair", "m2m_100", dict(PAIR, **IDS, decoder_start_token_id=2)),
