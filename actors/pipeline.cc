@@ -59,10 +59,11 @@ DeviceWishes wishes_of(const Config& config) {
   wishes.page_tokens = config.page_tokens;
   wishes.context = config.max_context;
   wishes.step_tokens = config.max_step_tokens;
+  wishes.slabs = config.kv_layout == KvLayout::kSlab;
   return all;
 }
 
-Loaded load(const Config& config) {
+Loaded load(const Config& config, const LoadProgress& progress) {
   config.validate().value();
   OpenedModel opened = open_model(config.model, config.spec).value();
   if (!opened.program->has_logits) {
@@ -71,7 +72,7 @@ Loaded load(const Config& config) {
   }
   Tokenizer tokenizer = load_tokenizer(config.model).value();
   std::vector<TokenId> ends = end_tokens(*opened.program, tokenizer);
-  StepDevices devices = load_step_devices(opened, wishes_of(config), ends).value();
+  StepDevices devices = load_step_devices(opened, wishes_of(config), ends, progress).value();
   ServedModel model = served(*opened.program, std::move(tokenizer), std::move(ends), devices);
   return {std::move(model), std::move(devices.devices)};
 }
@@ -116,7 +117,7 @@ ActorOptions on_thread(std::string name, ActorRole role, std::size_t capacity,
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
                    const PipelineOptions& options)
     : actors_(std::move(executor), options.system) {
-  Loaded loaded = load(config);
+  Loaded loaded = load(config, options.progress);
   model_ = std::make_shared<const ServedModel>(std::move(loaded.model));
   start(config, std::move(loaded.devices), options);
 }

@@ -16,6 +16,7 @@
 #include "weft/actors/served_model.h"
 #include "weft/config/config.h"
 #include "weft/core/actor_system.h"
+#include "weft/gpu/model_device.h"
 #include "weft/gpu/step_device.h"
 
 namespace weft {
@@ -31,6 +32,8 @@ struct PipelineOptions {
   bool check_invariants = false;  ///< after each message of the scheduler; for tests
   /// Called before each message of scheduler and detokenizer; for tests, which make it throw.
   std::function<void()> before_message{};
+  /// Told how much of the weights is loaded.
+  LoadProgress progress{};
   /// An actor of the application's own between receiver and preprocessing, such as a filter: it is
   /// started in `system`, accepts PreprocessProtocol, and gives to `next` what shall go on.
   std::function<ActorRef<PreprocessProtocol>(ActorSystem& system, const PreprocessPool& next)>

@@ -66,7 +66,8 @@ inline constexpr std::array kKeys = {
         "auto is f32 on the host, what the reference numbers are compared in, and on a GPU the "
         "weights' type where that has 16 bits: half the memory, at twice the speed"},
     ConfigKey{"memory", "kv_layout", choice<kKvLayoutNames, kKvLayouts, &Config::kv_layout>(),
-              "Where keys and values lie: anywhere, by page tables, or one contiguous piece a row",
+              "Where keys and values lie: anywhere, by page tables, or one contiguous piece a row, "
+              "for all of its context: so many rows run as have one",
               "With pages the shuffle moves none of them"},
 
     ConfigKey{"scheduling", "policy", PolicySetting{1, 60'000},

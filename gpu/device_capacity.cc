@@ -29,6 +29,24 @@ std::int64_t bytes_without_pages(const DeviceNeeds& needs, DeviceLimits limits) 
   return needs.bytes(limits);
 }
 
+/// The pages dealt out to the rows.
+Result<DeviceLimits> with_slabs(DeviceLimits limits, const CapacityWishes& wishes) {
+  if (wishes.rows > 0 && wishes.context == 0 && limits.pages >= limits.rows) {
+    const std::int64_t slab = std::int64_t{limits.pages / limits.rows} * limits.page_tokens;
+    limits.context = std::min(limits.context, slab);
+  }
+  const std::int32_t rows = std::min(limits.rows, limits.pages / limits.pages_per_row());
+  if (wishes.rows > rows) {
+    return Error{DeviceErrc::kOutOfMemory,
+                 std::to_string(limits.pages) + " pages of " + std::to_string(limits.page_tokens) +
+                     " tokens are no slabs of " + std::to_string(limits.context) + " tokens for " +
+                     std::to_string(wishes.rows) + " rows"};
+  }
+  limits.rows = rows;
+  limits.pages = rows * limits.pages_per_row();
+  return limits;
+}
+
 }  // namespace
 
 Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishes& wishes,
@@ -78,6 +96,7 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
     }
     limits.context = held;
   }
+  if (wishes.slabs) return with_slabs(limits, wishes);
   return limits;
 }
 

@@ -19,6 +19,7 @@ struct CapacityWishes {
   std::int64_t context = 0;
   std::int32_t step_tokens = 512;
   DType kv_dtype = DType::kF32;
+  bool slabs = false;  ///< each row has pages of its own for all of its context
 };
 
 /// What a kind of device takes memory for.
@@ -29,8 +30,9 @@ struct DeviceNeeds {
 
 /// How many rows and pages fit into `free_bytes` of a device's memory beside the weights, the
 /// step's buffers and the logits. Pages are no more than all rows can use at once. A context that
-/// was not asked for is shortened to what the pages hold. kOutOfMemory with the numbers when not
-/// even one sequence fits.
+/// was not asked for is shortened to what the pages hold. With slabs there are as many rows as have
+/// whole ones; rows that were asked for have shorter ones where the context was not asked for too.
+/// kOutOfMemory with the numbers when not even one sequence fits.
 [[nodiscard]] Result<DeviceLimits> device_capacity(const Program& program,
                                                    const CapacityWishes& wishes,
                                                    std::int64_t free_bytes,

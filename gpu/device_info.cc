@@ -24,6 +24,7 @@ constexpr std::array kDeviceErrors = {
               "there is not enough memory"},
     ErrorText{static_cast<int>(DeviceErrc::kOutOfRange), "out_of_range",
               "this is outside what the model knows"},
+    ErrorText{static_cast<int>(DeviceErrc::kUnfit), "unfit_device", "this device cannot do that"},
     ErrorText{static_cast<int>(DeviceErrc::kBadTuning), "bad_tuning",
               "this is no table of weft tune"},
 };
@@ -70,6 +71,14 @@ std::size_t group_free_bytes() {
 
 int usable_processors() { return static_cast<int>(host_processors().size()); }
 
+}  // namespace
+
+const TableCategory& device_category() noexcept { return kDeviceCategory; }
+
+boost::system::error_code make_error_code(DeviceErrc code) noexcept {
+  return {static_cast<int>(code), device_category()};
+}
+
 DeviceInfo host_info() {
 #if defined(__x86_64__)
   const char* architecture = "x86-64";
@@ -84,14 +93,6 @@ DeviceInfo host_info() {
           .architecture = architecture,
           .memory_bytes = meminfo_bytes("MemTotal"),
           .free_bytes = std::min(meminfo_bytes("MemAvailable"), group_free_bytes())};
-}
-
-}  // namespace
-
-const TableCategory& device_category() noexcept { return kDeviceCategory; }
-
-boost::system::error_code make_error_code(DeviceErrc code) noexcept {
-  return {static_cast<int>(code), device_category()};
 }
 
 Result<std::vector<DeviceInfo>> list_devices() {

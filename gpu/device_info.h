@@ -20,6 +20,8 @@ enum class DeviceErrc {
   kOutOfMemory,
   /// A token or a position is outside what the model knows; the detail has the numbers.
   kOutOfRange,
+  /// The device is there and has not what this needs; the detail says what.
+  kUnfit,
   /// A file of `weft tune` cannot be read; the detail has its name, the line and what is wrong.
   kBadTuning,
 };
@@ -36,6 +38,9 @@ struct DeviceInfo {
   std::size_t memory_bytes = 0;
   std::size_t free_bytes = 0;  ///< When it was asked; others may take it.
 };
+
+/// The host alone, without a look at GPUs, whose drivers take memory of each that is asked.
+[[nodiscard]] DeviceInfo host_info();
 
 /// The host first, then the GPUs. A driver that is there and does not answer is an error; no GPU
 /// and no driver are not. Thread-safe.

@@ -1,6 +1,7 @@
 #include "weft/gpu/host_capacity.h"
 
 #include "weft/gpu/host_step_device.h"
+#include "weft/gpu/step_options.h"
 
 namespace weft {
 namespace {
@@ -18,7 +19,7 @@ std::int64_t row_bytes(const DeviceLimits& limits) {
 Result<DeviceLimits> host_capacity(const Program& program, const CapacityWishes& wishes,
                                    std::int64_t free_bytes) {
   const auto options = [&](const DeviceLimits& limits) {
-    return HostStepDevice::options_for(program, limits, wishes.kv_dtype, 1);
+    return step_options(program, limits, wishes.kv_dtype, 1);
   };
   DeviceNeeds needs;
   needs.bytes = [&](const DeviceLimits& limits) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/core/internal_error.h"
+#include "weft/gpu/step_options.h"
 #include "weft/gpu/thread_team.h"
 
 namespace weft {
@@ -35,25 +36,6 @@ struct HostStepDevice::Row {
   bool long_context = false;
 };
 
-DeviceOptions HostStepDevice::options_for(const Program& program, const DeviceLimits& limits,
-                                          DType kv_dtype, int threads) {
-  DeviceOptions options;
-  options.threads = threads;
-  options.max_tokens = limits.step_tokens;
-  options.max_outputs = limits.rows;
-  options.max_sequences = limits.rows;
-  options.max_context = limits.context;
-  options.page_tokens = limits.page_tokens;
-  options.pages = limits.pages;
-  options.cross_pages = limits.cross_pages;
-  options.kv_dtype = kv_dtype;
-  if (program.has_encoder) {
-    // Each input of one step begins on a page of its own.
-    options.encoder_pages = limits.pages_per_step() + limits.rows;
-  }
-  return options;
-}
-
 HostStepDevice::HostStepDevice(std::unique_ptr<HostDevice> device, const DeviceLimits& limits,
                                std::vector<TokenId> end_tokens)
     : device_(std::move(device)), limits_(limits), end_tokens_(std::move(end_tokens)) {
@@ -77,7 +59,7 @@ HostStepDevice::~HostStepDevice() = default;
 Result<std::unique_ptr<HostStepDevice>> HostStepDevice::share_weights(const DeviceLimits& limits,
                                                                       DType kv_dtype,
                                                                       int threads) const {
-  auto device = device_->share_weights(options_for(device_->program(), limits, kv_dtype, threads));
+  auto device = device_->share_weights(step_options(device_->program(), limits, kv_dtype, threads));
   if (!device) return device.error();
   return std::make_unique<HostStepDevice>(std::move(*device), limits, end_tokens_);
 }

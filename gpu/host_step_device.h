@@ -16,11 +16,7 @@ namespace weft {
 /// sampler. Everything is allocated when it is made.
 class HostStepDevice final : public StepDevice {
  public:
-  /// Options for a HostDevice that carries out plans within `limits`.
-  [[nodiscard]] static DeviceOptions options_for(const Program& program, const DeviceLimits& limits,
-                                                 DType kv_dtype, int threads);
-
-  /// `device` was made with options_for(`limits`). `end_tokens` are the model's, for samplers.
+  /// `device` was made with step_options(`limits`). `end_tokens` are the model's, for samplers.
   HostStepDevice(std::unique_ptr<HostDevice> device, const DeviceLimits& limits,
                  std::vector<TokenId> end_tokens);
   ~HostStepDevice() override;

@@ -11,6 +11,7 @@
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/host_capacity.h"
 #include "weft/gpu/host_step_device.h"
+#include "weft/gpu/step_options.h"
 
 namespace weft {
 namespace {
@@ -20,16 +21,13 @@ constexpr const char* kHost = "cpu";
 Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& wishes,
                                  CapacityWishes capacity, const std::vector<TokenId>& end_tokens,
                                  const LoadProgress& progress) {
-  const auto known = list_devices();
-  if (!known) return known.error();
-  const auto free_bytes = static_cast<std::int64_t>(known->front().free_bytes);
+  const auto free_bytes = static_cast<std::int64_t>(host_info().free_bytes);
   const auto limits = host_capacity(*model.program, capacity, free_bytes);
   if (!limits) return limits.error();
   // Instances compete for the cores; each has its share of them.
   const int threads =
       wishes.instances > 1 ? std::max(1, wishes.threads / wishes.instances) : wishes.threads;
-  const DeviceOptions options =
-      HostStepDevice::options_for(*model.program, *limits, capacity.kv_dtype, threads);
+  const DeviceOptions options = step_options(*model.program, *limits, capacity.kv_dtype, threads);
   auto device = HostDevice::load(model.checkpoint, model.program, options, progress);
   if (!device) return device.error();
   auto first = std::make_unique<HostStepDevice>(*std::move(device), *limits, end_tokens);
@@ -64,7 +62,7 @@ Result<StepDevices> load_on_gpu(const OpenedModel& model, const DeviceWishes& wi
                                 CapacityWishes capacity, const std::vector<TokenId>& end_tokens,
                                 const LoadProgress& progress) {
   if (wishes.instances > 1) {
-    return Error{DeviceErrc::kNoSuchDevice, wishes.device + ": only cpu runs several instances"};
+    return Error{DeviceErrc::kUnfit, wishes.device + ": only cpu runs several instances"};
   }
   auto runtime = runtime_of(wishes.device);
   if (!runtime) return runtime.error();
@@ -76,8 +74,7 @@ Result<StepDevices> load_on_gpu(const OpenedModel& model, const DeviceWishes& wi
   const auto limits =
       cuda::cuda_capacity(*model.program, capacity, *free_bytes, (*runtime)->properties());
   if (!limits) return limits.error();
-  DeviceOptions options =
-      cuda::CudaStepDevice::options_for(*model.program, *limits, capacity.kv_dtype);
+  DeviceOptions options = step_options(*model.program, *limits, capacity.kv_dtype);
   options.threads = wishes.threads;
   auto device = cuda::CudaDevice::load(*std::move(runtime), model.checkpoint, model.program,
                                        options, *tuning, progress);

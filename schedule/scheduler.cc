@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/core/internal_error.h"
+
 namespace weft {
 
 Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listener)
@@ -20,6 +22,7 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
   moves_.reserve(rows);
   if (options.layout == KvLayout::kSlab) {
     const auto pages = rows * static_cast<std::size_t>(options.limits.pages_per_row());
+    if (std::cmp_less(options.limits.pages, pages)) internal_error("rows lack their slabs");
     slab_copies_.reserve(pages);
   }
 }

@@ -1,17 +1,20 @@
 #include "weft/gpu/cuda/cuda_capacity.h"
 
 #include "weft/gpu/cuda/cuda_step_device.h"
+#include "weft/gpu/step_options.h"
+#include "weft/kernels/linear_cuda.h"
 
 namespace weft::cuda {
 
 Result<DeviceLimits> cuda_capacity(const Program& program, const CapacityWishes& wishes,
                                    std::int64_t free_bytes, const Properties& properties) {
   const auto options = [&](const DeviceLimits& limits) {
-    return CudaStepDevice::options_for(program, limits, wishes.kv_dtype);
+    return step_options(program, limits, wishes.kv_dtype);
   };
   DeviceNeeds needs;
   needs.bytes = [&](const DeviceLimits& limits) {
-    return CudaDevice::memory_bytes(program, options(limits), properties);
+    return CudaDevice::memory_bytes(program, options(limits), properties) +
+           static_cast<std::int64_t>(kLinearEngineBytes);
   };
   DeviceLimits one;
   one.page_tokens = wishes.page_tokens;

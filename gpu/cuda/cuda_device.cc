@@ -40,7 +40,9 @@ CudaDevice::CudaDevice(std::unique_ptr<Runtime> runtime,
       shape_(step_shape_of(*program_, options_, runtime_->properties())) {}
 
 CudaDevice::~CudaDevice() {
-  // Nothing may be freed while work uses it. What this says was said before.
+  // Whichever thread ends it, its calls are for this GPU. What they say was said before.
+  static_cast<void>(runtime_->use());
+  // Nothing may be freed while work uses it.
   if (stream_) static_cast<void>(runtime_->synchronize(stream_.get()));
 }
 
@@ -81,9 +83,6 @@ void CudaDevice::take_memory(const LoadProgress& progress) {
   ThreadTeam team({options_.threads, false});
   WeightLoader(*runtime_, team, layout_.weight_bytes).load(*program_, layout_, options_, progress);
   writer_ = std::make_unique<StepWriter>(*runtime_, shape_, layout_.step, options_.max_context);
-  const std::int64_t width = program_->has_logits ? program_->vocabulary : program_->hidden;
-  const std::int64_t rows = program_->has_logits ? shape_.outputs : shape_.tokens;
-  results_.resize(static_cast<std::size_t>(rows * width));
 }
 
 void CudaDevice::use() { check(*runtime_, runtime_->use(), "choosing the GPU"); }
@@ -101,7 +100,8 @@ void CudaDevice::launch(const OpList& list, const StepView& view) {
   resolve.is_output = area.is_output;
   resolve.last_tokens = layout_.last_tokens;
   resolve.settings = layout_.settings;
-  resolve.counts = {layout_.token_counts, program_->vocabulary};
+  // Samplers never see what an encoder reads.
+  if (!view.encodes) resolve.counts = {layout_.token_counts, program_->vocabulary};
   resolve.ids = area.ids;
   check(*runtime_, runtime_->run(resolve, stream_.get()), "resolving tokens");
   launch_ops(*runtime_, *program_, list, layout_, shape_, tuning_, view, stream_.get());
@@ -160,6 +160,11 @@ void CudaDevice::decode(const Step& step) {
   writer_->upload(stream_.get(), rows, outputs, whole);
   launch(program_->decode, {rows, outputs, writer_->decodes() && !whole, whole});
   const DeviceRows from = layout_.buffers[static_cast<std::size_t>(result_)];
+  // For whoever runs sequences without a pipeline, which wants no results in the host's memory.
+  if (results_.empty()) {
+    const std::int64_t most = program_->has_logits ? shape_.outputs : shape_.tokens;
+    results_.resize(static_cast<std::size_t>(most * from.width));
+  }
   for (std::int64_t row = 0; row < result_rows_; ++row) {
     check(*runtime_,
           runtime_->copy_to_host(

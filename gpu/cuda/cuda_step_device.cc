@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <numeric>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -26,6 +27,8 @@ constexpr std::int64_t kRowStep = 128;
 // by up to kWakeUp, and looking at the stream for errors no more often than this.
 constexpr double kAsleep = 0.75;
 constexpr std::chrono::microseconds kWakeUp{150};
+// A step that a stopped process has waited for is no measure of the next.
+constexpr std::chrono::microseconds kLongestSleep{50'000};
 constexpr std::chrono::milliseconds kLookForErrors{2};
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
@@ -35,12 +38,15 @@ std::byte* raw(void* memory) { return static_cast<std::byte*>(memory); }
 }  // namespace
 
 struct CudaStepDevice::Slot {
-  explicit Slot(const DeviceLimits& limits)
-      : pages(at(limits.pages_per_row())), sampler(at(limits.vocabulary), at(limits.context) + 1) {}
+  explicit Slot(const DeviceLimits& limits) : pages(at(limits.pages_per_row())) {}
 
   std::int32_t index = 0;
   std::vector<std::int32_t> pages;  // as in the device's table
-  Sampler sampler;                  // of a row that is chosen on the host
+  std::int32_t written_from = 0;    // of them, what this step writes
+  std::int32_t written_to = 0;
+  // Of a row that is chosen on the host. Made for the first such sequence and kept: few rows ever
+  // are, and with long contexts one for each would take gigabytes.
+  std::optional<Sampler> sampler;
   bool on_host = false;
   TokenId last_token = kNoToken;
   std::int32_t prompt_tokens = 0;
@@ -48,22 +54,6 @@ struct CudaStepDevice::Slot {
   std::int32_t cross_context = 0;
   bool long_context = false;
 };
-
-DeviceOptions CudaStepDevice::options_for(const Program& program, const DeviceLimits& limits,
-                                          DType kv_dtype) {
-  DeviceOptions options;
-  options.max_tokens = limits.step_tokens;
-  options.max_outputs = limits.rows;
-  options.max_sequences = limits.rows;
-  options.max_context = limits.context;
-  options.page_tokens = limits.page_tokens;
-  options.pages = limits.pages;
-  options.cross_pages = limits.cross_pages;
-  options.kv_dtype = kv_dtype;
-  // Each input of one step begins on a page of its own.
-  if (program.has_encoder) options.encoder_pages = limits.pages_per_step() + limits.rows;
-  return options;
-}
 
 CudaStepDevice::CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceLimits& limits,
                                std::vector<TokenId> end_tokens)
@@ -83,7 +73,10 @@ CudaStepDevice::CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceL
   output_of_entry_.reserve(at(limits.rows));
 }
 
-CudaStepDevice::~CudaStepDevice() = default;
+CudaStepDevice::~CudaStepDevice() {
+  // Graphs and page-locked memory are given back on this thread.
+  static_cast<void>(device_->runtime().use());
+}
 
 Result<std::unique_ptr<CudaStepDevice>> CudaStepDevice::make(std::unique_ptr<CudaDevice> device,
                                                              const DeviceLimits& limits,
@@ -182,11 +175,24 @@ void CudaStepDevice::change_rows(const Plan& plan) {
     Slot& slot = slot_of_row(table.row);
     const auto pages = std::span(plan.pages).subspan(at(table.first_page), at(table.count));
     std::ranges::copy(pages, slot.pages.begin() + table.first);
-    writer.write_table(device_->shape().self_table(slot.index), table.first, pages);
+    if (slot.written_to == 0) slot.written_from = table.first;
+    slot.written_from = std::min(slot.written_from, table.first);
+    slot.written_to = std::max(slot.written_to, table.first + table.count);
   }
+  // One write a table: the device does several in no order, and a plan that was amended may say two
+  // things of one place, the last of which holds.
+  for (const PlanTable& table : plan.tables) write_pages(slot_of_row(table.row));
   writer.upload_tables(device_->stream(), device_->layout().page_tables);
   set_copies(plan.copies);
   copy_pages();
+}
+
+void CudaStepDevice::write_pages(Slot& slot) {
+  const std::int32_t from = slot.written_from;
+  const std::int32_t to = std::exchange(slot.written_to, 0);
+  if (to == 0) return;
+  device_->writer().write_table(device_->shape().self_table(slot.index), from,
+                                std::span(slot.pages).subspan(at(from), at(to - from)));
 }
 
 void CudaStepDevice::set_copies(std::span<const PlanCopy> copies) {
@@ -215,9 +221,10 @@ void CudaStepDevice::start(const Plan& plan, const PlanStart& start) {
         std::span(plan.pages).subspan(at(start.first_cross_page), at(start.cross_pages)));
   }
   if (slot.on_host) {
-    slot.sampler.start(start.sampling, end_tokens_, start.seed, at(start.prompt_tokens),
-                       start.mirostat_mu);
-    if (!history.empty()) slot.sampler.observe(history);
+    Sampler& sampler = sampler_of(slot);
+    sampler.start(start.sampling, end_tokens_, start.seed, at(start.prompt_tokens),
+                  start.mirostat_mu);
+    if (!history.empty()) sampler.observe(history);
     settings_[slot.index] = {};
   } else {
     settings_[slot.index] =
@@ -227,6 +234,11 @@ void CudaStepDevice::start(const Plan& plan, const PlanStart& start) {
   if (!settings_[slot.index].counts) return;
   device_->writer().start_counts(device_->stream(), slot.index, history, start.prompt_tokens,
                                  {device_->layout().token_counts, limits_.vocabulary});
+}
+
+Sampler& CudaStepDevice::sampler_of(Slot& slot) const {
+  if (!slot.sampler) slot.sampler.emplace(at(limits_.vocabulary), at(limits_.context) + 1);
+  return *slot.sampler;
 }
 
 void CudaStepDevice::upload_settings(std::int32_t slot) {
@@ -293,7 +305,7 @@ void CudaStepDevice::write_entries(const Plan& plan) {
     entry.observed = slot.observed;
     entry.prompt_tokens = slot.prompt_tokens;
     writer.add(entry);
-    if (slot.on_host) slot.sampler.observe(entry.ids);
+    if (slot.on_host) slot.sampler->observe(entry.ids);
     slot.observed += one.count;
   }
   output_of_entry_.assign(plan.entries.size(), -1);
@@ -318,10 +330,9 @@ void CudaStepDevice::write_entries(const Plan& plan) {
   }
 }
 
-std::int64_t CudaStepDevice::bucket(std::int64_t rows) const {
-  for (const Recorded& one : recorded_) {
-    if (one.rows >= rows && rows <= kRowStep) return one.rows;
-  }
+std::int64_t CudaStepDevice::bucket(std::int64_t rows) {
+  const Recorded* recorded = rows <= kRowStep ? recorded_for(rows) : nullptr;
+  if (recorded != nullptr) return recorded->rows;
   return std::min<std::int64_t>((rows + kRowStep - 1) / kRowStep * kRowStep, limits_.step_tokens);
 }
 
@@ -346,7 +357,8 @@ CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
     return recorded;
   }
   const std::int64_t rows = bucket(writer.tokens());
-  const std::int64_t outputs = writer.outputs();
+  // In buckets too: a product of a size that the library has not seen asks it for its heuristics.
+  const std::int64_t outputs = writer.outputs() == 0 ? 0 : recorded_for(writer.outputs())->rows;
   writer.upload(device_->stream(), rows, outputs, false);
   device_->launch(device_->program().decode, {rows, outputs, false, false});
   return nullptr;
@@ -362,7 +374,7 @@ void CudaStepDevice::fork(const PlanFork& fork) {
     copies_.push_back({from.pages[at(i)], to.pages[at(i)]});
   }
   copy_pages();
-  if (to.on_host) to.sampler.start_as(from.sampler, fork.seed, fork.mirostat_mu);
+  if (to.on_host) sampler_of(to).start_as(*from.sampler, fork.seed, fork.mirostat_mu);
   const StepShape& shape = device_->shape();
   if (shape.cross_pages_per_slot > 0) {
     check(runtime,
@@ -414,15 +426,18 @@ void CudaStepDevice::wait(Recorded* recorded) {
   if (recorded != nullptr) {
     const auto asleep =
         std::chrono::duration_cast<std::chrono::microseconds>(recorded->took * kAsleep - kWakeUp);
-    if (asleep > kWakeUp) std::this_thread::sleep_for(asleep);
+    if (asleep > kWakeUp) std::this_thread::sleep_for(std::min(asleep, kLongestSleep));
   }
   auto look = began + kLookForErrors;
-  while (flag.load(std::memory_order_acquire) != number) {
+  const auto is_done = [&] { return flag.load(std::memory_order_acquire) == number; };
+  while (!is_done()) {
     if (Clock::now() < look) continue;
     look = Clock::now() + kLookForErrors;
     Runtime& runtime = device_->runtime();
     const Status status = runtime.query(device_->stream());
-    if (status != kNotReady) check(runtime, status, "running a step");
+    if (status == kNotReady) continue;
+    check(runtime, status, "running a step");
+    if (!is_done()) throw Failure(kLaunchFailure, "running a step: it ended and did not say so");
   }
   if (recorded != nullptr) recorded->took = Clock::now() - began;
 }
@@ -460,7 +475,7 @@ void CudaStepDevice::choose_on_host(const Plan& plan, std::size_t index, StepRes
                              vocabulary * sizeof(float), device_->stream()),
         "copying logits");
   device_->synchronize();
-  const SampleOutcome outcome = slot.sampler.sample({logits_, vocabulary}, scratch_);
+  const SampleOutcome outcome = slot.sampler->sample({logits_, vocabulary}, scratch_);
   const auto first = static_cast<std::int32_t>(index) * kMaxTopLogprobs;
   slot.last_token = outcome.token;
   result.samples[index] = {outcome.token, outcome.logprob, outcome.mirostat_mu, first,

@@ -25,11 +25,7 @@ namespace weft::cuda {
 /// run() waits for its step: asleep for most of what the last such step took, then awake.
 class CudaStepDevice final : public StepDevice {
  public:
-  /// Options for a CudaDevice that carries out plans within `limits`.
-  [[nodiscard]] static DeviceOptions options_for(const Program& program, const DeviceLimits& limits,
-                                                 DType kv_dtype);
-
-  /// `device` was made with options_for(`limits`). Records the graphs. kDriver, kOutOfMemory.
+  /// `device` was made with step_options(`limits`). Records the graphs. kDriver, kOutOfMemory.
   [[nodiscard]] static Result<std::unique_ptr<CudaStepDevice>> make(
       std::unique_ptr<CudaDevice> device, const DeviceLimits& limits,
       std::vector<TokenId> end_tokens);
@@ -61,6 +57,7 @@ class CudaStepDevice final : public StepDevice {
   void encode(const Plan& plan);
   void write_entries(const Plan& plan);
   void fork(const PlanFork& fork);
+  void write_pages(Slot& slot);
   void set_copies(std::span<const PlanCopy> copies);
   void copy_pages();
   Recorded* forward(const Plan& plan);
@@ -68,10 +65,11 @@ class CudaStepDevice final : public StepDevice {
   void wait(Recorded* recorded);
   void tell(const Plan& plan, StepResult& result);
   void choose_on_host(const Plan& plan, std::size_t index, StepResult& result);
+  [[nodiscard]] Sampler& sampler_of(Slot& slot) const;
   void upload_settings(std::int32_t slot);
   [[nodiscard]] Slot& slot_of_row(std::int32_t row);
   [[nodiscard]] Recorded* recorded_for(std::int64_t rows);
-  [[nodiscard]] std::int64_t bucket(std::int64_t rows) const;
+  [[nodiscard]] std::int64_t bucket(std::int64_t rows);
 
   std::unique_ptr<CudaDevice> device_;
   const DeviceLimits limits_;

@@ -135,7 +135,10 @@ class ProductTimer {
     operands_.weights.push_back(take_matrix(*product_.plan, arena));
     const auto one = static_cast<std::int64_t>(arena.used() - before);
     const Properties properties = runtime_.properties();
-    for (std::int64_t all = one; all < kCaches * properties.l2_bytes; all += one) {
+    // Of a tiny one a part stays in the cache, as it does in a step.
+    for (std::int64_t all = one;
+         all < kCaches * properties.l2_bytes && std::ssize(operands_.weights) < kMaxCalls;
+         all += one) {
       operands_.weights.push_back(take_matrix(*product_.plan, arena));
     }
     const DeviceMatrix& weight = operands_.weights.front();

@@ -68,11 +68,11 @@ Result<PhiSearch> find_phi(CudaDevice& device, const LinearTable& linear,
   try {
     for (const float phi : kCandidates) {
       const auto trial = attempt(device, {linear, true, phi}, prompts);
+      device.set_tuning({.linear = linear});
       if (!trial) return trial.error();
       search.trials.push_back(*trial);
       if (trial->recomputed == 0) break;
     }
-    device.set_tuning({.linear = linear});
   } catch (const Failure& failure) {
     return error_of(failure);
   }

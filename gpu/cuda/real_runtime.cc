@@ -11,6 +11,10 @@ namespace {
 
 static_assert(static_cast<int>(kOutOfMemory) == cudaErrorMemoryAllocation);
 static_assert(static_cast<int>(kNotReady) == cudaErrorNotReady);
+static_assert(static_cast<int>(kLaunchFailure) == cudaErrorLaunchFailure);
+
+// Older ones have neither bf16 nor copies to shared memory that do not wait.
+constexpr int kOldestMajor = 8;
 
 Status status_of(cudaError_t error) { return static_cast<Status>(error); }
 
@@ -164,6 +168,11 @@ Result<std::unique_ptr<Runtime>> open_runtime(int index) {
   if (const auto status = cudaGetDeviceProperties(&properties, index); status != cudaSuccess) {
     return Error{DeviceErrc::kDriver,
                  "cuda:" + std::to_string(index) + ": " + cudaGetErrorString(status)};
+  }
+  if (properties.major < kOldestMajor) {
+    return Error{DeviceErrc::kUnfit,
+                 "cuda:" + std::to_string(index) + ", an sm_" + std::to_string(properties.major) +
+                     std::to_string(properties.minor) + ": the oldest that runs models is sm_80"};
   }
   return std::make_unique<RealRuntime>(index, properties);
 }

@@ -27,9 +27,10 @@ namespace weft::cuda {
 using Event = CUevent_st*;
 using Graph = CUgraphExec_st*;
 
-/// Of cudaError_t those that are told apart.
+/// Of cudaError_t those that are named here.
 inline constexpr Status kOutOfMemory{2};
 inline constexpr Status kNotReady{600};
+inline constexpr Status kLaunchFailure{719};
 
 /// What is known of a GPU.
 struct Properties {
@@ -111,7 +112,8 @@ class Runtime {
   virtual Status run(const SignalParams& params, Stream stream) = 0;
 };
 
-/// The runtime of GPU `index`. kDriver, kNoSuchDevice; kNoGpuSupport in a build without CUDA.
+/// The runtime of GPU `index`. kDriver, kUnfit where it is older than sm_80; kNoGpuSupport in a
+/// build without CUDA.
 [[nodiscard]] Result<std::unique_ptr<Runtime>> open_runtime(int index);
 
 }  // namespace weft::cuda

@@ -32,14 +32,14 @@ __device__ std::int64_t bytes_of_element(DType dtype) { return dtype == DType::k
 __global__ void __launch_bounds__(kThreads) convert_kernel(const ConvertParams params) {
   let_successor_start();
   wait_for_predecessor();
-  const std::int64_t row = blockIdx.y;
+  const std::int64_t row = blockIdx.x;
   const std::int64_t from = params.rows_of == nullptr ? row : params.rows_of[row];
   const auto* in = static_cast<const char*>(params.in.data) +
                    from * params.in.stride * bytes_of_element(params.in.dtype);
   auto* out = static_cast<char*>(params.out.data) +
               row * params.out.stride * bytes_of_element(params.out.dtype);
-  for (std::int64_t at = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; at < params.in.width;
-       at += std::int64_t{gridDim.x} * kThreads) {
+  for (std::int64_t at = std::int64_t{blockIdx.y} * kThreads + threadIdx.x; at < params.in.width;
+       at += std::int64_t{gridDim.y} * kThreads) {
     narrow(out, params.out.dtype, at, widened(in, params.in.dtype, at));
   }
 }
@@ -55,7 +55,7 @@ __global__ void signal_kernel(const SignalParams params) {
 Status convert(const ConvertParams& params, Stream stream) {
   if (params.rows == 0) return Status::kSuccess;
   const auto across = static_cast<unsigned>((params.in.width + kThreads - 1) / kThreads);
-  return launch(convert_kernel, dim3(across, static_cast<unsigned>(params.rows)), dim3(kThreads), 0,
+  return launch(convert_kernel, dim3(static_cast<unsigned>(params.rows), across), dim3(kThreads), 0,
                 stream, params);
 }
 

@@ -13,6 +13,7 @@
 
 #include "weft/actors/pipeline.h"
 #include "weft/gpu/host_step_device.h"
+#include "weft/gpu/step_options.h"
 #include "weft/tests/actors/letter_model.h"
 #include "weft/tests/fixture/allocation_count.h"
 #include "weft/tests/fixture/fake_device.h"
@@ -107,8 +108,7 @@ TEST(PipelineAllocationTest, TicksOfTheHostDeviceAllocateNothingInAnyThread) {
                            .context = 2048},
                           1);
   const DeviceLimits sizes = limits(2048);
-  const DeviceOptions options =
-      HostStepDevice::options_for(*llama.program(), sizes, DType::kF32, 2);
+  const DeviceOptions options = step_options(*llama.program(), sizes, DType::kF32, 2);
   auto host = HostDevice::load(llama.checkpoint(), llama.program(), options).value();
   auto device = std::make_unique<HostStepDevice>(std::move(host), sizes, std::vector<TokenId>{});
   EXPECT_EQ(allocations_of(std::move(device), kTicks), 0U);

@@ -279,6 +279,10 @@ std::vector<KindAndFolder> gpu_cases() {
     cases.emplace_back(fake_gpu_kind(), committed_golden(name));
   }
   for (const auto& folder : committed()) cases.emplace_back(gpu_kind(), folder);
+  // A GPU has time for the other families too.
+  for (const char* name : {"falcon", "gptj", "llama-llama3", "mistral", "opt", "qwen2", "qwen3"}) {
+    cases.emplace_back(gpu_kind(), committed_golden(name));
+  }
   return cases;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "weft/gpu/host_step_device.h"
+#include "weft/gpu/step_options.h"
 #include "weft/tests/fixture/fake_device.h"
 
 namespace weft::test {
@@ -142,7 +143,7 @@ std::vector<PlayedRequest> PlayedPipeline::play(std::span<const Request> request
 MakeDevice host_devices(const OpenedModel& model) {
   const PipelineShape least{.rows = 1, .step_tokens = 1, .page_tokens = 1, .context = 1};
   const DeviceLimits few = limits_of(*model.program, least);
-  const auto options = HostStepDevice::options_for(*model.program, few, DType::kF32, 1);
+  const auto options = step_options(*model.program, few, DType::kF32, 1);
   // The first of the weights, which runs nothing itself.
   const auto weights = std::make_shared<const HostStepDevice>(
       HostDevice::load(model.checkpoint, model.program, options).value(), few,

@@ -118,5 +118,19 @@ TEST(DemoModelPipeline, AnswersConversationsAsTheModelAloneDoes) {
   }
 }
 
+TEST(DemoModelPipeline, WithSlabsAsManyRowsRunAsHaveOne) {
+  Config config;
+  config.model = model_path;
+  config.threads = 1;
+  config.kv_layout = KvLayout::kSlab;
+  config.max_pages = 70;
+  config.page_tokens = 16;
+  config.max_context = 320;
+  boost::asio::thread_pool application(1);
+  const Pipeline pipeline(application.get_executor(), config);
+  EXPECT_EQ(pipeline.stats().rows, 3);
+  EXPECT_EQ(pipeline.stats().pages, 60);
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -5,6 +5,7 @@
 #include "weft/gpu/cuda/cuda_info.h"
 #include "weft/gpu/cuda/cuda_step_device.h"
 #include "weft/gpu/host_step_device.h"
+#include "weft/gpu/step_options.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
 
 namespace weft::test {
@@ -23,7 +24,7 @@ DeviceKind kind_of(std::string name, const MakeRuntime& make_runtime) {
   kind.load = load;
   kind.load_steps = [load](const auto& checkpoint, const auto& program,
                            const DeviceLimits& limits) {
-    const auto options = cuda::CudaStepDevice::options_for(*program, limits, DType::kF32);
+    const auto options = step_options(*program, limits, DType::kF32);
     return cuda::CudaStepDevice::make(load(checkpoint, program, options), limits, {}).value();
   };
   return kind;
@@ -40,7 +41,7 @@ DeviceKind host_kind(int threads) {
   };
   kind.load_steps = [threads](const auto& checkpoint, const auto& program,
                               const DeviceLimits& limits) {
-    const auto options = HostStepDevice::options_for(*program, limits, DType::kF32, threads);
+    const auto options = step_options(*program, limits, DType::kF32, threads);
     return std::make_unique<HostStepDevice>(HostDevice::load(checkpoint, program, options).value(),
                                             limits, std::vector<TokenId>{});
   };

@@ -18,6 +18,7 @@
 #include "weft/model/checkpoint.h"
 #include "weft/model/program.h"
 #include "weft/tests/fixture/golden_model.h"
+#include "weft/tests/fixture/random_llama.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/gpu/device_kinds.h"
 
@@ -217,11 +218,71 @@ TEST_P(GpuGoldenModelTest, ComputesInBf16WhatTheHostComputes) {
   for (std::size_t i = 0; i < got.size(); ++i) expect_close(got[i], wanted[i], kNarrowTolerance, i);
 }
 
+/// Heads as large as real models have, and keys and values in bf16: what the kernels that use a
+/// GPU's tensor cores are for. The goldens' heads are smaller.
+class GpuTilesTest : public testing::TestWithParam<std::tuple<test::DeviceKind, std::int64_t>> {
+ protected:
+  void SetUp() override { WEFT_SKIP_WITHOUT_GPU(std::get<0>(GetParam())); }
+
+  /// What comes out for a sequence that is fed `piece` tokens at a time.
+  [[nodiscard]] Rows run(const test::DeviceKind& kind, std::size_t piece) const {
+    const std::int64_t head_size = std::get<1>(GetParam());
+    const test::RandomLlama llama({.layers = 1,
+                                   .hidden = 2 * head_size,
+                                   .ffn = 64,
+                                   .heads = 2,
+                                   .kv_heads = 1,
+                                   .context = kPlaces},
+                                  5);
+    DeviceOptions options = SequenceRunner::options_for(*llama.program(), kPlaces);
+    options.kv_dtype = DType::kBF16;
+    const auto device = kind.load(llama.checkpoint(), llama.program(), options);
+    SequenceRunner runner(*device);
+    Rows rows;
+    for (std::size_t at = 0; at < ids_.size(); at += piece) {
+      const std::size_t count = std::min(piece, ids_.size() - at);
+      runner
+          .feed(
+              std::span(ids_).subspan(at, count),
+              [&](ConstRows results) {
+                rows.emplace_back(results.row(0), results.row(0) + results.width);
+              },
+              true)
+          .value();
+    }
+    return rows;
+  }
+
+  void expect_as_host(std::size_t piece) const {
+    const Rows wanted = run(test::host_kind(2), piece);
+    const Rows got = run(std::get<0>(GetParam()), piece);
+    ASSERT_EQ(got.size(), wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_LE(relative_error(got[i], wanted[i]), kNarrowTolerance) << "piece " << i;
+    }
+  }
+
+  static constexpr std::int64_t kPlaces = 112;
+  const std::vector<TokenId> ids_ = [] {
+    std::vector<TokenId> ids;
+    for (TokenId i = 0; i < 100; ++i) ids.push_back(i * 31 % 80);
+    return ids;
+  }();
+};
+
+TEST_P(GpuTilesTest, ReadPromptsAsTheHost) { expect_as_host(67); }
+TEST_P(GpuTilesTest, DecodeAsTheHost) { expect_as_host(1); }
+
 std::string name_of(const testing::TestParamInfo<fs::path>& info) {
   return test::test_name(info.param);
 }
 std::string name_of_both(const testing::TestParamInfo<KindAndFolder>& info) {
   return std::get<0>(info.param).name + "_" + test::test_name(std::get<1>(info.param));
+}
+
+std::string name_of_tiles(
+    const testing::TestParamInfo<std::tuple<test::DeviceKind, std::int64_t>>& info) {
+  return std::get<0>(info.param).name + "_heads_of_" + std::to_string(std::get<1>(info.param));
 }
 
 std::vector<test::DeviceKind> gpus() { return {test::fake_gpu_kind(), test::gpu_kind()}; }
@@ -230,6 +291,9 @@ INSTANTIATE_TEST_SUITE_P(Committed, GoldenModelTest, testing::ValuesIn(test::com
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Shared, GoldenModelTest, testing::ValuesIn(test::shared_goldens()),
                          name_of);
+INSTANTIATE_TEST_SUITE_P(, GpuTilesTest,
+                         testing::Combine(testing::ValuesIn(gpus()), testing::Values(64, 128)),
+                         name_of_tiles);
 INSTANTIATE_TEST_SUITE_P(Committed, GpuGoldenModelTest,
                          testing::Combine(testing::ValuesIn(gpus()),
                                           testing::ValuesIn(test::committed_goldens())),

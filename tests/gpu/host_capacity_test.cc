@@ -6,6 +6,7 @@
 
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/host_step_device.h"
+#include "weft/gpu/step_options.h"
 #include "weft/tests/fixture/golden_model.h"
 #include "weft/tests/fixture/random_llama.h"
 #include "weft/tests/fixture/result_matchers.h"
@@ -23,7 +24,7 @@ class HostCapacityTest : public testing::Test {
 
   /// What a device of these limits takes, weights included.
   [[nodiscard]] std::int64_t taken(const DeviceLimits& limits) const {
-    const auto options = HostStepDevice::options_for(program(), limits, DType::kF32, 1);
+    const auto options = step_options(program(), limits, DType::kF32, 1);
     return program().weight_bytes() + HostDevice::memory_bytes(program(), options);
   }
 
@@ -94,6 +95,35 @@ TEST_F(HostCapacityTest, RefusesAContextThatThePagesDoNotHold) {
   EXPECT_THAT(
       host_capacity(program(), wishes, kPlenty),
       FailsWith(DeviceErrc::kOutOfMemory, "5 pages of 16 tokens hold less than a context of 100"));
+}
+
+TEST_F(HostCapacityTest, EveryRowHasAWholeSlab) {
+  const CapacityWishes wishes{.memory_fraction = 1, .slabs = true};
+  const DeviceLimits most = host_capacity(program(), wishes, kPlenty).value();
+  EXPECT_EQ(most.rows, 256);
+  EXPECT_EQ(most.pages, most.rows * most.pages_per_row());
+  const DeviceLimits fewer = host_capacity(program(), wishes, taken(most) / 4).value();
+  EXPECT_LT(fewer.rows, most.rows);
+  EXPECT_EQ(fewer.context, kContext);
+  EXPECT_EQ(fewer.pages, fewer.rows * fewer.pages_per_row());
+}
+
+TEST_F(HostCapacityTest, RowsThatWereAskedForHaveShorterSlabs) {
+  const CapacityWishes wishes{.rows = 5, .pages = 37, .slabs = true};
+  const DeviceLimits limits = host_capacity(program(), wishes, kPlenty).value();
+  EXPECT_EQ(limits.rows, 5);
+  EXPECT_EQ(limits.context, 7 * 16);
+  EXPECT_EQ(limits.pages, 5 * 7);
+}
+
+TEST_F(HostCapacityTest, RefusesSlabsThatThePagesDoNotHold) {
+  const CapacityWishes both{.rows = 5, .pages = 37, .context = 200, .slabs = true};
+  EXPECT_THAT(host_capacity(program(), both, kPlenty),
+              FailsWith(DeviceErrc::kOutOfMemory,
+                        "37 pages of 16 tokens are no slabs of 200 tokens for 5 rows"));
+  const CapacityWishes rows{.rows = 5, .pages = 4, .slabs = true};
+  EXPECT_THAT(host_capacity(program(), rows, kPlenty),
+              FailsWith(DeviceErrc::kOutOfMemory, "are no slabs of"));
 }
 
 TEST_F(HostCapacityTest, NamesTheNumbersWhenTheWishesDoNotFit) {

@@ -236,72 +236,94 @@ TEST_P(StepDeviceTest, RunsARowThatCouldChooseNothingWhereItsPlanWasMadeAlready)
   }
 }
 
+TEST_P(StepDeviceTest, OfSeveralTablesOfARowTheLastHolds) {
+  const Tokens prompt = {3, 17, 42, 9, 61, 5, 33};
+  const Tokens wanted = continuation(prompt, 2);
+  PlanWriter plan;
+  // What an amended plan says twice, as of a row that was moved to another slab.
+  plan.start(0, greedy(), 7).table(0, 0, {9, 10}).table(0, 1, {11}).table(0, 0, {2, 3, 4});
+  plan.start(1, greedy(), 7).table(1, 0, {9, 10, 11});
+  plan.feed(0, 0, prompt).sample().feed(1, 0, {5, 5, 5, 5, 5, 5, 5});
+  EXPECT_EQ(plan.run(*device_).samples.front().token, wanted[0]);
+  plan.feed_last(0, 7).sample();
+  EXPECT_EQ(plan.run(*device_).samples.front().token, wanted[1]);
+}
+
 INSTANTIATE_TEST_SUITE_P(, StepDeviceTest, testing::ValuesIn(device_kinds()), kind_name);
 
 class EncodingStepDeviceTest : public testing::TestWithParam<DeviceKind> {
  protected:
-  void SetUp() override { WEFT_SKIP_WITHOUT_GPU(GetParam()); }
+  void SetUp() override {
+    WEFT_SKIP_WITHOUT_GPU(GetParam());
+    device_ = GetParam().load_steps(golden_.model.checkpoint, golden_.model.program, limits_);
+  }
+
+  const GoldenModel golden_ = GoldenModel::open(committed_golden("m2m100")).value();
+  const TokenId start_ = static_cast<TokenId>(golden_.model.program->start_token);
+  const DeviceLimits limits_{.rows = 2,
+                             .pages = 16,
+                             .page_tokens = kPageTokens,
+                             .step_tokens = 32,
+                             .context = 24,
+                             .cross_pages = 12,
+                             .vocabulary = golden_.model.program->vocabulary};
+  std::unique_ptr<StepDevice> device_;
 };
 
 TEST_P(EncodingStepDeviceTest, EncodesSeveralInputsInOneStep) {
-  const auto golden = GoldenModel::open(committed_golden("m2m100")).value();
-  const Program& program = *golden.model.program;
-  const DeviceLimits limits{.rows = 2,
-                            .pages = 16,
-                            .page_tokens = kPageTokens,
-                            .step_tokens = 32,
-                            .context = 24,
-                            .cross_pages = 12,
-                            .vocabulary = program.vocabulary};
-  const auto device = GetParam().load_steps(golden.model.checkpoint, golden.model.program, limits);
   PlanWriter plan;
-  const auto start = static_cast<TokenId>(program.start_token);
   for (std::int32_t row = 0; row < 2; ++row) {
-    const Tokens input = golden.expected->ids("prompt_", row);
-    Pages pages(static_cast<std::size_t>(limits.pages_for(std::ssize(input))));
+    const Tokens input = golden_.expected->ids("prompt_", row);
+    Pages pages(static_cast<std::size_t>(limits_.pages_for(std::ssize(input))));
     std::iota(pages.rbegin(), pages.rend(), 6 * row);  // in no order
     plan.start(row, greedy(), 1).encode(row, input, pages);
-    plan.table(row, 0, {8 * row + 3, 8 * row, 8 * row + 5}).feed(row, 0, {start}).sample();
+    plan.table(row, 0, {8 * row + 3, 8 * row, 8 * row + 5}).feed(row, 0, {start_}).sample();
   }
-  std::vector<Tokens> got = {{start}, {start}};
-  const std::vector<Tokens> wanted = {golden.expected->ids("greedy_", 0),
-                                      golden.expected->ids("greedy_", 1)};
-  StepResult result = plan.run(*device);
+  std::vector<Tokens> got = {{start_}, {start_}};
+  const std::vector<Tokens> wanted = {golden_.expected->ids("greedy_", 0),
+                                      golden_.expected->ids("greedy_", 1)};
+  StepResult result = plan.run(*device_);
   for (std::int32_t at = 1;; ++at) {
     got[0].push_back(result.samples[0].token);
     got[1].push_back(result.samples[1].token);
     if (got[0].size() == wanted[0].size()) break;
-    result = plan.feed_last(0, at).sample().feed_last(1, at).sample().run(*device);
+    result = plan.feed_last(0, at).sample().feed_last(1, at).sample().run(*device_);
   }
   EXPECT_EQ(got, wanted);
 }
 
 TEST_P(EncodingStepDeviceTest, BeginsWithAnotherRowsEncoderOutput) {
-  const auto golden = GoldenModel::open(committed_golden("m2m100")).value();
-  const Program& program = *golden.model.program;
-  const DeviceLimits limits{.rows = 2,
-                            .pages = 8,
-                            .page_tokens = kPageTokens,
-                            .step_tokens = 32,
-                            .context = 24,
-                            .cross_pages = 12,
-                            .vocabulary = program.vocabulary};
-  const auto device = GetParam().load_steps(golden.model.checkpoint, golden.model.program, limits);
-  const auto start = static_cast<TokenId>(program.start_token);
-  const Tokens wanted = golden.expected->ids("greedy_", 1);
-  const Tokens input = golden.expected->ids("prompt_", 1);
+  const Tokens wanted = golden_.expected->ids("greedy_", 1);
+  const Tokens input = golden_.expected->ids("prompt_", 1);
   const Pages cross = {3, 1, 4, 5, 9};
   PlanWriter plan;
-  plan.start(0, greedy(), 1).encode(0, input, cross).table(0, 0, {0}).feed(0, 0, {start}).sample();
-  ASSERT_EQ(plan.run(*device).samples.front().token, wanted[1]);
-  plan.start(1, greedy(), 1).table(1, 0, {2}).feed(1, 0, {start}).sample();
+  plan.start(0, greedy(), 1).encode(0, input, cross).table(0, 0, {0}).feed(0, 0, {start_}).sample();
+  ASSERT_EQ(plan.run(*device_).samples.front().token, wanted[1]);
+  plan.start(1, greedy(), 1).table(1, 0, {2}).feed(1, 0, {start_}).sample();
   PlanStart& begins = plan.plan().starts.back();
   begins.cross_context = static_cast<std::int32_t>(input.size());
   begins.first_cross_page = static_cast<std::int32_t>(plan.plan().pages.size());
   begins.cross_pages = static_cast<std::int32_t>(cross.size());
   plan.plan().pages.insert(plan.plan().pages.end(), cross.begin(), cross.end());
-  const StepResult result = plan.run(*device);
+  const StepResult result = plan.run(*device_);
   EXPECT_EQ(result.samples.front().token, wanted[1]);
+}
+
+TEST_P(EncodingStepDeviceTest, SamplersDoNotCountWhatTheEncoderReads) {
+  constexpr TokenId kOften = 7;
+  const auto first_token = [&](float frequency_penalty) {
+    SamplingParams params;
+    params.temperature = 0;
+    params.penalties.frequency = frequency_penalty;
+    PlanWriter plan;
+    plan.start(0, std::make_shared<const SamplingParams>(params), 1);
+    plan.encode(0, Tokens(20, kOften), {3, 1, 4, 5, 9}).table(0, 0, {0});
+    return plan.feed(0, 0, {start_}).sample().run(*device_).samples.front().token;
+  };
+  const TokenId plain = first_token(0);
+  ASSERT_NE(plain, kOften);
+  // A reward that would make it the most probable by far.
+  EXPECT_EQ(first_token(-2), plain);
 }
 
 INSTANTIATE_TEST_SUITE_P(, EncodingStepDeviceTest, testing::ValuesIn(device_kinds()), kind_name);

@@ -115,7 +115,8 @@ Status FakeRuntime::wait(cuda::Event) { return call(); }
 
 Status FakeRuntime::query(cuda::Stream) {
   const Status status = call();
-  return status == Status::kSuccess && gpu_->silent ? cuda::kNotReady : status;
+  const bool pending = gpu_->work == FakeWork::kPending;
+  return status == Status::kSuccess && pending ? cuda::kNotReady : status;
 }
 
 Status FakeRuntime::synchronize(cuda::Stream) { return call(); }
@@ -125,7 +126,7 @@ Status FakeRuntime::launched(Work work) {
   ++gpu_->launches;
   if (recording_) {
     recorded_.push_back(std::move(work));
-  } else if (!gpu_->silent) {
+  } else if (gpu_->work == FakeWork::kDone) {
     work();
   }
   return Status::kSuccess;

@@ -12,13 +12,20 @@
 
 namespace weft::test {
 
+/// What becomes of the work that a FakeRuntime is given.
+enum class FakeWork {
+  kDone,
+  kPending,  ///< it is not done, and queries say so
+  kLost,     ///< it is not done, and queries say it is
+};
+
 /// What a test sees and says of a FakeRuntime, also after it has been given away.
 struct FakeGpu {
   std::int64_t calls = 0;     ///< that could fail
   std::int64_t fail_at = -1;  ///< this call fails
-  cuda::Status failure{719};  ///< cudaErrorLaunchFailure
-  bool sticky = true;         ///< and so does every call after it
-  bool silent = false;        ///< its launches are taken and not done, and queries say it is busy
+  cuda::Status failure = cuda::kLaunchFailure;
+  bool sticky = true;  ///< and so does every call after it
+  FakeWork work = FakeWork::kDone;
   std::size_t memory = std::size_t{1} << 30U;
   std::size_t taken = 0;  ///< allocations that were not given back
   std::int64_t launches = 0;

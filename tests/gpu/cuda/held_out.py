@@ -2,7 +2,7 @@
 """held_out.py WEFT MODEL QUESTIONS DEVICE...: whether a chat model answers its held-out questions on each device.
 
 QUESTIONS has lines of {"messages", "answer"}. Prints the share of right answers of each device and how many differ from
-the first one's; fails when they differ in more than one of a hundred.
+the first one's; fails when they differ in more than one of a hundred, or fewer than nine of ten are right.
 """
 
 import json
@@ -42,7 +42,7 @@ def main() -> int:
         right = sum(one.strip() == question["answer"].strip() for one, question in zip(got, questions))
         differ = sum(a != b for a, b in zip(got, first))
         print(f"{device}: {right} of {len(questions)} right, {differ} unlike {devices[0]}")
-        if differ * 100 > len(questions):
+        if differ * 100 > len(questions) or right * 10 < len(questions) * 9:
             verdict = 1
     return verdict
 

@@ -1,0 +1,24 @@
+#include "weft/gpu/step_options.h"
+
+namespace weft {
+
+DeviceOptions step_options(const Program& program, const DeviceLimits& limits, DType kv_dtype,
+                           int threads) {
+  DeviceOptions options;
+  options.threads = threads;
+  options.max_tokens = limits.step_tokens;
+  options.max_outputs = limits.rows;
+  options.max_sequences = limits.rows;
+  options.max_context = limits.context;
+  options.page_tokens = limits.page_tokens;
+  options.pages = limits.pages;
+  options.cross_pages = limits.cross_pages;
+  options.kv_dtype = kv_dtype;
+  if (program.has_encoder) {
+    // Each input of one step begins on a page of its own.
+    options.encoder_pages = limits.pages_per_step() + limits.rows;
+  }
+  return options;
+}
+
+}  // namespace weft

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "weft/core/dtype.h"
+#include "weft/gpu/model_device.h"
+#include "weft/gpu/step_device.h"
+#include "weft/model/program.h"
+
+namespace weft {
+
+/// What a ModelDevice is made with that carries out plans within `limits`. `threads` is the host's.
+[[nodiscard]] DeviceOptions step_options(const Program& program, const DeviceLimits& limits,
+                                         DType kv_dtype, int threads = 0);
+
+}  // namespace weft
