@@ -1,7 +1,9 @@
 #include "weft/cli/local_service.h"
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <chrono>
+#include <cstdint>
 #include <future>
 #include <limits>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "weft/actors/engine_error.h"
 #include "weft/actors/pipeline.h"
 #include "weft/cli/model_loading.h"
+#include "weft/cli/progress_bar.h"
 #include "weft/core/caught_error.h"
 #include "weft/net/request_log.h"
 
@@ -31,13 +34,21 @@ std::shared_ptr<RequestLog> no_log() {
   return std::make_shared<RequestLog>(make_stderr_logger(kFormat, "off"), kFormat, false);
 }
 
+std::unique_ptr<Pipeline> load_pipeline(boost::asio::any_io_executor executor,
+                                        const Config& config) {
+  ProgressBar bar("loading");
+  PipelineOptions options;
+  options.progress = [&bar](std::int64_t done, std::int64_t total) { bar.show(done, total); };
+  return std::make_unique<Pipeline>(std::move(executor), config, options);
+}
+
 }  // namespace
 
 LocalService::LocalService(const Config& config)
     : model_(model_name(config.model)),
       thread_(kNoSweep),
       service_(server_config(), ApiKeys(), no_log(), metrics_) {
-  auto pipeline = std::make_unique<Pipeline>(pool_.get_executor(), config);
+  auto pipeline = load_pipeline(pool_.get_executor(), config);
   ModelCard card{.name = model_, .model = pipeline->share_model()};
   engine_ = std::make_unique<Engine>(pool_.get_executor(), std::move(pipeline));
   service_.open(*engine_, std::move(card));

@@ -1,8 +1,12 @@
 #include "weft/cli/serving.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <iomanip>
+#include <sstream>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
@@ -17,6 +21,9 @@ namespace {
 // After what ran has ended: for the last bytes to reach their clients.
 constexpr std::chrono::seconds kLastBytes{5};
 
+// Models of fewer bytes are there before anybody has read how much of them is.
+constexpr std::int64_t kWorthTelling = 1'000'000'000;
+
 std::string served_name(const Config& config, const ServerConfig& server) {
   return server.model_name.empty() ? model_name(config.model) : server.model_name;
 }
@@ -25,6 +32,15 @@ std::int64_t now_in_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
+}
+
+/// "loading: 1.3 of 13.5 GB"
+std::string loading_text(std::int64_t done, std::int64_t total) {
+  constexpr double kGigabyte = 1e9;
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(1) << "loading: " << static_cast<double>(done) / kGigabyte
+       << " of " << static_cast<double>(total) / kGigabyte << " GB";
+  return text.str();
 }
 
 std::unique_ptr<Pipeline> make_default(boost::asio::any_io_executor executor, const Config& config,
@@ -70,6 +86,12 @@ void Serving::load() {
   // On a thread of its own: signals and requests are answered meanwhile.
   loader_ = std::thread([this] {
     PipelineOptions options;
+    options.progress = [this, told = std::int64_t{0}](std::int64_t done,
+                                                      std::int64_t total) mutable {
+      const std::int64_t tenths = 10 * done / std::max<std::int64_t>(total, 1);
+      if (total < kWorthTelling || tenths == std::exchange(told, tenths)) return;
+      log_->info(loading_text(done, total));
+    };
     options.system.on_exit = [this](const ExitReport& report) {
       const bool lost = report.action == SupervisionAction::kNotReady;
       if (!lost || report.reason.kind == ExitKind::kStopped) return;
@@ -93,7 +115,7 @@ void Serving::load() {
 void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card) {
   if (!engine) {
     failure_ = std::move(engine).error();
-    return stop();
+    return stopping_ ? on_drained() : stop();
   }
   engine_ = *std::move(engine);
   if (stopping_) return on_drained();

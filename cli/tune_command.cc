@@ -45,6 +45,7 @@ struct Options {
 };
 
 std::unique_ptr<cuda::Runtime> open_gpu(const std::string& device) {
+  if (device == "cpu") fail(kVerb, "--device cpu: what is measured here is GPUs");
   const auto index = cuda::device_index(device);
   if (!index) fail(kVerb, device_flag_error(index.error(), device));
   return value_or_fail(kVerb, cuda::open_runtime(*index));
@@ -52,11 +53,6 @@ std::unique_ptr<cuda::Runtime> open_gpu(const std::string& device) {
 
 /// What the file has already, of other models perhaps.
 cuda::TuningTable table_to_write(const std::string& file, const std::string& gpu) {
-  const auto folder = std::filesystem::path(file).parent_path();
-  // Told before minutes are spent on it.
-  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
-    fail(kVerb, "--output " + file + ": there is no such folder");
-  }
   if (file.empty() || !std::filesystem::exists(file)) return cuda::TuningTable(gpu);
   auto table = value_or_fail(kVerb, cuda::TuningTable::read(file));
   if (table.gpu() != gpu) {
@@ -159,12 +155,44 @@ void tune_phi(const Options& options, const OpenedModel& model, cuda::TuningTabl
   table.set_phi(cuda::tuned_name(program), search.phi());
 }
 
-void write(const std::string& file, const std::string& text) {
-  std::ofstream out(file, std::ios::binary);
-  out << text << std::flush;
-  if (!out) fail(kVerb, "--output " + file + ": " + std::strerror(errno));
-  std::cout << "written to " << file << "; device.tuning names it\n";
-}
+/// A file that takes another one's place when it is whole.
+class Replacement {
+ public:
+  explicit Replacement(std::string file)
+      : file_(std::move(file)), draft_(file_ + ".new"), out_(draft_, std::ios::binary) {
+    if (!out_) fail(kVerb, "--output " + file_ + ": " + std::strerror(errno));
+  }
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+  ~Replacement() {
+    std::error_code ignored;
+    if (!written_) std::filesystem::remove(draft_, ignored);
+  }
+
+  void write(const std::string& text) {
+    out_ << text << std::flush;
+    std::error_code error;
+    if (out_) {
+      std::filesystem::rename(draft_, file_, error);
+    } else {
+      error = {errno, std::generic_category()};
+    }
+    written_ = !error;
+    if (written_) {
+      std::cout << "written to " << file_ << "; device.tuning names it\n";
+      return;
+    }
+    // What took minutes to measure is not lost.
+    std::cout << '\n' << text << std::flush;
+    fail(kVerb, "--output " + file_ + ": " + error.message() + "; the table stands above");
+  }
+
+ private:
+  std::string file_;
+  std::string draft_;
+  std::ofstream out_;
+  bool written_ = false;
+};
 
 void run(const Options& options) {
   const OpenedModel model =
@@ -172,13 +200,15 @@ void run(const Options& options) {
   const std::unique_ptr<cuda::Runtime> runtime = open_gpu(options.model.device);
   const std::string gpu = runtime->properties().name;
   cuda::TuningTable table = table_to_write(options.output, gpu);
+  std::optional<Replacement> output;
+  if (!options.output.empty()) output.emplace(options.output);
   std::cout << gpu << ", " << cuda::tuned_name(*model.program) << '\n';
   tune_products(options, *runtime, *model.program, table);
   if (!options.no_phi) tune_phi(options, model, table);
-  if (options.output.empty()) {
-    std::cout << '\n' << table.print();
+  if (output) {
+    output->write(table.print());
   } else {
-    write(options.output, table.print());
+    std::cout << '\n' << table.print();
   }
 }
 

@@ -29,6 +29,7 @@
 #include "weft/tests/fixture/fake_device.h"
 #include "weft/tests/net/api/tiny_model.h"
 #include "weft/tests/net/plain_client.h"
+#include "weft/tests/net/tiny_service.h"
 
 namespace weft::test {
 namespace {
@@ -36,12 +37,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-
-constexpr std::string_view kCompletions = "/v1/completions";
-constexpr std::string_view kThreeTokens =
-    R"({"prompt":[5,6,7],"max_tokens":3,"ignore_eos":true,"seed":1})";
-constexpr std::string_view kStream =
-    R"({"prompt":[5,6,7],"max_tokens":2000,"ignore_eos":true,"seed":1,"stream":true})";
 
 class ServingTest : public testing::Test {
  public:
@@ -65,26 +60,32 @@ class ServingTest : public testing::Test {
 
   [[nodiscard]] bool was_logged(std::string_view what) const { return !logged(what).empty(); }
 
+  void wait_for(std::string_view what) const {
+    while (!was_logged(what)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
   /// Once the model is served.
   std::uint16_t port() const {
-    while (!was_logged("serving ")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    wait_for("serving ");
     const std::string line = logged("listening on ");
     return static_cast<std::uint16_t>(std::stoi(line.substr(line.rfind(':') + 1)));
   }
 
   std::function<void(const Plan&)> on_step;
+  std::function<void(const PipelineOptions&)> on_load;
   bool fails_to_load = false;
 
  private:
   std::unique_ptr<Pipeline> make_pipeline(boost::asio::any_io_executor executor,
                                           const Config& config, const PipelineOptions& options) {
+    if (on_load) on_load(options);
     if (fails_to_load) throw boost::system::system_error(DeviceErrc::kOutOfMemory, "small");
-    FakeDevice::Options fake{.limits = limits_, .remembers = false};
+    FakeDevice::Options fake{.limits = kTinyLimits, .remembers = false};
     fake.run = [this](const Plan& plan) {
       if (on_step) on_step(plan);
     };
     return std::make_unique<Pipeline>(
-        std::move(executor), config, tiny_model(limits_.context),
+        std::move(executor), config, tiny_model(kTinyLimits.context),
         std::vector<std::shared_ptr<StepDevice>>{std::make_shared<FakeDevice>(std::move(fake))},
         options);
   }
@@ -98,13 +99,6 @@ class ServingTest : public testing::Test {
   }
 
   Config config_;
-  const DeviceLimits limits_{.rows = 4,
-                             .pages = 1024,
-                             .page_tokens = 4,
-                             .step_tokens = 64,
-                             .context = 4096,
-                             .cross_pages = 0,
-                             .vocabulary = kTinyVocabulary};
   const std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> log_ =
       std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
   std::unique_ptr<cli::Serving> serving_;
@@ -153,6 +147,33 @@ TEST_F(ServingTest, AStepThatFailsIsNoReasonToEnd) {
   one.post(kCompletions, kThreeTokens);
   EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
   EXPECT_EQ(served.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  ::raise(SIGTERM);
+  EXPECT_TRUE(served.get());
+}
+
+TEST_F(ServingTest, AModelThatCannotBeLoadedEndsItAlsoWhenItIsToldToStopMeanwhile) {
+  fails_to_load = true;
+  on_load = [this](const PipelineOptions&) {
+    ::raise(SIGTERM);
+    wait_for("stopping");
+  };
+  const Result<void> end = serve().get();
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().code, DeviceErrc::kOutOfMemory);
+}
+
+TEST_F(ServingTest, TellsHowMuchOfALargeModelIsLoaded) {
+  on_load = [](const PipelineOptions& options) {
+    for (std::int64_t done = 0; done <= 100; ++done) {
+      options.progress(done, 100);
+      options.progress(done * 20'000'000, 2'000'000'000);
+    }
+  };
+  auto served = serve();
+  wait_for("serving ");
+  EXPECT_TRUE(was_logged("loading: 0.2 of 2.0 GB"));
+  EXPECT_FALSE(was_logged("loading: 0.3 of 2.0 GB"));
+  EXPECT_FALSE(was_logged("of 0.0 GB"));
   ::raise(SIGTERM);
   EXPECT_TRUE(served.get());
 }
