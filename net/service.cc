@@ -92,7 +92,8 @@ boost::json::array rows_of(const Engine& engine) {
 
 boost::json::object engine_object(const Engine& engine) {
   const EngineStats stats = engine.stats();
-  return {{"rows", stats.rows},
+  return {{"requests", stats.requests},
+          {"rows", stats.rows},
           {"running", stats.running},
           {"waiting", stats.waiting},
           {"pages", stats.pages},

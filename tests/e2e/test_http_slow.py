@@ -5,7 +5,7 @@ import time
 import pytest
 
 from conftest import StartServer
-from prompts import ENDLESS_BODY
+from prompts import ENDLESS_BODY, LONG_BODY
 from raw_http import RawClient
 
 IDLE_S = 0.5
@@ -42,7 +42,7 @@ def test_a_connection_that_asks_for_nothing_is_closed(strict):
 
 def test_a_stream_that_is_slow_to_come_is_not_idle(strict):
     with RawClient(strict.port) as raw:
-        raw.post("/v1/completions", {"prompt": "Once", "stream": True, **ENDLESS_BODY})
+        raw.post("/v1/completions", LONG_BODY)
         assert raw.read_head().status == 200
         end = time.monotonic() + 3 * IDLE_S
         assert any(time.monotonic() > end for _ in raw.chunks()), "it goes on"

@@ -39,7 +39,7 @@ def test_a_completion_stream_that_is_closed_is_gone(server, client):
 def test_an_answer_that_is_given_up_before_it_has_come_is_gone(server, path):
     request_id = f"given-up-{path}"
     options = {"model": MODEL, **ENDLESS, "extra_headers": {"X-Request-Id": request_id}}
-    with client_of(server, timeout=0.5) as client, pytest.raises(openai.APITimeoutError):
+    with client_of(server, timeout=0.2) as client, pytest.raises(openai.APITimeoutError):
         if path == "chat":
             client.chat.completions.create(messages=QUESTION, **options)
         else:

@@ -112,7 +112,7 @@ class WeftServer:
     def is_idle(self) -> bool:
         now = self.get("/requests")
         engine = now["engine"]
-        return (not now["requests"] and engine["running"] == engine["waiting"] == 0
+        return (not now["requests"] and engine["requests"] == engine["running"] == engine["waiting"] == 0
                 and engine["pages_free"] == engine["pages"])
 
     def wait_until_idle(self) -> None:
