@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "weft/model/open_model.h"
+#include "weft/tests/fixture/source_path.h"
 
 namespace weft::bench {
 
-const char* demo_model_path() { return WEFT_DEMO_MODEL; }
+std::string demo_model_path() { return test::source_path("examples/demo_model/model"); }
 
 ServedModel demo_model(std::int64_t context) {
   ServedModel model{.tokenizer = load_tokenizer(demo_model_path()).value()};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "weft/actors/served_model.h"
@@ -8,7 +9,7 @@
 
 namespace weft::bench {
 
-[[nodiscard]] const char* demo_model_path();
+[[nodiscard]] std::string demo_model_path();
 
 /// The demo model's tokenizer, for devices that need no weights.
 [[nodiscard]] ServedModel demo_model(std::int64_t context);

@@ -4,6 +4,7 @@
 
 #include "weft/bench/actors/demo_model.h"
 #include "weft/gpu/host_device.h"
+#include "weft/gpu/step_options.h"
 #include "weft/model/open_model.h"
 #include "weft/tests/fixture/random_llama.h"
 
@@ -22,7 +23,7 @@ HostModel load(const std::shared_ptr<const Checkpoint>& checkpoint,
   limits.pages = rows * limits.pages_per_row();
   limits.step_tokens = kStepTokens;
   limits.vocabulary = program->vocabulary;
-  const auto options = HostStepDevice::options_for(*program, limits, DType::kBF16, 0);
+  const auto options = step_options(*program, limits, DType::kBF16, 0);
   ServedModel model = demo_model(context);
   model.vocabulary = limits.vocabulary;
   auto device = HostDevice::load(checkpoint, program, options).value();
@@ -39,14 +40,7 @@ HostModel load_demo_model(std::int32_t rows) {
 }
 
 HostModel make_random_llama(std::int32_t rows, std::int64_t context) {
-  const test::LlamaShape shape{.layers = 22,
-                               .hidden = 2048,
-                               .ffn = 5632,
-                               .heads = 32,
-                               .kv_heads = 4,
-                               .vocabulary = 32000,
-                               .context = 2048};
-  const test::RandomLlama llama(shape, 1);
+  const test::RandomLlama llama(test::kTinyLlama, 1);
   return load(llama.checkpoint(), llama.program(), rows, context);
 }
 

@@ -27,13 +27,6 @@
 namespace weft {
 namespace {
 
-constexpr test::LlamaShape kTinyLlama{.layers = 22,
-                                      .hidden = 2048,
-                                      .ffn = 5632,
-                                      .heads = 32,
-                                      .kv_heads = 4,
-                                      .vocabulary = 32000,
-                                      .context = 2048};
 constexpr std::int32_t kPrompt = 512;
 constexpr std::int32_t kBatch = 32;
 constexpr std::int32_t kContext = 128;  // of each sequence that decodes
@@ -54,7 +47,7 @@ class Host {
     std::uint32_t random = 1;
     for (TokenId& id : ids_) {
       random = random * 1664525U + 1013904223U;
-      id = static_cast<TokenId>((random >> 8U) % kTinyLlama.vocabulary);
+      id = static_cast<TokenId>((random >> 8U) % test::kTinyLlama.vocabulary);
     }
     std::memset(memory_.bytes().data(), 1, memory_.bytes().size());
   }
@@ -104,12 +97,13 @@ class Host {
   [[nodiscard]] double prefill_operations() const {
     double operations = 0;
     for (const MatrixPlan& matrix : device_->program().matrices) {
-      const bool head = matrix.outputs == kTinyLlama.vocabulary;
+      const bool head = matrix.outputs == test::kTinyLlama.vocabulary;
       operations += 2.0 * static_cast<double>(matrix.outputs * matrix.inputs) *
                     (matrix.gated ? 2 : 1) * (head ? 1 : kPrompt);
     }
     constexpr double kPairs = kPrompt * (kPrompt + 1.0) / 2;
-    return operations + 4 * kPairs * static_cast<double>(kTinyLlama.layers * kTinyLlama.hidden);
+    return operations +
+           4 * kPairs * static_cast<double>(test::kTinyLlama.layers * test::kTinyLlama.hidden);
   }
 
  private:
@@ -142,7 +136,7 @@ class Host {
     benchmark::DoNotOptimize(device_->results().data);
   }
 
-  test::RandomLlama model_{kTinyLlama, 1};
+  test::RandomLlama model_{test::kTinyLlama, 1};
   std::unique_ptr<HostDevice> device_;
   std::vector<std::int32_t> pages_;
   std::vector<TokenId> ids_;

@@ -23,6 +23,7 @@
 #include "weft/net/server.h"
 #include "weft/tests/fixture/fake_device.h"
 #include "weft/tests/net/api/tiny_model.h"
+#include "weft/tests/net/tiny_service.h"
 
 namespace weft::test {
 
@@ -149,13 +150,7 @@ class ServedPipeline : public testing::Test {
   PipelineOptions pipeline_options;
   std::function<void(const Plan&)> on_step;  ///< what the device is given, before the gate
   bool serve_at_once = true;
-  DeviceLimits limits{.rows = 4,
-                      .pages = 1024,
-                      .page_tokens = 4,
-                      .step_tokens = 64,
-                      .context = 4096,
-                      .cross_pages = 0,
-                      .vocabulary = kTinyVocabulary};
+  DeviceLimits limits = kTinyLimits;
   std::unique_ptr<Server> server;
   std::unique_ptr<Engine> engine;
 

@@ -11,6 +11,7 @@
 #include "weft/tests/net/own_sockets.h"
 #include "weft/tests/net/plain_client.h"
 #include "weft/tests/net/served_pipeline.h"
+#include "weft/tests/net/tiny_service.h"
 
 namespace weft::test {
 namespace {
@@ -20,12 +21,6 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-
-constexpr std::string_view kCompletions = "/v1/completions";
-constexpr std::string_view kThreeTokens =
-    R"({"prompt":[5,6,7],"max_tokens":3,"ignore_eos":true,"seed":1})";
-constexpr std::string_view kStream =
-    R"({"prompt":[5,6,7],"max_tokens":2000,"ignore_eos":true,"seed":1,"stream":true})";
 
 class ServerTest : public ServedPipeline {
  public:

@@ -18,6 +18,8 @@
 #include "weft/bench/ratio.h"
 #include "weft/gpu/cuda/cuda_step_device.h"
 #include "weft/gpu/cuda/read_bandwidth.h"
+#include "weft/gpu/cuda/tuning.h"
+#include "weft/gpu/step_options.h"
 #include "weft/tests/fixture/random_llama.h"
 
 namespace weft::bench {
@@ -110,14 +112,7 @@ double read_rate(cuda::CudaDevice& device) {
 }
 
 void run() {
-  const test::RandomLlama llama({.layers = 32,
-                                 .hidden = 4096,
-                                 .ffn = 11008,
-                                 .heads = 32,
-                                 .kv_heads = 32,
-                                 .vocabulary = 32000,
-                                 .context = 4096},
-                                7);
+  const test::RandomLlama llama(test::kLlama7B, 7);
   DeviceLimits limits;
   limits.rows = kRows;
   limits.page_tokens = 16;
@@ -125,9 +120,11 @@ void run() {
   limits.pages = kRows * limits.pages_per_row();
   limits.step_tokens = 512;
   limits.vocabulary = 32000;
-  auto loaded = cuda::CudaDevice::load(
-      cuda::open_runtime(0).value(), llama.checkpoint(), llama.program(),
-      cuda::CudaStepDevice::options_for(*llama.program(), limits, DType::kBF16), {});
+  auto runtime = cuda::open_runtime(0).value();
+  const auto tuning = cuda::find_tuning({}, runtime->properties().name, *llama.program()).value();
+  auto loaded =
+      cuda::CudaDevice::load(std::move(runtime), llama.checkpoint(), llama.program(),
+                             step_options(*llama.program(), limits, DType::kBF16), tuning);
   auto made = cuda::CudaStepDevice::make(std::move(loaded).value(), limits, {});
   const auto watched = std::make_shared<Watched>(std::move(made).value());
   ServedModel model = demo_model(limits.context);

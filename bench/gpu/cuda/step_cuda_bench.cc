@@ -5,7 +5,8 @@
 //   replay  the recorded forward pass alone, one right after the other
 //
 // weft_step_cuda_bench [rows=1,8,32,64] [context=N] [layers=N] [steps=N] [pairs=N] [flat=N]
-// flat: products of up to so many tokens go by kFlat instead of the table's way
+// [rule=1] flat: products of up to so many tokens go by kFlat instead of the GPU's table's way
+// rule: products go by the rule for GPUs that have no table
 
 #include <algorithm>
 #include <chrono>
@@ -22,6 +23,8 @@
 #include "weft/bench/ratio.h"
 #include "weft/gpu/cuda/cuda_step_device.h"
 #include "weft/gpu/cuda/read_bandwidth.h"
+#include "weft/gpu/cuda/tuning.h"
+#include "weft/gpu/step_options.h"
 #include "weft/tests/fixture/random_llama.h"
 
 namespace weft::bench {
@@ -34,6 +37,7 @@ struct Options {
   int steps = 40;
   int pairs = 9;
   std::int64_t flat = 0;
+  std::int32_t rule = 0;
 
   /// Takes "name=value"; false when it is none.
   bool take(const std::string& argument) {
@@ -52,22 +56,14 @@ struct Options {
     if (name == "steps") steps = numbers.front();
     if (name == "pairs") pairs = numbers.front();
     if (name == "flat") flat = numbers.front();
+    if (name == "rule") rule = numbers.front();
     return name == "rows" || name == "context" || name == "layers" || name == "steps" ||
-           name == "pairs" || name == "flat";
+           name == "pairs" || name == "flat" || name == "rule";
   }
 };
 
 constexpr std::int32_t kPageTokens = 16;
 constexpr std::int32_t kStepTokens = 128;
-
-// Llama-2-7B.
-constexpr test::LlamaShape kShape{.layers = 32,
-                                  .hidden = 4096,
-                                  .ffn = 11008,
-                                  .heads = 32,
-                                  .kv_heads = 32,
-                                  .vocabulary = 32000,
-                                  .context = 4096};
 
 class Bench {
  public:
@@ -75,10 +71,10 @@ class Bench {
     const std::int32_t most = *std::ranges::max_element(options.rows);
     limits_.rows = most;
     limits_.page_tokens = kPageTokens;
-    limits_.context = std::min<std::int64_t>(kShape.context, 2 * options.context);
+    limits_.context = std::min<std::int64_t>(test::kLlama7B.context, 2 * options.context);
     limits_.pages = static_cast<std::int32_t>(limits_.pages_for(pages_tokens()) * most);
     limits_.step_tokens = kStepTokens;
-    limits_.vocabulary = kShape.vocabulary;
+    limits_.vocabulary = test::kLlama7B.vocabulary;
     // From the first piece to the last: what came before is the context and its memory.
     std::chrono::steady_clock::time_point began;
     std::chrono::steady_clock::time_point ended;
@@ -89,10 +85,11 @@ class Bench {
       before = done;
       began = ended;
     };
-    auto device = cuda::CudaDevice::load(
-        cuda::open_runtime(0).value(), model_.checkpoint(), model_.program(),
-        cuda::CudaStepDevice::options_for(*model_.program(), limits_, DType::kBF16), tuning(),
-        progress);
+    auto runtime = cuda::open_runtime(0).value();
+    const cuda::Tuning tuning = this->tuning(runtime->properties().name);
+    auto device = cuda::CudaDevice::load(std::move(runtime), model_.checkpoint(), model_.program(),
+                                         step_options(*model_.program(), limits_, DType::kBF16),
+                                         tuning, progress);
     const std::chrono::duration<double> took = ended - began;
     device_ = cuda::CudaStepDevice::make(std::move(device).value(), limits_, {}).value();
     const double rate = (weight_bytes() - static_cast<double>(before)) / took.count();
@@ -110,13 +107,15 @@ class Bench {
 
  private:
   static test::LlamaShape shape(const Options& options) {
-    test::LlamaShape shape = kShape;
+    test::LlamaShape shape = test::kLlama7B;
     shape.layers = options.layers;
     return shape;
   }
 
-  [[nodiscard]] cuda::Tuning tuning() const {
+  /// What a server would take on this GPU, but for what the options say.
+  [[nodiscard]] cuda::Tuning tuning(const std::string& gpu) const {
     cuda::Tuning tuning;
+    if (options_.rule == 0) tuning = cuda::find_tuning({}, gpu, *model_.program()).value();
     for (const MatrixPlan& matrix : model_.program()->matrices) {
       for (std::int64_t tokens = 1; tokens <= options_.flat; tokens *= 2) {
         const std::int64_t rows = matrix.outputs * (matrix.gated ? 2 : 1);
@@ -181,7 +180,8 @@ class Bench {
       for (std::int32_t at = 0; at < options_.context; at += kStepTokens) {
         const std::int32_t count = std::min(kStepTokens, options_.context - at);
         for (std::int32_t i = at; i < at + count; ++i) {
-          plan_.ids.push_back(static_cast<TokenId>((i * 7919 + row * 104729) % kShape.vocabulary));
+          plan_.ids.push_back(
+              static_cast<TokenId>((i * 7919 + row * 104729) % test::kLlama7B.vocabulary));
         }
         plan_.entries.push_back({row, count, at, 0});
         if (at + count == options_.context) plan_.samples.push_back({0, row});
@@ -298,7 +298,8 @@ int main(int argc, char** argv) {
   weft::bench::Options options;
   for (int i = 1; i < argc; ++i) {
     if (!options.take(argv[i])) {
-      std::cerr << argv[i] << ": one of rows=, context=, layers=, steps=, pairs=, and numbers\n";
+      std::cerr << argv[i]
+                << ": one of rows=, context=, layers=, steps=, pairs=, flat=, rule=, and numbers\n";
       return 2;
     }
   }
