@@ -7,6 +7,7 @@
 #include "weft/gpu/cuda/cuda_info.h"
 #include "weft/gpu/cuda/cuda_step_device.h"
 #include "weft/gpu/cuda/failure.h"
+#include "weft/gpu/cuda/find_tuning.h"
 #include "weft/gpu/cuda/tuning.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/host_capacity.h"

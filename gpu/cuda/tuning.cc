@@ -7,8 +7,7 @@
 
 #include "weft/core/file.h"
 #include "weft/core/words.h"
-#include "weft/gpu/cuda/builtin_tunings.h"
-#include "weft/gpu/device_info.h"
+#include "weft/gpu/device_error.h"
 
 namespace weft::cuda {
 namespace {
@@ -136,20 +135,6 @@ std::string tuned_name(const Program& program) {
   const auto blank = [](char letter) { return static_cast<unsigned char>(letter) <= ' '; };
   std::ranges::replace_if(name, blank, '_');
   return name + "-" + std::to_string(program.parameters);
-}
-
-Result<Tuning> find_tuning(const std::string& file, std::string_view gpu, const Program& program) {
-  if (!file.empty()) {
-    const auto table = TuningTable::read(file);
-    if (!table) return table.error();
-    return table->tuning_of(program);
-  }
-  for (const BuiltinTuning& builtin : builtin_tunings()) {
-    const auto table = TuningTable::parse(builtin.text, builtin.name);
-    if (!table) return table.error();
-    if (table->gpu() == gpu) return table->tuning_of(program);
-  }
-  return Tuning{};
 }
 
 }  // namespace weft::cuda

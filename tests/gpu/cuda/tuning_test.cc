@@ -7,6 +7,7 @@
 
 #include "weft/core/file.h"
 #include "weft/gpu/cuda/builtin_tunings.h"
+#include "weft/gpu/cuda/find_tuning.h"
 #include "weft/gpu/device_info.h"
 #include "weft/tests/fixture/temp_folder.h"
 

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "weft/core/error.h"
+
+namespace weft {
+
+/// What can go wrong with a device.
+enum class DeviceErrc {
+  /// This build of Weft has no code for GPUs.
+  kNoGpuSupport = 1,
+  /// There is no device of that name.
+  kNoSuchDevice,
+  /// The driver or the device reported an error; the detail has its text.
+  kDriver,
+  /// There is not enough memory; the detail says how much was wanted.
+  kOutOfMemory,
+  /// A token or a position is outside what the model knows; the detail has the numbers.
+  kOutOfRange,
+  /// The device is there and has not what this needs; the detail says what.
+  kUnfit,
+  /// A file of `weft tune` cannot be read; the detail has its name, the line and what is wrong.
+  kBadTuning,
+};
+
+[[nodiscard]] const TableCategory& device_category() noexcept;
+[[nodiscard]] boost::system::error_code make_error_code(DeviceErrc code) noexcept;
+
+}  // namespace weft
+
+template <>
+struct boost::system::is_error_code_enum<weft::DeviceErrc> : std::true_type {};
