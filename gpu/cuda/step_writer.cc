@@ -87,6 +87,7 @@ std::int32_t StepWriter::add_output(std::int32_t row) {
   return outputs_++;
 }
 
+// NOLINTNEXTLINE(readability-make-member-function-const): it changes what the step uploads
 void StepWriter::add_sample(const SampleItem& item) { area_.samples[area_.head->samples++] = item; }
 
 template <class T>

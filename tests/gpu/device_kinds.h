@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,9 @@ inline std::string kind_name(const testing::TestParamInfo<DeviceKind>& info) {
   return info.param.name;
 }
 
-inline void PrintTo(const DeviceKind& kind, std::ostream* out) { *out << kind.name; }
+inline std::ostream& operator<<(std::ostream& out, const DeviceKind& kind) {
+  return out << kind.name;
+}
 
 }  // namespace weft::test
 

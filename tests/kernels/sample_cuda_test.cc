@@ -323,7 +323,7 @@ TEST_F(SampleCudaTest, TellsBeamsTheirCandidates) {
 TEST_F(SampleCudaTest, TakesWhatNumbersThereAre) {
   constexpr float kMax = std::numeric_limits<float>::max();
   constexpr float kTiny = std::numeric_limits<float>::denorm_min();
-  Step step(100, 12 * 13);
+  Step step(100, std::size_t{12} * 13);
   std::vector<std::vector<float>> rows(13, std::vector<float>(100, -kInf));
   rows[1].assign(100, kNaN);
   rows[2][40] = -3;

@@ -46,17 +46,17 @@ class Watched final : public StepDevice {
     device_->run(plan, result);
     const auto ended = Clock::now();
     if (full && last_full_) {
-      steps_.push_back(std::chrono::duration<double>(ended - last_end_).count());
-      waits_.push_back(std::chrono::duration<double>(began - last_end_).count());
+      steps.push_back(std::chrono::duration<double>(ended - last_end_).count());
+      waits.push_back(std::chrono::duration<double>(began - last_end_).count());
     }
     last_full_ = full;
     last_end_ = ended;
-    if (full) last_plan_ = plan;
+    if (full) last_plan = plan;
   }
 
   cuda::CudaStepDevice& device() { return *device_; }
-  std::vector<double> steps_, waits_;
-  Plan last_plan_;
+  std::vector<double> steps, waits;
+  Plan last_plan;
 
  private:
   std::unique_ptr<cuda::CudaStepDevice> device_;
@@ -137,8 +137,8 @@ void run() {
     const RunningPipeline pipeline({}, std::move(model), {watched});
     static_cast<void>(play(*pipeline, at_once(2)));
     alone = total(play(*pipeline, at_once(1)));
-    watched->steps_.clear();
-    watched->waits_.clear();
+    watched->steps.clear();
+    watched->waits.clear();
     together = total(play(*pipeline, at_once(kRows)));
   }
   const auto weights = static_cast<double>(llama.program()->weight_bytes());
@@ -154,11 +154,11 @@ void run() {
               together, together / predicted(kRows), together / alone);
   watched->device().device().use();
   const double bare = replayed(watched->device().device());
-  const std::size_t last = std::min<std::size_t>(watched->steps_.size(), 50);
-  const std::vector<double> steps(watched->steps_.end() - static_cast<std::ptrdiff_t>(last),
-                                  watched->steps_.end());
-  const std::vector<double> waits(watched->waits_.end() - static_cast<std::ptrdiff_t>(last),
-                                  watched->waits_.end());
+  const std::size_t last = std::min<std::size_t>(watched->steps.size(), 50);
+  const std::vector<double> steps(watched->steps.end() - static_cast<std::ptrdiff_t>(last),
+                                  watched->steps.end());
+  const std::vector<double> waits(watched->waits.end() - static_cast<std::ptrdiff_t>(last),
+                                  watched->waits.end());
   std::printf(
       "last %zu steps of %d rows: %.3f ms each, bare replay %.3f ms: %.3f times; between "
       "two steps %.1f us: %.2f %%\n",

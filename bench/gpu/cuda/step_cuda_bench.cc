@@ -72,7 +72,8 @@ class Bench {
     const std::int32_t most = *std::ranges::max_element(options.rows);
     limits_.rows = most;
     limits_.page_tokens = kPageTokens;
-    limits_.context = std::min<std::int64_t>(test::kLlama7B.context, 2 * options.context);
+    limits_.context =
+        std::min<std::int64_t>(test::kLlama7B.context, 2 * std::int64_t{options.context});
     limits_.pages = static_cast<std::int32_t>(limits_.pages_for(pages_tokens()) * most);
     limits_.step_tokens = kStepTokens;
     limits_.vocabulary = test::kLlama7B.vocabulary;
@@ -229,14 +230,15 @@ class Bench {
     const cuda::Layout& layout = device.layout();
     const auto weights = static_cast<std::size_t>(weight_bytes()) / 256 * 256;
     const auto kv = static_cast<std::size_t>(kv_bytes(rows)) / 256 * 256;
+    const int rounds = std::max(options_.steps / 4, 1);
     return bench::seconds([&] {
-             for (int i = 0; i < options_.steps / 4; ++i) {
+             for (int i = 0; i < rounds; ++i) {
                read(layout.weights_begin, weights);
                read(layout.self_kv[0].keys, kv);
              }
              device.synchronize();
            }) /
-           (options_.steps / 4);
+           rounds;
   }
 
   void read(const std::byte* memory, std::size_t bytes) {

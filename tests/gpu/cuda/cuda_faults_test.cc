@@ -31,7 +31,8 @@ const Tokens prompt = {3, 17, 42, 9, 61, 5};
 
 class CudaFaultsTest : public testing::Test {
  public:
-  Result<std::unique_ptr<cuda::CudaStepDevice>> make(const std::shared_ptr<FakeGpu>& gpu) {
+  [[nodiscard]] Result<std::unique_ptr<cuda::CudaStepDevice>> make(
+      const std::shared_ptr<FakeGpu>& gpu) const {
     const auto options = step_options(*llama_.program(), limits, DType::kF32, 1);
     auto device = cuda::CudaDevice::load(std::make_unique<FakeRuntime>(gpu), llama_.checkpoint(),
                                          llama_.program(), options, {});
@@ -64,6 +65,7 @@ class CudaFaultsTest : public testing::Test {
     return plan.run(device);
   }
 
+ private:
   RandomLlama llama_{LlamaShape{}, 11};
 };
 
