@@ -170,12 +170,13 @@ class Replacement {
   }
 
   void write(const std::string& text) {
+    errno = 0;
     out_ << text << std::flush;
     std::error_code error;
     if (out_) {
       std::filesystem::rename(draft_, file_, error);
     } else {
-      error = {errno, std::generic_category()};
+      error = {errno != 0 ? errno : EIO, std::generic_category()};
     }
     written_ = !error;
     if (written_) {
