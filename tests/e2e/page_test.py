@@ -123,6 +123,34 @@ def test_a_question_waits_for_the_connection(open_page: OpenPage) -> None:
     expect(page.locator(".meta:not(:empty)")).to_have_count(1, timeout=PATIENCE_MS)
 
 
+def test_a_connection_that_opens_late_loses_no_question(open_page: OpenPage) -> None:
+    """The question has made the page connect again, and while that looks for the model the first socket opens."""
+    page = open_page(prepare=lambda page: page.add_init_script("""
+        window.opened = [];
+        window.models = [];
+        const fetchNow = window.fetch;
+        window.fetch = async (url, options) => {
+            if (String(url).endsWith('/v1/models') && opened.length === 1) await new Promise((done) => models.push(done));
+            return fetchNow(url, options);
+        };
+        window.WebSocket = class extends WebSocket {
+            get readyState() { return this.held ? WebSocket.CONNECTING : super.readyState; }
+            addEventListener(type, heard) {
+                super.addEventListener(type, (event) => {
+                    if (type !== 'open' || opened.length !== 0) return heard(event);
+                    this.held = true;
+                    opened.push(() => { this.held = false; heard(event); });
+                });
+            }
+        };"""))
+    eventually(lambda: page.evaluate("opened.length") == 1, "its socket would have opened")
+    ask(page, "Who are you?")
+    eventually(lambda: page.evaluate("models.length") == 1, "the question has made it connect again")
+    page.evaluate("() => { opened[0](); models[0](); }")
+    expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
+    expect(page.locator(".wrong")).to_have_count(0)
+
+
 def test_a_question_is_answered(open_page: OpenPage) -> None:
     page = open_page()
     set_fields(page, temperature="0")
@@ -211,7 +239,7 @@ def test_a_lost_connection_is_told_and_made_again(open_page: OpenPage) -> None:
     page = open_page(prepare=lambda page: page.route_web_socket(re.compile("/v1/responses$"), note))
     ask(page, "Who are you?")
     expect(page.locator(".meta:not(:empty)")).to_have_count(1, timeout=PATIENCE_MS)
-    sockets[0].close()
+    sockets[-1].close()
     expect(page.get_by_role("status").first).to_contain_text("connection was lost")
     expect(page.locator("#notice")).to_be_hidden(timeout=PATIENCE_MS)
     ask(page, "What is 1 + 1?")
