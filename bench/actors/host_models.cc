@@ -6,7 +6,7 @@
 #include "weft/gpu/host_device.h"
 #include "weft/gpu/step_options.h"
 #include "weft/model/open_model.h"
-#include "weft/tests/fixture/random_llama.h"
+#include "weft/model/random_llama.h"
 
 namespace weft::bench {
 namespace {
@@ -40,7 +40,7 @@ HostModel load_demo_model(std::int32_t rows) {
 }
 
 HostModel make_random_llama(std::int32_t rows, std::int64_t context) {
-  const test::RandomLlama llama(test::kTinyLlama, 1);
+  const RandomLlama llama(kTinyLlama, 1);
   return load(llama.checkpoint(), llama.program(), rows, context);
 }
 

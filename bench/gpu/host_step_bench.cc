@@ -22,7 +22,7 @@
 #include "weft/gpu/host_device.h"
 #include "weft/gpu/host_memory.h"
 #include "weft/gpu/thread_team.h"
-#include "weft/tests/fixture/random_llama.h"
+#include "weft/model/random_llama.h"
 
 namespace weft {
 namespace {
@@ -47,7 +47,7 @@ class Host {
     std::uint32_t random = 1;
     for (TokenId& id : ids_) {
       random = random * 1664525U + 1013904223U;
-      id = static_cast<TokenId>((random >> 8U) % test::kTinyLlama.vocabulary);
+      id = static_cast<TokenId>((random >> 8U) % kTinyLlama.vocabulary);
     }
     std::memset(memory_.bytes().data(), 1, memory_.bytes().size());
   }
@@ -97,13 +97,12 @@ class Host {
   [[nodiscard]] double prefill_operations() const {
     double operations = 0;
     for (const MatrixPlan& matrix : device_->program().matrices) {
-      const bool head = matrix.outputs == test::kTinyLlama.vocabulary;
+      const bool head = matrix.outputs == kTinyLlama.vocabulary;
       operations += 2.0 * static_cast<double>(matrix.outputs * matrix.inputs) *
                     (matrix.gated ? 2 : 1) * (head ? 1 : kPrompt);
     }
     constexpr double kPairs = kPrompt * (kPrompt + 1.0) / 2;
-    return operations +
-           4 * kPairs * static_cast<double>(test::kTinyLlama.layers * test::kTinyLlama.hidden);
+    return operations + 4 * kPairs * static_cast<double>(kTinyLlama.layers * kTinyLlama.hidden);
   }
 
  private:
@@ -136,7 +135,7 @@ class Host {
     benchmark::DoNotOptimize(device_->results().data);
   }
 
-  test::RandomLlama model_{test::kTinyLlama, 1};
+  RandomLlama model_{kTinyLlama, 1};
   std::unique_ptr<HostDevice> device_;
   std::vector<std::int32_t> pages_;
   std::vector<TokenId> ids_;

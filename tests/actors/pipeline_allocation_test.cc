@@ -14,10 +14,10 @@
 #include "weft/actors/pipeline.h"
 #include "weft/gpu/host_step_device.h"
 #include "weft/gpu/step_options.h"
+#include "weft/model/random_llama.h"
 #include "weft/tests/actors/letter_model.h"
 #include "weft/tests/fixture/allocation_count.h"
 #include "weft/tests/fixture/fake_device.h"
-#include "weft/tests/fixture/random_llama.h"
 
 namespace weft::test {
 namespace {

@@ -20,8 +20,8 @@
 #include "weft/model/architecture.h"
 #include "weft/model/checkpoint.h"
 #include "weft/model/program.h"
+#include "weft/model/random_llama.h"
 #include "weft/model/spec.h"
-#include "weft/tests/fixture/random_llama.h"
 #include "weft/tests/fixture/same_bits.h"
 #include "weft/tests/fixture/source_path.h"
 
@@ -218,14 +218,14 @@ INSTANTIATE_TEST_SUITE_P(EveryTarget, BatchInvarianceTest,
                          [](const auto& target) { return std::string(to_string(target.param)); });
 
 TEST_P(BatchInvarianceTest, GivesTheSameLogitsWhateverElseIsInTheStep) {
-  const test::RandomLlama llama({}, 11);
+  const RandomLlama llama({}, 11);
   for (const DType kv_dtype : {DType::kF32, DType::kBF16}) {
     expect_invariance({llama.checkpoint(), llama.program()}, kv_dtype, kv_dtype == DType::kF32);
   }
 }
 
 TEST_P(BatchInvarianceTest, LooksAtEveryEarlierTokenOfTheSequenceAndAtNoLaterOne) {
-  const test::RandomLlama llama({}, 13);
+  const RandomLlama llama({}, 13);
   const Model model{llama.checkpoint(), llama.program()};
   Runner before(model, 1, DType::kF32, 1);
   run_alone(before);

@@ -17,8 +17,8 @@
 #include "weft/kernels/sample.h"
 #include "weft/model/checkpoint.h"
 #include "weft/model/program.h"
+#include "weft/model/random_llama.h"
 #include "weft/tests/fixture/golden_model.h"
-#include "weft/tests/fixture/random_llama.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/gpu/device_kinds.h"
 
@@ -227,13 +227,13 @@ class GpuTilesTest : public testing::TestWithParam<std::tuple<test::DeviceKind, 
   /// What comes out for a sequence that is fed `piece` tokens at a time.
   [[nodiscard]] Rows run(const test::DeviceKind& kind, std::size_t piece) const {
     const std::int64_t head_size = std::get<1>(GetParam());
-    const test::RandomLlama llama({.layers = 1,
-                                   .hidden = 2 * head_size,
-                                   .ffn = 64,
-                                   .heads = 2,
-                                   .kv_heads = 1,
-                                   .context = kPlaces},
-                                  5);
+    const RandomLlama llama({.layers = 1,
+                             .hidden = 2 * head_size,
+                             .ffn = 64,
+                             .heads = 2,
+                             .kv_heads = 1,
+                             .context = kPlaces},
+                            5);
     DeviceOptions options = SequenceRunner::options_for(*llama.program(), kPlaces);
     options.kv_dtype = DType::kBF16;
     const auto device = kind.load(llama.checkpoint(), llama.program(), options);

@@ -7,8 +7,8 @@
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/host_step_device.h"
 #include "weft/gpu/step_options.h"
+#include "weft/model/random_llama.h"
 #include "weft/tests/fixture/golden_model.h"
-#include "weft/tests/fixture/random_llama.h"
 #include "weft/tests/fixture/result_matchers.h"
 
 namespace weft::test {

@@ -15,8 +15,8 @@
 
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample.h"
+#include "weft/model/random_llama.h"
 #include "weft/tests/fixture/golden_model.h"
-#include "weft/tests/fixture/random_llama.h"
 #include "weft/tests/fixture/same_bits.h"
 #include "weft/tests/gpu/device_kinds.h"
 #include "weft/tests/gpu/plan_writer.h"

@@ -21,7 +21,7 @@
 #include "weft/gpu/cuda/read_bandwidth.h"
 #include "weft/gpu/cuda/tuning.h"
 #include "weft/gpu/step_options.h"
-#include "weft/tests/fixture/random_llama.h"
+#include "weft/model/random_llama.h"
 
 namespace weft::bench {
 namespace {
@@ -113,7 +113,7 @@ double read_rate(cuda::CudaDevice& device) {
 }
 
 void run() {
-  const test::RandomLlama llama(test::kLlama7B, 7);
+  const RandomLlama llama(kLlama7B, 7);
   DeviceLimits limits;
   limits.rows = kRows;
   limits.page_tokens = 16;

@@ -26,7 +26,7 @@
 #include "weft/gpu/cuda/read_bandwidth.h"
 #include "weft/gpu/cuda/tuning.h"
 #include "weft/gpu/step_options.h"
-#include "weft/tests/fixture/random_llama.h"
+#include "weft/model/random_llama.h"
 
 namespace weft::bench {
 namespace {
@@ -72,11 +72,10 @@ class Bench {
     const std::int32_t most = *std::ranges::max_element(options.rows);
     limits_.rows = most;
     limits_.page_tokens = kPageTokens;
-    limits_.context =
-        std::min<std::int64_t>(test::kLlama7B.context, 2 * std::int64_t{options.context});
+    limits_.context = std::min<std::int64_t>(kLlama7B.context, 2 * std::int64_t{options.context});
     limits_.pages = static_cast<std::int32_t>(limits_.pages_for(pages_tokens()) * most);
     limits_.step_tokens = kStepTokens;
-    limits_.vocabulary = test::kLlama7B.vocabulary;
+    limits_.vocabulary = kLlama7B.vocabulary;
     // From the first piece to the last: what came before is the context and its memory.
     std::chrono::steady_clock::time_point began;
     std::chrono::steady_clock::time_point ended;
@@ -108,8 +107,8 @@ class Bench {
   }
 
  private:
-  static test::LlamaShape shape(const Options& options) {
-    test::LlamaShape shape = test::kLlama7B;
+  static LlamaShape shape(const Options& options) {
+    LlamaShape shape = kLlama7B;
     shape.layers = options.layers;
     return shape;
   }
@@ -183,7 +182,7 @@ class Bench {
         const std::int32_t count = std::min(kStepTokens, options_.context - at);
         for (std::int32_t i = at; i < at + count; ++i) {
           plan_.ids.push_back(
-              static_cast<TokenId>((i * 7919 + row * 104729) % test::kLlama7B.vocabulary));
+              static_cast<TokenId>((i * 7919 + row * 104729) % kLlama7B.vocabulary));
         }
         plan_.entries.push_back({row, count, at, 0});
         if (at + count == options_.context) plan_.samples.push_back({0, row});
@@ -286,7 +285,7 @@ class Bench {
   }
 
   Options options_;
-  test::RandomLlama model_;
+  RandomLlama model_;
   DeviceLimits limits_;
   std::unique_ptr<cuda::CudaStepDevice> device_;
   Plan plan_;

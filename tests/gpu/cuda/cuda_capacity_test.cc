@@ -6,7 +6,7 @@
 
 #include "weft/gpu/cuda/cuda_device.h"
 #include "weft/gpu/step_options.h"
-#include "weft/tests/fixture/random_llama.h"
+#include "weft/model/random_llama.h"
 
 namespace weft::test {
 namespace {

@@ -13,7 +13,7 @@
 #include "weft/gpu/cuda/cuda_step_device.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/step_options.h"
-#include "weft/tests/fixture/random_llama.h"
+#include "weft/model/random_llama.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
 #include "weft/tests/gpu/plan_writer.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "weft/gpu/device_info.h"
-#include "weft/tests/fixture/random_llama.h"
+#include "weft/model/random_llama.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
 
 namespace weft::test {

@@ -8,7 +8,7 @@
 
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/sequence_runner.h"
-#include "weft/tests/fixture/random_llama.h"
+#include "weft/model/random_llama.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
 
 namespace weft::test {

@@ -1,0 +1,148 @@
+#include "weft/model/random_llama.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/json/value.hpp>
+#include <cmath>
+#include <cstddef>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "weft/core/dtype.h"
+#include "weft/kernels/narrow_float.h"
+#include "weft/model/architecture.h"
+#include "weft/model/spec.h"
+
+namespace weft {
+namespace {
+
+struct NamedShape {
+  std::string_view name;
+  LlamaShape shape;
+};
+
+// Of llama2.c's stories110M, and of models of these names; Llama-3.1-8B's without its long
+// context.
+constexpr std::array<NamedShape, 5> kShapes = {{
+    {"llama-110m", {12, 768, 2048, 12, 12, 32000, 1024}},
+    {"tinyllama-1.1b", kTinyLlama},
+    {"llama-2-7b", kLlama7B},
+    {"llama-3-8b", {32, 4096, 14336, 32, 8, 128256, 8192}},
+    {"llama-2-13b", {40, 5120, 13824, 40, 40, 32000, 4096}},
+}};
+
+using Numbers = std::shared_ptr<const std::vector<std::uint16_t>>;
+
+constexpr std::int64_t kPlaces = 4096;
+
+/// Draws a model's tensors.
+class Weights {
+ public:
+  Weights(const LlamaShape& shape, std::uint32_t seed) : shape_(shape), random_(seed) {
+    const std::int64_t largest =
+        std::max({shape.vocabulary, shape.ffn, shape.hidden}) * shape.hidden;
+    // A variance of 1 / hidden keeps the size of what passes through.
+    matrices = numbers(largest + kPlaces, std::sqrt(3 / static_cast<double>(shape.hidden)), 0);
+    norms = numbers(shape.hidden + kPlaces, 0.25, 1);
+  }
+
+  Numbers matrices;
+  Numbers norms;
+
+  std::vector<CheckpointTensor> tensors() {
+    const std::int64_t hidden = shape_.hidden;
+    const std::int64_t kv = hidden / shape_.heads * shape_.kv_heads;
+    std::vector<CheckpointTensor> all;
+    const auto matrix = [&](std::string name, std::int64_t outputs, std::int64_t inputs) {
+      all.push_back(tensor(std::move(name) + ".weight", {outputs, inputs}, matrices));
+    };
+    const auto norm = [&](std::string name) {
+      all.push_back(tensor(std::move(name) + ".weight", {hidden}, norms));
+    };
+    matrix("model.embed_tokens", shape_.vocabulary, hidden);
+    matrix("lm_head", shape_.vocabulary, hidden);
+    norm("model.norm");
+    for (std::int64_t i = 0; i < shape_.layers; ++i) {
+      const std::string layer = "model.layers." + std::to_string(i) + ".";
+      norm(layer + "input_layernorm");
+      norm(layer + "post_attention_layernorm");
+      matrix(layer + "self_attn.q_proj", hidden, hidden);
+      matrix(layer + "self_attn.k_proj", kv, hidden);
+      matrix(layer + "self_attn.v_proj", kv, hidden);
+      matrix(layer + "self_attn.o_proj", hidden, hidden);
+      matrix(layer + "mlp.gate_proj", shape_.ffn, hidden);
+      matrix(layer + "mlp.up_proj", shape_.ffn, hidden);
+      matrix(layer + "mlp.down_proj", hidden, shape_.ffn);
+    }
+    return all;
+  }
+
+ private:
+  /// Evenly spread over middle - range .. middle + range.
+  Numbers numbers(std::int64_t count, double range, double middle) {
+    std::vector<std::uint16_t> all(static_cast<std::size_t>(count));
+    for (std::uint16_t& number : all) {
+      const double part = static_cast<double>(random_()) / std::minstd_rand::max();
+      number = to_bf16(static_cast<float>(middle + range * (2 * part - 1)));
+    }
+    return std::make_shared<const std::vector<std::uint16_t>>(std::move(all));
+  }
+
+  CheckpointTensor tensor(std::string name, std::vector<std::int64_t> shape, const Numbers& from) {
+    std::int64_t count = 1;
+    for (const std::int64_t size : shape) count *= size;
+    const auto place = static_cast<std::size_t>(random_() % kPlaces);
+    return {std::move(name), DType::kBF16, std::move(shape),
+            std::as_bytes(std::span(*from).subspan(place, static_cast<std::size_t>(count))),
+            "random"};
+  }
+
+  const LlamaShape shape_;
+  std::minstd_rand random_;
+};
+
+boost::json::value config_of(const LlamaShape& shape) {
+  return {{"model_type", "llama"},
+          {"hidden_size", shape.hidden},
+          {"intermediate_size", shape.ffn},
+          {"num_hidden_layers", shape.layers},
+          {"num_attention_heads", shape.heads},
+          {"num_key_value_heads", shape.kv_heads},
+          {"vocab_size", shape.vocabulary},
+          {"max_position_embeddings", shape.context},
+          {"rms_norm_eps", 1e-5},
+          {"hidden_act", "silu"},
+          {"tie_word_embeddings", false}};
+}
+
+}  // namespace
+
+std::optional<LlamaShape> find_llama_shape(std::string_view name) {
+  const auto* const found = std::ranges::find(kShapes, name, &NamedShape::name);
+  if (found == kShapes.end()) return std::nullopt;
+  return found->shape;
+}
+
+std::string llama_shape_names() {
+  std::string names;
+  for (const NamedShape& one : kShapes) {
+    if (!names.empty()) names += ", ";
+    names += one.name;
+  }
+  return names;
+}
+
+RandomLlama::RandomLlama(const LlamaShape& shape, std::uint32_t seed) {
+  Weights weights(shape, seed);
+  checkpoint_ = std::make_shared<Checkpoint>(
+      Checkpoint::make(CheckpointFormat::kSafetensors, "random", config_of(shape),
+                       weights.tensors(), nullptr, {weights.matrices, weights.norms})
+          .value());
+  const Spec spec = find_spec(*checkpoint_).value();
+  const Architecture architecture = resolve_architecture(spec, *checkpoint_).value();
+  program_ = std::make_shared<Program>(compile(architecture, *checkpoint_).value());
+}
+
+}  // namespace weft

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weft/model/checkpoint.h"
+#include "weft/model/program.h"
+
+namespace weft {
+
+/// The sizes of a model of Llama's family.
+struct LlamaShape {
+  std::int64_t layers = 2;
+  std::int64_t hidden = 64;
+  std::int64_t ffn = 96;
+  std::int64_t heads = 4;
+  std::int64_t kv_heads = 2;
+  std::int64_t vocabulary = 80;
+  std::int64_t context = 256;
+};
+
+/// TinyLlama-1.1B's.
+inline constexpr LlamaShape kTinyLlama{.layers = 22,
+                                       .hidden = 2048,
+                                       .ffn = 5632,
+                                       .heads = 32,
+                                       .kv_heads = 4,
+                                       .vocabulary = 32000,
+                                       .context = 2048};
+/// Llama-2-7B's.
+inline constexpr LlamaShape kLlama7B{.layers = 32,
+                                     .hidden = 4096,
+                                     .ffn = 11008,
+                                     .heads = 32,
+                                     .kv_heads = 32,
+                                     .vocabulary = 32000,
+                                     .context = 4096};
+
+/// A shape that has a name, such as "llama-2-7b"; none when there is no such.
+[[nodiscard]] std::optional<LlamaShape> find_llama_shape(std::string_view name);
+/// "llama-110m, tinyllama-1.1b, ...", from the smallest.
+[[nodiscard]] std::string llama_shape_names();
+
+/// A llama with random bf16 weights, of any size, and its program: for measuring steps, whose time
+/// does not depend on what the weights are, as long as they are no zeros. Its matrices are windows
+/// of one run of random numbers, each at a place of its own: the checkpoint of a model is hardly
+/// larger than its largest tensor. Immutable.
+class RandomLlama {
+ public:
+  RandomLlama(const LlamaShape& shape, std::uint32_t seed);
+
+  [[nodiscard]] const std::shared_ptr<const Checkpoint>& checkpoint() const { return checkpoint_; }
+  [[nodiscard]] const std::shared_ptr<const Program>& program() const { return program_; }
+
+ private:
+  std::shared_ptr<const Checkpoint> checkpoint_;
+  std::shared_ptr<const Program> program_;
+};
+
+}  // namespace weft
