@@ -1,0 +1,24 @@
+#pragma once
+
+#include <boost/system/error_code.hpp>
+#include <type_traits>
+
+#include "weft/core/error.h"
+
+namespace weft::measure {
+
+/// What can be wrong with what somebody wants to have measured.
+enum class MeasureErrc {
+  /// A load is not valid; the detail names the flag or the value.
+  kBadLoad = 1,
+  /// A trace is not what its format says; the detail names file and line.
+  kBadTrace,
+};
+
+[[nodiscard]] const TableCategory& measure_category() noexcept;
+[[nodiscard]] boost::system::error_code make_error_code(MeasureErrc code) noexcept;
+
+}  // namespace weft::measure
+
+template <>
+struct boost::system::is_error_code_enum<weft::measure::MeasureErrc> : std::true_type {};
