@@ -13,6 +13,9 @@ constexpr std::array kNetErrors = {
     ErrorText{static_cast<int>(NetErrc::kCannotConnect), "cannot_connect", "cannot connect"},
     ErrorText{static_cast<int>(NetErrc::kRefused), "refused", "the server has refused"},
     ErrorText{static_cast<int>(NetErrc::kLost), "connection_lost", "the connection was lost"},
+    ErrorText{static_cast<int>(NetErrc::kTimeout), "timeout", "no answer in time"},
+    ErrorText{static_cast<int>(NetErrc::kBadAnswer), "bad_answer",
+              "the server's answer cannot be understood"},
 };
 
 constexpr TableCategory kNetCategory(0x1f83d9abfb41bd6b, "weft.net", kNetErrors);

@@ -18,6 +18,10 @@ enum class NetErrc {
   kRefused,
   /// The connection ended before the answer had come.
   kLost,
+  /// The answer had not come whole in the time that it was given.
+  kTimeout,
+  /// What came is not what HTTP or the API says; the detail has why.
+  kBadAnswer,
 };
 
 [[nodiscard]] const TableCategory& net_category() noexcept;

@@ -34,20 +34,7 @@ std::chrono::milliseconds retry_after_of(std::string_view text) {
 
 }  // namespace
 
-HttpClient::Request HttpClient::make(const std::string& path, std::string body) const {
-  const ClientOptions& options = connector_->options();
-  Request request(body.empty() ? http::verb::get : http::verb::post, options.url.base + path, 11);
-  request.set(http::field::host, options.url.authority());
-  request.set(http::field::user_agent, "weft/" WEFT_VERSION);
-  if (!options.api_key.empty())
-    request.set(http::field::authorization, "Bearer " + options.api_key);
-  if (!body.empty()) request.set(http::field::content_type, "application/json");
-  request.body() = std::move(body);
-  request.prepare_payload();
-  return request;
-}
-
-asio::awaitable<boost::system::error_code> HttpClient::exchange(const Request* request) {
+asio::awaitable<boost::system::error_code> HttpClient::exchange(const HttpRequest* request) {
   buffer_.clear();
   parser_.emplace();
   parser_->body_limit(kLargestBody);
@@ -59,7 +46,7 @@ asio::awaitable<boost::system::error_code> HttpClient::exchange(const Request* r
 
 asio::awaitable<Result<HttpAnswer>> HttpClient::ask(std::string path, std::string body,
                                                     std::chrono::milliseconds limit) {
-  const Request request = make(path, std::move(body));
+  const HttpRequest request = make_http_request(connector_->options(), path, std::move(body));
   const Deadline deadline(connector_->context().get_executor(), limit, [this] {
     if (stream_) stream_->close();
   });

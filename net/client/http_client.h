@@ -2,7 +2,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <chrono>
@@ -11,6 +10,7 @@
 #include <string>
 
 #include "weft/net/client/connector.h"
+#include "weft/net/client/http_request.h"
 
 namespace weft {
 
@@ -34,12 +34,11 @@ class HttpClient {
                                                                std::chrono::milliseconds limit);
 
  private:
-  using Request = boost::beast::http::request<boost::beast::http::string_body>;
   using Parser = boost::beast::http::response_parser<boost::beast::http::string_body>;
 
-  [[nodiscard]] Request make(const std::string& path, std::string body) const;
   /// Writes and reads. An error without a byte of an answer leaves parser_ where it began.
-  [[nodiscard]] boost::asio::awaitable<boost::system::error_code> exchange(const Request* request);
+  [[nodiscard]] boost::asio::awaitable<boost::system::error_code> exchange(
+      const HttpRequest* request);
 
   std::shared_ptr<Connector> connector_;
   std::optional<NetStream> stream_;

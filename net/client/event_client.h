@@ -1,0 +1,70 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weft/net/client/connector.h"
+#include "weft/net/client/event_splitter.h"
+#include "weft/net/client/http_request.h"
+
+namespace weft {
+
+/// What a server answered where a stream of events was asked for.
+struct EventAnswer {
+  unsigned status = 0;
+  bool streamed = false;  ///< 200 and text/event-stream: the events have been told, `body` is empty
+  std::string body{};     ///< of an answer that is no stream, as much as is kept of it
+};
+
+/// One connection to a server for answers that stream, kept between requests and made anew when it
+/// is gone. One request at a time; on the connector's thread.
+class EventClient {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// The data of an event, and when its last byte was read.
+  using OnEvent = std::function<void(std::string_view data, Clock::time_point at)>;
+
+  explicit EventClient(std::shared_ptr<Connector> connector);
+  ~EventClient();
+  EventClient(const EventClient&) = delete;
+  EventClient& operator=(const EventClient&) = delete;
+
+  /// POSTs `body` to `path`, which is put behind the URL's own, and returns when the answer has
+  /// ended. An event that has begun when the answer ends is none.
+  ///
+  /// Errors: kCannotConnect; kLost, also after close(); kTimeout when it took longer than `limit`;
+  /// kBadAnswer when it is not HTTP, or an event is larger than any can be. What has failed may
+  /// have been asked.
+  [[nodiscard]] boost::asio::awaitable<Result<EventAnswer>> ask(std::string path, std::string body,
+                                                                std::chrono::milliseconds limit,
+                                                                OnEvent on_event);
+
+  /// Breaks off what is asked now, at once; no event comes any more.
+  void close();
+
+ private:
+  /// Where a body's bytes go as they are read.
+  struct Inbox;
+  struct InboxBody;
+  using Parser = boost::beast::http::response_parser<InboxBody>;
+
+  [[nodiscard]] boost::asio::awaitable<Result<void>> try_ask(const HttpRequest* request);
+  [[nodiscard]] boost::asio::awaitable<Result<void>> exchange(const HttpRequest* request);
+  [[nodiscard]] Result<void> take_read(bool at_end);
+
+  std::shared_ptr<Connector> connector_;
+  std::optional<NetStream> stream_;
+  boost::beast::flat_buffer buffer_;
+  std::unique_ptr<Inbox> inbox_;
+  std::unique_ptr<Parser> parser_;
+  bool closed_ = false;
+};
+
+}  // namespace weft
