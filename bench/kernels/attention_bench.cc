@@ -16,10 +16,10 @@
 #include <thread>
 #include <vector>
 
-#include "weft/bench/kernels/fma_peak.h"
 #include "weft/bench/ratio.h"
 #include "weft/core/cache_line.h"
 #include "weft/kernels/attention.h"
+#include "weft/kernels/fma_peak.h"
 #include "weft/kernels/narrow_float.h"
 
 namespace weft {
@@ -200,7 +200,7 @@ void prefill_against_fma_peak(benchmark::State& state) {
       state, 1, [&] { return step.run(); },
       [&] {
         const auto own = static_cast<std::int64_t>(fused / usable_threads());
-        return together([&](int) { bench::do_fused_multiplications(own); });
+        return together([&](int) { do_fused_multiplications(own); });
       });
   state.counters["GFLOP/s"] = 2 * fused / state.counters["ours_ns"].value;
 }

@@ -17,13 +17,13 @@
 #include <string>
 #include <vector>
 
-#include "weft/bench/kernels/bf16_peak.h"
-#include "weft/bench/kernels/plain_read.h"
 #include "weft/bench/ratio.h"
 #include "weft/gpu/host_bandwidth.h"
 #include "weft/gpu/thread_team.h"
+#include "weft/kernels/bf16_peak.h"
 #include "weft/kernels/linear.h"
 #include "weft/kernels/narrow_float.h"
+#include "weft/kernels/plain_read.h"
 
 namespace weft {
 namespace {
@@ -123,8 +123,8 @@ class Model {
           const auto words = std::span(reinterpret_cast<const std::uint64_t*>(weight.data()),
                                        weight.bytes() / sizeof(std::uint64_t));
           const Share::Range part = share.of(static_cast<std::int64_t>(words.size()));
-          sum += bench::add_up(words.subspan(static_cast<std::size_t>(part.begin),
-                                             static_cast<std::size_t>(part.end - part.begin)));
+          sum += add_up(words.subspan(static_cast<std::size_t>(part.begin),
+                                      static_cast<std::size_t>(part.end - part.begin)));
         }
         sums[static_cast<std::size_t>(share.index)] = sum;
       });
@@ -198,7 +198,7 @@ void batch_against_decode(benchmark::State& state) {
 }
 
 void prefill_against_peak(benchmark::State& state) {
-  if (!bench::multiplies_bf16()) {
+  if (!multiplies_bf16()) {
     state.SkipWithError("this processor does not multiply bf16");
     return;
   }
@@ -209,8 +209,7 @@ void prefill_against_peak(benchmark::State& state) {
   bench::compare(
       state, operations, [&] { return model.multiply(kTokens, 1); },
       [&] {
-        return bench::seconds(
-            [&] { model.team().run([&](Share) { bench::do_bf16_operations(part); }); });
+        return bench::seconds([&] { model.team().run([&](Share) { do_bf16_operations(part); }); });
       });
   bench::add_inverse(state, "of_peak");
   state.counters["GFLOP/s"] = 1 / state.counters["ours_ns"];

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "weft/bench/kernels/plain_read.h"
 #include "weft/bench/ratio.h"
+#include "weft/kernels/plain_read.h"
 #include "weft/sampling/sampler.h"
 
 namespace weft {
@@ -101,7 +101,7 @@ class Batch {
     const auto words =
         std::span(reinterpret_cast<const std::uint64_t*>(logits_.data()), logits_.size() / 2);
     const double begin = processor_seconds();
-    for (std::size_t i = 0; i < kRows; ++i) benchmark::DoNotOptimize(bench::add_up(words));
+    for (std::size_t i = 0; i < kRows; ++i) benchmark::DoNotOptimize(add_up(words));
     return processor_seconds() - begin;
   }
 

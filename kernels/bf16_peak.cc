@@ -1,4 +1,4 @@
-#include "weft/bench/kernels/bf16_peak.h"
+#include "weft/kernels/bf16_peak.h"
 
 #include "weft/core/internal_error.h"
 #include "weft/kernels/cpu_features.h"
@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-namespace weft::bench {
+namespace weft {
 
 bool multiplies_bf16() { return cpu_target() == CpuTarget::kAvx512Bf16; }
 
@@ -35,4 +35,4 @@ void do_bf16_operations(std::int64_t /*operations*/) { internal_error("no bf16 h
 
 #endif
 
-}  // namespace weft::bench
+}  // namespace weft

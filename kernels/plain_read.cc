@@ -1,10 +1,10 @@
-#include "weft/bench/kernels/plain_read.h"
+#include "weft/kernels/plain_read.h"
 
 #include <array>
 #include <cstddef>
 #include <numeric>
 
-namespace weft::bench {
+namespace weft {
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 __attribute__((target_clones("default", "avx2", "avx512f")))
@@ -20,4 +20,4 @@ add_up(std::span<const std::uint64_t> words) {
   return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
 }
 
-}  // namespace weft::bench
+}  // namespace weft

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace weft::bench {
+namespace weft {
 
 /// Whether this processor multiplies bf16 (VDPBF16PS).
 [[nodiscard]] bool multiplies_bf16();
@@ -11,4 +11,4 @@ namespace weft::bench {
 /// thread: the processor's limit. Only where multiplies_bf16().
 void do_bf16_operations(std::int64_t operations);
 
-}  // namespace weft::bench
+}  // namespace weft
