@@ -1,7 +1,6 @@
 #include "weft/actors/pipeline.h"
 
 #include <algorithm>
-#include <boost/system/system_error.hpp>
 #include <random>
 #include <string>
 #include <utility>
@@ -10,71 +9,20 @@
 #include "weft/actors/detokenizer_actor.h"
 #include "weft/actors/engine_error.h"
 #include "weft/actors/failure.h"
+#include "weft/actors/loaded_model.h"
 #include "weft/actors/receiver_actor.h"
 #include "weft/actors/request_text.h"
 #include "weft/actors/scheduler_actor.h"
-#include "weft/gpu/load_step_devices.h"
 #include "weft/model/open_model.h"
 
 namespace weft {
 namespace {
 
-struct Loaded {
-  ServedModel model;
-  std::vector<std::shared_ptr<StepDevice>> devices;
-};
-
-std::vector<TokenId> end_tokens(const Program& program, const Tokenizer& tokenizer) {
-  const auto known = tokenizer.end_tokens();
-  std::vector<TokenId> ends(known.begin(), known.end());
-  for (const std::int64_t id : program.end_tokens) ends.push_back(static_cast<TokenId>(id));
-  return sorted_once(std::move(ends));
-}
-
-ServedModel served(const Program& program, Tokenizer tokenizer, std::vector<TokenId> ends,
-                   const StepDevices& devices) {
-  ServedModel model{.tokenizer = std::move(tokenizer)};
-  model.vocabulary = program.vocabulary;
-  model.context = devices.limits.context;
-  model.has_encoder = program.has_encoder;
-  model.start_token = static_cast<TokenId>(program.start_token);
-  model.end_tokens = std::move(ends);
-  for (const RotaryFrequencies& rotary : program.rotary) {
-    if (!rotary.long_frequency.empty()) model.long_from = rotary.long_from;
-  }
-  return model;
-}
-
-DeviceWishes wishes_of(const Config& config) {
-  DeviceWishes all;
-  all.device = config.device;
-  all.threads = config.threads;
-  all.instances = config.policy == BatchPolicy::kInstances ? config.instances : 1;
-  all.kv_dtype = config.kv_dtype;
-  all.tuning = config.tuning;
-  CapacityWishes& wishes = all.capacity;
-  wishes.memory_fraction = config.memory_fraction;
-  wishes.rows = config.policy == BatchPolicy::kInstances ? 1 : config.max_rows;
-  wishes.pages = config.max_pages;
-  wishes.page_tokens = config.page_tokens;
-  wishes.context = config.max_context;
-  wishes.step_tokens = config.max_step_tokens;
-  wishes.slabs = config.kv_layout == KvLayout::kSlab;
-  return all;
-}
-
-Loaded load(const Config& config, const LoadProgress& progress) {
+LoadedModel load(const Config& config, const LoadProgress& progress) {
   config.validate().value();
-  OpenedModel opened = open_model(config.model, config.spec).value();
-  if (!opened.program->has_logits) {
-    throw boost::system::system_error(make_error_code(EngineErrc::kBadRequest),
-                                      "model: " + config.model + " is an encoder");
-  }
+  const OpenedModel opened = open_model(config.model, config.spec).value();
   Tokenizer tokenizer = load_tokenizer(config.model).value();
-  std::vector<TokenId> ends = end_tokens(*opened.program, tokenizer);
-  StepDevices devices = load_step_devices(opened, wishes_of(config), ends, progress).value();
-  ServedModel model = served(*opened.program, std::move(tokenizer), std::move(ends), devices);
-  return {std::move(model), std::move(devices.devices)};
+  return load_served(opened, std::move(tokenizer), config, progress).value();
 }
 
 SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& limits) {
@@ -117,7 +65,7 @@ ActorOptions on_thread(std::string name, ActorRole role, std::size_t capacity,
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
                    const PipelineOptions& options)
     : actors_(std::move(executor), options.system) {
-  Loaded loaded = load(config, options.progress);
+  LoadedModel loaded = load(config, options.progress);
   model_ = std::make_shared<const ServedModel>(std::move(loaded.model));
   start(config, std::move(loaded.devices), options);
 }
