@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace weft::measure {
+
+struct Tick {
+  double value = 0;
+  std::string label;
+};
+
+/// What an axis should be like.
+struct AxisWish {
+  bool logarithmic = false;
+  /// A linear one begins at 0 where the values are not all far from it.
+  bool from_zero = false;
+  bool round = false;  ///< its ends are at 1, 2 or 5 times a power of ten or are ticks
+  double margin = 0;   ///< beyond each end, as part of what the values span
+  int ticks = 6;       ///< about so many
+};
+
+/// Whether an axis can show the value. A logarithmic one shows what is greater than 0; none shows
+/// NaN, infinity, or what is so large that differences overflow.
+[[nodiscard]] bool can_show(double value, bool logarithmic) noexcept;
+
+/// Where values stand on an axis, and what is written along it. Plain data, made for the values
+/// that it shows.
+class AxisScale {
+ public:
+  /// For values that can_show() takes, in any order; none give an axis from 0 to 1.
+  [[nodiscard]] static AxisScale around(const std::vector<double>& values, const AxisWish& wish);
+
+  /// 0 at the low end, 1 at the high end; beyond them less and more.
+  [[nodiscard]] double place(double value) const noexcept;
+  [[nodiscard]] double low() const noexcept;
+  [[nodiscard]] double high() const noexcept;
+  [[nodiscard]] bool logarithmic() const noexcept { return logarithmic_; }
+
+  /// At 1, 2 and 5 times powers of ten, at the powers alone where an axis spans many; by value.
+  [[nodiscard]] const std::vector<Tick>& ticks() const noexcept { return ticks_; }
+  /// In place of those that it has: at these values, which lie within it.
+  void set_ticks(const std::vector<double>& values);
+
+ private:
+  void make_linear_ticks(double wanted, bool round);
+  void make_log_ticks(double wanted, bool round);
+
+  bool logarithmic_ = false;
+  double low_ = 0;   // the logarithm's on a logarithmic one
+  double high_ = 1;  // greater than low_
+  std::vector<Tick> ticks_;
+};
+
+/// `value` as it stands on an axis whose ticks are `step` apart and reach `largest`: 0.25, 1500,
+/// 200k, 1.5M, 1e-6.
+[[nodiscard]] std::string tick_label(double value, double step, double largest);
+
+}  // namespace weft::measure

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string_view>
+
+namespace weft::measure {
+
+/// The CSS of a report's page but for its charts: light, dark and printed.
+[[nodiscard]] std::string_view page_style();
+
+}  // namespace weft::measure
