@@ -8,6 +8,8 @@ namespace {
 constexpr std::array kMeasureErrors = {
     ErrorText{static_cast<int>(MeasureErrc::kBadLoad), "bad_load", "the load is not valid"},
     ErrorText{static_cast<int>(MeasureErrc::kBadTrace), "bad_trace", "the trace is not valid"},
+    ErrorText{static_cast<int>(MeasureErrc::kBadSteps), "bad_steps",
+              "such steps cannot be measured"},
 };
 
 constexpr TableCategory kMeasureCategory(0x5be1c07d92f3a846, "weft.measure", kMeasureErrors);

@@ -13,6 +13,8 @@ enum class MeasureErrc {
   kBadLoad = 1,
   /// A trace is not what its format says; the detail names file and line.
   kBadTrace,
+  /// Steps of that kind cannot be measured; the detail names the flag or the model.
+  kBadSteps,
 };
 
 [[nodiscard]] const TableCategory& measure_category() noexcept;

@@ -211,6 +211,16 @@ def config():
     }
 
 
+def trace():
+    azure = b"TIMESTAMP,ContextTokens,GeneratedTokens\n"
+    return {
+        "azure": azure + b"2023-11-16 18:17:03.9799600,4808,10\n2023-11-16 18:17:04.0319600,3180,8",
+        "azure_zone": azure.replace(b"\n", b"\r\n") + b"2024-02-29 00:00:00+00:00,1,0\r\n",
+        "mooncake": b'{"timestamp": 0, "input_length": 6758, "output_length": 500, "hash_ids": [0, 1, 2]}\n'
+                    b'{"timestamp": 27.5, "input_length": 1, "output_length": 2, "hash_ids": []}\n',
+    }
+
+
 def tuning():
     return {
         "ways": b"weft-tuning 1 NVIDIA H200\nbf16 12288 4096 16 flat\nq8_0 9 64 1073741824 vector\nf16 1 1 1 library\n",
@@ -295,7 +305,7 @@ def response_request():
 def main():
     for target in (chat_request, checkpoint_format, checkpoint_index, completion_request, config, gguf, jinja, llama2c,
                    llama2c_tokenizer, pickle, pickle_checkpoint, response_request, safetensors, stop_strings,
-                   tokenizer_json, tuning, zip):
+                   tokenizer_json, trace, tuning, zip):
         folder = CORPUS / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in target().items():

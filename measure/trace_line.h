@@ -1,0 +1,35 @@
+#pragma once
+
+#include <simdjson.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace weft::measure {
+
+/// What one line of a trace says.
+struct TraceLine {
+  std::int64_t at = 0;  ///< nanoseconds, from a beginning that all lines of a trace share
+  std::int32_t prompt = 0;
+  std::int32_t output = 0;
+};
+
+/// The first line of Azure's format.
+inline constexpr std::string_view kAzureHead = "TIMESTAMP,ContextTokens,GeneratedTokens";
+
+/// 2023-11-16 18:17:03.9799600,4808,10; the fraction may be missing, and "+00:00" may follow the
+/// time. What is wrong with the line, or nothing and then `read` is what it says.
+[[nodiscard]] std::string_view read_azure_line(std::string_view line, TraceLine& read);
+
+/// Mooncake's lines. Keeps its buffers from line to line. Owner only.
+class MooncakeReader {
+ public:
+  /// {"timestamp": 40, "input_length": 23769, "output_length": 3, "hash_ids": [...]}. The same as
+  /// of read_azure_line().
+  [[nodiscard]] std::string_view read(std::string_view line, TraceLine& read);
+
+ private:
+  simdjson::dom::parser parser_;
+};
+
+}  // namespace weft::measure
