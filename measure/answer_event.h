@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace weft::measure {
+
+/// What an event of an answer says, as far as it is measured. Texts last until the next event.
+struct AnswerEvent {
+  bool piece = false;                    ///< brings some of the answer
+  bool finished = false;                 ///< the answer is whole
+  std::optional<std::int32_t> prompt{};  ///< tokens
+  std::optional<std::int32_t> output{};  ///< tokens
+  std::string_view lane{};               ///< of a WebSocket: whose it is; empty: it names none
+  /// Why there is no answer: the server's code or type for it, "unknown" without either.
+  std::string_view error{};
+  std::string_view message{};  ///< of the error, for people, as JSON has it
+};
+
+/// Reads events, looking at no more of each than must be: a load's thread reads every token's.
+/// Owner only.
+class AnswerEventReader {
+ public:
+  AnswerEventReader();
+  ~AnswerEventReader();
+  AnswerEventReader(const AnswerEventReader&) = delete;
+  AnswerEventReader& operator=(const AnswerEventReader&) = delete;
+
+  /// Of /v1/completions or /v1/chat/completions: a chunk, "[DONE]" or an error. Nothing when it is
+  /// no JSON.
+  [[nodiscard]] std::optional<AnswerEvent> completion(std::string_view data);
+  /// Of a WebSocket at /v1/responses.
+  [[nodiscard]] std::optional<AnswerEvent> response(std::string_view message);
+  /// The error in the body of an answer that failed; without one where it is something else.
+  [[nodiscard]] AnswerEvent failure(std::string_view body);
+
+ private:
+  struct Json;
+  std::unique_ptr<Json> json_;
+};
+
+}  // namespace weft::measure
