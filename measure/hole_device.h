@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "weft/gpu/step_device.h"
+
+namespace weft::measure {
+
+/// A device whose rows never move: what an executor computes that lets the buffers of finished
+/// sequences lie between those of running ones, and computes them too, as Flover does without its
+/// memory shuffle (section VI.D). Passes plans on, and adds to each step a sequence of one token
+/// for every such hole. That is the least that a hole can cost: it attends to nothing, and no token
+/// is chosen for it.
+///
+/// Half of the device's rows stand in for holes; the engine sees the other half. For the host's
+/// device, and for sequences that are not forked.
+class HoleDevice final : public StepDevice {
+ public:
+  explicit HoleDevice(std::shared_ptr<StepDevice> device);
+
+  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return limits_; }
+  void run(const Plan& plan, StepResult& result) override;
+
+  /// Rows of finished sequences that were computed, over all steps.
+  [[nodiscard]] std::int64_t computed_holes() const noexcept { return computed_holes_; }
+
+ private:
+  void follow(const Plan& plan);
+  void take_place(std::int32_t row);
+  void leave_place(std::int32_t row);
+  [[nodiscard]] std::int32_t holes() const;
+  void add_holes(std::int32_t count);
+
+  const std::shared_ptr<StepDevice> device_;
+  DeviceLimits limits_;
+  std::shared_ptr<const SamplingParams> sampling_;
+  std::vector<std::int32_t> place_of_row_;  ///< where a sequence would lie without moves; -1 = none
+  std::vector<bool> taken_;                 ///< by place
+  Plan plan_;
+  std::int64_t computed_holes_ = 0;
+};
+
+}  // namespace weft::measure

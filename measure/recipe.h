@@ -1,0 +1,43 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "weft/config/config.h"
+#include "weft/measure/engine_load.h"
+#include "weft/measure/load.h"
+#include "weft/measure/measured_model.h"
+#include "weft/measure/report.h"
+
+namespace weft::measure {
+
+/// What an experiment is carried out with.
+struct RecipeSetup {
+  const MeasuredModel& model;
+  /// Device, threads, rows, memory; policy, layout and admission are the recipe's.
+  Config config{};
+  std::uint64_t seed = 1;
+  double scale = 1;  ///< of the loads' sizes: 0.1 shows quickly that a recipe works
+  std::function<void(std::string_view part)> begin_part{};           ///< told what is measured next
+  std::function<void(std::size_t done, std::size_t of)> progress{};  ///< within a part
+  const std::atomic<bool>* stop = nullptr;
+};
+
+/// An experiment of a paper, or of ours, by name. run() throws boost::system::system_error with
+/// what run_engine() returns, and with operation_canceled when it was stopped.
+struct Recipe {
+  std::string_view name;
+  std::string_view what;  ///< a line for --help
+  Report (*run)(const RecipeSetup& setup);
+};
+
+/// All of them, by name.
+[[nodiscard]] std::span<const Recipe> recipes() noexcept;
+/// nullptr when there is none of this name.
+[[nodiscard]] const Recipe* find_recipe(std::string_view name) noexcept;
+
+}  // namespace weft::measure

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/measure/engine_load.h"
+#include "weft/measure/recipe.h"
+
+/// What the recipes after Flover have in common (J. Yao et al., "Flover: A Temporal Fusion
+/// Framework for Efficient Autoregressive Model Parallel Inference").
+namespace weft::measure {
+
+/// Theirs: 500 ms between requests, of which one alone takes 5.8 s (section VI.C). Where devices
+/// and models differ, this part of a request's time is what stays the same.
+inline constexpr double kFloverInterval = 500.0 / 5800.0;
+inline constexpr std::int32_t kFloverRequests = 32;
+
+/// Tokens of the recipes' requests. The paper has 512 of output; the host has fewer, so that a
+/// recipe ends within minutes.
+struct FloverLengths {
+  std::int32_t prompt = 8;
+  std::int32_t output = 64;
+};
+[[nodiscard]] FloverLengths flover_lengths(const RecipeSetup& setup);
+
+/// `count` requests, one each `interval` seconds.
+[[nodiscard]] std::vector<Arrival> at_interval(std::int32_t count, double interval,
+                                               const FloverLengths& lengths);
+
+/// Of one policy under one load.
+struct PolicyFigures {
+  std::string policy;
+  double total = 0;              ///< seconds from the first arrival to the last end
+  double tokens_per_second = 0;  ///< of output
+  double latency = 0;            ///< mean, in seconds
+  double first_token = 0;        ///< mean, in seconds
+  std::size_t iterations = 0;    ///< steps of all devices
+  double batch = 0;              ///< mean sequences of a step
+  std::size_t threads = 0;
+};
+[[nodiscard]] PolicyFigures figures_of(const Config& config, const EngineRun& run);
+[[nodiscard]] boost::json::object to_json(const PolicyFigures& figures);
+
+/// As many instances of the model as there are requests, which is what the paper compares with
+/// (FasterTransformer); at most as many as `setup` has rows. Only the host has instances.
+[[nodiscard]] Config instances_for(const RecipeSetup& setup, std::int32_t requests);
+[[nodiscard]] bool has_instances(const RecipeSetup& setup);
+
+}  // namespace weft::measure

@@ -1,0 +1,168 @@
+#include <array>
+#include <boost/json/array.hpp>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/measure/recipe_runs.h"
+#include "weft/measure/recipes/flover.h"
+#include "weft/measure/recipes/recipes.h"
+
+namespace weft::measure {
+namespace {
+
+constexpr std::array kConcurrency = {1, 2, 4, 8, 16, 32};
+
+/// All policies under so many requests.
+struct Column {
+  std::int32_t requests = 0;
+  std::vector<PolicyFigures> policies;  // fusion first
+};
+
+std::vector<Config> policies_of(const RecipeSetup& setup, std::int32_t requests) {
+  std::vector<Config> all = {with_policy(setup, BatchPolicy::kFusion),
+                             with_policy(setup, BatchPolicy::kStatic)};
+  if (has_instances(setup)) all.push_back(instances_for(setup, requests));
+  return all;
+}
+
+Column measure_column(const RecipeSetup& setup, std::int32_t requests, double interval) {
+  Column column{requests, {}};
+  const Load load{at_interval(requests, interval, flover_lengths(setup)), 0};
+  for (const Config& config : policies_of(setup, requests)) {
+    const std::string part = std::to_string(requests) + " requests, " + policy_text(config);
+    column.policies.push_back(figures_of(config, play(setup, part, config, load)));
+  }
+  return column;
+}
+
+/// What a policy is called where its instances are as many as requests.
+std::string name_of(const PolicyFigures& figures) {
+  return figures.policy.ends_with("instances") ? "instances" : figures.policy;
+}
+
+template <class Of>
+std::vector<Series> series_of(const std::vector<Column>& columns, Of&& of) {
+  std::vector<Series> all;
+  for (std::size_t policy = 0; policy < columns.front().policies.size(); ++policy) {
+    Series series;
+    series.name = name_of(columns.front().policies[policy]);
+    for (const Column& column : columns) {
+      series.points.emplace_back(column.requests, of(column.policies[policy]));
+    }
+    all.push_back(std::move(series));
+  }
+  return all;
+}
+
+Table totals(const std::vector<Column>& columns) {
+  Table table{"Total time and throughput", {"requests"}, {}, {}};
+  for (const PolicyFigures& policy : columns.front().policies) {
+    table.columns.push_back(name_of(policy));
+    table.columns.push_back("tokens/s");
+  }
+  table.columns.emplace_back("static / fusion");
+  if (columns.front().policies.size() > 2) table.columns.emplace_back("instances / fusion");
+  for (const Column& column : columns) {
+    std::vector<std::string> row = {std::to_string(column.requests)};
+    for (const PolicyFigures& policy : column.policies) {
+      row.push_back(seconds_text(policy.total));
+      row.push_back(number(policy.tokens_per_second));
+    }
+    for (std::size_t i = 1; i < column.policies.size(); ++i) {
+      row.push_back(times_text(column.policies[i].total / column.policies[0].total));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  table.note =
+      "Flover's own, on an A100: instances (FasterTransformer) take 1.8 times as long for 2 "
+      "requests "
+      "and 11 times for 32 of GPT-J 6B. Static is our re-implementation of request-level batching, "
+      "instances ours of one model instance a request.";
+  return table;
+}
+
+Table latencies(const std::vector<Column>& columns, double alone) {
+  Table table{"Mean latency of a request over that of one alone", {"requests"}, {}, {}};
+  for (const PolicyFigures& policy : columns.front().policies) {
+    table.columns.push_back(name_of(policy));
+  }
+  for (const Column& column : columns) {
+    std::vector<std::string> row = {std::to_string(column.requests)};
+    for (const PolicyFigures& policy : column.policies) {
+      row.push_back(times_text(policy.latency / alone));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  table.note =
+      "Flover's own: 1.03x with 8 requests, 1.08x with 32 (A100, section VI.B). With 500 ms "
+      "between requests "
+      "of 5.8 s some 12 of them run together, and theirs alone were far from the memory's limit.";
+  return table;
+}
+
+std::vector<Figure> draw(const std::vector<Column>& columns, double alone) {
+  const Axis requests = logarithmic("requests");
+  Figure total = make_figure("Total time", "All requests, one each interval: lower is better.",
+                             requests, logarithmic("seconds"));
+  total.series = series_of(columns, [](const PolicyFigures& one) { return one.total; });
+  Figure throughput = make_figure("Throughput", "Higher is better.", requests,
+                                  logarithmic("output tokens a second"));
+  throughput.series =
+      series_of(columns, [](const PolicyFigures& one) { return one.tokens_per_second; });
+  Figure latency = make_figure("Latency of a request over that of one alone",
+                               "1 is a request that has the device to itself.", requests,
+                               logarithmic("times one alone"));
+  latency.series =
+      series_of(columns, [alone](const PolicyFigures& one) { return one.latency / alone; });
+  latency.series.push_back(
+      {"Flover on an A100", Series::Style::kPoints, {{8, 1.03}, {32, 1.08}}, true});
+  return {std::move(total), std::move(throughput), std::move(latency)};
+}
+
+}  // namespace
+
+Report flover_constant(const RecipeSetup& setup) {
+  const FloverLengths lengths = flover_lengths(setup);
+  const double alone = alone_seconds(setup, lengths.prompt, lengths.output);
+  const double interval = alone * kFloverInterval;
+  std::vector<Column> columns;
+  for (const int requests : kConcurrency) {
+    if (requests == 1 || requests <= scaled(setup, kFloverRequests, 2)) {
+      columns.push_back(measure_column(setup, requests, interval));
+    }
+  }
+  Report report = begin_report(setup, "Requests at a constant interval (Flover, figure 4)",
+                               "1 to 32 requests that come one after the other while those before "
+                               "them run: fused into one batch, batched as whole requests, or each "
+                               "on an instance of the model.");
+  report.facts.emplace_back("request", std::to_string(lengths.prompt) + " tokens of prompt, " +
+                                           std::to_string(lengths.output) + " of output");
+  report.facts.emplace_back("one alone", seconds_text(alone));
+  report.facts.emplace_back("interval", seconds_text(interval));
+  report.tables = {totals(columns), latencies(columns, alone)};
+  report.figures = draw(columns, alone);
+  const Column& last = columns.back();
+  report.findings.push_back(
+      std::to_string(last.requests) + " requests take fusion " +
+      seconds_text(last.policies[0].total) + ", " + times_text(last.policies[0].latency / alone) +
+      " the latency of one alone; static takes " +
+      times_text(last.policies[1].total / last.policies[0].total) + " the time.");
+  if (last.policies.size() > 2) {
+    report.findings.push_back("Instances take " +
+                              times_text(last.policies[2].total / last.policies[0].total) +
+                              " the time of fusion.");
+  }
+  boost::json::array data;
+  for (const Column& column : columns) {
+    boost::json::array policies;
+    for (const PolicyFigures& policy : column.policies) policies.push_back(to_json(policy));
+    data.push_back({{"requests", column.requests}, {"policies", std::move(policies)}});
+  }
+  report.data = {
+      {"alone_seconds", alone}, {"interval_seconds", interval}, {"runs", std::move(data)}};
+  return report;
+}
+
+}  // namespace weft::measure

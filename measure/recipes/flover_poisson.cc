@@ -1,0 +1,166 @@
+#include <array>
+#include <boost/json/array.hpp>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/measure/recipe_runs.h"
+#include "weft/measure/recipes/flover.h"
+#include "weft/measure/recipes/recipes.h"
+
+namespace weft::measure {
+namespace {
+
+/// Of figure 5's table: mean interval where one request takes 5.8 s, and how many times faster
+/// Flover was than FasterTransformer's instances.
+struct PaperPoint {
+  double interval;  ///< milliseconds
+  double overlap;   ///< mean sequences of an iteration over the number of requests
+  double speedup;
+};
+constexpr double kPaperAlone = 5800;
+constexpr std::array<PaperPoint, 6> kPaper = {{{20, 0.913, 11.2},
+                                               {50, 0.818, 11.1},
+                                               {750, 0.232, 4.5},
+                                               {2000, 0.093, 2.1},
+                                               {3000, 0.067, 1.3},
+                                               {5000, 0.048, 1.1}}};
+
+struct Row {
+  PaperPoint paper{};
+  double interval = 0;
+  PolicyFigures fusion;
+  double overlap = 0;  ///< as the paper counts it
+  std::optional<PolicyFigures> instances;
+
+  [[nodiscard]] double speedup() const { return instances->total / fusion.total; }
+};
+
+Row measure_row(const RecipeSetup& setup, const PaperPoint& point, double alone) {
+  Row row;
+  row.paper = point;
+  row.interval = alone * point.interval / kPaperAlone;
+  const FloverLengths lengths = flover_lengths(setup);
+  LoadShape shape;
+  shape.per_second = 1 / row.interval;
+  shape.requests = static_cast<std::size_t>(scaled(setup, kFloverRequests, 4));
+  shape.prompt.low = lengths.prompt;
+  shape.output.low = lengths.output;
+  const Load load{draw(shape, setup.seed), 0};
+  const std::string part = "an interval of " + seconds_text(row.interval) + ", ";
+  const Config fusion = with_policy(setup, BatchPolicy::kFusion);
+  row.fusion = figures_of(fusion, play(setup, part + "fusion", fusion, load));
+  // All requests are of one length: were each alone, there would be `requests` times as many.
+  row.overlap = lengths.output / static_cast<double>(row.fusion.iterations);
+  if (!has_instances(setup)) return row;
+  const Config instances = instances_for(setup, kFloverRequests);
+  row.instances = figures_of(instances, play(setup, part + "instances", instances, load));
+  return row;
+}
+
+Table table_of(const std::vector<Row>& rows) {
+  Table table{
+      "Poisson arrivals",
+      {"mean interval", "of one alone", "fusion", "iterations", "overlap", "theirs"},
+      {},
+      "Overlap: the iterations of one request over those of all, which is the part of them "
+      "that an iteration advances, on average. Theirs: Flover, table in figure 5, on an "
+      "A100, where one request alone takes 5.8 s and 512 iterations; each is one draw of 32 "
+      "intervals, as ours. Instances are our re-implementation of FasterTransformer's, one "
+      "for each request."};
+  if (rows.front().instances) {
+    for (const char* name : {"instances", "speedup", "theirs"}) table.columns.emplace_back(name);
+  }
+  for (const Row& row : rows) {
+    std::vector<std::string> cells = {seconds_text(row.interval),
+                                      number(row.paper.interval / kPaperAlone),
+                                      seconds_text(row.fusion.total),
+                                      std::to_string(row.fusion.iterations),
+                                      number(row.overlap),
+                                      number(row.paper.overlap)};
+    if (row.instances) {
+      cells.push_back(seconds_text(row.instances->total));
+      cells.push_back(times_text(row.speedup()));
+      cells.push_back(times_text(row.paper.speedup));
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+/// The same of each row, by its interval.
+template <class Of>
+Series series_of(const std::vector<Row>& rows, std::string name, Of&& of) {
+  Series series;
+  series.name = std::move(name);
+  for (const Row& row : rows) series.points.emplace_back(row.paper.interval / kPaperAlone, of(row));
+  return series;
+}
+
+Series of_paper(Series series) {
+  series.of_paper = true;
+  return series;
+}
+
+std::vector<Figure> draw(const std::vector<Row>& rows) {
+  constexpr const char* kTheirs = "Flover on an A100";
+  const Axis interval = logarithmic("mean interval over the time of one request alone");
+  Figure total = make_figure("Total time", "Lower is better.", interval, logarithmic("seconds"));
+  total.series = {series_of(rows, "fusion", [](const Row& row) { return row.fusion.total; })};
+  Figure overlap = make_figure("Overlap", "Part of all requests that run together, on average.",
+                               interval, linear("part of all requests"));
+  overlap.series = {
+      series_of(rows, "fusion", [](const Row& row) { return row.overlap; }),
+      of_paper(series_of(rows, kTheirs, [](const Row& row) { return row.paper.overlap; }))};
+  std::vector<Figure> figures = {std::move(total), std::move(overlap)};
+  if (!rows.front().instances) return figures;
+  figures[0].series.push_back(
+      series_of(rows, "instances", [](const Row& row) { return row.instances->total; }));
+  Figure speedup = make_figure("Instances over fusion", "How many times longer instances take.",
+                               interval, linear("times"));
+  speedup.series = {
+      series_of(rows, "measured", [](const Row& row) { return row.speedup(); }),
+      of_paper(series_of(rows, kTheirs, [](const Row& row) { return row.paper.speedup; }))};
+  figures.push_back(std::move(speedup));
+  return figures;
+}
+
+}  // namespace
+
+Report flover_poisson(const RecipeSetup& setup) {
+  const FloverLengths lengths = flover_lengths(setup);
+  const double alone = alone_seconds(setup, lengths.prompt, lengths.output);
+  const double requests = scaled(setup, kFloverRequests, 4);
+  std::vector<Row> rows;
+  for (const PaperPoint& point : kPaper) rows.push_back(measure_row(setup, point, alone));
+  Report report = begin_report(setup, "Requests of a Poisson process (Flover, figure 5)",
+                               "32 requests, from all but at once to one after the other: the more "
+                               "of them run together, the "
+                               "more a fused batch gains.");
+  report.facts.emplace_back("requests", number(requests) + " of " + std::to_string(lengths.prompt) +
+                                            " + " + std::to_string(lengths.output) + " tokens");
+  report.facts.emplace_back("one alone", seconds_text(alone));
+  report.tables.push_back(table_of(rows));
+  report.figures = draw(rows);
+  report.findings.push_back(
+      "Overlap falls from " + number(rows.front().overlap) + " to " + number(rows.back().overlap) +
+      " of all requests, iterations rise from " + std::to_string(rows.front().fusion.iterations) +
+      " to " + std::to_string(rows.back().fusion.iterations) + ".");
+  if (rows.front().instances) {
+    report.findings.push_back("Instances take " + times_text(rows.front().speedup()) +
+                              " the time of fusion where all overlap, and " +
+                              times_text(rows.back().speedup()) + " where few do.");
+  }
+  boost::json::array data;
+  for (const Row& row : rows) {
+    boost::json::object one = {{"interval_seconds", row.interval}, {"fusion", to_json(row.fusion)}};
+    if (row.instances) one["instances"] = to_json(*row.instances);
+    data.push_back(std::move(one));
+  }
+  report.data = {{"alone_seconds", alone}, {"requests", requests}, {"runs", std::move(data)}};
+  return report;
+}
+
+}  // namespace weft::measure

@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <array>
+#include <boost/json/array.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/gpu/load_step_devices.h"
+#include "weft/measure/hole_device.h"
+#include "weft/measure/recipe_runs.h"
+#include "weft/measure/recipes/flover.h"
+#include "weft/measure/recipes/recipes.h"
+#include "weft/measure/shuffle_timer.h"
+
+namespace weft::measure {
+namespace {
+
+// The paper's outputs are of 128 to 128 ... 1024 tokens: times the shortest one.
+constexpr std::array kLongest = {1, 2, 4, 8};
+constexpr std::int32_t kShortestOnHost = 16;
+constexpr std::int32_t kShortestOnGpu = 128;
+
+/// One run with rows that are kept together.
+struct Shuffled {
+  PolicyFigures figures;
+  ShuffleTimer::Times times;
+  std::int64_t moved_rows = 0;
+  std::int64_t moved_bytes = 0;
+
+  /// Of the time that the device worked.
+  [[nodiscard]] double part() const { return times.all > 0 ? times.shuffle / times.all : 0; }
+};
+
+struct Row {
+  std::int32_t longest = 0;
+  Shuffled pages;
+  Shuffled slabs;
+  PolicyFigures without;  ///< host only
+  std::int64_t holes = 0;
+};
+
+std::int64_t page_bytes(const RecipeSetup& setup, const Config& config) {
+  const Program& program = *setup.model.opened.program;
+  const DType dtype = config.kv_dtype.value_or(kv_dtype_for(config.device, program));
+  return program.kv_bytes_per_token(dtype) * config.page_tokens;
+}
+
+Shuffled run_shuffled(const RecipeSetup& setup, const Load& load, KvLayout layout) {
+  Config config = with_policy(setup, BatchPolicy::kFusion);
+  config.kv_layout = layout;
+  const auto times = std::make_shared<ShuffleTimer::Times>();
+  const auto wrap = [times](std::shared_ptr<StepDevice> device) {
+    return std::make_shared<ShuffleTimer>(std::move(device), times);
+  };
+  const std::string part = layout == KvLayout::kSlab ? "shuffle, slabs" : "shuffle, pages";
+  const EngineRun run = play(setup, part, config, load, wrap);
+  Shuffled result{figures_of(config, run), *times, 0, 0};
+  for (const StepRecord& step : run.steps) {
+    result.moved_rows += step.moved_rows;
+    result.moved_bytes += step.moved_pages * page_bytes(setup, config);
+  }
+  return result;
+}
+
+void run_without(const RecipeSetup& setup, const Load& load, Row& row) {
+  Config config = with_policy(setup, BatchPolicy::kFusion);
+  config.max_rows = 2 * config.max_rows;
+  std::shared_ptr<HoleDevice> holes;
+  const auto wrap = [&holes](std::shared_ptr<StepDevice> device) {
+    holes = std::make_shared<HoleDevice>(std::move(device));
+    return holes;
+  };
+  row.without = figures_of(config, play(setup, "no shuffle", config, load, wrap));
+  row.holes = holes->computed_holes();
+}
+
+std::int32_t shortest(const RecipeSetup& setup) {
+  return scaled(setup, setup.config.device == "cpu" ? kShortestOnHost : kShortestOnGpu, 4);
+}
+
+Row measure_row(const RecipeSetup& setup, std::int32_t times, double interval) {
+  Row row;
+  LoadShape shape;
+  shape.process = Process::kConstant;
+  shape.per_second = 1 / interval;
+  shape.requests = static_cast<std::size_t>(scaled(setup, kFloverRequests, 4));
+  shape.prompt.low = flover_lengths(setup).prompt;
+  shape.output = {Lengths::Kind::kUniform, shortest(setup), shortest(setup) * times, 0};
+  const Load load{draw(shape, setup.seed), 0};
+  row.longest = shape.output.high;
+  row.pages = run_shuffled(setup, load, KvLayout::kPages);
+  row.slabs = run_shuffled(setup, load, KvLayout::kSlab);
+  if (has_instances(setup)) run_without(setup, load, row);
+  return row;
+}
+
+std::string percent(double part) { return number(100 * part) + " %"; }
+
+std::string bytes_text(std::int64_t bytes) {
+  return number(static_cast<double>(bytes) / 1e6) + " MB";
+}
+
+Table totals(const std::vector<Row>& rows, bool without) {
+  Table table{"Outputs of random lengths",
+              {"longest output", "pages", "slabs"},
+              {},
+              "All requests, from the first arrival to the last end. Without the shuffle, rows of "
+              "finished requests between running ones are computed too, as an executor of fixed "
+              "buffers does: our re-implementation of what Flover compares with, and the least it "
+              "can cost. Flover's own: the shuffle gains 20 % on average (section VI.D)."};
+  if (without) {
+    for (const char* name : {"no shuffle", "over pages", "rows in vain"}) {
+      table.columns.emplace_back(name);
+    }
+  }
+  for (const Row& row : rows) {
+    std::vector<std::string> cells = {std::to_string(row.longest),
+                                      seconds_text(row.pages.figures.total),
+                                      seconds_text(row.slabs.figures.total)};
+    if (without) {
+      cells.push_back(seconds_text(row.without.total));
+      cells.push_back(times_text(row.without.total / row.pages.figures.total));
+      cells.push_back(std::to_string(row.holes));
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+Table costs(const std::vector<Row>& rows) {
+  Table table{"What the shuffle costs on the device",
+              {"longest output", "rows moved", "pages: of step time", "slabs: rows moved",
+               "slabs: moved", "slabs: of step time"},
+              {},
+              "With pages a row's move takes its dense state alone, keys and values stay; in slabs "
+              "they move too. Which rows move is decided while the step before runs."};
+  for (const Row& row : rows) {
+    table.rows.push_back({std::to_string(row.longest), std::to_string(row.pages.moved_rows),
+                          percent(row.pages.part()), std::to_string(row.slabs.moved_rows),
+                          bytes_text(row.slabs.moved_bytes), percent(row.slabs.part())});
+  }
+  return table;
+}
+
+Figure draw(const std::vector<Row>& rows, bool without) {
+  Figure figure = make_figure("Total time by the longest output",
+                              "The wider lengths are spread, the more holes there would be.",
+                              logarithmic("longest output, tokens"), linear("seconds"));
+  figure.series.resize(without ? 3 : 2);
+  figure.series[0].name = "pages";
+  figure.series[1].name = "slabs";
+  if (without) figure.series[2].name = "no shuffle";
+  for (const Row& row : rows) {
+    figure.series[0].points.emplace_back(row.longest, row.pages.figures.total);
+    figure.series[1].points.emplace_back(row.longest, row.slabs.figures.total);
+    if (without) figure.series[2].points.emplace_back(row.longest, row.without.total);
+  }
+  return figure;
+}
+
+boost::json::object to_json(const Shuffled& one) {
+  boost::json::object object = to_json(one.figures);
+  object["moved_rows"] = one.moved_rows;
+  object["moved_bytes"] = one.moved_bytes;
+  object["shuffles"] = one.times.shuffles;
+  object["shuffle_seconds"] = one.times.shuffle;
+  object["device_seconds"] = one.times.all;
+  return object;
+}
+
+}  // namespace
+
+Report flover_shuffle(const RecipeSetup& original) {
+  // Rows that the run without a shuffle can have twice.
+  RecipeSetup setup = original;
+  if (setup.config.max_rows == 0) setup.config.max_rows = kFloverRequests;
+  const FloverLengths lengths = flover_lengths(setup);
+  const double alone = alone_seconds(setup, lengths.prompt, shortest(setup));
+  const double interval = alone * kFloverInterval;
+  const bool without = has_instances(setup);
+  std::vector<Row> rows;
+  for (const int times : kLongest) rows.push_back(measure_row(setup, times, interval));
+  Report report =
+      begin_report(setup, "The shuffle (Flover, figure 6)",
+                   "Requests whose outputs are of evenly spread lengths, so that rows "
+                   "become free in no order: with and without keeping the rows together.");
+  report.facts.emplace_back("shortest output", std::to_string(shortest(setup)) + " tokens");
+  report.facts.emplace_back("interval", seconds_text(interval));
+  report.tables = {totals(rows, without), costs(rows)};
+  report.figures.push_back(draw(rows, without));
+  double pages_part = 0;
+  double slabs_part = 0;
+  for (const Row& row : rows) {
+    pages_part = std::max(pages_part, row.pages.part());
+    slabs_part = std::max(slabs_part, row.slabs.part());
+  }
+  report.findings.push_back("At most, the shuffle takes " + percent(pages_part) +
+                            " of the device's time with pages and " + percent(slabs_part) +
+                            " with slabs.");
+  if (without) {
+    report.findings.push_back(
+        "Without it, the widest spread takes " +
+        times_text(rows.back().without.total / rows.back().pages.figures.total) + " the time.");
+  }
+  boost::json::array data;
+  for (const Row& row : rows) {
+    boost::json::object one = {{"longest_output", row.longest},
+                               {"pages", to_json(row.pages)},
+                               {"slabs", to_json(row.slabs)}};
+    if (without) {
+      one["no_shuffle"] = measure::to_json(row.without);
+      one["computed_holes"] = row.holes;
+    }
+    data.push_back(std::move(one));
+  }
+  report.data = {{"interval_seconds", interval}, {"runs", std::move(data)}};
+  return report;
+}
+
+}  // namespace weft::measure

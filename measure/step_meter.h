@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "weft/core/clock.h"
+#include "weft/gpu/step_device.h"
+
+namespace weft::measure {
+
+/// What a step had to do, and when it ran.
+struct StepRecord {
+  TimePoint began{};
+  TimePoint ended{};
+  std::int32_t decodes = 0;         ///< sequences that continued by a token
+  std::int32_t prefills = 0;        ///< sequences that computed a piece of their prompt
+  std::int32_t prefill_tokens = 0;  ///< of those
+  std::int32_t moved_rows = 0;      ///< by the shuffle
+  std::int32_t moved_pages = 0;     ///< by the shuffle, where keys and values lie in slabs
+
+  [[nodiscard]] std::int32_t sequences() const noexcept { return decodes + prefills; }
+  [[nodiscard]] double seconds() const noexcept {
+    return std::chrono::duration<double>(ended - began).count();
+  }
+};
+
+/// Passes plans on to a device and notes each step.
+class StepMeter final : public StepDevice {
+ public:
+  explicit StepMeter(std::shared_ptr<StepDevice> device) : device_(std::move(device)) {
+    records_.reserve(kMost);
+  }
+
+  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
+  void run(const Plan& plan, StepResult& result) override;
+
+  /// By time; what came after kMost of them is not noted. Only when nothing runs any more.
+  [[nodiscard]] const std::vector<StepRecord>& records() const noexcept { return records_; }
+
+ private:
+  // Hours of steps of milliseconds, in some ten megabytes.
+  static constexpr std::size_t kMost = std::size_t{1} << 18U;
+
+  const std::shared_ptr<StepDevice> device_;
+  std::vector<StepRecord> records_;
+};
+
+}  // namespace weft::measure
