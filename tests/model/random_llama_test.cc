@@ -1,0 +1,71 @@
+#include "weft/model/random_llama.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "weft/model/checkpoint.h"
+
+namespace weft {
+namespace {
+
+using testing::SizeIs;
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  std::istringstream list(llama_shape_names());
+  for (std::string name; std::getline(list >> std::ws, name, ',');) all.push_back(name);
+  return all;
+}
+
+TEST(RandomLlamaTest, FindsEveryShapeThatItNames) {
+  EXPECT_GE(names().size(), 5U);
+  for (const std::string& name : names()) EXPECT_TRUE(find_llama_shape(name)) << name;
+  EXPECT_EQ(find_llama_shape("llama-2-7b")->hidden, 4096);
+}
+
+TEST(RandomLlamaTest, FindsNoShapeOfAnotherName) {
+  EXPECT_FALSE(find_llama_shape("llama-2"));
+  EXPECT_FALSE(find_llama_shape(""));
+}
+
+TEST(RandomLlamaTest, HasTheSizesOfItsShape) {
+  const LlamaShape shape{.layers = 3,
+                         .hidden = 32,
+                         .ffn = 48,
+                         .heads = 4,
+                         .kv_heads = 2,
+                         .vocabulary = 50,
+                         .context = 77};
+  const RandomLlama llama(shape, 1);
+  const Program& program = *llama.program();
+  EXPECT_EQ(program.family, "llama");
+  EXPECT_EQ(program.hidden, 32);
+  EXPECT_EQ(program.vocabulary, 50);
+  EXPECT_EQ(program.context, 77);
+  ASSERT_THAT(program.self_kv, SizeIs(3));
+  EXPECT_EQ(program.self_kv[2].kv_heads, 2);
+  EXPECT_EQ(program.self_kv[2].head_size, 8);
+  const std::int64_t layer = 2 * 32 * 32 + 2 * 16 * 32 + 3 * 48 * 32 + 2 * 32;
+  EXPECT_EQ(program.parameters, 3 * layer + 2 * 50 * 32 + 32);
+}
+
+TEST(RandomLlamaTest, DrawsTheSameWeightsFromTheSameSeedAndOthersFromAnother) {
+  const RandomLlama one({}, 1);
+  const RandomLlama same({}, 1);
+  const RandomLlama other({}, 2);
+  const auto bytes = [](const RandomLlama& llama) {
+    const auto& tensor = llama.checkpoint()->tensors().front();
+    return std::vector<std::byte>(tensor.bytes.begin(), tensor.bytes.end());
+  };
+  EXPECT_EQ(bytes(one), bytes(same));
+  EXPECT_NE(bytes(one), bytes(other));
+}
+
+}  // namespace
+}  // namespace weft
