@@ -40,6 +40,9 @@ void add_logits_command(CLI::App& app);
 /// `weft tune MODEL`: which way of computing it is the fastest on a GPU.
 void add_tune_command(CLI::App& app);
 
+/// `weft bench serve|engine|step|recipe`: measurements, with reports.
+void add_bench_command(CLI::App& app);
+
 /// `weft version`: what this build is made of.
 void add_version_command(CLI::App& app);
 

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   weft::cli::add_logits_command(app);
   weft::cli::add_devices_command(app);
   weft::cli::add_tune_command(app);
+  weft::cli::add_bench_command(app);
   weft::cli::add_version_command(app);
   try {
     app.parse(argc, argv);

@@ -18,6 +18,7 @@ using std::chrono::steady_clock;
 // A terminal shows no more pictures a second than this anyway.
 constexpr std::chrono::milliseconds kBetween{50};
 constexpr const char* kErased = "\r\x1b[K";  // back, and erase to the end of the line
+constexpr const char* kErasedRest = "\x1b[K";
 constexpr int kDefaultWidth = 80;
 constexpr double kGigabyte = 1e9;
 
@@ -105,7 +106,8 @@ void ProgressBar::show(std::int64_t done, std::int64_t total) {
   if (now - drawn_at_ < kBetween && done < total) return;
   const std::chrono::duration<double> took = now - started_;
   line_ = picture_(label_, done, total, took.count(), terminal_width());
-  std::cerr << '\r' << line_ << std::flush;
+  // A shorter line than the last one leaves none of it behind.
+  std::cerr << '\r' << line_ << kErasedRest << std::flush;
   drawn_at_ = now;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace weft::cli {
 
@@ -23,6 +24,8 @@ class ProgressBar {
 
   /// Done and in all: bytes, or what the picture counts.
   void show(std::int64_t done, std::int64_t total);
+  /// What the line begins with from now on.
+  void set_label(std::string label) { label_ = std::move(label); }
   /// A line above it, terminal or not.
   void note(std::string_view text);
 

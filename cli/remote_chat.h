@@ -39,7 +39,6 @@ class RemoteChat final : public ChatBackend {
 
  private:
   RemoteChat(std::string model, AnswerListener& listener);
-  [[nodiscard]] boost::asio::awaitable<Result<void>> greet(OnWait on_wait);
   [[nodiscard]] WebSocketClient& socket();
   void on_end(const Error& error, std::uint16_t code);
 

@@ -1,0 +1,75 @@
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/cli/bench_commands.h"
+#include "weft/cli/bench_progress.h"
+#include "weft/cli/fail.h"
+#include "weft/cli/load_options.h"
+#include "weft/cli/measured_options.h"
+#include "weft/cli/report_files.h"
+#include "weft/measure/engine_load.h"
+#include "weft/measure/engine_report.h"
+#include "weft/measure/policy_list.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kVerb = "bench engine";
+
+struct Options {
+  MeasuredOptions measured;
+  LoadOptions load;
+  std::string policies;
+  ReportFiles files;
+};
+
+std::vector<Config> configs_of(const Options& options) {
+  const Config config = measured_config(kVerb, options.measured);
+  if (options.policies.empty()) return {config};
+  auto configs = measure::with_policies(config, options.policies);
+  if (!configs) fail(kVerb, "--policies " + configs.error().detail);
+  return *std::move(configs);
+}
+
+void run(const Options& options) {
+  check_report_files(kVerb, options.files);
+  const std::vector<Config> configs = configs_of(options);
+  const measure::Load load = value_or_fail(kVerb, load_of(options.load));
+  const measure::MeasuredModel model = open_measured(kVerb, configs.front(), options.measured);
+  std::vector<measure::MeasuredPolicy> measured;
+  BenchProgress progress;
+  for (const Config& config : configs) {
+    progress.begin(measure::policy_text(config));
+    auto result = measure::run_engine(model, config, load, options.load.seed, progress.options());
+    if (!result) fail(kVerb, result.error());
+    measured.push_back({config, *std::move(result)});
+    if (progress.stopped()) break;
+  }
+  progress.end();
+  measure::Report report = measure::engine_report(model.name, measured, slo_of(options.load));
+  for (auto& fact : load_facts(options.load)) report.facts.push_back(std::move(fact));
+  deliver_report(kVerb, report, options.files);
+  if (progress.stopped()) throw CLI::RuntimeError(status_after(SIGINT));
+}
+
+}  // namespace
+
+void add_bench_engine(CLI::App& bench) {
+  auto* command = bench.add_subcommand("engine", "Measure the engine in this process under a load");
+  auto options = std::make_shared<Options>();
+  add_measured_options(*command, options->measured);
+  command
+      ->add_option("--policies", options->policies,
+                   "Instead of --policy: each of these in turn under the same load, such as "
+                   "fusion,window:50,static,instances:8")
+      ->type_name("LIST");
+  add_load_options(*command, options->load);
+  add_report_options(*command, options->files);
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace weft::cli
