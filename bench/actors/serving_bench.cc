@@ -5,13 +5,11 @@
 //              over that of a chat request that is alone
 //   prefill    running streams while long prompts arrive: their inter-token times with and without
 //              target_inter_token
-//   policies   the same arrivals under each BatchPolicy, times over fusion's (Flover, section VI)
 //
-// The first two are on a device that computes nothing and whose steps last as long as the cost that
-// is printed, and `overload` also on the demo model on the host; `policies` is on the demo model
-// and on a llama of 1.1 B, both on the host.
+// They are on a device that computes nothing and whose steps last as long as the cost that is
+// printed, and `overload` also on the demo model on the host.
 //
-//   weft_serving_bench [overload|prefill|policies, default all]
+//   weft_serving_bench [overload|prefill, default both]
 
 #include <cstdio>
 #include <string_view>
@@ -23,5 +21,4 @@ int main(int count, char** arguments) {
   const std::string_view only = count > 1 ? arguments[1] : "";
   if (only.empty() || only == "overload") run_overload();
   if (only.empty() || only == "prefill") run_prefill();
-  if (only.empty() || only == "policies") run_policies();
 }

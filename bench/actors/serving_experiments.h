@@ -14,7 +14,6 @@ namespace weft::bench {
 /// Each prints a table.
 void run_overload();
 void run_prefill();
-void run_policies();
 
 /// A pipeline and the one thread of its executor.
 class RunningPipeline {
