@@ -71,7 +71,7 @@ TEST(RecipesTest, FineinferLoadComparesTheMemorysUseAndSplitsTheTime) {
 
 TEST(RecipesTest, PriorityShowsChatAloneAndBesideAFloodWithAndWithoutClasses) {
   std::vector<std::string> parts;
-  RecipeSetup setup = small_setup();
+  RecipeSetup setup = test::small_setup(kScale);
   setup.begin_part = [&](std::string_view part) { parts.emplace_back(part); };
   const Report report = find_recipe("priority")->run(setup);
   EXPECT_THAT(parts, testing::Contains("long prompts, without classes"));
