@@ -116,13 +116,16 @@ double PipelineStats::first_token_median() const noexcept {
   return *middle;
 }
 
-std::size_t PipelineStats::shortest_lane() const noexcept {
-  std::size_t best = 0;
+std::size_t PipelineStats::shortest_lane() noexcept {
+  // Requests that come together are counted after all of them have asked: equals take turns.
+  const std::size_t first = turn_.fetch_add(1, std::memory_order_relaxed) % count_;
   const auto requests = [this](std::size_t lane) {
     return lanes_[lane].requests.load(std::memory_order_relaxed);
   };
+  std::size_t best = first;
   for (std::size_t i = 1; i < count_; ++i) {
-    if (requests(i) < requests(best)) best = i;
+    const std::size_t lane = (first + i) % count_;
+    if (requests(lane) < requests(best)) best = lane;
   }
   return best;
 }

@@ -31,8 +31,8 @@ class PipelineStats {
 
   [[nodiscard]] std::int64_t requests() const noexcept { return requests_.load(); }
   [[nodiscard]] std::int64_t prompt_tokens() const noexcept { return prompt_tokens_.load(); }
-  /// The one with the fewest requests.
-  [[nodiscard]] std::size_t shortest_lane() const noexcept;
+  /// The one with the fewest requests; of several, each in turn.
+  [[nodiscard]] std::size_t shortest_lane() noexcept;
   [[nodiscard]] EngineStats read() const noexcept;
   /// Those of all lanes, one lane after the other.
   [[nodiscard]] std::vector<RowHolder> rows() const;
@@ -56,6 +56,7 @@ class PipelineStats {
   const std::size_t count_;
   const std::unique_ptr<Lane[]> lanes_;
   const std::unique_ptr<Row[]> rows_;  // of all lanes
+  std::atomic<std::size_t> turn_{0};
   std::atomic<std::int64_t> requests_{0};
   std::atomic<std::int64_t> prompt_tokens_{0};
 

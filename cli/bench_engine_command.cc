@@ -1,6 +1,8 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +34,12 @@ std::vector<Config> configs_of(const Options& options) {
   if (options.policies.empty()) return {config};
   auto configs = measure::with_policies(config, options.policies);
   if (!configs) fail(kVerb, "--policies " + configs.error().detail);
+  // Before minutes go into those that come first.
+  if (config.device != "cpu" && std::ranges::any_of(*configs, [](const Config& one) {
+        return one.policy == BatchPolicy::kInstances;
+      })) {
+    fail(kVerb, "--policies instances: only cpu runs several");
+  }
   return *std::move(configs);
 }
 
@@ -41,18 +49,24 @@ void run(const Options& options) {
   const measure::Load load = value_or_fail(kVerb, load_of(options.load));
   const measure::MeasuredModel model = open_measured(kVerb, configs.front(), options.measured);
   std::vector<measure::MeasuredPolicy> measured;
+  std::optional<Error> failure;
   BenchProgress progress;
   for (const Config& config : configs) {
     progress.begin(measure::policy_text(config));
     auto result = measure::run_engine(model, config, load, options.load.seed, progress.options());
-    if (!result) fail(kVerb, result.error());
+    if (!result) {
+      failure = result.error();
+      break;
+    }
     measured.push_back({config, *std::move(result)});
     if (progress.stopped()) break;
   }
   progress.end();
+  if (measured.empty() && failure) fail(kVerb, *failure);
   measure::Report report = measure::engine_report(model.name, measured, slo_of(options.load));
   for (auto& fact : load_facts(options.load)) report.facts.push_back(std::move(fact));
   deliver_report(kVerb, report, options.files);
+  if (failure) fail(kVerb, *failure);  // what was measured is not lost
   if (progress.stopped()) throw CLI::RuntimeError(status_after(SIGINT));
 }
 

@@ -150,6 +150,7 @@ void add_list(CLI::App& command, const std::string& name, std::vector<std::int32
               std::int32_t least, std::int32_t most, const std::string& help) {
   command.add_option(name, values, help)
       ->delimiter(',')
+      ->allow_extra_args(false)  // what follows is MODEL
       ->check(CLI::Range(least, most))
       ->capture_default_str();
 }

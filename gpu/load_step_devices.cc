@@ -11,6 +11,7 @@
 #include "weft/gpu/cuda/tuning.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/host_capacity.h"
+#include "weft/gpu/host_processors.h"
 #include "weft/gpu/host_step_device.h"
 #include "weft/gpu/step_options.h"
 
@@ -26,8 +27,8 @@ Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& w
   const auto limits = host_capacity(*model.program, capacity, free_bytes);
   if (!limits) return limits.error();
   // Instances compete for the cores; each has its share of them.
-  const int threads =
-      wishes.instances > 1 ? std::max(1, wishes.threads / wishes.instances) : wishes.threads;
+  const int all = wishes.threads > 0 ? wishes.threads : host_parallelism();
+  const int threads = wishes.instances > 1 ? std::max(1, all / wishes.instances) : wishes.threads;
   const DeviceOptions options = step_options(*model.program, *limits, capacity.kv_dtype, threads);
   auto device = HostDevice::load(model.checkpoint, model.program, options, progress);
   if (!device) return device.error();

@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <filesystem>
 #include <mutex>
 #include <random>
@@ -146,9 +147,9 @@ class RunningPipeline {
  public:
   RunningPipeline(const Config& config, LoadedModel loaded)
       : work_(io_.get_executor()),
-        thread_([this] { io_.run(); }),
         pipeline_(std::make_unique<Pipeline>(io_.get_executor(), config, std::move(loaded.model),
-                                             std::move(loaded.devices))) {}
+                                             std::move(loaded.devices))),
+        thread_([this] { io_.run(); }) {}
   RunningPipeline(const RunningPipeline&) = delete;
   RunningPipeline& operator=(const RunningPipeline&) = delete;
   ~RunningPipeline() {
@@ -162,8 +163,8 @@ class RunningPipeline {
  private:
   boost::asio::io_context io_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  std::unique_ptr<Pipeline> pipeline_;  // before the thread: making it may throw
   std::thread thread_;
-  std::unique_ptr<Pipeline> pipeline_;
 };
 
 /// Plays one load.
@@ -175,18 +176,20 @@ class Player {
   std::vector<Outcome> play(const Load& load) {
     prepare(load);
     begin_ = SteadyClock::now();
+    const bool bounded = load.at_once > 0;
+    const bool closed_loop = bounded && load.arrivals.back().at <= 0;
     std::size_t sent = 0;
     for (; sent < users_.size() && !stopped(); ++sent) {
-      const bool bounded = load.at_once > 0;
       const TimePoint due = after(begin_, load.arrivals[sent].at);
       if (!wait(due, 0)) break;
       const auto most = static_cast<std::size_t>(load.at_once);
       if (bounded && sent >= most && !wait(TimePoint::max(), sent - most + 1)) break;
       const TimePoint now = SteadyClock::now();
-      users_[sent]->begin(bounded ? now : due, now);
-      pipeline_.submit(RequestTicket(requests_[sent]));
+      users_[sent]->begin(closed_loop ? now : due, now);
+      // Made here and not before: then the pipeline chooses where it runs.
+      requests_.push_back(pipeline_.make_request(std::move(asked_[sent]), users_[sent]));
+      pipeline_.submit(RequestTicket(requests_.back()));
     }
-    requests_.resize(sent);
     users_.resize(sent);
     if (sent > 0 && !wait(TimePoint::max(), sent)) cancel();
     std::vector<Outcome> outcomes;
@@ -207,7 +210,7 @@ class Player {
       request.sampling.temperature = 0;
       request.request_class = arrival.cls;
       users_.push_back(std::make_shared<User>(arrival, endings_));
-      requests_.push_back(pipeline_.make_request(std::move(request), users_.back()));
+      asked_.push_back(std::move(request));
     }
   }
 
@@ -238,6 +241,7 @@ class Player {
   const EngineRunOptions& options_;
   const std::shared_ptr<Endings> endings_ = std::make_shared<Endings>();
   std::vector<std::shared_ptr<User>> users_;
+  std::vector<Request> asked_;
   std::vector<std::shared_ptr<ActiveRequest>> requests_;
   TimePoint begin_{};
 };
@@ -282,7 +286,7 @@ Result<EngineRun> run_engine(const MeasuredModel& model, const Config& config, c
     device = meters.back();
   }
   Prompts prompts(loaded->model, seed);
-  {
+  try {
     Config bounds = config;
     bounds.max_queued_requests =
         std::max(config.max_queued_requests, static_cast<std::int32_t>(load.arrivals.size()));
@@ -295,6 +299,9 @@ Result<EngineRun> run_engine(const MeasuredModel& model, const Config& config, c
     Player player(*pipeline, prompts, options);
     run.outcomes = player.play(load);
     run.began = player.began();
+  } catch (const std::exception& failure) {
+    // Threads, of which instances want many, or memory.
+    return Error{MeasureErrc::kNoEngine, failure.what()};
   }
   for (const auto& meter : meters) {
     for (const StepRecord& record : meter->records()) {

@@ -25,6 +25,27 @@ std::optional<std::int32_t> tokens_of(std::string_view text) {
   return value;
 }
 
+/// Of a standard normal variable: how often it is at most `x`.
+double below(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; }
+
+/// The mean of what is drawn by a log-normal distribution and cut to `high`.
+double cut_mean(double mu, double high) {
+  const double place = (std::log(high) - mu) / kSigma;
+  return std::exp(mu + kSigma * kSigma / 2) * below(place - kSigma) + high * (1 - below(place));
+}
+
+/// The mu that gives the mean that is asked for, after the cut.
+double mu_of(const Lengths& lengths) {
+  double low = -kSigma * kSigma;
+  double high = std::log(static_cast<double>(lengths.high)) + 8 * kSigma;
+  constexpr int kHalvings = 60;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (cut_mean(middle, lengths.high) < lengths.mean ? low : high) = middle;
+  }
+  return low;
+}
+
 /// Tokens, drawn one after the other.
 class LengthSource {
  public:
@@ -32,7 +53,7 @@ class LengthSource {
       : lengths_(lengths),
         random_(seed),
         even_(lengths.low, lengths.high),
-        skewed_(std::log(lengths.mean) - kSigma * kSigma / 2, kSigma) {}
+        skewed_(mu_of(lengths), kSigma) {}
 
   std::int32_t next() {
     switch (lengths_.kind) {

@@ -32,8 +32,8 @@ struct Lengths {
   enum class Kind : std::uint8_t {
     kFixed,    ///< `low`
     kUniform,  ///< evenly from `low` to `high`
-    /// As people write: many short ones and a long tail. Log-normal with the mean `mean` and
-    /// sigma 1, cut to low..high.
+    /// As people write: many short ones and a long tail. Log-normal with sigma 1, cut to
+    /// low..high, and with the mean `mean` after the cut.
     kSkewed,
   };
   Kind kind = Kind::kFixed;

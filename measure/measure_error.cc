@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::array kMeasureErrors = {
     ErrorText{static_cast<int>(MeasureErrc::kBadLoad), "bad_load", "the load is not valid"},
+    ErrorText{static_cast<int>(MeasureErrc::kNoEngine), "no_engine", "no engine can be made"},
     ErrorText{static_cast<int>(MeasureErrc::kBadTrace), "bad_trace", "the trace is not valid"},
     ErrorText{static_cast<int>(MeasureErrc::kBadSteps), "bad_steps",
               "such steps cannot be measured"},

@@ -17,7 +17,7 @@ void StepMeter::run(const Plan& plan, StepResult& result) {
   record.began = std::chrono::steady_clock::now();
   device_->run(plan, result);
   record.ended = std::chrono::steady_clock::now();
-  if (records_.size() < kMost) records_.push_back(record);
+  records_.push_back(record);
 }
 
 }  // namespace weft::measure

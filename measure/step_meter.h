@@ -1,11 +1,10 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "weft/core/clock.h"
 #include "weft/gpu/step_device.h"
@@ -31,22 +30,17 @@ struct StepRecord {
 /// Passes plans on to a device and notes each step.
 class StepMeter final : public StepDevice {
  public:
-  explicit StepMeter(std::shared_ptr<StepDevice> device) : device_(std::move(device)) {
-    records_.reserve(kMost);
-  }
+  explicit StepMeter(std::shared_ptr<StepDevice> device) : device_(std::move(device)) {}
 
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
   void run(const Plan& plan, StepResult& result) override;
 
-  /// By time; what came after kMost of them is not noted. Only when nothing runs any more.
-  [[nodiscard]] const std::vector<StepRecord>& records() const noexcept { return records_; }
+  /// By time. Only when nothing runs any more.
+  [[nodiscard]] const std::deque<StepRecord>& records() const noexcept { return records_; }
 
  private:
-  // Hours of steps of milliseconds, in some ten megabytes.
-  static constexpr std::size_t kMost = std::size_t{1} << 18U;
-
   const std::shared_ptr<StepDevice> device_;
-  std::vector<StepRecord> records_;
+  std::deque<StepRecord> records_;  // grows without moving what is there
 };
 
 }  // namespace weft::measure

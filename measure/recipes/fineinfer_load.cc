@@ -304,7 +304,8 @@ Report fineinfer_load(const RecipeSetup& setup) {
       here, "fineinfer-load: padded reservation and token-granular pages",
       "Normalized latency and running batch over Poisson rates with one amount of KV memory, and "
       "what of a request's time is not the forward pass, as in FineInfer's evaluation.");
-  const std::int32_t slabs = std::max(1, here.config.max_rows / kRowsPerSlab);
+  // At least as many as run side by side where nobody may wait for another.
+  const std::int32_t slabs = std::max(kCopies, here.config.max_rows / kRowsPerSlab);
   const Setting setting = setting_of(here, slabs);
   tell_setting(setting, report);
   std::vector<SetResult> results;

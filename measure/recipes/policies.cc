@@ -97,9 +97,10 @@ CaseRun measure_case(const RecipeSetup& setup, const Case& what) {
     const std::string part = what.name + ", " + policy_text(config);
     run.policies.push_back(figures_of(config, play(setup, part, config, {requests, 0})));
   }
-  for (std::int32_t users = 1; users <= setup.config.max_rows; users *= 2) {
+  for (std::int32_t users = 1; users < setup.config.max_rows; users *= 2) {
     run.closed.push_back(closed_batch(setup, requests, users));
   }
+  run.closed.push_back(closed_batch(setup, requests, setup.config.max_rows));
   std::ranges::sort(run.closed, {}, &Point::batch);
   return run;
 }

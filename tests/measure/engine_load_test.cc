@@ -178,8 +178,19 @@ TEST(EngineLoadTest, InstancesAreDevicesOfOneRow) {
   config.policy = BatchPolicy::kInstances;
   config.instances = 3;
   const Load load = at_once(6);
-  const EngineRun run = run_engine(tiny_model(), config, load, 1).value();
+  std::vector<std::shared_ptr<StepMeter>> devices;
+  EngineRunOptions options;
+  options.wrap = [&devices](std::shared_ptr<StepDevice> device) {
+    devices.push_back(std::make_shared<StepMeter>(std::move(device)));
+    return devices.back();
+  };
+  const EngineRun run = run_engine(tiny_model(), config, load, 1, options).value();
   EXPECT_EQ(run.devices, 3U);
+  // Each has its share, whenever the others were counted.
+  for (const auto& device : devices) {
+    EXPECT_TRUE(std::ranges::any_of(
+        device->records(), [&run](const StepRecord& step) { return step.began >= run.began; }));
+  }
   EXPECT_EQ(run.limits.rows, 1);
   EXPECT_EQ(most_sequences(run), 1);
   std::int64_t tokens = 0;

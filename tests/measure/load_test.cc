@@ -103,12 +103,15 @@ TEST(LoadTest, SkewedLengthsHaveTheirMeanAndMoreShortOnesThanLong) {
   shape.prompt = Lengths::parse("mean:161").value();
   shape.output = Lengths::parse("mean:161..200").value();
   std::vector<double> prompts;
+  std::vector<double> outputs;
   std::int32_t longest = 0;
   for (const Arrival& one : draw(shape, 1)) {
     prompts.push_back(one.prompt);
+    outputs.push_back(one.output);
     longest = std::max(longest, one.output);
   }
   EXPECT_NEAR(mean(prompts), 161, 3);
+  EXPECT_NEAR(mean(outputs), 161, 1);
   EXPECT_GT(std::ranges::count_if(prompts, [](double one) { return one < 161; }), 130'000);
   EXPECT_EQ(longest, 200);
 }

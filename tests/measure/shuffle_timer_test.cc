@@ -38,23 +38,23 @@ Plan plan_of_two() {
 
 TEST(ShuffleTimerTest, WhatMovesNothingIsOneStep) {
   const auto device = std::make_shared<PlanKeeper>();
-  const auto times = std::make_shared<ShuffleTimer::Times>();
+  const auto steps = std::make_shared<ShuffleTimer::Steps>();
   StepResult result;
-  ShuffleTimer(device, times).run(plan_of_two(), result);
+  ShuffleTimer(device, steps).run(plan_of_two(), result);
   EXPECT_EQ(device->plans.size(), 1U);
-  EXPECT_EQ(times->shuffles, 0U);
-  EXPECT_EQ(times->shuffle, 0);
-  EXPECT_GT(times->all, 0);
+  ASSERT_EQ(steps->size(), 1U);
+  EXPECT_EQ(steps->front().shuffle, 0);
+  EXPECT_GT(steps->front().all, 0);
 }
 
 TEST(ShuffleTimerTest, MovesGoFirstAndAloneAndTheRestIsWhole) {
   const auto device = std::make_shared<PlanKeeper>();
-  const auto times = std::make_shared<ShuffleTimer::Times>();
+  const auto steps = std::make_shared<ShuffleTimer::Steps>();
   Plan plan = plan_of_two();
   plan.moves = {{3, 1}};
   plan.slab_copies = {{30, 10}};
   StepResult result;
-  ShuffleTimer(device, times).run(plan, result);
+  ShuffleTimer(device, steps).run(plan, result);
   ASSERT_EQ(device->plans.size(), 2U);
   const Plan& moves = device->plans.front();
   EXPECT_EQ(moves.moves, plan.moves);
@@ -66,9 +66,9 @@ TEST(ShuffleTimerTest, MovesGoFirstAndAloneAndTheRestIsWhole) {
   EXPECT_TRUE(rest.slab_copies.empty());
   EXPECT_EQ(rest.entries.size(), 2U);
   EXPECT_EQ(result.samples.size(), 2U);
-  EXPECT_EQ(times->shuffles, 1U);
-  EXPECT_GT(times->shuffle, 0);
-  EXPECT_GE(times->all, times->shuffle);
+  ASSERT_EQ(steps->size(), 1U);
+  EXPECT_GT(steps->front().shuffle, 0);
+  EXPECT_GE(steps->front().all, steps->front().shuffle);
 }
 
 }  // namespace

@@ -34,9 +34,12 @@ TEST(FloverRecipesTest, PoissonArrivalsShowOverlapAndIterationsBesideThePapers) 
   ASSERT_EQ(report.tables.size(), 1U);
   EXPECT_EQ(report.tables[0].rows.size(), 6U);
   const auto& runs = report.data.at("runs").as_array();
-  // All but at once, and all but one after the other: an iteration advances most of them or one.
-  EXPECT_LT(runs[0].at("fusion").at("iterations").as_uint64(),
-            runs[5].at("fusion").at("iterations").as_uint64());
+  // 4 requests of 8 tokens, together at best and one after the other at worst.
+  for (const auto& run : runs) {
+    const auto iterations = run.at("fusion").at("iterations").as_uint64();
+    EXPECT_GE(iterations, 8U);
+    EXPECT_LE(iterations, 4U * 9U);
+  }
   EXPECT_EQ(report.figures.size(), 3U);
 }
 
