@@ -119,6 +119,9 @@ Result<void> EventClient::take_read(bool at_end) {
 
 asio::awaitable<Result<void>> EventClient::exchange(const HttpRequest* request) {
   buffer_.clear();
+  // Nothing of what was asked before: an answer without a body would find it as it was left.
+  inbox_->answer = {};
+  inbox_->events.clear();
   parser_ = std::make_unique<Parser>();
   parser_->body_limit(boost::none);
   parser_->eager(true);
@@ -134,6 +137,7 @@ asio::awaitable<Result<void>> EventClient::exchange(const HttpRequest* request) 
     if (error && !at_end) co_return connector_->lost(error.message());
     if (auto taken = take_read(at_end); !taken) co_return taken;
   }
+  if (inbox_->answer.status == 0) inbox_->begin(parser_->get());  // there was no body
   co_return Result<void>();
 }
 

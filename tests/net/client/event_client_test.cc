@@ -163,7 +163,6 @@ TEST_F(EventClientTest, SaysThatNobodyListens) {
 TEST_F(EventClientTest, GivesUpWhenItsTimeIsOver) {
   serve({.pieces = {StreamStub::head(), "data: one\n\n"}, .then = Then::kHang});
   expect_error(ask(std::chrono::milliseconds(100)), NetErrc::kTimeout, "http://127.0.0.1");
-  EXPECT_THAT(events_, ElementsAre("one"));
 }
 
 TEST_F(EventClientTest, CanBeClosedByWhoHearsAnEvent) {
@@ -183,6 +182,38 @@ TEST_F(EventClientTest, StopsAtAnEventWithoutAnEnd) {
   for (int i = 0; i < 17; ++i) script.pieces.emplace_back(std::size_t{1} << 20, 'x');
   serve(script);
   expect_error(ask(), NetErrc::kBadAnswer, "an event is too large");
+}
+
+TEST_F(EventClientTest, AsksAgainAfterAnEventThatWasTooLarge) {
+  int asked = 0;
+  serve([&asked](const HttpStub::Request&) {
+    if (++asked == 2) return StreamStub::Script{.pieces = StreamStub::chunked({"one"})};
+    StreamStub::Script script{.pieces = {StreamStub::head() + "data: "}, .then = Then::kHang};
+    for (int i = 0; i < 17; ++i) script.pieces.emplace_back(std::size_t{1} << 20, 'x');
+    return script;
+  });
+  expect_error(ask(), NetErrc::kBadAnswer, "an event is too large");
+  const auto answer = ask();
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_THAT(events_, ElementsAre("one"));
+  server_.reset();  // with its thread, which writes `asked`
+}
+
+TEST_F(EventClientTest, TellsTheStatusOfAnAnswerWithoutABody) {
+  int asked = 0;
+  serve([&asked](const HttpStub::Request&) {
+    if (++asked == 2) return StreamStub::Script{.pieces = StreamStub::chunked({"one"})};
+    return StreamStub::plain("503 Busy", "text/plain", "");
+  });
+  for (const unsigned status : {503U, 200U, 503U}) {
+    const auto answer = ask();
+    ASSERT_TRUE(answer) << to_string(answer.error());
+    EXPECT_EQ(answer->status, status);
+    EXPECT_EQ(answer->streamed, status == 200);
+    EXPECT_EQ(answer->body, "");
+  }
+  EXPECT_EQ(server_->connections(), 1);
+  server_.reset();  // with its thread, which writes `asked`
 }
 
 }  // namespace
