@@ -55,6 +55,7 @@ asio::awaitable<Result<HttpAnswer>> HttpClient::ask(std::string path, std::strin
     if (!kept) {
       auto connected = co_await connector_->connect();
       if (!connected) co_return std::move(connected).error();
+      if (deadline.expired()) co_return connector_->lost("no answer in time");
       stream_.emplace(*std::move(connected));
     }
     const auto error = co_await exchange(&request);
