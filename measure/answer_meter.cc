@@ -9,6 +9,9 @@ namespace {
 
 // What is made ready for an answer's times; a trace may ask for more than will come.
 constexpr std::int32_t kMostReserved = 4096;
+// Of an error, whose words are a server's: a table's cell, and what a person would read.
+constexpr std::size_t kLongestKind = 64;
+constexpr std::size_t kLongestDetail = 200;
 
 }  // namespace
 
@@ -44,10 +47,11 @@ void AnswerMeter::end(TimePoint at) {
 
 void AnswerMeter::fail(std::string kind, const std::string& detail, TimePoint at) {
   if (ended()) return;
+  if (kind.size() > kLongestKind) kind.resize(kLongestKind);
   outcome_.error = std::move(kind);
   outcome_.end = seconds(at);
   if (!counted_) outcome_.output = static_cast<std::int32_t>(outcome_.came.size());
-  finish(detail);
+  finish(detail.substr(0, kLongestDetail));
 }
 
 void AnswerMeter::finish(const std::string& detail) {

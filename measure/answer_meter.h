@@ -25,6 +25,7 @@ class AnswerMeter {
   void add(const AnswerEvent& event, TimePoint at);
   /// Nothing more comes: it is done when it was finished, else it was cut off.
   void end(TimePoint at);
+  /// Of `kind` and `detail` as much is kept as a report shows.
   void fail(std::string kind, const std::string& detail, TimePoint at);
 
   [[nodiscard]] bool ended() const noexcept { return on_end_ == nullptr; }

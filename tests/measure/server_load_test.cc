@@ -36,16 +36,17 @@ class ServerLoadTest : public testing::Test {
     serve([script](const HttpStub::Request&) { return script; });
   }
   std::vector<Outcome> play(Load load, std::chrono::milliseconds limit = std::chrono::seconds(30)) {
+    boost::asio::io_context context{1};
     const auto connector =
-        Connector::create(context_, {.url = parse_server_url(server_->url()).value()}).value();
+        Connector::create(context, {.url = parse_server_url(server_->url()).value()}).value();
     HttpLoadClient client(connector, {}, limit);
-    ServerLoad player(context_.get_executor(), std::move(load), client);
+    ServerLoad player(context.get_executor(), std::move(load), client);
     int ends = 0;
     player.start([&] {
       ++ends;
-      context_.stop();
+      context.stop();
     });
-    context_.run();
+    context.run();
     EXPECT_EQ(ends, 1);
     EXPECT_EQ(player.progress().ended, player.outcomes().size());
     words_ = player.words();
@@ -55,7 +56,6 @@ class ServerLoadTest : public testing::Test {
     return play({.arrivals = {{0, 3, 4}}}, limit).at(0);
   }
 
-  boost::asio::io_context context_{1};
   std::optional<StreamStub> server_;
   std::map<std::string, std::string> words_;
 };
@@ -92,7 +92,6 @@ TEST_F(ServerLoadTest, TellsErrorsApart) {
     serve(script);
     const Outcome outcome = play_one();
     server_.reset();
-    context_.restart();
     return outcome.error;
   };
   EXPECT_EQ(error(StreamStub::plain("429 Too Many", "application/json",
@@ -126,6 +125,34 @@ TEST_F(ServerLoadTest, GivesUpASlowAnswer) {
   const Outcome outcome = play_one(std::chrono::milliseconds(100));
   EXPECT_EQ(outcome.error, "timeout");
   EXPECT_GE(outcome.end, 0.1);
+}
+
+TEST_F(ServerLoadTest, EndsWithTheWordThatAllIsSaidWhetherTheConnectionEndsOrNot) {
+  for (const Then then : {Then::kHang, Then::kClose}) {
+    auto pieces = StreamStub::chunked({kToken, kUsage, "[DONE]"});
+    pieces.pop_back();
+    serve({.pieces = pieces, .then = then});
+    const Outcome outcome = play_one();
+    EXPECT_EQ(outcome.error, "");
+    EXPECT_EQ(outcome.output, 4);
+    server_.reset();
+  }
+}
+
+TEST_F(ServerLoadTest, KeepsTheConnectionOfAStreamThatEndsAsItShould) {
+  serve({.pieces = StreamStub::chunked({kToken, "[DONE]"})});
+  for (const Outcome& outcome : play({.arrivals = {{0}, {0}, {0}}, .at_once = 1})) {
+    EXPECT_EQ(outcome.error, "");
+  }
+  EXPECT_EQ(server_->connections(), 1);
+}
+
+TEST_F(ServerLoadTest, ShortensWhatAServerSays) {
+  serve({.pieces = StreamStub::chunked({R"({"error":{"code":")" + std::string(1000, 'c') +
+                                        R"(","message":")" + std::string(1000, 'm') + R"("}})"})});
+  const std::string error = play_one().error;
+  EXPECT_EQ(error, "error " + std::string(58, 'c'));
+  EXPECT_EQ(words_.at(error), std::string(200, 'm'));
 }
 
 TEST_F(ServerLoadTest, AsksForTheLengthsOfTheLoad) {
@@ -166,7 +193,6 @@ TEST_F(LoadTimesTest, SendsEachAtItsTimeWhateverBecameOfThoseBefore) {
   ServerLoad load(context_.get_executor(), {.arrivals = {{0}, {0.01}, {0.02}}}, client_);
   bool ended = false;
   load.start([&ended] { ended = true; });
-  EXPECT_THAT(client_.asked, SizeIs(1));
   context_.run();
   EXPECT_THAT(client_.asked, SizeIs(3));
   EXPECT_FALSE(ended);
