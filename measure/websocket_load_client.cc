@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,12 +16,18 @@ namespace weft::measure {
 
 using std::chrono::steady_clock;
 
-/// One WebSocket and its lanes, named by their numbers.
+namespace {
+
+// Of a message that is no event: what a person can make out.
+constexpr std::size_t kShownMessage = 200;
+
+}  // namespace
+
+/// One WebSocket and its lanes, each named by the number of its request: a name that were used
+/// again would have what comes late for the one before.
 class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Connection> {
  public:
-  explicit Connection(WebSocketLoadClient& owner) : owner_(owner), lanes_(owner.lanes_) {
-    for (std::size_t i = lanes_.size(); i > 0; --i) free_.push_back(i - 1);
-  }
+  explicit Connection(WebSocketLoadClient& owner) : owner_(owner) {}
 
   void start() {
     socket_ = std::make_shared<WebSocketClient>(
@@ -29,11 +37,10 @@ class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Conn
             .on_end = [this](const Error& error, std::uint16_t /*code*/) { on_end(error); }});
     socket_->start();
   }
-  [[nodiscard]] bool full() const noexcept { return free_.empty(); }
+  [[nodiscard]] bool full() const noexcept { return lanes_.size() >= owner_.lanes_; }
 
   void ask(std::shared_ptr<AnswerMeter> meter) {
-    const std::size_t number = free_.back();
-    free_.pop_back();
+    const std::uint64_t number = asked_++;
     Lane& lane = lanes_[number];
     lane.meter = std::move(meter);
     lane.deadline.emplace(owner_.connector_->context().get_executor(), owner_.limit_,
@@ -45,38 +52,34 @@ class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Conn
     const auto self = shared_from_this();  // whoever hears of an end may let go of it
     owner_.forget(*this);
     socket_->close();
-    for (Lane& lane : lanes_) {
-      lane.deadline.reset();
-      if (const auto meter = std::exchange(lane.meter, nullptr)) {
-        meter->fail(kind, detail, steady_clock::now());
-      }
-    }
+    const auto lanes = std::exchange(lanes_, {});
+    for (const auto& [number, lane] : lanes) lane.meter->fail(kind, detail, steady_clock::now());
   }
 
  private:
   struct Lane {
-    std::shared_ptr<AnswerMeter> meter{};  // null: nothing is under way
+    std::shared_ptr<AnswerMeter> meter{};
     std::optional<Deadline> deadline{};
   };
+  using Lanes = std::map<std::uint64_t, Lane>;
 
   void on_message(std::string_view message) {
     const TimePoint now = steady_clock::now();
     const auto self = shared_from_this();
     const auto event = owner_.reader_.response(message);
-    if (!event) return close("bad answer", "a message is no event: " + std::string(message));
-    Lane* const lane = find(event->lane);
-    if (lane == nullptr) {
-      // What concerns all of them: nobody could say whose it is.
-      if (!event->error.empty()) {
-        close("error " + std::string(event->error), std::string(event->message));
-      }
-      return;
+    if (!event) {
+      return close("bad answer",
+                   "a message is no event: " + std::string(message.substr(0, kShownMessage)));
     }
-    if (event->error.empty() && !event->finished) return lane->meter->add(*event, now);
-    // Free before it tells, so that what is asked next can have it.
-    const auto meter = std::exchange(lane->meter, nullptr);
-    lane->deadline.reset();
-    free_.push_back(static_cast<std::size_t>(lane - lanes_.data()));
+    // What names no lane concerns all of them: nobody could say whose it is.
+    if (event->lane.empty() && !event->error.empty()) {
+      return close("error " + std::string(event->error), std::string(event->message));
+    }
+    const auto lane = find(event->lane);
+    if (lane == lanes_.end()) return;  // it has ended
+    if (event->error.empty() && !event->finished) return lane->second.meter->add(*event, now);
+    const auto meter = lane->second.meter;
+    lanes_.erase(lane);  // before it tells, so that what is asked next has its place
     meter->add(*event, now);
     meter->end(now);
   }
@@ -84,24 +87,23 @@ class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Conn
   void on_end(const Error& error) { close(std::string(kind_of(error)), to_string(error)); }
 
   /// Its lane stays taken until the server has ended it.
-  void on_late(std::size_t number) {
+  void on_late(std::uint64_t number) {
     socket_->send(cancel_message(std::to_string(number)));
-    const auto meter = lanes_[number].meter;
+    const auto meter = lanes_.at(number).meter;
     meter->fail("timeout", "no answer in time", steady_clock::now());
   }
 
-  Lane* find(std::string_view name) {
-    std::size_t number = 0;
+  Lanes::iterator find(std::string_view name) {
+    std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error != std::errc() || end != name.data() + name.size()) return nullptr;
-    if (number >= lanes_.size() || lanes_[number].meter == nullptr) return nullptr;
-    return &lanes_[number];
+    if (error != std::errc() || end != name.data() + name.size()) return lanes_.end();
+    return lanes_.find(number);
   }
 
   WebSocketLoadClient& owner_;
   std::shared_ptr<WebSocketClient> socket_;
-  std::vector<Lane> lanes_;
-  std::vector<std::size_t> free_;
+  Lanes lanes_;  // with a request under way
+  std::uint64_t asked_ = 0;
 };
 
 WebSocketLoadClient::WebSocketLoadClient(std::shared_ptr<Connector> connector,
