@@ -67,15 +67,28 @@ json::object json_of(const Figure& figure) {
           {"series", std::move(series)}};
 }
 
-/// JSON has neither NaN nor infinity: null stands for them.
-void leave_out_what_json_lacks(json::value& value) {
-  if (auto* const number = value.if_double(); number != nullptr && !std::isfinite(*number)) {
-    value = nullptr;
-  } else if (auto* const array = value.if_array()) {
-    for (json::value& one : *array) leave_out_what_json_lacks(one);
-  } else if (auto* const object = value.if_object()) {
-    for (auto& field : *object) leave_out_what_json_lacks(field.value());
+/// JSON has neither NaN nor infinity: null stands for them. Its texts, some of them a server's
+/// words, are UTF-8.
+json::value as_json_can_be(const json::value& value) {
+  if (const auto* const number = value.if_double(); number != nullptr && !std::isfinite(*number)) {
+    return nullptr;
   }
+  if (const auto* const text = value.if_string()) return text_of(*text);
+  if (const auto* const array = value.if_array()) {
+    json::array all;
+    all.reserve(array->size());
+    for (const json::value& one : *array) all.push_back(as_json_can_be(one));
+    return all;
+  }
+  if (const auto* const object = value.if_object()) {
+    json::object all;
+    all.reserve(object->size());
+    for (const auto& [name, one] : *object) {
+      all.insert_or_assign(lossy_utf8(name), as_json_can_be(one));
+    }
+    return all;
+  }
+  return value;
 }
 
 }  // namespace
@@ -89,12 +102,10 @@ json::value to_json(const Report& report) {
   for (const Table& table : report.tables) tables.emplace_back(json_of(table));
   json::array figures;
   for (const Figure& figure : report.figures) figures.emplace_back(json_of(figure));
-  json::value data = report.data;
-  leave_out_what_json_lacks(data);
-  return json::object{{"title", text_of(report.title)}, {"summary", text_of(report.summary)},
-                      {"facts", std::move(facts)},      {"tables", std::move(tables)},
-                      {"figures", std::move(figures)},  {"findings", texts_of(report.findings)},
-                      {"data", std::move(data)}};
+  return json::object{{"title", text_of(report.title)},     {"summary", text_of(report.summary)},
+                      {"facts", std::move(facts)},          {"tables", std::move(tables)},
+                      {"figures", std::move(figures)},      {"findings", texts_of(report.findings)},
+                      {"data", as_json_can_be(report.data)}};
 }
 
 }  // namespace weft::measure

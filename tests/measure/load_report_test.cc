@@ -93,5 +93,15 @@ TEST(LoadReport, GivesEachRequestToPrograms) {
   EXPECT_TRUE(requests[2].at("first").is_null());
 }
 
+TEST(LoadReport, IsUtf8WhateverAServerSays) {
+  auto outcomes = some_outcomes();
+  outcomes[2].error = "error \xC3";
+  Report report;
+  report.data = load_data(outcomes, {}, {{"error \xC3", "oops \xFF"}});
+  const auto data = to_json(report).at("data");
+  EXPECT_EQ(data.at("errors").at("error \uFFFD").at("first"), "oops \uFFFD");
+  EXPECT_EQ(data.at("requests").at(2).at("error"), "error \uFFFD");
+}
+
 }  // namespace
 }  // namespace weft::measure
