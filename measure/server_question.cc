@@ -22,6 +22,9 @@ constexpr std::array<std::string_view, 32> kWords = {
     "are", "as",  "with", "his", "they", "at",   "be",   "this", "have", "from", "or",
     "one", "had", "by",   "but", "not",  "what", "all",  "were", "we",   "when"};
 
+// That some editors put before a file's text.
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 std::string quoted(std::string_view text) { return json::serialize(json::string(text)); }
 
 /// The fields that every request has, behind its prompt and length: `,"a":1,"b":2}`.
@@ -91,14 +94,16 @@ std::string_view path_of(ServerApi api) noexcept {
 }
 
 Result<std::vector<GivenPrompt>> parse_prompts(std::string_view text, const std::string& name) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   std::vector<GivenPrompt> prompts;
   std::optional<bool> as_json;
   for (std::size_t number = 1; !text.empty(); ++number) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
-    if (!as_json) as_json = line.starts_with('{');
+    const std::size_t begin = line.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) continue;
+    if (!as_json) as_json = line[begin] == '{';
     if (!*as_json) {
       prompts.push_back({quoted(line)});
       continue;

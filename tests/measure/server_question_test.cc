@@ -95,6 +95,15 @@ TEST(ServerQuestion, ReadsConversationsAndIdsFromJsonLines) {
   EXPECT_EQ(chat.at("messages").at(0).at("role"), "system");
 }
 
+TEST(ServerQuestion, LooksForJsonBehindAByteOrderMarkAndBlanks) {
+  const auto ids = parse_prompts("\xEF\xBB\xBF\n \t{\"prompt\":[1,2]}\n", "f").value();
+  ASSERT_EQ(ids.size(), 1U);
+  EXPECT_EQ(ids[0].json, "[1,2]");
+  const auto text = parse_prompts("\xEF\xBB\xBFone\n", "f").value();
+  ASSERT_EQ(text.size(), 1U);
+  EXPECT_EQ(text[0].json, R"("one")");
+}
+
 TEST(ServerQuestion, SaysWhichLineOfTheFileIsWrong) {
   for (const auto& [text, words] : {std::pair("", "no prompt in it"),
                                     {"\n \n", "no prompt in it"},
