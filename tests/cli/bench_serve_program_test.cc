@@ -22,6 +22,7 @@ namespace weft::test {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -78,7 +79,10 @@ TEST_F(BenchServeProgram, MeasuresExactlyTheLengthsThatItAsksFor) {
     EXPECT_EQ(request.at("prompt"), request.at("asked_prompt"));
     EXPECT_TRUE(request.at("error").is_null());
   }
-  EXPECT_EQ(report.at("findings").as_array().size(), 0U);
+  for (const auto& finding : report.at("findings").as_array()) {  // the host may have been too busy
+    EXPECT_THAT(finding.as_string().c_str(),
+                Not(AnyOf(HasSubstr("shorter than asked for"), HasSubstr("another length"))));
+  }
   EXPECT_THAT(read(page), AllOf(HasSubstr("<svg"), HasSubstr("Requests under way")));
 }
 
@@ -143,7 +147,8 @@ TEST_F(BenchServeProgram, ReportsWhatWasMeasuredBeforeASignal) {
   const Outcome outcome =
       run_weft("bench serve " + server.url() +
                    " --warm-up 0 --concurrency 2 --requests 5 --json report.json > words 2>&1 & "
-                   "while [ ! -e both_asked ]; do :; done; kill -INT $!; wait $!; "
+                   "while [ ! -e both_asked ]; do kill -0 $! || break; sleep 0.02; done; kill -INT "
+                   "$!; wait $!; "
                    "status=$?; cat words; exit $status",
                "cd " + folder_.path().string() + "; set -m; ");
   EXPECT_EQ(outcome.status, 128 + SIGINT);
