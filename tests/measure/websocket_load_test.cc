@@ -7,6 +7,7 @@
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -72,7 +73,8 @@ class WebSocketLoadTest : public testing::Test {
     const auto connector =
         Connector::create(context, {.url = parse_server_url(server.url()).value()}).value();
     WebSocketLoadClient client(connector, {.api = ServerApi::kResponses}, limit, lanes);
-    ServerLoad player(context.get_executor(), {.arrivals = std::vector<Arrival>(requests)}, client);
+    ServerLoad player(context.get_executor(),
+                      {.arrivals = std::vector<Arrival>(requests), .at_once = at_once_}, client);
     player.start([&context] { context.stop(); });
     context.run();
     connections_ = server.connections();
@@ -80,6 +82,7 @@ class WebSocketLoadTest : public testing::Test {
     return player.outcomes();
   }
 
+  std::int32_t at_once_ = 0;
   int connections_ = 0;
   std::map<std::string, std::string> words_;
 };
@@ -97,6 +100,16 @@ TEST_F(WebSocketLoadTest, PutsNoMoreOnAConnectionThanItHasLanes) {
   const auto outcomes = play({kDelta, kEnd, kOther}, Then::kHang, 4, 2);
   for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.error, "");
   EXPECT_EQ(connections_, 2);
+}
+
+TEST_F(WebSocketLoadTest, ChargesNobodyWithWhatComesLateForAnother) {
+  constexpr auto kLate = R"({"type":"error","stream_id":"0","error":{"code":"too_late"}})";
+  constexpr auto kNext = R"({"type":"response.completed","stream_id":"1"})";
+  at_once_ = 1;
+  const auto outcomes = play({kDelta, kEnd, kLate, kNext}, Then::kHang, 2, 1);
+  EXPECT_EQ(outcomes[0].error, "");
+  EXPECT_EQ(outcomes[1].error, "");
+  EXPECT_EQ(connections_, 1);
 }
 
 TEST_F(WebSocketLoadTest, LooksAtNothingOfALaneThatItDoesNotKnow) {
