@@ -60,7 +60,7 @@ Table totals(const std::vector<Column>& columns) {
   Table table{"Total time and throughput", {"requests"}, {}, {}};
   for (const PolicyFigures& policy : columns.front().policies) {
     table.columns.push_back(name_of(policy));
-    table.columns.push_back("tokens/s");
+    table.columns.emplace_back("tokens/s");
   }
   table.columns.emplace_back("static / fusion");
   if (columns.front().policies.size() > 2) table.columns.emplace_back("instances / fusion");

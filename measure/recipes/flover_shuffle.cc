@@ -12,6 +12,7 @@
 #include "weft/measure/hole_device.h"
 #include "weft/measure/recipe_runs.h"
 #include "weft/measure/recipes/flover.h"
+#include "weft/measure/recipes/load_sweep.h"
 #include "weft/measure/recipes/recipes.h"
 #include "weft/measure/shuffle_timer.h"
 
@@ -184,21 +185,19 @@ boost::json::object to_json(const Shuffled& one) {
 
 }  // namespace
 
-Report flover_shuffle(const RecipeSetup& original) {
-  // Rows that the run without a shuffle can have twice.
-  RecipeSetup setup = original;
-  if (setup.config.max_rows == 0) setup.config.max_rows = kFloverRequests;
-  const FloverLengths lengths = flover_lengths(setup);
-  const double alone = alone_seconds(setup, lengths.prompt, shortest(setup));
+Report flover_shuffle(const RecipeSetup& setup) {
+  const RecipeSetup here = with_rows(setup);
+  const FloverLengths lengths = flover_lengths(here);
+  const double alone = alone_seconds(here, lengths.prompt, shortest(here));
   const double interval = alone * kFloverInterval;
-  const bool without = has_instances(setup);
+  const bool without = has_instances(here);
   std::vector<Row> rows;
-  for (const int times : kLongest) rows.push_back(measure_row(setup, times, interval));
+  for (const int times : kLongest) rows.push_back(measure_row(here, times, interval));
   Report report =
-      begin_report(setup, "The shuffle (Flover, figure 6)",
+      begin_report(here, "The shuffle (Flover, figure 6)",
                    "Requests whose outputs are of evenly spread lengths, so that rows "
                    "become free in no order: with and without keeping the rows together.");
-  report.facts.emplace_back("shortest output", std::to_string(shortest(setup)) + " tokens");
+  report.facts.emplace_back("shortest output", std::to_string(shortest(here)) + " tokens");
   report.facts.emplace_back("interval", seconds_text(interval));
   report.tables = {totals(rows, without), costs(rows)};
   report.figures.push_back(draw(rows, without));

@@ -10,6 +10,7 @@
 
 #include "weft/measure/recipe_runs.h"
 #include "weft/measure/recipes/flover.h"
+#include "weft/measure/recipes/load_sweep.h"
 #include "weft/measure/recipes/recipes.h"
 
 namespace weft::measure {
@@ -204,15 +205,14 @@ boost::json::object data_of(const CaseRun& run) {
 
 }  // namespace
 
-Report policies(const RecipeSetup& original) {
-  RecipeSetup setup = original;
-  if (setup.config.max_rows == 0) setup.config.max_rows = kFloverRequests;
-  Report report = begin_report(setup, "Batch policies over one load",
+Report policies(const RecipeSetup& setup) {
+  const RecipeSetup here = with_rows(setup);
+  Report report = begin_report(here, "Batch policies over one load",
                                "32 requests of a Poisson process with random lengths, under each "
                                "policy of this engine, beside batches that are kept full.");
   boost::json::array data;
-  for (const Case& what : cases_of(setup)) {
-    const CaseRun run = measure_case(setup, what);
+  for (const Case& what : cases_of(here)) {
+    const CaseRun run = measure_case(here, what);
     report.facts.emplace_back(what.name, "outputs " + to_string(what.output) +
                                              ", prompts 4..8, a mean interval of " +
                                              seconds_text(run.interval));
