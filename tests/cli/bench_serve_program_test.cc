@@ -90,8 +90,9 @@ TEST_F(BenchServeProgram, AsksConversationsAndLanesOfAWebSocket) {
   const std::string prompts =
       folder_.write("prompts.txt", "What is 2 + 3?\nWhat is 7 * 8?\n").string();
   for (const std::string api : {"chat", "responses --lanes 3"}) {
-    const auto report = bench_demo("--api " + api + " --prompts \"" + prompts +
-                                   "\" --concurrency 6 --requests 12 --output 5");
+    std::string arguments = "--concurrency 6 --requests 12 --output 5 --api ";
+    arguments.append(api).append(" --prompts \"").append(prompts).append("\"");
+    const auto report = bench_demo(arguments);
     const auto& data = report.at("data");
     EXPECT_EQ(data.at("done"), 12) << api;
     EXPECT_EQ(data.at("output_tokens"), 60) << api;

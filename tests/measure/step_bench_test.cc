@@ -105,7 +105,8 @@ class WatchedDevice final : public StepDevice {
     for (std::int32_t i = 0; i < entry.count; ++i) {
       place(entry.row, entry.start + i) = {entry.row, entry.start + i};
       if (entry.first_id == kLastToken) continue;
-      const TokenId id = plan.ids.at(static_cast<std::size_t>(entry.first_id + i));
+      const TokenId id =
+          plan.ids.at(static_cast<std::size_t>(entry.first_id) + static_cast<std::size_t>(i));
       EXPECT_TRUE(id >= 0 && id < limits_.vocabulary);
     }
     const std::int32_t end = entry.start + entry.count;
@@ -209,7 +210,7 @@ TEST_F(StepBenchTest, CountsTheHeadOfAPromptOnceAndItsAttentionBelowTheDiagonal)
   ASSERT_EQ(figures.prefill.size(), 1U);
   EXPECT_TRUE(figures.decode.empty());
   const double layers = 2 * (64 * 64 * 2 + 2 * 64 * 32 + 3 * 64 * 96);
-  const double pairs = 24 * 25 / 2;
+  const double pairs = 300;  // 1 + 2 + ... + 24
   EXPECT_EQ(figures.prefill[0].work.operations,
             24 * 2 * layers + 2 * 80 * 64 + 2 * 4 * pairs * 4 * 16);
   // In two steps, of which the first has no use for the head: 2 bytes a weight.
