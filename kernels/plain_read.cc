@@ -6,7 +6,9 @@
 
 namespace weft {
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// Under ThreadSanitizer what chooses a clone is instrumented, and runs before the sanitizer is
+// there.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 __attribute__((target_clones("default", "avx2", "avx512f")))
 #endif
 std::uint64_t
