@@ -52,7 +52,7 @@ TEST(RandomLlamaTest, HasTheSizesOfItsShape) {
   EXPECT_EQ(program.self_kv[2].kv_heads, 2);
   EXPECT_EQ(program.self_kv[2].head_size, 8);
   const std::int64_t layer = 2 * 32 * 32 + 2 * 16 * 32 + 3 * 48 * 32 + 2 * 32;
-  const std::int64_t embeddings = 2 * 50 * 32;
+  const std::int64_t embeddings = std::int64_t{2} * 50 * 32;
   EXPECT_EQ(program.parameters, 3 * layer + embeddings + 32);
 }
 
