@@ -1,10 +1,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "weft/core/clock.h"
 #include "weft/gpu/step_device.h"
@@ -30,7 +32,8 @@ struct StepRecord {
 /// Passes plans on to a device and notes each step.
 class StepMeter final : public StepDevice {
  public:
-  explicit StepMeter(std::shared_ptr<StepDevice> device) : device_(std::move(device)) {}
+  explicit StepMeter(std::shared_ptr<StepDevice> device)
+      : device_(std::move(device)), prompts_(static_cast<std::size_t>(device_->limits().rows)) {}
 
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
   void run(const Plan& plan, StepResult& result) override;
@@ -39,8 +42,11 @@ class StepMeter final : public StepDevice {
   [[nodiscard]] const std::deque<StepRecord>& records() const noexcept { return records_; }
 
  private:
+  [[nodiscard]] bool continues(const PlanEntry& entry) const;
+
   const std::shared_ptr<StepDevice> device_;
-  std::deque<StepRecord> records_;  // grows without moving what is there
+  std::vector<std::int32_t> prompts_;  // tokens, by row
+  std::deque<StepRecord> records_;     // grows without moving what is there
 };
 
 }  // namespace weft::measure
