@@ -44,7 +44,8 @@ struct EngineRun {
 /// Makes an engine of a model as `config` says, sends it each request of the load at its time,
 /// whatever became of those before it, waits for all and ends the engine. Prompts are drawn with
 /// `seed`; outputs have exactly the length asked for and are greedy. On the caller's thread and the
-/// engine's own. kBadLoad where a request cannot fit; errors of load_served().
+/// engine's own. kBadLoad where a request cannot fit; kNoEngine without
+/// threads or memory; errors of load_served().
 [[nodiscard]] Result<EngineRun> run_engine(const MeasuredModel& model, const Config& config,
                                            const Load& load, std::uint64_t seed,
                                            const EngineRunOptions& options = {});
