@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "weft/measure/quantile.h"
+
 /// Benchmarks here compare: two ways to do the same are timed in turn within one run, and what
 /// counts is the ratio of each pair, its median and its spread. Machines differ and are shared; a
 /// ratio of neighbours in time is what remains.
@@ -22,13 +24,7 @@ double seconds(Work&& work) {
   return took.count();
 }
 
-/// The value below which `part` of the values lie.
-inline double quantile(std::vector<double> values, double part) {
-  const double place = part * static_cast<double>(values.size() - 1) + 0.5;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(place);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
+using measure::quantile;
 
 inline double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 

@@ -24,12 +24,14 @@ constexpr const char* kVerb = "bench recipe";
 constexpr std::int32_t kRows = 32;
 constexpr double kLeastScale = 0.01;
 constexpr double kMostScale = 100;
+constexpr std::int32_t kMostRepeats = 1000;
 
 struct Options {
   std::string name;
   MeasuredOptions measured;
   std::uint64_t seed = 1;
   double scale = 1;
+  std::int32_t repeats = 3;
   bool list = false;
   ReportFiles files;
 };
@@ -87,6 +89,7 @@ void run(const Options& options) {
   setup.config = config;
   setup.seed = options.seed;
   setup.scale = options.scale;
+  setup.repeats = options.repeats;
   deliver_report(kVerb, carry_out(recipe, setup), options.files);
 }
 
@@ -104,6 +107,11 @@ void add_bench_recipe(CLI::App& bench) {
       ->add_option("--scale", options->scale,
                    "Of lengths and numbers of requests; 0.1 shows quickly what a recipe does")
       ->check(CLI::Range(kLeastScale, kMostScale))
+      ->capture_default_str();
+  command
+      ->add_option("--repeats", options->repeats,
+                   "Rounds of the recipe policies: medians, with the least and the most")
+      ->check(CLI::Range(1, kMostRepeats))
       ->capture_default_str();
   add_report_options(*command, options->files);
   command->callback([options] { run(*options); });

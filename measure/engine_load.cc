@@ -1,8 +1,6 @@
 #include "weft/measure/engine_load.h"
 
 #include <algorithm>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -11,12 +9,12 @@
 #include <random>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "weft/actors/loaded_model.h"
 #include "weft/actors/pipeline.h"
 #include "weft/measure/measure_error.h"
+#include "weft/measure/running_pipeline.h"
 
 namespace weft::measure {
 namespace {
@@ -24,8 +22,16 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kProgressEvery{200};
-// What touches memory for the first time: a prompt and some steps.
+// What touches memory for the first time: a prompt and some steps, of as many sequences as will run
+// at once. A row that is new to its memory waits for the system to clear it.
 constexpr Arrival kWarmUp{0, 16, 4, RequestClass::kChat};
+
+Load warm_up_for(const Load& load, const DeviceLimits& limits, std::size_t devices) {
+  const auto rows = devices * static_cast<std::size_t>(limits.rows);
+  const std::size_t most = load.at_once > 0 ? static_cast<std::size_t>(load.at_once) : rows;
+  const std::size_t wanted = std::min({rows, most, load.arrivals.size()});
+  return {std::vector<Arrival>(std::max(wanted, devices), kWarmUp), 0};
+}
 
 double seconds_between(TimePoint from, TimePoint to) {
   return std::chrono::duration<double>(to - from).count();
@@ -140,31 +146,6 @@ class Prompts {
  private:
   std::mt19937_64 random_;
   std::vector<TokenId> tokens_;
-};
-
-/// A pipeline with the one thread of its executor.
-class RunningPipeline {
- public:
-  RunningPipeline(const Config& config, LoadedModel loaded)
-      : work_(io_.get_executor()),
-        pipeline_(std::make_unique<Pipeline>(io_.get_executor(), config, std::move(loaded.model),
-                                             std::move(loaded.devices))),
-        thread_([this] { io_.run(); }) {}
-  RunningPipeline(const RunningPipeline&) = delete;
-  RunningPipeline& operator=(const RunningPipeline&) = delete;
-  ~RunningPipeline() {
-    pipeline_.reset();
-    io_.stop();
-    thread_.join();
-  }
-
-  [[nodiscard]] Pipeline& operator*() const noexcept { return *pipeline_; }
-
- private:
-  boost::asio::io_context io_;
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  std::unique_ptr<Pipeline> pipeline_;  // before the thread: making it may throw
-  std::thread thread_;
 };
 
 /// Plays one load.
@@ -293,8 +274,8 @@ Result<EngineRun> run_engine(const MeasuredModel& model, const Config& config, c
     for (const Arrival& arrival : load.arrivals) bounds.max_queued_prompt_tokens += arrival.prompt;
     const RunningPipeline pipeline(bounds, *std::move(loaded));
     const EngineRunOptions quietly{};
-    const Load warm_up{std::vector<Arrival>(run.devices, kWarmUp), 0};
-    static_cast<void>(Player(*pipeline, prompts, quietly).play(warm_up));
+    static_cast<void>(
+        Player(*pipeline, prompts, quietly).play(warm_up_for(load, run.limits, run.devices)));
     run.threads = count_threads();
     Player player(*pipeline, prompts, options);
     run.outcomes = player.play(load);

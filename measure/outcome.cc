@@ -17,13 +17,6 @@ double rate(double count, double seconds) { return seconds > 0 ? count / seconds
 
 }  // namespace
 
-double quantile(std::vector<double> values, double part) {
-  const double place = part * static_cast<double>(values.size() - 1) + 0.5;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(place);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
-
 Spread Spread::of(std::vector<double> values) {
   Spread spread;
   if (values.empty()) return spread;

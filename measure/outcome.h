@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/measure/load.h"
+#include "weft/measure/quantile.h"
 
 namespace weft::measure {
 
@@ -23,9 +24,6 @@ struct Outcome {
   double end = 0;            ///< its end
   std::vector<double> came;  ///< when each piece of the answer came, most often one token each
 };
-
-/// The value below which `part` (0..1) of the values lie: the nearest of them. Not empty.
-[[nodiscard]] double quantile(std::vector<double> values, double part);
 
 /// Of one quantity; all 0 where nothing was measured.
 struct Spread {

@@ -53,7 +53,7 @@ void run_case(const Case& what, ServedModel model, std::shared_ptr<StepDevice> d
   const std::int32_t rows = device->limits().rows;
   Config config;
   config.max_queued_requests = 1 << 16;  // nothing is refused: the load is what is asked for
-  const RunningPipeline pipeline(config, std::move(model), {std::move(device)});
+  const RunningPipeline pipeline(config, {std::move(model), {std::move(device)}});
   // First, since the costs of steps are learnt from these.
   const double chat_most = capacity(*pipeline, what.chat_prompt, what.chat_output, rows);
   const double batch_most = capacity(*pipeline, what.batch_prompt, what.batch_output, rows);

@@ -19,7 +19,7 @@ void run(std::chrono::microseconds target) {
   Config config;
   config.target_inter_token = target;
   ModelledDevice modelled = make_modelled_device(32, 8192, 4096);
-  const RunningPipeline pipeline(config, std::move(modelled.model), {std::move(modelled.device)});
+  const RunningPipeline pipeline(config, {std::move(modelled.model), {std::move(modelled.device)}});
   // Streams first, so that the cost of prefill is learnt from what comes while they run.
   std::vector<Arrival> arrivals(kStreams, {0, 16, kStreamOutput, RequestClass::kChat});
   for (std::int32_t i = 0; i < kLongPrompts; ++i) {

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -20,15 +19,12 @@
 #include <utility>
 #include <vector>
 
-#include "weft/actors/engine.h"
-#include "weft/actors/pipeline.h"
 #include "weft/bench/net/canned_server.h"
 #include "weft/bench/ratio.h"
 #include "weft/measure/http_load_client.h"
 #include "weft/measure/server_load.h"
 #include "weft/measure/websocket_load_client.h"
-#include "weft/net/server.h"
-#include "weft/tests/fixture/source_path.h"
+#include "weft/tests/cli/demo_server.h"
 
 namespace weft::bench {
 namespace {
@@ -37,40 +33,6 @@ constexpr std::int32_t kAtOnce = 16;
 constexpr std::int32_t kPrompt = 16;
 constexpr std::size_t kDemoRequests = 64;
 constexpr std::size_t kCannedRequests = 1024;
-
-/// The demo model behind a server, within this process.
-class DemoServer {
- public:
-  DemoServer() {
-    ServerConfig config;
-    config.port = 0;
-    constexpr auto kFormat = RequestLog::Format::kText;
-    auto log = std::make_shared<RequestLog>(make_stderr_logger(kFormat, "off"), kFormat, false);
-    server_ = Server::create(config, std::move(log)).value();
-    Config engine;
-    engine.model = test::source_path("examples/demo_model/model");
-    engine.max_rows = kAtOnce;
-    auto pipeline = std::make_unique<Pipeline>(pool_.get_executor(), engine);
-    ModelCard card{.name = "demo", .model = pipeline->share_model()};
-    engine_ = std::make_unique<Engine>(pool_.get_executor(), std::move(pipeline));
-    server_->open(*engine_, std::move(card));
-  }
-  DemoServer(const DemoServer&) = delete;
-  DemoServer& operator=(const DemoServer&) = delete;
-  ~DemoServer() {
-    server_->drain();
-    server_->close(std::chrono::seconds(5));
-    engine_.reset();
-  }
-  [[nodiscard]] std::string url() const {
-    return "http://127.0.0.1:" + std::to_string(server_->port());
-  }
-
- private:
-  boost::asio::thread_pool pool_{2};
-  std::unique_ptr<Server> server_;
-  std::unique_ptr<Engine> engine_;
-};
 
 /// Of the calling thread, in user mode and in the kernel.
 double thread_seconds() {
@@ -125,7 +87,7 @@ void print_spread(const char* what, const std::vector<double>& values) {
 }
 
 void compare_api(const char* name, measure::ServerApi api, int pairs, std::int32_t output,
-                 const CannedServer& canned, const DemoServer& demo) {
+                 const CannedServer& canned, const test::DemoServer& demo) {
   std::vector<double> taken;
   std::vector<double> by_processor;
   std::vector<double> asked;
@@ -160,7 +122,7 @@ int main(int count, char** arguments) {
   }
   try {
     const CannedServer canned;
-    const DemoServer demo;
+    const weft::test::DemoServer demo({}, kAtOnce, 0);
     compare_api("SSE", weft::measure::ServerApi::kCompletions, pairs, output, canned, demo);
     compare_api("WebSocket", weft::measure::ServerApi::kResponses, pairs, output, canned, demo);
   } catch (const std::exception& failure) {

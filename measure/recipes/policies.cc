@@ -1,16 +1,18 @@
 #include <algorithm>
-#include <array>
 #include <boost/json/array.hpp>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "weft/measure/quantile.h"
 #include "weft/measure/recipe_runs.h"
 #include "weft/measure/recipes/flover.h"
 #include "weft/measure/recipes/load_sweep.h"
+#include "weft/measure/recipes/padded_batches.h"
 #include "weft/measure/recipes/recipes.h"
 
 namespace weft::measure {
@@ -18,6 +20,7 @@ namespace {
 
 // The mean interval, of what one request takes alone: at most times some twenty are under way.
 constexpr double kInterval = 0.05;
+constexpr const char* kPadded = "static, padded (computed)";
 
 struct Case {
   std::string name;
@@ -29,16 +32,79 @@ struct Point {
   double tokens_per_second = 0;
 };
 
-struct CaseRun {
-  Case what;
-  double interval = 0;
+/// Everything once, in turn.
+struct Round {
   std::vector<PolicyFigures> policies;  ///< fusion first
   std::vector<Point> closed;            ///< batches that are kept full, from one sequence up
 
   [[nodiscard]] double most() const {
     return std::ranges::max(closed, {}, &Point::tokens_per_second).tokens_per_second;
   }
+  /// Of closed batches at the same mean batch: along the line between the two nearest.
+  [[nodiscard]] double closed_at(double batch) const {
+    const auto above =
+        std::ranges::find_if(closed, [batch](const Point& one) { return one.batch >= batch; });
+    if (above == closed.end()) return closed.back().tokens_per_second;
+    if (above == closed.begin()) return above->tokens_per_second;
+    const auto below = std::prev(above);
+    const double part = (batch - below->batch) / (above->batch - below->batch);
+    return below->tokens_per_second + part * (above->tokens_per_second - below->tokens_per_second);
+  }
+
+  /// Throughput over that of a closed batch at the same mean batch.
+  [[nodiscard]] double of_closed(std::size_t policy) const {
+    const PolicyFigures& one = policies[policy];
+    return one.tokens_per_second / closed_at(one.batch);
+  }
+  /// The policy's total time over fusion's.
+  [[nodiscard]] double gain(std::size_t policy) const {
+    return policies[policy].total / policies.front().total;
+  }
+  /// Over what the fullest batch would take for all tokens.
+  [[nodiscard]] double ceiling(std::size_t policy) const {
+    const double tokens = policies.front().tokens_per_second * policies.front().total;
+    return policies[policy].total * most() / tokens;
+  }
 };
+
+struct CaseRun {
+  Case what;
+  double interval = 0;
+  std::vector<Round> rounds;
+
+  [[nodiscard]] const std::string& name(std::size_t policy) const {
+    return rounds.front().policies[policy].policy;
+  }
+  [[nodiscard]] std::size_t policies() const { return rounds.front().policies.size(); }
+
+  /// What each round says.
+  template <class Of>
+  [[nodiscard]] std::vector<double> each(Of&& of) const {
+    std::vector<double> values;
+    for (const Round& round : rounds) values.push_back(of(round));
+    return values;
+  }
+  template <class Of>
+  [[nodiscard]] double median(Of&& of) const {
+    return quantile(each(of), 0.5);
+  }
+  [[nodiscard]] double median(std::size_t policy, double PolicyFigures::*figure) const {
+    return median([&](const Round& round) { return round.policies[policy].*figure; });
+  }
+  [[nodiscard]] Point closed(std::size_t place) const {
+    return {median([&](const Round& round) { return round.closed[place].batch; }),
+            median([&](const Round& round) { return round.closed[place].tokens_per_second; })};
+  }
+};
+
+/// "1.25x [1.2x, 1.3x]": the median, the least and the most.
+template <class Text>
+std::string with_range(const std::vector<double>& values, Text&& text) {
+  const std::string median = text(quantile(values, 0.5));
+  if (values.size() < 2) return median;
+  return median + " [" + text(std::ranges::min(values)) + ", " + text(std::ranges::max(values)) +
+         "]";
+}
 
 std::vector<Case> cases_of(const RecipeSetup& setup) {
   const bool host = setup.config.device == "cpu";
@@ -74,9 +140,24 @@ Point closed_batch(const RecipeSetup& setup, const std::vector<Arrival>& drawn,
   return {figures.batch, figures.tokens_per_second};
 }
 
+/// What batches that compute on what has ended would make of the same requests.
+PolicyFigures padded(const RecipeSetup& setup, const std::vector<Arrival>& requests,
+                     const EngineRun& by_requests) {
+  const auto rows = static_cast<std::size_t>(setup.config.max_rows);
+  const Summary summary =
+      summarize(padded_batches(requests, rows, StepCosts::of(by_requests.steps)));
+  PolicyFigures figures;
+  figures.policy = kPadded;
+  figures.total = summary.seconds;
+  figures.tokens_per_second = summary.tokens_per_second();
+  figures.latency = summary.whole.mean;
+  figures.first_token = summary.whole.mean;  // all returns at the end
+  return figures;
+}
+
 std::vector<Config> policies_of(const RecipeSetup& setup, double interval) {
   Config window = with_policy(setup, BatchPolicy::kWindow);
-  window.window = std::chrono::milliseconds(std::lround(1e3 * interval * 4));
+  window.window = std::chrono::milliseconds(std::max(1L, std::lround(1e3 * interval * 4)));
   std::vector<Config> all = {with_policy(setup, BatchPolicy::kFusion),
                              with_policy(setup, BatchPolicy::kStatic), window};
   if (has_instances(setup)) {
@@ -84,6 +165,24 @@ std::vector<Config> policies_of(const RecipeSetup& setup, double interval) {
     all.push_back(instances_for(setup, kFloverRequests));
   }
   return all;
+}
+
+Round measure_round(const RecipeSetup& setup, const std::string& name,
+                    const std::vector<Arrival>& requests, double interval) {
+  Round round;
+  for (const Config& config : policies_of(setup, interval)) {
+    const EngineRun run =
+        play(setup, name + ", " + policy_text(config), config, {requests, 0});
+    round.policies.push_back(figures_of(config, run));
+    if (config.policy != BatchPolicy::kStatic) continue;
+    round.policies.push_back(padded(setup, requests, run));
+  }
+  for (std::int32_t users = 1; users < setup.config.max_rows; users *= 2) {
+    round.closed.push_back(closed_batch(setup, requests, users));
+  }
+  round.closed.push_back(closed_batch(setup, requests, setup.config.max_rows));
+  std::ranges::sort(round.closed, {}, &Point::batch);
+  return round;
 }
 
 CaseRun measure_case(const RecipeSetup& setup, const Case& what) {
@@ -94,27 +193,16 @@ CaseRun measure_case(const RecipeSetup& setup, const Case& what) {
                                                   : (what.output.low + what.output.high) / 2.0);
   run.interval = kInterval * alone_seconds(setup, 6, std::max(1, mean));
   const std::vector<Arrival> requests = requests_of(setup, what, run.interval);
-  for (const Config& config : policies_of(setup, run.interval)) {
-    const std::string part = what.name + ", " + policy_text(config);
-    run.policies.push_back(figures_of(config, play(setup, part, config, {requests, 0})));
+  for (std::int32_t i = 0; i < setup.repeats; ++i) {
+    const std::string name =
+        setup.repeats > 1 ? "round " + std::to_string(i + 1) + ", " + what.name : what.name;
+    run.rounds.push_back(measure_round(setup, name, requests, run.interval));
   }
-  for (std::int32_t users = 1; users < setup.config.max_rows; users *= 2) {
-    run.closed.push_back(closed_batch(setup, requests, users));
-  }
-  run.closed.push_back(closed_batch(setup, requests, setup.config.max_rows));
-  std::ranges::sort(run.closed, {}, &Point::batch);
   return run;
 }
 
-/// Of closed batches at the same mean batch: along the line between the two nearest.
-double closed_at(const std::vector<Point>& closed, double batch) {
-  const auto above =
-      std::ranges::find_if(closed, [batch](const Point& one) { return one.batch >= batch; });
-  if (above == closed.end()) return closed.back().tokens_per_second;
-  if (above == closed.begin()) return above->tokens_per_second;
-  const auto below = std::prev(above);
-  const double part = (batch - below->batch) / (above->batch - below->batch);
-  return below->tokens_per_second + part * (above->tokens_per_second - below->tokens_per_second);
+bool is_batched(const std::string& policy) {
+  return policy != kPadded && !policy.ends_with("instances");
 }
 
 Table table_of(const CaseRun& run) {
@@ -123,19 +211,24 @@ Table table_of(const CaseRun& run) {
       {"policy", "total", "tokens/s", "mean batch", "of a closed batch", "latency", "first token",
        "fusion gains", "at most"},
       {},
-      "Of a closed batch: throughput over that of a batch that is kept full, at the same mean "
-      "batch. Fusion gains: the policy's total time over fusion's; at most: over what the "
-      "fullest batch would take for all tokens, the ceiling that this machine sets. All "
-      "policies are ours; in static batches a row that ends is computed no longer."};
-  const PolicyFigures& fusion = run.policies.front();
-  const double tokens = fusion.tokens_per_second * fusion.total;
-  for (const PolicyFigures& one : run.policies) {
-    const bool batches = !one.policy.ends_with("instances");
+      "Medians, with the least and the most where there are several rounds. Of a closed batch: "
+      "throughput over that of a batch that is kept full, at the same mean batch. Fusion gains: "
+      "the policy's total time over fusion's; at most: over what the fullest batch would take for "
+      "all tokens, the ceiling that this machine sets. All policies are ours; in static batches "
+      "a row that ends is computed no longer. Padded is computed from the costs of their steps: "
+      "batches whose rows are computed until the longest ends, as request-level engines do."};
+  for (std::size_t i = 0; i < run.policies(); ++i) {
+    const bool batched = is_batched(run.name(i));
+    const auto of_closed = run.each([i](const Round& round) { return round.of_closed(i); });
+    const auto gains = run.each([i](const Round& round) { return round.gain(i); });
     table.rows.push_back(
-        {one.policy, seconds_text(one.total), number(one.tokens_per_second), number(one.batch),
-         batches ? number(one.tokens_per_second / closed_at(run.closed, one.batch)) : "",
-         seconds_text(one.latency), seconds_text(one.first_token),
-         times_text(one.total / fusion.total), times_text(one.total / (tokens / run.most()))});
+        {run.name(i), seconds_text(run.median(i, &PolicyFigures::total)),
+         number(run.median(i, &PolicyFigures::tokens_per_second)),
+         batched ? number(run.median(i, &PolicyFigures::batch)) : "",
+         batched ? with_range(of_closed, number) : "",
+         seconds_text(run.median(i, &PolicyFigures::latency)),
+         seconds_text(run.median(i, &PolicyFigures::first_token)), with_range(gains, times_text),
+         times_text(run.median([i](const Round& round) { return round.ceiling(i); }))});
   }
   return table;
 }
@@ -147,10 +240,10 @@ Table ceiling_of(const CaseRun& run) {
       {},
       "What the device gains from batches at all: the same requests, always as many of them "
       "at once."};
-  for (const Point& one : run.closed) {
-    table.rows.push_back(
-        {number(one.batch), number(one.tokens_per_second),
-         times_text(one.tokens_per_second / run.closed.front().tokens_per_second)});
+  for (std::size_t i = 0; i < run.rounds.front().closed.size(); ++i) {
+    const Point point = run.closed(i);
+    table.rows.push_back({number(point.batch), number(point.tokens_per_second),
+                          times_text(point.tokens_per_second / run.closed(0).tokens_per_second)});
   }
   return table;
 }
@@ -161,46 +254,56 @@ Figure figure_of(const CaseRun& run) {
                               logarithmic("mean batch"), linear("output tokens a second"));
   Series closed;
   closed.name = "closed batch";
-  for (const Point& one : run.closed) {
-    closed.points.emplace_back(one.batch, one.tokens_per_second);
+  for (std::size_t i = 0; i < run.rounds.front().closed.size(); ++i) {
+    const Point point = run.closed(i);
+    closed.points.emplace_back(point.batch, point.tokens_per_second);
   }
   figure.series.push_back(std::move(closed));
-  for (const PolicyFigures& one : run.policies) {
-    if (one.policy.ends_with("instances")) continue;
-    figure.series.push_back(
-        {one.policy, Series::Style::kPoints, {{one.batch, one.tokens_per_second}}, false});
+  for (std::size_t i = 0; i < run.policies(); ++i) {
+    if (!is_batched(run.name(i))) continue;
+    Series series{run.name(i), Series::Style::kPoints, {}, false};
+    for (const Round& round : run.rounds) {
+      const PolicyFigures& one = round.policies[i];
+      series.points.emplace_back(one.batch, one.tokens_per_second);
+    }
+    figure.series.push_back(std::move(series));
   }
   return figure;
 }
 
 std::vector<std::string> findings_of(const CaseRun& run) {
-  const PolicyFigures& fusion = run.policies.front();
-  const double ideal = fusion.tokens_per_second * fusion.total / run.most();
+  const auto of_closed = run.each([](const Round& round) { return round.of_closed(0); });
   std::vector<std::string> findings = {
-      run.what.name + ": fusion gives " +
-      number(fusion.tokens_per_second / closed_at(run.closed, fusion.batch)) +
-      " of a closed batch's throughput at its mean batch of " + number(fusion.batch) + "."};
-  for (std::size_t i = 1; i < run.policies.size(); ++i) {
-    const PolicyFigures& one = run.policies[i];
-    findings.push_back(run.what.name + ": " + times_text(one.total / fusion.total) + " over " +
-                       one.policy + ", where the machine allows " + times_text(one.total / ideal) +
+      run.what.name + ": fusion gives " + with_range(of_closed, number) +
+      " of a closed batch's throughput at its mean batch of " +
+      number(run.median(0, &PolicyFigures::batch)) + "."};
+  for (std::size_t i = 1; i < run.policies(); ++i) {
+    const auto gains = run.each([i](const Round& round) { return round.gain(i); });
+    const double most = run.median([i](const Round& round) { return round.ceiling(i); });
+    findings.push_back(run.what.name + ": " + with_range(gains, times_text) + " over " +
+                       run.name(i) + ", where the machine allows " + times_text(most) +
                        " at most.");
   }
   return findings;
 }
 
-boost::json::object data_of(const CaseRun& run) {
+boost::json::object data_of(const Round& round) {
   boost::json::array policies;
-  for (const PolicyFigures& one : run.policies) policies.push_back(to_json(one));
+  for (const PolicyFigures& one : round.policies) policies.push_back(to_json(one));
   boost::json::array closed;
-  for (const Point& one : run.closed) {
+  for (const Point& one : round.closed) {
     closed.push_back(
         {{"mean_batch", one.batch}, {"output_tokens_per_second", one.tokens_per_second}});
   }
+  return {{"policies", std::move(policies)}, {"closed_batches", std::move(closed)}};
+}
+
+boost::json::object data_of(const CaseRun& run) {
+  boost::json::array rounds;
+  for (const Round& round : run.rounds) rounds.push_back(data_of(round));
   return {{"case", run.what.name},
           {"interval_seconds", run.interval},
-          {"policies", std::move(policies)},
-          {"closed_batches", std::move(closed)}};
+          {"rounds", std::move(rounds)}};
 }
 
 }  // namespace
@@ -210,6 +313,7 @@ Report policies(const RecipeSetup& setup) {
   Report report = begin_report(here, "Batch policies over one load",
                                "32 requests of a Poisson process with random lengths, under each "
                                "policy of this engine, beside batches that are kept full.");
+  report.facts.emplace_back("rounds", std::to_string(here.repeats));
   boost::json::array data;
   for (const Case& what : cases_of(here)) {
     const CaseRun run = measure_case(here, what);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,15 +16,15 @@ namespace weft::test {
 /// The demo model behind HTTP and WebSocket on a free port of this machine.
 class DemoServer {
  public:
-  explicit DemoServer(ServerConfig config = {}) {
+  explicit DemoServer(ServerConfig config = {}, std::int32_t rows = 8, std::int32_t threads = 1) {
     config.port = 0;
     constexpr auto kFormat = RequestLog::Format::kText;
     auto log = std::make_shared<RequestLog>(make_stderr_logger(kFormat, "off"), kFormat, false);
     server_ = Server::create(config, std::move(log)).value();
     Config engine;
     engine.model = source_path("examples/demo_model/model");
-    engine.threads = 1;
-    engine.max_rows = 8;
+    engine.threads = threads;
+    engine.max_rows = rows;
     auto pipeline = std::make_unique<Pipeline>(pool_.get_executor(), engine);
     ModelCard card{.name = "demo", .model = pipeline->share_model()};
     engine_ = std::make_unique<Engine>(pool_.get_executor(), std::move(pipeline));

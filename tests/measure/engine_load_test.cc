@@ -198,11 +198,36 @@ TEST(EngineLoadTest, InstancesAreDevicesOfOneRow) {
   EXPECT_EQ(tokens, outputs_of(load));
 }
 
+TEST(EngineLoadTest, TheWarmUpTouchesAsManyRowsAsWillRunAtOnce) {
+  const auto warmed_tokens = [](const Load& load) {
+    std::shared_ptr<StepMeter> device;
+    EngineRunOptions options;
+    options.wrap = [&device](std::shared_ptr<StepDevice> inner) {
+      return device = std::make_shared<StepMeter>(std::move(inner));
+    };
+    const EngineRun run = run_engine(tiny_model(), small_config(), load, 1, options).value();
+    std::int64_t tokens = 0;
+    for (const StepRecord& step : device->records()) {
+      if (step.began < run.began) tokens += step.prefill_tokens;
+    }
+    return tokens;
+  };
+  constexpr std::int64_t kPrompt = 16;
+  EXPECT_EQ(warmed_tokens(at_once(3)), 3 * kPrompt);
+  EXPECT_EQ(warmed_tokens(at_once(12)), 8 * kPrompt);
+  EXPECT_EQ(warmed_tokens(at_once(12, 2)), 2 * kPrompt);
+}
+
 TEST(EngineLoadTest, RowsThatMoveAreCountedAndWithSlabsTheirPages) {
-  // The first rows end first, and the others move to their places.
+  // Some end between others that go on, also where one thread prepares the even ones and another
+  // the odd ones; late enough for all of them to be there.
+  Load load;
+  for (const std::int32_t output : {240, 120, 120, 240, 240, 120, 120, 240}) {
+    load.arrivals.push_back({0, 5, output});
+  }
   Config config = small_config();
   config.kv_layout = KvLayout::kSlab;
-  const EngineRun run = run_engine(tiny_model(), config, at_once(8), 1).value();
+  const EngineRun run = run_engine(tiny_model(), config, load, 1).value();
   std::int32_t rows = 0;
   std::int32_t pages = 0;
   for (const StepRecord& step : run.steps) {
@@ -211,7 +236,7 @@ TEST(EngineLoadTest, RowsThatMoveAreCountedAndWithSlabsTheirPages) {
   }
   EXPECT_GT(rows, 0);
   EXPECT_GE(pages, rows);
-  const EngineRun paged = run_engine(tiny_model(), small_config(), at_once(8), 1).value();
+  const EngineRun paged = run_engine(tiny_model(), small_config(), load, 1).value();
   for (const StepRecord& step : paged.steps) EXPECT_EQ(step.moved_pages, 0);
 }
 

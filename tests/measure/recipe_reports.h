@@ -18,6 +18,7 @@ inline measure::RecipeSetup small_setup(double scale) {
   setup.config.threads = 1;
   setup.config.max_rows = 8;
   setup.scale = scale;
+  setup.repeats = 1;
   return setup;
 }
 

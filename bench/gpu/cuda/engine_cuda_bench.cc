@@ -134,7 +134,7 @@ void run() {
   double alone = 0;
   double together = 0;
   {
-    const RunningPipeline pipeline({}, std::move(model), {watched});
+    const RunningPipeline pipeline({}, {std::move(model), {watched}});
     static_cast<void>(play(*pipeline, at_once(2)));
     alone = total(play(*pipeline, at_once(1)));
     watched->steps.clear();

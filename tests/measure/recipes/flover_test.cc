@@ -69,10 +69,16 @@ TEST(FloverRecipesTest, ShuffleComparesLayoutsAndHolesAndSaysWhatMovingCosts) {
 }
 
 TEST(FloverRecipesTest, PoliciesStandBesideBatchesThatAreKeptFull) {
-  const Report report = report_of("policies", 0.25);
+  RecipeSetup setup = test::small_setup(0.25);
+  setup.repeats = 2;
+  const Report report = find_recipe("policies")->run(setup);
   expect_whole(report);
   ASSERT_EQ(report.tables.size(), 4U);
-  EXPECT_EQ(report.tables[0].rows.size(), 5U);
+  ASSERT_EQ(report.tables[0].rows.size(), 6U);
+  // With the least and the most of both rounds.
+  EXPECT_THAT(report.tables[0].rows[1][7], testing::MatchesRegex(".*x \\[.*x, .*x\\]"));
+  EXPECT_EQ(report.tables[0].rows[2][0], "static, padded (computed)");
+  EXPECT_EQ(report.data.at(0).at("rounds").as_array().size(), 2U);
   // Closed batches of 1, 2, 4 and 8 of the 8 rows.
   EXPECT_EQ(report.tables[1].rows.size(), 4U);
   EXPECT_EQ(report.tables[1].rows[0][2], "1.00x");
