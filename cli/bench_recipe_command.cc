@@ -110,7 +110,7 @@ void add_bench_recipe(CLI::App& bench) {
       ->capture_default_str();
   command
       ->add_option("--repeats", options->repeats,
-                   "Rounds of the recipe policies: medians, with the least and the most")
+                   "Rounds of policies and flover-shuffle: medians, with the least and the most")
       ->check(CLI::Range(1, kMostRepeats))
       ->capture_default_str();
   add_report_options(*command, options->files);

@@ -15,9 +15,10 @@ namespace weft::cli {
 struct ReportFiles {
   std::string json;
   std::string html;
+  std::string svg;  ///< what the names of files with a figure each begin with
 };
 
-/// Adds --json and --html.
+/// Adds --json, --html and --svg.
 void add_report_options(CLI::App& command, ReportFiles& files);
 
 /// Fails, naming flag and file, where one cannot be written: before minutes go into measuring.

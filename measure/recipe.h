@@ -21,8 +21,8 @@ struct RecipeSetup {
   /// Device, threads, rows, memory; policy, layout and admission are the recipe's.
   Config config{};
   std::uint64_t seed = 1;
-  double scale = 1;  ///< of the loads' sizes: 0.1 shows quickly that a recipe works
-  std::int32_t repeats = 3;  ///< rounds of those recipes whose figures come with their range
+  double scale = 1;          ///< of the loads' sizes: 0.1 shows quickly that a recipe works
+  std::int32_t repeats = 3;  ///< rounds of policies and flover-shuffle
   std::function<void(std::string_view part)> begin_part{};           ///< told what is measured next
   std::function<void(std::size_t done, std::size_t of)> progress{};  ///< within a part
   const std::atomic<bool>* stop = nullptr;

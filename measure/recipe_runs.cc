@@ -71,9 +71,11 @@ std::vector<std::pair<double, double>> tokens_over_time(const std::vector<Outcom
     for (const double came : one.came) times.push_back(one.began + came);
   }
   std::ranges::sort(times);
+  constexpr std::size_t kPoints = 512;
   std::vector<std::pair<double, double>> points{{0, 0}};
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    points.emplace_back(times[i], static_cast<double>(i + 1));
+  for (std::size_t point = 1; point <= std::min(kPoints, times.size()); ++point) {
+    const std::size_t tokens = point * times.size() / std::min(kPoints, times.size());
+    points.emplace_back(times[tokens - 1], static_cast<double>(tokens));
   }
   return points;
 }
@@ -122,6 +124,13 @@ std::string seconds_text(double seconds) {
   if (seconds < 1e-3) return number(seconds * 1e6) + " us";
   if (seconds < 1) return number(seconds * 1e3) + " ms";
   return number(seconds) + " s";
+}
+
+std::string with_range(const std::vector<double>& values, std::string (*text)(double value)) {
+  const std::string median = text(quantile(values, 0.5));
+  if (values.size() < 2) return median;
+  const auto [least, most] = std::ranges::minmax(values);
+  return median + " [" + text(least) + ", " + text(most) + "]";
 }
 
 std::string times_text(double ratio) {

@@ -31,7 +31,8 @@ namespace weft::measure {
 [[nodiscard]] double alone_seconds(const RecipeSetup& setup, std::int32_t prompt,
                                    std::int32_t output);
 
-/// How many tokens had been given until when: (seconds, tokens), from (0, 0) on.
+/// How many tokens had been given until when: (seconds, tokens), from (0, 0) on, at most 512 times
+/// spread evenly over the tokens, the last one's among them.
 [[nodiscard]] std::vector<std::pair<double, double>> tokens_over_time(
     const std::vector<Outcome>& outcomes);
 
@@ -47,5 +48,8 @@ namespace weft::measure {
 [[nodiscard]] std::string seconds_text(double seconds);
 /// "3.10x"
 [[nodiscard]] std::string times_text(double ratio);
+/// "3.10x [2.9x, 3.2x]": the median of several rounds, the least and the most; of one itself.
+[[nodiscard]] std::string with_range(const std::vector<double>& values,
+                                     std::string (*text)(double value));
 
 }  // namespace weft::measure

@@ -134,23 +134,24 @@ def main() -> None:
     if not 1 <= wanted.rounds <= most:
         arguments.error(f"--rounds {wanted.rounds} is not in 1 .. {most}")
 
+    # Each figure as soon as it is known: a run that is cut short has said something.
+    print(f"transformers {transformers.__version__}, torch {torch.__version__}", flush=True)
     before = weft_step_seconds(wanted.folder, wanted.rounds)
     ours_at_once = weft_tokens_per_second(wanted.folder)
     model = make_model("cuda")
     theirs = {rows: compiled_step_seconds(model, rows, wanted.rounds, "cuda") for rows in ROWS}
+    for rows in ROWS:
+        print(f"{rows} rows: compiled {statistics.median(theirs[rows]) * 1e3:.2f} ms a step, Weft "
+              f"{before[rows] * 1e3:.2f} before: "
+              f"{spread([one / before[rows] for one in theirs[rows]])} times as long", flush=True)
     theirs_at_once = batched_tokens_per_second(model)
+    print(f"{REQUESTS} requests at once: continuous batching {theirs_at_once:.0f} tokens/s, Weft {ours_at_once:.0f}: "
+          f"{ours_at_once / theirs_at_once:.1f} times as many", flush=True)
     del model
     torch.cuda.empty_cache()
     after = weft_step_seconds(wanted.folder, wanted.rounds)
-
-    print(f"transformers {transformers.__version__}, torch {torch.__version__}")
     for rows in ROWS:
-        ours = (before[rows] + after[rows]) / 2
-        print(f"{rows} rows: compiled {statistics.median(theirs[rows]) * 1e3:.2f} ms a step, Weft "
-              f"{before[rows] * 1e3:.2f} before and {after[rows] * 1e3:.2f} after: "
-              f"{spread([one / ours for one in theirs[rows]])} times as long")
-    print(f"{REQUESTS} requests at once: continuous batching {theirs_at_once:.0f} tokens/s, Weft {ours_at_once:.0f}: "
-          f"{ours_at_once / theirs_at_once:.1f} times as many")
+        print(f"{rows} rows: Weft {after[rows] * 1e3:.2f} ms after, {after[rows] / before[rows]:.3f} of before")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 
 #include "weft/gpu/load_step_devices.h"
 #include "weft/measure/hole_device.h"
+#include "weft/measure/quantile.h"
 #include "weft/measure/recipe_runs.h"
 #include "weft/measure/recipes/flover.h"
 #include "weft/measure/recipes/load_sweep.h"
@@ -39,13 +40,39 @@ struct Shuffled {
   }
 };
 
-struct Row {
-  std::int32_t longest = 0;
+/// Each once, in turn.
+struct Round {
   Shuffled pages;
   Shuffled slabs;
   PolicyFigures without;  ///< host only
   std::int64_t holes = 0;
+
+  [[nodiscard]] double gain() const { return without.total / pages.figures.total; }
 };
+
+struct Row {
+  std::int32_t longest = 0;
+  std::vector<Round> rounds;
+
+  /// What each round says.
+  template <class Of>
+  [[nodiscard]] std::vector<double> each(Of&& of) const {
+    std::vector<double> values;
+    for (const Round& round : rounds) values.push_back(of(round));
+    return values;
+  }
+  template <class Of>
+  [[nodiscard]] double median(Of&& of) const {
+    return quantile(each(of), 0.5);
+  }
+};
+
+double pages_total(const Round& round) { return round.pages.figures.total; }
+double slabs_total(const Round& round) { return round.slabs.figures.total; }
+double without_total(const Round& round) { return round.without.total; }
+double pages_part(const Round& round) { return round.pages.part(); }
+double slabs_part(const Round& round) { return round.slabs.part(); }
+double gain(const Round& round) { return round.gain(); }
 
 std::int64_t page_bytes(const RecipeSetup& setup, const Config& config) {
   const Program& program = *setup.model.opened.program;
@@ -77,7 +104,7 @@ Shuffled run_shuffled(const RecipeSetup& setup, const Load& load, KvLayout layou
   return result;
 }
 
-void run_without(const RecipeSetup& setup, const Load& load, Row& row) {
+void run_without(const RecipeSetup& setup, const Load& load, Round& round) {
   Config config = with_policy(setup, BatchPolicy::kFusion);
   config.max_rows = 2 * config.max_rows;
   std::shared_ptr<HoleDevice> holes;
@@ -85,8 +112,8 @@ void run_without(const RecipeSetup& setup, const Load& load, Row& row) {
     holes = std::make_shared<HoleDevice>(std::move(device));
     return holes;
   };
-  row.without = figures_of(config, play(setup, "no shuffle", config, load, wrap));
-  row.holes = holes->computed_holes();
+  round.without = figures_of(config, play(setup, "no shuffle", config, load, wrap));
+  round.holes = holes->computed_holes();
 }
 
 std::int32_t shortest(const RecipeSetup& setup) {
@@ -103,9 +130,13 @@ Row measure_row(const RecipeSetup& setup, std::int32_t times, double interval) {
   shape.output = {Lengths::Kind::kUniform, shortest(setup), shortest(setup) * times, 0};
   const Load load{draw(shape, setup.seed), 0};
   row.longest = shape.output.high;
-  row.pages = run_shuffled(setup, load, KvLayout::kPages);
-  row.slabs = run_shuffled(setup, load, KvLayout::kSlab);
-  if (has_instances(setup)) run_without(setup, load, row);
+  for (std::int32_t i = 0; i < setup.repeats; ++i) {
+    Round round;
+    round.pages = run_shuffled(setup, load, KvLayout::kPages);
+    round.slabs = run_shuffled(setup, load, KvLayout::kSlab);
+    if (has_instances(setup)) run_without(setup, load, round);
+    row.rounds.push_back(std::move(round));
+  }
   return row;
 }
 
@@ -116,13 +147,14 @@ std::string bytes_text(std::int64_t bytes) {
 }
 
 Table totals(const std::vector<Row>& rows, bool without) {
-  Table table{"Outputs of random lengths",
-              {"longest output", "pages", "slabs"},
-              {},
-              "All requests, from the first arrival to the last end. Without the shuffle, rows of "
-              "finished requests between running ones are computed too, as an executor of fixed "
-              "buffers does: our re-implementation of what Flover compares with, and the least it "
-              "can cost. Flover's own: the shuffle gains 20 % on average (section VI.D)."};
+  Table table{
+      "Outputs of random lengths",
+      {"longest output", "pages", "slabs"},
+      {},
+      "Medians. All requests, from the first arrival to the last end. Without the shuffle, rows of "
+      "finished requests between running ones are computed too, as an executor of fixed "
+      "buffers does: our re-implementation of what Flover compares with, and the least it "
+      "can cost. Flover's own: the shuffle gains 20 % on average (section VI.D)."};
   if (without) {
     for (const char* name : {"no shuffle", "over pages", "rows in vain"}) {
       table.columns.emplace_back(name);
@@ -130,12 +162,13 @@ Table totals(const std::vector<Row>& rows, bool without) {
   }
   for (const Row& row : rows) {
     std::vector<std::string> cells = {std::to_string(row.longest),
-                                      seconds_text(row.pages.figures.total),
-                                      seconds_text(row.slabs.figures.total)};
+                                      seconds_text(row.median(pages_total)),
+                                      seconds_text(row.median(slabs_total))};
     if (without) {
-      cells.push_back(seconds_text(row.without.total));
-      cells.push_back(times_text(row.without.total / row.pages.figures.total));
-      cells.push_back(std::to_string(row.holes));
+      cells.push_back(seconds_text(row.median(without_total)));
+      cells.push_back(with_range(row.each(gain), times_text));
+      cells.push_back(
+          number(row.median([](const Round& one) { return static_cast<double>(one.holes); })));
     }
     table.rows.push_back(std::move(cells));
   }
@@ -147,12 +180,15 @@ Table costs(const std::vector<Row>& rows) {
               {"longest output", "rows moved", "pages: of step time", "slabs: rows moved",
                "slabs: moved", "slabs: of step time"},
               {},
-              "With pages a row's move takes its dense state alone, keys and values stay; in slabs "
+              "Of the round whose part of the step time is the largest. With pages a row's move "
+              "takes its dense state alone, keys and values stay; in slabs "
               "they move too. Which rows move is decided while the step before runs."};
   for (const Row& row : rows) {
-    table.rows.push_back({std::to_string(row.longest), std::to_string(row.pages.moved_rows),
-                          percent(row.pages.part()), std::to_string(row.slabs.moved_rows),
-                          bytes_text(row.slabs.moved_bytes), percent(row.slabs.part())});
+    const Shuffled& pages = std::ranges::max_element(row.rounds, {}, pages_part)->pages;
+    const Shuffled& slabs = std::ranges::max_element(row.rounds, {}, slabs_part)->slabs;
+    table.rows.push_back({std::to_string(row.longest), std::to_string(pages.moved_rows),
+                          percent(pages.part()), std::to_string(slabs.moved_rows),
+                          bytes_text(slabs.moved_bytes), percent(slabs.part())});
   }
   return table;
 }
@@ -166,9 +202,9 @@ Figure draw(const std::vector<Row>& rows, bool without) {
   figure.series[1].name = "slabs";
   if (without) figure.series[2].name = "no shuffle";
   for (const Row& row : rows) {
-    figure.series[0].points.emplace_back(row.longest, row.pages.figures.total);
-    figure.series[1].points.emplace_back(row.longest, row.slabs.figures.total);
-    if (without) figure.series[2].points.emplace_back(row.longest, row.without.total);
+    figure.series[0].points.emplace_back(row.longest, row.median(pages_total));
+    figure.series[1].points.emplace_back(row.longest, row.median(slabs_total));
+    if (without) figure.series[2].points.emplace_back(row.longest, row.median(without_total));
   }
   return figure;
 }
@@ -181,6 +217,19 @@ boost::json::object to_json(const Shuffled& one) {
   object["shuffle_seconds"] = one.shuffle_seconds;
   object["device_seconds"] = one.device_seconds;
   return object;
+}
+
+boost::json::object data_of(const Row& row, bool without) {
+  boost::json::array rounds;
+  for (const Round& round : row.rounds) {
+    boost::json::object one = {{"pages", to_json(round.pages)}, {"slabs", to_json(round.slabs)}};
+    if (without) {
+      one["no_shuffle"] = measure::to_json(round.without);
+      one["computed_holes"] = round.holes;
+    }
+    rounds.push_back(std::move(one));
+  }
+  return {{"longest_output", row.longest}, {"rounds", std::move(rounds)}};
 }
 
 }  // namespace
@@ -199,33 +248,24 @@ Report flover_shuffle(const RecipeSetup& setup) {
                    "become free in no order: with and without keeping the rows together.");
   report.facts.emplace_back("shortest output", std::to_string(shortest(here)) + " tokens");
   report.facts.emplace_back("interval", seconds_text(interval));
+  report.facts.emplace_back("rounds", std::to_string(here.repeats));
   report.tables = {totals(rows, without), costs(rows)};
   report.figures.push_back(draw(rows, without));
-  double pages_part = 0;
-  double slabs_part = 0;
+  double pages = 0;
+  double slabs = 0;
   for (const Row& row : rows) {
-    pages_part = std::max(pages_part, row.pages.part());
-    slabs_part = std::max(slabs_part, row.slabs.part());
+    pages = std::max(pages, std::ranges::max(row.each(pages_part)));
+    slabs = std::max(slabs, std::ranges::max(row.each(slabs_part)));
   }
-  report.findings.push_back("At most, the shuffle takes " + percent(pages_part) +
-                            " of the device's time with pages and " + percent(slabs_part) +
+  report.findings.push_back("At most, the shuffle takes " + percent(pages) +
+                            " of the device's time with pages and " + percent(slabs) +
                             " with slabs.");
   if (without) {
-    report.findings.push_back(
-        "Without it, the widest spread takes " +
-        times_text(rows.back().without.total / rows.back().pages.figures.total) + " the time.");
+    report.findings.push_back("Without it, the widest spread takes " +
+                              with_range(rows.back().each(gain), times_text) + " the time.");
   }
   boost::json::array data;
-  for (const Row& row : rows) {
-    boost::json::object one = {{"longest_output", row.longest},
-                               {"pages", to_json(row.pages)},
-                               {"slabs", to_json(row.slabs)}};
-    if (without) {
-      one["no_shuffle"] = measure::to_json(row.without);
-      one["computed_holes"] = row.holes;
-    }
-    data.push_back(std::move(one));
-  }
+  for (const Row& row : rows) data.push_back(data_of(row, without));
   report.data = {{"interval_seconds", interval}, {"runs", std::move(data)}};
   return report;
 }

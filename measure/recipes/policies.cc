@@ -88,7 +88,7 @@ struct CaseRun {
   [[nodiscard]] double median(Of&& of) const {
     return quantile(each(of), 0.5);
   }
-  [[nodiscard]] double median(std::size_t policy, double PolicyFigures::*figure) const {
+  [[nodiscard]] double median(std::size_t policy, double PolicyFigures::* figure) const {
     return median([&](const Round& round) { return round.policies[policy].*figure; });
   }
   [[nodiscard]] Point closed(std::size_t place) const {
@@ -96,15 +96,6 @@ struct CaseRun {
             median([&](const Round& round) { return round.closed[place].tokens_per_second; })};
   }
 };
-
-/// "1.25x [1.2x, 1.3x]": the median, the least and the most.
-template <class Text>
-std::string with_range(const std::vector<double>& values, Text&& text) {
-  const std::string median = text(quantile(values, 0.5));
-  if (values.size() < 2) return median;
-  return median + " [" + text(std::ranges::min(values)) + ", " + text(std::ranges::max(values)) +
-         "]";
-}
 
 std::vector<Case> cases_of(const RecipeSetup& setup) {
   const bool host = setup.config.device == "cpu";
@@ -167,21 +158,31 @@ std::vector<Config> policies_of(const RecipeSetup& setup, double interval) {
   return all;
 }
 
+void play_policy(const RecipeSetup& setup, const std::string& name, const Config& config,
+                 const std::vector<Arrival>& requests, Round& round) {
+  const EngineRun run = play(setup, name + ", " + policy_text(config), config, {requests, 0});
+  round.policies.push_back(figures_of(config, run));
+  if (config.policy == BatchPolicy::kStatic) {
+    round.policies.push_back(padded(setup, requests, run));
+  }
+}
+
+/// Fusion between the closed batches that are next to its mean batch: what else the machine does
+/// meets them alike.
 Round measure_round(const RecipeSetup& setup, const std::string& name,
                     const std::vector<Arrival>& requests, double interval) {
   Round round;
-  for (const Config& config : policies_of(setup, interval)) {
-    const EngineRun run =
-        play(setup, name + ", " + policy_text(config), config, {requests, 0});
-    round.policies.push_back(figures_of(config, run));
-    if (config.policy != BatchPolicy::kStatic) continue;
-    round.policies.push_back(padded(setup, requests, run));
-  }
-  for (std::int32_t users = 1; users < setup.config.max_rows; users *= 2) {
-    round.closed.push_back(closed_batch(setup, requests, users));
-  }
-  round.closed.push_back(closed_batch(setup, requests, setup.config.max_rows));
+  const std::vector<Config> policies = policies_of(setup, interval);
+  const std::int32_t rows = setup.config.max_rows;
+  std::int32_t users = 1;
+  for (; 2 * users < rows; users *= 2) round.closed.push_back(closed_batch(setup, requests, users));
+  play_policy(setup, name, policies.front(), requests, round);
+  for (; users < rows; users *= 2) round.closed.push_back(closed_batch(setup, requests, users));
+  round.closed.push_back(closed_batch(setup, requests, rows));
   std::ranges::sort(round.closed, {}, &Point::batch);
+  for (std::size_t i = 1; i < policies.size(); ++i) {
+    play_policy(setup, name, policies[i], requests, round);
+  }
   return round;
 }
 
@@ -273,10 +274,10 @@ Figure figure_of(const CaseRun& run) {
 
 std::vector<std::string> findings_of(const CaseRun& run) {
   const auto of_closed = run.each([](const Round& round) { return round.of_closed(0); });
-  std::vector<std::string> findings = {
-      run.what.name + ": fusion gives " + with_range(of_closed, number) +
-      " of a closed batch's throughput at its mean batch of " +
-      number(run.median(0, &PolicyFigures::batch)) + "."};
+  std::vector<std::string> findings = {run.what.name + ": fusion gives " +
+                                       with_range(of_closed, number) +
+                                       " of a closed batch's throughput at its mean batch of " +
+                                       number(run.median(0, &PolicyFigures::batch)) + "."};
   for (std::size_t i = 1; i < run.policies(); ++i) {
     const auto gains = run.each([i](const Round& round) { return round.gain(i); });
     const double most = run.median([i](const Round& round) { return round.ceiling(i); });
@@ -301,9 +302,8 @@ boost::json::object data_of(const Round& round) {
 boost::json::object data_of(const CaseRun& run) {
   boost::json::array rounds;
   for (const Round& round : run.rounds) rounds.push_back(data_of(round));
-  return {{"case", run.what.name},
-          {"interval_seconds", run.interval},
-          {"rounds", std::move(rounds)}};
+  return {
+      {"case", run.what.name}, {"interval_seconds", run.interval}, {"rounds", std::move(rounds)}};
 }
 
 }  // namespace

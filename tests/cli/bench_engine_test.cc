@@ -89,13 +89,17 @@ TEST(BenchRecipeTest, RecipesAreListedAndOthersRefusedWithTheList) {
 TEST(BenchRecipeTest, ARecipeGivesItsTablesAndItsFiles) {
   const TempFolder folder;
   const auto html = folder.path() / "report.html";
+  const auto figures = (folder.path() / "shuffle").string();
   const std::string model = source_path("examples/demo_model/model");
-  const Outcome shuffle = run_weft(
-      "bench recipe flover-shuffle \"" + model +
-      "\" --threads 1 --max-rows 8 --max-context 128 --scale 0.1 --html \"" + html.string() + "\"");
+  const Outcome shuffle =
+      run_weft("bench recipe flover-shuffle \"" + model +
+               "\" --threads 1 --max-rows 8 --max-context 128 --scale 0.1 --html \"" +
+               html.string() + "\" --svg \"" + figures + "\"");
   EXPECT_EQ(shuffle.status, 0) << shuffle.output;
   EXPECT_THAT(shuffle.output, HasSubstr("What the shuffle costs on the device"));
   EXPECT_THAT(text_of(html), HasSubstr("<svg"));
+  EXPECT_THAT(text_of(figures + "-1.svg"), StartsWith("<svg"));
+  EXPECT_FALSE(std::filesystem::exists(figures + "-2.svg"));
 }
 
 }  // namespace
