@@ -1,5 +1,6 @@
 """What of the process can be seen from outside: its sockets, its memory, what it has not. Numbers: docs/bad-inputs.md."""
 
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,7 +16,10 @@ LISTEN = "0A"
 
 def listening(pid: int) -> list[str]:
     """Addresses that the process listens at, as the kernel writes them."""
-    own = {link.name for entry in Path(f"/proc/{pid}/fd").iterdir() if (link := entry.readlink())}
+    own = set()
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile, so it is no listener
+            own.add(entry.readlink().name)
     found = []
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
