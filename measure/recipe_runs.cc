@@ -127,10 +127,11 @@ std::string seconds_text(double seconds) {
 }
 
 std::string with_range(const std::vector<double>& values, std::string (*text)(double value)) {
-  const std::string median = text(quantile(values, 0.5));
-  if (values.size() < 2) return median;
+  std::string whole = text(quantile(values, 0.5));
+  if (values.size() < 2) return whole;
   const auto [least, most] = std::ranges::minmax(values);
-  return median + " [" + text(least) + ", " + text(most) + "]";
+  whole += " [" + text(least) + ", " + text(most) + "]";
+  return whole;
 }
 
 std::string times_text(double ratio) {

@@ -10,11 +10,11 @@
 
 #include "weft/gpu/load_step_devices.h"
 #include "weft/measure/hole_device.h"
-#include "weft/measure/quantile.h"
 #include "weft/measure/recipe_runs.h"
 #include "weft/measure/recipes/flover.h"
 #include "weft/measure/recipes/load_sweep.h"
 #include "weft/measure/recipes/recipes.h"
+#include "weft/measure/recipes/rounds.h"
 #include "weft/measure/shuffle_timer.h"
 
 namespace weft::measure {
@@ -52,19 +52,7 @@ struct Round {
 
 struct Row {
   std::int32_t longest = 0;
-  std::vector<Round> rounds;
-
-  /// What each round says.
-  template <class Of>
-  [[nodiscard]] std::vector<double> each(Of&& of) const {
-    std::vector<double> values;
-    for (const Round& round : rounds) values.push_back(of(round));
-    return values;
-  }
-  template <class Of>
-  [[nodiscard]] double median(Of&& of) const {
-    return quantile(each(of), 0.5);
-  }
+  Rounds<Round> rounds;
 };
 
 double pages_total(const Round& round) { return round.pages.figures.total; }
@@ -135,7 +123,7 @@ Row measure_row(const RecipeSetup& setup, std::int32_t times, double interval) {
     round.pages = run_shuffled(setup, load, KvLayout::kPages);
     round.slabs = run_shuffled(setup, load, KvLayout::kSlab);
     if (has_instances(setup)) run_without(setup, load, round);
-    row.rounds.push_back(std::move(round));
+    row.rounds.add(std::move(round));
   }
   return row;
 }
@@ -162,13 +150,13 @@ Table totals(const std::vector<Row>& rows, bool without) {
   }
   for (const Row& row : rows) {
     std::vector<std::string> cells = {std::to_string(row.longest),
-                                      seconds_text(row.median(pages_total)),
-                                      seconds_text(row.median(slabs_total))};
+                                      seconds_text(row.rounds.median(pages_total)),
+                                      seconds_text(row.rounds.median(slabs_total))};
     if (without) {
-      cells.push_back(seconds_text(row.median(without_total)));
-      cells.push_back(with_range(row.each(gain), times_text));
-      cells.push_back(
-          number(row.median([](const Round& one) { return static_cast<double>(one.holes); })));
+      cells.push_back(seconds_text(row.rounds.median(without_total)));
+      cells.push_back(with_range(row.rounds.each(gain), times_text));
+      cells.push_back(number(
+          row.rounds.median([](const Round& one) { return static_cast<double>(one.holes); })));
     }
     table.rows.push_back(std::move(cells));
   }
@@ -184,8 +172,8 @@ Table costs(const std::vector<Row>& rows) {
               "takes its dense state alone, keys and values stay; in slabs "
               "they move too. Which rows move is decided while the step before runs."};
   for (const Row& row : rows) {
-    const Shuffled& pages = std::ranges::max_element(row.rounds, {}, pages_part)->pages;
-    const Shuffled& slabs = std::ranges::max_element(row.rounds, {}, slabs_part)->slabs;
+    const Shuffled& pages = std::ranges::max_element(row.rounds.all(), {}, pages_part)->pages;
+    const Shuffled& slabs = std::ranges::max_element(row.rounds.all(), {}, slabs_part)->slabs;
     table.rows.push_back({std::to_string(row.longest), std::to_string(pages.moved_rows),
                           percent(pages.part()), std::to_string(slabs.moved_rows),
                           bytes_text(slabs.moved_bytes), percent(slabs.part())});
@@ -202,9 +190,10 @@ Figure draw(const std::vector<Row>& rows, bool without) {
   figure.series[1].name = "slabs";
   if (without) figure.series[2].name = "no shuffle";
   for (const Row& row : rows) {
-    figure.series[0].points.emplace_back(row.longest, row.median(pages_total));
-    figure.series[1].points.emplace_back(row.longest, row.median(slabs_total));
-    if (without) figure.series[2].points.emplace_back(row.longest, row.median(without_total));
+    figure.series[0].points.emplace_back(row.longest, row.rounds.median(pages_total));
+    figure.series[1].points.emplace_back(row.longest, row.rounds.median(slabs_total));
+    if (without)
+      figure.series[2].points.emplace_back(row.longest, row.rounds.median(without_total));
   }
   return figure;
 }
@@ -221,7 +210,7 @@ boost::json::object to_json(const Shuffled& one) {
 
 boost::json::object data_of(const Row& row, bool without) {
   boost::json::array rounds;
-  for (const Round& round : row.rounds) {
+  for (const Round& round : row.rounds.all()) {
     boost::json::object one = {{"pages", to_json(round.pages)}, {"slabs", to_json(round.slabs)}};
     if (without) {
       one["no_shuffle"] = measure::to_json(round.without);
@@ -254,15 +243,15 @@ Report flover_shuffle(const RecipeSetup& setup) {
   double pages = 0;
   double slabs = 0;
   for (const Row& row : rows) {
-    pages = std::max(pages, std::ranges::max(row.each(pages_part)));
-    slabs = std::max(slabs, std::ranges::max(row.each(slabs_part)));
+    pages = std::max(pages, std::ranges::max(row.rounds.each(pages_part)));
+    slabs = std::max(slabs, std::ranges::max(row.rounds.each(slabs_part)));
   }
   report.findings.push_back("At most, the shuffle takes " + percent(pages) +
                             " of the device's time with pages and " + percent(slabs) +
                             " with slabs.");
   if (without) {
     report.findings.push_back("Without it, the widest spread takes " +
-                              with_range(rows.back().each(gain), times_text) + " the time.");
+                              with_range(rows.back().rounds.each(gain), times_text) + " the time.");
   }
   boost::json::array data;
   for (const Row& row : rows) data.push_back(data_of(row, without));

@@ -30,7 +30,6 @@ constexpr double kMostAlone = 2;
 // Of each rate. Bounds what the queue grows to where more is offered than can be served.
 constexpr double kSeconds = 5;
 constexpr std::array kLoads = {0.25, 0.5, 0.75, 1.0, 1.4, 2.0};  // of the closed batch's throughput
-constexpr const char* kPadded = "static, padded (computed)";
 
 struct Alone {
   double seconds = 0;
@@ -52,7 +51,7 @@ Config config_of(const RecipeSetup& setup, BatchPolicy policy) {
 
 /// The static curve's loads, in batches that compute on what has ended.
 LoadCurve padded_curve(const LoadCurve& measured, std::size_t rows) {
-  LoadCurve curve{kPadded, {}};
+  LoadCurve curve{kPaddedBatches, {}};
   std::vector<StepRecord> steps;
   for (const LoadPoint& point : measured.points) {
     steps.insert(steps.end(), point.steps.begin(), point.steps.end());

@@ -18,6 +18,9 @@ struct StepCosts {
   [[nodiscard]] static StepCosts of(const std::vector<StepRecord>& steps);
 };
 
+/// What reports call them.
+inline constexpr const char* kPaddedBatches = "static, padded (computed)";
+
 /// What request-level scheduling makes of arrivals as Orca describes it (section 3, figure 3):
 /// those that wait begin together, ended ones are computed on, and all return with the longest.
 /// Computed, since the engine's own batches let ended sequences go. Times of tokens are not known:

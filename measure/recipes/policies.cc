@@ -8,19 +8,18 @@
 #include <utility>
 #include <vector>
 
-#include "weft/measure/quantile.h"
 #include "weft/measure/recipe_runs.h"
 #include "weft/measure/recipes/flover.h"
 #include "weft/measure/recipes/load_sweep.h"
 #include "weft/measure/recipes/padded_batches.h"
 #include "weft/measure/recipes/recipes.h"
+#include "weft/measure/recipes/rounds.h"
 
 namespace weft::measure {
 namespace {
 
 // The mean interval, of what one request takes alone: at most times some twenty are under way.
 constexpr double kInterval = 0.05;
-constexpr const char* kPadded = "static, padded (computed)";
 
 struct Case {
   std::string name;
@@ -70,30 +69,21 @@ struct Round {
 struct CaseRun {
   Case what;
   double interval = 0;
-  std::vector<Round> rounds;
+  Rounds<Round> rounds;
 
   [[nodiscard]] const std::string& name(std::size_t policy) const {
-    return rounds.front().policies[policy].policy;
+    return rounds.first().policies[policy].policy;
   }
-  [[nodiscard]] std::size_t policies() const { return rounds.front().policies.size(); }
+  [[nodiscard]] std::size_t policies() const { return rounds.first().policies.size(); }
+  [[nodiscard]] std::size_t closed_batches() const { return rounds.first().closed.size(); }
 
-  /// What each round says.
-  template <class Of>
-  [[nodiscard]] std::vector<double> each(Of&& of) const {
-    std::vector<double> values;
-    for (const Round& round : rounds) values.push_back(of(round));
-    return values;
-  }
-  template <class Of>
-  [[nodiscard]] double median(Of&& of) const {
-    return quantile(each(of), 0.5);
-  }
   [[nodiscard]] double median(std::size_t policy, double PolicyFigures::* figure) const {
-    return median([&](const Round& round) { return round.policies[policy].*figure; });
+    return rounds.median([&](const Round& round) { return round.policies[policy].*figure; });
   }
   [[nodiscard]] Point closed(std::size_t place) const {
-    return {median([&](const Round& round) { return round.closed[place].batch; }),
-            median([&](const Round& round) { return round.closed[place].tokens_per_second; })};
+    return {
+        rounds.median([&](const Round& round) { return round.closed[place].batch; }),
+        rounds.median([&](const Round& round) { return round.closed[place].tokens_per_second; })};
   }
 };
 
@@ -138,7 +128,7 @@ PolicyFigures padded(const RecipeSetup& setup, const std::vector<Arrival>& reque
   const Summary summary =
       summarize(padded_batches(requests, rows, StepCosts::of(by_requests.steps)));
   PolicyFigures figures;
-  figures.policy = kPadded;
+  figures.policy = kPaddedBatches;
   figures.total = summary.seconds;
   figures.tokens_per_second = summary.tokens_per_second();
   figures.latency = summary.whole.mean;
@@ -197,13 +187,13 @@ CaseRun measure_case(const RecipeSetup& setup, const Case& what) {
   for (std::int32_t i = 0; i < setup.repeats; ++i) {
     const std::string name =
         setup.repeats > 1 ? "round " + std::to_string(i + 1) + ", " + what.name : what.name;
-    run.rounds.push_back(measure_round(setup, name, requests, run.interval));
+    run.rounds.add(measure_round(setup, name, requests, run.interval));
   }
   return run;
 }
 
 bool is_batched(const std::string& policy) {
-  return policy != kPadded && !policy.ends_with("instances");
+  return policy != kPaddedBatches && !policy.ends_with("instances");
 }
 
 Table table_of(const CaseRun& run) {
@@ -220,8 +210,8 @@ Table table_of(const CaseRun& run) {
       "batches whose rows are computed until the longest ends, as request-level engines do."};
   for (std::size_t i = 0; i < run.policies(); ++i) {
     const bool batched = is_batched(run.name(i));
-    const auto of_closed = run.each([i](const Round& round) { return round.of_closed(i); });
-    const auto gains = run.each([i](const Round& round) { return round.gain(i); });
+    const auto of_closed = run.rounds.each([i](const Round& round) { return round.of_closed(i); });
+    const auto gains = run.rounds.each([i](const Round& round) { return round.gain(i); });
     table.rows.push_back(
         {run.name(i), seconds_text(run.median(i, &PolicyFigures::total)),
          number(run.median(i, &PolicyFigures::tokens_per_second)),
@@ -229,7 +219,7 @@ Table table_of(const CaseRun& run) {
          batched ? with_range(of_closed, number) : "",
          seconds_text(run.median(i, &PolicyFigures::latency)),
          seconds_text(run.median(i, &PolicyFigures::first_token)), with_range(gains, times_text),
-         times_text(run.median([i](const Round& round) { return round.ceiling(i); }))});
+         times_text(run.rounds.median([i](const Round& round) { return round.ceiling(i); }))});
   }
   return table;
 }
@@ -241,7 +231,7 @@ Table ceiling_of(const CaseRun& run) {
       {},
       "What the device gains from batches at all: the same requests, always as many of them "
       "at once."};
-  for (std::size_t i = 0; i < run.rounds.front().closed.size(); ++i) {
+  for (std::size_t i = 0; i < run.closed_batches(); ++i) {
     const Point point = run.closed(i);
     table.rows.push_back({number(point.batch), number(point.tokens_per_second),
                           times_text(point.tokens_per_second / run.closed(0).tokens_per_second)});
@@ -255,7 +245,7 @@ Figure figure_of(const CaseRun& run) {
                               logarithmic("mean batch"), linear("output tokens a second"));
   Series closed;
   closed.name = "closed batch";
-  for (std::size_t i = 0; i < run.rounds.front().closed.size(); ++i) {
+  for (std::size_t i = 0; i < run.closed_batches(); ++i) {
     const Point point = run.closed(i);
     closed.points.emplace_back(point.batch, point.tokens_per_second);
   }
@@ -263,7 +253,7 @@ Figure figure_of(const CaseRun& run) {
   for (std::size_t i = 0; i < run.policies(); ++i) {
     if (!is_batched(run.name(i))) continue;
     Series series{run.name(i), Series::Style::kPoints, {}, false};
-    for (const Round& round : run.rounds) {
+    for (const Round& round : run.rounds.all()) {
       const PolicyFigures& one = round.policies[i];
       series.points.emplace_back(one.batch, one.tokens_per_second);
     }
@@ -273,14 +263,14 @@ Figure figure_of(const CaseRun& run) {
 }
 
 std::vector<std::string> findings_of(const CaseRun& run) {
-  const auto of_closed = run.each([](const Round& round) { return round.of_closed(0); });
+  const auto of_closed = run.rounds.each([](const Round& round) { return round.of_closed(0); });
   std::vector<std::string> findings = {run.what.name + ": fusion gives " +
                                        with_range(of_closed, number) +
                                        " of a closed batch's throughput at its mean batch of " +
                                        number(run.median(0, &PolicyFigures::batch)) + "."};
   for (std::size_t i = 1; i < run.policies(); ++i) {
-    const auto gains = run.each([i](const Round& round) { return round.gain(i); });
-    const double most = run.median([i](const Round& round) { return round.ceiling(i); });
+    const auto gains = run.rounds.each([i](const Round& round) { return round.gain(i); });
+    const double most = run.rounds.median([i](const Round& round) { return round.ceiling(i); });
     findings.push_back(run.what.name + ": " + with_range(gains, times_text) + " over " +
                        run.name(i) + ", where the machine allows " + times_text(most) +
                        " at most.");
@@ -301,7 +291,7 @@ boost::json::object data_of(const Round& round) {
 
 boost::json::object data_of(const CaseRun& run) {
   boost::json::array rounds;
-  for (const Round& round : run.rounds) rounds.push_back(data_of(round));
+  for (const Round& round : run.rounds.all()) rounds.push_back(data_of(round));
   return {
       {"case", run.what.name}, {"interval_seconds", run.interval}, {"rounds", std::move(rounds)}};
 }
