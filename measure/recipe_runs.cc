@@ -71,10 +71,10 @@ std::vector<std::pair<double, double>> tokens_over_time(const std::vector<Outcom
     for (const double came : one.came) times.push_back(one.began + came);
   }
   std::ranges::sort(times);
-  constexpr std::size_t kPoints = 512;
+  const std::size_t count = std::min<std::size_t>(512, times.size());
   std::vector<std::pair<double, double>> points{{0, 0}};
-  for (std::size_t point = 1; point <= std::min(kPoints, times.size()); ++point) {
-    const std::size_t tokens = point * times.size() / std::min(kPoints, times.size());
+  for (std::size_t point = 1; point <= count; ++point) {
+    const std::size_t tokens = point * times.size() / count;
     points.emplace_back(times[tokens - 1], static_cast<double>(tokens));
   }
   return points;

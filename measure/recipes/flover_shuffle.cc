@@ -46,8 +46,6 @@ struct Round {
   Shuffled slabs;
   PolicyFigures without;  ///< host only
   std::int64_t holes = 0;
-
-  [[nodiscard]] double gain() const { return without.total / pages.figures.total; }
 };
 
 struct Row {
@@ -60,7 +58,7 @@ double slabs_total(const Round& round) { return round.slabs.figures.total; }
 double without_total(const Round& round) { return round.without.total; }
 double pages_part(const Round& round) { return round.pages.part(); }
 double slabs_part(const Round& round) { return round.slabs.part(); }
-double gain(const Round& round) { return round.gain(); }
+double gain(const Round& round) { return without_total(round) / pages_total(round); }
 
 std::int64_t page_bytes(const RecipeSetup& setup, const Config& config) {
   const Program& program = *setup.model.opened.program;
@@ -192,8 +190,9 @@ Figure draw(const std::vector<Row>& rows, bool without) {
   for (const Row& row : rows) {
     figure.series[0].points.emplace_back(row.longest, row.rounds.median(pages_total));
     figure.series[1].points.emplace_back(row.longest, row.rounds.median(slabs_total));
-    if (without)
+    if (without) {
       figure.series[2].points.emplace_back(row.longest, row.rounds.median(without_total));
+    }
   }
   return figure;
 }

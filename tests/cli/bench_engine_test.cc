@@ -69,6 +69,8 @@ TEST(BenchEngineTest, WhatCannotBeMeasuredIsRefusedByItsFlag) {
               HasSubstr("a request of 100 + 100 tokens does not fit a context of 128"));
   EXPECT_THAT(run_weft(on_demo_model("engine", "--json /nowhere/at/all")).output,
               HasSubstr("--json /nowhere/at/all: No such file or directory"));
+  EXPECT_THAT(run_weft(on_demo_model("engine", "--svg /nowhere/loads")).output,
+              HasSubstr("--svg /nowhere/loads-1.svg: No such file or directory"));
 }
 
 TEST(BenchRecipeTest, RecipesAreListedAndOthersRefusedWithTheList) {
@@ -84,6 +86,11 @@ TEST(BenchRecipeTest, RecipesAreListedAndOthersRefusedWithTheList) {
   EXPECT_THAT(unknown.output,
               HasSubstr("flover: there is no such recipe; there are fineinfer-load"));
   EXPECT_EQ(run_weft("bench recipe").status, 1);
+  for (const char* const rounds : {"0", "1001"}) {
+    const Outcome refused = run_weft(std::string("bench recipe policies --repeats ") + rounds);
+    EXPECT_NE(refused.status, 0);
+    EXPECT_THAT(refused.output, HasSubstr("--repeats"));
+  }
 }
 
 TEST(BenchRecipeTest, ARecipeGivesItsTablesAndItsFiles) {
