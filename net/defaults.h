@@ -25,6 +25,10 @@ inline constexpr std::chrono::milliseconds kSweep{250};
 /// close its side: closing at once would take the answer from under it (RFC 9112, section 9.6).
 inline constexpr std::chrono::seconds kLinger{2};
 
+/// How long an idle connection of a server that drains is still read: a client that sent a request
+/// before it could know is told that it comes too late, and not merely hung up on.
+inline constexpr std::chrono::milliseconds kLastCall{100};
+
 /// Messages of one lane that wait for the one before them. More are refused with an error event.
 inline constexpr std::size_t kWaitingMessages = 16;
 

@@ -62,7 +62,6 @@ HttpConnection::~HttpConnection() {
 
 void HttpConnection::start() {
   thread_.add(shared_from_this());
-  if (phase_ == Phase::kClosed) return;  // the server drains
   guarded([this] { begin(); });
 }
 
@@ -401,7 +400,7 @@ void HttpConnection::on_written(boost::system::error_code error, std::size_t byt
 
 void HttpConnection::finish_exchange() {
   log_exchange();
-  const bool keep_alive = exchange_.keep_alive && !thread_.draining();
+  const bool keep_alive = exchange_.keep_alive;  // as its head has said
   exchange_ = Exchange{};
   ++exchanges_;
   parser_.reset();
@@ -491,12 +490,13 @@ void HttpConnection::check_time(Time now) {
     reply(std::move(late));
   };
   const auto seconds = std::chrono::duration<double>(waited).count();
+  const bool drained = thread_.draining() && waited > net_defaults::kLastCall;
   switch (phase_) {
     case Phase::kHandshake:
-      if (waited > config.header_timeout) close();
+      if (drained || waited > config.header_timeout) close();
       return;
     case Phase::kIdle:
-      if (waited > config.idle_timeout) close();
+      if (drained || waited > config.idle_timeout) close();
       return;
     case Phase::kHeader:
       if (waited > config.header_timeout) too_slow();
@@ -519,7 +519,8 @@ void HttpConnection::check_time(Time now) {
 }
 
 void HttpConnection::drain() {
-  if (phase_ == Phase::kIdle || phase_ == Phase::kHandshake) close();
+  // A request may be there that nobody has read yet, or on its way.
+  if (phase_ == Phase::kIdle || phase_ == Phase::kHandshake) enter(phase_);
 }
 
 void HttpConnection::abort() { close(); }

@@ -37,7 +37,8 @@ class Server {
   /// Serves from now on. `engine` lives until after close().
   void open(Engine& engine, ModelCard card);
 
-  /// Accepts no connection and no request any more; connections end as what runs on them ends.
+  /// Accepts no connection and no request any more; connections end as what runs on them ends. Of
+  /// those on which nothing runs, a request that is on its way is refused and not left unanswered.
   void drain();
   /// Waits until the last connection has ended, or `limit` is over, then ends those that are left.
   void close(std::chrono::milliseconds limit);

@@ -17,6 +17,7 @@ namespace weft::test {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
@@ -395,6 +396,23 @@ TEST_F(ServerTest, ARunningStreamIsFinishedWhileTheServerDrains) {
   gate.open();
   EXPECT_THAT(one.read_to_end(), HasSubstr("data: [DONE]"));
   EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
+}
+
+TEST_F(ServerTest, ARequestThatWasSentBeforeTheServerDrainsIsAnsweredThoughNobodyHadReadIt) {
+  start();
+  std::vector<std::unique_ptr<PlainClient>> clients;
+  for (int i = 0; i < 32; ++i) {
+    clients.push_back(std::make_unique<PlainClient>(server->port()));
+    clients.back()->get("/live");
+    EXPECT_THAT(clients.back()->read_answer(), StartsWith("HTTP/1.1 200"));
+  }
+  for (const auto& one : clients) one->post(kCompletions, kThreeTokens);
+  server->drain();
+  for (const auto& one : clients) {
+    EXPECT_THAT(one->read_to_end(), AnyOf(StartsWith("HTTP/1.1 200"),  // read before
+                                          AllOf(StartsWith("HTTP/1.1 503"),
+                                                HasSubstr("Connection: close"))));
+  }
 }
 
 TEST_F(ServerTest, PongsStandBetweenAWebSocketsMessagesWhateverRoomThereIs) {
