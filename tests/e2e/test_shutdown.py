@@ -13,6 +13,8 @@ from raw_http import RawClient
 from test_websocket_responses import create, receive, receive_response, url_of
 from waiting import PATIENCE_S, eventually
 
+# What runs is to end, however slow a sanitizer build is on a busy machine.
+PATIENT = {"drain_timeout_s": PATIENCE_S}
 LONG = {"prompt": "Once", "stream": True, "max_tokens": 300, "ignore_eos": True}
 
 
@@ -26,7 +28,7 @@ def is_closed_to_others(port: int) -> bool:
 
 
 def test_a_stream_is_finished_and_nothing_new_is_begun(start_server: StartServer):
-    server = start_server()
+    server = start_server(server=PATIENT)
     with RawClient(server.port) as running, RawClient(server.port) as idle:
         assert idle.send_request("GET", "/live").read().status == 200
         running.post("/v1/completions", LONG)
@@ -44,7 +46,7 @@ def test_a_stream_is_finished_and_nothing_new_is_begun(start_server: StartServer
 
 
 def test_an_answer_that_is_asked_for_is_given(start_server: StartServer):
-    server = start_server(server={"drain_timeout_s": PATIENCE_S})
+    server = start_server(server=PATIENT)
     with RawClient(server.port) as raw:
         raw.post("/v1/completions", {**LONG, "stream": False})
         eventually(server.running, "it runs")
@@ -56,7 +58,7 @@ def test_an_answer_that_is_asked_for_is_given(start_server: StartServer):
 
 
 def test_a_websocket_ends_its_response_and_is_told_that_the_server_goes(start_server: StartServer):
-    server = start_server()
+    server = start_server(server=PATIENT)
     with connect(url_of(server)) as idle, connect(url_of(server)) as busy:
         busy.send(create(ignore_eos=True, max_output_tokens=200))
         assert receive(busy)["type"] == "response.created"
