@@ -78,6 +78,7 @@ void ServerLoad::on_outcome(std::size_t number, Outcome outcome, const std::stri
   progress_.output += outcome.output;
   if (!outcome.error.empty()) {
     ++progress_.failed;
+    if (words_.size() >= kKinds && !words_.contains(outcome.error)) outcome.error = kOthers;
     words_.try_emplace(outcome.error, detail);
   }
   outcomes_[number] = std::move(outcome);

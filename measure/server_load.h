@@ -33,6 +33,9 @@ class ServerLoad {
   /// What Outcome::error says of a request that stop() has kept from being sent, or has broken off.
   static constexpr std::string_view kNotSent = "not sent";
   static constexpr std::string_view kStopped = "stopped";
+  /// So many kinds of error are told apart; a server may make up one for each request.
+  static constexpr std::size_t kKinds = 64;
+  static constexpr std::string_view kOthers = "others";
 
   /// `client` asks for nobody else meanwhile, and lives until the executor's context has ended.
   ServerLoad(const boost::asio::any_io_executor& executor, Load load, LoadClient& client);

@@ -2,13 +2,13 @@
 
 #include <openssl/ssl.h>
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -20,9 +20,6 @@ namespace weft {
 namespace asio = boost::asio;
 
 namespace {
-
-/// For a name, a connection and a handshake: a server that is there takes less than a second.
-constexpr std::chrono::seconds kConnectLimit{15};
 
 constexpr auto kUse = asio::as_tuple(asio::use_awaitable);
 
@@ -44,12 +41,12 @@ Result<std::shared_ptr<Connector>> Connector::create(asio::io_context& context,
   return connector;
 }
 
-asio::awaitable<Result<NetStream>> Connector::connect() {
+asio::awaitable<Result<NetStream>> Connector::connect(std::chrono::milliseconds limit) {
   using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
   asio::ip::tcp::resolver resolver(context_);
   Socket socket(context_);
   std::optional<NetStream> stream;
-  const Deadline deadline(context_.get_executor(), kConnectLimit, [&] {
+  const Deadline deadline(context_.get_executor(), std::min(limit, kConnectLimit), [&] {
     resolver.cancel();
     boost::system::error_code ignored;
     ignored = socket.close(ignored);

@@ -3,6 +3,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,8 +29,13 @@ class Connector {
   [[nodiscard]] static Result<std::shared_ptr<Connector>> create(boost::asio::io_context& context,
                                                                  ClientOptions options);
 
-  /// A connection, past TLS's handshake. kCannotConnect with the server and the reason.
-  [[nodiscard]] boost::asio::awaitable<Result<NetStream>> connect();
+  /// For a name, a connection and a handshake: a server that is there takes less than a second.
+  static constexpr std::chrono::milliseconds kConnectLimit = std::chrono::seconds(15);
+
+  /// A connection, past TLS's handshake. kCannotConnect with the server and the reason, also when
+  /// it took longer than `limit`.
+  [[nodiscard]] boost::asio::awaitable<Result<NetStream>> connect(
+      std::chrono::milliseconds limit = kConnectLimit);
 
   /// kLost with the server and what happened.
   [[nodiscard]] Error lost(std::string_view what) const;

@@ -55,7 +55,8 @@ class EventClient {
   struct InboxBody;
   using Parser = boost::beast::http::response_parser<InboxBody>;
 
-  [[nodiscard]] boost::asio::awaitable<Result<void>> try_ask(const HttpRequest* request);
+  [[nodiscard]] boost::asio::awaitable<Result<void>> try_ask(const HttpRequest* request,
+                                                             std::chrono::milliseconds limit);
   [[nodiscard]] boost::asio::awaitable<Result<void>> exchange(const HttpRequest* request);
   [[nodiscard]] Result<void> take_read(bool at_end);
 

@@ -53,7 +53,7 @@ asio::awaitable<Result<HttpAnswer>> HttpClient::ask(std::string path, std::strin
   for (;;) {
     const bool kept = stream_.has_value();
     if (!kept) {
-      auto connected = co_await connector_->connect();
+      auto connected = co_await connector_->connect(limit);
       if (!connected) co_return std::move(connected).error();
       if (deadline.expired()) co_return connector_->lost("no answer in time");
       stream_.emplace(*std::move(connected));

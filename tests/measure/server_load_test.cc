@@ -249,6 +249,19 @@ TEST_F(LoadTimesTest, HasAnOutcomeForEachWhenItIsStopped) {
   EXPECT_EQ(load.outcomes().at(1).error, "stopped");
 }
 
+TEST_F(LoadTimesTest, TellsNoMoreKindsOfErrorsApartThanAPersonReads) {
+  constexpr std::size_t kMore = ServerLoad::kKinds + 10;
+  ServerLoad load(context_.get_executor(), {.arrivals = std::vector<Arrival>(kMore)}, client_);
+  load.start([] {});
+  ASSERT_THAT(client_.asked, SizeIs(kMore));
+  for (std::size_t i = 0; i < kMore; ++i) {
+    client_.asked[i]->fail("error " + std::to_string(i), {}, std::chrono::steady_clock::now());
+  }
+  EXPECT_THAT(load.words(), SizeIs(ServerLoad::kKinds + 1));
+  EXPECT_EQ(load.outcomes().front().error, "error 0");
+  EXPECT_EQ(load.outcomes().back().error, ServerLoad::kOthers);
+}
+
 TEST_F(LoadTimesTest, EndsAtOnceWithoutRequests) {
   ServerLoad load(context_.get_executor(), {}, client_);
   bool ended = false;

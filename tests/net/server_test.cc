@@ -409,9 +409,9 @@ TEST_F(ServerTest, ARequestThatWasSentBeforeTheServerDrainsIsAnsweredThoughNobod
   for (const auto& one : clients) one->post(kCompletions, kThreeTokens);
   server->drain();
   for (const auto& one : clients) {
-    EXPECT_THAT(one->read_to_end(), AnyOf(StartsWith("HTTP/1.1 200"),  // read before
-                                          AllOf(StartsWith("HTTP/1.1 503"),
-                                                HasSubstr("Connection: close"))));
+    EXPECT_THAT(one->read_to_end(),
+                AnyOf(StartsWith("HTTP/1.1 200"),  // read before
+                      AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Connection: close"))));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <openssl/x509v3.h>
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -67,15 +68,18 @@ class ConnectorTest : public testing::Test {
   /// The answer to a GET.
   Result<HttpAnswer> ask(const std::string& origin, bool verify, const std::string& path = "/live",
                          const std::string& key = {}) {
-    boost::asio::io_context context;
     const std::string url = origin + ":" + std::to_string(server_->port());
-    auto connector = Connector::create(
-        context,
-        {.url = parse_server_url(url).value(), .api_key = key, .verify_certificate = verify});
+    return ask({.url = parse_server_url(url).value(), .api_key = key, .verify_certificate = verify},
+               path, std::chrono::seconds(30));
+  }
+  static Result<HttpAnswer> ask(const ClientOptions& options, const std::string& path,
+                                std::chrono::milliseconds limit) {
+    boost::asio::io_context context;
+    auto connector = Connector::create(context, options);
     if (!connector) return connector.error();
     HttpClient client(*connector);
     std::optional<Result<HttpAnswer>> answer;
-    boost::asio::co_spawn(context, client.ask(path, {}, std::chrono::seconds(30)),
+    boost::asio::co_spawn(context, client.ask(path, {}, limit),
                           [&answer](const std::exception_ptr& failure, Result<HttpAnswer> got) {
                             if (failure) std::rethrow_exception(failure);
                             answer.emplace(std::move(got));
@@ -119,6 +123,20 @@ TEST_F(ConnectorTest, TellsAServerWithoutTlsFromOneWithIt) {
   const auto answer = ask("https://127.0.0.1", true);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, make_error_code(NetErrc::kCannotConnect));
+}
+
+TEST_F(ConnectorTest, WaitsForAServerThatSaysNothingNoLongerThanItIsTold) {
+  boost::asio::io_context context;
+  const boost::asio::ip::tcp::acceptor silent(context,
+                                              {boost::asio::ip::make_address("127.0.0.1"), 0});
+  const std::string url = "https://127.0.0.1:" + std::to_string(silent.local_endpoint().port());
+  const auto began = std::chrono::steady_clock::now();
+  const auto answer =
+      ask({.url = parse_server_url(url).value()}, "/live", std::chrono::milliseconds(50));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, make_error_code(NetErrc::kCannotConnect));
+  EXPECT_THAT(answer.error().detail, HasSubstr("no answer in time"));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, Connector::kConnectLimit);
 }
 
 TEST_F(ConnectorTest, ReadsStatusRequestIdAndRetryAfter) {
