@@ -338,12 +338,12 @@ void HttpConnection::begin_stream() {
   auto headers = exchange_.headers;
   headers.emplace_back("Cache-Control", "no-cache");
   headers.emplace_back("X-Accel-Buffering", "no");  // nginx, which else keeps events back
-  if (exchange_.http10) exchange_.keep_alive = false;
+  if (exchange_.http10 || thread_.draining()) exchange_.keep_alive = false;
   append_head({.status = 200,
                .date = date_now(),
                .content_type = "text/event-stream; charset=utf-8",
                .headers = &headers,
-               .keep_alive = exchange_.keep_alive && !thread_.draining(),
+               .keep_alive = exchange_.keep_alive,
                .http10 = exchange_.http10},
               output_);
 }
