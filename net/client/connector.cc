@@ -41,12 +41,13 @@ Result<std::shared_ptr<Connector>> Connector::create(asio::io_context& context,
   return connector;
 }
 
-asio::awaitable<Result<NetStream>> Connector::connect(std::chrono::milliseconds limit) {
+asio::awaitable<Result<NetStream>> Connector::connect(Clock::time_point until) {
   using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
   asio::ip::tcp::resolver resolver(context_);
   Socket socket(context_);
   std::optional<NetStream> stream;
-  const Deadline deadline(context_.get_executor(), std::min(limit, kConnectLimit), [&] {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+  const Deadline deadline(context_.get_executor(), std::min(left, kConnectLimit), [&] {
     resolver.cancel();
     boost::system::error_code ignored;
     ignored = socket.close(ignored);

@@ -29,13 +29,14 @@ class Connector {
   [[nodiscard]] static Result<std::shared_ptr<Connector>> create(boost::asio::io_context& context,
                                                                  ClientOptions options);
 
+  using Clock = std::chrono::steady_clock;
   /// For a name, a connection and a handshake: a server that is there takes less than a second.
   static constexpr std::chrono::milliseconds kConnectLimit = std::chrono::seconds(15);
 
   /// A connection, past TLS's handshake. kCannotConnect with the server and the reason, also when
-  /// it took longer than `limit`.
+  /// it is not there at `until`.
   [[nodiscard]] boost::asio::awaitable<Result<NetStream>> connect(
-      std::chrono::milliseconds limit = kConnectLimit);
+      Clock::time_point until = Clock::time_point::max());
 
   /// kLost with the server and what happened.
   [[nodiscard]] Error lost(std::string_view what) const;

@@ -143,11 +143,11 @@ asio::awaitable<Result<void>> EventClient::exchange(const HttpRequest* request) 
 
 /// Once more where a kept connection was closed by the server before it saw the request.
 asio::awaitable<Result<void>> EventClient::try_ask(const HttpRequest* request,
-                                                   std::chrono::milliseconds limit) {
+                                                   Clock::time_point until) {
   for (;;) {
     const bool kept = stream_.has_value();
     if (!kept) {
-      auto connected = co_await connector_->connect(limit);
+      auto connected = co_await connector_->connect(until);
       if (!connected) co_return std::move(connected).error();
       if (closed_) co_return connector_->lost("closed");
       stream_.emplace(*std::move(connected));
@@ -170,7 +170,7 @@ asio::awaitable<Result<EventAnswer>> EventClient::ask(std::string path, std::str
   inbox_->muted = false;
   inbox_->on_event = std::move(on_event);
   const Deadline deadline(connector_->context().get_executor(), limit, [this] { close(); });
-  auto done = co_await try_ask(&request, limit);
+  auto done = co_await try_ask(&request, Clock::now() + limit);
   inbox_->on_event = nullptr;
   if (done) co_return std::move(inbox_->answer);
   if (deadline.expired()) {

@@ -56,7 +56,7 @@ class EventClient {
   using Parser = boost::beast::http::response_parser<InboxBody>;
 
   [[nodiscard]] boost::asio::awaitable<Result<void>> try_ask(const HttpRequest* request,
-                                                             std::chrono::milliseconds limit);
+                                                             Clock::time_point until);
   [[nodiscard]] boost::asio::awaitable<Result<void>> exchange(const HttpRequest* request);
   [[nodiscard]] Result<void> take_read(bool at_end);
 

@@ -47,13 +47,14 @@ asio::awaitable<boost::system::error_code> HttpClient::exchange(const HttpReques
 asio::awaitable<Result<HttpAnswer>> HttpClient::ask(std::string path, std::string body,
                                                     std::chrono::milliseconds limit) {
   const HttpRequest request = make_http_request(connector_->options(), path, std::move(body));
+  const auto until = Connector::Clock::now() + limit;
   const Deadline deadline(connector_->context().get_executor(), limit, [this] {
     if (stream_) stream_->close();
   });
   for (;;) {
     const bool kept = stream_.has_value();
     if (!kept) {
-      auto connected = co_await connector_->connect(limit);
+      auto connected = co_await connector_->connect(until);
       if (!connected) co_return std::move(connected).error();
       if (deadline.expired()) co_return connector_->lost("no answer in time");
       stream_.emplace(*std::move(connected));

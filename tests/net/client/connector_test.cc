@@ -14,11 +14,14 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "weft/net/client/http_client.h"
 #include "weft/net/net_error.h"
 #include "weft/net/server.h"
 #include "weft/tests/fixture/temp_folder.h"
+#include "weft/tests/net/plain_client.h"
+#include "weft/tests/net/served_pipeline.h"
 
 namespace weft {
 namespace {
@@ -59,11 +62,13 @@ class ConnectorTest : public testing::Test {
     auto log = std::make_shared<RequestLog>(make_stderr_logger(kFormat, "off"), kFormat, false);
     server_ = Server::create(config, std::move(log)).value();
   }
-  void start_tls() {
+  void start_tls(ServerConfig config = {}) {
     const std::string certificate = (folder_.path() / "certificate.pem").string();
     const std::string key = (folder_.path() / "key.pem").string();
     write_certificate(certificate, key);
-    start({.host = "127.0.0.1", .tls_certificate = certificate, .tls_key = key});
+    config.tls_certificate = certificate;
+    config.tls_key = key;
+    start(std::move(config));
   }
   /// The answer to a GET.
   Result<HttpAnswer> ask(const std::string& origin, bool verify, const std::string& path = "/live",
@@ -105,6 +110,14 @@ TEST_F(ConnectorTest, TakesAnyCertificateWhenToldTo) {
   const auto answer = ask("https://localhost", false);
   ASSERT_TRUE(answer) << to_string(answer.error());
   EXPECT_EQ(answer->status, 200U);
+}
+
+TEST_F(ConnectorTest, WhoNeverShakesHandsDoesNotKeepAServerThatDrains) {
+  start_tls({.header_timeout = std::chrono::hours(1)});
+  const test::PlainClient silent(server_->port());
+  EXPECT_TRUE(test::eventually([&] { return server_->connections() == 1; }));
+  server_->drain();
+  EXPECT_TRUE(test::eventually([&] { return server_->connections() == 0; }));
 }
 
 TEST_F(ConnectorTest, TrustsWhoIsInTheSystemsStoreByThatNameAlone) {

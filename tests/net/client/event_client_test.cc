@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <exception>
 #include <optional>
 #include <string>
@@ -158,6 +159,16 @@ TEST_F(EventClientTest, SaysThatNobodyListens) {
   serve(StreamStub::Script{});
   server_.reset();
   expect_error(ask(), NetErrc::kCannotConnect, "refused");
+}
+
+TEST_F(EventClientTest, GivesUpAConnectionWhenItsTimeIsOver) {
+  const boost::asio::ip::tcp::acceptor silent(context_,
+                                              {boost::asio::ip::make_address("127.0.0.1"), 0});
+  const std::string url = "https://127.0.0.1:" + std::to_string(silent.local_endpoint().port());
+  client_.emplace(Connector::create(context_, {.url = parse_server_url(url).value()}).value());
+  const auto began = EventClient::Clock::now();
+  expect_error(ask(std::chrono::milliseconds(50)), NetErrc::kTimeout, url);
+  EXPECT_LT(EventClient::Clock::now() - began, Connector::kConnectLimit);
 }
 
 TEST_F(EventClientTest, GivesUpWhenItsTimeIsOver) {
