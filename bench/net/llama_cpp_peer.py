@@ -27,9 +27,9 @@ ROWS = 32
 CONTEXT = 1024
 PATIENCE_S = 120
 LOADS = {
-    "1 at a time": ["--arrivals", "at-once", "--concurrency", "1", "--requests", "4"],
-    "8 at once": ["--arrivals", "at-once", "--concurrency", "8", "--requests", "16"],
-    "32 at once": ["--arrivals", "at-once", "--concurrency", "32", "--requests", "64"],
+    "1 at a time": ["--concurrency", "1", "--requests", "4", "--output", "64"],
+    "8 at once": ["--concurrency", "8", "--requests", "16", "--output", "64"],
+    "32 at once": ["--concurrency", "32", "--requests", "64", "--output", "64"],
     "Poisson, 8 a second": ["--rate", "8", "--requests", "32", "--output", "4..128"],
 }
 SAME = ["--ids", "300..29999", "--input", "64", "--warm-up", str(ROWS)]
@@ -73,10 +73,9 @@ def serving(command: list[str], port: int) -> Iterator[str]:
 
 
 def measure(weft: Path, url: str, load: list[str], seed: int) -> Measured:
-    output = [] if "--output" in load else ["--output", "64"]
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        subprocess.run([weft, "bench", "serve", url, *SAME, *load, *output, "--seed", str(seed), "--json", report.name],
-                       check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([weft, "bench", "serve", url, *SAME, *load, "--seed", str(seed), "--json", report.name], check=True,
+                       stdout=subprocess.DEVNULL)
         data = json.loads(Path(report.name).read_text())["data"]
     if data["done"] != data["asked"]:
         raise RuntimeError(f"{url} has answered {data['done']} of {data['asked']}: {data['errors']}")

@@ -40,10 +40,7 @@ def add_weights(writer: gguf.GGUFWriter, quantization: gguf.GGMLQuantizationType
 
     def add(name: str, rows: int, columns: int) -> None:
         weights = random.standard_normal((rows, columns), np.float32) / np.sqrt(columns, dtype=np.float32)
-        if quantization == gguf.GGMLQuantizationType.F16:
-            writer.add_tensor(name, weights.astype(np.float16))
-        else:
-            writer.add_tensor(name, gguf.quantize(weights, quantization), raw_dtype=quantization)
+        writer.add_tensor(name, gguf.quantize(weights, quantization), raw_dtype=quantization)
 
     add("token_embd.weight", VOCABULARY, WIDTH)
     add("output.weight", VOCABULARY, WIDTH)
