@@ -398,24 +398,6 @@ TEST_F(ServerTest, ARunningStreamIsFinishedWhileTheServerDrains) {
   EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
 }
 
-TEST_F(ServerTest, AStreamThatBeginsWhileTheServerDrainsSaysThatItsConnectionEnds) {
-  limits.rows = 1;
-  start();
-  gate.close();
-  PlainClient first = client();
-  first.post(kCompletions, kThreeTokens);
-  gate.wait_for_step();
-  PlainClient second = client();
-  second.post(kCompletions, R"({"prompt":[5],"max_tokens":4,"ignore_eos":true,"stream":true})");
-  EXPECT_TRUE(eventually([&] { return server->service().running().count() == 2; }));
-  server->drain();
-  gate.open();
-  EXPECT_THAT(second.read_until("data: [DONE]"), HasSubstr("Connection: close"));
-  second.get("/live");
-  EXPECT_THAT(second.read_to_end(), Not(HasSubstr("HTTP/1.1")));
-  EXPECT_THAT(first.read_to_end(), StartsWith("HTTP/1.1 200"));
-}
-
 TEST_F(ServerTest, ARequestThatWasSentBeforeTheServerDrainsIsAnsweredThoughNobodyHadReadIt) {
   start();
   std::vector<std::unique_ptr<PlainClient>> clients;
