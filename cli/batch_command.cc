@@ -27,41 +27,43 @@
 namespace weft::cli {
 namespace {
 
-constexpr const char* kVerb = "batch";
+constexpr const char* kBatchVerb = "batch";
 // Servers refuse more connections of one client, or the system does.
-constexpr std::size_t kMostAtOnce = 4096;
+constexpr std::size_t kMaxConcurrency = 4096;
 
-struct Options {
+struct BatchOptions {
   BackendOptions backend;
   std::string in;
   std::string out;
   std::size_t concurrency = 32;
 };
 
-std::unique_ptr<BatchBackend> make_backend(const BackendOptions& options,
-                                           boost::asio::io_context& context, std::string& model) {
+std::unique_ptr<BatchBackend> make_batch_backend(const BackendOptions& options,
+                                                 boost::asio::io_context& context,
+                                                 std::string& model) {
   model = options.model;
   if (options.remote()) {
-    const ClientOptions client = value_or_fail(kVerb, client_options(options));
-    return std::make_unique<RemoteBatch>(value_or_fail(kVerb, Connector::create(context, client)));
+    const ClientOptions client = value_or_fail(kBatchVerb, client_options(options));
+    return std::make_unique<RemoteBatch>(
+        value_or_fail(kBatchVerb, Connector::create(context, client)));
   }
-  auto local =
-      value_or_fail(kVerb, LocalService::load(value_or_fail(kVerb, engine_config(options))));
+  auto local = value_or_fail(kBatchVerb,
+                             LocalService::load(value_or_fail(kBatchVerb, engine_config(options))));
   model = local->model();  // there is no other
   return std::make_unique<LocalBatch>(std::move(local));
 }
 
 /// Reads both files; what is in OUT is not asked again.
-void prepare(const Options& options, std::string_view requests, BatchOutput& output,
+void prepare(const BatchOptions& options, std::string_view requests, BatchOutput& output,
              BatchJournal& journal) {
   if (const auto mistakes = journal.read_requests(requests); !mistakes.empty()) {
     for (const std::string& mistake : mistakes) std::cerr << options.in << ": " << mistake << '\n';
-    fail(kVerb, "nothing was asked: results could not be told apart");
+    fail(kBatchVerb, "nothing was asked: results could not be told apart");
   }
-  const std::string results = value_or_fail(kVerb, output.read());
+  const std::string results = value_or_fail(kBatchVerb, output.read());
   const auto whole = journal.read_results(results);
-  if (!whole) fail(kVerb, options.out + ": " + whole.error().message);
-  value_or_fail(kVerb, output.cut(*whole));
+  if (!whole) fail(kBatchVerb, options.out + ": " + whole.error().message);
+  value_or_fail(kBatchVerb, output.cut(*whole));
   if (*whole < results.size()) std::cerr << "a result that was cut off is asked again\n";
   if (journal.strangers() > 0) {
     std::cerr << options.out << " has " << journal.strangers() << " results of requests that "
@@ -82,14 +84,14 @@ std::string summary(const BatchRunner::Tally& tally, std::chrono::duration<doubl
 }
 
 /// Until all is asked, Ctrl-C, or a failure.
-void ask_all(const Options& options, BatchJournal& journal, BatchOutput& output) {
+void ask_all(const BatchOptions& options, BatchJournal& journal, BatchOutput& output) {
   boost::asio::io_context context{1};
   BatchRunner::Options limits{.concurrency = options.concurrency};
   if (options.backend.remote()) limits.concurrency = connections_at_once(options.concurrency);
   if (limits.concurrency < options.concurrency) {
     std::cerr << limits.concurrency << " requests at once: the system allows no more open files\n";
   }
-  const auto backend = make_backend(options.backend, context, limits.model);
+  const auto backend = make_batch_backend(options.backend, context, limits.model);
   std::optional<ProgressBar> bar;
   limits.on_wait = [&bar](const std::string& why) { bar->note("asked again: " + why); };
   BatchRunner runner(context, *backend, journal, output, limits);
@@ -102,7 +104,7 @@ void ask_all(const Options& options, BatchJournal& journal, BatchOutput& output)
   });
   const auto total = static_cast<std::int64_t>(journal.left());
   const auto began = std::chrono::steady_clock::now();
-  bar.emplace(kVerb, count_line);
+  bar.emplace(kBatchVerb, count_line);
   bar->show(0, total);
   runner.start([&](const BatchRunner::Tally& tally) {
     const auto done = static_cast<std::int64_t>(tally.answered + tally.failed);
@@ -111,20 +113,21 @@ void ask_all(const Options& options, BatchJournal& journal, BatchOutput& output)
   });
   context.run();
   bar.reset();
-  value_or_fail(kVerb, output.sync());
+  value_or_fail(kBatchVerb, output.sync());
   std::cerr << summary(runner.tally(), std::chrono::steady_clock::now() - began) << '\n';
-  if (runner.failure()) fail(kVerb, *runner.failure());
+  if (runner.failure()) fail(kBatchVerb, *runner.failure());
   if (ended_by == 0) return;
   std::cerr << "stopped; the same command asks what is left\n";
   throw CLI::RuntimeError(status_after(ended_by));
 }
 
-void run(const Options& options) {
-  const MappedFile file = value_or_fail(kVerb, MappedFile::open(options.in));
+void run_batch(const BatchOptions& options) {
+  const MappedFile file = value_or_fail(kBatchVerb, MappedFile::open(options.in));
   const std::string_view requests(reinterpret_cast<const char*>(file.bytes().data()),
                                   file.bytes().size());
-  BatchOutput output = value_or_fail(kVerb, BatchOutput::open(options.out));
-  if (output.is(options.in)) fail(kVerb, options.out + " holds the requests; results go elsewhere");
+  BatchOutput output = value_or_fail(kBatchVerb, BatchOutput::open(options.out));
+  if (output.is(options.in))
+    fail(kBatchVerb, options.out + " holds the requests; results go elsewhere");
   BatchJournal journal;
   prepare(options, requests, output, journal);
   if (journal.left() > 0) return ask_all(options, journal, output);
@@ -135,7 +138,7 @@ void run(const Options& options) {
 
 void add_batch_command(CLI::App& app) {
   auto* command = app.add_subcommand("batch", "Ask a file of requests; can be stopped and resumed");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BatchOptions>();
   add_backend_options(*command, options->backend);
   command
       ->add_option("IN", options->in,
@@ -144,9 +147,9 @@ void add_batch_command(CLI::App& app) {
   command->add_option("OUT", options->out, "Results, appended; those that it has are not asked")
       ->required();
   command->add_option("--concurrency", options->concurrency, "Requests at once")
-      ->check(CLI::Range(std::size_t{1}, kMostAtOnce))
+      ->check(CLI::Range(std::size_t{1}, kMaxConcurrency))
       ->capture_default_str();
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_batch(*options); });
 }
 
 }  // namespace weft::cli

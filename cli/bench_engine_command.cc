@@ -20,34 +20,35 @@
 namespace weft::cli {
 namespace {
 
-constexpr const char* kVerb = "bench engine";
+constexpr const char* kBenchEngineVerb = "bench engine";
 
-struct Options {
+struct BenchEngineOptions {
   MeasuredOptions measured;
   LoadOptions load;
   std::string policies;
   ReportFiles files;
 };
 
-std::vector<Config> configs_of(const Options& options) {
-  const Config config = measured_config(kVerb, options.measured);
+std::vector<Config> configs_of(const BenchEngineOptions& options) {
+  const Config config = measured_config(kBenchEngineVerb, options.measured);
   if (options.policies.empty()) return {config};
   auto configs = measure::with_policies(config, options.policies);
-  if (!configs) fail(kVerb, "--policies " + configs.error().detail);
+  if (!configs) fail(kBenchEngineVerb, "--policies " + configs.error().detail);
   // Before minutes go into those that come first.
   if (config.device != "cpu" && std::ranges::any_of(*configs, [](const Config& one) {
         return one.policy == BatchPolicy::kInstances;
       })) {
-    fail(kVerb, "--policies instances: only cpu runs several");
+    fail(kBenchEngineVerb, "--policies instances: only cpu runs several");
   }
   return *std::move(configs);
 }
 
-void run(const Options& options) {
-  check_report_files(kVerb, options.files);
+void run_bench_engine(const BenchEngineOptions& options) {
+  check_report_files(kBenchEngineVerb, options.files);
   const std::vector<Config> configs = configs_of(options);
-  const measure::Load load = value_or_fail(kVerb, load_of(options.load));
-  const measure::MeasuredModel model = open_measured(kVerb, configs.front(), options.measured);
+  const measure::Load load = value_or_fail(kBenchEngineVerb, load_of(options.load));
+  const measure::MeasuredModel model =
+      open_measured(kBenchEngineVerb, configs.front(), options.measured);
   std::vector<measure::MeasuredPolicy> measured;
   std::optional<Error> failure;
   BenchProgress progress;
@@ -62,11 +63,11 @@ void run(const Options& options) {
     if (progress.stopped()) break;
   }
   progress.end();
-  if (measured.empty() && failure) fail(kVerb, *failure);
+  if (measured.empty() && failure) fail(kBenchEngineVerb, *failure);
   measure::Report report = measure::engine_report(model.name, measured, slo_of(options.load));
   for (auto& fact : load_facts(options.load)) report.facts.push_back(std::move(fact));
-  deliver_report(kVerb, report, options.files);
-  if (failure) fail(kVerb, *failure);  // what was measured is not lost
+  deliver_report(kBenchEngineVerb, report, options.files);
+  if (failure) fail(kBenchEngineVerb, *failure);  // what was measured is not lost
   if (progress.stopped()) throw CLI::RuntimeError(status_after(SIGINT));
 }
 
@@ -74,7 +75,7 @@ void run(const Options& options) {
 
 void add_bench_engine(CLI::App& bench) {
   auto* command = bench.add_subcommand("engine", "Measure the engine in this process under a load");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchEngineOptions>();
   add_measured_options(*command, options->measured);
   command
       ->add_option("--policies", options->policies,
@@ -83,7 +84,7 @@ void add_bench_engine(CLI::App& bench) {
       ->type_name("LIST");
   add_load_options(*command, options->load);
   add_report_options(*command, options->files);
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_bench_engine(*options); });
 }
 
 }  // namespace weft::cli

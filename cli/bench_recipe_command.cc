@@ -19,14 +19,14 @@
 namespace weft::cli {
 namespace {
 
-constexpr const char* kVerb = "bench recipe";
+constexpr const char* kBenchRecipeVerb = "bench recipe";
 // What the recipes need at once; more would take memory in vain.
 constexpr std::int32_t kRows = 32;
 constexpr double kLeastScale = 0.01;
 constexpr double kMostScale = 100;
 constexpr std::int32_t kMostRepeats = 1000;
 
-struct Options {
+struct BenchRecipeOptions {
   std::string name;
   MeasuredOptions measured;
   std::uint64_t seed = 1;
@@ -44,7 +44,7 @@ void list_recipes() {
   }
 }
 
-const measure::Recipe& recipe_of(const Options& options) {
+const measure::Recipe& recipe_of(const BenchRecipeOptions& options) {
   const auto* const found = measure::find_recipe(options.name);
   if (found != nullptr) return *found;
   std::string names;
@@ -52,13 +52,13 @@ const measure::Recipe& recipe_of(const Options& options) {
     names += names.empty() ? "" : ", ";
     names += one.name;
   }
-  fail(kVerb,
+  fail(kBenchRecipeVerb,
        (options.name.empty() ? "which recipe?" : options.name + ": there is no such recipe;") +
            std::string(" there are ") + names);
 }
 
-Config config_of(const Options& options) {
-  Config config = measured_config(kVerb, options.measured);
+Config config_of(const BenchRecipeOptions& options) {
+  Config config = measured_config(kBenchRecipeVerb, options.measured);
   if (config.max_rows == 0) config.max_rows = kRows;
   return config;
 }
@@ -74,30 +74,31 @@ measure::Report carry_out(const measure::Recipe& recipe, measure::RecipeSetup& s
     if (error.code() == boost::system::errc::operation_canceled) {
       throw CLI::RuntimeError(status_after(SIGINT));
     }
-    fail(kVerb, error.what());
+    fail(kBenchRecipeVerb, error.what());
   }
 }
 
-void run(const Options& options) {
+void run_bench_recipe(const BenchRecipeOptions& options) {
   if (options.list) return list_recipes();
   const measure::Recipe& recipe = recipe_of(options);
-  check_report_files(kVerb, options.files);
+  check_report_files(kBenchRecipeVerb, options.files);
   const Config config = config_of(options);
   const char* const shape = config.device == "cpu" ? "llama-110m" : "llama-2-7b";
-  const measure::MeasuredModel model = open_measured(kVerb, config, options.measured, shape);
+  const measure::MeasuredModel model =
+      open_measured(kBenchRecipeVerb, config, options.measured, shape);
   measure::RecipeSetup setup{.model = model};
   setup.config = config;
   setup.seed = options.seed;
   setup.scale = options.scale;
   setup.repeats = options.repeats;
-  deliver_report(kVerb, carry_out(recipe, setup), options.files);
+  deliver_report(kBenchRecipeVerb, carry_out(recipe, setup), options.files);
 }
 
 }  // namespace
 
 void add_bench_recipe(CLI::App& bench) {
   auto* command = bench.add_subcommand("recipe", "Repeat an experiment of a paper");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchRecipeOptions>();
   command->add_option("NAME", options->name, "Which; --list shows them");
   command->add_flag("--list", options->list, "List the recipes");
   add_measured_options(*command, options->measured);
@@ -114,7 +115,7 @@ void add_bench_recipe(CLI::App& bench) {
       ->check(CLI::Range(1, kMostRepeats))
       ->capture_default_str();
   add_report_options(*command, options->files);
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_bench_recipe(*options); });
 }
 
 }  // namespace weft::cli

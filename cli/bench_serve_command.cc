@@ -37,12 +37,12 @@ using measure::ServerApi;
 
 namespace {
 
-constexpr const char* kVerb = "bench serve";
+constexpr const char* kBenchServeVerb = "bench serve";
 // Fields of a request that the load decides.
-constexpr std::array<const char*, 7> kOwnFields = {
+constexpr std::array<const char*, 7> kLoadFields = {
     "prompt", "messages", "input", "max_tokens", "max_output_tokens", "stream", "stream_id"};
 
-struct Options {
+struct BenchServeOptions {
   std::string url;
   std::string api_key;
   bool insecure = false;
@@ -78,31 +78,33 @@ Result<boost::json::object> extra_fields(const std::string& text) {
   if (error || !parsed.is_object()) {
     return Error{MeasureErrc::kBadLoad, "--extra: no JSON object: " + text};
   }
-  for (const char* const name : kOwnFields) {
+  for (const char* const name : kLoadFields) {
     if (!parsed.as_object().contains(name)) continue;
     return Error{MeasureErrc::kBadLoad, "--extra: \"" + std::string(name) + "\" is the load's"};
   }
   return {boost::system::in_place_value, std::move(parsed.as_object())};
 }
 
-ServerApi api_of(const Options& options) {
+ServerApi api_of(const BenchServeOptions& options) {
   if (options.api == "chat") return ServerApi::kChat;
   return options.api == "responses" ? ServerApi::kResponses : ServerApi::kCompletions;
 }
 
-QuestionOptions question_options(const Options& options) {
+QuestionOptions question_options(const BenchServeOptions& options) {
   QuestionOptions questions{.api = api_of(options),
                             .model = options.model,
                             .ignore_eos = !options.no_ignore_eos,
                             .seed = options.load.seed};
-  std::tie(questions.lowest_id, questions.highest_id) = value_or_fail(kVerb, id_range(options.ids));
-  questions.extra = value_or_fail(kVerb, extra_fields(options.extra));
+  std::tie(questions.lowest_id, questions.highest_id) =
+      value_or_fail(kBenchServeVerb, id_range(options.ids));
+  questions.extra = value_or_fail(kBenchServeVerb, extra_fields(options.extra));
   if (!options.prompts.empty()) {
-    const MappedFile file = value_or_fail(kVerb, MappedFile::open(options.prompts));
+    const MappedFile file = value_or_fail(kBenchServeVerb, MappedFile::open(options.prompts));
     const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
                                 file.bytes().size());
-    questions.prompts = value_or_fail(kVerb, measure::parse_prompts(text, options.prompts));
-    value_or_fail(kVerb, measure::check_prompts(questions));
+    questions.prompts =
+        value_or_fail(kBenchServeVerb, measure::parse_prompts(text, options.prompts));
+    value_or_fail(kBenchServeVerb, measure::check_prompts(questions));
   }
   return questions;
 }
@@ -118,10 +120,10 @@ std::string served_model(boost::asio::io_context& context,
                           greeted.emplace(std::move(model));
                         });
   context.run();
-  return value_or_fail(kVerb, *std::move(greeted));
+  return value_or_fail(kBenchServeVerb, *std::move(greeted));
 }
 
-std::unique_ptr<measure::LoadClient> make_client(const Options& options,
+std::unique_ptr<measure::LoadClient> make_client(const BenchServeOptions& options,
                                                  std::shared_ptr<Connector> connector,
                                                  const QuestionOptions& questions) {
   const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -134,7 +136,7 @@ std::unique_ptr<measure::LoadClient> make_client(const Options& options,
 }
 
 /// So many connections as there may be at once, or a word about it.
-void allow_connections(const Options& options, const measure::Load& load) {
+void allow_connections(const BenchServeOptions& options, const measure::Load& load) {
   std::size_t wanted = load.arrivals.size();
   if (load.at_once > 0) {
     wanted = std::min(wanted, static_cast<std::size_t>(load.at_once));
@@ -159,25 +161,26 @@ void warm_up(std::size_t count, measure::Load load, boost::asio::io_context& con
     if (outcome.error.empty()) return;
   }
   const auto& [kind, words] = *played.words.begin();
-  fail(kVerb, "no warm-up request was answered: " + kind + (words.empty() ? "" : ": " + words));
+  fail(kBenchServeVerb,
+       "no warm-up request was answered: " + kind + (words.empty() ? "" : ": " + words));
 }
 
-void run(const Options& options) {
-  const measure::Load load = value_or_fail(kVerb, load_of(options.load));
+void run_bench_serve(const BenchServeOptions& options) {
+  const measure::Load load = value_or_fail(kBenchServeVerb, load_of(options.load));
   QuestionOptions questions = question_options(options);
-  const ClientOptions server{.url = value_or_fail(kVerb, parse_server_url(options.url)),
+  const ClientOptions server{.url = value_or_fail(kBenchServeVerb, parse_server_url(options.url)),
                              .api_key = options.api_key,
                              .verify_certificate = !options.insecure};
-  check_report_files(kVerb, options.files);
+  check_report_files(kBenchServeVerb, options.files);
   boost::asio::io_context context{1};
-  const auto connector = value_or_fail(kVerb, Connector::create(context, server));
+  const auto connector = value_or_fail(kBenchServeVerb, Connector::create(context, server));
   const std::string served = served_model(context, connector);
   if (questions.model.empty()) questions.model = served;
-  if (questions.model.empty()) fail(kVerb, "the server names no model: --model does");
+  if (questions.model.empty()) fail(kBenchServeVerb, "the server names no model: --model does");
   allow_connections(options, load);
   const auto client = make_client(options, connector, questions);
   warm_up(options.warm_up, load, context, *client);
-  const PlayedLoad played = play_load(context, *client, load, kVerb);
+  const PlayedLoad played = play_load(context, *client, load, kBenchServeVerb);
   const ServedLoad what{.server = server.url.text(),
                         .model = questions.model,
                         .api = questions.api,
@@ -185,14 +188,14 @@ void run(const Options& options) {
                         .ids = options.ids,
                         .ignore_eos = questions.ignore_eos,
                         .warm_up = options.warm_up};
-  deliver_report(kVerb, serve_report(what, options.load, played), options.files);
+  deliver_report(kBenchServeVerb, serve_report(what, options.load, played), options.files);
   if (played.ended_by != 0) throw CLI::RuntimeError(status_after(played.ended_by));
   const bool answered = std::ranges::any_of(
       played.outcomes, [](const measure::Outcome& outcome) { return outcome.error.empty(); });
-  if (!answered) fail(kVerb, "no request was answered");
+  if (!answered) fail(kBenchServeVerb, "no request was answered");
 }
 
-void add_server_options(CLI::App& command, Options& options) {
+void add_server_options(CLI::App& command, BenchServeOptions& options) {
   command.add_option("URL", options.url, "A server: http://, https://, ws://, wss://")->required();
   command.add_option("--api-key", options.api_key, "What the server knows you by")
       ->envname("WEFT_API_KEY");
@@ -230,11 +233,11 @@ void add_server_options(CLI::App& command, Options& options) {
 
 void add_bench_serve(CLI::App& bench) {
   auto* command = bench.add_subcommand("serve", "Load any server that speaks OpenAI's API");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchServeOptions>();
   add_server_options(*command, *options);
   add_load_options(*command, options->load);
   add_report_options(*command, options->files);
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_bench_serve(*options); });
 }
 
 }  // namespace weft::cli

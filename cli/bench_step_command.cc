@@ -22,13 +22,13 @@
 namespace weft::cli {
 namespace {
 
-constexpr const char* kVerb = "bench step";
+constexpr const char* kBenchStepVerb = "bench step";
 // More than any device has rows or tokens for: what does fit is told when memory is taken.
 constexpr std::int32_t kMostBatch = 1 << 16;
 constexpr std::int32_t kMostTokens = 1 << 24;
 constexpr std::int32_t kMostSteps = 1'000'000;
 
-struct Options {
+struct BenchStepOptions {
   ModelOptions model;
   ShapeOptions shape;
   std::string kv_dtype;
@@ -43,23 +43,23 @@ struct NamedModel {
   OpenedModel opened;
 };
 
-NamedModel make_random(const Options& options) {
-  NamedShape shape = shape_of(kVerb, options.shape);
+NamedModel make_random(const BenchStepOptions& options) {
+  NamedShape shape = shape_of(kBenchStepVerb, options.shape);
   const RandomLlama llama(shape.shape, static_cast<std::uint32_t>(options.wishes.seed));
   return {std::move(shape.name), {llama.checkpoint(), llama.program(), "random"}};
 }
 
-NamedModel open_what_is_asked(const Options& options) {
+NamedModel open_what_is_asked(const BenchStepOptions& options) {
   if (options.model.path.empty() == options.shape.name.empty()) {
-    fail(kVerb, "give either MODEL or --shape, which is one of " + llama_shape_names());
+    fail(kBenchStepVerb, "give either MODEL or --shape, which is one of " + llama_shape_names());
   }
   if (!options.shape.name.empty()) {
-    if (!options.model.spec.empty()) fail(kVerb, "--spec: only with MODEL");
+    if (!options.model.spec.empty()) fail(kBenchStepVerb, "--spec: only with MODEL");
     return make_random(options);
   }
-  if (options.shape.layers > 0) fail(kVerb, "--layers: only with --shape");
+  if (options.shape.layers > 0) fail(kBenchStepVerb, "--layers: only with --shape");
   return {model_name(options.model.path),
-          value_or_fail(kVerb, open_model(options.model.path, options.model.spec))};
+          value_or_fail(kBenchStepVerb, open_model(options.model.path, options.model.spec))};
 }
 
 /// Nothing is longer than the model's context.
@@ -69,7 +69,7 @@ void shorten(std::vector<std::int32_t>& lengths, std::int64_t context) {
   }
 }
 
-measure::StepWishes wishes_of(const Options& options, const Program& program) {
+measure::StepWishes wishes_of(const BenchStepOptions& options, const Program& program) {
   measure::StepWishes wishes = options.wishes;
   wishes.device = options.model.device;
   wishes.threads = options.model.threads;
@@ -82,7 +82,7 @@ measure::StepWishes wishes_of(const Options& options, const Program& program) {
   if (!options.asks_contexts) shorten(wishes.contexts, program.context);
   if (!options.asks_prompts) shorten(wishes.prompts, program.context);
   if (wishes.batches.empty() && wishes.prompts.empty()) {
-    fail(kVerb, "--batch 0 --prefill 0: leaves nothing to measure");
+    fail(kBenchStepVerb, "--batch 0 --prefill 0: leaves nothing to measure");
   }
   return wishes;
 }
@@ -90,15 +90,15 @@ measure::StepWishes wishes_of(const Options& options, const Program& program) {
 std::string device_text(const std::string& device) {
   DeviceInfo info = host_info();
   if (device != info.name) {
-    const auto all = value_or_fail(kVerb, list_devices());
+    const auto all = value_or_fail(kBenchStepVerb, list_devices());
     const auto found = std::ranges::find(all, device, &DeviceInfo::name);
     if (found != all.end()) info = *found;
   }
   return device + ", " + info.model;
 }
 
-std::vector<std::pair<std::string, std::string>> facts_of(const NamedModel& model,
-                                                          const measure::StepWishes& wishes) {
+std::vector<std::pair<std::string, std::string>> step_facts(const NamedModel& model,
+                                                            const measure::StepWishes& wishes) {
   const Program& program = *model.opened.program;
   const DType kv = wishes.kv_dtype.value_or(kv_dtype_for(wishes.device, program));
   return {{"model", model.name + "; " + program.family + ", " +
@@ -119,30 +119,32 @@ StepDevices load(const NamedModel& model, const measure::StepWishes& wishes) {
   auto loaded = measure::load_for_steps(
       model.opened, wishes,
       [&bar](std::int64_t done, std::int64_t total) { bar.show(done, total); });
-  if (!loaded) fail(kVerb, device_flag_error(loaded.error(), wishes.device));
+  if (!loaded) fail(kBenchStepVerb, device_flag_error(loaded.error(), wishes.device));
   return *std::move(loaded);
 }
 
 // Ctrl-C ends the process, as everywhere where nothing has to be put back: at once, and shells show
 // 130. The files are written at the end alone.
-void run(const Options& options) {
-  check_report_files(kVerb, options.files);
+void run_bench_step(const BenchStepOptions& options) {
+  check_report_files(kBenchStepVerb, options.files);
   const NamedModel model = open_what_is_asked(options);
   const Program& program = *model.opened.program;
   const measure::StepWishes wishes = wishes_of(options, program);
   const StepDevices loaded = load(model, wishes);
-  const auto peak =
-      value_or_fail(kVerb, measure::make_device_peak(wishes.device, wishes.threads, program,
-                                                     measure::most_bytes(program, wishes)));
+  const auto peak = value_or_fail(kBenchStepVerb,
+                                  measure::make_device_peak(wishes.device, wishes.threads, program,
+                                                            measure::most_bytes(program, wishes)));
   measure::StepFigures figures;
   {
     ProgressBar bar("measuring", count_line);
-    figures = value_or_fail(
-        kVerb, measure::measure_steps(
-                   *loaded.devices.front(), program, *peak, wishes,
-                   [&bar](std::int64_t done, std::int64_t total) { bar.show(done, total); }));
+    figures = value_or_fail(kBenchStepVerb,
+                            measure::measure_steps(*loaded.devices.front(), program, *peak, wishes,
+                                                   [&bar](std::int64_t done, std::int64_t total) {
+                                                     bar.show(done, total);
+                                                   }));
   }
-  deliver_report(kVerb, measure::step_report(figures, model.name, facts_of(model, wishes)),
+  deliver_report(kBenchStepVerb,
+                 measure::step_report(figures, model.name, step_facts(model, wishes)),
                  options.files);
 }
 
@@ -155,7 +157,7 @@ void add_list(CLI::App& command, const std::string& name, std::vector<std::int32
       ->capture_default_str();
 }
 
-void add_options(CLI::App& command, Options& options) {
+void add_options(CLI::App& command, BenchStepOptions& options) {
   add_model_options(command, options.model, true);
   command.get_option("MODEL")->required(false);
   add_shape_options(command, options.shape);
@@ -190,12 +192,12 @@ void add_options(CLI::App& command, Options& options) {
 void add_bench_step(CLI::App& bench) {
   auto* command =
       bench.add_subcommand("step", "Time a model's decode and prefill steps beside their limit");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchStepOptions>();
   add_options(*command, *options);
   command->callback([command, options] {
     options->asks_contexts = command->count("--context") > 0;
     options->asks_prompts = command->count("--prefill") > 0;
-    run(*options);
+    run_bench_step(*options);
   });
 }
 

@@ -17,27 +17,27 @@
 namespace weft::cli {
 namespace {
 
-constexpr const char* kVerb = "chat";
+constexpr const char* kChatVerb = "chat";
 
-std::unique_ptr<ChatBackend> make_backend(const BackendOptions& options, AnswerInbox& inbox) {
+std::unique_ptr<ChatBackend> make_chat_backend(const BackendOptions& options, AnswerInbox& inbox) {
   if (options.remote()) {
-    const ClientOptions client = value_or_fail(kVerb, client_options(options));
+    const ClientOptions client = value_or_fail(kChatVerb, client_options(options));
     return value_or_fail(
-        kVerb, RemoteChat::connect(client, options.model, inbox, [](const std::string& why) {
+        kChatVerb, RemoteChat::connect(client, options.model, inbox, [](const std::string& why) {
           std::cerr << "waits: " + why + '\n';
         }));
   }
-  auto local =
-      value_or_fail(kVerb, LocalService::load(value_or_fail(kVerb, engine_config(options))));
+  auto local = value_or_fail(kChatVerb,
+                             LocalService::load(value_or_fail(kChatVerb, engine_config(options))));
   return std::make_unique<LocalChat>(std::move(local), inbox);
 }
 
-void run(const BackendOptions& options) {
+void run_chat(const BackendOptions& options) {
   // Made last, so that Ctrl-C ends the program while a model or a server loads, and gone last, for
   // the backend's threads wake it.
   std::unique_ptr<Terminal> terminal;
   AnswerInbox inbox([&terminal] { terminal->wake(); });
-  const auto backend = make_backend(options, inbox);
+  const auto backend = make_chat_backend(options, inbox);
   terminal = std::make_unique<Terminal>(completions_of);
   const int status = ChatSession(*terminal, inbox, *backend).run();
   if (status != 0) throw CLI::RuntimeError(status);
@@ -49,7 +49,7 @@ void add_chat_command(CLI::App& app) {
   auto* command = app.add_subcommand("chat", "Talk to a model, with batches behind");
   auto options = std::make_shared<BackendOptions>();
   add_backend_options(*command, *options);
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_chat(*options); });
 }
 
 }  // namespace weft::cli

@@ -42,7 +42,7 @@ constexpr std::array<std::string_view, 10> kSettings = {"temperature",
                                                         "frequency_penalty"};
 
 /// What this program says itself in every request.
-constexpr std::array<std::string_view, 10> kOwnFields = {
+constexpr std::array<std::string_view, 10> kChatFields = {
     "model",  "input",     "instructions", "previous_response_id", "store",
     "stream", "stream_id", "background",   "service_tier",         "type"};
 
@@ -101,7 +101,7 @@ Parsed<ChatCommand> set(const Rest& rest) {
   const std::string_view text = rest.text();
   const std::size_t space = std::min(text.find_first_of(" \t"), text.size());
   std::string name(text.substr(0, space));
-  if (std::ranges::find(kOwnFields, name) != kOwnFields.end()) {
+  if (std::ranges::find(kChatFields, name) != kChatFields.end()) {
     return rest.error(name + " is not for /set: this program says it itself");
   }
   if (name == "max_tokens") name = "max_output_tokens";  // as the other APIs call it

@@ -72,7 +72,7 @@ void ChatSession::talk() {
 
 void ChatSession::complain(std::string_view what) {
   terminal_.note(what);
-  if (status_ == 0) status_ = kFailed;
+  if (status_ == 0) status_ = kExitFailed;
 }
 
 void ChatSession::break_off() {
@@ -167,7 +167,7 @@ void ChatSession::take_answer(AnswerNews news) {
 void ChatSession::show_finished() {
   while (const auto batch = batches_.take_finished()) {
     terminal_.print(shown(*batch));
-    if (std::ranges::any_of(batch->items, has_failed) && status_ == 0) status_ = kFailed;
+    if (std::ranges::any_of(batch->items, has_failed) && status_ == 0) status_ = kExitFailed;
   }
 }
 

@@ -28,7 +28,7 @@ struct Placeholder {
 };
 
 /// The range and the default, as far as they say anything.
-std::string facts_of(const ConfigKey& key) {
+std::string key_facts(const ConfigKey& key) {
   const std::string standard = value_of(key.setting, Config());
   const bool is_text = std::holds_alternative<TextSetting>(key.setting);
   if (is_text && standard == "\"\"") return "";
@@ -40,7 +40,7 @@ std::string facts_of(const ConfigKey& key) {
 /// In lines that CLI11 indents.
 std::string help_of(const ConfigKey& key) {
   std::string help = wrapped(key.what, kTextColumns, "");
-  const std::string facts = wrapped(facts_of(key), kTextColumns, "");
+  const std::string facts = wrapped(key_facts(key), kTextColumns, "");
   if (facts.empty()) return help;
   const std::size_t last_line = help.size() - (help.rfind('\n') + 1);
   const bool fits = last_line + 1 + facts.size() <= kTextColumns;

@@ -5,30 +5,26 @@
 #include <string>
 
 #include "weft/cli/commands.h"
+#include "weft/cli/fail.h"
 #include "weft/gpu/device_info.h"
 
 namespace weft::cli {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-constexpr double kGigabyte = 1e9;
-
-[[noreturn]] void fail(const Error& error) {
-  std::cerr << "weft devices: " << to_string(error) << '\n';
-  throw CLI::RuntimeError(1);
-}
+constexpr double kGigabytePerSecond = 1e9;
 
 std::string bandwidth_text(const DeviceInfo& device) {
   const auto rate = measure_read_bandwidth(device.name);
-  if (!rate) fail(rate.error());
+  if (!rate) fail("devices", rate.error());
   std::ostringstream text;
-  text << std::fixed << std::setprecision(1) << *rate / kGigabyte << " GB/s";
+  text << std::fixed << std::setprecision(1) << *rate / kGigabytePerSecond << " GB/s";
   return text.str();
 }
 
 void print_devices(bool measure) {
   const auto devices = list_devices();
-  if (!devices) fail(devices.error());
+  if (!devices) fail("devices", devices.error());
   for (const DeviceInfo& device : *devices) {
     std::cout << std::left << std::setw(8) << device.name << std::setw(8) << device.architecture
               << std::right << std::setw(5) << device.processors << " processors  " << std::fixed

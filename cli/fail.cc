@@ -14,7 +14,7 @@ namespace {
 
 }  // namespace
 
-void fail(std::string_view verb, const std::string& why) { leave(verb, why, kFailed); }
+void fail(std::string_view verb, const std::string& why) { leave(verb, why, kExitFailed); }
 
 void fail(std::string_view verb, const Error& error, int status) {
   leave(verb, to_string(error), status);

@@ -10,10 +10,11 @@
 namespace weft::cli {
 
 /// Exit status of a verb that could not do what it was asked; CLI11 has its own for wrong usage.
-inline constexpr int kFailed = 1;
+inline constexpr int kExitFailed = 1;
 
 /// Exit status of `weft serve` when its engine cannot serve any more, as one that has lost its GPU:
-/// EX_SOFTWARE of sysexits.h. Who supervises it starts it anew; after kFailed that is of no use.
+/// EX_SOFTWARE of sysexits.h. Who supervises it starts it anew; after kExitFailed that is of no
+/// use.
 inline constexpr int kEngineLost = 70;
 
 /// Exit status of a process that a signal has told to end, as shells show it.
@@ -21,7 +22,7 @@ inline constexpr int kEngineLost = 70;
 
 /// Says "weft VERB: why" on standard error and leaves the verb with the status.
 [[noreturn]] void fail(std::string_view verb, const std::string& why);
-[[noreturn]] void fail(std::string_view verb, const Error& error, int status = kFailed);
+[[noreturn]] void fail(std::string_view verb, const Error& error, int status = kExitFailed);
 
 /// The value, or fail().
 template <class T>

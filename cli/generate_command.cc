@@ -26,10 +26,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr const char* kVerb = "generate";
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 20;
+constexpr const char* kGenerateVerb = "generate";
+constexpr std::int64_t kMaxGeneratedTokens = std::int64_t{1} << 20;
 
-struct Options {
+struct GenerateOptions {
   ModelOptions model;
   std::string prompt;
   std::string system;
@@ -47,17 +47,17 @@ struct Timing {
   std::chrono::duration<double> decode{};
 };
 
-std::vector<TokenId> prompt_tokens(const Options& options, const Tokenizer& tokenizer) {
+std::vector<TokenId> prompt_tokens(const GenerateOptions& options, const Tokenizer& tokenizer) {
   const std::string text = text_argument(options.prompt);
   if (options.chat) {
     Conversation conversation{.messages = one_question(options.system, text)};
-    return value_or_fail(kVerb,
+    return value_or_fail(kGenerateVerb,
                          ChatEncoder(tokenizer).encode(std::move(conversation), wall_clock()));
   }
   std::vector<TokenId> ids;
   // What a user writes is text: only BOS and the like are put around it.
-  value_or_fail(kVerb, tokenizer.encode(text, {true, false}, ids));
-  if (ids.empty()) fail(kVerb, "the prompt has no tokens");
+  value_or_fail(kGenerateVerb, tokenizer.encode(text, {true, false}, ids));
+  if (ids.empty()) fail(kGenerateVerb, "the prompt has no tokens");
   return ids;
 }
 
@@ -69,7 +69,7 @@ bool ends(const Tokenizer& tokenizer, const Program& program, TokenId id) {
 /// One sequence from its prompt to its end.
 class Generation {
  public:
-  Generation(const Options& options, const Tokenizer& tokenizer, ModelDevice& device)
+  Generation(const GenerateOptions& options, const Tokenizer& tokenizer, ModelDevice& device)
       : options_(options), tokenizer_(tokenizer), device_(device), runner_(device) {
     scratch_.resize(2 * static_cast<std::size_t>(device.program().vocabulary));
   }
@@ -81,7 +81,7 @@ class Generation {
     const auto whole = static_cast<std::int64_t>(prompt.size()) + options_.max_tokens;
     const auto started = steady_clock::now();
     if (program.has_encoder) {
-      value_or_fail(kVerb, runner_.encode(prompt));
+      value_or_fail(kGenerateVerb, runner_.encode(prompt));
       prompt = {static_cast<TokenId>(std::max<std::int64_t>(program.start_token, 0))};
     }
     feed(prompt, whole);
@@ -90,10 +90,10 @@ class Generation {
     const std::int64_t room = device_.options().max_context - runner_.length();
     const std::int64_t most = std::min(options_.max_tokens, room + 1);
     while (std::cmp_less(timing.tokens, most)) {
-      if (next_ == kNoToken) fail(kVerb, "the logits are not numbers");
+      if (next_ == kNoToken) fail(kGenerateVerb, "the logits are not numbers");
       if (!options_.ignore_end && ends(tokenizer_, program, next_)) break;
       ++timing.tokens;
-      std::cout << value_or_fail(kVerb, detokenizer.push(next_)) << std::flush;
+      std::cout << value_or_fail(kGenerateVerb, detokenizer.push(next_)) << std::flush;
       if (std::cmp_equal(timing.tokens, most)) break;
       const TokenId token = next_;
       feed(std::span(&token, 1), whole);
@@ -111,10 +111,10 @@ class Generation {
       params.draw = static_cast<std::uint64_t>(runner_.length());
       next_ = sample({rows.row(0), static_cast<std::size_t>(rows.width)}, params, scratch_);
     };
-    value_or_fail(kVerb, runner_.feed(ids, choose, true, whole));
+    value_or_fail(kGenerateVerb, runner_.feed(ids, choose, true, whole));
   }
 
-  const Options& options_;
+  const GenerateOptions& options_;
   const Tokenizer& tokenizer_;
   ModelDevice& device_;
   SequenceRunner runner_;
@@ -131,14 +131,15 @@ void print_stats(const Timing& timing, const std::string& device) {
             << " tokens at " << rate(timing.tokens, timing.decode) << "/s, on " << device << '\n';
 }
 
-void run(const Options& options) {
+void run_generate(const GenerateOptions& options) {
   const OpenedModel model =
-      value_or_fail(kVerb, open_model(options.model.path, options.model.spec));
-  if (!model.program->has_logits) fail(kVerb, "an encoder generates nothing; see weft logits");
-  const Tokenizer tokenizer = value_or_fail(kVerb, load_tokenizer(options.model.path));
+      value_or_fail(kGenerateVerb, open_model(options.model.path, options.model.spec));
+  if (!model.program->has_logits)
+    fail(kGenerateVerb, "an encoder generates nothing; see weft logits");
+  const Tokenizer tokenizer = value_or_fail(kGenerateVerb, load_tokenizer(options.model.path));
   std::vector<TokenId> prompt = prompt_tokens(options, tokenizer);
   const auto context = static_cast<std::int64_t>(prompt.size()) + options.max_tokens;
-  const auto device = value_or_fail(kVerb, load_alone(model, options.model, context));
+  const auto device = value_or_fail(kGenerateVerb, load_alone(model, options.model, context));
   const Timing timing = Generation(options, tokenizer, *device).run(std::move(prompt));
   if (options.stats) print_stats(timing, options.model.device);
 }
@@ -147,13 +148,13 @@ void run(const Options& options) {
 
 void add_generate_command(CLI::App& app) {
   auto* command = app.add_subcommand("generate", "Continue a prompt and print the text");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GenerateOptions>();
   add_model_options(*command, options->model, true);
   command->add_option("PROMPT", options->prompt, "The prompt; - reads standard input")->required();
   command->add_flag("--chat", options->chat, "Put the prompt into the model's chat template");
   command->add_option("--system", options->system, "With --chat: the system message");
   command->add_option("--max-tokens", options->max_tokens, "Most tokens to generate")
-      ->check(CLI::Range(std::int64_t{1}, kMaxTokens))
+      ->check(CLI::Range(std::int64_t{1}, kMaxGeneratedTokens))
       ->capture_default_str();
   SampleParams& sampling = options->sampling;
   command->add_option("--temperature", sampling.temperature, "0 = always the most probable token")
@@ -174,7 +175,7 @@ void add_generate_command(CLI::App& app) {
   command->add_flag("--stats", options->stats, "Print counts and rates on standard error");
   command->callback([options, seed] {
     if (seed->count() == 0) options->sampling.seed = std::random_device()();
-    run(*options);
+    run_generate(*options);
   });
 }
 

@@ -14,12 +14,12 @@
 namespace weft::cli {
 namespace {
 
-constexpr const char* kVerb = "inspect";
+constexpr const char* kInspectVerb = "inspect";
 constexpr double kKiB = 1024.0;
 // Unknown tensors that are listed before the rest is only counted.
 constexpr std::size_t kListed = 20;
 
-struct Options {
+struct InspectOptions {
   ModelOptions model;
   bool no_program = false;
 };
@@ -91,9 +91,9 @@ void print_unused(const Program& program) {
   if (unused.size() > kListed) std::cout << "  and " << unused.size() - kListed << " more\n";
 }
 
-void run(const Options& options) {
+void run_inspect(const InspectOptions& options) {
   const OpenedModel model =
-      value_or_fail(kVerb, open_model(options.model.path, options.model.spec));
+      value_or_fail(kInspectVerb, open_model(options.model.path, options.model.spec));
   print_sizes(model);
   print_unused(*model.program);
   if (!options.no_program) std::cout << '\n' << describe(*model.program);
@@ -104,10 +104,10 @@ void run(const Options& options) {
 void add_inspect_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("inspect", "Show what a model is made of and what it needs, unloaded");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectOptions>();
   add_model_options(*command, options->model, false);
   command->add_flag("--no-program", options->no_program, "Leave the list of ops out");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_inspect(*options); });
 }
 
 }  // namespace weft::cli

@@ -19,12 +19,12 @@
 namespace weft::cli {
 namespace {
 
-constexpr const char* kVerb = "logits";
+constexpr const char* kLogitsVerb = "logits";
 constexpr std::int64_t kMaxGenerated = std::int64_t{1} << 20;
 // Best tokens of a position that people are shown.
 constexpr std::size_t kShown = 5;
 
-struct Options {
+struct LogitsOptions {
   ModelOptions model;
   std::vector<TokenId> ids;
   std::vector<TokenId> decoder_ids;
@@ -38,27 +38,27 @@ struct Answer {
   bool hidden = false;
 };
 
-std::vector<TokenId> decoder_input(const Options& options, const Program& program) {
+std::vector<TokenId> decoder_input(const LogitsOptions& options, const Program& program) {
   if (!program.has_encoder) {
-    if (!options.decoder_ids.empty()) fail(kVerb, "--decoder-ids: the model has no encoder");
+    if (!options.decoder_ids.empty()) fail(kLogitsVerb, "--decoder-ids: the model has no encoder");
     return options.ids;
   }
   if (!options.decoder_ids.empty()) return options.decoder_ids;
-  if (program.start_token < 0) fail(kVerb, "--decoder-ids: the model names no start token");
+  if (program.start_token < 0) fail(kLogitsVerb, "--decoder-ids: the model names no start token");
   return {static_cast<TokenId>(program.start_token)};
 }
 
-Answer compute(const Options& options, const OpenedModel& model) {
+Answer compute(const LogitsOptions& options, const OpenedModel& model) {
   const Program& program = *model.program;
   const std::vector<TokenId> ids = decoder_input(options, program);
   if (!program.has_logits && options.generate > 0) {
-    fail(kVerb, "--generate: an encoder generates nothing");
+    fail(kLogitsVerb, "--generate: an encoder generates nothing");
   }
   const auto longest = static_cast<std::int64_t>(std::max(options.ids.size(), ids.size()));
   const auto device =
-      value_or_fail(kVerb, load_alone(model, options.model, longest + options.generate));
+      value_or_fail(kLogitsVerb, load_alone(model, options.model, longest + options.generate));
   SequenceRunner runner(*device);
-  if (program.has_encoder) value_or_fail(kVerb, runner.encode(options.ids));
+  if (program.has_encoder) value_or_fail(kLogitsVerb, runner.encode(options.ids));
   Answer answer;
   answer.hidden = !program.has_logits;
   const auto keep = [&](ConstRows rows) {
@@ -66,16 +66,16 @@ Answer compute(const Options& options, const OpenedModel& model) {
       answer.rows.emplace_back(rows.row(i), rows.row(i) + rows.width);
     }
   };
-  value_or_fail(kVerb, runner.feed(ids, keep, false));
+  value_or_fail(kLogitsVerb, runner.feed(ids, keep, false));
   TokenId next = options.generate > 0 ? sample(answer.rows.back(), {}, {}) : kNoToken;
   const auto follow = [&](ConstRows rows) {
     next = sample({rows.row(0), static_cast<std::size_t>(rows.width)}, {}, {});
   };
   for (std::int64_t step = 0; step < options.generate; ++step) {
-    if (next == kNoToken) fail(kVerb, "the logits are not numbers");
+    if (next == kNoToken) fail(kLogitsVerb, "the logits are not numbers");
     answer.greedy.push_back(next);
     if (step + 1 == options.generate) break;
-    value_or_fail(kVerb, runner.feed(std::span(&answer.greedy.back(), 1), follow, true));
+    value_or_fail(kLogitsVerb, runner.feed(std::span(&answer.greedy.back(), 1), follow, true));
   }
   return answer;
 }
@@ -137,9 +137,9 @@ void print_table(const Answer& answer) {
   std::cout << '\n';
 }
 
-void run(const Options& options) {
+void run_logits(const LogitsOptions& options) {
   const OpenedModel model =
-      value_or_fail(kVerb, open_model(options.model.path, options.model.spec));
+      value_or_fail(kLogitsVerb, open_model(options.model.path, options.model.spec));
   const Answer answer = compute(options, model);
   if (options.json) {
     print_json(answer, options.generate > 0);
@@ -152,7 +152,7 @@ void run(const Options& options) {
 
 void add_logits_command(CLI::App& app) {
   auto* command = app.add_subcommand("logits", "Print what a model computes for given tokens");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LogitsOptions>();
   add_model_options(*command, options->model, true);
   command
       ->add_option("--ids", options->ids, "Tokens, as 5,17,301 (of the encoder where there is one)")
@@ -163,7 +163,7 @@ void add_logits_command(CLI::App& app) {
   command->add_option("--generate", options->generate, "Continue greedily by so many tokens")
       ->check(CLI::Range(std::int64_t{0}, kMaxGenerated));
   command->add_flag("--json", options->json, "Print every number, as JSON");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_logits(*options); });
 }
 
 }  // namespace weft::cli

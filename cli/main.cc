@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& failure) {
     // Caught, so that what a verb has changed is put back, such as a terminal's mode.
     std::cerr << "weft: " << failure.what() << '\n';
-    return weft::cli::kFailed;
+    return weft::cli::kExitFailed;
   }
   // Not app.require_subcommand(): that hides which word was not understood.
   if (app.get_subcommands().empty()) {

@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t kMaxTokens = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxPromptTokens = std::numeric_limits<std::int32_t>::max();
 
 /// Walks over the two lists. The first mistake is kept, and ends the walk.
 class PromptScanner {
@@ -82,10 +82,10 @@ class PromptScanner {
     std::int64_t value = 0;
     const char* const begin = line_.data() + at_;
     const auto [end, error] = std::from_chars(begin, line_.data() + line_.size(), value);
-    if (error != std::errc() || value < 1 || value > kMaxTokens) {
-      return fail(
-          "a whole number of tokens from 1 to " + std::to_string(kMaxTokens) + " belongs here",
-          at_);
+    if (error != std::errc() || value < 1 || value > kMaxPromptTokens) {
+      return fail("a whole number of tokens from 1 to " + std::to_string(kMaxPromptTokens) +
+                      " belongs here",
+                  at_);
     }
     at_ += static_cast<std::size_t>(end - begin);
     lengths_.push_back(value);
@@ -149,7 +149,7 @@ Parsed<BatchPrompt> prompt_of(const json::value& line) {
   if (most == nullptr) return prompt;
   json::error_code error;
   prompt.max_tokens = most->to_number<std::int64_t>(error);
-  if (error || prompt.max_tokens < 1 || prompt.max_tokens > kMaxTokens) {
+  if (error || prompt.max_tokens < 1 || prompt.max_tokens > kMaxPromptTokens) {
     return InputError{"has a \"max_tokens\" that is no number of tokens"};
   }
   return prompt;

@@ -19,7 +19,7 @@ namespace json = boost::json;
 namespace {
 
 /// IoThread's sweep has nothing to look after here.
-constexpr std::chrono::seconds kNoSweep{60};
+constexpr std::chrono::seconds kNoChatSweep{60};
 
 AnswerEnd too_large() {
   return {.outcome = AnswerEnd::Outcome::kRefused,
@@ -29,7 +29,7 @@ AnswerEnd too_large() {
 }  // namespace
 
 RemoteChat::RemoteChat(std::string model, AnswerListener& listener)
-    : model_(std::move(model)), router_(listener), thread_(kNoSweep) {}
+    : model_(std::move(model)), router_(listener), thread_(kNoChatSweep) {}
 
 Result<std::unique_ptr<RemoteChat>> RemoteChat::connect(const ClientOptions& options,
                                                         std::string model, AnswerListener& listener,

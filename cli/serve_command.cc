@@ -10,7 +10,7 @@
 namespace weft::cli {
 namespace {
 
-constexpr const char* kVerb = "serve";
+constexpr const char* kServeVerb = "serve";
 
 std::shared_ptr<RequestLog> make_log(const ServerConfig& server) {
   const auto format =
@@ -19,15 +19,15 @@ std::shared_ptr<RequestLog> make_log(const ServerConfig& server) {
                                       server.log_prompts);
 }
 
-void run(const ConfigOptions& options) {
-  const ConfigDraft draft = value_or_fail(kVerb, options.draft());
-  const Config config = value_or_fail(kVerb, draft.finish());
-  if (config.model.empty()) fail(kVerb, "which model? weft serve MODEL");
+void run_serve(const ConfigOptions& options) {
+  const ConfigDraft draft = value_or_fail(kServeVerb, options.draft());
+  const Config config = value_or_fail(kServeVerb, draft.finish());
+  if (config.model.empty()) fail(kServeVerb, "which model? weft serve MODEL");
   if (config.server.host.empty() && config.server.unix_socket.empty()) {
-    fail(kVerb, "on what address? server.host and server.unix_socket are both empty");
+    fail(kServeVerb, "on what address? server.host and server.unix_socket are both empty");
   }
   const auto served = Serving(config, config.server, make_log(config.server)).run();
-  if (!served) fail(kVerb, served.error(), exit_status(served.error()));
+  if (!served) fail(kServeVerb, served.error(), exit_status(served.error()));
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ void run(const ConfigOptions& options) {
 void add_serve_command(CLI::App& app) {
   auto* command = app.add_subcommand("serve", "Serve a model over HTTP and WebSocket");
   auto options = std::make_shared<ConfigOptions>(*command, config_schema());
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_serve(*options); });
 }
 
 }  // namespace weft::cli

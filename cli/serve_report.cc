@@ -16,7 +16,7 @@ namespace {
 /// A generator that sends later than this measures itself as well.
 constexpr double kLate = 0.010;
 
-std::string prompts_of(const ServedLoad& what) {
+std::string prompt_lengths(const ServedLoad& what) {
   if (!what.prompts.empty()) return "of " + what.prompts;
   if (what.api == ServerApi::kCompletions) return "token ids from " + what.ids;
   return "words, about a token each";
@@ -88,7 +88,7 @@ measure::Report serve_report(const ServedLoad& what, const LoadOptions& load,
                   {"model", what.model},
                   {"API", std::string(measure::to_string(what.api)) +
                               (what.api == ServerApi::kResponses ? ", WebSocket" : ", SSE")},
-                  {"prompts", prompts_of(what)},
+                  {"prompts", prompt_lengths(what)},
                   {"warm-up", count_of(what.warm_up, "request", "requests")}};
   std::ranges::copy(load_facts(load), std::back_inserter(report.facts));
   report.facts.emplace_back("generator", "weft " WEFT_VERSION);

@@ -36,10 +36,10 @@ std::int64_t now_in_seconds() {
 
 /// "loading: 1.3 of 13.5 GB"
 std::string loading_text(std::int64_t done, std::int64_t total) {
-  constexpr double kGigabyte = 1e9;
+  constexpr double kBytes = 1e9;
   std::ostringstream text;
-  text << std::fixed << std::setprecision(1) << "loading: " << static_cast<double>(done) / kGigabyte
-       << " of " << static_cast<double>(total) / kGigabyte << " GB";
+  text << std::fixed << std::setprecision(1) << "loading: " << static_cast<double>(done) / kBytes
+       << " of " << static_cast<double>(total) / kBytes << " GB";
   return text.str();
 }
 
@@ -48,7 +48,7 @@ std::unique_ptr<Pipeline> make_default(boost::asio::any_io_executor executor, co
   return std::make_unique<Pipeline>(std::move(executor), config, options);
 }
 
-std::string text_of(const ExitReport& report) {
+std::string exit_text(const ExitReport& report) {
   return report.actor + ": " + std::string(to_string(report.reason.kind)) + ": " +
          report.reason.what;
 }
@@ -95,7 +95,8 @@ void Serving::load() {
     options.system.on_exit = [this](const ExitReport& report) {
       const bool lost = report.action == SupervisionAction::kNotReady;
       if (!lost || report.reason.kind == ExitKind::kStopped) return;
-      boost::asio::post(io_, [this, why = text_of(report)]() mutable { on_lost(std::move(why)); });
+      boost::asio::post(io_,
+                        [this, why = exit_text(report)]() mutable { on_lost(std::move(why)); });
     };
     ModelCard card{.name = served_name(config_, server_config_), .created = now_in_seconds()};
     Result<std::unique_ptr<Engine>> engine = Error{EngineErrc::kInternal, {}};
@@ -172,7 +173,7 @@ void Serving::on_drained() {
 }
 
 int exit_status(const Error& error) {
-  return error.code == EngineErrc::kNotReady ? kEngineLost : kFailed;
+  return error.code == EngineErrc::kNotReady ? kEngineLost : kExitFailed;
 }
 
 }  // namespace weft::cli

@@ -13,9 +13,9 @@
 namespace weft::cli {
 namespace {
 
-constexpr const char* kVerb = "tokenize";
+constexpr const char* kTokenizeVerb = "tokenize";
 
-struct Options {
+struct TokenizeOptions {
   std::string model;
   std::string text;
   bool ids_only = false;
@@ -28,17 +28,17 @@ void print_ids(const std::vector<TokenId>& ids) {
   std::cout << "]\n";
 }
 
-void run(const Options& options) {
-  const Tokenizer tokenizer = value_or_fail(kVerb, load_tokenizer(options.model));
+void run_tokenize(const TokenizeOptions& options) {
+  const Tokenizer tokenizer = value_or_fail(kTokenizeVerb, load_tokenizer(options.model));
   const EncodeOptions encode{!options.no_special, !options.no_special};
   std::vector<TokenId> ids;
-  value_or_fail(kVerb, tokenizer.encode(text_argument(options.text), encode, ids));
+  value_or_fail(kTokenizeVerb, tokenizer.encode(text_argument(options.text), encode, ids));
   if (options.ids_only) {
     print_ids(ids);
     return;
   }
   for (const TokenId id : ids) {
-    std::cout << id << '\t' << value_or_fail(kVerb, tokenizer.token(id)) << '\n';
+    std::cout << id << '\t' << value_or_fail(kTokenizeVerb, tokenizer.token(id)) << '\n';
   }
 }
 
@@ -46,7 +46,7 @@ void run(const Options& options) {
 
 void add_tokenize_command(CLI::App& app) {
   auto* command = app.add_subcommand("tokenize", "Show the tokens of a text");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TokenizeOptions>();
   command
       ->add_option("MODEL", options->model,
                    "A model, a tokenizer.json, or a GGUF file without tensors")
@@ -55,7 +55,7 @@ void add_tokenize_command(CLI::App& app) {
   command->add_flag("--ids-only", options->ids_only, "Print the ids alone, as a list");
   command->add_flag("--no-special", options->no_special,
                     "Add no BOS or EOS, and take special tokens in the text as plain text");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_tokenize(*options); });
 }
 
 }  // namespace weft::cli

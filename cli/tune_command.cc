@@ -28,7 +28,7 @@
 namespace weft::cli {
 namespace {
 
-constexpr const char* kVerb = "tune";
+constexpr const char* kTuneVerb = "tune";
 constexpr double kTerabyte = 1e12;
 constexpr double kMicrosecond = 1e-6;
 // Prompts that phi is sought with: enough rows to see what a model's scores are like.
@@ -36,7 +36,7 @@ constexpr std::size_t kPrompts = 4;
 constexpr std::size_t kPromptTokens = 256;
 constexpr std::size_t kMaxPromptBytes = std::size_t{1} << 20U;
 
-struct Options {
+struct TuneOptions {
   ModelOptions model;
   std::string output;
   std::string prompt;
@@ -45,18 +45,19 @@ struct Options {
 };
 
 std::unique_ptr<cuda::Runtime> open_gpu(const std::string& device) {
-  if (device == "cpu") fail(kVerb, "--device cpu: what is measured here is GPUs");
+  if (device == "cpu") fail(kTuneVerb, "--device cpu: what is measured here is GPUs");
   const auto index = cuda::device_index(device);
-  if (!index) fail(kVerb, device_flag_error(index.error(), device));
-  return value_or_fail(kVerb, cuda::open_runtime(*index));
+  if (!index) fail(kTuneVerb, device_flag_error(index.error(), device));
+  return value_or_fail(kTuneVerb, cuda::open_runtime(*index));
 }
 
 /// What the file has already, of other models perhaps.
 cuda::TuningTable table_to_write(const std::string& file, const std::string& gpu) {
   if (file.empty() || !std::filesystem::exists(file)) return cuda::TuningTable(gpu);
-  auto table = value_or_fail(kVerb, cuda::TuningTable::read(file));
+  auto table = value_or_fail(kTuneVerb, cuda::TuningTable::read(file));
   if (table.gpu() != gpu) {
-    fail(kVerb, "--output " + file + ": is of another GPU, " + table.gpu() + "; this is " + gpu);
+    fail(kTuneVerb,
+         "--output " + file + ": is of another GPU, " + table.gpu() + "; this is " + gpu);
   }
   return table;
 }
@@ -77,15 +78,15 @@ void print_product(const cuda::ProductTime& time) {
   std::cout << '\n';
 }
 
-void tune_products(const Options& options, cuda::Runtime& runtime, const Program& program,
+void tune_products(const TuneOptions& options, cuda::Runtime& runtime, const Program& program,
                    cuda::TuningTable& table) {
   std::vector<cuda::ProductTime> times;
   {
     ProgressBar bar("measuring", count_line);
-    times = value_or_fail(kVerb, cuda::time_products(runtime, program, options.tokens,
-                                                     [&bar](std::int64_t done, std::int64_t total) {
-                                                       bar.show(done, total);
-                                                     }));
+    times = value_or_fail(
+        kTuneVerb, cuda::time_products(
+                       runtime, program, options.tokens,
+                       [&bar](std::int64_t done, std::int64_t total) { bar.show(done, total); }));
   }
   std::cout << "weight       rows x inputs tokens   what each way takes; * is taken\n";
   for (const cuda::ProductTime& time : times) {
@@ -95,15 +96,16 @@ void tune_products(const Options& options, cuda::Runtime& runtime, const Program
   std::cout << std::flush;
 }
 
-std::vector<std::vector<TokenId>> prompts_of(const Options& options, const Program& program) {
+std::vector<std::vector<TokenId>> prompts_of(const TuneOptions& options, const Program& program) {
   if (options.prompt.empty()) {
     return cuda::random_prompts(program.vocabulary, kPrompts, kPromptTokens);
   }
-  const std::string text = value_or_fail(kVerb, read_text_file(options.prompt, kMaxPromptBytes));
-  const Tokenizer tokenizer = value_or_fail(kVerb, load_tokenizer(options.model.path));
+  const std::string text =
+      value_or_fail(kTuneVerb, read_text_file(options.prompt, kMaxPromptBytes));
+  const Tokenizer tokenizer = value_or_fail(kTuneVerb, load_tokenizer(options.model.path));
   std::vector<TokenId> ids;
-  value_or_fail(kVerb, tokenizer.encode(text, {true, false}, ids));
-  if (ids.empty()) fail(kVerb, "--prompt " + options.prompt + ": has no tokens");
+  value_or_fail(kTuneVerb, tokenizer.encode(text, {true, false}, ids));
+  if (ids.empty()) fail(kTuneVerb, "--prompt " + options.prompt + ": has no tokens");
   return {std::move(ids)};
 }
 
@@ -128,7 +130,7 @@ void print_search(const cuda::PhiSearch& search) {
   }
 }
 
-void tune_phi(const Options& options, const OpenedModel& model, cuda::TuningTable& table) {
+void tune_phi(const TuneOptions& options, const OpenedModel& model, cuda::TuningTable& table) {
   const Program& program = *model.program;
   const std::vector<std::vector<TokenId>> prompts = prompts_of(options, program);
   std::size_t longest = 0;
@@ -145,12 +147,12 @@ void tune_phi(const Options& options, const OpenedModel& model, cuda::TuningTabl
   {
     ProgressBar bar("loading");
     device = value_or_fail(
-        kVerb, cuda::CudaDevice::load(
-                   open_gpu(options.model.device), model.checkpoint, model.program, wanted, {},
-                   [&bar](std::int64_t done, std::int64_t total) { bar.show(done, total); }));
+        kTuneVerb, cuda::CudaDevice::load(
+                       open_gpu(options.model.device), model.checkpoint, model.program, wanted, {},
+                       [&bar](std::int64_t done, std::int64_t total) { bar.show(done, total); }));
   }
   const cuda::PhiSearch search =
-      value_or_fail(kVerb, cuda::find_phi(*device, table.linear(), prompts));
+      value_or_fail(kTuneVerb, cuda::find_phi(*device, table.linear(), prompts));
   print_search(search);
   table.set_phi(cuda::tuned_name(program), search.phi());
 }
@@ -160,7 +162,7 @@ class Replacement {
  public:
   explicit Replacement(std::string file)
       : file_(std::move(file)), draft_(file_ + ".new"), out_(draft_, std::ios::binary) {
-    if (!out_) fail(kVerb, "--output " + file_ + ": " + std::strerror(errno));
+    if (!out_) fail(kTuneVerb, "--output " + file_ + ": " + std::strerror(errno));
   }
   Replacement(const Replacement&) = delete;
   Replacement& operator=(const Replacement&) = delete;
@@ -185,7 +187,7 @@ class Replacement {
     }
     // What took minutes to measure is not lost.
     std::cout << '\n' << text << std::flush;
-    fail(kVerb, "--output " + file_ + ": " + error.message() + "; the table stands above");
+    fail(kTuneVerb, "--output " + file_ + ": " + error.message() + "; the table stands above");
   }
 
  private:
@@ -195,9 +197,9 @@ class Replacement {
   bool written_ = false;
 };
 
-void run(const Options& options) {
+void run_tune(const TuneOptions& options) {
   const OpenedModel model =
-      value_or_fail(kVerb, open_model(options.model.path, options.model.spec));
+      value_or_fail(kTuneVerb, open_model(options.model.path, options.model.spec));
   const std::unique_ptr<cuda::Runtime> runtime = open_gpu(options.model.device);
   const std::string gpu = runtime->properties().name;
   cuda::TuningTable table = table_to_write(options.output, gpu);
@@ -218,7 +220,7 @@ void run(const Options& options) {
 void add_tune_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("tune", "Measure which way of computing a model is the fastest on a GPU");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TuneOptions>();
   options->model.device = "cuda:0";
   add_model_options(*command, options->model, true);
   command
@@ -237,7 +239,7 @@ void add_tune_command(CLI::App& app) {
                    "A text to seek phi with; default: tokens at random")
       ->type_name("FILE");
   command->add_flag("--no-phi", options->no_phi, "Measure products alone; nothing is loaded");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_tune(*options); });
 }
 
 }  // namespace weft::cli

@@ -55,6 +55,14 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   )
 endif()
 
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # A class of one source may have members of that source's anonymous namespace; in a unity build GCC takes the source
+  # for a header and warns. A local name may be that of another source's global one.
+  target_compile_options(
+    weft_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage;-Wno-shadow;-Wshadow=local>
+  )
+endif()
+
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   # libstdc++ 12 deprecates get_temporary_buffer and calls it in its own std::stable_sort; clang says so at each of our
   # calls. GCC, which builds what ships, still warns of what is deprecated.

@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-void check(const EmbeddingParams& params) {
+void check_embedding(const EmbeddingParams& params) {
   const auto tokens = static_cast<std::int64_t>(params.ids.size());
   const std::int64_t width = params.out.width;
   require(params.dtype == DType::kF32 || params.dtype == DType::kF16 ||
@@ -29,7 +29,7 @@ void check_token(const EmbeddingParams& params, std::size_t token) {
 }  // namespace
 
 void embed(const EmbeddingParams& params, Share share) {
-  check(params);
+  check_embedding(params);
   const Share::Range tokens = share.of(static_cast<std::int64_t>(params.ids.size()));
   for (std::int64_t t = tokens.begin; t < tokens.end; ++t) {
     check_token(params, static_cast<std::size_t>(t));

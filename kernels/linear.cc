@@ -25,7 +25,7 @@ void check_input_rows(const LinearParams& params) {
   }
 }
 
-void check(const LinearParams& params) {
+void check_linear(const LinearParams& params) {
   const PackedWeight* weight = params.weight;
   if (weight == nullptr || weight->data() == nullptr) internal_error("linear: no weight");
   if (!fits(params.in, params.in.count, weight->inputs())) {
@@ -62,7 +62,7 @@ std::size_t linear_workspace_bytes(std::int64_t max_rows, std::int64_t inputs) n
 }
 
 void linear(const LinearParams& params, Share share, std::span<std::byte> workspace) {
-  check(params);
+  check_linear(params);
   if (params.out.count == 0) return;
   if (workspace.size() < linear_workspace_bytes(params.out.count, params.in.width) ||
       reinterpret_cast<std::uintptr_t>(workspace.data()) % 64 != 0) {

@@ -22,7 +22,7 @@ void check_spans(const RotaryParams& params) {
   }
 }
 
-void check(const RotaryParams& params) {
+void check_rotary(const RotaryParams& params) {
   require(params.heads >= 0 && params.kv_heads >= 0 && params.head_size >= 1,
           "rotate_and_store: heads");
   const std::int64_t width =
@@ -42,7 +42,7 @@ void check(const RotaryParams& params) {
 }  // namespace
 
 void rotate_and_store(const RotaryParams& params, Share share) {
-  check(params);
+  check_rotary(params);
   cpu::rotate_and_store(params, share);
 }
 

@@ -11,12 +11,12 @@ namespace {
 // Within these, ends that are rounded outwards stay far from overflow and from denormals.
 constexpr double kLargest = 1e200;
 constexpr double kSmallest = 1e-200;
-constexpr double kHair = 1e-9;  // of a step: what rounding may have moved a value
+constexpr double kStepSlack = 1e-9;  // of a step: what rounding may have moved a value
 
 /// A value between 1 and 10 as 1, 2, 5 or 10: the next that is not less.
 double round_up(double mantissa) {
   for (const double round : {1.0, 2.0, 5.0}) {
-    if (mantissa <= round * (1 + kHair)) return round;
+    if (mantissa <= round * (1 + kStepSlack)) return round;
   }
   return 10;
 }
@@ -28,11 +28,11 @@ double round_step(double rough) {
 
 /// The next of the logarithms of 1, 2 and 5 times a power of ten, up or down.
 double outwards(double at, bool up) {
-  const double power = std::floor(at + kHair);
+  const double power = std::floor(at + kStepSlack);
   const double mantissa = std::pow(10, at - power);
   if (up) return power + std::log10(round_up(mantissa));
   for (const double round : {5.0, 2.0}) {
-    if (mantissa >= round * (1 - kHair)) return power + std::log10(round);
+    if (mantissa >= round * (1 - kStepSlack)) return power + std::log10(round);
   }
   return power;
 }
@@ -43,7 +43,7 @@ using Range = std::pair<double, double>;
 Range widened(Range range, bool logarithmic) {
   auto& [low, high] = range;
   const double size = std::max(std::abs(low), std::abs(high));
-  if (high - low > std::max(size * kHair, kSmallest)) return range;
+  if (high - low > std::max(size * kStepSlack, kSmallest)) return range;
   if (logarithmic) return {low - 0.5, high + 0.5};
   if (size < kSmallest) return {0, 1};
   return {low - size / 2, high + size / 2};
@@ -101,7 +101,7 @@ void AxisScale::set_ticks(const std::vector<double>& values) {
     double step = std::abs(value);
     // As many decimals as it has, up to those that a label has room for.
     int decimals = 0;
-    while (decimals < 3 && std::abs(std::round(step) - step) > kHair * step) {
+    while (decimals < 3 && std::abs(std::round(step) - step) > kStepSlack * step) {
       step *= 10;
       ++decimals;
     }
@@ -113,11 +113,11 @@ void AxisScale::make_linear_ticks(double wanted, bool round) {
   const double least = low();
   const double most = high();
   const double step = round_step((most - least) / wanted);
-  double first = std::ceil(least / step - kHair);
-  double last = std::floor(most / step + kHair);
+  double first = std::ceil(least / step - kStepSlack);
+  double last = std::floor(most / step + kStepSlack);
   if (round) {
-    first = std::floor(least / step + kHair);
-    last = std::ceil(most / step - kHair);
+    first = std::floor(least / step + kStepSlack);
+    last = std::ceil(most / step - kStepSlack);
     low_ = first * step;
     high_ = last * step;
   }
@@ -145,9 +145,9 @@ void AxisScale::make_log_ticks(double wanted, bool round) {
   }
   ticks_.clear();
   for (const double at : places) {
-    if (at < low_ - kHair || at > high_ + kHair) continue;
+    if (at < low_ - kStepSlack || at > high_ + kStepSlack) continue;
     const double value = std::pow(10, at);
-    const double power = std::pow(10, std::floor(at + kHair));
+    const double power = std::pow(10, std::floor(at + kStepSlack));
     const double exact = std::round(value / power) * power;
     ticks_.push_back({exact, tick_label(exact, power, exact)});
   }

@@ -20,7 +20,7 @@ Series steps(std::string name) {
   return series;
 }
 
-Series distribution(std::string name, std::vector<double> values) {
+Series distribution_series(std::string name, std::vector<double> values) {
   Series series;
   series.name = std::move(name);
   std::ranges::sort(values);
@@ -47,9 +47,9 @@ Figure distributions(const std::vector<Outcome>& outcomes) {
           .caption = "The part of the requests that took at most so long.",
           .x = {.title = "seconds", .logarithmic = true},
           .y = {.title = "part of the requests"},
-          .series = {distribution("time to first token", std::move(first)),
-                     distribution("time per output token", std::move(per_token)),
-                     distribution("end to end", std::move(whole))}};
+          .series = {distribution_series("time to first token", std::move(first)),
+                     distribution_series("time per output token", std::move(per_token)),
+                     distribution_series("end to end", std::move(whole))}};
 }
 
 double last_end(const std::vector<Outcome>& outcomes) {

@@ -9,9 +9,9 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr double kMilliseconds = 1e3;
+constexpr double kMillisecondsInSecond = 1e3;
 
-Table table_of(std::string title, std::vector<std::string> columns) {
+Table empty_table(std::string title, std::vector<std::string> columns) {
   Table table;
   table.title = std::move(title);
   table.columns = std::move(columns);
@@ -21,13 +21,13 @@ Table table_of(std::string title, std::vector<std::string> columns) {
 std::vector<std::string> latency_row(std::string name, const Spread& spread) {
   std::vector<std::string> row{std::move(name)};
   for (const double seconds : {spread.mean, spread.p50, spread.p90, spread.p99, spread.max}) {
-    row.push_back(spread.count == 0 ? "-" : number(kMilliseconds * seconds));
+    row.push_back(spread.count == 0 ? "-" : number(kMillisecondsInSecond * seconds));
   }
   return row;
 }
 
 Table latency_table(const Summary& summary) {
-  Table table = table_of("Latency, ms", {"", "mean", "p50", "p90", "p99", "max"});
+  Table table = empty_table("Latency, ms", {"", "mean", "p50", "p90", "p99", "max"});
   table.rows = {latency_row("time to first token", summary.first_token),
                 latency_row("inter-token time", summary.between),
                 latency_row("time per output token", summary.per_token),
@@ -41,7 +41,7 @@ double per_second(std::int64_t count, const Summary& summary) {
 }
 
 Table throughput_table(const Summary& summary, const Slo& slo) {
-  Table table = table_of("Throughput", {"", "in all", "a second"});
+  Table table = empty_table("Throughput", {"", "in all", "a second"});
   table.rows = {{"requests that were answered", std::to_string(summary.done),
                  number(summary.requests_per_second())},
                 {"prompt tokens", std::to_string(summary.prompt_tokens),
@@ -80,7 +80,7 @@ json::object request_data(const Outcome& one) {
 std::vector<Table> load_tables(const Summary& summary, const Slo& slo) {
   std::vector<Table> tables{latency_table(summary), throughput_table(summary, slo)};
   if (summary.errors.empty()) return tables;
-  Table errors = table_of("Errors", {"kind", "requests"});
+  Table errors = empty_table("Errors", {"kind", "requests"});
   for (const auto& [kind, count] : summary.errors) {
     errors.rows.push_back({kind, std::to_string(count)});
   }

@@ -18,7 +18,7 @@ bool stopped(const RecipeSetup& setup) {
   return setup.stop != nullptr && setup.stop->load(std::memory_order_relaxed);
 }
 
-std::string fixed(double value, int digits) {
+std::string fixed_digits(double value, int digits) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(digits) << value;
   return text.str();
@@ -135,7 +135,7 @@ std::string with_range(const std::vector<double>& values, std::string (*text)(do
 }
 
 std::string times_text(double ratio) {
-  return std::isfinite(ratio) ? fixed(ratio, 2) + "x" : "n/a";
+  return std::isfinite(ratio) ? fixed_digits(ratio, 2) + "x" : "n/a";
 }
 
 }  // namespace weft::measure

@@ -11,24 +11,24 @@ namespace {
 
 namespace json = boost::json;
 
-json::string text_of(std::string_view text) { return json::string(lossy_utf8(text)); }
+json::string json_text(std::string_view text) { return json::string(lossy_utf8(text)); }
 
 json::array texts_of(const std::vector<std::string>& texts) {
   json::array all;
-  for (const std::string& text : texts) all.emplace_back(text_of(text));
+  for (const std::string& text : texts) all.emplace_back(json_text(text));
   return all;
 }
 
 json::object json_of(const Table& table) {
   json::array rows;
   for (const auto& row : table.rows) rows.emplace_back(texts_of(row));
-  return {{"title", text_of(table.title)},
+  return {{"title", json_text(table.title)},
           {"columns", texts_of(table.columns)},
           {"rows", std::move(rows)},
-          {"note", text_of(table.note)}};
+          {"note", json_text(table.note)}};
 }
 
-std::string_view name_of(Series::Style style) {
+std::string_view style_name(Series::Style style) {
   switch (style) {
     case Series::Style::kLine:
       return "line";
@@ -43,7 +43,7 @@ std::string_view name_of(Series::Style style) {
 }
 
 json::object json_of(const Axis& axis) {
-  return {{"title", text_of(axis.title)}, {"logarithmic", axis.logarithmic}};
+  return {{"title", json_text(axis.title)}, {"logarithmic", axis.logarithmic}};
 }
 
 json::object json_of(const Series& series) {
@@ -51,8 +51,8 @@ json::object json_of(const Series& series) {
   for (const auto& [x, y] : series.points) {
     if (std::isfinite(x) && std::isfinite(y)) points.emplace_back(json::array{x, y});
   }
-  return {{"name", text_of(series.name)},
-          {"style", name_of(series.style)},
+  return {{"name", json_text(series.name)},
+          {"style", style_name(series.style)},
           {"of_paper", series.of_paper},
           {"points", std::move(points)}};
 }
@@ -60,8 +60,8 @@ json::object json_of(const Series& series) {
 json::object json_of(const Figure& figure) {
   json::array series;
   for (const Series& one : figure.series) series.emplace_back(json_of(one));
-  return {{"title", text_of(figure.title)},
-          {"caption", text_of(figure.caption)},
+  return {{"title", json_text(figure.title)},
+          {"caption", json_text(figure.caption)},
           {"x", json_of(figure.x)},
           {"y", json_of(figure.y)},
           {"series", std::move(series)}};
@@ -73,7 +73,7 @@ json::value as_json_can_be(const json::value& value) {
   if (const auto* const number = value.if_double(); number != nullptr && !std::isfinite(*number)) {
     return nullptr;
   }
-  if (const auto* const text = value.if_string()) return text_of(*text);
+  if (const auto* const text = value.if_string()) return json_text(*text);
   if (const auto* const array = value.if_array()) {
     json::array all;
     all.reserve(array->size());
@@ -96,13 +96,13 @@ json::value as_json_can_be(const json::value& value) {
 json::value to_json(const Report& report) {
   json::object facts;
   for (const auto& [name, value] : report.facts) {
-    facts.insert_or_assign(lossy_utf8(name), text_of(value));
+    facts.insert_or_assign(lossy_utf8(name), json_text(value));
   }
   json::array tables;
   for (const Table& table : report.tables) tables.emplace_back(json_of(table));
   json::array figures;
   for (const Figure& figure : report.figures) figures.emplace_back(json_of(figure));
-  return json::object{{"title", text_of(report.title)},     {"summary", text_of(report.summary)},
+  return json::object{{"title", json_text(report.title)},   {"summary", json_text(report.summary)},
                       {"facts", std::move(facts)},          {"tables", std::move(tables)},
                       {"figures", std::move(figures)},      {"findings", texts_of(report.findings)},
                       {"data", as_json_can_be(report.data)}};

@@ -52,7 +52,7 @@ std::string section_of(const Table& table) {
 }
 
 /// What the picture shows, in numbers; nothing where these are too many to be read.
-std::string values_of(const Figure& figure) {
+std::string values_html(const Figure& figure) {
   Table table{.title = "The values of: " + figure.title,
               .columns = {"Series", figure.x.title, figure.y.title},
               .rows = {}};
@@ -73,7 +73,7 @@ std::string section_of(const Figure& figure, std::size_t number_of_it) {
   html += "<div class=\"wide\">\n" + svg_chart(figure, kWideChart, id + "w") + "</div>\n" +
           "<div class=\"narrow\">\n" + svg_chart(figure, kNarrowChart, id + "n") + "</div>\n";
   if (!figure.caption.empty()) html += element("figcaption", figure.caption) + "\n";
-  return html + values_of(figure) + "</figure>\n";
+  return html + values_html(figure) + "</figure>\n";
 }
 
 std::string facts_of(const Report& report) {
@@ -84,7 +84,7 @@ std::string facts_of(const Report& report) {
   return html + "</dl>\n";
 }
 
-std::string findings_of(const Report& report) {
+std::string findings_html(const Report& report) {
   std::string html = "<h2>Findings</h2>\n<ul class=\"findings\">\n";
   for (const std::string& finding : report.findings) html += element("li", finding) + "\n";
   return html + "</ul>\n";
@@ -108,7 +108,7 @@ std::string to_html(const Report& report) {
   std::string html = head_of(report) + "<body>\n<header>\n" + element("h1", report.title) + "\n";
   if (!report.summary.empty()) html += element("p", report.summary) + "\n";
   html += "</header>\n<main>\n";
-  if (!report.findings.empty()) html += findings_of(report);
+  if (!report.findings.empty()) html += findings_html(report);
   if (!report.figures.empty()) html += "<h2>Figures</h2>\n";
   for (std::size_t i = 0; i < report.figures.size(); ++i)
     html += section_of(report.figures[i], i + 1);

@@ -12,7 +12,7 @@ namespace weft::measure {
 namespace {
 
 constexpr std::size_t kColumns = 100;
-constexpr std::string_view kBetween = "  ";
+constexpr std::string_view kColumnGap = "  ";
 
 std::string blanks(std::size_t count) { return std::string(count, ' '); }
 
@@ -60,7 +60,7 @@ std::vector<std::size_t> widths_of(const Rows& rows) {
 std::string line_of(const std::vector<std::string>& row, const std::vector<std::size_t>& widths) {
   std::string line;
   for (std::size_t i = 0; i < row.size(); ++i) {
-    if (i > 0) line.append(kBetween);
+    if (i > 0) line.append(kColumnGap);
     line.append(cell(row[i], widths[i], i == 0));
   }
   line.resize(line.find_last_not_of(' ') + 1);
@@ -92,7 +92,7 @@ std::string text_of(const std::vector<std::pair<std::string, std::string>>& fact
   for (const auto& [name, value] : facts) {
     std::string first = visible(name);
     first += blanks(widest - std::min(widest, columns_of(first)));
-    text += wrapped(value, first.append(kBetween));
+    text += wrapped(value, first.append(kColumnGap));
   }
   return text;
 }

@@ -9,10 +9,10 @@
 namespace weft::measure {
 namespace {
 
-constexpr double kMilliseconds = 1e3;
+constexpr double kMillisecondsPerSecond = 1e3;
 constexpr double kGiga = 1e-9;
 
-std::string ms(double seconds) { return number(seconds * kMilliseconds); }
+std::string ms(double seconds) { return number(seconds * kMillisecondsPerSecond); }
 
 /// "[0.91, 0.95]"
 std::string between(const Quartiles& values, double scale = 1) {
@@ -30,7 +30,7 @@ Table decode_table(const StepFigures& figures) {
                    "GB read", "limit ms", "by",        "of limit",  "quartiles"};
   for (const StepCell& cell : figures.decode) {
     table.rows.push_back({std::to_string(cell.batch), std::to_string(cell.tokens),
-                          ms(cell.seconds.median), between(cell.seconds, kMilliseconds),
+                          ms(cell.seconds.median), between(cell.seconds, kMillisecondsPerSecond),
                           number(cell.rate(false)), number(cell.times_first.median),
                           number(cell.work.bytes * kGiga), ms(limit(cell)),
                           cell.computes() ? "computing" : "reading", number(cell.of_limit.median),
@@ -51,7 +51,7 @@ Table prefill_table(const StepFigures& figures) {
   for (const StepCell& cell : figures.prefill) {
     const double gflop = cell.work.operations * kGiga;
     table.rows.push_back({std::to_string(cell.tokens), ms(cell.seconds.median),
-                          between(cell.seconds, kMilliseconds), number(cell.rate(true)),
+                          between(cell.seconds, kMillisecondsPerSecond), number(cell.rate(true)),
                           number(gflop), number(gflop / cell.seconds.median),
                           cell.computing ? ms(limit(cell)) : "not measured",
                           !cell.computing   ? ""

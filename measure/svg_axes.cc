@@ -13,9 +13,9 @@ namespace {
 
 using Style = Series::Style;
 
-constexpr double kText = 12;        // pixels, as in chart_style()
-constexpr double kLabelGap = 8;     // between what stands side by side
-constexpr double kPixelsPerX = 80;  // a tick
+constexpr double kAxisTextSize = 12;  // pixels, as in chart_style()
+constexpr double kLabelGap = 8;       // between what stands side by side
+constexpr double kPixelsPerX = 80;    // a tick
 constexpr double kPixelsPerY = 52;
 constexpr std::size_t kMostOwnTicks = 12;
 
@@ -45,8 +45,10 @@ bool has_room(const AxisScale& scale, double width) {
   const auto& ticks = scale.ticks();
   for (std::size_t i = 1; i < ticks.size(); ++i) {
     const double apart = (scale.place(ticks[i].value) - scale.place(ticks[i - 1].value)) * width;
-    const double needed =
-        (text_width(ticks[i].label, kText) + text_width(ticks[i - 1].label, kText)) / 2 + kLabelGap;
+    const double needed = (text_width(ticks[i].label, kAxisTextSize) +
+                           text_width(ticks[i - 1].label, kAxisTextSize)) /
+                              2 +
+                          kLabelGap;
     if (apart < needed) return false;
   }
   return true;
@@ -102,7 +104,7 @@ PlotArea plot_area(const Figure& figure, double width, double top, double height
   PlotArea area{.top = top, .height = height, .y = scale_y(figure, height)};
   double widest = 0;
   for (const Tick& tick : area.y.ticks()) {
-    widest = std::max(widest, text_width(tick.label, kText));
+    widest = std::max(widest, text_width(tick.label, kAxisTextSize));
   }
   area.left = std::ceil(widest) + kLabelGap + 2;
   area.width = width - area.left - 20;
@@ -127,12 +129,12 @@ std::string svg_axes(const PlotArea& area, bool ticks) {
 }
 
 std::string svg_axis_titles(const Figure& figure, const PlotArea& area, double width) {
-  const std::string x = fitted(figure.x.title, width, kText);
+  const std::string x = fitted(figure.x.title, width, kAxisTextSize);
   // In the middle below the plot, but within the chart.
-  const double half = text_width(x, kText) / 2;
+  const double half = text_width(x, kAxisTextSize) / 2;
   const double middle = std::clamp(area.left + area.width / 2, std::min(half, width / 2),
                                    std::max(width - half, width / 2));
-  return svg_text(0, area.top - 14, "axis", fitted(figure.y.title, width, kText)) +
+  return svg_text(0, area.top - 14, "axis", fitted(figure.y.title, width, kAxisTextSize)) +
          svg_text(middle, area.bottom() + 37, "axis middle", x) + "\n";
 }
 

@@ -35,8 +35,8 @@ Figure drawable(const Figure& figure) {
   return shown;
 }
 
-std::string series_of(const Figure& figure, const std::vector<std::size_t>& looks,
-                      const PlotArea& area, std::string_view id) {
+std::string drawn_series(const Figure& figure, const std::vector<std::size_t>& looks,
+                         const PlotArea& area, std::string_view id) {
   std::string bars;
   std::string curves;
   for (std::size_t i = 0; i < figure.series.size(); ++i) {
@@ -73,7 +73,7 @@ std::string body(const Figure& figure, ChartSize size, std::string_view id, doub
                       svg_legend(figure.series, looks, legend, top, id) +
                       svg_axis_titles(figure, area, size.width);
   drawn += svg_axes(area, !empty);
-  if (!empty) return drawn + series_of(figure, looks, area, id);
+  if (!empty) return drawn + drawn_series(figure, looks, area, id);
   return drawn +
          svg_text(size.width / 2.0, area.top + area.height / 2, "axis middle", "no values") + "\n";
 }

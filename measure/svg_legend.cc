@@ -9,9 +9,9 @@
 namespace weft::measure {
 namespace {
 
-constexpr double kText = 13;  // pixels, as in chart_style()
+constexpr double kLegendTextSize = 13;  // pixels, as in chart_style()
 constexpr double kSwatch = 26 + 8;
-constexpr double kBetween = 22;
+constexpr double kEntryGap = 22;
 constexpr double kRow = 22;
 
 }  // namespace
@@ -22,14 +22,14 @@ Legend lay_out(const std::vector<Series>& all, double width) {
   double y = kRow / 2;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].name.empty()) continue;
-    const std::string text = fitted(shown_name(all[i]), width - kSwatch, kText);
-    const double wide = kSwatch + text_width(text, kText);
+    const std::string text = fitted(shown_name(all[i]), width - kSwatch, kLegendTextSize);
+    const double wide = kSwatch + text_width(text, kLegendTextSize);
     if (x > 0 && x + wide > width) {
       x = 0;
       y += kRow;
     }
     legend.entries.push_back({i, x, y, text});
-    x += wide + kBetween;
+    x += wide + kEntryGap;
   }
   if (!legend.entries.empty()) legend.height = y + kRow / 2;
   return legend;

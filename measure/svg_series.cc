@@ -32,15 +32,17 @@ Points on_page(const Series& series, const PlotArea& area) {
   return points;
 }
 
-std::string at(const Points::value_type& point) { return px(point.first) + " " + px(point.second); }
+std::string point_text(const Points::value_type& point) {
+  return px(point.first) + " " + px(point.second);
+}
 
 std::string line_path(const Points& points, bool steps) {
-  std::string path = "<path class=\"line\" d=\"M" + at(points.front());
+  std::string path = "<path class=\"line\" d=\"M" + point_text(points.front());
   for (std::size_t i = 1; i < points.size(); ++i) {
     if (steps) {
       path += "H" + px(points[i].first) + "V" + px(points[i].second);
     } else {
-      path += "L" + at(points[i]);
+      path += "L" + point_text(points[i]);
     }
   }
   return path + "\"/>";
@@ -73,7 +75,7 @@ std::string all_marks(const Figure& figure, const Series& series, std::size_t lo
 
 std::string dots(const Points& points, std::size_t look) {
   std::string path = look % 2 == 0 ? "<path class=\"dots\" d=\"" : "<path class=\"specks\" d=\"";
-  for (const auto& point : points) path += "M" + at(point) + "h0";
+  for (const auto& point : points) path += "M" + point_text(point) + "h0";
   return path + "\"/>";
 }
 
@@ -99,7 +101,7 @@ std::string svg_class(const Series& series, std::size_t look) {
 }
 
 std::string svg_mark(std::size_t look, double x, double y) {
-  std::string mark = "<path class=\"mark\" d=\"M" + at({x, y});
+  std::string mark = "<path class=\"mark\" d=\"M" + point_text({x, y});
   return mark.append(kMarks[look % kMarks.size()]).append("\"/>");
 }
 
@@ -141,7 +143,7 @@ std::string svg_swatch(const Series& series, std::size_t look, double x, double 
               (series.of_paper ? "" : " fill=\"" + svg_hatching(look, id) + "\"") + "/>";
   } else {
     if (series.style != Series::Style::kPoints) {
-      swatch += "<path class=\"line\" d=\"M" + at({x, y}) + "h26\"/>";
+      swatch += "<path class=\"line\" d=\"M" + point_text({x, y}) + "h26\"/>";
     }
     swatch += svg_mark(look, x + 13, y);
   }

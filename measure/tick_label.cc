@@ -9,7 +9,7 @@
 namespace weft::measure {
 namespace {
 
-constexpr double kHair = 1e-9;  // what rounding may have moved a value, as a part of it
+constexpr double kValueSlack = 1e-9;  // what rounding may have moved a value, as a part of it
 
 struct Unit {
   double from, size;
@@ -29,7 +29,7 @@ std::string fixed(double value, int decimals) {
 
 /// How many decimals tell multiples of `step` apart.
 int decimals_of(double step) {
-  return static_cast<int>(std::max(0.0, std::ceil(-std::log10(step) - kHair)));
+  return static_cast<int>(std::max(0.0, std::ceil(-std::log10(step) - kValueSlack)));
 }
 
 }  // namespace
@@ -39,14 +39,14 @@ std::string tick_label(double value, double step, double largest) {
   const std::string sign = value < 0 ? "\u2212" : "";
   value = std::abs(value);
   if (largest < 1e-3 || largest >= 1e16) {
-    const double power = std::floor(std::log10(value) + kHair);
+    const double power = std::floor(std::log10(value) + kValueSlack);
     const double unit = std::pow(10, power);
     return sign + fixed(value / unit, decimals_of(step / unit)) + "e" + fixed(power, 0);
   }
   double unit = 1;
   std::string name;
   for (const Unit& one : kUnits) {
-    if (largest < one.from * (1 - kHair)) break;
+    if (largest < one.from * (1 - kValueSlack)) break;
     unit = one.size;
     name = one.letter;
   }

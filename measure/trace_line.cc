@@ -11,7 +11,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 // More tokens than any model's context has.
-constexpr std::int64_t kMostTokens = 1 << 24;
+constexpr std::int64_t kMostLineTokens = 1 << 24;
 // Of Mooncake's own the longest has some 3 KiB: a number for each 512 tokens of a prompt.
 constexpr std::size_t kMostLineBytes = 1U << 20U;
 constexpr std::size_t kMostDepth = 16;
@@ -23,7 +23,7 @@ constexpr std::string_view kBadTime =
     "a time is written as 2023-11-16 18:17:03.9799600, with up to nine decimals";
 
 template <class Number>
-std::optional<Number> number_of(std::string_view text) {
+std::optional<Number> json_number(std::string_view text) {
   Number number{};
   const char* const begin = text.data();
   const char* const end = begin + text.size();
@@ -32,8 +32,8 @@ std::optional<Number> number_of(std::string_view text) {
   return number;
 }
 
-std::optional<std::int32_t> tokens_of(std::optional<std::int64_t> number) {
-  if (!number || *number < 0 || *number > kMostTokens) return std::nullopt;
+std::optional<std::int32_t> tokens_in_line(std::optional<std::int64_t> number) {
+  if (!number || *number < 0 || *number > kMostLineTokens) return std::nullopt;
   return static_cast<std::int32_t>(*number);
 }
 
@@ -42,7 +42,7 @@ std::optional<std::int32_t> tokens_of(std::optional<std::int64_t> number) {
 int take_digits(std::string_view& text, std::size_t count, char end) {
   const std::size_t whole = count + (end != 0 ? 1 : 0);
   if (text.size() < whole || (end != 0 && text[count] != end)) return -1;
-  const auto number = number_of<int>(text.substr(0, count));
+  const auto number = json_number<int>(text.substr(0, count));
   text.remove_prefix(whole);
   return number.value_or(-1);
 }
@@ -53,7 +53,7 @@ std::optional<std::int64_t> fraction_of(std::string_view text) {
   if (text.empty()) return 0;
   if (text.front() != '.' || text.size() < 2 || text.size() > kDecimals + 1) return std::nullopt;
   text.remove_prefix(1);
-  auto value = number_of<std::int64_t>(text);
+  auto value = json_number<std::int64_t>(text);
   if (!value || *value < 0 || text.front() == '-') return std::nullopt;
   for (std::size_t i = text.size(); i < kDecimals; ++i) *value *= 10;
   return value;
@@ -99,8 +99,8 @@ std::string_view read_azure_line(std::string_view line, TraceLine& read) {
   }
   const auto at = time_of(line.substr(0, first));
   const auto prompt =
-      tokens_of(number_of<std::int64_t>(line.substr(first + 1, second - first - 1)));
-  const auto output = tokens_of(number_of<std::int64_t>(line.substr(second + 1)));
+      tokens_in_line(json_number<std::int64_t>(line.substr(first + 1, second - first - 1)));
+  const auto output = tokens_in_line(json_number<std::int64_t>(line.substr(second + 1)));
   if (!at) return kBadTime;
   if (!prompt || !output) return kBadTokens;
   read = {*at, *prompt, *output};
@@ -123,8 +123,8 @@ std::string_view MooncakeReader::read(std::string_view line, TraceLine& read) {
       milliseconds > kMostMilliseconds) {
     return "timestamp is a number of milliseconds, 0 or more and less than ten years";
   }
-  const auto prompt = tokens_of(whole_field(object, "input_length"));
-  const auto output = tokens_of(whole_field(object, "output_length"));
+  const auto prompt = tokens_in_line(whole_field(object, "input_length"));
+  const auto output = tokens_in_line(whole_field(object, "output_length"));
   if (!prompt) return "input_length: a number of tokens is a whole one from 0 to 16777216";
   if (!output) return "output_length: a number of tokens is a whole one from 0 to 16777216";
   read = {std::llround(milliseconds * 1e6), *prompt, *output};

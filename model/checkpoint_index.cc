@@ -14,7 +14,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr std::size_t kMaxIndexBytes = 64ULL << 20U;  // a million tensors
-constexpr std::size_t kMaxDepth = 64;                 // "metadata" may hold anything
+constexpr std::size_t kMaxIndexDepth = 64;            // "metadata" may hold anything
 
 using NamePair = std::pair<std::string_view, std::string_view>;  // tensor, file
 
@@ -60,7 +60,7 @@ CheckpointIndex make_index(std::vector<NamePair>& pairs) {
 Result<CheckpointIndex> parse_checkpoint_index(std::string_view text, std::string_view name) {
   if (text.empty()) return bad_checkpoint(name, "is empty");
   dom::parser parser;
-  if (parser.allocate(text.size(), kMaxDepth) != simdjson::SUCCESS)
+  if (parser.allocate(text.size(), kMaxIndexDepth) != simdjson::SUCCESS)
     return bad_checkpoint(name, "is too large to parse");
   dom::element document;
   const simdjson::error_code error = parser.parse(text.data(), text.size()).get(document);

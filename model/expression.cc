@@ -39,7 +39,7 @@ namespace {
 using Node = Expression::Node;
 
 // Specs are written by people: deeper nesting than this is a mistake or an attack on the stack.
-constexpr int kMaxDepth = 64;
+constexpr int kMaxExpressionDepth = 64;
 
 class Parser {
  public:
@@ -93,7 +93,7 @@ class Parser {
   }
 
   Result<Node> ternary() {
-    if (++depth_ > kMaxDepth) return failure("nested too deeply");
+    if (++depth_ > kMaxExpressionDepth) return failure("nested too deeply");
     auto condition = binary(0);
     if (condition && take("?")) {
       auto yes = ternary();
@@ -110,7 +110,7 @@ class Parser {
   Result<Node> binary(std::size_t level) {
     if (level == kLevels.size()) return unary();
     if (level == kNotLevel && take("not")) {
-      if (++depth_ > kMaxDepth) return failure("nested too deeply");
+      if (++depth_ > kMaxExpressionDepth) return failure("nested too deeply");
       auto part = binary(kNotLevel);
       --depth_;
       if (!part) return part;
@@ -136,7 +136,7 @@ class Parser {
 
   Result<Node> unary() {
     if (!take("-")) return power();
-    if (++depth_ > kMaxDepth) return failure("nested too deeply");
+    if (++depth_ > kMaxExpressionDepth) return failure("nested too deeply");
     auto part = unary();
     --depth_;
     if (!part) return part;
@@ -146,7 +146,7 @@ class Parser {
   Result<Node> power() {
     auto base = postfix();
     if (!base || !take("**")) return base;
-    if (++depth_ > kMaxDepth) return failure("nested too deeply");
+    if (++depth_ > kMaxExpressionDepth) return failure("nested too deeply");
     auto exponent = unary();
     --depth_;
     if (!exponent) return exponent;

@@ -15,11 +15,11 @@
 namespace weft {
 namespace {
 
-constexpr std::string_view kMagic = "GGUF";
+constexpr std::string_view kGgufMagic = "GGUF";
 constexpr std::uint32_t kFirstVersion = 2;  // version 1 had 32-bit counts and lived for weeks
 constexpr std::uint32_t kLastVersion = 3;
 constexpr std::uint64_t kMaxTensors = 1U << 20U;
-constexpr std::uint64_t kMaxNameBytes = 1024;  // ggml's own is 64
+constexpr std::uint64_t kMaxTensorNameBytes = 1024;  // ggml's own is 64
 constexpr std::uint32_t kMaxDimensions = 4;
 
 struct TensorType {
@@ -72,9 +72,9 @@ struct TensorInfo {
   std::uint64_t size = 0;
 };
 
-class Reader {
+class GgufReader {
  public:
-  Reader(std::span<const std::byte> bytes, std::string_view file)
+  GgufReader(std::span<const std::byte> bytes, std::string_view file)
       : bytes_(bytes), file_(file), fields_(bytes) {}
 
   Result<CheckpointFile> read();
@@ -99,8 +99,9 @@ class Reader {
   FieldReader fields_;
 };
 
-Result<void> Reader::check_version() {
-  if (fields_.text(kMagic.size(), "magic") != kMagic) return bad("does not begin with GGUF");
+Result<void> GgufReader::check_version() {
+  if (fields_.text(kGgufMagic.size(), "magic") != kGgufMagic)
+    return bad("does not begin with GGUF");
   const auto version = fields_.take<std::uint32_t>("version");
   if (fields_.failed()) return bad(fields_.error().detail);
   if (version >= kFirstVersion && version <= kLastVersion) return {};
@@ -110,7 +111,7 @@ Result<void> Reader::check_version() {
   return unsupported_checkpoint(file_, "GGUF version " + std::to_string(version));
 }
 
-Result<std::vector<std::int64_t>> Reader::read_shape(std::string_view name) {
+Result<std::vector<std::int64_t>> GgufReader::read_shape(std::string_view name) {
   const auto dimensions = fields_.take<std::uint32_t>("number of dimensions");
   if (dimensions > kMaxDimensions)
     return bad_tensor(name, "has " + std::to_string(dimensions) + " dimensions");
@@ -126,7 +127,7 @@ Result<std::vector<std::int64_t>> Reader::read_shape(std::string_view name) {
   return shape;
 }
 
-Result<DType> Reader::read_dtype(std::string_view name) {
+Result<DType> GgufReader::read_dtype(std::string_view name) {
   const auto number = fields_.take<std::uint32_t>("type");
   if (fields_.failed()) return bad_tensor(name, fields_.error().detail);
   const auto* type = std::ranges::find(kTensorTypes, number, &TensorType::number);
@@ -138,9 +139,9 @@ Result<DType> Reader::read_dtype(std::string_view name) {
   return *type->dtype;
 }
 
-Result<TensorInfo> Reader::read_info() {
+Result<TensorInfo> GgufReader::read_info() {
   const auto length = fields_.take<std::uint64_t>("length of a tensor's name");
-  if (!fields_.failed() && length > kMaxNameBytes)
+  if (!fields_.failed() && length > kMaxTensorNameBytes)
     return bad("a tensor's name of " + std::to_string(length) + " bytes at offset " +
                std::to_string(fields_.offset()));
   TensorInfo info;
@@ -162,7 +163,7 @@ Result<TensorInfo> Reader::read_info() {
   return info;
 }
 
-Result<std::vector<TensorInfo>> Reader::read_infos(std::uint64_t count) {
+Result<std::vector<TensorInfo>> GgufReader::read_infos(std::uint64_t count) {
   constexpr std::uint64_t kLeastInfo = 8 + 4 + 4 + 8;
   fields_.expect(count, kLeastInfo, "tensors");
   if (fields_.failed()) return bad(fields_.error().detail);
@@ -176,7 +177,7 @@ Result<std::vector<TensorInfo>> Reader::read_infos(std::uint64_t count) {
   return infos;
 }
 
-Result<std::span<const std::byte>> Reader::data_section(std::uint64_t alignment) const {
+Result<std::span<const std::byte>> GgufReader::data_section(std::uint64_t alignment) const {
   const std::uint64_t begin = (fields_.offset() + alignment - 1) / alignment * alignment;
   if (begin > bytes_.size())
     return bad("the tensors' section begins at offset " + std::to_string(begin) + " of " +
@@ -184,8 +185,8 @@ Result<std::span<const std::byte>> Reader::data_section(std::uint64_t alignment)
   return bytes_.subspan(begin);
 }
 
-Result<void> Reader::check_places(const std::vector<TensorInfo>& infos, std::uint64_t alignment,
-                                  std::uint64_t data_bytes) const {
+Result<void> GgufReader::check_places(const std::vector<TensorInfo>& infos, std::uint64_t alignment,
+                                      std::uint64_t data_bytes) const {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> places;  // offset, position in infos
   places.reserve(infos.size());
   for (const TensorInfo& info : infos) {
@@ -207,7 +208,7 @@ Result<void> Reader::check_places(const std::vector<TensorInfo>& infos, std::uin
   return {};
 }
 
-Result<CheckpointFile> Reader::read() {
+Result<CheckpointFile> GgufReader::read() {
   if (const auto checked = check_version(); !checked) return checked.error();
   const auto tensor_count = fields_.take<std::uint64_t>("number of tensors");
   const auto pair_count = fields_.take<std::uint64_t>("number of keys");
@@ -281,7 +282,7 @@ std::int64_t integer_at(const boost::json::object& config, std::string_view key)
 }  // namespace
 
 Result<CheckpointFile> read_gguf(std::span<const std::byte> bytes, std::string_view name) {
-  return Reader(bytes, name).read();
+  return GgufReader(bytes, name).read();
 }
 
 Result<std::vector<std::filesystem::path>> gguf_shards(const std::filesystem::path& path,

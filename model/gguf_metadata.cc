@@ -56,9 +56,9 @@ std::uint64_t least_bytes(GgufType type) {
 
 bool is_number(GgufType type) { return type != GgufType::kString && type != GgufType::kArray; }
 
-class Reader {
+class MetadataReader {
  public:
-  Reader(FieldReader& fields, std::string_view file) : fields_(fields), file_(file) {}
+  MetadataReader(FieldReader& fields, std::string_view file) : fields_(fields), file_(file) {}
 
   Result<GgufMetadata> read(std::uint64_t count);
 
@@ -88,7 +88,7 @@ class Reader {
   GgufMetadata metadata_;
 };
 
-Result<GgufMetadata> Reader::read(std::uint64_t count) {
+Result<GgufMetadata> MetadataReader::read(std::uint64_t count) {
   constexpr std::uint64_t kLeastPair = 8 + 4 + 1;
   fields_.expect(count, kLeastPair, "metadata");
   if (fields_.failed()) return bad_field();
@@ -107,7 +107,7 @@ Result<GgufMetadata> Reader::read(std::uint64_t count) {
   return std::move(metadata_);
 }
 
-Result<void> Reader::read_pair() {
+Result<void> MetadataReader::read_pair() {
   const auto key = read_string(kMaxKeyBytes);
   if (!key) return key.error();
   if (key->empty() || !simdjson::validate_utf8(*key))
@@ -130,7 +130,7 @@ Result<void> Reader::read_pair() {
   return {};
 }
 
-Result<std::string_view> Reader::read_string(std::uint64_t limit) {
+Result<std::string_view> MetadataReader::read_string(std::uint64_t limit) {
   const auto size = fields_.take<std::uint64_t>("length of text");
   if (!fields_.failed() && size > limit)
     return bad("a text of " + std::to_string(size) + " bytes at offset " +
@@ -140,7 +140,7 @@ Result<std::string_view> Reader::read_string(std::uint64_t limit) {
   return text;
 }
 
-Result<GgufType> Reader::read_type() {
+Result<GgufType> MetadataReader::read_type() {
   const auto type = fields_.take<std::uint32_t>("type");
   if (fields_.failed()) return bad_field();
   if (type > static_cast<std::uint32_t>(GgufType::kF64))
@@ -149,7 +149,7 @@ Result<GgufType> Reader::read_type() {
   return static_cast<GgufType>(type);
 }
 
-Result<json::value> Reader::read_value(GgufType type, int depth) {
+Result<json::value> MetadataReader::read_value(GgufType type, int depth) {
   switch (type) {
     case GgufType::kArray:
       return read_array(depth + 1);
@@ -160,7 +160,7 @@ Result<json::value> Reader::read_value(GgufType type, int depth) {
   }
 }
 
-Result<json::value> Reader::read_number(GgufType type) {
+Result<json::value> MetadataReader::read_number(GgufType type) {
   switch (type) {
     case GgufType::kU8:
       return take<std::uint8_t>();
@@ -192,7 +192,7 @@ Result<json::value> Reader::read_number(GgufType type) {
 }
 
 template <class T>
-Result<json::value> Reader::take() {
+Result<json::value> MetadataReader::take() {
   const T number = fields_.take<T>("number");
   if (fields_.failed()) return bad_field();
   if constexpr (std::is_floating_point_v<T>) {
@@ -203,7 +203,7 @@ Result<json::value> Reader::take() {
   }
 }
 
-Result<json::value> Reader::read_text() {
+Result<json::value> MetadataReader::read_text() {
   const auto text = read_string(kMaxStringBytes);
   if (!text) return text.error();
   if (!simdjson::validate_utf8(*text)) return bad("its text is not UTF-8");
@@ -211,7 +211,7 @@ Result<json::value> Reader::read_text() {
 }
 
 /// Null, which metadata has no value for, when the array is too long to keep.
-Result<json::value> Reader::read_array(int depth) {
+Result<json::value> MetadataReader::read_array(int depth) {
   if (depth > kMaxArrayDepth) return bad("arrays are nested too deeply");
   const auto type = read_type();
   if (!type) return type.error();
@@ -228,7 +228,7 @@ Result<json::value> Reader::read_array(int depth) {
   return kept ? json::value(std::move(array)) : json::value(nullptr);
 }
 
-Result<GgufArray> Reader::skip_array() {
+Result<GgufArray> MetadataReader::skip_array() {
   const auto type = read_type();
   if (!type) return type.error();
   if (*type == GgufType::kArray) return bad("arrays in an array of the tokenizer");
@@ -249,7 +249,7 @@ Result<GgufArray> Reader::skip_array() {
   return array;
 }
 
-Result<void> Reader::set_alignment(GgufType type, const json::value& value) {
+Result<void> MetadataReader::set_alignment(GgufType type, const json::value& value) {
   if (type != GgufType::kU32) return bad("is no u32");
   const auto alignment = static_cast<std::uint64_t>(value.as_int64());
   if (!std::has_single_bit(alignment) || alignment > kMaxAlignment)
@@ -263,7 +263,7 @@ Result<void> Reader::set_alignment(GgufType type, const json::value& value) {
 
 Result<GgufMetadata> read_gguf_metadata(FieldReader& fields, std::uint64_t count,
                                         std::string_view file) {
-  return Reader(fields, file).read(count);
+  return MetadataReader(fields, file).read(count);
 }
 
 }  // namespace weft

@@ -15,9 +15,9 @@
 namespace weft {
 namespace {
 
-constexpr std::uint64_t kMaxTokens = 1U << 21U;  // eight times the largest vocabulary in use
+constexpr std::uint64_t kMaxGgufTokens = 1U << 21U;  // eight times the largest vocabulary in use
 constexpr std::uint64_t kMaxMerges = 1U << 22U;
-constexpr std::uint64_t kMaxTokenBytes = 65'536;
+constexpr std::uint64_t kMaxGgufTokenBytes = 65'536;
 
 /// A kind of tokenizer with what holds where its file is silent (llama.cpp, src/llama-vocab.cpp).
 struct Kind {
@@ -53,9 +53,10 @@ constexpr std::array kKinds = {
 constexpr std::array<std::string_view, 4> kPreWithBos = {"llama3", "llama-v3", "llama-bpe",
                                                          "falcon3"};
 
-class Reader {
+class VocabularyReader {
  public:
-  Reader(const GgufMetadata& metadata, std::string_view file) : metadata_(metadata), file_(file) {}
+  VocabularyReader(const GgufMetadata& metadata, std::string_view file)
+      : metadata_(metadata), file_(file) {}
 
   Result<std::shared_ptr<const Vocabulary>> read();
 
@@ -83,7 +84,7 @@ class Reader {
   std::string_view file_;
 };
 
-Result<std::shared_ptr<const Vocabulary>> Reader::read() {
+Result<std::shared_ptr<const Vocabulary>> VocabularyReader::read() {
   const auto kind = read_kind();
   if (!kind) return kind.error();
   if (*kind == nullptr) return std::shared_ptr<const Vocabulary>();
@@ -101,7 +102,7 @@ Result<std::shared_ptr<const Vocabulary>> Reader::read() {
   return std::make_shared<const Vocabulary>(std::move(vocabulary));
 }
 
-Result<const Kind*> Reader::read_kind() const {
+Result<const Kind*> VocabularyReader::read_kind() const {
   constexpr std::string_view kKey = "tokenizer.ggml.model";
   const auto name = text(kKey);
   if (!name) return name.error();
@@ -112,8 +113,8 @@ Result<const Kind*> Reader::read_kind() const {
   return kind;
 }
 
-Result<void> Reader::read_arrays(Vocabulary& vocabulary) const {
-  auto tokens = strings("tokenizer.ggml.tokens", kMaxTokens);
+Result<void> VocabularyReader::read_arrays(Vocabulary& vocabulary) const {
+  auto tokens = strings("tokenizer.ggml.tokens", kMaxGgufTokens);
   if (!tokens) return tokens.error();
   if (tokens->empty()) return bad("tokenizer.ggml.tokens", "is missing or empty");
   vocabulary.tokens = std::move(*tokens);
@@ -124,8 +125,8 @@ Result<void> Reader::read_arrays(Vocabulary& vocabulary) const {
   return read_types(vocabulary);
 }
 
-Result<const GgufArray*> Reader::array(std::string_view key, GgufType type,
-                                       std::uint64_t most) const {
+Result<const GgufArray*> VocabularyReader::array(std::string_view key, GgufType type,
+                                                 std::uint64_t most) const {
   const auto found = metadata_.tokenizer_arrays.find(key);
   if (found == metadata_.tokenizer_arrays.end()) {
     if (metadata_.values.contains(key)) return bad(key, "is no array");
@@ -141,7 +142,8 @@ Result<const GgufArray*> Reader::array(std::string_view key, GgufType type,
   return &found->second;
 }
 
-Result<std::vector<std::string>> Reader::strings(std::string_view key, std::uint64_t most) const {
+Result<std::vector<std::string>> VocabularyReader::strings(std::string_view key,
+                                                           std::uint64_t most) const {
   const auto found = array(key, GgufType::kString, most);
   if (!found) return found.error();
   std::vector<std::string> texts;
@@ -150,18 +152,18 @@ Result<std::vector<std::string>> Reader::strings(std::string_view key, std::uint
   FieldReader fields((*found)->bytes);
   for (std::uint64_t i = 0; i < (*found)->count; ++i) {
     const auto size = fields.take<std::uint64_t>("length of text");
-    if (size > kMaxTokenBytes)
+    if (size > kMaxGgufTokenBytes)
       return bad(key, "element " + std::to_string(i) + " has " + std::to_string(size) +
-                          " bytes, more than " + std::to_string(kMaxTokenBytes));
+                          " bytes, more than " + std::to_string(kMaxGgufTokenBytes));
     texts.emplace_back(fields.text(size, "text"));
   }
   if (fields.failed()) return bad(key, fields.error().detail);
   return texts;
 }
 
-Result<void> Reader::read_scores(Vocabulary& vocabulary) const {
+Result<void> VocabularyReader::read_scores(Vocabulary& vocabulary) const {
   constexpr std::string_view kKey = "tokenizer.ggml.scores";
-  const auto found = array(kKey, GgufType::kF32, kMaxTokens);
+  const auto found = array(kKey, GgufType::kF32, kMaxGgufTokens);
   if (!found) return found.error();
   if (*found == nullptr) return {};
   if ((*found)->count != vocabulary.tokens.size())
@@ -172,9 +174,9 @@ Result<void> Reader::read_scores(Vocabulary& vocabulary) const {
   return {};
 }
 
-Result<void> Reader::read_types(Vocabulary& vocabulary) const {
+Result<void> VocabularyReader::read_types(Vocabulary& vocabulary) const {
   constexpr std::string_view kKey = "tokenizer.ggml.token_type";
-  const auto found = array(kKey, GgufType::kI32, kMaxTokens);
+  const auto found = array(kKey, GgufType::kI32, kMaxGgufTokens);
   if (!found) return found.error();
   if (*found == nullptr) return {};
   if ((*found)->count != vocabulary.tokens.size())
@@ -192,22 +194,22 @@ Result<void> Reader::read_types(Vocabulary& vocabulary) const {
   return {};
 }
 
-Result<std::string> Reader::text(std::string_view key) const {
+Result<std::string> VocabularyReader::text(std::string_view key) const {
   const auto* value = metadata_.values.if_contains(key);
   if (value == nullptr) return std::string();
   if (!value->is_string()) return bad(key, "is no text");
   return std::string(value->get_string());
 }
 
-Result<bool> Reader::flag(std::string_view key, bool otherwise) const {
+Result<bool> VocabularyReader::flag(std::string_view key, bool otherwise) const {
   const auto* value = metadata_.values.if_contains(key);
   if (value == nullptr) return otherwise;
   if (!value->is_bool()) return bad(key, "is no bool");
   return value->get_bool();
 }
 
-Result<TokenId> Reader::id(std::string_view key, TokenId otherwise, std::size_t tokens,
-                           bool must_exist) const {
+Result<TokenId> VocabularyReader::id(std::string_view key, TokenId otherwise, std::size_t tokens,
+                                     bool must_exist) const {
   const auto* value = metadata_.values.if_contains(key);
   if (value == nullptr)
     return otherwise != kNoToken && std::cmp_less(otherwise, tokens) ? otherwise : kNoToken;
@@ -218,7 +220,7 @@ Result<TokenId> Reader::id(std::string_view key, TokenId otherwise, std::size_t 
   return kNoToken;
 }
 
-Result<void> Reader::read_ids(const Kind& kind, Vocabulary& vocabulary) const {
+Result<void> VocabularyReader::read_ids(const Kind& kind, Vocabulary& vocabulary) const {
   struct Row {
     std::string_view key;
     TokenId& target;
@@ -241,7 +243,7 @@ Result<void> Reader::read_ids(const Kind& kind, Vocabulary& vocabulary) const {
   return {};
 }
 
-Result<void> Reader::read_flags(const Kind& kind, Vocabulary& vocabulary) const {
+Result<void> VocabularyReader::read_flags(const Kind& kind, Vocabulary& vocabulary) const {
   const bool adds_bos =
       kind.add_bos || (kind.model == Vocabulary::Model::kByteLevelBpe &&
                        std::ranges::find(kPreWithBos, vocabulary.pre) != kPreWithBos.end());
@@ -267,7 +269,7 @@ Result<void> Reader::read_flags(const Kind& kind, Vocabulary& vocabulary) const 
 
 Result<std::shared_ptr<const Vocabulary>> read_gguf_vocabulary(const GgufMetadata& metadata,
                                                                std::string_view file) {
-  return Reader(metadata, file).read();
+  return VocabularyReader(metadata, file).read();
 }
 
 }  // namespace weft

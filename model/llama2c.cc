@@ -12,15 +12,15 @@
 namespace weft {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x616b3432;  // "ak42" in a hexadecimal constant
-constexpr std::uint64_t kHeaderBytes1 = 256;  // of version 1
-constexpr std::int64_t kFloat = 4;            // all weights are float32
+constexpr std::uint32_t kLlama2cMagic = 0x616b3432;  // "ak42" in a hexadecimal constant
+constexpr std::uint64_t kHeaderBytes1 = 256;         // of version 1
+constexpr std::int64_t kFloat = 4;                   // all weights are float32
 
 // Ranges that no llama leaves, which tell a header from junk.
-constexpr std::int64_t kMaxWidth = 1 << 20;
-constexpr std::int64_t kMaxLayers = 1024;
-constexpr std::int64_t kMaxHeads = 1024;
-constexpr std::int64_t kMaxVocabulary = 1 << 21;
+constexpr std::int64_t kMaxLlama2cWidth = 1 << 20;
+constexpr std::int64_t kMaxLlama2cLayers = 1024;
+constexpr std::int64_t kMaxLlama2cHeads = 1024;
+constexpr std::int64_t kMaxLlama2cVocabulary = 1 << 21;
 constexpr std::int64_t kMaxLength = 1 << 24;
 
 struct Header {
@@ -54,15 +54,15 @@ std::optional<std::string_view> wrong_field(const Header& header) {
   const auto outside = [](std::int64_t value, std::int64_t most) {
     return value < 1 || value > most;
   };
-  if (outside(header.hidden, kMaxWidth)) return "dim";
-  if (outside(header.feed_forward, kMaxWidth)) return "hidden_dim";
-  if (outside(header.layers, kMaxLayers)) return "n_layers";
-  if (outside(header.heads, kMaxHeads) || header.hidden % header.heads != 0 ||
+  if (outside(header.hidden, kMaxLlama2cWidth)) return "dim";
+  if (outside(header.feed_forward, kMaxLlama2cWidth)) return "hidden_dim";
+  if (outside(header.layers, kMaxLlama2cLayers)) return "n_layers";
+  if (outside(header.heads, kMaxLlama2cHeads) || header.hidden % header.heads != 0 ||
       header.head_size() % 2 != 0)
     return "n_heads";
   if (outside(header.kv_heads, header.heads) || header.heads % header.kv_heads != 0)
     return "n_kv_heads";
-  if (outside(header.vocabulary, kMaxVocabulary)) return "vocab_size";
+  if (outside(header.vocabulary, kMaxLlama2cVocabulary)) return "vocab_size";
   if (outside(header.length, kMaxLength)) return "seq_len";
   return std::nullopt;
 }
@@ -134,14 +134,14 @@ struct Layout {
 };
 
 bool has_magic(std::span<const std::byte> bytes) {
-  return FieldReader(bytes).take<std::uint32_t>("magic") == kMagic;
+  return FieldReader(bytes).take<std::uint32_t>("magic") == kLlama2cMagic;
 }
 
 Result<Layout> read_layout(std::span<const std::byte> bytes, std::string_view file) {
   FieldReader fields(bytes);
   Layout layout;
   if (has_magic(bytes)) {
-    fields.skip(sizeof kMagic, "magic");
+    fields.skip(sizeof kLlama2cMagic, "magic");
     layout.version = fields.take<std::int32_t>("version");
     if (!fields.failed() && layout.version != 1)
       return unsupported_checkpoint(file, "version " + std::to_string(layout.version) +
@@ -178,7 +178,7 @@ Result<std::vector<Group>> read_groups(const Layout& layout, std::span<const std
   return groups;
 }
 
-boost::json::object config_of(const Header& header) {
+boost::json::object config_of_header(const Header& header) {
   return {{"model_type", "llama"},
           {"architectures", boost::json::array{"LlamaForCausalLM"}},
           {"hidden_size", header.hidden},
@@ -235,7 +235,7 @@ Result<CheckpointFile> read_llama2c(std::span<const std::byte> bytes, std::strin
   if (!groups) return groups.error();
   CheckpointFile file;
   file.tensors = tensors_of(*groups, layout->header.layers, bytes.subspan(layout->weights), name);
-  file.config = config_of(layout->header);
+  file.config = config_of_header(layout->header);
   return file;
 }
 

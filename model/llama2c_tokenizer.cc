@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMaxTokens = 1 << 21;
-constexpr std::int32_t kMaxTokenBytes = 65'536;
+constexpr std::int64_t kMaxLlama2cTokens = 1 << 21;
+constexpr std::int32_t kMaxLlama2cTokenBytes = 65'536;
 
 // As in every SentencePiece model that llama2.c was trained with.
 constexpr TokenId kUnknown = 0;
@@ -98,11 +98,11 @@ std::vector<fs::path> candidates(const fs::path& model, std::int64_t tokens) {
 
 Result<Vocabulary> read_llama2c_tokenizer(std::span<const std::byte> bytes, std::string_view name,
                                           std::int64_t tokens) {
-  if (tokens < 1 || tokens > kMaxTokens)
+  if (tokens < 1 || tokens > kMaxLlama2cTokens)
     return bad_checkpoint(name, std::to_string(tokens) + " tokens");
   FieldReader fields(bytes);
   const auto longest = fields.take<std::int32_t>("length of the longest token");
-  if (longest < 0 || longest > kMaxTokenBytes)
+  if (longest < 0 || longest > kMaxLlama2cTokenBytes)
     return bad_checkpoint(name, "the longest token has " + std::to_string(longest) + " bytes");
   constexpr std::uint64_t kLeastToken = 8;
   fields.expect(static_cast<std::uint64_t>(tokens), kLeastToken, "tokens");

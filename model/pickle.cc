@@ -21,7 +21,7 @@ constexpr std::size_t kMaxValues = 1U << 20U;
 constexpr std::size_t kMaxItems = 1U << 21U;
 constexpr std::size_t kMaxMarks = 256;  // a state dict's deepest tuple stands at 5
 constexpr std::uint8_t kMaxProtocol = 5;
-constexpr std::size_t kMaxNameBytes = 256;  // of an import; Python's own are far shorter
+constexpr std::size_t kMaxImportNameBytes = 256;  // of an import; Python's own are far shorter
 constexpr PickleRef kNothing = std::numeric_limits<PickleRef>::max();
 
 struct Allowed {
@@ -452,7 +452,7 @@ Result<void> PickleReader::Machine::get() {
 
 Result<std::string_view> PickleReader::Machine::read_line() {
   const auto rest = bytes_.bytes().subspan(bytes_.offset());
-  const auto window = rest.first(std::min(rest.size(), kMaxNameBytes));
+  const auto window = rest.first(std::min(rest.size(), kMaxImportNameBytes));
   const auto end = std::ranges::find(window, std::byte{'\n'});
   if (end == window.end()) return bad("GLOBAL without a name");
   const auto length = static_cast<std::uint64_t>(end - window.begin());

@@ -23,7 +23,7 @@ using namespace std::string_view_literals;
 using Bytes = std::span<const std::byte>;
 
 // torch.save's first pickle is this number, 0x1950a86a20f9469cfc6c, and its second this version.
-constexpr std::string_view kMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv;
+constexpr std::string_view kPickleMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv;
 constexpr std::int64_t kLegacyVersion = 1001;
 
 constexpr std::size_t kMaxRank = 64;             // PyTorch's own
@@ -247,7 +247,7 @@ Result<void> LegacyReader::read_preamble() {
   const auto magic = pickle_.read(reader_);
   if (!magic) return magic.error();
   const auto* number = pickle_.get<PickleBigInteger>(*magic);
-  if (number == nullptr || number->bytes != kMagic)
+  if (number == nullptr || number->bytes != kPickleMagic)
     return bad("does not begin with torch.save's magic number");
   const auto version = pickle_.read(reader_);
   if (!version) return version.error();

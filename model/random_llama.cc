@@ -103,7 +103,7 @@ class Weights {
   std::minstd_rand random_;
 };
 
-boost::json::value config_of(const LlamaShape& shape) {
+boost::json::value config_of_shape(const LlamaShape& shape) {
   return {{"model_type", "llama"},
           {"hidden_size", shape.hidden},
           {"intermediate_size", shape.ffn},
@@ -137,7 +137,7 @@ std::string llama_shape_names() {
 RandomLlama::RandomLlama(const LlamaShape& shape, std::uint32_t seed) {
   Weights weights(shape, seed);
   checkpoint_ = std::make_shared<Checkpoint>(
-      Checkpoint::make(CheckpointFormat::kSafetensors, "random", config_of(shape),
+      Checkpoint::make(CheckpointFormat::kSafetensors, "random", config_of_shape(shape),
                        weights.tensors(), nullptr, {weights.matrices, weights.norms})
           .value());
   const Spec spec = find_spec(*checkpoint_).value();

@@ -19,7 +19,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the reference reader's
-constexpr std::size_t kMaxDepth = 8;                    // a tensor's shape stands at depth 3
+constexpr std::size_t kMaxHeaderDepth = 8;              // a tensor's shape stands at depth 3
 constexpr std::string_view kMetadata = "__metadata__";
 
 struct NamedDType {
@@ -73,7 +73,7 @@ class HeaderReader {
 
 Result<std::vector<Entry>> HeaderReader::read(std::string_view text) {
   if (!text.starts_with('{')) return bad_checkpoint(file_, "the header does not start with '{'");
-  if (parser_.allocate(text.size(), kMaxDepth) != simdjson::SUCCESS)
+  if (parser_.allocate(text.size(), kMaxHeaderDepth) != simdjson::SUCCESS)
     return bad_checkpoint(file_, "the header is too large to parse");
   dom::object header;
   const simdjson::error_code error = parser_.parse(text.data(), text.size()).get(header);

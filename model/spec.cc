@@ -19,7 +19,7 @@ namespace {
 namespace json = boost::json;
 
 // TOML nests by dotted keys; no table of the schema is deeper.
-constexpr int kMaxDepth = 16;
+constexpr int kMaxSpecDepth = 16;
 
 Error bad_spec(const std::string& file, const std::string& what) {
   return {ModelErrc::kBadSpec, file + ": " + what};
@@ -46,7 +46,7 @@ Result<json::value> from_table(const toml::table& table, const std::string& file
 }
 
 Result<json::value> from_toml(const toml::node& node, const std::string& file, int depth) {
-  if (depth > kMaxDepth) return bad_spec(file, "nested too deeply");
+  if (depth > kMaxSpecDepth) return bad_spec(file, "nested too deeply");
   if (const auto* text = node.as_string()) return json::value(text->get());
   if (const auto* number = node.as_integer()) return json::value(number->get());
   if (const auto* real = node.as_floating_point()) return json::value(real->get());

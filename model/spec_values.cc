@@ -28,7 +28,7 @@ const json::value* look_up(const json::object& object, std::string_view name) {
 }
 
 // 1024, not 1.024E3.
-std::string text_of(double number) {
+std::string number_text(double number) {
   constexpr double kReadable = 1e15;
   const bool whole = std::trunc(number) == number && std::abs(number) < kReadable;
   return whole ? std::to_string(static_cast<std::int64_t>(number))
@@ -154,7 +154,7 @@ double SpecTableReader::number(std::string_view key, std::optional<double> other
   }
   const double number = found.to_number<double>();
   if (std::isfinite(number) && number >= low && number <= high) return number;
-  fail(key, json::serialize(found) + " is not in " + text_of(low) + " .. " + text_of(high));
+  fail(key, json::serialize(found) + " is not in " + number_text(low) + " .. " + number_text(high));
   return low;
 }
 
@@ -163,7 +163,7 @@ std::int64_t SpecTableReader::integer(std::string_view key, std::optional<std::i
   const std::optional<double> standard =
       otherwise ? std::optional(static_cast<double>(*otherwise)) : std::nullopt;
   const double found = number(key, standard, static_cast<double>(low), static_cast<double>(high));
-  if (std::trunc(found) != found) fail(key, text_of(found) + " is not a whole number");
+  if (std::trunc(found) != found) fail(key, number_text(found) + " is not a whole number");
   return static_cast<std::int64_t>(found);
 }
 

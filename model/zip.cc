@@ -55,9 +55,9 @@ struct Placed {
   std::uint64_t end = 0;
 };
 
-class Reader {
+class ZipReader {
  public:
-  Reader(std::span<const std::byte> bytes, std::string_view file) : bytes_(bytes), file_(file) {}
+  ZipReader(std::span<const std::byte> bytes, std::string_view file) : bytes_(bytes), file_(file) {}
 
   Result<std::vector<ZipEntry>> read();
 
@@ -74,7 +74,7 @@ class Reader {
   std::string_view file_;
 };
 
-std::optional<std::uint64_t> Reader::find_end_record() const {
+std::optional<std::uint64_t> ZipReader::find_end_record() const {
   if (bytes_.size() < kEndRecordBytes) return std::nullopt;
   const std::uint64_t last = bytes_.size() - kEndRecordBytes;
   const std::uint64_t first = last - std::min(last, kMaxCommentBytes);
@@ -88,7 +88,7 @@ std::optional<std::uint64_t> Reader::find_end_record() const {
   return std::nullopt;
 }
 
-Result<Directory> Reader::read_directory(std::uint64_t end_record) const {
+Result<Directory> ZipReader::read_directory(std::uint64_t end_record) const {
   FieldReader fields(bytes_);
   fields.seek(end_record + 4, "the end record");
   const auto disk = fields.take<std::uint16_t>("disk");
@@ -106,7 +106,7 @@ Result<Directory> Reader::read_directory(std::uint64_t end_record) const {
   return directory;
 }
 
-Result<Directory> Reader::read_directory64(std::uint64_t end_record) const {
+Result<Directory> ZipReader::read_directory64(std::uint64_t end_record) const {
   if (end_record < kLocatorBytes) return bad("the zip64 locator is missing");
   FieldReader fields(bytes_);
   fields.seek(end_record - kLocatorBytes, "the zip64 locator");
@@ -149,7 +149,7 @@ void read_extra64(std::span<const std::byte> extra, CentralHeader& header) {
   }
 }
 
-Result<CentralHeader> Reader::read_header(FieldReader& fields) const {
+Result<CentralHeader> ZipReader::read_header(FieldReader& fields) const {
   const std::uint64_t offset = fields.offset();
   if (fields.take<std::uint32_t>("an entry of the directory") != kCentralHeader)
     return bad("there is no entry of the directory at offset " + std::to_string(offset));
@@ -173,7 +173,7 @@ Result<CentralHeader> Reader::read_header(FieldReader& fields) const {
   return header;
 }
 
-Result<void> Reader::check_plain(const CentralHeader& header) const {
+Result<void> ZipReader::check_plain(const CentralHeader& header) const {
   const std::string entry = "entry " + in_quotes(header.name);
   if ((header.flags & kEncrypted) != 0)
     return unsupported_checkpoint(file_, entry + " is encrypted");
@@ -187,7 +187,7 @@ Result<void> Reader::check_plain(const CentralHeader& header) const {
   return {};
 }
 
-Result<Placed> Reader::place(const CentralHeader& header, std::uint64_t end) const {
+Result<Placed> ZipReader::place(const CentralHeader& header, std::uint64_t end) const {
   if (const auto plain = check_plain(header); !plain) return plain.error();
   FieldReader fields(bytes_.first(end));
   fields.seek(header.local_header, "local header of " + in_quotes(header.name));
@@ -219,7 +219,7 @@ Result<void> check_overlap(std::vector<Placed>& placed, std::string_view file) {
                                   in_quotes(std::next(clash)->entry.name) + " overlap");
 }
 
-Result<std::vector<ZipEntry>> Reader::read() {
+Result<std::vector<ZipEntry>> ZipReader::read() {
   const auto end_record = find_end_record();
   if (!end_record) return bad("the zip archive's end is missing");
   const auto directory = read_directory(*end_record);
@@ -250,7 +250,7 @@ Result<std::vector<ZipEntry>> Reader::read() {
 }  // namespace
 
 Result<ZipArchive> ZipArchive::read(std::span<const std::byte> bytes, std::string_view file) {
-  auto entries = Reader(bytes, file).read();
+  auto entries = ZipReader(bytes, file).read();
   if (!entries) return entries.error();
   std::ranges::sort(*entries, {}, &ZipEntry::name);
   const auto twice = std::ranges::adjacent_find(*entries, {}, &ZipEntry::name);

@@ -70,7 +70,6 @@ void sort_descending(std::span<Key> keys, std::span<Key> spare) {
 /// The keys of tokens that weigh something, in the order of their ids.
 std::size_t fill_keys(std::span<const float> logits, float best, float inverse,
                       std::span<Key> keys) {
-  constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
   std::size_t count = 0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     const float distance = distance_of(logits[i], best, inverse);

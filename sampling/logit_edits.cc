@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
+
+#include "weft/sampling/softmax.h"
 
 namespace weft::sampling {
 namespace {
-
-constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 float& at(std::span<float> logits, TokenId token) {
   return logits[static_cast<std::size_t>(token)];

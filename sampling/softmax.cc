@@ -27,8 +27,6 @@ void add_up(const std::array<float, kAtOnce>& numbers, Lanes& sums) {
 
 double total(const Lanes& lanes) { return std::accumulate(lanes.begin(), lanes.end(), 0.0); }
 
-constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
-
 float best_of(std::span<const float> logits) {
   std::array<float, kLanes> best;
   best.fill(kMinusInfinity);

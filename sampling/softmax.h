@@ -9,10 +9,13 @@
 
 namespace weft::sampling {
 
+/// The logit of a token that cannot be chosen.
+inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+
 /// What softmax needs to know of all logits. Logits that are NaN or -inf have no part; of several
 /// +inf each is as probable.
 struct Softmax {
-  float best = -std::numeric_limits<float>::infinity();
+  float best = kMinusInfinity;
   double sum = 0;         ///< of the weights e^distance; at least 1
   double entropy = 0;     ///< in nats
   std::size_t count = 0;  ///< logits above -inf

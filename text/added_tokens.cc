@@ -30,7 +30,7 @@ std::size_t space_after(std::string_view text, std::size_t end) {
   return end;
 }
 
-ByteTrie trie_of(const std::vector<AddedToken>& tokens) {
+ByteTrie added_token_trie(const std::vector<AddedToken>& tokens) {
   std::vector<std::pair<std::string_view, TokenId>> entries;
   for (const AddedToken& token : tokens) {
     entries.emplace_back(token.content, static_cast<TokenId>(entries.size()));
@@ -41,7 +41,7 @@ ByteTrie trie_of(const std::vector<AddedToken>& tokens) {
 }  // namespace
 
 AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens)
-    : tokens_(std::move(tokens)), trie_(trie_of(tokens_)), begins_(256) {
+    : tokens_(std::move(tokens)), trie_(added_token_trie(tokens_)), begins_(256) {
   for (unsigned byte = 0; byte < 256; ++byte) begins_[byte] = trie_.begins(static_cast<char>(byte));
 }
 

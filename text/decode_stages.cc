@@ -12,8 +12,8 @@ namespace weft {
 namespace {
 
 /// Writes by way of `spare`, so that nothing is allocated once both are large enough.
-void replace_all(std::string& text, std::string_view from, std::string_view to,
-                 std::string& spare) {
+void replace_all_from(std::string& text, std::string_view from, std::string_view to,
+                      std::string& spare) {
   if (from.empty() || text.find(from) == std::string::npos) return;
   spare.clear();
   std::size_t at = 0;
@@ -40,7 +40,7 @@ void clean_up(std::string& text, std::string& spare) {
       {" 've", "'ve"},
       {" 're", "'re"},
   }};
-  for (const auto& [from, to] : kRules) replace_all(text, from, to, spare);
+  for (const auto& [from, to] : kRules) replace_all_from(text, from, to, spare);
 }
 
 class LastStage final : public DecodeStage {
@@ -92,7 +92,7 @@ class ReplaceStage final : public TokenStage {
  private:
   void token(std::string& token) override {
     if (const auto* literal = std::get_if<std::string>(&step_.pattern)) {
-      replace_all(token, *literal, step_.content, spare());
+      replace_all_from(token, *literal, step_.content, spare());
       return pass(token);
     }
     std::string& out = spare();
@@ -234,7 +234,7 @@ class MetaspaceStage final : public TokenStage {
 
  private:
   void token(std::string& token) override {
-    replace_all(token, step_.replacement, first_ && step_.drop_first ? "" : " ", spare());
+    replace_all_from(token, step_.replacement, first_ && step_.drop_first ? "" : " ", spare());
     first_ = false;
     pass(token);
   }
@@ -285,7 +285,7 @@ class BpeStage final : public TokenStage {
 
   void pass_last(std::string_view suffix) {
     if (!has_last_) return;
-    replace_all(last_, step_.suffix, suffix, spare());
+    replace_all_from(last_, step_.suffix, suffix, spare());
     pass(last_);
     has_last_ = false;
   }
@@ -303,10 +303,10 @@ class CtcStage final : public TokenStage {
   void token(std::string& token) override {
     if (last_ == token) return;
     last_ = token;
-    replace_all(token, step_.pad, "", spare());
+    replace_all_from(token, step_.pad, "", spare());
     if (step_.cleanup) {
       clean_up(token, spare());
-      replace_all(token, step_.delimiter, " ", spare());
+      replace_all_from(token, step_.delimiter, " ", spare());
     }
     if (!token.empty()) pass(token);
   }

@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-ReplaceStep read_replace(const JsonFields& fields) {
+ReplaceStep read_replace_decoder(const JsonFields& fields) {
   // The same fields as the normalizer's.
   std::vector<NormalizerStep> steps = read_normalizer(fields);
   if (steps.empty() || !std::holds_alternative<ReplaceStep>(steps.front())) return {};
@@ -26,7 +26,7 @@ StripDecoderStep read_strip(const JsonFields& fields) {
   return step;
 }
 
-MetaspaceDecoderStep read_metaspace(const JsonFields& fields) {
+MetaspaceDecoderStep read_metaspace_decoder(const JsonFields& fields) {
   const bool never =
       fields.text("prepend_scheme", "always") == "never" || !fields.flag("add_prefix_space", true);
   MetaspaceDecoderStep step{std::string(fields.text("replacement")), !never};
@@ -34,12 +34,13 @@ MetaspaceDecoderStep read_metaspace(const JsonFields& fields) {
   return step;
 }
 
-void read_into(const JsonFields& fields, std::vector<DecoderStep>& steps) {
+void read_decoder_into(const JsonFields& fields, std::vector<DecoderStep>& steps) {
   const std::string_view type = fields.text("type");
   if (type == "Sequence") {
     std::size_t index = 0;
     for (const simdjson::dom::element item : fields.array("decoders")) {
-      read_into({item, fields.path() + "[" + std::to_string(index++) + "]", fields.error()}, steps);
+      read_decoder_into({item, fields.path() + "[" + std::to_string(index++) + "]", fields.error()},
+                        steps);
     }
   } else if (type == "ByteLevel") {
     steps.emplace_back(ByteLevelDecoderStep{});
@@ -50,9 +51,9 @@ void read_into(const JsonFields& fields, std::vector<DecoderStep>& steps) {
   } else if (type == "Strip") {
     steps.emplace_back(read_strip(fields));
   } else if (type == "Replace") {
-    steps.emplace_back(read_replace(fields));
+    steps.emplace_back(read_replace_decoder(fields));
   } else if (type == "Metaspace") {
-    steps.emplace_back(read_metaspace(fields));
+    steps.emplace_back(read_metaspace_decoder(fields));
   } else if (type == "WordPiece") {
     steps.emplace_back(WordPieceDecoderStep{std::string(fields.text("prefix", "##")),
                                             fields.flag("cleanup", true)});
@@ -71,7 +72,7 @@ void read_into(const JsonFields& fields, std::vector<DecoderStep>& steps) {
 
 std::vector<DecoderStep> read_decoder(const JsonFields& fields) {
   std::vector<DecoderStep> steps;
-  read_into(fields, steps);
+  read_decoder_into(fields, steps);
   return steps;
 }
 

@@ -50,12 +50,13 @@ BertStep read_bert(const JsonFields& fields) {
   return step;
 }
 
-void read_into(const JsonFields& fields, std::vector<NormalizerStep>& steps) {
+void read_normalizer_into(const JsonFields& fields, std::vector<NormalizerStep>& steps) {
   const std::string_view type = fields.text("type");
   if (type == "Sequence") {
     std::size_t index = 0;
     for (const simdjson::dom::element item : fields.array("normalizers")) {
-      read_into({item, fields.path() + "[" + std::to_string(index++) + "]", fields.error()}, steps);
+      read_normalizer_into(
+          {item, fields.path() + "[" + std::to_string(index++) + "]", fields.error()}, steps);
     }
   } else if (type == "NFC" || type == "NFD" || type == "NFKC" || type == "NFKD") {
     steps.emplace_back(NormalizationForm{.compose = type.ends_with('C'),
@@ -88,7 +89,7 @@ void read_into(const JsonFields& fields, std::vector<NormalizerStep>& steps) {
 
 std::vector<NormalizerStep> read_normalizer(const JsonFields& fields) {
   std::vector<NormalizerStep> steps;
-  read_into(fields, steps);
+  read_normalizer_into(fields, steps);
   return steps;
 }
 

@@ -73,7 +73,7 @@ void read_byte_level(const JsonFields& fields, std::vector<PreTokenizerStep>& st
   steps.emplace_back(ByteAlphabetStep{});
 }
 
-void read_into(const JsonFields& fields, std::vector<PreTokenizerStep>& steps) {
+void read_pre_tokenizer_into(const JsonFields& fields, std::vector<PreTokenizerStep>& steps) {
   const std::string_view type = fields.text("type");
   const auto add_class = [&](SplitClass wanted, SplitBehavior behavior) {
     steps.emplace_back(SplitStep{wanted, behavior});
@@ -81,7 +81,8 @@ void read_into(const JsonFields& fields, std::vector<PreTokenizerStep>& steps) {
   if (type == "Sequence") {
     std::size_t index = 0;
     for (const simdjson::dom::element item : fields.array("pretokenizers")) {
-      read_into({item, fields.path() + "[" + std::to_string(index++) + "]", fields.error()}, steps);
+      read_pre_tokenizer_into(
+          {item, fields.path() + "[" + std::to_string(index++) + "]", fields.error()}, steps);
     }
   } else if (type == "ByteLevel") {
     read_byte_level(fields, steps);
@@ -125,7 +126,7 @@ void read_into(const JsonFields& fields, std::vector<PreTokenizerStep>& steps) {
 
 std::vector<PreTokenizerStep> read_pre_tokenizer(const JsonFields& fields) {
   std::vector<PreTokenizerStep> steps;
-  read_into(fields, steps);
+  read_pre_tokenizer_into(fields, steps);
   return steps;
 }
 

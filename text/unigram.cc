@@ -14,7 +14,7 @@ constexpr double kUnknownPenalty = 10.0;
 
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
-ByteTrie trie_of(const TokenTable& tokens, const std::vector<bool>& plain) {
+ByteTrie plain_token_trie(const TokenTable& tokens, const std::vector<bool>& plain) {
   std::vector<std::pair<std::string_view, TokenId>> entries;
   for (TokenId id = 0; id < static_cast<TokenId>(tokens.size()); ++id) {
     if (plain[static_cast<std::size_t>(id)]) entries.emplace_back(tokens.text(id), id);
@@ -38,7 +38,7 @@ Unigram::Unigram(std::shared_ptr<const TokenTable> tokens, std::vector<double> s
                  const std::vector<bool>& plain, TokenId unknown, bool byte_fallback)
     : tokens_(std::move(tokens)),
       scores_(std::move(scores)),
-      trie_(trie_of(*tokens_, plain)),
+      trie_(plain_token_trie(*tokens_, plain)),
       byte_tokens_(byte_fallback ? byte_tokens_of(*tokens_) : std::vector<TokenId>{}),
       unknown_(unknown) {
   const auto lowest = std::ranges::min_element(scores_);

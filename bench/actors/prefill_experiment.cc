@@ -9,7 +9,7 @@
 namespace weft::bench {
 namespace {
 
-constexpr std::int32_t kStreams = 16;
+constexpr std::int32_t kDecodingStreams = 16;
 constexpr std::int32_t kStreamOutput = 600;
 constexpr std::int32_t kLongPrompt = 4000;
 constexpr std::int32_t kLongPrompts = 12;
@@ -21,7 +21,7 @@ void run(std::chrono::microseconds target) {
   ModelledDevice modelled = make_modelled_device(32, 8192, 4096);
   const RunningPipeline pipeline(config, {std::move(modelled.model), {std::move(modelled.device)}});
   // Streams first, so that the cost of prefill is learnt from what comes while they run.
-  std::vector<Arrival> arrivals(kStreams, {0, 16, kStreamOutput, RequestClass::kChat});
+  std::vector<Arrival> arrivals(kDecodingStreams, {0, 16, kStreamOutput, RequestClass::kChat});
   for (std::int32_t i = 0; i < kLongPrompts; ++i) {
     arrivals.push_back({kPause * (i + 1), kLongPrompt, 1, RequestClass::kBatch});
   }
@@ -44,7 +44,7 @@ void run(std::chrono::microseconds target) {
 void run_prefill() {
   std::printf(
       "prefill: %d running streams, a prompt of %d tokens each %.1f s; inter-token times in ms\n",
-      kStreams, kLongPrompt, kPause);
+      kDecodingStreams, kLongPrompt, kPause);
   std::printf("%12s %10s %10s %10s %10s %14s\n", "target", "median", "p90", "p99", "most",
               "long prompt's");
   for (const int milliseconds : {0, 50, 20, 12}) run(std::chrono::milliseconds(milliseconds));

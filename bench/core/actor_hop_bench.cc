@@ -49,7 +49,7 @@ class Adder {
 
 /// Seconds until kHops calls of `send` have been made and their work is done.
 template <class Send>
-double drive(Work& work, Send&& send) {
+double drive_hops(Work& work, Send&& send) {
   return bench::seconds([&] {
     std::int64_t limit =
         kWindow;  // looked up only when it is reached: a sender does not watch its receiver
@@ -76,7 +76,7 @@ double run_hops() {
     const auto adder = system.spawn<Adder>({.name = "adder"}, &work);
     std::jthread runner([&] { context.run(); });
     auto sender = adder.sender(ActorId(99));
-    took = drive(work, [&](std::uint64_t number) { sender.try_send(NumberMsg{number}); });
+    took = drive_hops(work, [&](std::uint64_t number) { sender.try_send(NumberMsg{number}); });
     guard.reset();
     system.request_stop();
   }
@@ -91,7 +91,7 @@ double run_posts() {
   double took = 0;
   {
     std::jthread runner([&] { context.run(); });
-    took = drive(work, [&](std::uint64_t number) {
+    took = drive_hops(work, [&](std::uint64_t number) {
       boost::asio::post(context, [&work, number] { work(number); });
     });
     guard.reset();

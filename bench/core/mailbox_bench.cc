@@ -21,7 +21,7 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kMessages = 2'000'000;
-constexpr std::int64_t kWindow = 4096;
+constexpr std::int64_t kMailboxWindow = 4096;
 constexpr std::size_t kBatch = 64;
 
 struct WorkMsg {
@@ -34,7 +34,7 @@ struct NoWaker final : Waker {
 };
 
 struct BareQueue {
-  moodycamel::ConcurrentQueue<Envelope<WorkMsg>> queue{kWindow};
+  moodycamel::ConcurrentQueue<Envelope<WorkMsg>> queue{kMailboxWindow};
   moodycamel::ConsumerToken consumer{queue};
 
   struct Lane {
@@ -52,7 +52,7 @@ struct BareQueue {
 
 struct Boxed {
   NoWaker waker;
-  Mailbox<WorkMsg> mailbox{2 * kWindow, waker};
+  Mailbox<WorkMsg> mailbox{2 * kMailboxWindow, waker};
 
   struct Lane {
     explicit Lane(Boxed& boxed) : producer(boxed.mailbox) {}
@@ -75,10 +75,10 @@ double run(std::int64_t producers, bool stamp) {
     threads.emplace_back([&] {
       typename Queue::Lane lane(queue);
       start.arrive_and_wait();
-      std::int64_t limit = kWindow / producers;  // looked up only when it is reached
+      std::int64_t limit = kMailboxWindow / producers;  // looked up only when it is reached
       for (std::int64_t sent = 0; sent < kMessages / producers;) {
         if (sent >= limit) {
-          limit = (consumed.load(std::memory_order_relaxed) + kWindow) / producers;
+          limit = (consumed.load(std::memory_order_relaxed) + kMailboxWindow) / producers;
           if (sent >= limit) std::this_thread::yield();
           continue;
         }

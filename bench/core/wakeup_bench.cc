@@ -42,7 +42,8 @@ void rest(std::chrono::microseconds time) {
 
 /// Sum of the round trips: `ping(n)` sends, then `pong` becomes n.
 template <class Ping>
-double drive(std::chrono::microseconds pause, const std::atomic<std::uint32_t>& pong, Ping&& ping) {
+double drive_pauses(std::chrono::microseconds pause, const std::atomic<std::uint32_t>& pong,
+                    Ping&& ping) {
   pin_to(kNearCpu);
   double total = 0;
   for (std::uint32_t trip = 1; trip <= kTrips; ++trip) {
@@ -77,7 +78,7 @@ double actor_round_trips(Duration spin, std::chrono::microseconds pause) {
   const auto ponger = system.spawn<Ponger>(
       {.name = "ponger", .thread = DedicatedThread{.spin = spin, .cpu = kFarCpu}}, &pong);
   auto sender = ponger.sender(ActorId(99));
-  return drive(pause, pong, [&](std::uint32_t trip) { sender.try_send(PingMsg{trip}); });
+  return drive_pauses(pause, pong, [&](std::uint32_t trip) { sender.try_send(PingMsg{trip}); });
 }
 
 /// Two bare threads; `notice` returns when `ping` has the value it is given.
@@ -95,7 +96,7 @@ double bare_round_trips(std::chrono::microseconds pause, Notice notice, Notify n
     }
   });
   ready.wait();  // it inherits our processor, and must have left it
-  return drive(pause, pong, [&](std::uint32_t trip) {
+  return drive_pauses(pause, pong, [&](std::uint32_t trip) {
     ping.store(trip, std::memory_order_release);
     notify(ping);
   });

@@ -10,7 +10,7 @@
 namespace weft::cuda {
 namespace {
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+std::size_t index_of(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
@@ -21,11 +21,11 @@ StepWriter::StepWriter(Runtime& runtime, const StepShape& shape, const StepArea&
   memory_ = take_pinned(runtime, bytes);
   std::memset(memory_.get(), 0, bytes);
   area_ = StepArea::cut(shape, longest, memory_.get());
-  sequences_.reserve(at(shape.slots));
-  cross_.reserve(at(shape.slots));
-  items_.reserve(at(shape.items));
-  source_of_.resize(at(shape.pages));
-  target_of_.resize(at(shape.pages));
+  sequences_.reserve(index_of(shape.slots));
+  cross_.reserve(index_of(shape.slots));
+  items_.reserve(index_of(shape.items));
+  source_of_.resize(index_of(shape.pages));
+  target_of_.resize(index_of(shape.pages));
 }
 
 void StepWriter::begin() {
@@ -63,7 +63,7 @@ void StepWriter::add(const StepEntry& entry) {
   const auto behind = entry.long_context ? static_cast<std::int32_t>(longest_) : 0;
   for (std::int32_t i = 0; i < count; ++i) {
     const std::int32_t row = tokens_ + i;
-    area_.wanted[row] = entry.ids.empty() ? -1 - entry.slot : entry.ids[at(i)];
+    area_.wanted[row] = entry.ids.empty() ? -1 - entry.slot : entry.ids[index_of(i)];
     area_.slot_of[row] = entry.slot;
     area_.is_output[row] = entry.observed + i >= entry.prompt_tokens ? 1 : 0;
     area_.positions[row] = entry.start + i;
@@ -77,7 +77,7 @@ void StepWriter::add(const StepEntry& entry) {
 }
 
 std::int32_t StepWriter::last_row(std::int32_t index) const noexcept {
-  const DeviceSequence& sequence = sequences_[at(index)];
+  const DeviceSequence& sequence = sequences_[index_of(index)];
   return sequence.first + sequence.count - 1;
 }
 
@@ -101,8 +101,8 @@ void StepWriter::bring(T* to, const T* from, std::size_t count, Stream stream, c
 
 void StepWriter::upload_tables(Stream stream, std::int32_t* tables) {
   if (writes_ == 0) return;
-  bring(device_.writes, area_.writes, at(writes_), stream, "uploading page tables");
-  bring(device_.pages, area_.pages, at(written_pages_), stream, "uploading page tables");
+  bring(device_.writes, area_.writes, index_of(writes_), stream, "uploading page tables");
+  bring(device_.pages, area_.pages, index_of(written_pages_), stream, "uploading page tables");
   check(runtime_, runtime_.run(TableParams{device_.writes, writes_, device_.pages, tables}, stream),
         "writing page tables");
 }
@@ -154,12 +154,12 @@ std::size_t StepWriter::batch_of(std::span<const PageCopy> copies) {
   ++batch_;
   std::size_t count = 0;
   for (const PageCopy& copy : copies) {
-    if (target_of_[at(copy.from)] == batch_ || target_of_[at(copy.to)] == batch_ ||
-        source_of_[at(copy.to)] == batch_ || count == at(shape_.pages)) {
+    if (target_of_[index_of(copy.from)] == batch_ || target_of_[index_of(copy.to)] == batch_ ||
+        source_of_[index_of(copy.to)] == batch_ || count == index_of(shape_.pages)) {
       break;
     }
-    source_of_[at(copy.from)] = batch_;
-    target_of_[at(copy.to)] = batch_;
+    source_of_[index_of(copy.from)] = batch_;
+    target_of_[index_of(copy.to)] = batch_;
     ++count;
   }
   return count;

@@ -40,11 +40,11 @@ constexpr std::array kDataSets = {
             "0.3 and 4"},
 };
 // An average request alone on the host device: with it a recipe takes minutes.
-constexpr double kMostAlone = 2;
-constexpr double kSeconds = 4;                             // of each rate
-constexpr std::array kLoads = {0.25, 0.5, 0.8, 1.2, 1.8};  // of what token pages bear
-constexpr std::int32_t kRowsPerSlab = 8;                   // so that rows are not what bounds first
-constexpr std::int32_t kCopies = 3;                        // of a request, side by side, as theirs
+constexpr double kFineinferMostAlone = 2;
+constexpr double kFineinferSeconds = 4;                             // of each rate
+constexpr std::array kFineinferLoads = {0.25, 0.5, 0.8, 1.2, 1.8};  // of what token pages bear
+constexpr std::int32_t kRowsPerSlab = 8;  // so that rows are not what bounds first
+constexpr std::int32_t kCopies = 3;       // of a request, side by side, as theirs
 constexpr std::int32_t kTrials = 4;
 constexpr std::array<std::pair<std::int32_t, std::int32_t>, 2> kSplits = {
     {{1024, 1024}, {256, 128}}};
@@ -62,7 +62,7 @@ struct Setting {
 
 Setting setting_of(const RecipeSetup& setup, std::int32_t slabs) {
   Setting setting;
-  setting.divisor = length_divisor(setup, kDataSets.front().lengths, kMostAlone);
+  setting.divisor = length_divisor(setup, kDataSets.front().lengths, kFineinferMostAlone);
   setting.longest = divided(kDataSets.front().lengths, setting.divisor).longest();
   setting.slabs = slabs;
   Config config = with_policy(setup, BatchPolicy::kFusion);
@@ -100,7 +100,7 @@ struct SetResult {
   }
 };
 
-SetResult measure(const RecipeSetup& setup, const Setting& setting, const DataSet& set) {
+SetResult measure_set(const RecipeSetup& setup, const Setting& setting, const DataSet& set) {
   const RequestLengths lengths = divided(set.lengths, setting.divisor);
   SetResult result;
   result.set = &set;
@@ -114,9 +114,10 @@ SetResult measure(const RecipeSetup& setup, const Setting& setting, const DataSe
         measure_full_load(setup, name + ", full load, " + memory->name, memory->config, lengths);
   }
   std::vector<double> rates;
-  for (const double load : kLoads) rates.push_back(load * result.full[2].requests_per_second);
+  for (const double load : kFineinferLoads)
+    rates.push_back(load * result.full[2].requests_per_second);
   result.curves = sweep(setup, name + ", ", std::array{setting.pages, setting.padded}, lengths,
-                        rates, kSeconds);
+                        rates, kFineinferSeconds);
   return result;
 }
 
@@ -144,7 +145,7 @@ Table full_load_table(const Setting& setting, const std::vector<SetResult>& resu
   return table;
 }
 
-Table loads_table(const std::vector<SetResult>& results) {
+Table set_loads_table(const std::vector<SetResult>& results) {
   Table table{"Load and latency",
               {"", "offered, req/s", "served, req/s", "normalized mean", "p50", "mean batch"},
               {},
@@ -162,7 +163,7 @@ Table loads_table(const std::vector<SetResult>& results) {
   return table;
 }
 
-void add_figures(const SetResult& result, Report& report) {
+void add_set_figures(const SetResult& result, Report& report) {
   Figure latency{std::string(result.set->name) + ": normalized latency",
                  "Where a curve turns up, requests wait for memory or for rows.",
                  {"offered, requests/s", false},
@@ -206,7 +207,7 @@ void add_findings(const SetResult& result, Report& report) {
   report.findings.push_back(std::string(result.set->name) + ", " + equal.finding(latencies, 1));
 }
 
-boost::json::object to_json(const SetResult& result) {
+boost::json::object set_json(const SetResult& result) {
   boost::json::object curves;
   for (const LoadCurve& curve : result.curves) {
     boost::json::array points;
@@ -309,14 +310,14 @@ Report fineinfer_load(const RecipeSetup& setup) {
   const Setting setting = setting_of(here, slabs);
   tell_setting(setting, report);
   std::vector<SetResult> results;
-  for (const DataSet& set : kDataSets) results.push_back(measure(here, setting, set));
-  report.tables = {full_load_table(setting, results), loads_table(results)};
+  for (const DataSet& set : kDataSets) results.push_back(measure_set(here, setting, set));
+  report.tables = {full_load_table(setting, results), set_loads_table(results)};
   boost::json::object data{{"lengths_divided_by", setting.divisor},
                            {"kv_tokens", setting.slabs * setting.longest}};
   for (const SetResult& result : results) {
     add_findings(result, report);
-    add_figures(result, report);
-    data[result.set->name] = to_json(result);
+    add_set_figures(result, report);
+    data[result.set->name] = set_json(result);
   }
   report.data = std::move(data);
   add_splits(measure_splits(here, setting), report);

@@ -20,7 +20,7 @@ struct Column {
   std::vector<PolicyFigures> policies;  // fusion first
 };
 
-std::vector<Config> policies_of(const RecipeSetup& setup, std::int32_t requests) {
+std::vector<Config> constant_policies(const RecipeSetup& setup, std::int32_t requests) {
   std::vector<Config> all = {with_policy(setup, BatchPolicy::kFusion),
                              with_policy(setup, BatchPolicy::kStatic)};
   if (has_instances(setup)) all.push_back(instances_for(setup, requests));
@@ -30,7 +30,7 @@ std::vector<Config> policies_of(const RecipeSetup& setup, std::int32_t requests)
 Column measure_column(const RecipeSetup& setup, std::int32_t requests, double interval) {
   Column column{requests, {}};
   const Load load{at_interval(requests, interval, flover_lengths(setup)), 0};
-  for (const Config& config : policies_of(setup, requests)) {
+  for (const Config& config : constant_policies(setup, requests)) {
     const std::string part = std::to_string(requests) + " requests, " + policy_text(config);
     column.policies.push_back(figures_of(config, play(setup, part, config, load)));
   }
@@ -38,16 +38,16 @@ Column measure_column(const RecipeSetup& setup, std::int32_t requests, double in
 }
 
 /// What a policy is called where its instances are as many as requests.
-std::string name_of(const PolicyFigures& figures) {
+std::string policy_name(const PolicyFigures& figures) {
   return figures.policy.ends_with("instances") ? "instances" : figures.policy;
 }
 
 template <class Of>
-std::vector<Series> series_of(const std::vector<Column>& columns, Of&& of) {
+std::vector<Series> column_series(const std::vector<Column>& columns, Of&& of) {
   std::vector<Series> all;
   for (std::size_t policy = 0; policy < columns.front().policies.size(); ++policy) {
     Series series;
-    series.name = name_of(columns.front().policies[policy]);
+    series.name = policy_name(columns.front().policies[policy]);
     for (const Column& column : columns) {
       series.points.emplace_back(column.requests, of(column.policies[policy]));
     }
@@ -56,10 +56,10 @@ std::vector<Series> series_of(const std::vector<Column>& columns, Of&& of) {
   return all;
 }
 
-Table totals(const std::vector<Column>& columns) {
+Table column_totals(const std::vector<Column>& columns) {
   Table table{"Total time and throughput", {"requests"}, {}, {}};
   for (const PolicyFigures& policy : columns.front().policies) {
-    table.columns.push_back(name_of(policy));
+    table.columns.push_back(policy_name(policy));
     table.columns.emplace_back("tokens/s");
   }
   table.columns.emplace_back("static / fusion");
@@ -86,7 +86,7 @@ Table totals(const std::vector<Column>& columns) {
 Table latencies(const std::vector<Column>& columns, double alone) {
   Table table{"Mean latency of a request over that of one alone", {"requests"}, {}, {}};
   for (const PolicyFigures& policy : columns.front().policies) {
-    table.columns.push_back(name_of(policy));
+    table.columns.push_back(policy_name(policy));
   }
   for (const Column& column : columns) {
     std::vector<std::string> row = {std::to_string(column.requests)};
@@ -102,20 +102,20 @@ Table latencies(const std::vector<Column>& columns, double alone) {
   return table;
 }
 
-std::vector<Figure> draw(const std::vector<Column>& columns, double alone) {
+std::vector<Figure> draw_constant(const std::vector<Column>& columns, double alone) {
   const Axis requests = logarithmic("requests");
   Figure total = make_figure("Total time", "All requests, one each interval: lower is better.",
                              requests, logarithmic("seconds"));
-  total.series = series_of(columns, [](const PolicyFigures& one) { return one.total; });
+  total.series = column_series(columns, [](const PolicyFigures& one) { return one.total; });
   Figure throughput = make_figure("Throughput", "Higher is better.", requests,
                                   logarithmic("output tokens a second"));
   throughput.series =
-      series_of(columns, [](const PolicyFigures& one) { return one.tokens_per_second; });
+      column_series(columns, [](const PolicyFigures& one) { return one.tokens_per_second; });
   Figure latency = make_figure("Latency of a request over that of one alone",
                                "1 is a request that has the device to itself.", requests,
                                logarithmic("times one alone"));
   latency.series =
-      series_of(columns, [alone](const PolicyFigures& one) { return one.latency / alone; });
+      column_series(columns, [alone](const PolicyFigures& one) { return one.latency / alone; });
   latency.series.push_back(
       {"Flover on an A100", Series::Style::kPoints, {{8, 1.03}, {32, 1.08}}, true});
   return {std::move(total), std::move(throughput), std::move(latency)};
@@ -141,8 +141,8 @@ Report flover_constant(const RecipeSetup& setup) {
                                            std::to_string(lengths.output) + " of output");
   report.facts.emplace_back("one alone", seconds_text(alone));
   report.facts.emplace_back("interval", seconds_text(interval));
-  report.tables = {totals(columns), latencies(columns, alone)};
-  report.figures = draw(columns, alone);
+  report.tables = {column_totals(columns), latencies(columns, alone)};
+  report.figures = draw_constant(columns, alone);
   const Column& last = columns.back();
   report.findings.push_back(
       std::to_string(last.requests) + " requests take fusion " +

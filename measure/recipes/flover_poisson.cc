@@ -28,7 +28,7 @@ constexpr std::array<PaperPoint, 6> kPaper = {{{20, 0.913, 11.2},
                                                {3000, 0.067, 1.3},
                                                {5000, 0.048, 1.1}}};
 
-struct Row {
+struct PoissonRow {
   PaperPoint paper{};
   double interval = 0;
   PolicyFigures fusion;
@@ -38,8 +38,8 @@ struct Row {
   [[nodiscard]] double speedup() const { return instances->total / fusion.total; }
 };
 
-Row measure_row(const RecipeSetup& setup, const PaperPoint& point, double alone) {
-  Row row;
+PoissonRow measure_poisson_row(const RecipeSetup& setup, const PaperPoint& point, double alone) {
+  PoissonRow row;
   row.paper = point;
   row.interval = alone * point.interval / kPaperAlone;
   const FloverLengths lengths = flover_lengths(setup);
@@ -60,7 +60,7 @@ Row measure_row(const RecipeSetup& setup, const PaperPoint& point, double alone)
   return row;
 }
 
-Table table_of(const std::vector<Row>& rows) {
+Table poisson_table(const std::vector<PoissonRow>& rows) {
   Table table{
       "Poisson arrivals",
       {"mean interval", "of one alone", "fusion", "iterations", "overlap", "theirs"},
@@ -73,7 +73,7 @@ Table table_of(const std::vector<Row>& rows) {
   if (rows.front().instances) {
     for (const char* name : {"instances", "speedup", "theirs"}) table.columns.emplace_back(name);
   }
-  for (const Row& row : rows) {
+  for (const PoissonRow& row : rows) {
     std::vector<std::string> cells = {seconds_text(row.interval),
                                       number(row.paper.interval / kPaperAlone),
                                       seconds_text(row.fusion.total),
@@ -92,10 +92,11 @@ Table table_of(const std::vector<Row>& rows) {
 
 /// The same of each row, by its interval.
 template <class Of>
-Series series_of(const std::vector<Row>& rows, std::string name, Of&& of) {
+Series row_series(const std::vector<PoissonRow>& rows, std::string name, Of&& of) {
   Series series;
   series.name = std::move(name);
-  for (const Row& row : rows) series.points.emplace_back(row.paper.interval / kPaperAlone, of(row));
+  for (const PoissonRow& row : rows)
+    series.points.emplace_back(row.paper.interval / kPaperAlone, of(row));
   return series;
 }
 
@@ -104,25 +105,26 @@ Series of_paper(Series series) {
   return series;
 }
 
-std::vector<Figure> draw(const std::vector<Row>& rows) {
+std::vector<Figure> draw_poisson(const std::vector<PoissonRow>& rows) {
   constexpr const char* kTheirs = "Flover on an A100";
   const Axis interval = logarithmic("mean interval over the time of one request alone");
   Figure total = make_figure("Total time", "Lower is better.", interval, logarithmic("seconds"));
-  total.series = {series_of(rows, "fusion", [](const Row& row) { return row.fusion.total; })};
+  total.series = {
+      row_series(rows, "fusion", [](const PoissonRow& row) { return row.fusion.total; })};
   Figure overlap = make_figure("Overlap", "Part of all requests that run together, on average.",
                                interval, linear("part of all requests"));
   overlap.series = {
-      series_of(rows, "fusion", [](const Row& row) { return row.overlap; }),
-      of_paper(series_of(rows, kTheirs, [](const Row& row) { return row.paper.overlap; }))};
+      row_series(rows, "fusion", [](const PoissonRow& row) { return row.overlap; }),
+      of_paper(row_series(rows, kTheirs, [](const PoissonRow& row) { return row.paper.overlap; }))};
   std::vector<Figure> figures = {std::move(total), std::move(overlap)};
   if (!rows.front().instances) return figures;
   figures[0].series.push_back(
-      series_of(rows, "instances", [](const Row& row) { return row.instances->total; }));
+      row_series(rows, "instances", [](const PoissonRow& row) { return row.instances->total; }));
   Figure speedup = make_figure("Instances over fusion", "How many times longer instances take.",
                                interval, linear("times"));
   speedup.series = {
-      series_of(rows, "measured", [](const Row& row) { return row.speedup(); }),
-      of_paper(series_of(rows, kTheirs, [](const Row& row) { return row.paper.speedup; }))};
+      row_series(rows, "measured", [](const PoissonRow& row) { return row.speedup(); }),
+      of_paper(row_series(rows, kTheirs, [](const PoissonRow& row) { return row.paper.speedup; }))};
   figures.push_back(std::move(speedup));
   return figures;
 }
@@ -133,8 +135,8 @@ Report flover_poisson(const RecipeSetup& setup) {
   const FloverLengths lengths = flover_lengths(setup);
   const double alone = alone_seconds(setup, lengths.prompt, lengths.output);
   const double requests = scaled(setup, kFloverRequests, 4);
-  std::vector<Row> rows;
-  for (const PaperPoint& point : kPaper) rows.push_back(measure_row(setup, point, alone));
+  std::vector<PoissonRow> rows;
+  for (const PaperPoint& point : kPaper) rows.push_back(measure_poisson_row(setup, point, alone));
   Report report = begin_report(setup, "Requests of a Poisson process (Flover, figure 5)",
                                "32 requests, from all but at once to one after the other: the more "
                                "of them run together, the "
@@ -142,8 +144,8 @@ Report flover_poisson(const RecipeSetup& setup) {
   report.facts.emplace_back("requests", number(requests) + " of " + std::to_string(lengths.prompt) +
                                             " + " + std::to_string(lengths.output) + " tokens");
   report.facts.emplace_back("one alone", seconds_text(alone));
-  report.tables.push_back(table_of(rows));
-  report.figures = draw(rows);
+  report.tables.push_back(poisson_table(rows));
+  report.figures = draw_poisson(rows);
   report.findings.push_back(
       "Overlap falls from " + number(rows.front().overlap) + " to " + number(rows.back().overlap) +
       " of all requests, iterations rise from " + std::to_string(rows.front().fusion.iterations) +
@@ -154,7 +156,7 @@ Report flover_poisson(const RecipeSetup& setup) {
                               times_text(rows.back().speedup()) + " where few do.");
   }
   boost::json::array data;
-  for (const Row& row : rows) {
+  for (const PoissonRow& row : rows) {
     boost::json::object one = {{"interval_seconds", row.interval}, {"fusion", to_json(row.fusion)}};
     if (row.instances) one["instances"] = to_json(*row.instances);
     data.push_back(std::move(one));

@@ -15,7 +15,7 @@ namespace weft::measure {
 namespace {
 
 // Of the window policy, in intervals of what is 500 ms in the paper: 2 to 16 s.
-constexpr std::array kWindows = {4, 8, 16, 32};
+constexpr std::array kProgressWindows = {4, 8, 16, 32};
 
 struct PolicyRun {
   PolicyFigures figures;
@@ -23,9 +23,9 @@ struct PolicyRun {
   double half = 0;  ///< seconds until half of all tokens had come
 };
 
-std::vector<Config> policies_of(const RecipeSetup& setup, double interval) {
+std::vector<Config> progress_policies(const RecipeSetup& setup, double interval) {
   std::vector<Config> all = {with_policy(setup, BatchPolicy::kFusion)};
-  for (const int intervals : kWindows) {
+  for (const int intervals : kProgressWindows) {
     Config config = with_policy(setup, BatchPolicy::kWindow);
     config.window = std::chrono::milliseconds(std::lround(1e3 * interval * intervals));
     all.push_back(config);
@@ -86,7 +86,7 @@ Report flover_progress(const RecipeSetup& setup) {
   const double interval = alone * kFloverInterval;
   const Load load{at_interval(scaled(setup, kFloverRequests, 4), interval, lengths), 0};
   std::vector<PolicyRun> runs;
-  for (const Config& config : policies_of(setup, interval)) {
+  for (const Config& config : progress_policies(setup, interval)) {
     runs.push_back(measure_policy(setup, config, load));
   }
   Report report = begin_report(setup, "Tokens over time (Flover, figure 7 and table I)",

@@ -41,24 +41,24 @@ struct Shuffled {
 };
 
 /// Each once, in turn.
-struct Round {
+struct ShuffleRound {
   Shuffled pages;
   Shuffled slabs;
   PolicyFigures without;  ///< host only
   std::int64_t holes = 0;
 };
 
-struct Row {
+struct ShuffleRow {
   std::int32_t longest = 0;
-  Rounds<Round> rounds;
+  Rounds<ShuffleRound> rounds;
 };
 
-double pages_total(const Round& round) { return round.pages.figures.total; }
-double slabs_total(const Round& round) { return round.slabs.figures.total; }
-double without_total(const Round& round) { return round.without.total; }
-double pages_part(const Round& round) { return round.pages.part(); }
-double slabs_part(const Round& round) { return round.slabs.part(); }
-double gain(const Round& round) { return without_total(round) / pages_total(round); }
+double pages_total(const ShuffleRound& round) { return round.pages.figures.total; }
+double slabs_total(const ShuffleRound& round) { return round.slabs.figures.total; }
+double without_total(const ShuffleRound& round) { return round.without.total; }
+double pages_part(const ShuffleRound& round) { return round.pages.part(); }
+double slabs_part(const ShuffleRound& round) { return round.slabs.part(); }
+double gain(const ShuffleRound& round) { return without_total(round) / pages_total(round); }
 
 std::int64_t page_bytes(const RecipeSetup& setup, const Config& config) {
   const Program& program = *setup.model.opened.program;
@@ -90,7 +90,7 @@ Shuffled run_shuffled(const RecipeSetup& setup, const Load& load, KvLayout layou
   return result;
 }
 
-void run_without(const RecipeSetup& setup, const Load& load, Round& round) {
+void run_without(const RecipeSetup& setup, const Load& load, ShuffleRound& round) {
   Config config = with_policy(setup, BatchPolicy::kFusion);
   config.max_rows = 2 * config.max_rows;
   std::shared_ptr<HoleDevice> holes;
@@ -106,8 +106,8 @@ std::int32_t shortest(const RecipeSetup& setup) {
   return scaled(setup, setup.config.device == "cpu" ? kShortestOnHost : kShortestOnGpu, 4);
 }
 
-Row measure_row(const RecipeSetup& setup, std::int32_t times, double interval) {
-  Row row;
+ShuffleRow measure_shuffle_row(const RecipeSetup& setup, std::int32_t times, double interval) {
+  ShuffleRow row;
   LoadShape shape;
   shape.process = Process::kConstant;
   shape.per_second = 1 / interval;
@@ -117,7 +117,7 @@ Row measure_row(const RecipeSetup& setup, std::int32_t times, double interval) {
   const Load load{draw(shape, setup.seed), 0};
   row.longest = shape.output.high;
   for (std::int32_t i = 0; i < setup.repeats; ++i) {
-    Round round;
+    ShuffleRound round;
     round.pages = run_shuffled(setup, load, KvLayout::kPages);
     round.slabs = run_shuffled(setup, load, KvLayout::kSlab);
     if (has_instances(setup)) run_without(setup, load, round);
@@ -132,7 +132,7 @@ std::string bytes_text(std::int64_t bytes) {
   return number(static_cast<double>(bytes) / 1e6) + " MB";
 }
 
-Table totals(const std::vector<Row>& rows, bool without) {
+Table shuffle_totals(const std::vector<ShuffleRow>& rows, bool without) {
   Table table{
       "Outputs of random lengths",
       {"longest output", "pages", "slabs"},
@@ -146,22 +146,22 @@ Table totals(const std::vector<Row>& rows, bool without) {
       table.columns.emplace_back(name);
     }
   }
-  for (const Row& row : rows) {
+  for (const ShuffleRow& row : rows) {
     std::vector<std::string> cells = {std::to_string(row.longest),
                                       seconds_text(row.rounds.median(pages_total)),
                                       seconds_text(row.rounds.median(slabs_total))};
     if (without) {
       cells.push_back(seconds_text(row.rounds.median(without_total)));
       cells.push_back(with_range(row.rounds.each(gain), times_text));
-      cells.push_back(number(
-          row.rounds.median([](const Round& one) { return static_cast<double>(one.holes); })));
+      cells.push_back(number(row.rounds.median(
+          [](const ShuffleRound& one) { return static_cast<double>(one.holes); })));
     }
     table.rows.push_back(std::move(cells));
   }
   return table;
 }
 
-Table costs(const std::vector<Row>& rows) {
+Table costs(const std::vector<ShuffleRow>& rows) {
   Table table{"What the shuffle costs on the device",
               {"longest output", "rows moved", "pages: of step time", "slabs: rows moved",
                "slabs: moved", "slabs: of step time"},
@@ -169,7 +169,7 @@ Table costs(const std::vector<Row>& rows) {
               "Of the round whose part of the step time is the largest. With pages a row's move "
               "takes its dense state alone, keys and values stay; in slabs "
               "they move too. Which rows move is decided while the step before runs."};
-  for (const Row& row : rows) {
+  for (const ShuffleRow& row : rows) {
     const Shuffled& pages = std::ranges::max_element(row.rounds.all(), {}, pages_part)->pages;
     const Shuffled& slabs = std::ranges::max_element(row.rounds.all(), {}, slabs_part)->slabs;
     table.rows.push_back({std::to_string(row.longest), std::to_string(pages.moved_rows),
@@ -179,7 +179,7 @@ Table costs(const std::vector<Row>& rows) {
   return table;
 }
 
-Figure draw(const std::vector<Row>& rows, bool without) {
+Figure draw_shuffle(const std::vector<ShuffleRow>& rows, bool without) {
   Figure figure = make_figure("Total time by the longest output",
                               "The wider lengths are spread, the more holes there would be.",
                               logarithmic("longest output, tokens"), linear("seconds"));
@@ -187,7 +187,7 @@ Figure draw(const std::vector<Row>& rows, bool without) {
   figure.series[0].name = "pages";
   figure.series[1].name = "slabs";
   if (without) figure.series[2].name = "no shuffle";
-  for (const Row& row : rows) {
+  for (const ShuffleRow& row : rows) {
     figure.series[0].points.emplace_back(row.longest, row.rounds.median(pages_total));
     figure.series[1].points.emplace_back(row.longest, row.rounds.median(slabs_total));
     if (without) {
@@ -197,7 +197,7 @@ Figure draw(const std::vector<Row>& rows, bool without) {
   return figure;
 }
 
-boost::json::object to_json(const Shuffled& one) {
+boost::json::object shuffled_json(const Shuffled& one) {
   boost::json::object object = to_json(one.figures);
   object["moved_rows"] = one.moved_rows;
   object["moved_bytes"] = one.moved_bytes;
@@ -207,10 +207,11 @@ boost::json::object to_json(const Shuffled& one) {
   return object;
 }
 
-boost::json::object data_of(const Row& row, bool without) {
+boost::json::object shuffle_data(const ShuffleRow& row, bool without) {
   boost::json::array rounds;
-  for (const Round& round : row.rounds.all()) {
-    boost::json::object one = {{"pages", to_json(round.pages)}, {"slabs", to_json(round.slabs)}};
+  for (const ShuffleRound& round : row.rounds.all()) {
+    boost::json::object one = {{"pages", shuffled_json(round.pages)},
+                               {"slabs", shuffled_json(round.slabs)}};
     if (without) {
       one["no_shuffle"] = measure::to_json(round.without);
       one["computed_holes"] = round.holes;
@@ -228,8 +229,8 @@ Report flover_shuffle(const RecipeSetup& setup) {
   const double alone = alone_seconds(here, lengths.prompt, shortest(here));
   const double interval = alone * kFloverInterval;
   const bool without = has_instances(here);
-  std::vector<Row> rows;
-  for (const int times : kLongest) rows.push_back(measure_row(here, times, interval));
+  std::vector<ShuffleRow> rows;
+  for (const int times : kLongest) rows.push_back(measure_shuffle_row(here, times, interval));
   Report report =
       begin_report(here, "The shuffle (Flover, figure 6)",
                    "Requests whose outputs are of evenly spread lengths, so that rows "
@@ -237,11 +238,11 @@ Report flover_shuffle(const RecipeSetup& setup) {
   report.facts.emplace_back("shortest output", std::to_string(shortest(here)) + " tokens");
   report.facts.emplace_back("interval", seconds_text(interval));
   report.facts.emplace_back("rounds", std::to_string(here.repeats));
-  report.tables = {totals(rows, without), costs(rows)};
-  report.figures.push_back(draw(rows, without));
+  report.tables = {shuffle_totals(rows, without), costs(rows)};
+  report.figures.push_back(draw_shuffle(rows, without));
   double pages = 0;
   double slabs = 0;
-  for (const Row& row : rows) {
+  for (const ShuffleRow& row : rows) {
     pages = std::max(pages, std::ranges::max(row.rounds.each(pages_part)));
     slabs = std::max(slabs, std::ranges::max(row.rounds.each(slabs_part)));
   }
@@ -253,7 +254,7 @@ Report flover_shuffle(const RecipeSetup& setup) {
                               with_range(rows.back().rounds.each(gain), times_text) + " the time.");
   }
   boost::json::array data;
-  for (const Row& row : rows) data.push_back(data_of(row, without));
+  for (const ShuffleRow& row : rows) data.push_back(shuffle_data(row, without));
   report.data = {{"interval_seconds", interval}, {"runs", std::move(data)}};
   return report;
 }

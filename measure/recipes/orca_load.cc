@@ -26,10 +26,11 @@ constexpr RequestLengths kTheirs{{Lengths::Kind::kUniform, 32, 512, 272},
 // nothing: with shorter prompts the steps of outputs are what counts on both.
 constexpr RequestLengths kOnHost{{Lengths::Kind::kUniform, 4, 64, 34}, kTheirs.output};
 // An average request alone on the host device: with it a recipe takes minutes.
-constexpr double kMostAlone = 2;
+constexpr double kOrcaMostAlone = 2;
 // Of each rate. Bounds what the queue grows to where more is offered than can be served.
-constexpr double kSeconds = 5;
-constexpr std::array kLoads = {0.25, 0.5, 0.75, 1.0, 1.4, 2.0};  // of the closed batch's throughput
+constexpr double kOrcaSeconds = 5;
+constexpr std::array kOrcaLoads = {0.25, 0.5, 0.75,
+                                   1.0,  1.4, 2.0};  // of the closed batch's throughput
 
 struct Alone {
   double seconds = 0;
@@ -132,10 +133,10 @@ struct Measured {
   }
 };
 
-Measured measure(const RecipeSetup& setup) {
+Measured measure_loads(const RecipeSetup& setup) {
   Measured all;
   const RequestLengths& theirs = setup.config.device == "cpu" ? kOnHost : kTheirs;
-  all.divisor = length_divisor(setup, theirs, kMostAlone);
+  all.divisor = length_divisor(setup, theirs, kOrcaMostAlone);
   all.lengths = divided(theirs, all.divisor);
   all.alone = measure_alone(setup, all.lengths);
   const Config fusion = config_of(setup, BatchPolicy::kFusion);
@@ -144,12 +145,12 @@ Measured measure(const RecipeSetup& setup) {
   window.window = std::chrono::milliseconds(std::max(1L, std::lround(500 * all.alone.seconds)));
   all.full = measure_full_load(setup, "closed batch", fusion, all.lengths);
   std::vector<double> rates;
-  for (const double load : kLoads) rates.push_back(load * all.full.requests_per_second);
+  for (const double load : kOrcaLoads) rates.push_back(load * all.full.requests_per_second);
   std::vector<Contender> contenders;
   for (const Config& config : {fusion, by_requests, window}) {
     contenders.push_back({policy_text(config), config});
   }
-  all.curves = sweep(setup, "", contenders, all.lengths, rates, kSeconds);
+  all.curves = sweep(setup, "", contenders, all.lengths, rates, kOrcaSeconds);
   all.curves.push_back(
       padded_curve(all.curves[1], static_cast<std::size_t>(setup.config.max_rows)));
   return all;
@@ -166,7 +167,7 @@ void tell_load(const Measured& all, Report& report) {
                                                      seconds_text(all.alone.normalized));
 }
 
-boost::json::object data_of(const Measured& all) {
+boost::json::object load_data(const Measured& all) {
   boost::json::object curves;
   for (const LoadCurve& curve : all.curves) {
     boost::json::array points;
@@ -187,7 +188,7 @@ Report orca_load(const RecipeSetup& setup) {
   Report report = begin_report(
       here, "orca-load: scheduling by iterations and by requests",
       "Throughput against median normalized latency over Poisson rates, as in Orca's evaluation.");
-  const Measured all = measure(here);
+  const Measured all = measure_loads(here);
   tell_load(all, report);
   const auto latencies = all.latencies();
   const AtEqualLatency equal(latencies, all.alone.normalized);
@@ -200,7 +201,7 @@ Report orca_load(const RecipeSetup& setup) {
   for (std::size_t other = 1; other < latencies.size(); ++other) {
     report.findings.push_back(equal.finding(latencies, other));
   }
-  boost::json::object data = data_of(all);
+  boost::json::object data = load_data(all);
   data["at_equal_latency"] = equal.json(latencies);
   report.data = std::move(data);
   return report;

@@ -21,7 +21,7 @@ namespace {
 // The mean interval, of what one request takes alone: at most times some twenty are under way.
 constexpr double kInterval = 0.05;
 
-struct Case {
+struct PolicyCase {
   std::string name;
   Lengths output;
 };
@@ -32,7 +32,7 @@ struct Point {
 };
 
 /// Everything once, in turn.
-struct Round {
+struct PolicyRound {
   std::vector<PolicyFigures> policies;  ///< fusion first
   std::vector<Point> closed;            ///< batches that are kept full, from one sequence up
 
@@ -67,9 +67,9 @@ struct Round {
 };
 
 struct CaseRun {
-  Case what;
+  PolicyCase what;
   double interval = 0;
-  Rounds<Round> rounds;
+  Rounds<PolicyRound> rounds;
 
   [[nodiscard]] const std::string& name(std::size_t policy) const {
     return rounds.first().policies[policy].policy;
@@ -78,23 +78,24 @@ struct CaseRun {
   [[nodiscard]] std::size_t closed_batches() const { return rounds.first().closed.size(); }
 
   [[nodiscard]] double median(std::size_t policy, double PolicyFigures::* figure) const {
-    return rounds.median([&](const Round& round) { return round.policies[policy].*figure; });
+    return rounds.median([&](const PolicyRound& round) { return round.policies[policy].*figure; });
   }
   [[nodiscard]] Point closed(std::size_t place) const {
-    return {
-        rounds.median([&](const Round& round) { return round.closed[place].batch; }),
-        rounds.median([&](const Round& round) { return round.closed[place].tokens_per_second; })};
+    return {rounds.median([&](const PolicyRound& round) { return round.closed[place].batch; }),
+            rounds.median(
+                [&](const PolicyRound& round) { return round.closed[place].tokens_per_second; })};
   }
 };
 
-std::vector<Case> cases_of(const RecipeSetup& setup) {
+std::vector<PolicyCase> cases_of(const RecipeSetup& setup) {
   const bool host = setup.config.device == "cpu";
   const std::int32_t long_one = scaled(setup, host ? 128 : 512, 8);
   return {{"even lengths", {Lengths::Kind::kUniform, std::max(1, long_one / 32), long_one, 0}},
           {"skewed lengths", {Lengths::Kind::kSkewed, 1, 2 * long_one, long_one / 4.0}}};
 }
 
-std::vector<Arrival> requests_of(const RecipeSetup& setup, const Case& what, double interval) {
+std::vector<Arrival> requests_of(const RecipeSetup& setup, const PolicyCase& what,
+                                 double interval) {
   LoadShape shape;
   shape.per_second = 1 / interval;
   shape.requests = static_cast<std::size_t>(scaled(setup, kFloverRequests, 8));
@@ -149,7 +150,7 @@ std::vector<Config> policies_of(const RecipeSetup& setup, double interval) {
 }
 
 void play_policy(const RecipeSetup& setup, const std::string& name, const Config& config,
-                 const std::vector<Arrival>& requests, Round& round) {
+                 const std::vector<Arrival>& requests, PolicyRound& round) {
   const EngineRun run = play(setup, name + ", " + policy_text(config), config, {requests, 0});
   round.policies.push_back(figures_of(config, run));
   if (config.policy == BatchPolicy::kStatic) {
@@ -159,9 +160,9 @@ void play_policy(const RecipeSetup& setup, const std::string& name, const Config
 
 /// Fusion between the closed batches that are next to its mean batch: what else the machine does
 /// meets them alike.
-Round measure_round(const RecipeSetup& setup, const std::string& name,
-                    const std::vector<Arrival>& requests, double interval) {
-  Round round;
+PolicyRound measure_round(const RecipeSetup& setup, const std::string& name,
+                          const std::vector<Arrival>& requests, double interval) {
+  PolicyRound round;
   const std::vector<Config> policies = policies_of(setup, interval);
   const std::int32_t rows = setup.config.max_rows;
   std::int32_t users = 1;
@@ -176,7 +177,7 @@ Round measure_round(const RecipeSetup& setup, const std::string& name,
   return round;
 }
 
-CaseRun measure_case(const RecipeSetup& setup, const Case& what) {
+CaseRun measure_case(const RecipeSetup& setup, const PolicyCase& what) {
   CaseRun run;
   run.what = what;
   const auto mean = static_cast<std::int32_t>(what.output.kind == Lengths::Kind::kSkewed
@@ -196,7 +197,7 @@ bool is_batched(const std::string& policy) {
   return policy != kPaddedBatches && !policy.ends_with("instances");
 }
 
-Table table_of(const CaseRun& run) {
+Table case_table(const CaseRun& run) {
   Table table{
       "Policies: " + run.what.name,
       {"policy", "total", "tokens/s", "mean batch", "of a closed batch", "latency", "first token",
@@ -210,8 +211,9 @@ Table table_of(const CaseRun& run) {
       "batches whose rows are computed until the longest ends, as request-level engines do."};
   for (std::size_t i = 0; i < run.policies(); ++i) {
     const bool batched = is_batched(run.name(i));
-    const auto of_closed = run.rounds.each([i](const Round& round) { return round.of_closed(i); });
-    const auto gains = run.rounds.each([i](const Round& round) { return round.gain(i); });
+    const auto of_closed =
+        run.rounds.each([i](const PolicyRound& round) { return round.of_closed(i); });
+    const auto gains = run.rounds.each([i](const PolicyRound& round) { return round.gain(i); });
     table.rows.push_back(
         {run.name(i), seconds_text(run.median(i, &PolicyFigures::total)),
          number(run.median(i, &PolicyFigures::tokens_per_second)),
@@ -219,7 +221,8 @@ Table table_of(const CaseRun& run) {
          batched ? with_range(of_closed, number) : "",
          seconds_text(run.median(i, &PolicyFigures::latency)),
          seconds_text(run.median(i, &PolicyFigures::first_token)), with_range(gains, times_text),
-         times_text(run.rounds.median([i](const Round& round) { return round.ceiling(i); }))});
+         times_text(
+             run.rounds.median([i](const PolicyRound& round) { return round.ceiling(i); }))});
   }
   return table;
 }
@@ -253,7 +256,7 @@ Figure figure_of(const CaseRun& run) {
   for (std::size_t i = 0; i < run.policies(); ++i) {
     if (!is_batched(run.name(i))) continue;
     Series series{run.name(i), Series::Style::kPoints, {}, false};
-    for (const Round& round : run.rounds.all()) {
+    for (const PolicyRound& round : run.rounds.all()) {
       const PolicyFigures& one = round.policies[i];
       series.points.emplace_back(one.batch, one.tokens_per_second);
     }
@@ -263,14 +266,16 @@ Figure figure_of(const CaseRun& run) {
 }
 
 std::vector<std::string> findings_of(const CaseRun& run) {
-  const auto of_closed = run.rounds.each([](const Round& round) { return round.of_closed(0); });
+  const auto of_closed =
+      run.rounds.each([](const PolicyRound& round) { return round.of_closed(0); });
   std::vector<std::string> findings = {run.what.name + ": fusion gives " +
                                        with_range(of_closed, number) +
                                        " of a closed batch's throughput at its mean batch of " +
                                        number(run.median(0, &PolicyFigures::batch)) + "."};
   for (std::size_t i = 1; i < run.policies(); ++i) {
-    const auto gains = run.rounds.each([i](const Round& round) { return round.gain(i); });
-    const double most = run.rounds.median([i](const Round& round) { return round.ceiling(i); });
+    const auto gains = run.rounds.each([i](const PolicyRound& round) { return round.gain(i); });
+    const double most =
+        run.rounds.median([i](const PolicyRound& round) { return round.ceiling(i); });
     findings.push_back(run.what.name + ": " + with_range(gains, times_text) + " over " +
                        run.name(i) + ", where the machine allows " + times_text(most) +
                        " at most.");
@@ -278,7 +283,7 @@ std::vector<std::string> findings_of(const CaseRun& run) {
   return findings;
 }
 
-boost::json::object data_of(const Round& round) {
+boost::json::object data_of(const PolicyRound& round) {
   boost::json::array policies;
   for (const PolicyFigures& one : round.policies) policies.push_back(to_json(one));
   boost::json::array closed;
@@ -291,7 +296,7 @@ boost::json::object data_of(const Round& round) {
 
 boost::json::object data_of(const CaseRun& run) {
   boost::json::array rounds;
-  for (const Round& round : run.rounds.all()) rounds.push_back(data_of(round));
+  for (const PolicyRound& round : run.rounds.all()) rounds.push_back(data_of(round));
   return {
       {"case", run.what.name}, {"interval_seconds", run.interval}, {"rounds", std::move(rounds)}};
 }
@@ -305,12 +310,12 @@ Report policies(const RecipeSetup& setup) {
                                "policy of this engine, beside batches that are kept full.");
   report.facts.emplace_back("rounds", std::to_string(here.repeats));
   boost::json::array data;
-  for (const Case& what : cases_of(here)) {
+  for (const PolicyCase& what : cases_of(here)) {
     const CaseRun run = measure_case(here, what);
     report.facts.emplace_back(what.name, "outputs " + to_string(what.output) +
                                              ", prompts 4..8, a mean interval of " +
                                              seconds_text(run.interval));
-    report.tables.push_back(table_of(run));
+    report.tables.push_back(case_table(run));
     report.tables.push_back(ceiling_of(run));
     report.figures.push_back(figure_of(run));
     for (std::string& finding : findings_of(run)) report.findings.push_back(std::move(finding));

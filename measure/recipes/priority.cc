@@ -17,27 +17,28 @@
 namespace weft::measure {
 namespace {
 
-struct Case {
+struct PriorityCase {
   const char* name;
   RequestLengths chat;
   RequestLengths batch;
 };
 constexpr std::array kCases = {
-    Case{"short prompts",
-         {fixed_length(128), fixed_length(32)},
-         {fixed_length(64), fixed_length(64)}},
-    Case{"long prompts",
-         {fixed_length(512), fixed_length(32)},
-         {fixed_length(512), fixed_length(64)}},
+    PriorityCase{"short prompts",
+                 {fixed_length(128), fixed_length(32)},
+                 {fixed_length(64), fixed_length(64)}},
+    PriorityCase{"long prompts",
+                 {fixed_length(512), fixed_length(32)},
+                 {fixed_length(512), fixed_length(64)}},
 };
 // Of what the device can carry while chats come: twice as much is offered, a tenth of that is chat.
 constexpr double kChatShare = 0.2;
 constexpr double kBatchShare = 1.8;
-constexpr double kMostAlone = 0.4;  // a chat request alone on the host device: for minutes of time
-constexpr double kSeconds = 8;
+constexpr double kChatMostAlone =
+    0.4;  // a chat request alone on the host device: for minutes of time
+constexpr double kPrioritySeconds = 8;
 constexpr double kLeastChats = 24;
 constexpr double kMostChats = 200;
-constexpr std::int32_t kLeastScaled = 4;
+constexpr std::int32_t kLeastPerClass = 4;
 
 /// The loads of a case, with the same chats in each.
 struct Loads {
@@ -69,11 +70,11 @@ struct Situation {
   }
 };
 
-Loads make_loads(const RecipeSetup& setup, const Config& config, const Case& what) {
+Loads make_loads(const RecipeSetup& setup, const Config& config, const PriorityCase& what) {
   Loads loads;
   // Both kinds must fit, and chat is what the time depends on.
-  loads.divisor = std::max(length_divisor(setup, what.chat, kMostAlone),
-                           length_divisor(setup, what.batch, 2 * kMostAlone));
+  loads.divisor = std::max(length_divisor(setup, what.chat, kChatMostAlone),
+                           length_divisor(setup, what.batch, 2 * kChatMostAlone));
   const RequestLengths chat = divided(what.chat, loads.divisor);
   const RequestLengths batch = divided(what.batch, loads.divisor);
   const std::string name = what.name;
@@ -83,9 +84,10 @@ Loads make_loads(const RecipeSetup& setup, const Config& config, const Case& wha
       measure_full_load(setup, name + ", capacity for batch", config, batch);
   loads.batch_tokens_alone = most_batch.tokens_per_second;
   const double chat_rate = kChatShare * most_chat;
-  const double wanted = std::clamp(std::round(chat_rate * kSeconds), kLeastChats, kMostChats);
+  const double wanted =
+      std::clamp(std::round(chat_rate * kPrioritySeconds), kLeastChats, kMostChats);
   const auto chats =
-      static_cast<std::size_t>(scaled(setup, static_cast<std::int32_t>(wanted), kLeastScaled));
+      static_cast<std::size_t>(scaled(setup, static_cast<std::int32_t>(wanted), kLeastPerClass));
   LoadShape shape;
   shape.per_second = chat_rate;
   shape.requests = chats;
@@ -174,7 +176,8 @@ void add_table(const std::string& name, const std::vector<Situation>& all, doubl
   report.tables.push_back(std::move(batch));
 }
 
-void add_figures(const std::string& name, const std::vector<Situation>& all, Report& report) {
+void add_situation_figures(const std::string& name, const std::vector<Situation>& all,
+                           Report& report) {
   Figure first{"Chat's time to first token, " + name,
                "The part of chats that had their first token within that time.",
                {"seconds", true},
@@ -212,7 +215,7 @@ void add_finding(const std::string& name, const std::vector<Situation>& all, Rep
       " the tokens a second meanwhile that it has without classes.");
 }
 
-boost::json::object to_json(const Situation& one) {
+boost::json::object situation_json(const Situation& one) {
   const Summary chat = summarize(one.chats);
   const auto spread = [](const Spread& of) {
     return boost::json::object{{"count", of.count}, {"mean", of.mean}, {"p50", of.p50},
@@ -226,7 +229,8 @@ boost::json::object to_json(const Situation& one) {
           {"batch_sent", one.batch.size()}};
 }
 
-boost::json::object measure(const RecipeSetup& setup, const Case& what, Report& report) {
+boost::json::object measure_case(const RecipeSetup& setup, const PriorityCase& what,
+                                 Report& report) {
   Config config = with_policy(setup, BatchPolicy::kFusion);
   const Loads loads = make_loads(setup, config, what);
   const std::string name = what.name;
@@ -239,10 +243,10 @@ boost::json::object measure(const RecipeSetup& setup, const Case& what, Report& 
                 "; batch: " + lengths_text(divided(what.batch, loads.divisor)) + "; " +
                 std::to_string(loads.chats.size()) + " chats in " + seconds_text(loads.seconds));
   add_table(name, all, loads.batch_tokens_alone, report);
-  add_figures(name, all, report);
+  add_situation_figures(name, all, report);
   add_finding(name, all, report);
   boost::json::array situations;
-  for (const Situation& one : all) situations.push_back(to_json(one));
+  for (const Situation& one : all) situations.push_back(situation_json(one));
   return {{"lengths_divided_by", loads.divisor},
           {"batch_tokens_per_second_alone", loads.batch_tokens_alone},
           {"situations", std::move(situations)}};
@@ -262,7 +266,7 @@ Report priority(const RecipeSetup& setup) {
       number(static_cast<double>(here.config.target_inter_token.count()) / 1e3) +
           " ms: prompts are cut so that steps take no longer");
   boost::json::object data;
-  for (const Case& what : kCases) data[what.name] = measure(here, what, report);
+  for (const PriorityCase& what : kCases) data[what.name] = measure_case(here, what, report);
   report.data = std::move(data);
   return report;
 }

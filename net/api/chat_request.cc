@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-void take_logprobs(BodyFields& fields, Request& request) {
+void take_chat_logprobs(BodyFields& fields, Request& request) {
   request.sampling.logprobs = fields.flag("logprobs").value_or(false);
   const auto top = fields.integer("top_logprobs", 0, defaults::kMaxUserTopLogprobs).value_or(0);
   request.sampling.top_logprobs = static_cast<std::int32_t>(top);
@@ -34,7 +34,7 @@ void refuse_other_modalities(BodyFields& fields) {
   }
 }
 
-void refuse_unsupported(BodyFields& fields) {
+void refuse_unsupported_chat_fields(BodyFields& fields) {
   refuse_tools(fields);
   refuse_other_modalities(fields);
   allow_only_text_format(fields, "response_format");
@@ -60,8 +60,8 @@ ApiResult<CompletionRequest> read_chat(simdjson::dom::object body, const ApiCont
   request.chat_template_kwargs = take_template_kwargs(fields);
   request.max_tokens = take_max_tokens(fields);
   result.options.service_tier = take_service_tier(fields, context, request.request_class);
-  take_logprobs(fields, request);
-  refuse_unsupported(fields);
+  take_chat_logprobs(fields, request);
+  refuse_unsupported_chat_fields(fields);
   check_request(fields, request, *context.card.model);
   if (auto error = fields.finish()) return *std::move(error);
   result.options.logprobs = request.sampling.logprobs;

@@ -11,13 +11,13 @@
 namespace weft {
 namespace {
 
-void take_logprobs(BodyFields& fields, Request& request) {
+void take_completion_logprobs(BodyFields& fields, Request& request) {
   const auto top = fields.integer("logprobs", 0, defaults::kMaxUserTopLogprobs);
   request.sampling.logprobs = top.has_value();
   request.sampling.top_logprobs = static_cast<std::int32_t>(top.value_or(0));
 }
 
-void refuse_unsupported(BodyFields& fields) {
+void refuse_unsupported_completion_fields(BodyFields& fields) {
   refuse_tools(fields);
   allow_only_text_format(fields, "response_format");
   allow_only(fields, {{"include_stop_str_in_output", false}, {"add_special_tokens", true}});
@@ -67,13 +67,13 @@ ApiResult<CompletionRequest> read_completion(simdjson::dom::object body,
   Request request = take_request(fields, context);
   request.max_tokens = take_token_bound(fields, "max_tokens");
   options.service_tier = take_service_tier(fields, context, request.request_class);
-  take_logprobs(fields, request);
+  take_completion_logprobs(fields, request);
   const bool echo = fields.flag("echo").value_or(false);
   if (echo && request.sampling.logprobs) {
     fields.fail("echo", "with logprobs is not supported", api_code::kUnsupported);
   }
   result.parts = take_prompts(fields, model);
-  refuse_unsupported(fields);
+  refuse_unsupported_completion_fields(fields);
   check_request(fields, request, model, result.parts.size());
   if (auto error = fields.finish()) return *std::move(error);
   share(request, result.parts);

@@ -67,7 +67,7 @@ bool take_include(BodyFields& fields) {
   return logprobs;
 }
 
-void take_logprobs(BodyFields& fields, SamplingParams& sampling) {
+void take_response_logprobs(BodyFields& fields, SamplingParams& sampling) {
   const auto top = fields.integer("top_logprobs", 0, defaults::kMaxUserTopLogprobs).value_or(0);
   sampling.top_logprobs = static_cast<std::int32_t>(top);
   sampling.logprobs = take_include(fields) || top > 0;
@@ -106,7 +106,7 @@ bool take_stream(BodyFields& fields, const ApiContext& context) {
   return fields.flag("stream").value_or(false);
 }
 
-void refuse_unsupported(BodyFields& fields, const SamplingParams& sampling) {
+void refuse_unsupported_response_fields(BodyFields& fields, const SamplingParams& sampling) {
   if (sampling.n != 1) fields.fail("n", "must be 1", api_code::kUnsupported);
   refuse_tools(fields);
   refuse_reasoning(fields);
@@ -203,9 +203,9 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
   request.max_tokens = take_token_bound(fields, "max_output_tokens");
   request.chat_template_kwargs = take_template_kwargs(fields);
   const std::string tier = take_service_tier(fields, context, request.request_class);
-  take_logprobs(fields, request.sampling);
+  take_response_logprobs(fields, request.sampling);
   json::array conversation = take_conversation(fields, context, previous);
-  refuse_unsupported(fields, request.sampling);
+  refuse_unsupported_response_fields(fields, request.sampling);
   ignore_common(fields);
   check_request(fields, request, *context.card.model);
   if (auto error = fields.finish()) return *std::move(error);

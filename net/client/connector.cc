@@ -19,11 +19,7 @@ namespace weft {
 
 namespace asio = boost::asio;
 
-namespace {
-
-constexpr auto kUse = asio::as_tuple(asio::use_awaitable);
-
-}  // namespace
+namespace {}  // namespace
 
 Connector::Connector(asio::io_context& context, ClientOptions options)
     : context_(context), options_(std::move(options)), tls_(asio::ssl::context::tls_client) {}
@@ -54,9 +50,9 @@ asio::awaitable<Result<NetStream>> Connector::connect(Clock::time_point until) {
     if (stream) stream->close();
   });
   const auto [not_found, places] =
-      co_await resolver.async_resolve(options_.url.host, options_.url.port, kUse);
+      co_await resolver.async_resolve(options_.url.host, options_.url.port, kAsTuple);
   if (not_found) co_return failed(not_found, deadline.expired());
-  const auto [refused, place] = co_await asio::async_connect(socket, places, kUse);
+  const auto [refused, place] = co_await asio::async_connect(socket, places, kAsTuple);
   if (refused) co_return failed(refused, deadline.expired());
   boost::system::error_code ignored;
   ignored = socket.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -69,7 +65,8 @@ asio::awaitable<Result<NetStream>> Connector::connect(Clock::time_point until) {
   if (options_.verify_certificate) {
     ignored = stream->tls()->set_verify_callback(asio::ssl::host_name_verification(host), ignored);
   }
-  const auto [distrusted] = co_await stream->async_handshake(asio::ssl::stream_base::client, kUse);
+  const auto [distrusted] =
+      co_await stream->async_handshake(asio::ssl::stream_base::client, kAsTuple);
   if (distrusted) co_return failed(distrusted, deadline.expired());
   co_return *std::move(stream);
 }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -13,6 +15,9 @@
 #include "weft/net/net_stream.h"
 
 namespace weft {
+
+/// The token of all that the clients await: `const auto [error, result] = co_await ...`.
+inline constexpr auto kAsTuple = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 /// Which server, and how it is met.
 struct ClientOptions {

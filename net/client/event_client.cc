@@ -28,8 +28,6 @@ constexpr std::size_t kLargestEvent = std::size_t{16} << 20;
 /// Of an answer that is no stream: all that a person would read of an error.
 constexpr std::size_t kKeptBody = std::size_t{64} << 10;
 
-constexpr auto kUse = asio::as_tuple(asio::use_awaitable);
-
 Error bad_answer(const Connector& connector, std::string_view what) {
   return {NetErrc::kBadAnswer, connector.options().url.text().append(": ").append(what)};
 }
@@ -126,11 +124,11 @@ asio::awaitable<Result<void>> EventClient::exchange(const HttpRequest* request) 
   parser_->body_limit(boost::none);
   parser_->eager(true);
   parser_->get().body() = inbox_.get();
-  const auto [not_sent, sent] = co_await http::async_write(*stream_, *request, kUse);
+  const auto [not_sent, sent] = co_await http::async_write(*stream_, *request, kAsTuple);
   if (not_sent) co_return connector_->lost(not_sent.message());
   while (!parser_->is_done()) {
     const auto [error, bytes] =
-        co_await stream_->async_read_some(buffer_.prepare(kReadBytes), kUse);
+        co_await stream_->async_read_some(buffer_.prepare(kReadBytes), kAsTuple);
     if (closed_) co_return connector_->lost("closed");
     buffer_.commit(bytes);
     const bool at_end = error == asio::error::eof;

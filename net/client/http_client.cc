@@ -23,8 +23,6 @@ constexpr std::uint64_t kLargestBody = std::uint64_t{256} << 20;
 /// A server that asks for more is asked again after this.
 constexpr int kLongestRetry = 3600;
 
-constexpr auto kUse = asio::as_tuple(asio::use_awaitable);
-
 std::chrono::milliseconds retry_after_of(std::string_view text) {
   int seconds = 0;  // a date, which HTTP allows as well, counts as not said
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
@@ -38,9 +36,9 @@ asio::awaitable<boost::system::error_code> HttpClient::exchange(const HttpReques
   buffer_.clear();
   parser_.emplace();
   parser_->body_limit(kLargestBody);
-  const auto [not_sent, sent] = co_await http::async_write(*stream_, *request, kUse);
+  const auto [not_sent, sent] = co_await http::async_write(*stream_, *request, kAsTuple);
   if (not_sent) co_return not_sent;
-  const auto [lost, received] = co_await http::async_read(*stream_, buffer_, *parser_, kUse);
+  const auto [lost, received] = co_await http::async_read(*stream_, buffer_, *parser_, kAsTuple);
   co_return lost;
 }
 

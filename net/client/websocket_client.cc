@@ -27,8 +27,6 @@ constexpr websocket::stream_base::timeout kTimeout{.handshake_timeout = std::chr
                                                    .idle_timeout = std::chrono::seconds(60),
                                                    .keep_alive_pings = true};
 
-constexpr auto kUse = asio::as_tuple(asio::use_awaitable);
-
 }  // namespace
 
 WebSocketClient::WebSocketClient(std::shared_ptr<Connector> connector, std::string path,
@@ -68,7 +66,7 @@ asio::awaitable<Result<void>> WebSocketClient::open() {
       }));
   websocket::response_type response;
   const auto [error] = co_await socket_->async_handshake(response, options.url.authority(),
-                                                         options.url.base + path_, kUse);
+                                                         options.url.base + path_, kAsTuple);
   if (error == websocket::error::upgrade_declined) {
     co_return Error{NetErrc::kRefused, options.url.text() + ": " +
                                            std::to_string(response.result_int()) + " " +
@@ -80,7 +78,7 @@ asio::awaitable<Result<void>> WebSocketClient::open() {
 
 asio::awaitable<void> WebSocketClient::read_all() {
   while (!ended_) {
-    const auto [error, bytes] = co_await socket_->async_read(input_, kUse);
+    const auto [error, bytes] = co_await socket_->async_read(input_, kAsTuple);
     if (ended_) co_return;
     if (error == websocket::error::closed) {
       const websocket::close_reason& reason = socket_->reason();

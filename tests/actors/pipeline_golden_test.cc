@@ -31,7 +31,7 @@ using Tokens = std::vector<TokenId>;
 constexpr std::uint64_t kSeedStep = 0x9E3779B97F4A7C15;
 
 /// A request and what must come of it.
-struct Expected {
+struct ExpectedTokens {
   Request request;
   std::vector<Tokens> outputs;
 };
@@ -47,8 +47,8 @@ class PipelineGolden : public testing::Test {
 
   [[nodiscard]] const Program& program() const { return *golden_.model.program; }
 
-  [[nodiscard]] Expected greedy(int prompt) const {
-    Expected one;
+  [[nodiscard]] ExpectedTokens greedy(int prompt) const {
+    ExpectedTokens one;
     one.request.prompt_tokens = golden_.expected->ids("prompt_", prompt);
     one.request.sampling.temperature = 0;
     // The reference does not stop.
@@ -60,8 +60,8 @@ class PipelineGolden : public testing::Test {
     return one;
   }
 
-  [[nodiscard]] std::vector<Expected> all_greedy() const {
-    std::vector<Expected> all;
+  [[nodiscard]] std::vector<ExpectedTokens> all_greedy() const {
+    std::vector<ExpectedTokens> all;
     for (int i = 0; golden_.expected->has_prompt(i); ++i) all.push_back(greedy(i));
     return all;
   }
@@ -72,9 +72,9 @@ class PipelineGolden : public testing::Test {
   }
 
   /// Requests that draw: what they give is known only from a run in which nothing else runs.
-  [[nodiscard]] std::vector<Expected> sampled() const {
-    const Expected longest = all_greedy().back();
-    std::vector<Expected> all(3, longest);
+  [[nodiscard]] std::vector<ExpectedTokens> sampled() const {
+    const ExpectedTokens longest = all_greedy().back();
+    std::vector<ExpectedTokens> all(3, longest);
     SamplingParams& plain = all[0].request.sampling;
     plain.temperature = 0.8F;
     plain.top_p = 0.95F;
@@ -91,7 +91,7 @@ class PipelineGolden : public testing::Test {
     several.temperature = 1;
     several.n = 3;
     several.seed = 9;
-    for (Expected& one : all) {
+    for (ExpectedTokens& one : all) {
       const SamplingParams& sampling = one.request.sampling;
       one.outputs.clear();
       for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(sampling.n); ++i) {
@@ -105,9 +105,9 @@ class PipelineGolden : public testing::Test {
   }
 
   /// Greedy and drawn, short and long, chat and batch.
-  [[nodiscard]] std::vector<Expected> mixed() const {
-    std::vector<Expected> all = sampled();
-    for (Expected& one : all_greedy()) {
+  [[nodiscard]] std::vector<ExpectedTokens> mixed() const {
+    std::vector<ExpectedTokens> all = sampled();
+    for (ExpectedTokens& one : all_greedy()) {
       all.push_back(one);
       one.request.request_class = RequestClass::kBatch;
       all.push_back(std::move(one));
@@ -115,8 +115,8 @@ class PipelineGolden : public testing::Test {
     return all;
   }
 
-  static void check(const std::vector<Expected>& wanted, const std::vector<PlayedRequest>& got,
-                    const PipelineShape& shape) {
+  static void check(const std::vector<ExpectedTokens>& wanted,
+                    const std::vector<PlayedRequest>& got, const PipelineShape& shape) {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       ASSERT_TRUE(got[i].end);
       EXPECT_EQ(got[i].end->reason, FinishReason::kLength) << to_string(got[i].end->error);
@@ -124,14 +124,14 @@ class PipelineGolden : public testing::Test {
     }
   }
 
-  static std::vector<Request> requests_of(const std::vector<Expected>& all) {
+  static std::vector<Request> requests_of(const std::vector<ExpectedTokens>& all) {
     std::vector<Request> requests;
-    for (const Expected& one : all) requests.push_back(one.request);
+    for (const ExpectedTokens& one : all) requests.push_back(one.request);
     return requests;
   }
 
   void expect_reference_alone() const {
-    const std::vector<Expected> wanted = all_greedy();
+    const std::vector<ExpectedTokens> wanted = all_greedy();
     const std::array shapes = {
         PipelineShape{.name = "pages of 1", .rows = 1, .page_tokens = 1},
         PipelineShape{.name = "a token a step", .rows = 1, .step_tokens = 1, .page_tokens = 2},
@@ -139,7 +139,8 @@ class PipelineGolden : public testing::Test {
         PipelineShape{.name = "slab", .rows = 1, .step_tokens = 7, .layout = KvLayout::kSlab}};
     for (const PipelineShape& shape : shapes) {
       PlayedPipeline pipeline(devices_, program(), shape, 3);
-      for (const Expected& one : wanted) check({one}, pipeline.play({&one.request, 1}), shape);
+      for (const ExpectedTokens& one : wanted)
+        check({one}, pipeline.play({&one.request, 1}), shape);
       if (!program().has_encoder) {
         EXPECT_LE(pipeline.sizes().longest_entry, shape.step_tokens) << shape.name;
       }
@@ -147,7 +148,7 @@ class PipelineGolden : public testing::Test {
   }
 
   void expect_same_beside_others() const {
-    const std::vector<Expected> wanted = mixed();
+    const std::vector<ExpectedTokens> wanted = mixed();
     const std::vector<Request> requests = requests_of(wanted);
     using std::chrono::microseconds;
     const std::array shapes = {
@@ -175,11 +176,11 @@ class PipelineGolden : public testing::Test {
   }
 
   void expect_same_after_giving_way() const {
-    std::vector<Expected> wanted = sampled();
-    for (const Expected& one : all_greedy()) wanted.push_back(one);
-    for (Expected& one : wanted) one.request.request_class = RequestClass::kBatch;
+    std::vector<ExpectedTokens> wanted = sampled();
+    for (const ExpectedTokens& one : all_greedy()) wanted.push_back(one);
+    for (ExpectedTokens& one : wanted) one.request.request_class = RequestClass::kBatch;
     // These come when the others run, and find nothing free.
-    for (const Expected& one : all_greedy()) wanted.push_back(one);
+    for (const ExpectedTokens& one : all_greedy()) wanted.push_back(one);
     const std::vector<Request> requests = requests_of(wanted);
     // Just enough for the largest request alone.
     const auto least = [&](std::int32_t page_tokens) {

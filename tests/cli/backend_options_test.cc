@@ -13,7 +13,7 @@
 namespace weft::cli {
 namespace {
 
-Result<Config> config_of(const std::string& command_line) {
+Result<Config> backend_config(const std::string& command_line) {
   CLI::App app;
   BackendOptions options;
   add_backend_options(app, options);
@@ -28,10 +28,10 @@ TEST(BackendOptions, RunsAModelAsItsFileItsVariablesAndItsFlagsSay) {
           .string();
   ::setenv("WEFT_CONFIG", file.c_str(), 1);
   ::setenv("WEFT_MEMORY_MAX_ROWS", "3", 1);
-  const auto plain = config_of("models/demo");
-  const auto flag = config_of("models/demo --threads 0");
+  const auto plain = backend_config("models/demo");
+  const auto flag = backend_config("models/demo --threads 0");
   ::setenv("WEFT_MEMORY_MAX_ROWS", "few", 1);
-  const auto wrong = config_of("models/demo");
+  const auto wrong = backend_config("models/demo");
   ::unsetenv("WEFT_CONFIG");
   ::unsetenv("WEFT_MEMORY_MAX_ROWS");
   ASSERT_TRUE(plain) << to_string(plain.error());
@@ -44,7 +44,7 @@ TEST(BackendOptions, RunsAModelAsItsFileItsVariablesAndItsFlagsSay) {
 
 TEST(BackendOptions, LeavesTheModelsPathToItsPlace) {
   EXPECT_EQ(engine_schema().front().path(), "model.path");
-  EXPECT_EQ(config_of("models/demo --model mine")->model, "models/demo");
+  EXPECT_EQ(backend_config("models/demo --model mine")->model, "models/demo");
 }
 
 }  // namespace

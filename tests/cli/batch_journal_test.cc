@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string request(const std::string& id) {
+std::string journal_request(const std::string& id) {
   return R"({"custom_id":")" + id +
          R"(","method":"POST","url":"/v1/completions","body":{"prompt":"x"}})" + "\n";
 }
@@ -31,7 +31,8 @@ std::vector<std::string> left_of(BatchJournal& journal) {
 }
 
 TEST(BatchJournal, AsksEveryLineOnceInItsOrder) {
-  const std::string requests = request("a") + "\n  \r\n" + request("b") + request("c");
+  const std::string requests =
+      journal_request("a") + "\n  \r\n" + journal_request("b") + journal_request("c");
   BatchJournal journal;
   EXPECT_THAT(journal.read_requests(requests), IsEmpty());
   EXPECT_EQ(journal.total(), 3U);
@@ -41,7 +42,7 @@ TEST(BatchJournal, AsksEveryLineOnceInItsOrder) {
 }
 
 TEST(BatchJournal, TakesALastLineWithoutItsEnd) {
-  std::string requests = request("a") + request("b");
+  std::string requests = journal_request("a") + journal_request("b");
   requests.pop_back();
   BatchJournal journal;
   EXPECT_THAT(journal.read_requests(requests), IsEmpty());
@@ -49,7 +50,7 @@ TEST(BatchJournal, TakesALastLineWithoutItsEnd) {
 }
 
 TEST(BatchJournal, DoesNotAskWhatIsDone) {
-  const std::string requests = request("a") + request("b") + request("c");
+  const std::string requests = journal_request("a") + journal_request("b") + journal_request("c");
   BatchJournal journal;
   ASSERT_THAT(journal.read_requests(requests), IsEmpty());
   const std::string results = result("c") + result("x") + result("a");
@@ -60,7 +61,7 @@ TEST(BatchJournal, DoesNotAskWhatIsDone) {
 }
 
 TEST(BatchJournal, CutsTheLastResultOffWhereverItWasCut) {
-  const std::string requests = request("a") + request("b");
+  const std::string requests = journal_request("a") + journal_request("b");
   const std::string first = result("a");
   const std::string second = result("b");
   for (std::size_t length = 0; length <= second.size(); ++length) {
@@ -76,11 +77,12 @@ TEST(BatchJournal, CutsTheLastResultOffWhereverItWasCut) {
 
 TEST(BatchJournal, NamesLinesThatCannotBeToldApart) {
   BatchJournal journal;
-  EXPECT_THAT(journal.read_requests(request("a") + "{\n" + request("b") + request("a") +
-                                    "[]\n{\"custom_id\":7}\n{\"custom_id\":\"\"}\n"),
-              ElementsAre(HasSubstr("line 2 is no JSON: "), "line 4 has the custom_id of line 1",
-                          "line 5 is no JSON object", HasSubstr("line 6 has no \"custom_id\""),
-                          HasSubstr("line 7 has no \"custom_id\"")));
+  EXPECT_THAT(
+      journal.read_requests(journal_request("a") + "{\n" + journal_request("b") +
+                            journal_request("a") + "[]\n{\"custom_id\":7}\n{\"custom_id\":\"\"}\n"),
+      ElementsAre(HasSubstr("line 2 is no JSON: "), "line 4 has the custom_id of line 1",
+                  "line 5 is no JSON object", HasSubstr("line 6 has no \"custom_id\""),
+                  HasSubstr("line 7 has no \"custom_id\"")));
 }
 
 TEST(BatchJournal, ShowsNoMoreMistakesThanAScreenHolds) {
@@ -93,13 +95,13 @@ TEST(BatchJournal, ShowsNoMoreMistakesThanAScreenHolds) {
 }
 
 TEST(BatchJournal, RefusesAResultsFileThatIsNone) {
-  const std::string requests = request("a");
+  const std::string requests = journal_request("a");
   for (const auto& [results, what] :
        {std::pair(result("a") + "something else\n", "line 2 is no JSON"),
         {result("a") + result("a"), "line 2 is a second result of a"},
         {std::string("{}\n"), "line 1 is no result"},
         {std::string(R"({"error":{}})") + "\n", "line 1 has no \"custom_id\""},
-        {request("a"), "line 1 is no result: it has neither a \"response\""},
+        {journal_request("a"), "line 1 is no result: it has neither a \"response\""},
         {std::string("{\"precious\": 1}"), "line 1 has no end"},
         {result("a") + "a note", "line 2 has no end"}}) {
     BatchJournal journal;
@@ -125,7 +127,7 @@ TEST(BatchLines, SaysWhyALineCannotBeAsked) {
     EXPECT_EQ(parsed.custom_id, "a");
     EXPECT_THAT(parsed.error->message, HasSubstr(what));
   }
-  EXPECT_FALSE(parse_batch_line(request("a")).error);
+  EXPECT_FALSE(parse_batch_line(journal_request("a")).error);
 }
 
 TEST(BatchLines, WritesResultsAsOneLineEach) {

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string request(int number) {
+std::string numbered_request(int number) {
   return R"({"custom_id":"r)" + std::to_string(number) +
          R"(","method":"POST","url":"/v1/completions","body":{"prompt":"p)" +
          std::to_string(number) + "\"}}\n";
@@ -85,7 +85,7 @@ class BatchRunnerTest : public testing::Test {
 
 TEST_F(BatchRunnerTest, AsksEveryLineWithBoundedConcurrency) {
   std::string requests;
-  for (int i = 0; i < 50; ++i) requests += request(i);
+  for (int i = 0; i < 50; ++i) requests += numbered_request(i);
   EXPECT_EQ(run(requests, {.concurrency = 7}).size(), 50U);
   EXPECT_EQ(backend_.most_at_once, 7);
   EXPECT_EQ(tally_.answered, 50U);
@@ -93,8 +93,8 @@ TEST_F(BatchRunnerTest, AsksEveryLineWithBoundedConcurrency) {
 }
 
 TEST_F(BatchRunnerTest, AsksInTheClassOfBatchesUnlessTheLineSaysOtherwise) {
-  run(request(1) + R"({"custom_id":"x","method":"POST","url":"/v1/chat/completions",)"
-                   R"("body":{"service_tier":"default","model":"m"}})",
+  run(numbered_request(1) + R"({"custom_id":"x","method":"POST","url":"/v1/chat/completions",)"
+                            R"("body":{"service_tier":"default","model":"m"}})",
       {.concurrency = 1});
   EXPECT_EQ(boost::json::parse(backend_.bodies[0]).at("service_tier"), "flex");
   EXPECT_FALSE(boost::json::parse(backend_.bodies[0]).as_object().contains("model"));
@@ -104,7 +104,7 @@ TEST_F(BatchRunnerTest, AsksInTheClassOfBatchesUnlessTheLineSaysOtherwise) {
 }
 
 TEST_F(BatchRunnerTest, AsksForTheModelThatItIsTold) {
-  run(request(1), {.model = "mine"});
+  run(numbered_request(1), {.model = "mine"});
   EXPECT_EQ(boost::json::parse(backend_.bodies[0]).at("model"), "mine");
 }
 
@@ -112,7 +112,7 @@ TEST_F(BatchRunnerTest, AsksAgainWhatWasRefusedForNowOrLost) {
   backend_.script = {HttpAnswer{.status = 429}, HttpAnswer{.status = 503},
                      Error{NetErrc::kLost, "gone"}, HttpAnswer{.status = 502},
                      HttpAnswer{.status = 200, .body = R"({"text":"yes"})"}};
-  const auto results = run(request(1));
+  const auto results = run(numbered_request(1));
   EXPECT_EQ(backend_.bodies.size(), 5U);
   EXPECT_EQ(results.at("r1").at("response").at("body").at("text"), "yes");
 }
@@ -125,7 +125,7 @@ TEST_F(BatchRunnerTest, AsksAFullServerForAsLongAsItTakesAndSaysWhyOnce) {
   backend_.script.emplace_back(HttpAnswer{.status = 503});
   std::vector<std::string> reasons;
   const auto note = [&reasons](const std::string& why) { reasons.push_back(why); };
-  EXPECT_EQ(run(request(1), {.on_wait = note}).size(), 1U);
+  EXPECT_EQ(run(numbered_request(1), {.on_wait = note}).size(), 1U);
   EXPECT_EQ(tally_.answered, 1U);
   EXPECT_THAT(reasons, ElementsAre("full", "status 503"));
 }
@@ -134,7 +134,7 @@ TEST_F(BatchRunnerTest, StopsWithoutAResultWhenTheEngineHasFailedForGood) {
   backend_.script = {
       HttpAnswer{.status = 503, .body = R"({"error":{"code":"loading","message":"loading"}})"},
       HttpAnswer{.status = 503, .body = R"({"error":{"code":"not_ready","message":"broken"}})"}};
-  EXPECT_TRUE(run(request(1) + request(2), {.concurrency = 1}).empty());
+  EXPECT_TRUE(run(numbered_request(1) + numbered_request(2), {.concurrency = 1}).empty());
   ASSERT_TRUE(failure_);
   EXPECT_THAT(to_string(*failure_), HasSubstr("broken"));
 }
@@ -142,13 +142,13 @@ TEST_F(BatchRunnerTest, StopsWithoutAResultWhenTheEngineHasFailedForGood) {
 TEST_F(BatchRunnerTest, WaitsAsLongAsTheServerSays) {
   backend_.script = {HttpAnswer{.status = 429, .retry_after = milliseconds(30)}};
   const auto began = std::chrono::steady_clock::now();
-  run(request(1));
+  run(numbered_request(1));
   EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(30));
 }
 
 TEST_F(BatchRunnerTest, WritesWhatTheServerSaysOfABadRequest) {
   backend_.script = {HttpAnswer{.status = 400, .body = R"({"error":{"message":"bad"}})"}};
-  const auto results = run(request(1) + request(2), {.concurrency = 1});
+  const auto results = run(numbered_request(1) + numbered_request(2), {.concurrency = 1});
   EXPECT_EQ(results.at("r1").at("response").at("status_code"), 400);
   EXPECT_EQ(results.at("r1").at("response").at("body").at("error").at("message"), "bad");
   EXPECT_EQ(tally_.failed, 1U);
@@ -156,7 +156,7 @@ TEST_F(BatchRunnerTest, WritesWhatTheServerSaysOfABadRequest) {
 }
 
 TEST_F(BatchRunnerTest, WritesWhyALineCannotBeAsked) {
-  const auto results = run(request(1) + R"({"custom_id":"x","method":"GET"})");
+  const auto results = run(numbered_request(1) + R"({"custom_id":"x","method":"GET"})");
   EXPECT_EQ(backend_.bodies.size(), 1U);
   EXPECT_THAT(std::string(results.at("x").at("error").at("message").as_string()),
               HasSubstr("line 2: method"));
@@ -164,20 +164,20 @@ TEST_F(BatchRunnerTest, WritesWhyALineCannotBeAsked) {
 
 TEST_F(BatchRunnerTest, GivesAServerThatFailsOnEveryTryAResultOfItsOwn) {
   for (int i = 0; i < 10; ++i) backend_.script.emplace_back(HttpAnswer{.status = 500});
-  EXPECT_EQ(run(request(1)).at("r1").at("response").at("status_code"), 500);
+  EXPECT_EQ(run(numbered_request(1)).at("r1").at("response").at("status_code"), 500);
   EXPECT_FALSE(failure_);
 }
 
 TEST_F(BatchRunnerTest, StopsWithoutAResultWhenTheServerCannotBeReached) {
   for (int i = 0; i < 100; ++i) backend_.script.emplace_back(Error{NetErrc::kCannotConnect, "no"});
-  EXPECT_TRUE(run(request(1) + request(2)).empty());
+  EXPECT_TRUE(run(numbered_request(1) + numbered_request(2)).empty());
   ASSERT_TRUE(failure_);
   EXPECT_EQ(failure_->code, make_error_code(NetErrc::kCannotConnect));
 }
 
 TEST_F(BatchRunnerTest, StopsWithoutAResultWhenTheKeyIsWrong) {
   backend_.script = {HttpAnswer{.status = 401}};
-  EXPECT_TRUE(run(request(1) + request(2), {.concurrency = 1}).empty());
+  EXPECT_TRUE(run(numbered_request(1) + numbered_request(2), {.concurrency = 1}).empty());
   ASSERT_TRUE(failure_);
   EXPECT_THAT(to_string(*failure_), HasSubstr("--api-key"));
 }

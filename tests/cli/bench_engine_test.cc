@@ -23,7 +23,7 @@ std::string on_demo_model(const std::string& verb, const std::string& options) {
          "\" --threads 1 --max-rows 4 --max-context 128 " + options;
 }
 
-std::string text_of(const std::filesystem::path& file) {
+std::string file_text(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::ostringstream text;
   text << in.rdbuf();
@@ -50,10 +50,10 @@ TEST(BenchEngineTest, OnePolicyIsShownWithAllFiguresAndWrittenToFiles) {
                     json.string() + "\" --html \"" + html.string() + "\""));
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_THAT(run.output, HasSubstr("goodput"));
-  const auto report = boost::json::parse(text_of(json));
+  const auto report = boost::json::parse(file_text(json));
   const auto& policy = report.at("data").at(0);
   EXPECT_EQ(policy.at("policy").as_string(), "fusion");
-  EXPECT_THAT(text_of(html), StartsWith("<!doctype html>"));
+  EXPECT_THAT(file_text(html), StartsWith("<!doctype html>"));
 }
 
 TEST(BenchEngineTest, WhatCannotBeMeasuredIsRefusedByItsFlag) {
@@ -104,8 +104,8 @@ TEST(BenchRecipeTest, ARecipeGivesItsTablesAndItsFiles) {
                html.string() + "\" --svg \"" + figures + "\"");
   EXPECT_EQ(shuffle.status, 0) << shuffle.output;
   EXPECT_THAT(shuffle.output, HasSubstr("What the shuffle costs on the device"));
-  EXPECT_THAT(text_of(html), HasSubstr("<svg"));
-  EXPECT_THAT(text_of(figures + "-1.svg"), StartsWith("<svg"));
+  EXPECT_THAT(file_text(html), HasSubstr("<svg"));
+  EXPECT_THAT(file_text(figures + "-1.svg"), StartsWith("<svg"));
   EXPECT_FALSE(std::filesystem::exists(figures + "-2.svg"));
 }
 

@@ -26,7 +26,7 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string read(const std::string& path) {
+std::string read_text(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
@@ -61,7 +61,7 @@ class BenchServeProgram : public testing::Test {
         run_weft("bench serve " + server.url() + " --json \"" + json + "\" " + arguments);
     EXPECT_EQ(outcome.status, 0) << outcome.output;
     EXPECT_THAT(outcome.output, HasSubstr("time to first token"));
-    return boost::json::parse(read(json));
+    return boost::json::parse(read_text(json));
   }
 
   const TempFolder folder_;
@@ -83,7 +83,7 @@ TEST_F(BenchServeProgram, MeasuresExactlyTheLengthsThatItAsksFor) {
     EXPECT_THAT(finding.as_string().c_str(),
                 Not(AnyOf(HasSubstr("shorter than asked for"), HasSubstr("another length"))));
   }
-  EXPECT_THAT(read(page), AllOf(HasSubstr("<svg"), HasSubstr("Requests under way")));
+  EXPECT_THAT(read_text(page), AllOf(HasSubstr("<svg"), HasSubstr("Requests under way")));
 }
 
 TEST_F(BenchServeProgram, AsksConversationsAndLanesOfAWebSocket) {
@@ -154,7 +154,7 @@ TEST_F(BenchServeProgram, ReportsWhatWasMeasuredBeforeASignal) {
                "cd " + folder_.path().string() + "; set -m; ");
   EXPECT_EQ(outcome.status, 128 + SIGINT);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("stopped"), HasSubstr("3 requests were not sent")));
-  const auto report = boost::json::parse(read((folder_.path() / "report.json").string()));
+  const auto report = boost::json::parse(read_text((folder_.path() / "report.json").string()));
   EXPECT_EQ(report.at("data").at("asked"), 2);
 }
 

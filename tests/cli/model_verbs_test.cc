@@ -21,7 +21,7 @@ using testing::StartsWith;
 
 namespace json = boost::json;
 
-const std::string demo_model = '"' + source_path("examples/demo_model/model") + "\" ";
+const std::string quoted_demo_model = '"' + source_path("examples/demo_model/model") + "\" ";
 const std::string demo_tokenizer =
     '"' + source_path("examples/demo_model/model/tokenizer.json") + "\" ";
 
@@ -34,7 +34,7 @@ json::value parsed(const Outcome& outcome) {
 }
 
 TEST(GenerateVerb, AnswersAQuestionThroughTheModelsChatTemplate) {
-  const Outcome outcome = run_weft("generate " + demo_model + "\"What is 12 + 30?\" --chat");
+  const Outcome outcome = run_weft("generate " + quoted_demo_model + "\"What is 12 + 30?\" --chat");
   EXPECT_EQ(outcome.status, 0);
   // Nothing else, so no progress bar either: this is a pipe.
   EXPECT_EQ(outcome.output, "12 + 30 = 42.\n");
@@ -42,17 +42,18 @@ TEST(GenerateVerb, AnswersAQuestionThroughTheModelsChatTemplate) {
 
 TEST(GenerateVerb, ReadsThePromptFromStandardInput) {
   const Outcome outcome =
-      run_weft("generate " + demo_model + "- --chat <<END\nWhat is 12 + 30?\nEND");
+      run_weft("generate " + quoted_demo_model + "- --chat <<END\nWhat is 12 + 30?\nEND");
   EXPECT_EQ(outcome.output, "12 + 30 = 42.\n");
 }
 
 TEST(GenerateVerb, StopsAfterTheTokensAskedFor) {
-  const Outcome outcome = run_weft("generate " + demo_model + "'Once' --max-tokens 3 --stats");
+  const Outcome outcome =
+      run_weft("generate " + quoted_demo_model + "'Once' --max-tokens 3 --stats");
   EXPECT_THAT(outcome.output, HasSubstr(" 3 tokens at "));
 }
 
 TEST(GenerateVerb, DrawsTheSameTextForTheSameSeed) {
-  const std::string story = "generate " + demo_model +
+  const std::string story = "generate " + quoted_demo_model +
                             "'Tell me a story.' --chat --max-tokens 40 --temperature 1.2 --seed ";
   const Outcome first = run_weft(story + "7");
   EXPECT_EQ(first.status, 0);
@@ -61,7 +62,7 @@ TEST(GenerateVerb, DrawsTheSameTextForTheSameSeed) {
 }
 
 TEST(GenerateVerb, NamesTheOptionThatIsOutOfRange) {
-  const Outcome outcome = run_weft("generate " + demo_model + "Hi --top-p 2");
+  const Outcome outcome = run_weft("generate " + quoted_demo_model + "Hi --top-p 2");
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("--top-p"), HasSubstr("2 not in range")));
 }
@@ -73,22 +74,22 @@ TEST(GenerateVerb, NamesTheFolderThatIsNotThere) {
 }
 
 TEST(GenerateVerb, SaysHowLongAPromptMayBe) {
-  const Outcome outcome =
-      run_weft("generate " + demo_model + "\"$(yes 'a b c d' | head -n 1000)\" --max-tokens 4");
+  const Outcome outcome = run_weft("generate " + quoted_demo_model +
+                                   "\"$(yes 'a b c d' | head -n 1000)\" --max-tokens 4");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("1024"));
 }
 
 TEST(GenerateVerb, RunsOnTheDeviceThatIsNamed) {
-  const Outcome outcome =
-      run_weft("generate " + demo_model + "\"What is 12 + 30?\" --chat --device cpu --stats");
+  const Outcome outcome = run_weft("generate " + quoted_demo_model +
+                                   "\"What is 12 + 30?\" --chat --device cpu --stats");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.output, AllOf(StartsWith("12 + 30 = 42.\n"), HasSubstr(", on cpu\n")));
 }
 
 // What follows a verb that asks for a device.
 std::string refusal_of(const std::string& verb, const std::string& device) {
-  std::string arguments = verb + ' ' + demo_model + "--device " + device;
+  std::string arguments = verb + ' ' + quoted_demo_model + "--device " + device;
   if (verb == "generate") arguments += " Hi";
   if (verb == "logits") arguments += " --ids 5";
   const Outcome outcome = run_weft(arguments);
@@ -113,29 +114,30 @@ TEST(TuneVerb, MeasuresNothingOnTheHost) {
 }
 
 TEST(TuneVerb, NamesTheOptionThatIsOutOfRange) {
-  const Outcome outcome = run_weft("tune " + demo_model + "--tokens 1,0");
+  const Outcome outcome = run_weft("tune " + quoted_demo_model + "--tokens 1,0");
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.output, HasSubstr("--tokens"));
 }
 
 TEST(TokenizeVerb, PrintsIdsAloneAsAList) {
-  const Outcome outcome = run_weft("tokenize " + demo_model + "'Hello there' --ids-only");
+  const Outcome outcome = run_weft("tokenize " + quoted_demo_model + "'Hello there' --ids-only");
   EXPECT_THAT(outcome.output, MatchesRegex("\\[[0-9]+(, [0-9]+)*\\]\n"));
 }
 
 TEST(TokenizeVerb, TakesATokenizerFileAsWell) {
   EXPECT_EQ(run_weft("tokenize " + demo_tokenizer + "'Hello there' --ids-only").output,
-            run_weft("tokenize " + demo_model + "'Hello there' --ids-only").output);
+            run_weft("tokenize " + quoted_demo_model + "'Hello there' --ids-only").output);
 }
 
 TEST(TokenizeVerb, TakesSpecialTokensAsTextWhenAsked) {
   const std::string text = "'<|im_end|>' --ids-only";
-  EXPECT_THAT(run_weft("tokenize " + demo_model + text).output, Not(HasSubstr(",")));
-  EXPECT_THAT(run_weft("tokenize " + demo_model + text + " --no-special").output, HasSubstr(","));
+  EXPECT_THAT(run_weft("tokenize " + quoted_demo_model + text).output, Not(HasSubstr(",")));
+  EXPECT_THAT(run_weft("tokenize " + quoted_demo_model + text + " --no-special").output,
+              HasSubstr(","));
 }
 
 TEST(InspectVerb, ShowsTheArchitectureTheSizesAndTheProgram) {
-  const Outcome outcome = run_weft("inspect " + demo_model);
+  const Outcome outcome = run_weft("inspect " + quoted_demo_model);
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("llama"), HasSubstr("4985088"), HasSubstr("a token in f32"),
@@ -145,14 +147,14 @@ TEST(InspectVerb, ShowsTheArchitectureTheSizesAndTheProgram) {
 TEST(InspectVerb, SaysWhatASpecLacks) {
   const TempFolder folder;
   const auto spec = folder.write("spec.toml", "family = \"mine\"\n");
-  const Outcome outcome = run_weft("inspect " + demo_model + "--spec " + spec.string());
+  const Outcome outcome = run_weft("inspect " + quoted_demo_model + "--spec " + spec.string());
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("spec.toml"));
 }
 
 TEST(LogitsVerb, PrintsEveryPositionAndTheGreedyTokensAsJson) {
   const json::value answer =
-      parsed(run_weft("logits " + demo_model + "--ids 5,17,301 --generate 4 --json"));
+      parsed(run_weft("logits " + quoted_demo_model + "--ids 5,17,301 --generate 4 --json"));
   const json::array& rows = answer.at("logits").as_array();
   ASSERT_EQ(rows.size(), 3U);
   for (const json::value& row : rows) EXPECT_EQ(row.as_array().size(), 2048U);
@@ -160,13 +162,13 @@ TEST(LogitsVerb, PrintsEveryPositionAndTheGreedyTokensAsJson) {
 }
 
 TEST(LogitsVerb, NamesTheTokenThatTheModelDoesNotKnow) {
-  const Outcome outcome = run_weft("logits " + demo_model + "--ids 5,2048");
+  const Outcome outcome = run_weft("logits " + quoted_demo_model + "--ids 5,2048");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("2048"), StartsWith("weft logits: ")));
 }
 
 TEST(LogitsVerb, RefusesAWordWhereAnIdBelongs) {
-  const Outcome outcome = run_weft("logits " + demo_model + "--ids 5,x");
+  const Outcome outcome = run_weft("logits " + quoted_demo_model + "--ids 5,x");
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.output, HasSubstr("--ids"));
 }

@@ -183,7 +183,7 @@ TEST_F(ServingTest, AModelThatCannotBeLoadedEndsItAsAnyFailureDoes) {
   const Result<void> end = serve().get();
   ASSERT_FALSE(end);
   EXPECT_EQ(end.error().code, DeviceErrc::kOutOfMemory);
-  EXPECT_EQ(cli::exit_status(end.error()), cli::kFailed);
+  EXPECT_EQ(cli::exit_status(end.error()), cli::kExitFailed);
 }
 
 }  // namespace

@@ -17,15 +17,15 @@ using std::chrono::milliseconds;
 using test::FailsWith;
 using test::TempFolder;
 
-Result<Config> parse(std::string_view text) { return Config::parse(text, "weft.toml"); }
+Result<Config> parse_config(std::string_view text) { return Config::parse(text, "weft.toml"); }
 
 TEST(ConfigTest, IsValidAsItComes) {
   EXPECT_FALSE(Config().validate().has_error());
-  EXPECT_TRUE(parse(""));
+  EXPECT_TRUE(parse_config(""));
 }
 
 TEST(ConfigTest, ReadsKeysAndKeepsTheOthers) {
-  const Config config = parse(R"(
+  const Config config = parse_config(R"(
     [model]
     path = "models/demo"
     [memory]
@@ -43,27 +43,27 @@ TEST(ConfigTest, ReadsKeysAndKeepsTheOthers) {
 }
 
 TEST(ConfigTest, ReadsEachSpellingOfATable) {
-  EXPECT_EQ(parse("memory = { max_rows = 3 }").value().max_rows, 3);
-  EXPECT_EQ(parse("memory.max_rows = 3").value().max_rows, 3);
+  EXPECT_EQ(parse_config("memory = { max_rows = 3 }").value().max_rows, 3);
+  EXPECT_EQ(parse_config("memory.max_rows = 3").value().max_rows, 3);
 }
 
 TEST(ConfigTest, NamesFileLineKeyValueAndRange) {
   EXPECT_THAT(
-      parse("[memory]\n\npage_tokens = 0"),
+      parse_config("[memory]\n\npage_tokens = 0"),
       FailsWith(ConfigErrc::kBadConfig,
                 "weft.toml:3: memory.page_tokens = 0: must be a whole number in 1 .. 4096"));
-  EXPECT_THAT(parse("[memory]\nmax_rows = [4]"),
+  EXPECT_THAT(parse_config("[memory]\nmax_rows = [4]"),
               FailsWith(ConfigErrc::kBadConfig, "weft.toml:2: memory.max_rows = a list"));
-  EXPECT_THAT(parse("memory = 4"),
+  EXPECT_THAT(parse_config("memory = 4"),
               FailsWith(ConfigErrc::kBadConfig, "weft.toml:1: memory must be a table"));
-  EXPECT_THAT(parse("[[memory]]\nmax_rows = 4"),
+  EXPECT_THAT(parse_config("[[memory]]\nmax_rows = 4"),
               FailsWith(ConfigErrc::kBadConfig, "weft.toml:1: memory must be a table"));
-  EXPECT_THAT(parse("a = = 1"), FailsWith(ConfigErrc::kBadToml, "weft.toml:1: "));
+  EXPECT_THAT(parse_config("a = = 1"), FailsWith(ConfigErrc::kBadToml, "weft.toml:1: "));
 }
 
 TEST(ConfigTest, NamesTheNearestKeyForOneThatThereIsNot) {
   const auto refused = [](std::string_view text, std::string_view detail) {
-    EXPECT_THAT(parse(text), FailsWith(ConfigErrc::kUnknownConfigKey, std::string(detail)));
+    EXPECT_THAT(parse_config(text), FailsWith(ConfigErrc::kUnknownConfigKey, std::string(detail)));
   };
   refused("[memory]\nmax_row = 4", "weft.toml:2: memory.max_row; the nearest is memory.max_rows");
   refused("[memory]\npolicy = 'static'",
@@ -75,34 +75,34 @@ TEST(ConfigTest, NamesTheNearestKeyForOneThatThereIsNot) {
 }
 
 TEST(ConfigTest, RefusesMoreRowsThanTicksCanAdvance) {
-  EXPECT_TRUE(parse("[memory]\nmax_rows = 512\nmax_step_tokens = 512"));
+  EXPECT_TRUE(parse_config("[memory]\nmax_rows = 512\nmax_step_tokens = 512"));
   EXPECT_TRUE(
-      parse("memory.max_rows = 1024\nmemory.max_step_tokens = 512\n"
-            "scheduling.decode_every = 2"));
+      parse_config("memory.max_rows = 1024\nmemory.max_step_tokens = 512\n"
+                   "scheduling.decode_every = 2"));
   EXPECT_THAT(
-      parse("[memory]\nmax_rows = 513\nmax_step_tokens = 512"),
+      parse_config("[memory]\nmax_rows = 513\nmax_step_tokens = 512"),
       FailsWith(ConfigErrc::kBadConfig, "weft.toml:2: memory.max_rows = 513: must be at most 512"));
 }
 
 TEST(ConfigTest, RefusesACertificateWithoutItsKeyAndAKeyWithoutItsCertificate) {
-  EXPECT_TRUE(parse("[server]\ntls_certificate = 'a'\ntls_key = 'b'"));
-  EXPECT_THAT(parse("[server]\nport = 1\ntls_certificate = 'a'"),
+  EXPECT_TRUE(parse_config("[server]\ntls_certificate = 'a'\ntls_key = 'b'"));
+  EXPECT_THAT(parse_config("[server]\nport = 1\ntls_certificate = 'a'"),
               FailsWith(ConfigErrc::kBadConfig,
                         R"(weft.toml:3: server.tls_certificate = "a": needs server.tls_key)"));
-  EXPECT_THAT(parse("[server]\ntls_key = 'a'"),
+  EXPECT_THAT(parse_config("[server]\ntls_key = 'a'"),
               FailsWith(ConfigErrc::kBadConfig,
                         R"(weft.toml:2: server.tls_key = "a": needs server.tls_certificate)"));
 }
 
 TEST(ConfigTest, RefusesLargerBodiesThanAllTogetherMayBe) {
-  EXPECT_TRUE(parse("[limits]\nmax_body_memory = 8388608"));
-  EXPECT_THAT(parse("[limits]\nmax_message_bytes = 2048\nmax_body_memory = 8388607"),
+  EXPECT_TRUE(parse_config("[limits]\nmax_body_memory = 8388608"));
+  EXPECT_THAT(parse_config("[limits]\nmax_message_bytes = 2048\nmax_body_memory = 8388607"),
               FailsWith(ConfigErrc::kBadConfig,
                         "weft.toml:3: limits.max_body_memory = 8388607: must be at least 8388608"));
 }
 
 TEST(ConfigTest, ReadsTheTablesOfAServer) {
-  const Config config = parse(R"(
+  const Config config = parse_config(R"(
     server = { host = "::1", port = 0, web_page = false, drain_timeout_s = 0.5 }
     auth.api_key = "sesame"
     limits.max_stored_bytes = 1

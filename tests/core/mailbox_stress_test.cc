@@ -143,7 +143,7 @@ TEST(MailboxStress, GivesEveryMessageExactlyOnceWhenClosingRacesThePushes) {
 }
 
 /// Turns hot at once, so that a run goes back and forth between hot, cold and asleep very often.
-struct WarmTraits : MailboxTraits {
+struct WarmStressTraits : MailboxTraits {
   static constexpr std::size_t kHeatAfter = 4;
 };
 
@@ -164,13 +164,13 @@ TEST(MailboxStress, LosesNoWakeUpBetweenHotColdAndAsleep) {
   constexpr std::uint32_t kLanes = 3;
   constexpr std::uint32_t kPushes = 400'000;
   ParkedConsumer consumer;
-  Mailbox<NumberedMsg, WarmTraits> mailbox(1024, consumer);
+  Mailbox<NumberedMsg, WarmStressTraits> mailbox(1024, consumer);
   std::atomic<std::uint32_t> sleeps = 0;
   std::atomic<bool> lost = false;
   std::vector<std::jthread> producers;
   for (std::uint32_t producer = 0; producer < kLanes; ++producer) {
     producers.emplace_back([&, producer] {
-      Mailbox<NumberedMsg, WarmTraits>::Producer lane(mailbox);
+      Mailbox<NumberedMsg, WarmStressTraits>::Producer lane(mailbox);
       std::mt19937 random(producer);
       std::uint32_t seen_asleep = 0;
       for (std::uint32_t number = 0; number < kPushes;) {

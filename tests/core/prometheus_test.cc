@@ -26,7 +26,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kPlusInfinity = std::numeric_limits<double>::infinity();
 
 /// The text of a registry with one gauge named g of this value.
 std::string text_of_gauge(double value) {
@@ -125,8 +125,8 @@ TEST(PrometheusText, PrintsTheShortestNumberThatReadsBackTheSame) {
 
 TEST(PrometheusText, PrintsNumbersThatAreNotFiniteAsTheFormatWants) {
   EXPECT_THAT(text_of_gauge(std::numeric_limits<double>::quiet_NaN()), HasSubstr("\ng NaN\n"));
-  EXPECT_THAT(text_of_gauge(kInfinity), HasSubstr("\ng +Inf\n"));
-  EXPECT_THAT(text_of_gauge(-kInfinity), HasSubstr("\ng -Inf\n"));
+  EXPECT_THAT(text_of_gauge(kPlusInfinity), HasSubstr("\ng +Inf\n"));
+  EXPECT_THAT(text_of_gauge(-kPlusInfinity), HasSubstr("\ng -Inf\n"));
 }
 
 TEST(PrometheusText, PrintsTheWholeRangeOfACounter) {
@@ -188,8 +188,8 @@ std::string rich_text() {
   registry.counter("weft_requests_total", "A \\ and\na \"line\", \u7e2e.",
                    {{"class", "a\\b\nc\"d \U0001f9f5"}, {"other", ""}});
   int n = 0;
-  for (const double value :
-       {0.1, 1e22, 5e-324, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()}) {
+  for (const double value : {0.1, 1e22, 5e-324, kPlusInfinity, -kPlusInfinity,
+                             std::numeric_limits<double>::quiet_NaN()}) {
     registry.gauge("weft_level", "A level.", {{"n", std::to_string(n++)}}).set(value);
   }
   registry.histogram("weft_step_seconds", "A step.", kTickBounds).observe(0.003, 5);

@@ -84,7 +84,7 @@ void PrintTo(const Form& form,  // NOLINT(readability-identifier-naming): Google
   *out << form.path;
 }
 
-std::string name_of(const testing::TestParamInfo<Form>& form) { return form.param.name; }
+std::string form_name(const testing::TestParamInfo<Form>& form) { return form.param.name; }
 
 struct Case {
   std::vector<TokenId> prompt;
@@ -223,7 +223,7 @@ TEST_P(Stories260KTest, WritesTheGoldenTokens) {
 INSTANTIATE_TEST_SUITE_P(Formats, Stories260KTest,
                          testing::Values(kLlama2C, kHuggingFace, kShardsInBf16, kGgufF32, kGgufF16,
                                          kGgufQ8),
-                         name_of);
+                         form_name);
 
 class Stories260KEndTest : public Stories260KTest {};
 
@@ -235,7 +235,7 @@ TEST_P(Stories260KEndTest, EndsTheStoryWhereTheFloat64RunDoes) {
   EXPECT_EQ(tokens, story.greedy);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, Stories260KEndTest, testing::Values(kLlama2C), name_of);
+INSTANTIATE_TEST_SUITE_P(Formats, Stories260KEndTest, testing::Values(kLlama2C), form_name);
 
 }  // namespace
 }  // namespace weft

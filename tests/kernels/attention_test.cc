@@ -63,7 +63,8 @@ struct Piece {
 };
 
 /// Runs one step and gives [tokens of the pieces, A * D].
-std::vector<float> run(const Model& model, const std::vector<Piece>& pieces, int threads = 1) {
+std::vector<float> run_attention(const Model& model, const std::vector<Piece>& pieces,
+                                 int threads = 1) {
   std::int32_t places = 0;
   std::int32_t tokens = 0;
   for (const Piece& piece : pieces) {
@@ -160,8 +161,8 @@ double biased(const Model& model, double score, std::int32_t head, std::int32_t 
 }
 
 /// One query's result in float64.
-std::vector<double> reference(const Model& model, const Context& context, std::int32_t place,
-                              std::int32_t head) {
+std::vector<double> attention_reference(const Model& model, const Context& context,
+                                        std::int32_t place, std::int32_t head) {
   const auto size = static_cast<std::size_t>(model.head_size);
   const auto kv = static_cast<std::size_t>(head / (model.heads / model.kv_heads));
   const auto at = [&](std::int32_t key) {
@@ -198,14 +199,14 @@ std::vector<double> reference(const Model& model, const Context& context, std::i
 /// the weights by as much.
 constexpr double kTolerance = 1e-5;
 
-void expect_reference(const Model& model, const std::vector<Piece>& pieces, int threads = 1) {
-  const std::vector<float> got = run(model, pieces, threads);
+void expect_attention(const Model& model, const std::vector<Piece>& pieces, int threads = 1) {
+  const std::vector<float> got = run_attention(model, pieces, threads);
   const auto size = static_cast<std::size_t>(model.head_size);
   std::size_t at = 0;
   for (std::size_t s = 0; s < pieces.size(); ++s) {
     for (std::int32_t i = 0; i < pieces[s].count; ++i) {
       for (std::int32_t head = 0; head < model.heads; ++head, at += size) {
-        const auto want = reference(model, *pieces[s].context, pieces[s].start + i, head);
+        const auto want = attention_reference(model, *pieces[s].context, pieces[s].start + i, head);
         ASSERT_TRUE(is_close(std::span(got).subspan(at, size), want, kTolerance))
             << "sequence " << s << ", token " << i << ", head " << head;
       }
@@ -225,7 +226,7 @@ TEST_P(AttentionTest, AgreesWithFloat64ForEveryHeadSizeAndType) {
       const Model model = scaled({.head_size = head_size, .dtype = dtype});
       const Context context(model, 83, random);
       SCOPED_TRACE(testing::Message() << "D " << head_size << ", " << to_string(dtype));
-      expect_reference(model, {{&context, 70, 13}});
+      expect_attention(model, {{&context, 70, 13}});
     }
   }
 }
@@ -237,8 +238,8 @@ TEST_P(AttentionTest, AgreesWithFloat64ForEveryContextAndPageSize) {
     for (const std::int32_t length : {1, 2, 15, 16, 17, 63, 64, 65, 101, 127, 128, 129}) {
       const Context context(model, length, random);
       SCOPED_TRACE(testing::Message() << page_tokens << " a page, context " << length);
-      expect_reference(model, {{&context, length - 1, 1}});
-      expect_reference(model, {{&context, 0, length}});
+      expect_attention(model, {{&context, length - 1, 1}});
+      expect_attention(model, {{&context, 0, length}});
     }
   }
 }
@@ -250,7 +251,7 @@ TEST_P(AttentionTest, AgreesWithFloat64ForEveryWayToShareHeads) {
     const Model model = scaled({.heads = heads, .kv_heads = kv_heads, .head_size = 16});
     const Context context(model, 90, random);
     SCOPED_TRACE(testing::Message() << heads << " heads over " << kv_heads);
-    expect_reference(model, {{&context, 0, 90}, {&context, 70, 1}}, 3);
+    expect_attention(model, {{&context, 0, 90}, {&context, 70, 1}}, 3);
   }
 }
 
@@ -301,8 +302,8 @@ TEST_P(AttentionTest, AgreesWithFloat64ForEveryMaskAndBias) {
   for (const Model& model : varieties()) {
     const Context context(model, 135, random);
     SCOPED_TRACE(testing::Message() << "variety " << index++);
-    expect_reference(model, {{&context, 0, 135}});
-    expect_reference(model, {{&context, 134, 1}, {&context, 64, 15}}, 2);
+    expect_attention(model, {{&context, 0, 135}});
+    expect_attention(model, {{&context, 134, 1}, {&context, 64, 15}}, 2);
   }
 }
 
@@ -314,10 +315,10 @@ TEST_P(AttentionTest, GivesTheSameBitsHoweverAPromptIsCutAndPaged) {
   for (Model& model : models) {
     constexpr std::int32_t kLength = 140;
     const Context context(model, kLength, random);
-    const std::vector<float> whole = run(model, {{&context, 0, kLength}});
+    const std::vector<float> whole = run_attention(model, {{&context, 0, kLength}});
     const auto width = static_cast<std::size_t>(std::int64_t{model.heads} * model.head_size);
     const auto agrees = [&](std::int32_t start, std::int32_t count) {
-      const std::vector<float> part = run(model, {{&context, start, count}});
+      const std::vector<float> part = run_attention(model, {{&context, start, count}});
       const float* same = whole.data() + static_cast<std::size_t>(start) * width;
       return test::same_bits(same, part.data(), std::ssize(part));
     };
@@ -339,10 +340,10 @@ TEST_P(AttentionTest, GivesTheSameBitsBesideOtherSequencesAndByAnyNumberOfThread
   const Model model = scaled({.heads = 6, .kv_heads = 2, .head_size = 40});
   const Context one(model, 130, random);
   const Context other(model, 200, random);
-  const std::vector<float> alone = run(model, {{&one, 90, 40}});
+  const std::vector<float> alone = run_attention(model, {{&one, 90, 40}});
   for (const int threads : {1, 2, 3, 8, 100}) {
     const std::vector<float> among =
-        run(model, {{&other, 199, 1}, {&one, 90, 40}, {&other, 0, 77}}, threads);
+        run_attention(model, {{&other, 199, 1}, {&one, 90, 40}, {&other, 0, 77}}, threads);
     const std::size_t before = 240;  // one token of six heads of 40
     EXPECT_TRUE(test::same_bits(alone.data(), among.data() + before, std::ssize(alone)))
         << threads << " threads";
@@ -354,11 +355,11 @@ TEST_P(AttentionTest, DoesNotLetALaterTokenTouchAnEarlierOne) {
   for (const std::int32_t kv_heads : {1, 4}) {
     const Model model = scaled({.kv_heads = kv_heads});
     Context context(model, 100, random);
-    const std::vector<float> clean = run(model, {{&context, 0, 100}});
+    const std::vector<float> clean = run_attention(model, {{&context, 0, 100}});
     const auto from = static_cast<std::ptrdiff_t>(std::int64_t{70} * kv_heads * model.head_size);
     std::fill(context.keys.begin() + from, context.keys.end(), kNaN);
     std::fill(context.values.begin() + from, context.values.end(), kInf);
-    const std::vector<float> spoiled = run(model, {{&context, 0, 100}});
+    const std::vector<float> spoiled = run_attention(model, {{&context, 0, 100}});
     const auto row = static_cast<std::size_t>(std::int64_t{model.heads} * model.head_size);
     EXPECT_TRUE(test::same_bits(clean.data(), spoiled.data(), static_cast<std::int64_t>(70 * row)));
     EXPECT_TRUE(std::isnan(spoiled[70 * row])) << "a broken key must show";
@@ -370,13 +371,13 @@ TEST_P(AttentionTest, DoesNotLookAtPlacesThatHaveLeftTheWindow) {
   Model model = scaled({});
   model.params.window = 30;
   Context context(model, 200, random);
-  const std::vector<float> clean = run(model, {{&context, 150, 50}});
+  const std::vector<float> clean = run_attention(model, {{&context, 150, 50}});
   // The first query sees from 121 on.
   const auto end =
       static_cast<std::ptrdiff_t>(std::int64_t{121} * model.kv_heads * model.head_size);
   std::fill(context.keys.begin(), context.keys.begin() + end, kNaN);
   std::fill(context.values.begin(), context.values.begin() + end, kNaN);
-  EXPECT_EQ(run(model, {{&context, 150, 50}}), clean);
+  EXPECT_EQ(run_attention(model, {{&context, 150, 50}}), clean);
 }
 
 TEST_P(AttentionTest, GivesZerosToATokenThatSeesNothing) {
@@ -388,10 +389,10 @@ TEST_P(AttentionTest, GivesZerosToATokenThatSeesNothing) {
   Context far(model, 40, random);
   for (const bool sinks : {false, true}) {
     if (sinks) model.sinks = random.numbers(4);
-    for (const float number : run(model, {{&nothing, 0, 3}})) EXPECT_EQ(number, 0);
+    for (const float number : run_attention(model, {{&nothing, 0, 3}})) EXPECT_EQ(number, 0);
     model.params.window = 2;
     far.length = 10;  // the query stands at 39, what it could see ends at 9
-    for (const float number : run(model, {{&far, 39, 1}})) EXPECT_EQ(number, 0);
+    for (const float number : run_attention(model, {{&far, 39, 1}})) EXPECT_EQ(number, 0);
     model.params.window = 0;
   }
 }
@@ -402,7 +403,7 @@ TEST_P(AttentionTest, KeepsItsWeightsFiniteForScoresOfAnySize) {
   model.query_range = 1;
   model.params.scale = 300;  // exp overflows at 89
   const Context context(model, 130, random);
-  const std::vector<float> got = run(model, {{&context, 129, 1}});
+  const std::vector<float> got = run_attention(model, {{&context, 129, 1}});
   for (const float number : got) EXPECT_LE(std::abs(number), 1) << number;
 }
 
@@ -412,7 +413,7 @@ TEST_P(AttentionTest, ShowsAQueryThatIsNoNumber) {
   Context context(model, 70, random);
   context.queries[static_cast<std::size_t>(std::int64_t{69} * model.heads * model.head_size)] =
       kNaN;
-  const std::vector<float> got = run(model, {{&context, 69, 1}});
+  const std::vector<float> got = run_attention(model, {{&context, 69, 1}});
   const auto size = static_cast<std::size_t>(model.head_size);
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(std::isnan(got[i]), i < size) << i;
 }

@@ -53,7 +53,7 @@ std::vector<bool> allowed_experts(const RouteParams& params, const Numbers& choi
   return allowed;
 }
 
-void choose(const RouteParams& params, std::int64_t token) {
+void choose_experts(const RouteParams& params, std::int64_t token) {
   Numbers weight;
   for (std::int32_t e = 0; e < params.experts; ++e) weight.push_back(at(params.scores, token, e));
   if (params.kind == RouterKind::kSoftmaxThenTopK) softmax(weight);
@@ -96,7 +96,7 @@ void choose(const RouteParams& params, std::int64_t token) {
 }  // namespace
 
 void route(const RouteParams& params) {
-  for (std::int64_t t = 0; t < params.rows; ++t) choose(params, t);
+  for (std::int64_t t = 0; t < params.rows; ++t) choose_experts(params, t);
   const DeviceRouting& routing = params.routing;
   std::int32_t place = 0;
   for (std::int32_t e = 0; e < params.experts; ++e) {

@@ -51,7 +51,7 @@ std::vector<double> softmax(std::vector<double> numbers) {
 }
 
 /// What the papers say, in float64 and with sorts.
-std::vector<Choice> reference(const RouteParams& params, std::span<const float> scores) {
+std::vector<Choice> route_reference(const RouteParams& params, std::span<const float> scores) {
   std::vector<double> weight(scores.begin(), scores.end());
   if (params.kind == RouterKind::kSoftmaxThenTopK) weight = softmax(weight);
   if (params.kind == RouterKind::kSigmoid) {
@@ -90,11 +90,11 @@ std::vector<Choice> reference(const RouteParams& params, std::span<const float> 
   return chosen;
 }
 
-void expect_reference(Routed& routed) {
+void expect_routes(Routed& routed) {
   in_parts(3, [&](Share share) { route(routed.params, share); });
   const auto chosen = static_cast<std::size_t>(routed.params.chosen);
   for (std::int64_t t = 0; t < routed.params.scores.count; ++t) {
-    const auto want = reference(routed.params, routed.scores.row(t));
+    const auto want = route_reference(routed.params, routed.scores.row(t));
     for (std::size_t r = 0; r < chosen; ++r) {
       const std::size_t at = static_cast<std::size_t>(t) * chosen + r;
       ASSERT_EQ(routed.expert_of[at], want[r].expert) << "token " << t << ", rank " << r;
@@ -134,7 +134,7 @@ TEST(ExpertsTest, ChooseAsThePapersSayForEveryKindOfRouter) {
                         {.kind = kind, .chosen = chosen, .normalize = normalize, .scale = 2.5F});
           if (experts == 256) routed.params.selection_bias = bias.data();
           SCOPED_TRACE(testing::Message() << experts << " experts, " << chosen << " chosen");
-          expect_reference(routed);
+          expect_routes(routed);
           expect_sorted(routed);
         }
       }
@@ -154,7 +154,7 @@ TEST(ExpertsTest, ChooseFromTheBestGroupsOnly) {
                    .chosen_groups = 4,
                    .group_best = group_best,
                    .normalize = group_best == 2});
-    expect_reference(routed);
+    expect_routes(routed);
     expect_sorted(routed);
   }
 }

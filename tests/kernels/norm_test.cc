@@ -13,7 +13,7 @@ namespace {
 class NormTest : public OpTest {};
 WEFT_OP_TEST(NormTest);
 
-std::vector<double> reference(const NormParams& params, std::int64_t t) {
+std::vector<double> norm_reference(const NormParams& params, std::int64_t t) {
   const auto width = static_cast<std::size_t>(params.in.width);
   const float* in = params.in.row(t);
   double mean = 0;
@@ -56,7 +56,7 @@ TEST_P(NormTest, AgreesWithFloat64AtEveryWidth) {
         if (form >= 3) params.residual = residual.rows();
         norm(params, Share{});
         for (std::int64_t t = 0; t < 3; ++t) {
-          EXPECT_TRUE(is_close(out.row(t), reference(params, t), tolerance(width)))
+          EXPECT_TRUE(is_close(out.row(t), norm_reference(params, t), tolerance(width)))
               << "width " << width << ", form " << form << ", row " << t;
         }
         EXPECT_TRUE(out.is_untouched_between_rows());
@@ -74,7 +74,7 @@ TEST_P(NormTest, KeepsTheVarianceOfNumbersFarFromZero) {
       .kind = NormKind::kLayer, .in = in.rows(), .eps = 1e-6F, .out = out.rows()};
   norm(params, Share{});
   // The mean itself is rounded at 1000: 6e-5, of a deviation of 0.3.
-  EXPECT_TRUE(is_close(out.row(0), reference(params, 0), 5e-4));
+  EXPECT_TRUE(is_close(out.row(0), norm_reference(params, 0), 5e-4));
 }
 
 TEST_P(NormTest, GivesARowTheSameBitsAmongOthersInPlaceAndByAnyNumberOfThreads) {
@@ -105,7 +105,7 @@ TEST_P(NormTest, MayAddToItsOwnResidual) {
   Table in(2, kWidth, random);
   Table out(2, kWidth, random);
   NormParams params{.in = in.rows(), .eps = 1e-5F, .residual = out.rows(), .out = out.rows()};
-  const auto want = reference(params, 1);
+  const auto want = norm_reference(params, 1);
   norm(params, Share{});
   EXPECT_TRUE(is_close(out.row(1), want, tolerance(kWidth)));
 }

@@ -20,7 +20,7 @@
 namespace weft {
 namespace {
 
-constexpr DType kWeightTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
+constexpr DType kPackedTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
 
 SourceMatrix source_of(const RandomMatrix& matrix) {
   return {.data = matrix.data(),
@@ -104,7 +104,7 @@ class PackedWeightTest : public testing::TestWithParam<CpuTarget> {
 };
 
 TEST_P(PackedWeightTest, HoldsEveryTypeConvertedFromEveryOther) {
-  for (const DType to : kWeightTypes) {
+  for (const DType to : kPackedTypes) {
     for (const DType from : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0}) {
       if (to == DType::kQ8_0 && from != DType::kQ8_0) continue;
       for (const auto& [outputs, inputs] :
@@ -191,7 +191,7 @@ TEST_P(PackedWeightTest, IsFilledWithBlocksInPieces) {
 }
 
 TEST_P(PackedWeightTest, KeepsGateAndUpApart) {
-  for (const DType dtype : kWeightTypes) {
+  for (const DType dtype : kPackedTypes) {
     for (const std::int64_t outputs : {16, 19, 32, 50}) {
       const RandomMatrix gate(dtype, outputs, 64, 5);
       const RandomMatrix up(dtype, outputs, 64, 6);
@@ -211,7 +211,7 @@ TEST_P(PackedWeightTest, KeepsGateAndUpApart) {
 }
 
 TEST_P(PackedWeightTest, IsFilledByThreadsThatShareAPanel) {
-  for (const DType dtype : kWeightTypes) {
+  for (const DType dtype : kPackedTypes) {
     const RandomMatrix matrix(dtype, 64, 256, 9);
     PackedWeight weight = allocate(dtype, 64, 256);
     {

@@ -93,7 +93,8 @@ void turn_reference(const RotaryParams& params, std::vector<double>& heads, std:
 }
 
 /// What a token's row becomes, in float64.
-std::vector<double> reference(const Step& step, std::span<const float> row, std::size_t token) {
+std::vector<double> rotary_reference(const Step& step, std::span<const float> row,
+                                     std::size_t token) {
   const RotaryParams& params = step.params;
   const auto size = static_cast<std::size_t>(params.head_size);
   std::vector<double> all(row.begin(), row.end());
@@ -119,10 +120,10 @@ std::vector<double> reference(const Step& step, std::span<const float> row, std:
 
 /// Each token's row, and the cache: the tokens' keys and values as they stand in the row, rounded,
 /// and nothing else.
-void expect_reference(Step& step, int threads = 1) {
+void expect_rotated(Step& step, int threads = 1) {
   std::vector<std::vector<double>> want;
   for (std::size_t t = 0; t < 8; ++t) {
-    want.push_back(reference(step, step.qkv.row(static_cast<std::int64_t>(t)), t));
+    want.push_back(rotary_reference(step, step.qkv.row(static_cast<std::int64_t>(t)), t));
   }
   const RotaryParams& params = step.params;
   in_parts(threads, [&](Share share) { rotate_and_store(params, share); });
@@ -160,7 +161,7 @@ TEST_P(RotaryTest, TurnsAndStoresEveryStyleSizeAndType) {
                      << "D " << size << ", R " << turned << ", " << to_string(dtype));
         Step step(4, 2, size, turned, dtype, random);
         step.params.style = style;
-        expect_reference(step, 3);
+        expect_rotated(step, 3);
       }
     }
   }
@@ -185,7 +186,7 @@ TEST_P(RotaryTest, NormsHeadsInEveryWayBeforeOrAfter) {
         step.params.key_norm = norm;
         step.params.norm_after_rotary = after;
         step.params.clip = 1.5F;
-        expect_reference(step, 2);
+        expect_rotated(step, 2);
       }
     }
   }
@@ -194,12 +195,12 @@ TEST_P(RotaryTest, NormsHeadsInEveryWayBeforeOrAfter) {
 TEST_P(RotaryTest, TakesQueriesAloneAndKeysAndValuesAlone) {
   Random random(3);
   Step queries(4, 0, 16, 16, DType::kF32, random);
-  expect_reference(queries);
+  expect_rotated(queries);
   Step keys(0, 2, 16, 16, DType::kBF16, random);
-  expect_reference(keys);
+  expect_rotated(keys);
   Step unstored(2, 2, 16, 16, DType::kF32, random);
   unstored.params.kv = {};
-  expect_reference(unstored);
+  expect_rotated(unstored);
 }
 
 TEST_P(RotaryTest, ClipsWithoutHidingNaN) {

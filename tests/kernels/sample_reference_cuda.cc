@@ -80,8 +80,8 @@ void tell_top(const Logits& logits, const sampling::Softmax& softmax, std::int32
   }
 }
 
-SampleChoice choose(const Logits& logits, const Logits& edited, const SampleSettings& settings,
-                    const SampleItem& item) {
+SampleChoice choose_token(const Logits& logits, const Logits& edited,
+                          const SampleSettings& settings, const SampleItem& item) {
   SampleChoice choice;
   if (settings.beams) {
     tell_top(edited, sampling::softmax_of(edited), settings.top_count, choice);
@@ -112,7 +112,7 @@ void sample(const SampleParams& params) {
     Logits edited = logits;
     edit(edited, settings, params.lists[item.slot], item,
          params.counts.counts + item.slot * params.counts.vocabulary);
-    params.choices[i] = choose(logits, edited, settings, item);
+    params.choices[i] = choose_token(logits, edited, settings, item);
     params.last_tokens[item.slot] = params.choices[i].token;
   }
 }

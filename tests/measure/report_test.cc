@@ -22,7 +22,7 @@ namespace json = boost::json;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kHostile = "<b>\"&'\x1B[2J\n\xC3</title>";
+constexpr const char* kHostileText = "<b>\"&'\x1B[2J\n\xC3</title>";
 constexpr const char* kEscaped = "&lt;b&gt;&quot;&amp;&#39;\uFFFD[2J \uFFFD&lt;/title&gt;";
 
 Report sample() {
@@ -47,16 +47,18 @@ Report sample() {
 }
 
 Report hostile() {
-  Report report{.title = kHostile, .summary = kHostile};
-  report.facts = {{kHostile, kHostile}};
-  report.tables = {
-      {.title = kHostile, .columns = {kHostile}, .rows = {{kHostile}}, .note = kHostile}};
-  report.figures = {{.title = kHostile,
-                     .caption = kHostile,
-                     .x = {kHostile},
-                     .y = {kHostile},
-                     .series = {{.name = kHostile, .points = {{1, 2}}}}}};
-  report.findings = {kHostile};
+  Report report{.title = kHostileText, .summary = kHostileText};
+  report.facts = {{kHostileText, kHostileText}};
+  report.tables = {{.title = kHostileText,
+                    .columns = {kHostileText},
+                    .rows = {{kHostileText}},
+                    .note = kHostileText}};
+  report.figures = {{.title = kHostileText,
+                     .caption = kHostileText,
+                     .x = {kHostileText},
+                     .y = {kHostileText},
+                     .series = {{.name = kHostileText, .points = {{1, 2}}}}}};
+  report.findings = {kHostileText};
   return report;
 }
 

@@ -9,7 +9,7 @@ namespace weft::measure {
 namespace {
 
 /// Keeps the plans that it is given, and gives a token for each sample.
-class PlanKeeper final : public StepDevice {
+class SamplingPlanKeeper final : public StepDevice {
  public:
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return limits_; }
   void run(const Plan& plan, StepResult& result) override {
@@ -37,7 +37,7 @@ Plan plan_of_two() {
 }
 
 TEST(ShuffleTimerTest, WhatMovesNothingIsOneStep) {
-  const auto device = std::make_shared<PlanKeeper>();
+  const auto device = std::make_shared<SamplingPlanKeeper>();
   const auto steps = std::make_shared<ShuffleTimer::Steps>();
   StepResult result;
   ShuffleTimer(device, steps).run(plan_of_two(), result);
@@ -48,7 +48,7 @@ TEST(ShuffleTimerTest, WhatMovesNothingIsOneStep) {
 }
 
 TEST(ShuffleTimerTest, MovesGoFirstAndAloneAndTheRestIsWhole) {
-  const auto device = std::make_shared<PlanKeeper>();
+  const auto device = std::make_shared<SamplingPlanKeeper>();
   const auto steps = std::make_shared<ShuffleTimer::Steps>();
   Plan plan = plan_of_two();
   plan.moves = {{3, 1}};

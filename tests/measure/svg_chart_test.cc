@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kHostile = "<script>\"&'\x01\xFF</svg>";
+constexpr const char* kHostileLabel = "<script>\"&'\x01\xFF</svg>";
 
 Figure figure(std::vector<Series> series) {
   return {.title = "Title",
@@ -51,9 +51,9 @@ TEST(SvgChartTest, EachStyleOnEachKindOfAxisIsWellFormed) {
 }
 
 TEST(SvgChartTest, EveryTextIsEscaped) {
-  Figure one = figure({line(kHostile, {{1, 3}, {2, 5}})});
-  one.series.push_back({.name = kHostile, .style = Series::Style::kBars, .points = {{1, 1}}});
-  one.title = one.caption = one.x.title = one.y.title = kHostile;
+  Figure one = figure({line(kHostileLabel, {{1, 3}, {2, 5}})});
+  one.series.push_back({.name = kHostileLabel, .style = Series::Style::kBars, .points = {{1, 1}}});
+  one.title = one.caption = one.x.title = one.y.title = kHostileLabel;
   for (const std::string& svg : {chart(one), to_svg(one)}) {
     EXPECT_THAT(svg, IsWellFormed());
     EXPECT_THAT(svg, Not(HasSubstr("<script")));

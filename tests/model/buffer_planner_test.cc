@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 
-std::int64_t floats_of(const BufferPlan& buffer) { return buffer.width * buffer.rows_per_token; }
+std::int64_t float_count(const BufferPlan& buffer) { return buffer.width * buffer.rows_per_token; }
 
 /// Whether `id` is read or written at op `at` or both before and after it; the result lives on.
 bool is_alive(const OpList& list, BufferId id, std::size_t at) {
@@ -40,7 +40,7 @@ bool is_alive(const OpList& list, BufferId id, std::size_t at) {
 
 std::string overlap_of(const BufferPlan& a, const BufferPlan& b, std::size_t at) {
   const bool apart = (a.rows == RowKind::kOutputs) != (b.rows == RowKind::kOutputs) ||
-                     a.offset + floats_of(a) <= b.offset || b.offset + floats_of(b) <= a.offset;
+                     a.offset + float_count(a) <= b.offset || b.offset + float_count(b) <= a.offset;
   return apart ? "" : "op " + std::to_string(at) + ": " + a.name + " and " + b.name;
 }
 
@@ -71,7 +71,7 @@ void expect_within_arena(const OpList& list, const std::vector<BufferPlan>& buff
       const std::int64_t arena =
           buffer.rows == RowKind::kOutputs ? list.floats_per_output : list.floats_per_token;
       EXPECT_GE(buffer.offset, 0) << buffer.name;
-      EXPECT_LE(buffer.offset + floats_of(buffer), arena) << buffer.name;
+      EXPECT_LE(buffer.offset + float_count(buffer), arena) << buffer.name;
     }
   }
 }

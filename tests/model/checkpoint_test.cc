@@ -14,6 +14,7 @@
 #include "weft/core/file.h"
 #include "weft/model/model_error.h"
 #include "weft/tests/fixture/byte_writer.h"
+#include "weft/tests/fixture/checkpoint_errors.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/temp_folder.h"
 
@@ -21,6 +22,7 @@ namespace weft {
 namespace {
 
 using test::FailsWith;
+using test::is_bad;
 using test::TempFolder;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -40,8 +42,6 @@ std::vector<std::string> names_of(const Checkpoint& checkpoint) {
   for (const CheckpointTensor& tensor : checkpoint.tensors()) names.push_back(tensor.name);
   return names;
 }
-
-auto is_bad(const std::string& about) { return FailsWith(ModelErrc::kBadCheckpoint, about); }
 
 class ModelFolder : public testing::Test {
  protected:

@@ -11,6 +11,7 @@
 #include "weft/model/checkpoint.h"
 #include "weft/model/model_error.h"
 #include "weft/tests/fixture/byte_writer.h"
+#include "weft/tests/fixture/checkpoint_errors.h"
 #include "weft/tests/fixture/gguf_writer.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/temp_folder.h"
@@ -19,30 +20,26 @@ namespace weft {
 namespace {
 
 using test::ByteWriter;
-using test::FailsWith;
 using test::GgufWriter;
+using test::is_bad;
+using test::is_unsupported;
 using test::TempFolder;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-auto is_bad(const std::string& about) { return FailsWith(ModelErrc::kBadCheckpoint, about); }
-auto is_unsupported(const std::string& about) {
-  return FailsWith(ModelErrc::kUnsupportedFormat, about);
-}
-
 /// Its tensors dangle: for tests that look at the rest.
-Result<CheckpointFile> read(const std::vector<std::byte>& bytes) {
+Result<CheckpointFile> read_gguf_bytes(const std::vector<std::byte>& bytes) {
   return read_gguf(bytes, "m.gguf");
 }
 
 Result<CheckpointFile> read_one(const GgufWriter::Tensor& tensor, std::size_t data_bytes) {
-  return read(GgufWriter().tensor(tensor).bytes(data_bytes));
+  return read_gguf_bytes(GgufWriter().tensor(tensor).bytes(data_bytes));
 }
 
 TEST(GgufTest, ReadsTensorsOutermostDimensionFirst) {
   const auto bytes = GgufWriter().tensor({"b", {2, 3}, 32}).tensor({"a", {}, 0}).bytes(56);
-  const auto file = read(bytes);
+  const auto file = read_gguf_bytes(bytes);
   ASSERT_TRUE(file) << to_string(file.error());
   ASSERT_THAT(file->tensors, SizeIs(2));
   EXPECT_EQ(file->tensors[0].name, "b");
@@ -82,22 +79,22 @@ TEST(GgufTest, NamesTheTypeThatIsNotSupported) {
 }
 
 TEST(GgufTest, ReadsMetadataOfEveryType) {
-  const auto file = read(GgufWriter()
-                             .number<std::uint8_t>("u8", 0, 255)
-                             .number<std::int8_t>("i8", 1, -1)
-                             .number<std::uint16_t>("u16", 2, 65535)
-                             .number<std::int16_t>("i16", 3, -2)
-                             .number<std::uint32_t>("u32", 4, 4294967295)
-                             .number<std::int32_t>("i32", 5, -3)
-                             .number<float>("f32", 6, 0.5F)
-                             .number<std::uint8_t>("bool", 7, 1)
-                             .text("text", "h\xc3\xa9")
-                             .number<std::uint64_t>("u64", 10, UINT64_MAX)
-                             .number<std::int64_t>("i64", 11, INT64_MIN)
-                             .number<double>("f64", 12, 0.25)
-                             .numbers<std::uint32_t>("array", 4, {4, 8})
-                             .texts("texts", {"a", ""})
-                             .bytes());
+  const auto file = read_gguf_bytes(GgufWriter()
+                                        .number<std::uint8_t>("u8", 0, 255)
+                                        .number<std::int8_t>("i8", 1, -1)
+                                        .number<std::uint16_t>("u16", 2, 65535)
+                                        .number<std::int16_t>("i16", 3, -2)
+                                        .number<std::uint32_t>("u32", 4, 4294967295)
+                                        .number<std::int32_t>("i32", 5, -3)
+                                        .number<float>("f32", 6, 0.5F)
+                                        .number<std::uint8_t>("bool", 7, 1)
+                                        .text("text", "h\xc3\xa9")
+                                        .number<std::uint64_t>("u64", 10, UINT64_MAX)
+                                        .number<std::int64_t>("i64", 11, INT64_MIN)
+                                        .number<double>("f64", 12, 0.25)
+                                        .numbers<std::uint32_t>("array", 4, {4, 8})
+                                        .texts("texts", {"a", ""})
+                                        .bytes());
   ASSERT_TRUE(file) << to_string(file.error());
   const auto& config = file->config;
   EXPECT_EQ(config.at("u8"), 255);
@@ -117,11 +114,12 @@ TEST(GgufTest, ReadsMetadataOfEveryType) {
 }
 
 TEST(GgufTest, KeepsShortArraysOnly) {
-  const auto file = read(GgufWriter()
-                             .numbers("short", GgufWriter::kU32, std::vector<std::uint32_t>(1024))
-                             .numbers("long", GgufWriter::kU32, std::vector<std::uint32_t>(1025))
-                             .texts("tokenizer.own", {"a"})
-                             .bytes());
+  const auto file =
+      read_gguf_bytes(GgufWriter()
+                          .numbers("short", GgufWriter::kU32, std::vector<std::uint32_t>(1024))
+                          .numbers("long", GgufWriter::kU32, std::vector<std::uint32_t>(1025))
+                          .texts("tokenizer.own", {"a"})
+                          .bytes());
   ASSERT_TRUE(file) << to_string(file.error());
   EXPECT_THAT(file->config.at("short").as_array(), SizeIs(1024));
   EXPECT_FALSE(file->config.contains("long"));
@@ -133,7 +131,7 @@ TEST(GgufTest, ReadsNestedArraysToABoundedDepth) {
     ByteWriter value;
     for (int i = 1; i < depth; ++i) value.put(GgufWriter::kArray).put<std::uint64_t>(1);
     value.put(GgufWriter::kU8).put<std::uint64_t>(1).put<std::uint8_t>(7);
-    return read(GgufWriter().raw("k", GgufWriter::kArray, value).bytes());
+    return read_gguf_bytes(GgufWriter().raw("k", GgufWriter::kArray, value).bytes());
   };
   const auto four = nested(4);
   ASSERT_TRUE(four) << to_string(four.error());
@@ -143,12 +141,14 @@ TEST(GgufTest, ReadsNestedArraysToABoundedDepth) {
 }
 
 TEST(GgufTest, RefusesVersionsAndByteOrdersItDoesNotKnow) {
-  EXPECT_TRUE(read(GgufWriter().version(2).bytes()));
-  EXPECT_THAT(read(GgufWriter().version(1).bytes()), is_unsupported("GGUF version 1"));
-  EXPECT_THAT(read(GgufWriter().version(4).bytes()), is_unsupported("GGUF version 4"));
-  EXPECT_THAT(read(GgufWriter().version(0).bytes()), is_unsupported("GGUF version 0"));
-  EXPECT_THAT(read(GgufWriter().version(0x03000000).bytes()), is_unsupported("big-endian"));
-  EXPECT_THAT(read(ByteWriter().text("GGUX").zeros(20).bytes()), is_bad("does not begin"));
+  EXPECT_TRUE(read_gguf_bytes(GgufWriter().version(2).bytes()));
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().version(1).bytes()), is_unsupported("GGUF version 1"));
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().version(4).bytes()), is_unsupported("GGUF version 4"));
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().version(0).bytes()), is_unsupported("GGUF version 0"));
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().version(0x03000000).bytes()),
+              is_unsupported("big-endian"));
+  EXPECT_THAT(read_gguf_bytes(ByteWriter().text("GGUX").zeros(20).bytes()),
+              is_bad("does not begin"));
 }
 
 TEST(GgufTest, ReadsNothingPastACutFile) {
@@ -158,54 +158,62 @@ TEST(GgufTest, ReadsNothingPastACutFile) {
                          .numbers<std::int32_t>("n", GgufWriter::kI32, {1, 2, 3})
                          .tensor({"t", {4}, 0})
                          .bytes(16);
-  ASSERT_TRUE(read(whole));
+  ASSERT_TRUE(read_gguf_bytes(whole));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::vector<std::byte> cut(whole.begin(),
                                      whole.begin() + static_cast<std::ptrdiff_t>(size));
-    EXPECT_THAT(read(cut), is_bad("m.gguf")) << size;
+    EXPECT_THAT(read_gguf_bytes(cut), is_bad("m.gguf")) << size;
   }
 }
 
 TEST(GgufTest, RefusesCountsAndLengthsThatTheFileDoesNotHave) {
   for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1} << 63U, UINT64_MAX}) {
-    EXPECT_THAT(read(GgufWriter().claim_pairs(count).bytes()), is_bad("metadata at offset 24"));
-    EXPECT_THAT(read(GgufWriter().claim_tensors(count).bytes()), is_bad("m.gguf"));
-    EXPECT_THAT(read(GgufWriter().raw("k", GgufWriter::kString, ByteWriter().put(count)).bytes()),
+    EXPECT_THAT(read_gguf_bytes(GgufWriter().claim_pairs(count).bytes()),
+                is_bad("metadata at offset 24"));
+    EXPECT_THAT(read_gguf_bytes(GgufWriter().claim_tensors(count).bytes()), is_bad("m.gguf"));
+    EXPECT_THAT(read_gguf_bytes(
+                    GgufWriter().raw("k", GgufWriter::kString, ByteWriter().put(count)).bytes()),
                 is_bad("text"));
     for (const std::uint32_t type :
          {GgufWriter::kU8, GgufWriter::kU32, GgufWriter::kString, GgufWriter::kArray}) {
       for (const char* key : {"k", "tokenizer.k"}) {
-        EXPECT_THAT(read(GgufWriter()
-                             .raw(key, GgufWriter::kArray, ByteWriter().put(type).put(count))
-                             .bytes()),
-                    is_bad(key));
+        EXPECT_THAT(
+            read_gguf_bytes(GgufWriter()
+                                .raw(key, GgufWriter::kArray, ByteWriter().put(type).put(count))
+                                .bytes()),
+            is_bad(key));
       }
     }
   }
-  EXPECT_THAT(read(ByteWriter(GgufWriter().claim_pairs(65'537).header()).zeros(1 << 20).bytes()),
-              is_bad("65537 keys, more than 65536"));
-  EXPECT_THAT(read(GgufWriter().claim_tensors((1U << 20U) + 1).bytes()), is_bad("1048577 tensors"));
-  EXPECT_THAT(read(GgufWriter().text("k", std::string((16U << 20U) + 1, 'a')).bytes()),
+  EXPECT_THAT(
+      read_gguf_bytes(ByteWriter(GgufWriter().claim_pairs(65'537).header()).zeros(1 << 20).bytes()),
+      is_bad("65537 keys, more than 65536"));
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().claim_tensors((1U << 20U) + 1).bytes()),
+              is_bad("1048577 tensors"));
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().text("k", std::string((16U << 20U) + 1, 'a')).bytes()),
               is_bad("key 'k': a text of 16777217 bytes"));
   EXPECT_THAT(read_one({std::string(1025, 'n'), {1}, 0}, 4), is_bad("name of 1025 bytes"));
 }
 
 TEST(GgufTest, RefusesValuesThatAreNotWhatTheirTypeSays) {
-  EXPECT_THAT(read(GgufWriter().number<std::uint8_t>("k", 13, 0).bytes()), is_bad("type 13"));
-  EXPECT_THAT(read(GgufWriter().number<std::uint8_t>("k", 7, 2).bytes()), is_bad("a bool is 2"));
-  EXPECT_THAT(read(GgufWriter().text("k", "\xff").bytes()), is_bad("key 'k': its text is not"));
-  EXPECT_THAT(read(GgufWriter().text("\xff", "").bytes()), is_bad("is no text"));
-  EXPECT_THAT(read(GgufWriter().text("", "").bytes()), is_bad("is no text"));
-  EXPECT_THAT(read(GgufWriter().text("k", "").text("l", "").text("k", "").bytes()),
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().number<std::uint8_t>("k", 13, 0).bytes()),
+              is_bad("type 13"));
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().number<std::uint8_t>("k", 7, 2).bytes()),
+              is_bad("a bool is 2"));
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().text("k", "\xff").bytes()),
+              is_bad("key 'k': its text is not"));
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().text("\xff", "").bytes()), is_bad("is no text"));
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().text("", "").bytes()), is_bad("is no text"));
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().text("k", "").text("l", "").text("k", "").bytes()),
               is_bad("key 'k' stands there twice"));
 }
 
 TEST(GgufTest, HoldsTensorsToTheAlignment) {
   const auto with = [](std::uint32_t alignment, std::uint64_t offset) {
-    return read(GgufWriter()
-                    .number("general.alignment", GgufWriter::kU32, alignment)
-                    .tensor({"t", {1}, offset})
-                    .bytes(offset + 4, alignment));
+    return read_gguf_bytes(GgufWriter()
+                               .number("general.alignment", GgufWriter::kU32, alignment)
+                               .tensor({"t", {1}, offset})
+                               .bytes(offset + 4, alignment));
   };
   EXPECT_TRUE(with(1, 3));
   EXPECT_TRUE(with(64, 64));
@@ -213,12 +221,15 @@ TEST(GgufTest, HoldsTensorsToTheAlignment) {
   EXPECT_THAT(with(64, 32), is_bad("tensor 't': offset 32 is no multiple of 64"));
   EXPECT_THAT(read_one({"t", {1}, 16}, 20), is_bad("no multiple of 32"));
   for (const std::uint32_t alignment : {0U, 3U, 48U, 131'072U, 0xffffffffU}) {
-    EXPECT_THAT(read(GgufWriter().number("general.alignment", GgufWriter::kU32, alignment).bytes()),
+    EXPECT_THAT(read_gguf_bytes(
+                    GgufWriter().number("general.alignment", GgufWriter::kU32, alignment).bytes()),
                 is_bad("no power of two"));
   }
-  EXPECT_THAT(read(GgufWriter().number<std::int32_t>("general.alignment", 5, 32).bytes()),
-              is_bad("key 'general.alignment': is no u32"));
-  EXPECT_THAT(read(GgufWriter().text("general.alignment", "32").bytes()), is_bad("is no u32"));
+  EXPECT_THAT(
+      read_gguf_bytes(GgufWriter().number<std::int32_t>("general.alignment", 5, 32).bytes()),
+      is_bad("key 'general.alignment': is no u32"));
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().text("general.alignment", "32").bytes()),
+              is_bad("is no u32"));
 }
 
 TEST(GgufTest, RefusesShapesThatCannotBe) {
@@ -241,11 +252,12 @@ TEST(GgufTest, RefusesTensorsOutsideTheFileOrEachOther) {
   EXPECT_THAT(read_one({"t", {1}, 32}, 32), is_bad("4 bytes at data offset 32 of 32"));
   EXPECT_THAT(read_one({"t", {1}, UINT64_MAX - 31}, 32),
               is_bad("data offset 18446744073709551584"));
-  EXPECT_THAT(read(GgufWriter().tensor({"a", {9}, 0}).tensor({"b", {1}, 32}).bytes(64)),
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().tensor({"a", {9}, 0}).tensor({"b", {1}, 32}).bytes(64)),
               is_bad("tensor 'b': overlaps 'a'"));
-  EXPECT_THAT(read(GgufWriter().tensor({"a", {1}, 0}).tensor({"b", {1}, 0}).bytes(64)),
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().tensor({"a", {1}, 0}).tensor({"b", {1}, 0}).bytes(64)),
               is_bad("overlaps"));
-  EXPECT_THAT(read(GgufWriter().tensor({"a", {1}, 0}).bytes()), is_bad("section begins"));
+  EXPECT_THAT(read_gguf_bytes(GgufWriter().tensor({"a", {1}, 0}).bytes()),
+              is_bad("section begins"));
 }
 
 TEST(GgufTest, SurvivesEveryByteBeingWrong) {
@@ -255,12 +267,12 @@ TEST(GgufTest, SurvivesEveryByteBeingWrong) {
                         .numbers<float>("tokenizer.ggml.scores", GgufWriter::kF32, {0, 1})
                         .tensor({"t", {4, 2}, 0})
                         .bytes(32);
-  ASSERT_TRUE(read(good));
+  ASSERT_TRUE(read_gguf_bytes(good));
   for (std::size_t at = 0; at < good.size(); ++at) {
     for (const int value : {0, 1, 0x7f, 0x80, 0xff}) {
       auto bad = good;
       bad[at] = static_cast<std::byte>(value);
-      const auto file = read(bad);
+      const auto file = read_gguf_bytes(bad);
       if (!file) continue;
       for (const CheckpointTensor& tensor : file->tensors) EXPECT_LE(tensor.bytes.size(), 32u);
     }

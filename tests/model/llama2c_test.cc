@@ -15,6 +15,7 @@
 #include "weft/model/checkpoint.h"
 #include "weft/model/model_error.h"
 #include "weft/tests/fixture/byte_writer.h"
+#include "weft/tests/fixture/checkpoint_errors.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/temp_folder.h"
 
@@ -23,10 +24,9 @@ namespace {
 
 using test::ByteWriter;
 using test::FailsWith;
+using test::is_bad;
 using testing::ElementsAre;
 using Bytes = std::vector<std::byte>;
-
-auto is_bad(const std::string& about) { return FailsWith(ModelErrc::kBadCheckpoint, about); }
 
 /// dim 8, hidden_dim 6, 2 layers, 2 heads, 1 kv head, 5 tokens, 3 positions.
 using Header = std::array<std::int32_t, 7>;
@@ -185,14 +185,14 @@ TEST(Llama2CTest, HoldsTheLargestHeaderWithoutOverflow) {
 
 // --- Its tokenizer.
 
-ByteWriter tokenizer(std::int32_t longest) { return ByteWriter().put(longest); }
+ByteWriter llama2c_tokenizer(std::int32_t longest) { return ByteWriter().put(longest); }
 
 void put_token(ByteWriter& out, float score, const std::string& text) {
   out.put(score).put(static_cast<std::int32_t>(text.size())).text(text);
 }
 
 Bytes five_tokens() {
-  ByteWriter out = tokenizer(7);
+  ByteWriter out = llama2c_tokenizer(7);
   put_token(out, 0, "<unk>");
   put_token(out, 0, "\n<s>\n");
   put_token(out, 0, "\n</s>\n");
@@ -223,12 +223,13 @@ TEST(Llama2CTokenizerTest, RefusesWhatDoesNotFit) {
   EXPECT_THAT(read_llama2c_tokenizer(five, "tok", 6), is_bad("tok"));
   EXPECT_THAT(read_llama2c_tokenizer(five, "tok", 0), is_bad("0 tokens"));
   EXPECT_THAT(read_llama2c_tokenizer(five, "tok", INT64_MAX), is_bad("tokens"));
-  EXPECT_THAT(read_llama2c_tokenizer(tokenizer(-1).bytes(), "tok", 1), is_bad("-1 bytes"));
-  EXPECT_THAT(read_llama2c_tokenizer(tokenizer(65'537).bytes(), "tok", 1), is_bad("65537 bytes"));
-  ByteWriter longer = tokenizer(1);
+  EXPECT_THAT(read_llama2c_tokenizer(llama2c_tokenizer(-1).bytes(), "tok", 1), is_bad("-1 bytes"));
+  EXPECT_THAT(read_llama2c_tokenizer(llama2c_tokenizer(65'537).bytes(), "tok", 1),
+              is_bad("65537 bytes"));
+  ByteWriter longer = llama2c_tokenizer(1);
   put_token(longer, 0, "ab");
   EXPECT_THAT(read_llama2c_tokenizer(longer.bytes(), "tok", 1), is_bad("token 0 has 2 bytes"));
-  const auto negative = tokenizer(1).put(0.0F).put<std::int32_t>(-1).bytes();
+  const auto negative = llama2c_tokenizer(1).put(0.0F).put<std::int32_t>(-1).bytes();
   EXPECT_THAT(read_llama2c_tokenizer(negative, "tok", 1), is_bad("token 0 has -1 bytes"));
   for (std::size_t size = 0; size < five.size(); ++size)
     EXPECT_THAT(read_llama2c_tokenizer(std::span(five).first(size), "tok", 5), is_bad("tok"));

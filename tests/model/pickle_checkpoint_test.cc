@@ -12,6 +12,7 @@
 
 #include "weft/model/model_error.h"
 #include "weft/tests/fixture/byte_writer.h"
+#include "weft/tests/fixture/checkpoint_errors.h"
 #include "weft/tests/fixture/pickle_writer.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/zip_writer.h"
@@ -20,21 +21,15 @@ namespace weft {
 namespace {
 
 using test::ByteWriter;
-using test::FailsWith;
+using test::is_bad;
+using test::is_forbidden;
+using test::is_unsupported;
 using test::PickleWriter;
 using test::ZipWriter;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 using Bytes = std::vector<std::byte>;
-
-auto is_bad(const std::string& about) { return FailsWith(ModelErrc::kBadCheckpoint, about); }
-auto is_forbidden(const std::string& about) {
-  return FailsWith(ModelErrc::kForbiddenPickle, about);
-}
-auto is_unsupported(const std::string& about) {
-  return FailsWith(ModelErrc::kUnsupportedFormat, about);
-}
 
 /// The numbers 0, 1, ... as f32.
 Bytes counting(std::size_t elements) {
@@ -68,7 +63,7 @@ struct Archive {
   Result<CheckpointFile> file;
 };
 
-Result<CheckpointFile> read(const PickleWriter::Tensor& tensor, const Bytes& storage) {
+Result<CheckpointFile> read_legacy(const PickleWriter::Tensor& tensor, const Bytes& storage) {
   return Archive(tensor, storage).file;
 }
 
@@ -94,7 +89,7 @@ struct Legacy {
   }
 };
 
-Result<CheckpointFile> read(const Legacy& legacy) {
+Result<CheckpointFile> read_legacy(const Legacy& legacy) {
   return read_pickle_checkpoint(legacy.bytes(), "m.pth");
 }
 
@@ -128,8 +123,8 @@ TEST(PickleCheckpointTest, ReadsEveryStorageClass) {
                          Row{"LongStorage", DType::kI64}, Row{"IntStorage", DType::kI32},
                          Row{"ShortStorage", DType::kI16}, Row{"CharStorage", DType::kI8},
                          Row{"ByteStorage", DType::kU8}, Row{"BoolStorage", DType::kBool}}) {
-    const auto file = read({.type = row.type, .elements = 2, .shape = {2}, .strides = {1}},
-                           Bytes(static_cast<std::size_t>(*bytes_of(row.dtype, 2))));
+    const auto file = read_legacy({.type = row.type, .elements = 2, .shape = {2}, .strides = {1}},
+                                  Bytes(static_cast<std::size_t>(*bytes_of(row.dtype, 2))));
     ASSERT_TRUE(file) << to_string(file.error());
     EXPECT_EQ(file->tensors.at(0).dtype, row.dtype);
   }
@@ -193,10 +188,11 @@ TEST(PickleCheckpointTest, RefusesValuesThatAreNoStateDict) {
 }
 
 TEST(PickleCheckpointTest, RefusesTensorsThatReachOutOfTheirStorage) {
-  EXPECT_TRUE(read({.elements = 6, .shape = {2, 3}, .strides = {3, 1}}, counting(6)));
+  EXPECT_TRUE(read_legacy({.elements = 6, .shape = {2, 3}, .strides = {3, 1}}, counting(6)));
   const auto six = [](std::int64_t offset, const std::vector<std::int64_t>& shape,
                       const std::vector<std::int64_t>& strides) {
-    return read({.elements = 6, .offset = offset, .shape = shape, .strides = strides}, counting(6));
+    return read_legacy({.elements = 6, .offset = offset, .shape = shape, .strides = strides},
+                       counting(6));
   };
   EXPECT_THAT(six(1, {2, 3}, {3, 1}), is_bad("tensor 'w': it reaches out of its storage '0'"));
   EXPECT_THAT(six(0, {2, 3}, {4, 1}), is_bad("reaches out"));
@@ -213,9 +209,9 @@ TEST(PickleCheckpointTest, RefusesTensorsThatReachOutOfTheirStorage) {
 }
 
 TEST(PickleCheckpointTest, RefusesTensorsThatGrowBeyondTheirFile) {
-  EXPECT_THAT(read({.elements = 1, .shape = {1 << 20}, .strides = {0}}, counting(1)),
+  EXPECT_THAT(read_legacy({.elements = 1, .shape = {1 << 20}, .strides = {0}}, counting(1)),
               is_unsupported("stride of 0"));
-  EXPECT_THAT(read({.elements = 199, .shape = {100, 100}, .strides = {1, 1}}, counting(199)),
+  EXPECT_THAT(read_legacy({.elements = 199, .shape = {100, 100}, .strides = {1, 1}}, counting(199)),
               is_bad("more than the file justifies"));
   PickleWriter many;
   many.raw("}(");
@@ -227,14 +223,14 @@ TEST(PickleCheckpointTest, RefusesTensorsThatGrowBeyondTheirFile) {
 }
 
 TEST(PickleCheckpointTest, RefusesStoragesThatTheArchiveDoesNotHold) {
-  EXPECT_THAT(read({.key = "1", .elements = 1, .shape = {1}, .strides = {1}}, counting(1)),
+  EXPECT_THAT(read_legacy({.key = "1", .elements = 1, .shape = {1}, .strides = {1}}, counting(1)),
               is_bad("storage '1' is not in the archive"));
   EXPECT_THAT(
-      read({.key = "../data.pkl", .elements = 1, .shape = {1}, .strides = {1}}, counting(1)),
+      read_legacy({.key = "../data.pkl", .elements = 1, .shape = {1}, .strides = {1}}, counting(1)),
       is_bad("storage '../data.pkl' is not in the archive"));
-  EXPECT_THAT(read({.elements = 3, .shape = {2}, .strides = {1}}, counting(2)),
+  EXPECT_THAT(read_legacy({.elements = 3, .shape = {2}, .strides = {1}}, counting(2)),
               is_bad("storage '0' takes 12 bytes, the archive has 8"));
-  EXPECT_THAT(read({.elements = INT64_MAX, .shape = {2}, .strides = {1}}, counting(2)),
+  EXPECT_THAT(read_legacy({.elements = INT64_MAX, .shape = {2}, .strides = {1}}, counting(2)),
               is_bad("storage '0' has 9223372036854775807 elements"));
 }
 
@@ -271,26 +267,28 @@ TEST(PickleCheckpointTest, ReadsTheOlderLayout) {
 }
 
 TEST(PickleCheckpointTest, RefusesAnOlderLayoutThatIsNotWhole) {
-  EXPECT_THAT(read({.magic = "K\1."}), is_bad("magic number"));
-  EXPECT_THAT(read({.magic = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x18."}),
+  EXPECT_THAT(read_legacy({.magic = "K\1."}), is_bad("magic number"));
+  EXPECT_THAT(read_legacy({.magic = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x18."}),
               is_bad("magic number"));
-  EXPECT_THAT(read({.version = "M\xea\x03."}), is_unsupported("unknown version"));
-  EXPECT_THAT(read({.system = PickleWriter().op(']')}), is_bad("third pickle"));
-  EXPECT_THAT(read({.system = PickleWriter().op('}').text("little_endian").op('\x89').op('s')}),
-              is_unsupported("not little-endian"));
-  EXPECT_THAT(read({.keys = PickleWriter().op('N')}), is_bad("keys are no list"));
-  EXPECT_THAT(read({.keys = PickleWriter().raw("]Na")}), is_bad("key of a storage"));
-  EXPECT_THAT(read({.keys = PickleWriter().op(']').text("1").op('a')}), is_bad("storage '1'"));
-  EXPECT_THAT(read({.keys = PickleWriter().op(']')}), is_bad("bytes are left"));
-  EXPECT_THAT(read({.elements = 4}), is_bad("has 4 elements, its tensor says 3"));
-  EXPECT_THAT(read({.elements = -1}), is_bad("has -1 elements"));
-  EXPECT_THAT(read({.storage = counting(2)}), is_bad("storage '0' at offset"));
-  EXPECT_THAT(read({.storage = counting(4)}), is_bad("4 bytes are left"));
+  EXPECT_THAT(read_legacy({.version = "M\xea\x03."}), is_unsupported("unknown version"));
+  EXPECT_THAT(read_legacy({.system = PickleWriter().op(']')}), is_bad("third pickle"));
+  EXPECT_THAT(
+      read_legacy({.system = PickleWriter().op('}').text("little_endian").op('\x89').op('s')}),
+      is_unsupported("not little-endian"));
+  EXPECT_THAT(read_legacy({.keys = PickleWriter().op('N')}), is_bad("keys are no list"));
+  EXPECT_THAT(read_legacy({.keys = PickleWriter().raw("]Na")}), is_bad("key of a storage"));
+  EXPECT_THAT(read_legacy({.keys = PickleWriter().op(']').text("1").op('a')}),
+              is_bad("storage '1'"));
+  EXPECT_THAT(read_legacy({.keys = PickleWriter().op(']')}), is_bad("bytes are left"));
+  EXPECT_THAT(read_legacy({.elements = 4}), is_bad("has 4 elements, its tensor says 3"));
+  EXPECT_THAT(read_legacy({.elements = -1}), is_bad("has -1 elements"));
+  EXPECT_THAT(read_legacy({.storage = counting(2)}), is_bad("storage '0' at offset"));
+  EXPECT_THAT(read_legacy({.storage = counting(4)}), is_bad("4 bytes are left"));
 }
 
 TEST(PickleCheckpointTest, RefusesAnOlderLayoutWithStoragesMissingOrTwice) {
   const auto two = PickleWriter().raw("](").text("0").text("0").raw("e");
-  EXPECT_THAT(read({.keys = two}), is_bad("storage '0' is there twice"));
+  EXPECT_THAT(read_legacy({.keys = two}), is_bad("storage '0' is there twice"));
   const auto none = ByteWriter()
                         .text(Legacy().magic)
                         .text(Legacy().version)
@@ -303,8 +301,9 @@ TEST(PickleCheckpointTest, RefusesAnOlderLayoutWithStoragesMissingOrTwice) {
   PickleWriter::Tensor other = three;
   other.elements = 2;
   EXPECT_THAT(
-      read({.object =
-                PickleWriter().raw("}(").text("a").tensor(three).text("b").tensor(other).op('u')}),
+      read_legacy(
+          {.object =
+               PickleWriter().raw("}(").text("a").tensor(three).text("b").tensor(other).op('u')}),
       is_bad("described in two ways"));
 }
 

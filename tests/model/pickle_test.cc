@@ -11,6 +11,7 @@
 #include "weft/core/byte_reader.h"
 #include "weft/model/model_error.h"
 #include "weft/tests/fixture/byte_writer.h"
+#include "weft/tests/fixture/checkpoint_errors.h"
 #include "weft/tests/fixture/pickle_writer.h"
 #include "weft/tests/fixture/result_matchers.h"
 
@@ -18,13 +19,9 @@ namespace weft {
 namespace {
 
 using test::ByteWriter;
-using test::FailsWith;
+using test::is_bad;
+using test::is_forbidden;
 using test::PickleWriter;
-
-auto is_bad(const std::string& about) { return FailsWith(ModelErrc::kBadCheckpoint, about); }
-auto is_forbidden(const std::string& about) {
-  return FailsWith(ModelErrc::kForbiddenPickle, about);
-}
 
 /// A pickle read and kept, so that tests can look at its values.
 struct Pickled {
@@ -51,8 +48,8 @@ struct Pickled {
   Result<PickleRef> root;
 };
 
-Result<PickleRef> read(const PickleWriter& writer) { return Pickled(writer).root; }
-Result<PickleRef> read(std::string_view text) { return Pickled(text).root; }
+Result<PickleRef> read_pickle(const PickleWriter& writer) { return Pickled(writer).root; }
+Result<PickleRef> read_pickle(std::string_view text) { return Pickled(text).root; }
 
 TEST(PickleTest, ReadsConstants) {
   EXPECT_NO_FATAL_FAILURE((void)Pickled(PickleWriter().op('N')).value<PickleNone>());
@@ -97,8 +94,8 @@ TEST(PickleTest, SharesValuesThroughTheMemo) {
   ASSERT_EQ(items.size(), 2u);
   EXPECT_EQ(items[0], *pair.root);
   EXPECT_EQ(items[1], *pair.root);
-  EXPECT_TRUE(read(std::string_view("\x80\x04]\x94(h\0e.", 9)));
-  EXPECT_TRUE(read(std::string_view("]r\0\0\0\0(j\0\0\0\0e.", 14)));
+  EXPECT_TRUE(read_pickle(std::string_view("\x80\x04]\x94(h\0e.", 9)));
+  EXPECT_TRUE(read_pickle(std::string_view("]r\0\0\0\0(j\0\0\0\0e.", 14)));
 }
 
 TEST(PickleTest, UnderstandsOrderedDictsWithItemsAndAttributes) {
@@ -142,16 +139,20 @@ TEST(PickleTest, ReadsSeveralPicklesOfOneFile) {
 }
 
 TEST(PickleTest, RefusesEveryNameThatIsNotAllowed) {
-  EXPECT_THAT(read("cposix\nsystem\n."), is_forbidden("m: pickle at offset 0: 'posix'.'system'"));
-  EXPECT_THAT(read(PickleWriter().global("builtins", "eval")), is_forbidden("'builtins'.'eval'"));
-  EXPECT_THAT(read("\x8c\x05posix\x8c\x06system\x93."), is_forbidden("offset 15"));
-  EXPECT_THAT(read(PickleWriter().global("torch._utils", "_rebuild_tensor_v3")),
+  EXPECT_THAT(read_pickle("cposix\nsystem\n."),
+              is_forbidden("m: pickle at offset 0: 'posix'.'system'"));
+  EXPECT_THAT(read_pickle(PickleWriter().global("builtins", "eval")),
+              is_forbidden("'builtins'.'eval'"));
+  EXPECT_THAT(read_pickle("\x8c\x05posix\x8c\x06system\x93."), is_forbidden("offset 15"));
+  EXPECT_THAT(read_pickle(PickleWriter().global("torch._utils", "_rebuild_tensor_v3")),
               is_forbidden("_rebuild_tensor_v3"));
-  EXPECT_THAT(read(PickleWriter().global("torch.serialization", "load")), is_forbidden("load"));
-  EXPECT_THAT(read(PickleWriter().global("collections.OrderedDict", "")), is_forbidden("''"));
-  EXPECT_THAT(read(PickleWriter().global("collections", "OrderedDict.__class__")),
+  EXPECT_THAT(read_pickle(PickleWriter().global("torch.serialization", "load")),
+              is_forbidden("load"));
+  EXPECT_THAT(read_pickle(PickleWriter().global("collections.OrderedDict", "")),
+              is_forbidden("''"));
+  EXPECT_THAT(read_pickle(PickleWriter().global("collections", "OrderedDict.__class__")),
               is_forbidden("__class__"));
-  EXPECT_THAT(read("K\1K\2\x93."), is_forbidden("no text"));
+  EXPECT_THAT(read_pickle("K\1K\2\x93."), is_forbidden("no text"));
 }
 
 TEST(PickleTest, RefusesEveryOpcodeThatStateDictsDoNotNeed) {
@@ -160,81 +161,86 @@ TEST(PickleTest, RefusesEveryOpcodeThatStateDictsDoNotNeed) {
   for (int opcode = 0; opcode < 256; ++opcode) {
     if (kAllowed.find(static_cast<char>(opcode)) != std::string_view::npos) continue;
     const std::string text(1, static_cast<char>(opcode));
-    EXPECT_THAT(read(text + std::string(16, '0')), is_forbidden("offset 0")) << opcode;
+    EXPECT_THAT(read_pickle(text + std::string(16, '0')), is_forbidden("offset 0")) << opcode;
   }
-  EXPECT_THAT(read("ios\nsystem\n."), is_forbidden("INST"));
-  EXPECT_THAT(read("o"), is_forbidden("OBJ"));
-  EXPECT_THAT(read("\x81"), is_forbidden("NEWOBJ"));
-  EXPECT_THAT(read("\xff"), is_forbidden("opcode 0xff"));
+  EXPECT_THAT(read_pickle("ios\nsystem\n."), is_forbidden("INST"));
+  EXPECT_THAT(read_pickle("o"), is_forbidden("OBJ"));
+  EXPECT_THAT(read_pickle("\x81"), is_forbidden("NEWOBJ"));
+  EXPECT_THAT(read_pickle("\xff"), is_forbidden("opcode 0xff"));
 }
 
 TEST(PickleTest, RefusesToCallWhatIsNoFunction) {
-  EXPECT_THAT(read("K\1)R."), is_forbidden("REDUCE"));
-  EXPECT_THAT(read(PickleWriter().global("torch", "FloatStorage").raw(")R")),
+  EXPECT_THAT(read_pickle("K\1)R."), is_forbidden("REDUCE"));
+  EXPECT_THAT(read_pickle(PickleWriter().global("torch", "FloatStorage").raw(")R")),
               is_forbidden("REDUCE of a storage class"));
-  EXPECT_THAT(read(PickleWriter().global("torch", "Size").raw("K\1R")), is_forbidden("REDUCE"));
-  EXPECT_THAT(read("K\1}b."), is_forbidden("BUILD"));
-  EXPECT_THAT(read("}K\1b."), is_forbidden("BUILD"));
-  EXPECT_THAT(read("K\1K\2a."), is_forbidden("APPEND"));
-  EXPECT_THAT(read("K\1K\2K\3s."), is_forbidden("SETITEM"));
-  EXPECT_THAT(read("K\1Q."), is_forbidden("BINPERSID"));
-  EXPECT_THAT(read(PickleWriter().op('(').text("module").raw("NNNNtQ")), is_forbidden("BINPERSID"));
+  EXPECT_THAT(read_pickle(PickleWriter().global("torch", "Size").raw("K\1R")),
+              is_forbidden("REDUCE"));
+  EXPECT_THAT(read_pickle("K\1}b."), is_forbidden("BUILD"));
+  EXPECT_THAT(read_pickle("}K\1b."), is_forbidden("BUILD"));
+  EXPECT_THAT(read_pickle("K\1K\2a."), is_forbidden("APPEND"));
+  EXPECT_THAT(read_pickle("K\1K\2K\3s."), is_forbidden("SETITEM"));
+  EXPECT_THAT(read_pickle("K\1Q."), is_forbidden("BINPERSID"));
+  EXPECT_THAT(read_pickle(PickleWriter().op('(').text("module").raw("NNNNtQ")),
+              is_forbidden("BINPERSID"));
 }
 
 TEST(PickleTest, RefusesArgumentsOfTheWrongKind) {
-  EXPECT_THAT(read(PickleWriter().global("torch", "Size").raw("K\1\x85R")), is_bad("torch.Size"));
-  EXPECT_THAT(read(PickleWriter().global("torch._utils", "_rebuild_parameter").raw(")R")),
+  EXPECT_THAT(read_pickle(PickleWriter().global("torch", "Size").raw("K\1\x85R")),
+              is_bad("torch.Size"));
+  EXPECT_THAT(read_pickle(PickleWriter().global("torch._utils", "_rebuild_parameter").raw(")R")),
               is_bad("_rebuild_parameter"));
-  EXPECT_THAT(read(PickleWriter().global("torch._utils", "_rebuild_tensor_v2").raw("(NNNNtR")),
-              is_bad("a tensor is not"));
-  EXPECT_THAT(read(PickleWriter().global("collections", "OrderedDict").raw("](K\1e\x85R")),
+  EXPECT_THAT(
+      read_pickle(PickleWriter().global("torch._utils", "_rebuild_tensor_v2").raw("(NNNNtR")),
+      is_bad("a tensor is not"));
+  EXPECT_THAT(read_pickle(PickleWriter().global("collections", "OrderedDict").raw("](K\1e\x85R")),
               is_bad("no list of pairs"));
-  EXPECT_THAT(read(PickleWriter().storage("FloatStorage", "0", -1)), is_bad("-1 elements"));
-  EXPECT_THAT(read(PickleWriter()
-                       .raw("(")
-                       .text("storage")
-                       .global("torch", "FloatStorage")
-                       .text("0")
-                       .text("cpu")
-                       .raw("K\1K\2tQ")),
+  EXPECT_THAT(read_pickle(PickleWriter().storage("FloatStorage", "0", -1)), is_bad("-1 elements"));
+  EXPECT_THAT(read_pickle(PickleWriter()
+                              .raw("(")
+                              .text("storage")
+                              .global("torch", "FloatStorage")
+                              .text("0")
+                              .text("cpu")
+                              .raw("K\1K\2tQ")),
               is_bad("view of a storage"));
 }
 
 TEST(PickleTest, RefusesAStackMemoOrMarkThatIsNotThere) {
   for (const char* text : {".", "\x85.", "K\1\x86.", "a.", "s.", "K\1s.", "R.", "b.", "Q.", "\x93.",
                            "(\x85.", "q\1."}) {
-    EXPECT_THAT(read(text), is_bad("missing on the stack")) << text;
+    EXPECT_THAT(read_pickle(text), is_bad("missing on the stack")) << text;
   }
   for (const char* text : {"t.", "e.", "u.", "K\1t."})
-    EXPECT_THAT(read(text), is_bad("no mark")) << text;
-  EXPECT_THAT(read("h\1."), is_bad("memo index 1 was never set"));
-  EXPECT_THAT(read("Nq\1h\2."), is_bad("memo index 2 was never set"));
-  EXPECT_THAT(read("}(K\1u."), is_bad("key without a value"));
-  EXPECT_THAT(read("NN."), is_bad("values are left"));
-  EXPECT_THAT(read("N(."), is_bad("missing on the stack"));
-  EXPECT_THAT(read("\x80\x06N."), is_bad("protocol 6"));
+    EXPECT_THAT(read_pickle(text), is_bad("no mark")) << text;
+  EXPECT_THAT(read_pickle("h\1."), is_bad("memo index 1 was never set"));
+  EXPECT_THAT(read_pickle("Nq\1h\2."), is_bad("memo index 2 was never set"));
+  EXPECT_THAT(read_pickle("}(K\1u."), is_bad("key without a value"));
+  EXPECT_THAT(read_pickle("NN."), is_bad("values are left"));
+  EXPECT_THAT(read_pickle("N(."), is_bad("missing on the stack"));
+  EXPECT_THAT(read_pickle("\x80\x06N."), is_bad("protocol 6"));
 }
 
 TEST(PickleTest, RefusesLengthsThatTheFileDoesNotHave) {
   for (const std::string text : {"X\xff\xff\xff\xff", "T\xff\xff\xff\x7f", "U\xff", "\x8c\x02x",
                                  "\x8a\xffx", "K", "M\1", "J\1\2\3", "G\1", "\x80", "h", "j\1"}) {
-    EXPECT_THAT(read(text), is_bad("there are")) << text;
+    EXPECT_THAT(read_pickle(text), is_bad("there are")) << text;
   }
-  EXPECT_THAT(read("\x95\xff\xff\xff\xff\xff\xff\xff\xffN."), is_bad("frame"));
-  EXPECT_THAT(read("cposix"), is_bad("GLOBAL without a name"));
-  EXPECT_THAT(read("c" + std::string(100'000, 'a') + "\nb\n."), is_bad("GLOBAL without a name"));
-  EXPECT_THAT(read(""), is_bad("without STOP"));
-  EXPECT_THAT(read("N"), is_bad("without STOP"));
+  EXPECT_THAT(read_pickle("\x95\xff\xff\xff\xff\xff\xff\xff\xffN."), is_bad("frame"));
+  EXPECT_THAT(read_pickle("cposix"), is_bad("GLOBAL without a name"));
+  EXPECT_THAT(read_pickle("c" + std::string(100'000, 'a') + "\nb\n."),
+              is_bad("GLOBAL without a name"));
+  EXPECT_THAT(read_pickle(""), is_bad("without STOP"));
+  EXPECT_THAT(read_pickle("N"), is_bad("without STOP"));
 }
 
 TEST(PickleTest, BoundsNestingMemoAndValues) {
-  EXPECT_TRUE(read(std::string(256, '(') + "N" + std::string(256, 't') + "."));
-  EXPECT_THAT(read(std::string(257, '(') + "N" + std::string(257, 't') + "."),
+  EXPECT_TRUE(read_pickle(std::string(256, '(') + "N" + std::string(256, 't') + "."));
+  EXPECT_THAT(read_pickle(std::string(257, '(') + "N" + std::string(257, 't') + "."),
               is_bad("nested too deeply"));
   // Depth without marks is only length: nothing recurses over values.
-  EXPECT_TRUE(read("N" + std::string(50'000, '\x85') + "."));
-  EXPECT_THAT(read("Nr\xff\xff\xff\x7f."), is_bad("memo index 2147483647"));
-  EXPECT_THAT(read(std::string((1U << 20U) + 1, 'N')), is_bad("more values"));
+  EXPECT_TRUE(read_pickle("N" + std::string(50'000, '\x85') + "."));
+  EXPECT_THAT(read_pickle("Nr\xff\xff\xff\x7f."), is_bad("memo index 2147483647"));
+  EXPECT_THAT(read_pickle(std::string((1U << 20U) + 1, 'N')), is_bad("more values"));
 }
 
 TEST(PickleTest, BoundsCopiesThatTheMemoMakesCheap) {
@@ -245,7 +251,7 @@ TEST(PickleTest, BoundsCopiesThatTheMemoMakesCheap) {
   repeated.raw("e\x85q\2R");
   for (int i = 0; i < 200; ++i) repeated.raw("h\1h\2R");
   repeated.raw("t");
-  EXPECT_THAT(read(repeated), is_bad("more items"));
+  EXPECT_THAT(read_pickle(repeated), is_bad("more items"));
 }
 
 TEST(PickleTest, ReadsNothingPastACutFile) {

@@ -10,6 +10,7 @@
 
 #include "weft/model/model_error.h"
 #include "weft/tests/fixture/byte_writer.h"
+#include "weft/tests/fixture/checkpoint_errors.h"
 #include "weft/tests/fixture/result_matchers.h"
 
 namespace weft {
@@ -17,6 +18,7 @@ namespace {
 
 using test::ByteWriter;
 using test::FailsWith;
+using test::is_bad;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -27,13 +29,9 @@ std::vector<std::byte> file_of(std::string_view header, std::size_t data_bytes) 
   return writer.bytes();
 }
 
-Result<CheckpointFile> read(std::string_view header, std::size_t data_bytes) {
+Result<CheckpointFile> read_header(std::string_view header, std::size_t data_bytes) {
   // Its tensors dangle; the tests that use this look at names and shapes.
   return read_safetensors(file_of(header, data_bytes), "m.safetensors");
-}
-
-auto is_bad(std::string_view about) {
-  return FailsWith(ModelErrc::kBadCheckpoint, std::string(about));
 }
 
 constexpr std::string_view kTwo = R"({"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},)"
@@ -71,24 +69,24 @@ TEST(SafetensorsTest, ReadsEveryTypeThatTensorsMayHave) {
         Row{"BF16", DType::kBF16, 2}, Row{"I64", DType::kI64, 8}, Row{"I32", DType::kI32, 4},
         Row{"I16", DType::kI16, 2}, Row{"I8", DType::kI8, 1}, Row{"U8", DType::kU8, 1},
         Row{"BOOL", DType::kBool, 1}}) {
-    const auto file =
-        read(std::string(R"({"a":{"dtype":")") + row.word + R"(","shape":[3],"data_offsets":[0,)" +
-                 std::to_string(3 * row.bytes) + "]}}",
-             3 * row.bytes);
+    const auto file = read_header(std::string(R"({"a":{"dtype":")") + row.word +
+                                      R"(","shape":[3],"data_offsets":[0,)" +
+                                      std::to_string(3 * row.bytes) + "]}}",
+                                  3 * row.bytes);
     ASSERT_TRUE(file) << to_string(file.error());
     EXPECT_EQ(file->tensors.at(0).dtype, row.dtype);
   }
 }
 
 TEST(SafetensorsTest, ReadsScalarsEmptyTensorsAndNoTensors) {
-  const auto file = read(R"({"scalar":{"dtype":"U8","shape":[],"data_offsets":[0,1]},)"
-                         R"("none":{"dtype":"F32","shape":[0,4],"data_offsets":[1,1]}})",
-                         1);
+  const auto file = read_header(R"({"scalar":{"dtype":"U8","shape":[],"data_offsets":[0,1]},)"
+                                R"("none":{"dtype":"F32","shape":[0,4],"data_offsets":[1,1]}})",
+                                1);
   ASSERT_TRUE(file) << to_string(file.error());
   EXPECT_THAT(file->tensors.at(0).shape, IsEmpty());
   EXPECT_THAT(file->tensors.at(1).shape, ElementsAre(0, 4));
-  EXPECT_TRUE(read("{}", 0));
-  EXPECT_TRUE(read("{}      ", 0)) << "writers pad with spaces";
+  EXPECT_TRUE(read_header("{}", 0));
+  EXPECT_TRUE(read_header("{}      ", 0)) << "writers pad with spaces";
 }
 
 TEST(SafetensorsTest, RefusesAHeaderLengthThatTheFileDoesNotHave) {
@@ -107,32 +105,35 @@ TEST(SafetensorsTest, RefusesAHeaderLengthThatTheFileDoesNotHave) {
 }
 
 TEST(SafetensorsTest, RefusesAHeaderThatIsNotOneJsonObjectInUtf8) {
-  EXPECT_THAT(read(" {}", 0), is_bad("does not start with '{'"));
-  EXPECT_THAT(read("[]", 0), is_bad("does not start with '{'"));
-  EXPECT_THAT(read("{", 0), is_bad("the header"));
-  EXPECT_THAT(read("{}{}", 0), is_bad("the header"));
-  EXPECT_THAT(read("{\"\xff\":1}", 0), is_bad("UTF-8"));
+  EXPECT_THAT(read_header(" {}", 0), is_bad("does not start with '{'"));
+  EXPECT_THAT(read_header("[]", 0), is_bad("does not start with '{'"));
+  EXPECT_THAT(read_header("{", 0), is_bad("the header"));
+  EXPECT_THAT(read_header("{}{}", 0), is_bad("the header"));
+  EXPECT_THAT(read_header("{\"\xff\":1}", 0), is_bad("UTF-8"));
   EXPECT_THAT(
-      read(R"({"a":)" + std::string(100'000, '[') + "1" + std::string(100'000, ']') + "}", 0),
+      read_header(R"({"a":)" + std::string(100'000, '[') + "1" + std::string(100'000, ']') + "}",
+                  0),
       is_bad("nested"));
 }
 
 TEST(SafetensorsTest, RefusesNamesThatStandTwice) {
   const std::string a = R"("a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
-  EXPECT_THAT(read("{" + a + "," + a + "}", 0), is_bad("tensor 'a' stands twice"));
-  EXPECT_THAT(read(R"({"\u0061":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)" + a + "}", 0),
-              is_bad("tensor 'a' stands twice"));
-  EXPECT_THAT(read(R"({"__metadata__":{},"__metadata__":{}})", 0), is_bad("stands twice"));
-  EXPECT_THAT(read(R"({"a":{"dtype":"U8","dtype":"I8","shape":[0],"data_offsets":[0,0]}})", 0),
-              is_bad("dtype stands there twice"));
+  EXPECT_THAT(read_header("{" + a + "," + a + "}", 0), is_bad("tensor 'a' stands twice"));
+  EXPECT_THAT(
+      read_header(R"({"\u0061":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)" + a + "}", 0),
+      is_bad("tensor 'a' stands twice"));
+  EXPECT_THAT(read_header(R"({"__metadata__":{},"__metadata__":{}})", 0), is_bad("stands twice"));
+  EXPECT_THAT(
+      read_header(R"({"a":{"dtype":"U8","dtype":"I8","shape":[0],"data_offsets":[0,0]}})", 0),
+      is_bad("dtype stands there twice"));
 }
 
 TEST(SafetensorsTest, RefusesHolesOverlapsAndBytesLeftOver) {
   const auto two = [](std::string_view first, std::string_view second, std::size_t data_bytes) {
-    return read(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":)" + std::string(first) +
-                    R"(},"b":{"dtype":"U8","shape":[4],"data_offsets":)" + std::string(second) +
-                    "}}",
-                data_bytes);
+    return read_header(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":)" + std::string(first) +
+                           R"(},"b":{"dtype":"U8","shape":[4],"data_offsets":)" +
+                           std::string(second) + "}}",
+                       data_bytes);
   };
   EXPECT_TRUE(two("[0,4]", "[4,8]", 8));
   EXPECT_THAT(two("[0,4]", "[5,9]", 9), is_bad("tensor 'b' begins at data offset 5"));
@@ -145,9 +146,9 @@ TEST(SafetensorsTest, RefusesHolesOverlapsAndBytesLeftOver) {
 
 TEST(SafetensorsTest, RefusesAShapeThatDoesNotFitItsBytes) {
   const auto one = [](std::string_view shape, std::string_view offsets) {
-    return read(R"({"a":{"dtype":"F32","shape":)" + std::string(shape) + R"(,"data_offsets":)" +
-                    std::string(offsets) + "}}",
-                8);
+    return read_header(R"({"a":{"dtype":"F32","shape":)" + std::string(shape) +
+                           R"(,"data_offsets":)" + std::string(offsets) + "}}",
+                       8);
   };
   EXPECT_TRUE(one("[2]", "[0,8]"));
   EXPECT_THAT(one("[3]", "[0,8]"), is_bad("shape takes 12 bytes, data_offsets has 8"));
@@ -164,18 +165,20 @@ TEST(SafetensorsTest, RefusesAShapeThatDoesNotFitItsBytes) {
 }
 
 TEST(SafetensorsTest, RefusesFieldsThatAreMissingOrOfAnotherKind) {
-  EXPECT_THAT(read(R"({"a":{"shape":[0],"data_offsets":[0,0]}})", 0), is_bad("has no dtype"));
-  EXPECT_THAT(read(R"({"a":{"dtype":"U8","data_offsets":[0,0]}})", 0), is_bad("has no shape"));
-  EXPECT_THAT(read(R"({"a":{"dtype":"U8","shape":[0]}})", 0), is_bad("has no data_offsets"));
-  EXPECT_THAT(read(R"({"a":{"dtype":8,"shape":[0],"data_offsets":[0,0]}})", 0),
+  EXPECT_THAT(read_header(R"({"a":{"shape":[0],"data_offsets":[0,0]}})", 0),
+              is_bad("has no dtype"));
+  EXPECT_THAT(read_header(R"({"a":{"dtype":"U8","data_offsets":[0,0]}})", 0),
+              is_bad("has no shape"));
+  EXPECT_THAT(read_header(R"({"a":{"dtype":"U8","shape":[0]}})", 0), is_bad("has no data_offsets"));
+  EXPECT_THAT(read_header(R"({"a":{"dtype":8,"shape":[0],"data_offsets":[0,0]}})", 0),
               is_bad("dtype is no text"));
-  EXPECT_THAT(read(R"({"a":[]})", 0), is_bad("tensor 'a': is no object"));
-  EXPECT_THAT(read(R"({"__metadata__":[]})", 0), is_bad("__metadata__ is no object"));
-  EXPECT_THAT(read(R"({"__metadata__":{"a":1}})", 0), is_bad("'a' is no text"));
+  EXPECT_THAT(read_header(R"({"a":[]})", 0), is_bad("tensor 'a': is no object"));
+  EXPECT_THAT(read_header(R"({"__metadata__":[]})", 0), is_bad("__metadata__ is no object"));
+  EXPECT_THAT(read_header(R"({"__metadata__":{"a":1}})", 0), is_bad("'a' is no text"));
 }
 
 TEST(SafetensorsTest, NamesTheTensorWhoseTypeIsNotSupported) {
-  EXPECT_THAT(read(R"({"w":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}})", 1),
+  EXPECT_THAT(read_header(R"({"w":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}})", 1),
               FailsWith(ModelErrc::kUnsupportedFormat, "tensor 'w' has dtype 'F8_E4M3'"));
 }
 

@@ -36,15 +36,15 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Result<Spec> parse(std::string_view text) { return Spec::parse(text, "mine.toml"); }
+Result<Spec> parse_spec(std::string_view text) { return Spec::parse(text, "mine.toml"); }
 
-auto is_bad(const char* about) {
+auto is_bad_spec(const char* about) {
   return AllOf(FailsWith(ModelErrc::kBadSpec, "mine.toml: "),
                FailsWith(ModelErrc::kBadSpec, about));
 }
 
 TEST(SpecTest, KeepsItsNameItsFileAndItsKeys) {
-  const Spec spec = parse("name = 'mine'\nhidden = 4\nattention = { heads = '= n' }").value();
+  const Spec spec = parse_spec("name = 'mine'\nhidden = 4\nattention = { heads = '= n' }").value();
   EXPECT_EQ(spec.name(), "mine");
   EXPECT_EQ(spec.file(), "mine.toml");
   EXPECT_EQ(json::serialize(spec.tree()),
@@ -52,52 +52,55 @@ TEST(SpecTest, KeepsItsNameItsFileAndItsKeys) {
 }
 
 TEST(SpecTest, KeepsVariablesInTheOrderOfTheFile) {
-  const Spec spec = parse("name = 'mine'\n[let]\nz = 1\na = '= z'\nm = '= a'").value();
+  const Spec spec = parse_spec("name = 'mine'\n[let]\nz = 1\na = '= z'\nm = '= a'").value();
   EXPECT_EQ(json::serialize(spec.tree().at("let")), R"({"z":1,"a":"= z","m":"= a"})");
 }
 
 TEST(SpecTest, RefusesWhatIsNoSpec) {
-  EXPECT_THAT(parse("name = 'mine'\nlayers = = 2"),
+  EXPECT_THAT(parse_spec("name = 'mine'\nlayers = = 2"),
               FailsWith(ModelErrc::kBadSpec, "mine.toml:2: "));
-  EXPECT_THAT(parse("hidden = 4"), is_bad("name is missing"));
-  EXPECT_THAT(parse("name = 4"), is_bad("name is missing"));
-  EXPECT_THAT(parse("name = 'mine'\nhiden = 4"), is_bad("hiden is not a key of a spec"));
-  EXPECT_THAT(parse("name = 'mine'\n[attention]\nwindows = 4"),
-              is_bad("attention.windows is not a key of a spec"));
-  EXPECT_THAT(parse("name = 'mine'\n[mlp.experts.shared]\ncount = 4"),
-              is_bad("mlp.experts.shared.count is not a key of a spec"));
-  EXPECT_THAT(parse("name = 'mine'\n[encoder.attention]\nwindows = 4"),
-              is_bad("encoder.attention.windows is not a key of a spec"));
-  EXPECT_THAT(parse("name = 'mine'\n[gguf.override.head]\ncap = 4"),
-              is_bad("gguf.override.head.cap is not a key of a spec"));
-  EXPECT_THAT(parse("name = 'mine'\nattention = 4"), is_bad("attention must be a table"));
-  EXPECT_THAT(parse("name = 'mine'\n[hidden]\nsize = 4"), is_bad("hidden must be a value"));
-  EXPECT_THAT(parse("name = 'mine'\nhidden = 1979-05-27"),
+  EXPECT_THAT(parse_spec("hidden = 4"), is_bad_spec("name is missing"));
+  EXPECT_THAT(parse_spec("name = 4"), is_bad_spec("name is missing"));
+  EXPECT_THAT(parse_spec("name = 'mine'\nhiden = 4"), is_bad_spec("hiden is not a key of a spec"));
+  EXPECT_THAT(parse_spec("name = 'mine'\n[attention]\nwindows = 4"),
+              is_bad_spec("attention.windows is not a key of a spec"));
+  EXPECT_THAT(parse_spec("name = 'mine'\n[mlp.experts.shared]\ncount = 4"),
+              is_bad_spec("mlp.experts.shared.count is not a key of a spec"));
+  EXPECT_THAT(parse_spec("name = 'mine'\n[encoder.attention]\nwindows = 4"),
+              is_bad_spec("encoder.attention.windows is not a key of a spec"));
+  EXPECT_THAT(parse_spec("name = 'mine'\n[gguf.override.head]\ncap = 4"),
+              is_bad_spec("gguf.override.head.cap is not a key of a spec"));
+  EXPECT_THAT(parse_spec("name = 'mine'\nattention = 4"), is_bad_spec("attention must be a table"));
+  EXPECT_THAT(parse_spec("name = 'mine'\n[hidden]\nsize = 4"),
+              is_bad_spec("hidden must be a value"));
+  EXPECT_THAT(parse_spec("name = 'mine'\nhidden = 1979-05-27"),
               FailsWith(ModelErrc::kBadSpec, "mine.toml:2: dates are not used"));
-  EXPECT_THAT(parse("name = 'mine'\nrequires = 'x'"), is_bad("requires must be a list"));
-  EXPECT_THAT(parse("name = 'mine'\nrequires = ['x']"), is_bad("requires must be a list"));
+  EXPECT_THAT(parse_spec("name = 'mine'\nrequires = 'x'"), is_bad_spec("requires must be a list"));
+  EXPECT_THAT(parse_spec("name = 'mine'\nrequires = ['x']"),
+              is_bad_spec("requires must be a list"));
 }
 
 TEST(SpecTest, FindsMistakesInExpressionsNobodyEvaluates) {
-  EXPECT_THAT(parse("name = 'mine'\n[attention]\nwindow = '= 1 +'"),
-              is_bad("attention.window: ' 1 +', column 5: a value is missing"));
-  EXPECT_THAT(parse("name = 'mine'\n[attention]\nq = ['fine', '= (']"), is_bad("attention.q: "));
+  EXPECT_THAT(parse_spec("name = 'mine'\n[attention]\nwindow = '= 1 +'"),
+              is_bad_spec("attention.window: ' 1 +', column 5: a value is missing"));
+  EXPECT_THAT(parse_spec("name = 'mine'\n[attention]\nq = ['fine', '= (']"),
+              is_bad_spec("attention.q: "));
 }
 
 TEST(SpecTest, BoundsItsDepth) {
   std::string text = "name = 'mine'\nhidden = ";
   for (int i = 0; i < 40; ++i) text.append("[");
   for (int i = 0; i < 40; ++i) text.append("]");
-  EXPECT_THAT(parse(text), is_bad("nested too deeply"));
+  EXPECT_THAT(parse_spec(text), is_bad_spec("nested too deeply"));
   std::string dots = "name = 'mine'\nhidden";
   for (int i = 0; i < 400'000; ++i) dots.append(".a");
-  EXPECT_THAT(parse(dots + " = 1"),
+  EXPECT_THAT(parse_spec(dots + " = 1"),
               FailsWith(ModelErrc::kBadSpec, "mine.toml:2: a key with more than 16 dots"));
 }
 
 TEST(SpecTest, ClaimsByModelTypeOrArchitecture) {
   const Spec spec =
-      parse("name = 'mine'\n[claims]\nmodel_type = ['a', 'b']\narchitectures = ['C']").value();
+      parse_spec("name = 'mine'\n[claims]\nmodel_type = ['a', 'b']\narchitectures = ['C']").value();
   const auto claims = [&](const char* config) {
     return spec.claims(CheckpointBuilder(config).make());
   };
@@ -110,7 +113,8 @@ TEST(SpecTest, ClaimsByModelTypeOrArchitecture) {
 
 TEST(SpecTest, ClaimsAGgufByItsArchitectureOnly) {
   const Spec spec =
-      parse("name = 'mine'\n[claims]\nmodel_type = ['a']\n[gguf]\narchitectures = ['g']").value();
+      parse_spec("name = 'mine'\n[claims]\nmodel_type = ['a']\n[gguf]\narchitectures = ['g']")
+          .value();
   const auto claims = [&](const char* config) {
     return spec.claims(CheckpointBuilder(config).make(CheckpointFormat::kGguf));
   };

@@ -15,17 +15,17 @@
 namespace weft::test {
 namespace {
 
-constexpr std::size_t kVocabulary = 40;
+constexpr std::size_t kDrawnVocabulary = 40;
 
 std::vector<float> some_logits() {
   std::minstd_rand random(21);
-  return random_logits(kVocabulary, random);
+  return random_logits(kDrawnVocabulary, random);
 }
 
 /// Draws once for each of many seeds.
 void expect_draws(const ReferenceCase& sample, const std::vector<double>& probabilities) {
-  SamplerScratch scratch(kVocabulary);
-  Sampler sampler(kVocabulary, kContext);
+  SamplerScratch scratch(kDrawnVocabulary);
+  Sampler sampler(kDrawnVocabulary, kContext);
   const auto params = std::make_shared<const SamplingParams>(sample.params);
   const auto logits = some_logits();
   expect_distribution(probabilities, [&](std::size_t seed) {
@@ -77,7 +77,7 @@ TEST(Draws, RandomizedFsdIsACoinBetweenFsdAndTheSamplersAtFirst) {
   expected[chosen] += 0.5;
   expect_draws(sample, expected);
   sample.tokens.push_back(2);  // the third token of output
-  std::vector<double> point(kVocabulary);
+  std::vector<double> point(kDrawnVocabulary);
   point[static_cast<std::size_t>(reference_fsd(wide, sample))] = 1;
   expect_draws(sample, point);
 }
@@ -85,8 +85,8 @@ TEST(Draws, RandomizedFsdIsACoinBetweenFsdAndTheSamplersAtFirst) {
 TEST(Draws, PlacesOfOneSequenceAreIndependent) {
   for (const float tfs_z : {1.0F, 0.95F}) {
     const ReferenceCase sample = case_of({.tfs_z = tfs_z});
-    SamplerScratch scratch(kVocabulary);
-    auto sampler = sampler_of(sample, kVocabulary, 99);
+    SamplerScratch scratch(kDrawnVocabulary);
+    auto sampler = sampler_of(sample, kDrawnVocabulary, 99);
     const auto logits = some_logits();
     expect_distribution(reference_probabilities(logits, sample), [&](std::size_t) {
       auto copy = logits;

@@ -17,7 +17,7 @@
 namespace weft::test {
 namespace {
 
-constexpr std::size_t kVocabulary = 16;
+constexpr std::size_t kStepVocabulary = 16;
 constexpr int kCases = 200;
 
 void expect_near(const std::vector<double>& got, const std::vector<double>& want) {
@@ -35,8 +35,8 @@ void expect_as_reference(const Set& set) {
     SCOPED_TRACE("case " + std::to_string(i));
     ReferenceCase sample;
     sample.prompt_tokens = random() % 10;
-    sample.tokens = random_tokens(sample.prompt_tokens + random() % 30, kVocabulary, random);
-    const auto logits = random_logits(kVocabulary, random);
+    sample.tokens = random_tokens(sample.prompt_tokens + random() % 30, kStepVocabulary, random);
+    const auto logits = random_logits(kStepVocabulary, random);
     set(sample, random);
     expect_near(probabilities_of(logits, sample), reference_probabilities(logits, sample));
   }
@@ -53,7 +53,7 @@ TEST(Steps, NothingOnIsSoftmax) {
 TEST(Steps, LogitBiasIsAddedAndOfATokenNamedTwiceBoth) {
   expect_as_reference([](ReferenceCase& sample, std::minstd_rand& random) {
     for (int i = 0; i < 5; ++i) {
-      const auto token = static_cast<TokenId>(random() % kVocabulary);
+      const auto token = static_cast<TokenId>(random() % kStepVocabulary);
       sample.params.logit_bias.push_back({token, between(random, -5, 5)});
     }
   });
@@ -61,7 +61,7 @@ TEST(Steps, LogitBiasIsAddedAndOfATokenNamedTwiceBoth) {
 
 TEST(Steps, BadTokensAreTakenOutAndAllowedOnesStay) {
   expect_as_reference([](ReferenceCase& sample, std::minstd_rand& random) {
-    sample.params.allowed_tokens = random_tokens(6, kVocabulary, random);
+    sample.params.allowed_tokens = random_tokens(6, kStepVocabulary, random);
     sample.params.allowed_tokens.push_back(15);
     sample.params.bad_tokens = random_tokens(random() % 6, 15, random);
   });
@@ -70,7 +70,7 @@ TEST(Steps, BadTokensAreTakenOutAndAllowedOnesStay) {
 TEST(Steps, EndAndStopTokensWaitForMinTokens) {
   expect_as_reference([](ReferenceCase& sample, std::minstd_rand& random) {
     sample.end_tokens = {2, 9};
-    sample.params.stop_tokens = random_tokens(2, kVocabulary, random);
+    sample.params.stop_tokens = random_tokens(2, kStepVocabulary, random);
     sample.params.min_tokens = static_cast<std::int32_t>(random() % 30);
     sample.params.ignore_eos = random() % 2 == 0;
   });
@@ -108,7 +108,7 @@ TEST(Steps, DryComparesPassagesUpToItsLimit) {
   sample.tokens.assign(300, 4);
   sample.params.dry = {.multiplier = 1e-6F, .base = 1.2F, .allowed_length = 2};
   std::minstd_rand random(3);
-  const auto logits = random_logits(kVocabulary, random);
+  const auto logits = random_logits(kStepVocabulary, random);
   expect_near(probabilities_of(logits, sample), reference_probabilities(logits, sample));
 }
 
@@ -202,8 +202,8 @@ TEST(Steps, SwappingTwoNeighboursWouldShow) {
   for (int i = 0; i < 3000 && !HasFailure(); ++i) {
     ReferenceCase sample;
     sample.prompt_tokens = 5;
-    sample.tokens = random_tokens(30, kVocabulary, random);
-    const auto logits = random_logits(kVocabulary, random);
+    sample.tokens = random_tokens(30, kStepVocabulary, random);
+    const auto logits = random_logits(kStepVocabulary, random);
     set_everything(sample, random);
     const auto steps = reference_steps(sample);
     const Logits begin(logits.begin(), logits.end());
@@ -248,7 +248,7 @@ TEST(Steps, FsdChoosesByTheNgramsOfTheText) {
     sample.params.fsd.max_ngram = static_cast<std::int32_t>(1 + random() % 5);
     // FSD looks at logits that penalties changed.
     sample.params.penalties.presence = -1;
-    const auto logits = random_logits(kVocabulary, random);
+    const auto logits = random_logits(kStepVocabulary, random);
     Logits edited(logits.begin(), logits.end());
     for (const ReferenceStep& step : reference_steps(sample)) {
       if (step.name == "frequency_and_presence") step.run(edited);
@@ -264,13 +264,13 @@ TEST(Steps, LogprobsOfTheModelAreThoseBeforeAllSteps) {
   std::minstd_rand random(13);
   for (int i = 0; i < kCases; ++i) {
     ReferenceCase sample;
-    sample.tokens = random_tokens(30, kVocabulary, random);
+    sample.tokens = random_tokens(30, kStepVocabulary, random);
     set_everything(sample, random);
     sample.params.top_logprobs = 5;
-    auto logits = random_logits(kVocabulary, random);
+    auto logits = random_logits(kStepVocabulary, random);
     const auto p = softmax({logits.begin(), logits.end()});
-    SamplerScratch scratch(kVocabulary);
-    auto sampler = sampler_of(sample, kVocabulary);
+    SamplerScratch scratch(kStepVocabulary);
+    auto sampler = sampler_of(sample, kStepVocabulary);
     const auto outcome = sampler.sample(logits, scratch);
     ASSERT_NEAR(outcome.logprob, std::log(p[static_cast<std::size_t>(outcome.token)]), 1e-5);
     std::vector<double> best = p;

@@ -14,100 +14,100 @@
 namespace weft {
 namespace {
 
-constexpr ClientId kAnna{1};
-constexpr ClientId kBert{2};
+constexpr ClientId kClara{1};
+constexpr ClientId kDora{2};
 constexpr ClientId kCora{3};
 
 TEST(ServedTokens, WeighsAnOutputTokenAsTwoOfThePrompt) {
   ServedTokens served;
-  served.arrive(kAnna);
-  served.charge_prompt(kAnna, 100);
-  served.charge_output(kAnna, 10);
-  EXPECT_EQ(served.counter(kAnna), 120);
+  served.arrive(kClara);
+  served.charge_prompt(kClara, 100);
+  served.charge_output(kClara, 10);
+  EXPECT_EQ(served.counter(kClara), 120);
 }
 
 TEST(ServedTokens, WeighsAsItIsTold) {
   ServedTokens served(0.5, 3.25);
-  served.arrive(kAnna);
-  served.charge_prompt(kAnna, 3);
-  served.charge_output(kAnna, 1);
-  EXPECT_EQ(served.counter(kAnna), 4.75);
+  served.arrive(kClara);
+  served.charge_prompt(kClara, 3);
+  served.charge_output(kClara, 1);
+  EXPECT_EQ(served.counter(kClara), 4.75);
 }
 
 TEST(ServedTokens, LiftsANewcomerToTheLowestOfTheActiveClients) {
   ServedTokens served;
-  served.arrive(kAnna);
-  served.arrive(kBert);
-  served.charge_prompt(kAnna, 50);
-  served.charge_prompt(kBert, 30);
+  served.arrive(kClara);
+  served.arrive(kDora);
+  served.charge_prompt(kClara, 50);
+  served.charge_prompt(kDora, 30);
   served.arrive(kCora);
   EXPECT_EQ(served.counter(kCora), 30);
-  EXPECT_EQ(served.counter(kAnna), 50);
+  EXPECT_EQ(served.counter(kClara), 50);
 }
 
 TEST(ServedTokens, OwesNothingForTheTimeAClientWasAway) {
   ServedTokens served;
-  served.arrive(kAnna);
-  served.arrive(kBert);
-  served.leave(kAnna);
-  served.charge_prompt(kBert, 1000);
-  EXPECT_EQ(served.counter(kAnna), 0);
-  served.arrive(kAnna);
-  EXPECT_EQ(served.counter(kAnna), 1000);
+  served.arrive(kClara);
+  served.arrive(kDora);
+  served.leave(kClara);
+  served.charge_prompt(kDora, 1000);
+  EXPECT_EQ(served.counter(kClara), 0);
+  served.arrive(kClara);
+  EXPECT_EQ(served.counter(kClara), 1000);
 }
 
 TEST(ServedTokens, ForgivesNothingToAClientThatComesBack) {
   ServedTokens served;
-  served.arrive(kAnna);
-  served.arrive(kBert);
-  served.charge_prompt(kAnna, 1000);
-  served.leave(kAnna);
-  served.arrive(kAnna);
-  EXPECT_EQ(served.counter(kAnna), 1000);
-  EXPECT_EQ(served.counter(kBert), 0);
+  served.arrive(kClara);
+  served.arrive(kDora);
+  served.charge_prompt(kClara, 1000);
+  served.leave(kClara);
+  served.arrive(kClara);
+  EXPECT_EQ(served.counter(kClara), 1000);
+  EXPECT_EQ(served.counter(kDora), 0);
 }
 
 TEST(ServedTokens, LiftsToTheOneWhoLeftLastWhereNobodyIsActive) {
   ServedTokens served;
-  served.arrive(kAnna);
-  served.arrive(kBert);
-  served.charge_prompt(kAnna, 70);
-  served.charge_prompt(kBert, 40);
-  served.leave(kAnna);
-  served.leave(kBert);
-  served.charge_output(kBert, 5);  // what still runs
+  served.arrive(kClara);
+  served.arrive(kDora);
+  served.charge_prompt(kClara, 70);
+  served.charge_prompt(kDora, 40);
+  served.leave(kClara);
+  served.leave(kDora);
+  served.charge_output(kDora, 5);  // what still runs
   served.arrive(kCora);
   EXPECT_EQ(served.counter(kCora), 50);
 }
 
 TEST(ServedTokens, CountsRequestsSoThatOnlyTheFirstAndTheLastMatter) {
   ServedTokens served;
-  served.arrive(kBert);
-  served.arrive(kAnna);
-  served.arrive(kAnna);
-  served.charge_prompt(kBert, 10);
-  served.leave(kAnna);
+  served.arrive(kDora);
+  served.arrive(kClara);
+  served.arrive(kClara);
+  served.charge_prompt(kDora, 10);
+  served.leave(kClara);
   EXPECT_EQ(served.active(), 2U);
-  served.arrive(kAnna);
-  EXPECT_EQ(served.counter(kAnna), 0) << "it was never away";
-  served.leave(kAnna);
-  served.leave(kAnna);
+  served.arrive(kClara);
+  EXPECT_EQ(served.counter(kClara), 0) << "it was never away";
+  served.leave(kClara);
+  served.leave(kClara);
   EXPECT_EQ(served.active(), 1U);
 }
 
 TEST(ServedTokens, SavesUpNoCreditForAClientWhoseRequestsAllRun) {
   ServedTokens served;
-  served.arrive(kAnna);
-  served.leave(kAnna);  // admitted at once, and runs
-  served.arrive(kBert);
+  served.arrive(kClara);
+  served.leave(kClara);  // admitted at once, and runs
+  served.arrive(kDora);
   for (int tick = 0; tick < 1000; ++tick) {
-    served.charge_output(kAnna, 1);
-    served.charge_output(kBert, 100);
+    served.charge_output(kClara, 1);
+    served.charge_output(kDora, 100);
   }
   served.arrive(kCora);
   EXPECT_EQ(served.counter(kCora), 200000);
-  served.arrive(kAnna);
-  EXPECT_EQ(served.counter(kAnna), 200000);
+  served.arrive(kClara);
+  EXPECT_EQ(served.counter(kClara), 200000);
 }
 
 TEST(ServedTokens, CountsAllAnonymousRequestsTogether) {
@@ -121,11 +121,11 @@ TEST(ServedTokens, CountsAllAnonymousRequestsTogether) {
 
 TEST(ServedTokens, TakesInAClientItDoesNotKnowAsANewcomer) {
   ServedTokens served;
-  served.arrive(kAnna);
-  served.charge_prompt(kAnna, 20);
-  EXPECT_EQ(served.counter(kBert), 20);
-  served.charge_prompt(kBert, 1);
-  EXPECT_EQ(served.counter(kBert), 21);
+  served.arrive(kClara);
+  served.charge_prompt(kClara, 20);
+  EXPECT_EQ(served.counter(kDora), 20);
+  served.charge_prompt(kDora, 1);
+  EXPECT_EQ(served.counter(kDora), 21);
 }
 
 TEST(ServedTokens, ForgetsWhoWasUsedLongestAgoAndForgivesWhatItHadBeyondOthers) {
@@ -135,23 +135,23 @@ TEST(ServedTokens, ForgetsWhoWasUsedLongestAgoAndForgivesWhatItHadBeyondOthers) 
     served.charge_prompt(ClientId(id), 100);
   }
   for (std::uint64_t id = 1; id <= 2; ++id) served.leave(ClientId(id));
-  served.charge_output(kAnna, 1);  // still runs, and so was used after Bert
+  served.charge_output(kClara, 1);  // still runs, and so was used after Bert
   served.leave(kCora);
   EXPECT_EQ(served.clients(), 2U);
   served.arrive(ClientId(4));  // the level of Cora, who left last
   const double newcomer = served.counter(ClientId(4));
-  EXPECT_EQ(served.counter(kBert), newcomer) << "forgotten";
-  EXPECT_EQ(served.counter(kAnna), 102) << "remembered";
+  EXPECT_EQ(served.counter(kDora), newcomer) << "forgotten";
+  EXPECT_EQ(served.counter(kClara), 102) << "remembered";
 }
 
 TEST(ServedTokens, KnowsTheLevelOfTheLastToLeaveAfterItIsForgotten) {
   ServedTokens served(1, 2, 0);
-  served.arrive(kAnna);
-  served.charge_prompt(kAnna, 33);
-  served.leave(kAnna);
+  served.arrive(kClara);
+  served.charge_prompt(kClara, 33);
+  served.leave(kClara);
   EXPECT_EQ(served.clients(), 0U);
-  served.arrive(kBert);
-  EXPECT_EQ(served.counter(kBert), 33);
+  served.arrive(kDora);
+  EXPECT_EQ(served.counter(kDora), 33);
 }
 
 TEST(ServedTokens, HoldsNoMoreClientsThanAreActiveAndRemembered) {
@@ -166,16 +166,16 @@ TEST(ServedTokens, HoldsNoMoreClientsThanAreActiveAndRemembered) {
 
 TEST(ServedTokens, CountsEveryTokenAfterAHundredYears) {
   ServedTokens served;
-  served.arrive(kAnna);
+  served.arrive(kClara);
   constexpr std::int64_t kHundredYears = 3'200'000'000;  // seconds
-  served.charge_prompt(kAnna, kHundredYears * 1'000'000);
-  served.arrive(kBert);
-  served.leave(kBert);
-  served.charge_prompt(kBert, 1);
-  EXPECT_EQ(served.counter(kBert) - served.counter(kAnna), 1);
+  served.charge_prompt(kClara, kHundredYears * 1'000'000);
+  served.arrive(kDora);
+  served.leave(kDora);
+  served.charge_prompt(kDora, 1);
+  EXPECT_EQ(served.counter(kDora) - served.counter(kClara), 1);
   for (int i = 0; i < 100; ++i)
-    served.charge_prompt(kBert, std::numeric_limits<std::int64_t>::max());
-  EXPECT_GT(served.counter(kBert), served.counter(kAnna)) << "stays at the end of its range";
+    served.charge_prompt(kDora, std::numeric_limits<std::int64_t>::max());
+  EXPECT_GT(served.counter(kDora), served.counter(kClara)) << "stays at the end of its range";
 }
 
 /// The paper's Algorithm 2 as it is written there: a map of counters, a scan for the least.
@@ -218,7 +218,7 @@ TEST(ServedTokens, KeepsTheServiceOfClientsThatWaitWithinTheBoundOfThePaper) {
   ServedTokens served;
   std::mt19937 random(9);
   std::array<double, 3> service{};
-  const std::array clients = {kAnna, kBert, kCora};
+  const std::array clients = {kClara, kDora, kCora};
   for (const ClientId client : clients) served.arrive(client);
   for (int admission = 0; admission < 10000; ++admission) {
     std::size_t next = 0;
@@ -238,8 +238,8 @@ TEST(ServedTokens, KeepsTheServiceOfClientsThatWaitWithinTheBoundOfThePaper) {
 TEST(ServedTokensDeathTest, KnowsMisuse) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   ServedTokens served;
-  WEFT_EXPECT_BUG(served.leave(kAnna), "was away");
-  WEFT_EXPECT_BUG(served.charge_output(kAnna, -1), "less than nothing");
+  WEFT_EXPECT_BUG(served.leave(kClara), "was away");
+  WEFT_EXPECT_BUG(served.charge_output(kClara, -1), "less than nothing");
   WEFT_EXPECT_BUG(ServedTokens(-1, 2), "out of range");
   WEFT_EXPECT_BUG(ServedTokens(1, std::numeric_limits<double>::quiet_NaN()), "out of range");
   WEFT_EXPECT_BUG(ServedTokens(0, 0), "weigh nothing");

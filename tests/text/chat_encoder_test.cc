@@ -21,7 +21,7 @@ namespace json = boost::json;
 using test::FailsWith;
 using Tokens = std::vector<TokenId>;
 
-constexpr std::chrono::local_seconds kNow{};
+constexpr std::chrono::local_seconds kEpoch{};
 
 /// Tokens a to e, and the BOS, which it puts before every text.
 constexpr std::string_view kTokenizer = R"({
@@ -51,9 +51,9 @@ class ChatEncoderTest : public testing::Test {
 
 TEST_F(ChatEncoderTest, AddsNoSpecialTokensToThoseThatTheTemplateWrites) {
   const ChatEncoder none(tokenizer_, "{{ messages[0].content }}");
-  EXPECT_EQ(none.encode(says("ab"), kNow).value(), (Tokens{0, 1}));
+  EXPECT_EQ(none.encode(says("ab"), kEpoch).value(), (Tokens{0, 1}));
   const ChatEncoder chat(tokenizer_, "{{ bos_token }}{{ messages[0].content }}");
-  EXPECT_EQ(chat.encode(says("ab"), kNow).value(), (Tokens{5, 0, 1}));
+  EXPECT_EQ(chat.encode(says("ab"), kEpoch).value(), (Tokens{5, 0, 1}));
 }
 
 // <, s, > are tokens of their own here, so that a text can be told from the token <s>.
@@ -67,7 +67,7 @@ constexpr std::string_view kSpelled = R"({
 class LiteralTextsTest : public ChatEncoderTest {
  protected:
   [[nodiscard]] Tokens encode(std::string_view source, json::array messages) const {
-    return ChatEncoder(spelled_, source).encode({.messages = std::move(messages)}, kNow).value();
+    return ChatEncoder(spelled_, source).encode({.messages = std::move(messages)}, kEpoch).value();
   }
   static json::array say(std::string_view content) { return says(content).messages; }
 
@@ -96,7 +96,7 @@ constexpr std::string_view kNormalized = R"({
 class NormalizedLiteralTextsTest : public LiteralTextsTest {
  protected:
   [[nodiscard]] Tokens encode_turn(std::string_view content) const {
-    return ChatEncoder(normalized_, turns_).encode(says(content), kNow).value();
+    return ChatEncoder(normalized_, turns_).encode(says(content), kEpoch).value();
   }
   const Tokenizer normalized_ = Tokenizer::from_json(kNormalized, "normalized").value();
 };
@@ -155,7 +155,7 @@ TEST_F(LiteralTextsTest, ATextMayHoldSomeOfTheCharactersThatMark) {
 TEST_F(LiteralTextsTest, ATextThatHoldsThemAllBesideASpecialTokenIsRefused) {
   std::string all = "<s>";
   for (int i = 0; i < 32; ++i) all += std::string("\xEF\xB7") + static_cast<char>(0x90 + i);
-  EXPECT_THAT(ChatEncoder(spelled_, turns_).encode(says(all), kNow),
+  EXPECT_THAT(ChatEncoder(spelled_, turns_).encode(says(all), kEpoch),
               FailsWith(TextErrc::kTextTooLarge, "messages: it holds the text of a special token"));
 }
 
@@ -169,7 +169,7 @@ TEST_F(LiteralTextsTest, ManyOfThemTakeLinearTime) {
 TEST_F(ChatEncoderTest, TakesTheTokenizersOwnTemplate) {
   Conversation conversation = says("ab");
   conversation.tools = "cd";
-  EXPECT_EQ(ChatEncoder(tokenizer_).encode(std::move(conversation), kNow).value(),
+  EXPECT_EQ(ChatEncoder(tokenizer_).encode(std::move(conversation), kEpoch).value(),
             (Tokens{5, 0, 1, 2, 3}));
 }
 
@@ -180,22 +180,22 @@ TEST_F(ChatEncoderTest, PassesOnWhatAConversationSaysBesideItsMessages) {
   Conversation conversation = says("ab");
   conversation.tools = "b";
   conversation.chat_template_kwargs = {{"reasoning_effort", "c"}};
-  EXPECT_EQ(chat.encode(conversation, kNow).value(), (Tokens{1, 2, 4}));
+  EXPECT_EQ(chat.encode(conversation, kEpoch).value(), (Tokens{1, 2, 4}));
   conversation.add_generation_prompt = false;
-  EXPECT_EQ(chat.encode(conversation, kNow).value(), (Tokens{1, 2}));
+  EXPECT_EQ(chat.encode(conversation, kEpoch).value(), (Tokens{1, 2}));
 }
 
 TEST_F(ChatEncoderTest, NamesTheFieldThatIsWrong) {
-  EXPECT_THAT(ChatEncoder(tokenizer_, "").encode(says("a"), kNow),
+  EXPECT_THAT(ChatEncoder(tokenizer_, "").encode(says("a"), kEpoch),
               FailsWith(TextErrc::kBadTemplate, "messages: the model has no chat template"));
-  EXPECT_THAT(ChatEncoder(tokenizer_, "\n{% if %}").encode(says("a"), kNow),
+  EXPECT_THAT(ChatEncoder(tokenizer_, "\n{% if %}").encode(says("a"), kEpoch),
               FailsWith(TextErrc::kBadTemplate, "messages: chat_template:2:"));
   const ChatEncoder refusing(tokenizer_, "{{ raise_exception('no') }}");
-  EXPECT_THAT(refusing.encode(says("a"), kNow),
+  EXPECT_THAT(refusing.encode(says("a"), kEpoch),
               FailsWith(TextErrc::kTemplateFailed, "messages: chat_template:1: no"));
   Conversation conversation = says("a");
   conversation.chat_template_kwargs = {{"messages", "mine"}};
-  const auto refused = ChatEncoder(tokenizer_).encode(std::move(conversation), kNow);
+  const auto refused = ChatEncoder(tokenizer_).encode(std::move(conversation), kEpoch);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, TextErrc::kBadTemplateKwarg);
   EXPECT_EQ(refused.error().detail, "chat_template_kwargs: 'messages' is not allowed");

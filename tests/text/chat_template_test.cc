@@ -28,7 +28,7 @@ const std::string public_data = test::source_path("../shared/data/templates/");
 /// 2026-07-04 05:06:07, as in make_expected.py.
 constexpr std::chrono::local_seconds kNow{std::chrono::seconds(1'783'141'567)};
 
-std::string read(const std::filesystem::path& path) {
+std::string read_file_text(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
@@ -36,7 +36,7 @@ std::string read(const std::filesystem::path& path) {
 }
 
 std::vector<std::string> lines_of(const std::filesystem::path& path) {
-  std::istringstream text(read(path));
+  std::istringstream text(read_file_text(path));
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   return lines;
@@ -46,10 +46,10 @@ std::map<std::string, std::string> public_templates() {
   std::map<std::string, std::string> sources;
   for (const auto& entry : std::filesystem::directory_iterator(public_data)) {
     const std::string name = entry.path().filename();
-    if (name.ends_with(".jinja")) sources[name] = read(entry.path());
+    if (name.ends_with(".jinja")) sources[name] = read_file_text(entry.path());
     if (name.starts_with("mistralrs_")) {
-      sources[name] =
-          json::value_to<std::string>(json::parse(read(entry.path())).at("chat_template"));
+      sources[name] = json::value_to<std::string>(
+          json::parse(read_file_text(entry.path())).at("chat_template"));
     }
   }
   const auto lines = lines_of(std::filesystem::path(public_data) / "ollama_templates.jsonl");
@@ -88,7 +88,8 @@ json::array user_says(std::string_view text) {
 TEST(ChatTemplateTest, RendersPublicTemplatesByteForByteAsPythonDoes) {
   if (!std::filesystem::exists(public_data)) GTEST_SKIP() << public_data << " is not there";
   const auto sources = public_templates();
-  const json::object conversations = json::parse(read(data + "conversations.json")).as_object();
+  const json::object conversations =
+      json::parse(read_file_text(data + "conversations.json")).as_object();
   const auto rows = lines_of(data + "expected.jsonl");
   EXPECT_EQ(rows.size(), sources.size());
   std::size_t compared = 0;

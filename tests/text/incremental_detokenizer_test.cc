@@ -23,7 +23,7 @@ std::vector<Tokenizer> test_tokenizers() {
   return all;
 }
 
-std::string streamed(const Tokenizer& tokenizer, const std::vector<TokenId>& ids, bool skip) {
+std::string streamed_text(const Tokenizer& tokenizer, const std::vector<TokenId>& ids, bool skip) {
   IncrementalDetokenizer detokenizer(tokenizer, skip);
   std::string text;
   for (const TokenId id : ids) {
@@ -41,7 +41,7 @@ void expect_same_text(const Tokenizer& tokenizer, int rounds) {
     std::vector<TokenId> ids(random() % 40);
     for (TokenId& id : ids) id = static_cast<TokenId>(random() % tokenizer.vocabulary_size());
     const bool skip = round % 2 == 0;
-    EXPECT_EQ(streamed(tokenizer, ids, skip), *tokenizer.decode(ids, skip));
+    EXPECT_EQ(streamed_text(tokenizer, ids, skip), *tokenizer.decode(ids, skip));
   }
 }
 

@@ -42,7 +42,7 @@ Tokenizer tokenizer_of(const Texts& tokens, const json::value& decoder) {
 
 // Decoders as files have them.
 json::value fuse() { return {{"type", "Fuse"}}; }
-json::value byte_level() { return {{"type", "ByteLevel"}}; }
+json::value byte_level_json() { return {{"type", "ByteLevel"}}; }
 json::value llama() {
   return {{"type", "Sequence"},
           {"decoders",
@@ -111,7 +111,8 @@ TEST(OutputTextTest, FindsAStopTextInWhatTheDecoderHeldBackToTheEnd) {
 }
 
 TEST(OutputTextTest, FindsACharacterThatItsBytesMake) {
-  Output output(tokenizer_of({"a", "\u00E6", "\u00BC", "\u00A2", "<s>"}, byte_level()), {"\u6F22"});
+  Output output(tokenizer_of({"a", "\u00E6", "\u00BC", "\u00A2", "<s>"}, byte_level_json()),
+                {"\u6F22"});
   EXPECT_EQ(output.push("a"), "a");
   EXPECT_EQ(output.push("\u00E6"), "");
   EXPECT_EQ(output.push("\u00BC"), "");
@@ -120,7 +121,7 @@ TEST(OutputTextTest, FindsACharacterThatItsBytesMake) {
 }
 
 TEST(OutputTextTest, EndsWithAReplacementForACharacterThatIsNotWhole) {
-  Output output(tokenizer_of({"a", "\u00E6", "<s>"}, byte_level()), {"abc"});
+  Output output(tokenizer_of({"a", "\u00E6", "<s>"}, byte_level_json()), {"abc"});
   EXPECT_EQ(output.push("a"), "");
   EXPECT_EQ(output.push("\u00E6"), "");
   EXPECT_EQ(output.finish(), "a\uFFFD");
@@ -237,7 +238,7 @@ Texts long_tokens(std::mt19937& random) {
 TEST(OutputTextTest, AllocatesNothingOnceItsBuffersHaveTheirSize) {
   const std::vector<json::value> decoders = {
       fuse(),
-      byte_level(),
+      byte_level_json(),
       llama(),
       {{"type", "BPEDecoder"}, {"suffix", "</w>"}},
       {{"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", "always"}},

@@ -46,7 +46,7 @@ Kept searched(const Texts& stops, const std::string& text) {
   return {text, std::nullopt};
 }
 
-Kept streamed(const StopStrings& stops, const std::vector<std::string>& parts) {
+Kept streamed_parts(const StopStrings& stops, const std::vector<std::string>& parts) {
   StopScanner scanner(stops);
   Kept kept;
   for (const std::string& part : parts) {
@@ -85,9 +85,10 @@ TEST(StopScannerTest, KeepsWhatASearchOfTheWholeTextKeepsHoweverItIsCut) {
     const Kept wanted = searched(stops, text);
     ++seen[wanted.hit ? 1 : 0];
     const StopStrings all = compiled(stops);
-    ASSERT_EQ(streamed(all, {text}), wanted) << testing::PrintToString(stops) << " in " << text;
-    ASSERT_EQ(streamed(all, cut_at_random(random, text, 1)), wanted) << text;
-    ASSERT_EQ(streamed(all, cut_at_random(random, text, 6)), wanted) << text;
+    ASSERT_EQ(streamed_parts(all, {text}), wanted)
+        << testing::PrintToString(stops) << " in " << text;
+    ASSERT_EQ(streamed_parts(all, cut_at_random(random, text, 1)), wanted) << text;
+    ASSERT_EQ(streamed_parts(all, cut_at_random(random, text, 6)), wanted) << text;
   }
   EXPECT_GT(seen[0], 5'000);
   EXPECT_GT(seen[1], 5'000);
@@ -103,7 +104,7 @@ TEST(StopScannerTest, KeepsTheSameOfLongTextsFullOfNearMisses) {
     while (text.size() < 4'000) {
       text.append(random() % (round % 2 == 0 ? 200 : 400), 'a').append(random() % 3, 'b');
     }
-    EXPECT_EQ(streamed(all, cut_at_random(random, text, 9)), searched(stops, text)) << round;
+    EXPECT_EQ(streamed_parts(all, cut_at_random(random, text, 9)), searched(stops, text)) << round;
   }
 }
 
@@ -143,17 +144,19 @@ TEST(StopScannerTest, HoldsBackLessThanTheLongestStopText) {
 
 TEST(StopScannerTest, CutsWhereTheEarliestStopTextBegins) {
   const StopStrings stops = compiled({"Answer", "The Answer:"});
-  EXPECT_EQ(streamed(stops, {"So. The Answer: 4"}), (Kept{"So. ", 1}));
-  EXPECT_EQ(streamed(stops, {"So. The Ans", "wer", ":"}), (Kept{"So. ", 1}));
-  EXPECT_EQ(streamed(stops, {"So. The Answer", " is 4"}), (Kept{"So. The ", 0}));
+  EXPECT_EQ(streamed_parts(stops, {"So. The Answer: 4"}), (Kept{"So. ", 1}));
+  EXPECT_EQ(streamed_parts(stops, {"So. The Ans", "wer", ":"}), (Kept{"So. ", 1}));
+  EXPECT_EQ(streamed_parts(stops, {"So. The Answer", " is 4"}), (Kept{"So. The ", 0}));
 }
 
 TEST(StopScannerTest, CutsWhereAStopTextBeginsThatWaitedForALongerOneToTheEnd) {
-  EXPECT_EQ(streamed(compiled({"Answer", "The Answer:"}), {"The Ans", "wer"}), (Kept{"The ", 0}));
+  EXPECT_EQ(streamed_parts(compiled({"Answer", "The Answer:"}), {"The Ans", "wer"}),
+            (Kept{"The ", 0}));
 }
 
 TEST(StopScannerTest, TakesTheShortestOfThoseThatBeginTogetherAndTheFirstOfEqualOnes) {
-  EXPECT_EQ(streamed(compiled({"\n\nUser:", "\n\n", "\n\n"}), {"Hi\n\nUser:"}), (Kept{"Hi", 1}));
+  EXPECT_EQ(streamed_parts(compiled({"\n\nUser:", "\n\n", "\n\n"}), {"Hi\n\nUser:"}),
+            (Kept{"Hi", 1}));
 }
 
 TEST(StopScannerTest, DropsAllThatFollowsAHit) {
@@ -166,7 +169,7 @@ TEST(StopScannerTest, DropsAllThatFollowsAHit) {
 }
 
 TEST(StopScannerTest, PassesAllWhenThereIsNothingToStopAt) {
-  EXPECT_EQ(streamed(compiled({}), {"as it", " is"}), (Kept{"as it is", std::nullopt}));
+  EXPECT_EQ(streamed_parts(compiled({}), {"as it", " is"}), (Kept{"as it is", std::nullopt}));
 }
 
 // The lead bytes agree, so parts of a character are a beginning of a stop text.
@@ -211,7 +214,7 @@ TEST(StopStringsTest, TakesAsManyAndAsLongOnesAsAllowed) {
   }
   const StopStrings stops = compiled(texts);
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    EXPECT_EQ(streamed(stops, {texts[0].substr(0, 99), texts[i]}).hit, i);
+    EXPECT_EQ(streamed_parts(stops, {texts[0].substr(0, 99), texts[i]}).hit, i);
   }
 }
 

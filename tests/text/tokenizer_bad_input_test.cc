@@ -12,7 +12,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr EncodeOptions kUser{.add_special = false, .parse_special = false};
+constexpr EncodeOptions kUserText{.add_special = false, .parse_special = false};
 
 /// A small valid tokenizer.json, for tests to spoil.
 json::value small_bpe() {
@@ -22,22 +22,22 @@ json::value small_bpe() {
     "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, " ": 3}, "merges": ["a b"]}})");
 }
 
-Result<Tokenizer> read(const json::value& content) {
+Result<Tokenizer> read_tokenizer(const json::value& content) {
   return Tokenizer::from_json(json::serialize(content), "small.json");
 }
 
-void expect_refused(const json::value& content, TextErrc code, std::string_view part) {
-  const Result<Tokenizer> made = read(content);
+void expect_json_refused(const json::value& content, TextErrc code, std::string_view part) {
+  const Result<Tokenizer> made = read_tokenizer(content);
   ASSERT_FALSE(made) << json::serialize(content);
   EXPECT_EQ(made.error().code, code) << to_string(made.error());
   EXPECT_NE(made.error().detail.find(part), std::string::npos) << made.error().detail;
 }
 
 TEST(TokenizerBadInputTest, ReadsTheSmallTokenizerThatIsSpoiltBelow) {
-  const Result<Tokenizer> made = read(small_bpe());
+  const Result<Tokenizer> made = read_tokenizer(small_bpe());
   ASSERT_TRUE(made) << to_string(made.error());
   std::vector<TokenId> ids;
-  ASSERT_TRUE(made->encode("ab a", kUser, ids));
+  ASSERT_TRUE(made->encode("ab a", kUserText, ids));
   EXPECT_EQ(ids, (std::vector<TokenId>{2, 3, 0}));
 }
 
@@ -59,7 +59,7 @@ TEST(TokenizerBadInputTest, NamesPartsThatItDoesNotKnow) {
        {"normalizer", "pre_tokenizer", "post_processor", "decoder", "model"}) {
     json::value content = small_bpe();
     content.at(section) = {{"type", "Quantum"}};
-    expect_refused(content, TextErrc::kUnknownTokenizerPart, "Quantum");
+    expect_json_refused(content, TextErrc::kUnknownTokenizerPart, "Quantum");
   }
 }
 
@@ -70,7 +70,7 @@ TEST(TokenizerBadInputTest, RefusesSequencesNestedTooDeeply) {
   }
   json::value content = small_bpe();
   content.at("normalizer") = inner;
-  EXPECT_EQ(read(content).error().code, TextErrc::kBadTokenizer);
+  EXPECT_EQ(read_tokenizer(content).error().code, TextErrc::kBadTokenizer);
 }
 
 TEST(TokenizerBadInputTest, RefusesIdsThatAreHugeNegativeTwiceOrMissing) {
@@ -79,32 +79,32 @@ TEST(TokenizerBadInputTest, RefusesIdsThatAreHugeNegativeTwiceOrMissing) {
         json::value(1e30), json::value("2"), json::value(nullptr)}) {
     json::value content = small_bpe();
     content.at("model").at("vocab").at("ab") = id;
-    expect_refused(content, TextErrc::kBadTokenizer, "vocab");
+    expect_json_refused(content, TextErrc::kBadTokenizer, "vocab");
   }
 }
 
 TEST(TokenizerBadInputTest, RefusesAnEmptyVocabulary) {
   json::value content = small_bpe();
   content.at("model").at("vocab") = json::object();
-  expect_refused(content, TextErrc::kBadTokenizer, "vocab is empty");
+  expect_json_refused(content, TextErrc::kBadTokenizer, "vocab is empty");
 }
 
 TEST(TokenizerBadInputTest, RefusesTokensOfMoreThan64KiB) {
   json::value content = small_bpe();
   content.at("model").at("vocab").as_object()[std::string(Tokenizer::kMaxTokenBytes + 1, 'x')] = 4;
   content.at("added_tokens").as_array().clear();
-  expect_refused(content, TextErrc::kBadTokenizer, "too long");
+  expect_json_refused(content, TextErrc::kBadTokenizer, "too long");
 }
 
 TEST(TokenizerBadInputTest, RefusesAddedTokensThatAreEmptyOrUnderAWrongId) {
   json::value empty = small_bpe();
   empty.at("added_tokens").at(0).at("content") = "";
-  expect_refused(empty, TextErrc::kBadTokenizer, "empty");
+  expect_json_refused(empty, TextErrc::kBadTokenizer, "empty");
   for (const json::value& id : {json::value(-4), json::value(3), json::value(9),
                                 json::value(1LL << 40), json::value("4")}) {
     json::value content = small_bpe();
     content.at("added_tokens").at(0).at("id") = id;
-    expect_refused(content, TextErrc::kBadTokenizer, "added_tokens");
+    expect_json_refused(content, TextErrc::kBadTokenizer, "added_tokens");
   }
 }
 
@@ -114,19 +114,19 @@ TEST(TokenizerBadInputTest, RefusesMergesOfTokensThatAreNotThere) {
         json::value(json::array{"a"}), json::value(json::array{"a", 3})}) {
     json::value content = small_bpe();
     content.at("model").at("merges") = json::array{merge};
-    expect_refused(content, TextErrc::kBadTokenizer, "merges");
+    expect_json_refused(content, TextErrc::kBadTokenizer, "merges");
   }
 }
 
 TEST(TokenizerBadInputTest, LoadsOldFilesWithoutTypesAndWithMergesOfEitherForm) {
   json::value content = small_bpe();
   content.at("model").as_object().erase("type");
-  EXPECT_TRUE(read(content));
+  EXPECT_TRUE(read_tokenizer(content));
   content.at("model").at("merges") = json::array{json::array{"a", "b"}};
-  const Result<Tokenizer> pairs = read(content);
+  const Result<Tokenizer> pairs = read_tokenizer(content);
   ASSERT_TRUE(pairs);
   std::vector<TokenId> ids;
-  ASSERT_TRUE(pairs->encode("ab", kUser, ids));
+  ASSERT_TRUE(pairs->encode("ab", kUserText, ids));
   EXPECT_EQ(ids, (std::vector<TokenId>{2}));
 }
 
@@ -135,10 +135,10 @@ TEST(TokenizerBadInputTest, FindsMergesOfTokensThatHoldSpaces) {
   content.at("model").at("vocab").as_object()["  "] = 4;
   content.at("added_tokens").as_array().clear();
   content.at("model").at("merges").as_array().emplace_back("   ");
-  const Result<Tokenizer> made = read(content);
+  const Result<Tokenizer> made = read_tokenizer(content);
   ASSERT_TRUE(made) << to_string(made.error());
   std::vector<TokenId> ids;
-  ASSERT_TRUE(made->encode("  ", kUser, ids));
+  ASSERT_TRUE(made->encode("  ", kUserText, ids));
   EXPECT_EQ(ids, (std::vector<TokenId>{4}));
 }
 
@@ -149,7 +149,7 @@ TEST(TokenizerBadInputTest, RefusesPatternsThatCannotBeCompiled) {
                                    {"pattern", {{"Regex", pattern}}},
                                    {"behavior", "Isolated"},
                                    {"invert", false}};
-    expect_refused(content, TextErrc::kUnknownTokenizerPart, "pattern");
+    expect_json_refused(content, TextErrc::kUnknownTokenizerPart, "pattern");
   }
 }
 
@@ -159,11 +159,11 @@ TEST(TokenizerBadInputTest, StopsAPatternThatBacktracksWithoutEnd) {
                                  {"pattern", {{"Regex", "(a|aa)*c"}}},
                                  {"behavior", "Isolated"},
                                  {"invert", false}};
-  const Result<Tokenizer> made = read(content);
+  const Result<Tokenizer> made = read_tokenizer(content);
   ASSERT_TRUE(made) << to_string(made.error());
   const std::string text = std::string(200, 'a') + "xc";  // without a c nothing would be tried
   std::vector<TokenId> ids = {1};
-  const Result<void> done = made->encode(text, kUser, ids);
+  const Result<void> done = made->encode(text, kUserText, ids);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, TextErrc::kTextTooLarge);
   EXPECT_EQ(ids, (std::vector<TokenId>{1}));
@@ -176,22 +176,23 @@ TEST(TokenizerBadInputTest, StopsANormalizerThatMakesTheTextGrow) {
     doublings.push_back({{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}});
   }
   content.at("normalizer") = {{"type", "Sequence"}, {"normalizers", doublings}};
-  const Result<Tokenizer> made = read(content);
+  const Result<Tokenizer> made = read_tokenizer(content);
   ASSERT_TRUE(made);
   std::vector<TokenId> ids;
-  EXPECT_EQ(made->encode("a", kUser, ids).error().code, TextErrc::kTextTooLarge);
+  EXPECT_EQ(made->encode("a", kUserText, ids).error().code, TextErrc::kTextTooLarge);
   content.at("normalizer") = {{"type", "Prepend"}, {"prepend", std::string(1025, 'a')}};
-  EXPECT_EQ(read(content)->encode("", kUser, ids).has_error(), false);
-  EXPECT_EQ(read(content)->encode("b", kUser, ids).has_error(), false);
+  EXPECT_EQ(read_tokenizer(content)->encode("", kUserText, ids).has_error(), false);
+  EXPECT_EQ(read_tokenizer(content)->encode("b", kUserText, ids).has_error(), false);
   content.at("normalizer") = {{"type", "Prepend"}, {"prepend", std::string(1028, 'a')}};
-  EXPECT_EQ(read(content)->encode("b", kUser, ids).error().code, TextErrc::kTextTooLarge);
+  EXPECT_EQ(read_tokenizer(content)->encode("b", kUserText, ids).error().code,
+            TextErrc::kTextTooLarge);
 }
 
 TEST(TokenizerBadInputTest, RefusesSpoiltCharacterMaps) {
   for (const char* map : {"", "AAAA", "!!!!", "/////w==", "BAAAAAAAAAD/", "AwAAAAAAAA=="}) {
     json::value content = small_bpe();
     content.at("normalizer") = {{"type", "Precompiled"}, {"precompiled_charsmap", map}};
-    expect_refused(content, TextErrc::kBadTokenizer, "precompiled_charsmap");
+    expect_json_refused(content, TextErrc::kBadTokenizer, "precompiled_charsmap");
   }
 }
 
@@ -200,15 +201,15 @@ TEST(TokenizerBadInputTest, RefusesPostProcessorsWithTokensThatAreNotThere) {
     json::value content = small_bpe();
     content.at("post_processor") = {
         {"type", "BertProcessing"}, {"sep", json::array{"a", 0}}, {"cls", json::array{"b", id}}};
-    EXPECT_EQ(read(content).error().code, TextErrc::kBadTokenizer);
+    EXPECT_EQ(read_tokenizer(content).error().code, TextErrc::kBadTokenizer);
   }
 }
 
 TEST(TokenizerBadInputTest, RefusesTextAboveItsBound) {
-  const Result<Tokenizer> made = read(small_bpe());
+  const Result<Tokenizer> made = read_tokenizer(small_bpe());
   const std::string text(Tokenizer::kMaxTextBytes + 1, 'a');
   std::vector<TokenId> ids;
-  EXPECT_EQ(made->encode(text, kUser, ids).error().code, TextErrc::kTextTooLarge);
+  EXPECT_EQ(made->encode(text, kUserText, ids).error().code, TextErrc::kTextTooLarge);
 }
 
 TEST(TokenizerBadInputTest, SurvivesAnyCutOfAFile) {
@@ -252,7 +253,7 @@ TEST(TokenizerBadInputTest, EncodesLongRunsWithoutASpace) {
     const std::string name = test::text_of(entry.at("name"));
     for (const std::string& text : texts) {
       std::vector<TokenId> ids;
-      ASSERT_TRUE(made->encode(text, kUser, ids)) << name;
+      ASSERT_TRUE(made->encode(text, kUserText, ids)) << name;
       if (name == "byte_level_bpe") {
         EXPECT_EQ(*made->decode(ids, false), text);
       }

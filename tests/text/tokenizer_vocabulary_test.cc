@@ -16,25 +16,25 @@ namespace {
 using Model = Vocabulary::Model;
 using TokenType = Vocabulary::TokenType;
 
-constexpr EncodeOptions kUser{.add_special = false, .parse_special = false};
+constexpr EncodeOptions kTypedText{.add_special = false, .parse_special = false};
 
-std::vector<TokenId> encode(const Tokenizer& tokenizer, std::string_view text,
-                            EncodeOptions options = kUser) {
+std::vector<TokenId> encode_with(const Tokenizer& tokenizer, std::string_view text,
+                                 EncodeOptions options = kTypedText) {
   std::vector<TokenId> ids;
   EXPECT_TRUE(tokenizer.encode(text, options, ids));
   return ids;
 }
 
 std::vector<std::string> tokens_of(const Tokenizer& tokenizer, std::string_view text,
-                                   EncodeOptions options = kUser) {
+                                   EncodeOptions options = kTypedText) {
   std::vector<std::string> tokens;
-  for (const TokenId id : encode(tokenizer, text, options)) {
+  for (const TokenId id : encode_with(tokenizer, text, options)) {
     tokens.emplace_back(*tokenizer.token(id));
   }
   return tokens;
 }
 
-using Tokens = std::vector<std::string>;
+using TokenTexts = std::vector<std::string>;
 
 void add(Vocabulary& vocabulary, std::string text, float score, TokenType type) {
   vocabulary.tokens.push_back(std::move(text));
@@ -102,7 +102,7 @@ Tokenizer make(const Vocabulary& vocabulary) {
   return *made;
 }
 
-void expect_refused(const Vocabulary& vocabulary, std::string_view what) {
+void expect_vocabulary_refused(const Vocabulary& vocabulary, std::string_view what) {
   const Result<Tokenizer> made = Tokenizer::from_vocabulary(vocabulary, "v.gguf");
   ASSERT_FALSE(made) << what;
   EXPECT_EQ(made.error().code, TextErrc::kBadTokenizer);
@@ -112,38 +112,38 @@ void expect_refused(const Vocabulary& vocabulary, std::string_view what) {
 TEST(TokenizerVocabularyTest, MergesSentencePiecesByTheirScores) {
   const Tokenizer tokenizer = make(sentencepiece());
   // "th" is better than "\u2581t" and goes first; then nothing makes "\u2581the" of what is left.
-  EXPECT_EQ(tokens_of(tokenizer, "the"), (Tokens{"\u2581", "th", "e"}));
-  EXPECT_EQ(tokens_of(tokenizer, "  t"), (Tokens{"\u2581\u2581", "\u2581t"}));
-  EXPECT_EQ(*tokenizer.decode(encode(tokenizer, "the the"), true), "the the");
+  EXPECT_EQ(tokens_of(tokenizer, "the"), (TokenTexts{"\u2581", "th", "e"}));
+  EXPECT_EQ(tokens_of(tokenizer, "  t"), (TokenTexts{"\u2581\u2581", "\u2581t"}));
+  EXPECT_EQ(*tokenizer.decode(encode_with(tokenizer, "the the"), true), "the the");
 }
 
 TEST(TokenizerVocabularyTest, FallsBackToBytesForCharactersThatAreNoTokens) {
   const Tokenizer tokenizer = make(sentencepiece());
-  EXPECT_EQ(tokens_of(tokenizer, "t\u20AC"), (Tokens{"\u2581t", "<0xE2>", "<0x82>", "<0xAC>"}));
+  EXPECT_EQ(tokens_of(tokenizer, "t\u20AC"), (TokenTexts{"\u2581t", "<0xE2>", "<0x82>", "<0xAC>"}));
   // "z" and "y" are parts of a token, though no tokens.
-  EXPECT_EQ(tokens_of(tokenizer, "zy"), (Tokens{"\u2581", "zy"}));
-  EXPECT_EQ(tokens_of(tokenizer, "yz"), (Tokens{"\u2581", "<0x79>", "<0x7A>"}));
-  EXPECT_EQ(*tokenizer.decode(encode(tokenizer, "yz\u20ACzy"), true), "yz\u20ACzy");
+  EXPECT_EQ(tokens_of(tokenizer, "zy"), (TokenTexts{"\u2581", "zy"}));
+  EXPECT_EQ(tokens_of(tokenizer, "yz"), (TokenTexts{"\u2581", "<0x79>", "<0x7A>"}));
+  EXPECT_EQ(*tokenizer.decode(encode_with(tokenizer, "yz\u20ACzy"), true), "yz\u20ACzy");
 }
 
 TEST(TokenizerVocabularyTest, NeverMergesTextIntoControlTokens) {
   const Tokenizer tokenizer = make(sentencepiece());
-  EXPECT_EQ(tokens_of(tokenizer, "</s>"), (Tokens{"\u2581", "</", "s>"}));
+  EXPECT_EQ(tokens_of(tokenizer, "</s>"), (TokenTexts{"\u2581", "</", "s>"}));
   EXPECT_EQ(tokens_of(tokenizer, "</s>", {.add_special = true, .parse_special = true}),
-            (Tokens{"<s>", "</s>"}));
+            (TokenTexts{"<s>", "</s>"}));
 }
 
 TEST(TokenizerVocabularyTest, FindsUserDefinedTokensAlways) {
-  EXPECT_EQ(tokens_of(make(sentencepiece()), "t[x]t"), (Tokens{"\u2581t", "[x]", "\u2581t"}));
-  EXPECT_EQ(tokens_of(make(byte_level()), "a{tool}b"), (Tokens{"a", "{tool}", "b"}));
+  EXPECT_EQ(tokens_of(make(sentencepiece()), "t[x]t"), (TokenTexts{"\u2581t", "[x]", "\u2581t"}));
+  EXPECT_EQ(tokens_of(make(byte_level()), "a{tool}b"), (TokenTexts{"a", "{tool}", "b"}));
 }
 
 TEST(TokenizerVocabularyTest, PutsASpaceInFrontOnlyWhenAsked) {
   Vocabulary vocabulary = sentencepiece();
   vocabulary.add_space_prefix = false;
   const Tokenizer tokenizer = make(vocabulary);
-  EXPECT_EQ(tokens_of(tokenizer, "t t"), (Tokens{"t", "\u2581t"}));
-  EXPECT_EQ(*tokenizer.decode(encode(tokenizer, " t"), true), " t");
+  EXPECT_EQ(tokens_of(tokenizer, "t t"), (TokenTexts{"t", "\u2581t"}));
+  EXPECT_EQ(*tokenizer.decode(encode_with(tokenizer, " t"), true), " t");
 }
 
 TEST(TokenizerVocabularyTest, ReadsTheTablesOfLlama2c) {
@@ -154,24 +154,24 @@ TEST(TokenizerVocabularyTest, ReadsTheTablesOfLlama2c) {
     if (token.starts_with(" \u2581")) token = "  ";
   }
   const Tokenizer tokenizer = make(vocabulary);
-  EXPECT_EQ(tokens_of(tokenizer, "t\u20AC"), (Tokens{"\u2581t", "<0xE2>", "<0x82>", "<0xAC>"}));
-  EXPECT_EQ(tokens_of(tokenizer, "</s>"), (Tokens{"\u2581", "</", "s>"}));
+  EXPECT_EQ(tokens_of(tokenizer, "t\u20AC"), (TokenTexts{"\u2581t", "<0xE2>", "<0x82>", "<0xAC>"}));
+  EXPECT_EQ(tokens_of(tokenizer, "</s>"), (TokenTexts{"\u2581", "</", "s>"}));
 }
 
 TEST(TokenizerVocabularyTest, StripsSpaceAfterTheTokensOfPhi3) {
   Vocabulary vocabulary = sentencepiece();
   constexpr EncodeOptions kTemplate{.add_special = false, .parse_special = true};
   EXPECT_EQ(tokens_of(make(vocabulary), "</s> t", kTemplate),
-            (Tokens{"</s>", "\u2581", "\u2581t"}));
+            (TokenTexts{"</s>", "\u2581", "\u2581t"}));
   vocabulary.model_name = "Phi-3 mini";
-  EXPECT_EQ(tokens_of(make(vocabulary), "</s> t", kTemplate), (Tokens{"</s>", "\u2581t"}));
+  EXPECT_EQ(tokens_of(make(vocabulary), "</s> t", kTemplate), (TokenTexts{"</s>", "\u2581t"}));
 }
 
 TEST(TokenizerVocabularyTest, MergesBytesByTheirRules) {
   const Tokenizer tokenizer = make(byte_level());
-  EXPECT_EQ(tokens_of(tokenizer, "the the12"), (Tokens{"the", "\u0120the", "12"}));
+  EXPECT_EQ(tokens_of(tokenizer, "the the12"), (TokenTexts{"the", "\u0120the", "12"}));
   EXPECT_EQ(tokens_of(tokenizer, "<|im_end|>").size(), 10U);
-  EXPECT_EQ(encode(tokenizer, "<|im_end|>", {.add_special = false, .parse_special = true}),
+  EXPECT_EQ(encode_with(tokenizer, "<|im_end|>", {.add_special = false, .parse_special = true}),
             (std::vector<TokenId>{260}));
   EXPECT_EQ(tokenizer.end_tokens().size(), 1U);
 }
@@ -179,18 +179,18 @@ TEST(TokenizerVocabularyTest, MergesBytesByTheirRules) {
 TEST(TokenizerVocabularyTest, SplitsDigitsAsThePreTokenizerSays) {
   Vocabulary vocabulary = byte_level();
   vocabulary.pre = "qwen2";
-  EXPECT_EQ(tokens_of(make(vocabulary), "12"), (Tokens{"1", "2"}));
+  EXPECT_EQ(tokens_of(make(vocabulary), "12"), (TokenTexts{"1", "2"}));
   vocabulary.pre = "llama-bpe";
-  EXPECT_EQ(tokens_of(make(vocabulary), "12"), (Tokens{"12"}));
+  EXPECT_EQ(tokens_of(make(vocabulary), "12"), (TokenTexts{"12"}));
 }
 
 TEST(TokenizerVocabularyTest, TakesWholeWordsWithoutMergingWhereThePreTokenizerSays) {
   Vocabulary vocabulary = byte_level();
   vocabulary.merges.pop_back();
   vocabulary.pre = "gpt-2";
-  EXPECT_EQ(tokens_of(make(vocabulary), "12"), (Tokens{"1", "2"}));
+  EXPECT_EQ(tokens_of(make(vocabulary), "12"), (TokenTexts{"1", "2"}));
   vocabulary.pre = "llama-bpe";
-  EXPECT_EQ(tokens_of(make(vocabulary), "12"), (Tokens{"12"}));
+  EXPECT_EQ(tokens_of(make(vocabulary), "12"), (TokenTexts{"12"}));
 }
 
 TEST(TokenizerVocabularyTest, RefusesPreTokenizersItDoesNotKnow) {
@@ -214,11 +214,11 @@ TEST(TokenizerVocabularyTest, CompilesThePatternsOfEveryPreTokenizer) {
 
 TEST(TokenizerVocabularyTest, ReadsWordPiecesWithoutTheirMarks) {
   const Tokenizer tokenizer = make(wordpiece());
-  EXPECT_EQ(tokens_of(tokenizer, "The unables."), (Tokens{"the", "un", "##able", "##s", "."}));
-  EXPECT_EQ(tokens_of(tokenizer, "thx"), (Tokens{"[UNK]"}));
-  EXPECT_EQ(encode(tokenizer, "the", {.add_special = true, .parse_special = false}),
+  EXPECT_EQ(tokens_of(tokenizer, "The unables."), (TokenTexts{"the", "un", "##able", "##s", "."}));
+  EXPECT_EQ(tokens_of(tokenizer, "thx"), (TokenTexts{"[UNK]"}));
+  EXPECT_EQ(encode_with(tokenizer, "the", {.add_special = true, .parse_special = false}),
             (std::vector<TokenId>{2, 6, 3}));
-  EXPECT_EQ(*tokenizer.decode(encode(tokenizer, "The unables."), true), "the unables.");
+  EXPECT_EQ(*tokenizer.decode(encode_with(tokenizer, "The unables."), true), "the unables.");
 }
 
 TEST(TokenizerVocabularyTest, ReadsUnigramModels) {
@@ -235,8 +235,8 @@ TEST(TokenizerVocabularyTest, ReadsUnigramModels) {
   v.add_eos = true;
   v.remove_extra_whitespaces = true;
   const Tokenizer tokenizer = make(v);
-  EXPECT_EQ(tokens_of(tokenizer, "  ab   a "), (Tokens{"\u2581", "ab", "\u2581a"}));
-  EXPECT_EQ(tokens_of(tokenizer, "zz", {}), (Tokens{"\u2581", "<unk>", "</s>"}));
+  EXPECT_EQ(tokens_of(tokenizer, "  ab   a "), (TokenTexts{"\u2581", "ab", "\u2581a"}));
+  EXPECT_EQ(tokens_of(tokenizer, "zz", {}), (TokenTexts{"\u2581", "<unk>", "</s>"}));
   EXPECT_EQ(tokens_of(tokenizer, "</s>").back(), "<unk>");
 }
 
@@ -244,49 +244,49 @@ TEST(TokenizerVocabularyTest, RefusesByteTokensThatAreNone) {
   for (const char* text : {"<0x-1>", "<0xZZ>", "<0x1>", "<0x+1>", "<0x012>", "x"}) {
     Vocabulary vocabulary = sentencepiece();
     vocabulary.tokens[3] = text;
-    expect_refused(vocabulary, "no byte");
+    expect_vocabulary_refused(vocabulary, "no byte");
   }
 }
 
 TEST(TokenizerVocabularyTest, RefusesTablesOfDifferentLengths) {
   Vocabulary vocabulary = sentencepiece();
   vocabulary.scores.pop_back();
-  expect_refused(vocabulary, "scores");
+  expect_vocabulary_refused(vocabulary, "scores");
   vocabulary = sentencepiece();
   vocabulary.scores.clear();
-  expect_refused(vocabulary, "scores");
+  expect_vocabulary_refused(vocabulary, "scores");
   vocabulary = sentencepiece();
   vocabulary.types.pop_back();
-  expect_refused(vocabulary, "token_type");
+  expect_vocabulary_refused(vocabulary, "token_type");
   vocabulary = sentencepiece();
   vocabulary.tokens.emplace_back("more");
-  expect_refused(vocabulary, "token_type");
+  expect_vocabulary_refused(vocabulary, "token_type");
 }
 
 TEST(TokenizerVocabularyTest, RefusesVocabulariesThatCannotBe) {
-  expect_refused(Vocabulary{}, "empty");
+  expect_vocabulary_refused(Vocabulary{}, "empty");
   Vocabulary vocabulary = byte_level();
   vocabulary.tokens.back() = "a";
-  expect_refused(vocabulary, "twice");
+  expect_vocabulary_refused(vocabulary, "twice");
   vocabulary = byte_level();
   vocabulary.tokens.back() = "\xFF\xFE";
-  expect_refused(vocabulary, "UTF-8");
+  expect_vocabulary_refused(vocabulary, "UTF-8");
   vocabulary = byte_level();
   vocabulary.tokens.back() = std::string(Tokenizer::kMaxTokenBytes + 1, 'x');
-  expect_refused(vocabulary, "too long");
+  expect_vocabulary_refused(vocabulary, "too long");
   vocabulary = byte_level();
   vocabulary.tokens.resize(Tokenizer::kMaxTokens + 1);
-  expect_refused(vocabulary, "2^21");
+  expect_vocabulary_refused(vocabulary, "2^21");
   vocabulary = sentencepiece();
   vocabulary.scores[5] = std::numeric_limits<float>::quiet_NaN();
-  expect_refused(vocabulary, "finite");
+  expect_vocabulary_refused(vocabulary, "finite");
 }
 
 TEST(TokenizerVocabularyTest, RefusesRolesOutsideTheVocabulary) {
   for (const TokenId id : {-2, 100'000, INT32_MAX, INT32_MIN}) {
     Vocabulary vocabulary = byte_level();
     vocabulary.special.bos = id;
-    expect_refused(vocabulary, "special token");
+    expect_vocabulary_refused(vocabulary, "special token");
   }
 }
 
@@ -294,7 +294,7 @@ TEST(TokenizerVocabularyTest, RefusesMergesOfTokensThatAreNotThere) {
   for (const char* merge : {"t x", "th", "", " ", "q q", "nothing here"}) {
     Vocabulary vocabulary = byte_level();
     vocabulary.merges.emplace_back(merge);
-    expect_refused(vocabulary, "merge");
+    expect_vocabulary_refused(vocabulary, "merge");
   }
 }
 

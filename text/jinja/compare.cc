@@ -21,12 +21,6 @@ bool is_number(const Value& value) {
          value.kind() == Kind::kFloat;
 }
 
-/// Exact for every int64 and double: see value.cc.
-long double exact(const Value& value) {
-  if (const auto integer = value.integer()) return static_cast<long double>(*integer);
-  return static_cast<long double>(*value.real());
-}
-
 bool equal_at(Run& run, const Value& left, const Value& right, std::size_t depth);
 
 bool equal_texts(Run& run, std::string_view left, std::string_view right) {
@@ -57,7 +51,7 @@ bool equal_ranges(const Range& left, const Range& right) {
 
 bool equal_at(Run& run, const Value& left, const Value& right, std::size_t depth) {
   if (!enter(run, depth)) return false;
-  if (is_number(left) && is_number(right)) return exact(left) == exact(right);
+  if (is_number(left) && is_number(right)) return exact_number(left) == exact_number(right);
   if (left.kind() != right.kind()) return false;
   switch (left.kind()) {
     case Kind::kText:
@@ -99,7 +93,8 @@ bool ordered_items(Run& run, const List& left, const List& right, bool or_equal,
 bool ordered_at(Run& run, const Value& left, const Value& right, bool or_equal, std::size_t depth) {
   if (!enter(run, depth)) return false;
   if (is_number(left) && is_number(right)) {
-    return or_equal ? exact(left) <= exact(right) : exact(left) < exact(right);
+    return or_equal ? exact_number(left) <= exact_number(right)
+                    : exact_number(left) < exact_number(right);
   }
   if (left.text() != nullptr && right.text() != nullptr) {
     if (!run.step_scan(left.text()->view.size())) return false;

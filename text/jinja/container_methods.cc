@@ -18,7 +18,7 @@ Value list_count(Run& run, const Value& self, const Slots& slots) {
 }
 
 /// A bound counted from either end.
-std::size_t bound(std::int64_t at, std::size_t size) {
+std::size_t clamped(std::int64_t at, std::size_t size) {
   const auto count = static_cast<std::int64_t>(size);
   if (at < 0) at = at < -count ? 0 : at + count;
   return static_cast<std::size_t>(std::min(at, count));
@@ -30,8 +30,8 @@ Value list_index(Run& run, const Value& self, const Slots& slots) {
   if (!items || !start) return {};
   const auto stop = slots.integer(run, 2, static_cast<std::int64_t>(items->size()));
   if (!stop) return {};
-  const std::size_t end = bound(*stop, items->size());
-  for (std::size_t at = bound(*start, items->size()); at < end && run.step(); ++at) {
+  const std::size_t end = clamped(*stop, items->size());
+  for (std::size_t at = clamped(*start, items->size()); at < end && run.step(); ++at) {
     if (equal(run, items->at(run, at), slots[0])) return static_cast<std::int64_t>(at);
   }
   return run.fail("the value is not in the list");

@@ -26,18 +26,20 @@ ExprPtr with_ops(std::uint32_t line, ExprPtr base, std::vector<ast::PostfixOp> o
 
 std::optional<ast::ArithmeticOp> arithmetic_op(const Token& token,
                                                std::initializer_list<std::string_view> allowed) {
-  using Op = ast::ArithmeticOp;
-  constexpr std::array<std::pair<std::string_view, Op>, 7> kOps = {{{"+", Op::kAdd},
-                                                                    {"-", Op::kSub},
-                                                                    {"*", Op::kMul},
-                                                                    {"/", Op::kDiv},
-                                                                    {"//", Op::kFloorDiv},
-                                                                    {"%", Op::kMod},
-                                                                    {"**", Op::kPow}}};
+  using enum ast::ArithmeticOp;
+  constexpr std::array<std::pair<std::string_view, ast::ArithmeticOp>, 7> kOps = {
+      {{"+", kAdd},
+       {"-", kSub},
+       {"*", kMul},
+       {"/", kDiv},
+       {"//", kFloorDiv},
+       {"%", kMod},
+       {"**", kPow}}};
   if (token.type != Type::kOperator || std::ranges::find(allowed, token.text) == allowed.end()) {
     return std::nullopt;
   }
-  return std::ranges::find(kOps, token.text, &std::pair<std::string_view, Op>::first)->second;
+  return std::ranges::find(kOps, token.text, &std::pair<std::string_view, ast::ArithmeticOp>::first)
+      ->second;
 }
 
 /// Reads operands joined by the operators in `allowed`, which `read` looks for.

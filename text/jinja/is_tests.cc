@@ -23,7 +23,7 @@ Value is_defined(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
   return !self.is_undefined();
 }
 
-Value is_number(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
+Value test_number(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
   return self.number().has_value();
 }
 
@@ -131,7 +131,7 @@ constexpr std::array kTests = {
     Builtin{"boolean", is_kind<Kind::kBool>, 0, {}},
     Builtin{"integer", is_kind<Kind::kInteger>, 0, {}},
     Builtin{"float", is_kind<Kind::kFloat>, 0, {}},
-    Builtin{"number", is_number, 0, {}},
+    Builtin{"number", test_number, 0, {}},
     Builtin{"true", is_bool<true>, 0, {}},
     Builtin{"false", is_bool<false>, 0, {}},
     Builtin{"sequence", is_sequence, 0, {}},

@@ -16,7 +16,7 @@ namespace weft::jinja {
 namespace {
 
 /// Bytes that are put together before they are charged for.
-constexpr std::size_t kChunk = 4096;
+constexpr std::size_t kJsonChunk = 4096;
 
 struct JsonStyle {
   bool ascii = false;
@@ -118,7 +118,7 @@ class JsonWriter {
       const CodePoint next = decode(text);
       append_character(quoted, next, text.substr(0, next.bytes), style_.ascii);
       text.remove_prefix(next.bytes);
-      if (quoted.size() < kChunk) continue;
+      if (quoted.size() < kJsonChunk) continue;
       if (!out_.append(quoted)) return;
       quoted.clear();
     }
@@ -224,12 +224,12 @@ Value tojson(Run& run, const Value& self, const Slots& slots) {
   return run.failed() ? Value() : out.finish();
 }
 
-constexpr std::array kFilters = {
+constexpr std::array kJsonFilters = {
     Builtin{"tojson", tojson, 0, {"ensure_ascii", "indent", "separators", "sort_keys"}},
 };
 
 }  // namespace
 
-std::span<const Builtin> json_filters() { return kFilters; }
+std::span<const Builtin> json_filters() { return kJsonFilters; }
 
 }  // namespace weft::jinja

@@ -107,7 +107,7 @@ Value filter_wordcount(Run& run, const Value& self, const Slots& /*slots*/) {
   return words;
 }
 
-constexpr std::array kFilters = {
+constexpr std::array kLayoutFilters = {
     Builtin{"indent", filter_indent, 0, {"width", "first", "blank"}},
     Builtin{"truncate", filter_truncate, 0, {"length", "killwords", "end", "leeway"}},
     Builtin{"wordwrap",
@@ -119,6 +119,6 @@ constexpr std::array kFilters = {
 
 }  // namespace
 
-std::span<const Builtin> layout_filters() { return kFilters; }
+std::span<const Builtin> layout_filters() { return kLayoutFilters; }
 
 }  // namespace weft::jinja

@@ -19,7 +19,7 @@ Value loop_changed(Run& run, const Value& self, const Slots& slots) {
   return loop_of(self).changed(run, slots.all().positional);
 }
 
-constexpr std::array kMethods = {
+constexpr std::array kLoopMethods = {
     Builtin{"cycle", loop_cycle, kVariadic, {}},
     Builtin{"changed", loop_changed, kVariadic, {}},
 };
@@ -86,7 +86,7 @@ std::optional<Value> Loop::attribute(Run& run, std::string_view name) {
     return index_ == 0 ? Undefined{"there is no previous item"} : before_.value_or(Value());
   }
   if (name == "nextitem") return peek(run).value_or(Undefined{"there is no next item"});
-  for (const Builtin& method : kMethods) {
+  for (const Builtin& method : kLoopMethods) {
     if (method.name == name) {
       Object* self = this;
       return Value(static_cast<Object*>(run.make<BoundBuiltin>(method, Value(self))));

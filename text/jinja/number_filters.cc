@@ -158,7 +158,7 @@ Value filter_round(Run& run, const Value& self, const Slots& slots) {
   return (*method == "ceil" ? std::ceil(*number * unit) : std::floor(*number * unit)) / unit;
 }
 
-constexpr std::array kFilters = {
+constexpr std::array kNumberFilters = {
     Builtin{"int", filter_int, 0, {"default", "base"}},
     Builtin{"float", filter_float, 0, {"default"}},
     Builtin{"abs", filter_abs, 0, {}},
@@ -167,6 +167,6 @@ constexpr std::array kFilters = {
 
 }  // namespace
 
-std::span<const Builtin> number_filters() { return kFilters; }
+std::span<const Builtin> number_filters() { return kNumberFilters; }
 
 }  // namespace weft::jinja

@@ -171,7 +171,7 @@ Value filter_sum(Run& run, const Value& self, const Slots& slots) {
   return sum;
 }
 
-constexpr std::array kFilters = {
+constexpr std::array kOrderFilters = {
     Builtin{"sort", filter_sort, 0, {"reverse", "case_sensitive", "attribute"}},
     Builtin{"unique", filter_unique, 0, {"case_sensitive", "attribute"}},
     Builtin{"dictsort", filter_dictsort, 0, {"case_sensitive", "by", "reverse"}},
@@ -183,6 +183,6 @@ constexpr std::array kFilters = {
 
 }  // namespace
 
-std::span<const Builtin> order_filters() { return kFilters; }
+std::span<const Builtin> order_filters() { return kOrderFilters; }
 
 }  // namespace weft::jinja

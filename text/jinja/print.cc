@@ -55,7 +55,7 @@ void append_escaped(std::string& out, CodePoint code_point, std::string_view byt
 }
 
 /// Bytes that are put together before they are charged for.
-constexpr std::size_t kChunk = 4096;
+constexpr std::size_t kPrintChunk = 4096;
 
 void repr_text(TextBuilder& out, std::string_view text) {
   if (!out.run().step_read(text.size())) return;
@@ -67,7 +67,7 @@ void repr_text(TextBuilder& out, std::string_view text) {
     append_escaped(quoted, next, text.substr(0, next.bytes), quote);
     text.remove_prefix(next.bytes);
     // An escape is ten times its character: it is charged for as it comes.
-    if (quoted.size() < kChunk) continue;
+    if (quoted.size() < kPrintChunk) continue;
     if (!out.append(quoted)) return;
     quoted.clear();
   }

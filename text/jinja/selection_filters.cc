@@ -185,7 +185,7 @@ Value filter_rejectattr(Run& run, const Value& self, const Slots& slots) {
   return pick(run, self, slots.all(), false, true);
 }
 
-constexpr std::array kFilters = {
+constexpr std::array kSelectionFilters = {
     Builtin{"map", filter_map, kVariadic, {}},
     Builtin{"select", filter_select, kVariadic, {}},
     Builtin{"reject", filter_reject, kVariadic, {}},
@@ -195,6 +195,6 @@ constexpr std::array kFilters = {
 
 }  // namespace
 
-std::span<const Builtin> selection_filters() { return kFilters; }
+std::span<const Builtin> selection_filters() { return kSelectionFilters; }
 
 }  // namespace weft::jinja

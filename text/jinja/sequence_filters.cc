@@ -170,7 +170,7 @@ Value filter_attr(Run& run, const Value& self, const Slots& slots) {
   return attribute(run, self, *name);
 }
 
-constexpr std::array kFilters = {
+constexpr std::array kSequenceFilters = {
     Builtin{"length", filter_length, 0, {}},
     Builtin{"count", filter_length, 0, {}},
     Builtin{"default", filter_default, 0, {"default_value", "boolean"}},
@@ -188,6 +188,6 @@ constexpr std::array kFilters = {
 
 }  // namespace
 
-std::span<const Builtin> sequence_filters() { return kFilters; }
+std::span<const Builtin> sequence_filters() { return kSequenceFilters; }
 
 }  // namespace weft::jinja

@@ -155,7 +155,7 @@ Value method_rpartition(Run& run, const Value& self, const Slots& slots) {
   return partition(run, self, slots, true);
 }
 
-constexpr std::array kMethods = {
+constexpr std::array kSplitMethods = {
     Builtin{"split", method_split, 0, {"sep", "maxsplit"}},
     Builtin{"rsplit", method_rsplit, 0, {"sep", "maxsplit"}},
     Builtin{"splitlines", method_splitlines, 0, {"keepends"}},
@@ -165,6 +165,6 @@ constexpr std::array kMethods = {
 
 }  // namespace
 
-std::span<const Builtin> split_methods() { return kMethods; }
+std::span<const Builtin> split_methods() { return kSplitMethods; }
 
 }  // namespace weft::jinja

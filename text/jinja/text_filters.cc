@@ -146,7 +146,7 @@ Value filter_urlencode(Run& run, const Value& self, const Slots& /*slots*/) {
   return out.finish();
 }
 
-constexpr std::array kFilters = {
+constexpr std::array kTextFilters = {
     Builtin{"upper", filter_upper, 0, {}},
     Builtin{"lower", filter_lower, 0, {}},
     Builtin{"capitalize", filter_capitalize, 0, {}},
@@ -165,6 +165,6 @@ constexpr std::array kFilters = {
 
 }  // namespace
 
-std::span<const Builtin> text_filters() { return kFilters; }
+std::span<const Builtin> text_filters() { return kTextFilters; }
 
 }  // namespace weft::jinja

@@ -247,7 +247,7 @@ Value method_endswith(Run& run, const Value& self, const Slots& slots) {
   return touches(run, self, slots, false);
 }
 
-constexpr std::array kMethods = {
+constexpr std::array kTextMethods = {
     Builtin{"upper", method_upper, 0, {}},
     Builtin{"lower", method_lower, 0, {}},
     Builtin{"casefold", method_lower, 0, {}},
@@ -277,6 +277,6 @@ constexpr std::array kMethods = {
 
 }  // namespace
 
-std::span<const Builtin> text_methods() { return kMethods; }
+std::span<const Builtin> text_methods() { return kTextMethods; }
 
 }  // namespace weft::jinja

@@ -68,7 +68,7 @@ Value is_identifier(Run& run, const Value& self, const Slots& /*slots*/) {
   return all_are(run, self, is_identifier_part);
 }
 
-constexpr std::array kMethods = {
+constexpr std::array kTextQuestions = {
     Builtin{"isalpha", every<is_alpha>, 0, {}},
     Builtin{"isdigit", every<is_digit>, 0, {}},
     Builtin{"isdecimal", every<is_decimal>, 0, {}},
@@ -85,6 +85,6 @@ constexpr std::array kMethods = {
 
 }  // namespace
 
-std::span<const Builtin> text_question_methods() { return kMethods; }
+std::span<const Builtin> text_question_methods() { return kTextQuestions; }
 
 }  // namespace weft::jinja

@@ -12,7 +12,7 @@ utf8proc_category_t category(char32_t code_point) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
 }
 
-bool is_letter(char32_t code_point) {
+bool is_any_letter(char32_t code_point) {
   const auto kind = category(code_point);
   return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO;
 }
@@ -134,7 +134,7 @@ bool is_printable(char32_t code_point) noexcept {
   }
 }
 
-bool is_alpha(char32_t code_point) noexcept { return is_letter(code_point); }
+bool is_alpha(char32_t code_point) noexcept { return is_any_letter(code_point); }
 
 bool is_decimal(char32_t code_point) noexcept {
   return category(code_point) == UTF8PROC_CATEGORY_ND;
@@ -155,7 +155,7 @@ bool is_numeric(char32_t code_point) noexcept {
 }
 
 bool is_alnum(char32_t code_point) noexcept {
-  return is_letter(code_point) || is_numeric(code_point);
+  return is_any_letter(code_point) || is_numeric(code_point);
 }
 
 bool is_upper(char32_t code_point) noexcept {

@@ -22,13 +22,6 @@ int rank(const Value& value) {
   }
 }
 
-/// Exact for every int64 and double on the targets, whose long double has 64 bits of mantissa or
-/// more.
-long double exact(const Value& value) {
-  if (const auto integer = value.integer()) return static_cast<long double>(*integer);
-  return static_cast<long double>(*value.real());
-}
-
 template <class T>
 int order_of(const T& left, const T& right) {
   if (std::less<>{}(left, right)) return -1;
@@ -37,8 +30,8 @@ int order_of(const T& left, const T& right) {
 
 /// NaN stands behind all numbers, so that the order is one.
 int order_of_numbers(const Value& left, const Value& right) {
-  const long double a = exact(left);
-  const long double b = exact(right);
+  const long double a = exact_number(left);
+  const long double b = exact_number(right);
   if (std::isnan(a) || std::isnan(b)) return order_of(std::isnan(a), std::isnan(b));
   return order_of(a, b);
 }
@@ -52,6 +45,11 @@ int order_of_items(std::span<const Value> left, std::span<const Value> right) {
 }
 
 }  // namespace
+
+long double exact_number(const Value& number) {
+  if (const auto integer = number.integer()) return static_cast<long double>(*integer);
+  return static_cast<long double>(*number.real());
+}
 
 std::optional<std::int64_t> Value::integer() const {
   if (const bool* value = std::get_if<bool>(&data_)) return *value ? 1 : 0;

@@ -132,6 +132,10 @@ struct View {
 /// level of nested tuples would double the work with each.
 [[nodiscard]] int key_order(const Value& left, const Value& right);
 
+/// The number of a kBool, kInteger or kFloat. Exact for every int64 and double on the targets,
+/// whose long double has 64 bits of mantissa or more.
+[[nodiscard]] long double exact_number(const Value& number);
+
 struct KeyLess {
   bool operator()(const Value& left, const Value& right) const {
     return key_order(left, right) < 0;

@@ -12,7 +12,7 @@ bool is_ascii_space(char32_t c) { return (c >= 9 && c <= 13) || c == ' '; }
 
 bool is_word(char32_t c) { return is_alnum(c) || c == '_'; }
 
-bool is_letter(char32_t c) { return is_word(c) && !is_decimal(c); }
+bool is_letter_of_word(char32_t c) { return is_word(c) && !is_decimal(c); }
 
 bool is_word_or_punctuation(char32_t c) {
   return is_word(c) || (c < 0x80 && std::string_view("!\"'&.,?").find(static_cast<char>(c)) !=
@@ -50,7 +50,7 @@ class Chunker {
     return index < text_.size() && is_ascii_space(text_[index]);
   }
   [[nodiscard]] bool letter(std::size_t index) const {
-    return index < text_.size() && is_letter(text_[index]);
+    return index < text_.size() && is_letter_of_word(text_[index]);
   }
 
   /// Where two or more dashes with a word after them end; `from` when there are none.

@@ -9,7 +9,7 @@ namespace {
 
 TimePoint at(int milliseconds) { return TimePoint(std::chrono::milliseconds(milliseconds)); }
 
-StepRecord step(int from, int to) {
+StepRecord step_between(int from, int to) {
   StepRecord record;
   record.began = at(from);
   record.ended = at(to);
@@ -24,8 +24,8 @@ TEST(ForwardSplitTest, StepsCountAsFarAsTheyLieWithinTheRequest) {
   one.end = 0.050;
   run.outcomes = {one};
   // Before it, into it, within it, beyond its end, after it.
-  run.steps = {step(1000, 1005), step(1005, 1015), step(1016, 1046), step(1055, 1070),
-               step(1070, 1080)};
+  run.steps = {step_between(1000, 1005), step_between(1005, 1015), step_between(1016, 1046),
+               step_between(1055, 1070), step_between(1070, 1080)};
   const ForwardSplit split = split_forward(run);
   EXPECT_NEAR(split.whole, 0.050, 1e-9);
   EXPECT_NEAR(split.forward, 0.005 + 0.030 + 0.005, 1e-9);

@@ -8,7 +8,7 @@
 namespace weft::measure {
 namespace {
 
-StepRecord step(std::int32_t decodes, std::int32_t prompt_tokens, int milliseconds) {
+StepRecord step_of(std::int32_t decodes, std::int32_t prompt_tokens, int milliseconds) {
   StepRecord record;
   record.ended = record.began + std::chrono::milliseconds(milliseconds);
   record.decodes = decodes;
@@ -19,15 +19,15 @@ StepRecord step(std::int32_t decodes, std::int32_t prompt_tokens, int millisecon
 
 TEST(PaddedBatchesTest, CostsAreFoundInStepsThatHaveThem) {
   // 10 ms, 2 ms for each that continues, 1 ms for each token of a prompt.
-  const StepCosts costs = StepCosts::of(
-      {step(1, 0, 12), step(4, 0, 18), step(0, 8, 18), step(2, 3, 17), step(8, 0, 26)});
+  const StepCosts costs = StepCosts::of({step_of(1, 0, 12), step_of(4, 0, 18), step_of(0, 8, 18),
+                                         step_of(2, 3, 17), step_of(8, 0, 26)});
   EXPECT_NEAR(costs.step, 0.010, 1e-9);
   EXPECT_NEAR(costs.decode, 0.002, 1e-9);
   EXPECT_NEAR(costs.prompt_token, 0.001, 1e-9);
 }
 
 TEST(PaddedBatchesTest, WhatNoStepShowsCostsNothing) {
-  const StepCosts costs = StepCosts::of({step(3, 0, 12), step(3, 0, 12)});
+  const StepCosts costs = StepCosts::of({step_of(3, 0, 12), step_of(3, 0, 12)});
   EXPECT_NEAR(costs.step + 3 * costs.decode, 0.012, 1e-9);
   EXPECT_EQ(costs.prompt_token, 0);
   EXPECT_EQ(StepCosts::of({}).step, 0);

@@ -17,7 +17,7 @@ using test::json_of;
 using test::text_delta;
 using testing::ElementsAre;
 
-CompletionOptions options_of(bool stream) {
+CompletionOptions chat_options(bool stream) {
   CompletionOptions options;
   options.id = "chatcmpl-1";
   options.created = 1700;
@@ -26,14 +26,14 @@ CompletionOptions options_of(bool stream) {
   return options;
 }
 
-std::string chunk(std::string_view choices) {
+std::string chat_chunk(std::string_view choices) {
   return R"({"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700,"model":"demo",)"
          R"("system_fingerprint":"weft-0.1.0","choices":[)" +
          std::string(choices) + "]}";
 }
 
 TEST(ChatWriterTest, StreamsARoleThenTextsThenTheEnd) {
-  const auto writer = make_chat_writer(options_of(true), byte_model());
+  const auto writer = make_chat_writer(chat_options(true), byte_model());
   EventBatch out(Framing::kSse);
   writer->begin(out);
   writer->delta(0, text_delta("Hel\"lo"), out);
@@ -42,25 +42,26 @@ TEST(ChatWriterTest, StreamsARoleThenTextsThenTheEnd) {
   EXPECT_THAT(
       data_of(out),
       ElementsAre(
-          chunk(R"({"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,)"
-                R"("finish_reason":null})"),
-          chunk(
+          chat_chunk(R"({"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,)"
+                     R"("finish_reason":null})"),
+          chat_chunk(
               R"({"index":0,"delta":{"content":"Hel\"lo"},"logprobs":null,"finish_reason":null})"),
-          chunk(R"({"index":0,"delta":{"content":"\n"},"logprobs":null,"finish_reason":null})"),
-          chunk(R"({"index":0,"delta":{},"logprobs":null,"finish_reason":"stop",)"
-                R"("stop_reason":null})"),
+          chat_chunk(
+              R"({"index":0,"delta":{"content":"\n"},"logprobs":null,"finish_reason":null})"),
+          chat_chunk(R"({"index":0,"delta":{},"logprobs":null,"finish_reason":"stop",)"
+                     R"("stop_reason":null})"),
           "[DONE]"));
 }
 
 TEST(ChatWriterTest, EventsOfAChatHaveNoNames) {
-  const auto writer = make_chat_writer(options_of(true), byte_model());
+  const auto writer = make_chat_writer(chat_options(true), byte_model());
   EventBatch out(Framing::kSse);
   writer->delta(0, text_delta("a"), out);
   EXPECT_TRUE(out.bytes().starts_with("data: {"));
 }
 
 TEST(ChatWriterTest, AnswersWithOneObject) {
-  const auto writer = make_chat_writer(options_of(false), byte_model());
+  const auto writer = make_chat_writer(chat_options(false), byte_model());
   EventBatch out(Framing::kBody);
   writer->begin(out);
   writer->delta(0, text_delta("Hel"), out);
@@ -77,7 +78,7 @@ TEST(ChatWriterTest, AnswersWithOneObject) {
 }
 
 TEST(ChatWriterTest, TellsTheUsageInAChunkOfItsOwn) {
-  CompletionOptions options = options_of(true);
+  CompletionOptions options = chat_options(true);
   options.include_usage = true;
   const auto writer = make_chat_writer(std::move(options), byte_model());
   EventBatch out(Framing::kSse);
@@ -94,7 +95,7 @@ TEST(ChatWriterTest, TellsTheUsageInAChunkOfItsOwn) {
 }
 
 TEST(ChatWriterTest, SaysNothingOfADeltaWithoutText) {
-  const auto writer = make_chat_writer(options_of(true), byte_model());
+  const auto writer = make_chat_writer(chat_options(true), byte_model());
   EventBatch out(Framing::kSse);
   Delta delta;
   delta.tokens = {0xE2};
@@ -103,7 +104,7 @@ TEST(ChatWriterTest, SaysNothingOfADeltaWithoutText) {
 }
 
 TEST(ChatWriterTest, NumbersTheOutputsOfARequest) {
-  CompletionOptions options = options_of(true);
+  CompletionOptions options = chat_options(true);
   options.outputs_per_part = 3;
   const auto writer = make_chat_writer(std::move(options), byte_model());
   EventBatch out(Framing::kSse);
@@ -129,7 +130,7 @@ TEST(ChatWriterTest, NumbersTheOutputsOfARequest) {
 
 TEST(ChatWriterTest, NamesWhatStoppedAnOutput) {
   const auto stop_reason = [](ChoiceEnd end) {
-    const auto writer = make_chat_writer(options_of(false), byte_model());
+    const auto writer = make_chat_writer(chat_options(false), byte_model());
     EventBatch out(Framing::kBody);
     Finish finish;
     finish.choices.push_back(std::move(end));
@@ -144,7 +145,7 @@ TEST(ChatWriterTest, NamesWhatStoppedAnOutput) {
 }
 
 TEST(ChatWriterTest, EchoesTheServiceTierWhenThereIsOne) {
-  CompletionOptions options = options_of(true);
+  CompletionOptions options = chat_options(true);
   options.service_tier = "flex";
   const auto writer = make_chat_writer(std::move(options), byte_model());
   EventBatch out(Framing::kSse);
@@ -152,7 +153,7 @@ TEST(ChatWriterTest, EchoesTheServiceTierWhenThereIsOne) {
   EXPECT_EQ(json_of(data_of(out).front()).at("service_tier"), "flex");
 }
 
-Delta delta_with_logprobs() {
+Delta chat_delta_with_logprobs() {
   Delta delta;
   delta.text = "A";
   delta.tokens = {'A', 0xE2};
@@ -169,16 +170,16 @@ constexpr std::string_view kContent =
     R"({"token":"B","logprob":-0.25,"bytes":[66]},{"token":"","logprob":-2.0,"bytes":[]}]}])";
 
 TEST(ChatWriterTest, StreamsTheLogprobsOfEachToken) {
-  CompletionOptions options = options_of(true);
+  CompletionOptions options = chat_options(true);
   options.logprobs = true;
   options.top_logprobs = 2;
   const auto writer = make_chat_writer(std::move(options), byte_model());
   EventBatch out(Framing::kSse);
-  writer->delta(0, delta_with_logprobs(), out);
+  writer->delta(0, chat_delta_with_logprobs(), out);
   Delta rest;
   rest.text = "rest";
   writer->delta(0, rest, out);
-  Delta part = delta_with_logprobs();
+  Delta part = chat_delta_with_logprobs();
   part.text.clear();
   writer->delta(0, part, out);
   const auto data = data_of(out);
@@ -193,11 +194,11 @@ TEST(ChatWriterTest, StreamsTheLogprobsOfEachToken) {
 }
 
 TEST(ChatWriterTest, AnswersWithAllLogprobs) {
-  CompletionOptions options = options_of(false);
+  CompletionOptions options = chat_options(false);
   options.logprobs = true;
   const auto writer = make_chat_writer(std::move(options), byte_model());
   EventBatch out(Framing::kBody);
-  for (int i = 0; i < 2; ++i) writer->delta(0, delta_with_logprobs(), out);
+  for (int i = 0; i < 2; ++i) writer->delta(0, chat_delta_with_logprobs(), out);
   writer->end(std::vector{finish_of(FinishReason::kStop)}, out);
   const auto answer = json_of(data_of(out).front());
   const auto& content = answer.at("choices").at(0).at("logprobs").at("content").as_array();
@@ -206,9 +207,9 @@ TEST(ChatWriterTest, AnswersWithAllLogprobs) {
 }
 
 TEST(ChatWriterTest, WritesNoLogprobsThatNobodyAskedFor) {
-  const auto writer = make_chat_writer(options_of(true), byte_model());
+  const auto writer = make_chat_writer(chat_options(true), byte_model());
   EventBatch out(Framing::kSse);
-  writer->delta(0, delta_with_logprobs(), out);
+  writer->delta(0, chat_delta_with_logprobs(), out);
   EXPECT_TRUE(json_of(data_of(out).front()).at("choices").at(0).at("logprobs").is_null());
 }
 
@@ -216,14 +217,14 @@ TEST(ChatWriterTest, TellsAFailureAndNothingAfter) {
   const ApiError error{.status = 500, .type = "server_error", .message = "it \"broke\""};
   const std::string body =
       R"({"error":{"message":"it \"broke\"","type":"server_error","param":null,"code":null}})";
-  const auto streaming = make_chat_writer(options_of(true), byte_model());
+  const auto streaming = make_chat_writer(chat_options(true), byte_model());
   EventBatch events(Framing::kSse);
   streaming->begin(events);
   events.clear();
   streaming->fail(error, {}, events);
   EXPECT_EQ(events.bytes(), "data: " + body + "\n\n");
 
-  const auto plain = make_chat_writer(options_of(false), byte_model());
+  const auto plain = make_chat_writer(chat_options(false), byte_model());
   EventBatch out(Framing::kBody);
   plain->begin(out);
   plain->delta(0, text_delta("half"), out);

@@ -15,7 +15,7 @@ using test::json_of;
 using test::text_delta;
 using testing::ElementsAre;
 
-CompletionOptions options_of(bool stream) {
+CompletionOptions completion_options(bool stream) {
   CompletionOptions options;
   options.id = "cmpl-1";
   options.created = 1700;
@@ -28,28 +28,30 @@ constexpr std::string_view kHead =
     R"({"id":"cmpl-1","object":"text_completion","created":1700,"model":"demo",)"
     R"("system_fingerprint":"weft-0.1.0","choices":[)";
 
-std::string chunk(std::string_view choices) {
+std::string completion_chunk(std::string_view choices) {
   return std::string(kHead).append(choices).append("]}");
 }
 
 TEST(CompletionWriterTest, StreamsTextsThenTheEnd) {
-  const auto writer = make_completion_writer(options_of(true), byte_model());
+  const auto writer = make_completion_writer(completion_options(true), byte_model());
   EventBatch out(Framing::kSse);
   writer->begin(out);
   EXPECT_TRUE(out.empty()) << "there is no role to tell";
   writer->delta(0, text_delta("Hel"), out);
   writer->delta(0, text_delta("lo"), out);
   writer->end(std::vector{finish_of(FinishReason::kLength)}, out);
-  EXPECT_THAT(data_of(out),
-              ElementsAre(chunk(R"({"text":"Hel","index":0,"logprobs":null,"finish_reason":null})"),
-                          chunk(R"({"text":"lo","index":0,"logprobs":null,"finish_reason":null})"),
-                          chunk(R"({"text":"","index":0,"logprobs":null,"finish_reason":"length",)"
-                                R"("stop_reason":null})"),
-                          "[DONE]"));
+  EXPECT_THAT(
+      data_of(out),
+      ElementsAre(
+          completion_chunk(R"({"text":"Hel","index":0,"logprobs":null,"finish_reason":null})"),
+          completion_chunk(R"({"text":"lo","index":0,"logprobs":null,"finish_reason":null})"),
+          completion_chunk(R"({"text":"","index":0,"logprobs":null,"finish_reason":"length",)"
+                           R"("stop_reason":null})"),
+          "[DONE]"));
 }
 
 TEST(CompletionWriterTest, AnswersWithAChoiceForEachOutputOfEachPrompt) {
-  CompletionOptions options = options_of(false);
+  CompletionOptions options = completion_options(false);
   options.outputs_per_part = 2;
   const auto writer = make_completion_writer(std::move(options), byte_model());
   EventBatch out(Framing::kBody);
@@ -87,7 +89,7 @@ std::vector<std::string> texts_of(const EventBatch& out) {
 
 TEST(CompletionWriterTest, PutsThePromptBeforeTheFirstTextOfEachOutput) {
   for (const bool stream : {true, false}) {
-    CompletionOptions options = options_of(stream);
+    CompletionOptions options = completion_options(stream);
     options.outputs_per_part = 2;
     options.echo = {"One: ", "Two: "};
     const auto writer = make_completion_writer(std::move(options), byte_model());
@@ -106,7 +108,7 @@ TEST(CompletionWriterTest, PutsThePromptBeforeTheFirstTextOfEachOutput) {
   }
 }
 
-Delta delta_with_logprobs() {
+Delta completion_delta_with_logprobs() {
   Delta delta;
   delta.text = "A";
   delta.tokens = {'A', 0xE2};
@@ -117,13 +119,13 @@ Delta delta_with_logprobs() {
 }
 
 TEST(CompletionWriterTest, WritesLogprobsInColumns) {
-  CompletionOptions options = options_of(false);
+  CompletionOptions options = completion_options(false);
   options.logprobs = true;
   options.top_logprobs = 2;
   options.echo = {"\u00E9: "};
   const auto writer = make_completion_writer(std::move(options), byte_model());
   EventBatch out(Framing::kBody);
-  writer->delta(0, delta_with_logprobs(), out);
+  writer->delta(0, completion_delta_with_logprobs(), out);
   Delta rest;
   rest.text = "\u20AC!";
   rest.tokens = {0x82, 0xAC, '!'};
@@ -139,11 +141,11 @@ TEST(CompletionWriterTest, WritesLogprobsInColumns) {
 }
 
 TEST(CompletionWriterTest, StreamsLogprobsWhoseOffsetsGoOn) {
-  CompletionOptions options = options_of(true);
+  CompletionOptions options = completion_options(true);
   options.logprobs = true;
   const auto writer = make_completion_writer(std::move(options), byte_model());
   EventBatch out(Framing::kSse);
-  for (int i = 0; i < 2; ++i) writer->delta(0, delta_with_logprobs(), out);
+  for (int i = 0; i < 2; ++i) writer->delta(0, completion_delta_with_logprobs(), out);
   const auto data = data_of(out);
   ASSERT_EQ(data.size(), 2);
   const auto logprobs = [&](std::size_t i) {
@@ -155,7 +157,7 @@ TEST(CompletionWriterTest, StreamsLogprobsWhoseOffsetsGoOn) {
 }
 
 TEST(CompletionWriterTest, WritesAKeyOnceWhereTokensLookAlike) {
-  CompletionOptions options = options_of(true);
+  CompletionOptions options = completion_options(true);
   options.logprobs = true;
   options.top_logprobs = 2;
   const auto writer = make_completion_writer(std::move(options), byte_model());
@@ -179,7 +181,7 @@ TEST(CompletionWriterTest, WritesAKeyOnceWhereTokensLookAlike) {
 }
 
 TEST(CompletionWriterTest, TellsTheUsageInAChunkOfItsOwn) {
-  CompletionOptions options = options_of(true);
+  CompletionOptions options = completion_options(true);
   options.include_usage = true;
   const auto writer = make_completion_writer(std::move(options), byte_model());
   EventBatch out(Framing::kSse);
@@ -198,12 +200,12 @@ TEST(CompletionWriterTest, TellsAFailureAndNothingAfter) {
                        .code = "overloaded",
                        .param = "prompt",
                        .message = "full"};
-  const auto writer = make_completion_writer(options_of(true), byte_model());
+  const auto writer = make_completion_writer(completion_options(true), byte_model());
   EventBatch out(Framing::kSse);
   writer->fail(error, {}, out);
   EXPECT_THAT(data_of(out), ElementsAre(R"({"error":{"message":"full","type":"rate_limit_error",)"
                                         R"("param":"prompt","code":"overloaded"}})"));
-  const auto plain = make_completion_writer(options_of(false), byte_model());
+  const auto plain = make_completion_writer(completion_options(false), byte_model());
   EventBatch body(Framing::kBody);
   plain->fail(error, {}, body);
   EXPECT_TRUE(body.empty()) << "it is the error's own status and body";

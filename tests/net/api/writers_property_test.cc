@@ -116,7 +116,7 @@ std::vector<value> run(const Played& played, ReplyWriter& writer, Framing framin
   return messages;
 }
 
-CompletionOptions options_of(const Played& played, bool stream) {
+CompletionOptions played_options(const Played& played, bool stream) {
   CompletionOptions options;
   options.id = "id";
   options.model = "demo";
@@ -162,9 +162,9 @@ TEST(WritersPropertyTest, AChatStreamPutTogetherIsThePlainAnswer) {
     std::mt19937 random(seed);
     const Played played = play(random, 1, 1 + static_cast<std::int32_t>(random() % 4));
     const auto streamed =
-        run(played, *make_chat_writer(options_of(played, true), model), Framing::kSse);
+        run(played, *make_chat_writer(played_options(played, true), model), Framing::kSse);
     const auto plain =
-        run(played, *make_chat_writer(options_of(played, false), model), Framing::kBody);
+        run(played, *make_chat_writer(played_options(played, false), model), Framing::kBody);
     ASSERT_EQ(plain.size(), 1);
     const auto from_stream = assembled_chat(streamed, played.texts.size());
     const auto from_plain = assembled_chat(plain, played.texts.size());
@@ -202,7 +202,7 @@ TEST(WritersPropertyTest, ACompletionStreamPutTogetherIsThePlainAnswer) {
   for (unsigned seed = 0; seed < kRounds; ++seed) {
     std::mt19937 random(seed);
     const Played played = play(random, 1 + random() % 3, 1 + static_cast<int>(random() % 3));
-    CompletionOptions options = options_of(played, true);
+    CompletionOptions options = played_options(played, true);
     for (std::size_t part = 0; part < played.parts.size(); ++part) {
       options.echo.push_back(test::random_text(random, 2));
     }

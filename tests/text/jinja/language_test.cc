@@ -16,9 +16,9 @@ namespace {
 
 namespace json = boost::json;
 
-const std::string data = test::source_path("tests/text/data/templates/");
+const std::string templates_folder = test::source_path("tests/text/data/templates/");
 /// 2026-07-04 05:06:07, as in make_expected.py.
-constexpr std::chrono::local_seconds kNow{std::chrono::seconds(1'783'141'567)};
+constexpr std::chrono::local_seconds kLanguageNow{std::chrono::seconds(1'783'141'567)};
 
 std::string read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -34,7 +34,7 @@ std::string outcome(const std::string& source, const json::object& variables) {
     EXPECT_EQ(parsed.error().code, TextErrc::kBadTemplate) << to_string(parsed.error());
     return "error: parse";
   }
-  const auto text = parsed->render(variables, kNow);
+  const auto text = parsed->render(variables, kLanguageNow);
   if (text) return "text: " + *text;
   EXPECT_EQ(text.error().code, TextErrc::kTemplateFailed) << to_string(text.error());
   EXPECT_TRUE(text.error().detail.starts_with("snippet:")) << text.error().detail;
@@ -49,7 +49,7 @@ std::string expectation(const json::object& row) {
 }
 
 TEST(JinjaLanguageTest, DoesWhatPythonsJinjaDoes) {
-  const json::value all = json::parse(read(data + "language.json"));
+  const json::value all = json::parse(read(templates_folder + "language.json"));
   const json::object& context = all.at("context").as_object();
   const json::array& snippets = all.at("snippets").as_array();
   ASSERT_GT(snippets.size(), 700U);
@@ -65,7 +65,7 @@ TEST(JinjaLanguageTest, HasTheOraclesPythonWhereItIsInstalled) {
     GTEST_SKIP() << "python3 with jinja2 is not installed";
   }
   const std::string command =
-      std::string("python3 -B ") + data + "make_expected.py language --check";
+      std::string("python3 -B ") + templates_folder + "make_expected.py language --check";
   EXPECT_EQ(std::system(command.c_str()), 0);
 }
 

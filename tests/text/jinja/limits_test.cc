@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-constexpr std::chrono::local_seconds kNow{};
+constexpr std::chrono::local_seconds kLimitsNow{};
 
 std::string repeated(std::string_view text, std::size_t count) {
   std::string out;
@@ -25,7 +25,7 @@ Result<std::string> render(const std::string& source, const boost::json::object&
                            const TemplateLimits& limits = {}) {
   auto chat = ChatTemplate::parse(source, "model");
   if (!chat) return chat.error();
-  return chat->render(variables, kNow, limits);
+  return chat->render(variables, kLimitsNow, limits);
 }
 
 /// The code of the error and its detail; "no error" when there is none.
@@ -34,8 +34,8 @@ struct Outcome {
   std::string detail;
 };
 
-Outcome outcome(const std::string& source, const boost::json::object& variables = {},
-                const TemplateLimits& limits = {}) {
+Outcome rendered(const std::string& source, const boost::json::object& variables = {},
+                 const TemplateLimits& limits = {}) {
   const auto text = render(source, variables, limits);
   if (text) return {{}, "no error"};
   return {text.error().code, text.error().detail};
@@ -43,7 +43,7 @@ Outcome outcome(const std::string& source, const boost::json::object& variables 
 
 void expect_limit(const std::string& source, std::string_view what,
                   const boost::json::object& variables = {}, const TemplateLimits& limits = {}) {
-  const Outcome result = outcome(source, variables, limits);
+  const Outcome result = rendered(source, variables, limits);
   EXPECT_EQ(result.code, TextErrc::kTemplateLimit) << source.substr(0, 100) << result.detail;
   EXPECT_NE(result.detail.find(what), std::string::npos) << result.detail;
 }
@@ -113,7 +113,7 @@ TEST(JinjaLimitsTest, BoundsTheStackOfTheEvaluation) {
       repeated("[0 or 1 and not 0 < 1 + 0 ~ 1 * 2 ** (", 20) + "f()" + repeated(")]", 20);
   Outcome result;
   std::thread([&] {
-    result = outcome("{% macro f() %}{{ " + nested + " }}{% endmacro %}{{ f() }}");
+    result = rendered("{% macro f() %}{{ " + nested + " }}{% endmacro %}{{ f() }}");
   }).join();
   EXPECT_EQ(result.code, TextErrc::kTemplateLimit);
   EXPECT_NE(result.detail.find("evaluation nests deeper than 1000 levels"), std::string::npos)
@@ -263,9 +263,9 @@ TEST(JinjaLimitsTest, CountsNamesThatAreLookedThrough) {
                "steps", {}, limits);
   expect_limit("{{ '" + repeated("{b}", kNames) + "'.format(" + keywords + ", b=1) }}", "steps", {},
                limits);
-  EXPECT_EQ(outcome("{{ " + repeated("a", jinja::kMaxNameBytes + 1) + " }}").code,
+  EXPECT_EQ(rendered("{{ " + repeated("a", jinja::kMaxNameBytes + 1) + " }}").code,
             TextErrc::kBadTemplate);
-  EXPECT_EQ(outcome("{{ " + repeated("a", jinja::kMaxNameBytes) + " }}").detail, "no error");
+  EXPECT_EQ(rendered("{{ " + repeated("a", jinja::kMaxNameBytes) + " }}").detail, "no error");
 }
 
 /// Two tuples that are equal and nested: a comparison that asks twice at each level never ends.
@@ -278,7 +278,7 @@ TEST(JinjaLimitsTest, FindsKeysThatAreNestedTuples) {
 }
 
 TEST(JinjaLimitsTest, CutsTheMessageThatATemplateRaises) {
-  const Outcome result = outcome("{{ raise_exception('\u00e9' * 1000000) }}");
+  const Outcome result = rendered("{{ raise_exception('\u00e9' * 1000000) }}");
   EXPECT_EQ(result.code, TextErrc::kTemplateFailed);
   EXPECT_LT(result.detail.size(), jinja::kMaxMessageBytes + 20);
   EXPECT_TRUE(result.detail.ends_with("\u00e9..."));
@@ -386,7 +386,7 @@ TEST(JinjaLimitsTest, HasNothingThatReachesOutOfTheTemplate) {
   for (const char* tag : {"{% include 'a' %}", "{% import 'a' as b %}", "{% from 'a' import b %}",
                           "{% extends 'a' %}", "{% block a %}{% endblock %}", "{% do x %}",
                           "{% autoescape true %}", "{% debug %}"}) {
-    EXPECT_EQ(outcome(tag).code, TextErrc::kBadTemplate) << tag;
+    EXPECT_EQ(rendered(tag).code, TextErrc::kBadTemplate) << tag;
   }
   for (const char* escape :
        {"{{ ''.__class__.__mro__[1].__subclasses__() }}", "{{ cycler.__init__.__globals__.os }}",
@@ -394,17 +394,18 @@ TEST(JinjaLimitsTest, HasNothingThatReachesOutOfTheTemplate) {
         "{{ ''['__class__']['__base__'] }}", "{{ '{0.__class__.__base__}'.format('') }}",
         "{{ (''|attr('__class__')).x }}", "{{ ['']|map(attribute='__class__.__base__')|list }}",
         "{{ lipsum() }}", "{{ messages.append(1) }}", "{{ {}.update({}) }}"}) {
-    EXPECT_EQ(outcome(escape, {{"messages", boost::json::array{}}}).code, TextErrc::kTemplateFailed)
+    EXPECT_EQ(rendered(escape, {{"messages", boost::json::array{}}}).code,
+              TextErrc::kTemplateFailed)
         << escape;
   }
 }
 
 TEST(JinjaLimitsTest, TakesTheLimitsThatItIsGiven) {
   const auto chat = ChatTemplate::parse("{% for a in range(50) %}abcdefgh{% endfor %}", "model");
-  EXPECT_TRUE(chat->render(boost::json::object{}, kNow, {.output_bytes = 400}));
-  EXPECT_FALSE(chat->render(boost::json::object{}, kNow, {.output_bytes = 399}));
-  EXPECT_FALSE(chat->render(boost::json::object{}, kNow, {.steps = 100}));
-  EXPECT_FALSE(chat->render(boost::json::object{}, kNow, {.memory_bytes = 100}));
+  EXPECT_TRUE(chat->render(boost::json::object{}, kLimitsNow, {.output_bytes = 400}));
+  EXPECT_FALSE(chat->render(boost::json::object{}, kLimitsNow, {.output_bytes = 399}));
+  EXPECT_FALSE(chat->render(boost::json::object{}, kLimitsNow, {.steps = 100}));
+  EXPECT_FALSE(chat->render(boost::json::object{}, kLimitsNow, {.memory_bytes = 100}));
 }
 
 TEST(JinjaLimitsTest, FailsCleanlyAtEveryStep) {
@@ -417,12 +418,12 @@ TEST(JinjaLimitsTest, FailsCleanlyAtEveryStep) {
       "{{ '%5.1f|{}' % 2.25 }}{{ t|replace('1', 'one')|wordwrap(2) }}{{ range(5)|batch(2)|list }}"
       "{{ [{'n': 'b'}, {'n': 'A'}]|groupby('n') }}{{ ns.x }}{{ 'x' in t and t is string }}";
   const auto chat = ChatTemplate::parse(source, "model");
-  const auto whole = chat->render(boost::json::object{}, kNow);
+  const auto whole = chat->render(boost::json::object{}, kLimitsNow);
   ASSERT_TRUE(whole) << to_string(whole.error());
   bool done = false;
   for (std::size_t steps = 0; !done; ++steps) {
     ASSERT_LT(steps, 10'000U);
-    const auto text = chat->render(boost::json::object{}, kNow, {.steps = steps});
+    const auto text = chat->render(boost::json::object{}, kLimitsNow, {.steps = steps});
     done = text.has_value();
     EXPECT_EQ(done ? boost::system::error_code() : text.error().code,
               done ? boost::system::error_code() : TextErrc::kTemplateLimit)
@@ -432,7 +433,7 @@ TEST(JinjaLimitsTest, FailsCleanlyAtEveryStep) {
   done = false;
   for (std::size_t bytes = 0; !done; bytes += 7) {
     ASSERT_LT(bytes, 1'000'000U);
-    const auto text = chat->render(boost::json::object{}, kNow, {.memory_bytes = bytes});
+    const auto text = chat->render(boost::json::object{}, kLimitsNow, {.memory_bytes = bytes});
     done = text.has_value();
     EXPECT_EQ(done ? boost::system::error_code() : text.error().code,
               done ? boost::system::error_code() : TextErrc::kTemplateLimit)
