@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "weft/actors/failure.h"
-#include "weft/actors/request_text.h"
+#include "weft/actors/request/request_text.h"
 
 namespace weft {
 

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "weft/actors/messages.h"
-#include "weft/core/actor.h"
-#include "weft/core/actor_ref.h"
+#include "weft/core/actor/actor.h"
+#include "weft/core/actor/actor_ref.h"
 
 namespace weft {
 

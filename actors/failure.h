@@ -1,8 +1,8 @@
 #pragma once
 
-#include "weft/actors/active_request.h"
-#include "weft/core/error.h"
-#include "weft/core/mailbox_word.h"
+#include "weft/actors/request/active_request.h"
+#include "weft/core/error/error.h"
+#include "weft/core/mailbox/mailbox_word.h"
 
 namespace weft {
 

@@ -5,11 +5,11 @@
 
 #include "weft/actors/served_model.h"
 #include "weft/config/config.h"
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 #include "weft/gpu/model_device.h"
 #include "weft/gpu/step_device.h"
 #include "weft/model/open_model.h"
-#include "weft/text/tokenizer.h"
+#include "weft/text/tokenizer/tokenizer.h"
 
 namespace weft {
 

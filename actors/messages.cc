@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "weft/actors/request_text.h"
+#include "weft/actors/request/request_text.h"
 
 namespace weft {
 

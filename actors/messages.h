@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "weft/actors/active_request.h"
 #include "weft/actors/pipeline_tick.h"
-#include "weft/core/error.h"
-#include "weft/core/message.h"
+#include "weft/actors/request/active_request.h"
+#include "weft/core/error/error.h"
+#include "weft/core/mailbox/message.h"
 #include "weft/schedule/group.h"
 
 namespace weft {

@@ -11,7 +11,7 @@
 #include "weft/actors/failure.h"
 #include "weft/actors/loaded_model.h"
 #include "weft/actors/receiver_actor.h"
-#include "weft/actors/request_text.h"
+#include "weft/actors/request/request_text.h"
 #include "weft/actors/scheduler_actor.h"
 #include "weft/model/open_model.h"
 

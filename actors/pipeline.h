@@ -12,10 +12,10 @@
 #include "weft/actors/messages.h"
 #include "weft/actors/pipeline_stats.h"
 #include "weft/actors/preprocess_actor.h"
-#include "weft/actors/request_port.h"
+#include "weft/actors/request/request_port.h"
 #include "weft/actors/served_model.h"
 #include "weft/config/config.h"
-#include "weft/core/actor_system.h"
+#include "weft/core/actor/actor_system.h"
 #include "weft/gpu/model_device.h"
 #include "weft/gpu/step_device.h"
 

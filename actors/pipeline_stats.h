@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "weft/actors/request_port.h"
+#include "weft/actors/request/request_port.h"
 #include "weft/core/metrics.h"
 #include "weft/schedule/scheduler.h"
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "weft/actors/failure.h"
-#include "weft/actors/prompt.h"
-#include "weft/actors/request_text.h"
-#include "weft/text/chat_encoder.h"
+#include "weft/actors/request/prompt.h"
+#include "weft/actors/request/request_text.h"
+#include "weft/text/chat/chat_encoder.h"
 
 namespace weft {
 

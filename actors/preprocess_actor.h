@@ -8,9 +8,9 @@
 #include "weft/actors/messages.h"
 #include "weft/actors/pipeline_stats.h"
 #include "weft/actors/served_model.h"
-#include "weft/core/actor.h"
-#include "weft/core/actor_ref.h"
-#include "weft/core/mailbox_word.h"
+#include "weft/core/actor/actor.h"
+#include "weft/core/actor/actor_ref.h"
+#include "weft/core/mailbox/mailbox_word.h"
 
 namespace weft {
 

@@ -5,7 +5,7 @@
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/failure.h"
-#include "weft/actors/request_text.h"
+#include "weft/actors/request/request_text.h"
 
 namespace weft {
 namespace {

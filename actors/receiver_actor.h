@@ -6,8 +6,8 @@
 
 #include "weft/actors/messages.h"
 #include "weft/actors/pipeline_stats.h"
-#include "weft/core/actor.h"
-#include "weft/core/mailbox_word.h"
+#include "weft/core/actor/actor.h"
+#include "weft/core/mailbox/mailbox_word.h"
 
 namespace weft {
 

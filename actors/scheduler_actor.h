@@ -9,8 +9,8 @@
 
 #include "weft/actors/messages.h"
 #include "weft/actors/pipeline_stats.h"
-#include "weft/core/actor.h"
-#include "weft/core/actor_ref.h"
+#include "weft/core/actor/actor.h"
+#include "weft/core/actor/actor_ref.h"
 #include "weft/schedule/scheduler.h"
 
 namespace weft {

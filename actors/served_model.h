@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "weft/core/token.h"
-#include "weft/text/chat_encoder.h"
-#include "weft/text/tokenizer.h"
+#include "weft/text/chat/chat_encoder.h"
+#include "weft/text/tokenizer/tokenizer.h"
 
 namespace weft {
 

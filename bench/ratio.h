@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/measure/quantile.h"
+#include "weft/measure/report/quantile.h"
 
 /// Benchmarks here compare: two ways to do the same are timed in turn within one run, and what
 /// counts is the ratio of each pair, its median and its spread. Machines differ and are shared; a

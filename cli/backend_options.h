@@ -5,7 +5,7 @@
 
 #include "weft/cli/config_options.h"
 #include "weft/config/config.h"
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 #include "weft/net/client/connector.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's name

@@ -8,7 +8,7 @@
 
 #include "weft/config/config_draft.h"
 #include "weft/config/config_schema.h"
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's names
 class App;

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 
 namespace weft::cli {
 

@@ -12,8 +12,8 @@
 #include "weft/actors/pipeline.h"
 #include "weft/cli/model_loading.h"
 #include "weft/cli/progress_bar.h"
-#include "weft/core/caught_error.h"
-#include "weft/net/request_log.h"
+#include "weft/core/error/caught_error.h"
+#include "weft/net/service/request_log.h"
 
 namespace weft::cli {
 namespace {

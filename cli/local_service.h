@@ -3,12 +3,12 @@
 #include <boost/asio/thread_pool.hpp>
 #include <memory>
 
-#include "weft/actors/engine.h"
+#include "weft/actors/engine/engine.h"
 #include "weft/config/config.h"
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 #include "weft/core/metrics.h"
-#include "weft/net/io_thread.h"
-#include "weft/net/service.h"
+#include "weft/net/service/io_thread.h"
+#include "weft/net/service/service.h"
 
 namespace weft::cli {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 #include "weft/gpu/model_device.h"
 #include "weft/model/open_model.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 #include "weft/net/client/http_client.h"
 
 namespace weft::cli {

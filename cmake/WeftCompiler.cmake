@@ -11,7 +11,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-# Sources say #include "weft/core/mailbox.h", in the tree as in the installed package, so that our folders can never
+# Sources say #include "weft/core/mailbox/mailbox.h", in the tree as in the installed package, so that our folders can never
 # be mistaken for folders of an application that embeds us.
 set(WEFT_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${WEFT_INCLUDE_DIR})
@@ -78,7 +78,7 @@ if(WEFT_SANITIZE)
   if(WEFT_LLD)
     target_link_options(weft_flags INTERFACE -fuse-ld=lld)
   endif()
-  # A broken invariant stops a test at once; in production it fails one actor (core/internal_error.h).
+  # A broken invariant stops a test at once; in production it fails one actor (core/error/internal_error.h).
   target_compile_definitions(weft_flags INTERFACE WEFT_ABORT_ON_INTERNAL_ERROR)
 endif()
 if(WEFT_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

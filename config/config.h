@@ -9,7 +9,7 @@
 
 #include "weft/config/server_config.h"
 #include "weft/core/dtype.h"
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 
 namespace weft {
 
@@ -80,8 +80,8 @@ struct Config {
   ServerConfig server{};  ///< of `weft serve`; an engine takes no notice of it
 
   /// Reads a TOML file with tables named as in docs/configuration.md; a key that it leaves out
-  /// keeps its default. The result is valid. Errors of core/file.h; kBadToml, kUnknownConfigKey and
-  /// kBadConfig (config/config_error.h), which name file, line and key.
+  /// keeps its default. The result is valid. Errors of core/io/file.h; kBadToml, kUnknownConfigKey
+  /// and kBadConfig (config/config_error.h), which name file, line and key.
   [[nodiscard]] static Result<Config> load(const std::filesystem::path& file);
   [[nodiscard]] static Result<Config> parse(std::string_view toml, std::string_view name);
 

@@ -8,7 +8,7 @@
 #include "weft/config/config_error.h"
 #include "weft/config/edit_distance.h"
 #include "weft/config/toml_text.h"
-#include "weft/core/file.h"
+#include "weft/core/io/file.h"
 
 namespace weft {
 namespace {

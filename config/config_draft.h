@@ -7,7 +7,7 @@
 
 #include "weft/config/config.h"
 #include "weft/config/config_schema.h"
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 
 namespace weft {
 

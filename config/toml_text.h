@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 
 namespace weft {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 
-#include "weft/core/checked.h"
+#include "weft/core/error/checked.h"
 
 namespace weft {
 namespace {

@@ -1,6 +1,6 @@
 #include "weft/core/gate.h"
 
-#include "weft/core/internal_error.h"
+#include "weft/core/error/internal_error.h"
 
 namespace weft {
 

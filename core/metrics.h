@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "weft/core/cache_line.h"
+#include "weft/core/mailbox/cache_line.h"
 
 namespace weft {
 

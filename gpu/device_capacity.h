@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "weft/core/dtype.h"
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 #include "weft/gpu/step_device.h"
-#include "weft/model/program.h"
+#include "weft/model/program/program.h"
 
 namespace weft {
 

@@ -5,9 +5,9 @@
 #include <limits>
 #include <optional>
 
-#include "weft/gpu/cuda/cuda_info.h"
-#include "weft/gpu/host_bandwidth.h"
-#include "weft/gpu/host_processors.h"
+#include "weft/gpu/cuda/runtime/cuda_info.h"
+#include "weft/gpu/host/host_bandwidth.h"
+#include "weft/gpu/host/host_processors.h"
 
 namespace weft {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 #include "weft/gpu/device_error.h"
 
 namespace weft {

@@ -4,15 +4,15 @@
 #include <utility>
 
 #include "weft/gpu/cuda/cuda_capacity.h"
-#include "weft/gpu/cuda/cuda_info.h"
 #include "weft/gpu/cuda/cuda_step_device.h"
-#include "weft/gpu/cuda/failure.h"
-#include "weft/gpu/cuda/find_tuning.h"
-#include "weft/gpu/cuda/tuning.h"
+#include "weft/gpu/cuda/runtime/cuda_info.h"
+#include "weft/gpu/cuda/runtime/failure.h"
+#include "weft/gpu/cuda/tuning/find_tuning.h"
+#include "weft/gpu/cuda/tuning/tuning.h"
 #include "weft/gpu/device_info.h"
-#include "weft/gpu/host_capacity.h"
-#include "weft/gpu/host_processors.h"
-#include "weft/gpu/host_step_device.h"
+#include "weft/gpu/host/host_capacity.h"
+#include "weft/gpu/host/host_processors.h"
+#include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/step_options.h"
 
 namespace weft {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "weft/core/dtype.h"
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 #include "weft/core/token.h"
 #include "weft/gpu/device_capacity.h"
 #include "weft/gpu/model_device.h"

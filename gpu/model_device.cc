@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "weft/model/tensor_values.h"
+#include "weft/model/checkpoint/tensor_values.h"
 
 namespace weft {
 

@@ -7,7 +7,7 @@
 #include "weft/core/dtype.h"
 #include "weft/gpu/step.h"
 #include "weft/kernels/rows.h"
-#include "weft/model/program.h"
+#include "weft/model/program/program.h"
 
 namespace weft {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "weft/core/clock.h"
+#include "weft/core/time/clock.h"
 #include "weft/core/token.h"
 #include "weft/sampling/sampler.h"
 #include "weft/sampling/sampling_params.h"

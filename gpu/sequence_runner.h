@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 #include "weft/core/token.h"
 #include "weft/gpu/model_device.h"
 

@@ -3,7 +3,7 @@
 #include "weft/core/dtype.h"
 #include "weft/gpu/model_device.h"
 #include "weft/gpu/step_device.h"
-#include "weft/model/program.h"
+#include "weft/model/program/program.h"
 
 namespace weft {
 

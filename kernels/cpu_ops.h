@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <span>
 
-#include "weft/kernels/attention.h"
-#include "weft/kernels/embedding.h"
-#include "weft/kernels/experts.h"
-#include "weft/kernels/norm.h"
-#include "weft/kernels/rotary.h"
-#include "weft/kernels/sample.h"
+#include "weft/kernels/attention/attention.h"
+#include "weft/kernels/embedding/embedding.h"
+#include "weft/kernels/experts/experts.h"
+#include "weft/kernels/norm/norm.h"
+#include "weft/kernels/rotary/rotary.h"
+#include "weft/kernels/sample/sample.h"
 #include "weft/kernels/share.h"
 
 /// The host's code of the ops; the op of the same name calls it once it has checked the parameters.

@@ -3,7 +3,7 @@
 #include <source_location>
 #include <string_view>
 
-#include "weft/core/internal_error.h"
+#include "weft/core/error/internal_error.h"
 #include "weft/kernels/rows.h"
 
 namespace weft {

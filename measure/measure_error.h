@@ -3,7 +3,7 @@
 #include <boost/system/error_code.hpp>
 #include <type_traits>
 
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 
 namespace weft::measure {
 

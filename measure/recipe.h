@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "weft/config/config.h"
-#include "weft/measure/engine_load.h"
-#include "weft/measure/load.h"
-#include "weft/measure/measured_model.h"
-#include "weft/measure/report.h"
+#include "weft/measure/engine/engine_load.h"
+#include "weft/measure/engine/measured_model.h"
+#include "weft/measure/load/load.h"
+#include "weft/measure/report/report.h"
 
 namespace weft::measure {
 

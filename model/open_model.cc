@@ -3,8 +3,8 @@
 #include <system_error>
 #include <utility>
 
-#include "weft/model/architecture.h"
-#include "weft/model/spec.h"
+#include "weft/model/spec/architecture.h"
+#include "weft/model/spec/spec.h"
 
 namespace weft {
 

@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
-#include "weft/core/error.h"
-#include "weft/model/checkpoint.h"
-#include "weft/model/program.h"
-#include "weft/text/tokenizer.h"
+#include "weft/core/error/error.h"
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/program.h"
+#include "weft/text/tokenizer/tokenizer.h"
 
 namespace weft {
 

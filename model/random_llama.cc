@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "weft/core/dtype.h"
-#include "weft/kernels/narrow_float.h"
-#include "weft/model/architecture.h"
-#include "weft/model/spec.h"
+#include "weft/kernels/simd/narrow_float.h"
+#include "weft/model/spec/architecture.h"
+#include "weft/model/spec/spec.h"
 
 namespace weft {
 namespace {

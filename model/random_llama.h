@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "weft/model/checkpoint.h"
-#include "weft/model/program.h"
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/program.h"
 
 namespace weft {
 

@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <limits>
 
-#include "weft/kernels/sample.h"
+#include "weft/kernels/sample/sample.h"
 #include "weft/sampling/beam_search.h"
 #include "weft/sampling/defaults.h"
-#include "weft/sampling/fsd.h"
-#include "weft/sampling/mirostat.h"
 #include "weft/sampling/portable_math.h"
 #include "weft/sampling/random_stream.h"
-#include "weft/sampling/softmax.h"
-#include "weft/sampling/temperature.h"
-#include "weft/sampling/top_tokens.h"
-#include "weft/sampling/truncation.h"
+#include "weft/sampling/steps/fsd.h"
+#include "weft/sampling/steps/mirostat.h"
+#include "weft/sampling/steps/softmax.h"
+#include "weft/sampling/steps/temperature.h"
+#include "weft/sampling/steps/top_tokens.h"
+#include "weft/sampling/steps/truncation.h"
 
 namespace weft::sampling {
 namespace {

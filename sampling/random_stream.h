@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "weft/kernels/philox.h"
+#include "weft/kernels/sample/philox.h"
 
 namespace weft::sampling {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 
 namespace weft {
 

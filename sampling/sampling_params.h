@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 #include "weft/core/token.h"
 
 namespace weft {

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "weft/sampling/candidates.h"
 #include "weft/sampling/sampler.h"
 #include "weft/sampling/sampling_params.h"
+#include "weft/sampling/steps/candidates.h"
 #include "weft/sampling/token_history.h"
 
 namespace weft::sampling {

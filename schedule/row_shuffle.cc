@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "weft/core/checked.h"
-#include "weft/core/internal_error.h"
+#include "weft/core/error/checked.h"
+#include "weft/core/error/internal_error.h"
 
 namespace weft {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "weft/core/internal_error.h"
+#include "weft/core/error/internal_error.h"
 
 namespace weft {
 

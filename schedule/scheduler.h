@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "weft/config/config.h"
-#include "weft/core/clock.h"
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
+#include "weft/core/time/clock.h"
 #include "weft/gpu/step_device.h"
 #include "weft/schedule/group.h"
 #include "weft/schedule/page_pool.h"

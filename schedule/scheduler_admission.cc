@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "weft/core/internal_error.h"
+#include "weft/core/error/internal_error.h"
 #include "weft/schedule/scheduler.h"
 
 namespace weft {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "weft/core/internal_error.h"
+#include "weft/core/error/internal_error.h"
 #include "weft/schedule/scheduler.h"
 
 namespace weft {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "weft/core/checked.h"
-#include "weft/core/internal_error.h"
+#include "weft/core/error/checked.h"
+#include "weft/core/error/internal_error.h"
 
 namespace weft {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/core/clock.h"
+#include "weft/core/time/clock.h"
 
 namespace weft {
 

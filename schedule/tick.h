@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "weft/core/clock.h"
+#include "weft/core/time/clock.h"
 #include "weft/gpu/plan.h"
 #include "weft/gpu/step_device.h"
 #include "weft/schedule/step_time_model.h"

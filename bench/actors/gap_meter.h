@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/core/clock.h"
+#include "weft/core/time/clock.h"
 #include "weft/gpu/step_device.h"
 
 namespace weft::bench {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "weft/bench/actors/demo_model.h"
-#include "weft/gpu/host_device.h"
+#include "weft/gpu/host/host_device.h"
 #include "weft/gpu/step_options.h"
 #include "weft/model/open_model.h"
 #include "weft/model/random_llama.h"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "weft/actors/served_model.h"
-#include "weft/gpu/host_step_device.h"
+#include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/step_device.h"
 
 namespace weft::bench {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "weft/actors/pipeline.h"
-#include "weft/core/clock.h"
 #include "weft/core/request_class.h"
+#include "weft/core/time/clock.h"
 
 namespace weft::bench {
 

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/actors/engine.h"
+#include "weft/actors/engine/engine.h"
 #include "weft/actors/pipeline.h"
 #include "weft/bench/actors/demo_model.h"
 #include "weft/bench/actors/thread_times.h"

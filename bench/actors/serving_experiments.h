@@ -1,6 +1,6 @@
 #pragma once
 
-#include "weft/measure/running_pipeline.h"
+#include "weft/measure/engine/running_pipeline.h"
 
 namespace weft::bench {
 

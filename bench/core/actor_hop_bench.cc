@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "weft/bench/ratio.h"
-#include "weft/core/actor_system.h"
+#include "weft/core/actor/actor_system.h"
 
 namespace weft {
 namespace {

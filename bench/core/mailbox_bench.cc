@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "weft/bench/ratio.h"
-#include "weft/core/mailbox.h"
+#include "weft/core/mailbox/mailbox.h"
 
 namespace weft {
 namespace {

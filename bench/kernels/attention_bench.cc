@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "weft/bench/ratio.h"
-#include "weft/core/cache_line.h"
-#include "weft/kernels/attention.h"
-#include "weft/kernels/fma_peak.h"
-#include "weft/kernels/narrow_float.h"
+#include "weft/core/mailbox/cache_line.h"
+#include "weft/kernels/attention/attention.h"
+#include "weft/kernels/peaks/fma_peak.h"
+#include "weft/kernels/simd/narrow_float.h"
 
 namespace weft {
 namespace {

@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "weft/bench/ratio.h"
-#include "weft/gpu/host_bandwidth.h"
-#include "weft/gpu/thread_team.h"
-#include "weft/kernels/bf16_peak.h"
-#include "weft/kernels/linear.h"
-#include "weft/kernels/narrow_float.h"
-#include "weft/kernels/plain_read.h"
+#include "weft/gpu/host/host_bandwidth.h"
+#include "weft/gpu/host/thread_team.h"
+#include "weft/kernels/linear/linear.h"
+#include "weft/kernels/peaks/bf16_peak.h"
+#include "weft/kernels/peaks/plain_read.h"
+#include "weft/kernels/simd/narrow_float.h"
 
 namespace weft {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/core/clock.h"
+#include "weft/core/time/clock.h"
 #include "weft/gpu/step_device.h"
 #include "weft/tests/net/api/tiny_model.h"
 

@@ -21,9 +21,9 @@
 
 #include "weft/bench/net/canned_server.h"
 #include "weft/bench/ratio.h"
-#include "weft/measure/http_load_client.h"
-#include "weft/measure/server_load.h"
-#include "weft/measure/websocket_load_client.h"
+#include "weft/measure/server/http_load_client.h"
+#include "weft/measure/server/server_load.h"
+#include "weft/measure/server/websocket_load_client.h"
 #include "weft/tests/cli/demo_server.h"
 
 namespace weft::bench {

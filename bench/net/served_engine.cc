@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "weft/actors/engine.h"
+#include "weft/actors/engine/engine.h"
 #include "weft/actors/pipeline.h"
 #include "weft/bench/net/letters.h"
 #include "weft/bench/net/raw_sender.h"
-#include "weft/net/server.h"
+#include "weft/net/server/server.h"
 
 namespace weft::bench {
 namespace {

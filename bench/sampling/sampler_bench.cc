@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "weft/bench/ratio.h"
-#include "weft/kernels/plain_read.h"
+#include "weft/kernels/peaks/plain_read.h"
 #include "weft/sampling/sampler.h"
 
 namespace weft {

@@ -24,7 +24,7 @@
 
 #include "weft/bench/peer_process.h"
 #include "weft/bench/ratio.h"
-#include "weft/text/tokenizer.h"
+#include "weft/text/tokenizer/tokenizer.h"
 
 namespace weft::bench {
 namespace {

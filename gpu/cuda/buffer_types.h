@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "weft/core/dtype.h"
-#include "weft/model/program.h"
+#include "weft/model/program/program.h"
 
 namespace weft::cuda {
 

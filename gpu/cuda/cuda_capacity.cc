@@ -2,7 +2,7 @@
 
 #include "weft/gpu/cuda/cuda_step_device.h"
 #include "weft/gpu/step_options.h"
-#include "weft/kernels/linear_cuda.h"
+#include "weft/kernels/linear/linear_cuda.h"
 
 namespace weft::cuda {
 

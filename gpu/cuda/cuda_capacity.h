@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "weft/gpu/cuda/runtime.h"
+#include "weft/gpu/cuda/runtime/runtime.h"
 #include "weft/gpu/device_capacity.h"
 
 namespace weft::cuda {

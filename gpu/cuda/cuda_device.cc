@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <utility>
 
-#include "weft/core/internal_error.h"
+#include "weft/core/error/internal_error.h"
 #include "weft/gpu/cuda/weight_loader.h"
-#include "weft/gpu/thread_team.h"
+#include "weft/gpu/host/thread_team.h"
 
 namespace weft::cuda {
 namespace {

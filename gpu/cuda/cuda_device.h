@@ -5,14 +5,14 @@
 #include <span>
 #include <vector>
 
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 #include "weft/gpu/cuda/layout.h"
 #include "weft/gpu/cuda/op_launcher.h"
-#include "weft/gpu/cuda/resources.h"
-#include "weft/gpu/cuda/runtime.h"
-#include "weft/gpu/cuda/step_writer.h"
+#include "weft/gpu/cuda/runtime/resources.h"
+#include "weft/gpu/cuda/runtime/runtime.h"
+#include "weft/gpu/cuda/step/step_writer.h"
 #include "weft/gpu/model_device.h"
-#include "weft/model/checkpoint.h"
+#include "weft/model/checkpoint/checkpoint.h"
 
 namespace weft::cuda {
 

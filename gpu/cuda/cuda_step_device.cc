@@ -10,9 +10,9 @@
 #include <thread>
 #include <utility>
 
-#include "weft/core/internal_error.h"
-#include "weft/core/supervision.h"
-#include "weft/gpu/cuda/device_sampling.h"
+#include "weft/core/actor/supervision.h"
+#include "weft/core/error/internal_error.h"
+#include "weft/gpu/cuda/step/device_sampling.h"
 
 namespace weft::cuda {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "weft/gpu/cuda/cuda_device.h"
-#include "weft/gpu/cuda/resources.h"
+#include "weft/gpu/cuda/runtime/resources.h"
 #include "weft/gpu/step_device.h"
 #include "weft/sampling/sampler.h"
 

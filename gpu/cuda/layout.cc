@@ -4,8 +4,8 @@
 
 #include "weft/core/dtype.h"
 #include "weft/gpu/cuda/buffer_types.h"
-#include "weft/model/buffer_planner.h"
-#include "weft/model/checkpoint.h"
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/buffer_planner.h"
 
 namespace weft::cuda {
 namespace {

@@ -5,11 +5,11 @@
 #include <map>
 #include <vector>
 
-#include "weft/gpu/cuda/resources.h"
-#include "weft/gpu/cuda/runtime.h"
-#include "weft/gpu/cuda/step_area.h"
+#include "weft/gpu/cuda/runtime/resources.h"
+#include "weft/gpu/cuda/runtime/runtime.h"
+#include "weft/gpu/cuda/step/step_area.h"
 #include "weft/gpu/model_device.h"
-#include "weft/model/program.h"
+#include "weft/model/program/program.h"
 
 namespace weft::cuda {
 

@@ -3,8 +3,8 @@
 #include <cstddef>
 
 #include "weft/gpu/cuda/buffer_types.h"
-#include "weft/gpu/cuda/failure.h"
-#include "weft/model/checkpoint.h"
+#include "weft/gpu/cuda/runtime/failure.h"
+#include "weft/model/checkpoint/checkpoint.h"
 
 namespace weft::cuda {
 namespace {

@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "weft/gpu/cuda/layout.h"
-#include "weft/gpu/cuda/runtime.h"
-#include "weft/gpu/cuda/tuning.h"
-#include "weft/model/program.h"
+#include "weft/gpu/cuda/runtime/runtime.h"
+#include "weft/gpu/cuda/tuning/tuning.h"
+#include "weft/model/program/program.h"
 
 namespace weft::cuda {
 

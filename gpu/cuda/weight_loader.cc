@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "weft/gpu/cuda/matrix_rows.h"
-#include "weft/gpu/rotary_table.h"
-#include "weft/gpu/thread_team.h"
-#include "weft/model/checkpoint.h"
+#include "weft/gpu/cuda/step/matrix_rows.h"
+#include "weft/gpu/host/rotary_table.h"
+#include "weft/gpu/host/thread_team.h"
+#include "weft/model/checkpoint/checkpoint.h"
 
 namespace weft::cuda {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "weft/gpu/cuda/layout.h"
-#include "weft/gpu/cuda/resources.h"
+#include "weft/gpu/cuda/runtime/resources.h"
 #include "weft/gpu/model_device.h"
 #include "weft/kernels/share.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/measure/recipe_runs.h"
+#include "weft/measure/engine/recipe_runs.h"
 #include "weft/measure/recipes/forward_split.h"
 #include "weft/measure/recipes/load_sweep.h"
 #include "weft/measure/recipes/recipes.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "weft/measure/outcome.h"
-#include "weft/measure/recipe_runs.h"
+#include "weft/measure/engine/recipe_runs.h"
+#include "weft/measure/load/outcome.h"
 
 namespace weft::measure {
 

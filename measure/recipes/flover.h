@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/measure/engine_load.h"
+#include "weft/measure/engine/engine_load.h"
 #include "weft/measure/recipe.h"
 
 /// What the recipes after Flover have in common (J. Yao et al., "Flover: A Temporal Fusion

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/measure/recipe_runs.h"
+#include "weft/measure/engine/recipe_runs.h"
 #include "weft/measure/recipes/flover.h"
 #include "weft/measure/recipes/recipes.h"
 

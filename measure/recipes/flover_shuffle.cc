@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "weft/gpu/load_step_devices.h"
-#include "weft/measure/hole_device.h"
-#include "weft/measure/recipe_runs.h"
+#include "weft/measure/engine/recipe_runs.h"
 #include "weft/measure/recipes/flover.h"
 #include "weft/measure/recipes/load_sweep.h"
 #include "weft/measure/recipes/recipes.h"
 #include "weft/measure/recipes/rounds.h"
-#include "weft/measure/shuffle_timer.h"
+#include "weft/measure/steps/hole_device.h"
+#include "weft/measure/steps/shuffle_timer.h"
 
 namespace weft::measure {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "weft/measure/report.h"
+#include "weft/measure/report/report.h"
 
 namespace weft::measure {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "weft/measure/engine_load.h"
+#include "weft/measure/engine/engine_load.h"
 
 namespace weft::measure {
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "weft/measure/recipe_runs.h"
+#include "weft/measure/engine/recipe_runs.h"
 
 namespace weft::measure {
 namespace {

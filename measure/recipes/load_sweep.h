@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "weft/config/config.h"
-#include "weft/measure/load.h"
-#include "weft/measure/outcome.h"
+#include "weft/measure/load/load.h"
+#include "weft/measure/load/outcome.h"
 #include "weft/measure/recipe.h"
-#include "weft/measure/report.h"
-#include "weft/measure/step_meter.h"
+#include "weft/measure/report/report.h"
+#include "weft/measure/steps/step_meter.h"
 
 /// What those recipes share that ask how much load a device bears.
 namespace weft::measure {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "weft/measure/load.h"
-#include "weft/measure/outcome.h"
-#include "weft/measure/step_meter.h"
+#include "weft/measure/load/load.h"
+#include "weft/measure/load/outcome.h"
+#include "weft/measure/steps/step_meter.h"
 
 namespace weft::measure {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/measure/recipe_runs.h"
+#include "weft/measure/engine/recipe_runs.h"
 #include "weft/measure/recipes/load_sweep.h"
 #include "weft/measure/recipes/recipes.h"
 

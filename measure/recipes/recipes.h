@@ -1,7 +1,7 @@
 #pragma once
 
 #include "weft/measure/recipe.h"
-#include "weft/measure/report.h"
+#include "weft/measure/report/report.h"
 
 /// The experiments behind recipes(); recipe.h says how they fail.
 namespace weft::measure {

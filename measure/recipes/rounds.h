@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/measure/quantile.h"
+#include "weft/measure/report/quantile.h"
 
 namespace weft::measure {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/actors/request.h"
+#include "weft/actors/request/request.h"
 #include "weft/actors/served_model.h"
 #include "weft/core/request_class.h"
 #include "weft/net/api/event_batch.h"

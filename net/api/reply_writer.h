@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <span>
 
-#include "weft/actors/generation_result.h"
-#include "weft/actors/request.h"
-#include "weft/net/api/api_error.h"
+#include "weft/actors/request/generation_result.h"
+#include "weft/actors/request/request.h"
 #include "weft/net/api/event_batch.h"
+#include "weft/net/api/fields/api_error.h"
 
 namespace weft {
 

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "weft/net/api/body_fields.h"
-#include "weft/net/api/conversation.h"
-#include "weft/net/api/json_text.h"
-#include "weft/net/api/request_fields.h"
-#include "weft/net/api/word_tokens.h"
+#include "weft/net/api/chat/conversation.h"
+#include "weft/net/api/fields/body_fields.h"
+#include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/fields/request_fields.h"
+#include "weft/net/api/fields/word_tokens.h"
 
 namespace weft {
 namespace {

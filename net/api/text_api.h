@@ -5,7 +5,7 @@
 #include <string>
 
 #include "weft/net/api/api_call.h"
-#include "weft/net/api/api_error.h"
+#include "weft/net/api/fields/api_error.h"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "weft/net/api/json_text.h"
+#include "weft/net/api/fields/json_text.h"
 
 namespace weft {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "weft/actors/generation_result.h"
+#include "weft/actors/request/generation_result.h"
 #include "weft/actors/served_model.h"
 
 namespace weft {

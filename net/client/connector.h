@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 #include "weft/net/client/server_url.h"
-#include "weft/net/net_stream.h"
+#include "weft/net/http/net_stream.h"
 
 namespace weft {
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "weft/net/client/deadline.h"
-#include "weft/net/header_values.h"
+#include "weft/net/http/header_values.h"
 #include "weft/net/net_error.h"
 
 namespace weft {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "weft/net/header_values.h"
+#include "weft/net/http/header_values.h"
 #include "weft/net/net_error.h"
 
 namespace weft {

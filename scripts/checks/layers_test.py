@@ -74,7 +74,7 @@ class LayersTest(unittest.TestCase):
         for folder in [*TABLE.layers, "bench"]:
             self.finds(f"{folder}/a.cc", '#include "weft/weft.h"', "for users")
         self.accepts("tests/weft_test.cc", '#include "weft/weft.h"')
-        self.accepts("weft.h", '#include "weft/actors/engine.h"', '#include "weft/core/error.h"')
+        self.accepts("weft.h", '#include "weft/actors/engine/engine.h"', '#include "weft/core/error/error.h"')
 
     def test_folders_beside_the_layers_include_any_layer(self):
         for folder in ["tests", "bench", "examples"]:
@@ -105,7 +105,7 @@ class LayersTest(unittest.TestCase):
                        "boost/asio/io_context.hpp", "boost/asio/thread_pool.hpp", "boost/beast/http.hpp"]:
             for layer in TABLE.layers.keys() - {"net", "cli"}:
                 self.finds(f"{layer}/a.h", f"#include <{header}>", "may be included only in net, cli")
-            for path in ["net/a.h", "cli/a.cc", "actors/engine.cc", "actors/engine_impl.h", "tests/core/a_test.cc"]:
+            for path in ["net/a.h", "cli/a.cc", "actors/engine/engine.cc", "actors/engine_impl.h", "tests/core/a_test.cc"]:
                 self.accepts(path, f"#include <{header}>")
 
     def test_executor_headers_of_asio_live_also_in_core_and_actors(self):
@@ -176,7 +176,7 @@ class LayersTest(unittest.TestCase):
             found = judge("core/a.cc", line + "\n")
             self.assertEqual(len(found), 1, (line, found))
             self.assertIn("ending the process", found[0])
-        self.accepts("core/internal_error.cc", 'fprintf(stderr, "x");', "std::abort();")
+        self.accepts("core/error/internal_error.cc", 'fprintf(stderr, "x");', "std::abort();")
         self.accepts("core/a.cc", "void exit(Reason r);", "actor.exit(r);", "self->abort();", "Actor::exit(r);",
                      "on_exit(r);", "terminate(event);", "exit_reason(x);")
 

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "weft/actors/active_request.h"
 #include "weft/actors/engine_error.h"
-#include "weft/actors/request_port.h"
+#include "weft/actors/request/active_request.h"
+#include "weft/actors/request/request_port.h"
 
 namespace weft::test {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "weft/actors/pipeline.h"
-#include "weft/gpu/host_step_device.h"
+#include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/step_options.h"
 #include "weft/model/random_llama.h"
 #include "weft/tests/actors/letter_model.h"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/gpu/host_device.h"
+#include "weft/gpu/host/host_device.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/tests/actors/played_pipeline.h"
 #include "weft/tests/fixture/golden_model.h"

@@ -13,7 +13,7 @@
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/pipeline.h"
-#include "weft/core/supervision.h"
+#include "weft/core/actor/supervision.h"
 #include "weft/tests/actors/letter_model.h"
 #include "weft/tests/fixture/deterministic_system.h"
 #include "weft/tests/fixture/fake_device.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/core/supervision.h"
+#include "weft/core/actor/supervision.h"
 #include "weft/tests/actors/pipeline_fixture.h"
 
 namespace weft::test {

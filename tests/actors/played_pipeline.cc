@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "weft/gpu/host_step_device.h"
+#include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/step_options.h"
 #include "weft/tests/fixture/fake_device.h"
 

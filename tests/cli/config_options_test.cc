@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "weft/config/config_error.h"
-#include "weft/core/file.h"
+#include "weft/core/io/file.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/temp_folder.h"
 

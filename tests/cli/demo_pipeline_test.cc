@@ -17,9 +17,9 @@
 #include "weft/cli/chat_prompt.h"
 #include "weft/cli/model_loading.h"
 #include "weft/gpu/sequence_runner.h"
-#include "weft/kernels/sample.h"
+#include "weft/kernels/sample/sample.h"
 #include "weft/tests/fixture/source_path.h"
-#include "weft/text/chat_encoder.h"
+#include "weft/text/chat/chat_encoder.h"
 
 namespace weft::test {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "weft/actors/engine.h"
+#include "weft/actors/engine/engine.h"
 #include "weft/actors/pipeline.h"
-#include "weft/net/server.h"
+#include "weft/net/server/server.h"
 #include "weft/tests/fixture/source_path.h"
 
 namespace weft::test {

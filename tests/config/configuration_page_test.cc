@@ -9,7 +9,7 @@
 
 #include "weft/config/config.h"
 #include "weft/config/config_schema.h"
-#include "weft/core/file.h"
+#include "weft/core/io/file.h"
 #include "weft/tests/fixture/source_path.h"
 
 namespace weft {

@@ -1,8 +1,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/net/api/chat_request.h"
-#include "weft/tests/net/api/fuzz_body.h"
+#include "weft/net/api/chat/chat_request.h"
+#include "weft/tests/net/api/fields/fuzz_body.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/model/checkpoint_format.h"
+#include "weft/model/checkpoint/checkpoint_format.h"
 #include "weft/tests/fixture/fuzz_input.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name

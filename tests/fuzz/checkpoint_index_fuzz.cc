@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string>
 
-#include "weft/model/checkpoint_index.h"
+#include "weft/model/checkpoint/checkpoint_index.h"
 #include "weft/tests/fixture/fuzz_input.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name

@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/model/gguf.h"
+#include "weft/model/checkpoint/gguf/gguf.h"
 #include "weft/tests/fixture/fuzz_checkpoint.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "weft/tests/fixture/fuzz_input.h"
-#include "weft/text/chat_template.h"
+#include "weft/text/chat/chat_template.h"
 #include "weft/text/jinja/unicode.h"
 
 namespace weft {

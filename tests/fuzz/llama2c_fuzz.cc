@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/model/llama2c.h"
+#include "weft/model/checkpoint/llama2c.h"
 #include "weft/tests/fixture/fuzz_checkpoint.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <iterator>
 
-#include "weft/model/llama2c.h"
+#include "weft/model/checkpoint/llama2c.h"
 #include "weft/tests/fixture/fuzz_input.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name

@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/model/pickle_checkpoint.h"
+#include "weft/model/checkpoint/pickle/pickle_checkpoint.h"
 #include "weft/tests/fixture/fuzz_checkpoint.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name

@@ -1,8 +1,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/core/byte_reader.h"
-#include "weft/model/pickle.h"
+#include "weft/core/io/byte_reader.h"
+#include "weft/model/checkpoint/pickle/pickle.h"
 #include "weft/tests/fixture/fuzz_input.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string>
 
-#include "weft/net/api/conversation.h"
-#include "weft/net/api/response_request.h"
-#include "weft/tests/net/api/fuzz_body.h"
+#include "weft/net/api/chat/conversation.h"
+#include "weft/net/api/responses/response_request.h"
+#include "weft/tests/net/api/fields/fuzz_body.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "weft/tests/fixture/fuzz_input.h"
-#include "weft/text/stop_strings.h"
+#include "weft/text/output/stop_strings.h"
 
 namespace weft {
 namespace {

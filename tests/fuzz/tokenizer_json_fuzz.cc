@@ -5,7 +5,7 @@
 
 #include "weft/core/token.h"
 #include "weft/tests/fixture/fuzz_input.h"
-#include "weft/text/tokenizer.h"
+#include "weft/text/tokenizer/tokenizer.h"
 
 namespace weft {
 namespace {

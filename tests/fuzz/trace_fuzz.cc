@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "weft/measure/trace.h"
+#include "weft/measure/load/trace.h"
 #include "weft/tests/fixture/fuzz_input.h"
 
 namespace {

@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/gpu/cuda/tuning.h"
+#include "weft/gpu/cuda/tuning/tuning.h"
 #include "weft/tests/fixture/fuzz_input.h"
 
 // A table that is taken prints as one that is the same.

@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/model/zip.h"
+#include "weft/model/checkpoint/pickle/zip.h"
 #include "weft/tests/fixture/fuzz_input.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name

@@ -15,13 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include "weft/gpu/host_device.h"
-#include "weft/kernels/cpu_features.h"
-#include "weft/model/architecture.h"
-#include "weft/model/checkpoint.h"
-#include "weft/model/program.h"
+#include "weft/gpu/host/host_device.h"
+#include "weft/kernels/simd/cpu_features.h"
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/program.h"
 #include "weft/model/random_llama.h"
-#include "weft/model/spec.h"
+#include "weft/model/spec/architecture.h"
+#include "weft/model/spec/spec.h"
 #include "weft/tests/fixture/same_bits.h"
 #include "weft/tests/fixture/source_path.h"
 

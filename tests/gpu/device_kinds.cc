@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "weft/gpu/cuda/cuda_info.h"
 #include "weft/gpu/cuda/cuda_step_device.h"
-#include "weft/gpu/host_step_device.h"
+#include "weft/gpu/cuda/runtime/cuda_info.h"
+#include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/step_options.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
 

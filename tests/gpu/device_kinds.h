@@ -10,7 +10,7 @@
 
 #include "weft/gpu/model_device.h"
 #include "weft/gpu/step_device.h"
-#include "weft/model/checkpoint.h"
+#include "weft/model/checkpoint/checkpoint.h"
 
 namespace weft::test {
 

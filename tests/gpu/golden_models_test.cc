@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "weft/gpu/sequence_runner.h"
-#include "weft/kernels/sample.h"
-#include "weft/model/checkpoint.h"
-#include "weft/model/program.h"
+#include "weft/kernels/sample/sample.h"
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/program.h"
 #include "weft/model/random_llama.h"
 #include "weft/tests/fixture/golden_model.h"
 #include "weft/tests/fixture/result_matchers.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "weft/gpu/sequence_runner.h"
-#include "weft/kernels/sample.h"
+#include "weft/kernels/sample/sample.h"
 #include "weft/model/random_llama.h"
 #include "weft/tests/fixture/golden_model.h"
 #include "weft/tests/fixture/same_bits.h"

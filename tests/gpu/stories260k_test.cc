@@ -18,14 +18,14 @@
 #include <utility>
 #include <vector>
 
-#include "weft/core/file.h"
-#include "weft/gpu/host_device.h"
+#include "weft/core/io/file.h"
+#include "weft/gpu/host/host_device.h"
 #include "weft/gpu/sequence_runner.h"
-#include "weft/kernels/sample.h"
-#include "weft/model/architecture.h"
-#include "weft/model/checkpoint.h"
-#include "weft/model/spec.h"
-#include "weft/model/tensor_values.h"
+#include "weft/kernels/sample/sample.h"
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/checkpoint/tensor_values.h"
+#include "weft/model/spec/architecture.h"
+#include "weft/model/spec/spec.h"
 #include "weft/tests/fixture/source_path.h"
 
 namespace weft {

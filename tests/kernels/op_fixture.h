@@ -15,7 +15,7 @@
 
 #include "weft/kernels/rows.h"
 #include "weft/kernels/share.h"
-#include "weft/kernels/simd_target.h"
+#include "weft/kernels/simd/simd_target.h"
 #include "weft/tests/fixture/expect_bug.h"  // IWYU pragma: export
 
 /// What the tests of ops share: each body runs with every instruction set of this processor, and

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/model/checkpoint.h"
+#include "weft/model/checkpoint/checkpoint.h"
 
 namespace weft {
 namespace {

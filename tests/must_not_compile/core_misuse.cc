@@ -2,7 +2,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "weft/core/actor_system.h"
+#include "weft/core/actor/actor_system.h"
 
 namespace {
 

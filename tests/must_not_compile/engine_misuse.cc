@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "weft/actors/engine.h"
+#include "weft/actors/engine/engine.h"
 
 int main() {
   boost::asio::io_context context;

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "weft/kernels/philox.h"
+#include "weft/kernels/sample/philox.h"
 #include "weft/sampling/random_stream.h"
 #include "weft/tests/sampling/chi_square.h"
 #include "weft/tests/sampling/reference_sampler.h"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "weft/kernels/sample.h"
+#include "weft/kernels/sample/sample.h"
 #include "weft/tests/sampling/reference_sampler.h"
 #include "weft/tests/sampling/sampler_fixture.h"
 

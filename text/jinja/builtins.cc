@@ -4,8 +4,8 @@
 #include <initializer_list>
 #include <string>
 
-#include "weft/text/jinja/compare.h"
-#include "weft/text/jinja/object.h"
+#include "weft/text/jinja/values/compare.h"
+#include "weft/text/jinja/values/object.h"
 
 namespace weft::jinja {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "weft/text/jinja/run.h"
-#include "weft/text/jinja/value.h"
+#include "weft/text/jinja/values/value.h"
 
 /// Filters, tests, methods and global functions: one row each in the table of its file.
 namespace weft::jinja {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "weft/core/checked.h"
-#include "weft/text/jinja/items.h"
+#include "weft/core/error/checked.h"
 #include "weft/text/jinja/unicode.h"
+#include "weft/text/jinja/values/items.h"
 
 namespace weft::jinja {
 

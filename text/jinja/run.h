@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "weft/core/error.h"
+#include "weft/core/error/error.h"
 #include "weft/text/jinja/concat.h"
 #include "weft/text/jinja/limits.h"
-#include "weft/text/jinja/value.h"
+#include "weft/text/jinja/values/value.h"
 #include "weft/text/text_error.h"
 
 namespace weft::jinja {

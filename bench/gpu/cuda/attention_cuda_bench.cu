@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "weft/kernels/attention_cuda.h"
-#include "weft/kernels/launch_cuda.cuh"
+#include "weft/kernels/attention/attention_cuda.h"
+#include "weft/kernels/cuda/launch_cuda.cuh"
 
 // Attention over paged KV against reading the same bytes: decoding as a ratio to a kernel that only
 // reads them, prompts in TFLOP/s. Each launch has another layer's cache, so that none is in the

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/kernels/linear_cuda.h"
+#include "weft/kernels/linear/linear_cuda.h"
 
 namespace weft::cuda {
 namespace {

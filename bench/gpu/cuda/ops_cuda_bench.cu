@@ -12,12 +12,12 @@
 #include <random>
 #include <vector>
 
-#include "weft/kernels/copy_cuda.h"
-#include "weft/kernels/embedding_cuda.h"
-#include "weft/kernels/experts_cuda.h"
-#include "weft/kernels/norm_cuda.h"
-#include "weft/kernels/rotary_cuda.h"
-#include "weft/kernels/sample_cuda.h"
+#include "weft/kernels/cuda/copy_cuda.h"
+#include "weft/kernels/embedding/embedding_cuda.h"
+#include "weft/kernels/experts/experts_cuda.h"
+#include "weft/kernels/norm/norm_cuda.h"
+#include "weft/kernels/rotary/rotary_cuda.h"
+#include "weft/kernels/sample/sample_cuda.h"
 
 namespace weft::cuda {
 namespace {

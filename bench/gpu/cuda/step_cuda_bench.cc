@@ -22,9 +22,9 @@
 
 #include "weft/bench/ratio.h"
 #include "weft/gpu/cuda/cuda_step_device.h"
-#include "weft/gpu/cuda/find_tuning.h"
-#include "weft/gpu/cuda/read_bandwidth.h"
-#include "weft/gpu/cuda/tuning.h"
+#include "weft/gpu/cuda/runtime/read_bandwidth.h"
+#include "weft/gpu/cuda/tuning/find_tuning.h"
+#include "weft/gpu/cuda/tuning/tuning.h"
 #include "weft/gpu/step_options.h"
 #include "weft/model/random_llama.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/core/supervision.h"
+#include "weft/core/actor/supervision.h"
 #include "weft/gpu/cuda/cuda_step_device.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/step_options.h"

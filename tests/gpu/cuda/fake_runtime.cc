@@ -6,9 +6,9 @@
 #include <new>
 #include <utility>
 
-#include "weft/tests/kernels/attention_reference_cuda.h"
-#include "weft/tests/kernels/linear_reference.h"
-#include "weft/tests/kernels/ops_reference_cuda.h"
+#include "weft/tests/kernels/attention/attention_reference_cuda.h"
+#include "weft/tests/kernels/cuda/ops_reference_cuda.h"
+#include "weft/tests/kernels/linear/linear_reference.h"
 
 namespace weft::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/gpu/cuda/runtime.h"
+#include "weft/gpu/cuda/runtime/runtime.h"
 
 namespace weft::test {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "weft/measure/recipe.h"
-#include "weft/tests/measure/recipe_reports.h"
-#include "weft/tests/measure/tiny_model.h"
+#include "weft/tests/measure/engine/tiny_model.h"
+#include "weft/tests/measure/recipes/recipe_reports.h"
 
 namespace weft::measure {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/tests/measure/tiny_model.h"
+#include "weft/tests/measure/engine/tiny_model.h"
 
 namespace weft::measure {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "weft/net/api/api_call.h"
-#include "weft/net/api/body_fields.h"
+#include "weft/net/api/fields/body_fields.h"
 #include "weft/tests/net/api/tiny_model.h"
 
 namespace weft::test {

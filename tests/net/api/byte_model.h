@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "weft/actors/generation_result.h"
+#include "weft/actors/request/generation_result.h"
 #include "weft/actors/served_model.h"
-#include "weft/text/byte_alphabet.h"
+#include "weft/text/tokenizer/byte_alphabet.h"
 
 namespace weft::test {
 

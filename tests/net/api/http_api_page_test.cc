@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/core/file.h"
-#include "weft/net/api/chat_request.h"
-#include "weft/net/api/completion_request.h"
-#include "weft/net/api/response_request.h"
-#include "weft/net/api/sampling_fields.h"
+#include "weft/core/io/file.h"
+#include "weft/net/api/chat/chat_request.h"
+#include "weft/net/api/completions/completion_request.h"
+#include "weft/net/api/fields/sampling_fields.h"
+#include "weft/net/api/responses/response_request.h"
 #include "weft/tests/fixture/source_path.h"
 #include "weft/tests/net/api/api_fixture.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "weft/actors/served_model.h"
-#include "weft/text/vocabulary.h"
+#include "weft/text/tokenizer/vocabulary.h"
 
 namespace weft::test {
 

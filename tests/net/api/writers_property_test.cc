@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <random>
 
-#include "weft/net/api/chat_api.h"
-#include "weft/net/api/completion_api.h"
-#include "weft/net/api/response_api.h"
+#include "weft/net/api/chat/chat_api.h"
+#include "weft/net/api/completions/completion_api.h"
+#include "weft/net/api/responses/response_api.h"
 #include "weft/tests/net/api/byte_model.h"
-#include "weft/tests/net/api/response_options.h"
+#include "weft/tests/net/api/responses/response_options.h"
 #include "weft/tests/net/api/written_events.h"
-#include "weft/tests/text/random_text.h"
-#include "weft/text/unicode.h"
+#include "weft/tests/text/tokenizer/random_text.h"
+#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

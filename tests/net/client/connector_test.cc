@@ -18,10 +18,10 @@
 
 #include "weft/net/client/http_client.h"
 #include "weft/net/net_error.h"
-#include "weft/net/server.h"
+#include "weft/net/server/server.h"
 #include "weft/tests/fixture/temp_folder.h"
-#include "weft/tests/net/plain_client.h"
-#include "weft/tests/net/served_pipeline.h"
+#include "weft/tests/net/server/plain_client.h"
+#include "weft/tests/net/server/served_pipeline.h"
 
 namespace weft {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "weft/tests/fixture/source_path.h"
-#include "weft/text/chat_template.h"
+#include "weft/text/chat/chat_template.h"
 #include "weft/text/text_error.h"
 
 namespace weft {

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "weft/text/chat_template.h"
+#include "weft/text/chat/chat_template.h"
 #include "weft/text/text_error.h"
 
 namespace weft {

@@ -1,0 +1,210 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/system/error_code.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/actors/engine/engine_core.h"
+#include "weft/actors/engine/token_stream.h"
+#include "weft/actors/engine_error.h"
+#include "weft/actors/request/active_request.h"
+#include "weft/actors/request/generation_result.h"
+#include "weft/actors/request/request.h"
+#include "weft/actors/request/request_port.h"
+#include "weft/config/config.h"
+#include "weft/core/error/error.h"
+#include "weft/core/metrics.h"
+
+namespace weft {
+
+/// A request that was submitted with a sink of the caller's own. Keeps nothing alive; thread-safe
+/// but for assignment.
+class RequestHandle {
+ public:
+  RequestHandle() noexcept = default;
+  /// `request` may be null: it was refused.
+  explicit RequestHandle(const std::shared_ptr<ActiveRequest>& request) noexcept
+      : id_(request ? request->id() : RequestId()), request_(request) {}
+
+  /// By which Engine::rows() names it; none when it was refused at once.
+  [[nodiscard]] RequestId id() const noexcept { return id_; }
+
+  /// Does nothing when it has ended. The first cause counts; the sink hears of the end.
+  void ask_to_end(EndCause cause) noexcept {
+    if (const auto request = request_.lock()) request->ask_to_end(cause);
+  }
+
+ private:
+  RequestId id_;
+  std::weak_ptr<ActiveRequest> request_;
+};
+
+/// A language model inside an Asio application. It takes an executor, a Config and nothing else
+/// from the process: no globals, no signal handlers, no printing. docs/asio-compliance.md states
+/// how its operations behave, point by point.
+///
+/// Thread-safe but for construction, moves and destruction; any number of engines may live in one
+/// process, and handlers may belong to any number of contexts. An engine that was moved from can
+/// only be assigned and destroyed. The context of `executor` must outlive the engine, and the
+/// contexts of its handlers must outlive their operations.
+///
+/// Every operation takes any completion token, completes on the handler's associated executor
+/// (without one: the engine's), never within the initiating call, keeps what it needs where the
+/// handler's associated allocator says, and honours the associated cancellation slot.
+class Engine {
+ public:
+  using executor_type = boost::asio::any_io_executor;
+
+  /// Loads the model; blocks while it does. Throws boost::system::system_error with what create()
+  /// returns.
+  Engine(boost::asio::any_io_executor executor, const Config& config);
+  /// The same without exceptions. Errors are those of Config::validate(), of the model's files and
+  /// of the device; kInternal, when memory or threads are not to be had.
+  [[nodiscard]] static Result<Engine> create(boost::asio::any_io_executor executor,
+                                             const Config& config);
+  /// Over a pipeline of one's own; not null.
+  Engine(boost::asio::any_io_executor executor, std::unique_ptr<RequestPort> port);
+
+  Engine(Engine&&) noexcept = default;
+  Engine& operator=(Engine&& other) noexcept;
+  /// Ends everything before it returns, and needs no running executor: requests end with kStopping,
+  /// actors exit. Completions are posted, for whoever runs their contexts after that. Not from
+  /// within an actor, a sink or a hook.
+  ~Engine();
+
+  [[nodiscard]] executor_type get_executor() const { return core_->executor(); }
+
+  /// Runs a request to its end. Signature void(error_code, GenerationResult); the result has what
+  /// was produced also when there is an error, and error_detail says more than the code.
+  ///
+  /// Errors: how the request failed or why it was refused (EngineErrc: kOverloaded, kBadRequest,
+  /// kStopping, ...; SamplingErrc, TextErrc). Cancellation of any type (terminal, partial, total)
+  /// cancels the request; the operation completes when it has ended, with operation_aborted. When
+  /// somebody else cancelled it, the error is kCancelled; when the end came first, it is the end's.
+  template <
+      boost::asio::completion_token_for<void(boost::system::error_code, GenerationResult)> Token>
+  auto async_generate(Request request, Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code, GenerationResult)>(
+        Initiate<GenerateOp>{core_}, token, std::move(request));
+  }
+
+  /// Begins a request. Signature void(error_code, TokenStream). Completes when the request has been
+  /// admitted: its arguments are good and there is room for it; at the latest with the first delta.
+  /// A refusal, or an end before anything was produced, is the error; the stream then has
+  /// error_detail() and retry_after(), and nothing to read. Cancellation is as of async_generate.
+  template <boost::asio::completion_token_for<void(boost::system::error_code, TokenStream)> Token>
+  auto async_open(Request request, Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code, TokenStream)>(
+        Initiate<OpenOp>{core_}, token, std::move(request));
+  }
+
+  /// Begins a request whose outputs go to a sink of the caller's own, for those who write a
+  /// protocol and need no stream. The sink is called on the engine's threads, also before this
+  /// returns; a refusal is its finish(). Without memory nothing was begun and the sink has been
+  /// told, too.
+  RequestHandle submit(Request request, const std::shared_ptr<RequestSink>& sink) noexcept {
+    return RequestHandle(core_->submit(sink, std::move(request)));
+  }
+
+  /// Refuses new requests with kStopping from now on and completes when those that have begun have
+  /// ended. Signature void(error_code). Cancellation of any type takes back the wait, with
+  /// operation_aborted; the engine goes on draining.
+  template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
+  auto async_drain(Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
+        Initiate<DrainOp>{core_}, token);
+  }
+
+  /// The same, cancels the requests that have begun, and completes when the actors have exited.
+  template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
+  auto async_shutdown(Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
+        Initiate<ShutdownOp>{core_}, token);
+  }
+
+  /// Can serve: no actor that it needs has failed for good.
+  [[nodiscard]] bool ready() const noexcept { return core_->port().ready(); }
+  [[nodiscard]] EngineStats stats() const { return core_->port().stats(); }
+  /// Who holds which row, by row: for those who show it. Reading it costs no tick anything.
+  [[nodiscard]] std::vector<RowHolder> rows() const { return core_->port().rows(); }
+  /// Valid as long as the engine.
+  [[nodiscard]] MetricsRegistry& metrics() const noexcept { return core_->port().metrics(); }
+  /// In Prometheus' text format, see core/prometheus.h.
+  [[nodiscard]] std::string metrics_text() const;
+
+ private:
+  /// An operation that has not begun: deferred keeps one for as long as it likes. One that begins
+  /// after the engine has gone is refused with kStopping.
+  template <class Op>
+  struct Initiate {
+    using executor_type = Engine::executor_type;
+    std::shared_ptr<EngineCore> core;
+
+    [[nodiscard]] executor_type get_executor() const noexcept { return core->executor(); }
+
+    template <class Handler, class... Args>
+    void operator()(Handler&& handler, Args&&... args) const {
+      Op::start(*core, std::forward<Handler>(handler), std::forward<Args>(args)...);
+    }
+  };
+  struct GenerateOp;
+  struct OpenOp;
+  struct DrainOp;
+  struct ShutdownOp;
+
+  std::shared_ptr<EngineCore> core_;
+};
+
+struct Engine::GenerateOp {
+  template <class Handler>
+  static void start(EngineCore& core, Handler&& handler, Request request) {
+    const auto stream = core.make_stream(request);
+    stream->async_wait(
+        StreamWait::kEnd, std::forward<Handler>(handler),
+        [](StreamState::Turn turn, auto&& final_handler, boost::system::error_code error) {
+          GenerationResult result;
+          const auto end = turn.stream()->copy_result(result);
+          if (!error) error = end;
+          turn.end();
+          std::forward<decltype(final_handler)>(final_handler)(error, std::move(result));
+        });
+    core.submit(stream, std::move(request));
+  }
+};
+
+struct Engine::OpenOp {
+  template <class Handler>
+  static void start(EngineCore& core, Handler&& handler, Request request) {
+    const auto stream = core.make_stream(request);
+    stream->async_wait(
+        StreamWait::kAdmission, std::forward<Handler>(handler),
+        [](StreamState::Turn turn, auto&& final_handler, boost::system::error_code error) {
+          const auto admission = turn.stream()->take_admission();
+          if (!error) error = admission;
+          TokenStream opened(turn.stream());
+          turn.end();
+          std::forward<decltype(final_handler)>(final_handler)(error, std::move(opened));
+        });
+    core.submit(stream, std::move(request));
+  }
+};
+
+struct Engine::DrainOp {
+  template <class Handler>
+  static void start(EngineCore& core, Handler&& handler) {
+    core.drain()->async_wait(std::forward<Handler>(handler), core.executor());
+  }
+};
+
+struct Engine::ShutdownOp {
+  template <class Handler>
+  static void start(EngineCore& core, Handler&& handler) {
+    core.shut_down()->async_wait(std::forward<Handler>(handler), core.executor());
+  }
+};
+
+}  // namespace weft

@@ -1,0 +1,27 @@
+// An engine with Weft's own pipeline behind it. Apart from engine.cc, so that a program which
+// brings a port of its own links no model and no device.
+
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "weft/actors/engine/engine.h"
+#include "weft/actors/pipeline.h"
+#include "weft/core/error/caught_error.h"
+
+namespace weft {
+
+Result<Engine> Engine::create(boost::asio::any_io_executor executor, const Config& config) {
+  if (Result<void> valid = config.validate(); !valid) return std::move(valid).error();
+  try {
+    auto pipeline = std::make_unique<Pipeline>(executor, config);
+    return Engine(std::move(executor), std::move(pipeline));
+  } catch (const std::exception& failure) {
+    return caught_error(failure, EngineErrc::kInternal);
+  }
+}
+
+Engine::Engine(boost::asio::any_io_executor executor, const Config& config)
+    : Engine(create(std::move(executor), config).value()) {}
+
+}  // namespace weft

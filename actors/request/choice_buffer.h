@@ -1,0 +1,66 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/actors/request/chunked_array.h"
+#include "weft/actors/request/generation_result.h"
+#include "weft/actors/request/request.h"
+
+namespace weft {
+
+/// What was produced of one output, from the detokenizer to the reader, without a lock: one thread
+/// appends, one takes. Everything is kept to the end, so what the reader has not taken is a range,
+/// however many deltas it came in.
+class ChoiceBuffer {
+ public:
+  /// With room for as much of the request's output as stream_defaults.h says.
+  explicit ChoiceBuffer(const Request& request);
+
+  /// By the one who delivers. False, and nothing is added, when the memory is not to be had or the
+  /// output is longer than a stream counts.
+  [[nodiscard]] bool append(const DeltaView& delta) noexcept;
+
+  /// Thread-safe. Ordered with other atomic operations, as both are sequentially consistent.
+  [[nodiscard]] bool unread() const noexcept {
+    return published_.load() != taken_.load(std::memory_order_acquire);
+  }
+  /// Thread-safe: how much text that is.
+  [[nodiscard]] std::size_t unread_bytes() const noexcept {
+    const std::uint64_t taken = taken_.load(std::memory_order_acquire);
+    return unpack(published_.load()).text - unpack(taken).text;
+  }
+  /// Thread-safe: how many tokens have come.
+  [[nodiscard]] std::size_t tokens() const noexcept { return unpack(published_.load()).tokens; }
+
+  /// By the reader: all that it has not taken yet.
+  void take(Delta& delta);
+
+  /// By the reader: all there is.
+  void copy_all(GeneratedChoice& choice) const;
+
+ private:
+  struct Sizes {
+    std::size_t tokens, text;
+  };
+  static std::uint64_t pack(Sizes sizes) noexcept;
+  static Sizes unpack(std::uint64_t word) noexcept;
+  [[nodiscard]] std::size_t top_per_token() const noexcept {
+    return static_cast<std::size_t>(top_per_token_);
+  }
+  template <class Out>
+  void copy(Sizes from, Sizes to, Out& out) const;
+
+  const bool with_logprobs_;
+  const bool with_top_;
+  std::int32_t top_per_token_ = 0;  // set before the first token is published
+  ChunkedArray<char> text_;
+  ChunkedArray<TokenId> tokens_;
+  ChunkedArray<float> logprobs_;
+  ChunkedArray<TokenLogprob> top_;
+  std::atomic<std::uint64_t> published_{0};  // Sizes; grows only
+  std::atomic<std::uint64_t> taken_{0};      // the reader's
+};
+
+}  // namespace weft

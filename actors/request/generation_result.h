@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/actors/request/request.h"
+#include "weft/core/token.h"
+#include "weft/sampling/sampler.h"
+
+namespace weft {
+
+/// Something new of one output: all that came since the one before it.
+struct Delta {
+  std::int32_t choice = 0;  ///< which output, 0 .. n-1
+  std::string text{};       ///< valid UTF-8; may be empty, while characters are incomplete
+  std::vector<TokenId> tokens{};
+  std::vector<float> logprobs{};    ///< one for each token, when asked for
+  std::vector<TokenLogprob> top{};  ///< top_per_token for each token, as of DeltaView
+  std::int32_t top_per_token = 0;
+};
+
+/// One output as a whole.
+struct GeneratedChoice {
+  std::string text{};
+  std::vector<TokenId> tokens{};
+  std::vector<float> logprobs{};
+  std::vector<TokenLogprob> top{};
+  std::int32_t top_per_token = 0;
+  ChoiceEnd end{};
+};
+
+/// What became of a request: all of it, or what there was when it failed.
+struct GenerationResult {
+  FinishReason reason = FinishReason::kStop;
+  std::vector<GeneratedChoice> choices{};  ///< n of them, in their order
+  Usage usage{};
+  RequestTimes times{};
+  std::string error_detail{};                ///< what an error_code cannot say: fields and numbers
+  std::chrono::milliseconds retry_after{0};  ///< with kOverloaded: when it is worth trying again
+};
+
+}  // namespace weft

@@ -1,0 +1,167 @@
+#include "weft/actors/request/prompt.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+#include "weft/actors/request/request_text.h"
+#include "weft/sampling/beam_search.h"
+#include "weft/text/output/stop_strings.h"
+
+namespace weft {
+namespace {
+
+Error bad_request(std::string detail) { return {EngineErrc::kBadRequest, std::move(detail)}; }
+
+Error bad_field(const char* field, const Error& error) {
+  return bad_request(std::string(field) + ": " + to_string(error));
+}
+
+Result<std::vector<TokenId>> conversation_tokens(const Request& request, const ServedModel& model,
+                                                 std::chrono::local_seconds now) {
+  auto ids = model.chat.encode({.messages = request.messages,
+                                .tools = request.tools,
+                                .chat_template_kwargs = request.chat_template_kwargs},
+                               now);
+  if (!ids) return bad_request(to_string(ids.error()));
+  return ids;
+}
+
+// Text with the tokenizer's BOS and the like, tokens as they are, or a conversation.
+Result<std::vector<TokenId>> prompt_tokens(const Request& request, const ServedModel& model,
+                                           std::chrono::local_seconds now) {
+  const int given = (request.prompt.empty() ? 0 : 1) + (request.prompt_tokens.empty() ? 0 : 1) +
+                    (request.messages.empty() ? 0 : 1);
+  if (given > 1) return bad_request("prompt, prompt_tokens, messages: more than one is given");
+  if (!request.messages.empty()) return conversation_tokens(request, model, now);
+  std::vector<TokenId> ids = request.prompt_tokens;
+  if (ids.empty()) {
+    // What a user writes is text: only BOS and the like are put around it.
+    const auto encoded = model.tokenizer.encode(request.prompt, {}, ids);
+    if (!encoded) return bad_field("prompt", encoded.error());
+  }
+  return ids;
+}
+
+std::vector<TokenId> ends_of(const SamplingParams& sampling, const ServedModel& model) {
+  std::vector<TokenId> ends = sampling.stop_tokens;
+  if (!sampling.ignore_eos)
+    ends.insert(ends.end(), model.end_tokens.begin(), model.end_tokens.end());
+  return sorted_once(std::move(ends));
+}
+
+// What the device is asked for beside what the caller asked for: ranking needs logprobs.
+SamplingParams for_device(const SamplingParams& sampling, std::size_t ends) {
+  SamplingParams device = sampling;
+  if (sampling.beams.num_beams > 1) {
+    device.logprobs = true;
+    device.logprobs_after_samplers = true;
+    device.top_logprobs = beam_candidates(sampling.beams.num_beams, ends);
+  } else if (sampling.best_of > sampling.n) {
+    device.logprobs = true;
+  }
+  return device;
+}
+
+Result<std::int32_t> output_bound(const Request& request, const ServedModel& model,
+                                  std::size_t prompt) {
+  const std::int64_t room = model.context - static_cast<std::int64_t>(prompt);
+  const auto numbers = [&] {
+    return std::to_string(prompt) + " prompt tokens and max_tokens " +
+           std::to_string(request.max_tokens) + ", the context has " +
+           std::to_string(model.context);
+  };
+  if (request.max_tokens < 0)
+    return bad_request("max_tokens: " + std::to_string(request.max_tokens));
+  if (room < 1 || request.max_tokens > room) {
+    return Error{EngineErrc::kContextLengthExceeded, numbers()};
+  }
+  return request.max_tokens > 0 ? request.max_tokens : static_cast<std::int32_t>(room);
+}
+
+Result<void> check_tokens(const std::vector<TokenId>& ids, const ServedModel& model) {
+  if (ids.empty()) return bad_request("prompt: has no tokens");
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= 0 && ids[i] < model.vocabulary) continue;
+    return bad_request("prompt_tokens[" + std::to_string(i) + "]: " + std::to_string(ids[i]) +
+                       " is not in the vocabulary of " + std::to_string(model.vocabulary));
+  }
+  return {};
+}
+
+// Two clients of one number would only share a counter.
+ClientId client_of(const std::string& name) {
+  return name.empty() ? ClientId{} : ClientId{std::hash<std::string>{}(name) | 1U};
+}
+
+// All but the prompt, which it has.
+Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& model,
+                      std::uint64_t seed) {
+  const auto bound = output_bound(request, model, spec.prompt.size());
+  if (!bound) return bound.error();
+  const SamplingParams& sampling = request.sampling;
+  spec.max_tokens = request.max_tokens = *bound;
+  spec.sequences = sampling.beams.num_beams > 1 ? sampling.beams.num_beams
+                                                : std::max(sampling.n, sampling.best_of);
+  spec.seed = sampling.seed.value_or(seed);
+  spec.end_tokens = ends_of(sampling, model);
+  spec.sampling =
+      std::make_shared<const SamplingParams>(for_device(sampling, spec.end_tokens.size()));
+  const auto whole = static_cast<std::int64_t>(spec.prompt.size()) + spec.max_tokens;
+  spec.long_context = model.long_from > 0 && whole > model.long_from;
+  return {};
+}
+
+RequestText::Options text_options(const Request& request, const GroupSpec& spec,
+                                  std::size_t prompt) {
+  const SamplingParams& sampling = request.sampling;
+  RequestText::Options options;
+  options.sequences = spec.sequences;
+  options.ranked = spec.beams() || spec.sequences > sampling.n;
+  options.prompt_tokens = static_cast<std::int32_t>(prompt);
+  options.logprobs = sampling.logprobs;
+  options.top_logprobs = sampling.top_logprobs;
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
+                                                      const ServedModel& model,
+                                                      std::chrono::local_seconds now,
+                                                      std::uint64_t seed) {
+  Request& request = ticket->request();
+  const auto valid = validate(request.sampling, static_cast<std::size_t>(model.vocabulary));
+  if (!valid) return bad_field("sampling", valid.error());
+  auto stops = StopStrings::compile(request.stop);
+  if (!stops) return bad_field("stop", stops.error());
+  auto ids = prompt_tokens(request, model, now);
+  if (!ids) return ids.error();
+  const auto known = check_tokens(*ids, model);
+  if (!known) return known.error();
+  const std::size_t prompt = ids->size();
+
+  GroupSpec spec;
+  spec.prompt = std::move(*ids);
+  if (model.has_encoder) {
+    spec.encoder_input = std::exchange(spec.prompt, {std::max<TokenId>(model.start_token, 0)});
+    if (std::cmp_greater(prompt, model.context)) {
+      return Error{EngineErrc::kContextLengthExceeded,
+                   std::to_string(prompt) + " tokens for the encoder, the context has " +
+                       std::to_string(model.context)};
+    }
+  }
+  const auto completed = complete(spec, request, model, seed);
+  if (!completed) return completed.error();
+  const auto options = text_options(request, spec, prompt);
+  auto text = std::make_unique<RequestText>(*ticket, model.tokenizer, std::move(*stops), options);
+  auto group = std::make_unique<RequestGroup>(std::move(spec), std::move(ticket), std::move(text));
+  group->cls = request.request_class;
+  group->priority = request.priority;
+  group->client = client_of(request.client);
+  return group;
+}
+
+}  // namespace weft

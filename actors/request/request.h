@@ -1,0 +1,106 @@
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/core/request_class.h"
+#include "weft/core/time/clock.h"
+#include "weft/core/token.h"
+#include "weft/sampling/sampler.h"
+#include "weft/sampling/sampling_params.h"
+
+namespace weft {
+
+/// What a caller asks for. Exactly one of prompt, prompt_tokens and messages is given.
+struct Request {
+  std::string prompt{};                  ///< text
+  std::vector<TokenId> prompt_tokens{};  ///< or tokens, taken as they are
+  boost::json::array messages{};  ///< or a conversation, for the model's chat template: objects
+                                  ///< with "role" and "content"
+  boost::json::value tools{};     ///< what the template gets beside the messages
+  boost::json::object chat_template_kwargs{};
+
+  std::int32_t max_tokens = 256;  ///< of each output
+  SamplingParams sampling{};
+  std::vector<std::string> stop{};  ///< texts that end the output and are left out of it
+  bool skip_special_tokens = true;  ///< leaves special tokens out of the text
+
+  RequestClass request_class = RequestClass::kChat;
+  std::int32_t priority = 0;  ///< inside the class; low first
+  std::string client{};  ///< who asks: clients share the engine fairly; "" = nobody in particular
+  std::chrono::milliseconds timeout{0};  ///< from arrival to the end; 0 = none
+};
+
+/// How a request, or one of its outputs, ended.
+enum class FinishReason : std::uint8_t { kStop, kLength, kCancelled, kError };
+[[nodiscard]] std::string_view to_string(FinishReason reason) noexcept;
+
+/// Something new of one output, borrowed for the call.
+struct DeltaView {
+  std::int32_t choice = 0;  ///< which output, 0 .. n-1
+  std::string_view text{};  ///< valid UTF-8; may be empty, while characters are incomplete
+  std::span<const TokenId> tokens{};
+  std::span<const float> logprobs{};  ///< of the tokens; empty unless asked for
+  /// top_per_token for each token, most probable first; kNoToken fills up where the samplers left
+  /// fewer.
+  std::span<const TokenLogprob> top{};
+  std::int32_t top_per_token = 0;  ///< SamplingParams::top_logprobs
+};
+
+struct Usage {
+  std::int32_t prompt_tokens = 0;
+  std::int32_t output_tokens = 0;  ///< of all outputs, those that best_of dropped included
+};
+
+/// How one output ended.
+struct ChoiceEnd {
+  FinishReason reason = FinishReason::kStop;
+  std::string stop{};             ///< the stop text that was hit
+  TokenId stop_token = kNoToken;  ///< or the token
+  /// Of its tokens, a beam's score; when logprobs, best_of or beams ask for it.
+  double cumulative_logprob = 0;
+};
+
+/// When what happened, on the engine's clock.
+struct RequestTimes {
+  TimePoint arrived{}, queued{}, started{}, first_token{}, ended{};  ///< zero: never
+};
+
+/// The one terminal event of a request.
+struct Finish {
+  FinishReason reason =
+      FinishReason::kStop;  ///< of the request: that of its first output, or why all ended
+  Error error{};            ///< with kError and kCancelled: why
+  std::vector<ChoiceEnd> choices{};
+  Usage usage{};
+  RequestTimes times{};
+  std::chrono::milliseconds retry_after{0};  ///< with kOverloaded: when it is worth trying again
+};
+
+/// Where a request's outputs go. Called by the engine's actors, admit() and deliver() by one at a
+/// time, and finish() exactly once; an admit() or deliver() of another thread may still come after
+/// finish() and is then to be dropped. None may block: what waits for the application goes into
+/// buffers of the sink's own, which max_tokens bounds.
+class RequestSink {
+ public:
+  RequestSink() = default;
+  RequestSink(const RequestSink&) = delete;
+  RequestSink& operator=(const RequestSink&) = delete;
+  virtual ~RequestSink() = default;
+
+  /// The request is valid and the engine has room for it. At most once, before the first deliver();
+  /// left out when the request ends earlier.
+  virtual void admit() noexcept {}
+  virtual void deliver(const DeltaView& delta) noexcept = 0;
+  virtual void finish(Finish&& finish) noexcept = 0;
+};
+
+}  // namespace weft

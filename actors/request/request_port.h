@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "weft/actors/request/active_request.h"
+#include "weft/core/metrics.h"
+
+namespace weft {
+
+/// The engine's numbers at one moment.
+struct EngineStats {
+  std::size_t requests = 0;               ///< that have not ended
+  std::size_t waiting = 0;                ///< of those, that wait for rows or pages
+  std::size_t running = 0;                ///< sequences that hold rows
+  std::int64_t queued_prompt_tokens = 0;  ///< of `requests`, by the receiver's estimate
+  std::int32_t rows = 0;
+  std::int32_t pages = 0;
+  std::int32_t pages_free = 0;
+  std::int64_t max_context = 0;
+  std::uint64_t ticks = 0;
+  std::uint64_t prompt_tokens = 0;  ///< computed since the start
+  std::uint64_t output_tokens = 0;
+  std::uint64_t preemptions = 0;
+  std::uint64_t finished = 0;  ///< requests, those that were refused at the edge left out
+  /// Median of the time to the first token, in seconds, of the last requests that ended; 0 before
+  /// the first one has.
+  double first_token_median = 0;
+};
+
+/// Who holds a row, and for what.
+struct RowHolder {
+  RequestId request{};   ///< none: the row is free
+  bool decodes = false;  ///< all its known tokens are planned, so each step gives it a token
+
+  friend bool operator==(const RowHolder&, const RowHolder&) = default;
+};
+
+/// Where requests go in. Thread-safe, but for the destructor. Destroying it finishes every request
+/// that has not ended with EngineErrc::kStopping and waits until its actors have exited; it needs
+/// no running executor.
+class RequestPort {
+ public:
+  RequestPort() = default;
+  RequestPort(const RequestPort&) = delete;
+  RequestPort& operator=(const RequestPort&) = delete;
+  virtual ~RequestPort() = default;
+
+  /// A request for this port; its ticket comes back through submit().
+  [[nodiscard]] virtual std::shared_ptr<ActiveRequest> make_request(
+      Request request, std::shared_ptr<RequestSink> sink) = 0;
+
+  /// Takes the request over, whatever becomes of it: a refusal is its terminal event too.
+  virtual void submit(RequestTicket ticket) noexcept = 0;
+
+  /// Asks the actors to exit once no request is left, and calls `stopped` once when all have: on
+  /// any thread, or within the call. It must not block, and may be called once.
+  virtual void stop(std::function<void()> stopped) noexcept = 0;
+
+  [[nodiscard]] virtual EngineStats stats() const = 0;
+  /// By row; each is of some moment, all of them only roughly of the same. Empty where there is
+  /// nothing to tell.
+  [[nodiscard]] virtual std::vector<RowHolder> rows() const { return {}; }
+  /// Valid as long as the port.
+  [[nodiscard]] virtual MetricsRegistry& metrics() const noexcept = 0;
+  [[nodiscard]] virtual bool ready() const noexcept = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,191 @@
+#include "weft/actors/request/request_text.h"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+
+namespace weft {
+namespace {
+
+// Longer than the pieces of nearly every vocabulary.
+constexpr std::size_t kPieceBytes = 256;
+
+FinishReason reason_of(const OutputEnd& end, GroupEnd how, bool hit) {
+  if (hit || end.end == SequenceEnd::kStop) return FinishReason::kStop;
+  if (end.end == SequenceEnd::kLength) return FinishReason::kLength;
+  switch (how) {
+    case GroupEnd::kDone:
+    case GroupEnd::kStopped:
+      return FinishReason::kStop;
+    case GroupEnd::kCancelled:
+      return FinishReason::kCancelled;
+    case GroupEnd::kFailed:
+      break;
+  }
+  return FinishReason::kError;
+}
+
+}  // namespace
+
+RequestText::RequestText(ActiveRequest& request, Tokenizer tokenizer, StopStrings stops,
+                         const Options& options)
+    : request_(request),
+      tokenizer_(std::move(tokenizer)),
+      stops_(std::move(stops)),
+      options_(options) {
+  const bool skip = request.request().skip_special_tokens;
+  outputs_.reserve(static_cast<std::size_t>(options.sequences));
+  for (std::int32_t i = 0; i < options.sequences; ++i) {
+    outputs_.emplace_back(OutputText(tokenizer_, stops_, skip));
+  }
+  fresh_.reserve(kPieceBytes);
+  top_.resize(static_cast<std::size_t>(options.top_logprobs));
+}
+
+bool RequestText::push(const TokenEvent& event, std::span<const TokenLogprob> top, TimePoint now) {
+  Output& output = outputs_[static_cast<std::size_t>(event.sequence)];
+  if (output.closed) return false;
+  if (request_.times().first_token == TimePoint{}) request_.times().first_token = now;
+  ++output.tokens;
+  fresh_.clear();
+  DeltaView delta;
+  if (event.end == SequenceEnd::kStop) {
+    output.stop_token = event.token;
+  } else {
+    const auto hit = output.text.push(event.token, fresh_);
+    if (hit && *hit) {
+      output.stop = *hit;
+      output.closed = true;
+    }
+    delta.tokens = {&event.token, 1};
+    if (options_.logprobs) delta.logprobs = {&event.logprob, 1};
+    keep_top(top);
+    delta.top = top_;
+    delta.top_per_token = options_.top_logprobs;
+  }
+  if (event.end != SequenceEnd::kNone && !output.closed) {
+    output.stop = output.text.finish(fresh_);
+    output.closed = true;
+  }
+  delta.text = fresh_;
+  give(output, event.sequence, delta);
+  return output.stop.has_value() && event.end == SequenceEnd::kNone;
+}
+
+// The samplers may have left fewer tokens than were asked for.
+void RequestText::keep_top(std::span<const TokenLogprob> top) {
+  const std::size_t count = std::min(top.size(), top_.size());
+  std::ranges::copy(top.first(count), top_.begin());
+  constexpr TokenLogprob kNone{kNoToken, -std::numeric_limits<float>::infinity()};
+  std::ranges::fill(std::span(top_).subspan(count), kNone);
+}
+
+void RequestText::give(Output& output, std::int32_t choice, const DeltaView& delta) {
+  if (delta.text.empty() && delta.tokens.empty()) return;
+  if (options_.ranked) {
+    output.kept_text += delta.text;
+    output.kept_tokens.insert(output.kept_tokens.end(), delta.tokens.begin(), delta.tokens.end());
+    output.kept_logprobs.insert(output.kept_logprobs.end(), delta.logprobs.begin(),
+                                delta.logprobs.end());
+    output.kept_top.insert(output.kept_top.end(), delta.top.begin(), delta.top.end());
+    return;
+  }
+  DeltaView view = delta;
+  view.choice = choice;
+  request_.deliver(view);
+}
+
+void RequestText::give_up() noexcept {
+  given_up_ = true;
+  for (Output& output : outputs_) output.closed = true;
+}
+
+// A sequence that was running: what its text holds back will not change any more.
+void RequestText::close(Output& output, std::int32_t choice) {
+  if (output.closed) return;
+  fresh_.clear();
+  output.stop = output.text.finish(fresh_);
+  output.closed = true;
+  DeltaView delta;
+  delta.text = fresh_;
+  give(output, choice, delta);
+}
+
+// An output of a beam search, of which nothing came before its end.
+void RequestText::remake(Output& output, const OutputEnd& end) {
+  output = Output(OutputText(tokenizer_, stops_, request_.request().skip_special_tokens));
+  output.tokens = static_cast<std::int32_t>(end.tokens.size());
+  std::span<const TokenId> tokens = end.tokens;
+  if (end.end == SequenceEnd::kStop) {
+    output.stop_token = tokens.back();
+    tokens = tokens.first(tokens.size() - 1);
+  }
+  for (std::size_t i = 0; i < tokens.size() && !output.stop; ++i) {
+    output.kept_tokens.push_back(tokens[i]);
+    if (options_.logprobs) output.kept_logprobs.push_back(end.logprobs[i]);
+    const auto hit = output.text.push(tokens[i], output.kept_text);
+    if (hit) output.stop = *hit;
+  }
+  if (!output.stop) output.stop = output.text.finish(output.kept_text);
+  output.closed = true;
+}
+
+// An output that was kept, or that a beam search has only now.
+void RequestText::replay(const OutputEnd& end, std::int32_t choice) {
+  Output& output = outputs_[static_cast<std::size_t>(end.sequence)];
+  if (!end.tokens.empty()) remake(output, end);
+  DeltaView delta;
+  delta.choice = choice;
+  delta.text = output.kept_text;
+  delta.tokens = output.kept_tokens;
+  delta.logprobs = output.kept_logprobs;
+  delta.top = output.kept_top;
+  delta.top_per_token = options_.top_logprobs;
+  if (!delta.text.empty() || !delta.tokens.empty()) request_.deliver(delta);
+}
+
+ChoiceEnd RequestText::choice_end(const Output& output, const OutputEnd& end, GroupEnd how) const {
+  ChoiceEnd choice;
+  choice.reason = reason_of(end, how, output.stop.has_value());
+  if (output.stop) {
+    choice.stop = stops_.text(*output.stop);
+  } else {
+    choice.stop_token = output.stop_token;
+  }
+  choice.cumulative_logprob = end.cumulative_logprob;
+  return choice;
+}
+
+Finish RequestText::finish(EndMsg& end, TimePoint now) {
+  Finish finish;
+  if (given_up_) {
+    end.how = GroupEnd::kFailed;
+    end.error = {EngineErrc::kInternal, {}};
+    end.outputs.clear();
+  }
+  finish.usage.prompt_tokens = options_.prompt_tokens;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    close(outputs_[i], static_cast<std::int32_t>(i));
+  }
+  std::int32_t choice = 0;
+  for (const OutputEnd& one : end.outputs) {
+    if (options_.ranked) replay(one, choice);
+    const Output& output = outputs_[static_cast<std::size_t>(one.sequence)];
+    finish.choices.push_back(choice_end(output, one, end.how));
+    ++choice;
+  }
+  for (const Output& output : outputs_) finish.usage.output_tokens += output.tokens;
+  finish.reason =
+      finish.choices.empty() ? reason_of({}, end.how, false) : finish.choices.front().reason;
+  if (end.how == GroupEnd::kFailed) finish.reason = FinishReason::kError;
+  if (end.how == GroupEnd::kCancelled) finish.reason = FinishReason::kCancelled;
+  finish.error = std::move(end.error);
+  finish.times = request_.times();
+  finish.times.ended = now;
+  return finish;
+}
+
+}  // namespace weft

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/actors/messages.h"
+#include "weft/actors/request/active_request.h"
+#include "weft/text/output/output_text.h"
+#include "weft/text/tokenizer/tokenizer.h"
+
+namespace weft {
+
+/// The texts of one request's outputs while they grow, and their way to its sink. The detokenizer's
+/// own, from the request's first token on.
+class RequestText {
+ public:
+  struct Options {
+    std::int32_t sequences = 1;  ///< that tokens come for
+    bool ranked = false;  ///< which the caller gets is known only at the end (best_of, beams)
+    std::int32_t prompt_tokens = 0;
+    std::int32_t top_logprobs = 0;  ///< that the caller gets, whatever the device gives
+    bool logprobs = false;
+  };
+
+  RequestText(ActiveRequest& request, Tokenizer tokenizer, StopStrings stops,
+              const Options& options);
+
+  /// A new token. True when it completes a stop string; the sequence takes no more then.
+  [[nodiscard]] bool push(const TokenEvent& event, std::span<const TokenLogprob> top,
+                          TimePoint now);
+
+  /// The request has ended: gives what is held back and says how each output ended.
+  [[nodiscard]] Finish finish(EndMsg& end, TimePoint now);
+
+  /// Tokens have been lost: what follows would not belong to what was given, so nothing follows,
+  /// and the request ends with kInternal, however it ended otherwise.
+  void give_up() noexcept;
+
+  [[nodiscard]] ActiveRequest& request() noexcept { return request_; }
+
+ private:
+  struct Output {
+    explicit Output(OutputText one) : text(std::move(one)) {}
+    OutputText text;
+    bool closed = false;  ///< its text is complete
+    std::optional<std::size_t> stop;
+    TokenId stop_token = kNoToken;
+    std::int32_t tokens = 0;
+    // What is kept until the end, where outputs are ranked.
+    std::string kept_text;
+    std::vector<TokenId> kept_tokens;
+    std::vector<float> kept_logprobs;
+    std::vector<TokenLogprob> kept_top;
+  };
+
+  void keep_top(std::span<const TokenLogprob> top);
+  void give(Output& output, std::int32_t choice, const DeltaView& delta);
+  void close(Output& output, std::int32_t choice);
+  void replay(const OutputEnd& end, std::int32_t choice);
+  void remake(Output& output, const OutputEnd& end);
+  ChoiceEnd choice_end(const Output& output, const OutputEnd& end, GroupEnd how) const;
+
+  ActiveRequest& request_;
+  Tokenizer tokenizer_;
+  StopStrings stops_;
+  Options options_;
+  std::vector<Output> outputs_;
+  std::string fresh_;              ///< the text on its way
+  std::vector<TokenLogprob> top_;  ///< of the token on its way
+  bool given_up_ = false;
+};
+
+}  // namespace weft

@@ -1,0 +1,155 @@
+#include <CLI/CLI.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "weft/cli/backend_options.h"
+#include "weft/cli/batch/batch_journal.h"
+#include "weft/cli/batch/batch_output.h"
+#include "weft/cli/batch/batch_runner.h"
+#include "weft/cli/batch/local_batch.h"
+#include "weft/cli/batch/remote_batch.h"
+#include "weft/cli/commands.h"
+#include "weft/cli/fail.h"
+#include "weft/cli/progress_bar.h"
+#include "weft/cli/serve/open_files.h"
+#include "weft/core/io/file.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kBatchVerb = "batch";
+// Servers refuse more connections of one client, or the system does.
+constexpr std::size_t kMaxConcurrency = 4096;
+
+struct BatchOptions {
+  BackendOptions backend;
+  std::string in;
+  std::string out;
+  std::size_t concurrency = 32;
+};
+
+std::unique_ptr<BatchBackend> make_batch_backend(const BackendOptions& options,
+                                                 boost::asio::io_context& context,
+                                                 std::string& model) {
+  model = options.model;
+  if (options.remote()) {
+    const ClientOptions client = value_or_fail(kBatchVerb, client_options(options));
+    return std::make_unique<RemoteBatch>(
+        value_or_fail(kBatchVerb, Connector::create(context, client)));
+  }
+  auto local = value_or_fail(kBatchVerb,
+                             LocalService::load(value_or_fail(kBatchVerb, engine_config(options))));
+  model = local->model();  // there is no other
+  return std::make_unique<LocalBatch>(std::move(local));
+}
+
+/// Reads both files; what is in OUT is not asked again.
+void prepare(const BatchOptions& options, std::string_view requests, BatchOutput& output,
+             BatchJournal& journal) {
+  if (const auto mistakes = journal.read_requests(requests); !mistakes.empty()) {
+    for (const std::string& mistake : mistakes) std::cerr << options.in << ": " << mistake << '\n';
+    fail(kBatchVerb, "nothing was asked: results could not be told apart");
+  }
+  const std::string results = value_or_fail(kBatchVerb, output.read());
+  const auto whole = journal.read_results(results);
+  if (!whole) fail(kBatchVerb, options.out + ": " + whole.error().message);
+  value_or_fail(kBatchVerb, output.cut(*whole));
+  if (*whole < results.size()) std::cerr << "a result that was cut off is asked again\n";
+  if (journal.strangers() > 0) {
+    std::cerr << options.out << " has " << journal.strangers() << " results of requests that "
+              << options.in << " does not have\n";
+  }
+  const std::size_t done = journal.total() - journal.left();
+  if (done > 0) std::cerr << done << " of " << journal.total() << " are done already\n";
+}
+
+std::string summary(const BatchRunner::Tally& tally, std::chrono::duration<double> took) {
+  std::ostringstream text;
+  const std::size_t all = tally.answered + tally.failed;
+  text << all << (all == 1 ? " request: " : " requests: ") << tally.answered << " answered, "
+       << tally.failed << " failed, in " << std::fixed << std::setprecision(1) << took.count()
+       << " s";
+  if (took.count() > 0) text << " (" << static_cast<double>(all) / took.count() << "/s)";
+  return text.str();
+}
+
+/// Until all is asked, Ctrl-C, or a failure.
+void ask_all(const BatchOptions& options, BatchJournal& journal, BatchOutput& output) {
+  boost::asio::io_context context{1};
+  BatchRunner::Options limits{.concurrency = options.concurrency};
+  if (options.backend.remote()) limits.concurrency = connections_at_once(options.concurrency);
+  if (limits.concurrency < options.concurrency) {
+    std::cerr << limits.concurrency << " requests at once: the system allows no more open files\n";
+  }
+  const auto backend = make_batch_backend(options.backend, context, limits.model);
+  std::optional<ProgressBar> bar;
+  limits.on_wait = [&bar](const std::string& why) { bar->note("asked again: " + why); };
+  BatchRunner runner(context, *backend, journal, output, limits);
+  int ended_by = 0;
+  boost::asio::signal_set signals(context, SIGINT, SIGTERM);
+  signals.async_wait([&](boost::system::error_code error, int signal) {
+    if (error) return;
+    ended_by = signal;
+    context.stop();
+  });
+  const auto total = static_cast<std::int64_t>(journal.left());
+  const auto began = std::chrono::steady_clock::now();
+  bar.emplace(kBatchVerb, count_line);
+  bar->show(0, total);
+  runner.start([&](const BatchRunner::Tally& tally) {
+    const auto done = static_cast<std::int64_t>(tally.answered + tally.failed);
+    bar->show(done, total);
+    if (done == total) signals.cancel();
+  });
+  context.run();
+  bar.reset();
+  value_or_fail(kBatchVerb, output.sync());
+  std::cerr << summary(runner.tally(), std::chrono::steady_clock::now() - began) << '\n';
+  if (runner.failure()) fail(kBatchVerb, *runner.failure());
+  if (ended_by == 0) return;
+  std::cerr << "stopped; the same command asks what is left\n";
+  throw CLI::RuntimeError(status_after(ended_by));
+}
+
+void run_batch(const BatchOptions& options) {
+  const MappedFile file = value_or_fail(kBatchVerb, MappedFile::open(options.in));
+  const std::string_view requests(reinterpret_cast<const char*>(file.bytes().data()),
+                                  file.bytes().size());
+  BatchOutput output = value_or_fail(kBatchVerb, BatchOutput::open(options.out));
+  if (output.is(options.in))
+    fail(kBatchVerb, options.out + " holds the requests; results go elsewhere");
+  BatchJournal journal;
+  prepare(options, requests, output, journal);
+  if (journal.left() > 0) return ask_all(options, journal, output);
+  std::cerr << "nothing is left to ask\n";
+}
+
+}  // namespace
+
+void add_batch_command(CLI::App& app) {
+  auto* command = app.add_subcommand("batch", "Ask a file of requests; can be stopped and resumed");
+  auto options = std::make_shared<BatchOptions>();
+  add_backend_options(*command, options->backend);
+  command
+      ->add_option("IN", options->in,
+                   R"(JSON lines: {"custom_id", "method": "POST", "url", "body"})")
+      ->required();
+  command->add_option("OUT", options->out, "Results, appended; those that it has are not asked")
+      ->required();
+  command->add_option("--concurrency", options->concurrency, "Requests at once")
+      ->check(CLI::Range(std::size_t{1}, kMaxConcurrency))
+      ->capture_default_str();
+  command->callback([options] { run_batch(*options); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "weft/core/error/error.h"
+
+namespace weft::cli {
+
+/// The file that results go to: a line is there as a whole or not at all. Owner only.
+class BatchOutput {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// Creates the file, or opens what is there; nobody else writes it meanwhile. Errors: the
+  /// system's, with the path.
+  [[nodiscard]] static Result<BatchOutput> open(const std::string& path);
+  BatchOutput(BatchOutput&& other) noexcept;
+  BatchOutput& operator=(BatchOutput&&) = delete;
+  ~BatchOutput();
+
+  /// Whether `path` leads to this very file, by whatever name.
+  [[nodiscard]] bool is(const std::string& path) const;
+  /// What is there; of a pipe or a device, nothing.
+  [[nodiscard]] Result<std::string> read() const;
+  /// Cuts off what is behind the first `bytes`.
+  [[nodiscard]] Result<void> cut(std::size_t bytes);
+  /// One write. What a full disk takes of it is cut off again, before the error.
+  [[nodiscard]] Result<void> append(std::string_view line);
+  /// Makes it last through a power failure; once a second is enough, for all that it costs is
+  /// asking again.
+  [[nodiscard]] Result<void> sync_sometimes(Time now);
+  [[nodiscard]] Result<void> sync();
+
+ private:
+  BatchOutput(std::string path, int file) : path_(std::move(path)), file_(file) {}
+  [[nodiscard]] Error failed(int number) const;
+
+  std::string path_;
+  int file_;
+  bool regular_ = false;  // else a pipe or a device, where nothing is kept or cut
+  std::size_t size_ = 0;
+  bool dirty_ = false;
+  Time synced_{};
+};
+
+}  // namespace weft::cli

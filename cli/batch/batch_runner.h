@@ -1,0 +1,79 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+
+#include "weft/cli/batch/batch_backend.h"
+#include "weft/cli/batch/batch_journal.h"
+#include "weft/cli/batch/batch_lines.h"
+#include "weft/cli/batch/batch_output.h"
+#include "weft/cli/retry.h"
+#include "weft/core/error/error.h"
+
+namespace weft::cli {
+
+/// Asks what a journal has left, so many requests at a time, and writes each result when it is
+/// there. What is refused for now (429, 503) or fails is asked again as Retry says; it stops when
+/// the server cannot be reached, wants another key, or its engine has failed for good. On the
+/// context's one thread, which all borrowed objects outlive.
+class BatchRunner {
+ public:
+  struct Options {
+    std::size_t concurrency = 32;
+    std::string model{};  ///< instead of what the requests say; empty: what they say
+    std::chrono::milliseconds first_pause = Retry::kFirstPause;
+    /// Told why requests are asked again: each reason once, and not too many.
+    std::function<void(const std::string& why)> on_wait{};
+  };
+  struct Tally {
+    std::size_t answered = 0;
+    std::size_t failed = 0;  ///< by the server or by the line itself; the results say why
+  };
+
+  BatchRunner(boost::asio::io_context& context, BatchBackend& backend, BatchJournal& journal,
+              BatchOutput& output, Options options)
+      : context_(context),
+        backend_(backend),
+        journal_(journal),
+        output_(output),
+        options_(std::move(options)) {}
+
+  /// Begins; the context has nothing left to run when all is done, and is stopped at a failure.
+  /// `on_result` is called after each line.
+  void start(std::function<void(const Tally&)> on_result);
+
+  [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
+  /// Why it has stopped with requests left.
+  [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
+
+ private:
+  [[nodiscard]] boost::asio::awaitable<void> work();
+  /// Nothing when all has to stop.
+  [[nodiscard]] boost::asio::awaitable<std::optional<HttpAnswer>> ask(std::string path,
+                                                                      std::string body);
+  [[nodiscard]] boost::asio::awaitable<void> pause(std::chrono::milliseconds least);
+  void tell(const std::string& why);
+  [[nodiscard]] std::string body_of(BatchLine line) const;
+  void write(const std::string& line, bool answered);
+  void fail(const Error& error);
+
+  boost::asio::io_context& context_;
+  BatchBackend& backend_;
+  BatchJournal& journal_;
+  BatchOutput& output_;
+  const Options options_;
+  std::function<void(const Tally&)> on_result_;
+  std::minstd_rand random_{std::random_device()()};
+  std::set<std::string> told_;
+  Tally tally_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace weft::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+#include "weft/cli/batch/batch_backend.h"
+#include "weft/cli/local_service.h"
+
+namespace weft::cli {
+
+/// A model in this process, asked as a server would be.
+class LocalBatch final : public BatchBackend {
+ public:
+  explicit LocalBatch(std::unique_ptr<LocalService> local);
+  /// What is under way is dropped.
+  ~LocalBatch() override;
+
+  [[nodiscard]] boost::asio::awaitable<Result<HttpAnswer>> ask(std::string path,
+                                                               std::string body) override;
+
+ private:
+  class Call;
+  using Calls = std::unordered_set<std::shared_ptr<Call>>;
+  using Done = std::function<void(HttpAnswer)>;
+
+  /// On the service's thread.
+  void start(const std::string& path, const std::string& body, Done done);
+
+  std::unique_ptr<LocalService> local_;
+  Calls calls_;  // under way; the service's thread's
+};
+
+}  // namespace weft::cli

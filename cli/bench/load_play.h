@@ -1,0 +1,26 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "weft/measure/load/outcome.h"
+#include "weft/measure/server/load_client.h"
+
+namespace weft::cli {
+
+/// What came of a load.
+struct PlayedLoad {
+  std::vector<measure::Outcome> outcomes{};    ///< of what was sent
+  std::size_t not_sent = 0;                    ///< because a signal ended it
+  std::map<std::string, std::string> words{};  ///< of each error's first
+  int ended_by = 0;                            ///< a signal; 0: none
+};
+
+/// Runs `context` until the load has ended, with a line that shows how far it is. Ctrl-C and
+/// SIGTERM break it off. `client` asks on that context.
+[[nodiscard]] PlayedLoad play_load(boost::asio::io_context& context, measure::LoadClient& client,
+                                   measure::Load load, const std::string& label);
+
+}  // namespace weft::cli

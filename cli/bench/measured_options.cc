@@ -1,0 +1,36 @@
+#include "weft/cli/bench/measured_options.h"
+
+#include <utility>
+
+#include "weft/cli/fail.h"
+#include "weft/config/config_schema.h"
+#include "weft/config/engine_keys.h"
+
+namespace weft::cli {
+void add_measured_options(CLI::App& command, MeasuredOptions& options) {
+  options.config = std::make_unique<ConfigOptions>(command, engine_schema());
+  add_shape_options(command, options.shape);
+}
+
+Config measured_config(std::string_view verb, const MeasuredOptions& options) {
+  const ConfigDraft draft = value_or_fail(verb, options.config->draft());
+  return value_or_fail(verb, draft.finish());
+}
+
+measure::MeasuredModel open_measured(std::string_view verb, const Config& config,
+                                     const MeasuredOptions& options, std::string_view otherwise) {
+  if (!config.model.empty()) {
+    if (!options.shape.name.empty()) fail(verb, "either MODEL or --shape, not both");
+    if (options.shape.layers > 0) fail(verb, "--layers: only with --shape");
+    return value_or_fail(verb, measure::open_measured_model(config.model, config.spec));
+  }
+  ShapeOptions wanted = options.shape;
+  if (wanted.name.empty()) wanted.name = otherwise;
+  if (wanted.name.empty()) {
+    fail(verb, "give either MODEL or --shape, which is one of " + llama_shape_names());
+  }
+  NamedShape shape = shape_of(verb, wanted);
+  return measure::make_random_model(std::move(shape.name), shape.shape);
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weft/measure/report/report.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's name
+class App;
+}
+
+namespace weft::cli {
+
+/// Where a measurement's report goes besides standard output.
+struct ReportFiles {
+  std::string json;
+  std::string html;
+  std::string svg;  ///< what the names of files with a figure each begin with
+};
+
+/// Adds --json, --html and --svg.
+void add_report_options(CLI::App& command, ReportFiles& files);
+
+/// Fails, naming flag and file, where one cannot be written: before minutes go into measuring.
+void check_report_files(std::string_view verb, const ReportFiles& files);
+
+/// Prints the report and writes the files that were asked for.
+void deliver_report(std::string_view verb, const measure::Report& report, const ReportFiles& files);
+
+}  // namespace weft::cli

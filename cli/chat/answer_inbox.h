@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/cli/chat/chat_backend.h"
+
+namespace weft::cli {
+
+/// What has come of an answer since the last look.
+struct AnswerNews {
+  std::string id{};
+  std::string text{};
+  std::optional<AnswerEnd> end{};
+};
+
+/// Brings answers from the backend's thread to the one that reads them. Holds one entry for each
+/// answer under way, however much comes, so it is bounded by what was asked for. Thread-safe.
+class AnswerInbox final : public AnswerListener {
+ public:
+  /// `wake` is called when there is something after there was nothing.
+  explicit AnswerInbox(std::function<void()> wake) : wake_(std::move(wake)) {}
+
+  void on_text(const std::string& id, std::string_view text) override;
+  void on_end(const std::string& id, AnswerEnd end) override;
+
+  /// In the order in which their first news came.
+  [[nodiscard]] std::vector<AnswerNews> take();
+
+ private:
+  void add(const std::string& id, std::string_view text, std::optional<AnswerEnd> end);
+
+  const std::function<void()> wake_;
+  std::mutex mutex_;
+  std::vector<AnswerNews> news_;
+};
+
+}  // namespace weft::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "weft/cli/chat/chat_backend.h"
+
+namespace weft::cli {
+
+/// Tells a listener what the events of a connection say, and sees to it that every answer ends
+/// once. Owner only.
+class AnswerRouter {
+ public:
+  explicit AnswerRouter(AnswerListener& listener) : listener_(listener) {}
+
+  /// `bytes` of the message that asks for it.
+  void begin(const std::string& id, std::size_t bytes) { active_.emplace(id, bytes); }
+  /// An event of the transport. Without a lane it is that of the only answer under way; what
+  /// belongs to nobody is dropped.
+  void on_message(std::string_view message);
+  /// The answer whose message is the largest ends. Returns that message's bytes; 0: there is none.
+  std::size_t end_largest(const AnswerEnd& end);
+  /// All that have not ended do so now.
+  void end_all(const AnswerEnd& end);
+
+  [[nodiscard]] bool active(const std::string& id) const { return active_.contains(id); }
+
+ private:
+  AnswerListener& listener_;
+  std::unordered_map<std::string, std::size_t> active_;
+};
+
+}  // namespace weft::cli

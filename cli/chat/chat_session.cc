@@ -1,0 +1,269 @@
+#include "weft/cli/chat/chat_session.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "weft/cli/fail.h"
+#include "weft/core/io/file.h"
+#include "weft/net/api/fields/json_text.h"
+
+namespace weft::cli {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::steady_clock;
+
+constexpr std::size_t kLargestPromptFile = std::size_t{64} << 20;
+constexpr std::size_t kHelpColumn = 32;
+
+json::object message_of(std::string_view role, std::string_view text) {
+  return {{"role", role}, {"content", text}};
+}
+
+bool has_failed(const ChatBatches::Item& item) {
+  return item.end && (item.end->outcome == AnswerEnd::Outcome::kRefused ||
+                      item.end->outcome == AnswerEnd::Outcome::kFailed);
+}
+
+/// 0, or the system's error: EEXIST when there is such a file and it may not be replaced.
+int write_file(const std::string& path, const std::string& text, bool replace) {
+  const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(
+      std::fopen(path.c_str(), replace ? "wbe" : "wbxe"), std::fclose);
+  if (file == nullptr) return errno;
+  const bool written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
+  return written && std::fflush(file.get()) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+int ChatSession::run() {
+  terminal_.note(backend_.description() + (terminal_.interactive() ? "; /help says more" : ""));
+  talk();
+  if (!terminal_.interactive() && !leaving_) wait_for_batches();
+  return terminal_.interactive() ? 0 : status_;
+}
+
+void ChatSession::talk() {
+  while (!leaving_) {
+    const auto input =
+        terminal_.read(mode_ == ChatMode::kChat ? "> " : "batch> ", [this] { return look(); });
+    if (input.what == Terminal::What::kEnd) return;
+    if (input.what == Terminal::What::kLine) {
+      hinted_ = false;
+      execute(input.line);
+    } else if (!terminal_.interactive()) {
+      break_off();
+    } else if (!input.line.empty()) {
+      hinted_ = false;  // it took back what was typed
+    } else if (std::exchange(hinted_, true)) {
+      leaving_ = true;
+    } else {
+      terminal_.note("Ctrl-C once more, Ctrl-D or /quit leaves");
+    }
+  }
+}
+
+void ChatSession::complain(std::string_view what) {
+  terminal_.note(what);
+  if (status_ == 0) status_ = kExitFailed;
+}
+
+void ChatSession::break_off() {
+  leaving_ = true;
+  status_ = status_after(SIGINT);
+}
+
+void ChatSession::execute(const std::string& line) {
+  auto command = parse_command(line, mode_);
+  if (!command) return complain(explain(line, command.error()));
+  std::visit([this](auto&& one) { on(std::forward<decltype(one)>(one)); }, *std::move(command));
+}
+
+json::object ChatSession::request(json::value input, bool batch) const {
+  json::object fields = settings_;
+  if (!system_.empty()) fields["instructions"] = system_;
+  fields["input"] = std::move(input);
+  fields["service_tier"] = batch ? "flex" : "default";
+  return fields;
+}
+
+void ChatSession::on(const chat::Ask& command) {
+  messages_.push_back(message_of("user", command.text));
+  answer_.clear();
+  answer_end_.reset();
+  answer_id_ = "c" + std::to_string(++questions_);
+  backend_.start(answer_id_, request(messages_, false));
+  stream_answer(answer_id_);
+  conclude();
+}
+
+void ChatSession::stream_answer(const std::string& id) {
+  bool cancelled = false;
+  std::optional<Terminal::Time> due = look();
+  while (!answer_end_) {
+    if (terminal_.wait(due) == Terminal::Event::kInterrupt) {
+      // A server that does not even hear of it is not waited for.
+      if (cancelled) answer_end_ = AnswerEnd{.outcome = AnswerEnd::Outcome::kCancelled};
+      if (!std::exchange(cancelled, true)) backend_.cancel(id);
+      if (!terminal_.interactive()) break_off();
+    }
+    due = look();
+  }
+}
+
+void ChatSession::conclude() {
+  using enum AnswerEnd::Outcome;
+  answer_id_.clear();
+  if (!answer_.empty() && !answer_.ends_with('\n')) terminal_.print("\n");
+  if (!answer_.empty() || answer_end_->outcome == kCompleted) {
+    messages_.push_back(message_of("assistant", answer_));
+  } else {
+    messages_.pop_back();  // as if it had not been asked
+  }
+  switch (answer_end_->outcome) {
+    case kCompleted:
+      break;
+    case kLength:
+      return terminal_.note("(cut: as long as it may be)");
+    case kCancelled:
+      return terminal_.note("(stopped)");
+    case kRefused:
+    case kFailed:
+      return complain("error: " + answer_end_->why);
+  }
+}
+
+std::optional<Terminal::Time> ChatSession::look() {
+  const auto now = steady_clock::now();
+  for (AnswerNews& news : inbox_.take()) {
+    if (news.id == answer_id_) {
+      take_answer(std::move(news));
+    } else {
+      batches_.on_news(std::move(news), now);  // late news of a question that was given up: dropped
+    }
+  }
+  while (const auto next = batches_.next(now)) {
+    json::object fields = request(next->prompt->input, true);
+    if (next->prompt->max_tokens > 0) fields["max_output_tokens"] = next->prompt->max_tokens;
+    backend_.start(next->id, std::move(fields));
+  }
+  if (mode_ == ChatMode::kBatch) show_finished();
+  return batches_.due();
+}
+
+void ChatSession::take_answer(AnswerNews news) {
+  answer_ += news.text;
+  if (!news.text.empty()) terminal_.print(news.text);
+  if (news.end && !answer_end_) answer_end_ = std::move(news.end);
+}
+
+void ChatSession::show_finished() {
+  while (const auto batch = batches_.take_finished()) {
+    terminal_.print(shown(*batch));
+    if (std::ranges::any_of(batch->items, has_failed) && status_ == 0) status_ = kExitFailed;
+  }
+}
+
+void ChatSession::wait_for_batches() {
+  auto due = look();
+  while (!batches_.idle()) {
+    if (terminal_.wait(due) == Terminal::Event::kInterrupt) return break_off();
+    due = look();
+  }
+  show_finished();
+}
+
+void ChatSession::on(chat::Submit command) {
+  const std::size_t count = command.prompts.size();
+  const auto number = batches_.add(std::move(command.prompts));
+  if (!number) return complain("there are too many batches; /batch shows the finished ones");
+  terminal_.print("batch " + std::to_string(*number) + ": " + std::to_string(count) +
+                  (count == 1 ? " prompt\n" : " prompts\n"));
+}
+
+void ChatSession::on(const chat::SubmitFile& command) {
+  const auto text = read_text_file(command.path, kLargestPromptFile);
+  if (!text) return complain(to_string(text.error()));
+  auto prompts = parse_prompt_file(*text);
+  if (!prompts) return complain(command.path + ": " + prompts.error().what);
+  on(chat::Submit{*std::move(prompts)});
+}
+
+void ChatSession::on(const chat::Enter& command) { mode_ = command.mode; }
+
+void ChatSession::on(const chat::Status& /*command*/) {
+  std::string text = backend_.description() + "\n";
+  text += std::to_string(messages_.size()) + " messages in the conversation\n";
+  if (!system_.empty()) text += "system: " + system_ + "\n";
+  for (const auto& setting : settings_) {
+    text += std::string(setting.key()) + " = " + json_text(setting.value()) + "\n";
+  }
+  for (const ChatBatches::Batch& batch : batches_.all()) {
+    text += "batch " + std::to_string(batch.number) + ": " + std::to_string(batch.ended()) +
+            " of " + std::to_string(batch.items.size()) +
+            (batch.finished() ? ", /batch shows them" : "") +
+            (batch.waits_for.empty() ? "" : ", asked again: " + batch.waits_for) + "\n";
+  }
+  terminal_.print(text);
+}
+
+void ChatSession::on(const chat::Cancel& command) {
+  const auto running = batches_.cancel(command.batch);
+  if (!running) {
+    return complain("no batch " + std::to_string(command.batch) + " is under way");
+  }
+  for (const std::string& id : *running) backend_.cancel(id);
+}
+
+void ChatSession::on(const chat::Save& command) {
+  const json::object content{{"model", backend_.description()},
+                             {"system", system_},
+                             {"settings", settings_},
+                             {"messages", messages_}};
+  // A file of the user's own is never overwritten, but what was saved here before.
+  const bool again = command.path == saved_;
+  if (const int error = write_file(command.path, json_text(content) + '\n', again); error != 0) {
+    return complain(error == EEXIST ? command.path + " is there already"
+                                    : "cannot write " + command.path + ": " +
+                                          std::generic_category().message(error));
+  }
+  saved_ = command.path;
+}
+
+void ChatSession::on(const chat::System& command) { system_ = command.text; }
+
+void ChatSession::on(const chat::Set& command) {
+  if (command.name.empty()) return on(chat::Status{});
+  if (command.value) {
+    settings_[command.name] = *command.value;
+  } else if (const auto* set = settings_.if_contains(command.name)) {
+    terminal_.note(command.name + " is no longer set; it was " + json_text(*set));
+    settings_.erase(command.name);
+  } else {
+    terminal_.note(command.name + " is not set");
+  }
+}
+
+void ChatSession::on(const chat::Forget& /*command*/) { messages_.clear(); }
+
+void ChatSession::on(const chat::Help& /*command*/) {
+  std::string text;
+  for (const CommandHelp& command : command_help()) {
+    std::string usage = "  " + std::string(command.name) + " " + std::string(command.arguments);
+    usage.resize(std::max(usage.size() + 1, kHelpColumn), ' ');
+    text += usage + std::string(command.text) + "\n";
+  }
+  text += "Ctrl-C stops an answer; Tab completes; the arrow keys go through what was typed.\n";
+  terminal_.print(text);
+}
+
+void ChatSession::on(const chat::Quit& /*command*/) { leaving_ = true; }
+
+}  // namespace weft::cli

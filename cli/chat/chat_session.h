@@ -1,0 +1,82 @@
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "weft/cli/chat/answer_inbox.h"
+#include "weft/cli/chat/chat_backend.h"
+#include "weft/cli/chat/chat_batches.h"
+#include "weft/cli/chat/chat_commands.h"
+#include "weft/cli/chat/terminal.h"
+
+namespace weft::cli {
+
+/// What happens between a person and a model: one question at a time, its answer streamed, while
+/// batches run behind it in the class of batches. Their results are shown in batch mode and kept
+/// until then. Owner only.
+///
+/// Source: the FineInfer report, section 3.1.
+class ChatSession {
+ public:
+  ChatSession(Terminal& terminal, AnswerInbox& inbox, ChatBackend& backend)
+      : terminal_(terminal), inbox_(inbox), backend_(backend) {}
+
+  /// Until it is left. At the end of a pipe batches come to their end first, and are shown. Returns
+  /// the exit status, which tells a script whether something went wrong, or Ctrl-C ended it; a
+  /// person has seen it.
+  [[nodiscard]] int run();
+
+ private:
+  void talk();
+  void execute(const std::string& line);
+  /// A note that something could not be done.
+  void complain(std::string_view what);
+  /// Ctrl-C where lines come from a pipe: nobody is there to say what comes next.
+  void break_off();
+  void on(std::monostate /*empty*/) {}
+  void on(const chat::Ask& command);
+  void on(chat::Submit command);
+  void on(const chat::SubmitFile& command);
+  void on(const chat::Enter& command);
+  void on(const chat::Status& command);
+  void on(const chat::Cancel& command);
+  void on(const chat::Save& command);
+  void on(const chat::System& command);
+  void on(const chat::Set& command);
+  void on(const chat::Forget& command);
+  void on(const chat::Help& command);
+  void on(const chat::Quit& command);
+
+  /// Takes news, keeps the batches going, and in batch mode shows those that are finished. Returns
+  /// when it wants to be called although there is no news.
+  std::optional<Terminal::Time> look();
+  void take_answer(AnswerNews news);
+  void show_finished();
+  void wait_for_batches();
+  /// Until answer_end_ is there.
+  void stream_answer(const std::string& id);
+  void conclude();
+  [[nodiscard]] boost::json::object request(boost::json::value input, bool batch) const;
+
+  Terminal& terminal_;
+  AnswerInbox& inbox_;
+  ChatBackend& backend_;
+  ChatMode mode_ = ChatMode::kChat;
+  bool leaving_ = false;
+  int status_ = 0;
+  bool hinted_ = false;  // the last thing was Ctrl-C at an empty prompt
+  std::string system_;
+  boost::json::object settings_;
+  boost::json::array messages_;
+  ChatBatches batches_;
+  std::int64_t questions_ = 0;
+  std::string answer_id_;  // of the question under way
+  std::string answer_;
+  std::optional<AnswerEnd> answer_end_;
+  std::string saved_;  // the file that /save has written
+};
+
+}  // namespace weft::cli

@@ -1,0 +1,43 @@
+#include "weft/cli/chat/input_error.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+namespace weft::cli {
+namespace {
+
+bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
+
+/// One string for each character, which takes one column; those that move the cursor are spaces.
+std::vector<std::string> characters_of(std::string_view line) {
+  std::vector<std::string> characters;
+  for (const char byte : line) {
+    if (begins_character(byte) || characters.empty()) characters.emplace_back();
+    const bool control = static_cast<unsigned char>(byte) < ' ' || byte == '\x7f';
+    characters.back() += control ? ' ' : byte;
+  }
+  return characters;
+}
+
+}  // namespace
+
+void throw_exception_from_error(const InputError& error, const boost::source_location& /*where*/) {
+  throw std::invalid_argument(error.what);
+}
+
+std::string explain(std::string_view line, const InputError& error, std::size_t width) {
+  const std::vector<std::string> characters = characters_of(line);
+  const std::string_view before = line.substr(0, error.offset);
+  const auto column = static_cast<std::size_t>(std::ranges::count_if(before, begins_character));
+  // The mistake in the middle, when the line is longer than the width.
+  const std::size_t most = characters.size() - std::min(characters.size(), width - 1);
+  const std::size_t first = std::min(column - std::min(column, width / 2), most);
+  const std::size_t last = std::min(first + width, characters.size());
+  std::string text;
+  for (std::size_t i = first; i < last; ++i) text += characters[i];
+  text += '\n' + std::string(column - first, ' ') + "^\n";
+  return text + "column " + std::to_string(column + 1) + ": " + error.what;
+}
+
+}  // namespace weft::cli

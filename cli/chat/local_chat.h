@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "weft/cli/chat/answer_router.h"
+#include "weft/cli/chat/chat_backend.h"
+#include "weft/cli/local_service.h"
+#include "weft/net/service/response_session.h"
+
+namespace weft::cli {
+
+/// A model in this process, spoken to as a WebSocket's client would be.
+class LocalChat final : public ChatBackend {
+ public:
+  LocalChat(std::unique_ptr<LocalService> local, AnswerListener& listener);
+  ~LocalChat() override;
+
+  [[nodiscard]] std::string description() const override { return local_->model(); }
+  void start(const std::string& id, boost::json::object request) override;
+  void cancel(const std::string& id) override;
+
+ private:
+  void say(const std::string& message);
+  void pump();
+
+  std::unique_ptr<LocalService> local_;
+  AnswerRouter router_;
+  std::optional<ResponseSession> session_;
+  EventBatch batch_{Framing::kWebSocket};
+};
+
+}  // namespace weft::cli

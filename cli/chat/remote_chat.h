@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "weft/cli/chat/answer_router.h"
+#include "weft/cli/chat/chat_backend.h"
+#include "weft/core/error/error.h"
+#include "weft/net/client/connector.h"
+#include "weft/net/client/websocket_client.h"
+#include "weft/net/service/io_thread.h"
+
+namespace weft::cli {
+
+/// A server, over one WebSocket with a lane for each answer. When the connection is lost its
+/// answers fail, and the next one makes a new connection. A message that the server does not take
+/// for its size is not sent again, nor any as large.
+class RemoteChat final : public ChatBackend {
+ public:
+  /// Told once, on another thread, why the server is waited for.
+  using OnWait = std::function<void(const std::string& why)>;
+
+  /// Waits until the server has loaded its model. `model` is what requests ask for; empty: what the
+  /// server has. Errors: of Connector; kRefused when the server wants another key or its engine has
+  /// failed.
+  [[nodiscard]] static Result<std::unique_ptr<RemoteChat>> connect(const ClientOptions& options,
+                                                                   std::string model,
+                                                                   AnswerListener& listener,
+                                                                   const OnWait& on_wait);
+  ~RemoteChat() override;
+
+  [[nodiscard]] std::string description() const override;
+  void start(const std::string& id, boost::json::object request) override;
+  void cancel(const std::string& id) override;
+
+ private:
+  RemoteChat(std::string model, AnswerListener& listener);
+  [[nodiscard]] WebSocketClient& socket();
+  void on_end(const Error& error, std::uint16_t code);
+
+  const std::string model_;
+  std::string served_;  // what the server calls its model
+  AnswerRouter router_;
+  std::size_t too_large_ = std::numeric_limits<std::size_t>::max();  // bytes that were refused once
+  IoThread thread_;
+  std::shared_ptr<Connector> connector_;
+  std::shared_ptr<WebSocketClient> socket_;  // null: none now
+};
+
+}  // namespace weft::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "weft/cli/chat/chat_backend.h"
+
+namespace weft::cli {
+
+/// {"type":"response.create", ...} in the lane `id`. Nothing of it is stored.
+///
+/// Source: Open Responses, "WebSocket transport" (2026-04-24).
+[[nodiscard]] std::string create_message(const std::string& id, boost::json::object request);
+/// {"type":"response.cancel", ...}
+[[nodiscard]] std::string cancel_message(const std::string& id);
+
+/// What an event of the transport says of an answer.
+struct ResponseEvent {
+  std::string id{};                             ///< of its lane; empty: the connection as a whole
+  std::variant<std::string, AnswerEnd> news{};  ///< text, or the end
+};
+
+/// Nothing for events that say nothing new, and for what is no event.
+[[nodiscard]] std::optional<ResponseEvent> parse_event(std::string_view message);
+
+}  // namespace weft::cli

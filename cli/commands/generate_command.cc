@@ -1,0 +1,182 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/cli/chat_prompt.h"
+#include "weft/cli/commands.h"
+#include "weft/cli/fail.h"
+#include "weft/cli/model_loading.h"
+#include "weft/gpu/sequence_runner.h"
+#include "weft/kernels/sample/sample.h"
+#include "weft/text/chat/chat_encoder.h"
+#include "weft/text/output/incremental_detokenizer.h"
+#include "weft/text/tokenizer/tokenizer.h"
+
+namespace weft::cli {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr const char* kGenerateVerb = "generate";
+constexpr std::int64_t kMaxGeneratedTokens = std::int64_t{1} << 20;
+
+struct GenerateOptions {
+  ModelOptions model;
+  std::string prompt;
+  std::string system;
+  bool chat = false;
+  bool ignore_end = false;
+  bool stats = false;
+  std::int64_t max_tokens = 256;
+  SampleParams sampling;
+};
+
+struct Timing {
+  std::size_t prompt_tokens = 0;
+  std::size_t tokens = 0;
+  std::chrono::duration<double> prefill{};
+  std::chrono::duration<double> decode{};
+};
+
+std::vector<TokenId> prompt_tokens(const GenerateOptions& options, const Tokenizer& tokenizer) {
+  const std::string text = text_argument(options.prompt);
+  if (options.chat) {
+    Conversation conversation{.messages = one_question(options.system, text)};
+    return value_or_fail(kGenerateVerb,
+                         ChatEncoder(tokenizer).encode(std::move(conversation), wall_clock()));
+  }
+  std::vector<TokenId> ids;
+  // What a user writes is text: only BOS and the like are put around it.
+  value_or_fail(kGenerateVerb, tokenizer.encode(text, {true, false}, ids));
+  if (ids.empty()) fail(kGenerateVerb, "the prompt has no tokens");
+  return ids;
+}
+
+bool ends(const Tokenizer& tokenizer, const Program& program, TokenId id) {
+  return std::ranges::find(tokenizer.end_tokens(), id) != tokenizer.end_tokens().end() ||
+         std::ranges::find(program.end_tokens, id) != program.end_tokens.end();
+}
+
+/// One sequence from its prompt to its end.
+class Generation {
+ public:
+  Generation(const GenerateOptions& options, const Tokenizer& tokenizer, ModelDevice& device)
+      : options_(options), tokenizer_(tokenizer), device_(device), runner_(device) {
+    scratch_.resize(2 * static_cast<std::size_t>(device.program().vocabulary));
+  }
+
+  Timing run(std::vector<TokenId> prompt) {
+    Timing timing;
+    timing.prompt_tokens = prompt.size();
+    const Program& program = device_.program();
+    const auto whole = static_cast<std::int64_t>(prompt.size()) + options_.max_tokens;
+    const auto started = steady_clock::now();
+    if (program.has_encoder) {
+      value_or_fail(kGenerateVerb, runner_.encode(prompt));
+      prompt = {static_cast<TokenId>(std::max<std::int64_t>(program.start_token, 0))};
+    }
+    feed(prompt, whole);
+    const auto prefilled = steady_clock::now();
+    IncrementalDetokenizer detokenizer(tokenizer_);
+    const std::int64_t room = device_.options().max_context - runner_.length();
+    const std::int64_t most = std::min(options_.max_tokens, room + 1);
+    while (std::cmp_less(timing.tokens, most)) {
+      if (next_ == kNoToken) fail(kGenerateVerb, "the logits are not numbers");
+      if (!options_.ignore_end && ends(tokenizer_, program, next_)) break;
+      ++timing.tokens;
+      std::cout << value_or_fail(kGenerateVerb, detokenizer.push(next_)) << std::flush;
+      if (std::cmp_equal(timing.tokens, most)) break;
+      const TokenId token = next_;
+      feed(std::span(&token, 1), whole);
+    }
+    std::cout << detokenizer.finish() << '\n';
+    timing.prefill = prefilled - started;
+    timing.decode = steady_clock::now() - prefilled;
+    return timing;
+  }
+
+ private:
+  void feed(std::span<const TokenId> ids, std::int64_t whole) {
+    const auto choose = [&](ConstRows rows) {
+      SampleParams params = options_.sampling;
+      params.draw = static_cast<std::uint64_t>(runner_.length());
+      next_ = sample({rows.row(0), static_cast<std::size_t>(rows.width)}, params, scratch_);
+    };
+    value_or_fail(kGenerateVerb, runner_.feed(ids, choose, true, whole));
+  }
+
+  const GenerateOptions& options_;
+  const Tokenizer& tokenizer_;
+  ModelDevice& device_;
+  SequenceRunner runner_;
+  std::vector<std::uint64_t> scratch_;
+  TokenId next_ = kNoToken;
+};
+
+void print_stats(const Timing& timing, const std::string& device) {
+  const auto rate = [](std::size_t tokens, std::chrono::duration<double> took) {
+    return took.count() > 0 ? static_cast<double>(tokens) / took.count() : 0.0;
+  };
+  std::cerr << std::fixed << std::setprecision(1) << timing.prompt_tokens << " prompt tokens at "
+            << rate(timing.prompt_tokens, timing.prefill) << "/s, " << timing.tokens
+            << " tokens at " << rate(timing.tokens, timing.decode) << "/s, on " << device << '\n';
+}
+
+void run_generate(const GenerateOptions& options) {
+  const OpenedModel model =
+      value_or_fail(kGenerateVerb, open_model(options.model.path, options.model.spec));
+  if (!model.program->has_logits)
+    fail(kGenerateVerb, "an encoder generates nothing; see weft logits");
+  const Tokenizer tokenizer = value_or_fail(kGenerateVerb, load_tokenizer(options.model.path));
+  std::vector<TokenId> prompt = prompt_tokens(options, tokenizer);
+  const auto context = static_cast<std::int64_t>(prompt.size()) + options.max_tokens;
+  const auto device = value_or_fail(kGenerateVerb, load_alone(model, options.model, context));
+  const Timing timing = Generation(options, tokenizer, *device).run(std::move(prompt));
+  if (options.stats) print_stats(timing, options.model.device);
+}
+
+}  // namespace
+
+void add_generate_command(CLI::App& app) {
+  auto* command = app.add_subcommand("generate", "Continue a prompt and print the text");
+  auto options = std::make_shared<GenerateOptions>();
+  add_model_options(*command, options->model, true);
+  command->add_option("PROMPT", options->prompt, "The prompt; - reads standard input")->required();
+  command->add_flag("--chat", options->chat, "Put the prompt into the model's chat template");
+  command->add_option("--system", options->system, "With --chat: the system message");
+  command->add_option("--max-tokens", options->max_tokens, "Most tokens to generate")
+      ->check(CLI::Range(std::int64_t{1}, kMaxGeneratedTokens))
+      ->capture_default_str();
+  SampleParams& sampling = options->sampling;
+  command->add_option("--temperature", sampling.temperature, "0 = always the most probable token")
+      ->check(CLI::Range(0.0F, 100.0F))
+      ->capture_default_str();
+  command->add_option("--top-p", sampling.top_p, "Keep the best of this probability in all")
+      ->check(CLI::Range(0.0F, 1.0F))
+      ->capture_default_str();
+  command->add_option("--top-k", sampling.top_k, "Keep the best so many; 0 = all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--min-p", sampling.min_p, "Keep those of this share of the best's probability")
+      ->check(CLI::Range(0.0F, 1.0F))
+      ->capture_default_str();
+  auto* seed = command->add_option("--seed", sampling.seed, "Same seed, same text; default: any");
+  command->add_flag("--ignore-end", options->ignore_end, "Go on past the model's end token");
+  command->add_flag("--stats", options->stats, "Print counts and rates on standard error");
+  command->callback([options, seed] {
+    if (seed->count() == 0) options->sampling.seed = std::random_device()();
+    run_generate(*options);
+  });
+}
+
+}  // namespace weft::cli

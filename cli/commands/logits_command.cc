@@ -1,0 +1,169 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/cli/commands.h"
+#include "weft/cli/fail.h"
+#include "weft/cli/model_loading.h"
+#include "weft/gpu/sequence_runner.h"
+#include "weft/kernels/sample/sample.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kLogitsVerb = "logits";
+constexpr std::int64_t kMaxGenerated = std::int64_t{1} << 20;
+// Best tokens of a position that people are shown.
+constexpr std::size_t kShown = 5;
+
+struct LogitsOptions {
+  ModelOptions model;
+  std::vector<TokenId> ids;
+  std::vector<TokenId> decoder_ids;
+  std::int64_t generate = 0;
+  bool json = false;
+};
+
+struct Answer {
+  std::vector<std::vector<float>> rows;
+  std::vector<TokenId> greedy;
+  bool hidden = false;
+};
+
+std::vector<TokenId> decoder_input(const LogitsOptions& options, const Program& program) {
+  if (!program.has_encoder) {
+    if (!options.decoder_ids.empty()) fail(kLogitsVerb, "--decoder-ids: the model has no encoder");
+    return options.ids;
+  }
+  if (!options.decoder_ids.empty()) return options.decoder_ids;
+  if (program.start_token < 0) fail(kLogitsVerb, "--decoder-ids: the model names no start token");
+  return {static_cast<TokenId>(program.start_token)};
+}
+
+Answer compute(const LogitsOptions& options, const OpenedModel& model) {
+  const Program& program = *model.program;
+  const std::vector<TokenId> ids = decoder_input(options, program);
+  if (!program.has_logits && options.generate > 0) {
+    fail(kLogitsVerb, "--generate: an encoder generates nothing");
+  }
+  const auto longest = static_cast<std::int64_t>(std::max(options.ids.size(), ids.size()));
+  const auto device =
+      value_or_fail(kLogitsVerb, load_alone(model, options.model, longest + options.generate));
+  SequenceRunner runner(*device);
+  if (program.has_encoder) value_or_fail(kLogitsVerb, runner.encode(options.ids));
+  Answer answer;
+  answer.hidden = !program.has_logits;
+  const auto keep = [&](ConstRows rows) {
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+      answer.rows.emplace_back(rows.row(i), rows.row(i) + rows.width);
+    }
+  };
+  value_or_fail(kLogitsVerb, runner.feed(ids, keep, false));
+  TokenId next = options.generate > 0 ? sample(answer.rows.back(), {}, {}) : kNoToken;
+  const auto follow = [&](ConstRows rows) {
+    next = sample({rows.row(0), static_cast<std::size_t>(rows.width)}, {}, {});
+  };
+  for (std::int64_t step = 0; step < options.generate; ++step) {
+    if (next == kNoToken) fail(kLogitsVerb, "the logits are not numbers");
+    answer.greedy.push_back(next);
+    if (step + 1 == options.generate) break;
+    value_or_fail(kLogitsVerb, runner.feed(std::span(&answer.greedy.back(), 1), follow, true));
+  }
+  return answer;
+}
+
+// JSON has no NaN and no infinities.
+void print_number(float number) {
+  if (std::isfinite(number)) {
+    std::cout << number;
+  } else {
+    std::cout << "null";
+  }
+}
+
+void print_json(const Answer& answer, bool generated) {
+  std::cout << "{\"" << (answer.hidden ? "hidden" : "logits") << "\": [";
+  // Nine digits give every float32 back exactly.
+  std::cout << std::setprecision(9);
+  for (std::size_t row = 0; row < answer.rows.size(); ++row) {
+    std::cout << (row == 0 ? "[" : ", [");
+    for (std::size_t i = 0; i < answer.rows[row].size(); ++i) {
+      std::cout << (i == 0 ? "" : ", ");
+      print_number(answer.rows[row][i]);
+    }
+    std::cout << ']';
+  }
+  std::cout << ']';
+  if (generated || !answer.hidden) {
+    std::cout << ", \"greedy\": [";
+    for (std::size_t i = 0; i < answer.greedy.size(); ++i) {
+      std::cout << (i == 0 ? "" : ", ") << answer.greedy[i];
+    }
+    std::cout << ']';
+  }
+  std::cout << "}\n";
+}
+
+void print_table(const Answer& answer) {
+  for (std::size_t row = 0; row < answer.rows.size(); ++row) {
+    const std::vector<float>& numbers = answer.rows[row];
+    std::vector<std::size_t> order(numbers.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const std::size_t shown = std::min(kShown, order.size());
+    if (!answer.hidden) {
+      std::ranges::partial_sort(
+          order, order.begin() + static_cast<std::ptrdiff_t>(shown),
+          [&](std::size_t a, std::size_t b) { return numbers[a] > numbers[b]; });
+    }
+    std::cout << std::setw(6) << row << ' ';
+    for (std::size_t i = 0; i < shown; ++i) {
+      if (!answer.hidden) std::cout << std::setw(8) << order[i] << ':';
+      std::cout << std::fixed << std::setprecision(4) << std::setw(answer.hidden ? 12 : 0)
+                << numbers[order[i]];
+    }
+    std::cout << (answer.hidden ? " ...\n" : "\n");
+  }
+  if (answer.greedy.empty()) return;
+  std::cout << "greedy";
+  for (const TokenId id : answer.greedy) std::cout << ' ' << id;
+  std::cout << '\n';
+}
+
+void run_logits(const LogitsOptions& options) {
+  const OpenedModel model =
+      value_or_fail(kLogitsVerb, open_model(options.model.path, options.model.spec));
+  const Answer answer = compute(options, model);
+  if (options.json) {
+    print_json(answer, options.generate > 0);
+  } else {
+    print_table(answer);
+  }
+}
+
+}  // namespace
+
+void add_logits_command(CLI::App& app) {
+  auto* command = app.add_subcommand("logits", "Print what a model computes for given tokens");
+  auto options = std::make_shared<LogitsOptions>();
+  add_model_options(*command, options->model, true);
+  command
+      ->add_option("--ids", options->ids, "Tokens, as 5,17,301 (of the encoder where there is one)")
+      ->delimiter(',')
+      ->required();
+  command->add_option("--decoder-ids", options->decoder_ids, "Tokens of the decoder")
+      ->delimiter(',');
+  command->add_option("--generate", options->generate, "Continue greedily by so many tokens")
+      ->check(CLI::Range(std::int64_t{0}, kMaxGenerated));
+  command->add_flag("--json", options->json, "Print every number, as JSON");
+  command->callback([options] { run_logits(*options); });
+}
+
+}  // namespace weft::cli

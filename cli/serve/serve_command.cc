@@ -1,0 +1,41 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <utility>
+
+#include "weft/cli/commands.h"
+#include "weft/cli/config_options.h"
+#include "weft/cli/fail.h"
+#include "weft/cli/serve/serving.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kServeVerb = "serve";
+
+std::shared_ptr<RequestLog> make_log(const ServerConfig& server) {
+  const auto format =
+      server.log_format == "json" ? RequestLog::Format::kJson : RequestLog::Format::kText;
+  return std::make_shared<RequestLog>(make_stderr_logger(format, server.log_level), format,
+                                      server.log_prompts);
+}
+
+void run_serve(const ConfigOptions& options) {
+  const ConfigDraft draft = value_or_fail(kServeVerb, options.draft());
+  const Config config = value_or_fail(kServeVerb, draft.finish());
+  if (config.model.empty()) fail(kServeVerb, "which model? weft serve MODEL");
+  if (config.server.host.empty() && config.server.unix_socket.empty()) {
+    fail(kServeVerb, "on what address? server.host and server.unix_socket are both empty");
+  }
+  const auto served = Serving(config, config.server, make_log(config.server)).run();
+  if (!served) fail(kServeVerb, served.error(), exit_status(served.error()));
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app) {
+  auto* command = app.add_subcommand("serve", "Serve a model over HTTP and WebSocket");
+  auto options = std::make_shared<ConfigOptions>(*command, config_schema());
+  command->callback([options] { run_serve(*options); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,179 @@
+#include "weft/cli/serve/serving.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <iomanip>
+#include <sstream>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+#include "weft/actors/pipeline.h"
+#include "weft/cli/fail.h"
+#include "weft/cli/model_loading.h"
+#include "weft/core/error/caught_error.h"
+
+namespace weft::cli {
+namespace {
+
+// After what ran has ended: for the last bytes to reach their clients.
+constexpr std::chrono::seconds kLastBytes{5};
+
+// Models of fewer bytes are there before anybody has read how much of them is.
+constexpr std::int64_t kWorthTelling = 1'000'000'000;
+
+std::string served_name(const Config& config, const ServerConfig& server) {
+  return server.model_name.empty() ? model_name(config.model) : server.model_name;
+}
+
+std::int64_t now_in_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+/// "loading: 1.3 of 13.5 GB"
+std::string loading_text(std::int64_t done, std::int64_t total) {
+  constexpr double kBytes = 1e9;
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(1) << "loading: " << static_cast<double>(done) / kBytes
+       << " of " << static_cast<double>(total) / kBytes << " GB";
+  return text.str();
+}
+
+std::unique_ptr<Pipeline> make_default(boost::asio::any_io_executor executor, const Config& config,
+                                       const PipelineOptions& options) {
+  return std::make_unique<Pipeline>(std::move(executor), config, options);
+}
+
+std::string exit_text(const ExitReport& report) {
+  return report.actor + ": " + std::string(to_string(report.reason.kind)) + ": " +
+         report.reason.what;
+}
+
+}  // namespace
+
+Serving::Serving(const Config& config, const ServerConfig& server, std::shared_ptr<RequestLog> log,
+                 MakePipeline make_pipeline)
+    : config_(config),
+      server_config_(server),
+      log_(std::move(log)),
+      make_pipeline_(make_pipeline ? std::move(make_pipeline) : make_default),
+      signals_(io_, SIGINT, SIGTERM),
+      deadline_(io_) {}
+
+Serving::~Serving() {
+  if (loader_.joinable()) loader_.join();
+}
+
+Result<void> Serving::run() {
+  auto server = Server::create(server_config_, log_);
+  if (!server) return std::move(server).error();
+  server_ = *std::move(server);
+  for (const std::string& address : server_->addresses()) log_->info("listening on " + address);
+  wait_for_signal();
+  load();
+  io_.run();
+  engine_.reset();
+  server_.reset();
+  if (failure_) return *std::move(failure_);
+  return {};
+}
+
+void Serving::load() {
+  // On a thread of its own: signals and requests are answered meanwhile.
+  loader_ = std::thread([this] {
+    PipelineOptions options;
+    options.progress = [this, told = std::int64_t{0}](std::int64_t done,
+                                                      std::int64_t total) mutable {
+      const std::int64_t tenths = 10 * done / std::max<std::int64_t>(total, 1);
+      if (total < kWorthTelling || tenths == std::exchange(told, tenths)) return;
+      log_->info(loading_text(done, total));
+    };
+    options.system.on_exit = [this](const ExitReport& report) {
+      const bool lost = report.action == SupervisionAction::kNotReady;
+      if (!lost || report.reason.kind == ExitKind::kStopped) return;
+      boost::asio::post(io_,
+                        [this, why = exit_text(report)]() mutable { on_lost(std::move(why)); });
+    };
+    ModelCard card{.name = served_name(config_, server_config_), .created = now_in_seconds()};
+    Result<std::unique_ptr<Engine>> engine = Error{EngineErrc::kInternal, {}};
+    try {
+      auto pipeline = make_pipeline_(io_.get_executor(), config_, options);
+      card.model = pipeline->share_model();
+      engine = std::make_unique<Engine>(io_.get_executor(), std::move(pipeline));
+    } catch (const std::exception& failure) {
+      engine = caught_error(failure, EngineErrc::kInternal);
+    }
+    boost::asio::post(io_, [this, engine = std::move(engine), card = std::move(card)]() mutable {
+      on_loaded(std::move(engine), std::move(card));
+    });
+  });
+}
+
+void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card) {
+  if (!engine) {
+    failure_ = std::move(engine).error();
+    return stopping_ ? on_drained() : stop();
+  }
+  engine_ = *std::move(engine);
+  if (stopping_) return on_drained();
+  // An actor may have failed while the others were started.
+  if (failure_) return stop();
+  const EngineStats stats = engine_->stats();
+  log_->info("serving " + card.name + " with " + std::to_string(stats.rows) + " rows and " +
+             std::to_string(stats.pages) + " pages");
+  server_->open(*engine_, std::move(card));
+}
+
+void Serving::on_lost(std::string why) {
+  if (failure_) return;
+  log_->error("the engine has failed for good: " + why);
+  failure_ = Error{EngineErrc::kNotReady, std::move(why)};
+  if (engine_ != nullptr) stop();
+}
+
+void Serving::wait_for_signal() {
+  signals_.async_wait([this](boost::system::error_code error, int signal) {
+    if (error) return;
+    if (stopping_) std::_Exit(status_after(signal));
+    log_->info("stopping; once more ends it at once");
+    wait_for_signal();
+    stop();
+  });
+}
+
+void Serving::stop() {
+  if (std::exchange(stopping_, true)) return;
+  server_->drain();
+  if (engine_ == nullptr) {
+    // A model that is still being loaded comes to on_loaded().
+    if (failure_) on_drained();
+    return;
+  }
+  engine_->async_drain([this](boost::system::error_code) {
+    deadline_.cancel();
+    on_drained();
+  });
+  deadline_.expires_after(server_config_.drain_timeout);
+  deadline_.async_wait([this](boost::system::error_code error) {
+    if (error) return;
+    log_->warning("some requests did not end in time, and are cancelled");
+    engine_->async_shutdown([](boost::system::error_code) {});
+  });
+}
+
+void Serving::on_drained() {
+  server_->close(kLastBytes);
+  signals_.cancel();
+  deadline_.cancel();
+  io_.stop();
+}
+
+int exit_status(const Error& error) {
+  return error.code == EngineErrc::kNotReady ? kEngineLost : kExitFailed;
+}
+
+}  // namespace weft::cli

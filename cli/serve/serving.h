@@ -1,0 +1,65 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "weft/actors/engine/engine.h"
+#include "weft/actors/pipeline.h"
+#include "weft/config/config.h"
+#include "weft/config/server_config.h"
+#include "weft/net/server/server.h"
+
+namespace weft::cli {
+
+/// A server from its first breath to its last: it listens, loads the model while it answers 503,
+/// serves, and on SIGINT or SIGTERM lets what runs come to its end. A second signal ends the
+/// process at once. An engine that cannot serve any more, as one that has lost its device, ends it
+/// likewise, once every request has been told.
+class Serving {
+ public:
+  /// Makes the pipeline, on a thread of its own; throws what Pipeline's constructors throw.
+  using MakePipeline = std::function<std::unique_ptr<Pipeline>(
+      boost::asio::any_io_executor executor, const Config& config, const PipelineOptions& options)>;
+
+  /// Without `make_pipeline`: the one of `config`.
+  Serving(const Config& config, const ServerConfig& server, std::shared_ptr<RequestLog> log,
+          MakePipeline make_pipeline = {});
+  ~Serving();
+
+  /// Returns when all is over. Errors: of Server::create and of loading; EngineErrc::kNotReady
+  /// naming the actor that failed for good, and why.
+  Result<void> run();
+
+ private:
+  void load();
+  void on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card);
+  void on_lost(std::string why);
+  void wait_for_signal();
+  void stop();
+  void on_drained();
+
+  const Config config_;
+  const ServerConfig server_config_;
+  const std::shared_ptr<RequestLog> log_;
+  const MakePipeline make_pipeline_;
+  boost::asio::io_context io_{1};
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer deadline_;
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<Engine> engine_;
+  std::thread loader_;
+  std::optional<Error> failure_;
+  bool stopping_ = false;
+};
+
+/// What a process ends with whose run() failed: kEngineLost where a new one may do better.
+[[nodiscard]] int exit_status(const Error& error);
+
+}  // namespace weft::cli

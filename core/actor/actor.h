@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "weft/core/actor/actor_context.h"
+#include "weft/core/actor/supervision.h"
+#include "weft/core/defaults.h"
+#include "weft/core/error/error.h"
+#include "weft/core/mailbox/message.h"
+#include "weft/core/time/clock.h"
+
+namespace weft {
+
+/// A thread of an actor's own, for work that must not wait behind others.
+struct DedicatedThread {
+  Duration spin =
+      defaults::kSpinBeforePark;  ///< How long it looks for work before it parks; 0: not.
+  std::optional<int> cpu = {};    ///< The processor to stay on.
+};
+
+struct ActorOptions {
+  std::string name = {};                ///< For metrics, logs and the thread's name.
+  ActorRole role = ActorRole::kCustom;  ///< Which rows of the supervision table apply.
+  std::size_t capacity = defaults::kMailboxCapacity;
+  std::size_t messages_per_activation = defaults::kMessagesPerActivation;
+  std::optional<DedicatedThread> thread = {};  ///< Without: event-driven, on the system's executor.
+};
+
+namespace detail {
+
+template <class B, class M>
+concept Handles = requires(B& behavior, M&& message, const Error& why) {
+  behavior.on(std::move(message));
+  behavior.undelivered(std::move(message), why);
+};
+
+template <class B, class P>
+inline constexpr bool kHandlesAll = false;
+template <class B, class... Msgs>
+inline constexpr bool kHandlesAll<B, Protocol<Msgs...>> = (Handles<B, Msgs> && ...);
+
+}  // namespace detail
+
+/// An actor is a class with
+///
+///   using Accepts = weft::Protocol<PingMsg, StopMsg>;   // what it understands
+///   Echo(weft::ActorContext& context, ...);             // also called to restart it, with the
+///   same arguments void on(PingMsg&& message);                         // one for each message
+///   void undelivered(PingMsg&& message, const weft::Error& why);   // one for each message
+///   void exiting(const weft::Error& why);               // optional
+///
+/// All of them run one at a time, never side by side, each seeing what the one before did; on a
+/// dedicated thread the constructor and destructor run there too. An exception out of on() ends the
+/// instance, see supervision.h; the same message object then goes to undelivered(), so what on()
+/// has moved out of it has been dealt with. undelivered() answers a message that on() will never
+/// see. exiting() is the last call on an instance: it answers the requests that the instance holds.
+/// Exceptions out of these two are swallowed. A successor is constructed before its predecessor is
+/// told to exit; when that fails, the predecessor answers what waits.
+template <class B>
+concept ActorBehavior =
+    requires { typename B::Accepts; } && detail::kHandlesAll<B, typename B::Accepts>;
+
+/// A running instance of some actor that understands P. The runtime's own view of it.
+template <class P>
+class ActorInstance {
+ public:
+  ActorInstance() = default;
+  ActorInstance(const ActorInstance&) = delete;
+  ActorInstance& operator=(const ActorInstance&) = delete;
+  virtual ~ActorInstance() = default;
+
+  virtual void on(typename P::Any& message) = 0;
+  virtual void undelivered(typename P::Any& message, const Error& why) = 0;
+  virtual void exiting(const Error& why) = 0;
+};
+
+template <ActorBehavior B>
+class ActorInstanceOf final : public ActorInstance<typename B::Accepts> {
+  using Any = typename B::Accepts::Any;
+
+ public:
+  template <class... Args>
+  explicit ActorInstanceOf(ActorContext& context, const Args&... args)
+      : behavior_(context, args...) {}
+
+  void on(Any& message) override {
+    std::visit([this](auto& one) { behavior_.on(std::move(one)); }, message);
+  }
+  void undelivered(Any& message, const Error& why) override {
+    std::visit([&](auto& one) { behavior_.undelivered(std::move(one), why); }, message);
+  }
+  void exiting(const Error& why) override {
+    if constexpr (requires { behavior_.exiting(why); }) behavior_.exiting(why);
+  }
+
+ private:
+  B behavior_;
+};
+
+}  // namespace weft

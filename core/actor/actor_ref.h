@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "weft/core/actor/actor_cell.h"
+#include "weft/core/ids.h"
+#include "weft/core/mailbox/mailbox_word.h"
+#include "weft/core/mailbox/message.h"
+
+namespace weft {
+
+/// One sender's way to one actor: what it sends arrives in the order it was sent, from whichever
+/// threads. Owner only; an actor makes its own in its constructor:
+/// `out_(next.sender(context.id()))`.
+template <class P>
+class Sender {
+ public:
+  Sender(std::shared_ptr<ActorCell<P>> cell, ActorId from)
+      : cell_(std::move(cell)), lane_(cell_->make_lane()), from_(from) {}
+
+  /// Moves `message` to the actor, or leaves it as it was: see PushResult.
+  template <MessageOf<P> T>
+    requires(!std::is_lvalue_reference_v<T>)
+  PushResult try_send(T&& message) noexcept {
+    return cell_->push(&lane_, std::forward<T>(message), from_);
+  }
+
+ private:
+  std::shared_ptr<ActorCell<P>> cell_;  // before lane_, which lives in its mailbox
+  typename ActorCell<P>::Lane lane_;
+  ActorId from_;
+};
+
+/// The address of an actor that understands P. Copies are cheap and stay valid after the actor has
+/// exited: sending is then `kClosed`. Thread-safe.
+template <class P>
+class ActorRef {
+ public:
+  explicit ActorRef(std::shared_ptr<ActorCell<P>> cell) noexcept : cell_(std::move(cell)) {}
+
+  [[nodiscard]] ActorId id() const noexcept { return cell_->id(); }
+  [[nodiscard]] const std::string& name() const noexcept { return cell_->options().name; }
+  /// How many messages wait.
+  [[nodiscard]] std::size_t size() const noexcept { return cell_->size(); }
+  [[nodiscard]] bool exited() const noexcept { return cell_->exited(); }
+
+  /// A lane of its own for one sender; costs memory for a block of messages.
+  [[nodiscard]] Sender<P> sender(ActorId from) const { return Sender<P>(cell_, from); }
+
+  /// Sends without a lane: in order per thread only. For senders that stay on one thread, or that
+  /// send one message.
+  template <MessageOf<P> T>
+    requires(!std::is_lvalue_reference_v<T>)
+  PushResult try_send(T&& message, ActorId from = {}) const noexcept {
+    return cell_->push(nullptr, std::forward<T>(message), from);
+  }
+
+ private:
+  friend class ActorSystem;
+  std::shared_ptr<ActorCell<P>> cell_;
+};
+
+}  // namespace weft

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <typeindex>
+
+#include "weft/core/error/error.h"
+#include "weft/core/ids.h"
+#include "weft/core/mailbox/mailbox_word.h"
+
+namespace weft {
+
+/// A message that a tap holds between its sender and the mailbox it is for.
+class CapturedMessage {
+ public:
+  CapturedMessage(ActorId from, ActorId to, std::type_index type) noexcept
+      : from_(from), to_(to), type_(type) {}
+  CapturedMessage(const CapturedMessage&) = delete;
+  CapturedMessage& operator=(const CapturedMessage&) = delete;
+  virtual ~CapturedMessage() = default;
+
+  [[nodiscard]] ActorId from() const noexcept { return from_; }
+  [[nodiscard]] ActorId to() const noexcept { return to_; }
+  [[nodiscard]] std::type_index type() const noexcept { return type_; }
+  /// The message, of type().
+  [[nodiscard]] virtual const void* message() const noexcept = 0;
+  /// Pushes it into the mailbox, as its sender would have; once. Refused: it is still here.
+  virtual PushResult deliver() noexcept = 0;
+
+ private:
+  ActorId from_;
+  ActorId to_;
+  std::type_index type_;
+};
+
+/// Sees each message before it reaches a mailbox, and decides when and whether it gets there. For
+/// tests that play every interleaving; a system has none unless ActorSystemOptions name one. Called
+/// by any sender.
+class MessageTap {
+ public:
+  MessageTap() = default;
+  MessageTap(const MessageTap&) = delete;
+  MessageTap& operator=(const MessageTap&) = delete;
+  virtual ~MessageTap() = default;
+
+  /// What a push to `to` shall return; when that is kOk or kWoke, capture() is called with the
+  /// message.
+  virtual PushResult admit(ActorId to, std::size_t capacity) noexcept = 0;
+  virtual void capture(std::unique_ptr<CapturedMessage> message) noexcept = 0;
+};
+
+}  // namespace weft

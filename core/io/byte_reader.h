@@ -1,0 +1,111 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "weft/core/error/error.h"
+
+namespace weft {
+
+/// What can go wrong between a file's bytes and the numbers in it.
+enum class ByteErrc {
+  /// The file ends before the field does.
+  kEndOfData = 1,
+};
+
+[[nodiscard]] const TableCategory& byte_category() noexcept;
+[[nodiscard]] boost::system::error_code make_error_code(ByteErrc code) noexcept;
+
+/// Reads little-endian fields from bytes in order and never past their end: every size and count
+/// that a file states is compared with the bytes that are left before anything is allocated or
+/// touched. Errors name the field and its offset. Borrows the bytes; owner only.
+class ByteReader {
+ public:
+  explicit ByteReader(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
+
+  [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
+  [[nodiscard]] std::uint64_t remaining() const noexcept { return bytes_.size() - offset_; }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+  /// An integer or a floating-point number. `field` is what the error calls it.
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  [[nodiscard]] Result<T> read(std::string_view field) {
+    static_assert(std::endian::native == std::endian::little);
+    if (remaining() < sizeof(T)) return end_of_data(field, sizeof(T));
+    T value;
+    std::memcpy(&value, bytes_.data() + offset_, sizeof(T));
+    offset_ += sizeof(T);
+    return value;
+  }
+
+  /// `count` bytes, borrowed.
+  [[nodiscard]] Result<std::span<const std::byte>> read_bytes(std::uint64_t count,
+                                                              std::string_view field);
+
+  /// `count` bytes as text, borrowed; not checked to be UTF-8.
+  [[nodiscard]] Result<std::string_view> read_text(std::uint64_t count, std::string_view field);
+
+  /// Goes to `offset` from the start.
+  [[nodiscard]] Result<void> seek(std::uint64_t offset, std::string_view field);
+
+  /// Whether `count` items of `bytes_each` can still be in the data; a count that is not justified
+  /// is the error.
+  [[nodiscard]] Result<void> expect(std::uint64_t count, std::uint64_t bytes_each,
+                                    std::string_view field) const;
+
+ private:
+  [[nodiscard]] Error end_of_data(std::string_view field, std::uint64_t wanted) const;
+
+  std::span<const std::byte> bytes_;
+  std::uint64_t offset_ = 0;
+};
+
+/// A ByteReader for headers of many fields: after the first one that is not there, everything reads
+/// as zero or empty and nothing moves; error() says which it was. Look at it before a number that
+/// was read decides how long something runs. Borrows the bytes; owner only.
+class FieldReader {
+ public:
+  explicit FieldReader(std::span<const std::byte> bytes) noexcept : reader_(bytes) {}
+
+  template <class T>
+  T take(std::string_view field) {
+    return error_ ? T{} : keep(reader_.read<T>(field));
+  }
+  std::span<const std::byte> bytes(std::uint64_t count, std::string_view field);
+  std::string_view text(std::uint64_t count, std::string_view field);
+  void skip(std::uint64_t count, std::string_view field) { bytes(count, field); }
+  void seek(std::uint64_t offset, std::string_view field);
+  /// Fails like ByteReader::expect().
+  void expect(std::uint64_t count, std::uint64_t bytes_each, std::string_view field);
+
+  [[nodiscard]] std::uint64_t offset() const noexcept { return reader_.offset(); }
+  [[nodiscard]] std::uint64_t remaining() const noexcept { return reader_.remaining(); }
+
+  [[nodiscard]] bool failed() const noexcept { return error_.has_value(); }
+  /// Only when failed().
+  [[nodiscard]] const Error& error() const noexcept { return *error_; }
+
+ private:
+  template <class T>
+  T keep(const Result<T>& found) {
+    if (found) return *found;
+    error_ = found.error();
+    return T{};
+  }
+
+  ByteReader reader_;
+  std::optional<Error> error_;
+};
+
+}  // namespace weft
+
+template <>
+struct boost::system::is_error_code_enum<weft::ByteErrc> : std::true_type {};

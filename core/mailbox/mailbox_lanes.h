@@ -1,0 +1,42 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+#include "weft/core/mailbox/cache_line.h"
+
+namespace weft {
+
+/// What a mailbox's consumer has to know of one lane. `busy` and the two sides of it make pushes
+/// without atomic read-modify-writes possible; see Mailbox.
+struct alignas(kCacheLineBytes) MailboxLane {
+  std::atomic<bool> busy{false};   ///< A push is under way.
+  std::atomic<bool> in_use{true};  ///< A Producer has it.
+  std::size_t credits = 0;      ///< Places set aside. The lane's while busy, else the consumer's.
+  MailboxLane* next = nullptr;  ///< Never changes once the lane is listed.
+};
+
+/// The lanes of one mailbox. A lane that is given back stays listed and is used again.
+class MailboxLanes {
+ public:
+  MailboxLanes() = default;
+  MailboxLanes(const MailboxLanes&) = delete;
+  MailboxLanes& operator=(const MailboxLanes&) = delete;
+  ~MailboxLanes();
+
+  /// Any thread. Lock-free.
+  [[nodiscard]] MailboxLane& take();
+  static void give_back(MailboxLane& lane) noexcept {
+    lane.in_use.store(false, std::memory_order_release);
+  }
+
+  /// Consumer, when no lane may begin a push that uses credits any more: takes the credits of the
+  /// lanes that are not busy. Returns how many; `quiet` becomes whether that was all lanes.
+  [[nodiscard]] std::size_t collect_credits(bool& quiet) noexcept;
+
+ private:
+  std::atomic<MailboxLane*> first_{nullptr};
+};
+
+}  // namespace weft

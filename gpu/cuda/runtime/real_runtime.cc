@@ -1,0 +1,180 @@
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "weft/gpu/cuda/runtime/runtime.h"
+#include "weft/gpu/cuda/runtime/step_kernels.h"
+#include "weft/gpu/device_info.h"
+
+namespace weft::cuda {
+namespace {
+
+static_assert(static_cast<int>(kOutOfMemory) == cudaErrorMemoryAllocation);
+static_assert(static_cast<int>(kNotReady) == cudaErrorNotReady);
+static_assert(static_cast<int>(kLaunchFailure) == cudaErrorLaunchFailure);
+
+// Older ones have neither bf16 nor copies to shared memory that do not wait.
+constexpr int kOldestMajor = 8;
+
+Status status_of(cudaError_t error) { return static_cast<Status>(error); }
+
+/// CUDA itself. Whatever was launched says at once whether that could be done; what fails later is
+/// the answer to a later call.
+class RealRuntime final : public Runtime {
+ public:
+  explicit RealRuntime(int index, const cudaDeviceProp& properties)
+      : index_(index),
+        properties_{properties.name, properties.multiProcessorCount,
+                    properties.major * 10 + properties.minor, properties.l2CacheSize} {}
+
+  [[nodiscard]] std::string describe(Status status) const override {
+    return cudaGetErrorString(static_cast<cudaError_t>(status));
+  }
+  [[nodiscard]] Properties properties() const override { return properties_; }
+  Status use() override { return status_of(cudaSetDevice(index_)); }
+
+  Status free_memory(std::size_t& bytes) override {
+    std::size_t total = 0;
+    return status_of(cudaMemGetInfo(&bytes, &total));
+  }
+  Status allocate(std::byte*& memory, std::size_t bytes) override {
+    void* taken = nullptr;
+    const auto status = cudaMalloc(&taken, bytes);
+    memory = static_cast<std::byte*>(taken);
+    // What was asked for in vain is no failure of the context: the next call must not report it.
+    if (status == cudaErrorMemoryAllocation) static_cast<void>(cudaGetLastError());
+    return status_of(status);
+  }
+  void release(std::byte* memory) noexcept override { static_cast<void>(cudaFree(memory)); }
+  Status allocate_pinned(std::byte*& memory, std::size_t bytes) override {
+    void* taken = nullptr;
+    const auto status = cudaHostAlloc(&taken, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
+    memory = static_cast<std::byte*>(taken);
+    if (status == cudaErrorMemoryAllocation) static_cast<void>(cudaGetLastError());
+    return status_of(status);
+  }
+  void release_pinned(std::byte* memory) noexcept override {
+    static_cast<void>(cudaFreeHost(memory));
+  }
+
+  Status make_stream(Stream& stream) override {
+    return status_of(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  }
+  void release(Stream stream) noexcept override { static_cast<void>(cudaStreamDestroy(stream)); }
+  Status make_event(Event& event) override {
+    return status_of(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  }
+  Status make_timing_event(Event& event) override { return status_of(cudaEventCreate(&event)); }
+  void release(Event event) noexcept override { static_cast<void>(cudaEventDestroy(event)); }
+  Status record(Event event, Stream stream) override {
+    return status_of(cudaEventRecord(event, stream));
+  }
+  Status wait(Event event) override { return status_of(cudaEventSynchronize(event)); }
+  Status elapsed(Event from, Event to, float& milliseconds) override {
+    return status_of(cudaEventElapsedTime(&milliseconds, from, to));
+  }
+  Status query(Stream stream) override { return status_of(cudaStreamQuery(stream)); }
+  Status synchronize(Stream stream) override { return status_of(cudaStreamSynchronize(stream)); }
+
+  Status copy_to_device(std::byte* to, const std::byte* from, std::size_t bytes,
+                        Stream stream) override {
+    return status_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+  }
+  Status copy_to_host(std::byte* to, const std::byte* from, std::size_t bytes,
+                      Stream stream) override {
+    return status_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
+  }
+  Status copy_on_device(std::byte* to, const std::byte* from, std::size_t bytes,
+                        Stream stream) override {
+    return status_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream));
+  }
+  Status clear(std::byte* memory, std::size_t bytes, Stream stream) override {
+    return status_of(cudaMemsetAsync(memory, 0, bytes, stream));
+  }
+
+  Status begin_capture(Stream stream) override {
+    return status_of(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  }
+  Status end_capture(Stream stream, Graph& graph) override {
+    cudaGraph_t recorded = nullptr;
+    auto status = cudaStreamEndCapture(stream, &recorded);
+    if (status == cudaSuccess) status = cudaGraphInstantiate(&graph, recorded, 0);
+    if (recorded != nullptr) static_cast<void>(cudaGraphDestroy(recorded));
+    if (status == cudaSuccess) status = cudaGraphUpload(graph, stream);
+    return status_of(status);
+  }
+  Status launch(Graph graph, Stream stream) override {
+    return status_of(cudaGraphLaunch(graph, stream));
+  }
+  void release(Graph graph) noexcept override { static_cast<void>(cudaGraphExecDestroy(graph)); }
+
+  [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight,
+                         std::int64_t tokens) const override {
+    return cuda::can(way, weight, tokens);
+  }
+
+  Status run(const EmbeddingParams& params, Stream stream) override {
+    return embed(params, stream);
+  }
+  Status run(const NormParams& params, Stream stream) override { return norm(params, stream); }
+  Status run(const LinearParams& params, Stream stream) override {
+    if (!linear_) linear_ = std::make_unique<LinearEngine>();
+    return linear_->run(params, stream);
+  }
+  Status run(const RotaryParams& params, Stream stream) override {
+    return rotate_and_store(params, stream);
+  }
+  Status run(const AttentionParams& params, Stream stream) override {
+    return attention(params, stream);
+  }
+  Status run(const RouteParams& params, Stream stream) override { return route(params, stream); }
+  Status run(const ExpertLinearParams& params, Stream stream) override {
+    return expert_linear(params, stream);
+  }
+  Status run(const CombineParams& params, Stream stream) override {
+    return combine(params, stream);
+  }
+  Status run(const ScaleRowsParams& params, Stream stream) override {
+    return scale_rows(params, stream);
+  }
+  Status run(const ConvertParams& params, Stream stream) override {
+    return convert(params, stream);
+  }
+  Status run(const TableParams& params, Stream stream) override {
+    return write_tables(params, stream);
+  }
+  Status run(const PageCopyParams& params, Stream stream) override {
+    return copy_pages(params, stream);
+  }
+  Status run(const ResolveParams& params, Stream stream) override {
+    return resolve_tokens(params, stream);
+  }
+  Status run(const CountParams& params, Stream stream) override {
+    return start_counts(params, stream);
+  }
+  Status run(const SampleParams& params, Stream stream) override { return sample(params, stream); }
+  Status run(const SignalParams& params, Stream stream) override { return signal(params, stream); }
+
+ private:
+  const int index_;
+  const Properties properties_;
+  std::unique_ptr<LinearEngine> linear_;  // made on the thread that computes
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Runtime>> open_runtime(int index) {
+  cudaDeviceProp properties{};
+  if (const auto status = cudaGetDeviceProperties(&properties, index); status != cudaSuccess) {
+    return Error{DeviceErrc::kDriver,
+                 "cuda:" + std::to_string(index) + ": " + cudaGetErrorString(status)};
+  }
+  if (properties.major < kOldestMajor) {
+    return Error{DeviceErrc::kUnfit,
+                 "cuda:" + std::to_string(index) + ", an sm_" + std::to_string(properties.major) +
+                     std::to_string(properties.minor) + ": the oldest that runs models is sm_80"};
+  }
+  return std::make_unique<RealRuntime>(index, properties);
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "weft/core/error/error.h"
+#include "weft/gpu/cuda/runtime/step_kernels.h"
+#include "weft/kernels/attention/attention_cuda.h"
+#include "weft/kernels/cuda/copy_cuda.h"
+#include "weft/kernels/cuda/cuda_types.h"
+#include "weft/kernels/embedding/embedding_cuda.h"
+#include "weft/kernels/experts/experts_cuda.h"
+#include "weft/kernels/linear/linear_cuda.h"
+#include "weft/kernels/norm/norm_cuda.h"
+#include "weft/kernels/norm/scale_rows_cuda.h"
+#include "weft/kernels/rotary/rotary_cuda.h"
+#include "weft/kernels/sample/sample_cuda.h"
+
+struct CUevent_st;
+struct CUgraphExec_st;
+
+namespace weft::cuda {
+
+/// cudaEvent_t and cudaGraphExec_t.
+using Event = CUevent_st*;
+using Graph = CUgraphExec_st*;
+
+/// Of cudaError_t those that are named here.
+inline constexpr Status kOutOfMemory{2};
+inline constexpr Status kNotReady{600};
+inline constexpr Status kLaunchFailure{719};
+
+/// What is known of a GPU.
+struct Properties {
+  std::string name;
+  std::int32_t processors = 0;
+  std::int32_t architecture = 0;  ///< 90 of sm_90
+  std::int64_t l2_bytes = 0;      ///< of the cache that all multiprocessors share
+};
+
+/// All that the CUDA device asks of CUDA, for one GPU: memory, streams, graphs, and the ops. The
+/// device stands on this and not on the library, so that tests run it without a GPU and make any
+/// call fail. One thread at a time; calls need no other preparation than use() on their thread.
+class Runtime {
+ public:
+  Runtime() = default;
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+  virtual ~Runtime() = default;
+
+  [[nodiscard]] virtual std::string describe(Status status) const = 0;
+  [[nodiscard]] virtual Properties properties() const = 0;
+  /// Makes this GPU the calling thread's.
+  virtual Status use() = 0;
+
+  virtual Status free_memory(std::size_t& bytes) = 0;
+  virtual Status allocate(std::byte*& memory, std::size_t bytes) = 0;
+  virtual void release(std::byte* memory) noexcept = 0;
+  /// Of the host, page-locked; the device reaches it at the same address.
+  virtual Status allocate_pinned(std::byte*& memory, std::size_t bytes) = 0;
+  virtual void release_pinned(std::byte* memory) noexcept = 0;
+
+  virtual Status make_stream(Stream& stream) = 0;
+  virtual void release(Stream stream) noexcept = 0;
+  virtual Status make_event(Event& event) = 0;
+  /// One that elapsed() may ask.
+  virtual Status make_timing_event(Event& event) = 0;
+  virtual void release(Event event) noexcept = 0;
+  virtual Status record(Event event, Stream stream) = 0;
+  virtual Status wait(Event event) = 0;
+  /// Between two timing events that have been waited for.
+  virtual Status elapsed(Event from, Event to, float& milliseconds) = 0;
+  /// kNotReady while work is left; an error is that of any work before.
+  virtual Status query(Stream stream) = 0;
+  virtual Status synchronize(Stream stream) = 0;
+
+  virtual Status copy_to_device(std::byte* to, const std::byte* from, std::size_t bytes,
+                                Stream stream) = 0;
+  virtual Status copy_to_host(std::byte* to, const std::byte* from, std::size_t bytes,
+                              Stream stream) = 0;
+  virtual Status copy_on_device(std::byte* to, const std::byte* from, std::size_t bytes,
+                                Stream stream) = 0;
+  virtual Status clear(std::byte* memory, std::size_t bytes, Stream stream) = 0;
+
+  /// What is launched in between is recorded, not run.
+  virtual Status begin_capture(Stream stream) = 0;
+  virtual Status end_capture(Stream stream, Graph& graph) = 0;
+  virtual Status launch(Graph graph, Stream stream) = 0;
+  virtual void release(Graph graph) noexcept = 0;
+
+  /// Whether `way` can do this product here.
+  [[nodiscard]] virtual bool can(LinearWay way, const DeviceMatrix& weight,
+                                 std::int64_t tokens) const = 0;
+
+  virtual Status run(const EmbeddingParams& params, Stream stream) = 0;
+  virtual Status run(const NormParams& params, Stream stream) = 0;
+  virtual Status run(const LinearParams& params, Stream stream) = 0;
+  virtual Status run(const RotaryParams& params, Stream stream) = 0;
+  virtual Status run(const AttentionParams& params, Stream stream) = 0;
+  virtual Status run(const RouteParams& params, Stream stream) = 0;
+  virtual Status run(const ExpertLinearParams& params, Stream stream) = 0;
+  virtual Status run(const CombineParams& params, Stream stream) = 0;
+  virtual Status run(const ScaleRowsParams& params, Stream stream) = 0;
+  virtual Status run(const ConvertParams& params, Stream stream) = 0;
+  virtual Status run(const TableParams& params, Stream stream) = 0;
+  virtual Status run(const PageCopyParams& params, Stream stream) = 0;
+  virtual Status run(const ResolveParams& params, Stream stream) = 0;
+  virtual Status run(const CountParams& params, Stream stream) = 0;
+  virtual Status run(const SampleParams& params, Stream stream) = 0;
+  virtual Status run(const SignalParams& params, Stream stream) = 0;
+};
+
+/// The runtime of GPU `index`. kDriver, kUnfit where it is older than sm_80; kNoGpuSupport in a
+/// build without CUDA.
+[[nodiscard]] Result<std::unique_ptr<Runtime>> open_runtime(int index);
+
+}  // namespace weft::cuda

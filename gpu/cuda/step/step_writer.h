@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/core/token.h"
+#include "weft/gpu/cuda/layout.h"
+#include "weft/gpu/cuda/runtime/resources.h"
+#include "weft/gpu/cuda/step/step_area.h"
+
+namespace weft::cuda {
+
+/// One sequence of a step, as the host knows it.
+struct StepEntry {
+  std::int32_t slot = 0;
+  std::int32_t start = 0;
+  std::span<const TokenId> ids{};  ///< empty: one token, the last one of the slot
+  bool long_context = false;
+  std::int32_t cross_context = 0;
+  std::int32_t observed = 0;       ///< tokens that its sampler has seen before
+  std::int32_t prompt_tokens = 0;  ///< of what its sampler sees
+};
+
+/// Writes what a step uploads and brings it to the device. Allocates nothing after it was made.
+/// Throws Failure.
+class StepWriter {
+ public:
+  /// `longest`: positions of a sequence; those of LongRoPE's long set stand behind them.
+  StepWriter(Runtime& runtime, const StepShape& shape, const StepArea& device,
+             std::int64_t longest);
+
+  /// What was uploaded before has been read.
+  void begin();
+
+  /// Entries [first, first + pages.size()) of a page table (StepShape::self_table() and its like).
+  void write_table(std::int64_t table, std::int32_t first, std::span<const std::int32_t> pages);
+
+  void add(const StepEntry& entry);
+  [[nodiscard]] std::int32_t tokens() const noexcept { return tokens_; }
+  [[nodiscard]] std::int32_t sequences() const noexcept {
+    return static_cast<std::int32_t>(sequences_.size());
+  }
+  /// The row of the last token of the sequence that was added as the `index`th.
+  [[nodiscard]] std::int32_t last_row(std::int32_t index) const noexcept;
+  /// Whether every sequence has one token.
+  [[nodiscard]] bool decodes() const noexcept { return tokens_ == sequences(); }
+
+  /// A row whose logits are wanted; where it will stand among them.
+  std::int32_t add_output(std::int32_t row);
+  [[nodiscard]] std::int32_t outputs() const noexcept { return outputs_; }
+  void add_sample(const SampleItem& item);
+  [[nodiscard]] std::int32_t samples() const noexcept { return area_.head->samples; }
+
+  /// Brings over the page tables that were written.
+  void upload_tables(Stream stream, std::int32_t* tables);
+
+  /// Brings over the step: its rows are filled up to `rows`, its outputs to `outputs`, with some
+  /// that belong to no sequence. Encoders see their whole sequences.
+  void upload(Stream stream, std::int64_t rows, std::int64_t outputs, bool encodes);
+
+  /// Copies pages of the decoder's KV, one after the other.
+  void copy_pages(Stream stream, std::span<const PageCopy> copies, const Layout& layout);
+
+  /// Counts the tokens that a slot begins with.
+  void start_counts(Stream stream, std::int32_t slot, std::span<const TokenId> tokens,
+                    std::int32_t prompt_tokens, const TokenCounts& counts);
+
+  [[nodiscard]] std::uint64_t number() const noexcept { return area_.head->number; }
+
+ private:
+  template <class T>
+  void bring(T* to, const T* from, std::size_t count, Stream stream, const char* what);
+  void plan(std::span<const DeviceSequence> sequences, bool causal, AttentionItem* to,
+            std::int32_t& count);
+  [[nodiscard]] std::size_t batch_of(std::span<const PageCopy> copies);
+
+  Runtime& runtime_;
+  const StepShape shape_;
+  const StepArea device_;
+  const std::int64_t longest_;
+  OwnedPinned memory_;
+  StepArea area_;  // in memory_
+  std::int32_t tokens_ = 0;
+  std::int32_t outputs_ = 0;
+  std::int32_t writes_ = 0;
+  std::int32_t written_pages_ = 0;
+  std::vector<DeviceSequence> sequences_;
+  std::vector<DeviceSequence> cross_;
+  std::vector<AttentionItem> items_;
+  std::vector<std::uint32_t> source_of_, target_of_;  // by page: the batch of copies it was last in
+  std::uint32_t batch_ = 0;
+};
+
+}  // namespace weft::cuda

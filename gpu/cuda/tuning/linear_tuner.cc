@@ -1,0 +1,289 @@
+#include "weft/gpu/cuda/tuning/linear_tuner.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <random>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "weft/gpu/cuda/buffer_types.h"
+#include "weft/gpu/cuda/layout.h"
+#include "weft/gpu/cuda/op_launcher.h"
+#include "weft/gpu/cuda/runtime/resources.h"
+#include "weft/kernels/simd/narrow_float.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr std::array kWays = {LinearWay::kVector, LinearWay::kFlat, LinearWay::kLibrary};
+
+// Weights go round through so many times the L2 cache: what was read is long gone from it.
+constexpr std::int64_t kCaches = 4;
+// What one replay should take: a thousand times the resolution of an event's time.
+constexpr double kReplaySeconds = 1e-3;
+constexpr std::int64_t kMaxCalls = 4096;
+constexpr int kReplays = 9;
+// A way that alone takes so many times what another takes in a row is not measured further.
+constexpr double kHopeless = 8;
+// Share of the default's time that another way may need to replace it.
+constexpr double kWins = 0.98;
+// As many different numbers as that; then they begin again.
+constexpr std::int64_t kMaxNumbersBytes = std::int64_t{1} << 20;
+
+struct Product {
+  const LinearOp* op = nullptr;
+  const MatrixPlan* plan = nullptr;
+  DType out = DType::kF32;
+};
+
+/// One for each dtype, rows and inputs.
+std::vector<Product> products_of(const Program& program) {
+  const std::vector<DType> types = buffer_types(program);
+  std::set<std::tuple<DType, std::int64_t, std::int64_t>> known;
+  std::vector<Product> products;
+  for (const OpList* list : {&program.encode, &program.decode}) {
+    for (const Op& any : list->ops) {
+      const auto* op = std::get_if<LinearOp>(&any);
+      if (op == nullptr) continue;
+      const MatrixPlan& plan = program.matrices[static_cast<std::size_t>(op->weight)];
+      Arena counter;
+      const DeviceMatrix matrix = take_matrix(plan, counter);
+      if (!known.emplace(matrix.dtype, matrix.rows(), matrix.inputs).second) continue;
+      products.push_back({op, &plan, types[static_cast<std::size_t>(op->out)]});
+    }
+  }
+  return products;
+}
+
+/// Random numbers of -1 .. 1 as a device holds them. Of q8_0 these are its bytes.
+std::vector<std::byte> random_numbers(DType dtype, std::int64_t bytes) {
+  std::vector<std::byte> numbers(static_cast<std::size_t>(std::min(bytes, kMaxNumbersBytes)));
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  const auto write = [&](auto make) {
+    using Number = decltype(make(0.0F));
+    auto* out = reinterpret_cast<Number*>(numbers.data());
+    std::generate_n(out, numbers.size() / sizeof(Number), [&] { return make(uniform(random)); });
+  };
+  if (dtype == DType::kF16) {
+    write(to_f16);
+  } else if (dtype == DType::kBF16) {
+    write(to_bf16);
+  } else if (dtype == DType::kQ8_0) {
+    write([](float number) { return static_cast<std::int8_t>(number * 127); });
+  } else {
+    write([](float number) { return number; });
+  }
+  return numbers;
+}
+
+/// Where a product's calls read and write. Each call has weights of its own.
+struct Operands {
+  std::vector<DeviceMatrix> weights;
+  DeviceRows in{}, residual{}, out{};
+  const float* bias = nullptr;
+  std::byte* workspace = nullptr;
+};
+
+/// Measures one product.
+class ProductTimer {
+ public:
+  ProductTimer(Runtime& runtime, Stream stream, const Product& product, std::int64_t most_tokens)
+      : runtime_(runtime),
+        stream_(stream),
+        product_(product),
+        begin_(make_timing_event(runtime)),
+        end_(make_timing_event(runtime)) {
+    Arena counter;
+    cut(counter, most_tokens);
+    memory_ = take_memory(runtime, counter.used());
+    Arena arena(memory_.get());
+    cut(arena, most_tokens);
+    fill(counter.used());
+  }
+  ProductTimer(const ProductTimer&) = delete;
+  ProductTimer& operator=(const ProductTimer&) = delete;
+  ~ProductTimer() { static_cast<void>(runtime_.synchronize(stream_)); }
+
+  ProductTime run(std::int64_t tokens) {
+    const DeviceMatrix& weight = operands_.weights.front();
+    ProductTime time;
+    time.shape = {weight.dtype, weight.rows(), weight.inputs, tokens};
+    time.bytes = bytes_of_call(tokens);
+    const LinearWay usual = way_of(runtime_, LinearTable(), weight, tokens);
+    double best = std::numeric_limits<double>::infinity();
+    const auto measure = [&](LinearWay way) {
+      time.ways.push_back({way, seconds(way, tokens, best)});
+      best = std::min(best, time.ways.back().seconds);
+    };
+    measure(usual);
+    for (const LinearWay way : kWays) {
+      if (way != usual && runtime_.can(way, weight, tokens)) measure(way);
+    }
+    time.fastest = fastest_of(time.ways);
+    return time;
+  }
+
+ private:
+  void cut(Arena& arena, std::int64_t most_tokens) {
+    operands_ = {};
+    const std::size_t before = arena.used();
+    operands_.weights.push_back(take_matrix(*product_.plan, arena));
+    const auto one = static_cast<std::int64_t>(arena.used() - before);
+    const Properties properties = runtime_.properties();
+    // Of a tiny one a part stays in the cache, as it does in a step.
+    for (std::int64_t all = one;
+         all < kCaches * properties.l2_bytes && std::ssize(operands_.weights) < kMaxCalls;
+         all += one) {
+      operands_.weights.push_back(take_matrix(*product_.plan, arena));
+    }
+    const DeviceMatrix& weight = operands_.weights.front();
+    operands_.in = take_rows(input_type(weight.dtype), weight.inputs, most_tokens, arena);
+    operands_.out = take_rows(product_.out, weight.outputs, most_tokens, arena);
+    if (product_.op->residual != kAbsent) {
+      operands_.residual = take_rows(DType::kF32, weight.outputs, most_tokens, arena);
+    }
+    if (product_.op->bias != kAbsent) {
+      operands_.bias = arena.take<float>(static_cast<std::size_t>(2 * weight.outputs));
+    }
+    operands_.workspace = arena.take(linear_workspace_bytes(properties.processors, most_tokens));
+  }
+
+  void fill(std::size_t bytes) {
+    check(runtime_, runtime_.clear(memory_.get(), bytes, stream_), "clearing memory");
+    const DeviceMatrix& any = operands_.weights.front();
+    const std::int64_t count = any.rows() * any.stride;
+    // A byte each of q8_0, whose scales lie apart.
+    const std::int64_t size =
+        any.dtype == DType::kQ8_0 ? count : weft::bytes_of(any.dtype, count).value();
+    const std::int64_t scales = any.scales == nullptr ? 0 : any.rows() * (any.inputs / 32) * 2;
+    const std::vector<std::byte> numbers = random_numbers(any.dtype, size);
+    const std::vector<std::byte> factors = random_numbers(DType::kF16, scales);
+    for (const DeviceMatrix& weight : operands_.weights) {
+      write(weight.data, numbers, size);
+      write(weight.scales, factors, scales);
+    }
+    const DeviceRows& in = operands_.in;
+    const std::int64_t inputs = weft::bytes_of(in.dtype, in.capacity * in.stride).value();
+    write(static_cast<const std::byte*>(in.data), random_numbers(in.dtype, inputs), inputs);
+    check(runtime_, runtime_.synchronize(stream_), "writing random numbers");
+  }
+
+  void write(const std::byte* place, const std::vector<std::byte>& numbers, std::int64_t bytes) {
+    if (bytes == 0) return;
+    auto* to = memory_.get() + (place - memory_.get());  // which a DeviceMatrix only reads
+    for (auto left = static_cast<std::size_t>(bytes); left > 0;) {
+      const std::size_t piece = std::min(left, numbers.size());
+      check(runtime_, runtime_.copy_to_device(to, numbers.data(), piece, stream_),
+            "writing random numbers");
+      to += piece;
+      left -= piece;
+    }
+  }
+
+  [[nodiscard]] std::int64_t bytes_of_call(std::int64_t tokens) const {
+    const DeviceMatrix& weight = operands_.weights.front();
+    const auto rows = [&](const DeviceRows& one) {
+      return one.data == nullptr ? 0 : weft::bytes_of(one.dtype, tokens * one.width).value();
+    };
+    return weft::bytes_of(weight.dtype, weight.rows() * weight.inputs).value() +
+           rows(operands_.in) + rows(operands_.residual) + rows(operands_.out);
+  }
+
+  /// What a call takes; `best` is what another way does.
+  double seconds(LinearWay way, std::int64_t tokens, double best) {
+    launch(way, tokens, 0);  // which sets up what the way needs
+    const double alone = timed([&] { launch(way, tokens, 1); });
+    if (alone > kHopeless * best) return alone;
+    const auto sets = static_cast<std::int64_t>(operands_.weights.size());
+    const auto wanted = static_cast<std::int64_t>(kReplaySeconds / std::max(alone, 1e-9)) + 1;
+    const std::int64_t calls = std::max(sets, std::min(wanted, kMaxCalls));
+    check(runtime_, runtime_.begin_capture(stream_), "recording products");
+    for (std::int64_t call = 0; call < calls; ++call) launch(way, tokens, call);
+    Graph recorded = nullptr;
+    check(runtime_, runtime_.end_capture(stream_, recorded), "recording products");
+    const OwnedGraph graph(recorded, {&runtime_});
+    const auto replay = [&] {
+      check(runtime_, runtime_.launch(graph.get(), stream_), "replaying products");
+    };
+    replay();
+    std::array<double, kReplays> times{};
+    for (double& time : times) time = timed(replay) / static_cast<double>(calls);
+    std::ranges::sort(times);
+    return times[kReplays / 2];
+  }
+
+  template <class Work>
+  double timed(const Work& work) {
+    check(runtime_, runtime_.record(begin_.get(), stream_), "timing products");
+    work();
+    check(runtime_, runtime_.record(end_.get(), stream_), "timing products");
+    check(runtime_, runtime_.wait(end_.get()), "timing products");
+    float milliseconds = 0;
+    check(runtime_, runtime_.elapsed(begin_.get(), end_.get(), milliseconds), "timing products");
+    return static_cast<double>(milliseconds) / 1000;
+  }
+
+  void launch(LinearWay way, std::int64_t tokens, std::int64_t call) {
+    LinearParams params = linear_params(*product_.op);
+    params.rows = tokens;
+    params.in = operands_.in;
+    params.weight = operands_.weights[static_cast<std::size_t>(call) % operands_.weights.size()];
+    params.bias = operands_.bias;
+    params.residual = operands_.residual;
+    params.out = operands_.out;
+    params.workspace = operands_.workspace;
+    params.way = way;
+    check(runtime_, runtime_.run(params, stream_), "linear");
+  }
+
+  Runtime& runtime_;
+  Stream stream_;
+  const Product& product_;
+  OwnedEvent begin_, end_;
+  OwnedMemory memory_;
+  Operands operands_;
+};
+
+}  // namespace
+
+std::vector<std::int64_t> default_tuning_tokens() { return {1, 2, 4, 8, 16, 32, 64, 128, 256}; }
+
+std::size_t fastest_of(const std::vector<WayTime>& ways) noexcept {
+  std::size_t fastest = 0;
+  for (std::size_t i = 1; i < ways.size(); ++i) {
+    const double bar = fastest == 0 ? kWins * ways[0].seconds : ways[fastest].seconds;
+    if (ways[i].seconds < bar) fastest = i;
+  }
+  return fastest;
+}
+
+Result<std::vector<ProductTime>> time_products(Runtime& runtime, const Program& program,
+                                               const std::vector<std::int64_t>& tokens,
+                                               const TuneProgress& progress) {
+  std::set<std::int64_t> buckets;
+  for (const std::int64_t count : tokens) buckets.insert(LinearTable::bucket_of(count));
+  const std::vector<Product> products = products_of(program);
+  const auto total = static_cast<std::int64_t>(products.size() * buckets.size());
+  std::vector<ProductTime> times;
+  try {
+    check(runtime, runtime.use(), "choosing the GPU");
+    const OwnedStream stream = make_stream(runtime);
+    for (const Product& product : products) {
+      ProductTimer timer(runtime, stream.get(), product, *buckets.rbegin());
+      for (const std::int64_t bucket : buckets) {
+        times.push_back(timer.run(bucket));
+        if (progress) progress(static_cast<std::int64_t>(times.size()), total);
+      }
+    }
+  } catch (const Failure& failure) {
+    return error_of(failure);
+  }
+  return times;
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "weft/core/error/error.h"
+#include "weft/kernels/linear/linear_table.h"
+#include "weft/model/program/program.h"
+
+namespace weft::cuda {
+
+/// How the products and the attention of one model are computed on one GPU.
+struct Tuning {
+  LinearTable linear{};
+  /// Decoding scales scores by phi and not by their running maximum: see AttentionParams.
+  bool unified_softmax = false;
+  float phi = 0;
+};
+
+/// What was measured on one kind of GPU, for all models: the ways of products (FlashDecoding++,
+/// arXiv 2311.01282, section 5) and phi of each model whose softmax needs no running maximum
+/// (section 3). As text:
+///
+///     weft-tuning 1 NVIDIA H200
+///     bf16 12288 4096 16 flat
+///     phi llama-6738415616 0
+///
+/// the first line with the version and the GPU's name, then lines of LinearTable, and lines with a
+/// model, as tuned_name() calls it or its family, and a number. Lines that begin with # are notes
+/// and come after the first line when it is printed; empty lines do not count.
+class TuningTable {
+ public:
+  static constexpr int kVersion = 1;
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
+  static constexpr float kMaxPhi = 10'000;
+
+  explicit TuningTable(std::string gpu) : gpu_(std::move(gpu)) {}
+
+  /// kBadTuning: "name:3: what is wrong".
+  [[nodiscard]] static Result<TuningTable> parse(std::string_view text, std::string_view name);
+  /// The same of a file of at most kMaxBytes, and the errors of core/io/file.h.
+  [[nodiscard]] static Result<TuningTable> read(const std::string& file);
+  /// What parse() reads.
+  [[nodiscard]] std::string print() const;
+
+  [[nodiscard]] const std::string& gpu() const noexcept { return gpu_; }
+  [[nodiscard]] LinearTable& linear() noexcept { return linear_; }
+
+  /// `model` has no blanks. Without a phi its softmax takes the running maximum.
+  void set_phi(const std::string& model, std::optional<float> phi);
+
+  [[nodiscard]] Tuning tuning_of(const Program& program) const;
+
+ private:
+  [[nodiscard]] std::string_view read_phi(std::string_view line);
+
+  std::string gpu_;
+  std::string notes_;  // whole lines
+  LinearTable linear_;
+  std::map<std::string, float, std::less<>> phi_;
+};
+
+/// "llama-6738415616": family and parameters, wherever the model lies and whatever it was trained
+/// further to.
+[[nodiscard]] std::string tuned_name(const Program& program);
+
+}  // namespace weft::cuda

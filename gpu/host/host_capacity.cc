@@ -1,0 +1,35 @@
+#include "weft/gpu/host/host_capacity.h"
+
+#include "weft/gpu/host/host_step_device.h"
+#include "weft/gpu/step_options.h"
+
+namespace weft {
+namespace {
+
+// What a row holds: its sampler's history of the context, at most so much for each token, and its
+// page tables.
+std::int64_t row_bytes(const DeviceLimits& limits) {
+  constexpr std::int64_t kSamplerPerToken = 60;
+  const std::int64_t cross = limits.cross_pages > 0 ? limits.pages_per_step() : 0;
+  return kSamplerPerToken * limits.context + (limits.pages_per_row() + cross) * std::int64_t{4};
+}
+
+}  // namespace
+
+Result<DeviceLimits> host_capacity(const Program& program, const CapacityWishes& wishes,
+                                   std::int64_t free_bytes) {
+  const auto options = [&](const DeviceLimits& limits) {
+    return step_options(program, limits, wishes.kv_dtype, 1);
+  };
+  DeviceNeeds needs;
+  needs.bytes = [&](const DeviceLimits& limits) {
+    return program.weight_bytes() + HostDevice::memory_bytes(program, options(limits)) +
+           limits.rows * row_bytes(limits);
+  };
+  DeviceLimits one;
+  one.page_tokens = wishes.page_tokens;
+  needs.page_bytes = HostDevice::page_bytes(program, options(one));
+  return device_capacity(program, wishes, free_bytes, needs);
+}
+
+}  // namespace weft

@@ -1,0 +1,298 @@
+#include "weft/gpu/host/host_device.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "weft/core/error/internal_error.h"
+#include "weft/core/mailbox/cache_line.h"
+#include "weft/gpu/host/host_state.h"
+#include "weft/kernels/attention/attention.h"
+#include "weft/kernels/linear/linear.h"
+
+namespace weft {
+namespace {
+
+std::size_t rounded_to_line(std::size_t bytes) {
+  return (bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
+}
+
+// What the thirstiest op of the program needs of one thread's workspace.
+std::size_t workspace_bytes_of(const Program& program, const DeviceOptions& options) {
+  const std::int64_t chosen = std::max<std::int64_t>(program.max_chosen, 1);
+  std::size_t bytes = 0;
+  for (const MatrixPlan& matrix : program.matrices) {
+    bytes = std::max(bytes, linear_workspace_bytes(options.max_tokens * chosen, matrix.inputs));
+  }
+  for (const OpList* list : {&program.encode, &program.decode}) {
+    for (const Op& op : list->ops) {
+      const auto* attention = std::get_if<AttentionOp>(&op);
+      if (attention == nullptr) continue;
+      const auto& buffer = program.buffers[static_cast<std::size_t>(attention->out)];
+      const auto head_size = static_cast<std::int32_t>(buffer.width / attention->heads);
+      bytes = std::max(bytes, attention_workspace_bytes(attention->heads, head_size));
+    }
+  }
+  return rounded_to_line(bytes);
+}
+
+// Of one page's keys in one layer; the values take as many.
+std::int64_t key_bytes(DType dtype, std::int32_t page_tokens, std::int32_t kv_heads,
+                       std::int32_t head_size) {
+  return bytes_of(dtype, std::int64_t{page_tokens} * kv_heads * head_size).value();
+}
+
+// Keys and values of all layers.
+std::int64_t bytes_of_pages(std::span<const KvLayerPlan> layers, const DeviceOptions& options,
+                            std::int64_t pages) {
+  std::int64_t bytes = 0;
+  for (const KvLayerPlan& layer : layers) {
+    bytes += 2 * pages *
+             key_bytes(options.kv_dtype, options.page_tokens, layer.kv_heads, layer.head_size);
+  }
+  return bytes;
+}
+
+Result<HostMemory> float_memory(std::int64_t rows, std::int64_t floats) {
+  return HostMemory::allocate(static_cast<std::size_t>(rows * floats) * sizeof(float));
+}
+
+}  // namespace
+
+Result<HostKv> HostKv::allocate(std::span<const KvLayerPlan> layers, DType dtype,
+                                std::int32_t pages, std::int32_t page_tokens) {
+  HostKv kv;
+  std::vector<std::size_t> sizes;
+  std::size_t total = 0;
+  for (const KvLayerPlan& layer : layers) {
+    const std::int64_t bytes =
+        pages * key_bytes(dtype, page_tokens, layer.kv_heads, layer.head_size);
+    sizes.push_back(rounded_to_line(static_cast<std::size_t>(bytes)));
+    total += 2 * sizes.back();
+  }
+  auto memory = HostMemory::allocate(total);
+  if (!memory) return memory.error();
+  kv.memory = std::move(*memory);
+  std::byte* next = kv.memory.bytes().data();
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    kv.layers.push_back({dtype, next, next + sizes[i], pages, page_tokens, layers[i].kv_heads,
+                         layers[i].head_size});
+    next += 2 * sizes[i];
+  }
+  return kv;
+}
+
+HostKv& HostState::kv(KvGroup group) {
+  switch (group) {
+    case KvGroup::kSelf:
+      return self_kv;
+    case KvGroup::kCross:
+      return cross_kv;
+    case KvGroup::kEncoder:
+      return encoder_kv;
+  }
+  internal_error("no such KV group");
+}
+
+std::int64_t HostState::rows_of(const BufferPlan& plan) const {
+  if (plan.rows == RowKind::kOutputs) return static_cast<std::int64_t>(step.outputs.size());
+  return static_cast<std::int64_t>(step.ids.size()) * plan.rows_per_token;
+}
+
+Rows HostState::rows(BufferId id) const {
+  if (id == kAbsent) return {};
+  const BufferPlan& plan = program->buffers[static_cast<std::size_t>(id)];
+  const bool output = plan.rows == RowKind::kOutputs;
+  const std::int64_t most = output ? options.max_outputs : options.max_tokens;
+  float* start = (output ? output_memory : token_memory).floats() + plan.offset * most;
+  return {start, rows_of(plan), plan.width, plan.width};
+}
+
+std::span<std::byte> HostState::workspace(Share share) const {
+  return workspaces.bytes().subspan(workspace_bytes * static_cast<std::size_t>(share.index),
+                                    workspace_bytes);
+}
+
+HostDevice::HostDevice(std::unique_ptr<HostState> state) : state_(std::move(state)) {}
+HostDevice::~HostDevice() = default;
+
+namespace {
+
+void size_step(HostStep& step, const Program& program, const DeviceOptions& options) {
+  const auto tokens = static_cast<std::size_t>(options.max_tokens);
+  const auto choices = tokens * static_cast<std::size_t>(program.max_chosen);
+  step.positions.reserve(tokens);
+  step.long_positions.reserve(tokens);
+  step.spans.reserve(static_cast<std::size_t>(options.max_sequences));
+  step.cross_spans.reserve(static_cast<std::size_t>(options.max_sequences));
+  for (auto* list : {&step.expert_of, &step.order, &step.token_of, &step.place_of}) {
+    list->resize(choices);
+  }
+  step.weight_of.resize(choices);
+  step.starts.resize(static_cast<std::size_t>(program.max_experts) + 1);
+}
+
+Result<void> take_memory(HostState& state) {
+  const Program& program = *state.program;
+  const DeviceOptions& options = state.options;
+  const auto take = [](auto& place, auto made) -> Result<void> {
+    if (!made) return made.error();
+    place = std::move(*made);
+    return {};
+  };
+  const auto kv = [&](const auto& layers, std::int32_t pages) {
+    return HostKv::allocate(layers, options.kv_dtype, pages, options.page_tokens);
+  };
+  state.workspace_bytes = workspace_bytes_of(program, options);
+  const auto threads = static_cast<std::size_t>(state.team->size());
+  const std::int64_t per_token =
+      std::max(program.encode.floats_per_token, program.decode.floats_per_token);
+  for (Result<void> taken :
+       {take(state.self_kv, kv(program.self_kv, options.pages)),
+        take(state.cross_kv, kv(program.cross_kv, options.cross_pages)),
+        take(state.encoder_kv, kv(program.encoder_kv, options.encoder_pages)),
+        take(state.token_memory, float_memory(options.max_tokens, per_token)),
+        take(state.output_memory,
+             float_memory(options.max_outputs, program.decode.floats_per_output)),
+        take(state.workspaces, HostMemory::allocate(state.workspace_bytes * threads))}) {
+    if (!taken) return taken;
+  }
+  size_step(state.step, program, options);
+  return {};
+}
+
+// Of the sequence's own KV: a stack that is not causal sees the tokens of the step.
+SequenceSpan own_span(const StepSequence& sequence) {
+  return {sequence.first, sequence.count, sequence.start, sequence.pages,
+          sequence.start + sequence.count};
+}
+
+void prepare(HostState& state, const Step& step, bool encoding) {
+  HostStep& own = state.step;
+  const DeviceOptions& options = state.options;
+  if (std::cmp_greater(step.ids.size(), options.max_tokens) ||
+      std::cmp_greater(step.outputs.size(), options.max_outputs) ||
+      std::cmp_greater(step.sequences.size(), options.max_sequences)) {
+    internal_error("a step is larger than the device was made for");
+  }
+  own.ids = step.ids;
+  own.outputs = step.outputs;
+  own.positions.resize(step.ids.size());
+  own.long_positions.resize(step.ids.size());
+  own.spans.clear();
+  own.cross_spans.clear();
+  const auto behind = static_cast<std::int32_t>(options.max_context);
+  for (const StepSequence& sequence : step.sequences) {
+    if (sequence.start + std::int64_t{sequence.count} > options.max_context) {
+      internal_error("a sequence is longer than the device was made for");
+    }
+    own.spans.push_back(own_span(sequence));
+    // The encoder writes its cross keys at the places of its own tokens.
+    own.cross_spans.push_back({sequence.first, sequence.count, encoding ? sequence.start : 0,
+                               sequence.cross_pages, sequence.cross_context});
+    for (std::int32_t i = 0; i < sequence.count; ++i) {
+      const auto row = static_cast<std::size_t>(sequence.first) + static_cast<std::size_t>(i);
+      own.positions[row] = sequence.start + i;
+      own.long_positions[row] = sequence.start + i + (sequence.long_context ? behind : 0);
+    }
+  }
+}
+
+void run_list(HostState& state, const OpList& list, const Step& step, bool encoding) {
+  prepare(state, step, encoding);
+  state.result = list.result;
+  if (step.ids.empty()) return;
+  state.team->run([&](Share share) {
+    for (const Op& op : list.ops) {
+      state.run(op, share);
+      state.team->sync();
+    }
+  });
+}
+
+std::unique_ptr<HostState> begin_state(std::shared_ptr<const Checkpoint> checkpoint,
+                                       std::shared_ptr<const Program> program,
+                                       const DeviceOptions& options) {
+  auto state = std::make_unique<HostState>();
+  state->checkpoint = std::move(checkpoint);
+  state->program = std::move(program);
+  state->options = options;
+  const std::int64_t known = state->program->context;
+  state->options.max_context =
+      options.max_context == 0 ? known : std::min(options.max_context, known);
+  state->team = std::make_unique<ThreadTeam>(ThreadTeam::Options{options.threads, false});
+  for (const RotaryFrequencies& frequencies : state->program->rotary) {
+    state->rotary.push_back(make_rotary_table(frequencies, state->options.max_context));
+  }
+  return state;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HostDevice>> HostDevice::load(std::shared_ptr<const Checkpoint> checkpoint,
+                                                     std::shared_ptr<const Program> program,
+                                                     const DeviceOptions& options,
+                                                     const LoadProgress& progress) {
+  auto state = begin_state(std::move(checkpoint), std::move(program), options);
+  auto weights = HostWeights::load(*state->program, *state->team, progress);
+  if (!weights) return weights.error();
+  state->weights = std::make_shared<const HostWeights>(std::move(*weights));
+  auto taken = take_memory(*state);
+  if (!taken) return taken.error();
+  return std::unique_ptr<HostDevice>(new HostDevice(std::move(state)));
+}
+
+Result<std::unique_ptr<HostDevice>> HostDevice::share_weights(const DeviceOptions& options) const {
+  auto state = begin_state(state_->checkpoint, state_->program, options);
+  state->weights = state_->weights;
+  auto taken = take_memory(*state);
+  if (!taken) return taken.error();
+  return std::unique_ptr<HostDevice>(new HostDevice(std::move(state)));
+}
+
+std::int64_t HostDevice::page_bytes(const Program& program, const DeviceOptions& options) {
+  return bytes_of_pages(program.self_kv, options, 1);
+}
+
+std::int64_t HostDevice::memory_bytes(const Program& program, const DeviceOptions& options) {
+  const std::int64_t per_token =
+      std::max(program.encode.floats_per_token, program.decode.floats_per_token);
+  const std::int64_t floats =
+      options.max_tokens * per_token + options.max_outputs * program.decode.floats_per_output;
+  return bytes_of_pages(program.self_kv, options, options.pages) +
+         bytes_of_pages(program.cross_kv, options, options.cross_pages) +
+         bytes_of_pages(program.encoder_kv, options, options.encoder_pages) +
+         floats * static_cast<std::int64_t>(sizeof(float));
+}
+
+void HostDevice::copy_page(std::int32_t from, std::int32_t to) {
+  for (const KvLayer& layer : state_->self_kv.layers) {
+    const auto bytes = static_cast<std::size_t>(
+        key_bytes(layer.dtype, layer.page_tokens, layer.kv_heads, layer.head_size));
+    const auto source = bytes * static_cast<std::size_t>(from);
+    const auto target = bytes * static_cast<std::size_t>(to);
+    std::memcpy(layer.keys + target, layer.keys + source, bytes);
+    std::memcpy(layer.values + target, layer.values + source, bytes);
+  }
+}
+
+ThreadTeam& HostDevice::team() { return *state_->team; }
+
+void HostDevice::decode(const Step& step) {
+  run_list(*state_, state_->program->decode, step, false);
+}
+
+void HostDevice::encode(const Step& step) {
+  run_list(*state_, state_->program->encode, step, true);
+}
+
+Rows HostDevice::results() {
+  return state_->result == kAbsent ? Rows() : state_->rows(state_->result);
+}
+
+const Program& HostDevice::program() const { return *state_->program; }
+const DeviceOptions& HostDevice::options() const { return state_->options; }
+int HostDevice::threads() const { return state_->team->size(); }
+
+}  // namespace weft

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "weft/core/error/error.h"
+#include "weft/gpu/host/host_weights.h"
+#include "weft/gpu/model_device.h"
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/program.h"
+
+namespace weft {
+
+struct HostState;
+class ThreadTeam;
+
+/// One model on the host's processors. Runs one fused step at a time, on a team of threads; nothing
+/// is allocated in a step. A row's result does not depend on what else is in the step, bit for bit.
+/// One thread at a time may call; results are valid until the next step.
+class HostDevice final : public ModelDevice {
+ public:
+  /// Loads the weights of `program`, which `checkpoint` must be the source of. Both are kept.
+  [[nodiscard]] static Result<std::unique_ptr<HostDevice>> load(
+      std::shared_ptr<const Checkpoint> checkpoint, std::shared_ptr<const Program> program,
+      const DeviceOptions& options, const LoadProgress& progress = {});
+
+  /// Another device for the same model: it has KV, buffers and threads of its own, and the weights
+  /// of this one. kOutOfMemory.
+  [[nodiscard]] Result<std::unique_ptr<HostDevice>> share_weights(
+      const DeviceOptions& options) const;
+
+  /// Bytes that a device of `options` takes beside its weights, and of those what each page of the
+  /// decoder's KV takes.
+  [[nodiscard]] static std::int64_t memory_bytes(const Program& program,
+                                                 const DeviceOptions& options);
+  [[nodiscard]] static std::int64_t page_bytes(const Program& program,
+                                               const DeviceOptions& options);
+
+  ~HostDevice() override;
+
+  void decode(const Step& step) override;
+  void encode(const Step& step) override;
+  [[nodiscard]] Rows results() override;
+
+  /// Copies a page of the decoder's KV, in all layers, over another.
+  void copy_page(std::int32_t from, std::int32_t to);
+
+  /// The threads that run the steps, for what is done between two of them.
+  [[nodiscard]] ThreadTeam& team();
+
+  [[nodiscard]] const Program& program() const override;
+  [[nodiscard]] const DeviceOptions& options() const override;
+  [[nodiscard]] int threads() const;
+
+ private:
+  explicit HostDevice(std::unique_ptr<HostState> state);
+
+  std::unique_ptr<HostState> state_;
+};
+
+}  // namespace weft

@@ -1,0 +1,226 @@
+#include <algorithm>
+#include <cstddef>
+
+#include "weft/core/error/internal_error.h"
+#include "weft/gpu/host/host_state.h"
+#include "weft/kernels/attention/attention.h"
+#include "weft/kernels/embedding/embedding.h"
+#include "weft/kernels/experts/experts.h"
+#include "weft/kernels/linear/linear.h"
+#include "weft/kernels/norm/norm.h"
+#include "weft/kernels/norm/scale_rows.h"
+#include "weft/kernels/rotary/rotary.h"
+
+namespace weft {
+namespace {
+
+/// Fills an op's parameters from its plan and the step, and calls the kernel.
+class OpRunner {
+ public:
+  OpRunner(HostState& state, HostStep& step, Share share)
+      : state_(state), step_(step), share_(share) {}
+
+  void operator()(const EmbedOp& op) const {
+    EmbeddingParams params;
+    params.ids = step_.ids;
+    params.out = state_.rows(op.out);
+    if (op.table != nullptr) {
+      params.table = op.table->bytes.data();
+      params.dtype = op.table->dtype;
+    }
+    params.vocabulary = state_.program->vocabulary;
+    params.scale = op.scale;
+    params.positions = state_.weights->vector(op.positions);
+    if (params.positions != nullptr) {
+      params.position_ids = step_.positions;
+      params.position_offset = op.position_offset;
+      params.position_count =
+          state_.program->vectors[static_cast<std::size_t>(op.positions)].size / params.out.width;
+    }
+    params.constant = state_.weights->vector(op.constant);
+    embed(params, share_);
+  }
+
+  void operator()(const NormOp& op) const {
+    NormParams params;
+    params.kind = op.kind;
+    params.in = state_.rows(op.in);
+    params.weight = state_.weights->vector(op.weight);
+    params.bias = state_.weights->vector(op.bias);
+    params.weight_offset = op.weight_offset;
+    params.eps = op.eps;
+    params.scale = op.scale;
+    params.residual = state_.rows(op.residual);
+    params.out = state_.rows(op.out);
+    norm(params, share_);
+  }
+
+  void operator()(const LinearOp& op) const {
+    LinearParams params;
+    params.in = state_.rows(op.in);
+    params.weight = &state_.weights->matrix(op.weight);
+    params.bias = state_.weights->vector(op.bias);
+    params.activation = op.activation;
+    params.soft_cap = op.soft_cap;
+    params.scale = op.scale;
+    params.gate_limit = op.gate_limit;
+    params.up_offset = op.up_offset;
+    params.gate_alpha = op.gate_alpha;
+    params.residual = state_.rows(op.residual);
+    params.out = state_.rows(op.out);
+    const auto& buffers = state_.program->buffers;
+    const bool gathers = buffers[static_cast<std::size_t>(op.out)].rows == RowKind::kOutputs &&
+                         buffers[static_cast<std::size_t>(op.in)].rows == RowKind::kTokens;
+    // Nothing is wanted of this step; no input_rows would mean all of them.
+    if (gathers && step_.outputs.empty()) return;
+    if (gathers) params.input_rows = step_.outputs;
+    linear(params, share_, state_.workspace(share_));
+  }
+
+  void operator()(const RotaryOp& op) const {
+    RotaryParams params;
+    params.qkv = state_.rows(op.qkv);
+    params.heads = op.heads;
+    params.kv_heads = op.kv_heads;
+    params.head_size = op.head_size;
+    params.clip = op.clip;
+    params.query_norm = head_norm(op.query_norm);
+    params.key_norm = head_norm(op.key_norm);
+    params.norm_after_rotary = op.norm_after_rotary;
+    params.style = op.style;
+    params.position_ids = step_.positions;
+    if (op.table != kAbsent) {
+      const RotaryTable& table = state_.rotary[static_cast<std::size_t>(op.table)];
+      params.rotary_size = op.rotary_size;
+      params.cosines = table.cosines.data();
+      params.sines = table.sines.data();
+      params.table_positions = table.positions;
+      if (table.long_offset != 0) params.position_ids = step_.long_positions;
+    }
+    params.spans = op.group == KvGroup::kCross ? step_.cross_spans : step_.spans;
+    params.kv = state_.kv(op.group).layers[static_cast<std::size_t>(op.layer)];
+    rotate_and_store(params, share_);
+  }
+
+  void operator()(const AttentionOp& op) const {
+    AttentionParams params;
+    params.queries = state_.rows(op.queries);
+    params.heads = op.heads;
+    params.kv = state_.kv(op.group).layers[static_cast<std::size_t>(op.layer)];
+    params.spans = op.group == KvGroup::kCross ? step_.cross_spans : step_.spans;
+    params.causal = op.causal;
+    params.scale = op.scale;
+    params.soft_cap = op.soft_cap;
+    params.window = op.window;
+    params.chunk = op.chunk;
+    params.alibi_slopes = state_.weights->vector(op.alibi_slopes);
+    params.relative_bias = state_.weights->vector(op.relative_bias);
+    params.relative_buckets = op.relative_buckets;
+    params.relative_max_distance = op.relative_max_distance;
+    params.relative_bidirectional = op.relative_bidirectional;
+    params.sinks = state_.weights->vector(op.sinks);
+    params.out = state_.rows(op.out);
+    attention(params, share_, state_.workspace(share_));
+  }
+
+  void operator()(const RouteOp& op) const {
+    RouteParams params;
+    params.scores = state_.rows(op.scores);
+    params.kind = op.kind;
+    params.chosen = op.chosen;
+    params.selection_bias = state_.weights->vector(op.selection_bias);
+    params.groups = op.groups;
+    params.chosen_groups = op.chosen_groups;
+    params.group_best = op.group_best;
+    params.margin = op.margin;
+    params.normalize = op.normalize;
+    params.scale = op.scale;
+    const std::size_t choices = choices_of(op.chosen);
+    params.expert_of = std::span(step_.expert_of).first(choices);
+    params.weight_of = std::span(step_.weight_of).first(choices);
+    params.starts = std::span(step_.starts).first(static_cast<std::size_t>(op.experts) + 1);
+    params.order = std::span(step_.order).first(choices);
+    params.token_of = std::span(step_.token_of).first(choices);
+    route(params, share_);
+    invert_order(combine_params(op.chosen), share_);
+  }
+
+  void operator()(const ExpertLinearOp& op) const {
+    const ConstRows in = state_.rows(op.in);
+    const Rows out = state_.rows(op.out);
+    for (std::size_t expert = 0; expert < op.weights.size(); ++expert) {
+      const std::int32_t begin = step_.starts[expert];
+      const std::int32_t count = step_.starts[expert + 1] - begin;
+      if (count == 0) continue;
+      LinearParams params;
+      params.weight = &state_.weights->matrix(op.weights[expert]);
+      params.bias = state_.weights->vector(op.biases[expert]);
+      params.activation = op.activation;
+      params.gate_limit = op.gate_limit;
+      params.up_offset = op.up_offset;
+      params.gate_alpha = op.gate_alpha;
+      params.out = {out.row(begin), count, out.width, out.stride};
+      if (op.gathers) {
+        params.in = in;
+        params.input_rows =
+            std::span(step_.token_of)
+                .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
+      } else {
+        params.in = {in.row(begin), count, in.width, in.stride};
+      }
+      linear(params, share_, state_.workspace(share_));
+    }
+  }
+
+  void operator()(const CombineOp& op) const {
+    CombineParams params = combine_params(op.chosen);
+    params.in = state_.rows(op.in);
+    params.residual = state_.rows(op.residual);
+    params.out = state_.rows(op.out);
+    combine(params, share_);
+  }
+
+  void operator()(const ScaleRowsOp& op) const {
+    scale_rows(
+        {state_.rows(op.in), state_.rows(op.scales), state_.rows(op.residual), state_.rows(op.out)},
+        share_);
+  }
+
+ private:
+  [[nodiscard]] std::size_t choices_of(std::int32_t chosen) const {
+    return step_.ids.size() * static_cast<std::size_t>(chosen);
+  }
+
+  [[nodiscard]] CombineParams combine_params(std::int32_t chosen) const {
+    CombineParams params;
+    const std::size_t choices = choices_of(chosen);
+    params.chosen = chosen;
+    params.weight_of = std::span(step_.weight_of).first(choices);
+    params.order = std::span(step_.order).first(choices);
+    params.place_of = std::span(step_.place_of).first(choices);
+    return params;
+  }
+
+  [[nodiscard]] HeadNorm head_norm(const HeadNormPlan& plan) const {
+    HeadNorm norm;
+    norm.enabled = plan.enabled;
+    norm.kind = plan.kind;
+    norm.weight = state_.weights->vector(plan.weight);
+    norm.bias = state_.weights->vector(plan.bias);
+    norm.per_head_weight = plan.per_head_weight;
+    norm.over_all_heads = plan.over_all_heads;
+    norm.weight_offset = plan.weight_offset;
+    norm.eps = plan.eps;
+    return norm;
+  }
+
+  HostState& state_;
+  HostStep& step_;
+  Share share_;
+};
+
+}  // namespace
+
+void HostState::run(const Op& op, Share share) { std::visit(OpRunner(*this, step, share), op); }
+
+}  // namespace weft

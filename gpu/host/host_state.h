@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "weft/gpu/host/host_device.h"
+#include "weft/gpu/host/host_memory.h"
+#include "weft/gpu/host/host_weights.h"
+#include "weft/gpu/host/rotary_table.h"
+#include "weft/gpu/host/thread_team.h"
+#include "weft/kernels/attention/kv_layer.h"
+#include "weft/kernels/share.h"
+
+namespace weft {
+
+/// A KV cache: its layers are views of one piece of memory.
+struct HostKv {
+  HostMemory memory;
+  std::vector<KvLayer> layers;
+
+  [[nodiscard]] static Result<HostKv> allocate(std::span<const KvLayerPlan> layers, DType dtype,
+                                               std::int32_t pages, std::int32_t page_tokens);
+};
+
+/// What one step's ops see besides the buffers; sized once, filled anew for every step.
+struct HostStep {
+  std::span<const TokenId> ids;
+  std::span<const std::int32_t> outputs;
+  std::vector<std::int32_t> positions;       ///< [T]
+  std::vector<std::int32_t> long_positions;  ///< [T]: those of LongRoPE's long set moved behind
+  std::vector<SequenceSpan> spans;           ///< over a sequence's own KV
+  std::vector<SequenceSpan> cross_spans;     ///< over its encoder's
+  // Routing of the layer that is being computed.
+  std::vector<std::int32_t> expert_of, starts, order, token_of, place_of;
+  std::vector<float> weight_of;
+};
+
+struct HostState {
+  std::shared_ptr<const Checkpoint> checkpoint;
+  std::shared_ptr<const Program> program;
+  DeviceOptions options;
+  std::unique_ptr<ThreadTeam> team;
+  std::shared_ptr<const HostWeights> weights;
+  std::vector<RotaryTable> rotary;
+  HostKv self_kv, cross_kv, encoder_kv;
+  HostMemory token_memory, output_memory, workspaces;
+  std::size_t workspace_bytes = 0;  ///< of one thread
+  HostStep step;
+  BufferId result = kAbsent;
+
+  [[nodiscard]] HostKv& kv(KvGroup group);
+  [[nodiscard]] std::int64_t rows_of(const BufferPlan& plan) const;
+  [[nodiscard]] Rows rows(BufferId id) const;  ///< data null for kAbsent
+  [[nodiscard]] std::span<std::byte> workspace(Share share) const;
+
+  /// One thread's part of one op.
+  void run(const Op& op, Share share);
+};
+
+}  // namespace weft

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/kernels/cuda/cuda_types.h"
+
+namespace weft::cuda {
+
+/// A piece of a step's attention, for every KV head: tokens [token, token + tokens) of a sequence
+/// over places [begin, end) of its context. Pieces of the same tokens are parts 0 .. parts - 1,
+/// whose sums are put together by whoever finishes last.
+struct AttentionItem {
+  std::int32_t sequence = 0;
+  std::int32_t token = 0;  ///< of the sequence's tokens in this step
+  std::int32_t tokens = 0;
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+  std::int32_t part = 0;
+  std::int32_t parts = 1;
+  std::int32_t first_slot = 0;  ///< of the workspace's partial results, of part 0; parts > 1
+  std::int32_t counter = 0;     ///< which of the counters these tokens have; parts > 1
+};
+
+/// What a plan of items is made for.
+struct AttentionShape {
+  std::int32_t processors = 0;  ///< of the device
+  std::int32_t heads = 0;       ///< A, the most of any layer
+  std::int32_t kv_heads = 0;    ///< K of that layer
+  std::int32_t head_size = 0;
+  std::int32_t page_tokens = 1;
+  bool causal = true;
+  std::int32_t max_items = 0;
+};
+
+/// Cuts a step's attention into items of like cost, longest first; plain code for the host, run
+/// once for each step. Sequences as the device will read them. Appends to `items`, which has room
+/// for shape.max_items (allocates nothing then). A sequence that decodes is cut along its context
+/// so that the device is full whatever the lengths are (Flash-Decoding); a prompt's chunk along its
+/// tokens, and along its context where that leaves the device empty. Where a context is cut depends
+/// on the other sequences, and with it the last bits of a result.
+void plan_attention(std::span<const DeviceSequence> sequences, const AttentionShape& shape,
+                    std::vector<AttentionItem>& items);
+
+/// Most items that plan_attention() makes for `rows` sequences of together `tokens` tokens.
+[[nodiscard]] std::int32_t max_attention_items(std::int32_t rows, std::int32_t tokens,
+                                               const AttentionShape& shape);
+
+/// softmax(q k^T * scale + bias) v over paged KV, as weft::AttentionParams, with the same names.
+/// Where all items have one token, spans, items and the KV of places before a sequence's `start`
+/// are read before the kernel's predecessors have ended: what wrote them was complete before those
+/// began (an upload or a step lies between).
+struct AttentionParams {
+  std::int64_t rows = 0;  ///< T; what items do not cover gets no result
+  DeviceRows queries{};   ///< f32 [T, >= A * D]
+  std::int32_t heads = 0;
+  DeviceKvLayer kv{};
+  DeviceSpans spans{};
+  const AttentionItem* items = nullptr;      ///< in the device's memory
+  const std::int32_t* item_count = nullptr;  ///< in the device's memory
+  std::int32_t max_items = 0;  ///< bound of *item_count, for the launch: what is replayed is fixed
+  /// Whether each item has one token: then the kernel for decoding runs.
+  bool decodes = false;
+  bool causal = true;
+  float scale = 1;
+  float soft_cap = 0;
+  std::int32_t window = 0;
+  std::int32_t chunk = 0;
+  const float* alibi_slopes = nullptr;   ///< [A]
+  const float* relative_bias = nullptr;  ///< [A, buckets]
+  std::int32_t relative_buckets = 0;
+  std::int32_t relative_max_distance = 0;
+  bool relative_bidirectional = false;
+  const float* sinks = nullptr;  ///< [A]
+  DeviceRows out{};              ///< f32, f16 or bf16 [T, A * D]
+  /// Unified-max softmax (FlashDecoding++, arXiv 2311.01282, section 3): decoding scales every
+  /// score's exponential by e^-phi instead of by the running maximum. A head of a token whose
+  /// exponentials' sum leaves e^-kUnifiedRange .. e^kUnifiedRange is computed again with the
+  /// maximum. For bf16 KV; weights of f16 have no such range, and keep the maximum.
+  bool unified = false;
+  float phi = 0;
+  std::uint32_t* recomputed = nullptr;  ///< counts those heads, or null
+  /// Partial results and counters, attention_workspace_bytes(). The first kAttentionCounterBytes
+  /// are zero before the first call and are left so.
+  std::byte* workspace = nullptr;
+};
+
+/// No exponential is above its sum, so in range none is above e^60 = 1e26: a number of float32 and
+/// of bf16, and times values up to 1e12 still one. And what float32 loses below e^-87 is less than
+/// e^-27 of a sum above e^-60, for each of up to a million places.
+inline constexpr float kUnifiedRange = 60;
+inline constexpr std::size_t kAttentionCounterBytes = std::size_t{1} << 20U;
+
+[[nodiscard]] std::size_t attention_workspace_bytes(std::int32_t max_items, std::int32_t heads,
+                                                    std::int32_t head_size);
+
+[[nodiscard]] Status attention(const AttentionParams& params, Stream stream);
+
+}  // namespace weft::cuda

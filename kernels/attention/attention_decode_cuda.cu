@@ -1,0 +1,437 @@
+#include <cstdint>
+#include <type_traits>
+
+#include "weft/kernels/attention/attention_tile_cuda.cuh"
+
+// Attention of one token a sequence over 16-bit KV, as fast as keys and values come from memory.
+// The heads that share a KV head are the rows of a tile, so each key is read once for all of them.
+// Each warp goes through 16 keys at a time of its own, three or four such tiles under way in shared
+// memory, and nobody waits for another before the item's end.
+namespace weft::cuda {
+namespace {
+
+constexpr int kWarps = 4;
+constexpr int kThreads = kWarps * kWarpLanes;
+
+template <int kHeadSize>
+struct Ring {
+  /// Two blocks a processor have 130 KB under way, thrice what hides the memory's latency. With 256
+  /// numbers a head one block has half of that, since sm_80 has 163 KB.
+  static constexpr int kStages = kHeadSize <= 80 ? 4 : kHeadSize <= 128 ? 3 : 2;
+  static constexpr int kTileBytes = kTileKeys * kRowBytes<kHeadSize>;
+  static constexpr int kStageBytes = 2 * kTileBytes;  // keys, then values
+  static constexpr int kWarpBytes = kStages * kStageBytes;
+  static constexpr int kBytes = kWarps * kWarpBytes;
+
+  /// Where the warps' sums meet afterwards. The gap keeps rows that are written together in
+  /// different banks.
+  static constexpr int kSumsStride = kHeadSize + 8;
+  static_assert(kWarps * kTileRows * kSumsStride * sizeof(float) <= kBytes);
+};
+
+/// Up to 16 heads of an item that share a KV head.
+struct Unit {
+  AttentionItem item;
+  DeviceSequence sequence;
+  std::int32_t kv_head;
+  std::int32_t first_head;
+  std::int32_t rows;     // heads
+  std::int32_t counter;  // of those whose parts meet
+
+  __device__ std::int32_t place() const { return sequence.start + item.token; }
+  __device__ std::int64_t row() const { return std::int64_t{sequence.first} + item.token; }
+};
+
+__device__ std::int32_t tiles_of(const AttentionParams& params) {
+  return (params.heads / params.kv.kv_heads + kTileRows - 1) / kTileRows;
+}
+
+__device__ Unit unit_of(const AttentionParams& params, std::int32_t number) {
+  const std::int32_t tiles = tiles_of(params);
+  const std::int32_t group = params.heads / params.kv.kv_heads;
+  const std::int32_t tile = number % tiles;
+  const std::int32_t kv_head = number / tiles % params.kv.kv_heads;
+  const AttentionItem item = params.items[number / tiles / params.kv.kv_heads];
+  return {.item = item,
+          .sequence = params.spans.sequences[item.sequence],
+          .kv_head = kv_head,
+          .first_head = kv_head * group + tile * kTileRows,
+          .rows = min(kTileRows, group - tile * kTileRows),
+          .counter = (item.counter * params.kv.kv_heads + kv_head) * tiles + tile};
+}
+
+/// A warp's part of a tile's result: this lane's columns of rows l / 4 and l / 4 + 8.
+template <int kHeadSize>
+struct WarpSums {
+  float values[kHeadSize / 8][4] = {};
+  Statistics rows[2] = {{minus_infinity(), 0}, {minus_infinity(), 0}};
+
+  template <int kHalf>
+  __device__ void rescale(float factor) {
+    rows[kHalf].total *= factor;
+#pragma unroll
+    for (auto& tile : values) {
+      tile[2 * kHalf] *= factor;
+      tile[2 * kHalf + 1] *= factor;
+    }
+  }
+};
+
+/// What a warp does with the keys that have come.
+template <class Number, int kHeadSize>
+class TileWorker {
+ public:
+  __device__ TileWorker(const AttentionParams& params, const Unit& unit, bool unified)
+      : shape_{{params, head_of(unit, 0)}, {params, head_of(unit, 1)}},
+        place_(unit.place()),
+        has_upper_half_(unit.rows > 8),
+        unified_(unified),
+        phi_(params.phi * kLog2E) {
+    load_queries(params, unit);
+    if (unified) sums_.rows[0].maximum = sums_.rows[1].maximum = phi_;
+  }
+
+  /// Keys from `place` on, of which those before `end` count.
+  __device__ void add(std::uint32_t keys, std::uint32_t values, std::int32_t place,
+                      std::int32_t end) {
+    float weights[2][4] = {};
+    multiply_keys(keys, weights);
+    shape_scores<0>(weights, place, end);
+    if (has_upper_half_) {
+      shape_scores<1>(weights, place, end);
+    } else {
+      weights[0][2] = weights[0][3] = weights[1][2] = weights[1][3] = 0;
+    }
+    const std::uint32_t packed_weights[4] = {
+        packed<Number>(weights[0][0], weights[0][1]), packed<Number>(weights[0][2], weights[0][3]),
+        packed<Number>(weights[1][0], weights[1][1]), packed<Number>(weights[1][2], weights[1][3])};
+    const std::uint32_t from = values + (lane_ % 16) * kRowBytes<kHeadSize> + lane_ / 16 * 16;
+#pragma unroll
+    for (int d = 0; d < kHeadSize / 16; ++d) {
+      std::uint32_t tile[4];
+      load_matrices_turned(tile, from + d * 32);
+      multiply_add<Number>(sums_.values[2 * d], packed_weights, tile[0], tile[1]);
+      multiply_add<Number>(sums_.values[2 * d + 1], packed_weights, tile[2], tile[3]);
+    }
+  }
+
+  /// The sums, with all columns' weights in each lane's totals.
+  __device__ const WarpSums<kHeadSize>& finish() {
+#pragma unroll
+    for (Statistics& row : sums_.rows) {
+      row.total += __shfl_xor_sync(kAllLanes, row.total, 1);
+      row.total += __shfl_xor_sync(kAllLanes, row.total, 2);
+    }
+    return sums_;
+  }
+
+ private:
+  __device__ static std::int32_t head_of(const Unit& unit, int half) {
+    const auto row = static_cast<std::int32_t>(threadIdx.x) % kWarpLanes / 4 + half * 8;
+    return unit.first_head + min(row, unit.rows - 1);
+  }
+
+  __device__ void load_queries(const AttentionParams& params, const Unit& unit) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const bool present = lane_ / 4 + half * 8 < unit.rows;
+      const float* from = query_of(params, unit.row(), head_of(unit, half)) + lane_ % 4 * 2;
+#pragma unroll
+      for (int d = 0; d < kHeadSize / 16; ++d) {
+        float2 low{};
+        float2 high{};
+        if (present) {
+          low = *reinterpret_cast<const float2*>(from + d * 16);
+          high = *reinterpret_cast<const float2*>(from + d * 16 + 8);
+        }
+        queries_[d][half] = packed<Number>(low.x, low.y);
+        queries_[d][half + 2] = packed<Number>(high.x, high.y);
+      }
+    }
+  }
+
+  /// Even and odd steps have sums of their own: half the chain of products that wait for each
+  /// other.
+  __device__ void multiply_keys(std::uint32_t keys, float (&products)[2][4]) const {
+    float odd[2][4] = {};
+    const std::uint32_t from =
+        keys + (lane_ / 16 * 8 + lane_ % 8) * kRowBytes<kHeadSize> + lane_ / 8 % 2 * 16;
+#pragma unroll
+    for (int d = 0; d < kHeadSize / 16; ++d) {
+      std::uint32_t tile[4];
+      load_matrices(tile, from + d * 32);
+      auto& to = d % 2 == 0 ? products : odd;
+      multiply_add<Number>(to[0], queries_[d], tile[0], tile[1]);
+      multiply_add<Number>(to[1], queries_[d], tile[2], tile[3]);
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) products[i / 4][i % 4] += odd[i / 4][i % 4];
+  }
+
+  /// Makes weights of a row's four products, relative to phi or to the greatest score so far.
+  template <int kHalf>
+  __device__ void shape_scores(float (&weights)[2][4], std::int32_t place, std::int32_t end) {
+    float scores[4];
+    float greatest = minus_infinity();
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const std::int32_t key = place + i / 2 * 8 + lane_ % 4 * 2 + i % 2;
+      const float product = weights[i / 2][i % 2 + 2 * kHalf];
+      scores[i] = key < end ? shape_[kHalf](product, key - place_) : minus_infinity();
+      greatest = fmaxf(greatest, scores[i]);
+    }
+    const float measure = unified_ ? phi_ : new_maximum<kHalf>(greatest);
+    float total = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float weight = exp2_fast(scores[i] - measure);
+      total += weight;
+      weights[i / 2][i % 2 + 2 * kHalf] = weight;
+    }
+    sums_.rows[kHalf].total += total;
+  }
+
+  /// The row's greatest score with these, by which what is summed up is measured from now on.
+  template <int kHalf>
+  __device__ float new_maximum(float greatest) {
+    greatest = fmaxf(greatest, __shfl_xor_sync(kAllLanes, greatest, 1));
+    greatest = fmaxf(greatest, __shfl_xor_sync(kAllLanes, greatest, 2));
+    const float before = sums_.rows[kHalf].maximum;
+    if (__any_sync(kAllLanes, greatest > before)) {
+      const float maximum = fmaxf(before, greatest);
+      sums_.template rescale<kHalf>(weight_of(before, maximum));
+      sums_.rows[kHalf].maximum = maximum;
+    }
+    const float measure = sums_.rows[kHalf].maximum;
+    // All may be -inf; their difference to themselves would be no number.
+    return measure == minus_infinity() ? 0.0F : measure;
+  }
+
+  int lane_ = static_cast<int>(threadIdx.x) % kWarpLanes;
+  ScoreShaper shape_[2];
+  std::int32_t place_;
+  bool has_upper_half_;
+  bool unified_;
+  float phi_;
+  std::uint32_t queries_[kHeadSize / 16][4];
+  WarpSums<kHeadSize> sums_;
+};
+
+/// The block's shared memory beside the rings.
+struct Shared {
+  Statistics statistics[kWarps][kTileRows];
+  std::uint32_t out_of_range;  // a bit for each row
+};
+
+/// This warp's share of the places, and its sums to where the warps' meet. A launch's first unit is
+/// begun before the predecessor's end (`is_first`): keys and values of earlier tokens are there.
+template <class Number, int kHeadSize>
+__device__ void attend(const AttentionParams& params, const Unit& unit, PlaceRange places,
+                       bool unified, bool is_first, WorkQueue& queue, unsigned char* memory,
+                       Shared& shared) {
+  using Ring = Ring<kHeadSize>;
+  constexpr int kStep = kWarps * kTileKeys;
+  const auto lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  const auto warp = static_cast<int>(threadIdx.x) / kWarpLanes;
+  const std::uint32_t ring = shared_address(memory) + warp * Ring::kWarpBytes;
+  const KeyFetcher<kHeadSize> fetcher(params, unit.sequence, unit.kv_head);
+  std::int32_t place = places.begin + warp * kTileKeys;
+  const auto fetch = [&](std::uint32_t row, std::int32_t at, int stage) {
+    const std::uint32_t to = ring + stage * Ring::kStageBytes;
+    if (at < places.end) fetcher.fetch(row, to, to + Ring::kTileBytes);
+    end_fetch_group();
+  };
+  const auto begin_ring = [&](bool early) {
+#pragma unroll
+    for (int stage = 0; stage + 1 < Ring::kStages; ++stage) {
+      const std::int32_t at = place + stage * kStep;
+      // Later stages are no earlier, so groups keep their order.
+      const bool is_early = is_first && at + kTileKeys <= unit.place();
+      if (is_early == early) fetch(fetcher.row(at, places.end), at, stage);
+    }
+  };
+  begin_ring(true);
+  if (is_first) wait_for_predecessor();
+  begin_ring(false);
+  constexpr int kAhead = (Ring::kStages - 1) * kStep;
+  std::uint32_t next_row = fetcher.row(place + kAhead, places.end);
+  TileWorker<Number, kHeadSize> worker(params, unit, unified);
+  int stage = 0;
+  for (; place < places.end; place += kStep) {
+    wait_for_fetches<Ring::kStages - 2>();
+    __syncwarp();
+    fetch(next_row, place + kAhead, stage == 0 ? Ring::kStages - 1 : stage - 1);
+    next_row = fetcher.row(place + kAhead + kStep, places.end);
+    const std::uint32_t keys = ring + stage * Ring::kStageBytes;
+    worker.add(keys, keys + Ring::kTileBytes, place, places.end);
+    stage = stage + 1 == Ring::kStages ? 0 : stage + 1;
+  }
+  queue.claim();
+  wait_for_fetches<0>();
+  const WarpSums<kHeadSize>& sums = worker.finish();
+  __syncthreads();
+  auto* to = reinterpret_cast<float*>(memory) + warp * kTileRows * Ring::kSumsStride + lane % 4 * 2;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = lane / 4 + half * 8;
+    if (row >= unit.rows) continue;
+    shared.statistics[warp][row] = sums.rows[half];
+#pragma unroll
+    for (int d = 0; d < kHeadSize / 8; ++d) {
+      *reinterpret_cast<float2*>(to + row * Ring::kSumsStride + d * 8) = {
+          sums.values[d][2 * half], sums.values[d][2 * half + 1]};
+    }
+  }
+  __syncthreads();
+}
+
+template <int kHeadSize>
+__device__ PartialResults parts_of_warps(const unsigned char* memory, const Shared& shared,
+                                         std::int32_t row) {
+  constexpr int kStride = Ring<kHeadSize>::kSumsStride;
+  return {.sums = reinterpret_cast<const float*>(memory) + row * kStride,
+          .statistics = &shared.statistics[0][row],
+          .sums_step = kTileRows * kStride,
+          .statistics_step = kTileRows,
+          .count = kWarps};
+}
+
+/// Writes what unified-max softmax has for a row, unless its weights' sum has left the range in
+/// which none of them has, and in which what is too small for float32 does not count.
+template <int kHeadSize>
+__device__ void write_or_mark(const AttentionParams& params, const Unit& unit, std::int32_t row,
+                              bool unified, const HeadSums<kHeadSize>& result, Shared& shared) {
+  const bool in_range = fabsf(log2f(result.all.total)) <= kUnifiedRange * kLog2E;
+  if (!unified || in_range) {
+    write_result(params, unit.row(), unit.first_head + row, result);
+  } else if (threadIdx.x % kWarpLanes == 0) {
+    atomicOr(&shared.out_of_range, 1U << row);
+  }
+}
+
+/// Puts the warps' sums together, then all parts' if these were the last; marks rows that unified
+/// softmax has to leave.
+template <int kHeadSize>
+__device__ void finish(const AttentionParams& params, const Unit& unit, bool unified,
+                       const unsigned char* memory, Shared& shared) {
+  const auto warp = static_cast<std::int32_t>(threadIdx.x) / kWarpLanes;
+  const AttentionItem& item = unit.item;
+  for (std::int32_t row = warp; row < unit.rows; row += kWarps) {
+    const auto result =
+        put_together<kHeadSize, true>(parts_of_warps<kHeadSize>(memory, shared, row));
+    if (item.parts == 1) {
+      write_or_mark(params, unit, row, unified, result, shared);
+    } else {
+      write_slot(params, item.first_slot + item.part * item.tokens, unit.first_head + row, result);
+    }
+  }
+  if (item.parts == 1 || !is_last_part(params, unit.counter, item.parts)) return;
+  for (std::int32_t row = warp; row < unit.rows; row += kWarps) {
+    const auto result =
+        put_together<kHeadSize, false>(parts_in_slots(params, item, 0, unit.first_head + row));
+    write_or_mark(params, unit, row, unified, result, shared);
+  }
+}
+
+/// Writes the rows that have been computed again.
+template <int kHeadSize>
+__device__ void rewrite(const AttentionParams& params, const Unit& unit, std::uint32_t rows,
+                        const unsigned char* memory, const Shared& shared) {
+  const auto warp = static_cast<std::int32_t>(threadIdx.x) / kWarpLanes;
+  for (std::int32_t row = warp; row < unit.rows; row += kWarps) {
+    if ((rows >> row & 1U) == 0) continue;
+    write_result(params, unit.row(), unit.first_head + row,
+                 put_together<kHeadSize, true>(parts_of_warps<kHeadSize>(memory, shared, row)));
+  }
+}
+
+template <class Number, int kHeadSize>
+__device__ void attend_unit(const AttentionParams& params, const Unit& unit, bool is_first,
+                            WorkQueue& queue, unsigned char* memory, Shared& shared) {
+  const PlaceRange visible = visible_places(params, unit.sequence, unit.place());
+  PlaceRange places = common(visible, {unit.item.begin, unit.item.end});
+  // Weights up to e^60 are no numbers of f16.
+  bool unified = params.unified && std::is_same_v<Number, __nv_bfloat16> && !visible.empty();
+  std::uint32_t rows = 0;
+  while (true) {
+    if (threadIdx.x == 0) shared.out_of_range = 0;
+    attend<Number, kHeadSize>(params, unit, places, unified, is_first && rows == 0, queue, memory,
+                              shared);
+    if (rows == 0) {
+      finish<kHeadSize>(params, unit, unified, memory, shared);
+    } else {
+      rewrite<kHeadSize>(params, unit, rows, memory, shared);
+    }
+    __syncthreads();
+    rows = shared.out_of_range;
+    __syncthreads();
+    if (rows == 0) return;
+    // Again, with the maximum, the whole context at once: it happens once in many steps.
+    places = visible;
+    unified = false;
+    if (threadIdx.x == 0 && params.recomputed != nullptr) {
+      atomicAdd(params.recomputed, static_cast<std::uint32_t>(__popc(rows)));
+    }
+  }
+}
+
+template <class Number, int kHeadSize>
+__global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
+    decode_kernel(const __grid_constant__ AttentionParams params) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  __shared__ Shared shared;
+  let_successor_start();
+  const std::int32_t units = *params.item_count * params.kv.kv_heads * tiles_of(params);
+  WorkQueue queue(params.workspace, static_cast<std::uint32_t>(units));
+  // Its first unit waits; a launch that is done before its predecessor would let the next one pass.
+  if (!queue.has_unit()) wait_for_predecessor();
+  for (; queue.has_unit(); queue.advance()) {
+    const bool is_first = queue.unit() == static_cast<std::int32_t>(blockIdx.x);
+    attend_unit<Number, kHeadSize>(params, unit_of(params, queue.unit()), is_first, queue, memory,
+                                   shared);
+  }
+}
+
+template <class Number, int kHeadSize>
+Status launch_decode(const AttentionParams& params, Stream stream) {
+  constexpr std::size_t kBytes = Ring<kHeadSize>::kBytes;
+  bool fits = false;
+  if (const Status status = fits_shared(kBytes, fits); status != Status::kSuccess) return status;
+  // Consumer GPUs have 99 KB: too few for heads of 128 numbers and more.
+  if (!fits) return attention_general(params, stream);
+  const std::int64_t group = params.heads / params.kv.kv_heads;
+  const std::int64_t units =
+      std::int64_t{params.max_items} * params.kv.kv_heads * ((group + kTileRows - 1) / kTileRows);
+  dim3 grid;
+  const Status status =
+      persistent_grid(decode_kernel<Number, kHeadSize>, kThreads, kBytes, units, grid);
+  if (status != Status::kSuccess) return status;
+  return launch(decode_kernel<Number, kHeadSize>, grid, dim3(kThreads), kBytes, stream, params);
+}
+
+template <class Number>
+Status launch_for_head_size(const AttentionParams& params, Stream stream) {
+  switch (params.kv.head_size) {
+    case 64:
+      return launch_decode<Number, 64>(params, stream);
+    case 80:
+      return launch_decode<Number, 80>(params, stream);
+    case 96:
+      return launch_decode<Number, 96>(params, stream);
+    case 128:
+      return launch_decode<Number, 128>(params, stream);
+    case 256:
+      return launch_decode<Number, 256>(params, stream);
+    default:
+      return status_of(cudaErrorInvalidValue);
+  }
+}
+
+}  // namespace
+
+Status attention_decode(const AttentionParams& params, Stream stream) {
+  if (params.kv.dtype == DType::kF16) return launch_for_head_size<__half>(params, stream);
+  return launch_for_head_size<__nv_bfloat16>(params, stream);
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/kernels/attention/attention_slots_cuda.h"
+#include "weft/kernels/require.h"
+
+namespace weft::cuda {
+namespace {
+
+/// What beginning and ending a piece costs, in places of context: about a microsecond of loads that
+/// wait for each other, in which a block would read so many keys and values.
+constexpr double kPieceCost = 64;
+
+/// A piece of context is a multiple of the tensor cores' 16 keys, and gives each of four warps
+/// some.
+constexpr std::int32_t kPlaceGrain = 16;
+constexpr std::int32_t kLeastPiece = 64;
+
+/// Pieces may be so much longer than a block's even share.
+constexpr double kLongest = 1.05;
+
+/// Shares of the work that the longest piece is tried at: 1, 1/2, 1/4.
+constexpr int kTrials = 3;
+
+/// A plan that keeps so much of the device at work is taken without looking further.
+constexpr double kGoodEnough = 0.95;
+
+std::int32_t group_of(const AttentionShape& shape) {
+  return std::max(1, shape.heads / std::max(1, shape.kv_heads));
+}
+
+std::int32_t item_tokens(const AttentionShape& shape) {
+  return std::max(1, kItemQueries / group_of(shape));
+}
+
+double blocks_of(const AttentionShape& shape) {
+  return std::max(1, shape.processors) * kBlocksPerProcessor;
+}
+
+std::int32_t ceil_div(std::int32_t a, std::int32_t b) { return (a + b - 1) / b; }
+
+/// An item before it is cut: all places that its tokens see.
+std::int32_t parts_of(const AttentionItem& whole, std::int32_t longest) {
+  return std::max(1, ceil_div(whole.end, longest));
+}
+
+/// Places of each part but the last, which has no more.
+std::int32_t part_places(std::int32_t places, std::int32_t parts) {
+  return parts == 1 ? places : ceil_div(ceil_div(places, parts), kPlaceGrain) * kPlaceGrain;
+}
+
+/// One item for as many tokens as an item may have, over all that they see.
+void add_whole_items(std::span<const DeviceSequence> sequences, const AttentionShape& shape,
+                     std::vector<AttentionItem>& items) {
+  const std::int32_t most = item_tokens(shape);
+  for (std::size_t s = 0; s < sequences.size(); ++s) {
+    const DeviceSequence& sequence = sequences[s];
+    for (std::int32_t token = 0; token < sequence.count; token += most) {
+      const std::int32_t tokens = std::min(most, sequence.count - token);
+      const std::int32_t end = shape.causal ? sequence.start + token + tokens : sequence.context;
+      items.push_back(
+          {.sequence = static_cast<std::int32_t>(s), .token = token, .tokens = tokens, .end = end});
+    }
+  }
+}
+
+void sort_by_piece(std::vector<AttentionItem>& items, std::int32_t longest) {
+  std::ranges::sort(items, [&](const AttentionItem& a, const AttentionItem& b) {
+    const std::int32_t left = part_places(a.end, parts_of(a, longest));
+    const std::int32_t right = part_places(b.end, parts_of(b, longest));
+    if (left != right) return left > right;
+    return a.sequence != b.sequence ? a.sequence < b.sequence : a.token < b.token;
+  });
+}
+
+/// How long the device takes over pieces in this order, of two bounds the lesser: if each of its
+/// blocks takes its next piece in turn, there and back; and if a piece begins when all before it
+/// would be done by all blocks alike.
+double time_of(const std::vector<AttentionItem>& items, const AttentionShape& shape,
+               std::int32_t longest) {
+  const double blocks = blocks_of(shape);
+  std::array<double, 4> ends{};  // first and last piece of a round, and of the next
+  std::size_t end = 0;
+  double in_turn = 0;
+  double when_ready = 0;
+  double work = 0;
+  double passed = 0;
+  double next = 0;
+  for (const AttentionItem& item : items) {
+    const std::int32_t parts = parts_of(item, longest);
+    const double units = static_cast<double>(parts) * shape.kv_heads;
+    const double time = part_places(item.end, parts) + kPieceCost;
+    when_ready = std::max(when_ready, (work + (units - 1) * time) / blocks + time);
+    work += units * time;
+    passed += units;
+    while (next < passed) {
+      ends[end] = time;
+      next += end % 2 == 0 ? blocks - 1 : 1;
+      if (++end < ends.size()) continue;
+      in_turn += std::max(ends[0] + ends[3], ends[1] + ends[2]);
+      ends = {};
+      end = 0;
+    }
+  }
+  in_turn += std::max(ends[0] + ends[3], ends[1] + ends[2]);
+  return std::min(in_turn, when_ready);
+}
+
+double even_share(const std::vector<AttentionItem>& items, const AttentionShape& shape) {
+  double places = 0;
+  for (const AttentionItem& item : items) places += item.end + kPieceCost;
+  return places * shape.kv_heads / blocks_of(shape);
+}
+
+/// Leaves `items` sorted by the pieces that they are to be cut into.
+std::int32_t choose_longest(std::vector<AttentionItem>& items, const AttentionShape& shape) {
+  const double share = even_share(items, shape);
+  std::int32_t best = 0;
+  std::int32_t last = 0;
+  double best_time = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const double places = kLongest * share / (1 << trial);
+    const std::int32_t longest = std::max(kLeastPiece, static_cast<std::int32_t>(places));
+    if (longest == last) break;
+    last = longest;
+    sort_by_piece(items, longest);
+    const double time = std::max(share, time_of(items, shape, longest));
+    if (best == 0 || time < best_time) {
+      best = longest;
+      best_time = time;
+    }
+    if (share > kGoodEnough * time) break;
+  }
+  if (best != last) sort_by_piece(items, best);
+  return best;
+}
+
+/// Whether there are items, slots and counters for all parts.
+bool fits(const std::vector<AttentionItem>& items, const AttentionShape& shape,
+          std::int32_t longest) {
+  std::int64_t all = 0;
+  std::int64_t slots = 0;
+  std::int64_t counters = 0;
+  for (const AttentionItem& item : items) {
+    const std::int64_t parts = parts_of(item, longest);
+    all += parts;
+    if (parts == 1) continue;
+    slots += parts * item.tokens;
+    ++counters;
+  }
+  return all <= shape.max_items && slots <= shape.max_items &&
+         counters <= attention_counters(shape.heads);
+}
+
+/// Notes in each item how many parts it gets, and where they are put together.
+void assign_parts(std::vector<AttentionItem>& items, std::int32_t longest) {
+  std::int32_t slot = 0;
+  std::int32_t counter = 0;
+  for (AttentionItem& item : items) {
+    // Rounded to the grain, fewer may do.
+    const std::int32_t places = part_places(item.end, parts_of(item, longest));
+    item.parts = std::max(1, ceil_div(item.end, std::max(1, places)));
+    if (item.parts == 1) continue;
+    item.first_slot = slot;
+    item.counter = counter++;
+    slot += item.parts * item.tokens;
+  }
+}
+
+/// Puts each item's parts in its place, from the back so that none is overwritten before it is cut.
+void cut(std::vector<AttentionItem>& items) {
+  std::size_t from = items.size();
+  std::size_t to = 0;
+  for (const AttentionItem& item : items) to += static_cast<std::size_t>(item.parts);
+  items.resize(to);
+  while (from > 0) {
+    const AttentionItem whole = items[--from];
+    const std::int32_t places = part_places(whole.end, whole.parts);
+    for (std::int32_t part = whole.parts - 1; part >= 0; --part) {
+      AttentionItem& item = items[--to];
+      item = whole;
+      item.part = part;
+      item.begin = part * places;
+      item.end = std::min(whole.end, item.begin + places);
+    }
+  }
+}
+
+}  // namespace
+
+// Where a context is cut depends on the batch: pieces that are short enough to fill the device with
+// one sequence would cost a batch the writing and putting together of tens of parts.
+void plan_attention(std::span<const DeviceSequence> sequences, const AttentionShape& shape,
+                    std::vector<AttentionItem>& items) {
+  items.clear();
+  add_whole_items(sequences, shape, items);
+  require(items.size() <= static_cast<std::size_t>(shape.max_items), "attention: max_items");
+  std::int32_t longest = choose_longest(items, shape);
+  while (!fits(items, shape, longest)) longest *= 2;
+  assign_parts(items, longest);
+  cut(items);
+}
+
+std::int32_t max_attention_items(std::int32_t rows, std::int32_t tokens,
+                                 const AttentionShape& shape) {
+  const std::int32_t most = item_tokens(shape);
+  const std::int32_t whole = std::min(tokens, rows + tokens / most);
+  // Pieces are no shorter than the longest one's bound at the last trial, in which an even share
+  // goes less than four times. Those of a prompt's chunk have a slot for each of their tokens; a
+  // quarter of what they could have is enough for a chunk that leaves the device empty.
+  const auto cuts = static_cast<std::int32_t>(blocks_of(shape)) * (1 << (kTrials - 1));
+  const std::int32_t slots = tokens > rows ? std::max(1, most / 4) : 1;
+  return whole + ceil_div(cuts * slots, std::max(1, shape.kv_heads));
+}
+
+std::size_t attention_workspace_bytes(std::int32_t max_items, std::int32_t heads,
+                                      std::int32_t head_size) {
+  const auto numbers = static_cast<std::size_t>(max_items) * static_cast<std::size_t>(heads) *
+                       static_cast<std::size_t>(head_size + 2);
+  return kAttentionCounterBytes + numbers * sizeof(float);
+}
+
+}  // namespace weft::cuda

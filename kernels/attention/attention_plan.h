@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "weft/kernels/attention/attention.h"
+
+namespace weft {
+
+/// The context is gone through in blocks of so many places, which begin at its multiples: the
+/// order of a query's sums is the same wherever its prompt was cut. One block of keys and values of
+/// 128 numbers in float32 fills a core's second-level cache by a sixteenth.
+inline constexpr std::int32_t kKeyBlock = 64;
+
+/// Queries of a work item, those of all heads that share a KV head counted: enough to make the
+/// widening of a block a few percent of the work, few enough to balance threads. A KV head with
+/// more heads than this has one token an item.
+inline constexpr std::int32_t kQueryBlock = 64;
+
+/// Places [begin, end) of a context.
+struct KeyRange {
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+
+  [[nodiscard]] bool empty() const noexcept { return begin >= end; }
+};
+
+/// What the token at `place` of the span's context sees.
+[[nodiscard]] KeyRange visible_keys(const AttentionParams& params, const SequenceSpan& span,
+                                    std::int32_t place) noexcept;
+
+/// Tokens of a span, and the KV head that their queries meet: what one thread does at a time.
+struct AttentionItem {
+  const SequenceSpan* span = nullptr;
+  std::int32_t kv_head = 0;
+  std::int32_t first_token = 0;
+  std::int32_t tokens = 0;
+};
+
+/// The items of one thread: of all items in the order (sequence, KV head, tokens), those whose
+/// middle lies in the thread's part of the whole cost. Every thread computes the same numbers, so
+/// that nothing is exchanged or allocated.
+class AttentionPlan {
+ public:
+  AttentionPlan(const AttentionParams& params, Share share);
+
+  [[nodiscard]] std::optional<AttentionItem> next();
+
+ private:
+  [[nodiscard]] std::int64_t item_cost(const SequenceSpan& span, std::int32_t first_token,
+                                       std::int32_t tokens) const noexcept;
+  [[nodiscard]] std::int64_t head_cost(const SequenceSpan& span) const noexcept;
+  [[nodiscard]] std::int32_t tokens_at(const SequenceSpan& span, std::int32_t token) const noexcept;
+  void pass(std::int32_t tokens, std::int64_t cost) noexcept;
+  bool skip_foreign_spans() noexcept;
+
+  const AttentionParams& params_;
+  std::int32_t group_;        // queries of a KV head
+  std::int32_t item_tokens_;  // tokens of an item, except at the end of a span
+  std::int64_t begin_ = 0;    // this thread's part of the cost
+  std::int64_t end_ = 0;
+  std::int64_t passed_ = 0;  // cost of the items before the one that comes next:
+  std::size_t span_ = 0;
+  std::int32_t head_ = 0;
+  std::int32_t token_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/kernels/attention/attention_cuda.h"
+
+/// How attention's workspace is laid out, and what the plan and the kernels agree on.
+namespace weft::cuda {
+
+/// Queries of an item at most, those of all heads that share a KV head counted, if it has several
+/// tokens: the rows of four warps' matrix tiles.
+inline constexpr std::int32_t kItemQueries = 128;
+
+/// Blocks of the kernels for 16-bit KV that a processor holds at a time, for which the plan makes
+/// pieces.
+inline constexpr std::int32_t kBlocksPerProcessor = 2;
+
+/// Words of the counters that hand out work; those of items follow.
+inline constexpr std::int32_t kQueueWords = 32;
+
+/// Counters that items can have, of a model with so many heads.
+[[nodiscard]] constexpr std::int32_t attention_counters(std::int32_t heads) {
+  return (static_cast<std::int32_t>(kAttentionCounterBytes / sizeof(std::uint32_t)) - kQueueWords) /
+         heads;
+}
+
+/// Slots hold one token's part each: part p of an item's token t has slot first_slot + p * tokens +
+/// t. Behind the counters lie the sums of values, f32 [slots, A, D], then the greatest score and
+/// the sum of weights, f32 [slots, A, 2].
+
+}  // namespace weft::cuda

@@ -1,0 +1,303 @@
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernels/attention/attention_work_cuda.cuh"
+
+/// What the kernels on tensor cores share: m16n8k16 tiles of 16-bit numbers with sums in float32
+/// (PTX ISA, "Matrix Fragments for mma.m16n8k16"), and keys and values that come to shared memory
+/// while others are worked on. Lane l holds columns 2 * (l % 4) and the next of rows l / 4 and
+/// l / 4 + 8 of a sum's tile.
+namespace weft::cuda {
+
+/// Keys that a warp fetches at a time, and the depth of a product over them.
+inline constexpr int kTileKeys = 16;
+inline constexpr int kTileRows = 16;
+
+/// In shared memory, rows of D numbers of 16 bits stand 16 bytes apart: an odd number of 16-byte
+/// words from one to the next, so that the eight rows that a matrix load reads are in all banks.
+template <int kHeadSize>
+inline constexpr int kRowBytes = kHeadSize * 2 + 16;
+
+template <class Number>
+__device__ std::uint32_t packed(float low, float high);
+
+template <>
+__device__ inline std::uint32_t packed<__half>(float low, float high) {
+  const __half2 pair = __floats2half2_rn(low, high);
+  return reinterpret_cast<const std::uint32_t&>(pair);
+}
+
+template <>
+__device__ inline std::uint32_t packed<__nv_bfloat16>(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return reinterpret_cast<const std::uint32_t&>(pair);
+}
+
+/// sums += a b, of 16 rows and 8 columns over a depth of 16.
+template <class Number>
+__device__ void multiply_add(float (&sums)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                             std::uint32_t b1);
+
+template <>
+__device__ inline void multiply_add<__half>(float (&sums)[4], const std::uint32_t (&a)[4],
+                                            std::uint32_t b0, std::uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+template <>
+__device__ inline void multiply_add<__nv_bfloat16>(float (&sums)[4], const std::uint32_t (&a)[4],
+                                                   std::uint32_t b0, std::uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+/// Four 8 x 8 matrices; each lane gives the address of one of their 32 rows.
+__device__ inline void load_matrices(std::uint32_t (&to)[4], std::uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(address)
+               : "memory");
+}
+
+__device__ inline void load_matrices_turned(std::uint32_t (&to)[4], std::uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(address)
+               : "memory");
+}
+
+/// 16 bytes to shared memory without waiting for them; zeros if not `present`.
+__device__ inline void fetch_16_bytes(std::uint32_t to, const std::byte* from, bool present) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :
+               : "r"(to), "l"(from), "r"(present ? 16 : 0)
+               : "memory");
+}
+
+__device__ inline void end_fetch_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+/// Waits until no more than kLeft of this thread's groups are under way.
+template <int kLeft>
+__device__ void wait_for_fetches() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
+}
+
+__device__ inline std::uint32_t shared_address(const void* memory) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(memory));
+}
+
+/// 2^x, which is what the hardware has.
+__device__ inline float exp2_fast(float x) {
+  float result = 0;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+/// A row of the cache that is none: there are fewer.
+inline constexpr std::uint32_t kNoRow = 0xffffffffU;
+
+/// Brings 16 keys and their values at a time to shared memory, by one warp.
+template <int kHeadSize>
+class KeyFetcher {
+ public:
+  __device__ KeyFetcher(const AttentionParams& params, const DeviceSequence& sequence,
+                        std::int32_t kv_head)
+      : keys_(params.kv.keys), values_(params.kv.values), table_(params, sequence, kv_head) {}
+
+  /// Where the lane's key among those from `place` on lies: asked for early, since the answer comes
+  /// from memory too. Lanes from 16 on have none.
+  __device__ std::uint32_t row(std::int32_t place, std::int32_t end) const {
+    const auto lane = static_cast<std::int32_t>(threadIdx.x) % kWarpLanes;
+    if (lane >= kTileKeys || place + lane >= end) return kNoRow;
+    return table_.row(place + lane);
+  }
+
+  __device__ void fetch(std::uint32_t row, std::uint32_t keys_to, std::uint32_t values_to) const {
+    constexpr int kWords = kHeadSize / 8;  // of 16 bytes
+    const auto lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+#pragma unroll
+    for (int i = 0; i < kTileKeys * kWords / kWarpLanes; ++i) {
+      const int word = i * kWarpLanes + lane;
+      const int key = word / kWords;
+      const std::uint32_t from_row = __shfl_sync(kAllLanes, row, key);
+      const bool present = from_row != kNoRow;
+      const int column = word % kWords * 16;
+      const std::int64_t from = std::int64_t{present ? from_row : 0U} * (kHeadSize * 2) + column;
+      const int to = key * kRowBytes<kHeadSize> + column;
+      fetch_16_bytes(keys_to + to, keys_ + from, present);
+      fetch_16_bytes(values_to + to, values_ + from, present);
+    }
+  }
+
+ private:
+  const std::byte* keys_;
+  const std::byte* values_;
+  PageTable table_;
+};
+
+/// Makes scores times log2(e) of products, as a query's head has them.
+class ScoreShaper {
+ public:
+  __device__ ScoreShaper(const AttentionParams& params, std::int32_t head)
+      : scale_(params.scale * kLog2E),
+        cap_(params.soft_cap * kLog2E),
+        twice_by_cap_(params.soft_cap > 0 ? 2 * scale_ / params.soft_cap : 0.0F),
+        slope_(params.alibi_slopes == nullptr ? 0.0F : params.alibi_slopes[head] * kLog2E) {}
+
+  /// `distance`: the key's place less the query's.
+  __device__ float operator()(float product, std::int32_t distance) const {
+    float score = product * scale_;
+    // tanh(x) = 1 - 2 / (e^2x + 1), whose error is that of a number near 1.
+    if (cap_ > 0) {
+      score = cap_ - __fdividef(2 * cap_, exp2_fast(product * twice_by_cap_) + 1);
+    }
+    return fmaf(slope_, static_cast<float>(distance), score);
+  }
+
+ private:
+  float scale_;
+  float cap_;
+  float twice_by_cap_;
+  float slope_;
+};
+
+/// Parts of one head's result that a warp puts together, in their order.
+struct PartialResults {
+  const float* sums;             // of part 0
+  const Statistics* statistics;  // of part 0
+  std::int64_t sums_step;
+  std::int64_t statistics_step;
+  std::int32_t count;
+};
+
+/// Four neighbours of a head's D numbers a lane, and again beyond 128.
+template <int kHeadSize>
+struct HeadSums {
+  static constexpr int kQuads = kHeadSize / 4;
+  static constexpr int kLaneQuads = (kQuads + kWarpLanes - 1) / kWarpLanes;
+
+  float4 quads[kLaneQuads];
+  Statistics all;
+
+  /// The first number of quad q of this lane; beyond D if there is none.
+  __device__ static int column(int q) {
+    return (q * kWarpLanes + static_cast<int>(threadIdx.x) % kWarpLanes) * 4;
+  }
+};
+
+template <bool kShared>
+__device__ float4 read_quad(const float* from) {
+  if constexpr (kShared) return *reinterpret_cast<const float4*>(from);
+  return __ldcg(reinterpret_cast<const float4*>(from));
+}
+
+/// Parts whose sums a lane asks for at a time, so that their way from memory is waited for once.
+inline constexpr int kPartsAtOnce = 8;
+
+/// Adds up parts in shared memory, or in slots. Lane l looks at the statistics of parts l, l
+/// + 32...
+template <int kHeadSize, bool kShared>
+__device__ HeadSums<kHeadSize> put_together(const PartialResults& parts) {
+  using Result = HeadSums<kHeadSize>;
+  Result result{};
+  float4 sums[kPartsAtOnce][Result::kLaneQuads];
+  const auto read_sums = [&](std::int32_t first) {
+#pragma unroll
+    for (int i = 0; i < kPartsAtOnce; ++i) {
+#pragma unroll
+      for (int q = 0; q < Result::kLaneQuads; ++q) {
+        const float* from = parts.sums + (first + i) * parts.sums_step + Result::column(q);
+        const bool present = first + i < parts.count && Result::column(q) < kHeadSize;
+        sums[i][q] = present ? read_quad<kShared>(from) : float4{};
+      }
+    }
+  };
+  const auto statistics = [&](std::int32_t part) -> Statistics {
+    if (part >= parts.count) return {minus_infinity(), 0};
+    const Statistics* from = parts.statistics + part * parts.statistics_step;
+    return kShared ? *from : read_statistics(from);
+  };
+  read_sums(0);
+  const auto lane = static_cast<std::int32_t>(threadIdx.x) % kWarpLanes;
+  float maximum = minus_infinity();
+  for (std::int32_t part = lane; part < parts.count; part += kWarpLanes) {
+    maximum = fmaxf(maximum, statistics(part).maximum);
+  }
+  for (int lanes = kWarpLanes / 2; lanes > 0; lanes /= 2) {
+    maximum = fmaxf(maximum, __shfl_xor_sync(kAllLanes, maximum, lanes));
+  }
+  float total = 0;
+  float lane_weight = 0;
+  for (std::int32_t part = 0; part < parts.count; part += kPartsAtOnce) {
+    if (part > 0) read_sums(part);
+    if (part % kWarpLanes == 0) {
+      const Statistics one = statistics(part + lane);
+      lane_weight = weight_of(one.maximum, maximum);
+      total = fmaf(one.total, lane_weight, total);
+    }
+#pragma unroll
+    for (int i = 0; i < kPartsAtOnce; ++i) {
+      const float weight = __shfl_sync(kAllLanes, lane_weight, part % kWarpLanes + i);
+#pragma unroll
+      for (int q = 0; q < Result::kLaneQuads; ++q) {
+        result.quads[q].x = fmaf(sums[i][q].x, weight, result.quads[q].x);
+        result.quads[q].y = fmaf(sums[i][q].y, weight, result.quads[q].y);
+        result.quads[q].z = fmaf(sums[i][q].z, weight, result.quads[q].z);
+        result.quads[q].w = fmaf(sums[i][q].w, weight, result.quads[q].w);
+      }
+    }
+  }
+  for (int lanes = kWarpLanes / 2; lanes > 0; lanes /= 2) {
+    total += __shfl_xor_sync(kAllLanes, total, lanes);
+  }
+  result.all = {maximum, total};
+  return result;
+}
+
+/// The parts of a token's head that its item's blocks have written.
+__device__ inline PartialResults parts_in_slots(const AttentionParams& params,
+                                                const AttentionItem& item, std::int32_t token,
+                                                std::int32_t head) {
+  const std::int32_t slot = item.first_slot + token;
+  const std::int64_t step = std::int64_t{item.tokens} * params.heads;
+  return {.sums = slot_sums(params, slot, head),
+          .statistics = slot_statistics(params, slot, head),
+          .sums_step = step * params.kv.head_size,
+          .statistics_step = step,
+          .count = item.parts};
+}
+
+template <int kHeadSize>
+__device__ void write_slot(const AttentionParams& params, std::int32_t slot, std::int32_t head,
+                           const HeadSums<kHeadSize>& result) {
+  float* to = slot_sums(params, slot, head);
+#pragma unroll
+  for (int q = 0; q < result.kLaneQuads; ++q) {
+    if (result.column(q) < kHeadSize) {
+      *reinterpret_cast<float4*>(to + result.column(q)) = result.quads[q];
+    }
+  }
+  if (threadIdx.x % kWarpLanes == 0) *slot_statistics(params, slot, head) = result.all;
+}
+
+template <int kHeadSize>
+__device__ void write_result(const AttentionParams& params, std::int64_t row, std::int32_t head,
+                             const HeadSums<kHeadSize>& result) {
+  const float scale = final_scale(params, head, result.all);
+#pragma unroll
+  for (int q = 0; q < result.kLaneQuads; ++q) {
+    if (result.column(q) >= kHeadSize) continue;
+    const std::int64_t column = std::int64_t{head} * kHeadSize + result.column(q);
+    const float4 sums = result.quads[q];
+    store_pair_out(params, row, column, sums.x * scale, sums.y * scale);
+    store_pair_out(params, row, column + 2, sums.z * scale, sums.w * scale);
+  }
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,265 @@
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "weft/kernels/attention/attention_slots_cuda.h"
+#include "weft/kernels/cuda/launch_cuda.cuh"
+
+/// What the attention kernels share: who does which item, what a token sees, where parts meet.
+namespace weft::cuda {
+
+/// The kernels behind attention(). Each does any list of items; the last two only what
+/// attention() checks, the second only items of one token.
+[[nodiscard]] Status attention_general(const AttentionParams& params, Stream stream);
+[[nodiscard]] Status attention_prefill(const AttentionParams& params, Stream stream);
+[[nodiscard]] Status attention_decode(const AttentionParams& params, Stream stream);
+
+inline constexpr int kWarpLanes = 32;
+inline constexpr unsigned kAllLanes = 0xffffffffU;
+inline constexpr float kLog2E = 1.4426950408889634F;
+
+__device__ inline float minus_infinity() { return __int_as_float(0xff800000); }
+
+struct PlaceRange {
+  std::int32_t begin;
+  std::int32_t end;
+
+  __device__ bool empty() const { return begin >= end; }
+};
+
+/// What the token at `place` sees of its sequence's context.
+__device__ inline PlaceRange visible_places(const AttentionParams& params,
+                                            const DeviceSequence& sequence, std::int32_t place) {
+  PlaceRange range{0, params.causal ? place + 1 : sequence.context};
+  if (params.window > 0) range.begin = max(range.begin, place - params.window + 1);
+  if (params.chunk > 0) {
+    const std::int32_t chunk = place / params.chunk * params.chunk;
+    range.begin = max(range.begin, chunk);
+    // The difference, since the chunk's end may be beyond the largest number.
+    if (range.end - chunk > params.chunk) range.end = chunk + params.chunk;
+  }
+  return range;
+}
+
+__device__ inline PlaceRange common(PlaceRange a, PlaceRange b) {
+  return {max(a.begin, b.begin), min(a.end, b.end)};
+}
+
+/// Hands units of work to blocks in their order: a block's first is its own number, and whoever is
+/// ready takes the next. The queue's words are zero before and after a launch, and untouched if
+/// each block has one unit at most. All threads of a block hold the same.
+class WorkQueue {
+ public:
+  __device__ WorkQueue(std::byte* workspace, std::uint32_t units)
+      : words_(reinterpret_cast<std::uint32_t*>(workspace)),
+        units_(units),
+        unit_(blockIdx.x),
+        has_more_(units > gridDim.x) {}
+
+  __device__ bool has_unit() const { return unit_ < units_; }
+  __device__ std::int32_t unit() const { return static_cast<std::int32_t>(unit_); }
+
+  /// Asks for the next unit when this one is nearly done: the answer takes a while, and who asked
+  /// long before would take a unit from a block that is ready.
+  __device__ void claim() {
+    if (threadIdx.x != 0 || !has_more_ || is_claimed_) return;
+    claimed_ = atomicAdd(words_, 1U);
+    is_claimed_ = true;
+  }
+
+  /// Goes on to the next unit; all threads are done with shared memory then.
+  __device__ void advance() {
+    __shared__ std::uint32_t handed_out;
+    claim();
+    if (threadIdx.x == 0) handed_out = has_more_ ? claimed_ + gridDim.x : units_;
+    is_claimed_ = false;
+    __syncthreads();
+    unit_ = handed_out;
+    __syncthreads();
+    if (!has_unit() && has_more_ && threadIdx.x == 0) leave();
+  }
+
+ private:
+  /// Whoever leaves last puts the words back; the second does so by wrapping around.
+  __device__ void leave() {
+    __threadfence();
+    if (atomicInc(words_ + 1, gridDim.x - 1) == gridDim.x - 1) words_[0] = 0;
+  }
+
+  std::uint32_t* words_;
+  std::uint32_t units_;
+  std::uint32_t unit_;
+  std::uint32_t claimed_ = 0;
+  bool has_more_;
+  bool is_claimed_ = false;
+};
+
+/// Says in all threads of the block whether all parts are written, after this one's were; the
+/// counter is zero again then. `counter` is unlike that of any other piece of work whose parts
+/// meet.
+__device__ inline bool is_last_part(const AttentionParams& params, std::int32_t counter,
+                                    std::int32_t parts) {
+  __shared__ bool is_last;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    std::uint32_t* word =
+        reinterpret_cast<std::uint32_t*>(params.workspace) + kQueueWords + counter;
+    is_last = atomicAdd(word, 1U) + 1 == static_cast<std::uint32_t>(parts);
+    if (is_last) {
+      *word = 0;
+      __threadfence();
+    }
+  }
+  __syncthreads();
+  return is_last;
+}
+
+/// The greatest score of some places, times log2(e), and the sum of the weights relative to it.
+struct Statistics {
+  float maximum;
+  float total;
+};
+
+__device__ inline float* slot_sums(const AttentionParams& params, std::int64_t slot,
+                                   std::int32_t head) {
+  return reinterpret_cast<float*>(params.workspace + kAttentionCounterBytes) +
+         (slot * params.heads + head) * params.kv.head_size;
+}
+
+__device__ inline Statistics* slot_statistics(const AttentionParams& params, std::int64_t slot,
+                                              std::int32_t head) {
+  return reinterpret_cast<Statistics*>(slot_sums(params, params.max_items, 0)) +
+         (slot * params.heads + head);
+}
+
+/// What another block has written: not from this processor's own cache.
+__device__ inline Statistics read_statistics(const Statistics* from) {
+  return {__ldcg(&from->maximum), __ldcg(&from->total)};
+}
+
+/// 2^(a - b) where both may be nothing at all.
+__device__ inline float weight_of(float a, float b) {
+  return a == minus_infinity() ? 0.0F : exp2f(a - b);
+}
+
+/// What the sums of values are multiplied by in the end: the sink takes part in the sum of weights,
+/// and a token that sees nothing gets zeros.
+__device__ inline float final_scale(const AttentionParams& params, std::int32_t head,
+                                    Statistics all) {
+  if (params.sinks == nullptr) return all.total == 0 ? 0.0F : 1.0F / all.total;
+  const float sink = params.sinks[head] * kLog2E;
+  const float maximum = fmaxf(all.maximum, sink);
+  const float factor = all.total == 0 ? 0.0F : weight_of(all.maximum, maximum);
+  const float total = all.total * factor + weight_of(sink, maximum);
+  return total == 0 ? 0.0F : factor / total;
+}
+
+__device__ inline void store_out(const AttentionParams& params, std::int64_t row,
+                                 std::int64_t column, float value) {
+  const std::int64_t at = row * params.out.stride + column;
+  switch (params.out.dtype) {
+    case DType::kF16:
+      static_cast<__half*>(params.out.data)[at] = __float2half_rn(value);
+      break;
+    case DType::kBF16:
+      static_cast<__nv_bfloat16*>(params.out.data)[at] = __float2bfloat16_rn(value);
+      break;
+    default:
+      static_cast<float*>(params.out.data)[at] = value;
+  }
+}
+
+/// Two neighbours, the first at an even column.
+__device__ inline void store_pair_out(const AttentionParams& params, std::int64_t row,
+                                      std::int64_t column, float low, float high) {
+  const std::int64_t at = row * params.out.stride + column;
+  switch (params.out.dtype) {
+    case DType::kF16:
+      *reinterpret_cast<__half2*>(static_cast<__half*>(params.out.data) + at) =
+          __floats2half2_rn(low, high);
+      break;
+    case DType::kBF16:
+      *reinterpret_cast<__nv_bfloat162*>(static_cast<__nv_bfloat16*>(params.out.data) + at) =
+          __floats2bfloat162_rn(low, high);
+      break;
+    default:
+      *reinterpret_cast<float2*>(static_cast<float*>(params.out.data) + at) = {low, high};
+  }
+}
+
+__device__ inline const float* query_of(const AttentionParams& params, std::int64_t row,
+                                        std::int32_t head) {
+  return static_cast<const float*>(params.queries.data) + row * params.queries.stride +
+         std::int64_t{head} * params.kv.head_size;
+}
+
+/// Where places of a sequence's context lie: rows of D numbers, of keys and values alike.
+class PageTable {
+ public:
+  __device__ PageTable(const AttentionParams& params, const DeviceSequence& sequence,
+                       std::int32_t kv_head)
+      : pages_(params.spans.pages + sequence.first_page),
+        page_tokens_(params.kv.page_tokens),
+        kv_heads_(params.kv.kv_heads),
+        kv_head_(kv_head) {
+    const bool is_power = (page_tokens_ & (page_tokens_ - 1)) == 0;
+    shift_ = is_power ? 31 - __clz(page_tokens_) : -1;
+  }
+
+  __device__ std::uint32_t row(std::int32_t place) const {
+    const std::int32_t index = shift_ >= 0 ? place >> shift_ : place / page_tokens_;
+    const std::int32_t offset = place - index * page_tokens_;
+    const auto page = static_cast<std::uint32_t>(pages_[index]);
+    return (page * kv_heads_ + kv_head_) * page_tokens_ + offset;
+  }
+
+ private:
+  const std::int32_t* pages_;
+  std::int32_t page_tokens_;
+  std::int32_t kv_heads_;
+  std::int32_t kv_head_;
+  std::int32_t shift_;  // of a page size that is a power of two; division is slow
+};
+
+/// Whether a block may have so many bytes of shared memory on the current device.
+[[nodiscard]] inline Status fits_shared(std::size_t bytes, bool& fits) {
+  int device = 0;
+  int most = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) {
+    error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  }
+  fits = bytes <= static_cast<std::size_t>(most);
+  return status_of(error);
+}
+
+/// Blocks that the device holds at a time of a kernel with so many threads and bytes; at most as
+/// many as there are units.
+template <class... Parameters>
+[[nodiscard]] Status persistent_grid(void (*kernel)(Parameters...), int threads, std::size_t bytes,
+                                     std::int64_t units, dim3& grid) {
+  int device = 0;
+  int processors = 0;
+  int blocks = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) {
+    error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  }
+  if (error == cudaSuccess) {
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(bytes));
+  }
+  if (error == cudaSuccess) {
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, bytes);
+  }
+  if (error == cudaSuccess && blocks == 0) error = cudaErrorLaunchOutOfResources;
+  const std::int64_t most = std::int64_t{processors} * blocks;
+  grid = dim3(static_cast<unsigned>(units < most ? units : most));
+  return status_of(error);
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/kernels/cuda/cuda_types.h"
+
+namespace weft::cuda {
+
+/// Entries [first, first + count) of the table at `table` (an index into the tables) become
+/// pages[first_page ...].
+struct TableWrite {
+  std::int64_t table = 0;
+  std::int32_t first = 0;
+  std::int32_t first_page = 0;
+  std::int32_t count = 0;
+};
+
+/// A page of all layers is copied.
+struct PageCopy {
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+};
+
+/// Page tables in a device's memory are written.
+struct TableParams {
+  const TableWrite* writes = nullptr;  ///< in the device's memory
+  std::int32_t write_count = 0;
+  const std::int32_t* pages = nullptr;
+  std::int32_t* tables = nullptr;
+};
+
+[[nodiscard]] Status write_tables(const TableParams& params, Stream stream);
+
+/// A run of equal blocks: block i at data + i * bytes.
+struct PageBlocks {
+  std::byte* data = nullptr;  ///< aligned to 16 bytes
+  std::int64_t bytes = 0;     ///< of a page, a multiple of 4
+};
+
+/// Copies pages in all layers, as if one copy came after the other only where no page is both
+/// source and target; the caller splits its list where that is so.
+struct PageCopyParams {
+  const PageBlocks* blocks = nullptr;  ///< keys and values of each layer, in the device's memory
+  std::int32_t block_count = 0;
+  const PageCopy* copies = nullptr;  ///< in the device's memory
+  std::int32_t copy_count = 0;
+};
+
+[[nodiscard]] Status copy_pages(const PageCopyParams& params, Stream stream);
+
+}  // namespace weft::cuda

@@ -1,0 +1,40 @@
+#include "weft/kernels/embedding/embedding.h"
+
+#include "weft/kernels/cpu_ops.h"
+#include "weft/kernels/require.h"
+
+namespace weft {
+namespace {
+
+void check_embedding(const EmbeddingParams& params) {
+  const auto tokens = static_cast<std::int64_t>(params.ids.size());
+  const std::int64_t width = params.out.width;
+  require(params.dtype == DType::kF32 || params.dtype == DType::kF16 ||
+              params.dtype == DType::kBF16 || params.dtype == DType::kQ8_0,
+          "embed: a table of this type");
+  require(width >= 1 && bytes_of(params.dtype, width).has_value(), "embed: the width of the table");
+  require(holds_rows(params.out, tokens, width), "embed: out does not fit ids");
+  require(params.positions == nullptr || params.position_ids.size() == params.ids.size(),
+          "embed: position_ids do not fit ids");
+}
+
+void check_token(const EmbeddingParams& params, std::size_t token) {
+  const TokenId id = params.ids[token];
+  require(id >= 0 && id < params.vocabulary, "embed: an id outside the table");
+  if (params.positions == nullptr) return;
+  const std::int64_t position = params.position_ids[token] + params.position_offset;
+  require(position >= 0 && position < params.position_count, "embed: a position outside its table");
+}
+
+}  // namespace
+
+void embed(const EmbeddingParams& params, Share share) {
+  check_embedding(params);
+  const Share::Range tokens = share.of(static_cast<std::int64_t>(params.ids.size()));
+  for (std::int64_t t = tokens.begin; t < tokens.end; ++t) {
+    check_token(params, static_cast<std::size_t>(t));
+  }
+  cpu::embed(params, tokens);
+}
+
+}  // namespace weft

@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <cstring>
+
+#include "weft/kernels/cpu_ops.h"
+#include "weft/kernels/simd/narrow_float.h"
+
+#undef HWY_TARGET_INCLUDE
+// NOLINTNEXTLINE(readability-identifier-naming): Highway's name
+#define HWY_TARGET_INCLUDE "weft/kernels/embedding/embedding_cpu.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+// The loops are plain: the compiler makes SIMD code of them for each instruction set.
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
+namespace {
+
+/// A number at an address of any alignment.
+template <class T>
+HWY_INLINE T read(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+void widen_q8_0(const std::byte* from, std::int64_t count, float* HWY_RESTRICT to) {
+  const auto [elements, bytes] = block_of(DType::kQ8_0);
+  for (std::int64_t block = 0; block < count / elements; ++block, from += bytes, to += elements) {
+    const float scale = from_f16(read<std::uint16_t>(from));
+    const std::byte* numbers = from + sizeof(std::uint16_t);
+    for (std::int64_t i = 0; i < elements; ++i) {
+      to[i] = scale * static_cast<float>(read<std::int8_t>(numbers + i));
+    }
+  }
+}
+
+void widen(DType dtype, const std::byte* from, std::int64_t count, float* HWY_RESTRICT to) {
+  if (dtype == DType::kF32) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+  } else if (dtype == DType::kF16) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from_f16(read<std::uint16_t>(from + 2 * i));
+  } else if (dtype == DType::kBF16) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from_bf16(read<std::uint16_t>(from + 2 * i));
+  } else {
+    widen_q8_0(from, count, to);
+  }
+}
+
+void embed_rows(const EmbeddingParams& params, Share::Range tokens) {
+  const std::int64_t width = params.out.width;
+  const std::int64_t row_bytes = *bytes_of(params.dtype, width);
+  for (std::int64_t t = tokens.begin; t < tokens.end; ++t) {
+    const auto token = static_cast<std::size_t>(t);
+    float* HWY_RESTRICT out = params.out.row(t);
+    if (params.table == nullptr) {
+      std::fill_n(out, width, 0.0F);
+    } else {
+      widen(params.dtype, params.table + params.ids[token] * row_bytes, width, out);
+    }
+    if (params.scale != 1) {
+      for (std::int64_t i = 0; i < width; ++i) out[i] *= params.scale;
+    }
+    if (params.positions != nullptr) {
+      const float* position =
+          params.positions + (params.position_ids[token] + params.position_offset) * width;
+      for (std::int64_t i = 0; i < width; ++i) out[i] += position[i];
+    }
+    if (params.constant != nullptr) {
+      for (std::int64_t i = 0; i < width; ++i) out[i] += params.constant[i];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+HWY_EXPORT(embed_rows);
+
+void cpu::embed(const EmbeddingParams& params, Share::Range tokens) {
+  HWY_DYNAMIC_DISPATCH(embed_rows)(params, tokens);
+}
+
+}  // namespace weft
+#endif  // HWY_ONCE

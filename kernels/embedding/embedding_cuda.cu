@@ -1,0 +1,57 @@
+#include "weft/kernels/cuda/row_cuda.cuh"
+#include "weft/kernels/embedding/embedding_cuda.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr std::int64_t kBlock = 32;  // q8_0's, in 34 bytes
+constexpr std::int64_t kBlockBytes = 34;
+
+/// Numbers [first, first + 4) of a table's row; beyond the width nothing is read.
+__device__ Four table_row(const EmbeddingParams& params, std::int64_t id, std::int64_t first) {
+  const std::int64_t width = params.out.width;
+  Four four{};
+  if (params.table == nullptr) return four;
+  if (params.dtype == DType::kQ8_0) {
+    const std::byte* block = params.table + (id * (width / kBlock) + first / kBlock) * kBlockBytes;
+    const float scale = __half2float(*reinterpret_cast<const __half*>(block));
+    const auto* numbers = reinterpret_cast<const std::int8_t*>(block + 2) + first % kBlock;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) four.at[i] = scale * static_cast<float>(numbers[i]);
+    return four;
+  }
+  if (width % 4 == 0) return load_four(params.dtype, params.table, id * width + first);
+  for (int i = 0; i < 4 && first + i < width; ++i) {
+    four.at[i] = load_one(params.dtype, params.table, id * width + first + i);
+  }
+  return four;
+}
+
+__global__ void __launch_bounds__(kRowThreads) embed_kernel(EmbeddingParams params) {
+  let_successor_start();
+  wait_for_predecessor();
+  const std::int64_t width = params.out.width;
+  const auto [row, first] = row_place();
+  if (first >= width) return;
+  Four value = table_row(params, params.ids[row], first);
+  Four position{};
+  Four constant{};
+  if (params.positions != nullptr) {
+    const std::int64_t index = max(params.position_ids[row], 0) + params.position_offset;
+    position = load_floats(params.positions + index * width, first, width - first);
+  }
+  if (params.constant != nullptr) constant = load_floats(params.constant, first, width - first);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    value.at[i] = value.at[i] * params.scale + position.at[i] + constant.at[i];
+  }
+  store_four(DType::kF32, writable_row(params.out, row), first, value, width - first);
+}
+
+}  // namespace
+
+Status embed(const EmbeddingParams& params, Stream stream) {
+  return launch_rows(embed_kernel, params.rows, params.out.width, stream, params);
+}
+
+}  // namespace weft::cuda

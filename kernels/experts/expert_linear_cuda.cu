@@ -1,0 +1,181 @@
+#include "weft/kernels/activation_cuda.cuh"
+#include "weft/kernels/cuda/row_cuda.cuh"
+#include "weft/kernels/experts/experts_cuda.h"
+
+namespace weft::cuda {
+namespace {
+
+// A warp computes one output for this many choices of its expert at a time: each weight that is
+// read is used for all of them.
+constexpr int kChoices = 8;
+constexpr int kWarps = 8;
+// Numbers of a row that a lane takes at a time.
+constexpr int kNumbers = 8;
+constexpr int kStep = kWarp * kNumbers;
+constexpr int kQ8Block = 32;
+
+struct Numbers {
+  float at[kNumbers];
+};
+
+/// Eight numbers at a multiple of eight of a row that is aligned to 16 bytes.
+template <DType kDType>
+__device__ Numbers load_eight(const void* row, std::int64_t index) {
+  Numbers numbers;
+  if constexpr (kDType == DType::kF32) {
+    const Four low = load_four(kDType, row, index);
+    const Four high = load_four(kDType, row, index + 4);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      numbers.at[i] = low.at[i];
+      numbers.at[4 + i] = high.at[i];
+    }
+  } else if constexpr (kDType == DType::kQ8_0) {
+    const uint2 words = *reinterpret_cast<const uint2*>(static_cast<const std::byte*>(row) + index);
+#pragma unroll
+    for (int i = 0; i < kNumbers; ++i) {
+      const unsigned word = i < 4 ? words.x : words.y;
+      numbers.at[i] = static_cast<float>(static_cast<std::int8_t>(word >> (8 * (i % 4))));
+    }
+  } else {
+    const uint4 words = *reinterpret_cast<const uint4*>(static_cast<const __half*>(row) + index);
+    const unsigned pairs[4] = {words.x, words.y, words.z, words.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 pair = widen_pair(kDType, pairs[i]);
+      numbers.at[2 * i] = pair.x;
+      numbers.at[2 * i + 1] = pair.y;
+    }
+  }
+  return numbers;
+}
+
+/// Weights index .. index + 7 of a row; beyond the inputs they are zeros.
+template <DType kDType>
+__device__ Numbers load_weights(const DeviceMatrix& weight, std::int64_t row, std::int64_t index) {
+  constexpr int kBytes = kDType == DType::kF32 ? 4 : (kDType == DType::kQ8_0 ? 1 : 2);
+  Numbers numbers = load_eight<kDType>(weight.data + row * weight.stride * kBytes, index);
+  if constexpr (kDType == DType::kQ8_0) {
+    // The last block may be all beyond the inputs, where there is no scale.
+    if (index >= weight.inputs) return {};
+    const auto* scales = reinterpret_cast<const __half*>(weight.scales);
+    const float scale = __half2float(scales[row * (weight.inputs / kQ8Block) + index / kQ8Block]);
+#pragma unroll
+    for (float& number : numbers.at) number *= scale;
+  }
+  return numbers;
+}
+
+/// Inputs index .. index + 7; what stands beyond the width is no number of the row.
+template <DType kDType>
+__device__ Numbers load_inputs(const void* row, std::int64_t index, std::int64_t width) {
+  Numbers numbers = load_eight<kDType>(row, index);
+  if (index + kNumbers > width) {
+#pragma unroll
+    for (int i = 0; i < kNumbers; ++i) {
+      if (index + i >= width) numbers.at[i] = 0;
+    }
+  }
+  return numbers;
+}
+
+/// What one warp adds up: an output of one or, gated, two rows, for some choices.
+struct Sums {
+  float first[kChoices];
+  float second[kChoices];
+};
+
+template <DType kWeights, DType kInputs>
+__device__ Sums multiply(const ExpertLinearParams& params, const DeviceMatrix& weight,
+                         std::int64_t row, int begin, int count) {
+  const int lane = threadIdx.x % kWarp;
+  const void* in[kChoices];
+#pragma unroll
+  for (int c = 0; c < kChoices; ++c) {
+    const int place = begin + min(c, count - 1);
+    in[c] = row_of(params.linear.in, params.gathers ? params.routing.token_of[place] : place);
+  }
+  Sums sums{};
+  // Padded columns are zeros up to a multiple of 64, so all eight can be read.
+  for (std::int64_t k = lane * kNumbers; k < weight.inputs; k += kStep) {
+    const Numbers first = load_weights<kWeights>(weight, row, k);
+    Numbers second{};
+    if (weight.gated) second = load_weights<kWeights>(weight, row + kGateBlock, k);
+#pragma unroll
+    for (int c = 0; c < kChoices; ++c) {
+      if (c >= count) break;
+      const Numbers numbers = load_inputs<kInputs>(in[c], k, weight.inputs);
+#pragma unroll
+      for (int i = 0; i < kNumbers; ++i) {
+        sums.first[c] = fmaf(numbers.at[i], first.at[i], sums.first[c]);
+        sums.second[c] = fmaf(numbers.at[i], second.at[i], sums.second[c]);
+      }
+    }
+  }
+#pragma unroll
+  for (int c = 0; c < kChoices; ++c) {
+    sums.first[c] = warp_sum(sums.first[c]);
+    if (weight.gated) sums.second[c] = warp_sum(sums.second[c]);
+  }
+  return sums;
+}
+
+/// What follows the product, for output n of a choice's row.
+__device__ void finish(const LinearParams& params, const DeviceMatrix& weight, const float* bias,
+                       std::int64_t row, std::int64_t n, float first, float second) {
+  if (bias != nullptr) first += bias[n];
+  float value = 0;
+  if (weight.gated) {
+    if (bias != nullptr) second += bias[weight.outputs + n];
+    const Gate gate{params.activation, params.gate_limit, params.up_offset, params.gate_alpha};
+    value = gate(first, second);
+  } else {
+    value = soft_capped(params.soft_cap, activate(params.activation, first));
+  }
+  value *= params.scale;
+  if (params.residual.data != nullptr) {
+    value += load_one(DType::kF32, row_of(params.residual, row), n);
+  }
+  store_one(params.out.dtype, writable_row(params.out, row), n, value);
+}
+
+template <DType kWeights, DType kInputs>
+__global__ void __launch_bounds__(kWarps* kWarp)
+    expert_linear_kernel(const __grid_constant__ ExpertLinearParams params) {
+  let_successor_start();
+  wait_for_predecessor();
+  const int expert = static_cast<int>(blockIdx.y);
+  const int begin = params.routing.starts[expert];
+  const int end = params.routing.starts[expert + 1];
+  const std::int64_t n = std::int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp;
+  if (begin == end || n >= params.linear.weight.outputs) return;
+  const DeviceMatrix weight = params.weights[expert];
+  const float* bias = params.biases != nullptr ? params.biases[expert] : nullptr;
+  const std::int64_t row = weight.gated ? n / kGateBlock * 2 * kGateBlock + n % kGateBlock : n;
+  for (int place = begin; place < end; place += kChoices) {
+    const int count = min(end - place, kChoices);
+    const Sums sums = multiply<kWeights, kInputs>(params, weight, row, place, count);
+    const int lane = threadIdx.x % kWarp;
+#pragma unroll
+    for (int c = 0; c < kChoices; ++c) {
+      if (c != lane || c >= count) continue;
+      finish(params.linear, weight, bias, place + c, n, sums.first[c], sums.second[c]);
+    }
+  }
+}
+
+}  // namespace
+
+Status expert_linear(const ExpertLinearParams& params, Stream stream) {
+  const DeviceMatrix& weight = params.linear.weight;
+  if (params.linear.rows == 0) return Status::kSuccess;
+  const dim3 grid(static_cast<unsigned>((weight.outputs + kWarps - 1) / kWarps),
+                  static_cast<unsigned>(params.experts));
+  void (*kernel)(ExpertLinearParams) = expert_linear_kernel<DType::kF32, DType::kF32>;
+  if (weight.dtype == DType::kF16) kernel = expert_linear_kernel<DType::kF16, DType::kF16>;
+  if (weight.dtype == DType::kBF16) kernel = expert_linear_kernel<DType::kBF16, DType::kBF16>;
+  if (weight.dtype == DType::kQ8_0) kernel = expert_linear_kernel<DType::kQ8_0, DType::kF32>;
+  return launch(kernel, grid, dim3(kWarps * kWarp), 0, stream, params);
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,272 @@
+#include "weft/kernels/cuda/row_cuda.cuh"
+#include "weft/kernels/experts/experts_cuda.h"
+#include "weft/kernels/sample/ordered_key_cuda.cuh"
+
+namespace weft::cuda {
+namespace {
+
+// Sorting: a block for each expert, which walks all choices.
+constexpr int kSortThreads = 256;
+
+constexpr int kCombineThreads = 256;
+constexpr int kCombineColumns = 4 * kCombineThreads;
+
+constexpr Key kAboveAll = ~Key{0};
+
+__device__ float greatest_of_warp(float value) {
+#pragma unroll
+  for (int other = kWarp / 2; other > 0; other /= 2) {
+    value = fmaxf(value, __shfl_xor_sync(kWholeWarp, value, other));
+  }
+  return value;
+}
+
+/// Softmax of numbers in shared memory, by one warp.
+__device__ void softmax(float* numbers, int count, int lane) {
+  float best = -INFINITY;
+  for (int i = lane; i < count; i += kWarp) best = fmaxf(best, numbers[i]);
+  best = greatest_of_warp(best);
+  float sum = 0;
+  for (int i = lane; i < count; i += kWarp) {
+    numbers[i] = expf(numbers[i] - best);
+    sum += numbers[i];
+  }
+  sum = warp_sum(sum);
+  for (int i = lane; i < count; i += kWarp) numbers[i] /= sum;
+  __syncwarp();
+}
+
+/// One token's choice, by one warp. An expert that is not to be chosen any more is one whose key is
+/// not below the last that was taken, or 0.
+class TokenRouter {
+ public:
+  /// `room` has 3 * E numbers: weights, what experts are compared by, and chosen weights.
+  __device__ TokenRouter(const RouteParams& params, float* room)
+      : params_(params),
+        experts_(params.experts),
+        weight_(room),
+        choice_(room + params.experts),
+        chosen_(room + 2 * params.experts),
+        lane_(threadIdx.x) {}
+
+  __device__ void run(std::int64_t token) {
+    score(static_cast<const float*>(row_of(params_.scores, token)));
+    if (params_.chosen_groups < params_.groups) drop_other_groups();
+    std::int32_t* expert_of = params_.routing.expert_of + token * params_.chosen;
+    Key taken = kAboveAll;
+    for (int rank = 0; rank < params_.chosen; ++rank) {
+      taken = best_below(taken, 0, experts_, kWarp, lane_);
+      taken = warp_max(taken);
+      const int expert = index_of(taken);
+      const float weight =
+          params_.kind == RouterKind::kSoftmaxOfClose ? weight_among_close(taken) : weight_[expert];
+      if (lane_ == 0) {
+        expert_of[rank] = expert;
+        chosen_[rank] = weight;
+      }
+    }
+    __syncwarp();
+    write_weights(params_.routing.weight_of + token * params_.chosen);
+  }
+
+ private:
+  // Choices of groups that are left out; below -inf, so that they are taken never.
+  static constexpr unsigned kLeftOut = 0xffffffffU;
+
+  [[nodiscard]] __device__ bool is_left_out(int expert) const {
+    return __float_as_uint(choice_[expert]) == kLeftOut;
+  }
+
+  __device__ void score(const float* scores) {
+    for (int e = lane_; e < experts_; e += kWarp) weight_[e] = scores[e];
+    __syncwarp();
+    if (params_.kind == RouterKind::kSoftmaxThenTopK) softmax(weight_, experts_, lane_);
+    for (int e = lane_; e < experts_; e += kWarp) {
+      if (params_.kind == RouterKind::kSigmoid) weight_[e] = 1.0F / (1.0F + expf(-weight_[e]));
+      const float choice =
+          weight_[e] + (params_.selection_bias != nullptr ? params_.selection_bias[e] : 0.0F);
+      choice_[e] = isnan(choice) ? -INFINITY : choice;
+    }
+    __syncwarp();
+  }
+
+  /// The greatest key below `limit` of experts first, first + step, ... below `end`; 0 if none.
+  [[nodiscard]] __device__ Key best_below(Key limit, int first, int end, int step,
+                                          int offset) const {
+    Key best = 0;
+    for (int e = first + offset; e < end; e += step) {
+      if (is_left_out(e)) continue;
+      const Key key = key_of(choice_[e], e);
+      if (key < limit && key > best) best = key;
+    }
+    return best;
+  }
+
+  /// A lane for each group: its score is the sum of its best.
+  __device__ void drop_other_groups() {
+    const int size = experts_ / params_.groups;
+    for (int g = lane_; g < params_.groups; g += kWarp) {
+      float sum = 0;
+      Key taken = kAboveAll;
+      for (int i = 0; i < params_.group_best; ++i) {
+        taken = best_below(taken, g * size, (g + 1) * size, 1, 0);
+        sum += choice_[index_of(taken)];
+      }
+      chosen_[g] = sum;
+    }
+    __syncwarp();
+    Key least = kAboveAll;
+    for (int i = 0; i < params_.chosen_groups; ++i) {
+      Key best = 0;
+      for (int g = lane_; g < params_.groups; g += kWarp) {
+        const Key key = key_of(chosen_[g], g);
+        if (key < least && key > best) best = key;
+      }
+      least = warp_max(best);
+    }
+    for (int e = lane_; e < experts_; e += kWarp) {
+      const int group = e / size;
+      if (key_of(chosen_[group], group) < least) choice_[e] = __uint_as_float(kLeftOut);
+    }
+    __syncwarp();
+  }
+
+  /// The softmax of the expert that was just taken, among those left that hardly score less.
+  [[nodiscard]] __device__ float weight_among_close(Key taken) const {
+    const float best = choice_[index_of(taken)];
+    float sum = 0;
+    for (int e = lane_; e < experts_; e += kWarp) {
+      if (is_left_out(e) || key_of(choice_[e], e) >= taken) continue;
+      const float score = choice_[e];
+      const bool is_close = best - score <= params_.margin * fmaxf(fabsf(score), best);
+      if (is_close) sum += expf(score - best);
+    }
+    return 1.0F / (1.0F + warp_sum(sum));
+  }
+
+  __device__ void write_weights(float* weight_of) {
+    const int count = params_.chosen;
+    if (params_.kind == RouterKind::kTopKThenSoftmax) softmax(chosen_, count, lane_);
+    float divisor = 1;
+    if (params_.normalize) {
+      divisor = 0;
+      for (int rank = 0; rank < count; ++rank) divisor += chosen_[rank];
+      // All of them underflowed: they stay zero.
+      if (divisor == 0) divisor = 1;
+    }
+    for (int rank = lane_; rank < count; rank += kWarp) {
+      weight_of[rank] = chosen_[rank] / divisor * params_.scale;
+    }
+  }
+
+  const RouteParams& params_;
+  int experts_;
+  float* weight_;
+  float* choice_;
+  float* chosen_;
+  int lane_;
+};
+
+__global__ void __launch_bounds__(kWarp) choose_kernel(const __grid_constant__ RouteParams params) {
+  extern __shared__ float room[];
+  let_successor_start();
+  wait_for_predecessor();
+  TokenRouter(params, room).run(blockIdx.x);
+}
+
+/// Integers summed over the block, for every thread.
+__device__ int block_sum(int value, int* room) {
+  value = static_cast<int>(__reduce_add_sync(kWholeWarp, static_cast<unsigned>(value)));
+  if (threadIdx.x % kWarp == 0) room[threadIdx.x / kWarp] = value;
+  __syncthreads();
+  int sum = 0;
+  for (int w = 0; w < kSortThreads / kWarp; ++w) sum += room[w];
+  __syncthreads();
+  return sum;
+}
+
+/// The choices of one expert, in their order; which order threads run in does not matter.
+__global__ void __launch_bounds__(kSortThreads)
+    sort_kernel(DeviceRouting routing, int choices, int chosen) {
+  __shared__ int counts[kSortThreads / kWarp];
+  let_successor_start();
+  wait_for_predecessor();
+  const int expert = static_cast<int>(blockIdx.x);
+  const int warp = threadIdx.x / kWarp;
+  const int lane = threadIdx.x % kWarp;
+  int below = 0;
+  for (int c = threadIdx.x; c < choices; c += kSortThreads) {
+    below += routing.expert_of[c] < expert ? 1 : 0;
+  }
+  int place = block_sum(below, counts);
+  if (threadIdx.x == 0) {
+    routing.starts[expert] = place;
+    if (expert == 0) routing.starts[gridDim.x] = choices;
+  }
+  for (int first = 0; first < choices; first += kSortThreads) {
+    const int c = first + static_cast<int>(threadIdx.x);
+    const bool is_own = c < choices && routing.expert_of[c] == expert;
+    const unsigned own = __ballot_sync(kWholeWarp, is_own);
+    if (lane == 0) counts[warp] = __popc(own);
+    __syncthreads();
+    int before = 0;
+    int all = 0;
+    for (int w = 0; w < kSortThreads / kWarp; ++w) {
+      before += w < warp ? counts[w] : 0;
+      all += counts[w];
+    }
+    __syncthreads();
+    if (is_own) {
+      const int at = place + before + __popc(own & ((1U << lane) - 1U));
+      routing.order[at] = c;
+      routing.token_of[at] = c / chosen;
+      routing.place_of[c] = at;
+    }
+    place += all;
+  }
+}
+
+__global__ void __launch_bounds__(kCombineThreads) combine_kernel(CombineParams params) {
+  let_successor_start();
+  wait_for_predecessor();
+  const std::int64_t width = params.out.width;
+  const std::int64_t row = blockIdx.x;
+  const std::int64_t first = std::int64_t{blockIdx.y} * kCombineColumns + threadIdx.x * 4;
+  if (first >= width) return;
+  Four sum{};
+  if (params.residual.data != nullptr) {
+    sum = load_four(DType::kF32, row_of(params.residual, row), first);
+  }
+  for (int rank = 0; rank < params.chosen; ++rank) {
+    const std::int64_t choice = row * params.chosen + rank;
+    const float weight = params.routing.weight_of[choice];
+    const Four in =
+        load_four(DType::kF32, row_of(params.in, params.routing.place_of[choice]), first);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) sum.at[i] += weight * in.at[i];
+  }
+  store_four(DType::kF32, writable_row(params.out, row), first, sum, width - first);
+}
+
+}  // namespace
+
+Status route(const RouteParams& params, Stream stream) {
+  if (params.rows == 0) return Status::kSuccess;
+  const std::size_t room = 3 * sizeof(float) * static_cast<std::size_t>(params.experts);
+  const Status status = launch(choose_kernel, dim3(static_cast<unsigned>(params.rows)), dim3(kWarp),
+                               room, stream, params);
+  if (status != Status::kSuccess) return status;
+  return launch(sort_kernel, dim3(static_cast<unsigned>(params.experts)), dim3(kSortThreads), 0,
+                stream, params.routing, static_cast<int>(params.rows) * params.chosen,
+                params.chosen);
+}
+
+Status combine(const CombineParams& params, Stream stream) {
+  if (params.rows == 0) return Status::kSuccess;
+  const dim3 grid(
+      static_cast<unsigned>(params.rows),
+      static_cast<unsigned>((params.out.width + kCombineColumns - 1) / kCombineColumns));
+  return launch(combine_kernel, grid, dim3(kCombineThreads), 0, stream, params);
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "weft/kernels/cuda/cuda_types.h"
+#include "weft/kernels/experts/experts.h"
+#include "weft/kernels/linear/linear_cuda.h"
+
+namespace weft::cuda {
+
+/// The choices of a step, in the device's memory; as in weft::RouteParams. `place_of` is the
+/// inverse of `order`.
+struct DeviceRouting {
+  std::int32_t* expert_of = nullptr;  ///< [T, k]
+  float* weight_of = nullptr;         ///< [T, k]
+  std::int32_t* starts = nullptr;     ///< [E + 1]
+  std::int32_t* order = nullptr;      ///< [T * k]
+  std::int32_t* token_of = nullptr;   ///< [T * k]
+  std::int32_t* place_of = nullptr;   ///< [T * k]
+};
+
+/// As weft::RouteParams, all rows.
+struct RouteParams {
+  std::int64_t rows = 0;
+  DeviceRows scores{};  ///< f32 [T, E]
+  std::int32_t experts = 0;
+  RouterKind kind = RouterKind::kSoftmaxThenTopK;
+  std::int32_t chosen = 1;
+  const float* selection_bias = nullptr;
+  std::int32_t groups = 1;
+  std::int32_t chosen_groups = 1;
+  std::int32_t group_best = 1;
+  float margin = 0;
+  bool normalize = false;
+  float scale = 1;
+  DeviceRouting routing{};
+};
+
+[[nodiscard]] Status route(const RouteParams& params, Stream stream);
+
+/// A linear op for every expert over the choices that fell on it: of `linear`, rows is T * k, and
+/// weight, bias and input_rows are not looked at. `weights` and `biases` are arrays of E in the
+/// device's memory; all matrices have the shape and type of `linear.weight`.
+struct ExpertLinearParams {
+  LinearParams linear{};
+  std::int32_t experts = 0;
+  const DeviceMatrix* weights = nullptr;
+  const float* const* biases = nullptr;  ///< or null; of a null entry there is none
+  bool gathers = false;                  ///< `in` has token rows; otherwise choice rows
+  DeviceRouting routing{};
+};
+
+[[nodiscard]] Status expert_linear(const ExpertLinearParams& params, Stream stream);
+
+/// As weft::CombineParams.
+struct CombineParams {
+  std::int64_t rows = 0;
+  DeviceRows in{};  ///< f32 [T * k, H]
+  std::int32_t chosen = 1;
+  DeviceRouting routing{};
+  DeviceRows residual{};  ///< f32, or data null
+  DeviceRows out{};       ///< f32
+};
+
+[[nodiscard]] Status combine(const CombineParams& params, Stream stream);
+
+}  // namespace weft::cuda

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "weft/kernels/activation.h"
+#include "weft/kernels/linear/packed_weight.h"
+#include "weft/kernels/rows.h"
+#include "weft/kernels/share.h"
+
+namespace weft {
+
+/// out = residual + scale * soft_cap(act(in * W^T + bias)), for T rows at once.
+/// With a gated weight: out = residual + scale * act(min(gate, limit)) * (clamp(up, limit) +
+/// up_offset) where gate = in * Wg^T + bias[0..N) and up = in * Wu^T + bias[N..2N).
+struct LinearParams {
+  ConstRows in{};                        ///< [T, K]
+  const PackedWeight* weight = nullptr;  ///< [N, K], or gated
+  const float* bias = nullptr;           ///< [N] ([2N] gated), or null
+  Activation activation = Activation::kNone;
+  float soft_cap = 0;  ///< c * tanh(x / c) when c > 0 (Gemma 2, Grok)
+  float scale = 1;
+  float gate_limit = 0;  ///< gated: gate to at most c, up to [-c, c] when c > 0 (gpt-oss)
+  float up_offset = 0;   ///< gated: added to up (gpt-oss has 1)
+  float gate_alpha = 0;  ///< gated: when not 0, act(x) is x * sigmoid(alpha * x) (gpt-oss)
+  ConstRows residual{};  ///< [T, N]; data is null when there is none; may be `out` itself
+  Rows out{};            ///< [T, N]; does not overlap `in`
+  /// Rows of `in` by row of `out`, or empty for the same order: out row i is made from in row
+  /// input_rows[i] (experts, and logits of the last tokens only).
+  std::span<const std::int32_t> input_rows{};
+};
+
+/// Bytes that one thread needs of workspace for any T up to `max_rows`.
+[[nodiscard]] std::size_t linear_workspace_bytes(std::int64_t max_rows,
+                                                 std::int64_t inputs) noexcept;
+
+/// A row of `out` depends on its row of `in` alone, bit for bit: neither T nor its place nor the
+/// number of threads changes it. Sums are in float32 over K in one fixed order; with bf16 weights
+/// on a processor that multiplies bf16, `in` is rounded to bf16 first, for every T.
+/// `workspace` belongs to the calling thread, aligned to a cache line. Nothing is allocated.
+/// A parameter that does not fit is a bug of the caller: internal_error.
+void linear(const LinearParams& params, Share share, std::span<std::byte> workspace);
+
+}  // namespace weft

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "weft/kernels/linear/linear.h"
+#include "weft/kernels/share.h"
+
+namespace weft {
+
+/// What a micro-kernel does: sums[r][o] = (first ? 0 : sums[r][o]) + sum over `words` of
+/// rows[word][r] * panels[word][o], in the order of the words.
+struct LinearTile {
+  const std::uint32_t* rows = nullptr;  ///< [words, R]: f32, or pairs of bf16
+  const std::byte* panels = nullptr;    ///< [words, 16] each: f32, or pairs of bf16
+  std::int64_t panel_stride = 0;        ///< bytes from one panel to the next
+  std::int64_t words = 0;
+  float* sums = nullptr;  ///< rows are LinearPlan::kGroupOutputs apart, panels 16
+  bool first = false;
+  /// Memory that will be wanted soon; `ahead_step` bytes of it are asked for with every word.
+  const std::byte* ahead = nullptr;
+  std::int64_t ahead_step = 0;
+};
+
+/// linear() after its parameters were checked, on the current SIMD target.
+void linear_on_cpu(const LinearParams& params, Share share, std::span<std::byte> workspace);
+
+}  // namespace weft

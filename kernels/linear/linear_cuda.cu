@@ -1,0 +1,148 @@
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "weft/kernels/cuda/launch_cuda.cuh"
+#include "weft/kernels/linear/linear_cuda.h"
+#include "weft/kernels/linear/linear_ways_cuda.cuh"
+
+namespace weft::cuda {
+namespace {
+
+constexpr std::size_t kGatheredBytes = std::size_t{32} << 20U;
+static_assert(kGatheredBytes + LinearLibrary::kBytes == kLinearEngineBytes);
+constexpr std::size_t kNarrowBytes = 2;   // of a number of 16 bits
+constexpr std::int64_t kStep = 64;        // of strides, in elements
+constexpr std::int64_t kScaleBlock = 32;  // of q8_0
+
+bool is_narrow(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
+bool holds(const DeviceRows& rows, std::int64_t count, std::int64_t width) {
+  return rows.data != nullptr && rows.width == width && rows.stride >= width &&
+         rows.stride % kStep == 0 && rows.capacity >= count;
+}
+
+bool is_sound(const DeviceMatrix& weight) {
+  const bool quantized = weight.dtype == DType::kQ8_0;
+  if (weight.data == nullptr || weight.outputs <= 0 || weight.inputs <= 0) return false;
+  if (weight.stride < weight.inputs || weight.stride % kStep != 0) return false;
+  if (quantized) return weight.scales != nullptr && weight.inputs % kScaleBlock == 0;
+  return weight.dtype == DType::kF32 || is_narrow(weight.dtype);
+}
+
+bool is_sound(const LinearParams& params) {
+  const DeviceMatrix& weight = params.weight;
+  const DType input = is_narrow(weight.dtype) ? weight.dtype : DType::kF32;
+  const std::int64_t least = params.input_rows == nullptr ? params.rows : 1;
+  if (!is_sound(weight) || params.in.dtype != input) return false;
+  if (!holds(params.in, least, weight.inputs)) return false;
+  if (!holds(params.out, params.rows, weight.outputs)) return false;
+  if (params.out.dtype != DType::kF32 && !is_narrow(params.out.dtype)) return false;
+  if (weight.gated && params.soft_cap > 0) return false;
+  if (params.residual.data == nullptr) return true;
+  return params.residual.dtype == DType::kF32 &&
+         holds(params.residual, params.rows, weight.outputs);
+}
+
+int attribute(cudaDeviceAttr which) {
+  int device = 0;
+  int value = 0;
+  if (cudaGetDevice(&device) != cudaSuccess) return 0;
+  return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
+}
+
+int processors() { return attribute(cudaDevAttrMultiProcessorCount); }
+
+/// kFlat is written for sm_90a and nothing else: code for plain sm_90 has not its instructions.
+bool has_flat() {
+#ifdef WEFT_HAS_SM90A
+  return attribute(cudaDevAttrComputeCapabilityMajor) == 9;
+#else
+  return false;
+#endif
+}
+
+TensorMapEncoder find_encoder() {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found,
+                                                             12000, cudaEnableDefault, &result);
+  if (error != cudaSuccess || result != cudaDriverEntryPointSuccess) return nullptr;
+  return reinterpret_cast<TensorMapEncoder>(found);
+}
+
+}  // namespace
+
+bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens) {
+  if (!is_sound(weight) || tokens < 0) return false;
+  switch (way) {
+    case LinearWay::kVector:
+      return true;
+    case LinearWay::kFlat:
+      return is_narrow(weight.dtype) && tokens <= kMaxFlatTokens && fits_flat(weight) && has_flat();
+    case LinearWay::kLibrary:
+      return is_narrow(weight.dtype) && LinearLibrary::fits(weight);
+  }
+  return false;
+}
+
+struct LinearEngine::Impl {
+  FlatDevice flat;
+  LinearLibrary library;
+  void* gathered = nullptr;  ///< kGatheredBytes for rows of `in`
+  Status status = Status::kSuccess;
+
+  Status prepare() {
+    flat = {.encoder = find_encoder(), .processors = processors()};
+    Status prepared = status_of(cudaMalloc(&gathered, kGatheredBytes));
+    if (prepared == Status::kSuccess && has_flat()) prepared = prepare_flat();
+    return prepared == Status::kSuccess ? library.prepare() : prepared;
+  }
+
+  Status multiply(const LinearParams& params, Stream stream) {
+    return params.way == LinearWay::kFlat ? linear_flat(params, flat, stream)
+                                          : library.run(params, stream);
+  }
+
+  /// The rows that input_rows names, one after the other, so many at a time as fit.
+  Status multiply_gathered(const LinearParams& params, Stream stream) {
+    const std::int64_t most =
+        static_cast<std::int64_t>(kGatheredBytes / kNarrowBytes) / params.in.stride;
+    Status status = most > 0 ? Status::kSuccess : status_of(cudaErrorInvalidValue);
+    for (std::int64_t first = 0; first < params.rows && status == Status::kSuccess; first += most) {
+      LinearParams part = params;
+      part.rows = std::min(most, params.rows - first);
+      part.in.data = gathered;
+      part.input_rows = nullptr;
+      part.residual = from_row(params.residual, first);
+      part.out = from_row(params.out, first);
+      status = gather_rows(params.in, params.input_rows + first, part.rows, gathered, stream);
+      if (status == Status::kSuccess) status = multiply(part, stream);
+    }
+    return status;
+  }
+};
+
+LinearEngine::LinearEngine() : impl_(new Impl) { impl_->status = impl_->prepare(); }
+
+LinearEngine::~LinearEngine() {
+  cudaFree(impl_->gathered);
+  delete impl_;
+}
+
+Status LinearEngine::run(const LinearParams& params, Stream stream) {
+  if (params.rows == 0) return Status::kSuccess;
+  if (params.rows < 0 || !is_sound(params) || !can(params.way, params.weight, params.rows)) {
+    return status_of(cudaErrorInvalidValue);
+  }
+  if (impl_->status != Status::kSuccess) return impl_->status;
+  if (params.way == LinearWay::kVector) return linear_vector(params, stream);
+  if (params.way == LinearWay::kFlat && params.workspace == nullptr) {
+    return status_of(cudaErrorInvalidValue);
+  }
+  return params.input_rows == nullptr ? impl_->multiply(params, stream)
+                                      : impl_->multiply_gathered(params, stream);
+}
+
+}  // namespace weft::cuda

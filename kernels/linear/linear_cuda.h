@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/kernels/activation.h"
+#include "weft/kernels/cuda/cuda_types.h"
+
+namespace weft::cuda {
+
+/// Outputs of a gated matrix alternate in blocks of so many rows, gate first: the accumulators of a
+/// tensor core's tile hold rows r and r + 8 in one thread, so that no shuffle is needed for
+/// act(gate) * up.
+inline constexpr std::int64_t kGateBlock = 8;
+
+/// W [rows, K] in a device's memory, row-major. `rows` is N, or of a gated one 2 * N rounded up to
+/// whole pairs of blocks: gate row n at n / 8 * 16 + n % 8, up row n 8 further; rows that belong to
+/// no output are zeros. Columns K .. stride - 1 are zeros as well.
+struct DeviceMatrix {
+  const std::byte* data = nullptr;    ///< aligned to 256 bytes
+  const std::byte* scales = nullptr;  ///< q8_0: f16 [rows, K / 32]; `data` is then int8
+  DType dtype = DType::kBF16;         ///< f32, f16, bf16, q8_0
+  std::int64_t outputs = 0;           ///< N
+  std::int64_t inputs = 0;            ///< K
+  std::int64_t stride = 0;            ///< elements from row to row, K rounded up to 64
+  bool gated = false;
+
+  [[nodiscard]] std::int64_t rows() const noexcept {
+    return gated ? (outputs + kGateBlock - 1) / kGateBlock * 2 * kGateBlock : outputs;
+  }
+};
+
+/// Ways to multiply. FlashDecoding++ (arXiv 2311.01282, section 5) chooses by the shape; so do we,
+/// see LinearTable.
+enum class LinearWay : std::uint8_t {
+  /// One warp for a few outputs, plain arithmetic; any dtype, any processor. A row's bits do not
+  /// depend on M.
+  kVector,
+  /// Few tokens, tensor cores, weights at the memory's speed; 16-bit weights, sm_90a. A row's bits
+  /// do not depend on M.
+  kFlat,
+  /// cuBLASLt, then a kernel for what it cannot do after the product; 16-bit weights.
+  kLibrary,
+};
+
+/// out = residual + scale * soft_cap(act(in * W^T + bias)), or with a gated weight
+/// residual + scale * act(min(gate, limit)) * (clamp(up, limit) + up_offset); as
+/// weft::LinearParams. Sums are in float32. With 16-bit weights `in` has their type; with f32 and
+/// q8_0 it is f32.
+struct LinearParams {
+  std::int64_t rows = 0;  ///< M
+  DeviceRows in{};
+  DeviceMatrix weight{};
+  const float* bias = nullptr;  ///< [N], gated [2N] (gate, then up), or null
+  Activation activation = Activation::kNone;
+  float soft_cap = 0;
+  float scale = 1;
+  float gate_limit = 0;
+  float up_offset = 0;
+  float gate_alpha = 0;
+  DeviceRows residual{};  ///< f32; data null when there is none; may be `out`
+  DeviceRows out{};       ///< f32, f16 or bf16
+  /// [M] or null: out row i is made from in row input_rows[i].
+  const std::int32_t* input_rows = nullptr;
+  LinearWay way = LinearWay::kVector;
+  /// kFlat: partial sums and counters, linear_workspace_bytes() of them. Counters (its first
+  /// kLinearCounterBytes) are zero before the first call and are left so.
+  std::byte* workspace = nullptr;
+};
+
+inline constexpr std::size_t kLinearCounterBytes = std::size_t{64} << 10U;
+
+/// Whether `way` can do this product on the current device. kFlat takes at most kMaxFlatTokens.
+[[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens);
+inline constexpr std::int64_t kMaxFlatTokens = 128;
+
+/// Of a device of so many multiprocessors, for all its calls, one after the other.
+[[nodiscard]] constexpr std::size_t linear_workspace_bytes(std::int32_t processors,
+                                                           std::int64_t max_tokens) noexcept {
+  // A block of kFlat leaves sums of at most its first tile, of 128 outputs, to another.
+  constexpr std::int64_t kTileRows = 128;
+  std::int64_t padded = kGateBlock;
+  while (padded < kMaxFlatTokens && padded < max_tokens) padded *= 2;
+  return kLinearCounterBytes +
+         static_cast<std::size_t>(processors * kTileRows * padded) * sizeof(float);
+}
+
+/// Of the device's memory, by one LinearEngine.
+inline constexpr std::size_t kLinearEngineBytes = std::size_t{128} << 20U;
+
+/// Holds what cuBLASLt needs and kLinearEngineBytes; one for each device, made on its thread, all
+/// its calls in one stream. Not thread-safe. What goes wrong while it is made, run() returns.
+class LinearEngine {
+ public:
+  LinearEngine();
+  ~LinearEngine();
+  LinearEngine(const LinearEngine&) = delete;
+  LinearEngine& operator=(const LinearEngine&) = delete;
+
+  /// Can be captured. Nothing of the device is allocated; the first product of a size asks cuBLASLt
+  /// for its heuristics. Parameters that do not fit: cudaErrorInvalidValue.
+  [[nodiscard]] Status run(const LinearParams& params, Stream stream);
+
+ private:
+  struct Impl;
+  Impl* impl_;
+};
+
+}  // namespace weft::cuda

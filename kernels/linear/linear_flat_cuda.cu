@@ -1,0 +1,481 @@
+#include <algorithm>
+#include <cstdint>
+
+#include "weft/kernels/cuda/hopper_cuda.cuh"
+#include "weft/kernels/cuda/launch_cuda.cuh"
+#include "weft/kernels/linear/linear_epilogue_cuda.cuh"
+#include "weft/kernels/linear/linear_ways_cuda.cuh"
+
+/// The flat product of FlashDecoding++ (arXiv 2311.01282, section 4) with Hopper's means: tokens
+/// are padded to 8 only, because they stand on the n side of the tensor cores' products, and the
+/// weights stream through a ring of shared memory that is deep enough for the memory's latency.
+///
+/// A unit is a block of columns of a tile of rows. Units are cut evenly among one block a
+/// multiprocessor (stream-K, arXiv 2301.03598); the parts of a tile that was cut meet in the
+/// workspace, and the first of its blocks adds them up in the order of their columns. The cut does
+/// not know the number of tokens, so a row's bits do not depend on it.
+namespace weft::cuda {
+namespace {
+
+constexpr int kBoxes = 2;        // of a unit; one made each wait cost 2% of the whole
+constexpr int kBoxColumns = 64;  // 128 bytes, the widest swizzle
+constexpr int kUnitColumns = kBoxes * kBoxColumns;
+constexpr int kGroups = 2;      // warpgroups that multiply
+constexpr int kGroupRows = 64;  // the m of a warpgroup's product
+constexpr int kTileRows = kGroups * kGroupRows;
+constexpr int kGroupThreads = 128;
+constexpr int kProducer = kGroups * kGroupThreads;  // first thread of the warp that loads
+constexpr int kThreads = kProducer + 32;
+
+/// Of a multiprocessor's 227 KiB: what is left lets small kernels run beside this one.
+constexpr int kSharedBytes = 200 << 10;
+constexpr int kSwizzleBytes = 1024;  // alignment of what is swizzled
+
+template <int kTokens>
+struct Layout {
+  static constexpr int kWeightBytes = kTileRows * kUnitColumns * 2;
+  static constexpr int kInputBytes = kTokens * kUnitColumns * 2;
+  static constexpr int kStageBytes = kWeightBytes + kInputBytes;
+  static constexpr int kStagedTokens = std::min(kTokens, 32);
+  static constexpr int kStagedStride = kGroupRows + 4;  // no two lanes write to one bank
+  static constexpr int kStagedBytes = kGroups * kStagedTokens * kStagedStride * 4;
+  static constexpr int kRest = kSwizzleBytes + kStagedBytes + 512;  // barriers are in the 512
+  static constexpr int kDepth = (kSharedBytes - kRest) / kStageBytes;
+  static constexpr int kBytes = kDepth * kStageBytes + kRest;
+};
+
+/// Which units are whose. Units times blocks fits 32 bits (fits_flat).
+struct Cut {
+  unsigned units;       ///< numbered tile by tile
+  unsigned tile_units;  ///< of one tile, along K
+};
+
+struct FlatProduct {
+  Cut cut;
+  int tokens;
+  bool gated;
+  unsigned* counters;  ///< by warpgroup of tile
+  float4* partials;    ///< [blocks, kGroups, sums / 4, kGroupThreads]
+};
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+__device__ unsigned first_of(const Cut& cut, unsigned block) {
+  return block * cut.units / gridDim.x;
+}
+__device__ unsigned owner_of(const Cut& cut, unsigned unit) {
+  return ((unit + 1) * gridDim.x - 1) / cut.units;
+}
+
+template <int kTokens>
+struct Shared {
+  using Sizes = Layout<kTokens>;
+  __device__ explicit Shared(std::byte* memory)
+      : stages(memory + (kSwizzleBytes - shared_address(memory) % kSwizzleBytes) % kSwizzleBytes),
+        staged(reinterpret_cast<float*>(stages + Sizes::kDepth * Sizes::kStageBytes)),
+        full(reinterpret_cast<Barrier*>(staged + Sizes::kStagedBytes / 4)),
+        empty(full + Sizes::kDepth) {}
+
+  __device__ std::byte* weights(unsigned slot) const { return stages + slot * Sizes::kStageBytes; }
+  __device__ std::byte* inputs(unsigned slot) const { return weights(slot) + Sizes::kWeightBytes; }
+
+  std::byte* stages;
+  float* staged;   ///< by warpgroup, [kStagedTokens, kStagedStride]
+  Barrier* full;   ///< by slot: the unit is there
+  Barrier* empty;  ///< by slot: all warps have read it
+};
+
+/// Fills the ring. Weights are constant: those of the first stages are on their way before the
+/// predecessor's end.
+template <int kTokens>
+__device__ void produce(const Shared<kTokens>& shared, const Cut& cut, const CUtensorMap* weights,
+                        const CUtensorMap* inputs) {
+  using Sizes = Layout<kTokens>;
+  const unsigned first = first_of(cut, blockIdx.x);
+  const unsigned count = first_of(cut, blockIdx.x + 1) - first;
+  const unsigned ahead = min(count, static_cast<unsigned>(Sizes::kDepth));
+  unsigned tile = first / cut.tile_units;
+  unsigned column = first % cut.tile_units;
+  const auto load_weights = [&](unsigned slot) {
+    arrive_expecting(&shared.full[slot], Sizes::kStageBytes);
+#pragma unroll
+    for (int box = 0; box < kBoxes; ++box) {
+      copy_box(shared.weights(slot) + box * (Sizes::kWeightBytes / kBoxes), weights,
+               column * kUnitColumns + box * kBoxColumns, tile * kTileRows, &shared.full[slot],
+               CacheHint::kEvictFirst);
+    }
+  };
+  const auto load_inputs = [&](unsigned slot, unsigned at) {
+#pragma unroll
+    for (int box = 0; box < kBoxes; ++box) {
+      copy_box(shared.inputs(slot) + box * (Sizes::kInputBytes / kBoxes), inputs,
+               at * kUnitColumns + box * kBoxColumns, 0, &shared.full[slot], CacheHint::kEvictLast);
+    }
+  };
+  const auto advance = [&] {
+    if (++column == cut.tile_units) {
+      column = 0;
+      ++tile;
+    }
+  };
+
+  unsigned input_column = column;
+  for (unsigned i = 0; i < ahead; ++i) {
+    load_weights(i);
+    advance();
+  }
+  wait_for_predecessor();
+  for (unsigned i = 0; i < ahead; ++i) {
+    load_inputs(i, input_column);
+    if (++input_column == cut.tile_units) input_column = 0;
+  }
+  unsigned slot = 0;
+  unsigned parity = 0;
+  for (unsigned i = ahead; i < count; ++i) {
+    wait(&shared.empty[slot], parity);
+    load_weights(slot);
+    load_inputs(slot, column);
+    advance();
+    if (++slot == Sizes::kDepth) {
+      slot = 0;
+      parity ^= 1U;
+    }
+  }
+}
+
+/// Where a warpgroup stands in the ring.
+struct Position {
+  unsigned slot = 0;
+  unsigned parity = 0;
+};
+
+/// The sums of `count` units, from zero.
+template <class Number, int kTokens>
+__device__ void multiply(const Shared<kTokens>& shared, unsigned count, int group,
+                         Position& position, float (&sums)[kTokens / 2]) {
+  using Sizes = Layout<kTokens>;
+  constexpr int kStep = 16;  // the k of a product: 32 bytes of a row
+  const bool signals = threadIdx.x % 32 == 0;
+  unsigned before = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    wait(&shared.full[position.slot], position.parity);
+    const std::byte* weights = shared.weights(position.slot) + group * (kGroupRows * 128);
+    const std::byte* inputs = shared.inputs(position.slot);
+    begin_products();
+#pragma unroll
+    for (int box = 0; box < kBoxes; ++box) {
+      const std::uint64_t left = matrix_descriptor(weights + box * (Sizes::kWeightBytes / kBoxes));
+      const std::uint64_t right = matrix_descriptor(inputs + box * (Sizes::kInputBytes / kBoxes));
+#pragma unroll
+      for (int k = 0; k < kBoxColumns / kStep; ++k) {
+        const int add = box + k > 0 || i > 0;
+        WarpgroupProduct<Number, kTokens>::add(sums, left + k * (kStep * 2 / 16),
+                                               right + k * (kStep * 2 / 16), add);
+      }
+    }
+    commit_products();
+    wait_products<1>();
+    if (i > 0 && signals) arrive(&shared.empty[before]);
+    before = position.slot;
+    if (++position.slot == Sizes::kDepth) {
+      position.slot = 0;
+      position.parity ^= 1U;
+    }
+  }
+  wait_products<0>();
+  if (signals) arrive(&shared.empty[before]);
+}
+
+__device__ unsigned read_acquiring(const unsigned* from) {
+  unsigned value = 0;
+  asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  return value;
+}
+
+/// A warpgroup's rows of a tile that blocks share. The first of them, whose last tile it is, waits
+/// for the others' sums, adds them to its own in the order of their columns and returns true; the
+/// others leave theirs in the workspace and go on. That a block waits for later ones is safe: a
+/// launch has one block a multiprocessor, so all run at once.
+template <int kTokens>
+__device__ bool put_together(const FlatProduct& product, unsigned tile, int group,
+                             float (&sums)[kTokens / 2]) {
+  constexpr int kQuads = kTokens / 8;                                    // of a thread's sums
+  constexpr unsigned kTogether = kQuads >= 4 ? 1 : kQuads >= 2 ? 2 : 4;  // parts on their way
+  const Cut& cut = product.cut;
+  const int thread = threadIdx.x % kGroupThreads;
+  const auto part_of = [&](unsigned block) {
+    return product.partials + std::size_t{block * kGroups + group} * (kQuads * kGroupThreads) +
+           thread;
+  };
+  const unsigned begin = owner_of(cut, tile * cut.tile_units);
+  const unsigned end = owner_of(cut, (tile + 1) * cut.tile_units - 1);
+  unsigned* counter = product.counters + tile * kGroups + group;
+  if (blockIdx.x != begin) {
+    float4* part = part_of(blockIdx.x);
+#pragma unroll
+    for (int i = 0; i < kQuads; ++i) {
+      __stcg(part + i * kGroupThreads,
+             make_float4(sums[4 * i], sums[4 * i + 1], sums[4 * i + 2], sums[4 * i + 3]));
+    }
+    meet(1 + group, kGroupThreads);
+    if (thread == 0) {
+      __threadfence();
+      atomicAdd(counter, 1U);
+    }
+    return false;
+  }
+
+  if (thread == 0) {
+    while (read_acquiring(counter) != end - begin) {
+    }
+    *counter = 0;
+  }
+  meet(1 + group, kGroupThreads);
+  for (unsigned block = begin + 1; block <= end; block += kTogether) {
+    float4 found[kTogether][kQuads];
+#pragma unroll
+    for (unsigned p = 0; p < kTogether; ++p) {
+      const float4* part = part_of(min(block + p, end));
+#pragma unroll
+      for (int i = 0; i < kQuads; ++i) found[p][i] = __ldcg(part + i * kGroupThreads);
+    }
+#pragma unroll
+    for (unsigned p = 0; p < kTogether; ++p) {
+      if (block + p > end) continue;
+#pragma unroll
+      for (int i = 0; i < kQuads; ++i) {
+        sums[4 * i] += found[p][i].x;
+        sums[4 * i + 1] += found[p][i].y;
+        sums[4 * i + 2] += found[p][i].z;
+        sums[4 * i + 3] += found[p][i].w;
+      }
+    }
+  }
+  return true;
+}
+
+/// Writes `out` from the staged sums of tokens first .. first + staged.
+template <int kTokens>
+__device__ void write_staged(const float* staged, int first, const FlatProduct& product,
+                             const LinearEpilogue& epilogue, unsigned tile, int group) {
+  using Sizes = Layout<kTokens>;
+  constexpr int kBatch = 4;  // residuals that are read together
+  const int thread = threadIdx.x % kGroupThreads;
+  const int outputs = product.gated ? kGroupRows / 2 : kGroupRows;
+  const int step = kGroupThreads / outputs;
+  const int column = thread % outputs;
+  const std::int64_t output = std::int64_t{tile * kGroups + group} * outputs + column;
+  if (output >= epilogue.outputs) return;
+  const float* mine = staged + (product.gated ? gate_row(column) : column);
+  const float bias = epilogue.bias_of(output);
+  const float up_bias = product.gated ? epilogue.bias_of(epilogue.outputs + output) : 0.0F;
+  const int count = min(Sizes::kStagedTokens, product.tokens - first);
+  for (int begin = thread / outputs; begin < count; begin += kBatch * step) {
+    float addends[kBatch];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      const int token = begin + i * step;
+      addends[i] = token < count ? epilogue.residual_of(first + token, output) : 0.0F;
+    }
+    // Not unrolled: a block comes here once or twice, and waits for each instruction to be fetched.
+#pragma unroll 1
+    for (int i = 0; i < kBatch; ++i) {
+      const int token = begin + i * step;
+      if (token >= count) break;
+      const float* at = mine + token * Sizes::kStagedStride;
+      const float value = product.gated ? epilogue.gated(at[0] + bias, at[kGateBlock] + up_bias)
+                                        : epilogue.plain(at[0] + bias);
+      float addend = addends[0];
+#pragma unroll
+      for (int j = 1; j < kBatch; ++j) addend = i == j ? addends[j] : addend;
+      epilogue.store(first + token, output, value, addend);
+    }
+  }
+}
+
+/// What follows the product, from registers through shared memory so that neighbouring threads
+/// write neighbouring outputs.
+template <int kTokens>
+__device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product,
+                       const LinearEpilogue& epilogue, unsigned tile, int group,
+                       const float (&sums)[kTokens / 2]) {
+  using Sizes = Layout<kTokens>;
+  const int thread = threadIdx.x % kGroupThreads;
+  const int row = thread / 32 * 16 + thread % 32 / 4;
+  const int pair = thread % 4 * 2;
+  float* staged = shared.staged + group * (Sizes::kStagedTokens * Sizes::kStagedStride);
+#pragma unroll 1
+  for (int first = 0; first < kTokens && first < product.tokens; first += Sizes::kStagedTokens) {
+    meet(1 + group, kGroupThreads);
+#pragma unroll
+    for (int i = 0; i < kTokens / 8; ++i) {
+      if (i * 8 / Sizes::kStagedTokens * Sizes::kStagedTokens != first) continue;
+      float* at = staged + (i * 8 % Sizes::kStagedTokens + pair) * Sizes::kStagedStride + row;
+      at[0] = sums[4 * i];
+      at[Sizes::kStagedStride] = sums[4 * i + 1];
+      at[8] = sums[4 * i + 2];
+      at[Sizes::kStagedStride + 8] = sums[4 * i + 3];
+    }
+    meet(1 + group, kGroupThreads);
+    write_staged<kTokens>(staged, first, product, epilogue, tile, group);
+  }
+}
+
+template <class Number, int kTokens>
+__device__ void consume(const Shared<kTokens>& shared, const FlatProduct& product,
+                        const LinearEpilogue& epilogue) {
+  const Cut& cut = product.cut;
+  const int group = threadIdx.x / kGroupThreads;
+  const unsigned end = first_of(cut, blockIdx.x + 1);
+  Position position;
+  wait_for_predecessor();
+  for (unsigned unit = first_of(cut, blockIdx.x); unit < end;) {
+    const unsigned tile = unit / cut.tile_units;
+    const unsigned tile_end = (tile + 1) * cut.tile_units;
+    const unsigned part_end = min(end, tile_end);
+    float sums[kTokens / 2];
+    multiply<Number, kTokens>(shared, part_end - unit, group, position, sums);
+    const bool whole = unit == tile_end - cut.tile_units && part_end == tile_end;
+    if (whole || put_together<kTokens>(product, tile, group, sums)) {
+      finish<kTokens>(shared, product, epilogue, tile, group, sums);
+    }
+    unit = part_end;
+  }
+}
+
+#endif  // __CUDA_ARCH_FEAT_SM90_ALL
+
+template <class Number, int kTokens>
+__global__ void __launch_bounds__(kThreads, 1)
+    flat_kernel(const __grid_constant__ CUtensorMap weights,
+                const __grid_constant__ CUtensorMap inputs, const FlatProduct product,
+                const LinearEpilogue epilogue) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  using Sizes = Layout<kTokens>;
+  extern __shared__ std::byte memory[];
+  const Shared<kTokens> shared(memory);
+  if (threadIdx.x == kProducer) {
+    prefetch_map(&weights);
+    prefetch_map(&inputs);
+    for (int slot = 0; slot < Sizes::kDepth; ++slot) {
+      init_barrier(&shared.full[slot], 1);
+      init_barrier(&shared.empty[slot], kProducer / 32);
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+  let_successor_start();
+  if (threadIdx.x >= kProducer) {
+    if (threadIdx.x == kProducer) produce<kTokens>(shared, product.cut, &weights, &inputs);
+  } else {
+    consume<Number, kTokens>(shared, product, epilogue);
+  }
+#endif
+}
+
+/// Row i of `to` is row rows[i] of `from`; `words` of 16 bytes.
+__global__ void gather_kernel(const uint4* from, const std::int32_t* rows, uint4* to, int words) {
+  let_successor_start();
+  wait_for_predecessor();
+  const uint4* source = from + std::int64_t{rows[blockIdx.x]} * words;
+  uint4* target = to + std::int64_t{blockIdx.x} * words;
+  for (int i = threadIdx.x; i < words; i += blockDim.x) target[i] = source[i];
+}
+
+Status encode(TensorMapEncoder encoder, CUtensorMap& map, DType dtype, const void* data,
+              std::int64_t columns, std::int64_t rows, std::int64_t stride, int box_rows) {
+  const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
+  const cuuint64_t strides[] = {static_cast<cuuint64_t>(stride) * 2};
+  const cuuint32_t box[] = {kBoxColumns, static_cast<cuuint32_t>(box_rows)};
+  const cuuint32_t steps[] = {1, 1};
+  const CUresult result = encoder(
+      &map,
+      dtype == DType::kF16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2,
+      const_cast<void*>(data), sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return result == CUDA_SUCCESS ? Status::kSuccess : status_of(cudaErrorInvalidValue);
+}
+
+Cut cut_of(const DeviceMatrix& weight) {
+  const std::int64_t tiles = (weight.rows() + kTileRows - 1) / kTileRows;
+  const std::int64_t columns = (weight.inputs + kUnitColumns - 1) / kUnitColumns;
+  return {.units = static_cast<unsigned>(tiles * columns),
+          .tile_units = static_cast<unsigned>(columns)};
+}
+
+template <class Number, int kTokens>
+Status start(const LinearParams& params, const FlatDevice& device, Stream stream) {
+  const DeviceMatrix& weight = params.weight;
+  CUtensorMap weights;
+  CUtensorMap inputs;
+  Status status = encode(device.encoder, weights, weight.dtype, weight.data, weight.stride,
+                         weight.rows(), weight.stride, kTileRows);
+  if (status != Status::kSuccess) return status;
+  status = encode(device.encoder, inputs, weight.dtype, params.in.data, weight.inputs, params.rows,
+                  params.in.stride, kTokens);
+  if (status != Status::kSuccess) return status;
+  const FlatProduct product{
+      .cut = cut_of(weight),
+      .tokens = static_cast<int>(params.rows),
+      .gated = weight.gated,
+      .counters = reinterpret_cast<unsigned*>(params.workspace),
+      .partials = reinterpret_cast<float4*>(params.workspace + kLinearCounterBytes)};
+  const auto blocks = std::min(product.cut.units, static_cast<unsigned>(device.processors));
+  return launch(flat_kernel<Number, kTokens>, dim3(blocks), dim3(kThreads), Layout<kTokens>::kBytes,
+                stream, weights, inputs, product, LinearEpilogue(params));
+}
+
+template <class Number>
+Status start(const LinearParams& params, const FlatDevice& device, Stream stream) {
+  if (params.rows <= 8) return start<Number, 8>(params, device, stream);
+  if (params.rows <= 16) return start<Number, 16>(params, device, stream);
+  if (params.rows <= 32) return start<Number, 32>(params, device, stream);
+  if (params.rows <= 64) return start<Number, 64>(params, device, stream);
+  return start<Number, 128>(params, device, stream);
+}
+
+template <class Number, int kTokens>
+Status allow_shared() {
+  return status_of(cudaFuncSetAttribute(flat_kernel<Number, kTokens>,
+                                        cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        Layout<kTokens>::kBytes));
+}
+
+template <class Number, int... kTokens>
+Status allow_all_shared() {
+  Status status = Status::kSuccess;
+  ((status = status == Status::kSuccess ? allow_shared<Number, kTokens>() : status), ...);
+  return status;
+}
+
+}  // namespace
+
+Status prepare_flat() {
+  const Status status = allow_all_shared<__nv_bfloat16, 8, 16, 32, 64, 128>();
+  return status == Status::kSuccess ? allow_all_shared<__half, 8, 16, 32, 64, 128>() : status;
+}
+
+bool fits_flat(const DeviceMatrix& weight) {
+  constexpr std::int64_t kMaxUnits = std::int64_t{1} << 24U;  // times processors fit 32 bits
+  const std::int64_t tiles = (weight.rows() + kTileRows - 1) / kTileRows;
+  const std::int64_t columns = (weight.inputs + kUnitColumns - 1) / kUnitColumns;
+  return tiles * kGroups * static_cast<std::int64_t>(sizeof(unsigned)) <=
+             static_cast<std::int64_t>(kLinearCounterBytes) &&
+         columns <= kMaxUnits / tiles;
+}
+
+Status linear_flat(const LinearParams& params, const FlatDevice& device, Stream stream) {
+  return params.weight.dtype == DType::kF16 ? start<__half>(params, device, stream)
+                                            : start<__nv_bfloat16>(params, device, stream);
+}
+
+Status gather_rows(const DeviceRows& from, const std::int32_t* rows, std::int64_t count, void* to,
+                   Stream stream) {
+  constexpr int kGatherThreads = 128;
+  const auto words = static_cast<int>(from.stride * 2 / static_cast<int>(sizeof(uint4)));
+  return launch(gather_kernel, dim3(static_cast<unsigned>(count)), dim3(kGatherThreads), 0, stream,
+                static_cast<const uint4*>(from.data), rows, static_cast<uint4*>(to), words);
+}
+
+}  // namespace weft::cuda

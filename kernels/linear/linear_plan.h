@@ -1,0 +1,65 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "weft/kernels/linear/packed_layout.h"
+
+namespace weft {
+
+/// How the linear op cuts its work, the same for every target. Rows of `in` are taken in blocks
+/// that stay in the second-level cache once they are packed; the weight goes by in groups of two
+/// panels, of which a block of inputs stays in the first-level cache while the rows pass.
+struct LinearPlan {
+  /// Two panels: a gate and its up, and as many accumulators a row as AVX-512 has registers for.
+  static constexpr std::int64_t kGroupPanels = 2;
+  static constexpr std::int64_t kGroupOutputs = kGroupPanels * PackedLayout::kPanelOutputs;
+
+  /// Rows that a micro-kernel can take at once, at most.
+  static constexpr std::int64_t kMaxTileRows = 12;
+
+  /// Inputs of a block when they are widened to f32 first: 32 outputs of them are 32 KiB.
+  static constexpr std::int64_t kWideInputs = 256;
+  /// 32-bit words of a block where the weight is used as it stands: 32 KiB.
+  static constexpr std::int64_t kBlockWords = 256;
+
+  /// Rows of a block. Their sums for one group are 32 KiB.
+  static constexpr std::int64_t kMaxBlockRows = 256;
+  /// Packed rows, in bytes: they leave the second-level cache (1 MiB, 2 on some) room for weights.
+  static constexpr std::int64_t kBlockBytes = std::int64_t{768} << 10U;
+
+  /// A packed row is `words` words of 32 bits.
+  [[nodiscard]] static constexpr std::int64_t block_rows(std::int64_t words) noexcept {
+    const std::int64_t fit = kBlockBytes / (4 * words) / kMaxTileRows * kMaxTileRows;
+    return std::clamp(fit, kMaxTileRows, kMaxBlockRows);
+  }
+
+  [[nodiscard]] static constexpr std::int64_t rows_bytes(std::int64_t rows,
+                                                         std::int64_t words) noexcept {
+    return line_up(std::min(rows, block_rows(words)) * words * 4);
+  }
+  [[nodiscard]] static constexpr std::int64_t sums_bytes(std::int64_t rows) noexcept {
+    return line_up(std::min(rows, kMaxBlockRows) * kGroupOutputs * 4);
+  }
+  static constexpr std::int64_t kWideBytes = kWideInputs * kGroupOutputs * 4;
+
+  [[nodiscard]] static constexpr std::int64_t line_up(std::int64_t bytes) noexcept {
+    return (bytes + 63) / 64 * 64;
+  }
+};
+
+/// One thread's workspace, cut up. All parts start at a cache line.
+struct LinearWorkspace {
+  std::uint32_t* rows;  ///< packed rows of `in`
+  float* sums;          ///< [block's rows, kGroupOutputs]
+  float* wide;          ///< [kGroupPanels, kWideInputs, 16]
+
+  LinearWorkspace(std::span<std::byte> memory, std::int64_t row_count, std::int64_t words) noexcept
+      : rows(reinterpret_cast<std::uint32_t*>(memory.data())),
+        sums(reinterpret_cast<float*>(memory.data() + LinearPlan::rows_bytes(row_count, words))),
+        wide(sums + LinearPlan::sums_bytes(row_count) / 4) {}
+};
+
+}  // namespace weft

@@ -1,0 +1,99 @@
+#include "weft/kernels/linear/linear_table.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <optional>
+
+#include "weft/core/words.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr std::array kDTypes = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
+constexpr std::array kWays = {LinearWay::kVector, LinearWay::kFlat, LinearWay::kLibrary};
+constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30U;  // the largest bucket
+
+std::optional<std::int64_t> positive(std::string_view word) {
+  std::int64_t number = 0;
+  const auto [stop, error] = std::from_chars(word.begin(), word.end(), number);
+  if (error != std::errc{} || stop != word.end() || number <= 0) return std::nullopt;
+  return number;
+}
+
+/// The value of `all` that has this name.
+template <class Values>
+std::optional<typename Values::value_type> named(const Values& all, std::string_view name) {
+  const auto found =
+      std::ranges::find_if(all, [&](auto value) { return to_string(value) == name; });
+  if (found == all.end()) return std::nullopt;
+  return *found;
+}
+
+}  // namespace
+
+std::string_view to_string(LinearWay way) noexcept {
+  switch (way) {
+    case LinearWay::kVector:
+      return "vector";
+    case LinearWay::kFlat:
+      return "flat";
+    case LinearWay::kLibrary:
+      return "library";
+  }
+  return "unknown";
+}
+
+std::string_view LinearTable::read_line(std::string_view line) {
+  const auto dtype = named(kDTypes, next_word(line));
+  if (!dtype) return "a dtype that no way multiplies";
+  const auto rows = positive(next_word(line));
+  const auto inputs = positive(next_word(line));
+  if (!rows || !inputs) return "rows and inputs are positive numbers";
+  const auto tokens = positive(next_word(line));
+  if (!tokens || *tokens > kMaxTokens ||
+      !std::has_single_bit(static_cast<std::uint64_t>(*tokens))) {
+    return "tokens are a power of two";
+  }
+  const auto way = named(kWays, next_word(line));
+  if (!way) return "a way that there is not";
+  if (!next_word(line).empty()) return "more words than an entry has";
+  set({.dtype = *dtype, .rows = *rows, .inputs = *inputs, .tokens = *tokens}, *way);
+  return "";
+}
+
+std::string LinearTable::print() const {
+  std::string text;
+  for (const auto& [shape, way] : ways_) {
+    text.append(weft::to_string(shape.dtype));
+    for (const std::int64_t number : {shape.rows, shape.inputs, shape.tokens}) {
+      text.append(" ").append(std::to_string(number));
+    }
+    text.append(" ").append(to_string(way)).append("\n");
+  }
+  return text;
+}
+
+void LinearTable::set(LinearShape shape, LinearWay way) {
+  shape.tokens = bucket_of(shape.tokens);
+  ways_.insert_or_assign(shape, way);
+}
+
+LinearWay LinearTable::choose(LinearShape shape) const {
+  shape.tokens = bucket_of(shape.tokens);
+  const auto found = ways_.find(shape);
+  return found != ways_.end() ? found->second : default_way(shape.dtype, shape.tokens);
+}
+
+LinearWay LinearTable::default_way(DType dtype, std::int64_t tokens) noexcept {
+  if (dtype != DType::kBF16 && dtype != DType::kF16) return LinearWay::kVector;
+  return tokens <= kDefaultFlatTokens ? LinearWay::kFlat : LinearWay::kLibrary;
+}
+
+std::int64_t LinearTable::bucket_of(std::int64_t tokens) noexcept {
+  const auto number = static_cast<std::uint64_t>(std::clamp<std::int64_t>(tokens, 1, kMaxTokens));
+  return static_cast<std::int64_t>(std::bit_ceil(number));
+}
+
+}  // namespace weft::cuda

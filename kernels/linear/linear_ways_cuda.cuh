@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/kernels/linear/linear_cuda.h"
+
+/// The ways to multiply, behind LinearEngine. Parameters are checked, rows > 0.
+namespace weft::cuda {
+
+/// The rows from `first` on, or none of none.
+inline DeviceRows from_row(DeviceRows rows, std::int64_t first) {
+  if (rows.data == nullptr) return rows;
+  const std::int64_t bytes = rows.dtype == DType::kF32 ? 4 : 2;
+  rows.data = static_cast<std::byte*>(rows.data) + first * rows.stride * bytes;
+  return rows;
+}
+
+/// kVector: any dtype; a row's bits are the same for every number of rows.
+[[nodiscard]] Status linear_vector(const LinearParams& params, Stream stream);
+
+/// cuTensorMapEncodeTiled, which the runtime finds in the driver.
+using TensorMapEncoder = decltype(&cuTensorMapEncodeTiled);
+
+struct FlatDevice {
+  TensorMapEncoder encoder = nullptr;
+  int processors = 0;
+};
+
+/// Once for each device, before its first linear_flat().
+[[nodiscard]] Status prepare_flat();
+
+/// Whether its tiles have counters.
+[[nodiscard]] bool fits_flat(const DeviceMatrix& weight);
+
+/// kFlat, for sm_90: weights of 16 bits, at most kMaxFlatTokens rows, without input_rows.
+[[nodiscard]] Status linear_flat(const LinearParams& params, const FlatDevice& device,
+                                 Stream stream);
+
+/// kLibrary: weights of 16 bits, without input_rows. Holds the library's handle and memory, and
+/// what it chose for each size of product: a size that was seen before allocates nothing.
+class LinearLibrary {
+ public:
+  static constexpr std::size_t kBytes = std::size_t{96} << 20U;  ///< of the device's memory
+
+  LinearLibrary();
+  ~LinearLibrary();
+  LinearLibrary(const LinearLibrary&) = delete;
+  LinearLibrary& operator=(const LinearLibrary&) = delete;
+
+  /// Once, before run().
+  [[nodiscard]] Status prepare();
+
+  /// Whether the sums of a token fit its memory.
+  [[nodiscard]] static bool fits(const DeviceMatrix& weight);
+
+  [[nodiscard]] Status run(const LinearParams& params, Stream stream);
+
+ private:
+  struct Impl;
+  Impl* impl_;
+};
+
+/// `to` [count, stride of from]: row i is row rows[i] of `from`, which has numbers of 16 bits.
+[[nodiscard]] Status gather_rows(const DeviceRows& from, const std::int32_t* rows,
+                                 std::int64_t count, void* to, Stream stream);
+
+}  // namespace weft::cuda

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "weft/core/dtype.h"
+#include "weft/core/error/error.h"
+#include "weft/kernels/linear/packed_layout.h"
+
+namespace weft {
+
+/// A matrix of a checkpoint as it stands in its file: `outputs` rows of `inputs` numbers.
+/// Strides are in elements; one that is not plain (a transposed matrix has stride_output = 1) is
+/// only for types without blocks. Borrowed; any alignment.
+struct SourceMatrix {
+  const std::byte* data = nullptr;
+  DType dtype = DType::kF32;
+  std::int64_t outputs = 0;
+  std::int64_t inputs = 0;
+  std::int64_t stride_output = 0;
+  std::int64_t stride_input = 1;
+};
+
+/// A weight matrix W [N outputs, K inputs] in the order in which the linear op reads it, made once
+/// when a model is loaded. Immutable afterwards; reading is thread-safe.
+///
+/// A gated weight holds two matrices of N rows each, `gate` (outputs 0 .. N-1) and `up` (outputs
+/// N .. 2N-1), interleaved such that one pass yields act(gate) * up; see LinearParams.
+class PackedWeight {
+ public:
+  PackedWeight() = default;
+
+  /// `dtype` is one of f32, f16, bf16, q8_0 (K a multiple of 32). Memory is taken, zeroed and
+  /// aligned to a cache line. `outputs` and `inputs` are at least 1 and at most 2^31-1. Errors:
+  /// KernelErrc::kUnsupportedWeight when that does not hold, kNoMemory.
+  [[nodiscard]] static Result<PackedWeight> allocate(DType dtype, std::int64_t outputs,
+                                                     std::int64_t inputs, bool gated = false);
+
+  /// Fills outputs [first_output, first_output + source.outputs) and inputs [first_input,
+  /// first_input + source.inputs). The source may be of another type: it is converted (to the
+  /// nearest; into q8_0 only from q8_0, and at whole blocks). Calls from several threads may run
+  /// at once when their ranges of outputs do not meet. A source of integers, or one that stands
+  /// over the edges, is a bug of the caller: internal_error.
+  void fill(std::int64_t first_output, const SourceMatrix& source, std::int64_t first_input = 0);
+
+  [[nodiscard]] DType dtype() const noexcept { return layout_.dtype; }
+  [[nodiscard]] std::int64_t outputs() const noexcept { return layout_.outputs; }
+  [[nodiscard]] std::int64_t inputs() const noexcept { return layout_.inputs; }
+  [[nodiscard]] bool gated() const noexcept { return layout_.gated; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] const std::byte* data() const noexcept { return data_.get(); }
+  [[nodiscard]] const PackedLayout& layout() const noexcept { return layout_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const noexcept;
+    std::size_t mapped;
+  };
+
+  PackedLayout layout_;
+  std::size_t bytes_ = 0;
+  std::unique_ptr<std::byte, Free> data_;
+};
+
+}  // namespace weft

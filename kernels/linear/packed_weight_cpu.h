@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/core/dtype.h"
+#include "weft/kernels/linear/packed_layout.h"
+
+namespace weft {
+
+/// A piece of a matrix on its way into one panel: `lanes` outputs from `lane` on, `count` inputs
+/// from `input` on. rows[i] are the numbers of output lane + i, side by side in type `from`.
+struct PackPiece {
+  static constexpr std::int64_t kMaxInputs = 256;  ///< whole blocks; 16 rows of f32 are 16 KiB
+
+  PackedLayout layout;
+  std::byte* panel = nullptr;
+  std::int64_t lane = 0;
+  std::int64_t lanes = 0;
+  std::int64_t input = 0;
+  std::int64_t count = 0;
+  DType from = DType::kF32;
+  std::array<const std::byte*, PackedLayout::kPanelOutputs> rows{};
+};
+
+/// Converts and transposes; writes the bytes of these numbers only. After the last piece the thread
+/// calls finish_packing(): stores that pass the caches by are not ordered with others.
+void pack_piece(const PackPiece& piece);
+void finish_packing();
+
+}  // namespace weft

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "weft/kernels/cuda/cuda_types.h"
+
+namespace weft::cuda {
+
+/// out[t] = residual[t] + scales[t] * in[t]; all f32.
+struct ScaleRowsParams {
+  std::int64_t rows = 0;
+  DeviceRows in{};
+  DeviceRows scales{};    ///< [T, 1]
+  DeviceRows residual{};  ///< data null when there is none; may be `out`
+  DeviceRows out{};       ///< may be `in`
+};
+
+[[nodiscard]] Status scale_rows(const ScaleRowsParams& params, Stream stream);
+
+}  // namespace weft::cuda

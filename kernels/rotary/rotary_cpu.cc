@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <cstring>
+
+#include "weft/kernels/cpu_ops.h"
+#include "weft/kernels/require.h"
+#include "weft/kernels/simd/narrow_float.h"
+
+#undef HWY_TARGET_INCLUDE
+// NOLINTNEXTLINE(readability-identifier-naming): Highway's name
+#define HWY_TARGET_INCLUDE "weft/kernels/rotary/rotary_cpu.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "weft/kernels/norm/norm_row-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
+namespace {
+
+/// The heads of one kind (queries, keys or values) in one token's row.
+struct Heads {
+  float* data;
+  std::int64_t count;
+  std::int64_t size;
+
+  [[nodiscard]] float* head(std::int64_t index) const { return data + index * size; }
+};
+
+void clip(const Heads& heads, float limit) {
+  for (std::int64_t i = 0; i < heads.count * heads.size; ++i) {
+    const float value = heads.data[i];
+    // NaN is neither below nor above and stays.
+    heads.data[i] = value < -limit ? -limit : (value > limit ? limit : value);
+  }
+}
+
+void norm_heads(const Heads& heads, const HeadNorm& norm) {
+  if (!norm.enabled || heads.count == 0) return;
+  const auto size = static_cast<std::size_t>(heads.size);
+  const auto all = static_cast<std::size_t>(heads.count) * size;
+  Moments moments;
+  if (norm.over_all_heads) moments = moments_of(norm.kind, heads.data, all, norm.eps);
+  for (std::int64_t h = 0; h < heads.count; ++h) {
+    const std::int64_t own = norm.per_head_weight || norm.over_all_heads ? h * heads.size : 0;
+    if (!norm.over_all_heads) moments = moments_of(norm.kind, heads.head(h), size, norm.eps);
+    const Affine affine{.weight = norm.weight != nullptr ? norm.weight + own : nullptr,
+                        .bias = norm.bias != nullptr ? norm.bias + own : nullptr,
+                        .offset = norm.weight_offset};
+    apply_norm(moments, affine, heads.head(h), heads.head(h), size);
+  }
+}
+
+/// (a, b) becomes (a cos - b sin, b cos + a sin), `pairs` of them.
+void turn_halves(float* head, std::size_t pairs, const float* cosines, const float* sines) {
+  for (std::size_t i = 0; i < pairs; i += hn::Lanes(FloatTag())) {
+    const std::size_t left = pairs - i;
+    const FloatVec cosine = load_first(cosines + i, left);
+    const FloatVec sine = load_first(sines + i, left);
+    const FloatVec a = load_first(head + i, left);
+    const FloatVec b = load_first(head + pairs + i, left);
+    store_first(hn::NegMulAdd(b, sine, hn::Mul(a, cosine)), head + i, left);
+    store_first(hn::MulAdd(a, sine, hn::Mul(b, cosine)), head + pairs + i, left);
+  }
+}
+
+void turn_interleaved(float* head, std::size_t pairs, const float* cosines, const float* sines) {
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const float a = head[2 * i];
+    const float b = head[2 * i + 1];
+    head[2 * i] = a * cosines[i] - b * sines[i];
+    head[2 * i + 1] = b * cosines[i] + a * sines[i];
+  }
+}
+
+void turn(const RotaryParams& params, const Heads& heads, std::int64_t position) {
+  const std::int64_t pairs = params.rotary_size / 2;
+  const float* cosines = params.cosines + position * pairs;
+  const float* sines = params.sines + position * pairs;
+  const auto turn_head = params.style == RotaryStyle::kHalves ? turn_halves : turn_interleaved;
+  for (std::int64_t h = 0; h < heads.count; ++h) {
+    turn_head(heads.head(h), static_cast<std::size_t>(pairs), cosines, sines);
+  }
+}
+
+void narrow(DType dtype, const float* HWY_RESTRICT from, std::int64_t count,
+            std::byte* HWY_RESTRICT to) {
+  if (dtype == DType::kF32) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+    return;
+  }
+  auto* HWY_RESTRICT halves = reinterpret_cast<std::uint16_t*>(to);
+  if (dtype == DType::kF16) {
+    for (std::int64_t i = 0; i < count; ++i) halves[i] = to_f16(from[i]);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) halves[i] = to_bf16(from[i]);
+  }
+}
+
+/// Puts the heads of one token at place `place` of its context.
+void store(const KvLayer& kv, std::byte* cache, const Heads& heads, const SequenceSpan& span,
+           std::int64_t place) {
+  const std::int64_t page = span.pages[static_cast<std::size_t>(place / kv.page_tokens)];
+  require(page >= 0 && page < kv.pages, "rotate_and_store: a page outside the cache");
+  const std::int64_t head_bytes = *bytes_of(kv.dtype, kv.head_size);
+  for (std::int64_t h = 0; h < heads.count; ++h) {
+    const std::int64_t slot = (page * kv.kv_heads + h) * kv.page_tokens + place % kv.page_tokens;
+    narrow(kv.dtype, heads.head(h), heads.size, cache + slot * head_bytes);
+  }
+}
+
+void rotate_token(const RotaryParams& params, std::int64_t row, const Heads& queries,
+                  const Heads& keys) {
+  if (!params.norm_after_rotary) {
+    norm_heads(queries, params.query_norm);
+    norm_heads(keys, params.key_norm);
+  }
+  if (params.rotary_size > 0) {
+    const std::int64_t position = params.position_ids[static_cast<std::size_t>(row)];
+    require(position >= 0 && position < params.table_positions,
+            "rotate_and_store: a position outside the table");
+    turn(params, queries, position);
+    turn(params, keys, position);
+  }
+  if (params.norm_after_rotary) {
+    norm_heads(queries, params.query_norm);
+    norm_heads(keys, params.key_norm);
+  }
+}
+
+void rotate_and_store_rows(const RotaryParams& params, Share share) {
+  const std::int64_t size = params.head_size;
+  const Share::Range rows = share.of(params.qkv.count);
+  for (const SequenceSpan& span : params.spans) {
+    const auto begin = std::max(rows.begin, std::int64_t{span.first});
+    const auto end = std::min(rows.end, std::int64_t{span.first} + span.count);
+    for (std::int64_t row = begin; row < end; ++row) {
+      const Heads queries{params.qkv.row(row), params.heads, size};
+      const Heads keys{queries.head(params.heads), params.kv_heads, size};
+      const Heads values{keys.head(params.kv_heads), params.kv_heads, size};
+      if (params.clip > 0) clip({queries.data, queries.count + 2 * keys.count, size}, params.clip);
+      rotate_token(params, row, queries, keys);
+      if (params.kv.keys == nullptr) continue;
+      const std::int64_t place = span.start + (row - span.first);
+      store(params.kv, params.kv.keys, keys, span, place);
+      store(params.kv, params.kv.values, values, span, place);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+HWY_EXPORT(rotate_and_store_rows);
+
+void cpu::rotate_and_store(const RotaryParams& params, Share share) {
+  HWY_DYNAMIC_DISPATCH(rotate_and_store_rows)(params, share);
+}
+
+}  // namespace weft
+#endif  // HWY_ONCE

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/core/token.h"
+#include "weft/kernels/cuda/cuda_types.h"
+
+namespace weft::cuda {
+
+/// Entries of a slot's list of biases, of bad and of allowed tokens, each; and of stop tokens.
+inline constexpr std::int32_t kMaxTokenList = 1024;
+inline constexpr std::int32_t kMaxStopList = 256;
+inline constexpr std::int32_t kMaxTop = 32;
+
+/// How a slot's tokens are chosen, in the device's memory. Its steps and their order are those of
+/// weft::Sampler (sampling/sampler.h); what is not here is done on the host.
+struct SampleSettings {
+  std::uint64_t seed = 0;
+  float temperature = 1;  ///< 0: the best logit, ties to the lower id
+  std::int32_t top_k = 0;
+  float typical_p = 1;
+  float top_p = 1;
+  float min_p = 0;
+  float repetition = 1;
+  float frequency = 0;
+  float presence = 0;
+  std::int32_t min_tokens = 0;  ///< before so many tokens of output the stop tokens are masked
+  std::int32_t top_count = 0;   ///< most probable tokens to tell, at most kMaxTop
+  bool counts = false;          ///< a penalty is on: tokens of the sequence are counted
+  bool logprobs = false;        ///< of the chosen token, by the logits before the edits
+  /// A beam search: no token is drawn; the top_count best after the edits, with logprobs of those.
+  bool beams = false;
+  std::int32_t biases = 0;
+  std::int32_t bad = 0;
+  std::int32_t allowed = 0;  ///< 0: all
+  std::int32_t stops = 0;
+};
+
+/// The lists of a slot.
+struct SampleLists {
+  std::array<TokenId, kMaxTokenList> bias_token;
+  std::array<float, kMaxTokenList> bias;
+  std::array<TokenId, kMaxTokenList> bad;
+  std::array<TokenId, kMaxTokenList> allowed;
+  std::array<TokenId, kMaxStopList> stops;
+};
+
+/// One choice.
+struct SampleItem {
+  std::int32_t output = 0;  ///< row of the logits; several items may have the same
+  std::int32_t slot = 0;
+  std::int64_t place = 0;          ///< tokens observed so far: which number of the seed's stream
+  std::int32_t output_tokens = 0;  ///< of those, how many are output
+  bool skipped = false;            ///< chosen on the host: nothing is done
+};
+
+struct DeviceTop {
+  TokenId token = kNoToken;
+  float logprob = 0;
+};
+
+/// What was chosen.
+struct SampleChoice {
+  TokenId token = kNoToken;
+  float logprob = 0;
+  std::int32_t top_count = 0;
+  std::array<DeviceTop, kMaxTop> top;
+};
+
+/// Counts of tokens by slot, [slots, V]: bit 31 = in the prompt or the output as repetition sees
+/// it, the rest how often it is in the output.
+struct TokenCounts {
+  std::uint32_t* counts = nullptr;
+  std::int64_t vocabulary = 0;
+};
+
+/// A choice for each item. Not sorted anywhere: thresholds are found by radix selection over bits
+/// that order as the numbers do, masses are sums of integers (weights in units of 2^-40), so that a
+/// choice does not depend on who adds first. Numbers come from the same streams as the host's
+/// (Philox keyed by seed and place).
+struct SampleParams {
+  const SampleItem* items = nullptr;
+  const std::int32_t* item_count = nullptr;  ///< in the device's memory
+  std::int32_t max_items = 0;                ///< bound of *item_count, for the launch
+  DeviceRows logits{};                       ///< f32 [outputs, V]; not changed
+  const SampleSettings* settings = nullptr;  ///< [slots]
+  const SampleLists* lists = nullptr;        ///< [slots]
+  TokenCounts counts{};
+  float* edited = nullptr;          ///< [max_items, V] scratch
+  TokenId* last_tokens = nullptr;   ///< [slots], gets the chosen tokens
+  SampleChoice* choices = nullptr;  ///< [max_items], in memory of the host that the device writes
+  /// Blocks of threads that share a row: 1 or, on sm_90, 8; 0 goes by V. Does not change a choice.
+  std::int32_t blocks = 0;
+};
+
+[[nodiscard]] Status sample(const SampleParams& params, Stream stream);
+
+/// The tokens of a step: ids[t] = wanted[t], or where that is below 0 the last token of slot
+/// -1 - wanted[t] (kNoToken gives 0). Those of slots that count are counted, as output where
+/// is_output[t] says so; without `counts` nothing is. Rows with slot_of -1 get id 0 and count
+/// nothing.
+struct ResolveParams {
+  std::int64_t rows = 0;
+  const TokenId* wanted = nullptr;
+  const std::int32_t* slot_of = nullptr;  ///< [T], -1 for rows that are none of the step's
+  const std::uint8_t* is_output = nullptr;
+  const TokenId* last_tokens = nullptr;
+  const SampleSettings* settings = nullptr;
+  TokenCounts counts{};
+  TokenId* ids = nullptr;
+};
+
+[[nodiscard]] Status resolve_tokens(const ResolveParams& params, Stream stream);
+
+/// A slot begins: its counts are cleared, then `tokens` counted where its settings say so (the
+/// first prompt_tokens as prompt).
+struct CountParams {
+  std::int32_t slot = 0;
+  const TokenId* tokens = nullptr;
+  std::int32_t token_count = 0;
+  std::int32_t prompt_tokens = 0;
+  TokenCounts counts{};
+};
+
+[[nodiscard]] Status start_counts(const CountParams& params, Stream stream);
+
+}  // namespace weft::cuda

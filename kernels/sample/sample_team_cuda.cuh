@@ -1,0 +1,112 @@
+#pragma once
+
+#include "weft/kernels/cuda/row_cuda.cuh"
+#include "weft/kernels/sample/ordered_key_cuda.cuh"
+
+namespace weft::cuda {
+
+/// Sums of weights in units of 2^-40, or of tokens.
+using Units = unsigned long long;
+
+__device__ inline Units warp_sum(Units value) {
+#pragma unroll
+  for (int other = kWarp / 2; other > 0; other /= 2) {
+    value += __shfl_xor_sync(kWholeWarp, value, other);
+  }
+  return value;
+}
+
+/// What a Team exchanges numbers through.
+template <int kBlocks>
+struct TeamRoom {
+  Units warps[kWarp];
+  // Two, in turn: what is read after one barrier is not written again before the next.
+  Units blocks[2][kBlocks];
+};
+
+/// The threads that make one choice: a block, or a cluster of them, each with a part of the row.
+/// The first block, the lead, does what needs few threads. All threads call all functions.
+template <int kBlocks>
+class Team {
+ public:
+  static constexpr int kThreads = kBlocks == 1 ? 1024 : 512;
+  static constexpr int kWarps = kThreads / kWarp;
+
+  __device__ explicit Team(TeamRoom<kBlocks>& room) : room_(room) {}
+
+  [[nodiscard]] __device__ int rank() const {
+    return static_cast<int>(blockIdx.x % static_cast<unsigned>(kBlocks));
+  }
+  [[nodiscard]] __device__ bool leads() const { return rank() == 0; }
+
+  __device__ void sync() const {
+    if constexpr (kBlocks == 1) {
+      __syncthreads();
+    } else {
+#if __CUDA_ARCH__ >= 900
+      asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+#endif
+    }
+  }
+
+  /// The same variable of another block.
+  template <class T>
+  [[nodiscard]] __device__ T& of(int rank, T& variable) const {
+    if constexpr (kBlocks == 1) {
+      return variable;
+    } else {
+#if __CUDA_ARCH__ >= 900
+      unsigned long long address;
+      asm("mapa.u64 %0, %1, %2;"
+          : "=l"(address)
+          : "l"(reinterpret_cast<unsigned long long>(&variable)), "r"(rank));
+      return *reinterpret_cast<T*>(address);
+#else
+      return variable;
+#endif
+    }
+  }
+  template <class T>
+  [[nodiscard]] __device__ T& lead(T& variable) const {
+    return of(0, variable);
+  }
+
+  __device__ Units sum(Units value) {
+    return reduce(warp_sum(value), [](Units part) { return warp_sum(part); });
+  }
+  __device__ Key max(Key value) {
+    return reduce(warp_max(value), [](Key part) { return warp_max(part); });
+  }
+
+  /// One thread of the lead calls it with what all are to have; a sync() comes after.
+  template <class T>
+  __device__ void tell(T& variable, const T& value) const {
+    for (int rank = 0; rank < kBlocks; ++rank) of(rank, variable) = value;
+  }
+
+ private:
+  /// Of the warps' values, then of the blocks', which combine() makes one of over a warp; 0 changes
+  /// nothing.
+  template <class Combine>
+  __device__ Units reduce(Units value, const Combine& combine) {
+    const unsigned warp = threadIdx.x / kWarp;
+    if (threadIdx.x % kWarp == 0) room_.warps[warp] = value;
+    __syncthreads();
+    value = combine(threadIdx.x % kWarp < kWarps ? room_.warps[threadIdx.x % kWarp] : 0);
+    if constexpr (kBlocks == 1) {
+      __syncthreads();
+    } else {
+      turn_ ^= 1;
+      Units* blocks = room_.blocks[turn_];
+      if (threadIdx.x < kBlocks) of(static_cast<int>(threadIdx.x), blocks[rank()]) = value;
+      sync();
+      value = combine(threadIdx.x % kWarp < kBlocks ? blocks[threadIdx.x % kWarp] : 0);
+    }
+    return value;
+  }
+
+  TeamRoom<kBlocks>& room_;
+  int turn_ = 0;
+};
+
+}  // namespace weft::cuda

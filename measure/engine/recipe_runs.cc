@@ -1,0 +1,141 @@
+#include "weft/measure/engine/recipe_runs.h"
+
+#include <algorithm>
+#include <boost/system/errc.hpp>
+#include <boost/system/system_error.hpp>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <iomanip>
+#include <sstream>
+
+#include "weft/measure/measure_error.h"
+
+namespace weft::measure {
+namespace {
+
+bool stopped(const RecipeSetup& setup) {
+  return setup.stop != nullptr && setup.stop->load(std::memory_order_relaxed);
+}
+
+std::string fixed_digits(double value, int digits) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(digits) << value;
+  return text.str();
+}
+
+}  // namespace
+
+EngineRun play(const RecipeSetup& setup, std::string_view part, const Config& config,
+               const Load& load, const DeviceWrap& wrap) {
+  if (setup.begin_part) setup.begin_part(part);
+  EngineRunOptions options;
+  options.progress = setup.progress;
+  options.stop = setup.stop;
+  options.wrap = wrap;
+  EngineRun run = run_engine(setup.model, config, load, setup.seed, options).value();
+  if (stopped(setup)) {
+    throw boost::system::system_error(make_error_code(boost::system::errc::operation_canceled));
+  }
+  for (const Outcome& one : run.outcomes) {
+    if (one.error.empty()) continue;
+    throw boost::system::system_error(make_error_code(MeasureErrc::kBadLoad),
+                                      std::string(part) + ": a request failed: " + one.error);
+  }
+  return run;
+}
+
+Config with_policy(const RecipeSetup& setup, BatchPolicy policy) {
+  Config config = setup.config;
+  config.policy = policy;
+  return config;
+}
+
+std::int32_t scaled(const RecipeSetup& setup, std::int32_t count, std::int32_t least) {
+  const double wanted = std::round(count * setup.scale);
+  return std::max(least, static_cast<std::int32_t>(wanted));
+}
+
+double alone_seconds(const RecipeSetup& setup, std::int32_t prompt, std::int32_t output) {
+  const Load one_after_the_other{std::vector<Arrival>(3, Arrival{0, prompt, output}), 1};
+  const EngineRun run = play(setup, "one request alone", with_policy(setup, BatchPolicy::kFusion),
+                             one_after_the_other);
+  std::vector<double> seconds;
+  for (const Outcome& one : run.outcomes) seconds.push_back(one.end);
+  return quantile(seconds, 0.5);
+}
+
+std::vector<std::pair<double, double>> tokens_over_time(const std::vector<Outcome>& outcomes) {
+  std::vector<double> times;
+  for (const Outcome& one : outcomes) {
+    for (const double came : one.came) times.push_back(one.began + came);
+  }
+  std::ranges::sort(times);
+  const std::size_t count = std::min<std::size_t>(512, times.size());
+  std::vector<std::pair<double, double>> points{{0, 0}};
+  for (std::size_t point = 1; point <= count; ++point) {
+    const std::size_t tokens = point * times.size() / count;
+    points.emplace_back(times[tokens - 1], static_cast<double>(tokens));
+  }
+  return points;
+}
+
+Report begin_report(const RecipeSetup& setup, std::string title, std::string summary) {
+  Report report;
+  report.title = std::move(title);
+  report.summary = std::move(summary);
+  report.facts = {{"model", setup.model.name},
+                  {"device", setup.config.device},
+                  {"threads", setup.config.threads == 0 ? "one for each core"
+                                                        : std::to_string(setup.config.threads)},
+                  {"seed", std::to_string(setup.seed)}};
+  if (setup.config.max_rows > 0) {
+    report.facts.emplace_back("rows", std::to_string(setup.config.max_rows));
+  }
+  // What else the machine does shows in every figure of the host.
+  double load = 0;
+  if (getloadavg(&load, 1) == 1) report.facts.emplace_back("load average", number(load));
+  if (setup.scale != 1) report.facts.emplace_back("scale", number(setup.scale));
+  return report;
+}
+
+Figure make_figure(std::string title, std::string caption, Axis x, Axis y) {
+  Figure figure;
+  figure.title = std::move(title);
+  figure.caption = std::move(caption);
+  figure.x = std::move(x);
+  figure.y = std::move(y);
+  return figure;
+}
+
+Axis linear(std::string title) {
+  Axis axis;
+  axis.title = std::move(title);
+  return axis;
+}
+
+Axis logarithmic(std::string title) {
+  Axis axis = linear(std::move(title));
+  axis.logarithmic = true;
+  return axis;
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds < 1e-3) return number(seconds * 1e6) + " us";
+  if (seconds < 1) return number(seconds * 1e3) + " ms";
+  return number(seconds) + " s";
+}
+
+std::string with_range(const std::vector<double>& values, std::string (*text)(double value)) {
+  std::string whole = text(quantile(values, 0.5));
+  if (values.size() < 2) return whole;
+  const auto [least, most] = std::ranges::minmax(values);
+  whole += " [" + text(least) + ", " + text(most) + "]";
+  return whole;
+}
+
+std::string times_text(double ratio) {
+  return std::isfinite(ratio) ? fixed_digits(ratio, 2) + "x" : "n/a";
+}
+
+}  // namespace weft::measure

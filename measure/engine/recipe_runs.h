@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/measure/engine/engine_load.h"
+#include "weft/measure/engine/policy_list.h"
+#include "weft/measure/load/outcome.h"
+#include "weft/measure/recipe.h"
+
+/// What several recipes do alike.
+namespace weft::measure {
+
+/// One run of a recipe. Throws as Recipe::run() says, and with kBadLoad when a request failed: the
+/// figures of a load that was not served whole compare nothing.
+/// `wrap` as in EngineRunOptions.
+[[nodiscard]] EngineRun play(const RecipeSetup& setup, std::string_view part, const Config& config,
+                             const Load& load, const DeviceWrap& wrap = {});
+
+/// The setup's configuration under another policy.
+[[nodiscard]] Config with_policy(const RecipeSetup& setup, BatchPolicy policy);
+
+/// `count` times setup.scale, at least `least`.
+[[nodiscard]] std::int32_t scaled(const RecipeSetup& setup, std::int32_t count,
+                                  std::int32_t least = 1);
+
+/// Seconds that one request takes on an engine that has nothing else to do: the median of three.
+[[nodiscard]] double alone_seconds(const RecipeSetup& setup, std::int32_t prompt,
+                                   std::int32_t output);
+
+/// How many tokens had been given until when: (seconds, tokens), from (0, 0) on, at most 512 times
+/// spread evenly over the tokens, the last one's among them.
+[[nodiscard]] std::vector<std::pair<double, double>> tokens_over_time(
+    const std::vector<Outcome>& outcomes);
+
+/// A report that says what it was measured with.
+[[nodiscard]] Report begin_report(const RecipeSetup& setup, std::string title, std::string summary);
+
+/// Without curves yet.
+[[nodiscard]] Figure make_figure(std::string title, std::string caption, Axis x, Axis y);
+[[nodiscard]] Axis linear(std::string title);
+[[nodiscard]] Axis logarithmic(std::string title);
+
+/// "12.3 ms", "4.56 s": three digits and a unit.
+[[nodiscard]] std::string seconds_text(double seconds);
+/// "3.10x"
+[[nodiscard]] std::string times_text(double ratio);
+/// "3.10x [2.9x, 3.2x]": the median of several rounds, the least and the most; of one itself.
+[[nodiscard]] std::string with_range(const std::vector<double>& values,
+                                     std::string (*text)(double value));
+
+}  // namespace weft::measure

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/core/request_class.h"
+
+namespace weft::measure {
+
+/// One request of a load: when it comes and how long it is.
+struct Arrival {
+  double at = 0;            ///< seconds from the load's beginning
+  std::int32_t prompt = 1;  ///< tokens
+  std::int32_t output = 1;  ///< tokens; exactly so many are asked for
+  RequestClass cls = RequestClass::kChat;
+};
+
+/// What a server or an engine is measured under.
+struct Load {
+  std::vector<Arrival> arrivals;  ///< by time
+  /// So many are under way at most, and what comes meanwhile waits with its client; 0 = no bound.
+  /// With all arrivals at 0 it is a closed loop of so many users.
+  std::int32_t at_once = 0;
+};
+
+/// How many tokens a prompt or an output has.
+struct Lengths {
+  enum class Kind : std::uint8_t {
+    kFixed,    ///< `low`
+    kUniform,  ///< evenly from `low` to `high`
+    /// As people write: many short ones and a long tail. Log-normal with sigma 1, cut to
+    /// low..high, and with the mean `mean` after the cut.
+    kSkewed,
+  };
+  Kind kind = Kind::kFixed;
+  std::int32_t low = 128;
+  std::int32_t high = 128;
+  double mean = 128;
+
+  /// "128", "8..64", "mean:161" or "mean:161..1024" (at most 1024). kBadLoad with what is wrong.
+  [[nodiscard]] static Result<Lengths> parse(std::string_view text);
+  friend bool operator==(const Lengths&, const Lengths&) = default;
+};
+[[nodiscard]] std::string to_string(const Lengths& lengths);
+
+/// How arrivals follow each other.
+enum class Process : std::uint8_t {
+  kAtOnce,    ///< all at the beginning
+  kConstant,  ///< one interval between all
+  kPoisson,   ///< independent of each other
+  kBursty,    ///< gamma-distributed intervals: in clusters, with pauses between
+};
+
+/// A load that is drawn from distributions.
+struct LoadShape {
+  Process process = Process::kPoisson;
+  double per_second = 1;     ///< requests; not looked at by kAtOnce
+  double burstiness = 0.25;  ///< the gamma distribution's shape: 1 = Poisson, less = in clusters
+  std::size_t requests = 32;
+  Lengths prompt{};
+  Lengths output{};
+  RequestClass cls = RequestClass::kChat;
+};
+
+/// The same seed gives the same load. The first comes at 0, so that a load
+/// of n requests spans n - 1 intervals. Prompts and outputs are drawn from streams of their own:
+/// another rate leaves the lengths as they are.
+[[nodiscard]] std::vector<Arrival> draw(const LoadShape& shape, std::uint64_t seed);
+
+/// Both, in the order of their times.
+[[nodiscard]] std::vector<Arrival> merge(const std::vector<Arrival>& one,
+                                         const std::vector<Arrival>& other);
+
+}  // namespace weft::measure

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "weft/measure/load/load.h"
+#include "weft/measure/report/quantile.h"
+
+namespace weft::measure {
+
+/// What became of a request of a load. Times are in seconds; those of the request are from when it
+/// was due, `asked.at`, so that a client that falls behind does not flatter the server; of a closed
+/// loop, from when it was sent.
+struct Outcome {
+  Arrival asked;
+  std::string error;         ///< why it failed, in a word or a code; empty: it did not
+  double sent = 0;           ///< from the load's beginning
+  double began = 0;          ///< from the load's beginning; what the times below count from
+  std::int32_t prompt = 0;   ///< tokens, as whoever answered counts them
+  std::int32_t output = 0;   ///< tokens, the same
+  double end = 0;            ///< its end
+  std::vector<double> came;  ///< when each piece of the answer came, most often one token each
+};
+
+/// Of one quantity; all 0 where nothing was measured.
+struct Spread {
+  std::size_t count = 0;
+  double mean = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
+
+  [[nodiscard]] static Spread of(std::vector<double> values);
+};
+
+/// What a request must keep to count as good. Seconds; 0 = whatever.
+struct Slo {
+  double first_token = 0;
+  double per_token = 0;  ///< time per output token
+  double whole = 0;
+
+  [[nodiscard]] bool is_set() const noexcept {
+    return first_token > 0 || per_token > 0 || whole > 0;
+  }
+};
+
+/// The figures of a load, in seconds and tokens. Requests that failed count in `errors` alone.
+struct Summary {
+  std::size_t asked = 0;
+  std::size_t done = 0;
+  std::map<std::string, std::size_t> errors;
+  double seconds = 0;  ///< from the beginning to the last end
+  std::int64_t prompt_tokens = 0;
+  std::int64_t output_tokens = 0;
+  Spread first_token;  ///< TTFT
+  Spread between;      ///< inter-token times: from one piece of an answer to the next
+  Spread per_token;    ///< TPOT: (end - first token) / (output tokens - 1), of two tokens or more
+  Spread whole;        ///< end-to-end
+  Spread normalized;   ///< end-to-end / output tokens (Orca, section 6.2; vLLM, section 6.1)
+  double good = 0;     ///< part of all asked that kept the Slo; 1 - failures without one
+
+  [[nodiscard]] double requests_per_second() const noexcept;
+  [[nodiscard]] double tokens_per_second() const noexcept;  ///< of output
+  [[nodiscard]] double goodput() const noexcept;            ///< good requests a second
+};
+[[nodiscard]] Summary summarize(const std::vector<Outcome>& outcomes, const Slo& slo = {});
+
+/// What one finished request took. `outcome` did not fail.
+[[nodiscard]] double first_token_of(const Outcome& outcome) noexcept;
+[[nodiscard]] double per_token_of(const Outcome& outcome) noexcept;  ///< 0 below two tokens
+[[nodiscard]] double normalized_of(const Outcome& outcome) noexcept;
+
+}  // namespace weft::measure

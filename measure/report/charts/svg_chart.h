@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weft/measure/report/report.h"
+
+namespace weft::measure {
+
+/// In CSS pixels. Text has one size in all charts, so that a narrow one has fewer ticks and not
+/// smaller ones.
+struct ChartSize {
+  int width = 760;
+  int height = 400;  ///< without what a legend of several lines adds
+};
+inline constexpr ChartSize kWideChart{};
+inline constexpr ChartSize kNarrowChart{.width = 340, .height = 320};
+
+/// The figure as an <svg> element, without its caption. It looks as chart_style() says, which must
+/// be in force. `id` begins the names within it and is another for each chart of a page; a letter
+/// and then letters and digits.
+[[nodiscard]] std::string svg_chart(const Figure& figure, ChartSize size, std::string_view id);
+
+/// The CSS of charts, light, dark and printed.
+[[nodiscard]] std::string chart_style();
+
+}  // namespace weft::measure

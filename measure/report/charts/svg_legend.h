@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/measure/report/report.h"
+
+namespace weft::measure {
+
+/// Where the names of a chart's series stand: beside each other in as many rows as they need.
+struct Legend {
+  struct Entry {
+    std::size_t series = 0;  ///< by number
+    double x = 0, y = 0;     ///< of its swatch: the left, and the middle of its height
+    std::string text{};      ///< shortened to the chart's width where it must be
+  };
+  std::vector<Entry> entries;
+  double height = 0;  ///< 0 where there is nothing to tell
+};
+
+/// For a chart of `width` pixels. Series without a name have no entry.
+[[nodiscard]] Legend lay_out(const std::vector<Series>& all, double width);
+
+/// Drawn below the height `top`. `id` is what the names of this chart begin with.
+[[nodiscard]] std::string svg_legend(const std::vector<Series>& all,
+                                     const std::vector<std::size_t>& looks, const Legend& legend,
+                                     double top, std::string_view id);
+
+}  // namespace weft::measure

@@ -1,0 +1,62 @@
+#include "weft/measure/server/answer_meter.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace weft::measure {
+namespace {
+
+// What is made ready for an answer's times; a trace may ask for more than will come.
+constexpr std::int32_t kMostReserved = 4096;
+// Of an error, whose words are a server's: a table's cell, and what a person would read.
+constexpr std::size_t kLongestKind = 64;
+constexpr std::size_t kLongestDetail = 200;
+
+}  // namespace
+
+AnswerMeter::AnswerMeter(Outcome begun, TimePoint since, OnEnd on_end)
+    : outcome_(std::move(begun)), since_(since), on_end_(std::move(on_end)) {
+  outcome_.came.reserve(static_cast<std::size_t>(std::min(outcome_.asked.output, kMostReserved)));
+}
+
+double AnswerMeter::seconds(TimePoint at) const noexcept {
+  return std::chrono::duration<double>(at - since_).count();
+}
+
+void AnswerMeter::add(const AnswerEvent& event, TimePoint at) {
+  if (ended()) return;
+  if (!event.error.empty()) {
+    return fail("error " + std::string(event.error), std::string(event.message), at);
+  }
+  if (event.piece) outcome_.came.push_back(seconds(at));
+  // What follows, as the usage, is nothing that a reader waits for.
+  if (event.piece || (event.finished && !finished_)) outcome_.end = seconds(at);
+  finished_ |= event.finished;
+  if (event.prompt) outcome_.prompt = *event.prompt;
+  if (event.output) outcome_.output = *event.output;
+  counted_ |= event.output.has_value();
+}
+
+void AnswerMeter::end(TimePoint at) {
+  if (ended()) return;
+  if (!finished_) return fail("cut off", "the answer ended before it was finished", at);
+  if (!counted_) outcome_.output = static_cast<std::int32_t>(outcome_.came.size());
+  finish({});
+}
+
+void AnswerMeter::fail(std::string kind, const std::string& detail, TimePoint at) {
+  if (ended()) return;
+  if (kind.size() > kLongestKind) kind.resize(kLongestKind);
+  outcome_.error = std::move(kind);
+  outcome_.end = seconds(at);
+  if (!counted_) outcome_.output = static_cast<std::int32_t>(outcome_.came.size());
+  finish(detail.substr(0, kLongestDetail));
+}
+
+void AnswerMeter::finish(const std::string& detail) {
+  // It ends before it tells: who hears of it may be done with it.
+  std::exchange(on_end_, nullptr)(std::move(outcome_), detail);
+}
+
+}  // namespace weft::measure

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+
+#include "weft/measure/server/answer_meter.h"
+
+namespace weft::measure {
+
+/// A way to ask a server. On one thread.
+class LoadClient {
+ public:
+  LoadClient() = default;
+  LoadClient(const LoadClient&) = delete;
+  LoadClient& operator=(const LoadClient&) = delete;
+  virtual ~LoadClient() = default;
+
+  /// Sends a request, and tells `meter` what comes of it, its end included, whatever happens; not
+  /// before it returns.
+  virtual void ask(std::shared_ptr<AnswerMeter> meter) = 0;
+  /// Breaks off all that is under way.
+  virtual void stop() = 0;
+};
+
+}  // namespace weft::measure

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/measure/load/load.h"
+
+namespace weft::measure {
+
+/// Which of a server's APIs is asked.
+enum class ServerApi : std::uint8_t {
+  kCompletions,  ///< /v1/completions, over SSE
+  kChat,         ///< /v1/chat/completions, over SSE
+  kResponses,    ///< /v1/responses, over WebSockets
+};
+[[nodiscard]] std::string_view to_string(ServerApi api) noexcept;
+/// The endpoint.
+[[nodiscard]] std::string_view path_of(ServerApi api) noexcept;
+
+/// What is asked, as the JSON of the API's field: a prompt, or messages.
+struct GivenPrompt {
+  std::string json{};
+  bool messages = false;  ///< a conversation, not a text
+};
+
+/// Prompts from the text of a file: where its first line begins with "{" JSON objects, one a line,
+/// each with a "prompt" or "messages"; else texts, one a line. Empty lines are left out. kBadLoad
+/// with `name` and the line.
+[[nodiscard]] Result<std::vector<GivenPrompt>> parse_prompts(std::string_view text,
+                                                             const std::string& name);
+
+/// How a server is asked.
+struct QuestionOptions {
+  ServerApi api = ServerApi::kCompletions;
+  std::string model{};     ///< "" = the request names none
+  bool ignore_eos = true;  ///< outputs have the length that is asked for, not at most that
+  /// Asked in turn, whatever lengths the load has. Without any they are drawn: exactly so many
+  /// token ids for kCompletions; for the others words, most of which are a token each, and what
+  /// the chat template adds.
+  std::vector<GivenPrompt> prompts{};
+  /// The ids that are drawn, both ends included. These are plain text in the vocabularies of a few
+  /// hundred tokens or more: special tokens lie below or far above.
+  std::int32_t lowest_id = 300;
+  std::int32_t highest_id = 999;
+  std::uint64_t seed = 0;
+  /// Fields of every request, instead of others of their names.
+  boost::json::object extra{};
+};
+
+/// kBadLoad when the prompts are not for the API.
+[[nodiscard]] Result<void> check_prompts(const QuestionOptions& options);
+
+/// Makes the requests of a load. The same options give the same requests. Owner only.
+class QuestionWriter {
+ public:
+  explicit QuestionWriter(QuestionOptions options);
+
+  /// The body of the next request; of kResponses a message, which goes to `lane`.
+  [[nodiscard]] std::string next(const Arrival& asked, std::string_view lane = {});
+  /// Prompts have exactly the lengths that were asked for.
+  [[nodiscard]] bool exact() const noexcept;
+  [[nodiscard]] const QuestionOptions& options() const noexcept { return options_; }
+
+ private:
+  void append_prompt(std::int32_t tokens, std::string& out);
+  void append_ids(std::int32_t count, std::string& out);
+  void append_words(std::int32_t count, std::string& out);
+
+  const QuestionOptions options_;
+  const std::string tail_;  // the fields that all have
+  std::mt19937_64 random_;
+  std::size_t asked_ = 0;
+};
+
+/// The message that ends what runs in a lane of a WebSocket.
+[[nodiscard]] std::string cancel_message(std::string_view lane);
+
+}  // namespace weft::measure

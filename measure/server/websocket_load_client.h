@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "weft/measure/server/answer_event.h"
+#include "weft/measure/server/load_client.h"
+#include "weft/measure/server/server_question.h"
+#include "weft/net/client/connector.h"
+
+namespace weft::measure {
+
+/// Asks over WebSockets, several requests on each, a lane for each of them: that is what a
+/// connection is kept for, and what an application with parallel calls does. With one lane a
+/// connection it is what HTTP does.
+class WebSocketLoadClient final : public LoadClient {
+ public:
+  /// A connection has at most `lanes` requests under way. `limit` is a request's time, from when it
+  /// is sent.
+  WebSocketLoadClient(std::shared_ptr<Connector> connector, QuestionOptions options,
+                      std::chrono::milliseconds limit, std::size_t lanes);
+  ~WebSocketLoadClient() override;
+
+  void ask(std::shared_ptr<AnswerMeter> meter) override;
+  void stop() override;
+
+ private:
+  class Connection;
+  void forget(const Connection& connection);
+
+  std::shared_ptr<Connector> connector_;
+  QuestionWriter questions_;
+  const std::chrono::milliseconds limit_;
+  const std::size_t lanes_;
+  AnswerEventReader reader_;
+  std::vector<std::shared_ptr<Connection>> connections_;
+};
+
+}  // namespace weft::measure

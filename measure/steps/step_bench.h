@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/core/dtype.h"
+#include "weft/core/error/error.h"
+#include "weft/gpu/load_step_devices.h"
+#include "weft/measure/steps/device_peak.h"
+#include "weft/measure/steps/step_work.h"
+
+namespace weft::measure {
+
+/// Which steps of a model are measured, and where.
+struct StepWishes {
+  std::string device = "cpu";
+  int threads = 0;                ///< of the host; 0: all
+  std::optional<DType> kv_dtype;  ///< without: kv_dtype_for()
+  std::int32_t page_tokens = 16;
+  std::vector<std::int32_t> batches = {1, 8, 32};  ///< sequences that decode together
+  std::vector<std::int32_t> contexts = {
+      128, 1024};  ///< tokens that each attends to, its own one included
+  std::vector<std::int32_t> prompts = {128, 512};  ///< tokens of a prompt that is computed alone
+  std::int32_t steps = 8;                          ///< in a row, whose mean is one measurement
+  std::int32_t repeats = 9;                        ///< measurements, each in turn with the limit's
+  std::uint64_t seed = 1;                          ///< of tokens and choices
+};
+
+/// The most tokens of a step: what a server computes of prompts in one (batch.prefill_tokens).
+inline constexpr std::int32_t kMostStepTokens = 512;
+
+struct Quartiles {
+  double low = 0, median = 0, high = 0;
+
+  /// Of at least one value.
+  [[nodiscard]] static Quartiles of(const std::vector<double>& values);
+};
+
+/// One kind of step, and the limit that it was measured in turn with.
+struct StepCell {
+  std::int32_t batch = 1;   ///< sequences
+  std::int32_t tokens = 0;  ///< context of each; of a prompt all
+  StepWork work;
+  Quartiles seconds;                   ///< a step; a prompt in all its steps
+  Quartiles reading;                   ///< seconds for work.bytes
+  std::optional<Quartiles> computing;  ///< seconds for work.operations
+  /// The greater of the two over the time taken, of each pair: the model of a roofline. Where
+  /// computing is not measured, reading's.
+  Quartiles of_limit;
+  std::optional<Quartiles> of_peak;  ///< computing over the time taken
+  Quartiles times_first;  ///< tokens a second over those of the smallest batch, in turn with it
+
+  /// Tokens a second: chosen ones, or the prompt's.
+  [[nodiscard]] double rate(bool prefill) const noexcept;
+  [[nodiscard]] bool computes() const noexcept;  ///< computing is the limit, not reading
+};
+
+struct StepFigures {
+  std::vector<StepCell> decode;   ///< by context, then batch
+  std::vector<StepCell> prefill;  ///< by tokens
+  std::int32_t step_tokens = 0;   ///< most tokens of a step
+  std::int64_t weight_bytes = 0;
+  std::int64_t kv_bytes = 0;  ///< of a token
+  std::string reader, computer;
+};
+
+/// Bytes that the step that reads the most of these reads: of use to make_device_peak().
+[[nodiscard]] double most_bytes(const Program& program, const StepWishes& wishes);
+
+/// Steps that have run, and in all.
+using StepProgress = std::function<void(std::int64_t done, std::int64_t total)>;
+
+/// Loads a model for such steps. Errors of load_step_devices(), those of memory with the flags that
+/// ask for it; kBadSteps where the model has not such steps: an encoder, or a context too short.
+[[nodiscard]] Result<StepDevices> load_for_steps(const OpenedModel& model, const StepWishes& wishes,
+                                                 const LoadProgress& progress = {});
+
+/// Measures all of them. `device` is load_for_steps()'s, or has limits like it. Errors of the
+/// peak; a step that fails is kDriver.
+[[nodiscard]] Result<StepFigures> measure_steps(StepDevice& device, const Program& program,
+                                                DevicePeak& peak, const StepWishes& wishes,
+                                                const StepProgress& progress = {});
+
+}  // namespace weft::measure

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "weft/core/time/clock.h"
+#include "weft/gpu/step_device.h"
+
+namespace weft::measure {
+
+/// What a step had to do, and when it ran.
+struct StepRecord {
+  TimePoint began{};
+  TimePoint ended{};
+  std::int32_t decodes = 0;         ///< sequences that continued by a token
+  std::int32_t prefills = 0;        ///< sequences that computed a piece of their prompt
+  std::int32_t prefill_tokens = 0;  ///< of those
+  std::int32_t moved_rows = 0;      ///< by the shuffle
+  std::int32_t moved_pages = 0;     ///< by the shuffle, where keys and values lie in slabs
+
+  [[nodiscard]] std::int32_t sequences() const noexcept { return decodes + prefills; }
+  [[nodiscard]] double seconds() const noexcept {
+    return std::chrono::duration<double>(ended - began).count();
+  }
+};
+
+/// Passes plans on to a device and notes each step.
+class StepMeter final : public StepDevice {
+ public:
+  explicit StepMeter(std::shared_ptr<StepDevice> device)
+      : device_(std::move(device)), prompts_(static_cast<std::size_t>(device_->limits().rows)) {}
+
+  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
+  void run(const Plan& plan, StepResult& result) override;
+
+  /// By time. Only when nothing runs any more.
+  [[nodiscard]] const std::deque<StepRecord>& records() const noexcept { return records_; }
+
+ private:
+  [[nodiscard]] bool continues(const PlanEntry& entry) const;
+
+  const std::shared_ptr<StepDevice> device_;
+  std::vector<std::int32_t> prompts_;  // tokens, by row
+  std::deque<StepRecord> records_;     // grows without moving what is there
+};
+
+}  // namespace weft::measure

@@ -1,0 +1,50 @@
+#include "weft/model/checkpoint/checkpoint.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "weft/model/checkpoint/checkpoint_file.h"
+#include "weft/model/model_error.h"
+
+namespace weft {
+
+std::string_view to_string(CheckpointFormat format) noexcept {
+  constexpr std::array<std::string_view, 4> kNames = {"safetensors", "pickle", "llama2.c", "gguf"};
+  return kNames[static_cast<std::size_t>(format)];
+}
+
+Result<Checkpoint> Checkpoint::make(CheckpointFormat format, std::filesystem::path path,
+                                    boost::json::value config,
+                                    std::vector<CheckpointTensor> tensors,
+                                    std::shared_ptr<const Vocabulary> vocabulary, Storage storage) {
+  if (!config.is_object())
+    return Error{ModelErrc::kBadConfig, path.string() + ": the configuration is no object"};
+  std::ranges::sort(tensors, {}, &CheckpointTensor::name);
+  const auto twice = std::ranges::adjacent_find(tensors, {}, &CheckpointTensor::name);
+  if (twice != tensors.end()) {
+    const std::string& other = std::next(twice)->file;
+    return bad_checkpoint(
+        twice->file, "tensor " + in_quotes(twice->name) +
+                         (other == twice->file ? " is there twice" : " is in " + other + " too"));
+  }
+  Checkpoint checkpoint;
+  checkpoint.format_ = format;
+  checkpoint.path_ = std::move(path);
+  checkpoint.config_ = std::move(config);
+  checkpoint.tensors_ = std::move(tensors);
+  checkpoint.vocabulary_ = std::move(vocabulary);
+  checkpoint.storage_ = std::move(storage);
+  return checkpoint;
+}
+
+const CheckpointTensor* Checkpoint::find(std::string_view name) const noexcept {
+  const auto found = std::ranges::lower_bound(
+      tensors_, name, {},
+      [](const CheckpointTensor& tensor) { return std::string_view(tensor.name); });
+  return found != tensors_.end() && found->name == name ? &*found : nullptr;
+}
+
+}  // namespace weft

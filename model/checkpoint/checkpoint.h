@@ -1,0 +1,84 @@
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/dtype.h"
+#include "weft/core/error/error.h"
+
+namespace weft {
+
+struct Vocabulary;
+
+/// One tensor of a checkpoint. Row-major and contiguous; `bytes` may stand at any address, so read
+/// through memcpy.
+struct CheckpointTensor {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> shape;  ///< Outermost first, as Hugging Face and NumPy state it.
+  std::span<const std::byte> bytes;
+  std::string file;  ///< The file it stands in, for messages.
+};
+
+enum class CheckpointFormat : std::uint8_t { kSafetensors, kPickle, kLlama2C, kGguf };
+
+[[nodiscard]] std::string_view to_string(CheckpointFormat format) noexcept;
+
+/// The files of one model, opened and checked but not copied: tensors are views of mapped memory
+/// that live as long as this object. Immutable; reading is thread-safe.
+class Checkpoint {
+ public:
+  /// A reader's way to keep what the tensors point into.
+  using Storage = std::vector<std::shared_ptr<const void>>;
+
+  /// Sorts `tensors` by name. kBadCheckpoint when a name comes twice.
+  [[nodiscard]] static Result<Checkpoint> make(CheckpointFormat format, std::filesystem::path path,
+                                               boost::json::value config,
+                                               std::vector<CheckpointTensor> tensors,
+                                               std::shared_ptr<const Vocabulary> vocabulary,
+                                               Storage storage);
+
+  [[nodiscard]] CheckpointFormat format() const noexcept { return format_; }
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+  /// config.json; for GGUF its metadata without the tokenizer's arrays, flat, keys as in the file
+  /// ("llama.block_count"); for llama2.c the header's fields under their names in Hugging Face's
+  /// config of llama, with "model_type": "llama". Always an object.
+  [[nodiscard]] const boost::json::value& config() const noexcept { return config_; }
+
+  /// Sorted by name.
+  [[nodiscard]] std::span<const CheckpointTensor> tensors() const noexcept { return tensors_; }
+  [[nodiscard]] const CheckpointTensor* find(std::string_view name) const noexcept;
+
+  /// The tokenizer that the checkpoint holds itself (GGUF; llama2.c's tokenizer.bin beside it), or
+  /// null: then tokenizer.json beside the model has it.
+  [[nodiscard]] const Vocabulary* vocabulary() const noexcept { return vocabulary_.get(); }
+
+ private:
+  Checkpoint() = default;
+
+  CheckpointFormat format_ = CheckpointFormat::kSafetensors;
+  std::filesystem::path path_;
+  boost::json::value config_;
+  std::vector<CheckpointTensor> tensors_;
+  std::shared_ptr<const Vocabulary> vocabulary_;
+  Storage storage_;
+};
+
+/// Opens a model: a folder in Hugging Face layout (config.json beside model.safetensors, its shards
+/// and index, or pytorch_model.bin, its shards and index; looked for in this order), a .gguf file
+/// or a folder that holds just one, or a llama2.c .bin file. A safetensors or PyTorch file by
+/// itself is read too; its config is the config.json beside it, or empty. The format is told from
+/// the bytes, not from the name. Every check that can be made without looking at the numbers is
+/// made here. Errors of core/io/file.h, kUnsupportedFormat, kBadCheckpoint, kForbiddenPickle,
+/// kBadConfig.
+[[nodiscard]] Result<Checkpoint> open_checkpoint(const std::filesystem::path& path);
+
+}  // namespace weft

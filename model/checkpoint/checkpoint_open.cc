@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "weft/core/io/file.h"
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/checkpoint/checkpoint_file.h"
+#include "weft/model/checkpoint/checkpoint_format.h"
+#include "weft/model/checkpoint/checkpoint_index.h"
+#include "weft/model/checkpoint/gguf/gguf.h"
+#include "weft/model/checkpoint/llama2c.h"
+#include "weft/model/checkpoint/pickle/pickle_checkpoint.h"
+#include "weft/model/checkpoint/safetensors.h"
+#include "weft/model/model_error.h"
+#include "weft/text/json/json_text.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr std::size_t kMaxConfigBytes = 16ULL << 20U;  // real ones have a few KiB
+constexpr std::size_t kMaxConfigDepth = 32;
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+/// A shard or the only file of a model, with the memory that its tensors point into.
+struct OpenFile {
+  CheckpointFormat format = CheckpointFormat::kSafetensors;
+  CheckpointFile content;
+};
+
+Result<CheckpointFile> read_content(CheckpointFormat format, const MappedFile& file) {
+  switch (format) {
+    case CheckpointFormat::kSafetensors:
+      return read_safetensors(file.bytes(), file.path().string());
+    case CheckpointFormat::kPickle:
+      return read_pickle_checkpoint(file.bytes(), file.path().string());
+    case CheckpointFormat::kLlama2C:
+      return read_llama2c(file.bytes(), file.path().string());
+    case CheckpointFormat::kGguf:
+      break;
+  }
+  return read_gguf(file.bytes(), file.path().string());
+}
+
+Result<OpenFile> open_file(const fs::path& path) {
+  auto mapped = MappedFile::open(path);
+  if (!mapped) return mapped.error();
+  const auto file = std::make_shared<const MappedFile>(std::move(*mapped));
+  const auto format = format_of(file->bytes(), path.string());
+  if (!format) return format.error();
+  auto content = read_content(*format, *file);
+  if (!content) return content.error();
+  content->storage.push_back(file);
+  return OpenFile{*format, std::move(*content)};
+}
+
+Result<json::value> read_config(const fs::path& path) {
+  const auto text = read_text_file(path, kMaxConfigBytes);
+  if (!text) return text.error();
+  std::string problem;
+  auto config = parse_json(*text, kMaxConfigDepth, problem);
+  if (!problem.empty()) return Error{ModelErrc::kBadConfig, path.string() + ": " + problem};
+  if (!config.is_object()) return Error{ModelErrc::kBadConfig, path.string() + ": is no object"};
+  return config;
+}
+
+/// What make() needs, from one file and then from each further one of the same model.
+void append(OpenFile& model, CheckpointFile&& more) {
+  std::ranges::move(more.tensors, std::back_inserter(model.content.tensors));
+  std::ranges::move(more.storage, std::back_inserter(model.content.storage));
+}
+
+Result<Checkpoint> finish(OpenFile&& model, const fs::path& path, json::value config) {
+  return Checkpoint::make(model.format, path, std::move(config), std::move(model.content.tensors),
+                          std::move(model.content.vocabulary), std::move(model.content.storage));
+}
+
+/// Whether every tensor that the index promises is in the shard that it names.
+Result<void> check_promises(const CheckpointIndex::Shard& promised, const std::string& index,
+                            const CheckpointFile& shard) {
+  std::vector<std::string_view> held;
+  held.reserve(shard.tensors.size());
+  for (const CheckpointTensor& tensor : shard.tensors) held.emplace_back(tensor.name);
+  std::ranges::sort(held);
+  for (const std::string& tensor : promised.tensors) {
+    if (!std::ranges::binary_search(held, std::string_view(tensor)))
+      return bad_checkpoint(index, "tensor " + in_quotes(tensor) + " is not in " + promised.file);
+  }
+  return {};
+}
+
+Result<OpenFile> open_shards(const fs::path& path) {
+  const auto index = read_checkpoint_index(path);
+  if (!index) return index.error();
+  std::optional<OpenFile> model;
+  for (const CheckpointIndex::Shard& promised : index->shards) {
+    auto shard = open_file(path.parent_path() / promised.file);
+    if (!shard) return shard.error();
+    const auto kept = check_promises(promised, path.string(), shard->content);
+    if (!kept) return kept.error();
+    if (!model) {
+      model = std::move(*shard);
+    } else if (model->format != shard->format) {
+      return bad_checkpoint(path.string(), "its shards are of several formats");
+    } else {
+      append(*model, std::move(shard->content));
+    }
+  }
+  return std::move(*model);
+}
+
+Result<OpenFile> open_named(const fs::path& path) {
+  return path.extension() == ".json" ? open_shards(path) : open_file(path);
+}
+
+/// Hugging Face's own order: safetensors before pickles, one file before shards.
+std::optional<fs::path> weights_of(const fs::path& folder) {
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                           "pytorch_model.bin.index.json"}) {
+    if (is_there(folder / name)) return folder / name;
+  }
+  return std::nullopt;
+}
+
+/// The folder's only .gguf file; of a split one, the first shard.
+Result<fs::path> only_gguf_of(const fs::path& folder) {
+  std::optional<fs::path> only;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const fs::path& path = entry->path();
+    if (path.extension() != ".gguf" || is_later_gguf_shard(path)) continue;
+    if (only) return bad_checkpoint(folder.string(), "holds several .gguf files: name one of them");
+    only = path;
+  }
+  if (only) return *only;
+  return bad_checkpoint(folder.string(),
+                        "holds no model.safetensors, no pytorch_model.bin, no "
+                        "index of their shards and no .gguf file");
+}
+
+/// The other files of a split GGUF model, put to the first.
+Result<void> append_gguf_shards(OpenFile& first, const std::vector<fs::path>& shards) {
+  for (std::size_t i = 1; i < shards.size(); ++i) {
+    auto shard = open_file(shards[i]);
+    if (!shard) return shard.error();
+    if (shard->format != CheckpointFormat::kGguf)
+      return bad_checkpoint(shards[i].string(), "is no GGUF file");
+    const auto own = gguf_shards(shards[i], shard->content.config);
+    if (!own) return own.error();
+    if (*own != shards)
+      return bad_checkpoint(shards[i].string(), "is no shard of " + shards[0].string());
+    append(first, std::move(shard->content));
+  }
+  const auto* total = first.content.config.if_contains("split.tensors.count");
+  if (total != nullptr && *total != std::ssize(first.content.tensors))
+    return bad_checkpoint(shards[0].string(), "its shards hold " +
+                                                  std::to_string(first.content.tensors.size()) +
+                                                  " tensors, not split.tensors.count of them");
+  return {};
+}
+
+Result<Checkpoint> open_gguf(OpenFile&& opened, const fs::path& path) {
+  const auto shards = gguf_shards(path, opened.content.config);
+  if (!shards) return shards.error();
+  OpenFile model = std::move(opened);
+  if (shards->size() > 1) {
+    if (shards->front() != path) {  // the first holds metadata and vocabulary
+      auto first = open_file(shards->front());
+      if (!first) return first.error();
+      model = std::move(*first);
+    }
+    if (const auto done = append_gguf_shards(model, *shards); !done) return done.error();
+  }
+  json::value config = std::move(model.content.config);
+  return finish(std::move(model), path, std::move(config));
+}
+
+Result<Checkpoint> open_llama2c(OpenFile&& model, const fs::path& path) {
+  model.content.vocabulary =
+      find_llama2c_tokenizer(path, model.content.config.at("vocab_size").as_int64());
+  json::value config = std::move(model.content.config);
+  return finish(std::move(model), path, std::move(config));
+}
+
+Result<Checkpoint> open_alone(const fs::path& path) {
+  auto model = open_file(path);
+  if (!model) return model.error();
+  if (model->format == CheckpointFormat::kGguf) return open_gguf(std::move(*model), path);
+  if (model->format == CheckpointFormat::kLlama2C) return open_llama2c(std::move(*model), path);
+  const fs::path beside = path.parent_path() / "config.json";
+  if (!is_there(beside)) return finish(std::move(*model), path, json::object());
+  auto config = read_config(beside);
+  if (!config) return config.error();
+  return finish(std::move(*model), path, std::move(*config));
+}
+
+Result<Checkpoint> open_folder(const fs::path& folder) {
+  const auto weights = weights_of(folder);
+  if (!weights) {
+    const auto only = only_gguf_of(folder);
+    return only ? open_alone(*only) : Result<Checkpoint>(only.error());
+  }
+  auto config = read_config(folder / "config.json");
+  if (!config) return config.error();
+  auto model = open_named(*weights);
+  if (!model) return model.error();
+  if (model->format != CheckpointFormat::kSafetensors && model->format != CheckpointFormat::kPickle)
+    return bad_checkpoint(weights->string(),
+                          "is a " + std::string(to_string(model->format)) + " file");
+  return finish(std::move(*model), folder, std::move(*config));
+}
+
+}  // namespace
+
+Result<Checkpoint> open_checkpoint(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored) ? open_folder(path) : open_alone(path);
+}
+
+}  // namespace weft

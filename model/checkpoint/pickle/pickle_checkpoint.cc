@@ -1,0 +1,343 @@
+#include "weft/model/checkpoint/pickle/pickle_checkpoint.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/core/error/checked.h"
+#include "weft/core/io/byte_reader.h"
+#include "weft/model/checkpoint/pickle/pickle.h"
+#include "weft/model/checkpoint/pickle/pickle_view.h"
+#include "weft/model/checkpoint/pickle/zip.h"
+
+namespace weft {
+namespace {
+
+using namespace std::string_view_literals;
+using Bytes = std::span<const std::byte>;
+
+// torch.save's first pickle is this number, 0x1950a86a20f9469cfc6c, and its second this version.
+constexpr std::string_view kPickleMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv;
+constexpr std::int64_t kLegacyVersion = 1001;
+
+constexpr std::size_t kMaxRank = 64;             // PyTorch's own
+constexpr std::uint64_t kCopiedPerFileByte = 2;  // what transposed tensors may cost
+
+/// Where the bytes of a storage are.
+using FindStorage = std::function<Result<Bytes>(const PickleStorage&)>;
+
+/// Turns the values of a pickle into tensors.
+class StateDict {
+ public:
+  StateDict(const PickleReader& pickle, std::string_view file, FindStorage find_storage,
+            std::uint64_t file_bytes)
+      : pickle_(pickle),
+        file_(file),
+        find_storage_(std::move(find_storage)),
+        copy_allowance_(kCopiedPerFileByte * file_bytes) {}
+
+  Result<CheckpointFile> read(PickleRef root);
+
+ private:
+  [[nodiscard]] const PickleDict* find(PickleRef root) const;
+  [[nodiscard]] Error bad(std::string_view what) const {
+    return bad_checkpoint(file_, "tensor " + in_quotes(name_) + ": " + std::string(what));
+  }
+  [[nodiscard]] Result<std::vector<std::int64_t>> integers(PickleRef at) const;
+  [[nodiscard]] Result<StridedView> view_of(const PickleTensor& tensor) const;
+  [[nodiscard]] Result<void> add(const PickleTensor& tensor);
+  [[nodiscard]] Result<Bytes> ordered(const StridedView& view, DType dtype, Bytes storage);
+
+  const PickleReader& pickle_;
+  std::string_view file_;
+  FindStorage find_storage_;
+  std::uint64_t copy_allowance_;
+  std::string_view name_;  // of the tensor in hand
+  CheckpointFile result_;
+};
+
+const PickleDict* StateDict::find(PickleRef root) const {
+  const auto* dict = pickle_.get<PickleDict>(root);
+  if (dict == nullptr) return nullptr;
+  for (const auto& [key, value] : dict->items) {
+    const auto* word = pickle_.get<std::string_view>(key);
+    const auto* inner = pickle_.get<PickleDict>(value);
+    if (word != nullptr && (*word == "state_dict" || *word == "model") && inner != nullptr)
+      return inner;
+  }
+  return dict;
+}
+
+Result<CheckpointFile> StateDict::read(PickleRef root) {
+  const PickleDict* dict = find(root);
+  if (dict == nullptr) return bad_checkpoint(file_, "holds no state dict");
+  for (const auto& [key, value] : dict->items) {
+    const auto* tensor = pickle_.get<PickleTensor>(value);
+    if (tensor == nullptr) continue;
+    const auto* name = pickle_.get<std::string_view>(key);
+    if (name == nullptr) return bad_checkpoint(file_, "a tensor's name is no text");
+    name_ = *name;
+    if (const auto added = add(*tensor); !added) return added.error();
+  }
+  if (result_.tensors.empty()) return bad_checkpoint(file_, "its state dict holds no tensors");
+  return std::move(result_);
+}
+
+Result<std::vector<std::int64_t>> StateDict::integers(PickleRef at) const {
+  const auto* sequence = pickle_.get<PickleSequence>(at);
+  if (sequence == nullptr || sequence->items.size() > kMaxRank)
+    return bad("its shape or strides are no short tuple");
+  std::vector<std::int64_t> numbers;
+  for (const PickleRef item : sequence->items) {
+    const auto* number = pickle_.get<std::int64_t>(item);
+    if (number == nullptr) return bad("its shape or strides hold what is no integer");
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+Result<StridedView> StateDict::view_of(const PickleTensor& tensor) const {
+  auto shape = integers(tensor.shape);
+  if (!shape) return shape.error();
+  auto strides = integers(tensor.strides);
+  if (!strides) return strides.error();
+  if (shape->size() != strides->size())
+    return bad("it has " + std::to_string(shape->size()) + " dimensions and " +
+               std::to_string(strides->size()) + " strides");
+  return StridedView{tensor.offset, std::move(*shape), std::move(*strides)};
+}
+
+Result<void> StateDict::add(const PickleTensor& tensor) {
+  auto view = view_of(tensor);
+  if (!view) return view.error();
+  const auto& storage = *pickle_.get<PickleStorage>(tensor.storage);
+  const auto extent = extent_of(*view);
+  if (!extent || *extent > storage.elements)
+    return bad("it reaches out of its storage " + in_quotes(storage.key) + " of " +
+               std::to_string(storage.elements) + " elements");
+  const auto all = find_storage_(storage);
+  if (!all) return all.error();
+  auto bytes = ordered(*view, storage.dtype, *all);
+  if (!bytes) return bytes.error();
+  result_.tensors.push_back({.name = std::string(name_),
+                             .dtype = storage.dtype,
+                             .shape = std::move(view->shape),
+                             .bytes = *bytes,
+                             .file = std::string(file_)});
+  return {};
+}
+
+Result<Bytes> StateDict::ordered(const StridedView& view, DType dtype, Bytes storage) {
+  const auto width = static_cast<std::size_t>(block_of(dtype).bytes);
+  const auto count = static_cast<std::size_t>(*elements_of(view));  // extent_of() has seen it
+  if (count == 0) return Bytes{};
+  if (is_row_major(view))
+    return storage.subspan(static_cast<std::size_t>(view.offset) * width, count * width);
+  for (std::size_t i = 0; i < view.shape.size(); ++i) {
+    if (view.shape[i] > 1 && view.strides[i] == 0)
+      return unsupported_checkpoint(
+          file_, "tensor " + in_quotes(name_) + " has a stride of 0: it was saved expanded");
+  }
+  // Overlapping views could hold more elements than their storage; rows of a matrix do not.
+  if (count > storage.size() / width || count * width > copy_allowance_)
+    return bad("its copy in row-major order takes more than the file justifies");
+  copy_allowance_ -= count * width;
+  const auto copy = std::make_shared<std::vector<std::byte>>(count * width);
+  copy_row_major(view, width, storage, *copy);
+  result_.storage.push_back(copy);
+  return Bytes(*copy);
+}
+
+/// Bytes that a storage takes, which its size in the file must equal.
+Result<std::uint64_t> bytes_of_storage(const PickleStorage& storage, std::string_view file) {
+  const auto size = bytes_of(storage.dtype, storage.elements);
+  if (!size)
+    return bad_checkpoint(file, "storage " + in_quotes(storage.key) + " has " +
+                                    std::to_string(storage.elements) + " elements");
+  return static_cast<std::uint64_t>(*size);
+}
+
+// --- The zip layout.
+
+/// "NAME/" of the archive's NAME/data.pkl, which there must be once.
+Result<std::string> prefix_of(const ZipArchive& archive, std::string_view file) {
+  constexpr std::string_view kPickle = "/data.pkl";
+  std::optional<std::string_view> prefix;
+  for (const ZipEntry& entry : archive.entries()) {
+    if (!entry.name.ends_with(kPickle)) continue;
+    const auto folder = entry.name.substr(0, entry.name.size() - kPickle.size() + 1);
+    if (folder.find('/') != folder.size() - 1) continue;
+    if (prefix) return bad_checkpoint(file, "the archive has two files data.pkl");
+    prefix = folder;
+  }
+  if (!prefix) return bad_checkpoint(file, "the archive has no file data.pkl");
+  return std::string(*prefix);
+}
+
+Result<void> check_archive(const ZipArchive& archive, const std::string& prefix,
+                           std::string_view file) {
+  if (archive.find(prefix + "constants.pkl") != nullptr)
+    return unsupported_checkpoint(file, "is a TorchScript program, not a state dict");
+  const ZipEntry* order = archive.find(prefix + "byteorder");
+  constexpr std::string_view kLittle = "little";
+  if (order != nullptr && !std::ranges::equal(order->bytes, std::as_bytes(std::span(kLittle))))
+    return unsupported_checkpoint(file, "its numbers are not little-endian");
+  return {};
+}
+
+Result<CheckpointFile> read_zip_layout(Bytes bytes, std::string_view file) {
+  const auto archive = ZipArchive::read(bytes, file);
+  if (!archive) return archive.error();
+  const auto prefix = prefix_of(*archive, file);
+  if (!prefix) return prefix.error();
+  if (const auto checked = check_archive(*archive, *prefix, file); !checked) return checked.error();
+  const std::string name = *prefix + "data.pkl";
+  PickleReader pickle(std::string(file) + ": " + name);
+  ByteReader reader(archive->find(name)->bytes);
+  const auto root = pickle.read(reader);
+  if (!root) return root.error();
+  const auto find_storage = [&](const PickleStorage& storage) -> Result<Bytes> {
+    const auto size = bytes_of_storage(storage, file);
+    if (!size) return size.error();
+    const ZipEntry* entry = archive->find(*prefix + "data/" + std::string(storage.key));
+    if (entry == nullptr)
+      return bad_checkpoint(file, "storage " + in_quotes(storage.key) + " is not in the archive");
+    if (entry->bytes.size() != *size)
+      return bad_checkpoint(file, "storage " + in_quotes(storage.key) + " takes " +
+                                      std::to_string(*size) + " bytes, the archive has " +
+                                      std::to_string(entry->bytes.size()));
+    return entry->bytes;
+  };
+  return StateDict(pickle, file, find_storage, bytes.size()).read(*root);
+}
+
+// --- The older layout: pickles of magic number, version, system, state dict, storage keys; then
+// for each key a count of elements and their bytes.
+
+class LegacyReader {
+ public:
+  LegacyReader(Bytes bytes, std::string_view file)
+      : file_(file), reader_(bytes), pickle_(std::string(file)), file_bytes_(bytes.size()) {}
+
+  Result<CheckpointFile> read();
+
+ private:
+  [[nodiscard]] Error bad(std::string_view what) const { return bad_checkpoint(file_, what); }
+  Result<void> read_preamble();
+  Result<void> check_system(PickleRef at) const;
+  Result<void> collect_storages();
+  Result<void> read_storages(const PickleSequence& keys);
+  Result<Bytes> read_storage(std::string_view key);
+
+  std::string_view file_;
+  ByteReader reader_;
+  PickleReader pickle_;
+  std::uint64_t file_bytes_;
+  std::map<std::string_view, const PickleStorage*> wanted_;
+  std::map<std::string_view, Bytes> found_;
+};
+
+Result<void> LegacyReader::read_preamble() {
+  const auto magic = pickle_.read(reader_);
+  if (!magic) return magic.error();
+  const auto* number = pickle_.get<PickleBigInteger>(*magic);
+  if (number == nullptr || number->bytes != kPickleMagic)
+    return bad("does not begin with torch.save's magic number");
+  const auto version = pickle_.read(reader_);
+  if (!version) return version.error();
+  const auto* value = pickle_.get<std::int64_t>(*version);
+  if (value == nullptr || *value != kLegacyVersion)
+    return unsupported_checkpoint(file_, "is of an unknown version of torch.save's old format");
+  const auto system = pickle_.read(reader_);
+  if (!system) return system.error();
+  return check_system(*system);
+}
+
+Result<void> LegacyReader::check_system(PickleRef at) const {
+  const auto* system = pickle_.get<PickleDict>(at);
+  if (system == nullptr) return bad("its third pickle is no dict");
+  for (const auto& [key, value] : system->items) {
+    const auto* word = pickle_.get<std::string_view>(key);
+    const auto* flag = pickle_.get<bool>(value);
+    if (word != nullptr && *word == "little_endian" && (flag == nullptr || !*flag))
+      return unsupported_checkpoint(file_, "its numbers are not little-endian");
+  }
+  return {};
+}
+
+Result<Bytes> LegacyReader::read_storage(std::string_view key) {
+  const auto known = wanted_.find(key);
+  if (known == wanted_.end()) return bad("storage " + in_quotes(key) + " belongs to no tensor");
+  const auto elements = reader_.read<std::int64_t>("elements of a storage");
+  if (!elements) return bad(elements.error().detail);
+  if (*elements != known->second->elements)
+    return bad("storage " + in_quotes(key) + " has " + std::to_string(*elements) +
+               " elements, its tensor says " + std::to_string(known->second->elements));
+  const auto size = bytes_of_storage(*known->second, file_);
+  if (!size) return size.error();
+  const auto bytes = reader_.read_bytes(*size, "storage " + in_quotes(key));
+  if (!bytes) return bad(bytes.error().detail);
+  return *bytes;
+}
+
+Result<void> LegacyReader::collect_storages() {
+  for (PickleRef at = 0; at < pickle_.size(); ++at) {
+    const auto* storage = pickle_.get<PickleStorage>(at);
+    if (storage == nullptr) continue;
+    const auto [place, is_new] = wanted_.try_emplace(storage->key, storage);
+    if (!is_new &&
+        (place->second->elements != storage->elements || place->second->dtype != storage->dtype))
+      return bad("storage " + in_quotes(storage->key) + " is described in two ways");
+  }
+  return {};
+}
+
+Result<void> LegacyReader::read_storages(const PickleSequence& keys) {
+  for (const PickleRef item : keys.items) {
+    const auto* key = pickle_.get<std::string_view>(item);
+    if (key == nullptr) return bad("the key of a storage is no text");
+    if (found_.contains(*key)) return bad("storage " + in_quotes(*key) + " is there twice");
+    const auto bytes = read_storage(*key);
+    if (!bytes) return bytes.error();
+    found_.emplace(*key, *bytes);
+  }
+  if (reader_.remaining() != 0)
+    return bad(std::to_string(reader_.remaining()) + " bytes are left behind the last storage");
+  return {};
+}
+
+Result<CheckpointFile> LegacyReader::read() {
+  if (const auto done = read_preamble(); !done) return done.error();
+  const auto root = pickle_.read(reader_);
+  if (!root) return root.error();
+  const auto keys = pickle_.read(reader_);
+  if (!keys) return keys.error();
+  const auto* list = pickle_.get<PickleSequence>(*keys);
+  if (list == nullptr) return bad("the storages' keys are no list");
+  if (const auto done = collect_storages(); !done) return done.error();
+  if (const auto done = read_storages(*list); !done) return done.error();
+  const auto find_storage = [this](const PickleStorage& storage) -> Result<Bytes> {
+    const auto place = found_.find(storage.key);
+    if (place == found_.end())
+      return bad("storage " + in_quotes(storage.key) + " is not in the file");
+    return place->second;
+  };
+  return StateDict(pickle_, file_, find_storage, file_bytes_).read(*root);
+}
+
+}  // namespace
+
+Result<CheckpointFile> read_pickle_checkpoint(Bytes bytes, std::string_view name) {
+  constexpr std::string_view kZip = "PK";
+  const bool is_zip = bytes.size() >= kZip.size() &&
+                      std::ranges::equal(bytes.first(kZip.size()), std::as_bytes(std::span(kZip)));
+  return is_zip ? read_zip_layout(bytes, name) : LegacyReader(bytes, name).read();
+}
+
+}  // namespace weft

@@ -1,0 +1,241 @@
+#include "weft/model/checkpoint/safetensors.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/core/dtype.h"
+#include "weft/core/io/byte_reader.h"
+
+namespace weft {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the reference reader's
+constexpr std::size_t kMaxHeaderDepth = 8;              // a tensor's shape stands at depth 3
+constexpr std::string_view kMetadata = "__metadata__";
+
+struct NamedDType {
+  std::string_view name;
+  DType dtype;
+};
+
+constexpr std::array kDTypes = {
+    NamedDType{"F64", DType::kF64}, NamedDType{"F32", DType::kF32},
+    NamedDType{"F16", DType::kF16}, NamedDType{"BF16", DType::kBF16},
+    NamedDType{"I64", DType::kI64}, NamedDType{"I32", DType::kI32},
+    NamedDType{"I16", DType::kI16}, NamedDType{"I8", DType::kI8},
+    NamedDType{"U8", DType::kU8},   NamedDType{"BOOL", DType::kBool},
+};
+
+/// A tensor as the header states it.
+struct Entry {
+  std::string_view name;
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// Reads the header of one file. Names are views of the parser's text.
+class HeaderReader {
+ public:
+  explicit HeaderReader(std::string_view file) noexcept : file_(file) {}
+
+  [[nodiscard]] Result<std::vector<Entry>> read(std::string_view text);
+
+ private:
+  [[nodiscard]] Error bad(std::string_view name, std::string_view what) const {
+    return bad_checkpoint(file_, "tensor " + in_quotes(name) + ": " + std::string(what));
+  }
+
+  [[nodiscard]] Result<void> check_metadata(dom::element value) const;
+  [[nodiscard]] Result<Entry> read_entry(std::string_view name, dom::element value) const;
+  /// The tensor's field `key`, which must stand there exactly once: with two of them, two readers
+  /// could see two models.
+  [[nodiscard]] Result<dom::element> field_of(std::string_view name, dom::object tensor,
+                                              std::string_view key) const;
+  [[nodiscard]] Result<DType> read_dtype(std::string_view name, dom::object tensor) const;
+  [[nodiscard]] Result<std::vector<std::int64_t>> read_shape(std::string_view name,
+                                                             dom::object tensor) const;
+  [[nodiscard]] Result<void> read_offsets(dom::object tensor, Entry& entry) const;
+
+  std::string_view file_;
+  dom::parser parser_;
+};
+
+Result<std::vector<Entry>> HeaderReader::read(std::string_view text) {
+  if (!text.starts_with('{')) return bad_checkpoint(file_, "the header does not start with '{'");
+  if (parser_.allocate(text.size(), kMaxHeaderDepth) != simdjson::SUCCESS)
+    return bad_checkpoint(file_, "the header is too large to parse");
+  dom::object header;
+  const simdjson::error_code error = parser_.parse(text.data(), text.size()).get(header);
+  if (error != simdjson::SUCCESS)
+    return bad_checkpoint(file_, std::string("the header: ") + simdjson::error_message(error));
+  std::vector<Entry> entries;
+  bool has_metadata = false;
+  for (const auto field : header) {
+    if (field.key == kMetadata) {
+      if (std::exchange(has_metadata, true)) return bad(field.key, "stands twice in the header");
+      if (const auto checked = check_metadata(field.value); !checked) return checked.error();
+      continue;
+    }
+    auto entry = read_entry(field.key, field.value);
+    if (!entry) return entry.error();
+    entries.push_back(std::move(*entry));
+  }
+  return entries;
+}
+
+Result<void> HeaderReader::check_metadata(dom::element value) const {
+  dom::object metadata;
+  if (value.get(metadata) != simdjson::SUCCESS)
+    return bad_checkpoint(file_, "__metadata__ is no object");
+  for (const auto field : metadata) {
+    if (!field.value.is_string())
+      return bad_checkpoint(file_, "__metadata__: " + in_quotes(field.key) + " is no text");
+  }
+  return {};
+}
+
+Result<Entry> HeaderReader::read_entry(std::string_view name, dom::element value) const {
+  dom::object tensor;
+  if (value.get(tensor) != simdjson::SUCCESS) return bad(name, "is no object");
+  const auto dtype = read_dtype(name, tensor);
+  if (!dtype) return dtype.error();
+  auto shape = read_shape(name, tensor);
+  if (!shape) return shape.error();
+  Entry entry{.name = name, .dtype = *dtype, .shape = std::move(*shape)};
+  if (const auto read = read_offsets(tensor, entry); !read) return read.error();
+  const auto size = tensor_bytes(entry.dtype, entry.shape);
+  if (!size) return bad(name, "its shape has more elements than can be counted");
+  if (static_cast<std::uint64_t>(*size) != entry.end - entry.begin)
+    return bad(name, "its shape takes " + std::to_string(*size) + " bytes, data_offsets has " +
+                         std::to_string(entry.end - entry.begin));
+  return entry;
+}
+
+Result<dom::element> HeaderReader::field_of(std::string_view name, dom::object tensor,
+                                            std::string_view key) const {
+  std::optional<dom::element> found;
+  for (const auto field : tensor) {
+    if (field.key != key) continue;
+    if (found) return bad(name, std::string(key) + " stands there twice");
+    found = field.value;
+  }
+  if (!found) return bad(name, "has no " + std::string(key));
+  return *found;
+}
+
+Result<DType> HeaderReader::read_dtype(std::string_view name, dom::object tensor) const {
+  const auto field = field_of(name, tensor, "dtype");
+  if (!field) return field.error();
+  std::string_view word;
+  if (field->get(word) != simdjson::SUCCESS) return bad(name, "dtype is no text");
+  const auto* row = std::ranges::find(kDTypes, word, &NamedDType::name);
+  if (row == kDTypes.end())
+    return unsupported_checkpoint(file_,
+                                  "tensor " + in_quotes(name) + " has dtype " + in_quotes(word));
+  return row->dtype;
+}
+
+Result<std::vector<std::int64_t>> HeaderReader::read_shape(std::string_view name,
+                                                           dom::object tensor) const {
+  const auto field = field_of(name, tensor, "shape");
+  if (!field) return field.error();
+  dom::array dimensions;
+  if (field->get(dimensions) != simdjson::SUCCESS) return bad(name, "shape is no array");
+  std::vector<std::int64_t> shape;
+  for (const dom::element dimension : dimensions) {
+    std::int64_t value = 0;
+    if (dimension.get(value) != simdjson::SUCCESS || value < 0)
+      return bad(name, "shape holds what is no dimension");
+    shape.push_back(value);
+  }
+  return shape;
+}
+
+Result<void> HeaderReader::read_offsets(dom::object tensor, Entry& entry) const {
+  const auto field = field_of(entry.name, tensor, "data_offsets");
+  if (!field) return field.error();
+  dom::array offsets;
+  if (field->get(offsets) != simdjson::SUCCESS || offsets.size() != 2 ||
+      offsets.at(0).get(entry.begin) != simdjson::SUCCESS ||
+      offsets.at(1).get(entry.end) != simdjson::SUCCESS)
+    return bad(entry.name, "data_offsets is no pair of offsets");
+  if (entry.end < entry.begin) return bad(entry.name, "data_offsets ends before it begins");
+  return {};
+}
+
+/// Whether the tensors, taken by offset, cover [0, size) without a hole or an overlap.
+Result<void> check_cover(std::string_view file, std::vector<Entry>& entries, std::uint64_t size) {
+  std::ranges::sort(entries, {}, [](const Entry& e) { return std::pair(e.begin, e.end); });
+  std::uint64_t end = 0;
+  for (const Entry& entry : entries) {
+    if (entry.begin != end)
+      return bad_checkpoint(file, "tensor " + in_quotes(entry.name) + " begins at data offset " +
+                                      std::to_string(entry.begin) + ", the one before ends at " +
+                                      std::to_string(end));
+    end = entry.end;
+  }
+  if (end != size)
+    return bad_checkpoint(file, "the tensors end at data offset " + std::to_string(end) + " of " +
+                                    std::to_string(size));
+  return {};
+}
+
+Result<void> check_names(std::string_view file, const std::vector<Entry>& entries) {
+  std::vector<std::string_view> names;
+  names.reserve(entries.size());
+  for (const Entry& entry : entries) names.push_back(entry.name);
+  std::ranges::sort(names);
+  const auto twice = std::ranges::adjacent_find(names);
+  if (twice != names.end())
+    return bad_checkpoint(file, "tensor " + in_quotes(*twice) + " stands twice in the header");
+  return {};
+}
+
+Result<std::string_view> read_header_text(ByteReader& reader, std::string_view file) {
+  const auto length = reader.read<std::uint64_t>("the header's length");
+  if (!length) return bad_bytes(file, length.error());
+  if (*length > kMaxHeaderBytes)
+    return bad_checkpoint(file, "a header of " + std::to_string(*length) + " bytes, more than " +
+                                    std::to_string(kMaxHeaderBytes));
+  const auto text = reader.read_text(*length, "the header");
+  if (!text) return bad_bytes(file, text.error());
+  return *text;
+}
+
+}  // namespace
+
+Result<CheckpointFile> read_safetensors(std::span<const std::byte> bytes, std::string_view name) {
+  ByteReader reader(bytes);
+  const auto text = read_header_text(reader, name);
+  if (!text) return text.error();
+  HeaderReader header(name);
+  auto entries = header.read(*text);
+  if (!entries) return entries.error();
+  const auto data = bytes.subspan(reader.offset());
+  if (const auto checked = check_names(name, *entries); !checked) return checked.error();
+  if (const auto checked = check_cover(name, *entries, data.size()); !checked)
+    return checked.error();
+  CheckpointFile file;
+  file.tensors.reserve(entries->size());
+  for (Entry& entry : *entries) {
+    file.tensors.push_back({.name = std::string(entry.name),
+                            .dtype = entry.dtype,
+                            .shape = std::move(entry.shape),
+                            .bytes = data.subspan(entry.begin, entry.end - entry.begin),
+                            .file = std::string(name)});
+  }
+  return file;
+}
+
+}  // namespace weft

@@ -1,0 +1,269 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "weft/core/dtype.h"
+#include "weft/core/error/error.h"
+#include "weft/kernels/activation.h"
+#include "weft/kernels/experts/experts.h"
+#include "weft/kernels/norm/norm.h"
+#include "weft/kernels/rotary/rotary.h"
+#include "weft/model/program/rotary_frequencies.h"
+
+namespace weft {
+
+class Checkpoint;
+struct Architecture;
+struct CheckpointTensor;
+
+/// Places in a program's lists; kAbsent where something optional is absent.
+using BufferId = std::int32_t;
+using MatrixId = std::int32_t;
+using VectorId = std::int32_t;
+inline constexpr std::int32_t kAbsent = -1;
+
+/// A rectangle of a checkpoint's tensor and where it goes in the program's matrix. Strides and
+/// offset are in elements of the tensor.
+struct MatrixPart {
+  const CheckpointTensor* tensor = nullptr;
+  std::int64_t offset = 0;
+  std::int64_t outputs = 0;
+  std::int64_t inputs = 0;
+  std::int64_t stride_output = 0;
+  std::int64_t stride_input = 1;
+  std::int64_t first_output = 0;
+};
+
+/// One weight matrix as a device holds it, [outputs, inputs]; a gated one has 2 * outputs rows.
+struct MatrixPlan {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::int64_t outputs = 0;
+  std::int64_t inputs = 0;
+  bool gated = false;
+  std::vector<MatrixPart> parts;
+};
+
+/// A run of numbers of a tensor and where it goes in the program's vector.
+struct VectorPart {
+  const CheckpointTensor* tensor = nullptr;
+  std::int64_t offset = 0;
+  std::int64_t count = 0;
+  std::int64_t stride = 1;
+  std::int64_t first = 0;
+};
+
+/// A float32 vector or small table: from the checkpoint, or computed (ALiBi slopes, sinusoids).
+struct VectorPlan {
+  std::string name;
+  std::int64_t size = 0;
+  std::vector<VectorPart> parts;
+  std::vector<float> values;  ///< when parts is empty
+};
+
+/// What the rows of a buffer are.
+enum class RowKind : std::uint8_t {
+  kTokens,   ///< the step's tokens
+  kChoices,  ///< token and rank of a chosen expert: T * k
+  kOutputs,  ///< the tokens whose logits are wanted
+};
+
+/// A float32 [rows, width] buffer. Buffers whose lives do not meet share memory: `offset` counts in
+/// floats per row (of kTokens and kChoices together: per token; of kOutputs: per output).
+struct BufferPlan {
+  std::string name;
+  RowKind rows = RowKind::kTokens;
+  std::int64_t width = 0;
+  std::int64_t rows_per_token = 1;
+  std::int64_t offset = 0;
+};
+
+/// Which KV cache an op uses. Each has its own pages.
+enum class KvGroup : std::uint8_t {
+  kSelf,    ///< of the decoder's own tokens
+  kCross,   ///< of the encoder's output, read by the decoder
+  kEncoder  ///< of the encoder's tokens while it runs; one layer, used again by each
+};
+
+struct KvLayerPlan {
+  std::int32_t kv_heads = 0;
+  std::int32_t head_size = 0;
+};
+
+struct EmbedOp {
+  const CheckpointTensor* table = nullptr;
+  float scale = 1;
+  VectorId positions = kAbsent;
+  std::int64_t position_offset = 0;
+  VectorId constant = kAbsent;
+  BufferId out = kAbsent;
+};
+
+struct NormOp {
+  NormKind kind = NormKind::kRms;
+  VectorId weight = kAbsent;
+  VectorId bias = kAbsent;
+  float weight_offset = 0;
+  float eps = 0;
+  float scale = 1;
+  BufferId in = kAbsent;
+  BufferId residual = kAbsent;
+  BufferId out = kAbsent;
+};
+
+/// Of the rows of `out`: tokens in their order, or gathered outputs.
+struct LinearOp {
+  MatrixId weight = kAbsent;
+  VectorId bias = kAbsent;
+  Activation activation = Activation::kNone;
+  float soft_cap = 0;
+  float scale = 1;
+  float gate_limit = 0;
+  float up_offset = 0;
+  float gate_alpha = 0;
+  BufferId in = kAbsent;
+  BufferId residual = kAbsent;
+  BufferId out = kAbsent;
+};
+
+struct HeadNormPlan {
+  bool enabled = false;
+  NormKind kind = NormKind::kRms;
+  VectorId weight = kAbsent;
+  VectorId bias = kAbsent;
+  bool per_head_weight = false;
+  bool over_all_heads = false;
+  float weight_offset = 0;
+  float eps = 0;
+};
+
+struct RotaryOp {
+  BufferId qkv = kAbsent;
+  std::int32_t heads = 0;
+  std::int32_t kv_heads = 0;
+  std::int32_t head_size = 0;
+  float clip = 0;
+  HeadNormPlan query_norm, key_norm;
+  bool norm_after_rotary = false;
+  RotaryStyle style = RotaryStyle::kHalves;
+  std::int32_t rotary_size = 0;
+  std::int32_t table = kAbsent;  ///< into Program::rotary
+  KvGroup group = KvGroup::kSelf;
+  std::int32_t layer = 0;  ///< of the group
+  bool stores = true;
+};
+
+struct AttentionOp {
+  BufferId queries = kAbsent;
+  BufferId out = kAbsent;
+  std::int32_t heads = 0;
+  KvGroup group = KvGroup::kSelf;
+  std::int32_t layer = 0;
+  bool causal = true;
+  float scale = 1;
+  float soft_cap = 0;
+  std::int32_t window = 0;
+  std::int32_t chunk = 0;
+  VectorId alibi_slopes = kAbsent;
+  VectorId relative_bias = kAbsent;
+  std::int32_t relative_buckets = 0;
+  std::int32_t relative_max_distance = 0;
+  bool relative_bidirectional = false;
+  VectorId sinks = kAbsent;
+};
+
+/// The routing of a step stays with the device; the expert ops after it read it.
+struct RouteOp {
+  BufferId scores = kAbsent;
+  RouterKind kind = RouterKind::kSoftmaxThenTopK;
+  std::int32_t experts = 0;
+  std::int32_t chosen = 1;
+  VectorId selection_bias = kAbsent;
+  std::int32_t groups = 1;
+  std::int32_t chosen_groups = 1;
+  std::int32_t group_best = 1;
+  float margin = 0;
+  bool normalize = false;
+  float scale = 1;
+};
+
+/// A linear op for every expert over the choices that fell on it. `in` has token rows when
+/// `gathers`, otherwise choice rows.
+struct ExpertLinearOp {
+  std::vector<MatrixId> weights;  ///< by expert
+  std::vector<VectorId> biases;   ///< by expert, or empty
+  bool gathers = false;
+  Activation activation = Activation::kNone;
+  float gate_limit = 0;
+  float up_offset = 0;
+  float gate_alpha = 0;
+  BufferId in = kAbsent;
+  BufferId out = kAbsent;
+};
+
+struct CombineOp {
+  std::int32_t chosen = 1;
+  BufferId in = kAbsent;
+  BufferId residual = kAbsent;
+  BufferId out = kAbsent;
+};
+
+/// out = residual + scale[t] * in[t].
+struct ScaleRowsOp {
+  BufferId in = kAbsent;
+  BufferId scales = kAbsent;
+  BufferId residual = kAbsent;
+  BufferId out = kAbsent;
+};
+
+using Op = std::variant<EmbedOp, NormOp, LinearOp, RotaryOp, AttentionOp, RouteOp, ExpertLinearOp,
+                        CombineOp, ScaleRowsOp>;
+
+/// A list of fused ops to run in order, with a barrier between: one stack of the model.
+struct OpList {
+  std::vector<Op> ops;
+  BufferId result = kAbsent;  ///< logits by output, or hidden states by token
+  std::int64_t floats_per_token = 0;
+  std::int64_t floats_per_output = 0;
+};
+
+/// A model made ready for any device: what to run, over which buffers, with which weights. Points
+/// into the checkpoint that it was compiled from, which must outlive it. Immutable.
+struct Program {
+  std::string family;
+  std::int64_t vocabulary = 0;
+  std::int64_t hidden = 0;
+  std::int64_t context = 0;
+  bool has_encoder = false;  ///< `encode` runs before `decode`
+  bool has_logits = true;    ///< otherwise `decode` is an encoder and gives hidden states
+  OpList encode;             ///< ends with the keys and values for the decoder's cross attention
+  OpList decode;
+  std::vector<BufferPlan> buffers;
+  std::vector<MatrixPlan> matrices;
+  std::vector<VectorPlan> vectors;
+  std::vector<RotaryFrequencies> rotary;
+  std::vector<KvLayerPlan> self_kv, cross_kv, encoder_kv;
+  std::int64_t max_experts = 0;  ///< most experts and choices of any layer, 0 = none
+  std::int64_t max_chosen = 0;
+  std::vector<std::int64_t> end_tokens;
+  std::int64_t start_token = -1;
+  std::int64_t parameters = 0;              ///< numbers of the checkpoint that it uses, each once
+  std::vector<std::string> unused_tensors;  ///< in the checkpoint and not known to the spec
+
+  [[nodiscard]] std::int64_t weight_bytes() const noexcept;
+  /// KV bytes of one token of context, in elements of `dtype`.
+  [[nodiscard]] std::int64_t kv_bytes_per_token(DType dtype) const noexcept;
+};
+
+/// Compiles a model. kMissingTensor, kBadTensor (naming tensor and both shapes), kBadConfig.
+[[nodiscard]] Result<Program> compile(const Architecture& architecture,
+                                      const Checkpoint& checkpoint);
+
+/// One line for each op, with buffers, shapes and weights, for people.
+[[nodiscard]] std::string describe(const Program& program);
+
+}  // namespace weft

@@ -1,0 +1,157 @@
+#include <iomanip>
+#include <sstream>
+#include <string>
+
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/program.h"
+
+namespace weft {
+namespace {
+
+/// Writes one op as "  12 linear     h -> qkv  0.attention.qkv [96, 64] f32".
+class OpWriter {
+ public:
+  OpWriter(const Program& program, std::ostream& out) : program_(program), out_(out) {}
+
+  void operator()(const EmbedOp& op) const {
+    verb("embed");
+    out_ << "ids -> " << buffer(op.out);
+    if (op.table != nullptr) out_ << "  " << op.table->name;
+    if (op.scale != 1) out_ << " * " << op.scale;
+    if (op.positions != kAbsent) out_ << " + " << vector(op.positions);
+    if (op.constant != kAbsent) out_ << " + " << vector(op.constant) << "[0]";
+  }
+
+  void operator()(const NormOp& op) const {
+    verb("norm");
+    flow(op.in, op.out, op.residual);
+    out_ << "  " << (op.kind == NormKind::kRms ? "rms" : "layer") << ' ' << vector(op.weight);
+    if (op.bias != kAbsent) out_ << " + bias";
+    if (op.weight_offset != 0) out_ << " + " << op.weight_offset;
+  }
+
+  void operator()(const LinearOp& op) const {
+    verb("linear");
+    flow(op.in, op.out, op.residual);
+    out_ << "  " << matrix(op.weight);
+    epilogue(op.bias, op.activation, op.weight);
+    if (op.scale != 1) out_ << " * " << op.scale;
+    if (op.soft_cap > 0) out_ << ", soft cap " << op.soft_cap;
+  }
+
+  void operator()(const RotaryOp& op) const {
+    verb("rotary");
+    out_ << buffer(op.qkv);
+    if (op.query_norm.enabled) out_ << ", q norm";
+    if (op.key_norm.enabled) out_ << ", k norm";
+    if (op.clip > 0) out_ << ", clip " << op.clip;
+    if (op.table != kAbsent) {
+      out_ << ", turn " << op.rotary_size << " of " << op.head_size
+           << (op.style == RotaryStyle::kHalves ? " by halves" : " interleaved");
+    }
+    if (op.kv_heads > 0) out_ << " -> KV " << group(op.group) << '.' << op.layer;
+  }
+
+  void operator()(const AttentionOp& op) const {
+    verb("attention");
+    flow(op.queries, op.out, kAbsent);
+    out_ << "  KV " << group(op.group) << '.' << op.layer << ", " << op.heads << " heads, "
+         << (op.causal ? "causal" : "whole") << ", scale " << op.scale;
+    if (op.window > 0) out_ << ", window " << op.window;
+    if (op.chunk > 0) out_ << ", chunk " << op.chunk;
+    if (op.soft_cap > 0) out_ << ", soft cap " << op.soft_cap;
+    if (op.alibi_slopes != kAbsent) out_ << ", ALiBi";
+    if (op.relative_bias != kAbsent) out_ << ", relative bias";
+    if (op.sinks != kAbsent) out_ << ", sinks";
+  }
+
+  void operator()(const RouteOp& op) const {
+    verb("route");
+    out_ << buffer(op.scores) << "  " << op.chosen << " of " << op.experts << " experts";
+  }
+
+  void operator()(const ExpertLinearOp& op) const {
+    verb("experts");
+    flow(op.in, op.out, kAbsent);
+    out_ << "  " << op.weights.size() << " x " << matrix(op.weights.front());
+    epilogue(op.biases.front(), op.activation, op.weights.front());
+  }
+
+  void operator()(const CombineOp& op) const {
+    verb("combine");
+    flow(op.in, op.out, op.residual);
+  }
+
+  void operator()(const ScaleRowsOp& op) const {
+    verb("scale");
+    flow(op.in, op.out, op.residual);
+    out_ << "  * " << buffer(op.scales);
+  }
+
+ private:
+  void verb(const char* name) const { out_ << std::left << std::setw(10) << name; }
+
+  void flow(BufferId in, BufferId out, BufferId residual) const {
+    out_ << buffer(in) << " -> " << buffer(out);
+    if (residual != kAbsent) out_ << " + " << buffer(residual);
+  }
+
+  void epilogue(VectorId bias, Activation activation, MatrixId weight) const {
+    if (bias != kAbsent) out_ << " + bias";
+    if (activation != Activation::kNone) out_ << ", " << to_string(activation);
+    if (weight != kAbsent && program_.matrices[static_cast<std::size_t>(weight)].gated) {
+      out_ << ", gated";
+    }
+  }
+
+  [[nodiscard]] std::string buffer(BufferId id) const {
+    return program_.buffers[static_cast<std::size_t>(id)].name;
+  }
+
+  [[nodiscard]] std::string vector(VectorId id) const {
+    return id == kAbsent ? "1" : program_.vectors[static_cast<std::size_t>(id)].name;
+  }
+
+  [[nodiscard]] std::string matrix(MatrixId id) const {
+    if (id == kAbsent) return "?";
+    const MatrixPlan& plan = program_.matrices[static_cast<std::size_t>(id)];
+    return plan.name + " [" + std::to_string(plan.outputs) + ", " + std::to_string(plan.inputs) +
+           "] " + std::string(to_string(plan.dtype));
+  }
+
+  static const char* group(KvGroup group) {
+    switch (group) {
+      case KvGroup::kSelf:
+        return "self";
+      case KvGroup::kCross:
+        return "cross";
+      case KvGroup::kEncoder:
+        return "encoder";
+    }
+    return "?";
+  }
+
+  const Program& program_;
+  std::ostream& out_;
+};
+
+void write_list(const Program& program, const char* title, const OpList& list, std::ostream& out) {
+  if (list.ops.empty()) return;
+  out << title << ": " << list.ops.size() << " ops\n";
+  for (std::size_t i = 0; i < list.ops.size(); ++i) {
+    out << std::right << std::setw(5) << i << "  ";
+    std::visit(OpWriter(program, out), list.ops[i]);
+    out << '\n';
+  }
+}
+
+}  // namespace
+
+std::string describe(const Program& program) {
+  std::ostringstream out;
+  write_list(program, "encode", program.encode, out);
+  write_list(program, "decode", program.decode, out);
+  return out.str();
+}
+
+}  // namespace weft

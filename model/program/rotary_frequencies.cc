@@ -1,0 +1,189 @@
+#include "weft/model/program/rotary_frequencies.h"
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <string>
+#include <utility>
+
+#include "weft/model/model_error.h"
+
+namespace weft {
+namespace {
+
+namespace json = boost::json;
+
+Error bad(const std::string& what) { return {ModelErrc::kBadConfig, "rope scaling: " + what}; }
+
+class Parameters {
+ public:
+  explicit Parameters(const json::value& scaling) : fields_(scaling.if_object()) {}
+
+  [[nodiscard]] std::string type() const {
+    for (const char* key : {"rope_type", "type"}) {
+      const json::value* found = find(key);
+      if (found != nullptr && found->is_string()) return std::string(found->get_string());
+    }
+    return "default";
+  }
+
+  [[nodiscard]] double number(std::string_view key, double otherwise) const {
+    const json::value* found = find(key);
+    return found != nullptr && found->is_number() ? found->to_number<double>() : otherwise;
+  }
+
+  [[nodiscard]] bool flag(std::string_view key, bool otherwise) const {
+    const json::value* found = find(key);
+    return found != nullptr && found->is_bool() ? found->get_bool() : otherwise;
+  }
+
+  [[nodiscard]] std::vector<double> numbers(std::string_view key) const {
+    std::vector<double> all;
+    const json::value* found = find(key);
+    if (found == nullptr || !found->is_array()) return all;
+    for (const json::value& item : found->get_array()) {
+      if (item.is_number()) all.push_back(item.to_number<double>());
+    }
+    return all;
+  }
+
+  [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
+
+ private:
+  [[nodiscard]] const json::value* find(std::string_view key) const {
+    const json::value* found = fields_ == nullptr ? nullptr : fields_->if_contains(key);
+    return found == nullptr || found->is_null() ? nullptr : found;
+  }
+
+  const json::object* fields_;
+};
+
+// In float32 where the reference implementation rounds to float32.
+std::vector<float> plain_frequencies(std::int32_t size, double theta) {
+  std::vector<float> frequency;
+  for (std::int32_t i = 0; i < size; i += 2) {
+    const float exponent = static_cast<float>(i) / static_cast<float>(size);
+    const auto power = static_cast<float>(std::pow(theta, static_cast<double>(exponent)));
+    frequency.push_back(1.0F / power);
+  }
+  return frequency;
+}
+
+Result<RotaryFrequencies> llama3(std::vector<float> plain, const Parameters& parameters) {
+  const double factor = parameters.number("factor", 0);
+  const double low = parameters.number("low_freq_factor", 0);
+  const double high = parameters.number("high_freq_factor", 0);
+  const double trained = parameters.number("original_max_position_embeddings", 0);
+  if (!(factor >= 1) || !(low > 0) || !(high > low) || !(trained > 0)) {
+    return bad(
+        "llama3 needs factor, low_freq_factor, high_freq_factor and "
+        "original_max_position_embeddings");
+  }
+  for (float& frequency : plain) {
+    const double wavelength = 2 * std::numbers::pi / frequency;
+    const double smooth = std::clamp((trained / wavelength - low) / (high - low), 0.0, 1.0);
+    frequency = static_cast<float>((1 - smooth) * frequency / factor + smooth * frequency);
+  }
+  return RotaryFrequencies{std::move(plain), 1, {}, 1, 0};
+}
+
+double yarn_magnitude(double factor, double mscale) {
+  return factor <= 1 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
+}
+
+Result<RotaryFrequencies> yarn(std::vector<float> plain, std::int32_t size, double theta,
+                               const Parameters& parameters, double context, double trained) {
+  trained = parameters.number("original_max_position_embeddings", trained);
+  const double factor = parameters.number("factor", context / trained);
+  const double fast = parameters.number("beta_fast", 32);
+  const double slow = parameters.number("beta_slow", 1);
+  if (!(factor >= 1) || !(fast > 0) || !(slow > 0) || !(trained > 0)) {
+    return bad(
+        "yarn needs factor >= 1 and positive beta_fast, beta_slow and "
+        "original_max_position_embeddings");
+  }
+  // The dimension that turns `turns` times over the trained context (section 3.2 of the paper).
+  const auto dimension = [&](double turns) {
+    return size * std::log(trained / (turns * 2 * std::numbers::pi)) / (2 * std::log(theta));
+  };
+  double low = dimension(fast);
+  double high = dimension(slow);
+  if (parameters.flag("truncate", true)) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, static_cast<double>(size - 1));
+  if (low == high) high += 0.001;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
+    plain[i] = static_cast<float>(plain[i] / factor * ramp + plain[i] * (1 - ramp));
+  }
+  const double mscale = parameters.number("mscale", 0);
+  const double mscale_all = parameters.number("mscale_all_dim", 0);
+  const double standard = mscale != 0 && mscale_all != 0
+                              ? yarn_magnitude(factor, mscale) / yarn_magnitude(factor, mscale_all)
+                              : yarn_magnitude(factor, 1);
+  const double magnitude = parameters.number("attention_factor", standard);
+  return RotaryFrequencies{std::move(plain), static_cast<float>(magnitude), {}, 1, 0};
+}
+
+Result<RotaryFrequencies> longrope(const std::vector<float>& plain, const Parameters& parameters,
+                                   double context, double trained) {
+  trained = parameters.number("original_max_position_embeddings", trained);
+  const std::vector<double> shorter = parameters.numbers("short_factor");
+  const std::vector<double> longer = parameters.numbers("long_factor");
+  if (shorter.size() != plain.size() || longer.size() != plain.size() || !(trained > 1)) {
+    return bad("longrope needs short_factor and long_factor of " + std::to_string(plain.size()) +
+               " numbers and original_max_position_embeddings");
+  }
+  const auto usable = [](double number) { return std::isfinite(number) && number > 0; };
+  if (!std::ranges::all_of(shorter, usable) || !std::ranges::all_of(longer, usable)) {
+    return bad("longrope factors must be positive");
+  }
+  const double factor = parameters.number("factor", context / trained);
+  const double standard = factor <= 1 ? 1.0 : std::sqrt(1 + std::log(factor) / std::log(trained));
+  const double magnitude = parameters.number("attention_factor", standard);
+  RotaryFrequencies result{plain, static_cast<float>(parameters.number("short_mscale", magnitude)),
+                           plain, static_cast<float>(parameters.number("long_mscale", magnitude)),
+                           static_cast<std::int64_t>(trained)};
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    result.frequency[i] = static_cast<float>(plain[i] / shorter[i]);
+    result.long_frequency[i] = static_cast<float>(plain[i] / longer[i]);
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<RotaryFrequencies> rotary_frequencies(std::int32_t size, double theta,
+                                             const json::value& scaling, std::int64_t context,
+                                             std::int64_t trained_context) {
+  if (!scaling.is_null() && !scaling.is_object()) {
+    return bad(json::serialize(scaling) + " where an object is needed");
+  }
+  const Parameters parameters(scaling);
+  const std::string type = parameters.type();
+  std::vector<float> plain = plain_frequencies(size, theta);
+  const auto length = static_cast<double>(context);
+  const auto trained = static_cast<double>(trained_context);
+  if (type == "default" || type == "mrope" || type == "dynamic") {
+    return RotaryFrequencies{std::move(plain), 1, {}, 1, 0};
+  }
+  if (type == "linear") {
+    const double factor = parameters.number("factor", 0);
+    if (!(factor > 0) || !std::isfinite(factor)) return bad("linear needs a positive factor");
+    for (float& frequency : plain) frequency = static_cast<float>(frequency / factor);
+    return RotaryFrequencies{std::move(plain), 1, {}, 1, 0};
+  }
+  if (type == "llama3") return llama3(std::move(plain), parameters);
+  if (type == "yarn") return yarn(std::move(plain), size, theta, parameters, length, trained);
+  if (type == "longrope" || type == "su") return longrope(plain, parameters, length, trained);
+  return bad("type '" + type + "' is not known");
+}
+
+}  // namespace weft

@@ -1,0 +1,440 @@
+#include "weft/model/spec/architecture.h"
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/model_error.h"
+#include "weft/model/spec/spec.h"
+#include "weft/model/spec/spec_values.h"
+
+namespace weft {
+namespace {
+
+namespace json = boost::json;
+
+// Bounds far above any model there is; what they admit can still be multiplied in 64 bits.
+constexpr std::int64_t kMaxLayers = 1024;
+constexpr std::int64_t kMaxHeads = 1024;
+constexpr std::int64_t kMaxHeadSize = 1024;
+constexpr std::int64_t kMaxWidth = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxVocabulary = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxContext = std::int64_t{1} << 30;
+constexpr double kAny = std::numeric_limits<double>::max();
+
+void replace_all(std::string& text, std::string_view what, const std::string& with) {
+  for (std::size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+}
+
+class Resolver {
+ public:
+  Resolver(SpecScope& scope, const json::object& tree) : scope_(scope), top_(scope, &tree, "") {}
+
+  Architecture run(const std::string& family) {
+    Architecture model;
+    model.family = family;
+    define_variables();
+    check_requirements();
+    transposed_ = top_.flag("transposed", false);
+    model.kind = top_.choice<ModelKind>("kind", {{"decoder", ModelKind::kDecoder},
+                                                 {"encoder", ModelKind::kEncoder},
+                                                 {"encoder-decoder", ModelKind::kEncoderDecoder}});
+    model.vocabulary = top_.integer("vocabulary", {}, 1, kMaxVocabulary);
+    hidden_ = model.hidden = top_.integer("hidden", {}, 1, kMaxWidth);
+    model.context = top_.integer("context", {}, 1, kMaxContext);
+    model.trained_context = top_.integer("trained_context", model.context, 1, kMaxContext);
+    scope_.set("hidden", model.hidden);
+    model.end_tokens = end_tokens();
+    model.start_token = top_.integer("start_token", -1, -1, kMaxVocabulary);
+    model.optional_prefixes = top_.texts("optional_prefixes");
+    model.ignored_tensors = top_.texts("ignored_tensors");
+    add_stacks(model);
+    model.head = head();
+    return model;
+  }
+
+ private:
+  void define_variables() {
+    scope_.set_prefixes(top_.texts("optional_prefixes"));
+    set_variables(top_.table("let"));
+  }
+
+  void set_variables(const SpecTableReader& let) {
+    if (!let.present()) return;
+    for (const auto& [name, unused] : *let.fields()) scope_.set(name, let.value(name));
+  }
+
+  // A config that asks for what no block does must not run as if it had not asked.
+  void check_requirements() {
+    const json::value* list = top_.fields()->if_contains("requires");
+    if (list == nullptr) return;
+    for (const json::value& item :
+         list->get_array()) {  // Spec::parse saw that they are expressions
+      const json::value met = scope_.evaluate(item, "requires");
+      if (met.is_bool() && met.get_bool()) continue;
+      const std::string text(item.get_string());
+      const auto expression = Expression::parse(std::string_view(text).substr(1));
+      scope_.fail({ModelErrc::kBadConfig, "requires " + text + ": this model has " +
+                                              expression->names_with_values(scope_)});
+    }
+  }
+
+  std::vector<std::int64_t> end_tokens() {
+    const json::value found = top_.value("end_tokens");
+    std::vector<std::int64_t> ids;
+    const auto add = [&](const json::value& id) {
+      if (id.is_int64()) ids.push_back(id.get_int64());
+    };
+    if (const json::array* list = found.if_array()) {
+      std::ranges::for_each(*list, add);
+    } else {
+      add(found);
+    }
+    return ids;
+  }
+
+  void add_stacks(Architecture& model) {
+    scope_.set("stack", "decoder");
+    const bool encodes = model.kind == ModelKind::kEncoder;
+    model.decoder = stack(*top_.fields(), "", !encodes);
+    if (model.kind != ModelKind::kEncoderDecoder) return;
+    const SpecTableReader over = top_.table("encoder");
+    json::object tree =
+        over.present() ? merge_tables(*top_.fields(), *over.fields()) : *top_.fields();
+    tree.erase("cross");
+    scope_.set("stack", "encoder");
+    model.encoder = stack(tree, "encoder", false);
+  }
+
+  StackBlock stack(const json::object& tree, const std::string& path, bool causal) {
+    const SpecTableReader reader(scope_, &tree, path);
+    StackBlock stack;
+    norm_defaults_ = reader.table("norm").fields();
+    stack.causal = reader.flag("causal", causal);
+    stack.embedding = embedding(reader.table("embedding"));
+    const std::int64_t layers = reader.integer("layers", {}, 1, kMaxLayers);
+    for (std::int64_t layer = 0; layer < layers && !scope_.error(); ++layer) {
+      scope_.set("layer", layer);
+      layer_ = std::to_string(layer);
+      set_variables(reader.table("each_layer"));
+      stack.layers.push_back(this->layer(reader, stack));
+    }
+    layer_.clear();
+    stack.final_norm = norm(reader, "final_norm");
+    return stack;
+  }
+
+  LayerBlock layer(const SpecTableReader& reader, StackBlock& stack) {
+    LayerBlock layer;
+    layer.parallel = reader.flag("parallel", false);
+    layer.attention = attention(reader.table("attention"), stack);
+    layer.attention_residual = residual(reader.table("attention"));
+    if (reader.has("cross")) {
+      layer.has_cross = true;
+      layer.cross = attention(reader.table("cross"), stack);
+      layer.cross_residual = residual(reader.table("cross"));
+    }
+    layer.mlp = mlp(reader.table("mlp"));
+    layer.mlp_residual = residual(reader.table("mlp"));
+    return layer;
+  }
+
+  /// A tensor's names by a key of the table, with the layer's number put in.
+  TensorNames names(const SpecTableReader& reader, std::string_view key) {
+    TensorNames names = reader.texts(key);
+    for (std::string& name : names) replace_all(name, "{layer}", layer_);
+    return names;
+  }
+
+  LinearBlock linear(const SpecTableReader& reader, std::string_view key) {
+    const SpecTableReader own = reader.table(key);
+    if (!own.present()) return {names(reader, key), transposed_};
+    return {names(own, "tensor"), own.flag("transposed", transposed_)};
+  }
+
+  NormBlock norm(const SpecTableReader& reader, std::string_view key) {
+    NormBlock norm;
+    if (!reader.has(key)) return norm;
+    const SpecTableReader own = reader.table(key);
+    json::object fields = norm_defaults_ == nullptr ? json::object() : *norm_defaults_;
+    if (own.present()) {
+      fields = merge_tables(fields, *own.fields());
+    } else {
+      fields["tensor"] = *reader.fields()->if_contains(key);
+    }
+    const SpecTableReader merged(scope_, &fields, own.path());
+    norm.present = merged.flag("present", true);
+    if (!norm.present) return norm;
+    norm.kind =
+        merged.choice<NormKind>("kind", {{"rms", NormKind::kRms}, {"layer", NormKind::kLayer}});
+    norm.eps = static_cast<float>(merged.number("eps", {}, 0, 1));
+    norm.weight_offset = static_cast<float>(merged.number("weight_offset", 0, -kAny, kAny));
+    norm.tensor = names(merged, "tensor");
+    return norm;
+  }
+
+  ResidualBlock residual(const SpecTableReader& reader) {
+    ResidualBlock residual;
+    residual.norm_in = norm(reader, "norm_in");
+    residual.norm_out = norm(reader, "norm_out");
+    residual.norm_sum = norm(reader, "norm_sum");
+    residual.norm_inner = norm(reader, "norm_inner");
+    residual.scale = static_cast<float>(reader.number("residual_scale", 1, -kAny, kAny));
+    residual.adds_normed_input = reader.flag("adds_normed_input", false);
+    return residual;
+  }
+
+  EmbeddingBlock embedding(const SpecTableReader& reader) {
+    EmbeddingBlock block;
+    block.tensor = names(reader, "tensor");
+    if (block.tensor.empty()) reader.fail("tensor", "is missing");
+    block.size = reader.integer("size", hidden_, 1, kMaxWidth);
+    block.projection = linear(reader, "projection");
+    block.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
+    block.types = names(reader, "types");
+    block.norm = norm(reader, "norm");
+    const SpecTableReader positions = reader.table("positions");
+    block.positions.kind =
+        positions.choice<PositionKind>("kind", {{"none", PositionKind::kNone},
+                                                {"learned", PositionKind::kLearned},
+                                                {"sinusoidal", PositionKind::kSinusoidal}});
+    block.positions.tensor = names(positions, "tensor");
+    block.positions.offset = positions.integer("offset", 0, 0, kMaxContext);
+    return block;
+  }
+
+  AttentionBlock attention(const SpecTableReader& reader, StackBlock& stack) {
+    AttentionBlock block;
+    const auto heads = reader.integer("heads", {}, 1, kMaxHeads);
+    const auto kv_heads = reader.integer("kv_heads", heads, 1, kMaxHeads);
+    const auto head_size = reader.integer("head_size", hidden_ / heads, 1, kMaxHeadSize);
+    if (heads % kv_heads != 0) {
+      reader.fail("kv_heads", std::to_string(heads) + " heads cannot share " +
+                                  std::to_string(kv_heads) + " KV heads evenly");
+    }
+    if (!reader.has("head_size") && hidden_ % heads != 0) {
+      reader.fail("heads", std::to_string(hidden_) + " is no multiple of " + std::to_string(heads));
+    }
+    block.heads = static_cast<std::int32_t>(heads);
+    block.kv_heads = static_cast<std::int32_t>(kv_heads);
+    block.head_size = static_cast<std::int32_t>(head_size);
+    scope_.set("heads", heads);
+    scope_.set("head_size", head_size);
+    const double standard_scale = 1.0 / std::sqrt(static_cast<double>(head_size));
+    block.scale = static_cast<float>(reader.number("scale", standard_scale, 0, kAny));
+    block.soft_cap = static_cast<float>(reader.number("soft_cap", 0, 0, kAny));
+    block.clip = static_cast<float>(reader.number("clip", 0, 0, kAny));
+    block.window = static_cast<std::int32_t>(reader.integer("window", 0, 0, kMaxContext));
+    block.chunk = static_cast<std::int32_t>(reader.integer("chunk", 0, 0, kMaxContext));
+    block.qkv = qkv(reader);
+    block.out = linear(reader, "out");
+    block.alibi = reader.flag("alibi", false);
+    block.alibi_scale = static_cast<float>(reader.number("alibi_scale", 1, 0, kAny));
+    block.sinks = names(reader, "sinks");
+    const SpecTableReader relative = reader.table("relative_bias");
+    block.relative_bias = names(relative, "tensor");
+    block.relative_max_distance =
+        static_cast<std::int32_t>(relative.integer("max_distance", 128, 2, kMaxContext));
+    head_norms(reader, block);
+    rotary(reader.table("rotary"), block, stack);
+    return block;
+  }
+
+  void head_norms(const SpecTableReader& reader, AttentionBlock& block) {
+    block.query_norm = norm(reader, "q_norm");
+    block.key_norm = norm(reader, "k_norm");
+    block.norm_after_rotary = reader.flag("norm_after_rotary", false);
+    block.head_norm_scope =
+        reader.choice<HeadNormScope>("head_norm_scope", {{"head", HeadNormScope::kPerHead},
+                                                         {"each_head", HeadNormScope::kEachHead},
+                                                         {"all_heads", HeadNormScope::kAllHeads}});
+  }
+
+  QkvBlock qkv(const SpecTableReader& reader) {
+    QkvBlock block;
+    block.query = linear(reader, "q");
+    block.key = linear(reader, "k");
+    block.value = linear(reader, "v");
+    block.fused = linear(reader, "qkv");
+    const SpecTableReader own = reader.table("qkv");
+    block.groups = own.integer("groups", 1, 1, kMaxHeads);
+    block.order = own.text("order", "qkv");
+    std::string sorted = block.order;
+    std::ranges::sort(sorted);
+    if (sorted != "kqv") own.fail("order", "'" + block.order + "' is no order of q, k and v");
+    return block;
+  }
+
+  void rotary(const SpecTableReader& reader, AttentionBlock& block, StackBlock& stack) {
+    if (!reader.present() || !reader.flag("enabled", true)) return;
+    RotaryBlock rotary;
+    rotary.size =
+        static_cast<std::int32_t>(reader.integer("size", block.head_size, 2, block.head_size));
+    if (rotary.size % 2 != 0) reader.fail("size", std::to_string(rotary.size) + " is not even");
+    rotary.theta = reader.number("theta", 10000.0, 1e-6, kAny);
+    rotary.scaling = reader.value("scaling");
+    block.rotary_size = rotary.size;
+    block.rotary_style = reader.choice<RotaryStyle>(
+        "style", {{"halves", RotaryStyle::kHalves}, {"interleaved", RotaryStyle::kInterleaved}});
+    const auto found = std::ranges::find(stack.rotary, rotary);
+    block.rotary = static_cast<std::int32_t>(found - stack.rotary.begin());
+    if (found == stack.rotary.end()) stack.rotary.push_back(std::move(rotary));
+  }
+
+  GatedMlpBlock dense(const SpecTableReader& reader, std::optional<std::int64_t> size) {
+    GatedMlpBlock block;
+    block.size = reader.integer("size", size, 0, kMaxWidth);
+    block.gate = linear(reader, "gate");
+    block.up = linear(reader, "up");
+    block.down = linear(reader, "down");
+    block.fused = linear(reader, "gate_up");
+    const SpecTableReader own = reader.table("gate_up");
+    block.interleaved = own.flag("interleaved", false);
+    block.up_first = own.flag("up_first", false);
+    return block;
+  }
+
+  MlpBlock mlp(const SpecTableReader& reader) {
+    MlpBlock block;
+    block.gated = reader.flag("gated", true);
+    block.activation = activation(reader);
+    block.gate_limit = static_cast<float>(reader.number("gate_limit", 0, 0, kAny));
+    block.up_offset = static_cast<float>(reader.number("up_offset", 0, -kAny, kAny));
+    block.gate_alpha = static_cast<float>(reader.number("gate_alpha", 0, 0, kAny));
+    const SpecTableReader routed = reader.table("experts");
+    if (!routed.present() || !routed.flag("enabled", true)) {
+      block.dense = dense(reader, {});
+      if (block.dense.size == 0) reader.fail("size", "must not be 0");
+      return block;
+    }
+    block.experts = experts(routed);
+    block.dense = dense(routed, {});
+    if (block.dense.size == 0) routed.fail("size", "must not be 0");
+    return block;
+  }
+
+  // By the names that Hugging Face's configs use.
+  static Activation activation(const SpecTableReader& reader) {
+    using enum Activation;
+    return reader.choice<Activation>("activation", {{"silu", kSilu},
+                                                    {"swish", kSilu},
+                                                    {"gelu", kGelu},
+                                                    {"gelu_new", kGeluTanh},
+                                                    {"gelu_fast", kGeluTanh},
+                                                    {"gelu_pytorch_tanh", kGeluTanh},
+                                                    {"gelu_pytorch", kGelu},
+                                                    {"gelu_python", kGelu},
+                                                    {"quick_gelu", kGeluQuick},
+                                                    {"relu", kRelu},
+                                                    {"relu2", kReluSquared},
+                                                    {"relu_squared", kReluSquared},
+                                                    {"sigmoid", kSigmoid},
+                                                    {"tanh", kTanh},
+                                                    {"linear", kNone}});
+  }
+
+  ExpertsBlock experts(const SpecTableReader& reader) {
+    ExpertsBlock block;
+    const auto count = reader.integer("count", {}, 1, kMaxExperts);
+    block.count = static_cast<std::int32_t>(count);
+    block.chosen = static_cast<std::int32_t>(reader.integer("chosen", {}, 1, count));
+    block.router =
+        reader.choice<RouterKind>("router", {{"softmax_then_top_k", RouterKind::kSoftmaxThenTopK},
+                                             {"top_k_then_softmax", RouterKind::kTopKThenSoftmax},
+                                             {"sparse_mixer", RouterKind::kSoftmaxOfClose},
+                                             {"sigmoid", RouterKind::kSigmoid}});
+    block.margin = static_cast<float>(reader.number("margin", 0, 0, kAny));
+    block.normalize = reader.flag("normalize", false);
+    block.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
+    block.groups = static_cast<std::int32_t>(reader.integer("groups", 1, 1, count));
+    block.chosen_groups =
+        static_cast<std::int32_t>(reader.integer("chosen_groups", block.groups, 1, block.groups));
+    if (block.count % block.groups != 0) {
+      reader.fail("groups", std::to_string(block.count) + " experts are no whole groups");
+    }
+    const std::int32_t group_size = block.count / block.groups;
+    block.group_best = static_cast<std::int32_t>(reader.integer("group_best", 1, 1, group_size));
+    if (block.chosen > group_size * block.chosen_groups) {
+      reader.fail("chosen", "more than the chosen groups have");
+    }
+    block.router_tensor = linear(reader, "router_tensor");
+    block.selection_bias = names(reader, "selection_bias");
+    const SpecTableReader shared = reader.table("shared");
+    if (shared.present()) block.shared = dense(shared, {});
+    block.shared_gate = linear(shared, "gate_tensor");
+    return block;
+  }
+
+  HeadBlock head() {
+    HeadBlock block;
+    const SpecTableReader reader = top_.table("head");
+    block.present = reader.flag("present", true);
+    block.tied = reader.flag("tied", false);
+    block.linear = reader.has("tensor") ? LinearBlock{names(reader, "tensor"),
+                                                      reader.flag("transposed", transposed_)}
+                                        : LinearBlock{};
+    block.bias = names(reader, "bias");
+    block.projection = linear(reader, "projection");
+    block.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
+    block.soft_cap = static_cast<float>(reader.number("soft_cap", 0, 0, kAny));
+    return block;
+  }
+
+  SpecScope& scope_;
+  SpecTableReader top_;
+  const json::object* norm_defaults_ = nullptr;
+  bool transposed_ = false;
+  std::int64_t hidden_ = 1;
+  std::string layer_;
+};
+
+// A GGUF file has other names for the fields of config.json and for the tensors.
+json::object apply_gguf(const Spec& spec, SpecScope& scope) {
+  const json::object& tree = spec.tree();
+  const SpecTableReader gguf = SpecTableReader(scope, &tree, "").table("gguf");
+  const SpecTableReader fields = gguf.table("config");
+  json::object config;
+  if (fields.present()) {
+    for (const auto& [key, unused] : *fields.fields()) config[key] = fields.value(key);
+  }
+  scope.set_config(std::move(config));
+  const SpecTableReader over = gguf.table("override");
+  return over.present() ? merge_tables(tree, *over.fields()) : tree;
+}
+
+std::string config_file(const Checkpoint& checkpoint) {
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(checkpoint.path(), ignored);
+  return (folder ? checkpoint.path() / "config.json" : checkpoint.path()).string();
+}
+
+}  // namespace
+
+Result<Architecture> resolve_architecture(const Spec& spec, const Checkpoint& checkpoint) {
+  SpecScope scope(checkpoint);
+  json::object tree = spec.tree();
+  if (checkpoint.format() == CheckpointFormat::kGguf) tree = apply_gguf(spec, scope);
+  const auto& config = checkpoint.config().get_object();
+  if (const json::value* root = tree.if_contains("config_root");
+      root != nullptr && root->is_string()) {
+    if (const json::value* nested = config.if_contains(root->get_string())) {
+      scope.set_root(nested->if_object());
+    }
+  }
+  Architecture model = Resolver(scope, tree).run(spec.name());
+  if (scope.error()) {
+    Error error = *scope.error();
+    error.detail = config_file(checkpoint) + " read by " + spec.file() + ": " + error.detail;
+    return error;
+  }
+  return model;
+}
+
+}  // namespace weft

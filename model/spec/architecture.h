@@ -1,0 +1,201 @@
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/kernels/activation.h"
+#include "weft/kernels/experts/experts.h"
+#include "weft/kernels/norm/norm.h"
+#include "weft/kernels/rotary/rotary.h"
+
+namespace weft {
+
+class Checkpoint;
+class Spec;
+
+enum class ModelKind : std::uint8_t { kDecoder, kEncoder, kEncoderDecoder };
+enum class PositionKind : std::uint8_t {
+  kNone,
+  kLearned,
+  kSinusoidal,  ///< sines in the first half, cosines in the second (tensor2tensor, fairseq)
+};
+/// What a norm of queries or keys is taken over, and which of its weights it learnt.
+enum class HeadNormScope : std::uint8_t {
+  kPerHead,   ///< over a head; all heads share the weights (Qwen3)
+  kEachHead,  ///< over a head; each has its own weights (StableLM 2, Cohere)
+  kAllHeads,  ///< over all heads at once (OLMo 2)
+};
+
+/// A tensor by the names it may have in the checkpoint, best first; empty means there is none.
+using TensorNames = std::vector<std::string>;
+
+struct NormBlock {
+  NormKind kind = NormKind::kRms;
+  float eps = 0;
+  float weight_offset = 0;
+  bool present = false;
+  TensorNames tensor;  ///< with ".weight" and ".bias" behind it; empty = not learned
+};
+
+/// A linear layer, or several that are one matrix in the program.
+struct LinearBlock {
+  TensorNames tensor;
+  bool transposed = false;  ///< stored [inputs, outputs]
+};
+
+struct QkvBlock {
+  LinearBlock query, key, value;  ///< when fused is empty
+  LinearBlock fused;              ///< rows of `groups` groups, each with its queries, keys, values
+  std::int64_t groups = 1;
+  std::string order;  ///< of the parts of a group: "qkv"
+};
+
+struct AttentionBlock {
+  std::int32_t heads = 0;
+  std::int32_t kv_heads = 0;
+  std::int32_t head_size = 0;
+  float scale = 1;
+  float soft_cap = 0;
+  float clip = 0;
+  std::int32_t window = 0;
+  std::int32_t chunk = 0;
+  QkvBlock qkv;
+  LinearBlock out;
+  NormBlock query_norm, key_norm;
+  HeadNormScope head_norm_scope = HeadNormScope::kPerHead;
+  bool norm_after_rotary = false;
+  std::int32_t rotary = -1;  ///< index into StackBlock::rotary, -1 = none
+  std::int32_t rotary_size = 0;
+  RotaryStyle rotary_style = RotaryStyle::kHalves;
+  bool alibi = false;
+  float alibi_scale = 1;  ///< of the slopes (Falcon scales them with the scores)
+  TensorNames sinks;
+  TensorNames relative_bias;  ///< [buckets, A]
+  std::int32_t relative_max_distance = 0;
+};
+
+struct GatedMlpBlock {
+  std::int64_t size = 0;     ///< F
+  LinearBlock gate, up;      ///< `up` alone when not gated
+  LinearBlock fused;         ///< gate and up in one tensor
+  bool interleaved = false;  ///< rows of the fused tensor alternate
+  bool up_first = false;
+  LinearBlock down;
+};
+
+struct ExpertsBlock {
+  std::int32_t count = 0;
+  std::int32_t chosen = 0;
+  RouterKind router = RouterKind::kSoftmaxThenTopK;
+  bool normalize = false;
+  float scale = 1;
+  std::int32_t groups = 1;
+  std::int32_t chosen_groups = 1;
+  std::int32_t group_best = 1;
+  float margin = 0;
+  LinearBlock router_tensor;
+  TensorNames selection_bias;
+  GatedMlpBlock shared;     ///< size 0 = none
+  LinearBlock shared_gate;  ///< sigmoid of it scales the shared expert (Qwen2-MoE)
+};
+
+struct MlpBlock {
+  bool gated = false;
+  Activation activation = Activation::kNone;
+  float gate_limit = 0;
+  float up_offset = 0;
+  float gate_alpha = 0;
+  GatedMlpBlock dense;  ///< of an expert when experts.count > 0 ("{expert}" in its names)
+  ExpertsBlock experts;
+};
+
+/// How a sublayer meets the residual stream: x' = norm_sum(x + scale * norm_out(f(norm_in(x)))).
+struct ResidualBlock {
+  NormBlock norm_in, norm_out, norm_sum;
+  NormBlock norm_inner;  ///< before the last linear layer of f (sub-norm)
+  float scale = 1;
+  bool adds_normed_input = false;  ///< adds norm_in(x) instead of x (BLOOM's option)
+};
+
+struct LayerBlock {
+  AttentionBlock attention;
+  ResidualBlock attention_residual;
+  bool has_cross = false;
+  AttentionBlock cross;
+  ResidualBlock cross_residual;
+  MlpBlock mlp;
+  ResidualBlock mlp_residual;
+  bool parallel = false;  ///< the MLP reads what attention reads; both are added (GPT-J, NeoX)
+};
+
+/// Position ids of learned or sinusoidal tables start at `offset`.
+struct PositionBlock {
+  PositionKind kind = PositionKind::kNone;
+  TensorNames tensor;
+  std::int64_t offset = 0;
+};
+
+struct EmbeddingBlock {
+  TensorNames tensor;
+  std::int64_t size = 0;  ///< width of the table; differs from hidden when it is projected
+  LinearBlock projection;
+  float scale = 1;
+  PositionBlock positions;
+  TensorNames types;  ///< row 0 is added
+  NormBlock norm;
+};
+
+/// How the angles of a rotary embedding come about.
+struct RotaryBlock {
+  std::int32_t size = 0;  ///< R
+  double theta = 10000;
+  boost::json::value scaling;  ///< rope_parameters or rope_scaling of config.json, or null
+  friend bool operator==(const RotaryBlock&, const RotaryBlock&) = default;
+};
+
+struct StackBlock {
+  std::vector<RotaryBlock> rotary;
+  EmbeddingBlock embedding;
+  std::vector<LayerBlock> layers;
+  NormBlock final_norm;
+  bool causal = true;
+};
+
+struct HeadBlock {
+  bool present = true;
+  bool tied = false;
+  LinearBlock linear;
+  TensorNames bias;        ///< under a name of its own (BART)
+  LinearBlock projection;  ///< before the head, back to the embedding's width (OPT-350m)
+  float scale = 1;
+  float soft_cap = 0;
+};
+
+/// A model as a composition of known blocks: a spec applied to one checkpoint's config. Plain data.
+struct Architecture {
+  std::string family;  ///< the spec's name
+  ModelKind kind = ModelKind::kDecoder;
+  std::int64_t vocabulary = 0;
+  std::int64_t hidden = 0;
+  std::int64_t context = 0;          ///< positions the model knows
+  std::int64_t trained_context = 0;  ///< before rope scaling stretched it
+  std::optional<StackBlock> encoder;
+  StackBlock decoder;  ///< of an encoder-only model: that encoder
+  HeadBlock head;
+  std::vector<std::int64_t> end_tokens;        ///< eos ids that config states
+  std::int64_t start_token = -1;               ///< decoder_start_token_id
+  std::vector<std::string> optional_prefixes;  ///< of tensor names: may be there or not
+  std::vector<std::string> ignored_tensors;    ///< shell patterns: known and not needed
+};
+
+/// Applies `spec` to the checkpoint's config. kBadConfig naming spec key, field and value when one
+/// is missing or out of range; kBadSpec for a key that is not known.
+[[nodiscard]] Result<Architecture> resolve_architecture(const Spec& spec,
+                                                        const Checkpoint& checkpoint);
+
+}  // namespace weft

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+
+namespace weft {
+
+/// What the names and functions in an expression mean.
+class ExpressionScope {
+ public:
+  virtual ~ExpressionScope() = default;
+
+  /// The value of `name` ("hidden_size", "rope_scaling.factor"), null when there is none.
+  [[nodiscard]] virtual const boost::json::value* find(std::string_view name) const = 0;
+
+  /// Whether the config states `name` at all, null included: null may mean "none" where leaving a
+  /// field out means a default.
+  [[nodiscard]] virtual bool states(std::string_view name) const = 0;
+
+  /// The shape of a tensor of the checkpoint, outermost first; empty when there is none.
+  [[nodiscard]] virtual std::vector<std::int64_t> shape_of(std::string_view tensor) const = 0;
+};
+
+/// How a spec computes a value from the fields of a model's config.json, parsed once:
+///
+///   hidden_size / num_attention_heads
+///   num_key_value_heads ?? num_attention_heads
+///   layer_types[layer] == 'sliding_attention' ? sliding_window : 0
+///
+/// From the loosest: `c ? a : b`; `a ?? b` (b when a is missing or null); `or`; `and`; `not`;
+/// `== != < <= > >= in`; `+ -`; `* / // %`; unary `-`; `**`; `a[i]`. Values are numbers, strings in
+/// single quotes, true, false, null, lists `[a, b]`, names, and the functions sqrt, log, floor,
+/// ceil, round, min, max, len, int, given (whether the config states a field), has, rows, columns
+/// (of a tensor by name). A missing name is null; computing with null is an error that names it.
+/// `/` gives an integer when it divides evenly. Nesting is bounded. Immutable; evaluation is
+/// thread-safe.
+class Expression {
+ public:
+  /// kBadSpec with the column when it cannot be parsed.
+  [[nodiscard]] static Result<Expression> parse(std::string_view text);
+
+  /// kBadConfig when a field is missing or of the wrong type.
+  [[nodiscard]] Result<boost::json::value> evaluate(const ExpressionScope& scope) const;
+
+  /// The names in it with their values in `scope`, for messages: "a = 1, b = null".
+  [[nodiscard]] std::string names_with_values(const ExpressionScope& scope) const;
+
+  struct Node;
+
+ private:
+  explicit Expression(std::shared_ptr<const Node> root) : root_(std::move(root)) {}
+
+  std::shared_ptr<const Node> root_;
+};
+
+}  // namespace weft

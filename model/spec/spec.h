@@ -1,0 +1,64 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+
+namespace weft {
+
+class Checkpoint;
+
+/// A model family as data: which checkpoints it claims, and how its blocks, sizes and tensor names
+/// come from a checkpoint's config. docs/model-specs.md explains every key. Immutable.
+class Spec {
+ public:
+  /// Parses TOML and checks that every key is known. `file` is for messages. kBadSpec.
+  [[nodiscard]] static Result<Spec> parse(std::string_view toml, std::string file);
+
+  [[nodiscard]] static Result<Spec> load(const std::filesystem::path& path);
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const std::string& file() const noexcept { return file_; }
+
+  /// The keys as JSON; strings that begin with "=" are expressions.
+  [[nodiscard]] const boost::json::object& tree() const noexcept { return tree_; }
+
+  /// Whether a checkpoint with this config is one of the family: by claims.model_type, then
+  /// claims.architectures; a GGUF file by gguf.architectures.
+  [[nodiscard]] bool claims(const Checkpoint& checkpoint) const;
+
+ private:
+  Spec(std::string name, std::string file, boost::json::object tree)
+      : name_(std::move(name)), file_(std::move(file)), tree_(std::move(tree)) {}
+
+  std::string name_;
+  std::string file_;
+  boost::json::object tree_;
+};
+
+/// The specs that come with Weft (config/models), by name. Parsed once, thread-safe.
+[[nodiscard]] std::span<const Spec> builtin_specs();
+
+/// The spec for a checkpoint: weft.toml of the model's folder (for a file, NAME.weft.toml beside
+/// it) when there is one, otherwise the built-in spec that claims it. kUnknownModel naming
+/// model_type and architectures.
+[[nodiscard]] Result<Spec> find_spec(const Checkpoint& checkpoint);
+
+/// `base` with the keys of `over` in place of its own, table by table.
+[[nodiscard]] boost::json::object merge_tables(const boost::json::object& base,
+                                               const boost::json::object& over);
+
+/// One table of a spec and the keys it may have; for checks and for the documentation's test.
+struct SpecTable {
+  std::string_view name;
+  std::span<const std::string_view> keys;
+};
+[[nodiscard]] std::span<const SpecTable> spec_schema() noexcept;
+
+}  // namespace weft

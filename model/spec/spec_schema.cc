@@ -1,0 +1,119 @@
+#include <array>
+
+#include "weft/model/spec/spec.h"
+
+namespace weft {
+namespace {
+
+// "key" holds a value; "key:table" a table of that name or, where the table has a key `tensor`,
+// the tensor's name itself; "*" any key with a value; "^" stands for the keys of another table.
+constexpr std::array<std::string_view, 20> kTop = {
+    "name",          "kind",       "claims:claims",     "config_root",
+    "requires",      "let:let",    "each_layer:let",    "vocabulary",
+    "hidden",        "context",    "end_tokens",        "trained_context",
+    "start_token",   "transposed", "gguf:gguf",         "head:head",
+    "encoder:stack", "^stack",     "optional_prefixes", "ignored_tensors",
+};
+constexpr std::array<std::string_view, 2> kClaims = {"model_type", "architectures"};
+constexpr std::array<std::string_view, 1> kLet = {"*"};
+constexpr std::array<std::string_view, 3> kGguf = {"architectures", "config:let", "override:top"};
+constexpr std::array<std::string_view, 9> kStack = {
+    "layers",  "causal",          "norm:norm", "embedding:embedding", "attention:attention",
+    "mlp:mlp", "cross:attention", "parallel",  "final_norm:norm",
+};
+constexpr std::array<std::string_view, 7> kEmbedding = {
+    "tensor", "size", "projection:linear", "scale", "types", "positions:positions", "norm:norm",
+};
+constexpr std::array<std::string_view, 3> kPositions = {"kind", "tensor", "offset"};
+constexpr std::array<std::string_view, 5> kNorm = {"tensor", "kind", "eps", "weight_offset",
+                                                   "present"};
+constexpr std::array<std::string_view, 2> kLinear = {"tensor", "transposed"};
+constexpr std::array<std::string_view, 6> kResidual = {
+    "norm_in:norm",    "norm_out:norm",  "norm_sum:norm",
+    "norm_inner:norm", "residual_scale", "adds_normed_input",
+};
+constexpr std::array<std::string_view, 23> kAttention = {
+    "heads",
+    "kv_heads",
+    "head_size",
+    "scale",
+    "soft_cap",
+    "clip",
+    "window",
+    "chunk",
+    "q:linear",
+    "k:linear",
+    "v:linear",
+    "qkv:qkv",
+    "out:linear",
+    "q_norm:norm",
+    "k_norm:norm",
+    "head_norm_scope",
+    "norm_after_rotary",
+    "rotary:rotary",
+    "alibi",
+    "alibi_scale",
+    "sinks",
+    "relative_bias:relative_bias",
+    "^residual",
+};
+constexpr std::array<std::string_view, 4> kQkv = {"tensor", "transposed", "groups", "order"};
+constexpr std::array<std::string_view, 5> kRotary = {"enabled", "size", "theta", "style",
+                                                     "scaling"};
+constexpr std::array<std::string_view, 2> kRelativeBias = {"tensor", "max_distance"};
+constexpr std::array<std::string_view, 8> kMlp = {
+    "gated",      "activation",      "gate_limit", "up_offset",
+    "gate_alpha", "experts:experts", "^dense",     "^residual",
+};
+constexpr std::array<std::string_view, 5> kDense = {"size", "gate:linear", "up:linear",
+                                                    "gate_up:gate_up", "down:linear"};
+constexpr std::array<std::string_view, 4> kGateUp = {"tensor", "transposed", "interleaved",
+                                                     "up_first"};
+constexpr std::array<std::string_view, 14> kExperts = {
+    "enabled",
+    "count",
+    "chosen",
+    "router",
+    "normalize",
+    "scale",
+    "groups",
+    "chosen_groups",
+    "group_best",
+    "margin",
+    "router_tensor:linear",
+    "selection_bias",
+    "shared:shared",
+    "^dense",
+};
+constexpr std::array<std::string_view, 2> kShared = {"gate_tensor:linear", "^dense"};
+constexpr std::array<std::string_view, 8> kHead = {
+    "present", "tied", "tensor", "transposed", "bias", "projection:linear", "scale", "soft_cap"};
+
+constexpr std::array kSchema = {
+    SpecTable{"top", kTop},
+    SpecTable{"claims", kClaims},
+    SpecTable{"let", kLet},
+    SpecTable{"gguf", kGguf},
+    SpecTable{"stack", kStack},
+    SpecTable{"embedding", kEmbedding},
+    SpecTable{"positions", kPositions},
+    SpecTable{"norm", kNorm},
+    SpecTable{"linear", kLinear},
+    SpecTable{"residual", kResidual},
+    SpecTable{"attention", kAttention},
+    SpecTable{"qkv", kQkv},
+    SpecTable{"rotary", kRotary},
+    SpecTable{"relative_bias", kRelativeBias},
+    SpecTable{"mlp", kMlp},
+    SpecTable{"dense", kDense},
+    SpecTable{"gate_up", kGateUp},
+    SpecTable{"experts", kExperts},
+    SpecTable{"shared", kShared},
+    SpecTable{"head", kHead},
+};
+
+}  // namespace
+
+std::span<const SpecTable> spec_schema() noexcept { return kSchema; }
+
+}  // namespace weft

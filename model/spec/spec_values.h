@@ -1,0 +1,110 @@
+#pragma once
+
+#include <array>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/model/spec/expression.h"
+
+namespace weft {
+
+class Checkpoint;
+
+/// The names that a spec's expressions see: variables first (`let`, `layer`, ...), then the
+/// checkpoint's config. Keeps the first error, so that a whole spec is read without a check after
+/// each value. Owner only; borrows the checkpoint.
+class SpecScope final : public ExpressionScope {
+ public:
+  explicit SpecScope(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
+
+  [[nodiscard]] const boost::json::value* find(std::string_view name) const override;
+  [[nodiscard]] bool states(std::string_view name) const override;
+  [[nodiscard]] std::vector<std::int64_t> shape_of(std::string_view tensor) const override;
+
+  void set(std::string_view name, boost::json::value value);
+  /// Names are looked up in this object before the config itself (a nested text_config).
+  void set_root(const boost::json::object* root) { root_ = root; }
+  /// Names that a GGUF spec computed in place of config.json.
+  void set_config(boost::json::object config) { config_ = std::move(config); }
+  /// Tensors may be stored with or without one of these before their names.
+  void set_prefixes(std::vector<std::string> prefixes) { prefixes_ = std::move(prefixes); }
+
+  /// The first failure wins.
+  void fail(Error error) {
+    if (!error_) error_ = std::move(error);
+  }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+  /// A literal as it is; a string that begins with "=" evaluated.
+  [[nodiscard]] boost::json::value evaluate(const boost::json::value& value,
+                                            const std::string& where);
+
+ private:
+  /// Where names are looked up, in this order; null where there is none.
+  [[nodiscard]] std::array<const boost::json::object*, 4> places() const;
+
+  const Checkpoint& checkpoint_;
+  boost::json::object variables_;
+  boost::json::object config_;
+  const boost::json::object* root_ = nullptr;
+  std::vector<std::string> prefixes_;
+  std::optional<Error> error_;
+};
+
+/// One table of a spec, read key by key in a scope. A table that is absent reads as all defaults.
+class SpecTableReader {
+ public:
+  SpecTableReader(SpecScope& scope, const boost::json::object* fields, std::string path)
+      : scope_(scope), fields_(fields), path_(std::move(path)) {}
+
+  [[nodiscard]] bool has(std::string_view key) const;
+  [[nodiscard]] bool present() const { return fields_ != nullptr; }
+  [[nodiscard]] SpecTableReader table(std::string_view key) const;
+  [[nodiscard]] boost::json::value value(std::string_view key) const;
+  [[nodiscard]] bool flag(std::string_view key, bool otherwise) const;
+  [[nodiscard]] std::string text(std::string_view key, std::string_view otherwise) const;
+  /// A list of strings, or one.
+  [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
+
+  /// A finite number in [low, high]; without `otherwise` the key is required.
+  [[nodiscard]] double number(std::string_view key, std::optional<double> otherwise, double low,
+                              double high) const;
+  [[nodiscard]] std::int64_t integer(std::string_view key, std::optional<std::int64_t> otherwise,
+                                     std::int64_t low, std::int64_t high) const;
+
+  /// One of `choices` by its name; the first when the key is absent.
+  template <class Enum>
+  [[nodiscard]] Enum choice(
+      std::string_view key,
+      std::initializer_list<std::pair<std::string_view, Enum>> choices) const {
+    const std::string chosen = text(key, choices.begin()->first);
+    std::string known;
+    for (const auto& [name, value] : choices) {
+      if (name == chosen) return value;
+      known.append(known.empty() ? "" : ", ").append(name);
+    }
+    fail(key, "'" + chosen + "' is not one of " + known);
+    return choices.begin()->second;
+  }
+
+  void fail(std::string_view key, const std::string& what) const;
+  [[nodiscard]] SpecScope& scope() const { return scope_; }
+  [[nodiscard]] const boost::json::object* fields() const { return fields_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  [[nodiscard]] std::string path_of(std::string_view key) const;
+
+  SpecScope& scope_;
+  const boost::json::object* fields_;
+  std::string path_;
+};
+
+}  // namespace weft

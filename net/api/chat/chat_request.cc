@@ -1,0 +1,74 @@
+#include "weft/net/api/chat/chat_request.h"
+
+#include <string>
+#include <utility>
+
+#include "weft/net/api/chat/conversation.h"
+#include "weft/net/api/completions/completion_options.h"
+#include "weft/net/api/fields/request_fields.h"
+#include "weft/sampling/defaults.h"
+
+namespace weft {
+namespace {
+
+void take_chat_logprobs(BodyFields& fields, Request& request) {
+  request.sampling.logprobs = fields.flag("logprobs").value_or(false);
+  const auto top = fields.integer("top_logprobs", 0, defaults::kMaxUserTopLogprobs).value_or(0);
+  request.sampling.top_logprobs = static_cast<std::int32_t>(top);
+  if (top > 0 && !request.sampling.logprobs) fields.fail("top_logprobs", "wants logprobs true");
+}
+
+std::int32_t take_max_tokens(BodyFields& fields) {
+  const std::int32_t older = take_token_bound(fields, "max_tokens");
+  const std::int32_t newer = take_token_bound(fields, "max_completion_tokens");
+  return newer > 0 ? newer : older;
+}
+
+void refuse_other_modalities(BodyFields& fields) {
+  const auto list = fields.array("modalities");
+  if (!list) return;
+  for (const simdjson::dom::element entry : *list) {
+    std::string_view name;
+    if (entry.get(name) == simdjson::SUCCESS && name == "text") continue;
+    return fields.fail("modalities", "can have \"text\" alone", api_code::kUnsupported);
+  }
+}
+
+void refuse_unsupported_chat_fields(BodyFields& fields) {
+  refuse_tools(fields);
+  refuse_other_modalities(fields);
+  allow_only_text_format(fields, "response_format");
+  allow_only(fields, {{"include_stop_str_in_output", false},
+                      {"add_generation_prompt", true},
+                      {"continue_final_message", false},
+                      {"add_special_tokens", false},
+                      {"echo", false}});
+  if (fields.any("chat_template")) {
+    fields.fail("chat_template", "is the server's to choose", api_code::kUnsupported);
+  }
+  ignore_common(fields);
+}
+
+}  // namespace
+
+ApiResult<CompletionRequest> read_chat(simdjson::dom::object body, const ApiContext& context) {
+  BodyFields fields(body);
+  CompletionRequest result;
+  result.options = take_options(fields, context, "chatcmpl-");
+  Request request = take_request(fields, context);
+  request.messages = take_messages(fields, *context.card.model);
+  request.chat_template_kwargs = take_template_kwargs(fields);
+  request.max_tokens = take_max_tokens(fields);
+  result.options.service_tier = take_service_tier(fields, context, request.request_class);
+  take_chat_logprobs(fields, request);
+  refuse_unsupported_chat_fields(fields);
+  check_request(fields, request, *context.card.model);
+  if (auto error = fields.finish()) return *std::move(error);
+  result.options.logprobs = request.sampling.logprobs;
+  result.options.top_logprobs = request.sampling.top_logprobs;
+  result.options.outputs_per_part = request.sampling.n;
+  result.parts.push_back(std::move(request));
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,219 @@
+#include "weft/net/api/chat/conversation.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "weft/net/api/fields/body_defaults.h"
+#include "weft/net/api/fields/json_value.h"
+#include "weft/net/api/fields/request_fields.h"
+
+namespace weft {
+namespace {
+
+namespace dom = simdjson::dom;
+namespace json = boost::json;
+
+/// What differs between the APIs' messages.
+struct Dialect {
+  std::span<const std::string_view> roles;
+  std::span<const std::string_view> part_types;
+  bool items;  ///< messages are one type of item, with an id and a status
+};
+
+constexpr std::array<std::string_view, 5> kChatRoles = {"system", "developer", "user", "assistant",
+                                                        "tool"};
+constexpr std::array<std::string_view, 4> kItemRoles = {"system", "developer", "user", "assistant"};
+constexpr std::array<std::string_view, 1> kChatParts = {"text"};
+constexpr std::array<std::string_view, 3> kItemParts = {"input_text", "output_text", "text"};
+constexpr Dialect kChat{kChatRoles, kChatParts, false};
+constexpr Dialect kItems{kItemRoles, kItemParts, true};
+
+/// What transformers and our own template environment put in front of a template: a client must not
+/// stand in for them.
+constexpr std::array<std::string_view, 14> kTemplateNames = {"messages",
+                                                             "tools",
+                                                             "documents",
+                                                             "add_generation_prompt",
+                                                             "continue_final_message",
+                                                             "bos_token",
+                                                             "eos_token",
+                                                             "unk_token",
+                                                             "pad_token",
+                                                             "chat_template",
+                                                             "tokenize",
+                                                             "tokenizer",
+                                                             "conversation",
+                                                             "return_tensors"};
+
+bool holds(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::string names_of(std::span<const std::string_view> names) {
+  std::string text;
+  for (const std::string_view name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
+std::string text_of_part(BodyFields& message, dom::element part, std::size_t index,
+                         const Dialect& dialect) {
+  const std::string path = message.path_of(indexed("content", index));
+  dom::object object;
+  if (part.get(object) != simdjson::SUCCESS) {
+    message.fail(bad_field(path, "must be an object", api_code::kInvalidType));
+    return {};
+  }
+  BodyFields fields(object, path);
+  const auto type = fields.text("type");
+  if (!type) {
+    fields.fail("type", "is missing", api_code::kMissing);
+  } else if (!holds(dialect.part_types, *type)) {
+    fields.fail("type", shown(*type) + " is not supported, only " + names_of(dialect.part_types),
+                api_code::kUnsupported);
+  }
+  const auto text = fields.text("text");
+  if (!text) fields.fail("text", "is missing", api_code::kMissing);
+  fields.ignore({"annotations", "logprobs", "cache_control"});
+  if (auto error = fields.finish()) message.fail(*std::move(error));
+  return std::string(text.value_or(std::string_view()));
+}
+
+std::string joined_parts(BodyFields& message, dom::array parts, const Dialect& dialect) {
+  std::string text;
+  std::size_t index = 0;
+  for (const dom::element part : parts) {
+    if (index == defaults::kMaxContentParts) {
+      message.fail("content", "has more than " + std::to_string(index) + " parts");
+    }
+    if (index > 0) text += '\n';
+    text += text_of_part(message, part, index++, dialect);
+    if (message.error()) return {};
+  }
+  if (index == 0) message.fail("content", "is an empty list");
+  return text;
+}
+
+std::string take_content(BodyFields& message, std::string_view role, const Dialect& dialect) {
+  const auto content = message.any("content");
+  if (!content) {
+    if (role != "assistant") message.fail("content", "is missing", api_code::kMissing);
+    return {};
+  }
+  std::string_view text;
+  if (content->get(text) == simdjson::SUCCESS) return std::string(text);
+  dom::array parts;
+  if (content->get(parts) == simdjson::SUCCESS) return joined_parts(message, parts, dialect);
+  message.fail("content", "must be a string or a list of parts", api_code::kInvalidType);
+  return {};
+}
+
+void check_item_type(BodyFields& item) {
+  const auto type = item.text("type");
+  if (type && *type != "message") {
+    item.fail("type", shown(*type) + " is not supported, only messages are",
+              api_code::kUnsupported);
+  }
+  item.ignore({"id", "status"});
+}
+
+std::string_view take_role(BodyFields& message, const Dialect& dialect) {
+  const auto role = message.text("role");
+  if (!role) {
+    message.fail("role", "is missing", api_code::kMissing);
+  } else if (!holds(dialect.roles, *role)) {
+    message.fail("role", shown(*role) + " is none of " + names_of(dialect.roles));
+  }
+  return role.value_or(std::string_view());
+}
+
+json::object take_message(BodyFields& message, const Dialect& dialect, bool knows_developer) {
+  if (dialect.items) check_item_type(message);
+  const std::string_view role = take_role(message, dialect);
+  allow_no_tools(message, "tool_calls");
+  const std::string content = take_content(message, role, dialect);
+  const bool as_system = role == "developer" && !knows_developer;
+  json::object result = message_of(as_system ? "system" : role, content);
+  if (role == "tool") {
+    if (const auto id = message.text("tool_call_id")) result["tool_call_id"] = *id;
+  }
+  message.ignore({"name", "refusal", "annotations"});
+  return result;
+}
+
+json::array take_list(BodyFields& fields, std::string_view name, dom::array list,
+                      const ServedModel& model, const Dialect& dialect) {
+  // A template that does not say the word cannot tell it from a mistake.
+  const bool knows_developer =
+      model.tokenizer.chat_template().find("developer") != std::string_view::npos;
+  json::array messages;
+  for (const dom::element entry : list) {
+    const std::string path = fields.path_of(indexed(name, messages.size()));
+    dom::object object;
+    if (entry.get(object) != simdjson::SUCCESS) {
+      fields.fail(bad_field(path, "must be an object", api_code::kInvalidType));
+      return {};
+    }
+    if (messages.size() == defaults::kMaxMessages) {
+      fields.fail(name, "has more than " + std::to_string(messages.size()) + " messages");
+      return {};
+    }
+    BodyFields message(object, path);
+    messages.push_back(take_message(message, dialect, knows_developer));
+    if (auto error = message.finish()) {
+      fields.fail(*std::move(error));
+      return {};
+    }
+  }
+  if (messages.empty()) fields.fail(name, "must have at least one message");
+  return messages;
+}
+
+}  // namespace
+
+json::array take_messages(BodyFields& fields, const ServedModel& model) {
+  const auto list = fields.array("messages");
+  if (list) return take_list(fields, "messages", *list, model, kChat);
+  fields.fail("messages", "is missing", api_code::kMissing);
+  return {};
+}
+
+json::array take_input(BodyFields& fields, const ServedModel& model) {
+  const auto input = fields.any("input");
+  if (!input) {
+    fields.fail("input", "is missing", api_code::kMissing);
+    return {};
+  }
+  std::string_view text;
+  if (input->get(text) == simdjson::SUCCESS) return json::array{message_of("user", text)};
+  dom::array list;
+  if (input->get(list) == simdjson::SUCCESS) return take_list(fields, "input", list, model, kItems);
+  fields.fail("input", "must be a string or a list of items", api_code::kInvalidType);
+  return {};
+}
+
+json::object message_of(std::string_view role, std::string_view content) {
+  return {{"role", role}, {"content", content}};
+}
+
+json::object take_template_kwargs(BodyFields& fields) {
+  const auto element = fields.any("chat_template_kwargs");
+  if (!element) return {};
+  dom::object object;
+  if (element->get(object) != simdjson::SUCCESS) {
+    fields.fail("chat_template_kwargs", "must be an object", api_code::kInvalidType);
+    return {};
+  }
+  for (const dom::key_value_pair entry : object) {
+    if (!holds(kTemplateNames, entry.key)) continue;
+    fields.fail("chat_template_kwargs." + std::string(entry.key), "is set by the server",
+                api_code::kUnsupported);
+    return {};
+  }
+  return to_json(*element).as_object();
+}
+
+}  // namespace weft

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/net/api/api_call.h"
+#include "weft/net/api/fields/body_fields.h"
+
+namespace weft {
+
+/// What an answer of the chat and text completion APIs says besides the text.
+struct CompletionOptions {
+  std::string id{};  ///< whole: "chatcmpl-...", "cmpl-..."
+  std::int64_t created = 0;
+  std::string model{};
+  std::string service_tier{};  ///< echoed when the request had one: "default", "flex"
+  bool stream = false;
+  bool include_usage = false;  ///< stream_options.include_usage: one more chunk with no choices
+  bool logprobs = false;
+  std::int32_t top_logprobs = 0;
+  std::int32_t outputs_per_part = 1;  ///< output c of part p is choice p * outputs_per_part + c
+  std::vector<std::string> echo{};    ///< text completions: each part's prompt, put before its text
+};
+
+/// `model`, `stream` and `stream_options`, and what else begins every answer of the chat and text
+/// completion APIs. Mistakes stay in `fields`.
+[[nodiscard]] CompletionOptions take_options(BodyFields& fields, const ApiContext& context,
+                                             std::string_view id_prefix);
+
+}  // namespace weft

@@ -1,0 +1,74 @@
+#include "weft/net/api/completions/completion_parts.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "weft/net/api/fields/json_text.h"
+
+namespace weft {
+
+std::string completion_head(const CompletionOptions& options, std::string_view object) {
+  std::string head = "{\"id\":";
+  append_json_string(head, options.id);
+  head.append(",\"object\":");
+  append_json_string(head, object);
+  head.append(",\"created\":");
+  append_number(head, options.created);
+  head.append(",\"model\":");
+  append_json_string(head, options.model);
+  if (!options.service_tier.empty()) {
+    head.append(",\"service_tier\":");
+    append_json_string(head, options.service_tier);
+  }
+  head.append(",\"system_fingerprint\":\"weft-" WEFT_VERSION "\",\"choices\":[");
+  return head;
+}
+
+Usage total_usage(std::span<const Finish> parts) {
+  Usage total;
+  for (const Finish& part : parts) {
+    total.prompt_tokens += part.usage.prompt_tokens;
+    total.output_tokens += part.usage.output_tokens;
+  }
+  return total;
+}
+
+void append_completion_usage(const Usage& usage, std::string& out) {
+  out.append("{\"prompt_tokens\":");
+  append_number(out, usage.prompt_tokens);
+  out.append(",\"completion_tokens\":");
+  append_number(out, usage.output_tokens);
+  out.append(",\"total_tokens\":");
+  append_number(out, std::int64_t{usage.prompt_tokens} + usage.output_tokens);
+  out.push_back('}');
+}
+
+void append_finish(const Finish& part, std::size_t choice, const ServedModel& model,
+                   std::string& out) {
+  const ChoiceEnd none{.reason = part.reason};
+  const ChoiceEnd& end = choice < part.choices.size() ? part.choices[choice] : none;
+  out.append(end.reason == FinishReason::kLength ? "\"finish_reason\":\"length\",\"stop_reason\":"
+                                                 : "\"finish_reason\":\"stop\",\"stop_reason\":");
+  if (!end.stop.empty()) {
+    append_json_string(out, end.stop);
+  } else if (end.stop_token != kNoToken &&
+             !std::ranges::binary_search(model.end_tokens, end.stop_token)) {
+    append_number(out, end.stop_token);
+  } else {
+    out.append("null");
+  }
+}
+
+void add_stream_end(const CompletionOptions& options, std::string_view head,
+                    std::span<const Finish> parts, EventBatch& out) {
+  if (options.include_usage) {
+    out.begin();
+    out.text().append(head).append("],\"usage\":");
+    append_completion_usage(total_usage(parts), out.text());
+    out.text().push_back('}');
+    out.end();
+  }
+  if (out.framing() == Framing::kSse) out.add("[DONE]");
+}
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "weft/actors/request/request.h"
+#include "weft/actors/served_model.h"
+#include "weft/net/api/completions/completion_options.h"
+#include "weft/net/api/event_batch.h"
+
+/// What the answers of the chat and the text completion API have in common.
+namespace weft {
+
+/// An answer's or a chunk's beginning: {"id":...,"object":...,...,"choices":[
+[[nodiscard]] std::string completion_head(const CompletionOptions& options,
+                                          std::string_view object);
+
+/// Of all parts together.
+[[nodiscard]] Usage total_usage(std::span<const Finish> parts);
+/// {"prompt_tokens":...,"completion_tokens":...,"total_tokens":...}
+void append_completion_usage(const Usage& usage, std::string& out);
+
+/// "finish_reason":...,"stop_reason":... of one output. The stop reason is the stop text or token
+/// that ended it, as vLLM has it; null for a token that ends the model's texts anyway.
+void append_finish(const Finish& part, std::size_t choice, const ServedModel& model,
+                   std::string& out);
+
+/// What ends a stream: the usage where it is wanted, behind the `head` of its chunks, and [DONE].
+void add_stream_end(const CompletionOptions& options, std::string_view head,
+                    std::span<const Finish> parts, EventBatch& out);
+
+}  // namespace weft

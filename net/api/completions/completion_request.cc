@@ -1,0 +1,91 @@
+#include "weft/net/api/completions/completion_request.h"
+
+#include <string>
+#include <utility>
+
+#include "weft/net/api/completions/completion_options.h"
+#include "weft/net/api/fields/prompt_list.h"
+#include "weft/net/api/fields/request_fields.h"
+#include "weft/sampling/defaults.h"
+
+namespace weft {
+namespace {
+
+void take_completion_logprobs(BodyFields& fields, Request& request) {
+  const auto top = fields.integer("logprobs", 0, defaults::kMaxUserTopLogprobs);
+  request.sampling.logprobs = top.has_value();
+  request.sampling.top_logprobs = static_cast<std::int32_t>(top.value_or(0));
+}
+
+void refuse_unsupported_completion_fields(BodyFields& fields) {
+  refuse_tools(fields);
+  allow_only_text_format(fields, "response_format");
+  allow_only(fields, {{"include_stop_str_in_output", false}, {"add_special_tokens", true}});
+  const auto suffix = fields.text("suffix");
+  if (suffix && !suffix->empty()) {
+    fields.fail("suffix", "is not supported", api_code::kUnsupported);
+  }
+  ignore_common(fields);
+}
+
+/// The texts of the prompts, in front of the outputs.
+ApiResult<std::vector<std::string>> echoes(const std::vector<Request>& parts,
+                                           const Tokenizer& tokenizer) {
+  std::vector<std::string> texts;
+  for (const Request& part : parts) {
+    if (part.prompt_tokens.empty()) {
+      texts.push_back(part.prompt);
+      continue;
+    }
+    auto text = tokenizer.decode(part.prompt_tokens, part.skip_special_tokens);
+    if (!text) return bad_field("prompt", to_string(text.error()));
+    texts.push_back(*std::move(text));
+  }
+  return texts;
+}
+
+/// What the prompts have alike.
+void share(const Request& request, std::vector<Request>& parts) {
+  for (Request& part : parts) {
+    std::string prompt = std::move(part.prompt);
+    std::vector<TokenId> tokens = std::move(part.prompt_tokens);
+    part = request;
+    part.prompt = std::move(prompt);
+    part.prompt_tokens = std::move(tokens);
+  }
+}
+
+}  // namespace
+
+ApiResult<CompletionRequest> read_completion(simdjson::dom::object body,
+                                             const ApiContext& context) {
+  const ServedModel& model = *context.card.model;
+  BodyFields fields(body);
+  CompletionRequest result;
+  CompletionOptions& options = result.options;
+  options = take_options(fields, context, "cmpl-");
+  Request request = take_request(fields, context);
+  request.max_tokens = take_token_bound(fields, "max_tokens");
+  options.service_tier = take_service_tier(fields, context, request.request_class);
+  take_completion_logprobs(fields, request);
+  const bool echo = fields.flag("echo").value_or(false);
+  if (echo && request.sampling.logprobs) {
+    fields.fail("echo", "with logprobs is not supported", api_code::kUnsupported);
+  }
+  result.parts = take_prompts(fields, model);
+  refuse_unsupported_completion_fields(fields);
+  check_request(fields, request, model, result.parts.size());
+  if (auto error = fields.finish()) return *std::move(error);
+  share(request, result.parts);
+  if (echo) {
+    auto texts = echoes(result.parts, model.tokenizer);
+    if (!texts) return texts.error();
+    options.echo = *std::move(texts);
+  }
+  options.logprobs = request.sampling.logprobs;
+  options.top_logprobs = request.sampling.top_logprobs;
+  options.outputs_per_part = request.sampling.n;
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,154 @@
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/net/api/completions/completion_api.h"
+#include "weft/net/api/completions/completion_parts.h"
+#include "weft/net/api/completions/logprob_columns.h"
+#include "weft/net/api/fields/json_text.h"
+#include "weft/text/unicode/unicode.h"
+
+namespace weft {
+namespace {
+
+/// text_completion objects: one of everything at the end, or one for each delta.
+class CompletionWriter final : public ReplyWriter {
+ public:
+  CompletionWriter(CompletionOptions options, std::shared_ptr<const ServedModel> model)
+      : options_(std::move(options)),
+        model_(std::move(model)),
+        head_(completion_head(options_, "text_completion")),
+        before_text_(head_ + "{\"text\":"),
+        after_choice_(options_.include_usage ? "}],\"usage\":null}" : "}]}") {}
+
+  void begin(EventBatch& /*out*/) override {}
+
+  void delta(std::size_t part, const Delta& delta, EventBatch& out) override {
+    const auto choice = static_cast<std::size_t>(delta.choice);
+    Output& output = at(part, choice);
+    const bool logprobs = options_.logprobs && !delta.tokens.empty();
+    if (logprobs) output.columns->add(delta);
+    if (!options_.stream) {
+      output.text.append(delta.text);
+      return;
+    }
+    if (delta.text.empty() && !logprobs) return;
+    std::string& text = begin_chunk(output, delta.text, out);
+    append_middle(part * outputs() + choice, logprobs ? &*output.columns : nullptr, text);
+    text.append("\"finish_reason\":null").append(after_choice_);
+    out.end();
+    if (logprobs) output.columns->clear();
+  }
+
+  void end(std::span<const Finish> parts, EventBatch& out) override {
+    if (options_.stream) {
+      end_stream(parts, out);
+    } else {
+      write_body(parts, out);
+    }
+  }
+
+  void fail(const ApiError& error, std::span<const Finish> /*parts*/, EventBatch& out) override {
+    if (options_.stream) out.add(error_body(error));
+  }
+
+ private:
+  struct Output {
+    std::string text;  // of a plain answer; of a stream, the echo until it is sent
+    std::optional<LogprobColumns> columns;
+  };
+
+  [[nodiscard]] std::size_t outputs() const noexcept {
+    return static_cast<std::size_t>(options_.outputs_per_part);
+  }
+
+  Output& at(std::size_t part, std::size_t choice) {
+    const std::size_t index = part * outputs() + choice;
+    while (kept_.size() <= index) {
+      const std::size_t its_part = kept_.size() / outputs();
+      Output& output = kept_.emplace_back();
+      if (its_part < options_.echo.size()) output.text = options_.echo[its_part];
+      if (options_.logprobs) {
+        output.columns.emplace(model_, count_code_points(output.text), options_.top_logprobs > 0);
+      }
+    }
+    return kept_[index];
+  }
+
+  std::string& begin_chunk(Output& output, std::string_view fresh, EventBatch& out) {
+    out.begin();
+    std::string& text = out.text();
+    text.append(before_text_);
+    if (output.text.empty()) {
+      append_json_string(text, fresh);
+    } else {
+      append_json_string(text, output.text.append(fresh));
+      output.text.clear();
+    }
+    return text;
+  }
+
+  static void append_middle(std::size_t index, const LogprobColumns* columns, std::string& text) {
+    text.append(",\"index\":");
+    append_number(text, static_cast<std::int64_t>(index));
+    text.append(",\"logprobs\":");
+    if (columns != nullptr) {
+      columns->append_to(text);
+    } else {
+      text.append("null");
+    }
+    text.push_back(',');
+  }
+
+  void end_stream(std::span<const Finish> parts, EventBatch& out) {
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      for (std::size_t choice = 0; choice < outputs(); ++choice) {
+        std::string& text = begin_chunk(at(part, choice), {}, out);
+        append_middle(part * outputs() + choice, nullptr, text);
+        append_finish(parts[part], choice, *model_, text);
+        text.append(after_choice_);
+        out.end();
+      }
+    }
+    add_stream_end(options_, head_, parts, out);
+  }
+
+  void write_body(std::span<const Finish> parts, EventBatch& out) {
+    out.begin();
+    std::string& text = out.text();
+    text.append(head_);
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      for (std::size_t choice = 0; choice < outputs(); ++choice) {
+        if (part + choice > 0) text.push_back(',');
+        const Output& output = at(part, choice);
+        text.append("{\"text\":");
+        append_json_string(text, output.text);
+        append_middle(part * outputs() + choice, output.columns ? &*output.columns : nullptr, text);
+        append_finish(parts[part], choice, *model_, text);
+        text.push_back('}');
+      }
+    }
+    text.append("],\"usage\":");
+    append_completion_usage(total_usage(parts), text);
+    text.push_back('}');
+    out.end();
+  }
+
+  const CompletionOptions options_;
+  const std::shared_ptr<const ServedModel> model_;
+  const std::string head_;
+  const std::string before_text_;  // of a chunk: up to its text
+  const std::string after_choice_;
+  std::vector<Output> kept_;  // by the choice's index
+};
+
+}  // namespace
+
+std::unique_ptr<ReplyWriter> make_completion_writer(CompletionOptions options,
+                                                    std::shared_ptr<const ServedModel> model) {
+  return std::make_unique<CompletionWriter>(std::move(options), std::move(model));
+}
+
+}  // namespace weft

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/actors/request/generation_result.h"
+#include "weft/actors/served_model.h"
+
+namespace weft {
+
+/// The logprobs of tokens as text completions have them: an array for each of tokens,
+/// token_logprobs, top_logprobs and text_offset. Token texts that are parts of characters are
+/// written "bytes:\xE2\x82". Owner only.
+class LogprobColumns {
+ public:
+  /// `offset` is where the first token begins in its text, in characters. With `with_top` each
+  /// token's top_logprobs has the token itself beside the most probable; else it is null.
+  LogprobColumns(std::shared_ptr<const ServedModel> model, std::size_t offset, bool with_top)
+      : model_(std::move(model)), offset_(offset), with_top_(with_top) {}
+
+  /// The tokens of `delta`, behind those that are there.
+  void add(const Delta& delta);
+  /// {"tokens":[...],"token_logprobs":[...],"top_logprobs":[...],"text_offset":[...]}
+  void append_to(std::string& out) const;
+  /// Forgets the tokens, not where the text is.
+  void clear() noexcept;
+
+ private:
+  [[nodiscard]] std::string text_of(TokenId token);
+  void add_top(const Delta& delta, std::size_t at, const std::string& own_text);
+
+  std::shared_ptr<const ServedModel> model_;
+  std::size_t offset_;
+  bool with_top_;
+  std::string tokens_, token_logprobs_, top_logprobs_, text_offset_;  // as JSON
+  std::string bytes_;                                                 // of one token
+  std::vector<std::string> names_;                                    // of one top_logprobs
+};
+
+}  // namespace weft

@@ -1,0 +1,162 @@
+#include "weft/net/api/fields/api_error.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/string.hpp>
+#include <boost/system/errc.hpp>
+#include <boost/system/system_error.hpp>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+#include "weft/net/api/fields/field_name.h"
+#include "weft/sampling/sampling_error.h"
+#include "weft/text/text_error.h"
+#include "weft/text/unicode/unicode.h"
+
+namespace weft {
+namespace {
+
+constexpr std::string_view kInvalidRequest = "invalid_request_error";
+constexpr std::string_view kServerError = "server_error";
+constexpr std::string_view kServerText = "The server failed while it worked on this request.";
+
+/// What is shown of a client's text: enough for the name of any field there is.
+constexpr std::size_t kShownBytes = 64;
+/// And of a message, in which a chat template may have put what it likes.
+constexpr std::size_t kMessageBytes = 1024;
+
+/// Until a place is free, or a server is up again, that long passes at least.
+constexpr std::chrono::milliseconds kTryAgain{1000};
+
+struct Answer {
+  EngineErrc error;
+  int status;
+  std::string_view type;
+  std::string_view code;
+};
+
+/// Every way in which a request can end that is not the server's own failure.
+constexpr std::array kAnswers = {
+    Answer{EngineErrc::kOverloaded, 429, "rate_limit_error", "overloaded"},
+    Answer{EngineErrc::kBadRequest, 400, kInvalidRequest, api_code::kInvalidValue},
+    Answer{EngineErrc::kContextLengthExceeded, 400, kInvalidRequest, api_code::kContextLength},
+    Answer{EngineErrc::kNeverFits, 400, kInvalidRequest, "never_fits"},
+    Answer{EngineErrc::kCancelled, 499, kInvalidRequest, "cancelled"},
+    Answer{EngineErrc::kDeadlineExceeded, 408, "timeout_error", "deadline_exceeded"},
+    Answer{EngineErrc::kSlowReader, 408, "timeout_error", "client_too_slow"},
+    Answer{EngineErrc::kStopping, 503, kServerError, "stopping"},
+    Answer{EngineErrc::kNotReady, 503, kServerError, "not_ready"},
+};
+
+/// The engine's words for what other layers say; kInternal for all that is nobody's business.
+EngineErrc engine_error_of(const boost::system::error_code& code) {
+  if (code.category() == engine_category()) return static_cast<EngineErrc>(code.value());
+  if (code.category() == sampling_category() || code.category() == text_category()) {
+    return EngineErrc::kBadRequest;
+  }
+  if (code == boost::system::errc::operation_canceled) return EngineErrc::kCancelled;
+  if (code == CoreErrc::kMailboxFull) return EngineErrc::kOverloaded;
+  if (code == CoreErrc::kStopped) return EngineErrc::kStopping;
+  if (code == CoreErrc::kNotReady) return EngineErrc::kNotReady;
+  return EngineErrc::kInternal;
+}
+
+/// The field that `text` begins with, when ": " follows it.
+std::string_view field_before_colon(std::string_view text) {
+  const std::string_view field = leading_field(text);
+  return text.substr(field.size()).starts_with(": ") ? field : std::string_view();
+}
+
+/// The field that a detail is about. The engine puts the part of the request before what that part
+/// says itself: "stop: stop[1]: ...", "sampling: top_p: ...".
+std::string_view field_in(std::string_view detail) {
+  const std::string_view field = field_before_colon(detail);
+  if (field.empty()) return {};
+  const std::string_view inner = field_before_colon(detail.substr(field.size() + 2));
+  const bool narrower = field == "sampling" || inner.starts_with(field);
+  return inner.empty() || !narrower ? field : inner;
+}
+
+std::string cut(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return lossy_utf8(text);
+  return lossy_utf8(text.substr(0, utf8_before(text, bytes + 1))) + "...";
+}
+
+boost::json::value text_or_null(std::string_view text) {
+  return text.empty() ? boost::json::value() : boost::json::value(lossy_utf8(text));
+}
+
+boost::json::object json_of(const ApiError& error) {
+  return {{"message", lossy_utf8(error.message)},
+          {"type", lossy_utf8(error.type)},
+          {"param", text_or_null(error.param)},
+          {"code", text_or_null(error.code)}};
+}
+
+}  // namespace
+
+void throw_exception_from_error(const ApiError& error, const boost::source_location& /*where*/) {
+  throw boost::system::system_error(make_error_code(EngineErrc::kBadRequest), error.message);
+}
+
+ApiError bad_field(std::string_view param, std::string_view what, std::string_view code) {
+  ApiError error;
+  error.code = code;
+  error.param = lossy_utf8(param);
+  if (!param.empty()) error.message.append(error.param).append(": ");
+  error.message += lossy_utf8(what);
+  return error;
+}
+
+std::string shown_path(std::string_view path) { return cut(path, kShownBytes); }
+
+std::string shown(std::string_view text) { return "\"" + cut(text, kShownBytes) + "\""; }
+
+ApiError api_error_of(const Error& error, std::chrono::milliseconds retry_after) {
+  const EngineErrc why = engine_error_of(error.code);
+  const auto* const answer = std::ranges::find(kAnswers, why, &Answer::error);
+  ApiError result;
+  if (answer == kAnswers.end()) {
+    result.status = 500;
+    result.type = kServerError;
+    result.code = "internal_error";
+    result.message = kServerText;
+    return result;
+  }
+  result.status = answer->status;
+  result.type = answer->type;
+  result.code = answer->code;
+  if (answer->status == 429 || answer->status == 503) {
+    result.retry_after = retry_after.count() > 0 ? retry_after : kTryAgain;
+  }
+  // A detail about the server's state is for its operator.
+  const bool clients = answer->status < 500;
+  result.message = clients ? cut(to_string(error), kMessageBytes) : make_error_code(why).message();
+  if (answer->status == 400) result.param = field_in(result.message);
+  return result;
+}
+
+void append_error(const ApiError& error, std::string& out) {
+  out += boost::json::serialize(json_of(error));
+}
+
+void append_error_event(const ApiError& error, std::string_view stream_id, std::string& out) {
+  out.append(R"({"type":"error","status":)").append(std::to_string(error.status));
+  if (!stream_id.empty()) {
+    out.append(R"(,"stream_id":)").append(boost::json::serialize(boost::json::string(stream_id)));
+  }
+  out.append(R"(,"error":)");
+  append_error(error, out);
+  out.push_back('}');
+}
+
+std::string error_body(const ApiError& error) {
+  std::string body = "{\"error\":";
+  append_error(error, body);
+  body += '}';
+  return body;
+}
+
+}  // namespace weft

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <boost/system/result.hpp>
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "weft/core/error/error.h"
+
+namespace weft {
+
+/// What is wrong with a client's request, or what befell it, in the words of OpenAI's API. Texts
+/// are valid UTF-8 and name no path, pointer or other internal of the server.
+struct ApiError {
+  int status = 400;                            ///< of HTTP
+  std::string type = "invalid_request_error";  ///< "rate_limit_error", "server_error", ...
+  std::string code{};                          ///< for programs; empty = null
+  std::string param{};    ///< the field, as a path: "messages[2].role"; empty = null
+  std::string message{};  ///< for people
+  std::chrono::milliseconds retry_after{0};  ///< when it is worth trying again; 0 = not said
+};
+
+/// Called by ApiResult::value() when there is none: throws boost::system::system_error.
+[[noreturn]] void throw_exception_from_error(const ApiError& error,
+                                             const boost::source_location& where);
+
+template <class T>
+using ApiResult = boost::system::result<T, ApiError>;
+
+/// Codes of bad_field(), as OpenAI's API has them where it has any.
+namespace api_code {
+inline constexpr std::string_view kInvalidJson = "invalid_json";
+inline constexpr std::string_view kInvalidType = "invalid_type";
+inline constexpr std::string_view kInvalidValue = "invalid_value";
+inline constexpr std::string_view kMissing = "missing_required_parameter";
+inline constexpr std::string_view kUnknown = "unknown_parameter";
+inline constexpr std::string_view kUnsupported = "unsupported";
+inline constexpr std::string_view kModelNotFound = "model_not_found";
+inline constexpr std::string_view kPreviousNotFound = "previous_response_not_found";
+inline constexpr std::string_view kContextLength = "context_length_exceeded";
+}  // namespace api_code
+
+/// 400 about one field; the message is "param: what". An empty param is the body as a whole.
+[[nodiscard]] ApiError bad_field(std::string_view param, std::string_view what,
+                                 std::string_view code = api_code::kInvalidValue);
+
+/// A client's own text as errors show it: in quotes, valid UTF-8, and cut after some 64 bytes.
+[[nodiscard]] std::string shown(std::string_view text);
+/// The same without quotes, for a path that has a name of the client's in it.
+[[nodiscard]] std::string shown_path(std::string_view path);
+
+/// How a request of the engine's was refused or failed. Everything that is the client's doing keeps
+/// the engine's words, and param is the field that they begin with ("stop[1]: ..."); what is the
+/// server's says only that. Without a `retry_after`, 429 and 503 say one second.
+[[nodiscard]] ApiError api_error_of(const Error& error, std::chrono::milliseconds retry_after = {});
+
+/// {"message":...,"type":...,"param":...,"code":...}
+void append_error(const ApiError& error, std::string& out);
+/// The message of a WebSocket: {"type":"error","status":...,"stream_id":...,"error":{...}}, of its
+/// lane where that has a name.
+void append_error_event(const ApiError& error, std::string_view stream_id, std::string& out);
+/// {"error":{...}}
+[[nodiscard]] std::string error_body(const ApiError& error);
+
+}  // namespace weft

@@ -1,0 +1,97 @@
+#include "weft/net/api/fields/prompt_list.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "weft/net/api/fields/body_defaults.h"
+
+namespace weft {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr std::string_view kTypes =
+    "must be a string, a list of strings, a list of token ids, or a list of lists of token ids";
+
+Request text_prompt(BodyFields& fields, std::string_view path, std::string_view text) {
+  if (text.empty()) fields.fail(path, "is empty");
+  Request request;
+  request.prompt = text;
+  return request;
+}
+
+Request token_prompt(BodyFields& fields, const std::string& path, dom::array ids,
+                     const ServedModel& model) {
+  Request request;
+  for (const dom::element entry : ids) {
+    const std::size_t index = request.prompt_tokens.size();
+    const auto id = whole_number(entry);
+    if (!id) {
+      fields.fail(indexed(path, index), "must be a token id", api_code::kInvalidType);
+    } else if (*id < 0 || *id >= model.vocabulary) {
+      fields.fail(indexed(path, index),
+                  std::to_string(*id) + " is not in 0 .. " + std::to_string(model.vocabulary - 1));
+    } else if (std::cmp_greater_equal(index, model.context)) {
+      fields.fail(path, "has more tokens than the context of " + std::to_string(model.context),
+                  api_code::kContextLength);
+    }
+    if (fields.error()) return request;
+    request.prompt_tokens.push_back(static_cast<TokenId>(*id));
+  }
+  if (request.prompt_tokens.empty()) fields.fail(path, "is empty");
+  return request;
+}
+
+/// A list of texts or of lists of ids.
+std::vector<Request> prompts_of(BodyFields& fields, dom::array list, const ServedModel& model) {
+  std::vector<Request> prompts;
+  const bool texts = (*list.begin()).is_string();
+  for (const dom::element entry : list) {
+    const std::string path = indexed("prompt", prompts.size());
+    std::string_view text;
+    dom::array ids;
+    if (prompts.size() == defaults::kMaxSequencesPerBody) {
+      fields.fail("prompt", "has more than " + std::to_string(prompts.size()) + " prompts");
+    } else if (texts && entry.get(text) == simdjson::SUCCESS) {
+      prompts.push_back(text_prompt(fields, path, text));
+    } else if (!texts && entry.get(ids) == simdjson::SUCCESS) {
+      prompts.push_back(token_prompt(fields, path, ids, model));
+    } else {
+      fields.fail("prompt", kTypes, api_code::kInvalidType);
+    }
+    if (fields.error()) return {};
+  }
+  return prompts;
+}
+
+std::vector<Request> one(Request request) {
+  std::vector<Request> prompts;
+  prompts.push_back(std::move(request));
+  return prompts;
+}
+
+}  // namespace
+
+std::vector<Request> take_prompts(BodyFields& fields, const ServedModel& model) {
+  const auto prompt = fields.any("prompt");
+  std::string_view text;
+  dom::array list;
+  if (!prompt) {
+    fields.fail("prompt", "is missing", api_code::kMissing);
+  } else if (prompt->get(text) == simdjson::SUCCESS) {
+    return one(text_prompt(fields, "prompt", text));
+  } else if (prompt->get(list) != simdjson::SUCCESS) {
+    fields.fail("prompt", kTypes, api_code::kInvalidType);
+  } else if (list.begin() == list.end()) {
+    fields.fail("prompt", "is empty");
+  } else if ((*list.begin()).is_number()) {
+    return one(token_prompt(fields, "prompt", list, model));
+  } else {
+    return prompts_of(fields, list, model);
+  }
+  return {};
+}
+
+}  // namespace weft

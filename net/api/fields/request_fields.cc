@@ -1,0 +1,181 @@
+#include "weft/net/api/fields/request_fields.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "weft/actors/request/stream_defaults.h"
+#include "weft/net/api/fields/body_defaults.h"
+#include "weft/net/api/fields/field_name.h"
+#include "weft/net/api/fields/sampling_fields.h"
+#include "weft/text/output/stop_strings.h"
+
+namespace weft {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr std::string_view kNoTools = "tools are not supported yet";
+
+std::vector<std::string> stop_texts(BodyFields& fields, dom::element stop) {
+  std::string_view text;
+  if (stop.get(text) == simdjson::SUCCESS) return {std::string(text)};
+  std::vector<std::string> texts;
+  dom::array list;
+  if (stop.get(list) != simdjson::SUCCESS) {
+    fields.fail("stop", "must be a string or a list of strings", api_code::kInvalidType);
+    return texts;
+  }
+  for (const dom::element entry : list) {
+    if (entry.get(text) != simdjson::SUCCESS) {
+      fields.fail(indexed("stop", texts.size()), "must be a string", api_code::kInvalidType);
+      return {};
+    }
+    texts.emplace_back(text);
+    if (texts.size() > StopStrings::kMaxTexts) break;  // refused by their number
+  }
+  return texts;
+}
+
+std::vector<std::string> take_stop(BodyFields& fields) {
+  const auto stop = fields.any("stop");
+  if (!stop) return {};
+  std::vector<std::string> texts = stop_texts(fields, *stop);
+  const auto compiled = StopStrings::compile(texts);
+  if (compiled) return texts;
+  ApiError error = api_error_of(compiled.error());
+  error.param = leading_field(compiled.error().detail);  // "stop[3] is empty"
+  fields.fail(std::move(error));
+  return {};
+}
+
+struct Tier {
+  std::string_view name;
+  RequestClass cls;
+  std::string_view echo;
+};
+constexpr std::array kTiers = {
+    Tier{"auto", RequestClass::kChat, "default"},
+    Tier{"default", RequestClass::kChat, "default"},
+    Tier{"priority", RequestClass::kChat, "priority"},
+    Tier{"flex", RequestClass::kBatch, "flex"},
+    Tier{"batch", RequestClass::kBatch, "batch"},
+};
+
+bool is_empty_list(dom::element element) {
+  dom::array list;
+  return element.get(list) == simdjson::SUCCESS && list.begin() == list.end();
+}
+
+bool is_one_of(dom::element element, std::initializer_list<std::string_view> values) {
+  std::string_view text;
+  return element.get(text) == simdjson::SUCCESS && std::ranges::find(values, text) != values.end();
+}
+
+}  // namespace
+
+std::string take_model(BodyFields& fields, const ModelCard& card) {
+  const auto name = fields.text("model");
+  if (!name || *name == card.name) return card.name;
+  ApiError error = bad_field("model", shown(*name) + " is not served", api_code::kModelNotFound);
+  error.status = 404;
+  fields.fail(std::move(error));
+  return {};
+}
+
+Request take_request(BodyFields& fields, const ApiContext& context) {
+  Request request;
+  request.sampling = take_sampling(fields, context.card.model->tokenizer);
+  request.stop = take_stop(fields);
+  request.skip_special_tokens = fields.flag("skip_special_tokens").value_or(true);
+  constexpr auto kPriority = std::numeric_limits<std::int32_t>();
+  const auto priority = fields.integer("priority", kPriority.min(), kPriority.max());
+  request.priority = static_cast<std::int32_t>(priority.value_or(0));
+  request.client = context.client;
+  request.timeout = context.timeout;
+  return request;
+}
+
+std::int32_t take_token_bound(BodyFields& fields, std::string_view name) {
+  return static_cast<std::int32_t>(fields.integer(name, 1, kMaxStreamTokens).value_or(0));
+}
+
+std::string take_service_tier(BodyFields& fields, const ApiContext& context, RequestClass& cls) {
+  // The least urgent class has the greatest number.
+  cls = std::max(RequestClass::kChat, context.class_ceiling);
+  const auto name = fields.text("service_tier");
+  if (!name) return {};
+  const auto* const tier = std::ranges::find(kTiers, *name, &Tier::name);
+  if (tier == kTiers.end()) {
+    fields.fail("service_tier", shown(*name) + " is none of auto, default, priority, flex, batch");
+    return {};
+  }
+  cls = std::max(tier->cls, context.class_ceiling);
+  return std::string(cls == tier->cls ? tier->echo : "flex");
+}
+
+void allow_no_tools(BodyFields& fields, std::string_view name) {
+  const auto list = fields.any(name);
+  if (list && !is_empty_list(*list)) fields.fail(name, kNoTools, api_code::kUnsupported);
+}
+
+void refuse_tools(BodyFields& fields) {
+  for (const std::string_view name : {"tools", "functions"}) allow_no_tools(fields, name);
+  for (const std::string_view name : {"tool_choice", "function_call"}) {
+    const auto choice = fields.any(name);
+    if (choice && !is_one_of(*choice, {"none", "auto"})) {
+      fields.fail(name, kNoTools, api_code::kUnsupported);
+    }
+  }
+}
+
+void allow_only(BodyFields& fields, std::initializer_list<OnlyFlag> flags) {
+  for (const auto& [name, value] : flags) {
+    if (fields.flag(name).value_or(value) == value) continue;
+    fields.fail(name, value ? "false is not supported" : "true is not supported",
+                api_code::kUnsupported);
+  }
+}
+
+void allow_only_text(BodyFields& fields, std::string_view name, std::string_view value) {
+  const auto text = fields.text(name);
+  if (!text || *text == value) return;
+  fields.fail(name, shown(*text) + " is not supported, only " + shown(value),
+              api_code::kUnsupported);
+}
+
+void allow_only_text_format(BodyFields& fields, std::string_view name) {
+  const auto object = fields.object(name);
+  if (!object) return;
+  BodyFields format(*object, fields.path_of(name));
+  allow_only_text(format, "type", "text");
+  if (!format.error() && !format.text("type")) {
+    format.fail("type", "is missing", api_code::kMissing);
+  }
+  if (auto error = format.finish()) fields.fail(*std::move(error));
+}
+
+void ignore_common(BodyFields& fields) {
+  fields.ignore({"user", "metadata", "store", "safety_identifier", "prompt_cache_key",
+                 "prompt_cache_retention", "cache_salt", "parallel_tool_calls", "request_id",
+                 "prediction"});
+}
+
+void check_request(BodyFields& fields, const Request& request, const ServedModel& model,
+                   std::size_t prompts) {
+  if (fields.error()) return;
+  const SamplingParams& sampling = request.sampling;
+  if (auto error = check_sampling(sampling, static_cast<std::size_t>(model.vocabulary))) {
+    return fields.fail(*std::move(error));
+  }
+  const std::int32_t each = std::max({sampling.n, sampling.best_of, sampling.beams.num_beams});
+  const std::size_t all = prompts * static_cast<std::size_t>(each);
+  if (all <= defaults::kMaxSequencesPerBody) return;
+  fields.fail("prompt", std::to_string(prompts) + " prompts of " + std::to_string(each) +
+                            " outputs each are more than " +
+                            std::to_string(defaults::kMaxSequencesPerBody));
+}
+
+}  // namespace weft

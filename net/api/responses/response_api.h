@@ -1,0 +1,52 @@
+#pragma once
+
+#include <simdjson.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "weft/net/api/api_call.h"
+#include "weft/net/api/responses/response_store.h"
+
+namespace weft {
+
+/// POST /v1/responses, and response.create over WebSocket (where `type`, `stream_id` and
+/// `generate` have been taken out of the body, and `stream` and `background` are refused).
+/// `previous_response_id` is looked for in context.local, then in context.stored; one that is in
+/// neither is 400 "previous_response_not_found" about that field.
+///
+/// Source: Open Responses, https://openresponses.org/specification (2026-04-24); OpenAI's API
+/// reference, "Create a response".
+[[nodiscard]] ApiResult<ApiCall> decode_response(simdjson::dom::object body,
+                                                 const ApiContext& context, bool generate = true);
+
+/// What the answer of the Responses API says besides the text.
+struct ResponseOptions {
+  std::string id{};            ///< "resp_..."
+  std::string message_id{};    ///< of its one output item, "msg_..."
+  std::string stream_id{};     ///< of its lane on a WebSocket, in every event; empty = none
+  std::int64_t created = 0;    ///< seconds since 1970
+  boost::json::object echo{};  ///< the request's fields that the response object repeats: model,
+                               ///< instructions, metadata, every sampling field, ...
+  boost::json::array conversation{};  ///< as the chat template gets it, without the instructions;
+                                      ///< the answer is put behind
+  bool logprobs = false;
+  bool generate = true;  ///< false: completes at once with no output, to be continued from
+  std::string owner{};   ///< the client, who alone may fetch and continue it
+  std::shared_ptr<ResponseStore> store{};  ///< where the response is kept; null = nowhere
+  std::string previous_id{};               ///< evicted from `local` when this one fails
+  std::shared_ptr<ResponseStore> local{};
+};
+
+/// The response object, or the events response.created, response.in_progress,
+/// response.output_item.added, response.content_part.added, response.output_text.delta ...,
+/// response.output_text.done, response.content_part.done, response.output_item.done and exactly one
+/// of response.completed, response.failed and response.incomplete, then [DONE] in SSE.
+/// sequence_number counts from 0.
+[[nodiscard]] std::unique_ptr<ReplyWriter> make_response_writer(
+    ResponseOptions options, std::shared_ptr<const ServedModel> model, Framing framing);
+
+}  // namespace weft

@@ -1,0 +1,100 @@
+#include "weft/net/api/responses/response_object.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "weft/net/api/fields/json_text.h"
+
+namespace weft {
+namespace {
+
+void append_usage(const Usage& usage, std::string& out) {
+  out.append("{\"input_tokens\":");
+  append_number(out, usage.prompt_tokens);
+  out.append(",\"input_tokens_details\":{\"cached_tokens\":0,\"cache_write_tokens\":0}");
+  out.append(",\"output_tokens\":");
+  append_number(out, usage.output_tokens);
+  out.append(",\"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":");
+  append_number(out, std::int64_t{usage.prompt_tokens} + usage.output_tokens);
+  out.push_back('}');
+}
+
+void append_error_field(const ApiError* error, std::string& out) {
+  out.append(",\"error\":");
+  if (error == nullptr) {
+    out.append("null");
+    return;
+  }
+  out.append("{\"code\":");
+  append_json_string(out, error->code.empty() ? error->type : error->code);
+  out.append(",\"message\":");
+  append_json_string(out, error->message);
+  out.push_back('}');
+}
+
+}  // namespace
+
+ResponseObject::ResponseObject(const ResponseOptions& options) : created_at_(options.created) {
+  head_ = "{\"id\":";
+  append_json_string(head_, options.id);
+  head_.append(",\"object\":\"response\",\"status\":");
+  constant_ = ",\"created_at\":";
+  append_number(constant_, created_at_);
+  for (const auto& field : options.echo) {
+    constant_.push_back(',');
+    append_json_string(constant_, field.key());
+    constant_.push_back(':');
+    append_json(constant_, field.value());
+  }
+  item_head_ = "{\"type\":\"message\",\"id\":";
+  append_json_string(item_head_, options.message_id);
+  item_head_.append(",\"role\":\"assistant\",\"status\":");
+}
+
+std::string ResponseObject::make(const ResponseState& state, std::string_view item) const {
+  std::string out = head_;
+  append_json_string(out, state.status);
+  out.append(constant_).append(",\"output\":[").append(item).append("],\"usage\":");
+  if (state.usage != nullptr) {
+    append_usage(*state.usage, out);
+  } else {
+    out.append("null");
+  }
+  append_error_field(state.error, out);
+  out.append(",\"incomplete_details\":");
+  if (state.incomplete_reason.empty()) {
+    out.append("null");
+  } else {
+    out.append("{\"reason\":");
+    append_json_string(out, state.incomplete_reason);
+    out.push_back('}');
+  }
+  out.append(",\"completed_at\":");
+  if (state.status == "completed") {
+    append_number(out, state.completed_at);
+  } else {
+    out.append("null");
+  }
+  out.push_back('}');
+  return out;
+}
+
+std::string ResponseObject::item(std::string_view status, std::string_view part) const {
+  std::string out = item_head_;
+  append_json_string(out, status == "failed" ? "incomplete" : status);
+  out.append(",\"content\":[").append(part).append("]}");
+  return out;
+}
+
+std::string ResponseObject::part(std::string_view text, std::string_view logprobs) {
+  std::string out = "{\"type\":\"output_text\",\"text\":";
+  out.append(text).append(",\"annotations\":[],\"logprobs\":[").append(logprobs).append("]}");
+  return out;
+}
+
+std::int64_t ResponseObject::completed_at(const RequestTimes& times) const {
+  const auto took = std::chrono::round<std::chrono::seconds>(times.ended - times.arrived);
+  return created_at_ + std::max<std::int64_t>(took.count(), 0);
+}
+
+}  // namespace weft

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "weft/actors/request/request.h"
+#include "weft/net/api/fields/api_error.h"
+#include "weft/net/api/responses/response_api.h"
+
+namespace weft {
+
+/// How far a response has come, in the words of the Responses API.
+struct ResponseState {
+  std::string_view status = "in_progress";  ///< or "completed", "incomplete", "failed"
+  std::string_view incomplete_reason{};     ///< with "incomplete"
+  const ApiError* error = nullptr;          ///< with "failed"
+  const Usage* usage = nullptr;             ///< null: not known yet
+  std::int64_t completed_at = 0;            ///< seconds since 1970; with "completed"
+};
+
+/// Makes the response object and what it is made of. Everything but the text is worked out once.
+/// Thread-safe.
+class ResponseObject {
+ public:
+  explicit ResponseObject(const ResponseOptions& options);
+
+  /// `item` is its one output item; empty: it has none.
+  [[nodiscard]] std::string make(const ResponseState& state, std::string_view item) const;
+
+  /// The message, with the status of the response that it is in; `part` is its content, empty:
+  /// none yet.
+  [[nodiscard]] std::string item(std::string_view status, std::string_view part) const;
+
+  /// The text as a content part; it and its logprobs (without brackets) are JSON already.
+  [[nodiscard]] static std::string part(std::string_view text, std::string_view logprobs);
+
+  /// When the response is complete, by the time that passed on the engine's clock.
+  [[nodiscard]] std::int64_t completed_at(const RequestTimes& times) const;
+
+ private:
+  std::string head_;       // {"id":...,"object":"response","status":
+  std::string constant_;   // the fields that do not change, a comma before each
+  std::string item_head_;  // {"type":"message","id":...,"role":"assistant","status":
+  std::int64_t created_at_ = 0;
+};
+
+}  // namespace weft

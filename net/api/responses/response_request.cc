@@ -1,0 +1,225 @@
+#include "weft/net/api/responses/response_request.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "weft/net/api/chat/conversation.h"
+#include "weft/net/api/fields/body_defaults.h"
+#include "weft/net/api/fields/json_value.h"
+#include "weft/net/api/fields/request_fields.h"
+#include "weft/net/api/fields/sampling_fields.h"
+#include "weft/sampling/defaults.h"
+
+namespace weft {
+namespace {
+
+namespace dom = simdjson::dom;
+namespace json = boost::json;
+
+json::value text_or_null(std::optional<std::string_view> text) {
+  if (!text) return nullptr;
+  return json::value(*text);
+}
+
+json::object take_metadata(BodyFields& fields) {
+  json::object pairs;
+  const auto object = fields.object("metadata");
+  if (!object) return pairs;
+  for (const dom::key_value_pair entry : *object) {
+    std::string_view value;
+    if (entry.value.get(value) != simdjson::SUCCESS) {
+      fields.fail("metadata", "must have strings as values", api_code::kInvalidType);
+    } else if (entry.key.size() > defaults::kMaxMetadataKeyBytes ||
+               value.size() > defaults::kMaxMetadataValueBytes) {
+      fields.fail("metadata", "may have keys of " + std::to_string(defaults::kMaxMetadataKeyBytes) +
+                                  " bytes and values of " +
+                                  std::to_string(defaults::kMaxMetadataValueBytes));
+    } else if (pairs.size() == defaults::kMaxMetadata) {
+      fields.fail("metadata", "may have " + std::to_string(defaults::kMaxMetadata) + " pairs");
+    }
+    if (fields.error()) return {};
+    pairs.emplace(entry.key, value);
+  }
+  return pairs;
+}
+
+/// Whether "message.output_text.logprobs" is asked for; there is nothing else to include.
+bool take_include(BodyFields& fields) {
+  const auto list = fields.array("include");
+  bool logprobs = false;
+  if (!list) return logprobs;
+  std::size_t index = 0;
+  for (const dom::element entry : *list) {
+    std::string_view name;
+    if (entry.get(name) != simdjson::SUCCESS) {
+      fields.fail(indexed("include", index), "must be a string", api_code::kInvalidType);
+    } else if (name != "message.output_text.logprobs") {
+      fields.fail(indexed("include", index), shown(name) + " is not supported",
+                  api_code::kUnsupported);
+    }
+    if (fields.error()) return false;
+    logprobs = true;
+    ++index;
+  }
+  return logprobs;
+}
+
+void take_response_logprobs(BodyFields& fields, SamplingParams& sampling) {
+  const auto top = fields.integer("top_logprobs", 0, defaults::kMaxUserTopLogprobs).value_or(0);
+  sampling.top_logprobs = static_cast<std::int32_t>(top);
+  sampling.logprobs = take_include(fields) || top > 0;
+}
+
+/// Only what is empty or null: the models think in text, if at all.
+void refuse_reasoning(BodyFields& fields) {
+  const auto object = fields.object("reasoning");
+  if (!object) return;
+  for (const dom::key_value_pair entry : *object) {
+    if (entry.value.is_null()) continue;
+    return fields.fail("reasoning", "is not supported", api_code::kUnsupported);
+  }
+}
+
+void refuse_other_formats(BodyFields& fields) {
+  const auto object = fields.object("text");
+  if (!object) return;
+  BodyFields text(*object, "text");
+  allow_only_text_format(text, "format");
+  if (auto error = text.finish()) fields.fail(*std::move(error));
+}
+
+/// On a WebSocket every answer streams, and its connection is where it is waited for.
+bool take_stream(BodyFields& fields, const ApiContext& context) {
+  if (context.websocket) {
+    fields.ignore({"type", "stream_id", "generate"});  // of the message, and read before this
+    for (const std::string_view name : {"stream", "background"}) {
+      if (fields.any(name)) {
+        fields.fail(name, "has no place in a message of a WebSocket", api_code::kUnsupported);
+      }
+    }
+    return true;
+  }
+  allow_only(fields, {{"background", false}});
+  return fields.flag("stream").value_or(false);
+}
+
+void refuse_unsupported_response_fields(BodyFields& fields, const SamplingParams& sampling) {
+  if (sampling.n != 1) fields.fail("n", "must be 1", api_code::kUnsupported);
+  refuse_tools(fields);
+  refuse_reasoning(fields);
+  refuse_other_formats(fields);
+  allow_only_text(fields, "truncation", "disabled");
+  allow_only(fields, {{"include_stop_str_in_output", false}});
+  fields.ignore({"stream_options"});
+}
+
+/// The response object's fields that do not change, from those of the request.
+void echo_fields(BodyFields& fields, const ApiContext& context, json::object& echo) {
+  echo["model"] = take_model(fields, context.card);
+  echo["instructions"] = text_or_null(fields.text("instructions"));
+  echo["metadata"] = take_metadata(fields);
+  echo["previous_response_id"] = text_or_null(fields.text("previous_response_id"));
+  echo["store"] = fields.flag("store").value_or(true);
+  echo["safety_identifier"] = text_or_null(fields.text("safety_identifier"));
+  echo["prompt_cache_key"] = text_or_null(fields.text("prompt_cache_key"));
+  echo["tools"] = json::array();
+  echo["tool_choice"] = fields.text("tool_choice").value_or("auto");
+  echo["parallel_tool_calls"] = fields.flag("parallel_tool_calls").value_or(true);
+  const auto calls = fields.integer("max_tool_calls", 0, std::numeric_limits<std::int64_t>::max());
+  echo["max_tool_calls"] = calls ? json::value(*calls) : json::value();
+  echo["text"] = json::object{{"format", json::object{{"type", "text"}}}};
+  echo["truncation"] = "disabled";
+  echo["reasoning"] = nullptr;
+  echo["background"] = false;
+}
+
+void echo_request(const Request& request, std::string_view tier, json::object& echo) {
+  echo["max_output_tokens"] =
+      request.max_tokens > 0 ? json::value(request.max_tokens) : json::value();
+  const bool batch = request.request_class == RequestClass::kBatch;
+  echo["service_tier"] = tier.empty() ? std::string_view(batch ? "flex" : "default") : tier;
+  echo["top_logprobs"] = request.sampling.top_logprobs;
+  echo["stop"] = json::array(request.stop.begin(), request.stop.end());
+  echo["skip_special_tokens"] = request.skip_special_tokens;
+  echo["priority"] = request.priority;
+  echo["chat_template_kwargs"] = request.chat_template_kwargs;
+  echo_sampling(request.sampling, echo);
+}
+
+/// What went before, and what is said now.
+json::array take_conversation(BodyFields& fields, const ApiContext& context,
+                              const StoredResponse* previous) {
+  json::array input = take_input(fields, *context.card.model);
+  const auto name = fields.text("previous_response_id");
+  if (!name) return input;
+  if (previous == nullptr) {
+    fields.fail("previous_response_id", shown(*name) + " is not kept here",
+                api_code::kPreviousNotFound);
+    return input;
+  }
+  json::array all = previous->conversation;
+  all.insert(all.end(), input.begin(), input.end());
+  if (all.size() > defaults::kMaxMessages) {
+    fields.fail("input", "and what went before are more than " +
+                             std::to_string(defaults::kMaxMessages) + " messages");
+  }
+  return all;
+}
+
+json::array with_instructions(const json::value& instructions, const json::array& conversation) {
+  if (instructions.is_null()) return conversation;
+  json::array messages{message_of("system", instructions.as_string())};
+  messages.insert(messages.end(), conversation.begin(), conversation.end());
+  return messages;
+}
+
+ResponseOptions options_of(const ApiContext& context, json::object echo, bool generate) {
+  ResponseOptions options;
+  options.id = "resp_" + context.id;
+  options.message_id = "msg_" + context.id;
+  options.stream_id = context.stream_id;
+  options.generate = generate;
+  options.created = context.created;
+  options.owner = context.client;
+  options.store = echo["store"].as_bool() ? context.stored : context.local;
+  options.local = context.local;
+  if (const auto* id = echo["previous_response_id"].if_string()) options.previous_id = *id;
+  options.echo = std::move(echo);
+  return options;
+}
+
+}  // namespace
+
+ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& context,
+                                         const StoredResponse* previous, bool generate) {
+  BodyFields fields(body);
+  json::object echo;
+  echo_fields(fields, context, echo);
+  Request request = take_request(fields, context);
+  const bool stream = take_stream(fields, context);
+  request.max_tokens = take_token_bound(fields, "max_output_tokens");
+  request.chat_template_kwargs = take_template_kwargs(fields);
+  const std::string tier = take_service_tier(fields, context, request.request_class);
+  take_response_logprobs(fields, request.sampling);
+  json::array conversation = take_conversation(fields, context, previous);
+  refuse_unsupported_response_fields(fields, request.sampling);
+  ignore_common(fields);
+  check_request(fields, request, *context.card.model);
+  if (auto error = fields.finish()) return *std::move(error);
+
+  echo_request(request, tier, echo);
+  request.messages = with_instructions(echo["instructions"], conversation);
+  ResponseRequest result;
+  result.options = options_of(context, std::move(echo), generate);
+  result.options.conversation = std::move(conversation);
+  result.options.logprobs = request.sampling.logprobs;
+  if (generate) result.parts.push_back(std::move(request));
+  result.framing = stream ? Framing::kSse : Framing::kBody;
+  if (context.websocket) result.framing = Framing::kWebSocket;
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <simdjson.h>
+
+#include <vector>
+
+#include "weft/net/api/api_call.h"
+#include "weft/net/api/responses/response_api.h"
+
+namespace weft {
+
+/// What a body of the Responses API asks for, before there is anybody who writes the answer.
+struct ResponseRequest {
+  std::vector<Request> parts{};
+  ResponseOptions options{};
+  Framing framing = Framing::kBody;
+};
+
+/// decode_response() without its writer and its search for the previous response: `previous` is the
+/// one that the body names, null when there is none.
+[[nodiscard]] ApiResult<ResponseRequest> read_response(simdjson::dom::object body,
+                                                       const ApiContext& context,
+                                                       const StoredResponse* previous,
+                                                       bool generate);
+
+}  // namespace weft

@@ -1,0 +1,89 @@
+#include "weft/net/api/responses/response_store.h"
+
+#include <boost/json/value.hpp>
+#include <utility>
+
+namespace weft {
+namespace {
+
+/// What a JSON value takes beside the variable that holds it.
+std::size_t bytes_of(const boost::json::value& value) {
+  std::size_t bytes = 0;
+  if (const auto* text = value.if_string()) {
+    bytes = text->capacity();
+  } else if (const auto* array = value.if_array()) {
+    for (const auto& item : *array) bytes += sizeof item + bytes_of(item);
+  } else if (const auto* object = value.if_object()) {
+    for (const auto& member : *object) {
+      bytes += sizeof member + member.key().size() + bytes_of(member.value());
+    }
+  }
+  return bytes;
+}
+
+std::size_t bytes_of(const StoredResponse& response) {
+  std::size_t bytes = sizeof response + response.id.size() + response.owner.size();
+  bytes += response.object.size();
+  for (const auto& message : response.conversation) bytes += sizeof message + bytes_of(message);
+  return bytes;
+}
+
+}  // namespace
+
+void ResponseStore::put(StoredResponse response) {
+  response.bytes = bytes_of(response);
+  const bool fits = response.bytes <= bounds_.bytes && bounds_.count > 0;
+  auto entry = std::make_shared<const StoredResponse>(std::move(response));
+  Uses dropped;  // freed after the lock
+  const std::scoped_lock lock(mutex_);
+  if (const auto old = by_id_.find(entry->id); old != by_id_.end()) drop(old->second, dropped);
+  if (!fits) return;
+  while (uses_.size() >= bounds_.count || bytes_ + entry->bytes > bounds_.bytes) {
+    drop(std::prev(uses_.end()), dropped);
+  }
+  bytes_ += entry->bytes;
+  uses_.push_front(std::move(entry));
+  by_id_.emplace(uses_.front()->id, uses_.begin());
+}
+
+ResponseStore::Uses::iterator ResponseStore::place_of(std::string_view id, std::string_view owner) {
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end() || (*found->second)->owner != owner) return uses_.end();
+  return found->second;
+}
+
+std::shared_ptr<const StoredResponse> ResponseStore::find(std::string_view id,
+                                                          std::string_view owner) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = place_of(id, owner);
+  if (found == uses_.end()) return nullptr;
+  uses_.splice(uses_.begin(), uses_, found);
+  return uses_.front();
+}
+
+bool ResponseStore::erase(std::string_view id, std::string_view owner) {
+  Uses dropped;
+  const std::scoped_lock lock(mutex_);
+  const auto found = place_of(id, owner);
+  if (found == uses_.end()) return false;
+  drop(found, dropped);
+  return true;
+}
+
+std::size_t ResponseStore::count() const {
+  const std::scoped_lock lock(mutex_);
+  return uses_.size();
+}
+
+std::size_t ResponseStore::bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return bytes_;
+}
+
+void ResponseStore::drop(Uses::iterator entry, Uses& dropped) {
+  bytes_ -= (*entry)->bytes;
+  by_id_.erase((*entry)->id);
+  dropped.splice(dropped.begin(), uses_, entry);
+}
+
+}  // namespace weft

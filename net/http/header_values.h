@@ -1,0 +1,42 @@
+#pragma once
+
+#include <boost/beast/http/message.hpp>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/net/api/fields/api_error.h"
+
+namespace weft {
+
+/// "weft-key.KEY" among a WebSocket's protocols shows a key where headers cannot be set.
+inline constexpr std::string_view kKeyProtocol = "weft-key.";
+
+/// How long a client waits, in milliseconds.
+inline constexpr std::string_view kTimeoutHeader = "X-Request-Timeout-Ms";
+
+[[nodiscard]] bool istarts_with(std::string_view text, std::string_view start) noexcept;
+[[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;
+
+/// The items of a comma-separated list, without the space around them.
+[[nodiscard]] std::vector<std::string_view> list_items(std::string_view list);
+
+/// Takes a target apart into its path, percent-decoded, and what stands behind "?". False when it
+/// is neither a path nor a URL, or not decodable.
+[[nodiscard]] bool split_target(std::string_view target, std::string& path, std::string& query);
+
+/// Whether `origins`, separated by commas, has it, or is "*".
+[[nodiscard]] bool is_listed_origin(std::string_view origin, std::string_view origins);
+
+/// Letters, digits and ._:- only, 1 .. 128 of them: it is written to logs and headers.
+[[nodiscard]] bool is_request_id(std::string_view text) noexcept;
+
+/// The password in HTTP's basic credentials; empty when they are none.
+[[nodiscard]] std::string password_of_basic(std::string_view credentials);
+
+/// 0 when there is no such header; 400 when it is no number of milliseconds from 1 to a day.
+[[nodiscard]] ApiResult<std::chrono::milliseconds> timeout_of(
+    const boost::beast::http::request_header<>& header);
+
+}  // namespace weft

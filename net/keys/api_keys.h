@@ -1,0 +1,105 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/core/request_class.h"
+#include "weft/net/api/fields/api_error.h"
+
+namespace weft {
+
+/// What the holder of one key may do.
+struct KeyLimits {
+  RequestClass class_ceiling = RequestClass::kChat;  ///< the most urgent class
+  std::int32_t max_concurrent = 0;                   ///< requests at once; 0 = any number
+  std::int64_t tokens_per_minute = 0;                ///< prompt and output; 0 = any number
+};
+
+/// A key's holder, and what he has under way. Thread-safe.
+class KeyHolder {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  KeyHolder(std::string name, KeyLimits limits);
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const KeyLimits& limits() const noexcept { return limits_; }
+
+  /// A request begins, or 429 with when to try again.
+  [[nodiscard]] ApiResult<void> begin(Time now);
+  void end() noexcept { running_.fetch_sub(1); }
+  /// Takes what a request used off the minute's allowance. It may go below zero: what a request
+  /// will produce is not known when it begins.
+  void charge(std::int64_t tokens, Time now);
+
+ private:
+  void refill(Time now);  // under mutex_
+
+  const std::string name_;
+  const KeyLimits limits_;
+  std::atomic<std::int32_t> running_{0};
+  std::mutex mutex_;
+  double allowance_ = 0;  // tokens; fills up to tokens_per_minute in a minute
+  Time filled_{};
+};
+
+/// Whose what a request makes is: the key's; without keys all is one owner's.
+[[nodiscard]] inline std::string_view owner_of(const std::shared_ptr<KeyHolder>& key) noexcept {
+  return key != nullptr ? std::string_view(key->name()) : std::string_view();
+}
+
+/// The right to run one request; given back by the destructor. Empty where there are no keys.
+class KeyLease {
+ public:
+  KeyLease() noexcept = default;
+  explicit KeyLease(std::shared_ptr<KeyHolder> holder) noexcept : holder_(std::move(holder)) {}
+  KeyLease(KeyLease&& other) noexcept = default;
+  KeyLease& operator=(KeyLease&& other) noexcept {
+    KeyLease old(std::move(*this));
+    holder_ = std::move(other.holder_);
+    return *this;
+  }
+  ~KeyLease() {
+    if (holder_) holder_->end();
+  }
+
+ private:
+  std::shared_ptr<KeyHolder> holder_;
+};
+
+/// Who may use the server. Keys are kept as SHA-256 hashes, and a presented one is compared with
+/// all of them in constant time, so that neither timing nor memory tells anything of them.
+/// Immutable but for what holders have under way.
+class ApiKeys {
+ public:
+  /// Anyone may.
+  ApiKeys() = default;
+  /// `key`: one key without limits, "" = none. `file`: a TOML file of [[key]] tables with `name`,
+  /// `key` or `sha256` (hex), and optionally `class` ("chat", "batch"), `max_concurrent` and
+  /// `tokens_per_minute`; "" = none. Names tell clients apart: they are distinct, and `key`'s own
+  /// is "key". kBadToml or kBadConfig with file, line and key.
+  [[nodiscard]] static Result<ApiKeys> load(std::string_view key, const std::string& file);
+
+  [[nodiscard]] bool required() const noexcept { return !keys_.empty(); }
+  /// Null when there is no such key.
+  [[nodiscard]] std::shared_ptr<KeyHolder> find(std::string_view presented) const noexcept;
+
+ private:
+  using Hash = std::array<unsigned char, 32>;
+  struct Entry {
+    Hash hash;
+    std::shared_ptr<KeyHolder> holder;
+  };
+  static Hash hash_of(std::string_view key) noexcept;
+  std::vector<Entry> keys_;
+};
+
+}  // namespace weft

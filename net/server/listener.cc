@@ -1,0 +1,169 @@
+#include "weft/net/server/listener.h"
+
+#include <netinet/tcp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "weft/net/defaults.h"
+#include "weft/net/net_error.h"
+#include "weft/net/server/http_connection.h"
+
+namespace weft {
+
+namespace asio = boost::asio;
+
+namespace {
+
+using UserTimeout = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_USER_TIMEOUT>;
+using KeepAliveIdle = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPIDLE>;
+using KeepAliveInterval = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPINTVL>;
+using UnsentBytes = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
+
+bool is_tcp(const NetStream::Socket::endpoint_type& endpoint) {
+  const int family = endpoint.protocol().family();
+  return family == AF_INET || family == AF_INET6;
+}
+
+/// Small answers leave at once. A peer that vanished without a word is noticed by what it does not
+/// acknowledge, or, when nothing is sent to it, by probes; soon after `write_timeout`, which comes
+/// first for one that is there and does not read.
+void tune(NetStream::Socket& socket, std::chrono::microseconds write_timeout) {
+  using std::chrono::duration_cast;
+  const auto lost =
+      duration_cast<std::chrono::milliseconds>(write_timeout + 4 * net_defaults::kSweep);
+  const auto idle =
+      std::max(duration_cast<std::chrono::seconds>(write_timeout / 2), std::chrono::seconds(1));
+  const auto again = std::max(idle / 4, std::chrono::seconds(1));
+  boost::system::error_code ignored;
+  const auto set = [&](const auto& option) { ignored = socket.set_option(option, ignored); };
+  set(asio::ip::tcp::no_delay(true));
+  set(asio::socket_base::keep_alive(true));
+  set(KeepAliveIdle(static_cast<int>(idle.count())));
+  set(KeepAliveInterval(static_cast<int>(again.count())));
+  set(UserTimeout(static_cast<int>(lost.count())));
+  set(UnsentBytes(net_defaults::kUnsentBytes));
+}
+
+std::string name_of(const NetStream::Socket::endpoint_type& endpoint) {
+  if (!is_tcp(endpoint)) return "unix";
+  asio::ip::tcp::endpoint tcp;
+  if (endpoint.size() > tcp.capacity()) return "tcp";
+  std::memcpy(tcp.data(), endpoint.data(), endpoint.size());
+  return tcp.address().to_string() + ":" + std::to_string(tcp.port());
+}
+
+void start_connection(IoThread& thread, Service& service, asio::ssl::context* tls,
+                      NetStream::Socket socket, ConnectionCount::Place place) noexcept {
+  try {
+    boost::system::error_code gone;
+    const auto peer = socket.remote_endpoint(gone);
+    if (gone) return;
+    if (is_tcp(peer)) tune(socket, service.config().write_timeout);
+    NetStream stream =
+        tls != nullptr ? NetStream(std::move(socket), *tls) : NetStream(std::move(socket));
+    std::make_shared<HttpConnection>(thread, service, std::move(stream), name_of(peer),
+                                     std::move(place))
+        ->start();
+  } catch (const std::exception& failure) {
+    service.log().failure("a connection could not be served", failure);
+  }
+}
+
+/// A socket file that nobody listens at any more, as a killed server leaves it.
+bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
+                  const std::string& path) {
+  struct stat status{};
+  if (lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
+  boost::system::error_code error;
+  asio::generic::stream_protocol::socket probe(context);
+  return probe.connect(endpoint, error) == asio::error::connection_refused;
+}
+
+}  // namespace
+
+Listener::Listener(Threads& threads, ConnectionCount& connections, Service& service,
+                   asio::ssl::context* tls)
+    : threads_(threads),
+      connections_(connections),
+      service_(service),
+      tls_(tls),
+      acceptor_(threads.front()->context().get_executor()),
+      again_(threads.front()->context()) {}
+
+Result<void> Listener::open(const Endpoint& endpoint, const std::string& name) {
+  const bool tcp = is_tcp(endpoint);
+  if (!tcp && is_abandoned(threads_.front()->context(), endpoint, name)) unlink(name.c_str());
+  boost::system::error_code error;
+  error = acceptor_.open(endpoint.protocol(), error);
+  if (!error && tcp) error = acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) error = acceptor_.bind(endpoint, error);
+  if (!error && !tcp) unix_path_ = name;
+  if (!error) error = acceptor_.listen(net_defaults::kBacklog, error);
+  if (error) return Error{NetErrc::kCannotListen, name + ": " + error.message()};
+  if (tcp) {
+    const auto local = acceptor_.local_endpoint(error);
+    asio::ip::tcp::endpoint bound;
+    std::memcpy(bound.data(), local.data(), std::min(local.size(), bound.capacity()));
+    port_ = bound.port();
+  }
+  return {};
+}
+
+void Listener::start() {
+  asio::post(acceptor_.get_executor(), [self = shared_from_this()] { self->accept(); });
+}
+
+void Listener::accept() {
+  if (stopped_) return;
+  if (std::cmp_greater_equal(connections_.now(), service_.config().max_connections)) return pause();
+  IoThread& thread = *threads_[next_++ % threads_.size()];
+  acceptor_.async_accept(thread.context(),
+                         [self = shared_from_this(), &thread](boost::system::error_code error,
+                                                              NetStream::Socket socket) {
+                           self->on_accept(error, std::move(socket), thread);
+                         });
+}
+
+void Listener::on_accept(boost::system::error_code error, NetStream::Socket socket,
+                         IoThread& thread) {
+  if (stopped_) return;
+  if (error) {
+    // Of descriptors or memory there may be more in a moment. Asio itself passes over a connection
+    // that ended before it was accepted.
+    service_.log().warning("cannot accept a connection: " + error.message());
+    return pause();
+  }
+  // On its own thread from the start, and without this object: the thread may drop what waits when
+  // the one of the acceptor is gone.
+  asio::post(thread.context(),
+             [&thread, &service = service_, tls = tls_,
+              place = ConnectionCount::Place(connections_), socket = std::move(socket)]() mutable {
+               start_connection(thread, service, tls, std::move(socket), std::move(place));
+             });
+  accept();
+}
+
+void Listener::pause() {
+  again_.expires_after(net_defaults::kAcceptPause);
+  again_.async_wait([self = shared_from_this()](boost::system::error_code error) {
+    if (!error) self->accept();
+  });
+}
+
+void Listener::stop() {
+  asio::post(acceptor_.get_executor(), [self = shared_from_this()] {
+    if (std::exchange(self->stopped_, true)) return;
+    boost::system::error_code ignored;
+    ignored = self->acceptor_.close(ignored);
+    self->again_.cancel();
+    if (!self->unix_path_.empty()) unlink(self->unix_path_.c_str());
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <boost/asio/ssl/context.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/actors/engine/engine.h"
+#include "weft/config/server_config.h"
+#include "weft/core/error/error.h"
+#include "weft/core/metrics.h"
+#include "weft/net/server/listener.h"
+#include "weft/net/service/io_thread.h"
+#include "weft/net/service/service.h"
+
+namespace weft {
+
+/// HTTP and WebSocket in front of an engine. It has threads of its own; its functions are for one
+/// thread at a time, and block only where said. It installs no signal handler and writes nothing
+/// but to its log.
+///
+/// An order that works: create(), which answers 503 from then on, load the engine, open(); later
+/// drain(), drain the engine, close(), destroy the engine, destroy the server.
+class Server {
+ public:
+  /// Binds and listens. Errors: NetErrc; those of ApiKeys::load.
+  [[nodiscard]] static Result<std::unique_ptr<Server>> create(const ServerConfig& config,
+                                                              std::shared_ptr<RequestLog> log);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server();
+
+  /// Serves from now on. `engine` lives until after close().
+  void open(Engine& engine, ModelCard card);
+
+  /// Accepts no connection and no request any more; connections end as what runs on them ends. Of
+  /// those on which nothing runs, a request that is on its way is refused and not left unanswered.
+  void drain();
+  /// Waits until the last connection has ended, or `limit` is over, then ends those that are left.
+  void close(std::chrono::milliseconds limit);
+
+  /// Where it listens, the real port included: "http://127.0.0.1:8080", "unix:/run/weft.sock".
+  [[nodiscard]] std::vector<std::string> addresses() const;
+  [[nodiscard]] std::uint16_t port() const noexcept;
+  [[nodiscard]] std::size_t connections() const noexcept { return connections_.now(); }
+  [[nodiscard]] Service& service() noexcept { return *service_; }
+
+ private:
+  Server(const ServerConfig& config, ApiKeys keys, std::shared_ptr<RequestLog> log);
+  Result<void> load_certificate();
+  Result<void> listen();
+  Result<void> listen_tcp();
+
+  const ServerConfig config_;
+  MetricsRegistry metrics_;
+  std::optional<boost::asio::ssl::context> tls_;
+  std::unique_ptr<Service> service_;
+  ConnectionCount connections_;
+  Listener::Threads threads_;
+  bool closed_ = false;
+  std::vector<std::shared_ptr<Listener>> listeners_;
+};
+
+}  // namespace weft

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/websocket/stream.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "weft/net/http/net_stream.h"
+#include "weft/net/service/io_thread.h"
+#include "weft/net/service/response_session.h"
+#include "weft/net/service/service.h"
+
+namespace weft {
+
+/// A client's WebSocket at /v1/responses. Reads messages into a ResponseSession and writes its
+/// events, one message at a time; while a message is on its way what comes meanwhile gathers, and
+/// goes out as one event. Pings tell whether an idle client is still there. Plain messages pass
+/// Beast by where the socket has room, which is nearly always. On its I/O thread.
+class WebSocketConnection final : public Connection {
+ public:
+  using Request = boost::beast::http::request<boost::beast::http::string_body>;
+
+  WebSocketConnection(IoThread& thread, Service& service, NetStream stream,
+                      ResponseSession::Client client, ConnectionCount::Place place);
+  ~WebSocketConnection() override = default;
+
+  /// Answers the upgrade and goes on from there.
+  void start(Request upgrade);
+
+  void check_time(Time now) override;
+  void drain() override;
+  void abort() override;
+
+ private:
+  void on_exception(const std::exception& failure) noexcept override;
+
+  void accept(Request upgrade);
+  void read();
+  void on_read(boost::system::error_code error, std::size_t bytes);
+  void pump();
+  void send_now(const EventBatch& batch);
+  void write_next();
+  void on_written(boost::system::error_code error);
+  void on_sent(boost::system::error_code error);
+  /// The closing handshake has begun: nobody wants what still runs.
+  void leave();
+  void say_goodbye(boost::beast::websocket::close_code code);
+  void end(EndCause cause);
+  [[nodiscard]] std::shared_ptr<WebSocketConnection> self() {
+    return std::static_pointer_cast<WebSocketConnection>(shared_from_this());
+  }
+
+  IoThread& thread_;
+  Service& service_;
+  boost::beast::websocket::stream<NetStream> socket_;
+  ResponseSession session_;
+  boost::beast::flat_buffer input_;
+  BodyMemory::Share body_memory_;          // of what is in input_
+  EventBatch batch_{Framing::kWebSocket};  // only while it is being written
+  std::size_t message_ = 0;                // of the batch, that is being written
+  bool reading_ = false;
+  bool writing_ = false;
+  bool accepted_ = false;  // the handshake is done
+  bool leaving_ = false;   // a close frame is on its way, or has been
+  bool ended_ = false;
+  Time progress_{};               // when the client last took something, or leaving began
+  std::uint64_t sent_bytes_ = 0;  // by then
+};
+
+}  // namespace weft

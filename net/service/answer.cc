@@ -1,0 +1,175 @@
+#include "weft/net/service/answer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+
+namespace weft {
+
+Answer::Part::Part(Answer& answer, const Request& request)
+    : output(request, request.sampling.n), answer_(answer) {}
+
+void Answer::Part::admit() noexcept {
+  output.admit();
+  answer_.thread_.wake(answer_);
+}
+
+void Answer::Part::deliver(const DeltaView& delta) noexcept {
+  // A plain answer is made when all is there.
+  bool wake = answer_.call_.framing != Framing::kBody;
+  if (!output.deliver(delta)) {
+    lost.store(true);
+    wake = true;
+  }
+  if (wake) answer_.thread_.wake(answer_);
+}
+
+void Answer::Part::finish(Finish&& finish) noexcept {
+  // Here, and not when the client has its answer: one that leaves early pays for what it had.
+  if (answer_.payer_ != nullptr) {
+    answer_.payer_->charge(finish.usage.prompt_tokens + finish.usage.output_tokens,
+                           KeyHolder::Time::clock::now());
+  }
+  output.finish(std::move(finish));
+  answer_.thread_.wake(answer_);
+}
+
+Answer::Answer(IoThread& thread, ApiCall call, std::shared_ptr<KeyHolder> payer)
+    : thread_(thread), call_(std::move(call)), payer_(std::move(payer)) {}
+
+void Answer::start(Engine& engine, Reader& reader) {
+  reader_ = &reader;
+  for (const Request& request : call_.parts) parts_.emplace_back(*this, request);
+  const auto self = std::static_pointer_cast<Answer>(shared_from_this());
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const std::shared_ptr<RequestSink> sink(self, &parts_[i]);
+    parts_[i].handle = engine.submit(std::move(call_.parts[i]), sink);
+  }
+  call_.parts.clear();
+  if (parts_.empty()) thread_.wake(*this);
+}
+
+void Answer::abandon(EndCause cause) noexcept {
+  reader_ = nullptr;
+  ask_to_end(cause);
+}
+
+void Answer::ask_to_end(EndCause cause) noexcept {
+  for (Part& part : parts_) part.handle.ask_to_end(cause);
+}
+
+void Answer::on_wake() {
+  for (Part& part : parts_) {
+    if (part.lost.load()) part.handle.ask_to_end(EndCause::kFailure);
+  }
+  if (reader_ != nullptr && !ended_) reader_->on_news(*this);
+}
+
+void Answer::prefetch() const noexcept {
+  if (!parts_.empty()) prefetch_memory(&parts_.front(), sizeof(Part));
+  constexpr std::size_t kReader = 320;  // a session, and the beginning of what its connection keeps
+  if (reader_ != nullptr) prefetch_memory(reader_, kReader);
+}
+
+std::vector<RequestId> Answer::engine_requests() const {
+  std::vector<RequestId> ids;
+  for (const Part& part : parts_) ids.push_back(part.handle.id());
+  return ids;
+}
+
+bool Answer::all(bool (RequestOutput::*is)() const noexcept) const noexcept {
+  return std::ranges::all_of(parts_, [is](const Part& part) { return (part.output.*is)(); });
+}
+
+const Finish* Answer::failure() const noexcept {
+  for (const Part& part : parts_) {
+    if (!part.output.finished()) continue;
+    const Finish& end = part.output.end();
+    if (end.reason == FinishReason::kError || end.reason == FinishReason::kCancelled) return &end;
+  }
+  return nullptr;
+}
+
+void Answer::fetch(EventBatch& out) {
+  if (ended_) return;
+  // In this order: what ends meanwhile is news for the next time, and no failure is taken for a
+  // good end, or a refusal for a beginning. What was delivered before the ends is seen below.
+  // A request that has ended is admitted too, even when its sink was not told so.
+  const bool admitted = std::ranges::all_of(
+      parts_, [](const Part& part) { return part.output.admitted() || part.output.finished(); });
+  const bool finished = all(&RequestOutput::finished);
+  const Finish* const failed = failure();
+  const bool whole = call_.framing == Framing::kBody;
+  if (!begun_) {
+    if (failed != nullptr && !whole) return fail(*failed, out);
+    if (whole ? !finished && failed == nullptr : !admitted) return;
+    begun_ = true;
+    call_.writer->begin(out);
+  }
+  fetch_deltas(out);
+  if (failed != nullptr) return fail(*failed, out);
+  if (finished) fetch_end(out);
+}
+
+void Answer::fetch_deltas(EventBatch& out) {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    RequestOutput& output = parts_[i].output;
+    for (std::size_t choice = 0; choice < output.choices(); ++choice) {
+      if (!output.unread(choice)) continue;
+      delta_.choice = static_cast<std::int32_t>(choice);
+      delta_.text.clear();
+      delta_.tokens.clear();
+      delta_.logprobs.clear();
+      delta_.top.clear();
+      output.take(choice, delta_);
+      call_.writer->delta(i, delta_, out);
+    }
+  }
+}
+
+std::vector<Finish> Answer::ends() const {
+  std::vector<Finish> ends;
+  for (const Part& part : parts_) {
+    ends.push_back(part.output.finished() ? part.output.end() : Finish{});
+  }
+  return ends;
+}
+
+void Answer::fetch_end(EventBatch& out) {
+  ended_ = true;
+  call_.writer->end(ends(), out);
+}
+
+Usage Answer::usage() const noexcept {
+  Usage usage;
+  for (const Part& part : parts_) {
+    if (part.output.finished()) {
+      usage.prompt_tokens += part.output.end().usage.prompt_tokens;
+      usage.output_tokens += part.output.end().usage.output_tokens;
+    } else {
+      usage.output_tokens += static_cast<std::int32_t>(part.output.tokens());
+    }
+  }
+  return usage;
+}
+
+void Answer::fail(const Finish& finish, EventBatch& out) {
+  Error error = finish.error;
+  if (!error.code)
+    error.code =
+        finish.reason == FinishReason::kCancelled ? EngineErrc::kCancelled : EngineErrc::kInternal;
+  error_ = api_error_of(error, finish.retry_after);
+  ended_ = true;
+  // A stream over HTTP that has not begun is answered with the error's own status.
+  if (begun_ || call_.framing == Framing::kWebSocket) call_.writer->fail(*error_, ends(), out);
+  ask_to_end(EndCause::kCancel);  // the other parts
+}
+
+std::size_t Answer::unread_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const Part& part : parts_) bytes += part.output.unread_bytes();
+  return bytes;
+}
+
+}  // namespace weft

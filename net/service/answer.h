@@ -1,0 +1,104 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/actors/engine/engine.h"
+#include "weft/actors/request/request_output.h"
+#include "weft/net/api/api_call.h"
+#include "weft/net/keys/api_keys.h"
+#include "weft/net/service/io_thread.h"
+
+namespace weft {
+
+/// One call to the API under way: its engine requests, what they have produced, and the writer that
+/// makes bytes of it. The engine's threads put outputs in and wake the I/O thread; everything else
+/// happens there. Slow clients cost no memory here: what is not fetched stays where it is, bounded
+/// by max_tokens, and is written as one event when it is.
+class Answer final : public Wakeable {
+ public:
+  /// Told, on the I/O thread, that fetch() may have something.
+  class Reader {
+   public:
+    Reader() = default;
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+    virtual void on_news(Answer& answer) = 0;
+
+   protected:
+    ~Reader() = default;
+  };
+
+  /// `payer`: whose allowance the requests use; null where there are no keys.
+  Answer(IoThread& thread, ApiCall call, std::shared_ptr<KeyHolder> payer = nullptr);
+
+  /// Submits the requests; the reader hears of it through on_news(), never within the call.
+  void start(Engine& engine, Reader& reader);
+  /// The reader is gone, or wants no more; what still runs is asked to end with `cause`.
+  void abandon(EndCause cause) noexcept;
+  /// The requests are to end with this cause; the reader hears of the end.
+  void ask_to_end(EndCause cause) noexcept;
+
+  /// Puts what is new into `out`. With Framing::kBody nothing before the end; and when it ends with
+  /// an error, nothing or an answer that stands for itself.
+  void fetch(EventBatch& out);
+  /// The writer has begun: from here on the answer is a 200.
+  [[nodiscard]] bool begun() const noexcept { return begun_; }
+  /// Nothing more comes.
+  [[nodiscard]] bool ended() const noexcept { return ended_; }
+  /// Why it did not begin, or why it failed later.
+  [[nodiscard]] const std::optional<ApiError>& error() const noexcept { return error_; }
+
+  [[nodiscard]] Framing framing() const noexcept { return call_.framing; }
+  /// By which Engine::rows() names its requests. Thread-safe once it has started.
+  [[nodiscard]] std::vector<RequestId> engine_requests() const;
+  [[nodiscard]] const std::string& object_id() const noexcept { return call_.object_id; }
+  /// Text that has come and was not fetched. Thread-safe.
+  [[nodiscard]] std::size_t unread_bytes() const noexcept;
+  /// Of all parts, as far as they are. Thread-safe once it has started.
+  [[nodiscard]] Usage usage() const noexcept;
+
+ private:
+  /// A request's sink. Lives as long as the answer, which the engine keeps until the request ends.
+  class Part final : public RequestSink {
+   public:
+    Part(Answer& answer, const Request& request);
+    void admit() noexcept override;
+    void deliver(const DeltaView& delta) noexcept override;
+    void finish(Finish&& finish) noexcept override;
+
+    RequestOutput output;
+    RequestHandle handle;  // constant once it is submitted
+    std::atomic<bool> lost{false};
+
+   private:
+    Answer& answer_;
+  };
+
+  void on_wake() override;
+  void prefetch() const noexcept override;
+  [[nodiscard]] bool all(bool (RequestOutput::*is)() const noexcept) const noexcept;
+  /// The first part that did not end well.
+  [[nodiscard]] const Finish* failure() const noexcept;
+  void fetch_deltas(EventBatch& out);
+  void fetch_end(EventBatch& out);
+  void fail(const Finish& finish, EventBatch& out);
+  [[nodiscard]] std::vector<Finish> ends() const;
+
+  IoThread& thread_;
+  ApiCall call_;
+  const std::shared_ptr<KeyHolder> payer_;
+  std::deque<Part> parts_;
+  Reader* reader_ = nullptr;
+  bool begun_ = false;
+  bool ended_ = false;
+  std::optional<ApiError> error_;
+  Delta delta_;  // its memory is used again and again
+};
+
+}  // namespace weft

@@ -1,0 +1,127 @@
+#include "weft/net/service/request_log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "weft/net/api/fields/json_text.h"
+
+namespace weft {
+namespace {
+
+// Of a prompt in a line of the log: enough to know it again.
+constexpr std::size_t kMostOfBody = 1000;
+
+/// What machines ask every few seconds is of interest to nobody.
+spdlog::level::level_enum level_of(const LoggedRequest& request) {
+  for (const std::string_view path : {"/health", "/live", "/metrics", "/requests"}) {
+    if (request.path == path) return spdlog::level::debug;
+  }
+  return request.status >= 500 ? spdlog::level::warn : spdlog::level::info;
+}
+
+/// A path as it stands in a URL: a client chooses its bytes, and ends no line of the log with them.
+std::string escaped(std::string_view path) {
+  std::string out;
+  for (const char c : path) {
+    if (c > ' ' && c <= '~' && c != '%') {
+      out += c;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+}  // namespace
+
+std::string shortened(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return std::string(text);
+  while (bytes > 0 && is_continuation(text[bytes])) --bytes;
+  return std::string(text.substr(0, bytes)) + "...";
+}
+
+std::shared_ptr<spdlog::logger> make_stderr_logger(RequestLog::Format format,
+                                                   std::string_view level) {
+  auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  auto logger = std::make_shared<spdlog::logger>("weft", std::move(sink));
+  logger->set_pattern(format == RequestLog::Format::kJson
+                          ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})"
+                          : "%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
+  logger->set_level(spdlog::level::from_str(std::string(level)));
+  logger->flush_on(spdlog::level::info);
+  return logger;
+}
+
+RequestLog::RequestLog(std::shared_ptr<spdlog::logger> logger, Format format, bool prompts)
+    : logger_(std::move(logger)), format_(format), prompts_(prompts) {}
+
+void RequestLog::note(spdlog::level::level_enum level, std::string_view what) {
+  if (format_ == Format::kText) {
+    logger_->log(level, "{}", what);
+  } else if (logger_->should_log(level)) {
+    logger_->log(level, "\"message\":{}", boost::json::serialize(boost::json::string(what)));
+  }
+}
+
+void RequestLog::request(const LoggedRequest& request) noexcept {
+  try {
+    if (!logger_->should_log(level_of(request))) return;
+    if (format_ == Format::kJson) {
+      write_json(request);
+    } else {
+      write_text(request);
+    }
+  } catch (const std::exception&) {  // nobody is left to be told
+  }
+}
+
+void RequestLog::failure(std::string_view what, const std::exception& why) noexcept {
+  try {
+    error(std::string(what) + ": " + why.what());
+  } catch (const std::exception&) {  // nobody is left to be told
+  }
+}
+
+void RequestLog::write_text(const LoggedRequest& request) {
+  std::string line = fmt::format("{} {} {} {} {:.3f}s", request.client, request.method,
+                                 escaped(request.path), request.status, request.took.count());
+  if (request.prompt_tokens + request.output_tokens > 0) {
+    line += fmt::format(" in={} out={}", request.prompt_tokens, request.output_tokens);
+  }
+  if (!request.error.empty()) line += fmt::format(" error={}", request.error);
+  if (!request.key.empty()) line += fmt::format(" key={}", request.key);
+  line += fmt::format(" id={}", request.request_id);
+  if (prompts_ && !request.body.empty()) {
+    // One line a request, and UTF-8: control characters come escaped, other bytes replaced.
+    line += " body=";
+    append_json_string(line, shortened(request.body, kMostOfBody));
+  }
+  logger_->log(level_of(request), "{}", line);
+}
+
+void RequestLog::write_json(const LoggedRequest& request) {
+  boost::json::object fields{{"message", "request"},
+                             {"request_id", request.request_id},
+                             {"client", request.client},
+                             {"method", request.method},
+                             {"path", escaped(request.path)},
+                             {"status", request.status},
+                             {"seconds", request.took.count()},
+                             {"prompt_tokens", request.prompt_tokens},
+                             {"output_tokens", request.output_tokens}};
+  if (!request.error.empty()) fields["error"] = request.error;
+  if (!request.key.empty()) fields["key"] = request.key;
+  const std::string text = boost::json::serialize(fields);
+  std::string inner = text.substr(1, text.size() - 2);
+  if (prompts_ && !request.body.empty()) {
+    inner += R"(,"body":)";
+    append_json_string(inner, shortened(request.body, kMostOfBody));
+  }
+  logger_->log(level_of(request), "{}", inner);
+}
+
+}  // namespace weft

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "weft/net/service/answer.h"
+#include "weft/net/service/service.h"
+
+namespace weft {
+
+/// The protocol of one WebSocket: Open Responses' messages in, its events out. It knows no socket.
+/// Answers run in lanes: those of one `stream_id` (or of none) one after the other, different ones
+/// side by side, up to a configured number. What a client says wrongly is answered with an error
+/// event, and the connection goes on. On its I/O thread only.
+///
+/// Source: Open Responses, "WebSocket transport" (2026-04-24).
+class ResponseSession final : private Answer::Reader {
+ public:
+  /// Who is at the other end.
+  struct Client {
+    std::shared_ptr<KeyHolder> key{};
+    std::string address{};
+    std::chrono::milliseconds timeout{0};  ///< of each response; 0 = none
+  };
+  /// `wake` is called when an answer has news, never from within a member.
+  ResponseSession(IoThread& thread, Service& service, Client client, std::function<void()> wake);
+  ~ResponseSession() { abandon(EndCause::kCancel); }
+
+  /// Fetch after it: what it says at once is there.
+  void on_message(std::string_view text);
+
+  /// Puts the next events into `out`: those of one lane, lanes taking turns. Empty when there are
+  /// none.
+  void fetch(EventBatch& out);
+  /// Nothing runs and nothing waits.
+  [[nodiscard]] bool idle() const noexcept { return lanes_.empty() && said_.empty(); }
+  /// Error events that were not fetched; a client that makes many and reads none is not read.
+  [[nodiscard]] std::size_t unsent_bytes() const noexcept { return said_.bytes().size(); }
+  /// A lane has more text than a client may leave unread.
+  [[nodiscard]] bool too_slow() const noexcept;
+  void abandon(EndCause cause) noexcept;
+
+ private:
+  struct WaitingMessage {
+    std::string text;
+    BodyMemory::Share memory;
+  };
+  /// What runs under one stream_id, and what waits behind it.
+  struct Lane {
+    std::string stream_id{};
+    std::shared_ptr<Answer> answer{};
+    KeyLease lease{};
+    RunningAnswers::Place place{};
+    std::chrono::steady_clock::time_point began{};
+    std::string logged_body{};
+    std::deque<WaitingMessage> waiting{};
+    bool news = false;
+  };
+  using Lanes = std::list<Lane>;
+
+  void on_news(Answer& answer) override;
+  void create(simdjson::dom::object message, std::string_view text);
+  void begin(Lane& lane, simdjson::dom::object message, std::string_view text);
+  /// Says so, and forgets what the message would have continued, where that is kept here alone.
+  void refuse(const ApiError& error, const Lane& lane, simdjson::dom::object message);
+  [[nodiscard]] ApiResult<ApiCall> decode(simdjson::dom::object message,
+                                          std::string_view stream_id);
+  void cancel(simdjson::dom::object message);
+  void finish(Lanes::iterator lane);
+  /// Its line in the log. `left`: why, if it did not end.
+  void settle(const Lane& lane, std::string_view left);
+  void say(const ApiError& error, std::string_view stream_id);
+  [[nodiscard]] Lanes::iterator find(std::string_view stream_id);
+
+  IoThread& thread_;
+  Service& service_;
+  const Client client_;
+  const std::function<void()> wake_;
+  std::shared_ptr<ResponseStore> local_;
+  Lanes lanes_;
+  EventBatch said_{Framing::kWebSocket};
+};
+
+}  // namespace weft

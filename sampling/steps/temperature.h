@@ -1,0 +1,13 @@
+#pragma once
+
+#include "weft/sampling/sampling_params.h"
+#include "weft/sampling/steps/softmax.h"
+
+namespace weft::sampling {
+
+/// The temperature for logits of this softmax, >= 0: `temperature` less the range and up to twice
+/// the range more, as (entropy / ln(count)) ^ exponent. With less than two tokens the lower end.
+[[nodiscard]] float dynamic_temperature(float temperature, const DynamicTemperatureParams& params,
+                                        const Softmax& softmax);
+
+}  // namespace weft::sampling

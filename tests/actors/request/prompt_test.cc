@@ -1,0 +1,147 @@
+#include "weft/actors/request/prompt.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+#include "weft/actors/request/request_text.h"
+#include "weft/tests/actors/letter_model.h"
+#include "weft/tests/actors/pipeline_fixture.h"
+
+namespace weft::test {
+namespace {
+
+class PromptTest : public testing::Test {
+ public:
+  Result<std::unique_ptr<RequestGroup>> prepare(Request request) const {
+    auto sink = std::make_shared<KeepingSink>();
+    RequestTicket ticket(std::make_shared<ActiveRequest>(RequestId(1), std::move(request), sink,
+                                                         TimePoint(Duration(1)), nullptr));
+    auto group = prepare_request(ticket, model, std::chrono::local_seconds{}, 77);
+    if (!group) std::move(ticket).fail({EngineErrc::kBadRequest, {}});
+    return group;
+  }
+  /// "code: detail" of the refusal.
+  std::string refusal(const std::function<void(Request&)>& change) const {
+    Request request;
+    request.prompt_tokens = {1, 2, 3};
+    request.max_tokens = 5;
+    change(request);
+    const auto group = prepare(std::move(request));
+    if (group) return "no refusal";
+    const auto code = static_cast<int>(group.error().code.value());
+    return std::string(engine_category().name_of(code)) + ": " + group.error().detail;
+  }
+
+  ServedModel model = letter_model(32);
+};
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST_F(PromptTest, EachRefusalNamesItsField) {
+  EXPECT_THAT(refusal([](Request& r) { r.sampling.top_p = 2; }),
+              testing::AllOf(StartsWith("bad_request: sampling: "), HasSubstr("top_p")));
+  EXPECT_THAT(refusal([](Request& r) { r.sampling.n = 0; }),
+              testing::AllOf(StartsWith("bad_request: sampling: "), HasSubstr("n")));
+  EXPECT_THAT(refusal([](Request& r) { r.stop = {"ok", ""}; }),
+              testing::AllOf(StartsWith("bad_request: stop: "), HasSubstr("stop[1]")));
+  EXPECT_EQ(refusal([](Request& r) { r.prompt_tokens = {1, 48}; }),
+            "bad_request: prompt_tokens[1]: 48 is not in the vocabulary of 48");
+  EXPECT_EQ(refusal([](Request& r) { r.prompt_tokens = {-1}; }),
+            "bad_request: prompt_tokens[0]: -1 is not in the vocabulary of 48");
+  EXPECT_EQ(refusal([](Request& r) { r.prompt_tokens.clear(); }),
+            "bad_request: prompt: has no tokens");
+  EXPECT_EQ(refusal([](Request& r) { r.max_tokens = -1; }), "bad_request: max_tokens: -1");
+  EXPECT_EQ(refusal([](Request& r) { r.prompt = "ab"; }),
+            "bad_request: prompt, prompt_tokens, messages: more than one is given");
+  EXPECT_EQ(
+      refusal([](Request& r) {
+        r.prompt_tokens.clear();
+        r.messages = {{{"role", "user"}, {"content", "ab"}}};
+      }),
+      "bad_request: messages: the model has no chat template: the chat template cannot be used");
+}
+
+TEST_F(PromptTest, AConversationThatTheTemplateRefusesIsTheMessagesFault) {
+  model.chat = ChatEncoder(model.tokenizer, "{{ raise_exception('no') }}");
+  const auto refused = [this](const boost::json::object& kwargs) {
+    return refusal([&](Request& r) {
+      r.prompt_tokens.clear();
+      r.messages = {{{"role", "user"}, {"content", "ab"}}};
+      r.chat_template_kwargs = kwargs;
+    });
+  };
+  EXPECT_THAT(refused({}), StartsWith("bad_request: messages: "));
+  EXPECT_THAT(refused({{"x", 1}}), StartsWith("bad_request: chat_template_kwargs: 'x'"));
+}
+
+TEST_F(PromptTest, MoreThanTheContextIsRefusedWithTheNumbers) {
+  EXPECT_EQ(refusal([](Request& r) { r.max_tokens = 30; }),
+            "context_length_exceeded: 3 prompt tokens and max_tokens 30, the context has 32");
+  EXPECT_EQ(refusal([](Request& r) {
+              r.prompt_tokens.assign(32, 1);
+              r.max_tokens = 0;
+            }),
+            "context_length_exceeded: 32 prompt tokens and max_tokens 0, the context has 32");
+  EXPECT_EQ(refusal([](Request& r) { r.max_tokens = 29; }), "no refusal");
+}
+
+TEST_F(PromptTest, WithoutALimitTheContextIsFilled) {
+  Request request;
+  request.prompt_tokens = {1, 2, 3};
+  request.max_tokens = 0;
+  const auto group = prepare(std::move(request)).value();
+  EXPECT_EQ(group->spec.max_tokens, 29);
+  EXPECT_EQ(group->ticket->request().max_tokens, 29);
+}
+
+TEST_F(PromptTest, WhatTheSchedulerGetsIsWhatWasAskedFor) {
+  model.end_tokens = {7, 9};
+  Request request;
+  request.prompt_tokens = {1, 2, 3};
+  request.max_tokens = 5;
+  request.sampling.stop_tokens = {9, 4};
+  request.sampling.n = 2;
+  request.sampling.best_of = 3;
+  request.priority = -2;
+  request.request_class = RequestClass::kBatch;
+  request.client = "somebody";
+  const auto group = prepare(request).value();
+  EXPECT_EQ(group->spec.end_tokens, (std::vector<TokenId>{4, 7, 9}));
+  EXPECT_EQ(group->spec.sequences, 3);
+  EXPECT_TRUE(group->spec.sampling->logprobs) << "ranking needs them";
+  EXPECT_EQ(group->spec.seed, 77U);
+  EXPECT_EQ(group->priority, -2);
+  EXPECT_EQ(group->cls, RequestClass::kBatch);
+  EXPECT_TRUE(group->client);
+  request.sampling.ignore_eos = true;
+  request.sampling.seed = 5;
+  request.client.clear();
+  const auto other = prepare(request).value();
+  EXPECT_EQ(other->spec.end_tokens, (std::vector<TokenId>{4, 9}));
+  EXPECT_EQ(other->spec.seed, 5U);
+  EXPECT_FALSE(other->client);
+}
+
+TEST_F(PromptTest, TheDecoderOfAnEncoderModelBeginsWithItsStartToken) {
+  model.has_encoder = true;
+  model.start_token = 3;
+  Request request;
+  request.prompt_tokens = {1, 2};
+  request.max_tokens = 31;
+  const auto group = prepare(std::move(request)).value();
+  EXPECT_EQ(group->spec.prompt, (std::vector<TokenId>{3}));
+  EXPECT_EQ(group->spec.encoder_input, (std::vector<TokenId>{1, 2}));
+  EXPECT_EQ(refusal([](Request& r) { r.prompt_tokens.assign(33, 1); }),
+            "context_length_exceeded: 33 tokens for the encoder, the context has 32");
+}
+
+}  // namespace
+}  // namespace weft::test

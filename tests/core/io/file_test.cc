@@ -1,0 +1,107 @@
+#include "weft/core/io/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/temp_folder.h"
+
+namespace weft {
+namespace {
+
+using test::FailsWith;
+using test::TempFolder;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+static_assert(!std::is_copy_constructible_v<MappedFile>);
+static_assert(std::is_nothrow_move_constructible_v<MappedFile>);
+
+TEST(MappedFileTest, HoldsTheBytesOfAFile) {
+  const TempFolder folder;
+  const auto file = MappedFile::open(folder.write("f", std::string_view("abc")));
+  ASSERT_TRUE(file) << to_string(file.error());
+  EXPECT_THAT(file->bytes(), ElementsAre(std::byte{'a'}, std::byte{'b'}, std::byte{'c'}));
+  EXPECT_EQ(file->path(), folder.path() / "f");
+}
+
+TEST(MappedFileTest, MayBeEmpty) {
+  const TempFolder folder;
+  const auto file = MappedFile::open(folder.write("f", std::string_view()));
+  ASSERT_TRUE(file);
+  EXPECT_THAT(file->bytes(), IsEmpty());
+}
+
+TEST(MappedFileTest, KeepsItsBytesInPlaceWhenMoved) {
+  const TempFolder folder;
+  auto file = MappedFile::open(folder.write("f", std::string_view("abc")));
+  auto other = MappedFile::open(folder.write("g", std::string_view("xy")));
+  ASSERT_TRUE(file && other);
+  const auto* place = file->bytes().data();
+  MappedFile moved = std::move(*file);
+  EXPECT_EQ(moved.bytes().data(), place);
+  moved = std::move(*other);
+  EXPECT_EQ(moved.bytes().size(), 2u);
+  EXPECT_EQ(moved.path(), folder.path() / "g");
+}
+
+TEST(MappedFileTest, OutlivesTheNameOfItsFile) {
+  const TempFolder folder;
+  const auto path = folder.write("f", std::string_view("abc"));
+  const auto file = MappedFile::open(path);
+  ASSERT_TRUE(file);
+  std::filesystem::remove(path);
+  EXPECT_EQ(file->bytes()[2], std::byte{'c'});
+}
+
+TEST(MappedFileTest, CannotBeWrittenAndIsSharedWithNobody) {
+  const TempFolder folder;
+  const auto file = MappedFile::open(folder.write("f", std::string_view("abc")));
+  ASSERT_TRUE(file);
+  std::ifstream maps("/proc/self/maps");
+  std::string found;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.ends_with((folder.path() / "f").string())) found = line;
+  }
+  EXPECT_THAT(found, HasSubstr(" r--p ")) << "readable and private";
+}
+
+TEST(MappedFileTest, SaysWhichFileCannotBeReadAndWhy) {
+  const TempFolder folder;
+  EXPECT_THAT(MappedFile::open(folder.path() / "none"),
+              FailsWith(FileErrc::kCannotRead, "none (No such file or directory)"));
+  EXPECT_THAT(MappedFile::open(folder.write("f", std::string_view()) / "below"),
+              FailsWith(FileErrc::kCannotRead, "Not a directory"));
+  EXPECT_THAT(MappedFile::open(""), FailsWith(FileErrc::kCannotRead, ""));
+}
+
+TEST(MappedFileTest, RefusesWhatIsNoFileWithoutWaitingForIt) {
+  const TempFolder folder;
+  EXPECT_THAT(MappedFile::open(folder.path()), FailsWith(FileErrc::kNotAFile, "weft-test"));
+  EXPECT_THAT(MappedFile::open("/dev/zero"), FailsWith(FileErrc::kNotAFile, "/dev/zero"));
+  const auto pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(MappedFile::open(pipe), FailsWith(FileErrc::kNotAFile, "pipe"));
+}
+
+TEST(ReadTextFileTest, ReadsUpToItsBound) {
+  const TempFolder folder;
+  const auto path = folder.write("f", std::string_view("a\0\n", 3));
+  EXPECT_EQ(read_text_file(path, 3).value(), std::string_view("a\0\n", 3));
+  EXPECT_THAT(read_text_file(path, 2),
+              FailsWith(FileErrc::kTooLarge, "f has 3 bytes, more than 2"));
+  EXPECT_EQ(read_text_file(folder.write("empty", std::string_view()), 0).value(), "");
+  EXPECT_THAT(read_text_file(folder.path() / "none", 2), FailsWith(FileErrc::kCannotRead, "none"));
+}
+
+}  // namespace
+}  // namespace weft

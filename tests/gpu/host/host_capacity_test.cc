@@ -1,0 +1,167 @@
+#include "weft/gpu/host/host_capacity.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "weft/gpu/device_info.h"
+#include "weft/gpu/host/host_step_device.h"
+#include "weft/gpu/step_options.h"
+#include "weft/model/random_llama.h"
+#include "weft/tests/fixture/golden_model.h"
+#include "weft/tests/fixture/result_matchers.h"
+
+namespace weft::test {
+namespace {
+
+constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+constexpr std::int64_t kPlenty = 4096 * kMebibyte;
+constexpr std::int64_t kContext = 256;
+
+class HostCapacityTest : public testing::Test {
+ protected:
+  [[nodiscard]] const Program& program() const { return *llama_.program(); }
+
+  /// What a device of these limits takes, weights included.
+  [[nodiscard]] std::int64_t taken(const DeviceLimits& limits) const {
+    const auto options = step_options(program(), limits, DType::kF32, 1);
+    return program().weight_bytes() + HostDevice::memory_bytes(program(), options);
+  }
+
+  RandomLlama llama_{LlamaShape{.context = kContext}, 1};
+};
+
+TEST_F(HostCapacityTest, TakesWhatAllRowsCanUseWhereThereIsPlenty) {
+  const DeviceLimits limits = host_capacity(program(), {}, kPlenty).value();
+  EXPECT_EQ(limits.rows, 256);
+  EXPECT_EQ(limits.context, kContext);
+  EXPECT_EQ(limits.page_tokens, 16);
+  EXPECT_EQ(limits.pages, 256 * kContext / 16);
+  EXPECT_EQ(limits.step_tokens, 512);
+  EXPECT_EQ(limits.cross_pages, 0);
+  EXPECT_EQ(limits.vocabulary, program().vocabulary);
+}
+
+TEST_F(HostCapacityTest, FillsTheMemoryThatItMayTakeAndNoMore) {
+  const CapacityWishes wishes{.memory_fraction = 0.5, .rows = 32};
+  const DeviceLimits most = host_capacity(program(), wishes, kPlenty).value();
+  ASSERT_EQ(most.pages, 32 * most.pages_per_row());
+  for (const std::int64_t part : {4, 2}) {
+    const std::int64_t free_bytes = 2 * (taken(most) - taken(most) / part / 4);
+    const DeviceLimits limits = host_capacity(program(), wishes, free_bytes).value();
+    EXPECT_LT(limits.pages, most.pages);
+    EXPECT_LE(taken(limits), free_bytes / 2);
+    // Not far below it either: what rows hold beside is less than an eighth here.
+    EXPECT_GE(taken(limits), free_bytes / 2 * 7 / 8);
+  }
+}
+
+TEST_F(HostCapacityTest, TakesFewerRowsWhereTheirBuffersWouldLeaveNoRoomForPages) {
+  DeviceLimits smallest = host_capacity(program(), {.rows = 8}, kPlenty).value();
+  const DeviceLimits limits = host_capacity(program(), {}, 2 * taken(smallest)).value();
+  EXPECT_LT(limits.rows, 256);
+  EXPECT_GE(limits.rows, 1);
+  EXPECT_GE(limits.pages, limits.pages_per_row());
+  EXPECT_LE(taken(limits), 2 * taken(smallest));
+}
+
+TEST_F(HostCapacityTest, ObeysWishes) {
+  const CapacityWishes wishes{
+      .rows = 3, .pages = 7, .page_tokens = 4, .context = 20, .step_tokens = 1};
+  const DeviceLimits limits = host_capacity(program(), wishes, kPlenty).value();
+  EXPECT_EQ(limits.rows, 3);
+  EXPECT_EQ(limits.pages, 7);
+  EXPECT_EQ(limits.page_tokens, 4);
+  EXPECT_EQ(limits.context, 20);
+  // All rows advance in one step.
+  EXPECT_EQ(limits.step_tokens, 3);
+}
+
+TEST_F(HostCapacityTest, HoldsNoLongerContextThanTheModelKnowsNorMorePagesThanRowsUse) {
+  const CapacityWishes wishes{.rows = 2, .pages = 1000, .context = 10 * kContext};
+  const DeviceLimits limits = host_capacity(program(), wishes, kPlenty).value();
+  EXPECT_EQ(limits.context, kContext);
+  EXPECT_EQ(limits.pages, 2 * kContext / 16);
+}
+
+TEST_F(HostCapacityTest, ShortensTheContextToWhatThePagesHold) {
+  const DeviceLimits limits = host_capacity(program(), {.rows = 2, .pages = 5}, kPlenty).value();
+  EXPECT_EQ(limits.context, 5 * 16);
+  EXPECT_EQ(limits.pages, 5);
+}
+
+TEST_F(HostCapacityTest, RefusesAContextThatThePagesDoNotHold) {
+  const CapacityWishes wishes{.rows = 2, .pages = 5, .context = 100};
+  EXPECT_THAT(
+      host_capacity(program(), wishes, kPlenty),
+      FailsWith(DeviceErrc::kOutOfMemory, "5 pages of 16 tokens hold less than a context of 100"));
+}
+
+TEST_F(HostCapacityTest, EveryRowHasAWholeSlab) {
+  const CapacityWishes wishes{.memory_fraction = 1, .slabs = true};
+  const DeviceLimits most = host_capacity(program(), wishes, kPlenty).value();
+  EXPECT_EQ(most.rows, 256);
+  EXPECT_EQ(most.pages, most.rows * most.pages_per_row());
+  const DeviceLimits fewer = host_capacity(program(), wishes, taken(most) / 4).value();
+  EXPECT_LT(fewer.rows, most.rows);
+  EXPECT_EQ(fewer.context, kContext);
+  EXPECT_EQ(fewer.pages, fewer.rows * fewer.pages_per_row());
+}
+
+TEST_F(HostCapacityTest, RowsThatWereAskedForHaveShorterSlabs) {
+  const CapacityWishes wishes{.rows = 5, .pages = 37, .slabs = true};
+  const DeviceLimits limits = host_capacity(program(), wishes, kPlenty).value();
+  EXPECT_EQ(limits.rows, 5);
+  EXPECT_EQ(limits.context, 7 * 16);
+  EXPECT_EQ(limits.pages, 5 * 7);
+}
+
+TEST_F(HostCapacityTest, RefusesSlabsThatThePagesDoNotHold) {
+  const CapacityWishes both{.rows = 5, .pages = 37, .context = 200, .slabs = true};
+  EXPECT_THAT(host_capacity(program(), both, kPlenty),
+              FailsWith(DeviceErrc::kOutOfMemory,
+                        "37 pages of 16 tokens are no slabs of 200 tokens for 5 rows"));
+  const CapacityWishes rows{.rows = 5, .pages = 4, .slabs = true};
+  EXPECT_THAT(host_capacity(program(), rows, kPlenty),
+              FailsWith(DeviceErrc::kOutOfMemory, "are no slabs of"));
+}
+
+TEST_F(HostCapacityTest, NamesTheNumbersWhenTheWishesDoNotFit) {
+  const DeviceLimits most = host_capacity(program(), {.rows = 64}, kPlenty).value();
+  const CapacityWishes wishes{.memory_fraction = 1, .rows = 64, .pages = most.pages};
+  const auto refused = host_capacity(program(), wishes, taken(most) / 2);
+  EXPECT_THAT(refused, FailsWith(DeviceErrc::kOutOfMemory, "1024 pages of KV"));
+  EXPECT_THAT(refused, FailsWith(DeviceErrc::kOutOfMemory, "MiB that may be taken"));
+  EXPECT_THAT(host_capacity(program(), {}, 1),
+              FailsWith(DeviceErrc::kOutOfMemory, "of 0 MiB that may be taken"));
+}
+
+TEST_F(HostCapacityTest, SmallerNumbersInTheCacheGiveMorePages) {
+  CapacityWishes wishes{.memory_fraction = 1, .rows = 64};
+  const std::int64_t free_bytes = taken(host_capacity(program(), wishes, kPlenty).value()) * 3 / 5;
+  const DeviceLimits wide = host_capacity(program(), wishes, free_bytes).value();
+  wishes.kv_dtype = DType::kBF16;
+  const DeviceLimits narrow = host_capacity(program(), wishes, free_bytes).value();
+  EXPECT_GT(narrow.pages, wide.pages);
+}
+
+TEST(HostCapacity, AStepOfAnEncoderHoldsItsLongestInput) {
+  const auto golden = GoldenModel::open(committed_golden("m2m100")).value();
+  const Program& program = *golden.model.program;
+  const CapacityWishes wishes{.rows = 3, .page_tokens = 4, .step_tokens = 1};
+  const DeviceLimits limits = host_capacity(program, wishes, kPlenty).value();
+  EXPECT_GE(limits.step_tokens, limits.context);
+  EXPECT_EQ(limits.cross_pages, 3 * limits.pages_per_row());
+}
+
+TEST(HostCapacity, MorePagesThanCanBeNumberedDoNotFit) {
+  const auto golden = GoldenModel::open(committed_golden("m2m100")).value();
+  Program program = *golden.model.program;
+  program.context = 1 << 16;
+  const CapacityWishes wishes{.rows = 1 << 16, .page_tokens = 1};
+  EXPECT_THAT(host_capacity(program, wishes, kPlenty),
+              FailsWith(DeviceErrc::kOutOfMemory, "that may be taken"));
+}
+
+}  // namespace
+}  // namespace weft::test

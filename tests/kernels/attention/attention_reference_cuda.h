@@ -1,0 +1,142 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "weft/kernels/attention/attention_cuda.h"
+#include "weft/kernels/attention/relative_bias.h"
+#include "weft/kernels/simd/narrow_float.h"
+
+/// Attention over device parameters whose pointers are the host's: loops in float64 that a reader
+/// can check. Each token that an item covers is computed whole, once.
+namespace weft::cuda {
+
+class AttentionReference {
+ public:
+  explicit AttentionReference(const AttentionParams& params) : params_(params) {
+    if (params.relative_bias != nullptr) {
+      buckets_ = RelativeBuckets(params.relative_buckets, params.relative_max_distance,
+                                 params.relative_bidirectional);
+    }
+  }
+
+  void run() const {
+    for (std::int32_t i = 0; i < *params_.item_count; ++i) {
+      const AttentionItem& item = params_.items[i];
+      if (item.part != 0) continue;
+      const DeviceSequence& sequence = params_.spans.sequences[item.sequence];
+      for (std::int32_t token = item.token; token < item.token + item.tokens; ++token) {
+        for (std::int32_t head = 0; head < params_.heads; ++head) attend(sequence, token, head);
+      }
+    }
+  }
+
+ private:
+  static double read(const void* data, DType dtype, std::int64_t index) {
+    const auto at = static_cast<std::size_t>(index);
+    const auto* bytes = static_cast<const std::byte*>(data);
+    if (dtype == DType::kF32) {
+      float number = 0;
+      std::memcpy(&number, bytes + at * sizeof number, sizeof number);
+      return number;
+    }
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, bytes + at * sizeof bits, sizeof bits);
+    return dtype == DType::kF16 ? from_f16(bits) : from_bf16(bits);
+  }
+
+  void write(std::int64_t index, double value) const {
+    const auto at = static_cast<std::size_t>(index);
+    auto* bytes = static_cast<std::byte*>(params_.out.data);
+    const auto number = static_cast<float>(value);
+    if (params_.out.dtype == DType::kF32) {
+      std::memcpy(bytes + at * sizeof number, &number, sizeof number);
+      return;
+    }
+    const std::uint16_t bits = params_.out.dtype == DType::kF16 ? to_f16(number) : to_bf16(number);
+    std::memcpy(bytes + at * sizeof bits, &bits, sizeof bits);
+  }
+
+  [[nodiscard]] bool sees(const DeviceSequence& sequence, std::int32_t query,
+                          std::int32_t key) const {
+    if (key > query && params_.causal) return false;
+    if (key >= sequence.context && !params_.causal) return false;
+    if (params_.window > 0 && query - key >= params_.window) return false;
+    return params_.chunk == 0 || query / params_.chunk == key / params_.chunk;
+  }
+
+  /// The first number of a key, or value, in the layer.
+  [[nodiscard]] std::int64_t numbers_at(const DeviceSequence& sequence, std::int32_t key,
+                                        std::int32_t head) const {
+    const DeviceKvLayer& kv = params_.kv;
+    const std::int64_t page = params_.spans.pages[sequence.first_page + key / kv.page_tokens];
+    const std::int32_t kv_head = head / (params_.heads / kv.kv_heads);
+    return ((page * kv.kv_heads + kv_head) * kv.page_tokens + key % kv.page_tokens) * kv.head_size;
+  }
+
+  [[nodiscard]] double score(const DeviceSequence& sequence, std::int32_t token, std::int32_t head,
+                             std::int32_t key) const {
+    const std::int64_t size = params_.kv.head_size;
+    const std::int64_t query = (sequence.first + token) * params_.queries.stride + head * size;
+    const std::int64_t from = numbers_at(sequence, key, head);
+    double dot = 0;
+    for (std::int64_t d = 0; d < size; ++d) {
+      dot += read(params_.queries.data, DType::kF32, query + d) *
+             read(params_.kv.keys, params_.kv.dtype, from + d);
+    }
+    double result = dot * double{params_.scale};
+    const double cap = params_.soft_cap;
+    if (cap > 0) result = cap * std::tanh(result / cap);
+    const std::int32_t distance = key - (sequence.start + token);
+    if (params_.alibi_slopes != nullptr) result += double{params_.alibi_slopes[head]} * distance;
+    if (params_.relative_bias != nullptr) {
+      result += double{
+          params_.relative_bias[head * params_.relative_buckets + buckets_.bucket_of(distance)]};
+    }
+    return result;
+  }
+
+  void attend(const DeviceSequence& sequence, std::int32_t token, std::int32_t head) const {
+    const std::int64_t size = params_.kv.head_size;
+    const std::int32_t place = sequence.start + token;
+    const std::int32_t end = params_.causal ? place + 1 : sequence.context;
+    std::vector<std::int32_t> keys;
+    std::vector<double> scores;
+    double greatest = -HUGE_VAL;
+    for (std::int32_t key = 0; key < end; ++key) {
+      if (!sees(sequence, place, key)) continue;
+      keys.push_back(key);
+      scores.push_back(score(sequence, token, head, key));
+      greatest = std::fmax(greatest, scores.back());
+    }
+    std::vector<double> sums(static_cast<std::size_t>(size));
+    double total = 0;
+    if (params_.sinks != nullptr && !keys.empty()) {
+      greatest = std::fmax(greatest, double{params_.sinks[head]});
+      total = std::exp(double{params_.sinks[head]} - greatest);
+    }
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const double weight = std::exp(scores[i] - greatest);
+      const std::int64_t from = numbers_at(sequence, keys[i], head);
+      total += weight;
+      for (std::int64_t d = 0; d < size; ++d) {
+        sums[static_cast<std::size_t>(d)] +=
+            weight * read(params_.kv.values, params_.kv.dtype, from + d);
+      }
+    }
+    const std::int64_t out = (sequence.first + token) * params_.out.stride + head * size;
+    for (std::int64_t d = 0; d < size; ++d) {
+      write(out + d, keys.empty() ? 0.0 : sums[static_cast<std::size_t>(d)] / total);
+    }
+  }
+
+  const AttentionParams& params_;
+  RelativeBuckets buckets_;
+};
+
+inline void attention_reference(const AttentionParams& params) { AttentionReference(params).run(); }
+
+}  // namespace weft::cuda

@@ -1,0 +1,225 @@
+#include "weft/tests/kernels/cuda/ops_reference_cuda.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "weft/tests/kernels/cuda/rows_reference_cuda.h"
+
+namespace weft::cuda::reference {
+namespace {
+
+struct Moments {
+  double mean = 0;
+  double inverse = 1;
+};
+
+Moments moments_of(NormKind kind, const double* numbers, std::int64_t count, double eps) {
+  Moments moments;
+  const auto n = static_cast<double>(count);
+  if (kind == NormKind::kLayer) {
+    for (std::int64_t i = 0; i < count; ++i) moments.mean += numbers[i];
+    moments.mean /= n;
+  }
+  double squares = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    squares += (numbers[i] - moments.mean) * (numbers[i] - moments.mean);
+  }
+  moments.inverse = 1 / std::sqrt(squares / n + eps);
+  return moments;
+}
+
+std::vector<double> row_of(const DeviceRows& rows, std::int64_t row, std::int64_t width) {
+  std::vector<double> numbers(static_cast<std::size_t>(width));
+  for (std::int64_t i = 0; i < width; ++i) numbers[static_cast<std::size_t>(i)] = at(rows, row, i);
+  return numbers;
+}
+
+/// `count` heads of `size` numbers.
+void norm_heads(const HeadNorm& norm, double* heads, std::int64_t count, std::int64_t size) {
+  if (!norm.enabled) return;
+  const std::int64_t together = norm.over_all_heads ? count * size : size;
+  const bool own_weights = norm.per_head_weight || norm.over_all_heads;
+  for (std::int64_t begin = 0; begin < count * size; begin += together) {
+    const Moments moments = moments_of(norm.kind, heads + begin, together, norm.eps);
+    for (std::int64_t i = begin; i < begin + together; ++i) {
+      const std::int64_t own = own_weights ? i : i % size;
+      heads[i] = (heads[i] - moments.mean) * moments.inverse;
+      if (norm.weight != nullptr) heads[i] *= double{norm.weight[own]} + norm.weight_offset;
+      if (norm.bias != nullptr) heads[i] += norm.bias[own];
+    }
+  }
+}
+
+void turn_heads(const RotaryParams& params, double* heads, std::int64_t count,
+                std::int64_t position) {
+  const std::int64_t pairs = params.rotary_size / 2;
+  const bool halves = params.style == RotaryStyle::kHalves;
+  for (std::int64_t h = 0; h < count; ++h) {
+    double* head = heads + h * params.head_size;
+    for (std::int64_t i = 0; i < pairs; ++i) {
+      double& a = head[halves ? i : 2 * i];
+      double& b = head[halves ? i + pairs : 2 * i + 1];
+      const double cosine = params.cosines[position * pairs + i];
+      const double sine = params.sines[position * pairs + i];
+      const double turned = a * cosine - b * sine;
+      b = b * cosine + a * sine;
+      a = turned;
+    }
+  }
+}
+
+/// Keys or values of one token, as they stand in the row.
+void write_cache(const RotaryParams& params, std::byte* cache, std::int64_t row,
+                 std::int64_t first) {
+  const std::int32_t index = params.spans.sequence_of[row];
+  if (index < 0) return;
+  const DeviceSequence& sequence = params.spans.sequences[index];
+  const std::int64_t place = sequence.start + (row - sequence.first);
+  const DeviceKvLayer& kv = params.kv;
+  const std::int64_t page = params.spans.pages[sequence.first_page + place / kv.page_tokens];
+  for (std::int64_t h = 0; h < kv.kv_heads; ++h) {
+    const std::int64_t slot = (page * kv.kv_heads + h) * kv.page_tokens + place % kv.page_tokens;
+    for (std::int64_t d = 0; d < kv.head_size; ++d) {
+      store(kv.dtype, cache, slot * kv.head_size + d,
+            at(params.qkv, row, first + h * kv.head_size + d));
+    }
+  }
+}
+
+double clipped(double number, double limit) {
+  // NaN is neither below nor above and stays.
+  if (!(limit > 0)) return number;
+  return number < -limit ? -limit : (number > limit ? limit : number);
+}
+
+double embedded(const EmbeddingParams& params, std::int64_t id, std::int64_t column) {
+  if (params.table == nullptr) return 0;
+  const std::int64_t width = params.out.width;
+  if (params.dtype != DType::kQ8_0) return load(params.dtype, params.table, id * width + column);
+  const std::byte* block = params.table + (id * (width / 32) + column / 32) * 34;
+  const double scale = load(DType::kF16, block, 0);
+  return scale * static_cast<double>(std::to_integer<std::int8_t>(block[2 + column % 32]));
+}
+
+/// A token that is in a slot's sequence.
+void count_token(const TokenCounts& counts, std::int64_t slot, TokenId token, bool is_output) {
+  std::uint32_t& count = counts.counts[slot * counts.vocabulary + token];
+  count = (count | 0x80000000U) + (is_output ? 1U : 0U);
+}
+
+}  // namespace
+
+void norm(const NormParams& params) {
+  const std::int64_t width = params.in.width;
+  for (std::int64_t t = 0; t < params.rows; ++t) {
+    const auto in = row_of(params.in, t, width);
+    const Moments moments = moments_of(params.kind, in.data(), width, params.eps);
+    for (std::int64_t i = 0; i < width; ++i) {
+      double value = (in[static_cast<std::size_t>(i)] - moments.mean) * moments.inverse;
+      if (params.weight != nullptr) value *= double{params.weight[i]} + params.weight_offset;
+      if (params.bias != nullptr) value += params.bias[i];
+      value *= params.scale;
+      if (params.residual.data != nullptr) value += at(params.residual, t, i);
+      put(params.out, t, i, value);
+    }
+  }
+}
+
+void embed(const EmbeddingParams& params) {
+  const std::int64_t width = params.out.width;
+  for (std::int64_t t = 0; t < params.rows; ++t) {
+    for (std::int64_t i = 0; i < width; ++i) {
+      double value = params.scale * embedded(params, params.ids[t], i);
+      if (params.positions != nullptr) {
+        const std::int64_t position = std::max(params.position_ids[t], 0) + params.position_offset;
+        value += params.positions[position * width + i];
+      }
+      if (params.constant != nullptr) value += params.constant[i];
+      put(params.out, t, i, value);
+    }
+  }
+}
+
+void rotate_and_store(const RotaryParams& params) {
+  const std::int64_t size = params.head_size;
+  const std::int64_t first_key = params.heads * size;
+  const std::int64_t first_value = first_key + params.kv_heads * size;
+  const std::int64_t width = first_value + params.kv_heads * size;
+  for (std::int64_t t = 0; t < params.rows; ++t) {
+    auto numbers = row_of(params.qkv, t, width);
+    for (double& number : numbers) number = clipped(number, params.clip);
+    const auto norms = [&] {
+      norm_heads(params.query_norm, numbers.data(), params.heads, size);
+      norm_heads(params.key_norm, numbers.data() + first_key, params.kv_heads, size);
+    };
+    if (!params.norm_after_rotary) norms();
+    if (params.rotary_size > 0) {
+      turn_heads(params, numbers.data(), params.heads + params.kv_heads,
+                 std::max(params.position_ids[t], 0));
+    }
+    if (params.norm_after_rotary) norms();
+    for (std::int64_t i = 0; i < width; ++i) {
+      put(params.qkv, t, i, numbers[static_cast<std::size_t>(i)]);
+    }
+    if (params.kv.keys == nullptr) continue;
+    write_cache(params, params.kv.keys, t, first_key);
+    write_cache(params, params.kv.values, t, first_value);
+  }
+}
+
+void scale_rows(const ScaleRowsParams& params) {
+  for (std::int64_t t = 0; t < params.rows; ++t) {
+    for (std::int64_t i = 0; i < params.out.width; ++i) {
+      double value = at(params.scales, t, 0) * at(params.in, t, i);
+      if (params.residual.data != nullptr) value += at(params.residual, t, i);
+      put(params.out, t, i, value);
+    }
+  }
+}
+
+void write_tables(const TableParams& params) {
+  // A GPU does them in no order; the last first is what shows who counts on one.
+  for (std::int32_t w = params.write_count - 1; w >= 0; --w) {
+    const TableWrite& write = params.writes[w];
+    std::copy_n(params.pages + write.first_page, write.count,
+                params.tables + write.table + write.first);
+  }
+}
+
+void copy_pages(const PageCopyParams& params) {
+  for (std::int32_t b = 0; b < params.block_count; ++b) {
+    const PageBlocks& blocks = params.blocks[b];
+    for (std::int32_t c = 0; c < params.copy_count; ++c) {
+      std::memcpy(blocks.data + params.copies[c].to * blocks.bytes,
+                  blocks.data + params.copies[c].from * blocks.bytes,
+                  static_cast<std::size_t>(blocks.bytes));
+    }
+  }
+}
+
+void resolve_tokens(const ResolveParams& params) {
+  for (std::int64_t t = 0; t < params.rows; ++t) {
+    params.ids[t] = 0;
+    const std::int32_t slot = params.slot_of[t];
+    if (slot < 0) continue;
+    const TokenId wanted = params.wanted[t];
+    const TokenId token = wanted >= 0 ? wanted : params.last_tokens[-1 - std::int64_t{wanted}];
+    if (token < 0) continue;
+    params.ids[t] = token;
+    if (params.counts.counts != nullptr && params.settings[slot].counts) {
+      count_token(params.counts, slot, token, params.is_output[t] != 0);
+    }
+  }
+}
+
+void start_counts(const CountParams& params) {
+  const std::int64_t vocabulary = params.counts.vocabulary;
+  std::fill_n(params.counts.counts + params.slot * vocabulary, vocabulary, 0U);
+  for (std::int32_t i = 0; i < params.token_count; ++i) {
+    count_token(params.counts, params.slot, params.tokens[i], i >= params.prompt_tokens);
+  }
+}
+
+}  // namespace weft::cuda::reference

@@ -1,0 +1,139 @@
+#include "weft/kernels/embedding/embedding.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "weft/kernels/simd/narrow_float.h"
+#include "weft/tests/kernels/op_fixture.h"
+
+namespace weft {
+namespace {
+
+class EmbeddingTest : public OpTest {};
+WEFT_OP_TEST(EmbeddingTest);
+
+constexpr std::int64_t kVocabulary = 11;
+
+template <class T>
+void put(std::vector<std::byte>& bytes, T value) {
+  const auto* from = reinterpret_cast<const std::byte*>(&value);
+  bytes.insert(bytes.end(), from, from + sizeof(T));
+}
+
+/// A table as a file has it, and what its numbers are.
+struct Stored {
+  std::vector<std::byte> bytes{std::byte{0xff}};  // one byte, so that the table is not aligned
+  std::vector<double> numbers;
+
+  Stored(DType dtype, std::int64_t width, Random& random) {
+    for (std::int64_t i = 0; i < kVocabulary * width; ++i) {
+      const float number = random(-4, 4);
+      if (dtype == DType::kF32) {
+        put(bytes, number);
+        numbers.push_back(number);
+      } else if (dtype == DType::kF16) {
+        put(bytes, to_f16(number));
+        numbers.push_back(from_f16(to_f16(number)));
+      } else if (dtype == DType::kBF16) {
+        put(bytes, to_bf16(number));
+        numbers.push_back(from_bf16(to_bf16(number)));
+      } else {
+        const std::uint16_t scale = to_f16(0.01F * static_cast<float>(1 + i / 32 % 5));
+        if (i % 32 == 0) put(bytes, scale);
+        const auto quantum = static_cast<std::int8_t>(random.below(256) - 128);
+        put(bytes, quantum);
+        numbers.push_back(static_cast<double>(from_f16(scale)) * quantum);
+      }
+    }
+  }
+
+  [[nodiscard]] const std::byte* table() const { return bytes.data() + 1; }
+};
+
+TEST_P(EmbeddingTest, AddsRowPositionAndConstantForEveryType) {
+  Random random(1);
+  const std::vector<TokenId> ids{0, 10, 3, 3, 7};
+  const std::vector<std::int32_t> position_ids{0, 1, 2, 0, 5};
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0}) {
+    for (const std::int64_t width : {32, 64, 96, 416}) {
+      const Stored stored(dtype, width, random);
+      const auto positions = random.numbers(static_cast<std::size_t>(8 * width));
+      const auto constant = random.numbers(static_cast<std::size_t>(width));
+      Table out(5, width);
+      const EmbeddingParams params{.ids = ids,
+                                   .table = stored.table(),
+                                   .dtype = dtype,
+                                   .vocabulary = kVocabulary,
+                                   .scale = 1.5F,
+                                   .positions = positions.data(),
+                                   .position_ids = position_ids,
+                                   .position_offset = 2,
+                                   .position_count = 8,
+                                   .constant = constant.data(),
+                                   .out = out.rows()};
+      in_parts(3, [&](Share share) { embed(params, share); });
+      for (std::size_t t = 0; t < ids.size(); ++t) {
+        std::vector<double> want;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(width); ++i) {
+          const auto w = static_cast<std::size_t>(width);
+          want.push_back(1.5 * stored.numbers[static_cast<std::size_t>(ids[t]) * w + i] +
+                         positions[static_cast<std::size_t>(position_ids[t] + 2) * w + i] +
+                         constant[i]);
+        }
+        EXPECT_TRUE(is_close(out.row(static_cast<std::int64_t>(t)), want, 1e-6))
+            << to_string(dtype) << ", width " << width << ", token " << t;
+      }
+      EXPECT_TRUE(out.is_untouched_between_rows());
+    }
+  }
+}
+
+TEST_P(EmbeddingTest, GivesTheTableItselfBitForBitWhenNothingIsAdded) {
+  Random random(2);
+  const std::vector<TokenId> ids{9, 0};
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+    const Stored stored(dtype, 37, random);
+    Table out(2, 37);
+    embed({.ids = ids,
+           .table = stored.table(),
+           .dtype = dtype,
+           .vocabulary = kVocabulary,
+           .out = out.rows()},
+          Share{});
+    EXPECT_TRUE(
+        is_close(out.row(0), std::span(stored.numbers).subspan(std::size_t{9} * 37, 37), 0));
+    EXPECT_TRUE(is_close(out.row(1), std::span(stored.numbers).first(37), 0));
+  }
+}
+
+TEST_P(EmbeddingTest, NoticesIdsAndPositionsOutsideTheirTables) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Random random(3);
+  const Stored stored(DType::kF32, 4, random);
+  const std::vector<float> positions(16, 0.0F);
+  Table out(1, 4);
+  std::vector<TokenId> ids{0};
+  std::vector<std::int32_t> position_ids{0};
+  EmbeddingParams params{.ids = ids,
+                         .table = stored.table(),
+                         .vocabulary = kVocabulary,
+                         .positions = positions.data(),
+                         .position_ids = position_ids,
+                         .position_count = 4,
+                         .out = out.rows()};
+  for (const TokenId id : {TokenId{-1}, TokenId{kVocabulary}}) {
+    ids[0] = id;
+    WEFT_EXPECT_BUG(embed(params, Share{}), "embed: an id outside the table");
+  }
+  ids[0] = 0;
+  position_ids[0] = 4;
+  WEFT_EXPECT_BUG(embed(params, Share{}), "embed: a position outside its table");
+  params.dtype = DType::kQ8_0;
+  WEFT_EXPECT_BUG(embed(params, Share{}), "embed: the width of the table");
+}
+
+}  // namespace
+}  // namespace weft

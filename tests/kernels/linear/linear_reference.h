@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "weft/kernels/linear/linear_cuda.h"
+#include "weft/kernels/simd/narrow_float.h"
+#include "weft/tests/kernels/activation_reference.h"
+
+/// The CUDA linear op in float64 over memory of the host: LinearParams with host pointers.
+namespace weft::test {
+
+inline double number_at(const void* data, DType dtype, std::int64_t index) {
+  switch (dtype) {
+    case DType::kF16:
+      return static_cast<double>(from_f16(static_cast<const std::uint16_t*>(data)[index]));
+    case DType::kBF16:
+      return static_cast<double>(from_bf16(static_cast<const std::uint16_t*>(data)[index]));
+    default:
+      return static_cast<double>(static_cast<const float*>(data)[index]);
+  }
+}
+
+inline void store_number(void* data, DType dtype, std::int64_t index, double value) {
+  const auto narrow = static_cast<float>(value);
+  switch (dtype) {
+    case DType::kF16:
+      static_cast<std::uint16_t*>(data)[index] = to_f16(narrow);
+      break;
+    case DType::kBF16:
+      static_cast<std::uint16_t*>(data)[index] = to_bf16(narrow);
+      break;
+    default:
+      static_cast<float*>(data)[index] = narrow;
+  }
+}
+
+inline double weight_at(const cuda::DeviceMatrix& weight, std::int64_t row, std::int64_t k) {
+  const std::int64_t index = row * weight.stride + k;
+  if (weight.dtype != DType::kQ8_0) return number_at(weight.data, weight.dtype, index);
+  constexpr std::int64_t kBlock = 32;
+  const double scale =
+      number_at(weight.scales, DType::kF16, row * (weight.inputs / kBlock) + k / kBlock);
+  return scale * reinterpret_cast<const std::int8_t*>(weight.data)[index];
+}
+
+/// Number `output` of row `row`, before it is rounded to the type of `out`.
+inline double linear_output(const cuda::LinearParams& params, std::int64_t row,
+                            std::int64_t output) {
+  const cuda::DeviceMatrix& weight = params.weight;
+  const std::int64_t from = params.input_rows == nullptr ? row : params.input_rows[row];
+  const auto sum = [&](std::int64_t weight_row, std::int64_t bias) {
+    double total = params.bias == nullptr ? 0 : static_cast<double>(params.bias[bias]);
+    for (std::int64_t k = 0; k < weight.inputs; ++k) {
+      total += number_at(params.in.data, params.in.dtype, from * params.in.stride + k) *
+               weight_at(weight, weight_row, k);
+    }
+    return total;
+  };
+  double value = 0;
+  if (weight.gated) {
+    const std::int64_t first =
+        output / cuda::kGateBlock * 2 * cuda::kGateBlock + output % cuda::kGateBlock;
+    double gate = sum(first, output);
+    double up = sum(first + cuda::kGateBlock, weight.outputs + output);
+    const auto limit = static_cast<double>(params.gate_limit);
+    if (limit > 0) {
+      gate = gate > limit ? limit : gate;
+      up = up > limit ? limit : up;
+      up = up < -limit ? -limit : up;
+    }
+    const auto alpha = static_cast<double>(params.gate_alpha);
+    const double opened = alpha != 0 ? gate * activate(Activation::kSigmoid, gate * alpha)
+                                     : activate(params.activation, gate);
+    value = opened * (up + static_cast<double>(params.up_offset));
+  } else {
+    value = activate(params.activation, sum(output, output));
+    const auto cap = static_cast<double>(params.soft_cap);
+    if (cap > 0) value = cap * std::tanh(value / cap);
+  }
+  value *= static_cast<double>(params.scale);
+  if (params.residual.data == nullptr) return value;
+  return value + number_at(params.residual.data, params.residual.dtype,
+                           row * params.residual.stride + output);
+}
+
+/// All of `out`; `way` and `workspace` are not looked at.
+inline void linear_reference(const cuda::LinearParams& params) {
+  for (std::int64_t row = 0; row < params.rows; ++row) {
+    for (std::int64_t output = 0; output < params.weight.outputs; ++output) {
+      store_number(params.out.data, params.out.dtype, row * params.out.stride + output,
+                   linear_output(params, row, output));
+    }
+  }
+}
+
+}  // namespace weft::test

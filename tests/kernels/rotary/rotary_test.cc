@@ -1,0 +1,234 @@
+#include "weft/kernels/rotary/rotary.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "weft/tests/kernels/attention/paged_cache.h"
+#include "weft/tests/kernels/op_fixture.h"
+
+namespace weft {
+namespace {
+
+class RotaryTest : public OpTest {};
+WEFT_OP_TEST(RotaryTest);
+
+constexpr std::int64_t kPositions = 50;
+
+/// A step of two sequences whose tokens stand at rows 0 .. 2 and 3 .. 7.
+struct Step {
+  RotaryParams params;
+  PagedCache cache;
+  std::vector<std::vector<std::int32_t>> pages;
+  std::vector<SequenceSpan> spans;
+  std::vector<std::int32_t> position_ids{4, 5, 6, 49, 0, 1, 2, 3};
+  std::vector<float> cosines;
+  std::vector<float> sines;
+  Table qkv;
+
+  Step(std::int32_t heads, std::int32_t kv_heads, std::int32_t head_size, std::int32_t rotary_size,
+       DType dtype, Random& random)
+      : cache({.dtype = dtype,
+               .pages = 9,
+               .page_tokens = 3,
+               .kv_heads = std::max(kv_heads, 1),
+               .head_size = head_size}),
+        pages{cache.take_pages(7), cache.take_pages(15)},
+        spans{{.first = 0, .count = 3, .start = 4, .pages = pages[0]},
+              {.first = 3, .count = 5, .start = 10, .pages = pages[1]}},
+        cosines(random.numbers(static_cast<std::size_t>(kPositions * rotary_size / 2))),
+        sines(random.numbers(static_cast<std::size_t>(kPositions * rotary_size / 2))),
+        qkv(8, std::int64_t{heads + 2 * kv_heads} * head_size, random, -2, 2) {
+    params = {.qkv = qkv.rows(),
+              .heads = heads,
+              .kv_heads = kv_heads,
+              .head_size = head_size,
+              .rotary_size = rotary_size,
+              .cosines = cosines.data(),
+              .sines = sines.data(),
+              .table_positions = kPositions,
+              .position_ids = position_ids,
+              .spans = spans,
+              .kv = cache.layer()};
+  }
+};
+
+void norm_reference(std::vector<double>& heads, const HeadNorm& norm, std::size_t size) {
+  if (!norm.enabled) return;
+  const std::size_t together = norm.over_all_heads ? heads.size() : size;
+  for (std::size_t begin = 0; begin < heads.size(); begin += together) {
+    const auto count = static_cast<double>(together);
+    double mean = 0;
+    double squares = 0;
+    for (std::size_t i = 0; i < together; ++i) mean += heads[begin + i] / count;
+    if (norm.kind == NormKind::kRms) mean = 0;
+    for (std::size_t i = 0; i < together; ++i) squares += std::pow(heads[begin + i] - mean, 2);
+    for (std::size_t i = begin; i < begin + together; ++i) {
+      const std::size_t own = norm.per_head_weight || norm.over_all_heads ? i : i % size;
+      heads[i] = (heads[i] - mean) / std::sqrt(squares / count + norm.eps);
+      if (norm.weight != nullptr) heads[i] *= double{norm.weight[own]} + norm.weight_offset;
+      if (norm.bias != nullptr) heads[i] += norm.bias[own];
+    }
+  }
+}
+
+void turn_reference(const RotaryParams& params, std::vector<double>& heads, std::int32_t position) {
+  const auto size = static_cast<std::size_t>(params.head_size);
+  const auto pairs = static_cast<std::size_t>(params.rotary_size / 2);
+  for (std::size_t head = 0; head < heads.size(); head += size) {
+    for (std::size_t i = 0; i < pairs; ++i) {
+      const bool halves = params.style == RotaryStyle::kHalves;
+      double& a = heads[head + (halves ? i : 2 * i)];
+      double& b = heads[head + (halves ? i + pairs : 2 * i + 1)];
+      const double cosine = params.cosines[static_cast<std::size_t>(position) * pairs + i];
+      const double sine = params.sines[static_cast<std::size_t>(position) * pairs + i];
+      const double turned = a * cosine - b * sine;
+      b = b * cosine + a * sine;
+      a = turned;
+    }
+  }
+}
+
+/// What a token's row becomes, in float64.
+std::vector<double> rotary_reference(const Step& step, std::span<const float> row,
+                                     std::size_t token) {
+  const RotaryParams& params = step.params;
+  const auto size = static_cast<std::size_t>(params.head_size);
+  std::vector<double> all(row.begin(), row.end());
+  if (params.clip > 0) {
+    for (double& x : all) x = std::clamp(x, -double{params.clip}, double{params.clip});
+  }
+  const auto first_key = all.begin() + std::ptrdiff_t{params.heads} * params.head_size;
+  const auto first_value = first_key + std::ptrdiff_t{params.kv_heads} * params.head_size;
+  std::vector<double> queries(all.begin(), first_key);
+  std::vector<double> keys(first_key, first_value);
+  const auto norms = [&] {
+    norm_reference(queries, params.query_norm, size);
+    norm_reference(keys, params.key_norm, size);
+  };
+  if (!params.norm_after_rotary) norms();
+  turn_reference(params, queries, step.position_ids[token]);
+  turn_reference(params, keys, step.position_ids[token]);
+  if (params.norm_after_rotary) norms();
+  std::ranges::copy(queries, all.begin());
+  std::ranges::copy(keys, first_key);
+  return all;
+}
+
+/// Each token's row, and the cache: the tokens' keys and values as they stand in the row, rounded,
+/// and nothing else.
+void expect_rotated(Step& step, int threads = 1) {
+  std::vector<std::vector<double>> want;
+  for (std::size_t t = 0; t < 8; ++t) {
+    want.push_back(rotary_reference(step, step.qkv.row(static_cast<std::int64_t>(t)), t));
+  }
+  const RotaryParams& params = step.params;
+  in_parts(threads, [&](Share share) { rotate_and_store(params, share); });
+  for (const SequenceSpan& span : step.spans) {
+    for (std::int32_t i = 0; i < span.count; ++i) {
+      const auto row = step.qkv.row(span.first + i);
+      ASSERT_TRUE(is_close(row, want[static_cast<std::size_t>(span.first + i)], 1e-5))
+          << "row " << span.first + i;
+      if (params.kv.keys == nullptr) continue;
+      for (std::int32_t at = 0; at < params.kv_heads * params.head_size; ++at) {
+        const std::int32_t head = at / params.head_size;
+        const std::int32_t d = at % params.head_size;
+        const std::int32_t first = params.heads * params.head_size;
+        const auto key = static_cast<std::size_t>(first) + static_cast<std::size_t>(at);
+        const auto value = key + static_cast<std::size_t>(params.kv_heads * params.head_size);
+        ASSERT_EQ(step.cache.key(span.pages, span.start + i, head, d),
+                  PagedCache::as_stored(params.kv.dtype, row[key]));
+        ASSERT_EQ(step.cache.value(span.pages, span.start + i, head, d),
+                  PagedCache::as_stored(params.kv.dtype, row[value]));
+      }
+    }
+  }
+  const bool stored = params.kv.keys != nullptr;
+  EXPECT_EQ(step.cache.filled(), stored ? 8 * 2 * params.kv_heads * params.head_size : 0);
+  EXPECT_TRUE(step.qkv.is_untouched_between_rows());
+}
+
+TEST_P(RotaryTest, TurnsAndStoresEveryStyleSizeAndType) {
+  Random random(1);
+  for (const RotaryStyle style : {RotaryStyle::kHalves, RotaryStyle::kInterleaved}) {
+    for (const auto& [size, turned] : std::vector<std::pair<std::int32_t, std::int32_t>>{
+             {16, 16}, {20, 20}, {20, 6}, {64, 64}, {80, 32}, {96, 2}, {128, 128}, {33, 0}}) {
+      for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+        SCOPED_TRACE(testing::Message()
+                     << "D " << size << ", R " << turned << ", " << to_string(dtype));
+        Step step(4, 2, size, turned, dtype, random);
+        step.params.style = style;
+        expect_rotated(step, 3);
+      }
+    }
+  }
+}
+
+TEST_P(RotaryTest, NormsHeadsInEveryWayBeforeOrAfter) {
+  Random random(2);
+  for (int way = 0; way < 4; ++way) {
+    for (const NormKind kind : {NormKind::kRms, NormKind::kLayer}) {
+      for (const bool after : {false, true}) {
+        SCOPED_TRACE(testing::Message() << "way " << way << (after ? ", after" : ", before"));
+        Step step(4, 2, 36, 36, DType::kF32, random);
+        const auto weight = random.numbers(std::size_t{4} * 36);
+        const auto bias = random.numbers(std::size_t{4} * 36);
+        HeadNorm norm{.enabled = true, .kind = kind, .eps = 1e-5F};
+        if (way > 0) norm.weight = weight.data();
+        if (way > 1) norm.bias = bias.data();
+        norm.weight_offset = way > 1 ? 1.0F : 0.0F;
+        norm.per_head_weight = way == 2;
+        norm.over_all_heads = way == 3;
+        step.params.query_norm = norm;
+        step.params.key_norm = norm;
+        step.params.norm_after_rotary = after;
+        step.params.clip = 1.5F;
+        expect_rotated(step, 2);
+      }
+    }
+  }
+}
+
+TEST_P(RotaryTest, TakesQueriesAloneAndKeysAndValuesAlone) {
+  Random random(3);
+  Step queries(4, 0, 16, 16, DType::kF32, random);
+  expect_rotated(queries);
+  Step keys(0, 2, 16, 16, DType::kBF16, random);
+  expect_rotated(keys);
+  Step unstored(2, 2, 16, 16, DType::kF32, random);
+  unstored.params.kv = {};
+  expect_rotated(unstored);
+}
+
+TEST_P(RotaryTest, ClipsWithoutHidingNaN) {
+  Random random(4);
+  Step step(1, 1, 8, 0, DType::kF32, random);
+  step.params.clip = 1;
+  step.qkv.row(0)[0] = kInf;
+  step.qkv.row(0)[1] = kNaN;
+  rotate_and_store(step.params, Share{});
+  EXPECT_EQ(step.qkv.row(0)[0], 1);
+  EXPECT_TRUE(std::isnan(step.qkv.row(0)[1]));
+}
+
+TEST_P(RotaryTest, NoticesWhatDoesNotFit) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Random random(5);
+  Step step(2, 1, 8, 8, DType::kF32, random);
+  step.position_ids[7] = kPositions;
+  WEFT_EXPECT_BUG(rotate_and_store(step.params, Share{}), "a position outside the table");
+  step.position_ids[7] = 0;
+  step.spans[1].start = 11;
+  WEFT_EXPECT_BUG(rotate_and_store(step.params, Share{}), "a span outside its rows or pages");
+  step.spans[1].start = 10;
+  step.pages[1].back() = 9;
+  WEFT_EXPECT_BUG(rotate_and_store(step.params, Share{}), "a page outside the cache");
+  step.params.rotary_size = 10;
+  WEFT_EXPECT_BUG(rotate_and_store(step.params, Share{}), "rotary_size");
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,40 @@
+#include "weft/measure/engine/recipe_runs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+namespace weft::measure {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+TEST(RecipeRunsTest, TokensAreCountedWhenTheyComeWhicheverRequestTheyBelongTo) {
+  std::vector<Outcome> outcomes(2);
+  outcomes[0].came = {1, 4};
+  outcomes[1].began = 1;
+  outcomes[1].came = {1, 2};
+  EXPECT_THAT(tokens_over_time(outcomes),
+              ElementsAre(Pair(0, 0), Pair(1, 1), Pair(2, 2), Pair(3, 3), Pair(4, 4)));
+  EXPECT_THAT(tokens_over_time({}), ElementsAre(Pair(0, 0)));
+}
+
+TEST(RecipeRunsTest, OfManyTokensSomeStandForAllAndTheLastIsAmongThem) {
+  std::vector<Outcome> outcomes(1);
+  for (int i = 1; i <= 5000; ++i) outcomes[0].came.push_back(i);
+  const auto points = tokens_over_time(outcomes);
+  EXPECT_EQ(points.size(), 513U);
+  EXPECT_EQ(points.back(), std::pair(5000.0, 5000.0));
+  for (const auto& [second, tokens] : points) EXPECT_EQ(second, tokens);
+}
+
+TEST(RecipeRunsTest, FiguresOfSeveralRoundsComeWithTheLeastAndTheMost) {
+  EXPECT_EQ(with_range({2}, times_text), "2.00x");
+  EXPECT_EQ(with_range({3, 1, 2}, times_text), "2.00x [1.00x, 3.00x]");
+}
+
+}  // namespace
+}  // namespace weft::measure

@@ -1,0 +1,108 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/json/serialize.hpp>
+#include <boost/system/errc.hpp>
+#include <boost/system/system_error.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "weft/measure/recipe.h"
+#include "weft/tests/measure/recipes/recipe_reports.h"
+
+namespace weft::measure {
+namespace {
+
+using test::expect_whole;
+using test::series_of;
+using testing::HasSubstr;
+
+constexpr double kScale = 0.02;
+
+Report report_of(const std::string& name) { return test::report_of(name, kScale); }
+
+TEST(RecipesTest, EachIsFoundByItsNameAndOthersAreNot) {
+  EXPECT_TRUE(std::ranges::is_sorted(recipes(), {}, &Recipe::name));
+  for (const Recipe& one : recipes()) EXPECT_EQ(find_recipe(one.name), &one);
+  EXPECT_EQ(find_recipe("orca"), nullptr);
+}
+
+TEST(RecipesTest, OrcaLoadComparesThePoliciesAtEachRate) {
+  const Report report = report_of("orca-load");
+  expect_whole(report);
+  ASSERT_EQ(report.tables.size(), 2U);
+  EXPECT_EQ(report.tables[0].rows.size(), 4U * 6U);
+  EXPECT_EQ(report.tables[1].rows.size(), 4U);
+  ASSERT_EQ(report.figures.size(), 1U);
+  EXPECT_THAT(series_of(report.figures[0]),
+              testing::ElementsAre("fusion", "static", testing::StartsWith("window:"),
+                                   "static, padded (computed)", "twice one request alone"));
+  EXPECT_EQ(report.findings.size(), 3U);
+  EXPECT_THAT(report.tables[0].note, HasSubstr("our re-implementation"));
+  EXPECT_GT(report.data.at("capacity").at("requests_per_second").as_double(), 0);
+  EXPECT_EQ(report.data.at("curves").at("fusion").as_array().size(), 6U);
+}
+
+TEST(RecipesTest, FineinferLoadComparesTheMemorysUseAndSplitsTheTime) {
+  const Report report = report_of("fineinfer-load");
+  expect_whole(report);
+  // Full load, loads, at equal latency twice, split.
+  ASSERT_EQ(report.tables.size(), 5U);
+  EXPECT_EQ(report.tables[0].rows.size(), 2U * 3U);
+  EXPECT_EQ(report.tables[1].rows.size(), 2U * 2U * 5U);
+  EXPECT_EQ(report.tables[4].rows.size(), 2U * 2U);
+  ASSERT_EQ(report.figures.size(), 5U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_THAT(series_of(report.figures[i]), testing::ElementsAre("token pages", "padded"));
+  }
+  EXPECT_THAT(series_of(report.figures[4]), testing::ElementsAre("forward", "everything else"));
+  // Memory for three padded sequences.
+  const auto& full = report.data.at("ShareGPT-like").at("full_load");
+  EXPECT_LE(full.at("padded").at("mean_batch").as_double(), 3);
+  EXPECT_GE(full.at("token_pages").at("mean_batch").as_double(), 1);
+  for (const auto& one : report.data.at("splits").as_array()) {
+    EXPECT_GT(one.at("forward").as_double(), 0);
+    EXPECT_GE(one.at("others").as_double(), 0);
+  }
+}
+
+TEST(RecipesTest, PriorityShowsChatAloneAndBesideAFloodWithAndWithoutClasses) {
+  std::vector<std::string> parts;
+  RecipeSetup setup = test::small_setup(kScale);
+  setup.begin_part = [&](std::string_view part) { parts.emplace_back(part); };
+  const Report report = find_recipe("priority")->run(setup);
+  EXPECT_THAT(parts, testing::Contains("long prompts, without classes"));
+  expect_whole(report);
+  ASSERT_EQ(report.tables.size(), 4U);
+  for (const std::size_t chat : {0U, 2U}) {
+    EXPECT_EQ(report.tables[chat].rows.size(), 3U);
+    EXPECT_EQ(report.tables[chat + 1].rows.size(), 2U);
+  }
+  ASSERT_EQ(report.figures.size(), 4U);
+  for (const Figure& figure : report.figures) {
+    EXPECT_THAT(series_of(figure),
+                testing::ElementsAre("chat alone", "with classes", "without classes"));
+  }
+  EXPECT_EQ(report.findings.size(), 2U);
+}
+
+TEST(RecipesTest, ARecipeThatIsStoppedThrowsThat) {
+  for (const Recipe& recipe : recipes()) {
+    std::atomic<bool> stop = false;
+    RecipeSetup setup = test::small_setup(kScale);
+    setup.stop = &stop;
+    setup.begin_part = [&](std::string_view) { stop = true; };
+    try {
+      recipe.run(setup);
+      FAIL() << recipe.name << " went on";
+    } catch (const boost::system::system_error& error) {
+      EXPECT_EQ(error.code(), boost::system::errc::operation_canceled) << recipe.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::measure

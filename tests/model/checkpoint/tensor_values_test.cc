@@ -1,0 +1,79 @@
+#include "weft/model/checkpoint/tensor_values.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "weft/core/error/internal_error.h"
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/tests/fixture/byte_writer.h"
+
+namespace weft {
+namespace {
+
+using test::ByteWriter;
+using testing::ElementsAre;
+
+std::vector<float> read_values(DType dtype, const std::vector<std::byte>& bytes,
+                               std::int64_t offset, std::int64_t stride, std::size_t count) {
+  // One byte in, so that no number is aligned.
+  std::vector<std::byte> shifted(1);
+  shifted.insert(shifted.end(), bytes.begin(), bytes.end());
+  const auto numbers = static_cast<std::int64_t>(bytes.size());
+  const CheckpointTensor tensor{"t", dtype, {numbers}, std::span(shifted).subspan(1), "file"};
+  std::vector<float> out(count);
+  read_values(tensor, offset, stride, out);
+  return out;
+}
+
+TEST(TensorValuesTest, AreReadFromEveryPlainType) {
+  EXPECT_THAT(read_values(DType::kF64, ByteWriter().put(1.5).put(-2.25).bytes(), 0, 1, 2),
+              ElementsAre(1.5F, -2.25F));
+  EXPECT_THAT(read_values(DType::kF32, ByteWriter().put(1.5F).put(-2.25F).bytes(), 0, 1, 2),
+              ElementsAre(1.5F, -2.25F));
+  const auto half = ByteWriter().put<std::uint16_t>(0x3e00).put<std::uint16_t>(0xc080).bytes();
+  EXPECT_THAT(read_values(DType::kF16, half, 0, 1, 2), ElementsAre(1.5F, -2.25F));
+  const auto brain = ByteWriter().put<std::uint16_t>(0x3fc0).put<std::uint16_t>(0xc010).bytes();
+  EXPECT_THAT(read_values(DType::kBF16, brain, 0, 1, 2), ElementsAre(1.5F, -2.25F));
+}
+
+TEST(TensorValuesTest, AreReadFromQuantizedBlocks) {
+  ByteWriter blocks;
+  for (const int first : {0, 32}) {
+    blocks.put<std::uint16_t>(first == 0 ? 0x3c00 : 0x3800);  // scales 1 and 0.5
+    for (int i = 0; i < 32; ++i) blocks.put(static_cast<std::int8_t>(first + i - 20));
+  }
+  EXPECT_THAT(read_values(DType::kQ8_0, blocks.bytes(), 30, 1, 4), ElementsAre(10, 11, 6, 6.5F));
+}
+
+TEST(TensorValuesTest, AreReadWithAStride) {
+  ByteWriter numbers;
+  for (int i = 0; i < 12; ++i) numbers.put(static_cast<float>(i));
+  EXPECT_THAT(read_values(DType::kF32, numbers.bytes(), 1, 4, 3), ElementsAre(1, 5, 9));
+  EXPECT_THAT(read_values(DType::kF32, numbers.bytes(), 11, 5, 1), ElementsAre(11));
+  EXPECT_THAT(read_values(DType::kF32, numbers.bytes(), 99, 1, 0), ElementsAre());
+}
+
+#ifdef WEFT_ABORT_ON_INTERNAL_ERROR
+
+TEST(TensorValuesDeathTest, OutsideTheTensorAreABug) {
+  const auto two = ByteWriter().put(1.0F).put(2.0F).bytes();
+  EXPECT_DEATH(read_values(DType::kF32, two, 1, 1, 2), "outside the tensor");
+  EXPECT_DEATH(read_values(DType::kF32, two, -1, 1, 1), "outside the tensor");
+}
+
+#else
+
+TEST(TensorValuesTest, OutsideTheTensorAreABug) {
+  const auto two = ByteWriter().put(1.0F).put(2.0F).bytes();
+  EXPECT_THROW(read_values(DType::kF32, two, 1, 1, 2), InternalError);
+  EXPECT_THROW(read_values(DType::kF32, two, -1, 1, 1), InternalError);
+}
+
+#endif
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,318 @@
+#include "weft/net/api/chat/chat_request.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/net/api/fields/body_defaults.h"
+#include "weft/tests/net/api/api_fixture.h"
+
+namespace weft::test {
+namespace {
+
+namespace json = boost::json;
+
+class ChatRequestTest : public ApiFixture {
+ public:
+  /// A body with one message and what else is asked for.
+  static std::string with(const std::string& fields) {
+    const std::string more = fields.empty() ? "" : "," + fields;
+    return R"({"messages":[{"role":"user","content":"hello"}])" + more + "}";
+  }
+  static std::string saying(const std::string& messages) {
+    return R"({"messages":)" + messages + "}";
+  }
+  ApiResult<CompletionRequest> read(const std::string& text) {
+    return read_chat(body(text), context);
+  }
+  CompletionRequest taken(const std::string& text) {
+    auto request = read(text);
+    EXPECT_TRUE(request) << text << ": " << (request ? "" : request.error().message);
+    if (!request) return {};
+    EXPECT_EQ(request->parts.size(), 1U);
+    return *std::move(request);
+  }
+  Request part(const std::string& text) {
+    CompletionRequest request = taken(text);
+    return request.parts.empty() ? Request() : std::move(request.parts.front());
+  }
+  std::string refusal(const std::string& text) { return verdict(read(text)); }
+  std::string messages(const std::string& text) {
+    return json::serialize(part(saying(text)).messages);
+  }
+};
+
+TEST_F(ChatRequestTest, TheLeastIsAMessage) {
+  const CompletionRequest request = taken(with(""));
+  const Request& part = request.parts.front();
+  EXPECT_EQ(json::serialize(part.messages), R"([{"role":"user","content":"hello"}])");
+  EXPECT_EQ(part.max_tokens, 0) << "as many as the context has room for";
+  EXPECT_EQ(part.sampling.n, 1);
+  EXPECT_EQ(part.sampling.temperature, 1);
+  EXPECT_FALSE(part.sampling.logprobs);
+  EXPECT_TRUE(part.skip_special_tokens);
+  EXPECT_EQ(part.request_class, RequestClass::kChat);
+  EXPECT_EQ(part.client, "somebody");
+  EXPECT_EQ(part.timeout, std::chrono::milliseconds(500));
+  EXPECT_EQ(request.options.id, "chatcmpl-42");
+  EXPECT_EQ(request.options.created, 1000);
+  EXPECT_EQ(request.options.model, "tiny");
+  EXPECT_EQ(request.options.service_tier, "");
+  EXPECT_FALSE(request.options.stream);
+  EXPECT_EQ(request.options.outputs_per_part, 1);
+}
+
+TEST_F(ChatRequestTest, TheModelIsTheOneThatIsServed) {
+  EXPECT_EQ(taken(with(R"("model":"tiny")")).options.model, "tiny");
+  EXPECT_EQ(taken(with(R"("model":"tiny")")).options.model, "tiny");
+  EXPECT_EQ(taken(with(R"("model":null)")).options.model, "tiny");
+  EXPECT_EQ(refusal(with(R"("model":"other")")), "404 model model_not_found");
+  EXPECT_EQ(refusal(with(R"("model":"")")), "404 model model_not_found");
+  EXPECT_EQ(refusal(with(R"("model":5)")), "model invalid_type");
+}
+
+TEST_F(ChatRequestTest, MessagesAreObjectsWithARoleAndAText) {
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"{}", "messages missing_required_parameter"},
+           {R"({"messages":null})", "messages missing_required_parameter"},
+           {saying("[]"), "messages invalid_value"},
+           {saying("{}"), "messages invalid_type"},
+           {saying("\"hello\""), "messages invalid_type"},
+           {saying("[1]"), "messages[0] invalid_type"},
+           {saying("[null]"), "messages[0] invalid_type"},
+           {saying("[[]]"), "messages[0] invalid_type"},
+           {saying(R"([{"content":"x"}])"), "messages[0].role missing_required_parameter"},
+           {saying(R"([{"role":null,"content":"x"}])"),
+            "messages[0].role missing_required_parameter"},
+           {saying(R"([{"role":1,"content":"x"}])"), "messages[0].role invalid_type"},
+           {saying(R"([{"role":"robot","content":"x"}])"), "messages[0].role invalid_value"},
+           {saying(R"([{"role":"user"}])"), "messages[0].content missing_required_parameter"},
+           {saying(R"([{"role":"user","content":null}])"),
+            "messages[0].content missing_required_parameter"},
+           {saying(R"([{"role":"user","content":5}])"), "messages[0].content invalid_type"},
+           {saying(R"([{"role":"user","content":{}}])"), "messages[0].content invalid_type"},
+           {saying(R"([{"role":"user","content":[]}])"), "messages[0].content invalid_value"},
+           {saying(R"([{"role":"user","content":"x"},{"role":"user","content":"x","mood":1}])"),
+            "messages[1].mood unknown_parameter"},
+           {saying(R"([{"role":"assistant","tool_calls":[{"id":"1"}]}])"),
+            "messages[0].tool_calls unsupported"},
+       }) {
+    EXPECT_EQ(refusal(text), expected) << text;
+  }
+}
+
+TEST_F(ChatRequestTest, PartsAreTextsAndNothingElse) {
+  const auto parts = [](const std::string& list) {
+    return saying(R"([{"role":"user","content":[)" + list + "]}]");
+  };
+  EXPECT_EQ(messages(R"([{"role":"user","content":[{"type":"text","text":"a"},)"
+                     R"({"type":"text","text":"b","cache_control":{}}]}])"),
+            R"([{"role":"user","content":"a\nb"}])");
+  const std::string type = "messages[0].content[1].type unsupported";
+  for (const char* name : {"image_url", "input_audio", "file", "video_url", "refusal"}) {
+    EXPECT_EQ(refusal(parts(R"({"type":"text","text":"a"},{"type":")" + std::string(name) +
+                            R"(","image_url":{"url":"http://10.0.0.1/x.png"}})")),
+              type);
+  }
+  const std::string first = "messages[0].content[0]";
+  EXPECT_EQ(refusal(parts("\"a\"")), first + " invalid_type");
+  EXPECT_EQ(refusal(parts("null")), first + " invalid_type");
+  EXPECT_EQ(refusal(parts(R"({"text":"a"})")), first + ".type missing_required_parameter");
+  EXPECT_EQ(refusal(parts(R"({"type":"text"})")), first + ".text missing_required_parameter");
+  EXPECT_EQ(refusal(parts(R"({"type":"text","text":1})")), first + ".text invalid_type");
+  EXPECT_EQ(refusal(parts(R"({"type":"text","text":"a","x":1})")), first + ".x unknown_parameter");
+}
+
+TEST_F(ChatRequestTest, OnlyAnAssistantMaySayNothing) {
+  EXPECT_EQ(messages(R"([{"role":"assistant","content":null,"refusal":null,"tool_calls":[],)"
+                     R"("annotations":[]},{"role":"assistant"}])"),
+            R"([{"role":"assistant","content":""},{"role":"assistant","content":""}])");
+}
+
+TEST_F(ChatRequestTest, NamesAreIgnoredAndToolsMessagesKeepTheirCall) {
+  EXPECT_EQ(messages(R"([{"role":"tool","content":"4","tool_call_id":"c1","name":"sum"}])"),
+            R"([{"role":"tool","content":"4","tool_call_id":"c1"}])");
+}
+
+TEST_F(ChatRequestTest, ADeveloperIsTheSystemWhereTheTemplateDoesNotKnowIt) {
+  const char* text = R"([{"role":"developer","content":"x"},{"role":"system","content":"y"}])";
+  EXPECT_EQ(messages(text), R"([{"role":"system","content":"x"},{"role":"system","content":"y"}])");
+  Vocabulary vocabulary = tiny_vocabulary();
+  vocabulary.chat_template = "{% if messages[0].role == 'developer' %}d{% endif %}";
+  model->tokenizer = Tokenizer::from_vocabulary(vocabulary, "tiny").value();
+  EXPECT_EQ(messages(text),
+            R"([{"role":"developer","content":"x"},{"role":"system","content":"y"}])");
+}
+
+TEST_F(ChatRequestTest, AConversationIsBounded) {
+  const auto many = [](std::size_t count, const std::string& entry) {
+    std::string list = "[" + entry;
+    for (std::size_t i = 1; i < count; ++i) list += "," + entry;
+    return list + "]";
+  };
+  const std::string message = R"({"role":"user","content":""})";
+  EXPECT_EQ(refusal(saying(many(defaults::kMaxMessages, message))), "200");
+  EXPECT_EQ(refusal(saying(many(defaults::kMaxMessages + 1, message))), "messages invalid_value");
+  const std::string part = R"({"type":"text","text":""})";
+  const auto parts = [&](std::size_t count) {
+    return saying(R"([{"role":"user","content":)" + many(count, part) + "}]");
+  };
+  EXPECT_EQ(refusal(parts(defaults::kMaxContentParts)), "200");
+  EXPECT_EQ(refusal(parts(defaults::kMaxContentParts + 1)), "messages[0].content invalid_value");
+}
+
+TEST_F(ChatRequestTest, TheNewerNameOfTheTokenBoundWins) {
+  EXPECT_EQ(part(with(R"("max_tokens":7)")).max_tokens, 7);
+  EXPECT_EQ(part(with(R"("max_completion_tokens":8)")).max_tokens, 8);
+  EXPECT_EQ(part(with(R"("max_tokens":7,"max_completion_tokens":8)")).max_tokens, 8);
+  EXPECT_EQ(part(with(R"("max_tokens":null)")).max_tokens, 0);
+  EXPECT_EQ(refusal(with(R"("max_tokens":0)")), "max_tokens invalid_value");
+  EXPECT_EQ(refusal(with(R"("max_tokens":-1)")), "max_tokens invalid_value");
+  EXPECT_EQ(refusal(with(R"("max_tokens":4294967296)")), "max_tokens invalid_value");
+  EXPECT_EQ(refusal(with(R"("max_completion_tokens":1.5)")), "max_completion_tokens invalid_type");
+}
+
+TEST_F(ChatRequestTest, StreamsCanEndWithUsage) {
+  EXPECT_TRUE(taken(with(R"("stream":true)")).options.stream);
+  EXPECT_FALSE(taken(with(R"("stream":true)")).options.include_usage);
+  const char* usage = R"("stream_options":{"include_usage":true,"include_obfuscation":false})";
+  EXPECT_TRUE(taken(with(R"("stream":true,)" + std::string(usage))).options.include_usage);
+  EXPECT_FALSE(taken(with(usage)).options.include_usage) << "a plain answer always has it";
+  EXPECT_EQ(refusal(with(R"("stream":"yes")")), "stream invalid_type");
+  EXPECT_EQ(refusal(with(R"("stream_options":[])")), "stream_options invalid_type");
+  EXPECT_EQ(refusal(with(R"("stream_options":{"include_usage":1})")),
+            "stream_options.include_usage invalid_type");
+  EXPECT_EQ(refusal(with(R"("stream_options":{"x":1})")), "stream_options.x unknown_parameter");
+}
+
+TEST_F(ChatRequestTest, StopTextsAreFewAndShort) {
+  EXPECT_EQ(part(with(R"("stop":"a")")).stop, (std::vector<std::string>{"a"}));
+  EXPECT_EQ(part(with(R"("stop":["a","b"])")).stop, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(part(with(R"("stop":[])")).stop.empty());
+  EXPECT_TRUE(part(with(R"("stop":null)")).stop.empty());
+  EXPECT_EQ(refusal(with(R"("stop":"")")), "stop[0] invalid_value");
+  EXPECT_EQ(refusal(with(R"("stop":["a",""])")), "stop[1] invalid_value");
+  EXPECT_EQ(refusal(with(R"("stop":5)")), "stop invalid_type");
+  EXPECT_EQ(refusal(with(R"("stop":["a",5])")), "stop[1] invalid_type");
+  EXPECT_EQ(refusal(with(R"("stop":")" + std::string(256, 'x') + "\"")), "200");
+  EXPECT_EQ(refusal(with(R"("stop":")" + std::string(257, 'x') + "\"")), "stop[0] invalid_value");
+  std::string list = R"("stop":["a")";
+  for (int i = 1; i < 16; ++i) list += ",\"a\"";
+  EXPECT_EQ(refusal(with(list + "]")), "200");
+  EXPECT_EQ(refusal(with(list + ",\"a\"]")), "stop[16] invalid_value");
+  for (int i = 0; i < 10'000; ++i) list += ",\"a\"";
+  EXPECT_EQ(refusal(with(list + "]")), "stop[16] invalid_value");
+}
+
+TEST_F(ChatRequestTest, LogprobsAreOfTheChosenTokensAndSomeMore) {
+  const CompletionRequest five = taken(with(R"("logprobs":true,"top_logprobs":5,"n":2)"));
+  EXPECT_TRUE(five.options.logprobs);
+  EXPECT_EQ(five.options.top_logprobs, 5);
+  EXPECT_EQ(five.options.outputs_per_part, 2);
+  EXPECT_TRUE(five.parts.front().sampling.logprobs);
+  EXPECT_EQ(five.parts.front().sampling.top_logprobs, 5);
+  EXPECT_EQ(refusal(with(R"("logprobs":true)")), "200");
+  EXPECT_EQ(refusal(with(R"("logprobs":false,"top_logprobs":0)")), "200");
+  EXPECT_EQ(refusal(with(R"("top_logprobs":5)")), "top_logprobs invalid_value");
+  EXPECT_EQ(refusal(with(R"("logprobs":true,"top_logprobs":21)")), "top_logprobs invalid_value");
+  EXPECT_EQ(refusal(with(R"("logprobs":true,"top_logprobs":-1)")), "top_logprobs invalid_value");
+  EXPECT_EQ(refusal(with(R"("logprobs":5)")), "logprobs invalid_type");
+}
+
+TEST_F(ChatRequestTest, TheServiceTierIsTheClass) {
+  const auto tier = [this](const std::string& name) {
+    const CompletionRequest request = taken(with(R"("service_tier":")" + name + "\""));
+    return request.options.service_tier + " " +
+           std::string(to_string(request.parts.front().request_class));
+  };
+  EXPECT_EQ(tier("auto"), "default chat");
+  EXPECT_EQ(tier("default"), "default chat");
+  EXPECT_EQ(tier("priority"), "priority chat");
+  EXPECT_EQ(tier("flex"), "flex batch");
+  EXPECT_EQ(tier("batch"), "batch batch");
+  EXPECT_EQ(refusal(with(R"("service_tier":"scale")")), "service_tier invalid_value");
+  EXPECT_EQ(refusal(with(R"("service_tier":1)")), "service_tier invalid_type");
+}
+
+TEST_F(ChatRequestTest, AKeyMayBeForBatchesAlone) {
+  context.class_ceiling = RequestClass::kBatch;
+  EXPECT_EQ(part(with("")).request_class, RequestClass::kBatch);
+  const CompletionRequest lowered = taken(with(R"("service_tier":"priority")"));
+  EXPECT_EQ(lowered.parts.front().request_class, RequestClass::kBatch);
+  EXPECT_EQ(lowered.options.service_tier, "flex");
+}
+
+TEST_F(ChatRequestTest, PriorityIsAnyNumberOfThirtyTwoBits) {
+  EXPECT_EQ(part(with(R"("priority":-5)")).priority, -5);
+  EXPECT_EQ(refusal(with(R"("priority":2147483648)")), "priority invalid_value");
+}
+
+TEST_F(ChatRequestTest, WhatAsksForNothingSpecialIsTaken) {
+  for (const char* fields :
+       {R"("response_format":{"type":"text"})", R"("tools":[])", R"("tools":null)",
+        R"("tool_choice":"none")", R"("tool_choice":"auto")", R"("functions":[])",
+        R"("function_call":"none")", R"("modalities":["text"])",
+        R"("include_stop_str_in_output":false)", R"("add_generation_prompt":true)",
+        R"("continue_final_message":false)", R"("skip_special_tokens":true)",
+        R"("user":"u","metadata":{"a":"b"},"store":true,"safety_identifier":"s")",
+        R"("prompt_cache_key":"k","prompt_cache_retention":"24h","parallel_tool_calls":true)",
+        R"("request_id":"r","prediction":{"type":"content","content":"x"})",
+        R"("something_of_tomorrow":null)"}) {
+    EXPECT_EQ(refusal(with(fields)), "200") << fields;
+  }
+  EXPECT_FALSE(part(with(R"("skip_special_tokens":false)")).skip_special_tokens);
+}
+
+TEST_F(ChatRequestTest, WhatCannotBeDoneIsRefusedByName) {
+  for (const auto& [fields, expected] : std::vector<std::pair<std::string, std::string>>{
+           {R"("response_format":{"type":"json_object"})", "response_format.type unsupported"},
+           {R"("response_format":{"type":"json_schema","json_schema":{}})",
+            "response_format.type unsupported"},
+           {R"("response_format":{})", "response_format.type missing_required_parameter"},
+           {R"("response_format":"text")", "response_format invalid_type"},
+           {R"("tools":[{"type":"function"}])", "tools unsupported"},
+           {R"("tools":{})", "tools unsupported"},
+           {R"("tool_choice":"required")", "tool_choice unsupported"},
+           {R"("tool_choice":{"type":"function"})", "tool_choice unsupported"},
+           {R"("functions":[{}])", "functions unsupported"},
+           {R"("function_call":{"name":"f"})", "function_call unsupported"},
+           {R"("modalities":["text","audio"])", "modalities unsupported"},
+           {R"("include_stop_str_in_output":true)", "include_stop_str_in_output unsupported"},
+           {R"("add_generation_prompt":false)", "add_generation_prompt unsupported"},
+           {R"("continue_final_message":true)", "continue_final_message unsupported"},
+           {R"("echo":true)", "echo unsupported"},
+           {R"("chat_template":"{{ 1 }}")", "chat_template unsupported"},
+           {R"("audio":{"voice":"x"})", "audio unknown_parameter"},
+           {R"("guided_regex":"foo**")", "guided_regex unknown_parameter"},
+           {R"("n_discard":-1)", "n_discard unknown_parameter"},
+           {R"("top_n_sigma":1)", "top_n_sigma unknown_parameter"},
+       }) {
+    EXPECT_EQ(refusal(with(fields)), expected) << fields;
+  }
+}
+
+TEST_F(ChatRequestTest, TemplateKwargsCannotStandInForTheServers) {
+  EXPECT_EQ(
+      json::serialize(
+          part(with(R"("chat_template_kwargs":{"enable_thinking":false})")).chat_template_kwargs),
+      R"({"enable_thinking":false})");
+  for (const char* name : {"messages", "tools", "add_generation_prompt", "bos_token", "eos_token",
+                           "tokenize", "chat_template"}) {
+    const std::string param = "chat_template_kwargs." + std::string(name);
+    EXPECT_EQ(refusal(with(R"("chat_template_kwargs":{")" + std::string(name) + R"(":true})")),
+              param + " unsupported");
+  }
+  EXPECT_EQ(refusal(with(R"("chat_template_kwargs":[])")), "chat_template_kwargs invalid_type");
+}
+
+TEST_F(ChatRequestTest, SamplingIsCheckedBeforeAnythingIsStreamed) {
+  EXPECT_EQ(refusal(with(R"("stream":true,"top_p":2)")), "top_p invalid_value");
+  EXPECT_EQ(refusal(with(R"("num_beams":2,"logprobs":true,"top_logprobs":2)")),
+            "top_logprobs invalid_value");
+  EXPECT_EQ(refusal(with(R"("tfs_z":2)")), "tfs_z invalid_value");
+}
+
+}  // namespace
+}  // namespace weft::test

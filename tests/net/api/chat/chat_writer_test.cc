@@ -1,0 +1,236 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "weft/net/api/chat/chat_api.h"
+#include "weft/tests/net/api/byte_model.h"
+#include "weft/tests/net/api/written_events.h"
+
+namespace weft {
+namespace {
+
+using test::byte_model;
+using test::data_of;
+using test::finish_of;
+using test::json_of;
+using test::text_delta;
+using testing::ElementsAre;
+
+CompletionOptions chat_options(bool stream) {
+  CompletionOptions options;
+  options.id = "chatcmpl-1";
+  options.created = 1700;
+  options.model = "demo";
+  options.stream = stream;
+  return options;
+}
+
+std::string chat_chunk(std::string_view choices) {
+  return R"({"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700,"model":"demo",)"
+         R"("system_fingerprint":"weft-0.1.0","choices":[)" +
+         std::string(choices) + "]}";
+}
+
+TEST(ChatWriterTest, StreamsARoleThenTextsThenTheEnd) {
+  const auto writer = make_chat_writer(chat_options(true), byte_model());
+  EventBatch out(Framing::kSse);
+  writer->begin(out);
+  writer->delta(0, text_delta("Hel\"lo"), out);
+  writer->delta(0, text_delta("\n"), out);
+  writer->end(std::vector{finish_of(FinishReason::kStop)}, out);
+  EXPECT_THAT(
+      data_of(out),
+      ElementsAre(
+          chat_chunk(R"({"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,)"
+                     R"("finish_reason":null})"),
+          chat_chunk(
+              R"({"index":0,"delta":{"content":"Hel\"lo"},"logprobs":null,"finish_reason":null})"),
+          chat_chunk(
+              R"({"index":0,"delta":{"content":"\n"},"logprobs":null,"finish_reason":null})"),
+          chat_chunk(R"({"index":0,"delta":{},"logprobs":null,"finish_reason":"stop",)"
+                     R"("stop_reason":null})"),
+          "[DONE]"));
+}
+
+TEST(ChatWriterTest, EventsOfAChatHaveNoNames) {
+  const auto writer = make_chat_writer(chat_options(true), byte_model());
+  EventBatch out(Framing::kSse);
+  writer->delta(0, text_delta("a"), out);
+  EXPECT_TRUE(out.bytes().starts_with("data: {"));
+}
+
+TEST(ChatWriterTest, AnswersWithOneObject) {
+  const auto writer = make_chat_writer(chat_options(false), byte_model());
+  EventBatch out(Framing::kBody);
+  writer->begin(out);
+  writer->delta(0, text_delta("Hel"), out);
+  writer->delta(0, text_delta("lo"), out);
+  EXPECT_TRUE(out.empty()) << "nothing before the end";
+  writer->end(std::vector{finish_of(FinishReason::kLength, {7, 2})}, out);
+  EXPECT_THAT(data_of(out),
+              ElementsAre(R"({"id":"chatcmpl-1","object":"chat.completion","created":1700,)"
+                          R"("model":"demo","system_fingerprint":"weft-0.1.0","choices":[)"
+                          R"({"index":0,"message":{"role":"assistant","content":"Hello",)"
+                          R"("refusal":null},"logprobs":null,"finish_reason":"length",)"
+                          R"("stop_reason":null}],"usage":{"prompt_tokens":7,)"
+                          R"("completion_tokens":2,"total_tokens":9}})"));
+}
+
+TEST(ChatWriterTest, TellsTheUsageInAChunkOfItsOwn) {
+  CompletionOptions options = chat_options(true);
+  options.include_usage = true;
+  const auto writer = make_chat_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kSse);
+  writer->begin(out);
+  writer->delta(0, text_delta("a"), out);
+  writer->end(std::vector{finish_of(FinishReason::kStop, {7, 2})}, out);
+  const auto data = data_of(out);
+  ASSERT_EQ(data.size(), 5);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(json_of(data[i]).at("usage").is_null());
+  EXPECT_TRUE(json_of(data[3]).at("choices").as_array().empty());
+  EXPECT_EQ(json_of(data[3]).at("usage"),
+            json_of(R"({"prompt_tokens":7,"completion_tokens":2,"total_tokens":9})"));
+  EXPECT_EQ(data[4], "[DONE]");
+}
+
+TEST(ChatWriterTest, SaysNothingOfADeltaWithoutText) {
+  const auto writer = make_chat_writer(chat_options(true), byte_model());
+  EventBatch out(Framing::kSse);
+  Delta delta;
+  delta.tokens = {0xE2};
+  writer->delta(0, delta, out);
+  EXPECT_TRUE(out.empty());
+}
+
+TEST(ChatWriterTest, NumbersTheOutputsOfARequest) {
+  CompletionOptions options = chat_options(true);
+  options.outputs_per_part = 3;
+  const auto writer = make_chat_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kSse);
+  writer->begin(out);
+  EXPECT_EQ(data_of(out).size(), 3);
+  out.clear();
+  for (const int choice : {2, 0, 1, 2}) writer->delta(0, text_delta("x", choice), out);
+  Finish finish = finish_of(FinishReason::kStop);
+  finish.choices = {{.reason = FinishReason::kStop},
+                    {.reason = FinishReason::kLength},
+                    {.reason = FinishReason::kCancelled}};
+  writer->end(std::vector{finish}, out);
+  std::vector<std::string> seen;
+  for (const std::string& data : data_of(out)) {
+    if (data == "[DONE]") continue;
+    const auto choice = json_of(data).at("choices").at(0);
+    seen.push_back(boost::json::serialize(choice.at("index")) +
+                   boost::json::serialize(choice.at("finish_reason")));
+  }
+  EXPECT_THAT(seen, ElementsAre("2null", "0null", "1null", "2null", R"(0"stop")", R"(1"length")",
+                                R"(2"stop")"));
+}
+
+TEST(ChatWriterTest, NamesWhatStoppedAnOutput) {
+  const auto stop_reason = [](ChoiceEnd end) {
+    const auto writer = make_chat_writer(chat_options(false), byte_model());
+    EventBatch out(Framing::kBody);
+    Finish finish;
+    finish.choices.push_back(std::move(end));
+    writer->end(std::vector{finish}, out);
+    return boost::json::serialize(
+        json_of(data_of(out).front()).at("choices").at(0).at("stop_reason"));
+  };
+  EXPECT_EQ(stop_reason({.stop = "END\n"}), R"("END\n")");
+  EXPECT_EQ(stop_reason({.stop_token = 65}), "65");
+  EXPECT_EQ(stop_reason({.stop_token = test::kByteModelEnd}), "null") << "the model's own end";
+  EXPECT_EQ(stop_reason({}), "null");
+}
+
+TEST(ChatWriterTest, EchoesTheServiceTierWhenThereIsOne) {
+  CompletionOptions options = chat_options(true);
+  options.service_tier = "flex";
+  const auto writer = make_chat_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kSse);
+  writer->delta(0, text_delta("a"), out);
+  EXPECT_EQ(json_of(data_of(out).front()).at("service_tier"), "flex");
+}
+
+Delta chat_delta_with_logprobs() {
+  Delta delta;
+  delta.text = "A";
+  delta.tokens = {'A', 0xE2};
+  delta.logprobs = {-0.5F, -std::numeric_limits<float>::infinity()};
+  delta.top_per_token = 2;
+  delta.top = {{'A', -0.5F}, {'"', -1.25F}, {'B', -0.25F}, {9999, -2}};
+  return delta;
+}
+
+constexpr std::string_view kContent =
+    R"([{"token":"A","logprob":-0.5,"bytes":[65],"top_logprobs":[)"
+    R"({"token":"A","logprob":-0.5,"bytes":[65]},{"token":"\"","logprob":-1.25,"bytes":[34]}]},)"
+    "{\"token\":\"\uFFFD\",\"logprob\":-9999.0,\"bytes\":[226],\"top_logprobs\":["
+    R"({"token":"B","logprob":-0.25,"bytes":[66]},{"token":"","logprob":-2.0,"bytes":[]}]}])";
+
+TEST(ChatWriterTest, StreamsTheLogprobsOfEachToken) {
+  CompletionOptions options = chat_options(true);
+  options.logprobs = true;
+  options.top_logprobs = 2;
+  const auto writer = make_chat_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kSse);
+  writer->delta(0, chat_delta_with_logprobs(), out);
+  Delta rest;
+  rest.text = "rest";
+  writer->delta(0, rest, out);
+  Delta part = chat_delta_with_logprobs();
+  part.text.clear();
+  writer->delta(0, part, out);
+  const auto data = data_of(out);
+  ASSERT_EQ(data.size(), 3);
+  const auto logprobs = [&](std::size_t i) {
+    return json_of(data[i]).at("choices").at(0).at("logprobs");
+  };
+  EXPECT_EQ(logprobs(0).at("content"), json_of(kContent));
+  EXPECT_TRUE(logprobs(0).at("refusal").is_null());
+  EXPECT_TRUE(logprobs(1).is_null()) << "no token came with this text";
+  EXPECT_EQ(logprobs(2).at("content"), json_of(kContent)) << "no text came with these tokens";
+}
+
+TEST(ChatWriterTest, AnswersWithAllLogprobs) {
+  CompletionOptions options = chat_options(false);
+  options.logprobs = true;
+  const auto writer = make_chat_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kBody);
+  for (int i = 0; i < 2; ++i) writer->delta(0, chat_delta_with_logprobs(), out);
+  writer->end(std::vector{finish_of(FinishReason::kStop)}, out);
+  const auto answer = json_of(data_of(out).front());
+  const auto& content = answer.at("choices").at(0).at("logprobs").at("content").as_array();
+  ASSERT_EQ(content.size(), 4);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(content[i], json_of(kContent).at(i % 2));
+}
+
+TEST(ChatWriterTest, WritesNoLogprobsThatNobodyAskedFor) {
+  const auto writer = make_chat_writer(chat_options(true), byte_model());
+  EventBatch out(Framing::kSse);
+  writer->delta(0, chat_delta_with_logprobs(), out);
+  EXPECT_TRUE(json_of(data_of(out).front()).at("choices").at(0).at("logprobs").is_null());
+}
+
+TEST(ChatWriterTest, TellsAFailureAndNothingAfter) {
+  const ApiError error{.status = 500, .type = "server_error", .message = "it \"broke\""};
+  const std::string body =
+      R"({"error":{"message":"it \"broke\"","type":"server_error","param":null,"code":null}})";
+  const auto streaming = make_chat_writer(chat_options(true), byte_model());
+  EventBatch events(Framing::kSse);
+  streaming->begin(events);
+  events.clear();
+  streaming->fail(error, {}, events);
+  EXPECT_EQ(events.bytes(), "data: " + body + "\n\n");
+
+  const auto plain = make_chat_writer(chat_options(false), byte_model());
+  EventBatch out(Framing::kBody);
+  plain->begin(out);
+  plain->delta(0, text_delta("half"), out);
+  plain->fail(error, {}, out);
+  EXPECT_TRUE(out.empty()) << "it is the error's own status and body";
+}
+
+}  // namespace
+}  // namespace weft

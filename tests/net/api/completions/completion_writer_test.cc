@@ -1,0 +1,215 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "weft/net/api/completions/completion_api.h"
+#include "weft/tests/net/api/byte_model.h"
+#include "weft/tests/net/api/written_events.h"
+
+namespace weft {
+namespace {
+
+using test::byte_model;
+using test::data_of;
+using test::finish_of;
+using test::json_of;
+using test::text_delta;
+using testing::ElementsAre;
+
+CompletionOptions completion_options(bool stream) {
+  CompletionOptions options;
+  options.id = "cmpl-1";
+  options.created = 1700;
+  options.model = "demo";
+  options.stream = stream;
+  return options;
+}
+
+constexpr std::string_view kHead =
+    R"({"id":"cmpl-1","object":"text_completion","created":1700,"model":"demo",)"
+    R"("system_fingerprint":"weft-0.1.0","choices":[)";
+
+std::string completion_chunk(std::string_view choices) {
+  return std::string(kHead).append(choices).append("]}");
+}
+
+TEST(CompletionWriterTest, StreamsTextsThenTheEnd) {
+  const auto writer = make_completion_writer(completion_options(true), byte_model());
+  EventBatch out(Framing::kSse);
+  writer->begin(out);
+  EXPECT_TRUE(out.empty()) << "there is no role to tell";
+  writer->delta(0, text_delta("Hel"), out);
+  writer->delta(0, text_delta("lo"), out);
+  writer->end(std::vector{finish_of(FinishReason::kLength)}, out);
+  EXPECT_THAT(
+      data_of(out),
+      ElementsAre(
+          completion_chunk(R"({"text":"Hel","index":0,"logprobs":null,"finish_reason":null})"),
+          completion_chunk(R"({"text":"lo","index":0,"logprobs":null,"finish_reason":null})"),
+          completion_chunk(R"({"text":"","index":0,"logprobs":null,"finish_reason":"length",)"
+                           R"("stop_reason":null})"),
+          "[DONE]"));
+}
+
+TEST(CompletionWriterTest, AnswersWithAChoiceForEachOutputOfEachPrompt) {
+  CompletionOptions options = completion_options(false);
+  options.outputs_per_part = 2;
+  const auto writer = make_completion_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kBody);
+  writer->begin(out);
+  writer->delta(1, text_delta("c", 0), out);
+  writer->delta(0, text_delta("b", 1), out);
+  writer->delta(0, text_delta("a", 0), out);
+  Finish first = finish_of(FinishReason::kStop, {3, 2});
+  first.choices.push_back({.reason = FinishReason::kLength});
+  Finish second = finish_of(FinishReason::kStop, {4, 1});
+  second.choices.push_back({.reason = FinishReason::kStop, .stop = "END"});
+  writer->end(std::vector{first, second}, out);
+  EXPECT_THAT(
+      data_of(out),
+      ElementsAre(
+          std::string(kHead) +
+          R"({"text":"a","index":0,"logprobs":null,"finish_reason":"stop","stop_reason":null},)"
+          R"({"text":"b","index":1,"logprobs":null,"finish_reason":"length","stop_reason":null},)"
+          R"({"text":"c","index":2,"logprobs":null,"finish_reason":"stop","stop_reason":null},)"
+          R"({"text":"","index":3,"logprobs":null,"finish_reason":"stop","stop_reason":"END"}],)"
+          R"("usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10}})"));
+}
+
+std::vector<std::string> texts_of(const EventBatch& out) {
+  std::vector<std::string> texts;
+  for (const std::string& data : data_of(out)) {
+    if (data == "[DONE]") continue;
+    const auto answer = json_of(data);
+    for (const auto& choice : answer.at("choices").as_array()) {
+      texts.emplace_back(choice.at("text").as_string());
+    }
+  }
+  return texts;
+}
+
+TEST(CompletionWriterTest, PutsThePromptBeforeTheFirstTextOfEachOutput) {
+  for (const bool stream : {true, false}) {
+    CompletionOptions options = completion_options(stream);
+    options.outputs_per_part = 2;
+    options.echo = {"One: ", "Two: "};
+    const auto writer = make_completion_writer(std::move(options), byte_model());
+    EventBatch out(stream ? Framing::kSse : Framing::kBody);
+    writer->delta(1, text_delta("c", 0), out);
+    writer->delta(0, text_delta("a", 0), out);
+    writer->delta(0, text_delta("b", 0), out);
+    writer->delta(0, text_delta("d", 1), out);
+    writer->end(std::vector{finish_of(FinishReason::kStop), finish_of(FinishReason::kStop)}, out);
+    if (stream) {
+      EXPECT_THAT(texts_of(out),
+                  ElementsAre("Two: c", "One: a", "b", "One: d", "", "", "", "Two: "));
+    } else {
+      EXPECT_THAT(texts_of(out), ElementsAre("One: ab", "One: d", "Two: c", "Two: "));
+    }
+  }
+}
+
+Delta completion_delta_with_logprobs() {
+  Delta delta;
+  delta.text = "A";
+  delta.tokens = {'A', 0xE2};
+  delta.logprobs = {-0.5F, -3};
+  delta.top_per_token = 2;
+  delta.top = {{'A', -0.5F}, {'B', -1.25F}, {'B', -0.25F}, {'C', -2}};
+  return delta;
+}
+
+TEST(CompletionWriterTest, WritesLogprobsInColumns) {
+  CompletionOptions options = completion_options(false);
+  options.logprobs = true;
+  options.top_logprobs = 2;
+  options.echo = {"\u00E9: "};
+  const auto writer = make_completion_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kBody);
+  writer->delta(0, completion_delta_with_logprobs(), out);
+  Delta rest;
+  rest.text = "\u20AC!";
+  rest.tokens = {0x82, 0xAC, '!'};
+  rest.logprobs = {-1, -1, -1};
+  writer->delta(0, rest, out);
+  writer->end(std::vector{finish_of(FinishReason::kStop)}, out);
+  EXPECT_EQ(json_of(data_of(out).front()).at("choices").at(0).at("logprobs"),
+            json_of(R"({"tokens":["A","bytes:\\xe2","bytes:\\x82","bytes:\\xac","!"],)"
+                    R"("token_logprobs":[-0.5,-3.0,-1.0,-1.0,-1.0],)"
+                    R"("top_logprobs":[{"A":-0.5,"B":-1.25},{"B":-0.25,"C":-2.0,)"
+                    R"("bytes:\\xe2":-3.0},{"bytes:\\x82":-1.0},{"bytes:\\xac":-1.0},{"!":-1.0}],)"
+                    R"("text_offset":[3,4,5,5,5]})"));
+}
+
+TEST(CompletionWriterTest, StreamsLogprobsWhoseOffsetsGoOn) {
+  CompletionOptions options = completion_options(true);
+  options.logprobs = true;
+  const auto writer = make_completion_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kSse);
+  for (int i = 0; i < 2; ++i) writer->delta(0, completion_delta_with_logprobs(), out);
+  const auto data = data_of(out);
+  ASSERT_EQ(data.size(), 2);
+  const auto logprobs = [&](std::size_t i) {
+    return json_of(data[i]).at("choices").at(0).at("logprobs");
+  };
+  EXPECT_EQ(logprobs(0), json_of(R"({"tokens":["A","bytes:\\xe2"],"token_logprobs":[-0.5,-3.0],)"
+                                 R"("top_logprobs":null,"text_offset":[0,1]})"));
+  EXPECT_EQ(logprobs(1).at("text_offset"), json_of("[2,3]"));
+}
+
+TEST(CompletionWriterTest, WritesAKeyOnceWhereTokensLookAlike) {
+  CompletionOptions options = completion_options(true);
+  options.logprobs = true;
+  options.top_logprobs = 2;
+  const auto writer = make_completion_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kSse);
+  Delta delta;
+  delta.tokens = {9998};
+  delta.logprobs = {-2};
+  delta.top_per_token = 2;
+  delta.top = {{9999, -1}, {9998, -2}};  // neither is in the vocabulary
+  writer->delta(0, delta, out);
+  EXPECT_NE(out.bytes().find(R"("top_logprobs":[{"":-1)"), std::string_view::npos) << out.bytes();
+  EXPECT_EQ(json_of(data_of(out).front())
+                .at("choices")
+                .at(0)
+                .at("logprobs")
+                .at("top_logprobs")
+                .at(0)
+                .as_object()
+                .size(),
+            1);
+}
+
+TEST(CompletionWriterTest, TellsTheUsageInAChunkOfItsOwn) {
+  CompletionOptions options = completion_options(true);
+  options.include_usage = true;
+  const auto writer = make_completion_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kSse);
+  writer->delta(0, text_delta("a"), out);
+  writer->end(std::vector{finish_of(FinishReason::kStop, {7, 2})}, out);
+  const auto data = data_of(out);
+  ASSERT_EQ(data.size(), 4);
+  EXPECT_TRUE(json_of(data[1]).at("usage").is_null());
+  EXPECT_TRUE(json_of(data[2]).at("choices").as_array().empty());
+  EXPECT_EQ(json_of(data[2]).at("usage").at("total_tokens"), 9);
+}
+
+TEST(CompletionWriterTest, TellsAFailureAndNothingAfter) {
+  const ApiError error{.status = 429,
+                       .type = "rate_limit_error",
+                       .code = "overloaded",
+                       .param = "prompt",
+                       .message = "full"};
+  const auto writer = make_completion_writer(completion_options(true), byte_model());
+  EventBatch out(Framing::kSse);
+  writer->fail(error, {}, out);
+  EXPECT_THAT(data_of(out), ElementsAre(R"({"error":{"message":"full","type":"rate_limit_error",)"
+                                        R"("param":"prompt","code":"overloaded"}})"));
+  const auto plain = make_completion_writer(completion_options(false), byte_model());
+  EventBatch body(Framing::kBody);
+  plain->fail(error, {}, body);
+  EXPECT_TRUE(body.empty()) << "it is the error's own status and body";
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,254 @@
+#include "weft/net/api/responses/response_request.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/net/api/fields/body_defaults.h"
+#include "weft/net/api/fields/sampling_fields.h"
+#include "weft/tests/net/api/api_fixture.h"
+
+namespace weft::test {
+namespace {
+
+namespace json = boost::json;
+
+class ResponseRequestTest : public ApiFixture {
+ public:
+  ApiResult<ResponseRequest> read(const std::string& text) {
+    return read_response(body(text), context, previous, generate);
+  }
+  ResponseRequest taken(const std::string& text) {
+    auto request = read(text);
+    EXPECT_TRUE(request) << text << ": " << (request ? "" : request.error().message);
+    return request ? *std::move(request) : ResponseRequest();
+  }
+  std::string refusal(const std::string& text) { return verdict(read(text)); }
+  /// The verdict on `fields` beside an input.
+  std::string with(const std::string& fields) {
+    return refusal(R"({"input":"hi",)" + fields + "}");
+  }
+  std::string messages(const std::string& text) {
+    ResponseRequest request = taken(text);
+    return request.parts.empty() ? "" : json::serialize(request.parts.front().messages);
+  }
+
+  const StoredResponse* previous = nullptr;
+  bool generate = true;
+};
+
+TEST_F(ResponseRequestTest, TheLeastIsAnInput) {
+  const ResponseRequest request = taken(R"({"input":"hi"})");
+  ASSERT_EQ(request.parts.size(), 1U);
+  EXPECT_EQ(json::serialize(request.parts[0].messages), R"([{"role":"user","content":"hi"}])");
+  EXPECT_EQ(request.parts[0].max_tokens, 0) << "as many as the context has room for";
+  EXPECT_EQ(request.parts[0].client, "somebody");
+  EXPECT_EQ(request.options.id, "resp_42");
+  EXPECT_EQ(request.options.message_id, "msg_42");
+  EXPECT_EQ(request.options.conversation, request.parts[0].messages);
+  EXPECT_TRUE(request.options.generate);
+  EXPECT_FALSE(request.options.logprobs);
+  EXPECT_EQ(request.framing, Framing::kBody);
+}
+
+TEST_F(ResponseRequestTest, AnInputIsATextOrMessages) {
+  EXPECT_EQ(messages(R"({"input":[{"role":"user","content":"a"},{"type":"message","id":"msg_1",)"
+                     R"("status":"completed","role":"assistant","content":[{"type":"output_text",)"
+                     R"("text":"b","annotations":[],"logprobs":[]}]},{"role":"user","content":)"
+                     R"([{"type":"input_text","text":"c"},{"type":"input_text","text":"d"}]}]})"),
+            R"([{"role":"user","content":"a"},{"role":"assistant","content":"b"},)"
+            R"({"role":"user","content":"c\nd"}])");
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"{}", "input missing_required_parameter"},
+           {R"({"input":null})", "input missing_required_parameter"},
+           {R"({"input":[]})", "input invalid_value"},
+           {R"({"input":5})", "input invalid_type"},
+           {R"({"input":{}})", "input invalid_type"},
+           {R"({"input":[1]})", "input[0] invalid_type"},
+           {R"({"input":[{}]})", "input[0].role missing_required_parameter"},
+           {R"({"input":[{"role":"tool","content":"x"}]})", "input[0].role invalid_value"},
+           {R"({"input":[{"role":"user"}]})", "input[0].content missing_required_parameter"},
+           {R"({"input":[{"role":"user","content":[{"type":"input_image"}]}]})",
+            "input[0].content[0].type unsupported"},
+           {R"({"input":[{"type":"function_call_output"}]})", "input[0].type unsupported"},
+           {R"({"input":[{"type":"reasoning"}]})", "input[0].type unsupported"},
+           {R"({"input":[{"type":"item_reference","id":"msg_1"}]})", "input[0].type unsupported"},
+           {R"({"input":[{"type":5}]})", "input[0].type invalid_type"},
+       }) {
+    EXPECT_EQ(refusal(text), expected) << text;
+  }
+}
+
+TEST_F(ResponseRequestTest, InstructionsStandInFrontAndAreNotKept) {
+  const ResponseRequest request = taken(R"({"input":"hi","instructions":"be brief"})");
+  EXPECT_EQ(json::serialize(request.parts[0].messages),
+            R"([{"role":"system","content":"be brief"},{"role":"user","content":"hi"}])");
+  EXPECT_EQ(json::serialize(request.options.conversation), R"([{"role":"user","content":"hi"}])");
+  EXPECT_EQ(request.options.echo.at("instructions"), "be brief");
+  EXPECT_EQ(with(R"("instructions":[])"), "instructions invalid_type");
+}
+
+TEST_F(ResponseRequestTest, AResponseIsContinuedWithWhatIsNewBehind) {
+  StoredResponse stored;
+  stored.id = "resp_1";
+  stored.conversation = json::parse(R"([{"role":"user","content":"a"},)"
+                                    R"({"role":"assistant","content":"b"}])")
+                            .as_array();
+  previous = &stored;
+  const ResponseRequest request =
+      taken(R"({"input":"c","previous_response_id":"resp_1","instructions":"s"})");
+  const std::string all = R"({"role":"user","content":"a"},{"role":"assistant","content":"b"},)"
+                          R"({"role":"user","content":"c"}])";
+  EXPECT_EQ(json::serialize(request.options.conversation), "[" + all);
+  EXPECT_EQ(json::serialize(request.parts[0].messages),
+            R"([{"role":"system","content":"s"},)" + all);
+  EXPECT_EQ(request.options.previous_id, "resp_1");
+  EXPECT_EQ(request.options.echo.at("previous_response_id"), "resp_1");
+  for (std::size_t i = 2; i < defaults::kMaxMessages; ++i) {
+    stored.conversation.push_back(json::object{{"role", "user"}, {"content", ""}});
+  }
+  EXPECT_EQ(refusal(R"({"input":"c","previous_response_id":"resp_1"})"), "input invalid_value");
+}
+
+TEST_F(ResponseRequestTest, APreviousResponseThatIsNotKeptIsRefused) {
+  EXPECT_EQ(with(R"("previous_response_id":"resp_9")"),
+            "previous_response_id previous_response_not_found");
+  EXPECT_EQ(with(R"("previous_response_id":5)"), "previous_response_id invalid_type");
+  EXPECT_EQ(with(R"("previous_response_id":null)"), "200");
+}
+
+TEST_F(ResponseRequestTest, WhereItIsKeptIsTheClientsChoice) {
+  context.stored = std::make_shared<ResponseStore>(ResponseStore::Bounds{1, 1});
+  context.local = std::make_shared<ResponseStore>(ResponseStore::Bounds{1, 1});
+  EXPECT_EQ(taken(R"({"input":"hi"})").options.store, context.stored);
+  EXPECT_EQ(taken(R"({"input":"hi","store":true})").options.store, context.stored);
+  const ResponseOptions unstored = taken(R"({"input":"hi","store":false})").options;
+  EXPECT_EQ(unstored.store, context.local) << "of its WebSocket, where there is one";
+  EXPECT_EQ(unstored.local, context.local);
+  EXPECT_EQ(with(R"("store":1)"), "store invalid_type");
+}
+
+TEST_F(ResponseRequestTest, AnAnswerIsABodyAStreamOrMessages) {
+  EXPECT_EQ(taken(R"({"input":"hi","stream":true})").framing, Framing::kSse);
+  EXPECT_EQ(taken(R"({"input":"hi","stream":false,"background":false})").framing, Framing::kBody);
+  EXPECT_EQ(with(R"("background":true)"), "background unsupported");
+  context.websocket = true;
+  EXPECT_EQ(taken(R"({"input":"hi"})").framing, Framing::kWebSocket);
+  EXPECT_EQ(with(R"("stream":true)"), "stream unsupported");
+  EXPECT_EQ(with(R"("stream":false)"), "stream unsupported");
+  EXPECT_EQ(with(R"("background":false)"), "background unsupported");
+  EXPECT_EQ(with(R"("type":"response.create","stream_id":"a","generate":true)"), "200")
+      << "the message's own fields";
+}
+
+TEST_F(ResponseRequestTest, WithoutGenerationNothingIsAskedOfTheEngine) {
+  generate = false;
+  const ResponseRequest request = taken(R"({"input":"hi"})");
+  EXPECT_TRUE(request.parts.empty());
+  EXPECT_FALSE(request.options.generate);
+  EXPECT_EQ(request.options.conversation.size(), 1U);
+  EXPECT_EQ(with(R"("top_p":2)"), "top_p invalid_value") << "it is checked all the same";
+}
+
+TEST_F(ResponseRequestTest, LogprobsAreIncludedWhenAskedFor) {
+  const char* include = R"({"input":"hi","include":["message.output_text.logprobs"]})";
+  EXPECT_TRUE(taken(include).options.logprobs);
+  EXPECT_TRUE(taken(include).parts[0].sampling.logprobs);
+  const ResponseRequest three = taken(R"({"input":"hi","top_logprobs":3})");
+  EXPECT_TRUE(three.options.logprobs);
+  EXPECT_EQ(three.parts[0].sampling.top_logprobs, 3);
+  EXPECT_EQ(three.options.echo.at("top_logprobs"), 3);
+  EXPECT_EQ(with(R"("include":[])"), "200");
+  EXPECT_EQ(with(R"("include":["reasoning.encrypted_content"])"), "include[0] unsupported");
+  EXPECT_EQ(with(R"("include":["message.output_text.logprobs",5])"), "include[1] invalid_type");
+  EXPECT_EQ(with(R"("top_logprobs":21)"), "top_logprobs invalid_value");
+}
+
+TEST_F(ResponseRequestTest, MetadataAreAFewShortPairs) {
+  const auto pairs = [](std::size_t count) {
+    std::string text = R"("metadata":{"k":"v")";
+    for (std::size_t i = 1; i < count; ++i) text += ",\"k" + std::to_string(i) + "\":\"v\"";
+    return text + "}";
+  };
+  EXPECT_EQ(taken(R"({"input":"hi","metadata":{"a":"b"}})").options.echo.at("metadata"),
+            (json::object{{"a", "b"}}));
+  EXPECT_EQ(with(pairs(16)), "200");
+  EXPECT_EQ(with(pairs(17)), "metadata invalid_value");
+  EXPECT_EQ(with(R"("metadata":{"a":5})"), "metadata invalid_type");
+  EXPECT_EQ(with(R"("metadata":[])"), "metadata invalid_type");
+  EXPECT_EQ(with(R"("metadata":{"a":")" + std::string(513, 'x') + "\"}"), "metadata invalid_value");
+  EXPECT_EQ(with(R"("metadata":{")" + std::string(65, 'x') + "\":\"a\"}"),
+            "metadata invalid_value");
+}
+
+TEST_F(ResponseRequestTest, WhatAsksForNothingSpecialIsTaken) {
+  for (const char* fields :
+       {R"("text":{"format":{"type":"text"}})", R"("text":{})", R"("truncation":"disabled")",
+        R"("reasoning":null)", R"("reasoning":{})", R"("reasoning":{"effort":null})",
+        R"("tools":[],"tool_choice":"auto","parallel_tool_calls":false,"max_tool_calls":3)",
+        R"("n":1)", R"("user":"u","safety_identifier":"s","prompt_cache_key":"k")",
+        R"("stream_options":{"include_obfuscation":true})", R"("stop":["a"])",
+        R"("conversation":null)"}) {
+    EXPECT_EQ(with(fields), "200") << fields;
+  }
+}
+
+TEST_F(ResponseRequestTest, WhatCannotBeDoneIsRefusedByName) {
+  for (const auto& [fields, expected] : std::vector<std::pair<std::string, std::string>>{
+           {R"("text":{"format":{"type":"json_schema"}})", "text.format.type unsupported"},
+           {R"("text":{"verbosity":"low"})", "text.verbosity unknown_parameter"},
+           {R"("text":5)", "text invalid_type"},
+           {R"("truncation":"auto")", "truncation unsupported"},
+           {R"("reasoning":{"effort":"high"})", "reasoning unsupported"},
+           {R"("reasoning":"high")", "reasoning invalid_type"},
+           {R"("tools":[{"type":"web_search"}])", "tools unsupported"},
+           {R"("tool_choice":"required")", "tool_choice unsupported"},
+           {R"("n":2)", "n unsupported"},
+           {R"("max_output_tokens":0)", "max_output_tokens invalid_value"},
+           {R"("max_tokens":5)", "max_tokens unknown_parameter"},
+           {R"("messages":[])", "messages unknown_parameter"},
+           {R"("conversation":"conv_1")", "conversation unknown_parameter"},
+           {R"("prompt":{"id":"x"})", "prompt unknown_parameter"},
+           {R"("type":"response.create")", "type unknown_parameter"},
+           {R"("model":"other")", "404 model model_not_found"},
+           {R"("service_tier":"x")", "service_tier invalid_value"},
+           {R"("max_tool_calls":"many")", "max_tool_calls invalid_type"},
+           {R"("safety_identifier":5)", "safety_identifier invalid_type"},
+           {R"("tool_choice":5)", "tool_choice invalid_type"},
+           {R"("temperature":-1)", "temperature invalid_value"},
+       }) {
+    EXPECT_EQ(with(fields), expected) << fields;
+  }
+}
+
+TEST_F(ResponseRequestTest, TheEchoSaysWhatHolds) {
+  const json::object echo =
+      taken(R"({"input":"hi","model":"tiny","max_output_tokens":9,"temperature":0.3,)"
+            R"("service_tier":"flex","store":false,"tool_choice":"none","metadata":null,)"
+            R"("max_tool_calls":5,"stop":"x","skip_special_tokens":false,"priority":-2,)"
+            R"("chat_template_kwargs":{"thinking":true}})")
+          .options.echo;
+  json::object expected = json::parse(R"({
+    "model": "tiny", "instructions": null, "metadata": {},
+    "previous_response_id": null, "store": false, "safety_identifier": null,
+    "prompt_cache_key": null, "tools": [], "tool_choice": "none", "parallel_tool_calls": true,
+    "max_tool_calls": 5, "stop": ["x"], "skip_special_tokens": false, "priority": -2,
+    "chat_template_kwargs": {"thinking": true}, "text": {"format": {"type": "text"}}, "truncation": "disabled",
+    "reasoning": null, "background": false, "max_output_tokens": 9, "service_tier": "flex",
+    "top_logprobs": 0})")
+                              .as_object();
+  SamplingParams params;
+  params.temperature = 0.3F;
+  echo_sampling(params, expected);
+  EXPECT_EQ(echo, expected);
+  const json::object least = taken(R"({"input":"hi"})").options.echo;
+  EXPECT_EQ(least.at("max_output_tokens"), nullptr);
+  EXPECT_EQ(least.at("service_tier"), "default");
+  EXPECT_EQ(least.at("store"), true);
+  EXPECT_EQ(least.at("tool_choice"), "auto");
+}
+
+}  // namespace
+}  // namespace weft::test

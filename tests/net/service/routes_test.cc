@@ -1,0 +1,69 @@
+#include "weft/net/service/routes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace weft {
+namespace {
+
+TEST(RoutesTest, MatchAPathAsItIs) {
+  EXPECT_TRUE(matches("/v1/models", "/v1/models"));
+  EXPECT_TRUE(matches("/", "/"));
+  for (const char* path : {"", "/v1/models/", "/v1/model", "/V1/models", "/v1/models/a"}) {
+    EXPECT_FALSE(matches("/v1/models", path)) << path;
+  }
+}
+
+TEST(RoutesTest, MatchAnyNameWhereThePatternHasAHole) {
+  constexpr std::string_view kEnd = "/v1/models/{id}";
+  EXPECT_EQ(id_in(kEnd, "/v1/models/demo"), "demo");
+  EXPECT_EQ(id_in(kEnd, "/v1/models/maker/demo"), "maker/demo");
+  EXPECT_TRUE(matches(kEnd, "/v1/models/{id}"));
+  EXPECT_FALSE(matches(kEnd, "/v1/models/"));
+  EXPECT_FALSE(matches(kEnd, "/v1/models"));
+  EXPECT_FALSE(matches(kEnd, "/v1/responses/demo"));
+
+  constexpr std::string_view kMiddle = "/v1/responses/{id}/cancel";
+  EXPECT_EQ(id_in(kMiddle, "/v1/responses/resp_1/cancel"), "resp_1");
+  EXPECT_FALSE(matches(kMiddle, "/v1/responses//cancel"));
+  EXPECT_FALSE(matches(kMiddle, "/v1/responses/cancel"));
+  EXPECT_FALSE(matches(kMiddle, "/v1/responses/resp_1"));
+  EXPECT_FALSE(matches(kMiddle, "/v1/responses/resp_1/cancel/"));
+}
+
+TEST(RoutesTest, HaveEachMethodOfAPathOnce) {
+  std::set<std::pair<boost::beast::http::verb, std::string_view>> seen;
+  for (const Route& route : all_routes()) {
+    EXPECT_TRUE(seen.insert({route.method, route.path}).second) << route.path;
+    EXPECT_TRUE(route.path.starts_with('/')) << route.path;
+    EXPECT_NE(route.handle, nullptr) << route.path;
+  }
+}
+
+// A request that a pattern with a hole takes must not be another's of the same method.
+TEST(RoutesTest, AreFoundWhateverTheirOrder) {
+  for (const Route& route : all_routes()) {
+    std::string path(route.path);
+    if (const auto hole = path.find("{id}"); hole != std::string::npos) path.replace(hole, 4, "a");
+    for (const Route& other : all_routes()) {
+      const bool found = other.method == route.method && matches(other.path, path);
+      EXPECT_EQ(found, &other == &route) << path << " and " << other.path;
+    }
+  }
+}
+
+TEST(RoutesTest, WantAKeyButWhereAManagerAsksWhetherTheServerLives) {
+  std::set<std::string_view> open;
+  for (const Route& route : all_routes()) {
+    if (!route.guarded) open.insert(route.path);
+  }
+  EXPECT_EQ(open, (std::set<std::string_view>{"/health", "/live"}));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,205 @@
+#include "weft/text/chat/chat_encoder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/temp_folder.h"
+#include "weft/text/text_error.h"
+
+namespace weft {
+namespace {
+
+namespace json = boost::json;
+using test::FailsWith;
+using Tokens = std::vector<TokenId>;
+
+constexpr std::chrono::local_seconds kEpoch{};
+
+/// Tokens a to e, and the BOS, which it puts before every text.
+constexpr std::string_view kTokenizer = R"({
+  "added_tokens": [{"id": 5, "content": "<s>", "special": true}],
+  "decoder": {"type": "Fuse"},
+  "post_processor": {"type": "TemplateProcessing", "pair": [], "special_tokens":
+    {"<s>": {"id": "<s>", "ids": [5], "tokens": ["<s>"]}},
+    "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
+               {"Sequence": {"id": "A", "type_id": 0}}]},
+  "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4}, "merges": []}})";
+
+class ChatEncoderTest : public testing::Test {
+ protected:
+  static Tokenizer load(std::string_view config) {
+    const test::TempFolder folder;
+    folder.write("tokenizer.json", kTokenizer);
+    folder.write("tokenizer_config.json", config);
+    return Tokenizer::load(folder.path()).value();
+  }
+  static Conversation says(std::string_view content) {
+    return {.messages = {{{"role", "user"}, {"content", content}}}};
+  }
+
+  const Tokenizer tokenizer_ = load(R"({"bos_token": "<s>", "chat_template":
+      "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}{{ tools }}"})");
+};
+
+TEST_F(ChatEncoderTest, AddsNoSpecialTokensToThoseThatTheTemplateWrites) {
+  const ChatEncoder none(tokenizer_, "{{ messages[0].content }}");
+  EXPECT_EQ(none.encode(says("ab"), kEpoch).value(), (Tokens{0, 1}));
+  const ChatEncoder chat(tokenizer_, "{{ bos_token }}{{ messages[0].content }}");
+  EXPECT_EQ(chat.encode(says("ab"), kEpoch).value(), (Tokens{5, 0, 1}));
+}
+
+// <, s, > are tokens of their own here, so that a text can be told from the token <s>.
+constexpr std::string_view kSpelled = R"({
+  "added_tokens": [{"id": 5, "content": "<s>", "special": true},
+                   {"id": 6, "content": "<t>", "special": false}],
+  "decoder": {"type": "Fuse"},
+  "model": {"type": "BPE", "vocab": {"<": 0, "s": 1, ">": 2, "a": 3, "\"": 4},
+            "merges": []}})";
+
+class LiteralTextsTest : public ChatEncoderTest {
+ protected:
+  [[nodiscard]] Tokens encode(std::string_view source, json::array messages) const {
+    return ChatEncoder(spelled_, source).encode({.messages = std::move(messages)}, kEpoch).value();
+  }
+  static json::array say(std::string_view content) { return says(content).messages; }
+
+  const Tokenizer spelled_ = Tokenizer::from_json(kSpelled, "spelled").value();
+  const std::string turns_ = "{% for m in messages %}<s>{{ m.content }}{% endfor %}<s>";
+};
+
+TEST_F(LiteralTextsTest, TheTextOfASpecialTokenInAMessageIsNotTheToken) {
+  EXPECT_EQ(encode(turns_, say("a<s>a")), (Tokens{5, 3, 0, 1, 2, 3, 5}));
+  EXPECT_EQ(encode(turns_, say("<s>")), (Tokens{5, 0, 1, 2, 5}));
+  EXPECT_EQ(encode(turns_, say("<s><s>")), (Tokens{5, 0, 1, 2, 0, 1, 2, 5}));
+}
+
+TEST_F(LiteralTextsTest, TokensThatAreNotSpecialAreStillFound) {
+  EXPECT_EQ(encode(turns_, say("<t><s>")), (Tokens{5, 6, 0, 1, 2, 5}));
+}
+
+// The same with special tokens that are looked for in normalized text, which is in small letters.
+constexpr std::string_view kNormalized = R"({
+  "added_tokens": [{"id": 5, "content": "<s>", "special": true, "normalized": true},
+                   {"id": 6, "content": "<t>", "special": false, "normalized": true}],
+  "normalizer": {"type": "Lowercase"},
+  "decoder": {"type": "Fuse"},
+  "model": {"type": "BPE", "vocab": {"<": 0, "s": 1, ">": 2, "a": 3, "t": 4}, "merges": []}})";
+
+class NormalizedLiteralTextsTest : public LiteralTextsTest {
+ protected:
+  [[nodiscard]] Tokens encode_turn(std::string_view content) const {
+    return ChatEncoder(normalized_, turns_).encode(says(content), kEpoch).value();
+  }
+  const Tokenizer normalized_ = Tokenizer::from_json(kNormalized, "normalized").value();
+};
+
+TEST_F(NormalizedLiteralTextsTest, WhatAMessageSaysLeavesTheTemplatesTokensAlone) {
+  EXPECT_EQ(encode_turn("A"), (Tokens{5, 3, 5}));
+  EXPECT_EQ(encode_turn("a<s>a"), (Tokens{5, 3, 0, 1, 2, 3, 5}));
+  EXPECT_EQ(encode_turn("a <"), (Tokens{5, 3, 0, 5})) << "which may begin one";
+  EXPECT_EQ(encode_turn("<t><s>"), (Tokens{5, 6, 0, 1, 2, 5}));
+}
+
+TEST_F(NormalizedLiteralTextsTest, ATextThatIsOneOnlyWhenItIsNormalizedIsNone) {
+  EXPECT_EQ(encode_turn("<S>"), (Tokens{5, 0, 1, 2, 5}));
+}
+
+TEST_F(LiteralTextsTest, NoneIsPutTogetherFromTwoTexts) {
+  for (const char* first : {"<", "<s", "<s ", "<s\n\n"}) {
+    const std::string rest = first[1] == 's' ? ">" : "s>";
+    json::array messages = say(first);
+    messages.push_back(say(rest)[0]);
+    EXPECT_EQ(encode("{% for m in messages %}{{ m.content | trim }}{% endfor %}", messages),
+              (Tokens{0, 1, 2}))
+        << first;
+  }
+}
+
+TEST_F(LiteralTextsTest, TemplatesDoNotSeeTheDifferenceUnlessTheTextIsOfASpecialToken) {
+  const std::string source = "{% if messages[0].content == '<t>' %}a{% endif %}";
+  EXPECT_EQ(encode(source, say("<t>")), Tokens{3});
+}
+
+TEST_F(LiteralTextsTest, NestedTextsAndKeysAreTextsToo) {
+  json::object nested;
+  nested["<s>"] = json::array(1, json::value("<s>"));
+  json::array messages;
+  messages.emplace_back(std::move(nested));
+  EXPECT_EQ(encode("{% for k, v in messages[0].items() %}{{ k }}a{{ v[0] }}{% endfor %}",
+                   std::move(messages)),
+            (Tokens{0, 1, 2, 3, 0, 1, 2}));
+}
+
+TEST_F(LiteralTextsTest, JsonInAsciiMakesNoTokenEither) {
+  EXPECT_EQ(encode("{{ messages[0].content | tojson }}", say("<s>")), (Tokens{4, 0, 1, 2, 4}));
+  EXPECT_EQ(encode("{{ messages[0].content | tojson(ensure_ascii=true) }}", say("<s>")),
+            (Tokens{4, 0, 1, 2, 4}));
+}
+
+TEST_F(LiteralTextsTest, ATextMayHoldSomeOfTheCharactersThatMark) {
+  const std::string mark = "\xEF\xB7\x90";
+  EXPECT_EQ(encode("{{ messages[0].content | replace('" + mark + "', 'a') }}", say(mark + "<s>")),
+            (Tokens{3, 0, 1, 2}));
+  EXPECT_EQ(encode("{{ messages[0].content | replace('\\\\ufdd0', 'a') }}", say("\\ufdd0<s>")),
+            (Tokens{3, 0, 1, 2}));
+}
+
+TEST_F(LiteralTextsTest, ATextThatHoldsThemAllBesideASpecialTokenIsRefused) {
+  std::string all = "<s>";
+  for (int i = 0; i < 32; ++i) all += std::string("\xEF\xB7") + static_cast<char>(0x90 + i);
+  EXPECT_THAT(ChatEncoder(spelled_, turns_).encode(says(all), kEpoch),
+              FailsWith(TextErrc::kTextTooLarge, "messages: it holds the text of a special token"));
+}
+
+TEST_F(LiteralTextsTest, ManyOfThemTakeLinearTime) {
+  std::string many;
+  constexpr std::size_t kCount = 200'000;
+  for (std::size_t i = 0; i < kCount; ++i) many += "<s>";
+  EXPECT_EQ(encode(turns_, say(many)).size(), (3 * kCount) + 2);
+}
+
+TEST_F(ChatEncoderTest, TakesTheTokenizersOwnTemplate) {
+  Conversation conversation = says("ab");
+  conversation.tools = "cd";
+  EXPECT_EQ(ChatEncoder(tokenizer_).encode(std::move(conversation), kEpoch).value(),
+            (Tokens{5, 0, 1, 2, 3}));
+}
+
+TEST_F(ChatEncoderTest, PassesOnWhatAConversationSaysBesideItsMessages) {
+  const ChatEncoder chat(tokenizer_,
+                         "{{ tools }}{{ reasoning_effort }}"
+                         "{% if add_generation_prompt %}e{% endif %}");
+  Conversation conversation = says("ab");
+  conversation.tools = "b";
+  conversation.chat_template_kwargs = {{"reasoning_effort", "c"}};
+  EXPECT_EQ(chat.encode(conversation, kEpoch).value(), (Tokens{1, 2, 4}));
+  conversation.add_generation_prompt = false;
+  EXPECT_EQ(chat.encode(conversation, kEpoch).value(), (Tokens{1, 2}));
+}
+
+TEST_F(ChatEncoderTest, NamesTheFieldThatIsWrong) {
+  EXPECT_THAT(ChatEncoder(tokenizer_, "").encode(says("a"), kEpoch),
+              FailsWith(TextErrc::kBadTemplate, "messages: the model has no chat template"));
+  EXPECT_THAT(ChatEncoder(tokenizer_, "\n{% if %}").encode(says("a"), kEpoch),
+              FailsWith(TextErrc::kBadTemplate, "messages: chat_template:2:"));
+  const ChatEncoder refusing(tokenizer_, "{{ raise_exception('no') }}");
+  EXPECT_THAT(refusing.encode(says("a"), kEpoch),
+              FailsWith(TextErrc::kTemplateFailed, "messages: chat_template:1: no"));
+  Conversation conversation = says("a");
+  conversation.chat_template_kwargs = {{"messages", "mine"}};
+  const auto refused = ChatEncoder(tokenizer_).encode(std::move(conversation), kEpoch);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, TextErrc::kBadTemplateKwarg);
+  EXPECT_EQ(refused.error().detail, "chat_template_kwargs: 'messages' is not allowed");
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,106 @@
+#include "weft/text/output/incremental_detokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "weft/tests/text/json_data.h"
+#include "weft/text/text_error.h"
+#include "weft/text/unicode/unicode.h"
+
+namespace weft {
+namespace {
+
+std::vector<Tokenizer> test_tokenizers() {
+  std::vector<Tokenizer> all;
+  const boost::json::value data = test::read_test_data("tokenizers.json");
+  for (const auto& entry : data.as_array()) {
+    Result<Tokenizer> made =
+        Tokenizer::from_json(boost::json::serialize(entry.at("tokenizer")), "test");
+    EXPECT_TRUE(made);
+    all.push_back(*made);
+  }
+  return all;
+}
+
+std::string streamed_text(const Tokenizer& tokenizer, const std::vector<TokenId>& ids, bool skip) {
+  IncrementalDetokenizer detokenizer(tokenizer, skip);
+  std::string text;
+  for (const TokenId id : ids) {
+    const Result<std::string> part = detokenizer.push(id);
+    EXPECT_TRUE(part);
+    EXPECT_EQ(valid_utf8_prefix(*part), part->size());
+    text += *part;
+  }
+  return text + detokenizer.finish();
+}
+
+void expect_same_text(const Tokenizer& tokenizer, int rounds) {
+  std::mt19937 random(17);
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<TokenId> ids(random() % 40);
+    for (TokenId& id : ids) id = static_cast<TokenId>(random() % tokenizer.vocabulary_size());
+    const bool skip = round % 2 == 0;
+    EXPECT_EQ(streamed_text(tokenizer, ids, skip), *tokenizer.decode(ids, skip));
+  }
+}
+
+TEST(IncrementalDetokenizerTest, GivesInPartsWhatDecodeGivesAtOnce) {
+  for (const Tokenizer& tokenizer : test_tokenizers()) expect_same_text(tokenizer, 500);
+}
+
+TEST(IncrementalDetokenizerTest, GivesTheSameForRealTokenizers) {
+  int found = 0;
+  const std::filesystem::path folder = test::shared_data() / "tokenizers";
+  for (const char* name : {"gpt2", "phi-2", "llama3.2/derived", "llama2", "phi-3-mini", "t5-small",
+                           "clip", "bert-base-uncased/derived"}) {
+    if (!std::filesystem::exists(folder / name / "tokenizer.json")) continue;
+    Result<Tokenizer> tokenizer = Tokenizer::load(folder / name);
+    ASSERT_TRUE(tokenizer) << to_string(tokenizer.error());
+    expect_same_text(*tokenizer, 200);
+    ++found;
+  }
+  if (found == 0) GTEST_SKIP() << "no tokenizers at " << folder;
+}
+
+TEST(IncrementalDetokenizerTest, HoldsACharacterBackUntilItIsWhole) {
+  const Tokenizer tokenizer = test_tokenizers().at(0);  // bytes
+  IncrementalDetokenizer detokenizer(tokenizer);
+  // U+1F680 is F0 9F 9A 80.
+  for (const char* byte : {"\u00F0", "\u0141", "\u013C"}) {
+    EXPECT_EQ(*detokenizer.push(tokenizer.id_of(byte)), "") << byte;
+  }
+  EXPECT_EQ(*detokenizer.push(tokenizer.id_of("\u0122")), "\U0001F680");
+  EXPECT_EQ(*detokenizer.push(tokenizer.id_of("\u00F0")), "");
+  EXPECT_EQ(detokenizer.finish(), "\uFFFD");
+}
+
+TEST(IncrementalDetokenizerTest, HoldsARunOfByteTokensBackUntilItEnds) {
+  const Tokenizer tokenizer = test_tokenizers().at(1);  // byte fallback
+  IncrementalDetokenizer detokenizer(tokenizer);
+  EXPECT_EQ(*detokenizer.push(tokenizer.id_of("\u2581the")), "the");
+  for (const char* byte : {"<0xE5>", "<0xAD>", "<0x97>"}) {
+    EXPECT_EQ(*detokenizer.push(tokenizer.id_of(byte)), "");
+  }
+  EXPECT_EQ(*detokenizer.push(tokenizer.id_of("a")),
+            "\u5B57"
+            "a");
+}
+
+TEST(IncrementalDetokenizerTest, RefusesAnIdThatIsNotThereAndGoesOn) {
+  const Tokenizer tokenizer = test_tokenizers().at(0);
+  IncrementalDetokenizer detokenizer(tokenizer);
+  EXPECT_EQ(detokenizer.push(-1).error().code, TextErrc::kNoSuchToken);
+  EXPECT_EQ(*detokenizer.push(tokenizer.id_of("a")), "a");
+}
+
+TEST(IncrementalDetokenizerTest, OutlivesTheTokenizerItWasMadeFrom) {
+  std::vector<Tokenizer> all = test_tokenizers();
+  const TokenId id = all[0].id_of("a");
+  IncrementalDetokenizer detokenizer(all[0]);
+  all.clear();
+  EXPECT_EQ(*detokenizer.push(id), "a");
+}
+
+}  // namespace
+}  // namespace weft

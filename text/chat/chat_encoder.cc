@@ -1,0 +1,81 @@
+#include "weft/text/chat/chat_encoder.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "weft/text/chat/literal_texts.h"
+#include "weft/text/text_error.h"
+
+namespace weft {
+namespace {
+
+namespace json = boost::json;
+
+// The names that chat templates are known to ask for beside the messages.
+constexpr std::array<std::string_view, 4> kTemplateKwargs = {
+    "enable_thinking", "thinking", "reasoning_effort", "custom_instructions"};
+
+Result<ChatTemplate> parse(std::string_view source) {
+  if (source.empty()) return Error{TextErrc::kBadTemplate, "the model has no chat template"};
+  return ChatTemplate::parse(source, "chat_template");
+}
+
+json::object special_tokens_of(const Tokenizer& tokenizer) {
+  json::object special;
+  for (const auto& [name, id] : {std::pair("bos_token", tokenizer.bos()),
+                                 {"eos_token", tokenizer.eos()},
+                                 {"unk_token", tokenizer.unknown()},
+                                 {"pad_token", tokenizer.padding()}}) {
+    if (id == kNoToken) continue;
+    if (const auto text = tokenizer.token(id)) special[name] = *text;
+  }
+  return special;
+}
+
+Error in_messages(const Error& error) { return {error.code, "messages: " + error.detail}; }
+
+}  // namespace
+
+ChatEncoder::ChatEncoder(Tokenizer tokenizer, std::string_view source)
+    : tokenizer_(std::move(tokenizer)),
+      template_(parse(source)),
+      special_tokens_(special_tokens_of(tokenizer_)) {}
+
+ChatEncoder::ChatEncoder(const Tokenizer& tokenizer)
+    : ChatEncoder(tokenizer, tokenizer.chat_template()) {}
+
+Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
+                                                 std::chrono::local_seconds now) const {
+  if (!template_) return in_messages(template_.error());
+  ChatTemplateInput input;
+  json::value messages = std::move(conversation.messages);
+  json::value tools = std::move(conversation.tools);
+  json::value kwargs = std::move(conversation.chat_template_kwargs);
+  const auto literals = LiteralTexts::mark(std::array{&messages, &tools, &kwargs}, tokenizer_);
+  if (!literals) return in_messages(literals.error());
+  input.messages = std::move(messages.as_array());
+  input.tools = std::move(tools);
+  input.kwargs = std::move(kwargs.as_object());
+  input.add_generation_prompt = conversation.add_generation_prompt;
+  input.special_tokens = special_tokens_;
+  auto prompt = template_->render(input, kTemplateKwargs, now);
+  if (!prompt) {
+    const bool names_field = prompt.error().code == TextErrc::kBadTemplateKwarg;
+    return names_field ? prompt.error() : in_messages(prompt.error());
+  }
+  const std::vector<std::size_t> places = literals->take_marks(*prompt);
+  std::vector<TokenId> ids;
+  const auto encoded = tokenizer_.encode(
+      *prompt, {.add_special = false, .parse_special = true, .literals = places}, ids);
+  if (!encoded) return in_messages(encoded.error());
+  return ids;
+}
+
+std::chrono::local_seconds wall_clock() {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  return std::chrono::local_seconds(now.time_since_epoch());
+}
+
+}  // namespace weft

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <chrono>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/core/token.h"
+#include "weft/text/chat/chat_template.h"
+#include "weft/text/tokenizer/tokenizer.h"
+
+namespace weft {
+
+/// What a client says of a conversation, by the names on the wire.
+struct Conversation {
+  boost::json::array messages{};  ///< objects with "role" and "content", as the client sent them
+  boost::json::value tools{};     ///< null: none
+  boost::json::object chat_template_kwargs{};
+  bool add_generation_prompt = true;  ///< up to where the answer begins
+};
+
+/// Makes a model's tokens of conversations, by its chat template. Immutable and cheap to copy;
+/// thread-safe.
+class ChatEncoder {
+ public:
+  /// `source` is Jinja. One that is empty or wrong is told to those who ask for it, by encode().
+  ChatEncoder(Tokenizer tokenizer, std::string_view source);
+  /// By the tokenizer's own template.
+  explicit ChatEncoder(const Tokenizer& tokenizer);
+
+  /// The prompt, with the special tokens that the template writes and no others: such a token's
+  /// text in the conversation stays text. `now` is what the template is told of the time.
+  ///
+  /// The detail of each error begins with the field. "messages: ": kBadTemplate, there is no
+  /// template or it cannot be parsed; kTemplateFailed and kTemplateLimit, as it is or with this
+  /// conversation; kTextTooLarge. "chat_template_kwargs: ": kBadTemplateKwarg, a name that no
+  /// template is known to ask for.
+  [[nodiscard]] Result<std::vector<TokenId>> encode(Conversation conversation,
+                                                    std::chrono::local_seconds now) const;
+
+ private:
+  Tokenizer tokenizer_;
+  Result<ChatTemplate> template_;
+  boost::json::object special_tokens_;
+};
+
+/// The time by the system's clock, in UTC, for ChatEncoder::encode().
+[[nodiscard]] std::chrono::local_seconds wall_clock();
+
+}  // namespace weft

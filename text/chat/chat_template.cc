@@ -1,0 +1,121 @@
+#include "weft/text/chat/chat_template.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "weft/text/jinja/concat.h"
+#include "weft/text/jinja/run.h"
+#include "weft/text/jinja/run/interpreter.h"
+#include "weft/text/jinja/syntax/ast.h"
+#include "weft/text/jinja/syntax/lexer.h"
+#include "weft/text/jinja/syntax/parser.h"
+#include "weft/text/jinja/unicode.h"
+#include "weft/text/jinja/values/json.h"
+#include "weft/text/text_error.h"
+
+namespace weft {
+
+struct ChatTemplate::Parsed {
+  std::string name;
+  jinja::ast::Block block;
+};
+
+namespace {
+
+namespace json = boost::json;
+
+/// Names that a request never sets by itself.
+constexpr std::array<std::string_view, 4> kOwnNames = {"messages", "tools", "documents",
+                                                       "add_generation_prompt"};
+
+bool contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::optional<Error> check_kwargs(const ChatTemplateInput& input,
+                                  std::span<const std::string_view> allowed) {
+  for (const auto& entry : input.kwargs) {
+    const std::string_view name = entry.key();
+    const bool own = contains(kOwnNames, name) || input.special_tokens.contains(name);
+    if (own || !contains(allowed, name)) {
+      return Error{TextErrc::kBadTemplateKwarg,
+                   jinja::concat({"chat_template_kwargs: '", name, "' is not allowed"})};
+    }
+  }
+  return std::nullopt;
+}
+
+/// The variables of one rendering, by name.
+class Variables {
+ public:
+  explicit Variables(jinja::Run& run) : run_(run), dict_(run.memory()) {}
+
+  void set(std::string_view name, const jinja::Value& value) {
+    if (run_.charge(jinja::Dict::kBytesPerEntry)) dict_.set(jinja::Text{name}, value);
+  }
+  void set_all(const json::object& object) {
+    for (const auto& entry : object) set(entry.key(), jinja::from_json(run_, entry.value()));
+  }
+  void set_messages(const json::array& messages) {
+    jinja::ListBuilder list(run_);
+    for (const json::value& message : messages) list.push(jinja::from_json(run_, message));
+    set("messages", list.finish());
+  }
+  [[nodiscard]] const jinja::Dict& dict() const { return dict_; }
+
+ private:
+  jinja::Run& run_;
+  jinja::Dict dict_;
+};
+
+Result<std::string> finish(jinja::Run& run, const std::string& name, const jinja::ast::Block& block,
+                           const Variables& variables) {
+  std::string prompt = jinja::Interpreter(run, variables.dict()).render(block);
+  if (!run.failed()) return prompt;
+  const bool located = run.failed_line() != 0;
+  const std::string line = located ? std::to_string(run.failed_line()) : std::string();
+  return Error{run.failure()->code,
+               jinja::concat({name, located ? ":" : "", line, ": ", run.failure()->detail})};
+}
+
+}  // namespace
+
+Result<ChatTemplate> ChatTemplate::parse(std::string_view source, std::string_view name) {
+  if (!jinja::is_utf8(source)) {
+    return Error{TextErrc::kBadTemplate, jinja::concat({name, ": it is not UTF-8"})};
+  }
+  auto block = jinja::parse(jinja::normalize_newlines(source));
+  if (!block) return Error{block.error().code, jinja::concat({name, ":", block.error().detail})};
+  return ChatTemplate(std::make_shared<const Parsed>(Parsed{std::string(name), std::move(*block)}));
+}
+
+Result<std::string> ChatTemplate::render(const ChatTemplateInput& input,
+                                         std::span<const std::string_view> allowed_kwargs,
+                                         std::chrono::local_seconds now,
+                                         const TemplateLimits& limits) const {
+  if (auto error = check_kwargs(input, allowed_kwargs)) return std::move(*error);
+  jinja::Run run(limits, now);
+  Variables variables(run);
+  variables.set_all(input.special_tokens);
+  variables.set_all(input.kwargs);
+  variables.set_messages(input.messages);
+  variables.set("tools", jinja::from_json(run, input.tools));
+  variables.set("documents", jinja::from_json(run, input.documents));
+  variables.set("add_generation_prompt", input.add_generation_prompt);
+  return finish(run, parsed_->name, parsed_->block, variables);
+}
+
+Result<std::string> ChatTemplate::render(const json::object& variables,
+                                         std::chrono::local_seconds now,
+                                         const TemplateLimits& limits) const {
+  jinja::Run run(limits, now);
+  Variables values(run);
+  values.set_all(variables);
+  return finish(run, parsed_->name, parsed_->block, values);
+}
+
+const std::string& ChatTemplate::name() const noexcept { return parsed_->name; }
+
+}  // namespace weft

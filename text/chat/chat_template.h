@@ -1,0 +1,73 @@
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "weft/core/error/error.h"
+#include "weft/text/jinja/limits.h"
+
+namespace weft {
+
+/// What a conversation is rendered from. Whatever a request says in other places goes through
+/// `kwargs`, and only names that the caller allows.
+struct ChatTemplateInput {
+  /// Objects with role, content (a string or a list of parts), tool_calls, name, ... as the client
+  /// sent them; the order of their keys is what templates print.
+  boost::json::array messages;
+  /// Function schemas and documents; null when the request has none, which templates see as none.
+  boost::json::value tools;
+  boost::json::value documents;
+  bool add_generation_prompt = false;
+  /// bos_token, eos_token and the like, by name, from the tokenizer's configuration.
+  boost::json::object special_tokens;
+  /// chat_template_kwargs of the request: enable_thinking, reasoning_effort, ...
+  boost::json::object kwargs;
+};
+
+/// A model's chat template: the Jinja of Hugging Face's transformers (an immutable sandbox with
+/// trim_blocks and lstrip_blocks, loop controls, {% generation %}, raise_exception, strftime_now,
+/// and tojson without HTML escapes), as far as templates render text. There is no include, import,
+/// extends, block, random or lipsum, no attribute that begins with two underscores, and integers
+/// have 64 bits.
+///
+/// Immutable and cheap to copy; rendering is thread-safe and takes no locks.
+class ChatTemplate {
+ public:
+  /// `name` is what errors call it: a model or a file, shown to operators. kBadTemplate with
+  /// "name:line:column: why"; kTemplateLimit when it is longer than 1 MiB or nests deeper than 64
+  /// levels.
+  [[nodiscard]] static Result<ChatTemplate> parse(std::string_view source, std::string_view name);
+
+  /// The prompt. `now` is the wall clock that strftime_now() shows. `allowed_kwargs` are the names
+  /// that input.kwargs may have; the fields of ChatTemplateInput are never among them, whatever it
+  /// says.
+  ///
+  /// kTemplateFailed with "name:line: why", where why is the template's own message when it called
+  /// raise_exception; kTemplateLimit in the same form; kBadTemplateKwarg with
+  /// "chat_template_kwargs: why".
+  [[nodiscard]] Result<std::string> render(const ChatTemplateInput& input,
+                                           std::span<const std::string_view> allowed_kwargs,
+                                           std::chrono::local_seconds now,
+                                           const TemplateLimits& limits = {}) const;
+
+  /// The same with all variables in one object, none of them checked: for tools and tests.
+  [[nodiscard]] Result<std::string> render(const boost::json::object& variables,
+                                           std::chrono::local_seconds now,
+                                           const TemplateLimits& limits = {}) const;
+
+  [[nodiscard]] const std::string& name() const noexcept;
+
+ private:
+  struct Parsed;
+  explicit ChatTemplate(std::shared_ptr<const Parsed> parsed) : parsed_(std::move(parsed)) {}
+
+  std::shared_ptr<const Parsed> parsed_;
+};
+
+}  // namespace weft

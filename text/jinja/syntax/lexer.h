@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "weft/core/error/error.h"
+
+namespace weft::jinja {
+
+struct Token {
+  enum class Type : std::uint8_t {
+    kData,
+    kOutputBegin,
+    kOutputEnd,
+    kBlockBegin,
+    kBlockEnd,
+    kName,
+    kString,
+    kInteger,
+    kFloat,
+    kOperator,
+    kEnd,
+  };
+
+  Type type = Type::kEnd;
+  std::size_t offset = 0;  ///< Byte of the source.
+  std::uint32_t line = 1;
+  std::string text;  ///< The name, the operator, the data or the string without its escapes.
+  std::variant<std::monostate, std::int64_t, double> number;
+
+  [[nodiscard]] bool is_operator(std::string_view which) const {
+    return type == Type::kOperator && text == which;
+  }
+  [[nodiscard]] bool is_name(std::string_view which) const {
+    return type == Type::kName && text == which;
+  }
+};
+
+/// Line ends as "\n", and one at the very end dropped, which is where Jinja starts from.
+[[nodiscard]] std::string normalize_newlines(std::string_view source);
+
+/// "line:column" of a byte of the source, both from 1, columns in code points.
+[[nodiscard]] std::string position(std::string_view source, std::size_t offset);
+
+/// Splits a normalized source as Jinja does with trim_blocks and lstrip_blocks on and
+/// keep_trailing_newline off: white space that the tags take away is gone, comments and raw tags
+/// too. The last token is kEnd. Time and memory are linear. kBadTemplate with line and column.
+[[nodiscard]] Result<std::vector<Token>> tokenize(std::string_view source);
+
+}  // namespace weft::jinja

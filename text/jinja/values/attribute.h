@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string_view>
+
+#include "weft/text/jinja/run.h"
+#include "weft/text/jinja/values/value.h"
+
+namespace weft::jinja {
+
+/// object.name: a method or attribute first, then the key of a dict. No method begins with an
+/// underscore or changes its object: those are undefined, and calling them fails.
+Value attribute(Run& run, const Value& object, std::string_view name);
+
+/// object[key]: an element first, then, for a string, a method or attribute.
+Value item(Run& run, const Value& object, const Value& key);
+
+/// object[start:stop:step], where what was left out is none. Fails where object[key] is undefined.
+Value slice(Run& run, const Value& object, const Value& start, const Value& stop,
+            const Value& step);
+
+/// A path as the filters take it: "a.b.0", or a number, or none for the value itself.
+Value attribute_path(Run& run, const Value& object, const Value& path);
+
+}  // namespace weft::jinja

@@ -1,0 +1,189 @@
+#include "weft/text/jinja/values/text_ops.h"
+
+#include <algorithm>
+#include <string>
+
+#include "weft/text/jinja/unicode.h"
+#include "weft/text/jinja/values/markup.h"
+#include "weft/text/jinja/values/object.h"
+#include "weft/text/jinja/values/text_search.h"
+
+namespace weft::jinja {
+namespace {
+
+using AppendCase = void (*)(std::string& out, char32_t code_point);
+
+/// The first character by `first`, the others by `others`.
+Value recase(Run& run, const Text& text, AppendCase first, AppendCase others) {
+  if (!run.step_read(text.view.size())) return {};
+  std::string out;
+  out.reserve(text.view.size());
+  AppendCase append = first;
+  for (std::string_view rest = text.view; !rest.empty();) {
+    const CodePoint next = decode(rest);
+    append(out, next.value);
+    append = others;
+    rest.remove_prefix(next.bytes);
+  }
+  return run.text(out, text.markup);
+}
+
+/// What it costs to sort or look up a character, compared with reading it.
+constexpr std::size_t kSetCost = 8;
+
+/// A set of characters, looked up in log time: it may be as long as the text.
+class CharacterSet {
+ public:
+  explicit CharacterSet(std::string_view characters) {
+    while (!characters.empty()) {
+      const CodePoint next = decode(characters);
+      sorted_.push_back(next.value);
+      characters.remove_prefix(next.bytes);
+    }
+    std::ranges::sort(sorted_);
+  }
+
+  [[nodiscard]] bool has(char32_t code_point) const {
+    return std::ranges::binary_search(sorted_, code_point);
+  }
+
+ private:
+  std::vector<char32_t> sorted_;
+};
+
+std::string_view strip_set(std::string_view text, Side side, const CharacterSet& set) {
+  while (side != Side::kRight && !text.empty()) {
+    const CodePoint first = decode(text);
+    if (!set.has(first.value)) break;
+    text.remove_prefix(first.bytes);
+  }
+  while (side != Side::kLeft && !text.empty()) {
+    const CodePoint last = decode_last(text);
+    if (!set.has(last.value)) break;
+    text.remove_suffix(last.bytes);
+  }
+  return text;
+}
+
+void replace_between(TextBuilder& out, std::string_view text, std::string_view to,
+                     std::size_t most) {
+  while (most != 0 && out.append(to)) {
+    --most;
+    if (text.empty()) return;
+    const std::size_t bytes = decode(text).bytes;
+    out.append(text.substr(0, bytes));
+    text.remove_prefix(bytes);
+  }
+  out.append(text);
+}
+
+}  // namespace
+
+Value upper(Run& run, const Text& text) { return recase(run, text, append_upper, append_upper); }
+
+Value lower(Run& run, const Text& text) { return recase(run, text, append_lower, append_lower); }
+
+Value capitalize(Run& run, const Text& text) {
+  return recase(run, text, append_title, append_lower);
+}
+
+Value strip(Run& run, const Text& text, Side side, const Value& characters) {
+  // Only what goes is read, which is little of most texts.
+  std::string_view view = text.view;
+  if (characters.is_none()) {
+    if (side != Side::kRight) view = trim_left(view);
+    if (side != Side::kLeft) view = trim_right(view);
+    return run.step_read(text.view.size() - view.size()) ? Text{view, text.markup} : Value();
+  }
+  const Text* set = characters.text();
+  if (set == nullptr) return run.fail("strip arg must be None or str");
+  if (!run.step_read(kSetCost * set->view.size())) return {};
+  view = strip_set(view, side, CharacterSet(set->view));
+  return run.step_read(kSetCost * (text.view.size() - view.size())) ? Text{view, text.markup}
+                                                                    : Value();
+}
+
+Value replace(Run& run, std::string_view text, std::string_view from, std::string_view to,
+              std::size_t most, bool markup) {
+  if (!run.step_read(text.size())) return {};
+  TextBuilder out(run);
+  if (from.empty()) {
+    replace_between(out, text, to, most);
+    return out.finish(markup);
+  }
+  std::size_t at = 0;
+  for (std::size_t found = find(text, from); found != kNotFound && most != 0;
+       found = find(text, from, at)) {
+    out.append(text.substr(at, found - at));
+    if (!out.append(to)) return {};
+    at = found + from.size();
+    --most;
+  }
+  out.append(text.substr(at));
+  return out.finish(markup);
+}
+
+Value center(Run& run, const Text& text, std::int64_t width, std::string_view fill) {
+  if (!run.step_scan(text.view.size())) return {};
+  const auto size = static_cast<std::int64_t>(length(text.view));
+  if (width <= size) return text;
+  // CPython gives the odd one to the left when the width is odd.
+  const std::int64_t space = width - size;
+  const std::int64_t left = space / 2 + (space & width & 1);
+  TextBuilder out(run);
+  out.append_repeated(static_cast<std::size_t>(left), fill);
+  out.append(text.view);
+  out.append_repeated(static_cast<std::size_t>(space - left), fill);
+  return out.finish(text.markup);
+}
+
+std::vector<std::string_view> split_lines(Run& run, std::string_view text, bool keep_ends) {
+  std::vector<std::string_view> lines;
+  if (!run.step_read(text.size())) return lines;
+  std::size_t start = 0;
+  for (std::size_t at = 0; at < text.size() && !run.failed();) {
+    const CodePoint next = decode(text.substr(at));
+    if (!is_line_end(next.value)) {
+      at += next.bytes;
+      continue;
+    }
+    const std::size_t end = at + (text.substr(at).starts_with("\r\n") ? 2 : next.bytes);
+    run.charge(sizeof(std::string_view));
+    lines.push_back(text.substr(start, (keep_ends ? end : at) - start));
+    start = at = end;
+  }
+  if (start < text.size()) lines.push_back(text.substr(start));
+  return lines;
+}
+
+Value join_texts(Run& run, const Text& separator, std::span<const Value> parts) {
+  TextBuilder out(run);
+  bool first = true;
+  for (const Value& part : parts) {
+    if (!run.step()) return {};
+    const Text* text = part.text();
+    if (text == nullptr) {
+      return run.fail("join: expected str instance, ", type_name(part), " found");
+    }
+    if (!first) out.append(separator.view);
+    first = false;
+    append_text(out, *text, separator.markup);
+  }
+  return out.finish(separator.markup);
+}
+
+Value all_cased_are(Run& run, std::string_view text, bool (*question)(char32_t code_point)) {
+  if (!run.step_read(text.size())) return {};
+  bool found = false;
+  while (!text.empty()) {
+    const CodePoint next = decode(text);
+    if (is_cased(next.value)) {
+      if (!question(next.value)) return false;
+      found = true;
+    }
+    text.remove_prefix(next.bytes);
+  }
+  return found;
+}
+
+}  // namespace weft::jinja

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "weft/text/jinja/builtins.h"
+#include "weft/text/jinja/run.h"
+#include "weft/text/jinja/values/value.h"
+
+/// What methods and filters of strings share. Results of a Markup are Markups.
+namespace weft::jinja {
+
+Value upper(Run& run, const Text& text);
+Value lower(Run& run, const Text& text);
+Value capitalize(Run& run, const Text& text);
+
+enum class Side : std::uint8_t { kLeft, kRight, kBoth };
+
+/// Without the characters of `characters` at its ends; of white space when that is none.
+Value strip(Run& run, const Text& text, Side side, const Value& characters);
+
+inline constexpr std::size_t kAllOccurrences = std::numeric_limits<std::size_t>::max();
+
+/// str.replace(); an empty `from` stands between all characters.
+Value replace(Run& run, std::string_view text, std::string_view from, std::string_view to,
+              std::size_t most, bool markup);
+
+/// Filled up on both sides as str.center() does it.
+Value center(Run& run, const Text& text, std::int64_t width, std::string_view fill);
+
+/// The lines of str.splitlines(); not all of them when the run has failed.
+[[nodiscard]] std::vector<std::string_view> split_lines(Run& run, std::string_view text,
+                                                        bool keep_ends);
+
+/// At least one cased character, and all of those answer `question` with yes.
+Value all_cased_are(Run& run, std::string_view text, bool (*question)(char32_t code_point));
+
+/// A join() of strings only.
+Value join_texts(Run& run, const Text& separator, std::span<const Value> parts);
+
+}  // namespace weft::jinja

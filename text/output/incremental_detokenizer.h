@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include "weft/core/error/error.h"
+#include "weft/core/token.h"
+#include "weft/text/tokenizer/decode/decoder.h"
+#include "weft/text/tokenizer/tokenizer.h"
+
+namespace weft {
+
+/// Turns the tokens of one sequence into text as they come. What push() and finish() give, put
+/// together, is what Tokenizer::decode() gives for the whole sequence, and each part is valid
+/// UTF-8: incomplete characters, runs of byte tokens and whatever a later token may still change
+/// are held back. Work for each token does not grow with the sequence. Owner only.
+class IncrementalDetokenizer {
+ public:
+  explicit IncrementalDetokenizer(Tokenizer tokenizer, bool skip_special = true)
+      : tokenizer_(std::move(tokenizer)),
+        stream_(tokenizer_.decoder()),
+        skip_special_(skip_special) {}
+
+  /// The text that is final with this token; may be empty. kNoSuchToken for an id that is not in
+  /// the vocabulary, which changes nothing.
+  [[nodiscard]] Result<std::string> push(TokenId id);
+
+  /// The same, appended to `out`. Buffers keep their room: nothing is allocated once they have that
+  /// of the longest token or run of byte tokens, unless the decoder replaces by a regex.
+  [[nodiscard]] Result<void> push(TokenId id, std::string& out);
+
+  /// The rest: incomplete characters become U+FFFD. Called once, after the last push().
+  [[nodiscard]] std::string finish();
+  void finish(std::string& out);
+
+ private:
+  Tokenizer tokenizer_;  ///< Keeps the decoder alive that stream_ borrows.
+  DecodeStream stream_;
+  bool skip_special_;
+};
+
+}  // namespace weft

@@ -1,0 +1,213 @@
+#include "weft/text/output/stop_strings.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "weft/text/text_error.h"
+#include "weft/text/unicode/unicode.h"
+
+namespace weft {
+namespace {
+
+constexpr std::uint8_t kNoStop = 0xFF;
+constexpr std::uint16_t kRoot = 0;
+static_assert(StopStrings::kMaxTexts < kNoStop);
+static_assert(StopStrings::kMaxTexts * StopStrings::kMaxTextBytes < 0xFFFF, "states fit 16 bits");
+
+/// A state stands for a beginning of some text, which is also the longest one that the input so far
+/// ends with. Its children lie side by side.
+struct Node {
+  std::uint16_t failure = kRoot;  ///< the longest other beginning that this one ends with
+  std::uint16_t first_child = 0;
+  std::uint16_t depth = 0;      ///< bytes of the beginning
+  std::uint8_t children = 0;    ///< at most one for each text
+  unsigned char byte = 0;       ///< its last one
+  std::uint8_t text = 0;        ///< a text that begins so
+  std::uint8_t stop = kNoStop;  ///< the longest text that it ends with
+};
+static_assert(sizeof(Node) <= 12);
+
+Error bad_stop(std::size_t index, const std::string& what) {
+  return {TextErrc::kBadStopString, "stop[" + std::to_string(index) + "] " + what};
+}
+
+Result<void> check(std::span<const std::string> texts) {
+  if (texts.size() > StopStrings::kMaxTexts) {
+    return bad_stop(StopStrings::kMaxTexts,
+                    "is one too many: there are " + std::to_string(texts.size()) + ", " +
+                        std::to_string(StopStrings::kMaxTexts) + " are allowed");
+  }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].empty()) return bad_stop(i, "is empty");
+    if (texts[i].size() > StopStrings::kMaxTextBytes) {
+      return bad_stop(i, "has " + std::to_string(texts[i].size()) + " bytes, " +
+                             std::to_string(StopStrings::kMaxTextBytes) + " are allowed");
+    }
+    const std::size_t valid = valid_utf8_prefix(texts[i]);
+    if (valid != texts[i].size()) {
+      return bad_stop(i, "is not UTF-8 at byte " + std::to_string(valid));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+struct StopStrings::Automaton {
+  explicit Automaton(std::span<const std::string> stop_texts);
+
+  /// The state behind `byte`.
+  [[nodiscard]] State next(State state, unsigned char byte) const noexcept {
+    for (;;) {
+      if (const auto child = child_of(state, byte)) return *child;
+      if (state == kRoot) return kRoot;
+      state = nodes[state].failure;
+    }
+  }
+
+  /// What `state` stands for.
+  [[nodiscard]] std::string_view spelled(State state) const noexcept {
+    return std::string_view(texts[nodes[state].text]).substr(0, nodes[state].depth);
+  }
+
+  /// How many bytes of `text`, from its first on, no stop text begins with.
+  [[nodiscard]] std::size_t run_of_others(std::string_view text) const noexcept {
+    const auto found = std::ranges::find_if(
+        text, [this](char c) { return begins[static_cast<unsigned char>(c)]; });
+    return static_cast<std::size_t>(found - text.begin());
+  }
+
+  std::vector<std::string> texts;
+  std::vector<Node> nodes;  ///< breadth first
+  std::array<bool, 256> begins{};
+
+ private:
+  /// The texts that share a beginning: places [first, last) of the sorted ones.
+  struct Group {
+    std::size_t first;
+    std::size_t last;
+  };
+
+  [[nodiscard]] std::optional<State> child_of(State state, unsigned char byte) const noexcept {
+    const Node& node = nodes[state];
+    for (State child = node.first_child; child < node.first_child + node.children; ++child) {
+      if (nodes[child].byte == byte) return child;
+    }
+    return std::nullopt;
+  }
+
+  void add_children(State parent, Group group, std::span<const std::uint8_t> sorted,
+                    std::vector<Group>& groups);
+};
+
+StopStrings::Automaton::Automaton(std::span<const std::string> stop_texts)
+    : texts(stop_texts.begin(), stop_texts.end()) {
+  std::vector<std::uint8_t> sorted(texts.size());
+  std::iota(sorted.begin(), sorted.end(), std::uint8_t{0});
+  std::ranges::stable_sort(sorted, {}, [this](std::uint8_t i) -> const auto& { return texts[i]; });
+  std::vector<Group> groups = {{0, sorted.size()}};
+  nodes.emplace_back();
+  for (std::size_t state = 0; state < nodes.size(); ++state) {
+    add_children(static_cast<State>(state), groups[state], sorted, groups);
+  }
+  nodes.shrink_to_fit();
+  for (const std::string& text : texts) begins[static_cast<unsigned char>(text.front())] = true;
+}
+
+// In breadth-first order the states that a failure leads to have their children already.
+void StopStrings::Automaton::add_children(State parent, Group group,
+                                          std::span<const std::uint8_t> sorted,
+                                          std::vector<Group>& groups) {
+  const std::uint16_t depth = nodes[parent].depth;
+  nodes[parent].first_child = static_cast<State>(nodes.size());
+  std::size_t at = group.first;
+  while (at < group.last && texts[sorted[at]].size() == depth) ++at;  // they end at the parent
+  while (at < group.last) {
+    const char byte = texts[sorted[at]][depth];
+    std::size_t end = at + 1;
+    while (end < group.last && texts[sorted[end]][depth] == byte) ++end;
+    Node child{.depth = static_cast<std::uint16_t>(depth + 1),
+               .byte = static_cast<unsigned char>(byte),
+               .text = sorted[at]};
+    if (parent != kRoot) child.failure = next(nodes[parent].failure, child.byte);
+    const bool ends_here = texts[sorted[at]].size() == child.depth;
+    child.stop = ends_here ? sorted[at] : nodes[child.failure].stop;
+    nodes.push_back(child);
+    groups.push_back({at, end});
+    ++nodes[parent].children;
+    at = end;
+  }
+}
+
+Result<StopStrings> StopStrings::compile(std::span<const std::string> texts) {
+  if (const auto checked = check(texts); !checked) return checked.error();
+  StopStrings stops;
+  if (!texts.empty()) stops.automaton_ = std::make_shared<const Automaton>(texts);
+  return stops;
+}
+
+std::size_t StopStrings::size() const noexcept { return empty() ? 0 : automaton_->texts.size(); }
+
+const std::string& StopStrings::text(std::size_t index) const noexcept {
+  return automaton_->texts[index];
+}
+
+std::optional<std::size_t> StopScanner::feed(std::string_view text, std::string& out) {
+  if (hit_) return hit_;
+  if (stops_.empty()) {
+    out.append(text);
+    return std::nullopt;
+  }
+  while (!text.empty() && !hit_) {
+    if (state_ == kRoot) {
+      const std::size_t run = stops_.automaton_->run_of_others(text);
+      out.append(text.substr(0, run));
+      text.remove_prefix(run);
+      if (text.empty()) break;
+    }
+    advance(text.front(), out);
+    text.remove_prefix(1);
+  }
+  return hit_;
+}
+
+// What is open is spelled by the old state and the byte. Of that stays open what the new state
+// spells and what follows the candidate's beginning.
+void StopScanner::advance(char byte, std::string& out) {
+  const StopStrings::Automaton& automaton = *stops_.automaton_;
+  const std::string_view held = automaton.spelled(state_);
+  state_ = automaton.next(state_, static_cast<unsigned char>(byte));
+  std::size_t open = automaton.nodes[state_].depth;
+  if (candidate_) open = std::max(open, ++candidate_->span);
+  const std::size_t settled = held.size() + 1 - open;
+  out.append(held.substr(0, settled));
+  if (settled > held.size()) out.push_back(byte);
+  note_stop();
+}
+
+void StopScanner::note_stop() {
+  const StopStrings::Automaton& automaton = *stops_.automaton_;
+  const Node& node = automaton.nodes[state_];
+  if (node.stop != kNoStop) {
+    const std::size_t span = automaton.texts[node.stop].size();
+    if (!candidate_ || span > candidate_->span) candidate_ = Candidate{node.stop, span};
+  }
+  if (candidate_ && node.depth <= candidate_->span) hit_ = candidate_->index;
+}
+
+std::optional<std::size_t> StopScanner::flush(std::string& out) {
+  if (hit_ || stops_.empty()) return hit_;
+  std::string_view held = stops_.automaton_->spelled(state_);
+  if (candidate_) {
+    held.remove_suffix(candidate_->span);
+    hit_ = candidate_->index;
+  }
+  out.append(held);
+  state_ = kRoot;
+  return hit_;
+}
+
+}  // namespace weft

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/core/token.h"
+#include "weft/text/tokenizer/model/word_cache.h"
+#include "weft/text/tokenizer/split/pieces.h"
+
+namespace weft {
+
+/// Memory of one encode call that is worth keeping for the next; Tokenizer lends it. Owner only.
+struct EncodeScratch {
+  /// A symbol of a word that is being merged, in a list in place.
+  struct Symbol {
+    TokenId id;
+    std::uint32_t previous;
+    std::uint32_t next;
+  };
+  /// The best way to a place in a text, for Unigram.
+  struct Path {
+    double score;
+    std::size_t begin;
+    TokenId id;
+  };
+
+  Pieces pieces;
+  WordCache words;
+  std::vector<TokenId> symbols;
+  std::vector<Symbol> list;
+  std::vector<std::uint64_t> queue;
+  std::vector<Path> paths;
+  std::string text;
+};
+
+}  // namespace weft

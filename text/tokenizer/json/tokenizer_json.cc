@@ -1,0 +1,84 @@
+#include "weft/text/tokenizer/json/tokenizer_json.h"
+
+#include <memory>
+#include <utility>
+
+#include "weft/text/json/json_document.h"
+#include "weft/text/tokenizer/tokenizer.h"
+#include "weft/text/tokenizer/tokenizer_load.h"
+
+namespace weft {
+namespace {
+
+/// Gives added tokens that the model has not their ids: those that follow the model's, in order.
+Result<void> add_tokens(TokenizerParts& parts) {
+  for (const AddedToken& token : parts.added) {
+    const TokenId known = parts.tokens->find(token.content);
+    const auto next = static_cast<TokenId>(parts.tokens->size());
+    if (token.id != (known == kNoToken ? next : known)) {
+      return bad_tokenizer(parts.name, "added_tokens has \"" + token.content + "\" under the id " +
+                                           std::to_string(token.id) + " instead of " +
+                                           std::to_string(known == kNoToken ? next : known));
+    }
+    if (token.content.size() > Tokenizer::kMaxTokenBytes) {
+      return bad_tokenizer(parts.name, "added_tokens has a token that is too long");
+    }
+    if (known == kNoToken) parts.tokens->add(token.content);
+  }
+  if (parts.tokens->size() > Tokenizer::kMaxTokens) {
+    return bad_tokenizer(parts.name, "added_tokens has too many tokens");
+  }
+  return {};
+}
+
+Result<void> check_around(const TokenizerParts& parts) {
+  const auto size = static_cast<TokenId>(parts.tokens->size());
+  for (const auto* side : {&parts.post_processor.before, &parts.post_processor.after}) {
+    for (const TokenId id : *side) {
+      if (id >= size) {
+        return bad_tokenizer(parts.name, "post_processor has the token " + std::to_string(id) +
+                                             " of " + std::to_string(size));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TokenizerParts> read_tokenizer_json(std::string_view text, std::string_view name) {
+  Result<JsonDocument> document = JsonDocument::parse(text, name);
+  if (!document) return document.error();
+  std::optional<Error> error;
+  const JsonFields root(document->root(), std::string(name), error);
+  TokenizerParts parts;
+  parts.name = name;
+  parts.tokens = std::make_shared<TokenTable>();
+  if (!error) {
+    if (root.has("normalizer")) {
+      parts.normalizer = Normalizer(read_normalizer(root.child("normalizer")));
+    }
+    if (root.has("pre_tokenizer")) {
+      parts.pre_tokenizer = PreTokenizer(read_pre_tokenizer(root.child("pre_tokenizer")));
+    }
+    if (root.has("post_processor")) {
+      read_post_processor(root.child("post_processor"), parts.post_processor);
+    }
+    if (root.has("decoder")) parts.decoder = Decoder(read_decoder(root.child("decoder")));
+    parts.added = read_added_tokens(root);
+  }
+  if (!error) read_model(root.child("model"), parts);
+  if (error) return *std::move(error);
+  Result<void> done = add_tokens(parts);
+  if (done) done = check_around(parts);
+  if (!done) return done.error();
+  return parts;
+}
+
+Result<Tokenizer> Tokenizer::from_json(std::string_view tokenizer_json, std::string_view name) {
+  Result<TokenizerParts> parts = read_tokenizer_json(tokenizer_json, name);
+  if (!parts) return parts.error();
+  return assemble(std::move(*parts));
+}
+
+}  // namespace weft

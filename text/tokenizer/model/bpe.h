@@ -1,0 +1,78 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/token.h"
+#include "weft/text/tokenizer/encode_scratch.h"
+#include "weft/text/tokenizer/model/bpe_merges.h"
+#include "weft/text/tokenizer/token_table.h"
+#include "weft/text/unicode/code_point_table.h"
+
+namespace weft {
+
+/// What a byte-pair encoding is made of, beside its merges.
+struct BpeOptions {
+  TokenId unknown = kNoToken;  ///< Stands for what has no symbol; kNoToken: that is dropped.
+  bool fuse_unknown = false;   ///< Neighbouring unknowns become one token.
+  bool byte_fallback = false;  ///< Characters without a symbol become byte tokens.
+  bool whole_words = false;    ///< A word that is a token is not merged ("ignore_merges").
+  bool over_bytes = false;     ///< Words are bytes; the vocabulary is in the byte alphabet.
+  std::string word_begin_not;  ///< Put before every symbol but a word's first.
+  std::string word_end;        ///< Put after a word's last symbol.
+};
+
+/// Byte-pair encoding (Sennrich et al. 2016): of all pairs of neighbours, the one with the lowest
+/// rank merges first, the leftmost of equals, until none is left. Words of up to 34 bytes are
+/// remembered; long ones take n log n. Thread-safe.
+class Bpe {
+ public:
+  /// Borrows `tokens`, which must outlive this. A token is found as a whole word only when
+  /// `plain[id]`.
+  Bpe(std::shared_ptr<const TokenTable> tokens, const std::vector<bool>& plain, BpeOptions options,
+      BpeMerges merges);
+
+  /// Symbols beyond the vocabulary, for characters that are only parts of tokens: when one remains
+  /// unmerged, its bytes come out. Ids count up from the size of the vocabulary.
+  void set_extra_symbols(const std::vector<char32_t>& characters);
+
+  /// Lets words be cut before each `mark` that does not follow another, if no rule merges across
+  /// such a place; then a text without spaces between words is as quick as one with.
+  void cut_before(char32_t mark);
+
+  /// Appends the tokens of one word.
+  void encode(std::string_view word, EncodeScratch& scratch, std::vector<TokenId>& out) const;
+
+ private:
+  enum Place : std::uint8_t { kInside = 0, kFirst = 1, kLast = 2 };  // bits
+
+  [[nodiscard]] TokenId symbol(std::string_view character, unsigned place) const;
+  void encode_cached(std::string_view word, bool whole, EncodeScratch& scratch,
+                     std::vector<TokenId>& out) const;
+  void encode_new(std::string_view word, bool whole, EncodeScratch& scratch,
+                  std::vector<TokenId>& out) const;
+  void split_into_symbols(std::string_view word, std::vector<TokenId>& symbols) const;
+  [[nodiscard]] bool push_bytes(std::string_view character, std::vector<TokenId>& out) const;
+  [[nodiscard]] TokenId find_word(std::string_view word, std::string& buffer) const;
+  void merge_short(std::vector<TokenId>& symbols) const;
+  void merge_long(EncodeScratch& scratch) const;
+  void append(TokenId id, std::vector<TokenId>& out) const;
+
+  std::shared_ptr<const TokenTable> tokens_;
+  std::vector<bool> plain_;
+  BpeOptions options_;
+  BpeMerges merges_;
+  bool has_affixes_;
+  std::array<TokenId, 256> byte_tokens_{};                  ///< "<0x..>"
+  std::array<std::array<TokenId, 256>, 4> byte_symbols_{};  ///< over_bytes; by Place
+  CodePointTable characters_;                               ///< not over_bytes, without affixes
+  std::vector<char32_t> extra_;
+  std::string mark_;         ///< Words are cut before it; empty: they are not.
+  std::size_t longest_ = 0;  ///< bytes of the longest token
+};
+
+}  // namespace weft

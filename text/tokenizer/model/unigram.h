@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/token.h"
+#include "weft/text/tokenizer/byte_trie.h"
+#include "weft/text/tokenizer/encode_scratch.h"
+#include "weft/text/tokenizer/token_table.h"
+
+namespace weft {
+
+/// Unigram language model (Kudo 2018): of all ways to cut a word into tokens the one with the
+/// highest sum of scores, found by dynamic programming over a trie, linear in the word.
+/// Thread-safe.
+class Unigram {
+ public:
+  /// Borrows `tokens`. `scores` by id. Only tokens with `plain[id]` are found in text. Without
+  /// byte_fallback, or where byte tokens are missing, what no token covers becomes `unknown`,
+  /// neighbours one token; its score is 10 below the lowest.
+  Unigram(std::shared_ptr<const TokenTable> tokens, std::vector<double> scores,
+          const std::vector<bool>& plain, TokenId unknown, bool byte_fallback);
+
+  /// Appends the tokens of one word.
+  void encode(std::string_view word, EncodeScratch& scratch, std::vector<TokenId>& out) const;
+
+ private:
+  void find_paths(std::string_view word, std::vector<EncodeScratch::Path>& paths) const;
+  void append_unknown(std::string_view text, std::vector<TokenId>& out) const;
+  void encode_new(std::string_view word, EncodeScratch& scratch, std::vector<TokenId>& out) const;
+
+  std::shared_ptr<const TokenTable> tokens_;
+  std::vector<double> scores_;
+  ByteTrie trie_;
+  std::vector<TokenId> byte_tokens_;  ///< All 256, or none.
+  TokenId unknown_;
+  double unknown_score_;
+};
+
+}  // namespace weft

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+
+namespace weft {
+
+/// SentencePiece's compiled normalization rules: a double-array trie (Aoe 1989, in the layout of
+/// darts-clone) whose values are offsets into replacements that end with NUL. Thread-safe.
+class PrecompiledCharsmap {
+ public:
+  /// `blob`: the size of the trie in bytes (32 bits), the trie, the replacements. kBadTokenizer
+  /// when it is cut or misaligned.
+  [[nodiscard]] static Result<PrecompiledCharsmap> parse(std::string_view blob);
+
+  /// Replaces what has a rule, character cluster by character cluster and else by character, as
+  /// Hugging Face's tokenizers do. `text` is valid UTF-8. False, and `text` as it was, when it
+  /// would grow past `max_size` bytes.
+  [[nodiscard]] bool apply(std::string& text, std::size_t max_size) const;
+
+ private:
+  /// The replacement for a key that is the whole of `chunk` or, shortest first, its beginning.
+  [[nodiscard]] std::optional<std::string_view> find(std::string_view chunk) const;
+
+  /// How far `text` from `at` on is ASCII that has no rule and joins no cluster.
+  [[nodiscard]] std::size_t skip_plain(std::string_view text, std::size_t at) const;
+
+  std::vector<std::uint32_t> trie_;
+  std::string replacements_;
+  std::array<bool, 256> is_plain_{};  ///< By byte: ASCII, no newline, and without a rule.
+};
+
+}  // namespace weft

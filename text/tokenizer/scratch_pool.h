@@ -1,0 +1,65 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "weft/text/tokenizer/encode_scratch.h"
+
+namespace weft {
+
+/// Lends the memory of encode calls: as many as ever ran at once exist. Thread-safe.
+class ScratchPool {
+ public:
+  using Scratch = std::unique_ptr<EncodeScratch>;
+
+  /// Gives the scratch back when it goes.
+  class Loan {
+   public:
+    explicit Loan(ScratchPool& pool) : pool_(pool), scratch_(pool.take()) {}
+    ~Loan() { pool_.give(std::move(scratch_)); }
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+
+    EncodeScratch& operator*() const { return *scratch_; }
+
+   private:
+    ScratchPool& pool_;
+    Scratch scratch_;
+  };
+
+ private:
+  // A text of megabytes should not leave its buffers behind for good.
+  static constexpr std::size_t kMaxKept = 4U << 20;
+
+  Scratch take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return std::make_unique<EncodeScratch>();
+    Scratch scratch = std::move(free_.back());
+    free_.pop_back();
+    return scratch;
+  }
+
+  void give(Scratch scratch) {
+    drop_large(scratch->pieces.text);
+    drop_large(scratch->pieces.ranges);
+    drop_large(scratch->symbols);
+    drop_large(scratch->list);
+    drop_large(scratch->queue);
+    drop_large(scratch->paths);
+    drop_large(scratch->text);
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(scratch));
+  }
+
+  template <class Container>
+  static void drop_large(Container& container) {
+    if (container.capacity() * sizeof(container[0]) > kMaxKept) Container().swap(container);
+  }
+
+  std::mutex mutex_;
+  std::vector<Scratch> free_;
+};
+
+}  // namespace weft

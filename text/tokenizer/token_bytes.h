@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weft/text/tokenizer/decode/decoder.h"
+
+namespace weft {
+
+/// Appends the bytes that a token, as the vocabulary writes it, stands for in the middle of a text.
+/// They may be a part of a character. Where a decoder looks at neighbours (joining with spaces,
+/// repetitions, the ends of the text), it is taken to find none.
+void append_token_bytes(const Decoder& decoder, std::string_view token, std::string& out);
+
+}  // namespace weft

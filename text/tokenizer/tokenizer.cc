@@ -1,0 +1,223 @@
+#include "weft/text/tokenizer/tokenizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/text/tokenizer/scratch_pool.h"
+#include "weft/text/tokenizer/token_bytes.h"
+#include "weft/text/tokenizer/tokenizer_parts.h"
+#include "weft/text/unicode/unicode.h"
+
+namespace weft {
+
+struct Tokenizer::Data {
+  TokenizerParts parts;
+  AddedTokenFinder raw_added;         ///< Found before normalization.
+  AddedTokenFinder normalized_added;  ///< Found after it.
+  AddedTokenFinder spelled_added;     ///< Found before it, with all that are special.
+  ByteTrie special_texts;             ///< Of all added tokens that are special.
+  std::vector<bool> special;          ///< By id.
+  mutable ScratchPool scratch;
+
+  [[nodiscard]] bool has(TokenId id) const noexcept {
+    return id >= 0 && static_cast<std::size_t>(id) < parts.tokens->size();
+  }
+
+  Result<void> encode_section(std::string_view text, bool begins_input, bool parse_special,
+                              EncodeScratch& lent, std::vector<TokenId>& out) const;
+  Result<void> encode_plain(std::string_view text, bool begins_input, EncodeScratch& lent,
+                            std::vector<TokenId>& out) const;
+};
+
+namespace {
+
+Error no_such_token(TokenId id, std::size_t size) {
+  return {make_error_code(TextErrc::kNoSuchToken),
+          "token " + std::to_string(id) + " of " + std::to_string(size)};
+}
+
+std::size_t end_without_space(std::string_view text) {
+  std::size_t end = text.size();
+  while (end > 0) {
+    const std::size_t before = utf8_before(text, end);
+    if (!is_white_space(utf8_at(text, before).code)) break;
+    end = before;
+  }
+  return end;
+}
+
+}  // namespace
+
+Result<Tokenizer> Tokenizer::assemble(TokenizerParts parts) {
+  auto data = std::make_shared<Data>();
+  data->special.resize(parts.tokens->size());
+  std::vector<AddedToken> raw;
+  std::vector<AddedToken> normalized;
+  std::vector<AddedToken> spelled;
+  std::vector<std::pair<std::string_view, TokenId>> special_texts;
+  for (AddedToken& token : parts.added) {
+    token.special = token.special || token.id == parts.roles.bos || token.id == parts.roles.eos;
+    data->special[static_cast<std::size_t>(token.id)] = token.special;
+    if (token.special) special_texts.emplace_back(token.content, token.id);
+    if (token.special || !token.normalized) spelled.push_back(token);
+    if (!token.normalized) {
+      raw.push_back(token);
+      continue;
+    }
+    AddedToken changed = token;
+    bool ignored = true;
+    Result<void> done = parts.normalizer.apply(changed.content, ignored);
+    if (!done) return done.error();
+    if (!changed.content.empty()) normalized.push_back(std::move(changed));
+  }
+  std::vector<TokenId>& ends = parts.roles.ends;
+  if (parts.roles.eos != kNoToken) ends.push_back(parts.roles.eos);
+  std::ranges::sort(ends);
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  data->special_texts = ByteTrie(std::move(special_texts));
+  data->raw_added = AddedTokenFinder(std::move(raw));
+  data->normalized_added = AddedTokenFinder(std::move(normalized));
+  data->spelled_added = AddedTokenFinder(std::move(spelled));
+  data->parts = std::move(parts);
+  return Tokenizer(std::move(data));
+}
+
+Result<void> Tokenizer::encode(std::string_view text, EncodeOptions options,
+                               std::vector<TokenId>& out) const {
+  if (text.size() > kMaxTextBytes) {
+    return Error{make_error_code(TextErrc::kTextTooLarge),
+                 std::to_string(text.size()) + " bytes; at most " + std::to_string(kMaxTextBytes)};
+  }
+  std::string repaired;
+  if (valid_utf8_prefix(text) != text.size()) {
+    repaired = lossy_utf8(text);
+    text = repaired;
+    if (options.literals) options.parse_special = false;  // their places have moved
+  }
+  const ScratchPool::Loan scratch(data_->scratch);
+  const std::size_t before = out.size();
+  const PostProcessor& around = data_->parts.post_processor;
+  if (options.add_special) out.insert(out.end(), around.before.begin(), around.before.end());
+  std::vector<TextSection> sections;
+  const AddedTokenFinder& finder = options.literals ? data_->spelled_added : data_->raw_added;
+  finder.split(text, options.parse_special,
+               options.literals.value_or(std::span<const std::size_t>()), sections);
+  const bool parse_normalized = options.parse_special && !options.literals;
+  for (const TextSection& section : sections) {
+    if (section.id != kNoToken) {
+      out.push_back(section.id);
+      continue;
+    }
+    const bool begins_input = section.text.data() == text.data();
+    Result<void> done =
+        data_->encode_section(section.text, begins_input, parse_normalized, *scratch, out);
+    if (!done) {
+      out.resize(before);
+      return done;
+    }
+  }
+  if (options.add_special) out.insert(out.end(), around.after.begin(), around.after.end());
+  return {};
+}
+
+Result<void> Tokenizer::Data::encode_section(std::string_view text, bool begins_input,
+                                             bool parse_special, EncodeScratch& lent,
+                                             std::vector<TokenId>& out) const {
+  if (parts.normalizer.empty() && normalized_added.empty()) {
+    return encode_plain(text, begins_input, lent, out);
+  }
+  std::string normalized(text);
+  Result<void> done = parts.normalizer.apply(normalized, begins_input);
+  if (!done) return done;
+  std::vector<TextSection> sections;
+  normalized_added.split(normalized, parse_special, {}, sections);
+  for (const TextSection& section : sections) {
+    if (section.id != kNoToken) {
+      out.push_back(section.id);
+      continue;
+    }
+    const bool begins = begins_input && section.text.data() == normalized.data();
+    done = encode_plain(section.text, begins, lent, out);
+    if (!done) return done;
+  }
+  return {};
+}
+
+Result<void> Tokenizer::Data::encode_plain(std::string_view text, bool begins_input,
+                                           EncodeScratch& lent, std::vector<TokenId>& out) const {
+  Pieces& pieces = lent.pieces;
+  pieces.text = text;
+  pieces.ranges.assign(1, {0, text.size()});
+  pieces.begins_input = begins_input;
+  Result<void> done = parts.pre_tokenizer.apply(pieces);
+  if (!done) return done;
+  std::visit(
+      [&](const auto& model) {
+        for (const TextRange& range : pieces.ranges) model.encode(pieces.at(range), lent, out);
+      },
+      *parts.model);
+  return {};
+}
+
+void Tokenizer::find_special_starts(std::string_view text, std::vector<std::size_t>& out) const {
+  const ByteTrie& texts = data_->special_texts;
+  const std::string_view trimmed = text.substr(0, end_without_space(text));
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!texts.begins(text[at])) continue;
+    const bool begins = texts.meets(text.substr(at));
+    if (begins || (at < trimmed.size() && texts.meets(trimmed.substr(at)))) out.push_back(at);
+  }
+}
+
+Result<std::string> Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) const {
+  DecodeStream stream(data_->parts.decoder);
+  for (const TokenId id : ids) {
+    if (!data_->has(id)) return no_such_token(id, vocabulary_size());
+    if (skip_special && is_special(id)) continue;
+    stream.push(data_->parts.tokens->text(id));
+  }
+  stream.finish();
+  return stream.take();
+}
+
+Result<std::string_view> Tokenizer::token(TokenId id) const {
+  if (!data_->has(id)) return no_such_token(id, vocabulary_size());
+  return data_->parts.tokens->text(id);
+}
+
+Result<void> Tokenizer::append_bytes(TokenId id, std::string& out) const {
+  if (!data_->has(id)) return no_such_token(id, vocabulary_size());
+  append_token_bytes(decoder(), data_->parts.tokens->text(id), out);
+  return {};
+}
+
+TokenId Tokenizer::id_of(std::string_view token) const noexcept {
+  return data_->parts.tokens->find(token);
+}
+
+std::size_t Tokenizer::vocabulary_size() const noexcept { return data_->parts.tokens->size(); }
+
+bool Tokenizer::is_special(TokenId id) const noexcept {
+  return data_->has(id) && data_->special[static_cast<std::size_t>(id)];
+}
+
+TokenId Tokenizer::bos() const noexcept { return data_->parts.roles.bos; }
+TokenId Tokenizer::eos() const noexcept { return data_->parts.roles.eos; }
+TokenId Tokenizer::unknown() const noexcept { return data_->parts.roles.unknown; }
+TokenId Tokenizer::padding() const noexcept { return data_->parts.roles.padding; }
+
+std::span<const TokenId> Tokenizer::end_tokens() const noexcept { return data_->parts.roles.ends; }
+
+std::span<const TokenId> Tokenizer::tokens_before() const noexcept {
+  return data_->parts.post_processor.before;
+}
+
+std::span<const TokenId> Tokenizer::tokens_after() const noexcept {
+  return data_->parts.post_processor.after;
+}
+
+std::string_view Tokenizer::chat_template() const noexcept { return data_->parts.chat_template; }
+
+const Decoder& Tokenizer::decoder() const noexcept { return data_->parts.decoder; }
+
+}  // namespace weft

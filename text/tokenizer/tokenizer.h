@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/core/token.h"
+#include "weft/text/tokenizer/vocabulary.h"
+
+namespace weft {
+
+class Decoder;
+struct TokenizerParts;
+
+struct EncodeOptions {
+  /// Put the tokens around the text that the tokenizer's post-processor has: BOS, EOS, [CLS], ...
+  bool add_special = true;
+  /// Let the texts of special tokens become these tokens. False for all that a user writes: then
+  /// "<|im_start|>" is a text like any other. Added tokens that are not special are always found.
+  bool parse_special = false;
+  /// With parse_special, for a text that a template wrote and a user's is a part of: ascending
+  /// places where all the same none begins, because what stands there is the user's. Special tokens
+  /// are found only where the text spells them then, not in what a normalizer makes of it. The text
+  /// is valid UTF-8; else none is found in it.
+  std::optional<std::span<const std::size_t>> literals{};
+};
+
+/// Turns text into a model's tokens and back, as Hugging Face's `tokenizers` does for
+/// tokenizer.json and llama.cpp for a GGUF file. Immutable, thread-safe and cheap to copy: copies
+/// share everything.
+///
+/// Text is bytes: what is not UTF-8 is taken as U+FFFD, one for each maximal part of a broken
+/// character, like Python's bytes.decode("utf-8", "replace").
+class Tokenizer {
+ public:
+  /// The largest text that is encoded at once.
+  static constexpr std::size_t kMaxTextBytes = std::size_t{256} << 20;
+  /// Bounds of a vocabulary: tokens, and bytes of one token.
+  static constexpr std::size_t kMaxTokens = std::size_t{1} << 21;
+  static constexpr std::size_t kMaxTokenBytes = std::size_t{64} << 10;
+
+  /// From the text of a tokenizer.json; `name` is what errors call it. Knows no BOS, EOS or chat
+  /// template, which stand beside that file. kBadTokenizer names the field; kUnknownTokenizerPart
+  /// the part.
+  [[nodiscard]] static Result<Tokenizer> from_json(std::string_view tokenizer_json,
+                                                   std::string_view name);
+
+  /// From the tables of a GGUF file or of llama2.c's tokenizer.bin. kBadTokenizer for tables that
+  /// disagree, kUnknownTokenizerPart for a `pre` that is not known.
+  [[nodiscard]] static Result<Tokenizer> from_vocabulary(const Vocabulary& vocabulary,
+                                                         std::string_view name);
+
+  /// From a tokenizer.json, or from the folder that it is in, with what stands beside it:
+  /// tokenizer_config.json, special_tokens_map.json, generation_config.json, config.json and
+  /// chat_template.jinja. Errors of from_json and of core/io/file.h.
+  [[nodiscard]] static Result<Tokenizer> load(const std::filesystem::path& path);
+
+  /// Appends the tokens of `text` to `out`. kTextTooLarge above kMaxTextBytes, when a normalizer
+  /// makes more than 4 times its size and 1 KiB of it, or when a pattern of the file backtracks
+  /// past its bound; `out` is then as it was.
+  [[nodiscard]] Result<void> encode(std::string_view text, EncodeOptions options,
+                                    std::vector<TokenId>& out) const;
+
+  /// Appends the places in `text` where the text of a special token begins, or would if more text
+  /// followed it, at once or after its last white space is trimmed.
+  void find_special_starts(std::string_view text, std::vector<std::size_t>& out) const;
+
+  /// The text of a whole sequence, valid UTF-8: incomplete characters become U+FFFD. `skip_special`
+  /// leaves special tokens out. kNoSuchToken for an id that is not in the vocabulary.
+  [[nodiscard]] Result<std::string> decode(std::span<const TokenId> ids, bool skip_special) const;
+
+  /// A token as the vocabulary writes it ("Ġthe", "▁the", "<0x0A>"). kNoSuchToken.
+  [[nodiscard]] Result<std::string_view> token(TokenId id) const;
+
+  /// Appends the bytes that a token stands for in the middle of a text (" the", "\n"); they may be
+  /// a part of a character. kNoSuchToken.
+  [[nodiscard]] Result<void> append_bytes(TokenId id, std::string& out) const;
+
+  /// The id of a token as the vocabulary writes it, or kNoToken.
+  [[nodiscard]] TokenId id_of(std::string_view token) const noexcept;
+
+  /// V: ids are 0 .. V-1.
+  [[nodiscard]] std::size_t vocabulary_size() const noexcept;
+
+  /// False for an id that is not in the vocabulary.
+  [[nodiscard]] bool is_special(TokenId id) const noexcept;
+
+  /// kNoToken where the files name none.
+  [[nodiscard]] TokenId bos() const noexcept;
+  [[nodiscard]] TokenId eos() const noexcept;
+  [[nodiscard]] TokenId unknown() const noexcept;
+  [[nodiscard]] TokenId padding() const noexcept;
+
+  /// Every token that ends a generation, EOS among them; sorted.
+  [[nodiscard]] std::span<const TokenId> end_tokens() const noexcept;
+
+  /// What encode() puts around a text with add_special.
+  [[nodiscard]] std::span<const TokenId> tokens_before() const noexcept;
+  [[nodiscard]] std::span<const TokenId> tokens_after() const noexcept;
+
+  /// Jinja; empty when there is none.
+  [[nodiscard]] std::string_view chat_template() const noexcept;
+
+ private:
+  friend class IncrementalDetokenizer;
+  struct Data;
+
+  explicit Tokenizer(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+
+  /// Puts together what a loader found.
+  [[nodiscard]] static Result<Tokenizer> assemble(TokenizerParts parts);
+
+  [[nodiscard]] const Decoder& decoder() const noexcept;
+
+  std::shared_ptr<const Data> data_;
+};
+
+}  // namespace weft

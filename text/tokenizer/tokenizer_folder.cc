@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+#include <cstdint>
+#include <utility>
+
+#include "weft/core/io/file.h"
+#include "weft/text/json/json_text.h"
+#include "weft/text/tokenizer/tokenizer.h"
+#include "weft/text/tokenizer/tokenizer_load.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+// The largest tokenizer.json in use has some 35 MB; the other files some kilobytes.
+constexpr std::size_t kMaxTokenizerFile = std::size_t{256} << 20;
+constexpr std::size_t kMaxConfigFile = std::size_t{8} << 20;
+constexpr std::size_t kMaxConfigDepth = 32;
+
+// Parsed by Boost.JSON and not simdjson, which refuses the model_max_length of 10^30 that many of
+// these files have.
+
+const json::value* find(const json::value& config, std::string_view key) {
+  const json::object* fields = config.if_object();
+  return fields == nullptr ? nullptr : fields->if_contains(key);
+}
+
+/// The text of a string, or of an object's "content", as added tokens are written.
+std::string_view text_of(const json::value* from) {
+  if (from != nullptr && from->is_object()) from = find(*from, "content");
+  if (from == nullptr || !from->is_string()) return {};
+  return {from->get_string().data(), from->get_string().size()};
+}
+
+void set_role(TokenId& role, const json::value& config, std::string_view key,
+              const TokenTable& tokens) {
+  const std::string_view text = text_of(find(config, key));
+  if (role == kNoToken && !text.empty()) role = tokens.find(text);
+}
+
+/// Roles by text, as tokenizer_config.json and special_tokens_map.json have them.
+void read_role_texts(const json::value& config, const TokenTable& tokens, TokenRoles& roles) {
+  set_role(roles.bos, config, "bos_token", tokens);
+  set_role(roles.eos, config, "eos_token", tokens);
+  set_role(roles.padding, config, "pad_token", tokens);
+  set_role(roles.unknown, config, "unk_token", tokens);
+}
+
+/// Token ids, one or several; those that are none are left out.
+std::vector<TokenId> ids_of(const json::value* from, const TokenTable& tokens) {
+  std::vector<TokenId> ids;
+  const auto add = [&](const json::value& id) {
+    const std::int64_t* number = id.if_int64();
+    if (number != nullptr && *number >= 0 && static_cast<std::uint64_t>(*number) < tokens.size()) {
+      ids.push_back(static_cast<TokenId>(*number));
+    }
+  };
+  if (from != nullptr && from->is_array()) {
+    for (const json::value& id : from->get_array()) add(id);
+  } else if (from != nullptr) {
+    add(*from);
+  }
+  return ids;
+}
+
+/// Roles by id, as generation_config.json and config.json have them; several tokens may end a
+/// generation.
+void read_role_ids(const json::value& config, const TokenTable& tokens, TokenRoles& roles) {
+  const std::vector<TokenId> begins = ids_of(find(config, "bos_token_id"), tokens);
+  if (roles.bos == kNoToken && !begins.empty()) roles.bos = begins.front();
+  const std::vector<TokenId> ends = ids_of(find(config, "eos_token_id"), tokens);
+  if (roles.eos == kNoToken && !ends.empty()) roles.eos = ends.front();
+  roles.ends.insert(roles.ends.end(), ends.begin(), ends.end());
+}
+
+/// Whether the class of a tokenizer_config.json builds its post-processor from add_bos_token and
+/// add_eos_token; the others leave it as tokenizer.json has it.
+bool heeds_add_flags(std::string_view tokenizer_class) {
+  constexpr std::array<std::string_view, 4> kFamilies = {"Llama", "CodeLlama", "Gemma", "Cohere"};
+  return std::ranges::any_of(
+      kFamilies, [&](std::string_view family) { return tokenizer_class.starts_with(family); });
+}
+
+void obey_flag(const json::value& config, std::string_view key, TokenId token,
+               std::vector<TokenId>& side) {
+  const json::value* flag = find(config, key);
+  if (token == kNoToken || flag == nullptr || !flag->is_bool()) return;
+  const bool has = std::ranges::find(side, token) != side.end();
+  if (flag->get_bool() && !has) side.push_back(token);
+  if (!flag->get_bool()) std::erase(side, token);
+}
+
+/// A template, or the one called "default" of several.
+std::string_view chat_template_of(const json::value& config) {
+  const json::value* found = find(config, "chat_template");
+  if (found == nullptr || !found->is_array()) return text_of(found);
+  for (const json::value& item : found->get_array()) {
+    if (text_of(find(item, "name")) == "default") return text_of(find(item, "template"));
+  }
+  return {};
+}
+
+/// Calls `use` with the value of a JSON file, when there is one.
+template <class Use>
+Result<void> with_json(const fs::path& path, Use use) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return {};
+  Result<std::string> text = read_text_file(path, kMaxConfigFile);
+  if (!text) return text.error();
+  std::string problem;
+  const json::value config = parse_json(*text, kMaxConfigDepth, problem);
+  if (!problem.empty()) return bad_tokenizer(path.string(), "is not valid JSON: " + problem);
+  use(config);
+  return {};
+}
+
+void read_tokenizer_config(const json::value& config, TokenizerParts& parts) {
+  read_role_texts(config, *parts.tokens, parts.roles);
+  parts.chat_template = chat_template_of(config);
+  if (!heeds_add_flags(text_of(find(config, "tokenizer_class")))) return;
+  obey_flag(config, "add_bos_token", parts.roles.bos, parts.post_processor.before);
+  obey_flag(config, "add_eos_token", parts.roles.eos, parts.post_processor.after);
+}
+
+Result<void> read_beside(const fs::path& folder, TokenizerParts& parts) {
+  const TokenTable& tokens = *parts.tokens;
+  TokenRoles& roles = parts.roles;
+  Result<void> done = with_json(folder / "tokenizer_config.json", [&](const json::value& config) {
+    read_tokenizer_config(config, parts);
+  });
+  if (!done) return done;
+  done = with_json(folder / "special_tokens_map.json",
+                   [&](const json::value& config) { read_role_texts(config, tokens, roles); });
+  if (!done) return done;
+  for (const std::string_view name : {"generation_config.json", "config.json"}) {
+    done = with_json(folder / name,
+                     [&](const json::value& config) { read_role_ids(config, tokens, roles); });
+    if (!done) return done;
+  }
+  std::error_code ignored;
+  const fs::path jinja = folder / "chat_template.jinja";
+  if (!fs::exists(jinja, ignored)) return {};
+  Result<std::string> text = read_text_file(jinja, kMaxConfigFile);
+  if (!text) return text.error();
+  parts.chat_template = std::move(*text);
+  return {};
+}
+
+}  // namespace
+
+Result<Tokenizer> Tokenizer::load(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const fs::path file = fs::is_directory(path, ignored) ? path / "tokenizer.json" : path;
+  Result<std::string> text = read_text_file(file, kMaxTokenizerFile);
+  if (!text) return text.error();
+  Result<TokenizerParts> parts = read_tokenizer_json(*text, file.string());
+  if (!parts) return parts.error();
+  Result<void> done = read_beside(file.parent_path(), *parts);
+  if (!done) return done.error();
+  return assemble(std::move(*parts));
+}
+
+}  // namespace weft
