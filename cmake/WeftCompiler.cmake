@@ -63,6 +63,10 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   )
 endif()
 
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(weft_flags INTERFACE -Wno-shadow)  # of clang's, the plain build has it
+endif()
+
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   # libstdc++ 12 deprecates get_temporary_buffer and calls it in its own std::stable_sort; clang says so at each of our
   # calls. GCC, which builds what ships, still warns of what is deprecated.

@@ -3,10 +3,32 @@
 set(WEFT_HAS_CUDA OFF)
 set(WEFT_HAS_NCCL OFF)
 
+# Sets VARIABLE to the architectures of the GPUs that are here, as 80 or 90a; to 90a where none is.
+function(weft_gpu_of_this_machine variable)
+  set(found 90a)
+  find_program(WEFT_NVIDIA_SMI nvidia-smi)
+  mark_as_advanced(WEFT_NVIDIA_SMI)
+  if(WEFT_NVIDIA_SMI)
+    execute_process(
+      COMMAND ${WEFT_NVIDIA_SMI} --query-gpu=compute_cap --format=csv,noheader OUTPUT_VARIABLE capabilities
+      RESULT_VARIABLE failed ERROR_QUIET
+    )
+    string(REGEX MATCHALL "[0-9]+\\.[0-9]" capabilities "${capabilities}")
+    if(NOT failed AND capabilities)
+      string(REPLACE "." "" found "${capabilities}")
+      list(REMOVE_DUPLICATES found)
+      # Only sm_90 has kernels of its own that no later architecture runs.
+      list(TRANSFORM found REPLACE "^90$" "90a")
+    endif()
+  endif()
+  set(${variable} ${found} PARENT_SCOPE)
+endfunction()
+
 if(NOT WEFT_CUDA STREQUAL OFF)
-  # Stated before the language is enabled: CMake's own first guess is an architecture that CUDA 13 has dropped.
+  # Stated before the language is enabled: CMake's own first guess is an architecture that CUDA 13 has dropped. One
+  # architecture, since each costs minutes: this machine's GPU, or where there is none what the kernels are written for.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80 90a)
+    weft_gpu_of_this_machine(CMAKE_CUDA_ARCHITECTURES)
   endif()
   include(CheckLanguage)
   check_language(CUDA)
@@ -30,4 +52,4 @@ if(WEFT_HAS_CUDA)
   find_package(NCCL QUIET)
   set(WEFT_HAS_NCCL ${NCCL_FOUND})
 endif()
-message(STATUS "weft: CUDA ${WEFT_HAS_CUDA}, NCCL ${WEFT_HAS_NCCL}")
+message(STATUS "weft: CUDA ${WEFT_HAS_CUDA} ${CMAKE_CUDA_ARCHITECTURES}, NCCL ${WEFT_HAS_NCCL}")

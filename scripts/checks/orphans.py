@@ -6,7 +6,6 @@ lint or release build; what only a CUDA build compiles must be named in a CMakeL
 named in a CMakeLists.txt of its layer, which puts it into the package and makes it compile alone.
 """
 
-import json
 import re
 import sys
 import tomllib
@@ -27,15 +26,7 @@ def matches(path: str, patterns: list[str]) -> bool:
 
 def built(root: Path) -> set[str]:
     """Paths from `root` of the sources that some build compiles."""
-    paths = set()
-    for build in BUILDS:
-        commands = root / build / "compile_commands.json"
-        if commands.exists():
-            for entry in json.loads(commands.read_text()):
-                source = (Path(entry["directory"]) / entry["file"]).resolve()
-                if source.is_relative_to(root):
-                    paths.add(str(source.relative_to(root)))
-    return paths
+    return {source for build in BUILDS for _, sources in tree.compiled(root, build) for source in sources}
 
 
 def is_named(root: Path, path: str) -> bool:

@@ -1,5 +1,7 @@
 """The files of the tree, and how a check reports what it found in them."""
 
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +17,23 @@ def files(root: Path) -> list[str]:
         cwd=root, check=True, capture_output=True,
     ).stdout.decode()
     return sorted(path for path in set(listing.split("\0")) if path and (root / path).is_file())
+
+
+def compiled(root: Path, build: str) -> list[tuple[dict, list[str]]]:
+    """The entries of a build's compile_commands.json, each with the paths from `root` of the tree's sources that it
+    compiles: one, or those that CMake has put into a batch. Empty when the build is not configured."""
+    commands = root / build / "compile_commands.json"
+    if not commands.exists():
+        return []
+    found = []
+    for entry in json.loads(commands.read_text()):
+        path = (Path(entry["directory"]) / entry["file"]).resolve()
+        paths = [path]
+        if path.parent.name == "Unity" and path.exists():
+            paths = [Path(name).resolve() for name in re.findall(r'^#include "(.+)"$', path.read_text(), re.MULTILINE)]
+        sources = [str(each.relative_to(root)) for each in paths if each.is_relative_to(root)]
+        found.append((entry, [each for each in sources if not each.startswith("build/")]))
+    return found
 
 
 def run(own_tests: str, judge: Callable[[Path], list[str]]) -> int:
