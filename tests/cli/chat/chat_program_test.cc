@@ -22,7 +22,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string model_path = source_path("examples/demo_model/model");
+const std::string chat_model_path = source_path("examples/demo_model/model");
 
 /// What `weft chat PLACE` says to these lines; with its notes when `notes`.
 Outcome chat(const std::string& place, const std::string& lines, bool notes = false,
@@ -38,7 +38,7 @@ class ChatProgram : public testing::TestWithParam<bool> {
     if (GetParam()) server_ = std::make_unique<DemoServer>();
   }
   Outcome say(const std::string& lines, bool notes = false) {
-    return chat(server_ ? server_->url("ws") : model_path, lines, notes);
+    return chat(server_ ? server_->url("ws") : chat_model_path, lines, notes);
   }
 
   std::unique_ptr<DemoServer> server_;
@@ -182,15 +182,15 @@ TEST(ChatProgramErrors, LetsOnlyTheRequestFailThatIsTooLarge) {
 }
 
 TEST(ChatProgramErrors, ExitsWithOneWhenSomethingCouldNotBeDone) {
-  EXPECT_EQ(chat(model_path, "What is 1 + 1?").status, 0);
-  EXPECT_EQ(chat(model_path, "/set top_p 7\nWhat is 1 + 1?").status, 1);
-  EXPECT_EQ(chat(model_path, "/set top_p 7\n/batch [\"Who are you?\"]").status, 1);
-  EXPECT_EQ(chat(model_path, "/nothing-like-it").status, 1);
+  EXPECT_EQ(chat(chat_model_path, "What is 1 + 1?").status, 0);
+  EXPECT_EQ(chat(chat_model_path, "/set top_p 7\nWhat is 1 + 1?").status, 1);
+  EXPECT_EQ(chat(chat_model_path, "/set top_p 7\n/batch [\"Who are you?\"]").status, 1);
+  EXPECT_EQ(chat(chat_model_path, "/nothing-like-it").status, 1);
 }
 
 TEST(ChatProgramErrors, SaysWhatIsNoLongerSet) {
   const std::string lines = "/set top_p 0.5\n/set top_p\n/set top_p\n/quit";
-  EXPECT_THAT(chat(model_path, lines, true).output,
+  EXPECT_THAT(chat(chat_model_path, lines, true).output,
               EndsWith("top_p is no longer set; it was 0.5\ntop_p is not set\n"));
 }
 
