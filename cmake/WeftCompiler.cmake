@@ -5,7 +5,6 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)  # programs like libraries, so that both can use one precompiled header
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)
@@ -20,10 +19,8 @@ file(CREATE_LINK ${PROJECT_SOURCE_DIR} ${WEFT_INCLUDE_DIR}/weft SYMBOLIC)
 find_program(WEFT_CCACHE ccache)
 if(WEFT_CCACHE AND PROJECT_IS_TOP_LEVEL)
   # What one clone compiled is known in the next: no command names the folder but through paths that ccache makes
-  # relative, and debug information is relative to the root of the tree (so start a debugger there). Precompiled headers
-  # carry a time and pre-expanded macros; ccache wants to be told that this is meant.
-  set(launcher env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
-      ${WEFT_CCACHE})
+  # relative, and debug information is relative to the root of the tree (so start a debugger there).
+  set(launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${WEFT_CCACHE})
   # Without a run of the preprocessor before the compiler's, which costs a seventh of a header's check. The compiler then
   # gets absolute paths, so it is not for what carries the names of files to sanitizers and debuggers.
   set(quick_launcher ${launcher})
@@ -44,7 +41,6 @@ target_compile_options(
   weft_flags
   INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Woverloaded-virtual;-Wundef>
             $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${WEFT_WERROR}>>:-Werror>
-            $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fpch-preprocess>
 )
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13 AND NOT CMAKE_BUILD_TYPE STREQUAL
                                                                                           "Debug"
@@ -83,7 +79,7 @@ if(WEFT_SANITIZE)
     target_link_options(weft_flags INTERFACE -fuse-ld=lld)
   endif()
   # A broken invariant stops a test at once; in production it fails one actor (core/error/internal_error.h).
-  target_compile_definitions(weft_flags INTERFACE WEFT_ABORT_ON_INTERNAL_ERROR)
+  target_compile_definitions(weft_flags INTERFACE WEFT_ABORT_ON_INTERNAL_ERROR WEFT_SANITIZED)
 endif()
 if(WEFT_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Asio and concurrentqueue use fences, which ThreadSanitizer does not model; what it then misses or invents is
@@ -109,23 +105,5 @@ function(weft_has_coroutines)
     foreach(target IN LISTS ARGN)
       target_compile_options(${target} PRIVATE -Wno-mismatched-new-delete)
     endforeach()
-  endif()
-endfunction()
-
-# weft_add_pch(NAME HEADER LINKS ...) and weft_use_pch(TARGET NAME): Asio's and GoogleTest's headers cost seconds a
-# file, so they are parsed once. Lint parses without, so that a missing include shows; fuzz targets do not need them.
-function(weft_add_pch name header)
-  if(WEFT_LINT OR WEFT_FUZZ)
-    return()
-  endif()
-  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/${name}.cc CONTENT "")
-  add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/${name}.cc)
-  target_link_libraries(${name} PRIVATE weft_flags ${ARGN})
-  target_precompile_headers(${name} PRIVATE ${header})
-endfunction()
-
-function(weft_use_pch target name)
-  if(NOT WEFT_LINT AND NOT WEFT_FUZZ)
-    target_precompile_headers(${target} REUSE_FROM ${name})
   endif()
 endfunction()

@@ -22,6 +22,5 @@ function(weft_layer name)
     PUBLIC ${arg_USES} ${arg_LINKS}
     PRIVATE $<BUILD_INTERFACE:weft_flags>
   )
-  weft_use_pch(${target} weft_pch)
   set_property(GLOBAL APPEND PROPERTY WEFT_LAYERS ${target})
 endfunction()

@@ -31,7 +31,7 @@ constexpr std::int64_t kLongestAnswer = 200;
 constexpr double kBar = 0.95;
 
 // A sanitizer makes every question ten times as long, and finds the same in fewer of them.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef WEFT_SANITIZED
 constexpr std::size_t kEvery = 10;
 #else
 constexpr std::size_t kEvery = 1;

@@ -58,7 +58,7 @@ int main() {
   mailbox.close([](weft::Envelope<GoodMsg>&&) noexcept {});
 #endif
 
-#if CASE == 7  // expects: no match for
+#if CASE == 7  // expects: RequestId
   return weft::ActorId(1) == weft::RequestId(1) ? 1 : 0;
 #else
   return weft::ActorId(1) == weft::ActorId(1) ? 0 : 1;

@@ -27,7 +27,7 @@ int main() {
 #else
   stream.async_next([](boost::system::error_code, std::optional<weft::Delta>) {});
 #endif
-#if CASE == 4  // expects: use of deleted function
+#if CASE == 4  // expects: deleted
   const weft::TokenStream copy = stream;
 #else
   const weft::TokenStream moved = std::move(stream);
