@@ -4,7 +4,6 @@
 // queue's; the throughput of the mailbox relative to the queue is its inverse.
 
 #include <benchmark/benchmark.h>
-#include <concurrentqueue/concurrentqueue.h>
 
 #include <atomic>
 #include <barrier>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "weft/bench/ratio.h"
+#include "weft/core/mailbox/concurrent_queue.h"
 #include "weft/core/mailbox/mailbox.h"
 
 namespace weft {

@@ -17,7 +17,7 @@ class AnswerRouter {
 
   /// `bytes` of the message that asks for it.
   void begin(const std::string& id, std::size_t bytes) { active_.emplace(id, bytes); }
-  /// An event of the transport. Without a lane it is that of the only answer under way; what
+  /// An event of the transport. Without a stream it is that of the only answer under way; what
   /// belongs to nobody is dropped.
   void on_message(std::string_view message);
   /// The answer whose message is the largest ends. Returns that message's bytes; 0: there is none.

@@ -85,7 +85,7 @@ bool ChatBatches::on_news(AnswerNews news, Time now) {
   item.text += news.text;
   if (!news.end) return true;
   --running_;
-  // The conversation may need a lane, too.
+  // The conversation may need a stream, too.
   if (news.end->fewer_lanes) lanes_ = std::max<std::size_t>(1, std::min(lanes_, running_) - 1);
   std::optional<Retry::Pause> pause;
   if (news.end->again && !item.cancelled) {

@@ -16,7 +16,7 @@
 
 namespace weft::cli {
 
-/// A server, over one WebSocket with a lane for each answer. When the connection is lost its
+/// A server, over one WebSocket with a stream for each answer. When the connection is lost its
 /// answers fail, and the next one makes a new connection. A message that the server does not take
 /// for its size is not sent again, nor any as large.
 class RemoteChat final : public ChatBackend {

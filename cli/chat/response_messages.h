@@ -10,7 +10,7 @@
 
 namespace weft::cli {
 
-/// {"type":"response.create", ...} in the lane `id`. Nothing of it is stored.
+/// {"type":"response.create", ...} in the stream `id`. Nothing of it is stored.
 ///
 /// Source: Open Responses, "WebSocket transport" (2026-04-24).
 [[nodiscard]] std::string create_message(const std::string& id, boost::json::object request);
@@ -19,7 +19,7 @@ namespace weft::cli {
 
 /// What an event of the transport says of an answer.
 struct ResponseEvent {
-  std::string id{};                             ///< of its lane; empty: the connection as a whole
+  std::string id{};                             ///< of its stream; empty: the connection as a whole
   std::variant<std::string, AnswerEnd> news{};  ///< text, or the end
 };
 

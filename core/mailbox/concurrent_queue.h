@@ -9,6 +9,13 @@
 
 #include <atomic>
 
+// It has moved with version 1.0.4.
+#if __has_include(<concurrentqueue/moodycamel/concurrentqueue.h>)
+#define WEFT_CONCURRENTQUEUE <concurrentqueue/moodycamel/concurrentqueue.h>
+#else
+#define WEFT_CONCURRENTQUEUE <concurrentqueue/concurrentqueue.h>
+#endif
+
 #if defined(__SANITIZE_THREAD__)
 #define WEFT_TSAN 1
 #elif defined(__has_feature)
@@ -33,9 +40,9 @@ inline void tell_tsan_of_fence(std::memory_order order) noexcept {
 
 #define atomic_thread_fence(order) \
   atomic_thread_fence(order), ::weft::detail::tell_tsan_of_fence(order)
-#include <concurrentqueue/concurrentqueue.h>
+#include WEFT_CONCURRENTQUEUE
 #undef atomic_thread_fence
 
 #else
-#include <concurrentqueue/concurrentqueue.h>
+#include WEFT_CONCURRENTQUEUE
 #endif

@@ -10,7 +10,7 @@ from websockets.sync.client import connect
 from conftest import StartServer
 from prompts import ENDLESS_BODY
 from raw_http import RawClient
-from test_websocket_responses import create, receive, receive_response, url_of
+from response_socket import create, receive, receive_response, url_of
 from waiting import PATIENCE_S, eventually
 
 # What runs is to end, however slow a sanitizer build is on a busy machine.

@@ -16,7 +16,7 @@ from conftest import StartServer, client_of
 from prompts import ENDLESS_BODY, MODEL, QUESTION
 from raw_http import RawClient
 from raw_websocket import CLOSE, PING, RawWebSocket, close_frame, frame
-from test_websocket_responses import ask, receive
+from response_socket import ask, receive
 from waiting import PATIENCE_S, eventually
 from weft_server import WeftServer
 

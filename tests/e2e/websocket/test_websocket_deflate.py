@@ -12,7 +12,7 @@ from websockets.sync.client import connect
 from raw_http import RawClient
 from raw_websocket import (CLOSE, CONTINUATION, PATH, PING, PONG, TEXT, UPGRADE, RawWebSocket, close_frame, frame, key_header)
 from test_rfc6455 import expect_closed, expect_pong, message, pieces
-from test_websocket_responses import ask, url_of
+from response_socket import ask, url_of
 from weft_server import WeftServer
 
 OFFER = "Sec-WebSocket-Extensions: permessage-deflate"

@@ -9,10 +9,10 @@ import pytest
 from websockets.sync.client import unix_connect
 
 from conftest import StartServer
+from curl import curl
 from raw_http import RawClient
-from test_http_curl import curl
+from response_socket import ask
 from test_process import listening
-from test_websocket_responses import ask
 from waiting import PATIENCE_S, eventually
 from weft_server import MODEL, WeftServer, program
 

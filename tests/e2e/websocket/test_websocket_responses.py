@@ -9,46 +9,15 @@ import pytest
 from websockets.asyncio.client import connect as connect_async
 from websockets.sync.client import ClientConnection, connect
 
-from prompts import MODEL
+from response_socket import ENDS, ask, create, receive, receive_response, text_of, url_of
 from waiting import PATIENCE_S, eventually
 from weft_server import WeftServer
-
-ENDS = ("response.completed", "response.incomplete", "response.failed", "error")
-
-
-def url_of(server: WeftServer) -> str:
-    return f"ws://127.0.0.1:{server.port}/v1/responses"
 
 
 @pytest.fixture
 def socket(server: WeftServer) -> Iterator[ClientConnection]:
     with connect(url_of(server), open_timeout=PATIENCE_S) as made:
         yield made
-
-
-def create(**fields: Any) -> str:
-    return json.dumps({"type": "response.create", "model": MODEL, "input": "What is Weft?", "max_output_tokens": 24,
-                       "temperature": 0, **fields})
-
-
-def receive(socket: ClientConnection) -> dict[str, Any]:
-    return json.loads(socket.recv(timeout=PATIENCE_S))
-
-
-def receive_response(socket: ClientConnection) -> list[dict[str, Any]]:
-    events = [receive(socket)]
-    while events[-1]["type"] not in ENDS:
-        events.append(receive(socket))
-    return events
-
-
-def text_of(events: list[dict[str, Any]]) -> str:
-    return "".join(event["delta"] for event in events if event["type"] == "response.output_text.delta")
-
-
-def ask(socket: ClientConnection, **fields: Any) -> list[dict[str, Any]]:
-    socket.send(create(**fields))
-    return receive_response(socket)
 
 
 def test_a_response_is_events_whose_numbers_rise_by_one(socket):

@@ -12,7 +12,7 @@ from websockets.sync.client import connect
 
 from conftest import client_of
 from prompts import ENDLESS, MODEL, QUESTION
-from test_websocket_responses import ask, text_of
+from response_socket import ask, text_of
 from waiting import eventually
 from weft_server import WeftServer
 

@@ -7,7 +7,7 @@ from websockets.sync.client import connect
 
 from raw_http import RawClient
 from raw_websocket import TEXT, UPGRADE, RawWebSocket, close_frame, frame, key_header
-from test_websocket_responses import ask, url_of
+from response_socket import ask, url_of
 from waiting import eventually
 
 

@@ -9,11 +9,12 @@ import sys
 import time
 from pathlib import Path
 
+import soak_client
 from conftest import StartServer
 from soak_client import KINDS
 from waiting import eventually
 
-CLIENT = Path(__file__).with_name("soak_client.py")
+CLIENT = Path(soak_client.__file__)
 CLIENTS = 30
 LONGEST_LIFE_S = 1.5
 

@@ -11,7 +11,7 @@ from websockets.sync.client import ClientConnection, connect
 from conftest import StartServer
 from raw_http import RawClient
 from raw_websocket import PING, PONG, RawWebSocket, frame
-from test_websocket_responses import ENDS, ask, create, receive, receive_response, text_of, url_of
+from response_socket import ENDS, ask, create, receive, receive_response, text_of, url_of
 from waiting import eventually
 from weft_server import WeftServer
 

@@ -8,7 +8,7 @@ from websockets.sync.client import connect
 
 from conftest import StartServer
 from raw_http import RawClient
-from test_websocket_responses import ask, url_of
+from response_socket import ask, url_of
 from weft_server import WeftServer
 
 SECRET = "The launch code is 0000."

@@ -6,13 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from curl import curl
 from prompts import ENDLESS_BODY
-from waiting import PATIENCE_S, eventually
-
-
-def curl(*arguments: str, **options) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(["curl", "--silent", "--show-error", *arguments], capture_output=True, check=True,
-                          timeout=2 * PATIENCE_S, **options)
+from waiting import eventually
 
 
 def test_a_stream_arrives_while_it_is_made(server):

@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 from conftest import StartServer, chat, client_of
 from prompts import ENDLESS, ENDLESS_BODY
 from raw_http import RawClient
-from test_websocket_responses import ask, create, receive, url_of
+from response_socket import ask, create, receive, url_of
 from waiting import PATIENCE_S, eventually
 from weft_server import WeftServer
 
