@@ -30,10 +30,9 @@ class Launcher {
       params.table = layout_.tables.at(op.table);
       params.dtype = op.table->dtype;
     }
-    params.scale = op.scale;
+    params.spec = op.spec;
     params.positions = vector(op.positions);
     params.position_ids = layout_.step.positions;
-    params.position_offset = op.position_offset;
     params.constant = vector(op.constant);
     params.out = buffer(op.out);
     run(params, "embedding");
@@ -42,12 +41,10 @@ class Launcher {
   void operator()(const NormOp& op) const {
     NormParams params;
     params.rows = rows_of(op.out);
-    params.kind = op.kind;
+    params.spec = op.spec;
     params.in = buffer(op.in);
     params.weight = vector(op.weight);
     params.bias = vector(op.bias);
-    params.weight_offset = op.weight_offset;
-    params.eps = op.eps;
     params.scale = op.scale;
     params.residual = buffer(op.residual);
     params.out = buffer(op.out);
@@ -55,7 +52,8 @@ class Launcher {
   }
 
   void operator()(const LinearOp& op) const {
-    LinearParams params = linear_params(op);
+    LinearParams params;
+    params.spec = op.spec;
     params.rows = rows_of(op.out);
     if (params.rows == 0) return;
     params.weight = layout_.matrices[static_cast<std::size_t>(op.weight)];
@@ -74,18 +72,13 @@ class Launcher {
     RotaryParams params;
     params.rows = step_.rows;
     params.qkv = buffer(op.qkv);
-    params.heads = op.heads;
-    params.kv_heads = op.kv_heads;
-    params.head_size = op.head_size;
-    params.clip = op.clip;
+    params.shape = op.shape;
+    params.spec = op.spec;
     params.query_norm = head_norm(op.query_norm);
     params.key_norm = head_norm(op.key_norm);
-    params.norm_after_rotary = op.norm_after_rotary;
-    params.style = op.style;
     params.position_ids = layout_.step.positions;
     if (op.table != kAbsent) {
       const auto table = static_cast<std::size_t>(op.table);
-      params.rotary_size = op.rotary_size;
       params.cosines = layout_.cosines[table];
       params.sines = layout_.sines[table];
       if (!program_.rotary[table].long_frequency.empty()) {
@@ -93,7 +86,7 @@ class Launcher {
       }
     }
     params.spans = spans(op.group);
-    if (op.kv_heads > 0) params.kv = layout_.kv(op.group)[static_cast<std::size_t>(op.layer)];
+    if (op.shape.kv_heads > 0) params.kv = layout_.kv(op.group)[static_cast<std::size_t>(op.layer)];
     run(params, "rotary");
   }
 
@@ -109,16 +102,9 @@ class Launcher {
     params.item_count = cross ? &layout_.step.head->cross_items : &layout_.step.head->items;
     params.max_items = shape_.items;
     params.decodes = step_.decodes;
-    params.causal = op.causal;
-    params.scale = op.scale;
-    params.soft_cap = op.soft_cap;
-    params.window = op.window;
-    params.chunk = op.chunk;
+    params.spec = op.spec;
     params.alibi_slopes = vector(op.alibi_slopes);
     params.relative_bias = vector(op.relative_bias);
-    params.relative_buckets = op.relative_buckets;
-    params.relative_max_distance = op.relative_max_distance;
-    params.relative_bidirectional = op.relative_bidirectional;
     params.sinks = vector(op.sinks);
     params.out = buffer(op.out);
     params.unified = tuning_.unified_softmax;
@@ -133,15 +119,8 @@ class Launcher {
     params.rows = step_.rows;
     params.scores = buffer(op.scores);
     params.experts = op.experts;
-    params.kind = op.kind;
-    params.chosen = op.chosen;
+    params.spec = op.spec;
     params.selection_bias = vector(op.selection_bias);
-    params.groups = op.groups;
-    params.chosen_groups = op.chosen_groups;
-    params.group_best = op.group_best;
-    params.margin = op.margin;
-    params.normalize = op.normalize;
-    params.scale = op.scale;
     params.routing = layout_.routing;
     run(params, "route");
   }
@@ -154,10 +133,7 @@ class Launcher {
     linear.rows = rows_of(op.out);
     const std::int64_t rows_in = op.gathers ? step_.rows : linear.rows;
     linear.in = input(op.in, linear.weight.dtype, rows_in, nullptr);
-    linear.activation = op.activation;
-    linear.gate_limit = op.gate_limit;
-    linear.up_offset = op.up_offset;
-    linear.gate_alpha = op.gate_alpha;
+    linear.spec = op.spec;
     linear.out = buffer(op.out);
     linear.workspace = layout_.linear_workspace;
     params.experts = static_cast<std::int32_t>(op.weights.size());
@@ -229,16 +205,7 @@ class Launcher {
   }
 
   [[nodiscard]] HeadNorm head_norm(const HeadNormPlan& plan) const {
-    HeadNorm norm;
-    norm.enabled = plan.enabled;
-    norm.kind = plan.kind;
-    norm.weight = vector(plan.weight);
-    norm.bias = vector(plan.bias);
-    norm.per_head_weight = plan.per_head_weight;
-    norm.over_all_heads = plan.over_all_heads;
-    norm.weight_offset = plan.weight_offset;
-    norm.eps = plan.eps;
-    return norm;
+    return {plan.spec, vector(plan.weight), vector(plan.bias)};
   }
 
   Runtime& runtime_;
@@ -258,17 +225,6 @@ LinearWay way_of(const Runtime& runtime, const LinearTable& table, const DeviceM
   if (runtime.can(way, weight, rows)) return way;
   const LinearWay other = LinearWay::kLibrary;
   return runtime.can(other, weight, rows) ? other : LinearWay::kVector;
-}
-
-LinearParams linear_params(const LinearOp& op) {
-  LinearParams params;
-  params.activation = op.activation;
-  params.soft_cap = op.soft_cap;
-  params.scale = op.scale;
-  params.gate_limit = op.gate_limit;
-  params.up_offset = op.up_offset;
-  params.gate_alpha = op.gate_alpha;
-  return params;
 }
 
 void launch_ops(Runtime& runtime, const Program& program, const OpList& list, const Layout& layout,

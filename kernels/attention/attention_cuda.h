@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "weft/kernels/attention/attention_spec.h"
 #include "weft/kernels/cuda/cuda_types.h"
 
 namespace weft::cuda {
@@ -63,18 +64,11 @@ struct AttentionParams {
   std::int32_t max_items = 0;  ///< bound of *item_count, for the launch: what is replayed is fixed
   /// Whether each item has one token: then the kernel for decoding runs.
   bool decodes = false;
-  bool causal = true;
-  float scale = 1;
-  float soft_cap = 0;
-  std::int32_t window = 0;
-  std::int32_t chunk = 0;
+  AttentionSpec spec{};
   const float* alibi_slopes = nullptr;   ///< [A]
   const float* relative_bias = nullptr;  ///< [A, buckets]
-  std::int32_t relative_buckets = 0;
-  std::int32_t relative_max_distance = 0;
-  bool relative_bidirectional = false;
-  const float* sinks = nullptr;  ///< [A]
-  DeviceRows out{};              ///< f32, f16 or bf16 [T, A * D]
+  const float* sinks = nullptr;          ///< [A]
+  DeviceRows out{};                      ///< f32, f16 or bf16 [T, A * D]
   /// Unified-max softmax (FlashDecoding++, arXiv 2311.01282, section 3): decoding scales every
   /// score's exponential by e^-phi instead of by the running maximum. A head of a token whose
   /// exponentials' sum leaves e^-kUnifiedRange .. e^kUnifiedRange is computed again with the

@@ -41,14 +41,15 @@ struct BiasBuckets {
 BiasBuckets bias_buckets(const AttentionParams& params) {
   BiasBuckets result;
   if (params.relative_bias == nullptr) return result;
-  const RelativeBuckets buckets(params.relative_buckets, params.relative_max_distance,
-                                params.relative_bidirectional);
-  result.bidirectional = params.relative_bidirectional;
-  result.side = params.relative_buckets / (params.relative_bidirectional ? 2 : 1);
+  const RelativeBuckets buckets(params.spec.relative_buckets, params.spec.relative_max_distance,
+                                params.spec.relative_bidirectional);
+  result.bidirectional = params.spec.relative_bidirectional;
+  result.side = params.spec.relative_buckets / (params.spec.relative_bidirectional ? 2 : 1);
   result.exact = result.side / 2;
   std::int32_t start = result.exact;
   for (std::int32_t i = 0; i < result.side - result.exact; ++i) {
-    while (start < params.relative_max_distance && buckets.bucket_of(-start) < result.exact + i) {
+    while (start < params.spec.relative_max_distance &&
+           buckets.bucket_of(-start) < result.exact + i) {
       ++start;
     }
     result.starts[i] = start;
@@ -110,13 +111,14 @@ struct Query {
 
 __device__ float shaped(const AttentionParams& params, const BiasBuckets& buckets, float score,
                         std::int32_t head, std::int32_t distance) {
-  score *= params.scale;
-  if (params.soft_cap > 0) score = params.soft_cap * tanhf(score / params.soft_cap);
+  score *= params.spec.scale;
+  if (params.spec.soft_cap > 0) score = params.spec.soft_cap * tanhf(score / params.spec.soft_cap);
   if (params.alibi_slopes != nullptr) {
     score += params.alibi_slopes[head] * static_cast<float>(distance);
   }
   if (params.relative_bias != nullptr) {
-    score += params.relative_bias[head * params.relative_buckets + buckets.bucket_of(distance)];
+    score +=
+        params.relative_bias[head * params.spec.relative_buckets + buckets.bucket_of(distance)];
   }
   return score;
 }

@@ -90,7 +90,7 @@ class RowWorker {
         unit_(unit),
         first_(first + static_cast<std::int32_t>(threadIdx.x) / kWarpLanes * Block::kWarpRows),
         queries_(queries + lane_ % 16 * kRowBytes<kHeadSize> + lane_ / 16 * 16),
-        is_plain_(params.soft_cap <= 0 && params.alibi_slopes == nullptr) {
+        is_plain_(params.spec.soft_cap <= 0 && params.alibi_slopes == nullptr) {
 #pragma unroll
     for (auto& tile : rows_) tile[0] = tile[1] = {minus_infinity(), 0};
   }
@@ -233,7 +233,7 @@ class RowWorker {
 
   /// Scores become weights relative to the row's greatest so far.
   __device__ void weigh(float (&scores)[kBlockKeys / 8][4], int tile) {
-    const float scale = is_plain_ ? params_.scale * kLog2E : 1.0F;
+    const float scale = is_plain_ ? params_.spec.scale * kLog2E : 1.0F;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float greatest = minus_infinity();

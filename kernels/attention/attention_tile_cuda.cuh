@@ -145,9 +145,9 @@ class KeyFetcher {
 class ScoreShaper {
  public:
   __device__ ScoreShaper(const AttentionParams& params, std::int32_t head)
-      : scale_(params.scale * kLog2E),
-        cap_(params.soft_cap * kLog2E),
-        twice_by_cap_(params.soft_cap > 0 ? 2 * scale_ / params.soft_cap : 0.0F),
+      : scale_(params.spec.scale * kLog2E),
+        cap_(params.spec.soft_cap * kLog2E),
+        twice_by_cap_(params.spec.soft_cap > 0 ? 2 * scale_ / params.spec.soft_cap : 0.0F),
         slope_(params.alibi_slopes == nullptr ? 0.0F : params.alibi_slopes[head] * kLog2E) {}
 
   /// `distance`: the key's place less the query's.

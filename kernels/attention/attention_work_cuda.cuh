@@ -33,13 +33,13 @@ struct PlaceRange {
 /// What the token at `place` sees of its sequence's context.
 __device__ inline PlaceRange visible_places(const AttentionParams& params,
                                             const DeviceSequence& sequence, std::int32_t place) {
-  PlaceRange range{0, params.causal ? place + 1 : sequence.context};
-  if (params.window > 0) range.begin = max(range.begin, place - params.window + 1);
-  if (params.chunk > 0) {
-    const std::int32_t chunk = place / params.chunk * params.chunk;
+  PlaceRange range{0, params.spec.causal ? place + 1 : sequence.context};
+  if (params.spec.window > 0) range.begin = max(range.begin, place - params.spec.window + 1);
+  if (params.spec.chunk > 0) {
+    const std::int32_t chunk = place / params.spec.chunk * params.spec.chunk;
     range.begin = max(range.begin, chunk);
     // The difference, since the chunk's end may be beyond the largest number.
-    if (range.end - chunk > params.chunk) range.end = chunk + params.chunk;
+    if (range.end - chunk > params.spec.chunk) range.end = chunk + params.spec.chunk;
   }
   return range;
 }

@@ -37,13 +37,13 @@ __global__ void __launch_bounds__(kRowThreads) embed_kernel(EmbeddingParams para
   Four position{};
   Four constant{};
   if (params.positions != nullptr) {
-    const std::int64_t index = max(params.position_ids[row], 0) + params.position_offset;
+    const std::int64_t index = max(params.position_ids[row], 0) + params.spec.position_offset;
     position = load_floats(params.positions + index * width, first, width - first);
   }
   if (params.constant != nullptr) constant = load_floats(params.constant, first, width - first);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    value.at[i] = value.at[i] * params.scale + position.at[i] + constant.at[i];
+    value.at[i] = value.at[i] * params.spec.scale + position.at[i] + constant.at[i];
   }
   store_four(DType::kF32, writable_row(params.out, row), first, value, width - first);
 }

@@ -127,12 +127,11 @@ __device__ void finish(const LinearParams& params, const DeviceMatrix& weight, c
   float value = 0;
   if (weight.gated) {
     if (bias != nullptr) second += bias[weight.outputs + n];
-    const Gate gate{params.activation, params.gate_limit, params.up_offset, params.gate_alpha};
-    value = gate(first, second);
+    value = gated_output(params.spec, first, second);
   } else {
-    value = soft_capped(params.soft_cap, activate(params.activation, first));
+    value = plain_output(params.spec, first);
   }
-  value *= params.scale;
+  value *= params.spec.scale;
   if (params.residual.data != nullptr) {
     value += load_one(DType::kF32, row_of(params.residual, row), n);
   }

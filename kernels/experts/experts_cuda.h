@@ -1,7 +1,7 @@
 #pragma once
 
 #include "weft/kernels/cuda/cuda_types.h"
-#include "weft/kernels/experts/experts.h"
+#include "weft/kernels/experts/route_spec.h"
 #include "weft/kernels/linear/linear_cuda.h"
 
 namespace weft::cuda {
@@ -22,15 +22,8 @@ struct RouteParams {
   std::int64_t rows = 0;
   DeviceRows scores{};  ///< f32 [T, E]
   std::int32_t experts = 0;
-  RouterKind kind = RouterKind::kSoftmaxThenTopK;
-  std::int32_t chosen = 1;
-  const float* selection_bias = nullptr;
-  std::int32_t groups = 1;
-  std::int32_t chosen_groups = 1;
-  std::int32_t group_best = 1;
-  float margin = 0;
-  bool normalize = false;
-  float scale = 1;
+  RouteSpec spec{};
+  const float* selection_bias = nullptr;  ///< [E] or null
   DeviceRouting routing{};
 };
 

@@ -39,7 +39,7 @@ bool is_sound(const LinearParams& params) {
   if (!holds(params.in, least, weight.inputs)) return false;
   if (!holds(params.out, params.rows, weight.outputs)) return false;
   if (params.out.dtype != DType::kF32 && !is_narrow(params.out.dtype)) return false;
-  if (weight.gated && params.soft_cap > 0) return false;
+  if (weight.gated && params.spec.soft_cap > 0) return false;
   if (params.residual.data == nullptr) return true;
   return params.residual.dtype == DType::kF32 &&
          holds(params.residual, params.rows, weight.outputs);

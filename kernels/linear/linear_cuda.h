@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/kernels/activation.h"
 #include "weft/kernels/cuda/cuda_types.h"
+#include "weft/kernels/linear/linear_spec.h"
 
 namespace weft::cuda {
 
@@ -43,21 +43,14 @@ enum class LinearWay : std::uint8_t {
   kLibrary,
 };
 
-/// out = residual + scale * soft_cap(act(in * W^T + bias)), or with a gated weight
-/// residual + scale * act(min(gate, limit)) * (clamp(up, limit) + up_offset); as
-/// weft::LinearParams. Sums are in float32. With 16-bit weights `in` has their type; with f32 and
-/// q8_0 it is f32.
+/// The product and what follows it are those of weft::LinearParams. Sums are in float32. With
+/// 16-bit weights `in` has their type; with f32 and q8_0 it is f32.
 struct LinearParams {
   std::int64_t rows = 0;  ///< M
   DeviceRows in{};
   DeviceMatrix weight{};
   const float* bias = nullptr;  ///< [N], gated [2N] (gate, then up), or null
-  Activation activation = Activation::kNone;
-  float soft_cap = 0;
-  float scale = 1;
-  float gate_limit = 0;
-  float up_offset = 0;
-  float gate_alpha = 0;
+  LinearSpec spec{};
   DeviceRows residual{};  ///< f32; data null when there is none; may be `out`
   DeviceRows out{};       ///< f32, f16 or bf16
   /// [M] or null: out row i is made from in row input_rows[i].

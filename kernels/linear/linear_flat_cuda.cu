@@ -283,8 +283,9 @@ __device__ void write_staged(const float* staged, int first, const FlatProduct& 
       const int token = begin + i * step;
       if (token >= count) break;
       const float* at = mine + token * Sizes::kStagedStride;
-      const float value = product.gated ? epilogue.gated(at[0] + bias, at[kGateBlock] + up_bias)
-                                        : epilogue.plain(at[0] + bias);
+      const float value = product.gated
+                              ? gated_output(epilogue.spec, at[0] + bias, at[kGateBlock] + up_bias)
+                              : plain_output(epilogue.spec, at[0] + bias);
       float addend = addends[0];
 #pragma unroll
       for (int j = 1; j < kBatch; ++j) addend = i == j ? addends[j] : addend;

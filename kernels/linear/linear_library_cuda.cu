@@ -31,8 +31,8 @@ __global__ void epilogue_kernel(const float* staged, std::int64_t stride, std::i
   const std::int64_t first = std::int64_t{blockIdx.y} * kTokensOfBlock;
   for (std::int64_t token = first; token < min(first + kTokensOfBlock, tokens); ++token) {
     const float* at = column + token * stride;
-    const float value = gated ? epilogue.gated(at[0] + bias, at[kGateBlock] + up_bias)
-                              : epilogue.plain(at[0] + bias);
+    const float value = gated ? gated_output(epilogue.spec, at[0] + bias, at[kGateBlock] + up_bias)
+                              : plain_output(epilogue.spec, at[0] + bias);
     epilogue.store(token, output, value, epilogue.residual_of(token, output));
   }
 }
@@ -42,10 +42,11 @@ std::int64_t padded(std::int64_t rows) { return (rows + 63) / 64 * 64; }
 /// Whether the library writes `out` itself.
 bool is_direct(const LinearParams& params) {
   const bool wide = params.out.dtype == DType::kF32;
-  if (params.weight.gated || params.activation != Activation::kNone || params.soft_cap > 0) {
+  if (params.weight.gated || params.spec.activation != Activation::kNone ||
+      params.spec.soft_cap > 0) {
     return false;
   }
-  if (params.bias != nullptr && (!wide || params.scale != 1)) return false;
+  if (params.bias != nullptr && (!wide || params.spec.scale != 1)) return false;
   return wide || (params.residual.data == nullptr && params.out.dtype == params.weight.dtype);
 }
 
@@ -176,7 +177,7 @@ struct LinearLibrary::Impl {
     return multiply({.params = &params,
                      .tokens = params.rows,
                      .bias = params.bias,
-                     .alpha = params.scale,
+                     .alpha = params.spec.scale,
                      .c = params.residual.data,
                      .c_stride = adds ? params.residual.stride : params.out.stride,
                      .d = params.out.data,

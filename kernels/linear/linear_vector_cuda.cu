@@ -209,8 +209,9 @@ __global__ void __launch_bounds__(kWarps* kLanes)
   if (lane >= kRows * kTokens || row >= product.tokens || at >= epilogue.outputs) return;
   if (gated && r % 2 != 0) return;
   const float first = mine + epilogue.bias_of(at);
-  const float value = gated ? epilogue.gated(first, up + epilogue.bias_of(epilogue.outputs + at))
-                            : epilogue.plain(first);
+  const float value =
+      gated ? gated_output(epilogue.spec, first, up + epilogue.bias_of(epilogue.outputs + at))
+            : plain_output(epilogue.spec, first);
   epilogue.store(row, at, value, epilogue.residual_of(row, at));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "weft/kernels/cuda/cuda_types.h"
-#include "weft/kernels/norm/norm.h"
+#include "weft/kernels/norm/norm_spec.h"
 
 namespace weft::cuda {
 
@@ -9,12 +9,10 @@ namespace weft::cuda {
 /// weft::NormParams.
 struct NormParams {
   std::int64_t rows = 0;
-  NormKind kind = NormKind::kRms;
+  NormSpec spec{};
   DeviceRows in{};  ///< f32, f16 or bf16
   const float* weight = nullptr;
   const float* bias = nullptr;
-  float weight_offset = 0;
-  float eps = 0;
   float scale = 1;
   DeviceRows residual{};  ///< f32, or data null
   DeviceRows out{};       ///< f32, f16 or bf16; may be `in`

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "weft/kernels/cuda/cuda_types.h"
-#include "weft/kernels/rotary/rotary.h"
+#include "weft/kernels/rotary/rotary_spec.h"
 
 namespace weft::cuda {
 
@@ -11,15 +11,10 @@ namespace weft::cuda {
 struct RotaryParams {
   std::int64_t rows = 0;
   DeviceRows qkv{};  ///< f32 [T, (A + 2K) * D], changed in place
-  std::int32_t heads = 0;
-  std::int32_t kv_heads = 0;
-  std::int32_t head_size = 0;
-  float clip = 0;
+  HeadShape shape{};
+  RotarySpec spec{};
   HeadNorm query_norm{};
   HeadNorm key_norm{};
-  bool norm_after_rotary = false;
-  RotaryStyle style = RotaryStyle::kHalves;
-  std::int32_t rotary_size = 0;
   const float* cosines = nullptr;  ///< [positions, R/2]
   const float* sines = nullptr;
   const std::int32_t* position_ids = nullptr;  ///< [T], of the tables

@@ -266,7 +266,7 @@ class Step {
             .item_count = count_.data(),
             .max_items = max_items_,
             .decodes = case_.chunk == 1,
-            .scale = 1 / std::sqrt(static_cast<float>(case_.head_size)),
+            .spec = {.scale = 1 / std::sqrt(static_cast<float>(case_.head_size))},
             .out = {out_.data(), DType::kBF16, width, width, rows_},
             .unified = unified,
             .workspace = workspace_.data()};

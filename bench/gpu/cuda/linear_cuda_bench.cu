@@ -276,7 +276,7 @@ class Bench {
     params.weight.inputs = shape.inputs;
     params.weight.stride = shape.inputs;
     params.weight.gated = shape.gated;
-    params.activation = shape.gated ? Activation::kSilu : Activation::kNone;
+    params.spec.activation = shape.gated ? Activation::kSilu : Activation::kNone;
     params.out = {memory_.outputs, shape.residual ? DType::kF32 : DType::kBF16, shape.outputs,
                   shape.outputs, kMostTokens};
     if (shape.residual) params.residual = params.out;

@@ -118,8 +118,9 @@ void bench_norm() {
   const float* weight = upload(normal(kHidden, 1));
   print_rows("norm 4096 to bf16", [&](std::int64_t rows, int i, Stream stream) {
     const auto at = static_cast<std::size_t>(i);
-    return norm({.rows = rows, .in = in[at], .weight = weight, .eps = 1e-5F, .out = out[at]},
-                stream);
+    return norm(
+        {.rows = rows, .spec = {.eps = 1e-5F}, .in = in[at], .weight = weight, .out = out[at]},
+        stream);
   });
 }
 
@@ -150,10 +151,8 @@ void bench_rotary() {
     for (std::int32_t p = 0; p < 64; ++p) pages.push_back(s * 64 + p);
   }
   const std::size_t bytes = std::size_t{kMostRows} * 64 * 8 * kPageTokens * kSize * 2;
-  RotaryParams params{.heads = 32,
-                      .kv_heads = 8,
-                      .head_size = kSize,
-                      .rotary_size = kSize,
+  RotaryParams params{.shape = {.heads = 32, .kv_heads = 8, .head_size = kSize},
+                      .spec = {.rotary_size = kSize},
                       .cosines = upload(normal(std::size_t{1000} * 64, 1)),
                       .sines = upload(normal(std::size_t{1000} * 64, 1)),
                       .position_ids = upload(positions),
@@ -172,7 +171,8 @@ void bench_rotary() {
     return rotate_and_store(params, stream);
   };
   print_rows("rotary 32/8 x 128, bf16 cache", op);
-  params.query_norm = params.key_norm = {.enabled = true, .weight = upload(normal(kSize, 1))};
+  params.query_norm =
+      params.key_norm = {.spec = {.enabled = true}, .weight = upload(normal(kSize, 1))};
   print_rows("  with norms of heads", op);
 }
 
@@ -183,8 +183,7 @@ void bench_route() {
   const auto integers = [&] { return upload(std::vector<std::int32_t>(choices)); };
   RouteParams params{.scores = rows_of(kMostRows, kExperts),
                      .experts = kExperts,
-                     .chosen = kChosen,
-                     .normalize = true,
+                     .spec = {.chosen = kChosen, .normalize = true},
                      .routing = {integers(), upload(normal(choices, 1)),
                                  upload(std::vector<std::int32_t>(kExperts + 1)), integers(),
                                  integers(), integers()}};

@@ -229,7 +229,8 @@ class ProductTimer {
   }
 
   void launch(LinearWay way, std::int64_t tokens, std::int64_t call) {
-    LinearParams params = linear_params(*product_.op);
+    LinearParams params;
+    params.spec = product_.op->spec;
     params.rows = tokens;
     params.in = operands_.in;
     params.weight = operands_.weights[static_cast<std::size_t>(call) % operands_.weights.size()];

@@ -122,7 +122,8 @@ struct Inputs {
     if (model.slopes) slopes = random.numbers(heads, 0.1F);
     if (model.sinks) sinks = random.numbers(heads, 4);
     if (model.relative) {
-      relative = random.numbers(heads * static_cast<std::size_t>(model.params.relative_buckets), 2);
+      relative =
+          random.numbers(heads * static_cast<std::size_t>(model.params.spec.relative_buckets), 2);
     }
     plan();
   }
@@ -176,7 +177,7 @@ struct Inputs {
                          .kv_heads = model.kv_heads,
                          .head_size = model.head_size,
                          .page_tokens = model.page_tokens,
-                         .causal = model.params.causal};
+                         .causal = model.params.spec.causal};
     shape.max_items = max_attention_items(static_cast<std::int32_t>(sequences.size()), rows, shape);
     max_items = shape.max_items;
     plan_attention(sequences, shape, items);
@@ -222,7 +223,7 @@ AttentionParams host_params(Inputs& inputs) {
   params.max_items = inputs.max_items;
   params.decodes =
       std::ranges::all_of(inputs.items, [](const AttentionItem& item) { return item.tokens == 1; });
-  params.scale = 1.0F / std::sqrt(static_cast<float>(model.head_size));
+  params.spec.scale = 1.0F / std::sqrt(static_cast<float>(model.head_size));
   params.alibi_slopes = inputs.slopes.empty() ? nullptr : inputs.slopes.data();
   params.relative_bias = inputs.relative.empty() ? nullptr : inputs.relative.data();
   params.sinks = inputs.sinks.empty() ? nullptr : inputs.sinks.data();
@@ -462,16 +463,16 @@ TEST_F(AttentionCudaTest, MixesPromptsWithSequencesThatDecode) {
   }
 
 TEST_F(AttentionCudaTest, SeesAWindow) {
-  WEFT_EXPECT_FEATURE(model.params.window = 70);
-  WEFT_EXPECT_FEATURE(model.params.window = 1);
+  WEFT_EXPECT_FEATURE(model.params.spec.window = 70);
+  WEFT_EXPECT_FEATURE(model.params.spec.window = 1);
 }
 
 TEST_F(AttentionCudaTest, SeesItsOwnChunk) {
-  WEFT_EXPECT_FEATURE(model.params.chunk = 100);
-  WEFT_EXPECT_FEATURE(model.params.chunk = 64);
+  WEFT_EXPECT_FEATURE(model.params.spec.chunk = 100);
+  WEFT_EXPECT_FEATURE(model.params.spec.chunk = 64);
 }
 
-TEST_F(AttentionCudaTest, CapsScores) { WEFT_EXPECT_FEATURE(model.params.soft_cap = 2); }
+TEST_F(AttentionCudaTest, CapsScores) { WEFT_EXPECT_FEATURE(model.params.spec.soft_cap = 2); }
 
 TEST_F(AttentionCudaTest, AddsSlopes) { WEFT_EXPECT_FEATURE(model.slopes = true); }
 
@@ -479,29 +480,29 @@ TEST_F(AttentionCudaTest, AddsSinks) { WEFT_EXPECT_FEATURE(model.sinks = true); 
 
 TEST_F(AttentionCudaTest, AddsRelativeBiases) {
   for (const bool bidirectional : {false, true}) {
-    WEFT_EXPECT_FEATURE(model.relative = true; model.params.relative_buckets = 32;
-                        model.params.relative_max_distance = 128;
-                        model.params.relative_bidirectional = bidirectional);
+    WEFT_EXPECT_FEATURE(model.relative = true; model.params.spec.relative_buckets = 32;
+                        model.params.spec.relative_max_distance = 128;
+                        model.params.spec.relative_bidirectional = bidirectional);
   }
 }
 
 TEST_F(AttentionCudaTest, DoesAllAtOnce) {
-  WEFT_EXPECT_FEATURE(model.params.window = 200; model.params.chunk = 256;
-                      model.params.soft_cap = 5; model.slopes = true; model.sinks = true);
+  WEFT_EXPECT_FEATURE(model.params.spec.window = 200; model.params.spec.chunk = 256;
+                      model.params.spec.soft_cap = 5; model.slopes = true; model.sinks = true);
 }
 
 TEST_F(AttentionCudaTest, SeesAWholeContextWithoutCausality) {
   for (const DType dtype : kTypes) {
     Model model{.head_size = 64, .dtype = dtype};
-    model.params.causal = false;
+    model.params.spec.causal = false;
     expect_reference(model, {{.start = 0, .count = 90, .context = 90},
                              {.start = 5, .count = 3, .context = 777}});
     expect_reference(
         model, {{.start = 40, .count = 1, .context = 300}, {.start = 9, .count = 1, .context = 2}});
     model.relative = true;
-    model.params.relative_buckets = 32;
-    model.params.relative_max_distance = 128;
-    model.params.relative_bidirectional = true;
+    model.params.spec.relative_buckets = 32;
+    model.params.spec.relative_max_distance = 128;
+    model.params.spec.relative_bidirectional = true;
     expect_reference(model, {{.start = 0, .count = 300, .context = 300}});
   }
 }

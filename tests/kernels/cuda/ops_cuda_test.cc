@@ -20,9 +20,9 @@ TEST_F(OpsCudaTest, NormsRowsOfEveryWidthAndType) {
           RowsPair residual = RowsPair::random(rows, width, DType::kF32, engine_);
           RowsPair out = RowsPair::poisoned(rows, width, out_type);
           NormParams params{.rows = rows,
-                            .kind = plain ? NormKind::kRms : NormKind::kLayer,
-                            .weight_offset = plain ? 0.0F : 1.0F,
-                            .eps = 1e-5F,
+                            .spec = {.kind = plain ? NormKind::kRms : NormKind::kLayer,
+                                     .weight_offset = plain ? 0.0F : 1.0F,
+                                     .eps = 1e-5F},
                             .scale = plain ? 1.0F : 0.5F};
           const auto set = [&](bool on_device) {
             params.in = on_device ? in.device() : in.host();
@@ -45,7 +45,7 @@ TEST_F(OpsCudaTest, NormsRowsOfEveryWidthAndType) {
 
 TEST_F(OpsCudaTest, NormsInPlace) {
   RowsPair rows = RowsPair::random(300, 4096, DType::kF32, engine_);
-  NormParams params{.rows = 300, .in = rows.device(), .eps = 1e-6F, .out = rows.device()};
+  NormParams params{.rows = 300, .spec = {.eps = 1e-6F}, .in = rows.device(), .out = rows.device()};
   expect_runs([&](Stream stream) { return norm(params, stream); });
   params.in = params.out = rows.host();
   reference::norm(params);
@@ -75,12 +75,12 @@ TEST_F(OpsCudaTest, EmbedsFromEveryType) {
                                .ids = on_device ? ids.device() : ids.host.data(),
                                .table = on_device ? table.device() : table.host.data(),
                                .dtype = dtype,
-                               .scale = all ? 1.0F : 3.0F,
+                               .spec = {.scale = all ? 1.0F : 3.0F},
                                .out = on_device ? out.device() : out.host()};
           if (all) return made;
           made.positions = on_device ? positions.device() : positions.host.data();
           made.position_ids = on_device ? position_ids.device() : position_ids.host.data();
-          made.position_offset = 2;
+          made.spec.position_offset = 2;
           made.constant = on_device ? constant.device() : constant.host.data();
           return made;
         };

@@ -15,10 +15,10 @@ struct Moments {
   double inverse = 1;
 };
 
-Moments moments_of(NormKind kind, const double* numbers, std::int64_t count, double eps) {
+Moments moments_of(const NormSpec& spec, const double* numbers, std::int64_t count) {
   Moments moments;
   const auto n = static_cast<double>(count);
-  if (kind == NormKind::kLayer) {
+  if (spec.kind == NormKind::kLayer) {
     for (std::int64_t i = 0; i < count; ++i) moments.mean += numbers[i];
     moments.mean /= n;
   }
@@ -26,7 +26,7 @@ Moments moments_of(NormKind kind, const double* numbers, std::int64_t count, dou
   for (std::int64_t i = 0; i < count; ++i) {
     squares += (numbers[i] - moments.mean) * (numbers[i] - moments.mean);
   }
-  moments.inverse = 1 / std::sqrt(squares / n + eps);
+  moments.inverse = 1 / std::sqrt(squares / n + double{spec.eps});
   return moments;
 }
 
@@ -38,15 +38,16 @@ std::vector<double> row_of(const DeviceRows& rows, std::int64_t row, std::int64_
 
 /// `count` heads of `size` numbers.
 void norm_heads(const HeadNorm& norm, double* heads, std::int64_t count, std::int64_t size) {
-  if (!norm.enabled) return;
-  const std::int64_t together = norm.over_all_heads ? count * size : size;
-  const bool own_weights = norm.per_head_weight || norm.over_all_heads;
+  const HeadNormSpec& spec = norm.spec;
+  if (!spec.enabled) return;
+  const std::int64_t together = spec.scope == HeadNormScope::kAllHeads ? count * size : size;
+  const bool own_weights = spec.scope != HeadNormScope::kPerHead;
   for (std::int64_t begin = 0; begin < count * size; begin += together) {
-    const Moments moments = moments_of(norm.kind, heads + begin, together, norm.eps);
+    const Moments moments = moments_of(spec.norm, heads + begin, together);
     for (std::int64_t i = begin; i < begin + together; ++i) {
       const std::int64_t own = own_weights ? i : i % size;
       heads[i] = (heads[i] - moments.mean) * moments.inverse;
-      if (norm.weight != nullptr) heads[i] *= double{norm.weight[own]} + norm.weight_offset;
+      if (norm.weight != nullptr) heads[i] *= double{norm.weight[own]} + spec.norm.weight_offset;
       if (norm.bias != nullptr) heads[i] += norm.bias[own];
     }
   }
@@ -54,10 +55,10 @@ void norm_heads(const HeadNorm& norm, double* heads, std::int64_t count, std::in
 
 void turn_heads(const RotaryParams& params, double* heads, std::int64_t count,
                 std::int64_t position) {
-  const std::int64_t pairs = params.rotary_size / 2;
-  const bool halves = params.style == RotaryStyle::kHalves;
+  const std::int64_t pairs = params.spec.rotary_size / 2;
+  const bool halves = params.spec.style == RotaryStyle::kHalves;
   for (std::int64_t h = 0; h < count; ++h) {
-    double* head = heads + h * params.head_size;
+    double* head = heads + h * params.shape.head_size;
     for (std::int64_t i = 0; i < pairs; ++i) {
       double& a = head[halves ? i : 2 * i];
       double& b = head[halves ? i + pairs : 2 * i + 1];
@@ -115,10 +116,10 @@ void norm(const NormParams& params) {
   const std::int64_t width = params.in.width;
   for (std::int64_t t = 0; t < params.rows; ++t) {
     const auto in = row_of(params.in, t, width);
-    const Moments moments = moments_of(params.kind, in.data(), width, params.eps);
+    const Moments moments = moments_of(params.spec, in.data(), width);
     for (std::int64_t i = 0; i < width; ++i) {
       double value = (in[static_cast<std::size_t>(i)] - moments.mean) * moments.inverse;
-      if (params.weight != nullptr) value *= double{params.weight[i]} + params.weight_offset;
+      if (params.weight != nullptr) value *= double{params.weight[i]} + params.spec.weight_offset;
       if (params.bias != nullptr) value += params.bias[i];
       value *= params.scale;
       if (params.residual.data != nullptr) value += at(params.residual, t, i);
@@ -131,9 +132,10 @@ void embed(const EmbeddingParams& params) {
   const std::int64_t width = params.out.width;
   for (std::int64_t t = 0; t < params.rows; ++t) {
     for (std::int64_t i = 0; i < width; ++i) {
-      double value = params.scale * embedded(params, params.ids[t], i);
+      double value = params.spec.scale * embedded(params, params.ids[t], i);
       if (params.positions != nullptr) {
-        const std::int64_t position = std::max(params.position_ids[t], 0) + params.position_offset;
+        const std::int64_t position =
+            std::max(params.position_ids[t], 0) + params.spec.position_offset;
         value += params.positions[position * width + i];
       }
       if (params.constant != nullptr) value += params.constant[i];
@@ -143,23 +145,23 @@ void embed(const EmbeddingParams& params) {
 }
 
 void rotate_and_store(const RotaryParams& params) {
-  const std::int64_t size = params.head_size;
-  const std::int64_t first_key = params.heads * size;
-  const std::int64_t first_value = first_key + params.kv_heads * size;
-  const std::int64_t width = first_value + params.kv_heads * size;
+  const std::int64_t size = params.shape.head_size;
+  const std::int64_t first_key = params.shape.heads * size;
+  const std::int64_t first_value = first_key + params.shape.kv_heads * size;
+  const std::int64_t width = first_value + params.shape.kv_heads * size;
   for (std::int64_t t = 0; t < params.rows; ++t) {
     auto numbers = row_of(params.qkv, t, width);
-    for (double& number : numbers) number = clipped(number, params.clip);
+    for (double& number : numbers) number = clipped(number, params.spec.clip);
     const auto norms = [&] {
-      norm_heads(params.query_norm, numbers.data(), params.heads, size);
-      norm_heads(params.key_norm, numbers.data() + first_key, params.kv_heads, size);
+      norm_heads(params.query_norm, numbers.data(), params.shape.heads, size);
+      norm_heads(params.key_norm, numbers.data() + first_key, params.shape.kv_heads, size);
     };
-    if (!params.norm_after_rotary) norms();
-    if (params.rotary_size > 0) {
-      turn_heads(params, numbers.data(), params.heads + params.kv_heads,
+    if (!params.spec.norm_after_rotary) norms();
+    if (params.spec.rotary_size > 0) {
+      turn_heads(params, numbers.data(), params.shape.heads + params.shape.kv_heads,
                  std::max(params.position_ids[t], 0));
     }
-    if (params.norm_after_rotary) norms();
+    if (params.spec.norm_after_rotary) norms();
     for (std::int64_t i = 0; i < width; ++i) {
       put(params.qkv, t, i, numbers[static_cast<std::size_t>(i)]);
     }

@@ -150,7 +150,7 @@ class Product {
     to.way = case_.way;
     to.workspace = static_cast<std::byte*>(shared_bench().workspace.device());
     if (case_.gathered) to.input_rows = static_cast<const std::int32_t*>(at(indices_));
-    if (case_.gated || case_.after == After::kActivation) to.activation = Activation::kSilu;
+    if (case_.gated || case_.after == After::kActivation) to.spec.activation = Activation::kSilu;
     if (case_.after == After::kBias || case_.after == After::kEverything) {
       to.bias = static_cast<const float*>(at(bias_));
     }
@@ -218,14 +218,14 @@ class Product {
   }
 
   void add_everything(LinearParams& to) const {
-    to.scale = 0.75F;
+    to.spec.scale = 0.75F;
     if (case_.gated) {
-      to.gate_limit = 0.5F;
-      to.up_offset = 1;
-      to.gate_alpha = 1.702F;
+      to.spec.gate_limit = 0.5F;
+      to.spec.up_offset = 1;
+      to.spec.gate_alpha = 1.702F;
     } else {
-      to.activation = Activation::kGelu;
-      to.soft_cap = 2;
+      to.spec.activation = Activation::kGelu;
+      to.spec.soft_cap = 2;
     }
   }
 

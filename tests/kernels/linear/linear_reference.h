@@ -63,22 +63,22 @@ inline double linear_output(const cuda::LinearParams& params, std::int64_t row,
         output / cuda::kGateBlock * 2 * cuda::kGateBlock + output % cuda::kGateBlock;
     double gate = sum(first, output);
     double up = sum(first + cuda::kGateBlock, weight.outputs + output);
-    const auto limit = static_cast<double>(params.gate_limit);
+    const auto limit = static_cast<double>(params.spec.gate_limit);
     if (limit > 0) {
       gate = gate > limit ? limit : gate;
       up = up > limit ? limit : up;
       up = up < -limit ? -limit : up;
     }
-    const auto alpha = static_cast<double>(params.gate_alpha);
+    const auto alpha = static_cast<double>(params.spec.gate_alpha);
     const double opened = alpha != 0 ? gate * activate(Activation::kSigmoid, gate * alpha)
-                                     : activate(params.activation, gate);
-    value = opened * (up + static_cast<double>(params.up_offset));
+                                     : activate(params.spec.activation, gate);
+    value = opened * (up + static_cast<double>(params.spec.up_offset));
   } else {
-    value = activate(params.activation, sum(output, output));
-    const auto cap = static_cast<double>(params.soft_cap);
+    value = activate(params.spec.activation, sum(output, output));
+    const auto cap = static_cast<double>(params.spec.soft_cap);
     if (cap > 0) value = cap * std::tanh(value / cap);
   }
-  value *= static_cast<double>(params.scale);
+  value *= static_cast<double>(params.spec.scale);
   if (params.residual.data == nullptr) return value;
   return value + number_at(params.residual.data, params.residual.dtype,
                            row * params.residual.stride + output);

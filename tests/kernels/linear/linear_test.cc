@@ -124,19 +124,20 @@ double finish(const LinearParams& params, double gate, double up, std::int64_t r
   double value = gate + bias(output);
   if (params.weight->gated()) {
     up += bias(outputs + output);
-    if (params.gate_limit > 0) {
-      const double limit = params.gate_limit;
+    if (params.spec.gate_limit > 0) {
+      const double limit = params.spec.gate_limit;
       value = std::min(value, limit);
       up = std::clamp(up, -limit, limit);
     }
-    value = params.gate_alpha != 0 ? value / (1 + std::exp(-params.gate_alpha * value))
-                                   : test::activate(params.activation, value);
-    value *= up + params.up_offset;
+    value = params.spec.gate_alpha != 0 ? value / (1 + std::exp(-params.spec.gate_alpha * value))
+                                        : test::activate(params.spec.activation, value);
+    value *= up + params.spec.up_offset;
   } else {
-    value = test::activate(params.activation, value);
-    if (params.soft_cap > 0) value = params.soft_cap * std::tanh(value / params.soft_cap);
+    value = test::activate(params.spec.activation, value);
+    if (params.spec.soft_cap > 0)
+      value = params.spec.soft_cap * std::tanh(value / params.spec.soft_cap);
   }
-  value *= params.scale;
+  value *= params.spec.scale;
   return params.residual.data == nullptr ? value : value + params.residual.row(row)[output];
 }
 
@@ -279,11 +280,13 @@ TEST_P(LinearTest, EndsWithBiasActivationSoftCapScaleAndResidual) {
   for (const Activation activation : kActivations) {
     for (unsigned parts = 0; parts < 16; ++parts) {
       RowBuffer out(5, 37);
-      LinearParams params{
-          .in = in.rows(), .weight = &weight, .activation = activation, .out = out.rows()};
+      LinearParams params{.in = in.rows(),
+                          .weight = &weight,
+                          .spec = {.activation = activation},
+                          .out = out.rows()};
       if ((parts & 1U) != 0) params.bias = bias.rows().data;
-      if ((parts & 2U) != 0) params.soft_cap = 1.5F;
-      if ((parts & 4U) != 0) params.scale = -0.3F;
+      if ((parts & 2U) != 0) params.spec.soft_cap = 1.5F;
+      if ((parts & 4U) != 0) params.spec.scale = -0.3F;
       if ((parts & 8U) != 0) params.residual = residual.rows();
       run(params, 2);
       ASSERT_TRUE(agrees(params, matrix)) << "activation " << static_cast<int>(activation);
@@ -309,15 +312,15 @@ TEST_P(LinearTest, MultipliesGateAndUp) {
           RowBuffer out(tokens, outputs);
           LinearParams params{.in = in.rows(),
                               .weight = &weight,
-                              .activation = kActivations[parts % std::size(kActivations)],
+                              .spec = {.activation = kActivations[parts % std::size(kActivations)]},
                               .out = out.rows()};
           if ((parts & 1U) != 0) params.bias = bias.rows().data;
-          if ((parts & 2U) != 0) params.gate_limit = 2;
-          if ((parts & 4U) != 0) params.gate_alpha = 1.702F;
-          if ((parts & 8U) != 0) params.up_offset = 1;
+          if ((parts & 2U) != 0) params.spec.gate_limit = 2;
+          if ((parts & 4U) != 0) params.spec.gate_alpha = 1.702F;
+          if ((parts & 8U) != 0) params.spec.up_offset = 1;
           if ((parts & 16U) != 0) {
             params.residual = residual.rows();
-            params.scale = 0.5F;
+            params.spec.scale = 0.5F;
           }
           run(params, 3);
           ASSERT_TRUE(agrees(params, matrix)) << "parts " << parts;
@@ -362,8 +365,10 @@ TEST_P(LinearTest, GivesTheSameBitsWhateverElseIsInTheStep) {
       in.randomize(9);
       RowBuffer expected(kRows, outputs);
       const auto once = [&](Rows out, std::vector<std::int32_t> rows, int threads) {
-        LinearParams params{
-            .in = in.rows(), .weight = &weight, .activation = Activation::kSilu, .out = out};
+        LinearParams params{.in = in.rows(),
+                            .weight = &weight,
+                            .spec = {.activation = Activation::kSilu},
+                            .out = out};
         params.input_rows = rows;
         run(params, threads);
       };
@@ -438,8 +443,7 @@ TEST_P(LinearTest, KeepsNotANumberInItsRow) {
       RowBuffer out(5, 20);
       run({.in = in.rows(),
            .weight = &weight,
-           .activation = activation,
-           .soft_cap = 30,
+           .spec = {.activation = activation, .soft_cap = 30},
            .out = out.rows()});
       for (std::int64_t r = 0; r < 5; ++r) {
         for (std::int64_t o = 0; o < 20; ++o) {
@@ -475,7 +479,7 @@ TEST_P(LinearTest, ActivatesToFourUnitsInTheLastPlace) {
   for (const Activation activation : kActivations) {
     run({.in = {numbers.data(), count, 1, 1},
          .weight = &*weight,
-         .activation = activation,
+         .spec = {.activation = activation},
          .out = {out.data(), count, 1, 1}});
     double worst = 0;
     float at = 0;
@@ -544,13 +548,13 @@ TEST(Linear, TakesParametersThatDoNotFitForABug) {
   EXPECT_TRUE(refused([&](LinearParams& p) { p.input_rows = beyond; }));
   EXPECT_TRUE(refused([&](LinearParams& p) { p.input_rows = negative; }));
   EXPECT_TRUE(refused([&](LinearParams& p) { p.input_rows = few; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.gate_alpha = 1; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.up_offset = 1; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.gate_limit = 1; }));
+  EXPECT_TRUE(refused([](LinearParams& p) { p.spec.gate_alpha = 1; }));
+  EXPECT_TRUE(refused([](LinearParams& p) { p.spec.up_offset = 1; }));
+  EXPECT_TRUE(refused([](LinearParams& p) { p.spec.gate_limit = 1; }));
   EXPECT_TRUE(refused([&](LinearParams& p) {
     p.weight = &gated;
     p.out = half.rows();
-    p.soft_cap = 1;
+    p.spec.soft_cap = 1;
   }));
   std::vector<Line> memory(1);
   const std::span small(reinterpret_cast<std::byte*>(memory.data()), 64);
