@@ -43,7 +43,7 @@ class CudaDevice final : public ModelDevice {
   [[nodiscard]] Runtime& runtime() noexcept { return *runtime_; }
   [[nodiscard]] Stream stream() const noexcept { return stream_.get(); }
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
-  [[nodiscard]] const StepShape& shape() const noexcept { return shape_; }
+  [[nodiscard]] const CudaStepShape& shape() const noexcept { return shape_; }
   [[nodiscard]] StepWriter& writer() noexcept { return *writer_; }
 
   /// Resolves the tokens of the step that was uploaded last and launches the ops of `list`.
@@ -73,7 +73,7 @@ class CudaDevice final : public ModelDevice {
   std::shared_ptr<const Program> program_;
   DeviceOptions options_;
   Tuning tuning_;
-  StepShape shape_;
+  CudaStepShape shape_;
   OwnedMemory memory_;
   OwnedStream stream_;
   Layout layout_;

@@ -375,7 +375,7 @@ void CudaStepDevice::fork(const PlanFork& fork) {
   }
   copy_pages();
   if (to.on_host) sampler_of(to).start_as(*from.sampler, fork.seed, fork.mirostat_mu);
-  const StepShape& shape = device_->shape();
+  const CudaStepShape& shape = device_->shape();
   if (shape.cross_pages_per_slot > 0) {
     check(runtime,
           runtime.copy_on_device(raw(layout.page_tables + shape.cross_table(to.index)),
@@ -402,7 +402,7 @@ void CudaStepDevice::choose(const Plan& plan) {
   Runtime& runtime = device_->runtime();
   const Layout& layout = device_->layout();
   if (!plan.samples.empty()) {
-    SampleParams params;
+    CudaSampleParams params;
     params.items = layout.step.samples;
     params.item_count = &layout.step.head->samples;
     params.max_items = device_->writer().samples();
@@ -415,7 +415,7 @@ void CudaStepDevice::choose(const Plan& plan) {
     params.choices = choices_;
     check(runtime, runtime.run(params, device_->stream()), "choosing tokens");
   }
-  check(runtime, runtime.run(SignalParams{&layout.step.head->number, flag_}, device_->stream()),
+  check(runtime, runtime.run(CudaSignalParams{&layout.step.head->number, flag_}, device_->stream()),
         "telling that a step is done");
 }
 

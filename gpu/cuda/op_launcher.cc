@@ -12,8 +12,8 @@ namespace {
 /// Fills an op's parameters from its plan and the step, and launches it.
 class Launcher {
  public:
-  Launcher(Runtime& runtime, const Program& program, const Layout& layout, const StepShape& shape,
-           const Tuning& tuning, const StepView& step, Stream stream)
+  Launcher(Runtime& runtime, const Program& program, const Layout& layout,
+           const CudaStepShape& shape, const Tuning& tuning, const StepView& step, Stream stream)
       : runtime_(runtime),
         program_(program),
         layout_(layout),
@@ -23,7 +23,7 @@ class Launcher {
         stream_(stream) {}
 
   void operator()(const EmbedOp& op) const {
-    EmbeddingParams params;
+    CudaEmbeddingParams params;
     params.rows = step_.rows;
     params.ids = layout_.step.ids;
     if (op.table != nullptr) {
@@ -39,7 +39,7 @@ class Launcher {
   }
 
   void operator()(const NormOp& op) const {
-    NormParams params;
+    CudaNormParams params;
     params.rows = rows_of(op.out);
     params.spec = op.spec;
     params.in = buffer(op.in);
@@ -52,7 +52,7 @@ class Launcher {
   }
 
   void operator()(const LinearOp& op) const {
-    LinearParams params;
+    CudaLinearParams params;
     params.spec = op.spec;
     params.rows = rows_of(op.out);
     if (params.rows == 0) return;
@@ -69,7 +69,7 @@ class Launcher {
   }
 
   void operator()(const RotaryOp& op) const {
-    RotaryParams params;
+    CudaRotaryParams params;
     params.rows = step_.rows;
     params.qkv = buffer(op.qkv);
     params.shape = op.shape;
@@ -91,7 +91,7 @@ class Launcher {
   }
 
   void operator()(const AttentionOp& op) const {
-    AttentionParams params;
+    CudaAttentionParams params;
     const bool cross = op.group == KvGroup::kCross;
     params.rows = step_.rows;
     params.queries = buffer(op.queries);
@@ -115,7 +115,7 @@ class Launcher {
   }
 
   void operator()(const RouteOp& op) const {
-    RouteParams params;
+    CudaRouteParams params;
     params.rows = step_.rows;
     params.scores = buffer(op.scores);
     params.experts = op.experts;
@@ -127,8 +127,8 @@ class Launcher {
 
   void operator()(const ExpertLinearOp& op) const {
     const ExpertTable& table = layout_.experts.at(&op);
-    ExpertLinearParams params;
-    LinearParams& linear = params.linear;
+    CudaExpertLinearParams params;
+    CudaLinearParams& linear = params.linear;
     linear.weight = layout_.matrices[static_cast<std::size_t>(op.weights.front())];
     linear.rows = rows_of(op.out);
     const std::int64_t rows_in = op.gathers ? step_.rows : linear.rows;
@@ -145,7 +145,7 @@ class Launcher {
   }
 
   void operator()(const CombineOp& op) const {
-    CombineParams params;
+    CudaCombineParams params;
     params.rows = step_.rows;
     params.in = buffer(op.in);
     params.chosen = op.chosen;
@@ -156,8 +156,8 @@ class Launcher {
   }
 
   void operator()(const ScaleRowsOp& op) const {
-    run(ScaleRowsParams{step_.rows, buffer(op.in), buffer(op.scales), buffer(op.residual),
-                        buffer(op.out)},
+    run(CudaScaleRowsParams{step_.rows, buffer(op.in), buffer(op.scales), buffer(op.residual),
+                            buffer(op.out)},
         "scale rows");
   }
 
@@ -194,7 +194,7 @@ class Launcher {
     DeviceRows converted = in;
     converted.data = layout_.converted;
     converted.dtype = wanted;
-    run(ConvertParams{rows, in, rows_of, converted}, "convert");
+    run(CudaConvertParams{rows, in, rows_of, converted}, "convert");
     return converted;
   }
 
@@ -211,7 +211,7 @@ class Launcher {
   Runtime& runtime_;
   const Program& program_;
   const Layout& layout_;
-  const StepShape& shape_;
+  const CudaStepShape& shape_;
   const Tuning& tuning_;
   const StepView& step_;
   Stream stream_;
@@ -219,7 +219,7 @@ class Launcher {
 
 }  // namespace
 
-LinearWay way_of(const Runtime& runtime, const LinearTable& table, const DeviceMatrix& weight,
+LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table, const DeviceMatrix& weight,
                  std::int64_t rows) {
   const LinearWay way = table.choose({weight.dtype, weight.rows(), weight.inputs, rows});
   if (runtime.can(way, weight, rows)) return way;
@@ -228,7 +228,8 @@ LinearWay way_of(const Runtime& runtime, const LinearTable& table, const DeviceM
 }
 
 void launch_ops(Runtime& runtime, const Program& program, const OpList& list, const Layout& layout,
-                const StepShape& shape, const Tuning& tuning, const StepView& step, Stream stream) {
+                const CudaStepShape& shape, const Tuning& tuning, const StepView& step,
+                Stream stream) {
   const Launcher launcher(runtime, program, layout, shape, tuning, step, stream);
   for (const Op& op : list.ops) std::visit(launcher, op);
 }

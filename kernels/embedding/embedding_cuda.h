@@ -8,7 +8,7 @@ namespace weft::cuda {
 
 /// out[t] = scale * table[ids[t]] + positions[position_ids[t] + position_offset] + constant, as
 /// weft::EmbeddingParams. A position below 0 (a row that is none of the step's) counts as 0.
-struct EmbeddingParams {
+struct CudaEmbeddingParams {
   std::int64_t rows = 0;
   const TokenId* ids = nullptr;      ///< [T], each in [0, V)
   const std::byte* table = nullptr;  ///< [V, H] as in the checkpoint, aligned to 256 bytes; or null
@@ -20,6 +20,6 @@ struct EmbeddingParams {
   DeviceRows out{};  ///< f32
 };
 
-[[nodiscard]] Status embed(const EmbeddingParams& params, Stream stream);
+[[nodiscard]] Status embed(const CudaEmbeddingParams& params, Stream stream);
 
 }  // namespace weft::cuda

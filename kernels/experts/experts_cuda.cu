@@ -41,7 +41,7 @@ __device__ void softmax(float* numbers, int count, int lane) {
 class TokenRouter {
  public:
   /// `room` has 3 * E numbers: weights, what experts are compared by, and chosen weights.
-  __device__ TokenRouter(const RouteParams& params, float* room)
+  __device__ TokenRouter(const CudaRouteParams& params, float* room)
       : params_(params),
         experts_(params.experts),
         weight_(room),
@@ -160,7 +160,7 @@ class TokenRouter {
     }
   }
 
-  const RouteParams& params_;
+  const CudaRouteParams& params_;
   int experts_;
   float* weight_;
   float* choice_;
@@ -168,7 +168,8 @@ class TokenRouter {
   int lane_;
 };
 
-__global__ void __launch_bounds__(kWarp) choose_kernel(const __grid_constant__ RouteParams params) {
+__global__ void __launch_bounds__(kWarp)
+    choose_kernel(const __grid_constant__ CudaRouteParams params) {
   extern __shared__ float room[];
   let_successor_start();
   wait_for_predecessor();
@@ -227,7 +228,7 @@ __global__ void __launch_bounds__(kSortThreads)
   }
 }
 
-__global__ void __launch_bounds__(kCombineThreads) combine_kernel(CombineParams params) {
+__global__ void __launch_bounds__(kCombineThreads) combine_kernel(CudaCombineParams params) {
   let_successor_start();
   wait_for_predecessor();
   const std::int64_t width = params.out.width;
@@ -251,7 +252,7 @@ __global__ void __launch_bounds__(kCombineThreads) combine_kernel(CombineParams 
 
 }  // namespace
 
-Status route(const RouteParams& params, Stream stream) {
+Status route(const CudaRouteParams& params, Stream stream) {
   if (params.rows == 0) return Status::kSuccess;
   const std::size_t room = 3 * sizeof(float) * static_cast<std::size_t>(params.experts);
   const Status status = launch(choose_kernel, dim3(static_cast<unsigned>(params.rows)), dim3(kWarp),
@@ -262,7 +263,7 @@ Status route(const RouteParams& params, Stream stream) {
                 params.spec.chosen);
 }
 
-Status combine(const CombineParams& params, Stream stream) {
+Status combine(const CudaCombineParams& params, Stream stream) {
   if (params.rows == 0) return Status::kSuccess;
   const dim3 grid(
       static_cast<unsigned>(params.rows),

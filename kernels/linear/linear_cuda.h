@@ -31,7 +31,7 @@ struct DeviceMatrix {
 };
 
 /// Ways to multiply. FlashDecoding++ (arXiv 2311.01282, section 5) chooses by the shape; so do we,
-/// see LinearTable.
+/// see CudaLinearTable.
 enum class LinearWay : std::uint8_t {
   /// One warp for a few outputs, plain arithmetic; any dtype, any processor. A row's bits do not
   /// depend on M.
@@ -45,7 +45,7 @@ enum class LinearWay : std::uint8_t {
 
 /// The product and what follows it are those of weft::LinearParams. Sums are in float32. With
 /// 16-bit weights `in` has their type; with f32 and q8_0 it is f32.
-struct LinearParams {
+struct CudaLinearParams {
   std::int64_t rows = 0;  ///< M
   DeviceRows in{};
   DeviceMatrix weight{};
@@ -56,7 +56,7 @@ struct LinearParams {
   /// [M] or null: out row i is made from in row input_rows[i].
   const std::int32_t* input_rows = nullptr;
   LinearWay way = LinearWay::kVector;
-  /// kFlat: partial sums and counters, linear_workspace_bytes() of them. Counters (its first
+  /// kFlat: partial sums and counters, cuda_linear_workspace_bytes() of them. Counters (its first
   /// kLinearCounterBytes) are zero before the first call and are left so.
   std::byte* workspace = nullptr;
 };
@@ -68,8 +68,8 @@ inline constexpr std::size_t kLinearCounterBytes = std::size_t{64} << 10U;
 inline constexpr std::int64_t kMaxFlatTokens = 128;
 
 /// Of a device of so many multiprocessors, for all its calls, one after the other.
-[[nodiscard]] constexpr std::size_t linear_workspace_bytes(std::int32_t processors,
-                                                           std::int64_t max_tokens) noexcept {
+[[nodiscard]] constexpr std::size_t cuda_linear_workspace_bytes(std::int32_t processors,
+                                                                std::int64_t max_tokens) noexcept {
   // A block of kFlat leaves sums of at most its first tile, of 128 outputs, to another.
   constexpr std::int64_t kTileRows = 128;
   std::int64_t padded = kGateBlock;
@@ -92,7 +92,7 @@ class LinearEngine {
 
   /// Can be captured. Nothing of the device is allocated; the first product of a size asks cuBLASLt
   /// for its heuristics. Parameters that do not fit: cudaErrorInvalidValue.
-  [[nodiscard]] Status run(const LinearParams& params, Stream stream);
+  [[nodiscard]] Status run(const CudaLinearParams& params, Stream stream);
 
  private:
   struct Impl;

@@ -27,9 +27,9 @@ __device__ inline void store_number(const DeviceRows& rows, std::int64_t row, st
   }
 }
 
-/// LinearParams without the product; goes into kernels by value.
+/// CudaLinearParams without the product; goes into kernels by value.
 struct LinearEpilogue {
-  explicit LinearEpilogue(const LinearParams& params)
+  explicit LinearEpilogue(const CudaLinearParams& params)
       : bias(params.bias),
         residual(params.residual),
         out(params.out),

@@ -406,7 +406,7 @@ Cut cut_of(const DeviceMatrix& weight) {
 }
 
 template <class Number, int kTokens>
-Status start(const LinearParams& params, const FlatDevice& device, Stream stream) {
+Status start(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
   const DeviceMatrix& weight = params.weight;
   CUtensorMap weights;
   CUtensorMap inputs;
@@ -428,7 +428,7 @@ Status start(const LinearParams& params, const FlatDevice& device, Stream stream
 }
 
 template <class Number>
-Status start(const LinearParams& params, const FlatDevice& device, Stream stream) {
+Status start(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
   if (params.rows <= 8) return start<Number, 8>(params, device, stream);
   if (params.rows <= 16) return start<Number, 16>(params, device, stream);
   if (params.rows <= 32) return start<Number, 32>(params, device, stream);
@@ -466,7 +466,7 @@ bool fits_flat(const DeviceMatrix& weight) {
          columns <= kMaxUnits / tiles;
 }
 
-Status linear_flat(const LinearParams& params, const FlatDevice& device, Stream stream) {
+Status linear_flat(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
   return params.weight.dtype == DType::kF16 ? start<__half>(params, device, stream)
                                             : start<__nv_bfloat16>(params, device, stream);
 }

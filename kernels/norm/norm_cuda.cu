@@ -12,7 +12,7 @@ constexpr int kMostThreads = 1024;
 /// The deviation is taken in a second pass, from the differences to the mean: sums of squares would
 /// cancel.
 template <int kHeld>
-__global__ void __launch_bounds__(kMostThreads) norm_kernel(NormParams params) {
+__global__ void __launch_bounds__(kMostThreads) norm_kernel(CudaNormParams params) {
   __shared__ float sums[kWarp];
   __shared__ float squares[kWarp];
   const std::int64_t width = params.in.width;
@@ -80,11 +80,11 @@ __global__ void __launch_bounds__(kMostThreads) norm_kernel(NormParams params) {
 
 }  // namespace
 
-Status norm(const NormParams& params, Stream stream) {
+Status norm(const CudaNormParams& params, Stream stream) {
   if (params.rows == 0) return Status::kSuccess;
   const std::int64_t fours = (params.in.width + 3) / 4;
   if (fours > std::int64_t{kMostHeld} * kMostThreads) return status_of(cudaErrorInvalidValue);
-  void (*kernel)(NormParams) = norm_kernel<kMostHeld>;
+  void (*kernel)(CudaNormParams) = norm_kernel<kMostHeld>;
   std::int64_t held = kMostHeld;
   if (fours <= kMostThreads / 2) {
     kernel = norm_kernel<1>;

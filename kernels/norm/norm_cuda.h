@@ -7,7 +7,7 @@ namespace weft::cuda {
 
 /// out = scale * (normalized(in) * (weight + weight_offset) + bias) + residual, as
 /// weft::NormParams.
-struct NormParams {
+struct CudaNormParams {
   std::int64_t rows = 0;
   NormSpec spec{};
   DeviceRows in{};  ///< f32, f16 or bf16
@@ -19,6 +19,6 @@ struct NormParams {
 };
 
 /// Rows of at most 32,768 numbers; wider ones are cudaErrorInvalidValue.
-[[nodiscard]] Status norm(const NormParams& params, Stream stream);
+[[nodiscard]] Status norm(const CudaNormParams& params, Stream stream);
 
 }  // namespace weft::cuda

@@ -26,9 +26,9 @@ struct Section {
 };
 
 /// One block's part of a token: heads stand in shared memory, warp w has w, w + warps, ...
-class HeadBlock {
+class TokenHeads {
  public:
-  __device__ HeadBlock(const RotaryParams& params, float* heads, float* sums)
+  __device__ TokenHeads(const CudaRotaryParams& params, float* heads, float* sums)
       : params_(params),
         row_(blockIdx.x),
         in_(static_cast<float*>(writable_row(params.qkv, row_))),
@@ -162,7 +162,7 @@ class HeadBlock {
     });
   }
 
-  const RotaryParams& params_;
+  const CudaRotaryParams& params_;
   std::int64_t row_;
   float* in_;
   float* heads_;
@@ -183,7 +183,7 @@ __device__ Section part_of(int begin, int end, int first, int count) {
 }
 
 __global__ void __launch_bounds__(kMostWarps* kWarp)
-    rotate_kernel(const __grid_constant__ RotaryParams params, int heads_at_once) {
+    rotate_kernel(const __grid_constant__ CudaRotaryParams params, int heads_at_once) {
   extern __shared__ float heads[];
   __shared__ float sums[kWarp];
   let_successor_start();
@@ -203,7 +203,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
       part_of(begin, end, params.shape.heads + params.shape.kv_heads, params.shape.kv_heads);
   values.cache = stores ? params.kv.values : nullptr;
 
-  const HeadBlock block(params, heads, sums);
+  const TokenHeads block(params, heads, sums);
   block.run(queries);
   block.run(keys);
   block.run(values);
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
 
 }  // namespace
 
-Status rotate_and_store(const RotaryParams& params, Stream stream) {
+Status rotate_and_store(const CudaRotaryParams& params, Stream stream) {
   const int heads = params.shape.heads + 2 * params.shape.kv_heads;
   if (params.rows == 0 || heads == 0) return Status::kSuccess;
   const auto wants_all = [](const HeadNorm& norm) {

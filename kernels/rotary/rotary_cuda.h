@@ -8,7 +8,7 @@ namespace weft::cuda {
 /// Clip, norms of queries and keys, rotary embedding and the write of keys and values to the cache,
 /// as weft::RotaryParams with the same names; pointers are the device's. A row whose sequence_of is
 /// -1 writes nothing to the cache.
-struct RotaryParams {
+struct CudaRotaryParams {
   std::int64_t rows = 0;
   DeviceRows qkv{};  ///< f32 [T, (A + 2K) * D], changed in place
   HeadShape shape{};
@@ -22,6 +22,6 @@ struct RotaryParams {
   DeviceKvLayer kv{};  ///< keys null = nothing is written
 };
 
-[[nodiscard]] Status rotate_and_store(const RotaryParams& params, Stream stream);
+[[nodiscard]] Status rotate_and_store(const CudaRotaryParams& params, Stream stream);
 
 }  // namespace weft::cuda

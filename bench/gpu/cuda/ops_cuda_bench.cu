@@ -151,18 +151,18 @@ void bench_rotary() {
     for (std::int32_t p = 0; p < 64; ++p) pages.push_back(s * 64 + p);
   }
   const std::size_t bytes = std::size_t{kMostRows} * 64 * 8 * kPageTokens * kSize * 2;
-  RotaryParams params{.shape = {.heads = 32, .kv_heads = 8, .head_size = kSize},
-                      .spec = {.rotary_size = kSize},
-                      .cosines = upload(normal(std::size_t{1000} * 64, 1)),
-                      .sines = upload(normal(std::size_t{1000} * 64, 1)),
-                      .position_ids = upload(positions),
-                      .spans = {upload(sequences), upload(sequence_of), upload(pages)},
-                      .kv = {.dtype = DType::kBF16,
-                             .keys = upload(std::vector<std::byte>(bytes)),
-                             .values = upload(std::vector<std::byte>(bytes)),
-                             .page_tokens = kPageTokens,
-                             .kv_heads = 8,
-                             .head_size = kSize}};
+  CudaRotaryParams params{.shape = {.heads = 32, .kv_heads = 8, .head_size = kSize},
+                          .spec = {.rotary_size = kSize},
+                          .cosines = upload(normal(std::size_t{1000} * 64, 1)),
+                          .sines = upload(normal(std::size_t{1000} * 64, 1)),
+                          .position_ids = upload(positions),
+                          .spans = {upload(sequences), upload(sequence_of), upload(pages)},
+                          .kv = {.dtype = DType::kBF16,
+                                 .keys = upload(std::vector<std::byte>(bytes)),
+                                 .values = upload(std::vector<std::byte>(bytes)),
+                                 .page_tokens = kPageTokens,
+                                 .kv_heads = 8,
+                                 .head_size = kSize}};
   std::vector<DeviceRows> qkv;
   for (int i = 0; i < kInGraph; ++i) qkv.push_back(rows_of(kMostRows, 48 * kSize));
   const auto op = [&](std::int64_t rows, int i, Stream stream) {
@@ -181,12 +181,12 @@ void bench_route() {
   constexpr std::int32_t kChosen = 8;
   const auto choices = static_cast<std::size_t>(kMostRows * kChosen);
   const auto integers = [&] { return upload(std::vector<std::int32_t>(choices)); };
-  RouteParams params{.scores = rows_of(kMostRows, kExperts),
-                     .experts = kExperts,
-                     .spec = {.chosen = kChosen, .normalize = true},
-                     .routing = {integers(), upload(normal(choices, 1)),
-                                 upload(std::vector<std::int32_t>(kExperts + 1)), integers(),
-                                 integers(), integers()}};
+  CudaRouteParams params{.scores = rows_of(kMostRows, kExperts),
+                         .experts = kExperts,
+                         .spec = {.chosen = kChosen, .normalize = true},
+                         .routing = {integers(), upload(normal(choices, 1)),
+                                     upload(std::vector<std::int32_t>(kExperts + 1)), integers(),
+                                     integers(), integers()}};
   print_rows("route 8 of 128", [&](std::int64_t rows, int, Stream stream) {
     params.rows = rows;
     return route(params, stream);
@@ -207,7 +207,7 @@ void bench_sample(std::int64_t vocabulary) {
   }
   for (std::int32_t i = 0; i <= kMostRows; ++i) counts.push_back(i);
   const std::int32_t* item_counts = upload(counts);
-  SampleParams params{
+  CudaSampleParams params{
       .items = upload(items),
       .logits = logits,
       .lists = upload(std::vector<SampleLists>(kMostRows)),
@@ -259,7 +259,7 @@ void bench_copies() {
   }
   std::vector<PageCopy> copies;
   for (std::int32_t c = 0; c < kCopies; ++c) copies.push_back({2 * c, 2 * c + 1});
-  PageCopyParams params{upload(blocks), kBlocks, upload(copies), 0};
+  CudaPageCopyParams params{upload(blocks), kBlocks, upload(copies), 0};
   for (const std::int32_t count : {1, 8, kCopies}) {
     params.copy_count = count;
     const double ours = time_of([&](int, Stream stream) { return copy_pages(params, stream); });

@@ -29,7 +29,7 @@ struct Model {
   std::int32_t page_tokens = 16;
   DType dtype = DType::kBF16;
   DType out = DType::kF32;
-  AttentionParams params{};
+  CudaAttentionParams params{};
   bool slopes = false;
   bool relative = false;
   bool sinks = false;
@@ -193,7 +193,7 @@ struct Inputs {
   std::vector<float> slopes;
   std::vector<float> sinks;
   std::vector<float> relative;
-  std::vector<AttentionItem> items;
+  std::vector<CudaAttentionItem> items;
   std::int32_t item_count = 0;
   std::int32_t max_items = 0;
   std::int32_t rows = 0;
@@ -202,9 +202,9 @@ struct Inputs {
 };
 
 /// The parameters with the host's pointers.
-AttentionParams host_params(Inputs& inputs) {
+CudaAttentionParams host_params(Inputs& inputs) {
   const Model& model = inputs.model;
-  AttentionParams params = model.params;
+  CudaAttentionParams params = model.params;
   params.rows = inputs.rows;
   params.queries = {.data = inputs.queries.data(),
                     .width = inputs.stride(),
@@ -221,8 +221,8 @@ AttentionParams host_params(Inputs& inputs) {
   params.items = inputs.items.data();
   params.item_count = &inputs.item_count;
   params.max_items = inputs.max_items;
-  params.decodes =
-      std::ranges::all_of(inputs.items, [](const AttentionItem& item) { return item.tokens == 1; });
+  params.decodes = std::ranges::all_of(
+      inputs.items, [](const CudaAttentionItem& item) { return item.tokens == 1; });
   params.spec.scale = 1.0F / std::sqrt(static_cast<float>(model.head_size));
   params.alibi_slopes = inputs.slopes.empty() ? nullptr : inputs.slopes.data();
   params.relative_bias = inputs.relative.empty() ? nullptr : inputs.relative.data();
@@ -254,8 +254,8 @@ class OnDevice {
                                        width_of(inputs.model.out))),
         workspace_(workspace_of(inputs)) {}
 
-  [[nodiscard]] AttentionParams params() const {
-    AttentionParams params = host_params(inputs_);
+  [[nodiscard]] CudaAttentionParams params() const {
+    CudaAttentionParams params = host_params(inputs_);
     params.queries.data = queries_.on_device();
     params.kv.keys = reinterpret_cast<std::byte*>(keys_.on_device());
     params.kv.values = reinterpret_cast<std::byte*>(values_.on_device());
@@ -274,7 +274,7 @@ class OnDevice {
   /// Runs it over a poisoned output; counters must be left zero.
   std::vector<std::uint8_t> run() const { return run(params()); }
 
-  std::vector<std::uint8_t> run(const AttentionParams& params) const {
+  std::vector<std::uint8_t> run(const CudaAttentionParams& params) const {
     out_.fill(kPoison);
     EXPECT_EQ(attention(params, nullptr), Status::kSuccess);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
@@ -295,8 +295,8 @@ class OnDevice {
 
  private:
   static std::vector<std::uint8_t> workspace_of(const Inputs& inputs) {
-    std::vector<std::uint8_t> bytes(
-        attention_workspace_bytes(inputs.max_items, inputs.model.heads, inputs.model.head_size));
+    std::vector<std::uint8_t> bytes(cuda_attention_workspace_bytes(
+        inputs.max_items, inputs.model.heads, inputs.model.head_size));
     std::fill(bytes.begin() + std::ptrdiff_t{kAttentionCounterBytes}, bytes.end(), kPoison);
     return bytes;
   }
@@ -310,7 +310,7 @@ class OnDevice {
   DeviceCopy<float> slopes_;
   DeviceCopy<float> sinks_;
   DeviceCopy<float> relative_;
-  DeviceCopy<AttentionItem> items_;
+  DeviceCopy<CudaAttentionItem> items_;
   DeviceCopy<std::int32_t> count_;
   DeviceCopy<std::uint32_t> recomputed_;
   DeviceCopy<std::uint8_t> out_;
@@ -326,7 +326,7 @@ double tolerance_of(DType kv, DType out) {
 
 void expect_close(Inputs& inputs, const std::vector<std::uint8_t>& got) {
   std::vector<std::uint8_t> want(got.size(), kPoison);
-  AttentionParams params = host_params(inputs);
+  CudaAttentionParams params = host_params(inputs);
   params.out.data = want.data();
   attention_reference(params);
   const Model& model = inputs.model;

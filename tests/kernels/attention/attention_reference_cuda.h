@@ -16,7 +16,7 @@ namespace weft::cuda {
 
 class AttentionReference {
  public:
-  explicit AttentionReference(const AttentionParams& params) : params_(params) {
+  explicit AttentionReference(const CudaAttentionParams& params) : params_(params) {
     if (params.relative_bias != nullptr) {
       buckets_ = RelativeBuckets(params.spec.relative_buckets, params.spec.relative_max_distance,
                                  params.spec.relative_bidirectional);
@@ -25,7 +25,7 @@ class AttentionReference {
 
   void run() const {
     for (std::int32_t i = 0; i < *params_.item_count; ++i) {
-      const AttentionItem& item = params_.items[i];
+      const CudaAttentionItem& item = params_.items[i];
       if (item.part != 0) continue;
       const DeviceSequence& sequence = params_.spans.sequences[item.sequence];
       for (std::int32_t token = item.token; token < item.token + item.tokens; ++token) {
@@ -133,10 +133,12 @@ class AttentionReference {
     }
   }
 
-  const AttentionParams& params_;
+  const CudaAttentionParams& params_;
   RelativeBuckets buckets_;
 };
 
-inline void attention_reference(const AttentionParams& params) { AttentionReference(params).run(); }
+inline void attention_reference(const CudaAttentionParams& params) {
+  AttentionReference(params).run();
+}
 
 }  // namespace weft::cuda

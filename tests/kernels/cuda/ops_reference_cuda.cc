@@ -53,7 +53,7 @@ void norm_heads(const HeadNorm& norm, double* heads, std::int64_t count, std::in
   }
 }
 
-void turn_heads(const RotaryParams& params, double* heads, std::int64_t count,
+void turn_heads(const CudaRotaryParams& params, double* heads, std::int64_t count,
                 std::int64_t position) {
   const std::int64_t pairs = params.spec.rotary_size / 2;
   const bool halves = params.spec.style == RotaryStyle::kHalves;
@@ -72,7 +72,7 @@ void turn_heads(const RotaryParams& params, double* heads, std::int64_t count,
 }
 
 /// Keys or values of one token, as they stand in the row.
-void write_cache(const RotaryParams& params, std::byte* cache, std::int64_t row,
+void write_cache(const CudaRotaryParams& params, std::byte* cache, std::int64_t row,
                  std::int64_t first) {
   const std::int32_t index = params.spans.sequence_of[row];
   if (index < 0) return;
@@ -95,7 +95,7 @@ double clipped(double number, double limit) {
   return number < -limit ? -limit : (number > limit ? limit : number);
 }
 
-double embedded(const EmbeddingParams& params, std::int64_t id, std::int64_t column) {
+double embedded(const CudaEmbeddingParams& params, std::int64_t id, std::int64_t column) {
   if (params.table == nullptr) return 0;
   const std::int64_t width = params.out.width;
   if (params.dtype != DType::kQ8_0) return load(params.dtype, params.table, id * width + column);
@@ -112,7 +112,7 @@ void count_token(const TokenCounts& counts, std::int64_t slot, TokenId token, bo
 
 }  // namespace
 
-void norm(const NormParams& params) {
+void norm(const CudaNormParams& params) {
   const std::int64_t width = params.in.width;
   for (std::int64_t t = 0; t < params.rows; ++t) {
     const auto in = row_of(params.in, t, width);
@@ -128,7 +128,7 @@ void norm(const NormParams& params) {
   }
 }
 
-void embed(const EmbeddingParams& params) {
+void embed(const CudaEmbeddingParams& params) {
   const std::int64_t width = params.out.width;
   for (std::int64_t t = 0; t < params.rows; ++t) {
     for (std::int64_t i = 0; i < width; ++i) {
@@ -144,7 +144,7 @@ void embed(const EmbeddingParams& params) {
   }
 }
 
-void rotate_and_store(const RotaryParams& params) {
+void rotate_and_store(const CudaRotaryParams& params) {
   const std::int64_t size = params.shape.head_size;
   const std::int64_t first_key = params.shape.heads * size;
   const std::int64_t first_value = first_key + params.shape.kv_heads * size;
@@ -171,7 +171,7 @@ void rotate_and_store(const RotaryParams& params) {
   }
 }
 
-void scale_rows(const ScaleRowsParams& params) {
+void scale_rows(const CudaScaleRowsParams& params) {
   for (std::int64_t t = 0; t < params.rows; ++t) {
     for (std::int64_t i = 0; i < params.out.width; ++i) {
       double value = at(params.scales, t, 0) * at(params.in, t, i);
@@ -181,7 +181,7 @@ void scale_rows(const ScaleRowsParams& params) {
   }
 }
 
-void write_tables(const TableParams& params) {
+void write_tables(const CudaTableParams& params) {
   // A GPU does them in no order; the last first is what shows who counts on one.
   for (std::int32_t w = params.write_count - 1; w >= 0; --w) {
     const TableWrite& write = params.writes[w];
@@ -190,7 +190,7 @@ void write_tables(const TableParams& params) {
   }
 }
 
-void copy_pages(const PageCopyParams& params) {
+void copy_pages(const CudaPageCopyParams& params) {
   for (std::int32_t b = 0; b < params.block_count; ++b) {
     const PageBlocks& blocks = params.blocks[b];
     for (std::int32_t c = 0; c < params.copy_count; ++c) {
@@ -201,7 +201,7 @@ void copy_pages(const PageCopyParams& params) {
   }
 }
 
-void resolve_tokens(const ResolveParams& params) {
+void resolve_tokens(const CudaResolveParams& params) {
   for (std::int64_t t = 0; t < params.rows; ++t) {
     params.ids[t] = 0;
     const std::int32_t slot = params.slot_of[t];
@@ -216,7 +216,7 @@ void resolve_tokens(const ResolveParams& params) {
   }
 }
 
-void start_counts(const CountParams& params) {
+void start_counts(const CudaCountParams& params) {
   const std::int64_t vocabulary = params.counts.vocabulary;
   std::fill_n(params.counts.counts + params.slot * vocabulary, vocabulary, 0U);
   for (std::int32_t i = 0; i < params.token_count; ++i) {

@@ -36,7 +36,7 @@ Indices best_places(const Numbers& numbers, std::int64_t count) {
 }
 
 /// Experts that may be chosen: those of the best groups.
-std::vector<bool> allowed_experts(const RouteParams& params, const Numbers& choice) {
+std::vector<bool> allowed_experts(const CudaRouteParams& params, const Numbers& choice) {
   const auto size = choice.size() / static_cast<std::size_t>(params.spec.groups);
   Numbers score;
   for (std::size_t first = 0; first < choice.size(); first += size) {
@@ -53,7 +53,7 @@ std::vector<bool> allowed_experts(const RouteParams& params, const Numbers& choi
   return allowed;
 }
 
-void choose_experts(const RouteParams& params, std::int64_t token) {
+void choose_experts(const CudaRouteParams& params, std::int64_t token) {
   Numbers weight;
   for (std::int32_t e = 0; e < params.experts; ++e) weight.push_back(at(params.scores, token, e));
   if (params.spec.kind == RouterKind::kSoftmaxThenTopK) softmax(weight);
@@ -96,7 +96,7 @@ void choose_experts(const RouteParams& params, std::int64_t token) {
 
 }  // namespace
 
-void route(const RouteParams& params) {
+void route(const CudaRouteParams& params) {
   for (std::int64_t t = 0; t < params.rows; ++t) choose_experts(params, t);
   const DeviceRouting& routing = params.routing;
   std::int32_t place = 0;
@@ -112,9 +112,9 @@ void route(const RouteParams& params) {
   routing.starts[params.experts] = place;
 }
 
-void expert_linear(const ExpertLinearParams& params) {
+void expert_linear(const CudaExpertLinearParams& params) {
   for (std::int32_t e = 0; e < params.experts; ++e) {
-    LinearParams linear = params.linear;
+    CudaLinearParams linear = params.linear;
     linear.weight = params.weights[e];
     linear.bias = params.biases != nullptr ? params.biases[e] : nullptr;
     linear.input_rows = params.gathers ? params.routing.token_of : nullptr;
@@ -126,7 +126,7 @@ void expert_linear(const ExpertLinearParams& params) {
   }
 }
 
-void combine(const CombineParams& params) {
+void combine(const CudaCombineParams& params) {
   for (std::int64_t t = 0; t < params.rows; ++t) {
     for (std::int64_t i = 0; i < params.out.width; ++i) {
       double value = params.residual.data != nullptr ? at(params.residual, t, i) : 0;

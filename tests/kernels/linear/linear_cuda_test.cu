@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "weft/kernels/linear/linear_cuda.h"
-#include "weft/kernels/linear/linear_table.h"
+#include "weft/kernels/linear/linear_table_cuda.h"
 #include "weft/tests/kernels/linear/linear_reference.h"
 
 namespace weft::cuda {
@@ -87,7 +87,8 @@ std::int32_t processors() {
 /// The engine and its workspace: one for all, so that calls find what others left.
 struct Bench {
   LinearEngine engine;
-  Mirror workspace{static_cast<std::int64_t>(linear_workspace_bytes(processors(), kMaxFlatTokens))};
+  Mirror workspace{
+      static_cast<std::int64_t>(cuda_linear_workspace_bytes(processors(), kMaxFlatTokens))};
   Bench() { workspace.fill(0); }
 };
 
@@ -134,9 +135,9 @@ class Product {
     out_.download();
   }
 
-  LinearParams params(bool device) {
+  CudaLinearParams params(bool device) {
     const auto at = [device](Mirror& of) { return device ? of.device() : of.host(); };
-    LinearParams to;
+    CudaLinearParams to;
     to.rows = rows_;
     to.in = {at(in_), in_dtype(), case_.inputs, stride_, in_rows_ + 3};
     to.weight.data = static_cast<const std::byte*>(at(weight_));
@@ -163,8 +164,8 @@ class Product {
   }
 
   /// As it is, but for its input: what `before` gives.
-  LinearParams params_after(Product& before) {
-    LinearParams to = params(true);
+  CudaLinearParams params_after(Product& before) {
+    CudaLinearParams to = params(true);
     to.in = before.params(true).out;
     return to;
   }
@@ -178,7 +179,7 @@ class Product {
 
   /// Every `step`th output of each row against float64; the rest of `out` is as it was.
   void check(std::int64_t step = 1) {
-    const LinearParams reference = params(false);
+    const CudaLinearParams reference = params(false);
     for (std::int64_t row = 0; row < rows_; ++row) {
       for (std::int64_t n = row % step; n < case_.outputs; n += step) {
         const double want = test::linear_output(reference, row, n);
@@ -217,7 +218,7 @@ class Product {
     return weight.rows();
   }
 
-  void add_everything(LinearParams& to) const {
+  void add_everything(CudaLinearParams& to) const {
     to.spec.scale = 0.75F;
     if (case_.gated) {
       to.spec.gate_limit = 0.5F;
@@ -435,9 +436,9 @@ TEST_P(LinearCudaTest, GivesTheSameBitsInAChainAsOneByOne) {
     first.forget_output();
     second.forget_output();
     third.forget_output();
-    const LinearParams chain[] = {first.params(true), second.params_after(first),
-                                  third.params_after(second)};
-    for (const LinearParams& params : chain) {
+    const CudaLinearParams chain[] = {first.params(true), second.params_after(first),
+                                      third.params_after(second)};
+    for (const CudaLinearParams& params : chain) {
       ASSERT_EQ(shared_bench().engine.run(params, stream), Status::kSuccess);
       succeed(cudaDeviceSynchronize());
     }
@@ -447,7 +448,7 @@ TEST_P(LinearCudaTest, GivesTheSameBitsInAChainAsOneByOne) {
       first.forget_output();
       second.forget_output();
       third.forget_output();
-      for (const LinearParams& params : chain) {
+      for (const CudaLinearParams& params : chain) {
         ASSERT_EQ(shared_bench().engine.run(params, stream), Status::kSuccess);
       }
       succeed(cudaDeviceSynchronize());
@@ -479,17 +480,17 @@ TEST_P(LinearCudaTest, GivesARowTheSameBitsAmongAnyNumberOfRows) {
 TEST_P(LinearCudaTest, RefusesParametersThatDoNotFit) {
   const auto refused = [](auto change) {
     Product product(some(DType::kBF16), 4);
-    LinearParams params = product.params(true);
+    CudaLinearParams params = product.params(true);
     change(params);
     return shared_bench().engine.run(params, nullptr) == static_cast<Status>(cudaErrorInvalidValue);
   };
-  EXPECT_TRUE(refused([](LinearParams& p) { p.in.width -= 1; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.in.dtype = DType::kF32; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.out.capacity = 3; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.out.data = nullptr; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.weight.data = nullptr; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.weight.dtype = DType::kI8; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.rows = -1; }));
+  EXPECT_TRUE(refused([](CudaLinearParams& p) { p.in.width -= 1; }));
+  EXPECT_TRUE(refused([](CudaLinearParams& p) { p.in.dtype = DType::kF32; }));
+  EXPECT_TRUE(refused([](CudaLinearParams& p) { p.out.capacity = 3; }));
+  EXPECT_TRUE(refused([](CudaLinearParams& p) { p.out.data = nullptr; }));
+  EXPECT_TRUE(refused([](CudaLinearParams& p) { p.weight.data = nullptr; }));
+  EXPECT_TRUE(refused([](CudaLinearParams& p) { p.weight.dtype = DType::kI8; }));
+  EXPECT_TRUE(refused([](CudaLinearParams& p) { p.rows = -1; }));
 }
 
 INSTANTIATE_TEST_SUITE_P(ways, LinearCudaTest,

@@ -45,7 +45,7 @@ inline double weight_at(const cuda::DeviceMatrix& weight, std::int64_t row, std:
 }
 
 /// Number `output` of row `row`, before it is rounded to the type of `out`.
-inline double linear_output(const cuda::LinearParams& params, std::int64_t row,
+inline double linear_output(const cuda::CudaLinearParams& params, std::int64_t row,
                             std::int64_t output) {
   const cuda::DeviceMatrix& weight = params.weight;
   const std::int64_t from = params.input_rows == nullptr ? row : params.input_rows[row];
@@ -85,7 +85,7 @@ inline double linear_output(const cuda::LinearParams& params, std::int64_t row,
 }
 
 /// All of `out`; `way` and `workspace` are not looked at.
-inline void linear_reference(const cuda::LinearParams& params) {
+inline void linear_reference(const cuda::CudaLinearParams& params) {
   for (std::int64_t row = 0; row < params.rows; ++row) {
     for (std::int64_t output = 0; output < params.weight.outputs; ++output) {
       store_number(params.out.data, params.out.dtype, row * params.out.stride + output,

@@ -14,7 +14,7 @@ namespace {
 /// A step of two sequences and rows of none, over a cache.
 struct RotarySetup {
   std::int64_t rows;
-  RotaryParams params;
+  CudaRotaryParams params;
   RowsPair qkv;
   Mirror<float> cosines;
   Mirror<float> sines;
@@ -26,8 +26,8 @@ struct RotarySetup {
   Mirror<std::byte> keys;
   Mirror<std::byte> values;
 
-  RotaryParams on(bool device) {
-    RotaryParams made = params;
+  CudaRotaryParams on(bool device) {
+    CudaRotaryParams made = params;
     const auto of = [device](auto& mirror) {
       return device ? mirror.device() : mirror.host.data();
     };
