@@ -7,12 +7,14 @@
 #include <limits>
 #include <ostream>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "weft/kernels/linear/linear_cuda.h"
 #include "weft/kernels/linear/linear_table_cuda.h"
+#include "weft/tests/kernels/linear/linear_cases.h"
 #include "weft/tests/kernels/linear/linear_reference.h"
 
 namespace weft::cuda {
@@ -56,8 +58,7 @@ class Mirror {
   void* device_ = nullptr;
 };
 
-/// What stands after the product.
-enum class After { kNothing, kBias, kActivation, kEverything, kResidualInPlace };
+using test::After;
 
 struct Case {
   LinearWay way = LinearWay::kVector;
@@ -151,12 +152,9 @@ class Product {
     to.way = case_.way;
     to.workspace = static_cast<std::byte*>(shared_bench().workspace.device());
     if (case_.gathered) to.input_rows = static_cast<const std::int32_t*>(at(indices_));
-    if (case_.gated || case_.after == After::kActivation) to.spec.activation = Activation::kSilu;
-    if (case_.after == After::kBias || case_.after == After::kEverything) {
-      to.bias = static_cast<const float*>(at(bias_));
-    }
-    if (case_.after == After::kEverything) add_everything(to);
-    if (case_.after == After::kEverything || case_.after == After::kResidualInPlace) {
+    to.spec = test::spec_after(case_.after, case_.gated);
+    if (test::has_bias(case_.after)) to.bias = static_cast<const float*>(at(bias_));
+    if (test::has_residual(case_.after)) {
       to.residual = {at(residual_), DType::kF32, case_.outputs, out_stride_, rows_ + 1};
     }
     if (device && case_.after == After::kResidualInPlace) to.residual.data = out_.device();
@@ -216,18 +214,6 @@ class Product {
     weight.outputs = case_.outputs;
     weight.gated = case_.gated;
     return weight.rows();
-  }
-
-  void add_everything(CudaLinearParams& to) const {
-    to.spec.scale = 0.75F;
-    if (case_.gated) {
-      to.spec.gate_limit = 0.5F;
-      to.spec.up_offset = 1;
-      to.spec.gate_alpha = 1.702F;
-    } else {
-      to.spec.activation = Activation::kGelu;
-      to.spec.soft_cap = 2;
-    }
   }
 
   double tolerance(double want) const {
@@ -308,7 +294,7 @@ bool fits(const Case& c, std::int64_t rows) {
 }
 
 /// How many products were compared; none where the way cannot do any of them.
-int sweep(Case c, const std::vector<std::int64_t>& row_counts) {
+int sweep(Case c, std::span<const std::int64_t> row_counts) {
   int compared = 0;
   for (const std::int64_t rows : row_counts) {
     if (!fits(c, rows)) continue;
@@ -320,8 +306,6 @@ int sweep(Case c, const std::vector<std::int64_t>& row_counts) {
   }
   return compared;
 }
-
-const std::vector<std::int64_t> kRowCounts{1, 2, 7, 8, 9, 16, 33, 64, 100, 128, 300};
 
 class LinearCudaTest : public testing::TestWithParam<LinearWay> {
  protected:
@@ -345,15 +329,15 @@ TEST_P(LinearCudaTest, AgreesWithFloat64ForEveryNumberOfRows) {
       Case c = some(dtype);
       c.gated = gated;
       c.inputs = dtype == DType::kQ8_0 ? 96 : 72;
-      EXPECT_GT(sweep(c, kRowCounts), 0) << c;
+      EXPECT_GT(sweep(c, test::kEveryRowCount), 0) << c;
       if (HasFatalFailure()) return;
     }
   }
 }
 
 TEST_P(LinearCudaTest, DoesAllThatCanFollowTheProduct) {
-  for (const After after :
-       {After::kBias, After::kActivation, After::kEverything, After::kResidualInPlace}) {
+  constexpr std::int64_t kRows[] = {1, 9, 33, 128, 300};
+  for (const After after : test::kEveryAfter) {
     for (const bool gated : {false, true}) {
       for (const DType out : {DType::kF32, DType::kF16, DType::kBF16}) {
         if (after == After::kResidualInPlace && out != DType::kF32) continue;
@@ -361,7 +345,7 @@ TEST_P(LinearCudaTest, DoesAllThatCanFollowTheProduct) {
         c.gated = gated;
         c.after = after;
         c.out = out;
-        sweep(c, {1, 9, 33, 128, 300});
+        sweep(c, kRows);
         if (HasFatalFailure()) return;
       }
     }
@@ -369,6 +353,7 @@ TEST_P(LinearCudaTest, DoesAllThatCanFollowTheProduct) {
 }
 
 TEST_P(LinearCudaTest, DoesNotCareHowSizesFitItsTiles) {
+  constexpr std::int64_t kRows[] = {1, 8, 33};
   for (const DType dtype : dtypes()) {
     for (const std::int64_t outputs : {1, 9, 127, 129, 1000}) {
       for (const std::int64_t inputs : {32, 160, 2048}) {
@@ -376,7 +361,7 @@ TEST_P(LinearCudaTest, DoesNotCareHowSizesFitItsTiles) {
         c.outputs = outputs;
         c.inputs = dtype == DType::kQ8_0 ? inputs : inputs - 1;
         c.gated = outputs % 2 == 0;
-        sweep(c, {1, 8, 33});
+        sweep(c, kRows);
         if (HasFatalFailure()) return;
       }
     }
@@ -384,12 +369,13 @@ TEST_P(LinearCudaTest, DoesNotCareHowSizesFitItsTiles) {
 }
 
 TEST_P(LinearCudaTest, MultipliesTheRowsThatItIsGiven) {
+  constexpr std::int64_t kRows[] = {1, 9, 64, 128, 300};
   for (const DType dtype : dtypes()) {
     Case c = some(dtype);
     c.gathered = true;
     c.inputs = 320;
     c.after = After::kEverything;
-    sweep(c, {1, 9, 64, 128, 300});
+    sweep(c, kRows);
     if (HasFatalFailure()) return;
   }
 }

@@ -19,6 +19,8 @@
 #include "weft/tests/fixture/random_matrix.h"
 #include "weft/tests/fixture/same_bits.h"
 #include "weft/tests/kernels/activation_reference.h"
+#include "weft/tests/kernels/linear/linear_cases.h"
+#include "weft/tests/kernels/linear/linear_reference.h"
 
 namespace weft {
 namespace {
@@ -119,25 +121,11 @@ constexpr Activation kActivations[] = {
 /// What the op makes of a sum (of two, gated), in float64.
 double finish(const LinearParams& params, double gate, double up, std::int64_t row,
               std::int64_t output) {
+  const bool gated = params.weight->gated();
   const std::int64_t outputs = params.weight->outputs();
   const auto bias = [&](std::int64_t i) { return params.bias == nullptr ? 0.0 : params.bias[i]; };
-  double value = gate + bias(output);
-  if (params.weight->gated()) {
-    up += bias(outputs + output);
-    if (params.spec.gate_limit > 0) {
-      const double limit = params.spec.gate_limit;
-      value = std::min(value, limit);
-      up = std::clamp(up, -limit, limit);
-    }
-    value = params.spec.gate_alpha != 0 ? value / (1 + std::exp(-params.spec.gate_alpha * value))
-                                        : test::activate(params.spec.activation, value);
-    value *= up + params.spec.up_offset;
-  } else {
-    value = test::activate(params.spec.activation, value);
-    if (params.spec.soft_cap > 0)
-      value = params.spec.soft_cap * std::tanh(value / params.spec.soft_cap);
-  }
-  value *= params.spec.scale;
+  const double value = test::after_product(params.spec, gated, gate + bias(output),
+                                           gated ? up + bias(outputs + output) : 0.0);
   return params.residual.data == nullptr ? value : value + params.residual.row(row)[output];
 }
 
@@ -291,6 +279,38 @@ TEST_P(LinearTest, EndsWithBiasActivationSoftCapScaleAndResidual) {
       run(params, 2);
       ASSERT_TRUE(agrees(params, matrix)) << "activation " << static_cast<int>(activation);
       ASSERT_TRUE(out.gaps_are_untouched());
+    }
+  }
+}
+
+TEST_P(LinearTest, DoesAllThatCanFollowTheProduct) {
+  for (const bool gated : {false, true}) {
+    const RandomMatrix matrix(DType::kBF16, gated ? 200 : 100, 72, 29);
+    const PackedWeight weight = pack(matrix, gated);
+    RowBuffer bias(1, matrix.outputs());
+    bias.randomize(3);
+    for (const std::int64_t tokens : test::kEveryRowCount) {
+      RowBuffer in(tokens, 72);
+      in.randomize(1);
+      for (const test::After after : test::kEveryAfter) {
+        RowBuffer residual(tokens, 100);
+        RowBuffer out(tokens, 100);
+        residual.randomize(2);
+        LinearParams params{.in = in.rows(),
+                            .weight = &weight,
+                            .spec = test::spec_after(after, gated),
+                            .out = out.rows()};
+        if (test::has_bias(after)) params.bias = bias.rows().data;
+        if (test::has_residual(after)) params.residual = residual.rows();
+        LinearParams run_with = params;
+        if (after == test::After::kResidualInPlace) {
+          out.randomize(2);
+          run_with.residual = out.rows();
+        }
+        run(run_with, 2);
+        ASSERT_TRUE(agrees(params, matrix)) << "after " << static_cast<int>(after);
+        ASSERT_TRUE(out.gaps_are_untouched());
+      }
     }
   }
 }
