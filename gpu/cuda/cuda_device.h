@@ -52,7 +52,8 @@ class CudaDevice final : public ModelDevice {
   void use();
   void synchronize();
 
-  /// From the next launch on, for who compares; what has been recorded stays as it is.
+  /// Launches from the next one on use `tuning`; what has been recorded stays as it is. For whoever
+  /// compares tunings.
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
 
   /// Encodes a step whose sequences and tables have been written.

@@ -145,7 +145,7 @@ class RowWorker {
     return first_ + tile * kTileRows + half * 8 + lane_ / 4;
   }
 
-  /// Rows that there are not are as the last, and thrown away.
+  /// Rows past the end repeat the last row, and their results are thrown away.
   __device__ std::int32_t real_row(int tile, int half) const {
     return min(row_of(tile, half), unit_.rows() - 1);
   }

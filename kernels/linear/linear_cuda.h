@@ -67,7 +67,8 @@ inline constexpr std::size_t kLinearCounterBytes = std::size_t{64} << 10U;
 [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens);
 inline constexpr std::int64_t kMaxFlatTokens = 128;
 
-/// Of a device of so many multiprocessors, for all its calls, one after the other.
+/// Bytes that a device of so many multiprocessors needs of workspace, for all its calls, one after
+/// the other.
 [[nodiscard]] constexpr std::size_t cuda_linear_workspace_bytes(std::int32_t processors,
                                                                 std::int64_t max_tokens) noexcept {
   // A block of kFlat leaves sums of at most its first tile, of 128 outputs, to another.
@@ -78,7 +79,7 @@ inline constexpr std::int64_t kMaxFlatTokens = 128;
          static_cast<std::size_t>(processors * kTileRows * padded) * sizeof(float);
 }
 
-/// Of the device's memory, by one LinearEngine.
+/// Bytes of the device's memory that one LinearEngine takes.
 inline constexpr std::size_t kLinearEngineBytes = std::size_t{128} << 20U;
 
 /// Holds what cuBLASLt needs and kLinearEngineBytes; one for each device, made on its thread, all

@@ -27,7 +27,8 @@ constexpr int kGroupThreads = 128;
 constexpr int kProducer = kGroups * kGroupThreads;  // first thread of the warp that loads
 constexpr int kThreads = kProducer + 32;
 
-/// Of a multiprocessor's 227 KiB: what is left lets small kernels run beside this one.
+/// A block takes so much of a multiprocessor's 227 KiB: what is left lets small kernels run beside
+/// this one.
 constexpr int kSharedBytes = 200 << 10;
 constexpr int kSwizzleBytes = 1024;  // alignment of what is swizzled
 

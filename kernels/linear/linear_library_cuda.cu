@@ -186,7 +186,7 @@ struct LinearLibrary::Impl {
                     stream);
   }
 
-  /// Of so few rows that their sums can be staged.
+  /// Multiplies so few rows that their sums can be staged.
   Status run_staged(const CudaLinearParams& params, Stream stream) {
     auto* staged = reinterpret_cast<float*>(memory + kLibraryBytes);
     const std::int64_t stride = padded(params.weight.rows());

@@ -261,7 +261,7 @@ class Chooser {
     const auto logprob = [&](float logit) {
       return static_cast<float>(static_cast<double>(distance_of(logit, all.best, 1)) - log_mass);
     };
-    // Of beams it is the best; other blocks' edits cannot be seen here.
+    // A beam search tells the best one; other blocks' edits cannot be seen here.
     if (is_scribe()) choice_.logprob = logprob(by_edited ? number_of(best) : row[token]);
     if (settings_.top_count > 0) tell_top(all.best, logprob);
   }

@@ -27,7 +27,7 @@ namespace weft::cuda {
 using Event = CUevent_st*;
 using Graph = CUgraphExec_st*;
 
-/// Of cudaError_t those that are named here.
+/// The values of cudaError_t that the device has to tell apart.
 inline constexpr Status kOutOfMemory{2};
 inline constexpr Status kNotReady{600};
 inline constexpr Status kLaunchFailure{719};
@@ -58,7 +58,7 @@ class Runtime {
   virtual Status free_memory(std::size_t& bytes) = 0;
   virtual Status allocate(std::byte*& memory, std::size_t bytes) = 0;
   virtual void release(std::byte* memory) noexcept = 0;
-  /// Of the host, page-locked; the device reaches it at the same address.
+  /// Takes page-locked memory of the host's; the device reaches it at the same address.
   virtual Status allocate_pinned(std::byte*& memory, std::size_t bytes) = 0;
   virtual void release_pinned(std::byte* memory) noexcept = 0;
 

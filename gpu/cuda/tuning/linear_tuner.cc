@@ -135,7 +135,7 @@ class ProductTimer {
     operands_.weights.push_back(take_matrix(*product_.plan, arena));
     const auto one = static_cast<std::int64_t>(arena.used() - before);
     const Properties properties = runtime_.properties();
-    // Of a tiny one a part stays in the cache, as it does in a step.
+    // A part of a tiny matrix stays in the cache, as it does in a step.
     for (std::int64_t all = one;
          all < kCaches * properties.l2_bytes && std::ssize(operands_.weights) < kMaxCalls;
          all += one) {

@@ -317,8 +317,8 @@ class OnDevice {
   DeviceCopy<std::uint8_t> workspace_;
 };
 
-/// Of a head's numbers relative to their norm: products are in float32, or operands rounded to 8 or
-/// 11 bits.
+/// How far a head's numbers may be off, relative to their norm: products are in float32, or
+/// operands are rounded to 8 or 11 bits.
 double tolerance_of(DType kv, DType out) {
   if (kv == DType::kBF16 || out == DType::kBF16) return 1.2e-2;
   return kv == DType::kF16 || out == DType::kF16 ? 2e-3 : 2e-5;
