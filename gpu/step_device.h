@@ -13,7 +13,8 @@ struct DeviceLimits {
   std::int32_t rows = 0;
   std::int32_t pages = 0;  ///< of the decoder's KV
   std::int32_t page_tokens = 1;
-  /// Of an entry list, and of an encode list. At least `rows`, so that all can advance in one step.
+  /// Tokens of an entry list, and of an encode list, at most. At least `rows`, so that all can
+  /// advance in one step.
   std::int32_t step_tokens = 0;
   std::int64_t context = 0;      ///< positions of a sequence
   std::int32_t cross_pages = 0;  ///< of the encoder's output; 0 without encoder

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "weft/kernels/activation.h"
+#include "weft/kernels/linear/linear_spec.h"
 
-/// The functions of activation.h, and what follows a product, on a GPU.
+/// The functions of activation.h, and what LinearSpec says of a sum, on a GPU.
 namespace weft::cuda {
 
 __device__ inline float sigmoid(float x) { return 1.0F / (1.0F + expf(-x)); }
@@ -33,27 +33,24 @@ __device__ inline float activate(Activation activation, float x) {
   return x;
 }
 
-/// cap * tanh(x / cap) where there is a cap.
-__device__ inline float soft_capped(float cap, float x) {
-  return cap > 0 ? cap * tanhf(x / cap) : x;
+/// What becomes of a sum with its bias, before the scale.
+__device__ inline float plain_output(const LinearSpec& spec, float sum) {
+  const float value = activate(spec.activation, sum);
+  return spec.soft_cap > 0 ? spec.soft_cap * tanhf(value / spec.soft_cap) : value;
 }
 
-/// How a gated product's two halves become one number, as LinearParams states it.
-struct Gate {
-  Activation activation = Activation::kNone;
-  float limit = 0;
-  float up_offset = 0;
-  float alpha = 0;
-
-  __device__ float operator()(float gate, float up) const {
-    if (limit > 0) {
-      // Written so that NaN stays NaN.
-      gate = gate > limit ? limit : gate;
-      up = up > limit ? limit : (up < -limit ? -limit : up);
-    }
-    const float opened = alpha != 0 ? gate * sigmoid(alpha * gate) : activate(activation, gate);
-    return opened * (up + up_offset);
+/// How a gated product's two sums, with their biases, become one number, before the scale.
+__device__ inline float gated_output(const LinearSpec& spec, float gate, float up) {
+  const float limit = spec.gate_limit;
+  if (limit > 0) {
+    // Written so that NaN stays NaN.
+    gate = gate > limit ? limit : gate;
+    up = up > limit ? limit : up;
+    up = up < -limit ? -limit : up;
   }
-};
+  const float opened = spec.gate_alpha != 0 ? gate * sigmoid(gate * spec.gate_alpha)
+                                            : activate(spec.activation, gate);
+  return opened * (up + spec.up_offset);
+}
 
 }  // namespace weft::cuda

@@ -115,7 +115,7 @@ class Step {
     for (int index = 0; index < usable_threads(); ++index) {
       workspaces_.emplace_back(attention_workspace_bytes(heads.heads, heads.size));
     }
-    params_.scale = 1.0F / std::sqrt(static_cast<float>(heads.size));
+    params_.spec.scale = 1.0F / std::sqrt(static_cast<float>(heads.size));
   }
 
   /// Seconds of one attention.

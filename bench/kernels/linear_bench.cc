@@ -103,7 +103,7 @@ class Model {
           const PackedWeight& weight = weights_[(next_ + i) % weights_.size()];
           linear({.in = {in_.data(), tokens, shape_.inputs, shape_.inputs},
                   .weight = &weight,
-                  .activation = shape_.gated ? Activation::kSilu : Activation::kNone,
+                  .spec = {.activation = shape_.gated ? Activation::kSilu : Activation::kNone},
                   .out = {out_.data(), tokens, shape_.outputs, shape_.outputs}},
                  share, std::as_writable_bytes(std::span(memory)));
           team_.sync();

@@ -18,7 +18,7 @@ DeviceOptions completed(const Program& program, DeviceOptions options) {
 }
 
 std::size_t arena_bytes(const Program& program, const DeviceOptions& options,
-                        const StepShape& shape) {
+                        const CudaStepShape& shape) {
   Arena counter;
   static_cast<void>(lay_out(program, options, shape, counter));
   return counter.used();
@@ -93,7 +93,7 @@ void CudaDevice::synchronize() {
 
 void CudaDevice::launch(const OpList& list, const StepView& view) {
   const StepArea& area = layout_.step;
-  ResolveParams resolve;
+  CudaResolveParams resolve;
   resolve.rows = view.rows;
   resolve.wanted = area.wanted;
   resolve.slot_of = area.slot_of;

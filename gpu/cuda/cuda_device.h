@@ -43,7 +43,7 @@ class CudaDevice final : public ModelDevice {
   [[nodiscard]] Runtime& runtime() noexcept { return *runtime_; }
   [[nodiscard]] Stream stream() const noexcept { return stream_.get(); }
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
-  [[nodiscard]] const StepShape& shape() const noexcept { return shape_; }
+  [[nodiscard]] const CudaStepShape& shape() const noexcept { return shape_; }
   [[nodiscard]] StepWriter& writer() noexcept { return *writer_; }
 
   /// Resolves the tokens of the step that was uploaded last and launches the ops of `list`.
@@ -52,7 +52,8 @@ class CudaDevice final : public ModelDevice {
   void use();
   void synchronize();
 
-  /// From the next launch on, for who compares; what has been recorded stays as it is.
+  /// Launches from the next one on use `tuning`; what has been recorded stays as it is. For whoever
+  /// compares tunings.
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
 
   /// Encodes a step whose sequences and tables have been written.
@@ -73,7 +74,7 @@ class CudaDevice final : public ModelDevice {
   std::shared_ptr<const Program> program_;
   DeviceOptions options_;
   Tuning tuning_;
-  StepShape shape_;
+  CudaStepShape shape_;
   OwnedMemory memory_;
   OwnedStream stream_;
   Layout layout_;

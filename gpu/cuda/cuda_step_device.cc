@@ -5,7 +5,6 @@
 #include <boost/system/system_error.hpp>
 #include <chrono>
 #include <cstddef>
-#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -37,22 +36,11 @@ std::byte* raw(void* memory) { return static_cast<std::byte*>(memory); }
 
 }  // namespace
 
-struct CudaStepDevice::Slot {
-  explicit Slot(const DeviceLimits& limits) : pages(at(limits.pages_per_row())) {}
-
-  std::int32_t index = 0;
-  std::vector<std::int32_t> pages;  // as in the device's table
-  std::int32_t written_from = 0;    // of them, what this step writes
-  std::int32_t written_to = 0;
-  // Of a row that is chosen on the host. Made for the first such sequence and kept: few rows ever
-  // are, and with long contexts one for each would take gigabytes.
+struct CudaStepDevice::SlotSampler {
+  // Made for the first sequence that is chosen on the host and kept: few rows ever are, and with
+  // long contexts one for each would take gigabytes.
   std::optional<Sampler> sampler;
   bool on_host = false;
-  TokenId last_token = kNoToken;
-  std::int32_t prompt_tokens = 0;
-  std::int32_t observed = 0;
-  std::int32_t cross_context = 0;
-  bool long_context = false;
 };
 
 CudaStepDevice::CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceLimits& limits,
@@ -60,17 +48,10 @@ CudaStepDevice::CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceL
     : device_(std::move(device)),
       limits_(limits),
       end_tokens_(std::move(end_tokens)),
-      slot_of_row_(at(limits.rows)),
-      scratch_(at(limits.vocabulary)),
-      encoder_pages_(at(device_->options().encoder_pages)) {
-  for (std::int32_t i = 0; i < limits.rows; ++i) {
-    slots_.push_back(std::make_unique<Slot>(limits_));
-    slots_.back()->index = i;
-  }
-  std::iota(slot_of_row_.begin(), slot_of_row_.end(), 0);
-  std::iota(encoder_pages_.begin(), encoder_pages_.end(), 0);
+      reader_(limits, device_->options().encoder_pages),
+      samplers_(at(limits.rows)),
+      scratch_(at(limits.vocabulary)) {
   copies_.reserve(at(limits.pages));
-  output_of_entry_.reserve(at(limits.rows));
 }
 
 CudaStepDevice::~CudaStepDevice() {
@@ -130,10 +111,6 @@ void CudaStepDevice::record() {
   }
 }
 
-CudaStepDevice::Slot& CudaStepDevice::slot_of_row(std::int32_t row) {
-  return *slots_[at(slot_of_row_[at(row)])];
-}
-
 void CudaStepDevice::run(const Plan& plan, StepResult& result) {
   try {
     run_step(plan, result);
@@ -157,88 +134,58 @@ void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   write_entries(plan);
   Recorded* recorded = forward(plan);
   for (const PlanFork& one : plan.forks) fork(one);
-  choose(plan);
+  choose();
   wait(recorded);
-  tell(plan, result);
+  tell(result);
 }
 
 void CudaStepDevice::change_rows(const Plan& plan) {
   StepWriter& writer = device_->writer();
-  set_copies(plan.slab_copies);
-  copy_pages();
-  for (const PlanMove& move : plan.moves) {
-    std::swap(slot_of_row_[at(move.from)], slot_of_row_[at(move.to)]);
-  }
+  copy_pages(plan.slab_copies);
+  reader_.change_rows(plan);
   writer.begin();
   for (const PlanStart& one : plan.starts) start(plan, one);
-  for (const PlanTable& table : plan.tables) {
-    Slot& slot = slot_of_row(table.row);
-    const auto pages = std::span(plan.pages).subspan(at(table.first_page), at(table.count));
-    std::ranges::copy(pages, slot.pages.begin() + table.first);
-    if (slot.written_to == 0) slot.written_from = table.first;
-    slot.written_from = std::min(slot.written_from, table.first);
-    slot.written_to = std::max(slot.written_to, table.first + table.count);
+  // One write a table: the device does several in no order.
+  for (const SlotTable& table : reader_.tables()) {
+    writer.write_table(device_->shape().self_table(table.slot), table.first, table.pages);
   }
-  // One write a table: the device does several in no order, and a plan that was amended may say two
-  // things of one place, the last of which holds.
-  for (const PlanTable& table : plan.tables) write_pages(slot_of_row(table.row));
   writer.upload_tables(device_->stream(), device_->layout().page_tables);
-  set_copies(plan.copies);
-  copy_pages();
+  copy_pages(plan.copies);
 }
 
-void CudaStepDevice::write_pages(Slot& slot) {
-  const std::int32_t from = slot.written_from;
-  const std::int32_t to = std::exchange(slot.written_to, 0);
-  if (to == 0) return;
-  device_->writer().write_table(device_->shape().self_table(slot.index), from,
-                                std::span(slot.pages).subspan(at(from), at(to - from)));
-}
-
-void CudaStepDevice::set_copies(std::span<const PlanCopy> copies) {
+void CudaStepDevice::copy_pages(std::span<const PlanCopy> copies) {
+  if (copies.empty()) return;
   copies_.clear();
   for (const PlanCopy& copy : copies) copies_.push_back({copy.from, copy.to});
-}
-
-void CudaStepDevice::copy_pages() {
-  if (copies_.empty()) return;
   device_->writer().copy_pages(device_->stream(), copies_, device_->layout());
 }
 
 void CudaStepDevice::start(const Plan& plan, const PlanStart& start) {
-  Slot& slot = slot_of_row(start.row);
-  slot.last_token = kNoToken;
-  slot.long_context = start.long_context;
-  slot.prompt_tokens = start.prompt_tokens;
-  slot.observed = start.history_tokens;
-  slot.cross_context = start.cross_context;
-  slot.on_host = !samples_on_device(*start.sampling, end_tokens_);
-  const auto history =
-      std::span(plan.ids).subspan(at(start.first_history), at(start.history_tokens));
-  if (start.cross_pages > 0) {
-    device_->writer().write_table(
-        device_->shape().cross_table(slot.index), 0,
-        std::span(plan.pages).subspan(at(start.first_cross_page), at(start.cross_pages)));
-  }
-  if (slot.on_host) {
+  const std::int32_t slot = reader_.slot_of(start.row);
+  const std::span<const TokenId> history = PlanReader::history(plan, start);
+  SlotSampler& own = samplers_[at(slot)];
+  own.on_host = !samples_on_device(*start.sampling, end_tokens_);
+  device_->writer().write_table(device_->shape().cross_table(slot), 0,
+                                reader_.slot(slot).cross_pages);
+  if (own.on_host) {
     Sampler& sampler = sampler_of(slot);
     sampler.start(start.sampling, end_tokens_, start.seed, at(start.prompt_tokens),
                   start.mirostat_mu);
     if (!history.empty()) sampler.observe(history);
-    settings_[slot.index] = {};
+    settings_[slot] = {};
   } else {
-    settings_[slot.index] =
-        sample_settings(*start.sampling, end_tokens_, start.seed, lists_[slot.index]);
+    settings_[slot] = sample_settings(*start.sampling, end_tokens_, start.seed, lists_[slot]);
   }
-  upload_settings(slot.index);
-  if (!settings_[slot.index].counts) return;
-  device_->writer().start_counts(device_->stream(), slot.index, history, start.prompt_tokens,
+  upload_settings(slot);
+  if (!settings_[slot].counts) return;
+  device_->writer().start_counts(device_->stream(), slot, history, start.prompt_tokens,
                                  {device_->layout().token_counts, limits_.vocabulary});
 }
 
-Sampler& CudaStepDevice::sampler_of(Slot& slot) const {
-  if (!slot.sampler) slot.sampler.emplace(at(limits_.vocabulary), at(limits_.context) + 1);
-  return *slot.sampler;
+Sampler& CudaStepDevice::sampler_of(std::int32_t slot) {
+  std::optional<Sampler>& sampler = samplers_[at(slot)].sampler;
+  if (!sampler) sampler.emplace(at(limits_.vocabulary), at(limits_.context) + 1);
+  return *sampler;
 }
 
 void CudaStepDevice::upload_settings(std::int32_t slot) {
@@ -261,22 +208,14 @@ void CudaStepDevice::encode(const Plan& plan) {
   StepWriter& writer = device_->writer();
   device_->synchronize();
   writer.begin();
-  std::size_t next_page = 0;
-  for (const PlanEncode& one : plan.encodes) {
-    Slot& slot = slot_of_row(one.row);
-    slot.cross_context = one.count;
-    const std::size_t pages = at(limits_.pages_for(one.count));
-    writer.write_table(device_->shape().encoder_table(slot.index), 0,
-                       std::span(encoder_pages_).subspan(next_page, pages));
-    writer.write_table(device_->shape().cross_table(slot.index), 0,
-                       std::span(plan.pages).subspan(at(one.first_page), at(one.pages)));
-    next_page += pages;
-    StepEntry entry;
-    entry.slot = slot.index;
-    entry.ids = std::span(plan.ids).subspan(at(one.first_id), at(one.count));
-    entry.long_context = slot.long_context;
-    entry.cross_context = one.count;
-    writer.add(entry);
+  for (const SlotTokens& tokens : reader_.read_encodes(plan)) {
+    const SlotState& slot = reader_.slot(tokens.slot);
+    writer.write_table(device_->shape().encoder_table(tokens.slot), 0, tokens.pages);
+    writer.write_table(device_->shape().cross_table(tokens.slot), 0, slot.cross_pages);
+    writer.add({.slot = tokens.slot,
+                .ids = tokens.ids,
+                .long_context = slot.long_context,
+                .cross_context = slot.cross_context});
   }
   writer.upload_tables(device_->stream(), device_->layout().page_tables);
   device_->encode_written();
@@ -287,46 +226,31 @@ void CudaStepDevice::encode(const Plan& plan) {
 void CudaStepDevice::write_entries(const Plan& plan) {
   StepWriter& writer = device_->writer();
   if (!plan.encodes.empty()) writer.begin();
-  for (const PlanEntry& one : plan.entries) {
-    Slot& slot = slot_of_row(one.row);
-    StepEntry entry;
-    entry.slot = slot.index;
-    entry.start = one.start;
-    if (one.first_id != kLastToken) {
-      entry.ids = std::span(plan.ids).subspan(at(one.first_id), at(one.count));
-    } else if (slot.on_host) {
-      // Nothing could be chosen for the row, and the plan was made before that was known: its
-      // sequence has failed, so any token does.
-      if (slot.last_token == kNoToken) slot.last_token = 0;
-      entry.ids = {&slot.last_token, 1};
-    }
-    entry.long_context = slot.long_context;
-    entry.cross_context = slot.cross_context;
-    entry.observed = slot.observed;
-    entry.prompt_tokens = slot.prompt_tokens;
-    writer.add(entry);
-    if (slot.on_host) slot.sampler->observe(entry.ids);
-    slot.observed += one.count;
+  for (const SlotTokens& tokens : reader_.read_entries(plan)) {
+    const SlotState& slot = reader_.slot(tokens.slot);
+    SlotSampler& own = samplers_[at(tokens.slot)];
+    // The device knows the last token of what it chooses itself.
+    const std::span<const TokenId> ids = own.on_host ? reader_.known_ids(tokens) : tokens.ids;
+    writer.add({.slot = tokens.slot,
+                .start = tokens.start,
+                .ids = ids,
+                .long_context = slot.long_context,
+                .cross_context = slot.cross_context,
+                .observed = tokens.observed,
+                .prompt_tokens = slot.prompt_tokens});
+    if (own.on_host) own.sampler->observe(ids);
   }
-  output_of_entry_.assign(plan.entries.size(), -1);
-  for (const PlanSample& sample : plan.samples) {
-    std::int32_t& output = output_of_entry_[at(sample.entry)];
-    if (output < 0) output = writer.add_output(writer.last_row(sample.entry));
-  }
-  // What forks is known before the samples, which may be of rows that begin by it.
+  for (const std::int32_t row : reader_.outputs()) writer.add_output(row);
+  // What forks is known before the choices, which may be of rows that begin by it.
   for (const PlanFork& one : plan.forks) {
-    Slot& to = slot_of_row(one.to);
-    const Slot& from = slot_of_row(one.from);
-    to.on_host = from.on_host;
-    to.prompt_tokens = from.prompt_tokens;
-    to.observed = from.observed;
-    to.cross_context = from.cross_context;
-    to.long_context = from.long_context;
+    samplers_[at(reader_.slot_of(one.to))].on_host =
+        samplers_[at(reader_.slot_of(one.from))].on_host;
   }
-  for (const PlanSample& sample : plan.samples) {
-    const Slot& slot = slot_of_row(sample.row);
-    writer.add_sample({output_of_entry_[at(sample.entry)], slot.index, slot.observed,
-                       std::max(slot.observed - slot.prompt_tokens, 0), slot.on_host});
+  for (const SlotChoice& choice : reader_.choices()) {
+    const SlotState& slot = reader_.slot(choice.slot);
+    writer.add_sample({choice.output, choice.slot, slot.observed,
+                       std::max(slot.observed - slot.prompt_tokens, 0),
+                       samplers_[at(choice.slot)].on_host});
   }
 }
 
@@ -367,42 +291,40 @@ CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
 void CudaStepDevice::fork(const PlanFork& fork) {
   Runtime& runtime = device_->runtime();
   const Layout& layout = device_->layout();
-  Slot& to = slot_of_row(fork.to);
-  const Slot& from = slot_of_row(fork.from);
-  copies_.clear();
-  for (std::int32_t i = 0; i < fork.copied_pages; ++i) {
-    copies_.push_back({from.pages[at(i)], to.pages[at(i)]});
+  const std::int32_t to = reader_.slot_of(fork.to);
+  const std::int32_t from = reader_.slot_of(fork.from);
+  copy_pages(reader_.forked_pages(fork));
+  if (samplers_[at(to)].on_host) {
+    sampler_of(to).start_as(sampler_of(from), fork.seed, fork.mirostat_mu);
   }
-  copy_pages();
-  if (to.on_host) sampler_of(to).start_as(*from.sampler, fork.seed, fork.mirostat_mu);
-  const StepShape& shape = device_->shape();
+  const CudaStepShape& shape = device_->shape();
   if (shape.cross_pages_per_slot > 0) {
     check(runtime,
-          runtime.copy_on_device(raw(layout.page_tables + shape.cross_table(to.index)),
-                                 raw(layout.page_tables + shape.cross_table(from.index)),
+          runtime.copy_on_device(raw(layout.page_tables + shape.cross_table(to)),
+                                 raw(layout.page_tables + shape.cross_table(from)),
                                  at(shape.cross_pages_per_slot) * sizeof(std::int32_t),
                                  device_->stream()),
           "copying a page table");
   }
-  settings_[to.index] = settings_[from.index];
-  settings_[to.index].seed = fork.seed;
-  lists_[to.index] = lists_[from.index];
-  upload_settings(to.index);
-  if (settings_[to.index].counts) {
+  settings_[to] = settings_[from];
+  settings_[to].seed = fork.seed;
+  lists_[to] = lists_[from];
+  upload_settings(to);
+  if (settings_[to].counts) {
     const auto row = limits_.vocabulary;
     check(runtime,
-          runtime.copy_on_device(raw(layout.token_counts + to.index * row),
-                                 raw(layout.token_counts + from.index * row),
+          runtime.copy_on_device(raw(layout.token_counts + to * row),
+                                 raw(layout.token_counts + from * row),
                                  at(row) * sizeof(std::uint32_t), device_->stream()),
           "copying counts");
   }
 }
 
-void CudaStepDevice::choose(const Plan& plan) {
+void CudaStepDevice::choose() {
   Runtime& runtime = device_->runtime();
   const Layout& layout = device_->layout();
-  if (!plan.samples.empty()) {
-    SampleParams params;
+  if (!reader_.choices().empty()) {
+    CudaSampleParams params;
     params.items = layout.step.samples;
     params.item_count = &layout.step.head->samples;
     params.max_items = device_->writer().samples();
@@ -415,7 +337,7 @@ void CudaStepDevice::choose(const Plan& plan) {
     params.choices = choices_;
     check(runtime, runtime.run(params, device_->stream()), "choosing tokens");
   }
-  check(runtime, runtime.run(SignalParams{&layout.step.head->number, flag_}, device_->stream()),
+  check(runtime, runtime.run(CudaSignalParams{&layout.step.head->number, flag_}, device_->stream()),
         "telling that a step is done");
 }
 
@@ -442,45 +364,35 @@ void CudaStepDevice::wait(Recorded* recorded) {
   if (recorded != nullptr) recorded->took = Clock::now() - began;
 }
 
-void CudaStepDevice::tell(const Plan& plan, StepResult& result) {
-  const std::size_t count = plan.samples.size();
-  result.samples.resize(count);
-  result.top.resize(count * std::size_t{kMaxTopLogprobs});
-  for (std::size_t i = 0; i < count; ++i) {
-    Slot& slot = slot_of_row(plan.samples[i].row);
-    if (slot.on_host) {
-      choose_on_host(plan, i, result);
+void CudaStepDevice::tell(StepResult& result) {
+  const std::span<const SlotChoice> choices = reader_.choices();
+  reader_.begin_results(result);
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (samplers_[at(choices[i].slot)].on_host) {
+      choose_on_host(i, result);
       continue;
     }
     const SampleChoice& choice = choices_[i];
-    const auto first = static_cast<std::int32_t>(i) * kMaxTopLogprobs;
-    slot.last_token = choice.token;
-    result.samples[i] = {choice.token, choice.logprob, 0, first, choice.top_count};
-    for (std::int32_t j = 0; j < choice.top_count; ++j) {
-      result.top[at(first + j)] = {choice.top[at(j)].token, choice.top[at(j)].logprob};
-    }
+    const std::span<TokenLogprob> top =
+        reader_.tell(result, i, SampleResult{choice.token, choice.logprob, 0, 0, choice.top_count});
+    std::transform(choice.top.begin(), choice.top.begin() + choice.top_count, top.begin(),
+                   [](const DeviceTop& one) { return TokenLogprob{one.token, one.logprob}; });
   }
 }
 
-void CudaStepDevice::choose_on_host(const Plan& plan, std::size_t index, StepResult& result) {
-  const PlanSample& sample = plan.samples[index];
-  Slot& slot = slot_of_row(sample.row);
+void CudaStepDevice::choose_on_host(std::size_t index, StepResult& result) {
+  const SlotChoice& choice = reader_.choices()[index];
   Runtime& runtime = device_->runtime();
   const DeviceRows logits = device_->layout().buffers[at(device_->program().decode.result)];
   const auto vocabulary = at(limits_.vocabulary);
-  const auto* row =
-      static_cast<const float*>(logits.data) + output_of_entry_[at(sample.entry)] * logits.stride;
+  const auto* row = static_cast<const float*>(logits.data) + choice.output * logits.stride;
   check(runtime,
         runtime.copy_to_host(raw(logits_), reinterpret_cast<const std::byte*>(row),
                              vocabulary * sizeof(float), device_->stream()),
         "copying logits");
   device_->synchronize();
-  const SampleOutcome outcome = slot.sampler->sample({logits_, vocabulary}, scratch_);
-  const auto first = static_cast<std::int32_t>(index) * kMaxTopLogprobs;
-  slot.last_token = outcome.token;
-  result.samples[index] = {outcome.token, outcome.logprob, outcome.mirostat_mu, first,
-                           static_cast<std::int32_t>(outcome.top.size())};
-  std::ranges::copy(outcome.top, result.top.begin() + first);
+  reader_.tell(result, index,
+               samplers_[at(choice.slot)].sampler->sample({logits_, vocabulary}, scratch_));
 }
 
 }  // namespace weft::cuda

@@ -7,14 +7,14 @@
 
 #include "weft/gpu/cuda/cuda_device.h"
 #include "weft/gpu/cuda/runtime/resources.h"
+#include "weft/gpu/plan_reader.h"
 #include "weft/gpu/step_device.h"
 #include "weft/sampling/sampler.h"
 
 namespace weft::cuda {
 
-/// A GPU as a device of the pipeline. What stands in a row lies in a slot of the device's memory; a
-/// row that moves takes another slot's number, so a shuffle moves nothing but numbers (KV in slabs
-/// moves in one batched copy).
+/// A GPU as a device of the pipeline. What stands in a row lies in a slot of the device's memory
+/// (PlanReader), so a shuffle moves nothing but numbers (KV in slabs moves in one batched copy).
 ///
 /// A step goes through one stream: what changed (tables, copies, beginnings), then the forward
 /// pass, recorded as one graph for each bucket of rows where all rows decode, then the choices,
@@ -38,7 +38,7 @@ class CudaStepDevice final : public StepDevice {
   [[nodiscard]] CudaDevice& device() noexcept { return *device_; }
 
  private:
-  struct Slot;
+  struct SlotSampler;
   struct Recorded {
     std::int64_t rows = 0;
     OwnedGraph graph;
@@ -57,25 +57,22 @@ class CudaStepDevice final : public StepDevice {
   void encode(const Plan& plan);
   void write_entries(const Plan& plan);
   void fork(const PlanFork& fork);
-  void write_pages(Slot& slot);
-  void set_copies(std::span<const PlanCopy> copies);
-  void copy_pages();
+  void copy_pages(std::span<const PlanCopy> copies);
   Recorded* forward(const Plan& plan);
-  void choose(const Plan& plan);
+  void choose();
   void wait(Recorded* recorded);
-  void tell(const Plan& plan, StepResult& result);
-  void choose_on_host(const Plan& plan, std::size_t index, StepResult& result);
-  [[nodiscard]] Sampler& sampler_of(Slot& slot) const;
+  void tell(StepResult& result);
+  void choose_on_host(std::size_t index, StepResult& result);
+  [[nodiscard]] Sampler& sampler_of(std::int32_t slot);
   void upload_settings(std::int32_t slot);
-  [[nodiscard]] Slot& slot_of_row(std::int32_t row);
   [[nodiscard]] Recorded* recorded_for(std::int64_t rows);
   [[nodiscard]] std::int64_t bucket(std::int64_t rows);
 
   std::unique_ptr<CudaDevice> device_;
   const DeviceLimits limits_;
   const std::vector<TokenId> end_tokens_;
-  std::vector<std::unique_ptr<Slot>> slots_;
-  std::vector<std::int32_t> slot_of_row_;
+  PlanReader reader_;
+  std::vector<SlotSampler> samplers_;  // by slot
   OwnedPinned pinned_;
   // In pinned_.
   std::uint64_t* flag_ = nullptr;
@@ -85,11 +82,7 @@ class CudaStepDevice final : public StepDevice {
   float* logits_ = nullptr;             // [V], of a row that is chosen on the host
   std::vector<Recorded> recorded_;
   SamplerScratch scratch_;
-  std::vector<std::int32_t> encoder_pages_;
-
-  // The step under way.
-  std::vector<PageCopy> copies_;
-  std::vector<std::int32_t> output_of_entry_;
+  std::vector<PageCopy> copies_;  // of one call of copy_pages()
 };
 
 }  // namespace weft::cuda

@@ -25,7 +25,7 @@ std::size_t bytes(DType dtype, std::int64_t elements) {
 /// Lays one model out.
 class Layouter {
  public:
-  Layouter(const Program& program, const DeviceOptions& options, const StepShape& shape,
+  Layouter(const Program& program, const DeviceOptions& options, const CudaStepShape& shape,
            Arena& arena)
       : program_(program), options_(options), shape_(shape), arena_(arena) {}
 
@@ -126,8 +126,8 @@ class Layouter {
     const std::int64_t rows = shape_.tokens * std::max<std::int64_t>(program_.max_chosen, 1);
     layout_.converted = arena_.take(size(rows * inputs) * sizeof(float));
     layout_.linear_workspace =
-        arena_.take(linear_workspace_bytes(shape_.attention.processors, shape_.tokens));
-    layout_.attention_workspace = arena_.take(attention_workspace_bytes(
+        arena_.take(cuda_linear_workspace_bytes(shape_.attention.processors, shape_.tokens));
+    layout_.attention_workspace = arena_.take(cuda_attention_workspace_bytes(
         shape_.items, shape_.attention.heads, shape_.attention.head_size));
     layout_.recomputed = arena_.take<std::uint32_t>(1);
   }
@@ -160,7 +160,7 @@ class Layouter {
 
   const Program& program_;
   const DeviceOptions& options_;
-  const StepShape& shape_;
+  const CudaStepShape& shape_;
   Arena& arena_;
   Layout layout_;
 };
@@ -172,7 +172,7 @@ const std::vector<DeviceKvLayer>& Layout::kv(KvGroup group) const {
   return group == KvGroup::kEncoder ? encoder_kv : self_kv;
 }
 
-Layout lay_out(const Program& program, const DeviceOptions& options, const StepShape& shape,
+Layout lay_out(const Program& program, const DeviceOptions& options, const CudaStepShape& shape,
                Arena& arena) {
   return Layouter(program, options, shape, arena).run();
 }

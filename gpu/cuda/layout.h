@@ -32,7 +32,7 @@ struct Layout {
   std::byte* converted = nullptr;     ///< the input of a product in another type, or gathered
   std::byte* linear_workspace = nullptr;
   std::byte* attention_workspace = nullptr;
-  std::uint32_t* recomputed = nullptr;  ///< see AttentionParams
+  std::uint32_t* recomputed = nullptr;  ///< see CudaAttentionParams
   DeviceRouting routing;
   std::map<const ExpertLinearOp*, ExpertTable> experts;
 
@@ -51,7 +51,7 @@ struct Layout {
 
 /// Cuts up `arena` for a model. `shape` has been made by step_shape_of().
 [[nodiscard]] Layout lay_out(const Program& program, const DeviceOptions& options,
-                             const StepShape& shape, Arena& arena);
+                             const CudaStepShape& shape, Arena& arena);
 
 /// A matrix as devices hold it, its numbers taken from `arena`.
 [[nodiscard]] DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena);

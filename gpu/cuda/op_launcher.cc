@@ -12,8 +12,8 @@ namespace {
 /// Fills an op's parameters from its plan and the step, and launches it.
 class Launcher {
  public:
-  Launcher(Runtime& runtime, const Program& program, const Layout& layout, const StepShape& shape,
-           const Tuning& tuning, const StepView& step, Stream stream)
+  Launcher(Runtime& runtime, const Program& program, const Layout& layout,
+           const CudaStepShape& shape, const Tuning& tuning, const StepView& step, Stream stream)
       : runtime_(runtime),
         program_(program),
         layout_(layout),
@@ -23,31 +23,28 @@ class Launcher {
         stream_(stream) {}
 
   void operator()(const EmbedOp& op) const {
-    EmbeddingParams params;
+    CudaEmbeddingParams params;
     params.rows = step_.rows;
     params.ids = layout_.step.ids;
     if (op.table != nullptr) {
       params.table = layout_.tables.at(op.table);
       params.dtype = op.table->dtype;
     }
-    params.scale = op.scale;
+    params.spec = op.spec;
     params.positions = vector(op.positions);
     params.position_ids = layout_.step.positions;
-    params.position_offset = op.position_offset;
     params.constant = vector(op.constant);
     params.out = buffer(op.out);
     run(params, "embedding");
   }
 
   void operator()(const NormOp& op) const {
-    NormParams params;
+    CudaNormParams params;
     params.rows = rows_of(op.out);
-    params.kind = op.kind;
+    params.spec = op.spec;
     params.in = buffer(op.in);
     params.weight = vector(op.weight);
     params.bias = vector(op.bias);
-    params.weight_offset = op.weight_offset;
-    params.eps = op.eps;
     params.scale = op.scale;
     params.residual = buffer(op.residual);
     params.out = buffer(op.out);
@@ -55,7 +52,8 @@ class Launcher {
   }
 
   void operator()(const LinearOp& op) const {
-    LinearParams params = linear_params(op);
+    CudaLinearParams params;
+    params.spec = op.spec;
     params.rows = rows_of(op.out);
     if (params.rows == 0) return;
     params.weight = layout_.matrices[static_cast<std::size_t>(op.weight)];
@@ -71,21 +69,16 @@ class Launcher {
   }
 
   void operator()(const RotaryOp& op) const {
-    RotaryParams params;
+    CudaRotaryParams params;
     params.rows = step_.rows;
     params.qkv = buffer(op.qkv);
-    params.heads = op.heads;
-    params.kv_heads = op.kv_heads;
-    params.head_size = op.head_size;
-    params.clip = op.clip;
+    params.shape = op.shape;
+    params.spec = op.spec;
     params.query_norm = head_norm(op.query_norm);
     params.key_norm = head_norm(op.key_norm);
-    params.norm_after_rotary = op.norm_after_rotary;
-    params.style = op.style;
     params.position_ids = layout_.step.positions;
     if (op.table != kAbsent) {
       const auto table = static_cast<std::size_t>(op.table);
-      params.rotary_size = op.rotary_size;
       params.cosines = layout_.cosines[table];
       params.sines = layout_.sines[table];
       if (!program_.rotary[table].long_frequency.empty()) {
@@ -93,12 +86,12 @@ class Launcher {
       }
     }
     params.spans = spans(op.group);
-    if (op.kv_heads > 0) params.kv = layout_.kv(op.group)[static_cast<std::size_t>(op.layer)];
+    if (op.shape.kv_heads > 0) params.kv = layout_.kv(op.group)[static_cast<std::size_t>(op.layer)];
     run(params, "rotary");
   }
 
   void operator()(const AttentionOp& op) const {
-    AttentionParams params;
+    CudaAttentionParams params;
     const bool cross = op.group == KvGroup::kCross;
     params.rows = step_.rows;
     params.queries = buffer(op.queries);
@@ -109,16 +102,9 @@ class Launcher {
     params.item_count = cross ? &layout_.step.head->cross_items : &layout_.step.head->items;
     params.max_items = shape_.items;
     params.decodes = step_.decodes;
-    params.causal = op.causal;
-    params.scale = op.scale;
-    params.soft_cap = op.soft_cap;
-    params.window = op.window;
-    params.chunk = op.chunk;
+    params.spec = op.spec;
     params.alibi_slopes = vector(op.alibi_slopes);
     params.relative_bias = vector(op.relative_bias);
-    params.relative_buckets = op.relative_buckets;
-    params.relative_max_distance = op.relative_max_distance;
-    params.relative_bidirectional = op.relative_bidirectional;
     params.sinks = vector(op.sinks);
     params.out = buffer(op.out);
     params.unified = tuning_.unified_softmax;
@@ -129,35 +115,25 @@ class Launcher {
   }
 
   void operator()(const RouteOp& op) const {
-    RouteParams params;
+    CudaRouteParams params;
     params.rows = step_.rows;
     params.scores = buffer(op.scores);
     params.experts = op.experts;
-    params.kind = op.kind;
-    params.chosen = op.chosen;
+    params.spec = op.spec;
     params.selection_bias = vector(op.selection_bias);
-    params.groups = op.groups;
-    params.chosen_groups = op.chosen_groups;
-    params.group_best = op.group_best;
-    params.margin = op.margin;
-    params.normalize = op.normalize;
-    params.scale = op.scale;
     params.routing = layout_.routing;
     run(params, "route");
   }
 
   void operator()(const ExpertLinearOp& op) const {
     const ExpertTable& table = layout_.experts.at(&op);
-    ExpertLinearParams params;
-    LinearParams& linear = params.linear;
+    CudaExpertLinearParams params;
+    CudaLinearParams& linear = params.linear;
     linear.weight = layout_.matrices[static_cast<std::size_t>(op.weights.front())];
     linear.rows = rows_of(op.out);
     const std::int64_t rows_in = op.gathers ? step_.rows : linear.rows;
     linear.in = input(op.in, linear.weight.dtype, rows_in, nullptr);
-    linear.activation = op.activation;
-    linear.gate_limit = op.gate_limit;
-    linear.up_offset = op.up_offset;
-    linear.gate_alpha = op.gate_alpha;
+    linear.spec = op.spec;
     linear.out = buffer(op.out);
     linear.workspace = layout_.linear_workspace;
     params.experts = static_cast<std::int32_t>(op.weights.size());
@@ -169,7 +145,7 @@ class Launcher {
   }
 
   void operator()(const CombineOp& op) const {
-    CombineParams params;
+    CudaCombineParams params;
     params.rows = step_.rows;
     params.in = buffer(op.in);
     params.chosen = op.chosen;
@@ -180,8 +156,8 @@ class Launcher {
   }
 
   void operator()(const ScaleRowsOp& op) const {
-    run(ScaleRowsParams{step_.rows, buffer(op.in), buffer(op.scales), buffer(op.residual),
-                        buffer(op.out)},
+    run(CudaScaleRowsParams{step_.rows, buffer(op.in), buffer(op.scales), buffer(op.residual),
+                            buffer(op.out)},
         "scale rows");
   }
 
@@ -218,7 +194,7 @@ class Launcher {
     DeviceRows converted = in;
     converted.data = layout_.converted;
     converted.dtype = wanted;
-    run(ConvertParams{rows, in, rows_of, converted}, "convert");
+    run(CudaConvertParams{rows, in, rows_of, converted}, "convert");
     return converted;
   }
 
@@ -229,22 +205,13 @@ class Launcher {
   }
 
   [[nodiscard]] HeadNorm head_norm(const HeadNormPlan& plan) const {
-    HeadNorm norm;
-    norm.enabled = plan.enabled;
-    norm.kind = plan.kind;
-    norm.weight = vector(plan.weight);
-    norm.bias = vector(plan.bias);
-    norm.per_head_weight = plan.per_head_weight;
-    norm.over_all_heads = plan.over_all_heads;
-    norm.weight_offset = plan.weight_offset;
-    norm.eps = plan.eps;
-    return norm;
+    return {plan.spec, vector(plan.weight), vector(plan.bias)};
   }
 
   Runtime& runtime_;
   const Program& program_;
   const Layout& layout_;
-  const StepShape& shape_;
+  const CudaStepShape& shape_;
   const Tuning& tuning_;
   const StepView& step_;
   Stream stream_;
@@ -252,7 +219,7 @@ class Launcher {
 
 }  // namespace
 
-LinearWay way_of(const Runtime& runtime, const LinearTable& table, const DeviceMatrix& weight,
+LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table, const DeviceMatrix& weight,
                  std::int64_t rows) {
   const LinearWay way = table.choose({weight.dtype, weight.rows(), weight.inputs, rows});
   if (runtime.can(way, weight, rows)) return way;
@@ -260,19 +227,9 @@ LinearWay way_of(const Runtime& runtime, const LinearTable& table, const DeviceM
   return runtime.can(other, weight, rows) ? other : LinearWay::kVector;
 }
 
-LinearParams linear_params(const LinearOp& op) {
-  LinearParams params;
-  params.activation = op.activation;
-  params.soft_cap = op.soft_cap;
-  params.scale = op.scale;
-  params.gate_limit = op.gate_limit;
-  params.up_offset = op.up_offset;
-  params.gate_alpha = op.gate_alpha;
-  return params;
-}
-
 void launch_ops(Runtime& runtime, const Program& program, const OpList& list, const Layout& layout,
-                const StepShape& shape, const Tuning& tuning, const StepView& step, Stream stream) {
+                const CudaStepShape& shape, const Tuning& tuning, const StepView& step,
+                Stream stream) {
   const Launcher launcher(runtime, program, layout, shape, tuning, step, stream);
   for (const Op& op : list.ops) std::visit(launcher, op);
 }

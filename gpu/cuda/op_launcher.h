@@ -18,14 +18,12 @@ struct StepView {
 };
 
 /// How a product is computed: as the table says, where that can be done here.
-[[nodiscard]] LinearWay way_of(const Runtime& runtime, const LinearTable& table,
+[[nodiscard]] LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table,
                                const DeviceMatrix& weight, std::int64_t rows);
-
-/// What does not depend on where things lie.
-[[nodiscard]] LinearParams linear_params(const LinearOp& op);
 
 /// Launches the ops of a list, one after the other. Throws Failure naming the op. May be recorded.
 void launch_ops(Runtime& runtime, const Program& program, const OpList& list, const Layout& layout,
-                const StepShape& shape, const Tuning& tuning, const StepView& step, Stream stream);
+                const CudaStepShape& shape, const Tuning& tuning, const StepView& step,
+                Stream stream);
 
 }  // namespace weft::cuda

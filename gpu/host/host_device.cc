@@ -37,7 +37,7 @@ std::size_t workspace_bytes_of(const Program& program, const DeviceOptions& opti
   return rounded_to_line(bytes);
 }
 
-// Of one page's keys in one layer; the values take as many.
+// Bytes of one page's keys in one layer; the values take as many.
 std::int64_t key_bytes(DType dtype, std::int32_t page_tokens, std::int32_t kv_heads,
                        std::int32_t head_size) {
   return bytes_of(dtype, std::int64_t{page_tokens} * kv_heads * head_size).value();
@@ -162,7 +162,7 @@ Result<void> take_memory(HostState& state) {
   return {};
 }
 
-// Of the sequence's own KV: a stack that is not causal sees the tokens of the step.
+// The span over the sequence's own KV: a stack that is not causal sees the tokens of the step.
 SequenceSpan own_span(const StepSequence& sequence) {
   return {sequence.first, sequence.count, sequence.start, sequence.pages,
           sequence.start + sequence.count};

@@ -29,11 +29,10 @@ class OpRunner {
       params.dtype = op.table->dtype;
     }
     params.vocabulary = state_.program->vocabulary;
-    params.scale = op.scale;
+    params.spec = op.spec;
     params.positions = state_.weights->vector(op.positions);
     if (params.positions != nullptr) {
       params.position_ids = step_.positions;
-      params.position_offset = op.position_offset;
       params.position_count =
           state_.program->vectors[static_cast<std::size_t>(op.positions)].size / params.out.width;
     }
@@ -43,12 +42,10 @@ class OpRunner {
 
   void operator()(const NormOp& op) const {
     NormParams params;
-    params.kind = op.kind;
+    params.spec = op.spec;
     params.in = state_.rows(op.in);
     params.weight = state_.weights->vector(op.weight);
     params.bias = state_.weights->vector(op.bias);
-    params.weight_offset = op.weight_offset;
-    params.eps = op.eps;
     params.scale = op.scale;
     params.residual = state_.rows(op.residual);
     params.out = state_.rows(op.out);
@@ -60,12 +57,7 @@ class OpRunner {
     params.in = state_.rows(op.in);
     params.weight = &state_.weights->matrix(op.weight);
     params.bias = state_.weights->vector(op.bias);
-    params.activation = op.activation;
-    params.soft_cap = op.soft_cap;
-    params.scale = op.scale;
-    params.gate_limit = op.gate_limit;
-    params.up_offset = op.up_offset;
-    params.gate_alpha = op.gate_alpha;
+    params.spec = op.spec;
     params.residual = state_.rows(op.residual);
     params.out = state_.rows(op.out);
     const auto& buffers = state_.program->buffers;
@@ -80,18 +72,13 @@ class OpRunner {
   void operator()(const RotaryOp& op) const {
     RotaryParams params;
     params.qkv = state_.rows(op.qkv);
-    params.heads = op.heads;
-    params.kv_heads = op.kv_heads;
-    params.head_size = op.head_size;
-    params.clip = op.clip;
+    params.shape = op.shape;
+    params.spec = op.spec;
     params.query_norm = head_norm(op.query_norm);
     params.key_norm = head_norm(op.key_norm);
-    params.norm_after_rotary = op.norm_after_rotary;
-    params.style = op.style;
     params.position_ids = step_.positions;
     if (op.table != kAbsent) {
       const RotaryTable& table = state_.rotary[static_cast<std::size_t>(op.table)];
-      params.rotary_size = op.rotary_size;
       params.cosines = table.cosines.data();
       params.sines = table.sines.data();
       params.table_positions = table.positions;
@@ -108,16 +95,9 @@ class OpRunner {
     params.heads = op.heads;
     params.kv = state_.kv(op.group).layers[static_cast<std::size_t>(op.layer)];
     params.spans = op.group == KvGroup::kCross ? step_.cross_spans : step_.spans;
-    params.causal = op.causal;
-    params.scale = op.scale;
-    params.soft_cap = op.soft_cap;
-    params.window = op.window;
-    params.chunk = op.chunk;
+    params.spec = op.spec;
     params.alibi_slopes = state_.weights->vector(op.alibi_slopes);
     params.relative_bias = state_.weights->vector(op.relative_bias);
-    params.relative_buckets = op.relative_buckets;
-    params.relative_max_distance = op.relative_max_distance;
-    params.relative_bidirectional = op.relative_bidirectional;
     params.sinks = state_.weights->vector(op.sinks);
     params.out = state_.rows(op.out);
     attention(params, share_, state_.workspace(share_));
@@ -126,23 +106,16 @@ class OpRunner {
   void operator()(const RouteOp& op) const {
     RouteParams params;
     params.scores = state_.rows(op.scores);
-    params.kind = op.kind;
-    params.chosen = op.chosen;
+    params.spec = op.spec;
     params.selection_bias = state_.weights->vector(op.selection_bias);
-    params.groups = op.groups;
-    params.chosen_groups = op.chosen_groups;
-    params.group_best = op.group_best;
-    params.margin = op.margin;
-    params.normalize = op.normalize;
-    params.scale = op.scale;
-    const std::size_t choices = choices_of(op.chosen);
+    const std::size_t choices = choices_of(op.spec.chosen);
     params.expert_of = std::span(step_.expert_of).first(choices);
     params.weight_of = std::span(step_.weight_of).first(choices);
     params.starts = std::span(step_.starts).first(static_cast<std::size_t>(op.experts) + 1);
     params.order = std::span(step_.order).first(choices);
     params.token_of = std::span(step_.token_of).first(choices);
     route(params, share_);
-    invert_order(combine_params(op.chosen), share_);
+    invert_order(combine_params(op.spec.chosen), share_);
   }
 
   void operator()(const ExpertLinearOp& op) const {
@@ -155,10 +128,7 @@ class OpRunner {
       LinearParams params;
       params.weight = &state_.weights->matrix(op.weights[expert]);
       params.bias = state_.weights->vector(op.biases[expert]);
-      params.activation = op.activation;
-      params.gate_limit = op.gate_limit;
-      params.up_offset = op.up_offset;
-      params.gate_alpha = op.gate_alpha;
+      params.spec = op.spec;
       params.out = {out.row(begin), count, out.width, out.stride};
       if (op.gathers) {
         params.in = in;
@@ -202,16 +172,7 @@ class OpRunner {
   }
 
   [[nodiscard]] HeadNorm head_norm(const HeadNormPlan& plan) const {
-    HeadNorm norm;
-    norm.enabled = plan.enabled;
-    norm.kind = plan.kind;
-    norm.weight = state_.weights->vector(plan.weight);
-    norm.bias = state_.weights->vector(plan.bias);
-    norm.per_head_weight = plan.per_head_weight;
-    norm.over_all_heads = plan.over_all_heads;
-    norm.weight_offset = plan.weight_offset;
-    norm.eps = plan.eps;
-    return norm;
+    return {plan.spec, state_.weights->vector(plan.weight), state_.weights->vector(plan.bias)};
   }
 
   HostState& state_;

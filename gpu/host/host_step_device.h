@@ -7,13 +7,14 @@
 
 #include "weft/core/error/error.h"
 #include "weft/gpu/host/host_device.h"
+#include "weft/gpu/plan_reader.h"
 #include "weft/gpu/step_device.h"
 #include "weft/sampling/sampler.h"
 
 namespace weft {
 
-/// The host as a device of the pipeline: a HostDevice and, for each row, page table, last token and
-/// sampler. Everything is allocated when it is made.
+/// The host as a device of the pipeline: a HostDevice, what a PlanReader keeps and, for each of its
+/// slots, a sampler. Everything is allocated when it is made.
 class HostStepDevice final : public StepDevice {
  public:
   /// `device` was made with step_options(`limits`). `end_tokens` are the model's, for samplers.
@@ -30,31 +31,27 @@ class HostStepDevice final : public StepDevice {
                                                                       int threads) const;
 
  private:
-  struct Row;
-
-  [[nodiscard]] Row& row(std::int32_t index) { return *rows_[static_cast<std::size_t>(index)]; }
   void change_rows(const Plan& plan);
+  void copy_pages(std::span<const PlanCopy> copies);
   void start(const Plan& plan, const PlanStart& start);
+  void add(const SlotTokens& tokens);
   void encode(const Plan& plan);
   void decode(const Plan& plan);
-  void choose(const Plan& plan, StepResult& result);
-  void choose_one(const Plan& plan, StepResult& result, std::size_t index, SamplerScratch& scratch,
+  void choose(StepResult& result);
+  void choose_one(StepResult& result, std::size_t index, SamplerScratch& scratch,
                   std::vector<float>& copy);
-  [[nodiscard]] bool shares_logits(const Plan& plan, std::size_t index) const;
 
   std::unique_ptr<HostDevice> device_;
   const DeviceLimits limits_;
   const std::vector<TokenId> end_tokens_;
-  std::vector<std::unique_ptr<Row>> rows_;
+  PlanReader reader_;
+  std::vector<Sampler> samplers_;           // by slot
   std::vector<SamplerScratch> scratches_;   // one a thread
   std::vector<std::vector<float>> copies_;  // one a thread: logits that several rows draw from
-  std::vector<std::int32_t> encoder_pages_;
 
   // The step under way.
   std::vector<TokenId> ids_;
   std::vector<StepSequence> sequences_;
-  std::vector<std::int32_t> outputs_;
-  std::vector<std::int32_t> output_of_entry_;
 };
 
 }  // namespace weft

@@ -24,7 +24,7 @@ void check_span(const AttentionParams& params, const SequenceSpan& span) {
               std::int64_t{span.first} + span.count <= params.out.count,
           "attention: a span outside its rows");
   const std::int64_t context =
-      params.causal ? std::int64_t{span.start} + span.count : std::int64_t{span.context};
+      params.spec.causal ? std::int64_t{span.start} + span.count : std::int64_t{span.context};
   const auto room = static_cast<std::int64_t>(span.pages.size()) * params.kv.page_tokens;
   require(context <= room, "attention: a context outside its pages");
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "weft/kernels/attention/attention_spec.h"
 #include "weft/kernels/attention/kv_layer.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/share.h"
@@ -17,20 +18,13 @@ struct AttentionParams {
   std::int32_t heads = 0;  ///< A, a multiple of kv.kv_heads; head a reads KV head a / (A / K)
   KvLayer kv = {};
   std::span<const SequenceSpan> spans = {};
-  bool causal = true;  ///< token at place p sees the context 0 .. p; otherwise 0 .. context-1
-  float scale = 1;
-  float soft_cap = 0;       ///< c * tanh(score / c) after the scale when c > 0 (Gemma 2)
-  std::int32_t window = 0;  ///< sees only the last `window` places, itself included, when > 0
-  std::int32_t chunk = 0;   ///< sees only its own chunk of so many places when > 0 (Llama 4)
+  AttentionSpec spec = {};
   /// [A] or null: slope * (key place - query place) is added (ALiBi, Press et al., arXiv
   /// 2108.12409).
   const float* alibi_slopes = nullptr;
   /// [A, buckets] or null: a learned number for each bucket of the distance is added (T5, Raffel et
   /// al., arXiv 1910.10683, section 2.1).
   const float* relative_bias = nullptr;
-  std::int32_t relative_buckets = 0;
-  std::int32_t relative_max_distance = 0;
-  bool relative_bidirectional = false;
   /// [A] or null: a score that takes part in the softmax's sum and has no value (gpt-oss).
   const float* sinks = nullptr;
   Rows out = {};  ///< [T, A * D]; does not overlap queries

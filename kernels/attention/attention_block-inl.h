@@ -198,7 +198,7 @@ void widen_row(const Stored* from, std::size_t size, float* to) {
 /// worked on: spread over all of the work, since a core holds few misses at a time.
 class KvBlocks {
  public:
-  /// Of the places `visible`, for `rows` queries.
+  /// Goes over the blocks that hold the places `visible`, for `rows` queries.
   KvBlocks(const KvLayer& kv, const SequenceSpan& span, std::int32_t head, KeyRange visible,
            std::int32_t rows)
       : kv_(kv),

@@ -85,7 +85,7 @@ void relative_biases(const Item& item, std::int32_t row, std::int32_t block, Key
                      float* biases) {
   const AttentionParams& params = item.params;
   const float* table =
-      params.relative_bias + std::int64_t{item.head(row)} * params.relative_buckets;
+      params.relative_bias + std::int64_t{item.head(row)} * params.spec.relative_buckets;
   for (std::int32_t c = visible.begin; c < visible.end; ++c) {
     biases[c] = table[item.buckets.bucket_of(block + c - item.place(row))];
   }
@@ -104,9 +104,9 @@ class ScoreShaper {
 
   HWY_INLINE FloatVec operator()(FloatVec score, std::size_t column) const {
     const FloatTag d;
-    score = hn::Mul(score, hn::Set(d, params_.scale));
-    if (params_.soft_cap > 0) {
-      score = capped(score, params_.soft_cap);
+    score = hn::Mul(score, hn::Set(d, params_.spec.scale));
+    if (params_.spec.soft_cap > 0) {
+      score = capped(score, params_.spec.soft_cap);
     }
     if (params_.alibi_slopes != nullptr) {
       const FloatVec distance = hn::Iota(d, distance_ + static_cast<float>(column));
@@ -292,8 +292,8 @@ void attend_share(const AttentionParams& params, Share share, std::span<std::byt
   const RelativeBuckets buckets =
       params.relative_bias == nullptr
           ? RelativeBuckets()
-          : RelativeBuckets(params.relative_buckets, params.relative_max_distance,
-                            params.relative_bidirectional);
+          : RelativeBuckets(params.spec.relative_buckets, params.spec.relative_max_distance,
+                            params.spec.relative_bidirectional);
   AttentionPlan plan(params, share);
   while (const auto part = plan.next()) {
     attend({params, buckets, work, *part, params.heads / params.kv.kv_heads});

@@ -3,7 +3,7 @@
 namespace weft::cuda {
 namespace {
 
-bool has_tiles(const AttentionParams& params) {
+bool has_tiles(const CudaAttentionParams& params) {
   if (params.kv.dtype == DType::kF32 || params.relative_bias != nullptr) return false;
   switch (params.kv.head_size) {
     case 64:
@@ -19,7 +19,7 @@ bool has_tiles(const AttentionParams& params) {
 
 }  // namespace
 
-Status attention(const AttentionParams& params, Stream stream) {
+Status attention(const CudaAttentionParams& params, Stream stream) {
   if (params.max_items == 0) return Status::kSuccess;
   if (!has_tiles(params)) return attention_general(params, stream);
   return params.decodes ? attention_decode(params, stream) : attention_prefill(params, stream);

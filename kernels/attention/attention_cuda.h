@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "weft/kernels/attention/attention_spec.h"
 #include "weft/kernels/cuda/cuda_types.h"
 
 namespace weft::cuda {
@@ -12,7 +13,7 @@ namespace weft::cuda {
 /// A piece of a step's attention, for every KV head: tokens [token, token + tokens) of a sequence
 /// over places [begin, end) of its context. Pieces of the same tokens are parts 0 .. parts - 1,
 /// whose sums are put together by whoever finishes last.
-struct AttentionItem {
+struct CudaAttentionItem {
   std::int32_t sequence = 0;
   std::int32_t token = 0;  ///< of the sequence's tokens in this step
   std::int32_t tokens = 0;
@@ -42,7 +43,7 @@ struct AttentionShape {
 /// tokens, and along its context where that leaves the device empty. Where a context is cut depends
 /// on the other sequences, and with it the last bits of a result.
 void plan_attention(std::span<const DeviceSequence> sequences, const AttentionShape& shape,
-                    std::vector<AttentionItem>& items);
+                    std::vector<CudaAttentionItem>& items);
 
 /// Most items that plan_attention() makes for `rows` sequences of together `tokens` tokens.
 [[nodiscard]] std::int32_t max_attention_items(std::int32_t rows, std::int32_t tokens,
@@ -52,29 +53,22 @@ void plan_attention(std::span<const DeviceSequence> sequences, const AttentionSh
 /// Where all items have one token, spans, items and the KV of places before a sequence's `start`
 /// are read before the kernel's predecessors have ended: what wrote them was complete before those
 /// began (an upload or a step lies between).
-struct AttentionParams {
+struct CudaAttentionParams {
   std::int64_t rows = 0;  ///< T; what items do not cover gets no result
   DeviceRows queries{};   ///< f32 [T, >= A * D]
   std::int32_t heads = 0;
   DeviceKvLayer kv{};
   DeviceSpans spans{};
-  const AttentionItem* items = nullptr;      ///< in the device's memory
+  const CudaAttentionItem* items = nullptr;  ///< in the device's memory
   const std::int32_t* item_count = nullptr;  ///< in the device's memory
   std::int32_t max_items = 0;  ///< bound of *item_count, for the launch: what is replayed is fixed
   /// Whether each item has one token: then the kernel for decoding runs.
   bool decodes = false;
-  bool causal = true;
-  float scale = 1;
-  float soft_cap = 0;
-  std::int32_t window = 0;
-  std::int32_t chunk = 0;
+  AttentionSpec spec{};
   const float* alibi_slopes = nullptr;   ///< [A]
   const float* relative_bias = nullptr;  ///< [A, buckets]
-  std::int32_t relative_buckets = 0;
-  std::int32_t relative_max_distance = 0;
-  bool relative_bidirectional = false;
-  const float* sinks = nullptr;  ///< [A]
-  DeviceRows out{};              ///< f32, f16 or bf16 [T, A * D]
+  const float* sinks = nullptr;          ///< [A]
+  DeviceRows out{};                      ///< f32, f16 or bf16 [T, A * D]
   /// Unified-max softmax (FlashDecoding++, arXiv 2311.01282, section 3): decoding scales every
   /// score's exponential by e^-phi instead of by the running maximum. A head of a token whose
   /// exponentials' sum leaves e^-kUnifiedRange .. e^kUnifiedRange is computed again with the
@@ -82,8 +76,8 @@ struct AttentionParams {
   bool unified = false;
   float phi = 0;
   std::uint32_t* recomputed = nullptr;  ///< counts those heads, or null
-  /// Partial results and counters, attention_workspace_bytes(). The first kAttentionCounterBytes
-  /// are zero before the first call and are left so.
+  /// Partial results and counters, cuda_attention_workspace_bytes(). The first
+  /// kAttentionCounterBytes are zero before the first call and are left so.
   std::byte* workspace = nullptr;
 };
 
@@ -93,9 +87,9 @@ struct AttentionParams {
 inline constexpr float kUnifiedRange = 60;
 inline constexpr std::size_t kAttentionCounterBytes = std::size_t{1} << 20U;
 
-[[nodiscard]] std::size_t attention_workspace_bytes(std::int32_t max_items, std::int32_t heads,
-                                                    std::int32_t head_size);
+[[nodiscard]] std::size_t cuda_attention_workspace_bytes(std::int32_t max_items, std::int32_t heads,
+                                                         std::int32_t head_size);
 
-[[nodiscard]] Status attention(const AttentionParams& params, Stream stream);
+[[nodiscard]] Status attention(const CudaAttentionParams& params, Stream stream);
 
 }  // namespace weft::cuda

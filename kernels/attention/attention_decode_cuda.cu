@@ -31,7 +31,7 @@ struct Ring {
 
 /// Up to 16 heads of an item that share a KV head.
 struct Unit {
-  AttentionItem item;
+  CudaAttentionItem item;
   DeviceSequence sequence;
   std::int32_t kv_head;
   std::int32_t first_head;
@@ -42,16 +42,16 @@ struct Unit {
   __device__ std::int64_t row() const { return std::int64_t{sequence.first} + item.token; }
 };
 
-__device__ std::int32_t tiles_of(const AttentionParams& params) {
+__device__ std::int32_t tiles_of(const CudaAttentionParams& params) {
   return (params.heads / params.kv.kv_heads + kTileRows - 1) / kTileRows;
 }
 
-__device__ Unit unit_of(const AttentionParams& params, std::int32_t number) {
+__device__ Unit unit_of(const CudaAttentionParams& params, std::int32_t number) {
   const std::int32_t tiles = tiles_of(params);
   const std::int32_t group = params.heads / params.kv.kv_heads;
   const std::int32_t tile = number % tiles;
   const std::int32_t kv_head = number / tiles % params.kv.kv_heads;
-  const AttentionItem item = params.items[number / tiles / params.kv.kv_heads];
+  const CudaAttentionItem item = params.items[number / tiles / params.kv.kv_heads];
   return {.item = item,
           .sequence = params.spans.sequences[item.sequence],
           .kv_head = kv_head,
@@ -81,7 +81,7 @@ struct WarpSums {
 template <class Number, int kHeadSize>
 class TileWorker {
  public:
-  __device__ TileWorker(const AttentionParams& params, const Unit& unit, bool unified)
+  __device__ TileWorker(const CudaAttentionParams& params, const Unit& unit, bool unified)
       : shape_{{params, head_of(unit, 0)}, {params, head_of(unit, 1)}},
         place_(unit.place()),
         has_upper_half_(unit.rows > 8),
@@ -131,7 +131,7 @@ class TileWorker {
     return unit.first_head + min(row, unit.rows - 1);
   }
 
-  __device__ void load_queries(const AttentionParams& params, const Unit& unit) {
+  __device__ void load_queries(const CudaAttentionParams& params, const Unit& unit) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const bool present = lane_ / 4 + half * 8 < unit.rows;
@@ -226,7 +226,7 @@ struct Shared {
 /// This warp's share of the places, and its sums to where the warps' meet. A launch's first unit is
 /// begun before the predecessor's end (`is_first`): keys and values of earlier tokens are there.
 template <class Number, int kHeadSize>
-__device__ void attend(const AttentionParams& params, const Unit& unit, PlaceRange places,
+__device__ void attend(const CudaAttentionParams& params, const Unit& unit, PlaceRange places,
                        bool unified, bool is_first, WorkQueue& queue, unsigned char* memory,
                        Shared& shared) {
   using Ring = Ring<kHeadSize>;
@@ -299,7 +299,7 @@ __device__ PartialResults parts_of_warps(const unsigned char* memory, const Shar
 /// Writes what unified-max softmax has for a row, unless its weights' sum has left the range in
 /// which none of them has, and in which what is too small for float32 does not count.
 template <int kHeadSize>
-__device__ void write_or_mark(const AttentionParams& params, const Unit& unit, std::int32_t row,
+__device__ void write_or_mark(const CudaAttentionParams& params, const Unit& unit, std::int32_t row,
                               bool unified, const HeadSums<kHeadSize>& result, Shared& shared) {
   const bool in_range = fabsf(log2f(result.all.total)) <= kUnifiedRange * kLog2E;
   if (!unified || in_range) {
@@ -312,10 +312,10 @@ __device__ void write_or_mark(const AttentionParams& params, const Unit& unit, s
 /// Puts the warps' sums together, then all parts' if these were the last; marks rows that unified
 /// softmax has to leave.
 template <int kHeadSize>
-__device__ void finish(const AttentionParams& params, const Unit& unit, bool unified,
+__device__ void finish(const CudaAttentionParams& params, const Unit& unit, bool unified,
                        const unsigned char* memory, Shared& shared) {
   const auto warp = static_cast<std::int32_t>(threadIdx.x) / kWarpLanes;
-  const AttentionItem& item = unit.item;
+  const CudaAttentionItem& item = unit.item;
   for (std::int32_t row = warp; row < unit.rows; row += kWarps) {
     const auto result =
         put_together<kHeadSize, true>(parts_of_warps<kHeadSize>(memory, shared, row));
@@ -335,7 +335,7 @@ __device__ void finish(const AttentionParams& params, const Unit& unit, bool uni
 
 /// Writes the rows that have been computed again.
 template <int kHeadSize>
-__device__ void rewrite(const AttentionParams& params, const Unit& unit, std::uint32_t rows,
+__device__ void rewrite(const CudaAttentionParams& params, const Unit& unit, std::uint32_t rows,
                         const unsigned char* memory, const Shared& shared) {
   const auto warp = static_cast<std::int32_t>(threadIdx.x) / kWarpLanes;
   for (std::int32_t row = warp; row < unit.rows; row += kWarps) {
@@ -346,7 +346,7 @@ __device__ void rewrite(const AttentionParams& params, const Unit& unit, std::ui
 }
 
 template <class Number, int kHeadSize>
-__device__ void attend_unit(const AttentionParams& params, const Unit& unit, bool is_first,
+__device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit, bool is_first,
                             WorkQueue& queue, unsigned char* memory, Shared& shared) {
   const PlaceRange visible = visible_places(params, unit.sequence, unit.place());
   PlaceRange places = common(visible, {unit.item.begin, unit.item.end});
@@ -377,7 +377,7 @@ __device__ void attend_unit(const AttentionParams& params, const Unit& unit, boo
 
 template <class Number, int kHeadSize>
 __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
-    decode_kernel(const __grid_constant__ AttentionParams params) {
+    decode_kernel(const __grid_constant__ CudaAttentionParams params) {
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ Shared shared;
   let_successor_start();
@@ -393,7 +393,7 @@ __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
 }
 
 template <class Number, int kHeadSize>
-Status launch_decode(const AttentionParams& params, Stream stream) {
+Status launch_decode(const CudaAttentionParams& params, Stream stream) {
   constexpr std::size_t kBytes = Ring<kHeadSize>::kBytes;
   bool fits = false;
   if (const Status status = fits_shared(kBytes, fits); status != Status::kSuccess) return status;
@@ -410,7 +410,7 @@ Status launch_decode(const AttentionParams& params, Stream stream) {
 }
 
 template <class Number>
-Status launch_for_head_size(const AttentionParams& params, Stream stream) {
+Status launch_for_head_size(const CudaAttentionParams& params, Stream stream) {
   switch (params.kv.head_size) {
     case 64:
       return launch_decode<Number, 64>(params, stream);
@@ -429,7 +429,7 @@ Status launch_for_head_size(const AttentionParams& params, Stream stream) {
 
 }  // namespace
 
-Status attention_decode(const AttentionParams& params, Stream stream) {
+Status attention_decode(const CudaAttentionParams& params, Stream stream) {
   if (params.kv.dtype == DType::kF16) return launch_for_head_size<__half>(params, stream);
   return launch_for_head_size<__nv_bfloat16>(params, stream);
 }

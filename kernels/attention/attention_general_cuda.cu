@@ -38,17 +38,18 @@ struct BiasBuckets {
   }
 };
 
-BiasBuckets bias_buckets(const AttentionParams& params) {
+BiasBuckets bias_buckets(const CudaAttentionParams& params) {
   BiasBuckets result;
   if (params.relative_bias == nullptr) return result;
-  const RelativeBuckets buckets(params.relative_buckets, params.relative_max_distance,
-                                params.relative_bidirectional);
-  result.bidirectional = params.relative_bidirectional;
-  result.side = params.relative_buckets / (params.relative_bidirectional ? 2 : 1);
+  const RelativeBuckets buckets(params.spec.relative_buckets, params.spec.relative_max_distance,
+                                params.spec.relative_bidirectional);
+  result.bidirectional = params.spec.relative_bidirectional;
+  result.side = params.spec.relative_buckets / (params.spec.relative_bidirectional ? 2 : 1);
   result.exact = result.side / 2;
   std::int32_t start = result.exact;
   for (std::int32_t i = 0; i < result.side - result.exact; ++i) {
-    while (start < params.relative_max_distance && buckets.bucket_of(-start) < result.exact + i) {
+    while (start < params.spec.relative_max_distance &&
+           buckets.bucket_of(-start) < result.exact + i) {
       ++start;
     }
     result.starts[i] = start;
@@ -96,7 +97,7 @@ __device__ float block_sum(Shared& shared, float value) {
 
 /// A token and head of an item.
 struct Query {
-  const AttentionItem& item;
+  const CudaAttentionItem& item;
   const DeviceSequence& sequence;
   std::int32_t token;  // of the item's
   std::int32_t head;
@@ -108,21 +109,23 @@ struct Query {
   }
 };
 
-__device__ float shaped(const AttentionParams& params, const BiasBuckets& buckets, float score,
+__device__ float shaped(const CudaAttentionParams& params, const BiasBuckets& buckets, float score,
                         std::int32_t head, std::int32_t distance) {
-  score *= params.scale;
-  if (params.soft_cap > 0) score = params.soft_cap * tanhf(score / params.soft_cap);
+  score *= params.spec.scale;
+  if (params.spec.soft_cap > 0) score = params.spec.soft_cap * tanhf(score / params.spec.soft_cap);
   if (params.alibi_slopes != nullptr) {
     score += params.alibi_slopes[head] * static_cast<float>(distance);
   }
   if (params.relative_bias != nullptr) {
-    score += params.relative_bias[head * params.relative_buckets + buckets.bucket_of(distance)];
+    score +=
+        params.relative_bias[head * params.spec.relative_buckets + buckets.bucket_of(distance)];
   }
   return score;
 }
 
 template <class Number>
-__device__ float score_of(const AttentionParams& params, const float* query, std::uint32_t row) {
+__device__ float score_of(const CudaAttentionParams& params, const float* query,
+                          std::uint32_t row) {
   const std::int32_t size = params.kv.head_size;
   const Number* key = reinterpret_cast<const Number*>(params.kv.keys) + std::int64_t{row} * size;
   float sum = 0;
@@ -133,7 +136,7 @@ __device__ float score_of(const AttentionParams& params, const float* query, std
 
 /// Adds the values of the block's first `count` places to the sums, after scaling these.
 template <class Number>
-__device__ void add_values(const AttentionParams& params, Shared& shared, std::int32_t count,
+__device__ void add_values(const CudaAttentionParams& params, Shared& shared, std::int32_t count,
                            float rescale) {
   const std::int32_t size = params.kv.head_size;
   const auto* values = reinterpret_cast<const Number*>(params.kv.values);
@@ -150,7 +153,7 @@ __device__ void add_values(const AttentionParams& params, Shared& shared, std::i
 
 /// The sums of values over the places stay in shared memory.
 template <class Number>
-__device__ Statistics attend(const AttentionParams& params, const BiasBuckets& buckets,
+__device__ Statistics attend(const CudaAttentionParams& params, const BiasBuckets& buckets,
                              const Query& query, PlaceRange places, Shared& shared) {
   const std::int32_t size = params.kv.head_size;
   const auto thread = static_cast<std::int32_t>(threadIdx.x);
@@ -184,7 +187,7 @@ __device__ Statistics attend(const AttentionParams& params, const BiasBuckets& b
   return all;
 }
 
-__device__ void write_part(const AttentionParams& params, const Query& query, Statistics all,
+__device__ void write_part(const CudaAttentionParams& params, const Query& query, Statistics all,
                            Shared& shared) {
   const std::int32_t slot = query.slot(query.item.part);
   const std::int32_t size = params.kv.head_size;
@@ -196,7 +199,7 @@ __device__ void write_part(const AttentionParams& params, const Query& query, St
 }
 
 /// Adds up what all parts have written, in their order.
-__device__ Statistics read_parts(const AttentionParams& params, const Query& query,
+__device__ Statistics read_parts(const CudaAttentionParams& params, const Query& query,
                                  Shared& shared) {
   Statistics all{minus_infinity(), 0};
   const std::int32_t size = params.kv.head_size;
@@ -220,7 +223,7 @@ __device__ Statistics read_parts(const AttentionParams& params, const Query& que
   return all;
 }
 
-__device__ void write_result(const AttentionParams& params, const Query& query, Statistics all,
+__device__ void write_result(const CudaAttentionParams& params, const Query& query, Statistics all,
                              Shared& shared) {
   const std::int32_t size = params.kv.head_size;
   const float scale = final_scale(params, query.head, all);
@@ -232,8 +235,8 @@ __device__ void write_result(const AttentionParams& params, const Query& query, 
 
 /// One head of an item.
 template <class Number>
-__device__ void attend_item(const AttentionParams& params, const BiasBuckets& buckets,
-                            const AttentionItem& item, std::int32_t head, Shared& shared) {
+__device__ void attend_item(const CudaAttentionParams& params, const BiasBuckets& buckets,
+                            const CudaAttentionItem& item, std::int32_t head, Shared& shared) {
   const DeviceSequence sequence = params.spans.sequences[item.sequence];
   for (std::int32_t token = 0; token < item.tokens; ++token) {
     const Query query{item, sequence, token, head};
@@ -258,7 +261,7 @@ __device__ void attend_item(const AttentionParams& params, const BiasBuckets& bu
 
 template <class Number>
 __global__ void __launch_bounds__(kThreads)
-    general_kernel(const __grid_constant__ AttentionParams params,
+    general_kernel(const __grid_constant__ CudaAttentionParams params,
                    const __grid_constant__ BiasBuckets buckets) {
   extern __shared__ __align__(16) unsigned char memory[];
   let_successor_start();
@@ -266,13 +269,13 @@ __global__ void __launch_bounds__(kThreads)
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   const auto units = static_cast<std::uint32_t>(*params.item_count * params.heads);
   for (WorkQueue queue(params.workspace, units); queue.has_unit(); queue.advance()) {
-    const AttentionItem item = params.items[queue.unit() / params.heads];
+    const CudaAttentionItem item = params.items[queue.unit() / params.heads];
     attend_item<Number>(params, buckets, item, queue.unit() % params.heads, shared);
   }
 }
 
 template <class Number>
-Status launch_general(const AttentionParams& params, Stream stream) {
+Status launch_general(const CudaAttentionParams& params, Stream stream) {
   const std::size_t bytes = sizeof(Shared) + 2 * sizeof(float) * params.kv.head_size;
   dim3 grid;
   const Status status = persistent_grid(general_kernel<Number>, kThreads, bytes,
@@ -284,7 +287,7 @@ Status launch_general(const AttentionParams& params, Stream stream) {
 
 }  // namespace
 
-Status attention_general(const AttentionParams& params, Stream stream) {
+Status attention_general(const CudaAttentionParams& params, Stream stream) {
   switch (params.kv.dtype) {
     case DType::kF16:
       return launch_general<__half>(params, stream);

@@ -29,7 +29,7 @@ struct Block {
 
 /// A KV head of an item. Row r of its queries is of token r / group and head r % group.
 struct Unit {
-  AttentionItem item;
+  CudaAttentionItem item;
   DeviceSequence sequence;
   std::int32_t kv_head;
   std::int32_t group;
@@ -51,8 +51,8 @@ constexpr int kLoadsAtOnce = 8;
 /// The queries of rows from `first` on to shared memory, which keeps what it had where there are no
 /// more: a row's results are its own.
 template <class Number, int kHeadSize>
-__device__ void load_queries(const AttentionParams& params, const Unit& unit, std::int32_t first,
-                             unsigned char* to) {
+__device__ void load_queries(const CudaAttentionParams& params, const Unit& unit,
+                             std::int32_t first, unsigned char* to) {
   constexpr int kQuads = kHeadSize / 4;
   const std::int32_t quads = min(Block<kHeadSize>::kRows, unit.rows() - first) * kQuads;
   const auto thread = static_cast<std::int32_t>(threadIdx.x);
@@ -84,13 +84,13 @@ class RowWorker {
   static constexpr int kTiles = Block::kRowTiles;
 
   /// `first`: the block's first row, `queries`: where this warp's lie in shared memory.
-  __device__ RowWorker(const AttentionParams& params, const Unit& unit, std::int32_t first,
+  __device__ RowWorker(const CudaAttentionParams& params, const Unit& unit, std::int32_t first,
                        std::uint32_t queries)
       : params_(params),
         unit_(unit),
         first_(first + static_cast<std::int32_t>(threadIdx.x) / kWarpLanes * Block::kWarpRows),
         queries_(queries + lane_ % 16 * kRowBytes<kHeadSize> + lane_ / 16 * 16),
-        is_plain_(params.soft_cap <= 0 && params.alibi_slopes == nullptr) {
+        is_plain_(params.spec.soft_cap <= 0 && params.alibi_slopes == nullptr) {
 #pragma unroll
     for (auto& tile : rows_) tile[0] = tile[1] = {minus_infinity(), 0};
   }
@@ -145,7 +145,7 @@ class RowWorker {
     return first_ + tile * kTileRows + half * 8 + lane_ / 4;
   }
 
-  /// Rows that there are not are as the last, and thrown away.
+  /// Rows past the end repeat the last row, and their results are thrown away.
   __device__ std::int32_t real_row(int tile, int half) const {
     return min(row_of(tile, half), unit_.rows() - 1);
   }
@@ -233,7 +233,7 @@ class RowWorker {
 
   /// Scores become weights relative to the row's greatest so far.
   __device__ void weigh(float (&scores)[kBlockKeys / 8][4], int tile) {
-    const float scale = is_plain_ ? params_.scale * kLog2E : 1.0F;
+    const float scale = is_plain_ ? params_.spec.scale * kLog2E : 1.0F;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float greatest = minus_infinity();
@@ -286,7 +286,7 @@ class RowWorker {
   }
 
   __device__ void write_part(int tile, int half, std::int32_t row, Statistics all) const {
-    const AttentionItem& item = unit_.item;
+    const CudaAttentionItem& item = unit_.item;
     const std::int32_t slot = item.first_slot + item.part * item.tokens + unit_.token(row);
     const std::int32_t head = unit_.head(row);
     float* to = slot_sums(params_, slot, head) + lane_ % 4 * 2;
@@ -298,7 +298,7 @@ class RowWorker {
     if (lane_ % 4 == 0) *slot_statistics(params_, slot, head) = all;
   }
 
-  const AttentionParams& params_;
+  const CudaAttentionParams& params_;
   const Unit& unit_;
   int lane_ = static_cast<int>(threadIdx.x) % kWarpLanes;
   std::int32_t first_;
@@ -310,7 +310,7 @@ class RowWorker {
 
 /// As many rows of a unit as the block has, from `first` on.
 template <class Number, int kHeadSize>
-__device__ void attend_rows(const AttentionParams& params, const Unit& unit, std::int32_t first,
+__device__ void attend_rows(const CudaAttentionParams& params, const Unit& unit, std::int32_t first,
                             unsigned char* memory) {
   using Block = Block<kHeadSize>;
   const auto warp = static_cast<std::int32_t>(threadIdx.x) / kWarpLanes;
@@ -358,7 +358,7 @@ __device__ void attend_rows(const AttentionParams& params, const Unit& unit, std
 constexpr int kQuadsAtOnce = 8;
 
 /// The greatest score and the sum of weights over all parts, of each of the unit's rows.
-__device__ void put_statistics_together(const AttentionParams& params, const Unit& unit,
+__device__ void put_statistics_together(const CudaAttentionParams& params, const Unit& unit,
                                         Statistics* all) {
   const auto thread = static_cast<std::int32_t>(threadIdx.x);
   for (std::int32_t row = thread; row < unit.rows(); row += kThreads) {
@@ -378,7 +378,7 @@ __device__ void put_statistics_together(const AttentionParams& params, const Uni
 
 /// The results of all rows of a unit of all of whose parts the sums are in slots.
 template <int kHeadSize>
-__device__ void put_rows_together(const AttentionParams& params, const Unit& unit,
+__device__ void put_rows_together(const CudaAttentionParams& params, const Unit& unit,
                                   unsigned char* memory) {
   constexpr int kQuads = kHeadSize / 4;
   auto* all = reinterpret_cast<Statistics*>(memory);
@@ -431,13 +431,13 @@ __device__ void put_rows_together(const AttentionParams& params, const Unit& uni
 }
 
 template <class Number, int kHeadSize>
-__device__ void attend_unit(const AttentionParams& params, const Unit& unit, WorkQueue& queue,
+__device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit, WorkQueue& queue,
                             unsigned char* memory) {
   for (std::int32_t row = 0; row < unit.rows(); row += Block<kHeadSize>::kRows) {
     attend_rows<Number, kHeadSize>(params, unit, row, memory);
   }
   queue.claim();
-  const AttentionItem& item = unit.item;
+  const CudaAttentionItem& item = unit.item;
   if (item.parts == 1) return;
   const std::int32_t counter = item.counter * params.kv.kv_heads + unit.kv_head;
   if (is_last_part(params, counter, item.parts)) {
@@ -447,14 +447,14 @@ __device__ void attend_unit(const AttentionParams& params, const Unit& unit, Wor
 
 template <class Number, int kHeadSize>
 __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
-    prefill_kernel(const __grid_constant__ AttentionParams params) {
+    prefill_kernel(const __grid_constant__ CudaAttentionParams params) {
   extern __shared__ __align__(16) unsigned char memory[];
   let_successor_start();
   wait_for_predecessor();
   const std::int32_t kv_heads = params.kv.kv_heads;
   const auto units = static_cast<std::uint32_t>(*params.item_count * kv_heads);
   for (WorkQueue queue(params.workspace, units); queue.has_unit(); queue.advance()) {
-    const AttentionItem item = params.items[queue.unit() / kv_heads];
+    const CudaAttentionItem item = params.items[queue.unit() / kv_heads];
     const Unit unit{item, params.spans.sequences[item.sequence], queue.unit() % kv_heads,
                     params.heads / kv_heads};
     attend_unit<Number, kHeadSize>(params, unit, queue, memory);
@@ -462,7 +462,7 @@ __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
 }
 
 template <class Number, int kHeadSize>
-Status launch_prefill(const AttentionParams& params, Stream stream) {
+Status launch_prefill(const CudaAttentionParams& params, Stream stream) {
   constexpr std::size_t kBytes = Block<kHeadSize>::kBytes;
   bool fits = false;
   if (const Status status = fits_shared(kBytes, fits); status != Status::kSuccess) return status;
@@ -476,7 +476,7 @@ Status launch_prefill(const AttentionParams& params, Stream stream) {
 }
 
 template <class Number>
-Status launch_for_head_size(const AttentionParams& params, Stream stream) {
+Status launch_for_head_size(const CudaAttentionParams& params, Stream stream) {
   switch (params.kv.head_size) {
     case 64:
       return launch_prefill<Number, 64>(params, stream);
@@ -495,7 +495,7 @@ Status launch_for_head_size(const AttentionParams& params, Stream stream) {
 
 }  // namespace
 
-Status attention_prefill(const AttentionParams& params, Stream stream) {
+Status attention_prefill(const CudaAttentionParams& params, Stream stream) {
   if (params.kv.dtype == DType::kF16) return launch_for_head_size<__half>(params, stream);
   return launch_for_head_size<__nv_bfloat16>(params, stream);
 }

@@ -106,7 +106,7 @@ inline constexpr std::uint32_t kNoRow = 0xffffffffU;
 template <int kHeadSize>
 class KeyFetcher {
  public:
-  __device__ KeyFetcher(const AttentionParams& params, const DeviceSequence& sequence,
+  __device__ KeyFetcher(const CudaAttentionParams& params, const DeviceSequence& sequence,
                         std::int32_t kv_head)
       : keys_(params.kv.keys), values_(params.kv.values), table_(params, sequence, kv_head) {}
 
@@ -144,10 +144,10 @@ class KeyFetcher {
 /// Makes scores times log2(e) of products, as a query's head has them.
 class ScoreShaper {
  public:
-  __device__ ScoreShaper(const AttentionParams& params, std::int32_t head)
-      : scale_(params.scale * kLog2E),
-        cap_(params.soft_cap * kLog2E),
-        twice_by_cap_(params.soft_cap > 0 ? 2 * scale_ / params.soft_cap : 0.0F),
+  __device__ ScoreShaper(const CudaAttentionParams& params, std::int32_t head)
+      : scale_(params.spec.scale * kLog2E),
+        cap_(params.spec.soft_cap * kLog2E),
+        twice_by_cap_(params.spec.soft_cap > 0 ? 2 * scale_ / params.spec.soft_cap : 0.0F),
         slope_(params.alibi_slopes == nullptr ? 0.0F : params.alibi_slopes[head] * kLog2E) {}
 
   /// `distance`: the key's place less the query's.
@@ -261,8 +261,8 @@ __device__ HeadSums<kHeadSize> put_together(const PartialResults& parts) {
 }
 
 /// The parts of a token's head that its item's blocks have written.
-__device__ inline PartialResults parts_in_slots(const AttentionParams& params,
-                                                const AttentionItem& item, std::int32_t token,
+__device__ inline PartialResults parts_in_slots(const CudaAttentionParams& params,
+                                                const CudaAttentionItem& item, std::int32_t token,
                                                 std::int32_t head) {
   const std::int32_t slot = item.first_slot + token;
   const std::int64_t step = std::int64_t{item.tokens} * params.heads;
@@ -274,7 +274,7 @@ __device__ inline PartialResults parts_in_slots(const AttentionParams& params,
 }
 
 template <int kHeadSize>
-__device__ void write_slot(const AttentionParams& params, std::int32_t slot, std::int32_t head,
+__device__ void write_slot(const CudaAttentionParams& params, std::int32_t slot, std::int32_t head,
                            const HeadSums<kHeadSize>& result) {
   float* to = slot_sums(params, slot, head);
 #pragma unroll
@@ -287,7 +287,7 @@ __device__ void write_slot(const AttentionParams& params, std::int32_t slot, std
 }
 
 template <int kHeadSize>
-__device__ void write_result(const AttentionParams& params, std::int64_t row, std::int32_t head,
+__device__ void write_result(const CudaAttentionParams& params, std::int64_t row, std::int32_t head,
                              const HeadSums<kHeadSize>& result) {
   const float scale = final_scale(params, head, result.all);
 #pragma unroll

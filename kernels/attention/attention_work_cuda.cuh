@@ -13,9 +13,9 @@ namespace weft::cuda {
 
 /// The kernels behind attention(). Each does any list of items; the last two only what
 /// attention() checks, the second only items of one token.
-[[nodiscard]] Status attention_general(const AttentionParams& params, Stream stream);
-[[nodiscard]] Status attention_prefill(const AttentionParams& params, Stream stream);
-[[nodiscard]] Status attention_decode(const AttentionParams& params, Stream stream);
+[[nodiscard]] Status attention_general(const CudaAttentionParams& params, Stream stream);
+[[nodiscard]] Status attention_prefill(const CudaAttentionParams& params, Stream stream);
+[[nodiscard]] Status attention_decode(const CudaAttentionParams& params, Stream stream);
 
 inline constexpr int kWarpLanes = 32;
 inline constexpr unsigned kAllLanes = 0xffffffffU;
@@ -31,15 +31,15 @@ struct PlaceRange {
 };
 
 /// What the token at `place` sees of its sequence's context.
-__device__ inline PlaceRange visible_places(const AttentionParams& params,
+__device__ inline PlaceRange visible_places(const CudaAttentionParams& params,
                                             const DeviceSequence& sequence, std::int32_t place) {
-  PlaceRange range{0, params.causal ? place + 1 : sequence.context};
-  if (params.window > 0) range.begin = max(range.begin, place - params.window + 1);
-  if (params.chunk > 0) {
-    const std::int32_t chunk = place / params.chunk * params.chunk;
+  PlaceRange range{0, params.spec.causal ? place + 1 : sequence.context};
+  if (params.spec.window > 0) range.begin = max(range.begin, place - params.spec.window + 1);
+  if (params.spec.chunk > 0) {
+    const std::int32_t chunk = place / params.spec.chunk * params.spec.chunk;
     range.begin = max(range.begin, chunk);
     // The difference, since the chunk's end may be beyond the largest number.
-    if (range.end - chunk > params.chunk) range.end = chunk + params.chunk;
+    if (range.end - chunk > params.spec.chunk) range.end = chunk + params.spec.chunk;
   }
   return range;
 }
@@ -100,7 +100,7 @@ class WorkQueue {
 /// Says in all threads of the block whether all parts are written, after this one's were; the
 /// counter is zero again then. `counter` is unlike that of any other piece of work whose parts
 /// meet.
-__device__ inline bool is_last_part(const AttentionParams& params, std::int32_t counter,
+__device__ inline bool is_last_part(const CudaAttentionParams& params, std::int32_t counter,
                                     std::int32_t parts) {
   __shared__ bool is_last;
   __syncthreads();
@@ -124,13 +124,13 @@ struct Statistics {
   float total;
 };
 
-__device__ inline float* slot_sums(const AttentionParams& params, std::int64_t slot,
+__device__ inline float* slot_sums(const CudaAttentionParams& params, std::int64_t slot,
                                    std::int32_t head) {
   return reinterpret_cast<float*>(params.workspace + kAttentionCounterBytes) +
          (slot * params.heads + head) * params.kv.head_size;
 }
 
-__device__ inline Statistics* slot_statistics(const AttentionParams& params, std::int64_t slot,
+__device__ inline Statistics* slot_statistics(const CudaAttentionParams& params, std::int64_t slot,
                                               std::int32_t head) {
   return reinterpret_cast<Statistics*>(slot_sums(params, params.max_items, 0)) +
          (slot * params.heads + head);
@@ -148,7 +148,7 @@ __device__ inline float weight_of(float a, float b) {
 
 /// What the sums of values are multiplied by in the end: the sink takes part in the sum of weights,
 /// and a token that sees nothing gets zeros.
-__device__ inline float final_scale(const AttentionParams& params, std::int32_t head,
+__device__ inline float final_scale(const CudaAttentionParams& params, std::int32_t head,
                                     Statistics all) {
   if (params.sinks == nullptr) return all.total == 0 ? 0.0F : 1.0F / all.total;
   const float sink = params.sinks[head] * kLog2E;
@@ -158,7 +158,7 @@ __device__ inline float final_scale(const AttentionParams& params, std::int32_t 
   return total == 0 ? 0.0F : factor / total;
 }
 
-__device__ inline void store_out(const AttentionParams& params, std::int64_t row,
+__device__ inline void store_out(const CudaAttentionParams& params, std::int64_t row,
                                  std::int64_t column, float value) {
   const std::int64_t at = row * params.out.stride + column;
   switch (params.out.dtype) {
@@ -174,7 +174,7 @@ __device__ inline void store_out(const AttentionParams& params, std::int64_t row
 }
 
 /// Two neighbours, the first at an even column.
-__device__ inline void store_pair_out(const AttentionParams& params, std::int64_t row,
+__device__ inline void store_pair_out(const CudaAttentionParams& params, std::int64_t row,
                                       std::int64_t column, float low, float high) {
   const std::int64_t at = row * params.out.stride + column;
   switch (params.out.dtype) {
@@ -191,7 +191,7 @@ __device__ inline void store_pair_out(const AttentionParams& params, std::int64_
   }
 }
 
-__device__ inline const float* query_of(const AttentionParams& params, std::int64_t row,
+__device__ inline const float* query_of(const CudaAttentionParams& params, std::int64_t row,
                                         std::int32_t head) {
   return static_cast<const float*>(params.queries.data) + row * params.queries.stride +
          std::int64_t{head} * params.kv.head_size;
@@ -200,7 +200,7 @@ __device__ inline const float* query_of(const AttentionParams& params, std::int6
 /// Where places of a sequence's context lie: rows of D numbers, of keys and values alike.
 class PageTable {
  public:
-  __device__ PageTable(const AttentionParams& params, const DeviceSequence& sequence,
+  __device__ PageTable(const CudaAttentionParams& params, const DeviceSequence& sequence,
                        std::int32_t kv_head)
       : pages_(params.spans.pages + sequence.first_page),
         page_tokens_(params.kv.page_tokens),

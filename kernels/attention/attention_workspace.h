@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// Of every part of the workspace, and of the whole: the widest vector.
+/// Every part of the workspace, and the whole, is aligned to so many bytes: the widest vector.
 inline constexpr std::size_t kAttentionAlignment = 64;
 
 /// What one thread keeps while it works on an item, in float32. R is its queries (tokens times the

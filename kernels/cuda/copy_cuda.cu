@@ -14,7 +14,7 @@ constexpr int kManyBlocks = 1024;
 constexpr int kMostParts = 8;
 constexpr int kMostCopiesAtOnce = 65535;  // of a grid's second dimension
 
-__global__ void __launch_bounds__(kThreads) write_tables_kernel(TableParams params) {
+__global__ void __launch_bounds__(kThreads) write_tables_kernel(CudaTableParams params) {
   let_successor_start();
   wait_for_predecessor();
   const TableWrite write = params.writes[blockIdx.x];
@@ -40,7 +40,7 @@ __device__ void copy_words(const std::byte* from, std::byte* to, std::int64_t co
   for (; at < count; at += step) target[at] = source[at];
 }
 
-__global__ void __launch_bounds__(kThreads) copy_pages_kernel(PageCopyParams params) {
+__global__ void __launch_bounds__(kThreads) copy_pages_kernel(CudaPageCopyParams params) {
   let_successor_start();
   wait_for_predecessor();
   const PageBlocks blocks = params.blocks[blockIdx.x];
@@ -59,13 +59,13 @@ __global__ void __launch_bounds__(kThreads) copy_pages_kernel(PageCopyParams par
 
 }  // namespace
 
-Status write_tables(const TableParams& params, Stream stream) {
+Status write_tables(const CudaTableParams& params, Stream stream) {
   if (params.write_count == 0) return Status::kSuccess;
   return launch(write_tables_kernel, dim3(static_cast<unsigned>(params.write_count)),
                 dim3(kThreads), 0, stream, params);
 }
 
-Status copy_pages(const PageCopyParams& params, Stream stream) {
+Status copy_pages(const CudaPageCopyParams& params, Stream stream) {
   if (params.block_count == 0 || params.copy_count == 0) return Status::kSuccess;
   const int copies = std::min(params.copy_count, kMostCopiesAtOnce);
   const std::int64_t pages = std::int64_t{params.block_count} * copies;

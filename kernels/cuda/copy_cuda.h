@@ -23,14 +23,14 @@ struct PageCopy {
 };
 
 /// Page tables in a device's memory are written.
-struct TableParams {
+struct CudaTableParams {
   const TableWrite* writes = nullptr;  ///< in the device's memory
   std::int32_t write_count = 0;
   const std::int32_t* pages = nullptr;
   std::int32_t* tables = nullptr;
 };
 
-[[nodiscard]] Status write_tables(const TableParams& params, Stream stream);
+[[nodiscard]] Status write_tables(const CudaTableParams& params, Stream stream);
 
 /// A run of equal blocks: block i at data + i * bytes.
 struct PageBlocks {
@@ -40,13 +40,13 @@ struct PageBlocks {
 
 /// Copies pages in all layers, as if one copy came after the other only where no page is both
 /// source and target; the caller splits its list where that is so.
-struct PageCopyParams {
+struct CudaPageCopyParams {
   const PageBlocks* blocks = nullptr;  ///< keys and values of each layer, in the device's memory
   std::int32_t block_count = 0;
   const PageCopy* copies = nullptr;  ///< in the device's memory
   std::int32_t copy_count = 0;
 };
 
-[[nodiscard]] Status copy_pages(const PageCopyParams& params, Stream stream);
+[[nodiscard]] Status copy_pages(const CudaPageCopyParams& params, Stream stream);
 
 }  // namespace weft::cuda

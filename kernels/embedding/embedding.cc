@@ -22,7 +22,7 @@ void check_token(const EmbeddingParams& params, std::size_t token) {
   const TokenId id = params.ids[token];
   require(id >= 0 && id < params.vocabulary, "embed: an id outside the table");
   if (params.positions == nullptr) return;
-  const std::int64_t position = params.position_ids[token] + params.position_offset;
+  const std::int64_t position = params.position_ids[token] + params.spec.position_offset;
   require(position >= 0 && position < params.position_count, "embed: a position outside its table");
 }
 

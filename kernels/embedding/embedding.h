@@ -6,6 +6,7 @@
 
 #include "weft/core/dtype.h"
 #include "weft/core/token.h"
+#include "weft/kernels/embedding/embedding_spec.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/share.h"
 
@@ -18,13 +19,12 @@ struct EmbeddingParams {
   const std::byte* table = nullptr;
   DType dtype = DType::kF32;    ///< of the table: f32, f16, bf16, q8_0
   std::int64_t vocabulary = 0;  ///< V
-  float scale = 1;
+  EmbeddingSpec spec = {};
   const float* positions = nullptr;                 ///< [P, H], or null
   std::span<const std::int32_t> position_ids = {};  ///< [T] when there are positions
-  std::int64_t position_offset = 0;
-  std::int64_t position_count = 0;  ///< P
-  const float* constant = nullptr;  ///< [H], or null (a token type's row)
-  Rows out = {};                    ///< [T, H]
+  std::int64_t position_count = 0;                  ///< P
+  const float* constant = nullptr;                  ///< [H], or null (a token type's row)
+  Rows out = {};                                    ///< [T, H]
 };
 
 /// Ids and positions outside their tables are a bug of the caller (they are checked when a request

@@ -57,12 +57,12 @@ void embed_rows(const EmbeddingParams& params, Share::Range tokens) {
     } else {
       widen(params.dtype, params.table + params.ids[token] * row_bytes, width, out);
     }
-    if (params.scale != 1) {
-      for (std::int64_t i = 0; i < width; ++i) out[i] *= params.scale;
+    if (params.spec.scale != 1) {
+      for (std::int64_t i = 0; i < width; ++i) out[i] *= params.spec.scale;
     }
     if (params.positions != nullptr) {
       const float* position =
-          params.positions + (params.position_ids[token] + params.position_offset) * width;
+          params.positions + (params.position_ids[token] + params.spec.position_offset) * width;
       for (std::int64_t i = 0; i < width; ++i) out[i] += position[i];
     }
     if (params.constant != nullptr) {

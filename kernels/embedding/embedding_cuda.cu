@@ -8,7 +8,7 @@ constexpr std::int64_t kBlock = 32;  // q8_0's, in 34 bytes
 constexpr std::int64_t kBlockBytes = 34;
 
 /// Numbers [first, first + 4) of a table's row; beyond the width nothing is read.
-__device__ Four table_row(const EmbeddingParams& params, std::int64_t id, std::int64_t first) {
+__device__ Four table_row(const CudaEmbeddingParams& params, std::int64_t id, std::int64_t first) {
   const std::int64_t width = params.out.width;
   Four four{};
   if (params.table == nullptr) return four;
@@ -27,7 +27,7 @@ __device__ Four table_row(const EmbeddingParams& params, std::int64_t id, std::i
   return four;
 }
 
-__global__ void __launch_bounds__(kRowThreads) embed_kernel(EmbeddingParams params) {
+__global__ void __launch_bounds__(kRowThreads) embed_kernel(CudaEmbeddingParams params) {
   let_successor_start();
   wait_for_predecessor();
   const std::int64_t width = params.out.width;
@@ -37,20 +37,20 @@ __global__ void __launch_bounds__(kRowThreads) embed_kernel(EmbeddingParams para
   Four position{};
   Four constant{};
   if (params.positions != nullptr) {
-    const std::int64_t index = max(params.position_ids[row], 0) + params.position_offset;
+    const std::int64_t index = max(params.position_ids[row], 0) + params.spec.position_offset;
     position = load_floats(params.positions + index * width, first, width - first);
   }
   if (params.constant != nullptr) constant = load_floats(params.constant, first, width - first);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    value.at[i] = value.at[i] * params.scale + position.at[i] + constant.at[i];
+    value.at[i] = value.at[i] * params.spec.scale + position.at[i] + constant.at[i];
   }
   store_four(DType::kF32, writable_row(params.out, row), first, value, width - first);
 }
 
 }  // namespace
 
-Status embed(const EmbeddingParams& params, Stream stream) {
+Status embed(const CudaEmbeddingParams& params, Stream stream) {
   return launch_rows(embed_kernel, params.rows, params.out.width, stream, params);
 }
 

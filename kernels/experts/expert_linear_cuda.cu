@@ -86,7 +86,7 @@ struct Sums {
 };
 
 template <DType kWeights, DType kInputs>
-__device__ Sums multiply(const ExpertLinearParams& params, const DeviceMatrix& weight,
+__device__ Sums multiply(const CudaExpertLinearParams& params, const DeviceMatrix& weight,
                          std::int64_t row, int begin, int count) {
   const int lane = threadIdx.x % kWarp;
   const void* in[kChoices];
@@ -121,18 +121,18 @@ __device__ Sums multiply(const ExpertLinearParams& params, const DeviceMatrix& w
 }
 
 /// What follows the product, for output n of a choice's row.
-__device__ void finish(const LinearParams& params, const DeviceMatrix& weight, const float* bias,
-                       std::int64_t row, std::int64_t n, float first, float second) {
+__device__ void finish(const CudaLinearParams& params, const DeviceMatrix& weight,
+                       const float* bias, std::int64_t row, std::int64_t n, float first,
+                       float second) {
   if (bias != nullptr) first += bias[n];
   float value = 0;
   if (weight.gated) {
     if (bias != nullptr) second += bias[weight.outputs + n];
-    const Gate gate{params.activation, params.gate_limit, params.up_offset, params.gate_alpha};
-    value = gate(first, second);
+    value = gated_output(params.spec, first, second);
   } else {
-    value = soft_capped(params.soft_cap, activate(params.activation, first));
+    value = plain_output(params.spec, first);
   }
-  value *= params.scale;
+  value *= params.spec.scale;
   if (params.residual.data != nullptr) {
     value += load_one(DType::kF32, row_of(params.residual, row), n);
   }
@@ -141,7 +141,7 @@ __device__ void finish(const LinearParams& params, const DeviceMatrix& weight, c
 
 template <DType kWeights, DType kInputs>
 __global__ void __launch_bounds__(kWarps* kWarp)
-    expert_linear_kernel(const __grid_constant__ ExpertLinearParams params) {
+    expert_linear_kernel(const __grid_constant__ CudaExpertLinearParams params) {
   let_successor_start();
   wait_for_predecessor();
   const int expert = static_cast<int>(blockIdx.y);
@@ -166,12 +166,12 @@ __global__ void __launch_bounds__(kWarps* kWarp)
 
 }  // namespace
 
-Status expert_linear(const ExpertLinearParams& params, Stream stream) {
+Status expert_linear(const CudaExpertLinearParams& params, Stream stream) {
   const DeviceMatrix& weight = params.linear.weight;
   if (params.linear.rows == 0) return Status::kSuccess;
   const dim3 grid(static_cast<unsigned>((weight.outputs + kWarps - 1) / kWarps),
                   static_cast<unsigned>(params.experts));
-  void (*kernel)(ExpertLinearParams) = expert_linear_kernel<DType::kF32, DType::kF32>;
+  void (*kernel)(CudaExpertLinearParams) = expert_linear_kernel<DType::kF32, DType::kF32>;
   if (weight.dtype == DType::kF16) kernel = expert_linear_kernel<DType::kF16, DType::kF16>;
   if (weight.dtype == DType::kBF16) kernel = expert_linear_kernel<DType::kBF16, DType::kBF16>;
   if (weight.dtype == DType::kQ8_0) kernel = expert_linear_kernel<DType::kQ8_0, DType::kF32>;

@@ -7,12 +7,13 @@ namespace weft {
 namespace {
 
 void check_groups(const RouteParams& params, std::int64_t experts) {
-  require(params.groups >= 1 && experts % params.groups == 0, "route: groups");
-  const std::int64_t group = experts / params.groups;
-  require(params.chosen_groups >= 1 && params.chosen_groups <= params.groups &&
-              params.group_best >= 1 && params.group_best <= group,
+  require(params.spec.groups >= 1 && experts % params.spec.groups == 0, "route: groups");
+  const std::int64_t group = experts / params.spec.groups;
+  require(params.spec.chosen_groups >= 1 && params.spec.chosen_groups <= params.spec.groups &&
+              params.spec.group_best >= 1 && params.spec.group_best <= group,
           "route: chosen_groups or group_best");
-  require(params.chosen >= 1 && params.chosen <= params.chosen_groups * group, "route: chosen");
+  require(params.spec.chosen >= 1 && params.spec.chosen <= params.spec.chosen_groups * group,
+          "route: chosen");
 }
 
 /// One of T * k choices, for every token and rank.
@@ -30,7 +31,7 @@ void route(const RouteParams& params, Share share) {
   require(experts >= 1 && experts <= kMaxExperts, "route: the number of experts");
   require(holds_rows(params.scores, tokens, experts), "route: scores");
   check_groups(params, experts);
-  const std::int64_t choices = tokens * params.chosen;
+  const std::int64_t choices = tokens * params.spec.chosen;
   check_choices(params.expert_of, choices);
   check_choices(params.weight_of, choices);
   check_choices(params.order, choices);

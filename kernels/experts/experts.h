@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "weft/kernels/experts/route_spec.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/share.h"
 
@@ -12,29 +13,12 @@ namespace weft {
 /// published models have 512.
 inline constexpr std::int32_t kMaxExperts = 1024;
 
-/// How a router's scores become weights.
-enum class RouterKind : std::uint8_t {
-  kSoftmaxThenTopK,  ///< softmax over all experts, then the k best (Qwen, DeepSeek, Mixtral)
-  kTopKThenSoftmax,  ///< the k best, then softmax over these (gpt-oss, Granite)
-  /// the k best, each weighed by the softmax among those left that are within `margin` of it
-  /// (SparseMixer, Liu et al., arXiv 2409.12136, without its noise; Phi-3.5-MoE)
-  kSoftmaxOfClose,
-  kSigmoid,  ///< sigmoid of each, then the k best (DeepSeek-V3, Llama 4 with k = 1)
-};
-
 /// The choice of k of E experts for each token.
 struct RouteParams {
   ConstRows scores = {};  ///< [T, E], the router's linear output; E at most kMaxExperts
-  RouterKind kind = RouterKind::kSoftmaxThenTopK;
-  std::int32_t chosen = 1;  ///< k
-  const float* selection_bias =
-      nullptr;              ///< [E] added for the choice, not to the weight (DeepSeek-V3)
-  std::int32_t groups = 1;  ///< experts are chosen from the best groups only (DeepSeek)
-  std::int32_t chosen_groups = 1;
-  std::int32_t group_best = 1;  ///< a group counts as the sum of its so many best (V2: 1, V3: 2)
-  float margin = 0;  ///< kSoftmaxOfClose: s counts beside b when b - s <= margin * max(|s|, b)
-  bool normalize = false;  ///< weights sum to 1
-  float scale = 1;         ///< of the weights
+  RouteSpec spec = {};
+  /// [E] added for the choice, not to the weight (DeepSeek-V3), or null
+  const float* selection_bias = nullptr;
   /// Results. expert_of and weight_of: [T, k], best first, ties to the lower expert.
   std::span<std::int32_t> expert_of = {};
   std::span<float> weight_of = {};

@@ -35,8 +35,9 @@ void score_experts(const RouteParams& params, std::span<const float> scores, Tok
   const std::size_t experts = scores.size();
   const std::span weight = std::span(token.weight).first(experts);
   std::ranges::copy(scores, weight.begin());
-  if (params.kind == RouterKind::kSoftmaxThenTopK) softmax(weight);
-  if (params.kind == RouterKind::kSigmoid) std::ranges::transform(weight, weight.begin(), sigmoid);
+  if (params.spec.kind == RouterKind::kSoftmaxThenTopK) softmax(weight);
+  if (params.spec.kind == RouterKind::kSigmoid)
+    std::ranges::transform(weight, weight.begin(), sigmoid);
   for (std::size_t e = 0; e < experts; ++e) {
     const float choice =
         weight[e] + (params.selection_bias != nullptr ? params.selection_bias[e] : 0.0F);
@@ -62,15 +63,15 @@ float group_score(std::span<const float> choices, std::int32_t best) {
 
 /// Leaves only the experts of the best groups; ties to the lower group.
 void keep_best_groups(const RouteParams& params, std::size_t experts, TokenScores& token) {
-  const auto groups = static_cast<std::size_t>(params.groups);
-  if (params.chosen_groups == params.groups) return;
+  const auto groups = static_cast<std::size_t>(params.spec.groups);
+  if (params.spec.chosen_groups == params.spec.groups) return;
   const std::size_t size = experts / groups;
   Numbers score;
   std::array<bool, kMaxExperts> kept{};
   for (std::size_t g = 0; g < groups; ++g) {
-    score[g] = group_score(std::span(token.choice).subspan(g * size, size), params.group_best);
+    score[g] = group_score(std::span(token.choice).subspan(g * size, size), params.spec.group_best);
   }
-  for (std::int32_t i = 0; i < params.chosen_groups; ++i) {
+  for (std::int32_t i = 0; i < params.spec.chosen_groups; ++i) {
     std::size_t best = groups;
     for (std::size_t g = 0; g < groups; ++g) {
       if (!kept[g] && (best == groups || score[g] > score[best])) best = g;
@@ -110,19 +111,19 @@ void choose(const RouteParams& params, std::span<const float> scores,
   for (std::size_t rank = 0; rank < expert_of.size(); ++rank) {
     const std::size_t expert = take_best(scores.size(), token);
     expert_of[rank] = static_cast<std::int32_t>(expert);
-    weight_of[rank] = params.kind == RouterKind::kSoftmaxOfClose
-                          ? weight_among_close(params.margin, scores.size(), token, expert)
+    weight_of[rank] = params.spec.kind == RouterKind::kSoftmaxOfClose
+                          ? weight_among_close(params.spec.margin, scores.size(), token, expert)
                           : token.weight[expert];
   }
-  if (params.kind == RouterKind::kTopKThenSoftmax) softmax(weight_of);
+  if (params.spec.kind == RouterKind::kTopKThenSoftmax) softmax(weight_of);
   float divisor = 1;
-  if (params.normalize) {
+  if (params.spec.normalize) {
     divisor = 0;
     for (const float weight : weight_of) divisor += weight;
     // All of them underflowed: they stay zero.
     if (divisor == 0) divisor = 1;
   }
-  for (float& weight : weight_of) weight = weight / divisor * params.scale;
+  for (float& weight : weight_of) weight = weight / divisor * params.spec.scale;
 }
 
 /// A counting sort, so that the places of an expert ascend.
@@ -139,7 +140,7 @@ void sort_by_expert(const RouteParams& params, std::size_t choices) {
     const auto place =
         static_cast<std::size_t>(starts[static_cast<std::size_t>(params.expert_of[c])]++);
     params.order[place] = static_cast<std::int32_t>(c);
-    params.token_of[place] = static_cast<std::int32_t>(c) / params.chosen;
+    params.token_of[place] = static_cast<std::int32_t>(c) / params.spec.chosen;
   }
   std::shift_right(starts.begin(), starts.end(), 1);
   starts[0] = 0;
@@ -148,7 +149,7 @@ void sort_by_expert(const RouteParams& params, std::size_t choices) {
 }  // namespace
 
 void cpu::route(const RouteParams& params) {
-  const auto chosen = static_cast<std::size_t>(params.chosen);
+  const auto chosen = static_cast<std::size_t>(params.spec.chosen);
   const auto tokens = static_cast<std::size_t>(params.scores.count);
   for (std::size_t t = 0; t < tokens; ++t) {
     const std::span scores(params.scores.row(static_cast<std::int64_t>(t)),

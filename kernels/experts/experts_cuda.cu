@@ -41,7 +41,7 @@ __device__ void softmax(float* numbers, int count, int lane) {
 class TokenRouter {
  public:
   /// `room` has 3 * E numbers: weights, what experts are compared by, and chosen weights.
-  __device__ TokenRouter(const RouteParams& params, float* room)
+  __device__ TokenRouter(const CudaRouteParams& params, float* room)
       : params_(params),
         experts_(params.experts),
         weight_(room),
@@ -51,22 +51,23 @@ class TokenRouter {
 
   __device__ void run(std::int64_t token) {
     score(static_cast<const float*>(row_of(params_.scores, token)));
-    if (params_.chosen_groups < params_.groups) drop_other_groups();
-    std::int32_t* expert_of = params_.routing.expert_of + token * params_.chosen;
+    if (params_.spec.chosen_groups < params_.spec.groups) drop_other_groups();
+    std::int32_t* expert_of = params_.routing.expert_of + token * params_.spec.chosen;
     Key taken = kAboveAll;
-    for (int rank = 0; rank < params_.chosen; ++rank) {
+    for (int rank = 0; rank < params_.spec.chosen; ++rank) {
       taken = best_below(taken, 0, experts_, kWarp, lane_);
       taken = warp_max(taken);
       const int expert = index_of(taken);
-      const float weight =
-          params_.kind == RouterKind::kSoftmaxOfClose ? weight_among_close(taken) : weight_[expert];
+      const float weight = params_.spec.kind == RouterKind::kSoftmaxOfClose
+                               ? weight_among_close(taken)
+                               : weight_[expert];
       if (lane_ == 0) {
         expert_of[rank] = expert;
         chosen_[rank] = weight;
       }
     }
     __syncwarp();
-    write_weights(params_.routing.weight_of + token * params_.chosen);
+    write_weights(params_.routing.weight_of + token * params_.spec.chosen);
   }
 
  private:
@@ -80,9 +81,9 @@ class TokenRouter {
   __device__ void score(const float* scores) {
     for (int e = lane_; e < experts_; e += kWarp) weight_[e] = scores[e];
     __syncwarp();
-    if (params_.kind == RouterKind::kSoftmaxThenTopK) softmax(weight_, experts_, lane_);
+    if (params_.spec.kind == RouterKind::kSoftmaxThenTopK) softmax(weight_, experts_, lane_);
     for (int e = lane_; e < experts_; e += kWarp) {
-      if (params_.kind == RouterKind::kSigmoid) weight_[e] = 1.0F / (1.0F + expf(-weight_[e]));
+      if (params_.spec.kind == RouterKind::kSigmoid) weight_[e] = 1.0F / (1.0F + expf(-weight_[e]));
       const float choice =
           weight_[e] + (params_.selection_bias != nullptr ? params_.selection_bias[e] : 0.0F);
       choice_[e] = isnan(choice) ? -INFINITY : choice;
@@ -104,11 +105,11 @@ class TokenRouter {
 
   /// A lane for each group: its score is the sum of its best.
   __device__ void drop_other_groups() {
-    const int size = experts_ / params_.groups;
-    for (int g = lane_; g < params_.groups; g += kWarp) {
+    const int size = experts_ / params_.spec.groups;
+    for (int g = lane_; g < params_.spec.groups; g += kWarp) {
       float sum = 0;
       Key taken = kAboveAll;
-      for (int i = 0; i < params_.group_best; ++i) {
+      for (int i = 0; i < params_.spec.group_best; ++i) {
         taken = best_below(taken, g * size, (g + 1) * size, 1, 0);
         sum += choice_[index_of(taken)];
       }
@@ -116,9 +117,9 @@ class TokenRouter {
     }
     __syncwarp();
     Key least = kAboveAll;
-    for (int i = 0; i < params_.chosen_groups; ++i) {
+    for (int i = 0; i < params_.spec.chosen_groups; ++i) {
       Key best = 0;
-      for (int g = lane_; g < params_.groups; g += kWarp) {
+      for (int g = lane_; g < params_.spec.groups; g += kWarp) {
         const Key key = key_of(chosen_[g], g);
         if (key < least && key > best) best = key;
       }
@@ -138,28 +139,28 @@ class TokenRouter {
     for (int e = lane_; e < experts_; e += kWarp) {
       if (is_left_out(e) || key_of(choice_[e], e) >= taken) continue;
       const float score = choice_[e];
-      const bool is_close = best - score <= params_.margin * fmaxf(fabsf(score), best);
+      const bool is_close = best - score <= params_.spec.margin * fmaxf(fabsf(score), best);
       if (is_close) sum += expf(score - best);
     }
     return 1.0F / (1.0F + warp_sum(sum));
   }
 
   __device__ void write_weights(float* weight_of) {
-    const int count = params_.chosen;
-    if (params_.kind == RouterKind::kTopKThenSoftmax) softmax(chosen_, count, lane_);
+    const int count = params_.spec.chosen;
+    if (params_.spec.kind == RouterKind::kTopKThenSoftmax) softmax(chosen_, count, lane_);
     float divisor = 1;
-    if (params_.normalize) {
+    if (params_.spec.normalize) {
       divisor = 0;
       for (int rank = 0; rank < count; ++rank) divisor += chosen_[rank];
       // All of them underflowed: they stay zero.
       if (divisor == 0) divisor = 1;
     }
     for (int rank = lane_; rank < count; rank += kWarp) {
-      weight_of[rank] = chosen_[rank] / divisor * params_.scale;
+      weight_of[rank] = chosen_[rank] / divisor * params_.spec.scale;
     }
   }
 
-  const RouteParams& params_;
+  const CudaRouteParams& params_;
   int experts_;
   float* weight_;
   float* choice_;
@@ -167,7 +168,8 @@ class TokenRouter {
   int lane_;
 };
 
-__global__ void __launch_bounds__(kWarp) choose_kernel(const __grid_constant__ RouteParams params) {
+__global__ void __launch_bounds__(kWarp)
+    choose_kernel(const __grid_constant__ CudaRouteParams params) {
   extern __shared__ float room[];
   let_successor_start();
   wait_for_predecessor();
@@ -226,7 +228,7 @@ __global__ void __launch_bounds__(kSortThreads)
   }
 }
 
-__global__ void __launch_bounds__(kCombineThreads) combine_kernel(CombineParams params) {
+__global__ void __launch_bounds__(kCombineThreads) combine_kernel(CudaCombineParams params) {
   let_successor_start();
   wait_for_predecessor();
   const std::int64_t width = params.out.width;
@@ -250,18 +252,18 @@ __global__ void __launch_bounds__(kCombineThreads) combine_kernel(CombineParams 
 
 }  // namespace
 
-Status route(const RouteParams& params, Stream stream) {
+Status route(const CudaRouteParams& params, Stream stream) {
   if (params.rows == 0) return Status::kSuccess;
   const std::size_t room = 3 * sizeof(float) * static_cast<std::size_t>(params.experts);
   const Status status = launch(choose_kernel, dim3(static_cast<unsigned>(params.rows)), dim3(kWarp),
                                room, stream, params);
   if (status != Status::kSuccess) return status;
   return launch(sort_kernel, dim3(static_cast<unsigned>(params.experts)), dim3(kSortThreads), 0,
-                stream, params.routing, static_cast<int>(params.rows) * params.chosen,
-                params.chosen);
+                stream, params.routing, static_cast<int>(params.rows) * params.spec.chosen,
+                params.spec.chosen);
 }
 
-Status combine(const CombineParams& params, Stream stream) {
+Status combine(const CudaCombineParams& params, Stream stream) {
   if (params.rows == 0) return Status::kSuccess;
   const dim3 grid(
       static_cast<unsigned>(params.rows),

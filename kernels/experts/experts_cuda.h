@@ -1,7 +1,7 @@
 #pragma once
 
 #include "weft/kernels/cuda/cuda_types.h"
-#include "weft/kernels/experts/experts.h"
+#include "weft/kernels/experts/route_spec.h"
 #include "weft/kernels/linear/linear_cuda.h"
 
 namespace weft::cuda {
@@ -18,29 +18,22 @@ struct DeviceRouting {
 };
 
 /// As weft::RouteParams, all rows.
-struct RouteParams {
+struct CudaRouteParams {
   std::int64_t rows = 0;
   DeviceRows scores{};  ///< f32 [T, E]
   std::int32_t experts = 0;
-  RouterKind kind = RouterKind::kSoftmaxThenTopK;
-  std::int32_t chosen = 1;
-  const float* selection_bias = nullptr;
-  std::int32_t groups = 1;
-  std::int32_t chosen_groups = 1;
-  std::int32_t group_best = 1;
-  float margin = 0;
-  bool normalize = false;
-  float scale = 1;
+  RouteSpec spec{};
+  const float* selection_bias = nullptr;  ///< [E] or null
   DeviceRouting routing{};
 };
 
-[[nodiscard]] Status route(const RouteParams& params, Stream stream);
+[[nodiscard]] Status route(const CudaRouteParams& params, Stream stream);
 
 /// A linear op for every expert over the choices that fell on it: of `linear`, rows is T * k, and
 /// weight, bias and input_rows are not looked at. `weights` and `biases` are arrays of E in the
 /// device's memory; all matrices have the shape and type of `linear.weight`.
-struct ExpertLinearParams {
-  LinearParams linear{};
+struct CudaExpertLinearParams {
+  CudaLinearParams linear{};
   std::int32_t experts = 0;
   const DeviceMatrix* weights = nullptr;
   const float* const* biases = nullptr;  ///< or null; of a null entry there is none
@@ -48,10 +41,10 @@ struct ExpertLinearParams {
   DeviceRouting routing{};
 };
 
-[[nodiscard]] Status expert_linear(const ExpertLinearParams& params, Stream stream);
+[[nodiscard]] Status expert_linear(const CudaExpertLinearParams& params, Stream stream);
 
 /// As weft::CombineParams.
-struct CombineParams {
+struct CudaCombineParams {
   std::int64_t rows = 0;
   DeviceRows in{};  ///< f32 [T * k, H]
   std::int32_t chosen = 1;
@@ -60,6 +53,6 @@ struct CombineParams {
   DeviceRows out{};       ///< f32
 };
 
-[[nodiscard]] Status combine(const CombineParams& params, Stream stream);
+[[nodiscard]] Status combine(const CudaCombineParams& params, Stream stream);
 
 }  // namespace weft::cuda

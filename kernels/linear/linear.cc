@@ -43,11 +43,11 @@ void check_linear(const LinearParams& params) {
       !fits(params.residual, params.out.count, weight->outputs())) {
     internal_error("linear: residual does not fit out");
   }
-  if (weight->gated() && params.soft_cap > 0) {
+  if (weight->gated() && params.spec.soft_cap > 0) {
     internal_error("linear: a gated weight has no soft cap");
   }
   if (!weight->gated() &&
-      (params.gate_limit != 0 || params.up_offset != 0 || params.gate_alpha != 0)) {
+      (params.spec.gate_limit != 0 || params.spec.up_offset != 0 || params.spec.gate_alpha != 0)) {
     internal_error("linear: the weight has no gate");
   }
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "weft/kernels/activation.h"
+#include "weft/kernels/linear/linear_spec.h"
 #include "weft/kernels/linear/packed_weight.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/share.h"
@@ -18,12 +18,7 @@ struct LinearParams {
   ConstRows in{};                        ///< [T, K]
   const PackedWeight* weight = nullptr;  ///< [N, K], or gated
   const float* bias = nullptr;           ///< [N] ([2N] gated), or null
-  Activation activation = Activation::kNone;
-  float soft_cap = 0;  ///< c * tanh(x / c) when c > 0 (Gemma 2, Grok)
-  float scale = 1;
-  float gate_limit = 0;  ///< gated: gate to at most c, up to [-c, c] when c > 0 (gpt-oss)
-  float up_offset = 0;   ///< gated: added to up (gpt-oss has 1)
-  float gate_alpha = 0;  ///< gated: when not 0, act(x) is x * sigmoid(alpha * x) (gpt-oss)
+  LinearSpec spec{};
   ConstRows residual{};  ///< [T, N]; data is null when there is none; may be `out` itself
   Rows out{};            ///< [T, N]; does not overlap `in`
   /// Rows of `in` by row of `out`, or empty for the same order: out row i is made from in row

@@ -344,34 +344,34 @@ class Epilogue {
   }
 
   HWY_ATTR Floats transform(const float* sum, std::int64_t output, std::int64_t count) const {
-    const Floats value = activate(kFloats, params_.activation, biased(sum, output, count));
-    if (!(params_.soft_cap > 0)) return value;
-    const Floats cap = hn::Set(kFloats, params_.soft_cap);
+    const Floats value = activate(kFloats, params_.spec.activation, biased(sum, output, count));
+    if (!(params_.spec.soft_cap > 0)) return value;
+    const Floats cap = hn::Set(kFloats, params_.spec.soft_cap);
     return hn::Mul(cap, tanh_of(kFloats, hn::Div(value, cap)));
   }
 
   HWY_ATTR Floats combine(const float* sum, std::int64_t output, std::int64_t count) const {
     Floats gate = biased(sum, output, count);
     Floats up = biased(sum + kLanes, params_.weight->outputs() + output, count);
-    if (params_.gate_limit > 0) {
+    if (params_.spec.gate_limit > 0) {
       // Written so that NaN stays NaN.
-      const Floats most = hn::Set(kFloats, params_.gate_limit);
+      const Floats most = hn::Set(kFloats, params_.spec.gate_limit);
       const Floats least = hn::Neg(most);
       gate = hn::IfThenElse(hn::Gt(gate, most), most, gate);
       up = hn::IfThenElse(hn::Gt(up, most), most, up);
       up = hn::IfThenElse(hn::Lt(up, least), least, up);
     }
     const Floats opened =
-        params_.gate_alpha != 0
+        params_.spec.gate_alpha != 0
             ? hn::Mul(gate,
-                      sigmoid_of(kFloats, hn::Mul(gate, hn::Set(kFloats, params_.gate_alpha))))
-            : activate(kFloats, params_.activation, gate);
-    return hn::Mul(opened, hn::Add(up, hn::Set(kFloats, params_.up_offset)));
+                      sigmoid_of(kFloats, hn::Mul(gate, hn::Set(kFloats, params_.spec.gate_alpha))))
+            : activate(kFloats, params_.spec.activation, gate);
+    return hn::Mul(opened, hn::Add(up, hn::Set(kFloats, params_.spec.up_offset)));
   }
 
   HWY_ATTR void write(Floats value, std::int64_t row, std::int64_t output,
                       std::int64_t count) const {
-    value = hn::Mul(value, hn::Set(kFloats, params_.scale));
+    value = hn::Mul(value, hn::Set(kFloats, params_.spec.scale));
     if (params_.residual.data != nullptr) {
       value = hn::Add(load_lanes(params_.residual.row(row) + output, count), value);
     }

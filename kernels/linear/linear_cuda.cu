@@ -31,7 +31,7 @@ bool is_sound(const DeviceMatrix& weight) {
   return weight.dtype == DType::kF32 || is_narrow(weight.dtype);
 }
 
-bool is_sound(const LinearParams& params) {
+bool is_sound(const CudaLinearParams& params) {
   const DeviceMatrix& weight = params.weight;
   const DType input = is_narrow(weight.dtype) ? weight.dtype : DType::kF32;
   const std::int64_t least = params.input_rows == nullptr ? params.rows : 1;
@@ -39,7 +39,7 @@ bool is_sound(const LinearParams& params) {
   if (!holds(params.in, least, weight.inputs)) return false;
   if (!holds(params.out, params.rows, weight.outputs)) return false;
   if (params.out.dtype != DType::kF32 && !is_narrow(params.out.dtype)) return false;
-  if (weight.gated && params.soft_cap > 0) return false;
+  if (weight.gated && params.spec.soft_cap > 0) return false;
   if (params.residual.data == nullptr) return true;
   return params.residual.dtype == DType::kF32 &&
          holds(params.residual, params.rows, weight.outputs);
@@ -100,18 +100,18 @@ struct LinearEngine::Impl {
     return prepared == Status::kSuccess ? library.prepare() : prepared;
   }
 
-  Status multiply(const LinearParams& params, Stream stream) {
+  Status multiply(const CudaLinearParams& params, Stream stream) {
     return params.way == LinearWay::kFlat ? linear_flat(params, flat, stream)
                                           : library.run(params, stream);
   }
 
   /// The rows that input_rows names, one after the other, so many at a time as fit.
-  Status multiply_gathered(const LinearParams& params, Stream stream) {
+  Status multiply_gathered(const CudaLinearParams& params, Stream stream) {
     const std::int64_t most =
         static_cast<std::int64_t>(kGatheredBytes / kNarrowBytes) / params.in.stride;
     Status status = most > 0 ? Status::kSuccess : status_of(cudaErrorInvalidValue);
     for (std::int64_t first = 0; first < params.rows && status == Status::kSuccess; first += most) {
-      LinearParams part = params;
+      CudaLinearParams part = params;
       part.rows = std::min(most, params.rows - first);
       part.in.data = gathered;
       part.input_rows = nullptr;
@@ -131,7 +131,7 @@ LinearEngine::~LinearEngine() {
   delete impl_;
 }
 
-Status LinearEngine::run(const LinearParams& params, Stream stream) {
+Status LinearEngine::run(const CudaLinearParams& params, Stream stream) {
   if (params.rows == 0) return Status::kSuccess;
   if (params.rows < 0 || !is_sound(params) || !can(params.way, params.weight, params.rows)) {
     return status_of(cudaErrorInvalidValue);

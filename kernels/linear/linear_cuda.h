@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/kernels/activation.h"
 #include "weft/kernels/cuda/cuda_types.h"
+#include "weft/kernels/linear/linear_spec.h"
 
 namespace weft::cuda {
 
@@ -31,7 +31,7 @@ struct DeviceMatrix {
 };
 
 /// Ways to multiply. FlashDecoding++ (arXiv 2311.01282, section 5) chooses by the shape; so do we,
-/// see LinearTable.
+/// see CudaLinearTable.
 enum class LinearWay : std::uint8_t {
   /// One warp for a few outputs, plain arithmetic; any dtype, any processor. A row's bits do not
   /// depend on M.
@@ -43,27 +43,20 @@ enum class LinearWay : std::uint8_t {
   kLibrary,
 };
 
-/// out = residual + scale * soft_cap(act(in * W^T + bias)), or with a gated weight
-/// residual + scale * act(min(gate, limit)) * (clamp(up, limit) + up_offset); as
-/// weft::LinearParams. Sums are in float32. With 16-bit weights `in` has their type; with f32 and
-/// q8_0 it is f32.
-struct LinearParams {
+/// The product and what follows it are those of weft::LinearParams. Sums are in float32. With
+/// 16-bit weights `in` has their type; with f32 and q8_0 it is f32.
+struct CudaLinearParams {
   std::int64_t rows = 0;  ///< M
   DeviceRows in{};
   DeviceMatrix weight{};
   const float* bias = nullptr;  ///< [N], gated [2N] (gate, then up), or null
-  Activation activation = Activation::kNone;
-  float soft_cap = 0;
-  float scale = 1;
-  float gate_limit = 0;
-  float up_offset = 0;
-  float gate_alpha = 0;
+  LinearSpec spec{};
   DeviceRows residual{};  ///< f32; data null when there is none; may be `out`
   DeviceRows out{};       ///< f32, f16 or bf16
   /// [M] or null: out row i is made from in row input_rows[i].
   const std::int32_t* input_rows = nullptr;
   LinearWay way = LinearWay::kVector;
-  /// kFlat: partial sums and counters, linear_workspace_bytes() of them. Counters (its first
+  /// kFlat: partial sums and counters, cuda_linear_workspace_bytes() of them. Counters (its first
   /// kLinearCounterBytes) are zero before the first call and are left so.
   std::byte* workspace = nullptr;
 };
@@ -74,9 +67,10 @@ inline constexpr std::size_t kLinearCounterBytes = std::size_t{64} << 10U;
 [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens);
 inline constexpr std::int64_t kMaxFlatTokens = 128;
 
-/// Of a device of so many multiprocessors, for all its calls, one after the other.
-[[nodiscard]] constexpr std::size_t linear_workspace_bytes(std::int32_t processors,
-                                                           std::int64_t max_tokens) noexcept {
+/// Bytes that a device of so many multiprocessors needs of workspace, for all its calls, one after
+/// the other.
+[[nodiscard]] constexpr std::size_t cuda_linear_workspace_bytes(std::int32_t processors,
+                                                                std::int64_t max_tokens) noexcept {
   // A block of kFlat leaves sums of at most its first tile, of 128 outputs, to another.
   constexpr std::int64_t kTileRows = 128;
   std::int64_t padded = kGateBlock;
@@ -85,7 +79,7 @@ inline constexpr std::int64_t kMaxFlatTokens = 128;
          static_cast<std::size_t>(processors * kTileRows * padded) * sizeof(float);
 }
 
-/// Of the device's memory, by one LinearEngine.
+/// Bytes of the device's memory that one LinearEngine takes.
 inline constexpr std::size_t kLinearEngineBytes = std::size_t{128} << 20U;
 
 /// Holds what cuBLASLt needs and kLinearEngineBytes; one for each device, made on its thread, all
@@ -99,7 +93,7 @@ class LinearEngine {
 
   /// Can be captured. Nothing of the device is allocated; the first product of a size asks cuBLASLt
   /// for its heuristics. Parameters that do not fit: cudaErrorInvalidValue.
-  [[nodiscard]] Status run(const LinearParams& params, Stream stream);
+  [[nodiscard]] Status run(const CudaLinearParams& params, Stream stream);
 
  private:
   struct Impl;

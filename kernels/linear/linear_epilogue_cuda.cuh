@@ -27,19 +27,14 @@ __device__ inline void store_number(const DeviceRows& rows, std::int64_t row, st
   }
 }
 
-/// LinearParams without the product; goes into kernels by value.
+/// CudaLinearParams without the product; goes into kernels by value.
 struct LinearEpilogue {
-  explicit LinearEpilogue(const LinearParams& params)
+  explicit LinearEpilogue(const CudaLinearParams& params)
       : bias(params.bias),
         residual(params.residual),
         out(params.out),
         outputs(params.weight.outputs),
-        activation(params.activation),
-        soft_cap(params.soft_cap),
-        scale(params.scale),
-        gate_limit(params.gate_limit),
-        up_offset(params.up_offset),
-        gate_alpha(params.gate_alpha) {}
+        spec(params.spec) {}
 
   /// The bias of `output`; of a gated one outputs + n is that of its up.
   __device__ float bias_of(std::int64_t output) const {
@@ -51,38 +46,16 @@ struct LinearEpilogue {
     return static_cast<const float*>(residual.data)[row * residual.stride + output];
   }
 
-  /// Of a sum with its bias.
-  __device__ float plain(float value) const {
-    value = activate(activation, value);
-    return soft_cap > 0 ? soft_cap * tanhf(value / soft_cap) : value;
-  }
-
-  __device__ float gated(float gate, float up) const {
-    if (gate_limit > 0) {
-      gate = gate > gate_limit ? gate_limit : gate;
-      up = up > gate_limit ? gate_limit : up;
-      up = up < -gate_limit ? -gate_limit : up;
-    }
-    const float opened =
-        gate_alpha != 0 ? gate * sigmoid(gate * gate_alpha) : activate(activation, gate);
-    return opened * (up + up_offset);
-  }
-
   /// `addend` is residual_of(row, output), which is read early where time matters.
   __device__ void store(std::int64_t row, std::int64_t output, float value, float addend) const {
-    store_number(out, row, output, fmaf(scale, value, addend));
+    store_number(out, row, output, fmaf(spec.scale, value, addend));
   }
 
   const float* bias;
   DeviceRows residual;
   DeviceRows out;
   std::int64_t outputs;
-  Activation activation;
-  float soft_cap;
-  float scale;
-  float gate_limit;
-  float up_offset;
-  float gate_alpha;
+  LinearSpec spec;
 };
 
 /// The row of a gated matrix that makes the gate of `output`; its up lies kGateBlock further.

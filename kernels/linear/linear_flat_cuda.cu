@@ -27,7 +27,8 @@ constexpr int kGroupThreads = 128;
 constexpr int kProducer = kGroups * kGroupThreads;  // first thread of the warp that loads
 constexpr int kThreads = kProducer + 32;
 
-/// Of a multiprocessor's 227 KiB: what is left lets small kernels run beside this one.
+/// A block takes so much of a multiprocessor's 227 KiB: what is left lets small kernels run beside
+/// this one.
 constexpr int kSharedBytes = 200 << 10;
 constexpr int kSwizzleBytes = 1024;  // alignment of what is swizzled
 
@@ -283,8 +284,9 @@ __device__ void write_staged(const float* staged, int first, const FlatProduct& 
       const int token = begin + i * step;
       if (token >= count) break;
       const float* at = mine + token * Sizes::kStagedStride;
-      const float value = product.gated ? epilogue.gated(at[0] + bias, at[kGateBlock] + up_bias)
-                                        : epilogue.plain(at[0] + bias);
+      const float value = product.gated
+                              ? gated_output(epilogue.spec, at[0] + bias, at[kGateBlock] + up_bias)
+                              : plain_output(epilogue.spec, at[0] + bias);
       float addend = addends[0];
 #pragma unroll
       for (int j = 1; j < kBatch; ++j) addend = i == j ? addends[j] : addend;
@@ -405,7 +407,7 @@ Cut cut_of(const DeviceMatrix& weight) {
 }
 
 template <class Number, int kTokens>
-Status start(const LinearParams& params, const FlatDevice& device, Stream stream) {
+Status start(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
   const DeviceMatrix& weight = params.weight;
   CUtensorMap weights;
   CUtensorMap inputs;
@@ -427,7 +429,7 @@ Status start(const LinearParams& params, const FlatDevice& device, Stream stream
 }
 
 template <class Number>
-Status start(const LinearParams& params, const FlatDevice& device, Stream stream) {
+Status start(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
   if (params.rows <= 8) return start<Number, 8>(params, device, stream);
   if (params.rows <= 16) return start<Number, 16>(params, device, stream);
   if (params.rows <= 32) return start<Number, 32>(params, device, stream);
@@ -465,7 +467,7 @@ bool fits_flat(const DeviceMatrix& weight) {
          columns <= kMaxUnits / tiles;
 }
 
-Status linear_flat(const LinearParams& params, const FlatDevice& device, Stream stream) {
+Status linear_flat(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
   return params.weight.dtype == DType::kF16 ? start<__half>(params, device, stream)
                                             : start<__nv_bfloat16>(params, device, stream);
 }

@@ -31,8 +31,8 @@ __global__ void epilogue_kernel(const float* staged, std::int64_t stride, std::i
   const std::int64_t first = std::int64_t{blockIdx.y} * kTokensOfBlock;
   for (std::int64_t token = first; token < min(first + kTokensOfBlock, tokens); ++token) {
     const float* at = column + token * stride;
-    const float value = gated ? epilogue.gated(at[0] + bias, at[kGateBlock] + up_bias)
-                              : epilogue.plain(at[0] + bias);
+    const float value = gated ? gated_output(epilogue.spec, at[0] + bias, at[kGateBlock] + up_bias)
+                              : plain_output(epilogue.spec, at[0] + bias);
     epilogue.store(token, output, value, epilogue.residual_of(token, output));
   }
 }
@@ -40,12 +40,13 @@ __global__ void epilogue_kernel(const float* staged, std::int64_t stride, std::i
 std::int64_t padded(std::int64_t rows) { return (rows + 63) / 64 * 64; }
 
 /// Whether the library writes `out` itself.
-bool is_direct(const LinearParams& params) {
+bool is_direct(const CudaLinearParams& params) {
   const bool wide = params.out.dtype == DType::kF32;
-  if (params.weight.gated || params.activation != Activation::kNone || params.soft_cap > 0) {
+  if (params.weight.gated || params.spec.activation != Activation::kNone ||
+      params.spec.soft_cap > 0) {
     return false;
   }
-  if (params.bias != nullptr && (!wide || params.scale != 1)) return false;
+  if (params.bias != nullptr && (!wide || params.spec.scale != 1)) return false;
   return wide || (params.residual.data == nullptr && params.out.dtype == params.weight.dtype);
 }
 
@@ -56,7 +57,7 @@ cudaDataType_t type_of(DType dtype) {
 
 /// One product as the library sees it: d [tokens, rows] = alpha W in^T + bias + c.
 struct Product {
-  const LinearParams* params;
+  const CudaLinearParams* params;
   std::int64_t tokens;
   const float* bias;
   float alpha;
@@ -70,7 +71,7 @@ struct Product {
 using Key = std::array<std::int64_t, 9>;
 
 Key key_of(const Product& product) {
-  const LinearParams& params = *product.params;
+  const CudaLinearParams& params = *product.params;
   const DeviceMatrix& weight = params.weight;
   return {
       weight.rows(),
@@ -87,7 +88,7 @@ Key key_of(const Product& product) {
 /// What describes a product; plain memory, nothing to free.
 struct Descriptors {
   explicit Descriptors(const Product& product) {
-    const LinearParams& params = *product.params;
+    const CudaLinearParams& params = *product.params;
     const DeviceMatrix& weight = params.weight;
     const auto inputs = static_cast<std::uint64_t>(weight.inputs);
     const auto rows = static_cast<std::uint64_t>(weight.rows());
@@ -121,7 +122,7 @@ struct Descriptors {
   cublasLtMatrixLayoutOpaque_t d;
 };
 
-struct Plan {
+struct LibraryPlan {
   cublasLtMatmulAlgo_t algorithm;
 };
 
@@ -135,11 +136,11 @@ Status status_of_library(cublasStatus_t status) {
 
 struct LinearLibrary::Impl {
   cublasLtHandle_t handle = nullptr;
-  std::byte* memory = nullptr;  ///< the library's, then staged sums
-  std::map<Key, Plan> plans;    ///< as many as a program has products of different sizes
+  std::byte* memory = nullptr;       ///< the library's, then staged sums
+  std::map<Key, LibraryPlan> plans;  ///< as many as a program has products of different sizes
 
   /// The heuristics' first choice, asked for once.
-  Status find(const Product& product, Descriptors& with, const Plan*& plan) {
+  Status find(const Product& product, Descriptors& with, const LibraryPlan*& plan) {
     const auto [at, added] = plans.try_emplace(key_of(product));
     plan = &at->second;
     if (!added) return Status::kSuccess;
@@ -161,7 +162,7 @@ struct LinearLibrary::Impl {
 
   Status multiply(const Product& product, Stream stream) {
     Descriptors with(product);
-    const Plan* plan = nullptr;
+    const LibraryPlan* plan = nullptr;
     const Status status = find(product, with, plan);
     if (status != Status::kSuccess) return status;
     const float beta = product.c != nullptr ? 1.0F : 0.0F;
@@ -171,12 +172,12 @@ struct LinearLibrary::Impl {
         &with.c, product.d, &with.d, &plan->algorithm, memory, kLibraryBytes, stream));
   }
 
-  Status run_direct(const LinearParams& params, Stream stream) {
+  Status run_direct(const CudaLinearParams& params, Stream stream) {
     const bool adds = params.residual.data != nullptr;
     return multiply({.params = &params,
                      .tokens = params.rows,
                      .bias = params.bias,
-                     .alpha = params.scale,
+                     .alpha = params.spec.scale,
                      .c = params.residual.data,
                      .c_stride = adds ? params.residual.stride : params.out.stride,
                      .d = params.out.data,
@@ -185,8 +186,8 @@ struct LinearLibrary::Impl {
                     stream);
   }
 
-  /// Of so few rows that their sums can be staged.
-  Status run_staged(const LinearParams& params, Stream stream) {
+  /// Multiplies so few rows that their sums can be staged.
+  Status run_staged(const CudaLinearParams& params, Stream stream) {
     auto* staged = reinterpret_cast<float*>(memory + kLibraryBytes);
     const std::int64_t stride = padded(params.weight.rows());
     const Status status = multiply({.params = &params,
@@ -225,13 +226,13 @@ bool LinearLibrary::fits(const DeviceMatrix& weight) {
   return padded(weight.rows()) <= static_cast<std::int64_t>(kStagedBytes / sizeof(float));
 }
 
-Status LinearLibrary::run(const LinearParams& params, Stream stream) {
+Status LinearLibrary::run(const CudaLinearParams& params, Stream stream) {
   if (is_direct(params)) return impl_->run_direct(params, stream);
   const std::int64_t most =
       static_cast<std::int64_t>(kStagedBytes / sizeof(float)) / padded(params.weight.rows());
   Status status = Status::kSuccess;
   for (std::int64_t first = 0; first < params.rows && status == Status::kSuccess; first += most) {
-    LinearParams part = params;
+    CudaLinearParams part = params;
     part.rows = std::min(most, params.rows - first);
     part.in = from_row(params.in, first);
     part.residual = from_row(params.residual, first);

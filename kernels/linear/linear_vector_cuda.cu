@@ -209,13 +209,14 @@ __global__ void __launch_bounds__(kWarps* kLanes)
   if (lane >= kRows * kTokens || row >= product.tokens || at >= epilogue.outputs) return;
   if (gated && r % 2 != 0) return;
   const float first = mine + epilogue.bias_of(at);
-  const float value = gated ? epilogue.gated(first, up + epilogue.bias_of(epilogue.outputs + at))
-                            : epilogue.plain(first);
+  const float value =
+      gated ? gated_output(epilogue.spec, first, up + epilogue.bias_of(epilogue.outputs + at))
+            : plain_output(epilogue.spec, first);
   epilogue.store(row, at, value, epilogue.residual_of(row, at));
 }
 
 template <class Kind, int kRows, int kTokens>
-Status start(const LinearParams& params, Stream stream) {
+Status start(const CudaLinearParams& params, Stream stream) {
   const Product product{.in = params.in.data,
                         .in_stride = params.in.stride,
                         .input_rows = params.input_rows,
@@ -231,7 +232,7 @@ Status start(const LinearParams& params, Stream stream) {
 
 /// Few tokens want many warps, many tokens much use of what is loaded.
 template <class Kind>
-Status start(const LinearParams& params, Stream stream) {
+Status start(const CudaLinearParams& params, Stream stream) {
   if (params.rows == 1) return start<Kind, 2, 1>(params, stream);
   if (params.rows == 2) return start<Kind, 2, 2>(params, stream);
   if (params.rows <= 4) return start<Kind, 2, 4>(params, stream);
@@ -240,7 +241,7 @@ Status start(const LinearParams& params, Stream stream) {
 
 }  // namespace
 
-Status linear_vector(const LinearParams& params, Stream stream) {
+Status linear_vector(const CudaLinearParams& params, Stream stream) {
   switch (params.weight.dtype) {
     case DType::kF32:
       return start<F32>(params, stream);

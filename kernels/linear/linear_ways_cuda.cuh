@@ -19,7 +19,7 @@ inline DeviceRows from_row(DeviceRows rows, std::int64_t first) {
 }
 
 /// kVector: any dtype; a row's bits are the same for every number of rows.
-[[nodiscard]] Status linear_vector(const LinearParams& params, Stream stream);
+[[nodiscard]] Status linear_vector(const CudaLinearParams& params, Stream stream);
 
 /// cuTensorMapEncodeTiled, which the runtime finds in the driver.
 using TensorMapEncoder = decltype(&cuTensorMapEncodeTiled);
@@ -36,7 +36,7 @@ struct FlatDevice {
 [[nodiscard]] bool fits_flat(const DeviceMatrix& weight);
 
 /// kFlat, for sm_90: weights of 16 bits, at most kMaxFlatTokens rows, without input_rows.
-[[nodiscard]] Status linear_flat(const LinearParams& params, const FlatDevice& device,
+[[nodiscard]] Status linear_flat(const CudaLinearParams& params, const FlatDevice& device,
                                  Stream stream);
 
 /// kLibrary: weights of 16 bits, without input_rows. Holds the library's handle and memory, and
@@ -56,7 +56,7 @@ class LinearLibrary {
   /// Whether the sums of a token fit its memory.
   [[nodiscard]] static bool fits(const DeviceMatrix& weight);
 
-  [[nodiscard]] Status run(const LinearParams& params, Stream stream);
+  [[nodiscard]] Status run(const CudaLinearParams& params, Stream stream);
 
  private:
   struct Impl;

@@ -20,11 +20,10 @@ void norm_rows(const NormParams& params, Share share) {
     const Affine affine{
         .weight = params.weight,
         .bias = params.bias,
-        .offset = params.weight_offset,
+        .offset = params.spec.weight_offset,
         .scale = params.scale,
         .residual = params.residual.data != nullptr ? params.residual.row(t) : nullptr};
-    apply_norm(moments_of(params.kind, in, width, params.eps), affine, in, params.out.row(t),
-               width);
+    apply_norm(moments_of(params.spec, in, width), affine, in, params.out.row(t), width);
   }
 }
 

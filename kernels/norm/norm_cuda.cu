@@ -12,7 +12,7 @@ constexpr int kMostThreads = 1024;
 /// The deviation is taken in a second pass, from the differences to the mean: sums of squares would
 /// cancel.
 template <int kHeld>
-__global__ void __launch_bounds__(kMostThreads) norm_kernel(NormParams params) {
+__global__ void __launch_bounds__(kMostThreads) norm_kernel(CudaNormParams params) {
   __shared__ float sums[kWarp];
   __shared__ float squares[kWarp];
   const std::int64_t width = params.in.width;
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kMostThreads) norm_kernel(NormParams params) {
     }
   }
   const auto count = static_cast<float>(width);
-  const float mean = params.kind == NormKind::kLayer ? block_sum(sum, sums) / count : 0.0F;
+  const float mean = params.spec.kind == NormKind::kLayer ? block_sum(sum, sums) / count : 0.0F;
   float square = 0;
 #pragma unroll
   for (int held = 0; held < kHeld; ++held) {
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(kMostThreads) norm_kernel(NormParams params) {
       if (column(held) + i < width) square += difference * difference;
     }
   }
-  const float inverse = 1.0F / sqrtf(block_sum(square, squares) / count + params.eps);
+  const float inverse = 1.0F / sqrtf(block_sum(square, squares) / count + params.spec.eps);
 #pragma unroll
   for (int held = 0; held < kHeld; ++held) {
     const std::int64_t first = column(held);
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kMostThreads) norm_kernel(NormParams params) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       out.at[i] = (value[held].at[i] - mean) * inverse;
-      if (params.weight != nullptr) out.at[i] *= weight[held].at[i] + params.weight_offset;
+      if (params.weight != nullptr) out.at[i] *= weight[held].at[i] + params.spec.weight_offset;
       out.at[i] = (out.at[i] + bias.at[i]) * params.scale + residual.at[i];
     }
     store_four(params.out.dtype, writable_row(params.out, row), first, out, width - first);
@@ -80,11 +80,11 @@ __global__ void __launch_bounds__(kMostThreads) norm_kernel(NormParams params) {
 
 }  // namespace
 
-Status norm(const NormParams& params, Stream stream) {
+Status norm(const CudaNormParams& params, Stream stream) {
   if (params.rows == 0) return Status::kSuccess;
   const std::int64_t fours = (params.in.width + 3) / 4;
   if (fours > std::int64_t{kMostHeld} * kMostThreads) return status_of(cudaErrorInvalidValue);
-  void (*kernel)(NormParams) = norm_kernel<kMostHeld>;
+  void (*kernel)(CudaNormParams) = norm_kernel<kMostHeld>;
   std::int64_t held = kMostHeld;
   if (fours <= kMostThreads / 2) {
     kernel = norm_kernel<1>;

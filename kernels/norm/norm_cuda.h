@@ -1,26 +1,24 @@
 #pragma once
 
 #include "weft/kernels/cuda/cuda_types.h"
-#include "weft/kernels/norm/norm.h"
+#include "weft/kernels/norm/norm_spec.h"
 
 namespace weft::cuda {
 
 /// out = scale * (normalized(in) * (weight + weight_offset) + bias) + residual, as
 /// weft::NormParams.
-struct NormParams {
+struct CudaNormParams {
   std::int64_t rows = 0;
-  NormKind kind = NormKind::kRms;
+  NormSpec spec{};
   DeviceRows in{};  ///< f32, f16 or bf16
   const float* weight = nullptr;
   const float* bias = nullptr;
-  float weight_offset = 0;
-  float eps = 0;
   float scale = 1;
   DeviceRows residual{};  ///< f32, or data null
   DeviceRows out{};       ///< f32, f16 or bf16; may be `in`
 };
 
 /// Rows of at most 32,768 numbers; wider ones are cudaErrorInvalidValue.
-[[nodiscard]] Status norm(const NormParams& params, Stream stream);
+[[nodiscard]] Status norm(const CudaNormParams& params, Stream stream);
 
 }  // namespace weft::cuda

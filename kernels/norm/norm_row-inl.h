@@ -13,7 +13,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "weft/kernels/norm/norm.h"
+#include "weft/kernels/norm/norm_spec.h"
 #include "weft/kernels/simd/simd_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -57,11 +57,11 @@ struct Moments {
 
 /// The variance is taken in a second pass, from the differences to the mean: sums of squares would
 /// cancel.
-HWY_INLINE Moments moments_of(NormKind kind, const float* row, std::size_t n, float eps) {
+HWY_INLINE Moments moments_of(const NormSpec& spec, const float* row, std::size_t n) {
   const FloatTag d;
   const auto count = static_cast<float>(n);
   float mean = 0;
-  if (kind == NormKind::kLayer) {
+  if (spec.kind == NormKind::kLayer) {
     mean = sum_of(n, row, [](FloatVec value) HWY_ATTR { return value; }) / count;
   }
   const FloatVec middle = hn::Set(d, mean);
@@ -69,7 +69,7 @@ HWY_INLINE Moments moments_of(NormKind kind, const float* row, std::size_t n, fl
     const FloatVec difference = hn::Sub(value, middle);
     return hn::Mul(difference, difference);
   });
-  return {mean, 1.0F / std::sqrt(squares / count + eps)};
+  return {mean, 1.0F / std::sqrt(squares / count + spec.eps)};
 }
 
 /// What multiplies and shifts a normalized row.

@@ -4,7 +4,7 @@
 namespace weft::cuda {
 namespace {
 
-__global__ void __launch_bounds__(kRowThreads) scale_rows_kernel(ScaleRowsParams params) {
+__global__ void __launch_bounds__(kRowThreads) scale_rows_kernel(CudaScaleRowsParams params) {
   let_successor_start();
   wait_for_predecessor();
   const std::int64_t width = params.out.width;
@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kRowThreads) scale_rows_kernel(ScaleRowsParams
 
 }  // namespace
 
-Status scale_rows(const ScaleRowsParams& params, Stream stream) {
+Status scale_rows(const CudaScaleRowsParams& params, Stream stream) {
   return launch_rows(scale_rows_kernel, params.rows, params.out.width, stream, params);
 }
 

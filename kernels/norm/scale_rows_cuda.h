@@ -5,7 +5,7 @@
 namespace weft::cuda {
 
 /// out[t] = residual[t] + scales[t] * in[t]; all f32.
-struct ScaleRowsParams {
+struct CudaScaleRowsParams {
   std::int64_t rows = 0;
   DeviceRows in{};
   DeviceRows scales{};    ///< [T, 1]
@@ -13,6 +13,6 @@ struct ScaleRowsParams {
   DeviceRows out{};       ///< may be `in`
 };
 
-[[nodiscard]] Status scale_rows(const ScaleRowsParams& params, Stream stream);
+[[nodiscard]] Status scale_rows(const CudaScaleRowsParams& params, Stream stream);
 
 }  // namespace weft::cuda

@@ -8,8 +8,8 @@ namespace {
 
 void check_spans(const RotaryParams& params) {
   const KvLayer& kv = params.kv;
-  require(kv.values != nullptr && kv.page_tokens >= 1 && kv.kv_heads == params.kv_heads &&
-              kv.head_size == params.head_size,
+  require(kv.values != nullptr && kv.page_tokens >= 1 && kv.kv_heads == params.shape.kv_heads &&
+              kv.head_size == params.shape.head_size,
           "rotate_and_store: the cache does not fit the heads");
   require(kv.dtype == DType::kF32 || kv.dtype == DType::kF16 || kv.dtype == DType::kBF16,
           "rotate_and_store: a cache of this type");
@@ -23,16 +23,17 @@ void check_spans(const RotaryParams& params) {
 }
 
 void check_rotary(const RotaryParams& params) {
-  require(params.heads >= 0 && params.kv_heads >= 0 && params.head_size >= 1,
+  require(params.shape.heads >= 0 && params.shape.kv_heads >= 0 && params.shape.head_size >= 1,
           "rotate_and_store: heads");
   const std::int64_t width =
-      (std::int64_t{params.heads} + 2 * std::int64_t{params.kv_heads}) * params.head_size;
+      (std::int64_t{params.shape.heads} + 2 * std::int64_t{params.shape.kv_heads}) *
+      params.shape.head_size;
   require(holds_rows(params.qkv, params.qkv.count, width),
           "rotate_and_store: qkv does not fit the heads");
-  if (params.kv.keys != nullptr && params.kv_heads > 0) check_spans(params);
-  if (params.rotary_size == 0) return;
-  require(params.rotary_size > 0 && params.rotary_size % 2 == 0 &&
-              params.rotary_size <= params.head_size,
+  if (params.kv.keys != nullptr && params.shape.kv_heads > 0) check_spans(params);
+  if (params.spec.rotary_size == 0) return;
+  require(params.spec.rotary_size > 0 && params.spec.rotary_size % 2 == 0 &&
+              params.spec.rotary_size <= params.shape.head_size,
           "rotate_and_store: rotary_size");
   require(params.cosines != nullptr && params.sines != nullptr &&
               static_cast<std::int64_t>(params.position_ids.size()) >= params.qkv.count,

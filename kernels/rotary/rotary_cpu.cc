@@ -35,17 +35,19 @@ void clip(const Heads& heads, float limit) {
 }
 
 void norm_heads(const Heads& heads, const HeadNorm& norm) {
-  if (!norm.enabled || heads.count == 0) return;
+  const HeadNormSpec& spec = norm.spec;
+  if (!spec.enabled || heads.count == 0) return;
   const auto size = static_cast<std::size_t>(heads.size);
   const auto all = static_cast<std::size_t>(heads.count) * size;
+  const bool together = spec.scope == HeadNormScope::kAllHeads;
   Moments moments;
-  if (norm.over_all_heads) moments = moments_of(norm.kind, heads.data, all, norm.eps);
+  if (together) moments = moments_of(spec.norm, heads.data, all);
   for (std::int64_t h = 0; h < heads.count; ++h) {
-    const std::int64_t own = norm.per_head_weight || norm.over_all_heads ? h * heads.size : 0;
-    if (!norm.over_all_heads) moments = moments_of(norm.kind, heads.head(h), size, norm.eps);
+    const std::int64_t own = spec.scope == HeadNormScope::kPerHead ? 0 : h * heads.size;
+    if (!together) moments = moments_of(spec.norm, heads.head(h), size);
     const Affine affine{.weight = norm.weight != nullptr ? norm.weight + own : nullptr,
                         .bias = norm.bias != nullptr ? norm.bias + own : nullptr,
-                        .offset = norm.weight_offset};
+                        .offset = spec.norm.weight_offset};
     apply_norm(moments, affine, heads.head(h), heads.head(h), size);
   }
 }
@@ -73,10 +75,10 @@ void turn_interleaved(float* head, std::size_t pairs, const float* cosines, cons
 }
 
 void turn(const RotaryParams& params, const Heads& heads, std::int64_t position) {
-  const std::int64_t pairs = params.rotary_size / 2;
+  const std::int64_t pairs = params.spec.rotary_size / 2;
   const float* cosines = params.cosines + position * pairs;
   const float* sines = params.sines + position * pairs;
-  const auto turn_head = params.style == RotaryStyle::kHalves ? turn_halves : turn_interleaved;
+  const auto turn_head = params.spec.style == RotaryStyle::kHalves ? turn_halves : turn_interleaved;
   for (std::int64_t h = 0; h < heads.count; ++h) {
     turn_head(heads.head(h), static_cast<std::size_t>(pairs), cosines, sines);
   }
@@ -110,34 +112,35 @@ void store(const KvLayer& kv, std::byte* cache, const Heads& heads, const Sequen
 
 void rotate_token(const RotaryParams& params, std::int64_t row, const Heads& queries,
                   const Heads& keys) {
-  if (!params.norm_after_rotary) {
+  if (!params.spec.norm_after_rotary) {
     norm_heads(queries, params.query_norm);
     norm_heads(keys, params.key_norm);
   }
-  if (params.rotary_size > 0) {
+  if (params.spec.rotary_size > 0) {
     const std::int64_t position = params.position_ids[static_cast<std::size_t>(row)];
     require(position >= 0 && position < params.table_positions,
             "rotate_and_store: a position outside the table");
     turn(params, queries, position);
     turn(params, keys, position);
   }
-  if (params.norm_after_rotary) {
+  if (params.spec.norm_after_rotary) {
     norm_heads(queries, params.query_norm);
     norm_heads(keys, params.key_norm);
   }
 }
 
 void rotate_and_store_rows(const RotaryParams& params, Share share) {
-  const std::int64_t size = params.head_size;
+  const std::int64_t size = params.shape.head_size;
   const Share::Range rows = share.of(params.qkv.count);
   for (const SequenceSpan& span : params.spans) {
     const auto begin = std::max(rows.begin, std::int64_t{span.first});
     const auto end = std::min(rows.end, std::int64_t{span.first} + span.count);
     for (std::int64_t row = begin; row < end; ++row) {
-      const Heads queries{params.qkv.row(row), params.heads, size};
-      const Heads keys{queries.head(params.heads), params.kv_heads, size};
-      const Heads values{keys.head(params.kv_heads), params.kv_heads, size};
-      if (params.clip > 0) clip({queries.data, queries.count + 2 * keys.count, size}, params.clip);
+      const Heads queries{params.qkv.row(row), params.shape.heads, size};
+      const Heads keys{queries.head(params.shape.heads), params.shape.kv_heads, size};
+      const Heads values{keys.head(params.shape.kv_heads), params.shape.kv_heads, size};
+      if (params.spec.clip > 0)
+        clip({queries.data, queries.count + 2 * keys.count, size}, params.spec.clip);
       rotate_token(params, row, queries, keys);
       if (params.kv.keys == nullptr) continue;
       const std::int64_t place = span.start + (row - span.first);

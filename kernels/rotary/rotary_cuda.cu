@@ -11,6 +11,10 @@ constexpr int kWarps = 4;
 // A norm over all heads wants them in one block.
 constexpr int kMostWarps = 16;
 
+__host__ __device__ bool is_over_all(const HeadNorm& norm) {
+  return norm.spec.scope == HeadNormScope::kAllHeads;
+}
+
 /// Heads of one kind, [first, first + count) of the token's row.
 struct Section {
   int first;
@@ -22,9 +26,9 @@ struct Section {
 };
 
 /// One block's part of a token: heads stand in shared memory, warp w has w, w + warps, ...
-class HeadBlock {
+class TokenHeads {
  public:
-  __device__ HeadBlock(const RotaryParams& params, float* heads, float* sums)
+  __device__ TokenHeads(const CudaRotaryParams& params, float* heads, float* sums)
       : params_(params),
         row_(blockIdx.x),
         in_(static_cast<float*>(writable_row(params.qkv, row_))),
@@ -37,16 +41,16 @@ class HeadBlock {
   __device__ void run(const Section& section) const {
     if (section.count == 0) return;
     read(section);
-    const bool norms = section.norm != nullptr && section.norm->enabled;
-    if (norms && !params_.norm_after_rotary) norm(section);
-    if (section.turns && params_.rotary_size > 0) turn(section);
-    if (norms && params_.norm_after_rotary) norm(section);
+    const bool norms = section.norm != nullptr && section.norm->spec.enabled;
+    if (norms && !params_.spec.norm_after_rotary) norm(section);
+    if (section.turns && params_.spec.rotary_size > 0) turn(section);
+    if (norms && params_.spec.norm_after_rotary) norm(section);
     write(section);
     if (section.cache != nullptr) store(section);
   }
 
  private:
-  [[nodiscard]] __device__ float* head(int h) const { return heads_ + h * params_.head_size; }
+  [[nodiscard]] __device__ float* head(int h) const { return heads_ + h * params_.shape.head_size; }
 
   /// What a warp writes to shared memory, all of its lanes see.
   template <class Body>
@@ -56,13 +60,13 @@ class HeadBlock {
   }
 
   __device__ void read(const Section& section) const {
-    const int size = params_.head_size;
+    const int size = params_.shape.head_size;
     each_head(section, [&](int h) {
       const float* from = in_ + std::int64_t{section.first + h} * size;
       for (int i = lane_; i < size; i += kWarp) {
         const float value = from[i];
         // NaN is neither below nor above and stays.
-        const float most = params_.clip;
+        const float most = params_.spec.clip;
         const float bounded = value < -most ? -most : (value > most ? most : value);
         head(h)[i] = most > 0 ? bounded : value;
       }
@@ -70,9 +74,9 @@ class HeadBlock {
   }
 
   __device__ void turn(const Section& section) const {
-    const int pairs = params_.rotary_size / 2;
+    const int pairs = params_.spec.rotary_size / 2;
     const std::int64_t position = max(params_.position_ids[row_], 0);
-    const bool halves = params_.style == RotaryStyle::kHalves;
+    const bool halves = params_.spec.style == RotaryStyle::kHalves;
     each_head(section, [&](int h) {
       for (int i = lane_; i < pairs; i += kWarp) {
         float& left = head(h)[halves ? i : 2 * i];
@@ -90,10 +94,10 @@ class HeadBlock {
   /// The sum of term(number) over a head, or over all heads of the section.
   template <class Term>
   [[nodiscard]] __device__ float sum_of(const Section& section, int h, const Term& term) const {
-    const bool all = section.norm->over_all_heads;
+    const bool all = is_over_all(*section.norm);
     float sum = 0;
     for (int other = all ? warp_ : h; other < (all ? section.count : h + 1); other += warps_) {
-      for (int i = lane_; i < params_.head_size; i += kWarp) sum += term(head(other)[i]);
+      for (int i = lane_; i < params_.shape.head_size; i += kWarp) sum += term(head(other)[i]);
     }
     if (!all) return warp_sum(sum);
     __syncthreads();
@@ -101,7 +105,7 @@ class HeadBlock {
   }
 
   __device__ void norm(const Section& section) const {
-    if (section.norm->over_all_heads) {
+    if (is_over_all(*section.norm)) {
       const float2 moments = moments_of(section, 0);
       each_head(section, [&](int h) { apply(section, h, moments); });
     } else {
@@ -110,9 +114,9 @@ class HeadBlock {
   }
 
   [[nodiscard]] __device__ float2 moments_of(const Section& section, int h) const {
-    const HeadNorm& norm = *section.norm;
-    const int heads = norm.over_all_heads ? section.count : 1;
-    const auto count = static_cast<float>(heads * params_.head_size);
+    const NormSpec& norm = section.norm->spec.norm;
+    const int heads = is_over_all(*section.norm) ? section.count : 1;
+    const auto count = static_cast<float>(heads * params_.shape.head_size);
     float mean = 0;
     if (norm.kind == NormKind::kLayer) {
       mean = sum_of(section, h, [](float x) { return x; }) / count;
@@ -123,18 +127,18 @@ class HeadBlock {
 
   __device__ void apply(const Section& section, int h, float2 moments) const {
     const HeadNorm& norm = *section.norm;
-    const bool own_weights = norm.per_head_weight || norm.over_all_heads;
-    const int own = own_weights ? (section.index + h) * params_.head_size : 0;
-    for (int i = lane_; i < params_.head_size; i += kWarp) {
+    const bool own_weights = norm.spec.scope != HeadNormScope::kPerHead;
+    const int own = own_weights ? (section.index + h) * params_.shape.head_size : 0;
+    for (int i = lane_; i < params_.shape.head_size; i += kWarp) {
       float value = (head(h)[i] - moments.x) * moments.y;
-      if (norm.weight != nullptr) value *= norm.weight[own + i] + norm.weight_offset;
+      if (norm.weight != nullptr) value *= norm.weight[own + i] + norm.spec.norm.weight_offset;
       if (norm.bias != nullptr) value += norm.bias[own + i];
       head(h)[i] = value;
     }
   }
 
   __device__ void write(const Section& section) const {
-    const int size = params_.head_size;
+    const int size = params_.shape.head_size;
     each_head(section, [&](int h) {
       float* to = in_ + std::int64_t{section.first + h} * size;
       for (int i = lane_; i < size; i += kWarp) to[i] = head(h)[i];
@@ -158,7 +162,7 @@ class HeadBlock {
     });
   }
 
-  const RotaryParams& params_;
+  const CudaRotaryParams& params_;
   std::int64_t row_;
   float* in_;
   float* heads_;
@@ -179,7 +183,7 @@ __device__ Section part_of(int begin, int end, int first, int count) {
 }
 
 __global__ void __launch_bounds__(kMostWarps* kWarp)
-    rotate_kernel(const __grid_constant__ RotaryParams params, int heads_at_once) {
+    rotate_kernel(const __grid_constant__ CudaRotaryParams params, int heads_at_once) {
   extern __shared__ float heads[];
   __shared__ float sums[kWarp];
   let_successor_start();
@@ -188,17 +192,18 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   const int end = begin + heads_at_once;
   const bool stores = params.kv.keys != nullptr;
 
-  Section queries = part_of(begin, end, 0, params.heads);
+  Section queries = part_of(begin, end, 0, params.shape.heads);
   queries.norm = &params.query_norm;
   queries.turns = true;
-  Section keys = part_of(begin, end, params.heads, params.kv_heads);
+  Section keys = part_of(begin, end, params.shape.heads, params.shape.kv_heads);
   keys.norm = &params.key_norm;
   keys.turns = true;
   keys.cache = stores ? params.kv.keys : nullptr;
-  Section values = part_of(begin, end, params.heads + params.kv_heads, params.kv_heads);
+  Section values =
+      part_of(begin, end, params.shape.heads + params.shape.kv_heads, params.shape.kv_heads);
   values.cache = stores ? params.kv.values : nullptr;
 
-  const HeadBlock block(params, heads, sums);
+  const TokenHeads block(params, heads, sums);
   block.run(queries);
   block.run(keys);
   block.run(values);
@@ -206,16 +211,19 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
 
 }  // namespace
 
-Status rotate_and_store(const RotaryParams& params, Stream stream) {
-  const int heads = params.heads + 2 * params.kv_heads;
+Status rotate_and_store(const CudaRotaryParams& params, Stream stream) {
+  const int heads = params.shape.heads + 2 * params.shape.kv_heads;
   if (params.rows == 0 || heads == 0) return Status::kSuccess;
-  const auto is_over_all = [](const HeadNorm& norm) { return norm.enabled && norm.over_all_heads; };
-  const bool together = is_over_all(params.query_norm) || is_over_all(params.key_norm);
+  const auto wants_all = [](const HeadNorm& norm) {
+    return norm.spec.enabled && is_over_all(norm);
+  };
+  const bool together = wants_all(params.query_norm) || wants_all(params.key_norm);
   const int at_once = together ? heads : kWarps;
   const int warps = together ? kMostWarps : kWarps;
   const std::size_t bytes =
-      sizeof(float) * static_cast<std::size_t>(params.head_size) *
-      static_cast<std::size_t>(together ? std::max(params.heads, params.kv_heads) : kWarps);
+      sizeof(float) * static_cast<std::size_t>(params.shape.head_size) *
+      static_cast<std::size_t>(together ? std::max(params.shape.heads, params.shape.kv_heads)
+                                        : kWarps);
   constexpr std::size_t kPlainBytes = std::size_t{48} << 10U;
   if (bytes > kPlainBytes) {
     const auto error = cudaFuncSetAttribute(

@@ -1,25 +1,20 @@
 #pragma once
 
 #include "weft/kernels/cuda/cuda_types.h"
-#include "weft/kernels/rotary/rotary.h"
+#include "weft/kernels/rotary/rotary_spec.h"
 
 namespace weft::cuda {
 
 /// Clip, norms of queries and keys, rotary embedding and the write of keys and values to the cache,
 /// as weft::RotaryParams with the same names; pointers are the device's. A row whose sequence_of is
 /// -1 writes nothing to the cache.
-struct RotaryParams {
+struct CudaRotaryParams {
   std::int64_t rows = 0;
   DeviceRows qkv{};  ///< f32 [T, (A + 2K) * D], changed in place
-  std::int32_t heads = 0;
-  std::int32_t kv_heads = 0;
-  std::int32_t head_size = 0;
-  float clip = 0;
+  HeadShape shape{};
+  RotarySpec spec{};
   HeadNorm query_norm{};
   HeadNorm key_norm{};
-  bool norm_after_rotary = false;
-  RotaryStyle style = RotaryStyle::kHalves;
-  std::int32_t rotary_size = 0;
   const float* cosines = nullptr;  ///< [positions, R/2]
   const float* sines = nullptr;
   const std::int32_t* position_ids = nullptr;  ///< [T], of the tables
@@ -27,6 +22,6 @@ struct RotaryParams {
   DeviceKvLayer kv{};  ///< keys null = nothing is written
 };
 
-[[nodiscard]] Status rotate_and_store(const RotaryParams& params, Stream stream);
+[[nodiscard]] Status rotate_and_store(const CudaRotaryParams& params, Stream stream);
 
 }  // namespace weft::cuda

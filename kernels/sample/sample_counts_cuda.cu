@@ -19,7 +19,7 @@ __device__ void count_token(const TokenCounts& counts, std::int64_t slot, TokenI
   if (is_output) atomicAdd(count, 1U);
 }
 
-__global__ void __launch_bounds__(kThreads) resolve_kernel(ResolveParams params) {
+__global__ void __launch_bounds__(kThreads) resolve_kernel(CudaResolveParams params) {
   let_successor_start();
   wait_for_predecessor();
   const std::int64_t row = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads) resolve_kernel(ResolveParams params)
   }
 }
 
-__global__ void __launch_bounds__(kThreads) clear_kernel(CountParams params) {
+__global__ void __launch_bounds__(kThreads) clear_kernel(CudaCountParams params) {
   let_successor_start();
   wait_for_predecessor();
   const std::int64_t token = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(kThreads) clear_kernel(CountParams params) {
   if (token < vocabulary) params.counts.counts[params.slot * vocabulary + token] = 0;
 }
 
-__global__ void __launch_bounds__(kThreads) count_kernel(CountParams params) {
+__global__ void __launch_bounds__(kThreads) count_kernel(CudaCountParams params) {
   let_successor_start();
   wait_for_predecessor();
   const auto at = static_cast<std::int32_t>(blockIdx.x * kThreads + threadIdx.x);
@@ -55,12 +55,12 @@ __global__ void __launch_bounds__(kThreads) count_kernel(CountParams params) {
 
 }  // namespace
 
-Status resolve_tokens(const ResolveParams& params, Stream stream) {
+Status resolve_tokens(const CudaResolveParams& params, Stream stream) {
   if (params.rows == 0) return Status::kSuccess;
   return launch(resolve_kernel, dim3(blocks_for(params.rows)), dim3(kThreads), 0, stream, params);
 }
 
-Status start_counts(const CountParams& params, Stream stream) {
+Status start_counts(const CudaCountParams& params, Stream stream) {
   const Status status = launch(clear_kernel, dim3(blocks_for(params.counts.vocabulary)),
                                dim3(kThreads), 0, stream, params);
   if (status != Status::kSuccess || params.token_count == 0) return status;

@@ -136,7 +136,7 @@ class Chooser {
     double number;
   };
 
-  __device__ Chooser(const SampleParams& params, int index, Room& room)
+  __device__ Chooser(const CudaSampleParams& params, int index, Room& room)
       : params_(params),
         item_(params.items[index]),
         settings_(params.settings[item_.slot]),
@@ -261,7 +261,7 @@ class Chooser {
     const auto logprob = [&](float logit) {
       return static_cast<float>(static_cast<double>(distance_of(logit, all.best, 1)) - log_mass);
     };
-    // Of beams it is the best; other blocks' edits cannot be seen here.
+    // A beam search tells the best one; other blocks' edits cannot be seen here.
     if (is_scribe()) choice_.logprob = logprob(by_edited ? number_of(best) : row[token]);
     if (settings_.top_count > 0) tell_top(all.best, logprob);
   }
@@ -285,7 +285,7 @@ class Chooser {
     (&choice_.top[0])[before] = {own.id, logprob(own.logit)};
   }
 
-  const SampleParams& params_;
+  const CudaSampleParams& params_;
   SampleItem item_;
   const SampleSettings& settings_;
   SampleChoice& choice_;
@@ -299,7 +299,7 @@ class Chooser {
 
 template <int kBlocks>
 __global__ void __launch_bounds__(Team<kBlocks>::kThreads)
-    sample_kernel(const __grid_constant__ SampleParams params) {
+    sample_kernel(const __grid_constant__ CudaSampleParams params) {
 // Without clusters only one block is ever launched for a row.
 #if __CUDA_ARCH__ >= 900
   constexpr bool kIsThere = true;
@@ -318,7 +318,7 @@ __global__ void __launch_bounds__(Team<kBlocks>::kThreads)
 }
 
 template <int kBlocks>
-Status launch_sample(const SampleParams& params, Stream stream) {
+Status launch_sample(const CudaSampleParams& params, Stream stream) {
   const dim3 grid(static_cast<unsigned>(params.max_items * kBlocks));
   return launch_clusters(kBlocks, sample_kernel<kBlocks>, grid, dim3(Team<kBlocks>::kThreads), 0,
                          stream, params);
@@ -326,7 +326,7 @@ Status launch_sample(const SampleParams& params, Stream stream) {
 
 }  // namespace
 
-Status sample(const SampleParams& params, Stream stream) {
+Status sample(const CudaSampleParams& params, Stream stream) {
   if (params.max_items == 0) return Status::kSuccess;
   const bool can_share = has_hopper_code(reinterpret_cast<const void*>(sample_kernel<1>));
   const bool is_worth_it = params.logits.width >= kLongRow && params.max_items <= kFewItems;

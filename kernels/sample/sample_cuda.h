@@ -80,7 +80,7 @@ struct TokenCounts {
 /// that order as the numbers do, masses are sums of integers (weights in units of 2^-40), so that a
 /// choice does not depend on who adds first. Numbers come from the same streams as the host's
 /// (Philox keyed by seed and place).
-struct SampleParams {
+struct CudaSampleParams {
   const SampleItem* items = nullptr;
   const std::int32_t* item_count = nullptr;  ///< in the device's memory
   std::int32_t max_items = 0;                ///< bound of *item_count, for the launch
@@ -95,13 +95,13 @@ struct SampleParams {
   std::int32_t blocks = 0;
 };
 
-[[nodiscard]] Status sample(const SampleParams& params, Stream stream);
+[[nodiscard]] Status sample(const CudaSampleParams& params, Stream stream);
 
 /// The tokens of a step: ids[t] = wanted[t], or where that is below 0 the last token of slot
 /// -1 - wanted[t] (kNoToken gives 0). Those of slots that count are counted, as output where
 /// is_output[t] says so; without `counts` nothing is. Rows with slot_of -1 get id 0 and count
 /// nothing.
-struct ResolveParams {
+struct CudaResolveParams {
   std::int64_t rows = 0;
   const TokenId* wanted = nullptr;
   const std::int32_t* slot_of = nullptr;  ///< [T], -1 for rows that are none of the step's
@@ -112,11 +112,11 @@ struct ResolveParams {
   TokenId* ids = nullptr;
 };
 
-[[nodiscard]] Status resolve_tokens(const ResolveParams& params, Stream stream);
+[[nodiscard]] Status resolve_tokens(const CudaResolveParams& params, Stream stream);
 
 /// A slot begins: its counts are cleared, then `tokens` counted where its settings say so (the
 /// first prompt_tokens as prompt).
-struct CountParams {
+struct CudaCountParams {
   std::int32_t slot = 0;
   const TokenId* tokens = nullptr;
   std::int32_t token_count = 0;
@@ -124,6 +124,6 @@ struct CountParams {
   TokenCounts counts{};
 };
 
-[[nodiscard]] Status start_counts(const CountParams& params, Stream stream);
+[[nodiscard]] Status start_counts(const CudaCountParams& params, Stream stream);
 
 }  // namespace weft::cuda

@@ -35,7 +35,7 @@ class LogitEditor {
     __syncthreads();
   }
 
-  /// Of a token that is named twice the first entry adds both, in their order.
+  /// Where a token is named twice, the first entry adds both biases, in their order.
   __device__ void add_biases(const TokenId* tokens, const float* biases, int count) {
     for (int i = threadIdx.x; i < count; i += blockDim.x) {
       const TokenId token = tokens[i];

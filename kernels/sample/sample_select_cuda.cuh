@@ -328,7 +328,7 @@ class Selector {
         }
       });
     } else {
-      // Of most rows most tokens are in the last bin: each thread adds up its own.
+      // In most rows most tokens are in the last bin: each thread adds up its own.
       Units last = 0;
       unsigned last_count = 0;
       each([&](int id, float logit) {

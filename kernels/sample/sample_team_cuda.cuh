@@ -85,8 +85,8 @@ class Team {
   }
 
  private:
-  /// Of the warps' values, then of the blocks', which combine() makes one of over a warp; 0 changes
-  /// nothing.
+  /// Combines the warps' values, then the blocks'. combine() makes one value of a warp's; a value
+  /// of 0 changes nothing.
   template <class Combine>
   __device__ Units reduce(Units value, const Combine& combine) {
     const unsigned warp = threadIdx.x / kWarp;

@@ -25,8 +25,9 @@ double bytes(DType dtype, std::int64_t numbers) {
 
 /// The first position that a token at `position` attends to.
 std::int64_t first_seen(const AttentionOp& op, std::int64_t position) {
-  if (op.chunk > 0) return position / op.chunk * op.chunk;
-  return op.window > 0 ? std::max<std::int64_t>(position + 1 - op.window, 0) : 0;
+  const AttentionSpec& spec = op.spec;
+  if (spec.chunk > 0) return position / spec.chunk * spec.chunk;
+  return spec.window > 0 ? std::max<std::int64_t>(position + 1 - spec.window, 0) : 0;
 }
 
 /// Adds up a program's ops over one step.
@@ -58,7 +59,7 @@ class Counter {
     if (rows > 0) multiply(op.weight, static_cast<double>(rows), 1);
   }
 
-  void add(const RouteOp& op) { chosen_ = op.chosen; }
+  void add(const RouteOp& op) { chosen_ = op.spec.chosen; }
 
   void add(const ExpertLinearOp& op) {
     const auto experts = static_cast<double>(op.weights.size());

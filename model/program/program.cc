@@ -70,7 +70,7 @@ class StackCompiler {
     const EmbeddingBlock& block = stack_.embedding;
     EmbedOp op;
     op.table = weights_.embedding(block.tensor, model_.vocabulary, block.size);
-    op.scale = block.scale;
+    op.spec = block.spec;
     op.constant = types(block);
     const bool projects = !block.projection.tensor.empty();
     op.out = projects ? buffer("e", block.size) : stream_;
@@ -112,21 +112,21 @@ class StackCompiler {
 
   void positions(EmbedOp& op) {
     const PositionBlock& block = stack_.embedding.positions;
-    op.position_offset = block.offset;
+    const std::int64_t offset = op.spec.position_offset;
     const std::string table = prefix_ + "embedding.positions";
     if (block.kind == PositionKind::kLearned) {
       std::int64_t rows = 0;
       op.positions = weights_.table(table, block.tensor, model_.hidden, false, &rows);
-      if (op.positions != kAbsent && rows <= block.offset) {
+      if (op.positions != kAbsent && rows <= offset) {
         weights_.refuse({ModelErrc::kBadTensor, block.tensor.front() + ": of its " +
                                                     std::to_string(rows) + " rows " +
                                                     "embedding.positions.offset leaves none"});
       }
-      program_.context = std::min(program_.context, rows - block.offset);
+      program_.context = std::min(program_.context, rows - offset);
     } else if (block.kind == PositionKind::kSinusoidal) {
       program_.context = std::min(program_.context, kMaxTablePositions);
-      op.positions = weights_.computed(
-          table, sinusoidal_positions(program_.context + block.offset, model_.hidden));
+      op.positions =
+          weights_.computed(table, sinusoidal_positions(program_.context + offset, model_.hidden));
     }
   }
 
@@ -135,11 +135,9 @@ class StackCompiler {
             BufferId out, BufferId residual = kAbsent, float scale = 1) {
     if (!block.present) return;
     NormOp op;
-    op.kind = block.kind;
+    op.spec = block.spec;
     op.weight = weights_.vector(name + ".weight", block.tensor, ".weight", width, false);
     op.bias = weights_.vector(name + ".bias", block.tensor, ".bias", width, true);
-    op.weight_offset = block.weight_offset;
-    op.eps = block.eps;
     op.scale = scale;
     op.in = in;
     op.residual = residual;
@@ -196,33 +194,23 @@ class StackCompiler {
                          const AttentionBlock& attention, std::int32_t heads) {
     HeadNormPlan plan;
     if (!block.present) return plan;
-    plan.enabled = true;
-    plan.kind = block.kind;
-    plan.weight_offset = block.weight_offset;
-    plan.eps = block.eps;
-    plan.per_head_weight = attention.head_norm_scope == HeadNormScope::kEachHead;
-    plan.over_all_heads = attention.head_norm_scope == HeadNormScope::kAllHeads;
+    plan.spec = {true, block.spec, attention.head_norm_scope};
     const bool shared = attention.head_norm_scope == HeadNormScope::kPerHead;
     const std::int64_t sets = shared ? 1 : heads;
     plan.weight = weights_.head_vectors(name(what) + ".weight", block.tensor, ".weight", sets,
-                                        attention.head_size, false);
+                                        attention.shape.head_size, false);
     plan.bias = weights_.head_vectors(name(what) + ".bias", block.tensor, ".bias", sets,
-                                      attention.head_size, true);
+                                      attention.shape.head_size, true);
     return plan;
   }
 
   RotaryOp rotary(const AttentionBlock& block, BufferId qkv) {
     RotaryOp op;
     op.qkv = qkv;
-    op.heads = block.heads;
-    op.kv_heads = block.kv_heads;
-    op.head_size = block.head_size;
-    op.clip = block.clip;
-    op.query_norm = head_norm("attention.q_norm", block.query_norm, block, block.heads);
-    op.key_norm = head_norm("attention.k_norm", block.key_norm, block, block.kv_heads);
-    op.norm_after_rotary = block.norm_after_rotary;
-    op.style = block.rotary_style;
-    op.rotary_size = block.rotary_size;
+    op.shape = block.shape;
+    op.spec = block.rotary_spec;
+    op.query_norm = head_norm("attention.q_norm", block.query_norm, block, block.shape.heads);
+    op.key_norm = head_norm("attention.k_norm", block.key_norm, block, block.shape.kv_heads);
     if (block.rotary != kAbsent) op.table = rotary_tables_[static_cast<std::size_t>(block.rotary)];
     op.group = group_;
     op.layer = cache_layer();
@@ -238,27 +226,23 @@ class StackCompiler {
     AttentionOp op;
     op.queries = queries;
     op.out = out;
-    op.heads = block.heads;
+    op.heads = block.shape.heads;
     op.group = group_;
     op.layer = cache_layer();
-    op.causal = stack_.causal;
-    op.scale = block.scale;
-    op.soft_cap = block.soft_cap;
-    op.window = block.window;
-    op.chunk = block.chunk;
+    op.spec = block.spec;
+    op.spec.causal = stack_.causal;
     if (block.alibi) {
       op.alibi_slopes =
-          weights_.computed(name("attention.alibi"), alibi_slopes(block.heads, block.alibi_scale));
+          weights_.computed(name("attention.alibi"), alibi_slopes(op.heads, block.alibi_scale));
     }
-    op.sinks = weights_.vector(name("attention.sinks"), block.sinks, "", block.heads, false);
+    op.sinks = weights_.vector(name("attention.sinks"), block.sinks, "", op.heads, false);
     if (!block.relative_bias.empty()) {
       std::int64_t buckets = 0;
       op.relative_bias = weights_.table(name("attention.relative_bias"), block.relative_bias,
-                                        block.heads, true, &buckets);
-      op.relative_buckets =
+                                        op.heads, true, &buckets);
+      op.spec.relative_buckets =
           static_cast<std::int32_t>(std::min<std::int64_t>(buckets, kMaxRelativeBuckets + 1));
-      op.relative_max_distance = block.relative_max_distance;
-      op.relative_bidirectional = !stack_.causal;
+      op.spec.relative_bidirectional = !stack_.causal;
       check_relative(op, block);
     }
     return op;
@@ -267,22 +251,23 @@ class StackCompiler {
   // What RelativeBuckets of kernels/attention/relative_bias.h needs.
   void check_relative(const AttentionOp& op, const AttentionBlock& block) {
     if (op.relative_bias == kAbsent) return;
-    const std::int32_t side = op.relative_buckets / (op.relative_bidirectional ? 2 : 1);
-    if (side >= 2 && op.relative_buckets <= kMaxRelativeBuckets &&
-        op.relative_max_distance > side / 2) {
+    const AttentionSpec& spec = op.spec;
+    const std::int32_t side = spec.relative_buckets / (spec.relative_bidirectional ? 2 : 1);
+    if (side >= 2 && spec.relative_buckets <= kMaxRelativeBuckets &&
+        spec.relative_max_distance > side / 2) {
       return;
     }
     weights_.refuse({ModelErrc::kBadTensor, block.relative_bias.front() + ": " +
-                                                std::to_string(op.relative_buckets) +
+                                                std::to_string(spec.relative_buckets) +
                                                 " buckets do not suit relative_bias.max_distance " +
-                                                std::to_string(op.relative_max_distance)});
+                                                std::to_string(spec.relative_max_distance)});
   }
 
   void attention(const AttentionBlock& block, const ResidualBlock& residual, BufferId input) {
     auto& cache = group_ == KvGroup::kEncoder ? program_.encoder_kv : program_.self_kv;
     add_cache_layer(cache, block);
-    const std::int64_t query_width = std::int64_t{block.heads} * block.head_size;
-    const std::int64_t kv_width = std::int64_t{block.kv_heads} * block.head_size;
+    const std::int64_t query_width = std::int64_t{block.shape.heads} * block.shape.head_size;
+    const std::int64_t kv_width = std::int64_t{block.shape.kv_heads} * block.shape.head_size;
     const auto weight = weights_.qkv(name("attention.qkv"), block, model_.hidden, true, true);
     const BufferId qkv = buffer("qkv", query_width + 2 * kv_width);
     emit(plain(weight, input, qkv));
@@ -295,16 +280,16 @@ class StackCompiler {
 
   void cross(const AttentionBlock& block, const ResidualBlock& residual) {
     const BufferId input = entry(name("cross"), residual);
-    program_.cross_kv.push_back({block.kv_heads, block.head_size});
-    const std::int64_t query_width = std::int64_t{block.heads} * block.head_size;
+    program_.cross_kv.push_back({block.shape.kv_heads, block.shape.head_size});
+    const std::int64_t query_width = std::int64_t{block.shape.heads} * block.shape.head_size;
     const auto weight = weights_.qkv(name("cross.q"), block, model_.hidden, true, false);
     const BufferId queries = buffer("q", query_width);
     emit(plain(weight, input, queries));
     const BufferId mixed = buffer("a", query_width);
     AttentionOp op = attention_op(block, queries, mixed);
     op.group = KvGroup::kCross;
-    op.causal = false;
-    op.window = 0;
+    op.spec.causal = false;
+    op.spec.window = 0;
     emit(op);
     project(name("cross"), block.out, query_width, residual, mixed, input);
   }
@@ -315,13 +300,13 @@ class StackCompiler {
     const auto weight = weights_.linear(what + ".out", block, model_.hidden, width);
     LinearOp op = plain(weight, in, exit.out);
     op.residual = exit.residual;
-    op.scale = exit.scale;
+    op.spec.scale = exit.scale;
     emit(op);
     leave(what, residual, exit, entry);
   }
 
   void add_cache_layer(std::vector<KvLayerPlan>& cache, const AttentionBlock& block) {
-    const KvLayerPlan plan{block.kv_heads, block.head_size};
+    const KvLayerPlan plan{block.shape.kv_heads, block.shape.head_size};
     if (group_ != KvGroup::kEncoder || cache.empty()) {
       cache.push_back(plan);
       return;
@@ -345,10 +330,7 @@ class StackCompiler {
         plain(mlp.gated ? weights_.gated(what + ".gate_up", block, model_.hidden)
                         : weights_.linear(what + ".up", block.up, block.size, model_.hidden),
               in, out);
-    op.activation = mlp.activation;
-    op.gate_limit = mlp.gate_limit;
-    op.up_offset = mlp.up_offset;
-    op.gate_alpha = mlp.gate_alpha;
+    op.spec = mlp.up;
     return op;
   }
 
@@ -365,7 +347,7 @@ class StackCompiler {
         plain(weights_.linear(name("mlp.down"), block.dense.down, model_.hidden, block.dense.size),
               inner, exit.out);
     down.residual = exit.residual;
-    down.scale = exit.scale;
+    down.spec.scale = exit.scale;
     emit(down);
     leave(name("mlp"), residual, exit, input);
   }
@@ -373,17 +355,14 @@ class StackCompiler {
   void experts(const MlpBlock& block, const ResidualBlock& residual, BufferId input) {
     const ExpertsBlock& routed = block.experts;
     program_.max_experts = std::max<std::int64_t>(program_.max_experts, routed.count);
-    program_.max_chosen = std::max<std::int64_t>(program_.max_chosen, routed.chosen);
+    program_.max_chosen = std::max<std::int64_t>(program_.max_chosen, routed.route.chosen);
     const Exit exit = exit_of(residual, input);
     route(routed, input, exit.scale);
-    const BufferId inner = buffer("f", block.dense.size, RowKind::kChoices, routed.chosen);
-    const BufferId each = buffer("e", model_.hidden, RowKind::kChoices, routed.chosen);
+    const BufferId inner = buffer("f", block.dense.size, RowKind::kChoices, routed.route.chosen);
+    const BufferId each = buffer("e", model_.hidden, RowKind::kChoices, routed.route.chosen);
     ExpertLinearOp first;
     first.gathers = true;
-    first.activation = block.activation;
-    first.gate_limit = block.gate_limit;
-    first.up_offset = block.up_offset;
-    first.gate_alpha = block.gate_alpha;
+    first.spec = block.up;
     first.in = input;
     first.out = inner;
     ExpertLinearOp second;
@@ -402,7 +381,7 @@ class StackCompiler {
     weights_.hold_alike(second.weights);
     emit(first);
     emit(second);
-    emit(CombineOp{routed.chosen, each, exit.residual, exit.out});
+    emit(CombineOp{routed.route.chosen, each, exit.residual, exit.out});
     if (routed.shared.size > 0) shared_expert(block, exit, input);
     leave(name("mlp"), residual, exit, input);
   }
@@ -419,17 +398,11 @@ class StackCompiler {
         input, scores));
     RouteOp op;
     op.scores = scores;
-    op.kind = routed.router;
     op.experts = routed.count;
-    op.chosen = routed.chosen;
+    op.spec = routed.route;
+    op.spec.scale *= scale;
     op.selection_bias =
         weights_.vector(name("mlp.selection_bias"), routed.selection_bias, "", routed.count, false);
-    op.groups = routed.groups;
-    op.chosen_groups = routed.chosen_groups;
-    op.group_best = routed.group_best;
-    op.margin = routed.margin;
-    op.normalize = routed.normalize;
-    op.scale = routed.scale * scale;
     emit(op);
   }
 
@@ -442,7 +415,7 @@ class StackCompiler {
     if (block.experts.shared_gate.tensor.empty()) {
       LinearOp down = plain(weight, inner, exit.out);
       down.residual = exit.out;
-      down.scale = exit.scale;
+      down.spec.scale = exit.scale;
       emit(down);
       return;
     }
@@ -450,8 +423,8 @@ class StackCompiler {
     LinearOp gate_op =
         plain(weights_.linear(name("mlp.shared.gate"), block.experts.shared_gate, 1, model_.hidden),
               input, gate);
-    gate_op.activation = Activation::kSigmoid;
-    gate_op.scale = exit.scale;
+    gate_op.spec.activation = Activation::kSigmoid;
+    gate_op.spec.scale = exit.scale;
     emit(gate_op);
     const BufferId ungated = buffer("u", model_.hidden);
     emit(plain(weight, inner, ungated));
@@ -480,7 +453,8 @@ void compile_cross_keys(const Architecture& model, Program& program, StackCompil
     const AttentionBlock& cross = block.cross;
     const auto weight = weights.qkv("decoder." + std::to_string(layer) + ".cross.kv", cross,
                                     model.hidden, false, true);
-    const BufferId kv = encoder.buffer("kv", std::int64_t{2} * cross.kv_heads * cross.head_size);
+    const BufferId kv =
+        encoder.buffer("kv", std::int64_t{2} * cross.shape.kv_heads * cross.shape.head_size);
     LinearOp linear;
     linear.weight = weight.weight;
     linear.bias = weight.bias;
@@ -489,8 +463,7 @@ void compile_cross_keys(const Architecture& model, Program& program, StackCompil
     encoder.emit(linear);
     RotaryOp store;
     store.qkv = kv;
-    store.kv_heads = cross.kv_heads;
-    store.head_size = cross.head_size;
+    store.shape = {0, cross.shape.kv_heads, cross.shape.head_size};
     store.group = KvGroup::kCross;
     store.layer = static_cast<std::int32_t>(layer);
     encoder.emit(store);
@@ -522,8 +495,7 @@ void compile_head(const Architecture& model, Program& program, StackCompiler& de
   op.weight = weight.weight;
   op.bias = head.bias.empty() ? weight.bias
                               : weights.vector("head.bias", head.bias, "", model.vocabulary, false);
-  op.soft_cap = head.soft_cap;
-  op.scale = head.scale;
+  op.spec = head.spec;
   op.in = in;
   op.out = decoder.buffer("logits", model.vocabulary, RowKind::kOutputs);
   decoder.emit(op);

@@ -8,10 +8,12 @@
 
 #include "weft/core/dtype.h"
 #include "weft/core/error/error.h"
-#include "weft/kernels/activation.h"
-#include "weft/kernels/experts/experts.h"
-#include "weft/kernels/norm/norm.h"
-#include "weft/kernels/rotary/rotary.h"
+#include "weft/kernels/attention/attention_spec.h"
+#include "weft/kernels/embedding/embedding_spec.h"
+#include "weft/kernels/experts/route_spec.h"
+#include "weft/kernels/linear/linear_spec.h"
+#include "weft/kernels/norm/norm_spec.h"
+#include "weft/kernels/rotary/rotary_spec.h"
 #include "weft/model/program/rotary_frequencies.h"
 
 namespace weft {
@@ -96,62 +98,44 @@ struct KvLayerPlan {
 
 struct EmbedOp {
   const CheckpointTensor* table = nullptr;
-  float scale = 1;
+  EmbeddingSpec spec;
   VectorId positions = kAbsent;
-  std::int64_t position_offset = 0;
   VectorId constant = kAbsent;
   BufferId out = kAbsent;
 };
 
 struct NormOp {
-  NormKind kind = NormKind::kRms;
+  NormSpec spec;
   VectorId weight = kAbsent;
   VectorId bias = kAbsent;
-  float weight_offset = 0;
-  float eps = 0;
   float scale = 1;
   BufferId in = kAbsent;
   BufferId residual = kAbsent;
   BufferId out = kAbsent;
 };
 
-/// Of the rows of `out`: tokens in their order, or gathered outputs.
+/// The rows of `out` are those of the op: tokens in their order, or gathered outputs.
 struct LinearOp {
+  LinearSpec spec;
   MatrixId weight = kAbsent;
   VectorId bias = kAbsent;
-  Activation activation = Activation::kNone;
-  float soft_cap = 0;
-  float scale = 1;
-  float gate_limit = 0;
-  float up_offset = 0;
-  float gate_alpha = 0;
   BufferId in = kAbsent;
   BufferId residual = kAbsent;
   BufferId out = kAbsent;
 };
 
 struct HeadNormPlan {
-  bool enabled = false;
-  NormKind kind = NormKind::kRms;
+  HeadNormSpec spec;
   VectorId weight = kAbsent;
   VectorId bias = kAbsent;
-  bool per_head_weight = false;
-  bool over_all_heads = false;
-  float weight_offset = 0;
-  float eps = 0;
 };
 
 struct RotaryOp {
   BufferId qkv = kAbsent;
-  std::int32_t heads = 0;
-  std::int32_t kv_heads = 0;
-  std::int32_t head_size = 0;
-  float clip = 0;
+  HeadShape shape;
+  RotarySpec spec;
   HeadNormPlan query_norm, key_norm;
-  bool norm_after_rotary = false;
-  RotaryStyle style = RotaryStyle::kHalves;
-  std::int32_t rotary_size = 0;
-  std::int32_t table = kAbsent;  ///< into Program::rotary
+  std::int32_t table = kAbsent;  ///< into Program::rotary; absent where spec.rotary_size is 0
   KvGroup group = KvGroup::kSelf;
   std::int32_t layer = 0;  ///< of the group
   bool stores = true;
@@ -163,32 +147,18 @@ struct AttentionOp {
   std::int32_t heads = 0;
   KvGroup group = KvGroup::kSelf;
   std::int32_t layer = 0;
-  bool causal = true;
-  float scale = 1;
-  float soft_cap = 0;
-  std::int32_t window = 0;
-  std::int32_t chunk = 0;
+  AttentionSpec spec;
   VectorId alibi_slopes = kAbsent;
   VectorId relative_bias = kAbsent;
-  std::int32_t relative_buckets = 0;
-  std::int32_t relative_max_distance = 0;
-  bool relative_bidirectional = false;
   VectorId sinks = kAbsent;
 };
 
 /// The routing of a step stays with the device; the expert ops after it read it.
 struct RouteOp {
   BufferId scores = kAbsent;
-  RouterKind kind = RouterKind::kSoftmaxThenTopK;
   std::int32_t experts = 0;
-  std::int32_t chosen = 1;
+  RouteSpec spec;
   VectorId selection_bias = kAbsent;
-  std::int32_t groups = 1;
-  std::int32_t chosen_groups = 1;
-  std::int32_t group_best = 1;
-  float margin = 0;
-  bool normalize = false;
-  float scale = 1;
 };
 
 /// A linear op for every expert over the choices that fell on it. `in` has token rows when
@@ -197,10 +167,7 @@ struct ExpertLinearOp {
   std::vector<MatrixId> weights;  ///< by expert
   std::vector<VectorId> biases;   ///< by expert, or empty
   bool gathers = false;
-  Activation activation = Activation::kNone;
-  float gate_limit = 0;
-  float up_offset = 0;
-  float gate_alpha = 0;
+  LinearSpec spec;
   BufferId in = kAbsent;
   BufferId out = kAbsent;
 };

@@ -17,7 +17,7 @@ class OpWriter {
     verb("embed");
     out_ << "ids -> " << buffer(op.out);
     if (op.table != nullptr) out_ << "  " << op.table->name;
-    if (op.scale != 1) out_ << " * " << op.scale;
+    if (op.spec.scale != 1) out_ << " * " << op.spec.scale;
     if (op.positions != kAbsent) out_ << " + " << vector(op.positions);
     if (op.constant != kAbsent) out_ << " + " << vector(op.constant) << "[0]";
   }
@@ -25,41 +25,41 @@ class OpWriter {
   void operator()(const NormOp& op) const {
     verb("norm");
     flow(op.in, op.out, op.residual);
-    out_ << "  " << (op.kind == NormKind::kRms ? "rms" : "layer") << ' ' << vector(op.weight);
+    out_ << "  " << (op.spec.kind == NormKind::kRms ? "rms" : "layer") << ' ' << vector(op.weight);
     if (op.bias != kAbsent) out_ << " + bias";
-    if (op.weight_offset != 0) out_ << " + " << op.weight_offset;
+    if (op.spec.weight_offset != 0) out_ << " + " << op.spec.weight_offset;
   }
 
   void operator()(const LinearOp& op) const {
     verb("linear");
     flow(op.in, op.out, op.residual);
     out_ << "  " << matrix(op.weight);
-    epilogue(op.bias, op.activation, op.weight);
-    if (op.scale != 1) out_ << " * " << op.scale;
-    if (op.soft_cap > 0) out_ << ", soft cap " << op.soft_cap;
+    epilogue(op.bias, op.spec.activation, op.weight);
+    if (op.spec.scale != 1) out_ << " * " << op.spec.scale;
+    if (op.spec.soft_cap > 0) out_ << ", soft cap " << op.spec.soft_cap;
   }
 
   void operator()(const RotaryOp& op) const {
     verb("rotary");
     out_ << buffer(op.qkv);
-    if (op.query_norm.enabled) out_ << ", q norm";
-    if (op.key_norm.enabled) out_ << ", k norm";
-    if (op.clip > 0) out_ << ", clip " << op.clip;
+    if (op.query_norm.spec.enabled) out_ << ", q norm";
+    if (op.key_norm.spec.enabled) out_ << ", k norm";
+    if (op.spec.clip > 0) out_ << ", clip " << op.spec.clip;
     if (op.table != kAbsent) {
-      out_ << ", turn " << op.rotary_size << " of " << op.head_size
-           << (op.style == RotaryStyle::kHalves ? " by halves" : " interleaved");
+      out_ << ", turn " << op.spec.rotary_size << " of " << op.shape.head_size
+           << (op.spec.style == RotaryStyle::kHalves ? " by halves" : " interleaved");
     }
-    if (op.kv_heads > 0) out_ << " -> KV " << group(op.group) << '.' << op.layer;
+    if (op.shape.kv_heads > 0) out_ << " -> KV " << group(op.group) << '.' << op.layer;
   }
 
   void operator()(const AttentionOp& op) const {
     verb("attention");
     flow(op.queries, op.out, kAbsent);
     out_ << "  KV " << group(op.group) << '.' << op.layer << ", " << op.heads << " heads, "
-         << (op.causal ? "causal" : "whole") << ", scale " << op.scale;
-    if (op.window > 0) out_ << ", window " << op.window;
-    if (op.chunk > 0) out_ << ", chunk " << op.chunk;
-    if (op.soft_cap > 0) out_ << ", soft cap " << op.soft_cap;
+         << (op.spec.causal ? "causal" : "whole") << ", scale " << op.spec.scale;
+    if (op.spec.window > 0) out_ << ", window " << op.spec.window;
+    if (op.spec.chunk > 0) out_ << ", chunk " << op.spec.chunk;
+    if (op.spec.soft_cap > 0) out_ << ", soft cap " << op.spec.soft_cap;
     if (op.alibi_slopes != kAbsent) out_ << ", ALiBi";
     if (op.relative_bias != kAbsent) out_ << ", relative bias";
     if (op.sinks != kAbsent) out_ << ", sinks";
@@ -67,14 +67,14 @@ class OpWriter {
 
   void operator()(const RouteOp& op) const {
     verb("route");
-    out_ << buffer(op.scores) << "  " << op.chosen << " of " << op.experts << " experts";
+    out_ << buffer(op.scores) << "  " << op.spec.chosen << " of " << op.experts << " experts";
   }
 
   void operator()(const ExpertLinearOp& op) const {
     verb("experts");
     flow(op.in, op.out, kAbsent);
     out_ << "  " << op.weights.size() << " x " << matrix(op.weights.front());
-    epilogue(op.biases.front(), op.activation, op.weights.front());
+    epilogue(op.biases.front(), op.spec.activation, op.weights.front());
   }
 
   void operator()(const CombineOp& op) const {

@@ -180,25 +180,25 @@ WeightPlanner::Linear WeightPlanner::linear(const std::string& name, const Linea
 }
 
 void WeightPlanner::fused_qkv(Builder& builder, const AttentionBlock& block, std::int64_t inputs) {
-  const std::int64_t size = block.head_size;
-  const std::int64_t outputs = (block.heads + 2 * std::int64_t{block.kv_heads}) * size;
+  const std::int64_t size = block.shape.head_size;
+  const std::int64_t outputs = (block.shape.heads + 2 * std::int64_t{block.shape.kv_heads}) * size;
   const std::int64_t groups = block.qkv.groups;
-  if (block.heads % groups != 0 || block.kv_heads % groups != 0) {
+  if (block.shape.heads % groups != 0 || block.shape.kv_heads % groups != 0) {
     refuse({ModelErrc::kBadConfig,
             "attention.qkv.groups: " + std::to_string(groups) + " does not divide the heads"});
     return;
   }
   const auto source = view(block.qkv.fused, outputs, inputs, kAbsent);
   if (!source) return;
-  const std::int64_t query_rows = block.heads / groups * size;
-  const std::int64_t kv_rows = block.kv_heads / groups * size;
+  const std::int64_t query_rows = block.shape.heads / groups * size;
+  const std::int64_t kv_rows = block.shape.kv_heads / groups * size;
   std::int64_t from = 0;
   for (std::int64_t group = 0; group < groups; ++group) {
     for (const char which : block.qkv.order) {
       const std::int64_t rows = which == 'q' ? query_rows : kv_rows;
       const std::int64_t base = which == 'q'   ? 0
-                                : which == 'k' ? block.heads * size
-                                               : (block.heads + block.kv_heads) * size;
+                                : which == 'k' ? block.shape.heads * size
+                                               : (block.shape.heads + block.shape.kv_heads) * size;
       const std::int64_t to = base + group * rows;
       builder.matrix.parts.push_back(source->part(from, rows, to));
       take_bias(builder, block.qkv.fused, outputs, kAbsent, from, rows, to);
@@ -209,8 +209,8 @@ void WeightPlanner::fused_qkv(Builder& builder, const AttentionBlock& block, std
 
 WeightPlanner::Linear WeightPlanner::qkv(const std::string& name, const AttentionBlock& block,
                                          std::int64_t inputs, bool queries, bool keys_and_values) {
-  const std::int64_t query_rows = std::int64_t{block.heads} * block.head_size;
-  const std::int64_t kv_rows = std::int64_t{block.kv_heads} * block.head_size;
+  const std::int64_t query_rows = std::int64_t{block.shape.heads} * block.shape.head_size;
+  const std::int64_t kv_rows = std::int64_t{block.shape.kv_heads} * block.shape.head_size;
   const std::int64_t outputs = (queries ? query_rows : 0) + (keys_and_values ? 2 * kv_rows : 0);
   Builder builder{{name, {}, outputs, inputs, false, {}}, {}, false};
   if (!block.qkv.fused.tensor.empty() && queries && keys_and_values) {

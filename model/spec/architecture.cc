@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "weft/kernels/experts/experts.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/model_error.h"
 #include "weft/model/spec/spec.h"
@@ -172,10 +173,10 @@ class Resolver {
     const SpecTableReader merged(scope_, &fields, own.path());
     norm.present = merged.flag("present", true);
     if (!norm.present) return norm;
-    norm.kind =
+    norm.spec.kind =
         merged.choice<NormKind>("kind", {{"rms", NormKind::kRms}, {"layer", NormKind::kLayer}});
-    norm.eps = static_cast<float>(merged.number("eps", {}, 0, 1));
-    norm.weight_offset = static_cast<float>(merged.number("weight_offset", 0, -kAny, kAny));
+    norm.spec.eps = static_cast<float>(merged.number("eps", {}, 0, 1));
+    norm.spec.weight_offset = static_cast<float>(merged.number("weight_offset", 0, -kAny, kAny));
     norm.tensor = names(merged, "tensor");
     return norm;
   }
@@ -197,7 +198,7 @@ class Resolver {
     if (block.tensor.empty()) reader.fail("tensor", "is missing");
     block.size = reader.integer("size", hidden_, 1, kMaxWidth);
     block.projection = linear(reader, "projection");
-    block.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
+    block.spec.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
     block.types = names(reader, "types");
     block.norm = norm(reader, "norm");
     const SpecTableReader positions = reader.table("positions");
@@ -206,7 +207,7 @@ class Resolver {
                                                 {"learned", PositionKind::kLearned},
                                                 {"sinusoidal", PositionKind::kSinusoidal}});
     block.positions.tensor = names(positions, "tensor");
-    block.positions.offset = positions.integer("offset", 0, 0, kMaxContext);
+    block.spec.position_offset = positions.integer("offset", 0, 0, kMaxContext);
     return block;
   }
 
@@ -222,17 +223,16 @@ class Resolver {
     if (!reader.has("head_size") && hidden_ % heads != 0) {
       reader.fail("heads", std::to_string(hidden_) + " is no multiple of " + std::to_string(heads));
     }
-    block.heads = static_cast<std::int32_t>(heads);
-    block.kv_heads = static_cast<std::int32_t>(kv_heads);
-    block.head_size = static_cast<std::int32_t>(head_size);
+    block.shape = {static_cast<std::int32_t>(heads), static_cast<std::int32_t>(kv_heads),
+                   static_cast<std::int32_t>(head_size)};
     scope_.set("heads", heads);
     scope_.set("head_size", head_size);
     const double standard_scale = 1.0 / std::sqrt(static_cast<double>(head_size));
-    block.scale = static_cast<float>(reader.number("scale", standard_scale, 0, kAny));
-    block.soft_cap = static_cast<float>(reader.number("soft_cap", 0, 0, kAny));
-    block.clip = static_cast<float>(reader.number("clip", 0, 0, kAny));
-    block.window = static_cast<std::int32_t>(reader.integer("window", 0, 0, kMaxContext));
-    block.chunk = static_cast<std::int32_t>(reader.integer("chunk", 0, 0, kMaxContext));
+    block.spec.scale = static_cast<float>(reader.number("scale", standard_scale, 0, kAny));
+    block.spec.soft_cap = static_cast<float>(reader.number("soft_cap", 0, 0, kAny));
+    block.rotary_spec.clip = static_cast<float>(reader.number("clip", 0, 0, kAny));
+    block.spec.window = static_cast<std::int32_t>(reader.integer("window", 0, 0, kMaxContext));
+    block.spec.chunk = static_cast<std::int32_t>(reader.integer("chunk", 0, 0, kMaxContext));
     block.qkv = qkv(reader);
     block.out = linear(reader, "out");
     block.alibi = reader.flag("alibi", false);
@@ -240,7 +240,7 @@ class Resolver {
     block.sinks = names(reader, "sinks");
     const SpecTableReader relative = reader.table("relative_bias");
     block.relative_bias = names(relative, "tensor");
-    block.relative_max_distance =
+    block.spec.relative_max_distance =
         static_cast<std::int32_t>(relative.integer("max_distance", 128, 2, kMaxContext));
     head_norms(reader, block);
     rotary(reader.table("rotary"), block, stack);
@@ -250,7 +250,7 @@ class Resolver {
   void head_norms(const SpecTableReader& reader, AttentionBlock& block) {
     block.query_norm = norm(reader, "q_norm");
     block.key_norm = norm(reader, "k_norm");
-    block.norm_after_rotary = reader.flag("norm_after_rotary", false);
+    block.rotary_spec.norm_after_rotary = reader.flag("norm_after_rotary", false);
     block.head_norm_scope =
         reader.choice<HeadNormScope>("head_norm_scope", {{"head", HeadNormScope::kPerHead},
                                                          {"each_head", HeadNormScope::kEachHead},
@@ -275,13 +275,13 @@ class Resolver {
   void rotary(const SpecTableReader& reader, AttentionBlock& block, StackBlock& stack) {
     if (!reader.present() || !reader.flag("enabled", true)) return;
     RotaryBlock rotary;
-    rotary.size =
-        static_cast<std::int32_t>(reader.integer("size", block.head_size, 2, block.head_size));
+    rotary.size = static_cast<std::int32_t>(
+        reader.integer("size", block.shape.head_size, 2, block.shape.head_size));
     if (rotary.size % 2 != 0) reader.fail("size", std::to_string(rotary.size) + " is not even");
     rotary.theta = reader.number("theta", 10000.0, 1e-6, kAny);
     rotary.scaling = reader.value("scaling");
-    block.rotary_size = rotary.size;
-    block.rotary_style = reader.choice<RotaryStyle>(
+    block.rotary_spec.rotary_size = rotary.size;
+    block.rotary_spec.style = reader.choice<RotaryStyle>(
         "style", {{"halves", RotaryStyle::kHalves}, {"interleaved", RotaryStyle::kInterleaved}});
     const auto found = std::ranges::find(stack.rotary, rotary);
     block.rotary = static_cast<std::int32_t>(found - stack.rotary.begin());
@@ -304,10 +304,10 @@ class Resolver {
   MlpBlock mlp(const SpecTableReader& reader) {
     MlpBlock block;
     block.gated = reader.flag("gated", true);
-    block.activation = activation(reader);
-    block.gate_limit = static_cast<float>(reader.number("gate_limit", 0, 0, kAny));
-    block.up_offset = static_cast<float>(reader.number("up_offset", 0, -kAny, kAny));
-    block.gate_alpha = static_cast<float>(reader.number("gate_alpha", 0, 0, kAny));
+    block.up.activation = activation(reader);
+    block.up.gate_limit = static_cast<float>(reader.number("gate_limit", 0, 0, kAny));
+    block.up.up_offset = static_cast<float>(reader.number("up_offset", 0, -kAny, kAny));
+    block.up.gate_alpha = static_cast<float>(reader.number("gate_alpha", 0, 0, kAny));
     const SpecTableReader routed = reader.table("experts");
     if (!routed.present() || !routed.flag("enabled", true)) {
       block.dense = dense(reader, {});
@@ -344,24 +344,25 @@ class Resolver {
     ExpertsBlock block;
     const auto count = reader.integer("count", {}, 1, kMaxExperts);
     block.count = static_cast<std::int32_t>(count);
-    block.chosen = static_cast<std::int32_t>(reader.integer("chosen", {}, 1, count));
-    block.router =
+    RouteSpec& route = block.route;
+    route.chosen = static_cast<std::int32_t>(reader.integer("chosen", {}, 1, count));
+    route.kind =
         reader.choice<RouterKind>("router", {{"softmax_then_top_k", RouterKind::kSoftmaxThenTopK},
                                              {"top_k_then_softmax", RouterKind::kTopKThenSoftmax},
                                              {"sparse_mixer", RouterKind::kSoftmaxOfClose},
                                              {"sigmoid", RouterKind::kSigmoid}});
-    block.margin = static_cast<float>(reader.number("margin", 0, 0, kAny));
-    block.normalize = reader.flag("normalize", false);
-    block.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
-    block.groups = static_cast<std::int32_t>(reader.integer("groups", 1, 1, count));
-    block.chosen_groups =
-        static_cast<std::int32_t>(reader.integer("chosen_groups", block.groups, 1, block.groups));
-    if (block.count % block.groups != 0) {
+    route.margin = static_cast<float>(reader.number("margin", 0, 0, kAny));
+    route.normalize = reader.flag("normalize", false);
+    route.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
+    route.groups = static_cast<std::int32_t>(reader.integer("groups", 1, 1, count));
+    route.chosen_groups =
+        static_cast<std::int32_t>(reader.integer("chosen_groups", route.groups, 1, route.groups));
+    if (block.count % route.groups != 0) {
       reader.fail("groups", std::to_string(block.count) + " experts are no whole groups");
     }
-    const std::int32_t group_size = block.count / block.groups;
-    block.group_best = static_cast<std::int32_t>(reader.integer("group_best", 1, 1, group_size));
-    if (block.chosen > group_size * block.chosen_groups) {
+    const std::int32_t group_size = block.count / route.groups;
+    route.group_best = static_cast<std::int32_t>(reader.integer("group_best", 1, 1, group_size));
+    if (route.chosen > group_size * route.chosen_groups) {
       reader.fail("chosen", "more than the chosen groups have");
     }
     block.router_tensor = linear(reader, "router_tensor");
@@ -382,8 +383,8 @@ class Resolver {
                                         : LinearBlock{};
     block.bias = names(reader, "bias");
     block.projection = linear(reader, "projection");
-    block.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
-    block.soft_cap = static_cast<float>(reader.number("soft_cap", 0, 0, kAny));
+    block.spec.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
+    block.spec.soft_cap = static_cast<float>(reader.number("soft_cap", 0, 0, kAny));
     return block;
   }
 

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "weft/core/error/error.h"
-#include "weft/kernels/activation.h"
-#include "weft/kernels/experts/experts.h"
-#include "weft/kernels/norm/norm.h"
-#include "weft/kernels/rotary/rotary.h"
+#include "weft/kernels/attention/attention_spec.h"
+#include "weft/kernels/embedding/embedding_spec.h"
+#include "weft/kernels/experts/route_spec.h"
+#include "weft/kernels/linear/linear_spec.h"
+#include "weft/kernels/norm/norm_spec.h"
+#include "weft/kernels/rotary/rotary_spec.h"
 
 namespace weft {
 
@@ -24,21 +26,13 @@ enum class PositionKind : std::uint8_t {
   kLearned,
   kSinusoidal,  ///< sines in the first half, cosines in the second (tensor2tensor, fairseq)
 };
-/// What a norm of queries or keys is taken over, and which of its weights it learnt.
-enum class HeadNormScope : std::uint8_t {
-  kPerHead,   ///< over a head; all heads share the weights (Qwen3)
-  kEachHead,  ///< over a head; each has its own weights (StableLM 2, Cohere)
-  kAllHeads,  ///< over all heads at once (OLMo 2)
-};
 
 /// A tensor by the names it may have in the checkpoint, best first; empty means there is none.
 using TensorNames = std::vector<std::string>;
 
 struct NormBlock {
-  NormKind kind = NormKind::kRms;
-  float eps = 0;
-  float weight_offset = 0;
   bool present = false;
+  NormSpec spec;
   TensorNames tensor;  ///< with ".weight" and ".bias" behind it; empty = not learned
 };
 
@@ -56,27 +50,19 @@ struct QkvBlock {
 };
 
 struct AttentionBlock {
-  std::int32_t heads = 0;
-  std::int32_t kv_heads = 0;
-  std::int32_t head_size = 0;
-  float scale = 1;
-  float soft_cap = 0;
-  float clip = 0;
-  std::int32_t window = 0;
-  std::int32_t chunk = 0;
+  HeadShape shape;
+  /// `causal` and how many buckets there are is known once the stack and the tensor are.
+  AttentionSpec spec;
   QkvBlock qkv;
   LinearBlock out;
   NormBlock query_norm, key_norm;
   HeadNormScope head_norm_scope = HeadNormScope::kPerHead;
-  bool norm_after_rotary = false;
+  RotarySpec rotary_spec;
   std::int32_t rotary = -1;  ///< index into StackBlock::rotary, -1 = none
-  std::int32_t rotary_size = 0;
-  RotaryStyle rotary_style = RotaryStyle::kHalves;
   bool alibi = false;
   float alibi_scale = 1;  ///< of the slopes (Falcon scales them with the scores)
   TensorNames sinks;
   TensorNames relative_bias;  ///< [buckets, A]
-  std::int32_t relative_max_distance = 0;
 };
 
 struct GatedMlpBlock {
@@ -90,14 +76,7 @@ struct GatedMlpBlock {
 
 struct ExpertsBlock {
   std::int32_t count = 0;
-  std::int32_t chosen = 0;
-  RouterKind router = RouterKind::kSoftmaxThenTopK;
-  bool normalize = false;
-  float scale = 1;
-  std::int32_t groups = 1;
-  std::int32_t chosen_groups = 1;
-  std::int32_t group_best = 1;
-  float margin = 0;
+  RouteSpec route;
   LinearBlock router_tensor;
   TensorNames selection_bias;
   GatedMlpBlock shared;     ///< size 0 = none
@@ -106,10 +85,7 @@ struct ExpertsBlock {
 
 struct MlpBlock {
   bool gated = false;
-  Activation activation = Activation::kNone;
-  float gate_limit = 0;
-  float up_offset = 0;
-  float gate_alpha = 0;
+  LinearSpec up;        ///< what follows the product with up, or with gate and up
   GatedMlpBlock dense;  ///< of an expert when experts.count > 0 ("{expert}" in its names)
   ExpertsBlock experts;
 };
@@ -133,18 +109,16 @@ struct LayerBlock {
   bool parallel = false;  ///< the MLP reads what attention reads; both are added (GPT-J, NeoX)
 };
 
-/// Position ids of learned or sinusoidal tables start at `offset`.
 struct PositionBlock {
   PositionKind kind = PositionKind::kNone;
   TensorNames tensor;
-  std::int64_t offset = 0;
 };
 
 struct EmbeddingBlock {
   TensorNames tensor;
   std::int64_t size = 0;  ///< width of the table; differs from hidden when it is projected
   LinearBlock projection;
-  float scale = 1;
+  EmbeddingSpec spec;
   PositionBlock positions;
   TensorNames types;  ///< row 0 is added
   NormBlock norm;
@@ -172,8 +146,7 @@ struct HeadBlock {
   LinearBlock linear;
   TensorNames bias;        ///< under a name of its own (BART)
   LinearBlock projection;  ///< before the head, back to the embedding's width (OPT-350m)
-  float scale = 1;
-  float soft_cap = 0;
+  LinearSpec spec;         ///< what follows the product with `linear`
 };
 
 /// A model as a composition of known blocks: a spec applied to one checkpoint's config. Plain data.

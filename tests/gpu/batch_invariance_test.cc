@@ -37,7 +37,8 @@ constexpr std::int32_t kMaxTokens = 96;
 constexpr std::int32_t kPageTokens = 5;
 constexpr std::int32_t kPagesOfOne = 20;
 constexpr std::int32_t kSequences = 4;
-/// Of each sequence. The first is longer than a block of attention's keys, the last a single token.
+/// Tokens of each sequence. The first is longer than a block of attention's keys, the last is a
+/// single token.
 constexpr std::int32_t kLengths[kSequences] = {75, 23, 40, 1};
 
 /// A token of a sequence as it goes into a step.

@@ -57,7 +57,7 @@ class StepDeviceTest : public testing::TestWithParam<DeviceKind> {
     return tokens;
   }
 
-  /// Of the logits that continuation() has seen last.
+  /// The token's logprob by the logits that continuation() has seen last.
   [[nodiscard]] double logprob(TokenId token) const {
     const double sum = std::accumulate(
         logits_.begin(), logits_.end(), 0.0,

@@ -172,7 +172,7 @@ class Step {
         count_(std::vector<std::int32_t>{static_cast<std::int32_t>(items_.size())}),
         queries_(random_queries()),
         out_(std::size_t(rows_) * of.heads * of.head_size),
-        workspace_(attention_workspace_bytes(max_items_, of.heads, of.head_size)),
+        workspace_(cuda_attention_workspace_bytes(max_items_, of.heads, of.head_size)),
         sink_(1) {
     fill_random<<<1024, 256>>>(keys_.data(), layer_numbers_ * layers_, 1);
     fill_random<<<1024, 256>>>(values_.data(), layer_numbers_ * layers_, 2);
@@ -232,7 +232,7 @@ class Step {
     return sequences;
   }
 
-  std::vector<AttentionItem> make_items() {
+  std::vector<CudaAttentionItem> make_items() {
     AttentionShape shape{.processors = processors(),
                          .heads = case_.heads,
                          .kv_heads = case_.kv_heads,
@@ -240,7 +240,7 @@ class Step {
                          .page_tokens = case_.page_tokens};
     max_items_ = max_attention_items(static_cast<std::int32_t>(sequences_.size()), rows_, shape);
     shape.max_items = max_items_;
-    std::vector<AttentionItem> items;
+    std::vector<CudaAttentionItem> items;
     plan_attention(sequences_, shape, items);
     return items;
   }
@@ -252,7 +252,7 @@ class Step {
     return queries;
   }
 
-  [[nodiscard]] AttentionParams params(int layer, bool unified) const {
+  [[nodiscard]] CudaAttentionParams params(int layer, bool unified) const {
     const std::int64_t width = std::int64_t{case_.heads} * case_.head_size;
     const std::size_t first = layer_numbers_ * static_cast<std::size_t>(layer);
     return {.rows = rows_,
@@ -266,7 +266,7 @@ class Step {
             .item_count = count_.data(),
             .max_items = max_items_,
             .decodes = case_.chunk == 1,
-            .scale = 1 / std::sqrt(static_cast<float>(case_.head_size)),
+            .spec = {.scale = 1 / std::sqrt(static_cast<float>(case_.head_size))},
             .out = {out_.data(), DType::kBF16, width, width, rows_},
             .unified = unified,
             .workspace = workspace_.data()};
@@ -277,14 +277,14 @@ class Step {
   std::int32_t max_items_ = 0;
   std::vector<std::int32_t> pages_;
   std::vector<DeviceSequence> sequences_;
-  std::vector<AttentionItem> items_;
+  std::vector<CudaAttentionItem> items_;
   std::size_t layer_numbers_;
   int layers_;
   Buffer<__nv_bfloat16> keys_;
   Buffer<__nv_bfloat16> values_;
   Buffer<DeviceSequence> device_sequences_;
   Buffer<std::int32_t> device_pages_;
-  Buffer<AttentionItem> device_items_;
+  Buffer<CudaAttentionItem> device_items_;
   Buffer<std::int32_t> count_;
   Buffer<float> queries_;
   Buffer<__nv_bfloat16> out_;

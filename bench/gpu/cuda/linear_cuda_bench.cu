@@ -102,7 +102,7 @@ struct Memory {
   std::uint16_t* inputs = take<std::uint16_t>(kMostTokens * 11008 * 2);
   std::byte* outputs = take<std::byte>(kMostTokens * 22016 * 4);
   std::byte* library = take<std::byte>(kLibraryBytes);
-  std::byte* workspace = take<std::byte>(linear_workspace_bytes(processors(), kMostTokens));
+  std::byte* workspace = take<std::byte>(cuda_linear_workspace_bytes(processors(), kMostTokens));
   unsigned* sink = take<unsigned>(4);
 
   Memory() {
@@ -268,7 +268,7 @@ class Bench {
 
  private:
   void run(const Shape& shape, std::int64_t tokens, const std::byte* weights) {
-    LinearParams params;
+    CudaLinearParams params;
     params.rows = tokens;
     params.in = {memory_.inputs, DType::kBF16, shape.inputs, shape.inputs, kMostTokens};
     params.weight.data = weights;
@@ -276,7 +276,7 @@ class Bench {
     params.weight.inputs = shape.inputs;
     params.weight.stride = shape.inputs;
     params.weight.gated = shape.gated;
-    params.activation = shape.gated ? Activation::kSilu : Activation::kNone;
+    params.spec.activation = shape.gated ? Activation::kSilu : Activation::kNone;
     params.out = {memory_.outputs, shape.residual ? DType::kF32 : DType::kBF16, shape.outputs,
                   shape.outputs, kMostTokens};
     if (shape.residual) params.residual = params.out;

@@ -118,8 +118,9 @@ void bench_norm() {
   const float* weight = upload(normal(kHidden, 1));
   print_rows("norm 4096 to bf16", [&](std::int64_t rows, int i, Stream stream) {
     const auto at = static_cast<std::size_t>(i);
-    return norm({.rows = rows, .in = in[at], .weight = weight, .eps = 1e-5F, .out = out[at]},
-                stream);
+    return norm(
+        {.rows = rows, .spec = {.eps = 1e-5F}, .in = in[at], .weight = weight, .out = out[at]},
+        stream);
   });
 }
 
@@ -150,20 +151,18 @@ void bench_rotary() {
     for (std::int32_t p = 0; p < 64; ++p) pages.push_back(s * 64 + p);
   }
   const std::size_t bytes = std::size_t{kMostRows} * 64 * 8 * kPageTokens * kSize * 2;
-  RotaryParams params{.heads = 32,
-                      .kv_heads = 8,
-                      .head_size = kSize,
-                      .rotary_size = kSize,
-                      .cosines = upload(normal(std::size_t{1000} * 64, 1)),
-                      .sines = upload(normal(std::size_t{1000} * 64, 1)),
-                      .position_ids = upload(positions),
-                      .spans = {upload(sequences), upload(sequence_of), upload(pages)},
-                      .kv = {.dtype = DType::kBF16,
-                             .keys = upload(std::vector<std::byte>(bytes)),
-                             .values = upload(std::vector<std::byte>(bytes)),
-                             .page_tokens = kPageTokens,
-                             .kv_heads = 8,
-                             .head_size = kSize}};
+  CudaRotaryParams params{.shape = {.heads = 32, .kv_heads = 8, .head_size = kSize},
+                          .spec = {.rotary_size = kSize},
+                          .cosines = upload(normal(std::size_t{1000} * 64, 1)),
+                          .sines = upload(normal(std::size_t{1000} * 64, 1)),
+                          .position_ids = upload(positions),
+                          .spans = {upload(sequences), upload(sequence_of), upload(pages)},
+                          .kv = {.dtype = DType::kBF16,
+                                 .keys = upload(std::vector<std::byte>(bytes)),
+                                 .values = upload(std::vector<std::byte>(bytes)),
+                                 .page_tokens = kPageTokens,
+                                 .kv_heads = 8,
+                                 .head_size = kSize}};
   std::vector<DeviceRows> qkv;
   for (int i = 0; i < kInGraph; ++i) qkv.push_back(rows_of(kMostRows, 48 * kSize));
   const auto op = [&](std::int64_t rows, int i, Stream stream) {
@@ -172,7 +171,8 @@ void bench_rotary() {
     return rotate_and_store(params, stream);
   };
   print_rows("rotary 32/8 x 128, bf16 cache", op);
-  params.query_norm = params.key_norm = {.enabled = true, .weight = upload(normal(kSize, 1))};
+  params.query_norm =
+      params.key_norm = {.spec = {.enabled = true}, .weight = upload(normal(kSize, 1))};
   print_rows("  with norms of heads", op);
 }
 
@@ -181,13 +181,12 @@ void bench_route() {
   constexpr std::int32_t kChosen = 8;
   const auto choices = static_cast<std::size_t>(kMostRows * kChosen);
   const auto integers = [&] { return upload(std::vector<std::int32_t>(choices)); };
-  RouteParams params{.scores = rows_of(kMostRows, kExperts),
-                     .experts = kExperts,
-                     .chosen = kChosen,
-                     .normalize = true,
-                     .routing = {integers(), upload(normal(choices, 1)),
-                                 upload(std::vector<std::int32_t>(kExperts + 1)), integers(),
-                                 integers(), integers()}};
+  CudaRouteParams params{.scores = rows_of(kMostRows, kExperts),
+                         .experts = kExperts,
+                         .spec = {.chosen = kChosen, .normalize = true},
+                         .routing = {integers(), upload(normal(choices, 1)),
+                                     upload(std::vector<std::int32_t>(kExperts + 1)), integers(),
+                                     integers(), integers()}};
   print_rows("route 8 of 128", [&](std::int64_t rows, int, Stream stream) {
     params.rows = rows;
     return route(params, stream);
@@ -208,7 +207,7 @@ void bench_sample(std::int64_t vocabulary) {
   }
   for (std::int32_t i = 0; i <= kMostRows; ++i) counts.push_back(i);
   const std::int32_t* item_counts = upload(counts);
-  SampleParams params{
+  CudaSampleParams params{
       .items = upload(items),
       .logits = logits,
       .lists = upload(std::vector<SampleLists>(kMostRows)),
@@ -260,7 +259,7 @@ void bench_copies() {
   }
   std::vector<PageCopy> copies;
   for (std::int32_t c = 0; c < kCopies; ++c) copies.push_back({2 * c, 2 * c + 1});
-  PageCopyParams params{upload(blocks), kBlocks, upload(copies), 0};
+  CudaPageCopyParams params{upload(blocks), kBlocks, upload(copies), 0};
   for (const std::int32_t count : {1, 8, kCopies}) {
     params.copy_count = count;
     const double ours = time_of([&](int, Stream stream) { return copy_pages(params, stream); });

@@ -113,47 +113,53 @@ class RealRuntime final : public Runtime {
     return cuda::can(way, weight, tokens);
   }
 
-  Status run(const EmbeddingParams& params, Stream stream) override {
+  Status run(const CudaEmbeddingParams& params, Stream stream) override {
     return embed(params, stream);
   }
-  Status run(const NormParams& params, Stream stream) override { return norm(params, stream); }
-  Status run(const LinearParams& params, Stream stream) override {
+  Status run(const CudaNormParams& params, Stream stream) override { return norm(params, stream); }
+  Status run(const CudaLinearParams& params, Stream stream) override {
     if (!linear_) linear_ = std::make_unique<LinearEngine>();
     return linear_->run(params, stream);
   }
-  Status run(const RotaryParams& params, Stream stream) override {
+  Status run(const CudaRotaryParams& params, Stream stream) override {
     return rotate_and_store(params, stream);
   }
-  Status run(const AttentionParams& params, Stream stream) override {
+  Status run(const CudaAttentionParams& params, Stream stream) override {
     return attention(params, stream);
   }
-  Status run(const RouteParams& params, Stream stream) override { return route(params, stream); }
-  Status run(const ExpertLinearParams& params, Stream stream) override {
+  Status run(const CudaRouteParams& params, Stream stream) override {
+    return route(params, stream);
+  }
+  Status run(const CudaExpertLinearParams& params, Stream stream) override {
     return expert_linear(params, stream);
   }
-  Status run(const CombineParams& params, Stream stream) override {
+  Status run(const CudaCombineParams& params, Stream stream) override {
     return combine(params, stream);
   }
-  Status run(const ScaleRowsParams& params, Stream stream) override {
+  Status run(const CudaScaleRowsParams& params, Stream stream) override {
     return scale_rows(params, stream);
   }
-  Status run(const ConvertParams& params, Stream stream) override {
+  Status run(const CudaConvertParams& params, Stream stream) override {
     return convert(params, stream);
   }
-  Status run(const TableParams& params, Stream stream) override {
+  Status run(const CudaTableParams& params, Stream stream) override {
     return write_tables(params, stream);
   }
-  Status run(const PageCopyParams& params, Stream stream) override {
+  Status run(const CudaPageCopyParams& params, Stream stream) override {
     return copy_pages(params, stream);
   }
-  Status run(const ResolveParams& params, Stream stream) override {
+  Status run(const CudaResolveParams& params, Stream stream) override {
     return resolve_tokens(params, stream);
   }
-  Status run(const CountParams& params, Stream stream) override {
+  Status run(const CudaCountParams& params, Stream stream) override {
     return start_counts(params, stream);
   }
-  Status run(const SampleParams& params, Stream stream) override { return sample(params, stream); }
-  Status run(const SignalParams& params, Stream stream) override { return signal(params, stream); }
+  Status run(const CudaSampleParams& params, Stream stream) override {
+    return sample(params, stream);
+  }
+  Status run(const CudaSignalParams& params, Stream stream) override {
+    return signal(params, stream);
+  }
 
  private:
   const int index_;

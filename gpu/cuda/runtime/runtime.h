@@ -27,7 +27,7 @@ namespace weft::cuda {
 using Event = CUevent_st*;
 using Graph = CUgraphExec_st*;
 
-/// Of cudaError_t those that are named here.
+/// The values of cudaError_t that the device has to tell apart.
 inline constexpr Status kOutOfMemory{2};
 inline constexpr Status kNotReady{600};
 inline constexpr Status kLaunchFailure{719};
@@ -58,7 +58,7 @@ class Runtime {
   virtual Status free_memory(std::size_t& bytes) = 0;
   virtual Status allocate(std::byte*& memory, std::size_t bytes) = 0;
   virtual void release(std::byte* memory) noexcept = 0;
-  /// Of the host, page-locked; the device reaches it at the same address.
+  /// Takes page-locked memory of the host's; the device reaches it at the same address.
   virtual Status allocate_pinned(std::byte*& memory, std::size_t bytes) = 0;
   virtual void release_pinned(std::byte* memory) noexcept = 0;
 
@@ -94,22 +94,22 @@ class Runtime {
   [[nodiscard]] virtual bool can(LinearWay way, const DeviceMatrix& weight,
                                  std::int64_t tokens) const = 0;
 
-  virtual Status run(const EmbeddingParams& params, Stream stream) = 0;
-  virtual Status run(const NormParams& params, Stream stream) = 0;
-  virtual Status run(const LinearParams& params, Stream stream) = 0;
-  virtual Status run(const RotaryParams& params, Stream stream) = 0;
-  virtual Status run(const AttentionParams& params, Stream stream) = 0;
-  virtual Status run(const RouteParams& params, Stream stream) = 0;
-  virtual Status run(const ExpertLinearParams& params, Stream stream) = 0;
-  virtual Status run(const CombineParams& params, Stream stream) = 0;
-  virtual Status run(const ScaleRowsParams& params, Stream stream) = 0;
-  virtual Status run(const ConvertParams& params, Stream stream) = 0;
-  virtual Status run(const TableParams& params, Stream stream) = 0;
-  virtual Status run(const PageCopyParams& params, Stream stream) = 0;
-  virtual Status run(const ResolveParams& params, Stream stream) = 0;
-  virtual Status run(const CountParams& params, Stream stream) = 0;
-  virtual Status run(const SampleParams& params, Stream stream) = 0;
-  virtual Status run(const SignalParams& params, Stream stream) = 0;
+  virtual Status run(const CudaEmbeddingParams& params, Stream stream) = 0;
+  virtual Status run(const CudaNormParams& params, Stream stream) = 0;
+  virtual Status run(const CudaLinearParams& params, Stream stream) = 0;
+  virtual Status run(const CudaRotaryParams& params, Stream stream) = 0;
+  virtual Status run(const CudaAttentionParams& params, Stream stream) = 0;
+  virtual Status run(const CudaRouteParams& params, Stream stream) = 0;
+  virtual Status run(const CudaExpertLinearParams& params, Stream stream) = 0;
+  virtual Status run(const CudaCombineParams& params, Stream stream) = 0;
+  virtual Status run(const CudaScaleRowsParams& params, Stream stream) = 0;
+  virtual Status run(const CudaConvertParams& params, Stream stream) = 0;
+  virtual Status run(const CudaTableParams& params, Stream stream) = 0;
+  virtual Status run(const CudaPageCopyParams& params, Stream stream) = 0;
+  virtual Status run(const CudaResolveParams& params, Stream stream) = 0;
+  virtual Status run(const CudaCountParams& params, Stream stream) = 0;
+  virtual Status run(const CudaSampleParams& params, Stream stream) = 0;
+  virtual Status run(const CudaSignalParams& params, Stream stream) = 0;
 };
 
 /// The runtime of GPU `index`. kDriver, kUnfit where it is older than sm_80; kNoGpuSupport in a

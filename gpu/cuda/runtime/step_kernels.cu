@@ -29,7 +29,7 @@ __device__ void narrow(void* row, DType dtype, std::int64_t at, float value) {
 
 __device__ std::int64_t bytes_of_element(DType dtype) { return dtype == DType::kF32 ? 4 : 2; }
 
-__global__ void __launch_bounds__(kThreads) convert_kernel(const ConvertParams params) {
+__global__ void __launch_bounds__(kThreads) convert_kernel(const CudaConvertParams params) {
   let_successor_start();
   wait_for_predecessor();
   const std::int64_t row = blockIdx.x;
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kThreads) convert_kernel(const ConvertParams p
   }
 }
 
-__global__ void signal_kernel(const SignalParams params) {
+__global__ void signal_kernel(const CudaSignalParams params) {
   wait_for_predecessor();
   __threadfence_system();
   *static_cast<volatile std::uint64_t*>(params.flag) = *params.value;
@@ -52,14 +52,14 @@ __global__ void signal_kernel(const SignalParams params) {
 
 }  // namespace
 
-Status convert(const ConvertParams& params, Stream stream) {
+Status convert(const CudaConvertParams& params, Stream stream) {
   if (params.rows == 0) return Status::kSuccess;
   const auto across = static_cast<unsigned>((params.in.width + kThreads - 1) / kThreads);
   return launch(convert_kernel, dim3(static_cast<unsigned>(params.rows), across), dim3(kThreads), 0,
                 stream, params);
 }
 
-Status signal(const SignalParams& params, Stream stream) {
+Status signal(const CudaSignalParams& params, Stream stream) {
   return launch(signal_kernel, dim3(1), dim3(1), 0, stream, params);
 }
 

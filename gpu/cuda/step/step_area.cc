@@ -35,9 +35,9 @@ AttentionShape attention_shape(const Program& program, const DeviceOptions& opti
 
 }  // namespace
 
-StepShape step_shape_of(const Program& program, const DeviceOptions& options,
-                        const Properties& properties) {
-  StepShape shape;
+CudaStepShape step_shape_of(const Program& program, const DeviceOptions& options,
+                            const Properties& properties) {
+  CudaStepShape shape;
   shape.tokens = options.max_tokens;
   shape.slots = options.max_sequences;
   shape.outputs = std::max(options.max_outputs, options.max_sequences);
@@ -52,7 +52,7 @@ StepShape step_shape_of(const Program& program, const DeviceOptions& options,
   return shape;
 }
 
-StepArea StepArea::cut(const StepShape& shape, std::int64_t context, std::byte* memory) {
+StepArea StepArea::cut(const CudaStepShape& shape, std::int64_t context, std::byte* memory) {
   Arena arena(memory);
   StepArea area;
   const auto tokens = static_cast<std::size_t>(shape.tokens);
@@ -68,10 +68,10 @@ StepArea StepArea::cut(const StepShape& shape, std::int64_t context, std::byte* 
   area.sequences = arena.take<DeviceSequence>(slots);
   area.output_rows = arena.take<std::int32_t>(static_cast<std::size_t>(shape.outputs));
   area.samples = arena.take<SampleItem>(slots);
-  area.items = arena.take<AttentionItem>(items);
+  area.items = arena.take<CudaAttentionItem>(items);
   if (shape.cross_pages_per_slot > 0) {
     area.cross_sequences = arena.take<DeviceSequence>(slots);
-    area.cross_items = arena.take<AttentionItem>(items);
+    area.cross_items = arena.take<CudaAttentionItem>(items);
   }
   area.always = arena.used();
   area.writes = arena.take<TableWrite>(3 * slots);

@@ -12,7 +12,7 @@
 namespace weft::cuda {
 
 /// How large the parts of a step can become.
-struct StepShape {
+struct CudaStepShape {
   std::int32_t tokens = 0;
   std::int32_t slots = 0;  ///< sequences
   std::int32_t outputs = 0;
@@ -39,8 +39,8 @@ struct StepShape {
   }
 };
 
-[[nodiscard]] StepShape step_shape_of(const Program& program, const DeviceOptions& options,
-                                      const Properties& properties);
+[[nodiscard]] CudaStepShape step_shape_of(const Program& program, const DeviceOptions& options,
+                                          const Properties& properties);
 
 /// What varies from step to step besides single numbers.
 struct StepHead {
@@ -55,7 +55,7 @@ struct StepHead {
 /// at the same addresses in every step.
 struct StepArea {
   StepHead* head = nullptr;
-  TokenId* wanted = nullptr;               ///< [T] see ResolveParams
+  TokenId* wanted = nullptr;               ///< [T] see CudaResolveParams
   std::int32_t* slot_of = nullptr;         ///< [T]
   std::uint8_t* is_output = nullptr;       ///< [T]
   std::int32_t* positions = nullptr;       ///< [T]
@@ -65,8 +65,8 @@ struct StepArea {
   DeviceSequence* cross_sequences = nullptr;
   std::int32_t* output_rows = nullptr;  ///< [outputs]
   SampleItem* samples = nullptr;        ///< [slots]
-  AttentionItem* items = nullptr;
-  AttentionItem* cross_items = nullptr;
+  CudaAttentionItem* items = nullptr;
+  CudaAttentionItem* cross_items = nullptr;
   std::size_t always = 0;  ///< bytes up to here are copied for every step
   // Copied where there is something.
   TableWrite* writes = nullptr;   ///< [3 * slots]
@@ -78,7 +78,7 @@ struct StepArea {
   std::size_t bytes = 0;
 
   /// Cuts it from `memory`, or counts.
-  [[nodiscard]] static StepArea cut(const StepShape& shape, std::int64_t context,
+  [[nodiscard]] static StepArea cut(const CudaStepShape& shape, std::int64_t context,
                                     std::byte* memory);
 };
 

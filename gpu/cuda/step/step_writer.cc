@@ -14,7 +14,7 @@ std::size_t index_of(std::int64_t index) { return static_cast<std::size_t>(index
 
 }  // namespace
 
-StepWriter::StepWriter(Runtime& runtime, const StepShape& shape, const StepArea& device,
+StepWriter::StepWriter(Runtime& runtime, const CudaStepShape& shape, const StepArea& device,
                        std::int64_t longest)
     : runtime_(runtime), shape_(shape), device_(device), longest_(longest) {
   const std::size_t bytes = StepArea::cut(shape, longest, nullptr).bytes;
@@ -103,11 +103,12 @@ void StepWriter::upload_tables(Stream stream, std::int32_t* tables) {
   if (writes_ == 0) return;
   bring(device_.writes, area_.writes, index_of(writes_), stream, "uploading page tables");
   bring(device_.pages, area_.pages, index_of(written_pages_), stream, "uploading page tables");
-  check(runtime_, runtime_.run(TableParams{device_.writes, writes_, device_.pages, tables}, stream),
+  check(runtime_,
+        runtime_.run(CudaTableParams{device_.writes, writes_, device_.pages, tables}, stream),
         "writing page tables");
 }
 
-void StepWriter::plan(std::span<const DeviceSequence> sequences, bool causal, AttentionItem* to,
+void StepWriter::plan(std::span<const DeviceSequence> sequences, bool causal, CudaAttentionItem* to,
                       std::int32_t& count) {
   AttentionShape shape = shape_.attention;
   shape.causal = causal;
@@ -172,7 +173,7 @@ void StepWriter::copy_pages(Stream stream, std::span<const PageCopy> copies, con
     check(runtime_, runtime_.synchronize(stream), "copying pages");
     std::ranges::copy(copies.first(count), area_.copies);
     bring(device_.copies, area_.copies, count, stream, "uploading copies of pages");
-    PageCopyParams params;
+    CudaPageCopyParams params;
     params.blocks = layout.page_blocks;
     params.block_count = static_cast<std::int32_t>(2 * layout.self_kv.size());
     params.copies = device_.copies;
@@ -188,7 +189,7 @@ void StepWriter::start_counts(Stream stream, std::int32_t slot, std::span<const 
   check(runtime_, runtime_.synchronize(stream), "counting tokens");
   std::ranges::copy(tokens, area_.history);
   bring(device_.history, area_.history, tokens.size(), stream, "uploading a history");
-  CountParams params;
+  CudaCountParams params;
   params.slot = slot;
   params.tokens = device_.history;
   params.token_count = static_cast<std::int32_t>(tokens.size());

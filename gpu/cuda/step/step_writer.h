@@ -27,13 +27,14 @@ struct StepEntry {
 class StepWriter {
  public:
   /// `longest`: positions of a sequence; those of LongRoPE's long set stand behind them.
-  StepWriter(Runtime& runtime, const StepShape& shape, const StepArea& device,
+  StepWriter(Runtime& runtime, const CudaStepShape& shape, const StepArea& device,
              std::int64_t longest);
 
   /// What was uploaded before has been read.
   void begin();
 
-  /// Entries [first, first + pages.size()) of a page table (StepShape::self_table() and its like).
+  /// Entries [first, first + pages.size()) of a page table (CudaStepShape::self_table() and its
+  /// like).
   void write_table(std::int64_t table, std::int32_t first, std::span<const std::int32_t> pages);
 
   void add(const StepEntry& entry);
@@ -71,12 +72,12 @@ class StepWriter {
  private:
   template <class T>
   void bring(T* to, const T* from, std::size_t count, Stream stream, const char* what);
-  void plan(std::span<const DeviceSequence> sequences, bool causal, AttentionItem* to,
+  void plan(std::span<const DeviceSequence> sequences, bool causal, CudaAttentionItem* to,
             std::int32_t& count);
   [[nodiscard]] std::size_t batch_of(std::span<const PageCopy> copies);
 
   Runtime& runtime_;
-  const StepShape shape_;
+  const CudaStepShape shape_;
   const StepArea device_;
   const std::int64_t longest_;
   OwnedPinned memory_;
@@ -87,7 +88,7 @@ class StepWriter {
   std::int32_t written_pages_ = 0;
   std::vector<DeviceSequence> sequences_;
   std::vector<DeviceSequence> cross_;
-  std::vector<AttentionItem> items_;
+  std::vector<CudaAttentionItem> items_;
   std::vector<std::uint32_t> source_of_, target_of_;  // by page: the batch of copies it was last in
   std::uint32_t batch_ = 0;
 };

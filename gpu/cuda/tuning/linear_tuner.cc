@@ -114,7 +114,7 @@ class ProductTimer {
     ProductTime time;
     time.shape = {weight.dtype, weight.rows(), weight.inputs, tokens};
     time.bytes = bytes_of_call(tokens);
-    const LinearWay usual = way_of(runtime_, LinearTable(), weight, tokens);
+    const LinearWay usual = way_of(runtime_, CudaLinearTable(), weight, tokens);
     double best = std::numeric_limits<double>::infinity();
     const auto measure = [&](LinearWay way) {
       time.ways.push_back({way, seconds(way, tokens, best)});
@@ -135,7 +135,7 @@ class ProductTimer {
     operands_.weights.push_back(take_matrix(*product_.plan, arena));
     const auto one = static_cast<std::int64_t>(arena.used() - before);
     const Properties properties = runtime_.properties();
-    // Of a tiny one a part stays in the cache, as it does in a step.
+    // A part of a tiny matrix stays in the cache, as it does in a step.
     for (std::int64_t all = one;
          all < kCaches * properties.l2_bytes && std::ssize(operands_.weights) < kMaxCalls;
          all += one) {
@@ -150,7 +150,8 @@ class ProductTimer {
     if (product_.op->bias != kAbsent) {
       operands_.bias = arena.take<float>(static_cast<std::size_t>(2 * weight.outputs));
     }
-    operands_.workspace = arena.take(linear_workspace_bytes(properties.processors, most_tokens));
+    operands_.workspace =
+        arena.take(cuda_linear_workspace_bytes(properties.processors, most_tokens));
   }
 
   void fill(std::size_t bytes) {
@@ -229,7 +230,8 @@ class ProductTimer {
   }
 
   void launch(LinearWay way, std::int64_t tokens, std::int64_t call) {
-    LinearParams params = linear_params(*product_.op);
+    CudaLinearParams params;
+    params.spec = product_.op->spec;
     params.rows = tokens;
     params.in = operands_.in;
     params.weight = operands_.weights[static_cast<std::size_t>(call) % operands_.weights.size()];
@@ -266,7 +268,7 @@ Result<std::vector<ProductTime>> time_products(Runtime& runtime, const Program& 
                                                const std::vector<std::int64_t>& tokens,
                                                const TuneProgress& progress) {
   std::set<std::int64_t> buckets;
-  for (const std::int64_t count : tokens) buckets.insert(LinearTable::bucket_of(count));
+  for (const std::int64_t count : tokens) buckets.insert(CudaLinearTable::bucket_of(count));
   const std::vector<Product> products = products_of(program);
   const auto total = static_cast<std::int64_t>(products.size() * buckets.size());
   std::vector<ProductTime> times;

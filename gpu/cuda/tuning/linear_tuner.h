@@ -7,7 +7,7 @@
 
 #include "weft/core/error/error.h"
 #include "weft/gpu/cuda/runtime/runtime.h"
-#include "weft/kernels/linear/linear_table.h"
+#include "weft/kernels/linear/linear_table_cuda.h"
 #include "weft/model/program/program.h"
 
 namespace weft::cuda {

@@ -62,7 +62,7 @@ std::optional<float> PhiSearch::phi() const {
   return best().phi;
 }
 
-Result<PhiSearch> find_phi(CudaDevice& device, const LinearTable& linear,
+Result<PhiSearch> find_phi(CudaDevice& device, const CudaLinearTable& linear,
                            std::span<const std::vector<TokenId>> prompts) {
   PhiSearch search;
   try {

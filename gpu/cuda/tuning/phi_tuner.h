@@ -34,7 +34,7 @@ struct PhiSearch {
 /// a decoder needs no running maximum: their first halves are read at once, then one token after
 /// the other. What is longer than the device's context is cut. The device is left with its linear
 /// table `linear`, without phi. kDriver, kOutOfRange for a token that the model has not.
-[[nodiscard]] Result<PhiSearch> find_phi(CudaDevice& device, const LinearTable& linear,
+[[nodiscard]] Result<PhiSearch> find_phi(CudaDevice& device, const CudaLinearTable& linear,
                                          std::span<const std::vector<TokenId>> prompts);
 
 /// Tokens at random, the same in each run.

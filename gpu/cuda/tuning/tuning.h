@@ -9,15 +9,15 @@
 #include <utility>
 
 #include "weft/core/error/error.h"
-#include "weft/kernels/linear/linear_table.h"
+#include "weft/kernels/linear/linear_table_cuda.h"
 #include "weft/model/program/program.h"
 
 namespace weft::cuda {
 
 /// How the products and the attention of one model are computed on one GPU.
 struct Tuning {
-  LinearTable linear{};
-  /// Decoding scales scores by phi and not by their running maximum: see AttentionParams.
+  CudaLinearTable linear{};
+  /// Decoding scales scores by phi and not by their running maximum: see CudaAttentionParams.
   bool unified_softmax = false;
   float phi = 0;
 };
@@ -30,9 +30,9 @@ struct Tuning {
 ///     bf16 12288 4096 16 flat
 ///     phi llama-6738415616 0
 ///
-/// the first line with the version and the GPU's name, then lines of LinearTable, and lines with a
-/// model, as tuned_name() calls it or its family, and a number. Lines that begin with # are notes
-/// and come after the first line when it is printed; empty lines do not count.
+/// the first line with the version and the GPU's name, then lines of CudaLinearTable, and lines
+/// with a model, as tuned_name() calls it or its family, and a number. Lines that begin with # are
+/// notes and come after the first line when it is printed; empty lines do not count.
 class TuningTable {
  public:
   static constexpr int kVersion = 1;
@@ -49,7 +49,7 @@ class TuningTable {
   [[nodiscard]] std::string print() const;
 
   [[nodiscard]] const std::string& gpu() const noexcept { return gpu_; }
-  [[nodiscard]] LinearTable& linear() noexcept { return linear_; }
+  [[nodiscard]] CudaLinearTable& linear() noexcept { return linear_; }
 
   /// `model` has no blanks. Without a phi its softmax takes the running maximum.
   void set_phi(const std::string& model, std::optional<float> phi);
@@ -61,7 +61,7 @@ class TuningTable {
 
   std::string gpu_;
   std::string notes_;  // whole lines
-  LinearTable linear_;
+  CudaLinearTable linear_;
   std::map<std::string, float, std::less<>> phi_;
 };
 

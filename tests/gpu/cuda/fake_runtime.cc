@@ -17,7 +17,7 @@ using cuda::Status;
 
 constexpr auto kAlignment = std::align_val_t{256};
 
-void convert(const cuda::ConvertParams& params) {
+void convert(const cuda::CudaConvertParams& params) {
   for (std::int64_t row = 0; row < params.rows; ++row) {
     const std::int64_t from = params.rows_of == nullptr ? row : params.rows_of[row];
     for (std::int64_t i = 0; i < params.in.width; ++i) {
@@ -179,22 +179,22 @@ bool FakeRuntime::can(cuda::LinearWay way, const cuda::DeviceMatrix&, std::int64
   return way == cuda::LinearWay::kVector;
 }
 
-Status FakeRuntime::run(const cuda::EmbeddingParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaEmbeddingParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::embed(params); });
 }
-Status FakeRuntime::run(const cuda::NormParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaNormParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::norm(params); });
 }
-Status FakeRuntime::run(const cuda::LinearParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaLinearParams& params, cuda::Stream) {
   return launched([=, this] {
     linear_reference(params);
     if (gpu_->linear_seconds) now_ += gpu_->linear_seconds(params);
   });
 }
-Status FakeRuntime::run(const cuda::RotaryParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaRotaryParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::rotate_and_store(params); });
 }
-Status FakeRuntime::run(const cuda::AttentionParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaAttentionParams& params, cuda::Stream) {
   return launched([=, this] {
     cuda::attention_reference(params);
     if (gpu_->recomputed && params.unified && params.decodes) {
@@ -202,37 +202,37 @@ Status FakeRuntime::run(const cuda::AttentionParams& params, cuda::Stream) {
     }
   });
 }
-Status FakeRuntime::run(const cuda::RouteParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaRouteParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::route(params); });
 }
-Status FakeRuntime::run(const cuda::ExpertLinearParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaExpertLinearParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::expert_linear(params); });
 }
-Status FakeRuntime::run(const cuda::CombineParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaCombineParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::combine(params); });
 }
-Status FakeRuntime::run(const cuda::ScaleRowsParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaScaleRowsParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::scale_rows(params); });
 }
-Status FakeRuntime::run(const cuda::ConvertParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaConvertParams& params, cuda::Stream) {
   return launched([=] { convert(params); });
 }
-Status FakeRuntime::run(const cuda::TableParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaTableParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::write_tables(params); });
 }
-Status FakeRuntime::run(const cuda::PageCopyParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaPageCopyParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::copy_pages(params); });
 }
-Status FakeRuntime::run(const cuda::ResolveParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaResolveParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::resolve_tokens(params); });
 }
-Status FakeRuntime::run(const cuda::CountParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaCountParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::start_counts(params); });
 }
-Status FakeRuntime::run(const cuda::SampleParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaSampleParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::sample(params); });
 }
-Status FakeRuntime::run(const cuda::SignalParams& params, cuda::Stream) {
+Status FakeRuntime::run(const cuda::CudaSignalParams& params, cuda::Stream) {
   return launched([=] { *params.flag = *params.value; });
 }
 

@@ -33,7 +33,7 @@ struct FakeGpu {
   /// Which ways there are; without: kVector alone.
   std::function<bool(cuda::LinearWay way, std::int64_t tokens)> can{};
   /// What a product takes by the fake's events, in seconds; what else is launched takes nothing.
-  std::function<double(const cuda::LinearParams& params)> linear_seconds{};
+  std::function<double(const cuda::CudaLinearParams& params)> linear_seconds{};
   /// Rows that decoding attention must compute again, of one launch.
   std::function<std::uint32_t(float phi)> recomputed{};
 };
@@ -83,22 +83,22 @@ class FakeRuntime final : public cuda::Runtime {
   [[nodiscard]] bool can(cuda::LinearWay way, const cuda::DeviceMatrix& weight,
                          std::int64_t tokens) const override;
 
-  cuda::Status run(const cuda::EmbeddingParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::NormParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::LinearParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::RotaryParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::AttentionParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::RouteParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::ExpertLinearParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CombineParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::ScaleRowsParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::ConvertParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::TableParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::PageCopyParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::ResolveParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CountParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::SampleParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::SignalParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaEmbeddingParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaNormParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaLinearParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaRotaryParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaAttentionParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaRouteParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaExpertLinearParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaCombineParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaScaleRowsParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaConvertParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaTableParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaPageCopyParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaResolveParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaCountParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaSampleParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaSignalParams& params, cuda::Stream stream) override;
 
  private:
   using Work = std::function<void()>;

@@ -29,7 +29,7 @@ struct Model {
   std::int32_t page_tokens = 16;
   DType dtype = DType::kBF16;
   DType out = DType::kF32;
-  AttentionParams params{};
+  CudaAttentionParams params{};
   bool slopes = false;
   bool relative = false;
   bool sinks = false;
@@ -122,7 +122,8 @@ struct Inputs {
     if (model.slopes) slopes = random.numbers(heads, 0.1F);
     if (model.sinks) sinks = random.numbers(heads, 4);
     if (model.relative) {
-      relative = random.numbers(heads * static_cast<std::size_t>(model.params.relative_buckets), 2);
+      relative =
+          random.numbers(heads * static_cast<std::size_t>(model.params.spec.relative_buckets), 2);
     }
     plan();
   }
@@ -176,7 +177,7 @@ struct Inputs {
                          .kv_heads = model.kv_heads,
                          .head_size = model.head_size,
                          .page_tokens = model.page_tokens,
-                         .causal = model.params.causal};
+                         .causal = model.params.spec.causal};
     shape.max_items = max_attention_items(static_cast<std::int32_t>(sequences.size()), rows, shape);
     max_items = shape.max_items;
     plan_attention(sequences, shape, items);
@@ -192,7 +193,7 @@ struct Inputs {
   std::vector<float> slopes;
   std::vector<float> sinks;
   std::vector<float> relative;
-  std::vector<AttentionItem> items;
+  std::vector<CudaAttentionItem> items;
   std::int32_t item_count = 0;
   std::int32_t max_items = 0;
   std::int32_t rows = 0;
@@ -201,9 +202,9 @@ struct Inputs {
 };
 
 /// The parameters with the host's pointers.
-AttentionParams host_params(Inputs& inputs) {
+CudaAttentionParams host_params(Inputs& inputs) {
   const Model& model = inputs.model;
-  AttentionParams params = model.params;
+  CudaAttentionParams params = model.params;
   params.rows = inputs.rows;
   params.queries = {.data = inputs.queries.data(),
                     .width = inputs.stride(),
@@ -220,9 +221,9 @@ AttentionParams host_params(Inputs& inputs) {
   params.items = inputs.items.data();
   params.item_count = &inputs.item_count;
   params.max_items = inputs.max_items;
-  params.decodes =
-      std::ranges::all_of(inputs.items, [](const AttentionItem& item) { return item.tokens == 1; });
-  params.scale = 1.0F / std::sqrt(static_cast<float>(model.head_size));
+  params.decodes = std::ranges::all_of(
+      inputs.items, [](const CudaAttentionItem& item) { return item.tokens == 1; });
+  params.spec.scale = 1.0F / std::sqrt(static_cast<float>(model.head_size));
   params.alibi_slopes = inputs.slopes.empty() ? nullptr : inputs.slopes.data();
   params.relative_bias = inputs.relative.empty() ? nullptr : inputs.relative.data();
   params.sinks = inputs.sinks.empty() ? nullptr : inputs.sinks.data();
@@ -253,8 +254,8 @@ class OnDevice {
                                        width_of(inputs.model.out))),
         workspace_(workspace_of(inputs)) {}
 
-  [[nodiscard]] AttentionParams params() const {
-    AttentionParams params = host_params(inputs_);
+  [[nodiscard]] CudaAttentionParams params() const {
+    CudaAttentionParams params = host_params(inputs_);
     params.queries.data = queries_.on_device();
     params.kv.keys = reinterpret_cast<std::byte*>(keys_.on_device());
     params.kv.values = reinterpret_cast<std::byte*>(values_.on_device());
@@ -273,7 +274,7 @@ class OnDevice {
   /// Runs it over a poisoned output; counters must be left zero.
   std::vector<std::uint8_t> run() const { return run(params()); }
 
-  std::vector<std::uint8_t> run(const AttentionParams& params) const {
+  std::vector<std::uint8_t> run(const CudaAttentionParams& params) const {
     out_.fill(kPoison);
     EXPECT_EQ(attention(params, nullptr), Status::kSuccess);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
@@ -294,8 +295,8 @@ class OnDevice {
 
  private:
   static std::vector<std::uint8_t> workspace_of(const Inputs& inputs) {
-    std::vector<std::uint8_t> bytes(
-        attention_workspace_bytes(inputs.max_items, inputs.model.heads, inputs.model.head_size));
+    std::vector<std::uint8_t> bytes(cuda_attention_workspace_bytes(
+        inputs.max_items, inputs.model.heads, inputs.model.head_size));
     std::fill(bytes.begin() + std::ptrdiff_t{kAttentionCounterBytes}, bytes.end(), kPoison);
     return bytes;
   }
@@ -309,15 +310,15 @@ class OnDevice {
   DeviceCopy<float> slopes_;
   DeviceCopy<float> sinks_;
   DeviceCopy<float> relative_;
-  DeviceCopy<AttentionItem> items_;
+  DeviceCopy<CudaAttentionItem> items_;
   DeviceCopy<std::int32_t> count_;
   DeviceCopy<std::uint32_t> recomputed_;
   DeviceCopy<std::uint8_t> out_;
   DeviceCopy<std::uint8_t> workspace_;
 };
 
-/// Of a head's numbers relative to their norm: products are in float32, or operands rounded to 8 or
-/// 11 bits.
+/// How far a head's numbers may be off, relative to their norm: products are in float32, or
+/// operands are rounded to 8 or 11 bits.
 double tolerance_of(DType kv, DType out) {
   if (kv == DType::kBF16 || out == DType::kBF16) return 1.2e-2;
   return kv == DType::kF16 || out == DType::kF16 ? 2e-3 : 2e-5;
@@ -325,7 +326,7 @@ double tolerance_of(DType kv, DType out) {
 
 void expect_close(Inputs& inputs, const std::vector<std::uint8_t>& got) {
   std::vector<std::uint8_t> want(got.size(), kPoison);
-  AttentionParams params = host_params(inputs);
+  CudaAttentionParams params = host_params(inputs);
   params.out.data = want.data();
   attention_reference(params);
   const Model& model = inputs.model;
@@ -462,16 +463,16 @@ TEST_F(AttentionCudaTest, MixesPromptsWithSequencesThatDecode) {
   }
 
 TEST_F(AttentionCudaTest, SeesAWindow) {
-  WEFT_EXPECT_FEATURE(model.params.window = 70);
-  WEFT_EXPECT_FEATURE(model.params.window = 1);
+  WEFT_EXPECT_FEATURE(model.params.spec.window = 70);
+  WEFT_EXPECT_FEATURE(model.params.spec.window = 1);
 }
 
 TEST_F(AttentionCudaTest, SeesItsOwnChunk) {
-  WEFT_EXPECT_FEATURE(model.params.chunk = 100);
-  WEFT_EXPECT_FEATURE(model.params.chunk = 64);
+  WEFT_EXPECT_FEATURE(model.params.spec.chunk = 100);
+  WEFT_EXPECT_FEATURE(model.params.spec.chunk = 64);
 }
 
-TEST_F(AttentionCudaTest, CapsScores) { WEFT_EXPECT_FEATURE(model.params.soft_cap = 2); }
+TEST_F(AttentionCudaTest, CapsScores) { WEFT_EXPECT_FEATURE(model.params.spec.soft_cap = 2); }
 
 TEST_F(AttentionCudaTest, AddsSlopes) { WEFT_EXPECT_FEATURE(model.slopes = true); }
 
@@ -479,29 +480,29 @@ TEST_F(AttentionCudaTest, AddsSinks) { WEFT_EXPECT_FEATURE(model.sinks = true); 
 
 TEST_F(AttentionCudaTest, AddsRelativeBiases) {
   for (const bool bidirectional : {false, true}) {
-    WEFT_EXPECT_FEATURE(model.relative = true; model.params.relative_buckets = 32;
-                        model.params.relative_max_distance = 128;
-                        model.params.relative_bidirectional = bidirectional);
+    WEFT_EXPECT_FEATURE(model.relative = true; model.params.spec.relative_buckets = 32;
+                        model.params.spec.relative_max_distance = 128;
+                        model.params.spec.relative_bidirectional = bidirectional);
   }
 }
 
 TEST_F(AttentionCudaTest, DoesAllAtOnce) {
-  WEFT_EXPECT_FEATURE(model.params.window = 200; model.params.chunk = 256;
-                      model.params.soft_cap = 5; model.slopes = true; model.sinks = true);
+  WEFT_EXPECT_FEATURE(model.params.spec.window = 200; model.params.spec.chunk = 256;
+                      model.params.spec.soft_cap = 5; model.slopes = true; model.sinks = true);
 }
 
 TEST_F(AttentionCudaTest, SeesAWholeContextWithoutCausality) {
   for (const DType dtype : kTypes) {
     Model model{.head_size = 64, .dtype = dtype};
-    model.params.causal = false;
+    model.params.spec.causal = false;
     expect_reference(model, {{.start = 0, .count = 90, .context = 90},
                              {.start = 5, .count = 3, .context = 777}});
     expect_reference(
         model, {{.start = 40, .count = 1, .context = 300}, {.start = 9, .count = 1, .context = 2}});
     model.relative = true;
-    model.params.relative_buckets = 32;
-    model.params.relative_max_distance = 128;
-    model.params.relative_bidirectional = true;
+    model.params.spec.relative_buckets = 32;
+    model.params.spec.relative_max_distance = 128;
+    model.params.spec.relative_bidirectional = true;
     expect_reference(model, {{.start = 0, .count = 300, .context = 300}});
   }
 }

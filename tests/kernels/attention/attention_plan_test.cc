@@ -85,17 +85,17 @@ TEST(AttentionPlanTest, SeesWhatMasksLeave) {
   };
   EXPECT_EQ(seen(0), std::pair(0, 1));
   EXPECT_EQ(seen(70), std::pair(0, 71));
-  params.window = 8;
+  params.spec.window = 8;
   EXPECT_EQ(seen(3), std::pair(0, 4));
   EXPECT_EQ(seen(70), std::pair(63, 71));
-  params.window = 0;
-  params.chunk = 32;
+  params.spec.window = 0;
+  params.spec.chunk = 32;
   EXPECT_EQ(seen(31), std::pair(0, 32));
   EXPECT_EQ(seen(32), std::pair(32, 33));
-  params.causal = false;
+  params.spec.causal = false;
   EXPECT_EQ(seen(32), std::pair(32, 64));
   EXPECT_EQ(seen(70), std::pair(64, 90));
-  params.chunk = 0;
+  params.spec.chunk = 0;
   EXPECT_EQ(seen(5), std::pair(0, 90));
 }
 

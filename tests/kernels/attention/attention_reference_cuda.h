@@ -16,16 +16,16 @@ namespace weft::cuda {
 
 class AttentionReference {
  public:
-  explicit AttentionReference(const AttentionParams& params) : params_(params) {
+  explicit AttentionReference(const CudaAttentionParams& params) : params_(params) {
     if (params.relative_bias != nullptr) {
-      buckets_ = RelativeBuckets(params.relative_buckets, params.relative_max_distance,
-                                 params.relative_bidirectional);
+      buckets_ = RelativeBuckets(params.spec.relative_buckets, params.spec.relative_max_distance,
+                                 params.spec.relative_bidirectional);
     }
   }
 
   void run() const {
     for (std::int32_t i = 0; i < *params_.item_count; ++i) {
-      const AttentionItem& item = params_.items[i];
+      const CudaAttentionItem& item = params_.items[i];
       if (item.part != 0) continue;
       const DeviceSequence& sequence = params_.spans.sequences[item.sequence];
       for (std::int32_t token = item.token; token < item.token + item.tokens; ++token) {
@@ -62,10 +62,10 @@ class AttentionReference {
 
   [[nodiscard]] bool sees(const DeviceSequence& sequence, std::int32_t query,
                           std::int32_t key) const {
-    if (key > query && params_.causal) return false;
-    if (key >= sequence.context && !params_.causal) return false;
-    if (params_.window > 0 && query - key >= params_.window) return false;
-    return params_.chunk == 0 || query / params_.chunk == key / params_.chunk;
+    if (key > query && params_.spec.causal) return false;
+    if (key >= sequence.context && !params_.spec.causal) return false;
+    if (params_.spec.window > 0 && query - key >= params_.spec.window) return false;
+    return params_.spec.chunk == 0 || query / params_.spec.chunk == key / params_.spec.chunk;
   }
 
   /// The first number of a key, or value, in the layer.
@@ -87,14 +87,14 @@ class AttentionReference {
       dot += read(params_.queries.data, DType::kF32, query + d) *
              read(params_.kv.keys, params_.kv.dtype, from + d);
     }
-    double result = dot * double{params_.scale};
-    const double cap = params_.soft_cap;
+    double result = dot * double{params_.spec.scale};
+    const double cap = params_.spec.soft_cap;
     if (cap > 0) result = cap * std::tanh(result / cap);
     const std::int32_t distance = key - (sequence.start + token);
     if (params_.alibi_slopes != nullptr) result += double{params_.alibi_slopes[head]} * distance;
     if (params_.relative_bias != nullptr) {
-      result += double{
-          params_.relative_bias[head * params_.relative_buckets + buckets_.bucket_of(distance)]};
+      result += double{params_.relative_bias[head * params_.spec.relative_buckets +
+                                             buckets_.bucket_of(distance)]};
     }
     return result;
   }
@@ -102,7 +102,7 @@ class AttentionReference {
   void attend(const DeviceSequence& sequence, std::int32_t token, std::int32_t head) const {
     const std::int64_t size = params_.kv.head_size;
     const std::int32_t place = sequence.start + token;
-    const std::int32_t end = params_.causal ? place + 1 : sequence.context;
+    const std::int32_t end = params_.spec.causal ? place + 1 : sequence.context;
     std::vector<std::int32_t> keys;
     std::vector<double> scores;
     double greatest = -HUGE_VAL;
@@ -133,10 +133,12 @@ class AttentionReference {
     }
   }
 
-  const AttentionParams& params_;
+  const CudaAttentionParams& params_;
   RelativeBuckets buckets_;
 };
 
-inline void attention_reference(const AttentionParams& params) { AttentionReference(params).run(); }
+inline void attention_reference(const CudaAttentionParams& params) {
+  AttentionReference(params).run();
+}
 
 }  // namespace weft::cuda

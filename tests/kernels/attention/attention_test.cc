@@ -85,7 +85,7 @@ std::vector<float> run_attention(const Model& model, const std::vector<Piece>& p
   for (std::size_t s = 0; s < pieces.size(); ++s) {
     const auto& [context, start, count] = pieces[s];
     // A causal query must not need what stands behind it: it is not even there.
-    const std::int32_t filled = model.params.causal ? start + count : context->length;
+    const std::int32_t filled = model.params.spec.causal ? start + count : context->length;
     pages[s] = cache.take_pages(filled);
     for (std::int32_t place = 0; place < filled; ++place) {
       cache.put(pages[s], place, context->keys, context->values);
@@ -94,7 +94,7 @@ std::vector<float> run_attention(const Model& model, const std::vector<Piece>& p
                      .count = count,
                      .start = start,
                      .pages = pages[s],
-                     .context = model.params.causal ? 0 : context->length});
+                     .context = model.params.spec.causal ? 0 : context->length});
     for (std::int32_t i = 0; i < count; ++i, ++row) {
       std::copy_n(context->queries.begin() + (start + i) * width, width, queries.row(row).begin());
     }
@@ -123,9 +123,9 @@ std::vector<float> run_attention(const Model& model, const std::vector<Piece>& p
 
 /// transformers' T5Attention._relative_position_bucket, in its own words.
 std::int32_t t5_bucket(const AttentionParams& params, std::int32_t relative_position) {
-  std::int32_t buckets = params.relative_buckets;
+  std::int32_t buckets = params.spec.relative_buckets;
   std::int32_t bucket = 0;
-  if (params.relative_bidirectional) {
+  if (params.spec.relative_bidirectional) {
     buckets /= 2;
     bucket += relative_position > 0 ? buckets : 0;
     relative_position = std::abs(relative_position);
@@ -136,26 +136,28 @@ std::int32_t t5_bucket(const AttentionParams& params, std::int32_t relative_posi
   if (relative_position < max_exact) return bucket + relative_position;
   const float scaled =
       std::log(static_cast<float>(relative_position) / static_cast<float>(max_exact)) /
-      static_cast<float>(std::log(static_cast<double>(params.relative_max_distance) / max_exact)) *
+      static_cast<float>(
+          std::log(static_cast<double>(params.spec.relative_max_distance) / max_exact)) *
       static_cast<float>(buckets - max_exact);
   return bucket + std::min(max_exact + static_cast<std::int32_t>(scaled), buckets - 1);
 }
 
 bool sees(const AttentionParams& params, std::int32_t query, std::int32_t key) {
-  if (params.causal && key > query) return false;
-  if (params.window > 0 && query - key >= params.window) return false;
-  return params.chunk == 0 || query / params.chunk == key / params.chunk;
+  if (params.spec.causal && key > query) return false;
+  if (params.spec.window > 0 && query - key >= params.spec.window) return false;
+  return params.spec.chunk == 0 || query / params.spec.chunk == key / params.spec.chunk;
 }
 
 double biased(const Model& model, double score, std::int32_t head, std::int32_t distance) {
   const AttentionParams& params = model.params;
-  score *= params.scale;
-  if (params.soft_cap > 0) score = params.soft_cap * std::tanh(score / params.soft_cap);
+  score *= params.spec.scale;
+  if (params.spec.soft_cap > 0)
+    score = params.spec.soft_cap * std::tanh(score / params.spec.soft_cap);
   const auto h = static_cast<std::size_t>(head);
   if (!model.slopes.empty()) score += double{model.slopes[h]} * distance;
   if (!model.relative.empty()) {
     const auto bucket = static_cast<std::size_t>(t5_bucket(params, distance));
-    score += model.relative[h * static_cast<std::size_t>(params.relative_buckets) + bucket];
+    score += model.relative[h * static_cast<std::size_t>(params.spec.relative_buckets) + bucket];
   }
   return score;
 }
@@ -215,7 +217,7 @@ void expect_attention(const Model& model, const std::vector<Piece>& pieces, int 
 }
 
 Model scaled(Model model) {
-  model.params.scale = 1.0F / std::sqrt(static_cast<float>(model.head_size));
+  model.params.spec.scale = 1.0F / std::sqrt(static_cast<float>(model.head_size));
   return model;
 }
 
@@ -264,33 +266,33 @@ std::vector<Model> varieties() {
     change(model);
     all.push_back(std::move(model));
   };
-  add([](Model& s) { s.params.causal = false; });
+  add([](Model& s) { s.params.spec.causal = false; });
   for (const std::int32_t window : {1, 5, 64, 70}) {
-    add([&](Model& s) { s.params.window = window; });
+    add([&](Model& s) { s.params.spec.window = window; });
   }
-  for (const std::int32_t chunk : {1, 7, 64}) add([&](Model& s) { s.params.chunk = chunk; });
+  for (const std::int32_t chunk : {1, 7, 64}) add([&](Model& s) { s.params.spec.chunk = chunk; });
   add([](Model& s) {
-    s.params.causal = false;
-    s.params.window = 9;
-    s.params.chunk = 50;
+    s.params.spec.causal = false;
+    s.params.spec.window = 9;
+    s.params.spec.chunk = 50;
   });
-  add([](Model& s) { s.params.soft_cap = 1.5F; });
+  add([](Model& s) { s.params.spec.soft_cap = 1.5F; });
   add([](Model& s) { s.slopes = {0.5F, 0.25F, 0.0625F, 0.0039F}; });
   add([&](Model& s) { s.sinks = random.numbers(4, -2, 5); });
   for (const bool bidirectional : {false, true}) {
     add([&](Model& s) {
-      s.params.causal = !bidirectional;
-      s.params.scale = 1;
-      s.params.relative_buckets = 32;
-      s.params.relative_max_distance = 128;
-      s.params.relative_bidirectional = bidirectional;
+      s.params.spec.causal = !bidirectional;
+      s.params.spec.scale = 1;
+      s.params.spec.relative_buckets = 32;
+      s.params.spec.relative_max_distance = 128;
+      s.params.spec.relative_bidirectional = bidirectional;
       s.relative = random.numbers(128, -3, 3);
       s.query_range = 1;
     });
   }
   add([&](Model& s) {
-    s.params.window = 33;
-    s.params.soft_cap = 5;
+    s.params.spec.window = 33;
+    s.params.spec.soft_cap = 5;
     s.sinks = random.numbers(4);
   });
   return all;
@@ -369,7 +371,7 @@ TEST_P(AttentionTest, DoesNotLetALaterTokenTouchAnEarlierOne) {
 TEST_P(AttentionTest, DoesNotLookAtPlacesThatHaveLeftTheWindow) {
   Random random(9);
   Model model = scaled({});
-  model.params.window = 30;
+  model.params.spec.window = 30;
   Context context(model, 200, random);
   const std::vector<float> clean = run_attention(model, {{&context, 150, 50}});
   // The first query sees from 121 on.
@@ -383,17 +385,17 @@ TEST_P(AttentionTest, DoesNotLookAtPlacesThatHaveLeftTheWindow) {
 TEST_P(AttentionTest, GivesZerosToATokenThatSeesNothing) {
   Random random(10);
   Model model = scaled({});
-  model.params.causal = false;
+  model.params.spec.causal = false;
   Context nothing(model, 3, random);
   nothing.length = 0;
   Context far(model, 40, random);
   for (const bool sinks : {false, true}) {
     if (sinks) model.sinks = random.numbers(4);
     for (const float number : run_attention(model, {{&nothing, 0, 3}})) EXPECT_EQ(number, 0);
-    model.params.window = 2;
+    model.params.spec.window = 2;
     far.length = 10;  // the query stands at 39, what it could see ends at 9
     for (const float number : run_attention(model, {{&far, 39, 1}})) EXPECT_EQ(number, 0);
-    model.params.window = 0;
+    model.params.spec.window = 0;
   }
 }
 
@@ -401,7 +403,7 @@ TEST_P(AttentionTest, KeepsItsWeightsFiniteForScoresOfAnySize) {
   Random random(11);
   Model model{.head_size = 8};
   model.query_range = 1;
-  model.params.scale = 300;  // exp overflows at 89
+  model.params.spec.scale = 300;  // exp overflows at 89
   const Context context(model, 130, random);
   const std::vector<float> got = run_attention(model, {{&context, 129, 1}});
   for (const float number : got) EXPECT_LE(std::abs(number), 1) << number;

@@ -19,11 +19,11 @@ TEST_F(OpsCudaTest, NormsRowsOfEveryWidthAndType) {
           RowsPair in = RowsPair::random(rows, width, in_type, engine_);
           RowsPair residual = RowsPair::random(rows, width, DType::kF32, engine_);
           RowsPair out = RowsPair::poisoned(rows, width, out_type);
-          NormParams params{.rows = rows,
-                            .kind = plain ? NormKind::kRms : NormKind::kLayer,
-                            .weight_offset = plain ? 0.0F : 1.0F,
-                            .eps = 1e-5F,
-                            .scale = plain ? 1.0F : 0.5F};
+          CudaNormParams params{.rows = rows,
+                                .spec = {.kind = plain ? NormKind::kRms : NormKind::kLayer,
+                                         .weight_offset = plain ? 0.0F : 1.0F,
+                                         .eps = 1e-5F},
+                                .scale = plain ? 1.0F : 0.5F};
           const auto set = [&](bool on_device) {
             params.in = on_device ? in.device() : in.host();
             params.out = on_device ? out.device() : out.host();
@@ -45,7 +45,8 @@ TEST_F(OpsCudaTest, NormsRowsOfEveryWidthAndType) {
 
 TEST_F(OpsCudaTest, NormsInPlace) {
   RowsPair rows = RowsPair::random(300, 4096, DType::kF32, engine_);
-  NormParams params{.rows = 300, .in = rows.device(), .eps = 1e-6F, .out = rows.device()};
+  CudaNormParams params{
+      .rows = 300, .spec = {.eps = 1e-6F}, .in = rows.device(), .out = rows.device()};
   expect_runs([&](Stream stream) { return norm(params, stream); });
   params.in = params.out = rows.host();
   reference::norm(params);
@@ -71,16 +72,16 @@ TEST_F(OpsCudaTest, EmbedsFromEveryType) {
         RowsPair out = RowsPair::poisoned(rows, width);
         const bool all = width % 2 == 0;
         const auto params = [&](bool on_device) {
-          EmbeddingParams made{.rows = rows,
-                               .ids = on_device ? ids.device() : ids.host.data(),
-                               .table = on_device ? table.device() : table.host.data(),
-                               .dtype = dtype,
-                               .scale = all ? 1.0F : 3.0F,
-                               .out = on_device ? out.device() : out.host()};
+          CudaEmbeddingParams made{.rows = rows,
+                                   .ids = on_device ? ids.device() : ids.host.data(),
+                                   .table = on_device ? table.device() : table.host.data(),
+                                   .dtype = dtype,
+                                   .spec = {.scale = all ? 1.0F : 3.0F},
+                                   .out = on_device ? out.device() : out.host()};
           if (all) return made;
           made.positions = on_device ? positions.device() : positions.host.data();
           made.position_ids = on_device ? position_ids.device() : position_ids.host.data();
-          made.position_offset = 2;
+          made.spec.position_offset = 2;
           made.constant = on_device ? constant.device() : constant.host.data();
           return made;
         };
@@ -176,24 +177,24 @@ TEST_F(OpsCudaTest, ResolvesTokensAndCountsThem) {
   const Mirror<std::uint8_t> is_output(outputs);
   Mirror<TokenId> ids(std::vector<TokenId>(kRows, -77));
   const auto count = [&](bool device) {
-    return CountParams{.slot = 3,
-                       .tokens = device ? tokens.device() : tokens.host.data(),
-                       .token_count = 2000,
-                       .prompt_tokens = 700,
-                       .counts = {device ? counts.device() : counts.host.data(), kVocabulary}};
+    return CudaCountParams{.slot = 3,
+                           .tokens = device ? tokens.device() : tokens.host.data(),
+                           .token_count = 2000,
+                           .prompt_tokens = 700,
+                           .counts = {device ? counts.device() : counts.host.data(), kVocabulary}};
   };
   const auto resolve = [&](bool device) {
     const auto of = [device](auto& mirror) {
       return device ? mirror.device() : mirror.host.data();
     };
-    return ResolveParams{.rows = kRows,
-                         .wanted = of(wanted),
-                         .slot_of = of(slot_of),
-                         .is_output = of(is_output),
-                         .last_tokens = of(last),
-                         .settings = of(settings),
-                         .counts = {of(counts), kVocabulary},
-                         .ids = device ? ids.device() : ids.host.data()};
+    return CudaResolveParams{.rows = kRows,
+                             .wanted = of(wanted),
+                             .slot_of = of(slot_of),
+                             .is_output = of(is_output),
+                             .last_tokens = of(last),
+                             .settings = of(settings),
+                             .counts = {of(counts), kVocabulary},
+                             .ids = device ? ids.device() : ids.host.data()};
   };
   expect_runs([&](Stream stream) {
     const Status status = start_counts(count(true), stream);

@@ -15,10 +15,10 @@ struct Moments {
   double inverse = 1;
 };
 
-Moments moments_of(NormKind kind, const double* numbers, std::int64_t count, double eps) {
+Moments moments_of(const NormSpec& spec, const double* numbers, std::int64_t count) {
   Moments moments;
   const auto n = static_cast<double>(count);
-  if (kind == NormKind::kLayer) {
+  if (spec.kind == NormKind::kLayer) {
     for (std::int64_t i = 0; i < count; ++i) moments.mean += numbers[i];
     moments.mean /= n;
   }
@@ -26,7 +26,7 @@ Moments moments_of(NormKind kind, const double* numbers, std::int64_t count, dou
   for (std::int64_t i = 0; i < count; ++i) {
     squares += (numbers[i] - moments.mean) * (numbers[i] - moments.mean);
   }
-  moments.inverse = 1 / std::sqrt(squares / n + eps);
+  moments.inverse = 1 / std::sqrt(squares / n + double{spec.eps});
   return moments;
 }
 
@@ -38,26 +38,27 @@ std::vector<double> row_of(const DeviceRows& rows, std::int64_t row, std::int64_
 
 /// `count` heads of `size` numbers.
 void norm_heads(const HeadNorm& norm, double* heads, std::int64_t count, std::int64_t size) {
-  if (!norm.enabled) return;
-  const std::int64_t together = norm.over_all_heads ? count * size : size;
-  const bool own_weights = norm.per_head_weight || norm.over_all_heads;
+  const HeadNormSpec& spec = norm.spec;
+  if (!spec.enabled) return;
+  const std::int64_t together = spec.scope == HeadNormScope::kAllHeads ? count * size : size;
+  const bool own_weights = spec.scope != HeadNormScope::kPerHead;
   for (std::int64_t begin = 0; begin < count * size; begin += together) {
-    const Moments moments = moments_of(norm.kind, heads + begin, together, norm.eps);
+    const Moments moments = moments_of(spec.norm, heads + begin, together);
     for (std::int64_t i = begin; i < begin + together; ++i) {
       const std::int64_t own = own_weights ? i : i % size;
       heads[i] = (heads[i] - moments.mean) * moments.inverse;
-      if (norm.weight != nullptr) heads[i] *= double{norm.weight[own]} + norm.weight_offset;
+      if (norm.weight != nullptr) heads[i] *= double{norm.weight[own]} + spec.norm.weight_offset;
       if (norm.bias != nullptr) heads[i] += norm.bias[own];
     }
   }
 }
 
-void turn_heads(const RotaryParams& params, double* heads, std::int64_t count,
+void turn_heads(const CudaRotaryParams& params, double* heads, std::int64_t count,
                 std::int64_t position) {
-  const std::int64_t pairs = params.rotary_size / 2;
-  const bool halves = params.style == RotaryStyle::kHalves;
+  const std::int64_t pairs = params.spec.rotary_size / 2;
+  const bool halves = params.spec.style == RotaryStyle::kHalves;
   for (std::int64_t h = 0; h < count; ++h) {
-    double* head = heads + h * params.head_size;
+    double* head = heads + h * params.shape.head_size;
     for (std::int64_t i = 0; i < pairs; ++i) {
       double& a = head[halves ? i : 2 * i];
       double& b = head[halves ? i + pairs : 2 * i + 1];
@@ -71,7 +72,7 @@ void turn_heads(const RotaryParams& params, double* heads, std::int64_t count,
 }
 
 /// Keys or values of one token, as they stand in the row.
-void write_cache(const RotaryParams& params, std::byte* cache, std::int64_t row,
+void write_cache(const CudaRotaryParams& params, std::byte* cache, std::int64_t row,
                  std::int64_t first) {
   const std::int32_t index = params.spans.sequence_of[row];
   if (index < 0) return;
@@ -94,7 +95,7 @@ double clipped(double number, double limit) {
   return number < -limit ? -limit : (number > limit ? limit : number);
 }
 
-double embedded(const EmbeddingParams& params, std::int64_t id, std::int64_t column) {
+double embedded(const CudaEmbeddingParams& params, std::int64_t id, std::int64_t column) {
   if (params.table == nullptr) return 0;
   const std::int64_t width = params.out.width;
   if (params.dtype != DType::kQ8_0) return load(params.dtype, params.table, id * width + column);
@@ -111,14 +112,14 @@ void count_token(const TokenCounts& counts, std::int64_t slot, TokenId token, bo
 
 }  // namespace
 
-void norm(const NormParams& params) {
+void norm(const CudaNormParams& params) {
   const std::int64_t width = params.in.width;
   for (std::int64_t t = 0; t < params.rows; ++t) {
     const auto in = row_of(params.in, t, width);
-    const Moments moments = moments_of(params.kind, in.data(), width, params.eps);
+    const Moments moments = moments_of(params.spec, in.data(), width);
     for (std::int64_t i = 0; i < width; ++i) {
       double value = (in[static_cast<std::size_t>(i)] - moments.mean) * moments.inverse;
-      if (params.weight != nullptr) value *= double{params.weight[i]} + params.weight_offset;
+      if (params.weight != nullptr) value *= double{params.weight[i]} + params.spec.weight_offset;
       if (params.bias != nullptr) value += params.bias[i];
       value *= params.scale;
       if (params.residual.data != nullptr) value += at(params.residual, t, i);
@@ -127,13 +128,14 @@ void norm(const NormParams& params) {
   }
 }
 
-void embed(const EmbeddingParams& params) {
+void embed(const CudaEmbeddingParams& params) {
   const std::int64_t width = params.out.width;
   for (std::int64_t t = 0; t < params.rows; ++t) {
     for (std::int64_t i = 0; i < width; ++i) {
-      double value = params.scale * embedded(params, params.ids[t], i);
+      double value = params.spec.scale * embedded(params, params.ids[t], i);
       if (params.positions != nullptr) {
-        const std::int64_t position = std::max(params.position_ids[t], 0) + params.position_offset;
+        const std::int64_t position =
+            std::max(params.position_ids[t], 0) + params.spec.position_offset;
         value += params.positions[position * width + i];
       }
       if (params.constant != nullptr) value += params.constant[i];
@@ -142,24 +144,24 @@ void embed(const EmbeddingParams& params) {
   }
 }
 
-void rotate_and_store(const RotaryParams& params) {
-  const std::int64_t size = params.head_size;
-  const std::int64_t first_key = params.heads * size;
-  const std::int64_t first_value = first_key + params.kv_heads * size;
-  const std::int64_t width = first_value + params.kv_heads * size;
+void rotate_and_store(const CudaRotaryParams& params) {
+  const std::int64_t size = params.shape.head_size;
+  const std::int64_t first_key = params.shape.heads * size;
+  const std::int64_t first_value = first_key + params.shape.kv_heads * size;
+  const std::int64_t width = first_value + params.shape.kv_heads * size;
   for (std::int64_t t = 0; t < params.rows; ++t) {
     auto numbers = row_of(params.qkv, t, width);
-    for (double& number : numbers) number = clipped(number, params.clip);
+    for (double& number : numbers) number = clipped(number, params.spec.clip);
     const auto norms = [&] {
-      norm_heads(params.query_norm, numbers.data(), params.heads, size);
-      norm_heads(params.key_norm, numbers.data() + first_key, params.kv_heads, size);
+      norm_heads(params.query_norm, numbers.data(), params.shape.heads, size);
+      norm_heads(params.key_norm, numbers.data() + first_key, params.shape.kv_heads, size);
     };
-    if (!params.norm_after_rotary) norms();
-    if (params.rotary_size > 0) {
-      turn_heads(params, numbers.data(), params.heads + params.kv_heads,
+    if (!params.spec.norm_after_rotary) norms();
+    if (params.spec.rotary_size > 0) {
+      turn_heads(params, numbers.data(), params.shape.heads + params.shape.kv_heads,
                  std::max(params.position_ids[t], 0));
     }
-    if (params.norm_after_rotary) norms();
+    if (params.spec.norm_after_rotary) norms();
     for (std::int64_t i = 0; i < width; ++i) {
       put(params.qkv, t, i, numbers[static_cast<std::size_t>(i)]);
     }
@@ -169,7 +171,7 @@ void rotate_and_store(const RotaryParams& params) {
   }
 }
 
-void scale_rows(const ScaleRowsParams& params) {
+void scale_rows(const CudaScaleRowsParams& params) {
   for (std::int64_t t = 0; t < params.rows; ++t) {
     for (std::int64_t i = 0; i < params.out.width; ++i) {
       double value = at(params.scales, t, 0) * at(params.in, t, i);
@@ -179,7 +181,7 @@ void scale_rows(const ScaleRowsParams& params) {
   }
 }
 
-void write_tables(const TableParams& params) {
+void write_tables(const CudaTableParams& params) {
   // A GPU does them in no order; the last first is what shows who counts on one.
   for (std::int32_t w = params.write_count - 1; w >= 0; --w) {
     const TableWrite& write = params.writes[w];
@@ -188,7 +190,7 @@ void write_tables(const TableParams& params) {
   }
 }
 
-void copy_pages(const PageCopyParams& params) {
+void copy_pages(const CudaPageCopyParams& params) {
   for (std::int32_t b = 0; b < params.block_count; ++b) {
     const PageBlocks& blocks = params.blocks[b];
     for (std::int32_t c = 0; c < params.copy_count; ++c) {
@@ -199,7 +201,7 @@ void copy_pages(const PageCopyParams& params) {
   }
 }
 
-void resolve_tokens(const ResolveParams& params) {
+void resolve_tokens(const CudaResolveParams& params) {
   for (std::int64_t t = 0; t < params.rows; ++t) {
     params.ids[t] = 0;
     const std::int32_t slot = params.slot_of[t];
@@ -214,7 +216,7 @@ void resolve_tokens(const ResolveParams& params) {
   }
 }
 
-void start_counts(const CountParams& params) {
+void start_counts(const CudaCountParams& params) {
   const std::int64_t vocabulary = params.counts.vocabulary;
   std::fill_n(params.counts.counts + params.slot * vocabulary, vocabulary, 0U);
   for (std::int32_t i = 0; i < params.token_count; ++i) {

@@ -14,19 +14,19 @@
 /// to the cache or a count.
 namespace weft::cuda::reference {
 
-void norm(const NormParams& params);
-void embed(const EmbeddingParams& params);
-void rotate_and_store(const RotaryParams& params);
-void route(const RouteParams& params);
-void expert_linear(const ExpertLinearParams& params);
-void combine(const CombineParams& params);
-void scale_rows(const ScaleRowsParams& params);
-void write_tables(const TableParams& params);
-void copy_pages(const PageCopyParams& params);
-void resolve_tokens(const ResolveParams& params);
-void start_counts(const CountParams& params);
+void norm(const CudaNormParams& params);
+void embed(const CudaEmbeddingParams& params);
+void rotate_and_store(const CudaRotaryParams& params);
+void route(const CudaRouteParams& params);
+void expert_linear(const CudaExpertLinearParams& params);
+void combine(const CudaCombineParams& params);
+void scale_rows(const CudaScaleRowsParams& params);
+void write_tables(const CudaTableParams& params);
+void copy_pages(const CudaPageCopyParams& params);
+void resolve_tokens(const CudaResolveParams& params);
+void start_counts(const CudaCountParams& params);
 
 /// By the code of the host's sampler, so that it chooses what that would have chosen.
-void sample(const SampleParams& params);
+void sample(const CudaSampleParams& params);
 
 }  // namespace weft::cuda::reference

@@ -44,23 +44,20 @@ TEST(OpsReferenceTest, NormsAsTheHost) {
     Table residual(5, 37, random);
     Table want(5, 37);
     Table got(5, 37);
-    norm({.kind = kind,
+    const NormSpec spec{.kind = kind, .weight_offset = 1, .eps = 1e-5F};
+    norm({.spec = spec,
           .in = in.rows(),
           .weight = weight.data(),
           .bias = bias.data(),
-          .weight_offset = 1,
-          .eps = 1e-5F,
           .scale = 0.5F,
           .residual = residual.rows(),
           .out = want.rows()},
          Share{});
     cuda::reference::norm({.rows = 5,
-                           .kind = kind,
+                           .spec = spec,
                            .in = device_rows(in),
                            .weight = weight.data(),
                            .bias = bias.data(),
-                           .weight_offset = 1,
-                           .eps = 1e-5F,
                            .scale = 0.5F,
                            .residual = device_rows(residual),
                            .out = device_rows(got)});
@@ -84,22 +81,23 @@ TEST(OpsReferenceTest, TurnsAndStoresAsTheHost) {
   const auto sines = random.numbers(std::size_t{20} * 6);
   const auto weight = random.numbers(64);
   const HeadNorm query_norm{
-      .enabled = true, .weight = weight.data(), .over_all_heads = true, .eps = 1e-5F};
+      .spec = {.enabled = true, .norm = {.eps = 1e-5F}, .scope = HeadNormScope::kAllHeads},
+      .weight = weight.data()};
   const HeadNorm key_norm{
-      .enabled = true, .kind = NormKind::kLayer, .weight = weight.data(), .eps = 1e-5F};
+      .spec = {.enabled = true, .norm = {.kind = NormKind::kLayer, .eps = 1e-5F}},
+      .weight = weight.data()};
+  const HeadShape heads{.heads = 4, .kv_heads = 2, .head_size = 16};
+  const RotarySpec spec{.clip = 0.9F, .rotary_size = 12};
   Table want(7, 128, random);
   Table got(7, 128);
   for (std::int64_t t = 0; t < 7; ++t) std::ranges::copy(want.row(t), got.row(t).begin());
   Rows step_rows = want.rows();
   step_rows.count = 6;
   rotate_and_store({.qkv = step_rows,
-                    .heads = 4,
-                    .kv_heads = 2,
-                    .head_size = 16,
-                    .clip = 0.9F,
+                    .shape = heads,
+                    .spec = spec,
                     .query_norm = query_norm,
                     .key_norm = key_norm,
-                    .rotary_size = 12,
                     .cosines = cosines.data(),
                     .sines = sines.data(),
                     .table_positions = 20,
@@ -111,13 +109,10 @@ TEST(OpsReferenceTest, TurnsAndStoresAsTheHost) {
   cuda::reference::rotate_and_store(
       {.rows = 7,
        .qkv = device_rows(got),
-       .heads = 4,
-       .kv_heads = 2,
-       .head_size = 16,
-       .clip = 0.9F,
+       .shape = heads,
+       .spec = spec,
        .query_norm = query_norm,
        .key_norm = key_norm,
-       .rotary_size = 12,
        .cosines = cosines.data(),
        .sines = sines.data(),
        .position_ids = positions.data(),
@@ -177,16 +172,17 @@ TEST(OpsReferenceTest, RoutesAndCombinesAsTheHost) {
     Table scores(9, 16, random);
     Choices want(27, 16);
     Choices got(27, 16);
+    const RouteSpec spec{.kind = kind,
+                         .chosen = 3,
+                         .groups = 4,
+                         .chosen_groups = 2,
+                         .group_best = 2,
+                         .margin = 0.3F,
+                         .normalize = true,
+                         .scale = 1.5F};
     RouteParams host{.scores = scores.rows(),
-                     .kind = kind,
-                     .chosen = 3,
+                     .spec = spec,
                      .selection_bias = bias.data(),
-                     .groups = 4,
-                     .chosen_groups = 2,
-                     .group_best = 2,
-                     .margin = 0.3F,
-                     .normalize = true,
-                     .scale = 1.5F,
                      .expert_of = want.expert_of,
                      .weight_of = want.weight_of,
                      .starts = want.starts,
@@ -196,15 +192,8 @@ TEST(OpsReferenceTest, RoutesAndCombinesAsTheHost) {
     cuda::reference::route({.rows = 9,
                             .scores = device_rows(scores),
                             .experts = 16,
-                            .kind = kind,
-                            .chosen = 3,
+                            .spec = spec,
                             .selection_bias = bias.data(),
-                            .groups = 4,
-                            .chosen_groups = 2,
-                            .group_best = 2,
-                            .margin = 0.3F,
-                            .normalize = true,
-                            .scale = 1.5F,
                             .routing = got.routing()});
     EXPECT_EQ(got.expert_of, want.expert_of);
     EXPECT_EQ(got.starts, want.starts);
@@ -272,22 +261,20 @@ TEST(OpsReferenceTest, MultipliesByExpertsAsTheHost) {
     Table got(5, kOutputs);
     std::vector<std::byte> room(linear_workspace_bytes(5, kInputs) + 64);
     const auto skipped = -reinterpret_cast<std::uintptr_t>(room.data()) % 64;
+    const LinearSpec spec{.activation = Activation::kSilu,
+                          .scale = 0.5F,
+                          .gate_limit = gated ? 0.7F : 0,
+                          .up_offset = gated ? 1.0F : 0};
     linear({.in = in.rows(),
             .weight = &*packed,
             .bias = bias.data(),
-            .activation = Activation::kSilu,
-            .scale = 0.5F,
-            .gate_limit = gated ? 0.7F : 0,
-            .up_offset = gated ? 1.0F : 0,
+            .spec = spec,
             .out = want.rows()},
            Share{}, std::span(room).subspan(skipped));
     cuda::reference::expert_linear({.linear = {.rows = 5,
                                                .in = device_rows(in),
                                                .weight = matrix,
-                                               .activation = Activation::kSilu,
-                                               .scale = 0.5F,
-                                               .gate_limit = gated ? 0.7F : 0,
-                                               .up_offset = gated ? 1.0F : 0,
+                                               .spec = spec,
                                                .out = device_rows(got)},
                                     .experts = 2,
                                     .weights = weights.data(),
@@ -306,23 +293,22 @@ TEST(OpsReferenceTest, EmbedsAndScalesAsTheHost) {
   Table want(3, 24);
   Table got(3, 24);
   const auto* bytes = reinterpret_cast<const std::byte*>(table.data());
+  const EmbeddingSpec spec{.scale = 3, .position_offset = 2};
   embed({.ids = ids,
          .table = bytes,
          .vocabulary = 10,
-         .scale = 3,
+         .spec = spec,
          .positions = positions.data(),
          .position_ids = position_ids,
-         .position_offset = 2,
          .position_count = 8,
          .out = want.rows()},
         Share{});
   cuda::reference::embed({.rows = 3,
                           .ids = ids.data(),
                           .table = bytes,
-                          .scale = 3,
+                          .spec = spec,
                           .positions = positions.data(),
                           .position_ids = position_ids.data(),
-                          .position_offset = 2,
                           .out = device_rows(got)});
   expect_same(got, want);
   Table scales(3, 1, random);

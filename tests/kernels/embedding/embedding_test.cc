@@ -67,10 +67,9 @@ TEST_P(EmbeddingTest, AddsRowPositionAndConstantForEveryType) {
                                    .table = stored.table(),
                                    .dtype = dtype,
                                    .vocabulary = kVocabulary,
-                                   .scale = 1.5F,
+                                   .spec = {.scale = 1.5F, .position_offset = 2},
                                    .positions = positions.data(),
                                    .position_ids = position_ids,
-                                   .position_offset = 2,
                                    .position_count = 8,
                                    .constant = constant.data(),
                                    .out = out.rows()};

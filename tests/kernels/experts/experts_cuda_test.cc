@@ -84,18 +84,18 @@ TEST_F(OpsCudaTest, RoutesInEveryWay) {
         const Mirror<float> bias = floats(experts, -0.01F, 0.01F);
         RoutingPair routing(rows * chosen, experts);
         const auto params = [&](bool device) {
-          RouteParams made{.rows = rows,
-                           .scores = scores.host(),
-                           .experts = experts,
-                           .kind = kind,
-                           .chosen = chosen,
-                           .groups = groups,
-                           .chosen_groups = chosen_groups,
-                           .group_best = std::min(2, experts / groups),
-                           .margin = 0.2F,
-                           .normalize = experts % 16 == 0,
-                           .scale = 1.5F,
-                           .routing = routing.on(device)};
+          CudaRouteParams made{.rows = rows,
+                               .scores = scores.host(),
+                               .experts = experts,
+                               .spec = {.kind = kind,
+                                        .chosen = chosen,
+                                        .groups = groups,
+                                        .chosen_groups = chosen_groups,
+                                        .group_best = std::min(2, experts / groups),
+                                        .margin = 0.2F,
+                                        .normalize = experts % 16 == 0,
+                                        .scale = 1.5F},
+                               .routing = routing.on(device)};
           if (device) made.scores.data = mixed.device();
           if (groups > 1) made.selection_bias = device ? bias.device() : bias.host.data();
           return made;
@@ -199,23 +199,23 @@ TEST_F(OpsCudaTest, MultipliesByExpertsAndCombinesThem) {
         RowsPair residual = RowsPair::random(rows, outputs, DType::kF32, engine_);
         RowsPair sum = RowsPair::poisoned(rows, outputs);
         const auto route_params = [&](bool device) {
-          return RouteParams{.rows = rows,
-                             .scores = device ? scores.device() : scores.host(),
-                             .experts = kExperts,
-                             .chosen = kChosen,
-                             .routing = routing.on(device)};
+          return CudaRouteParams{.rows = rows,
+                                 .scores = device ? scores.device() : scores.host(),
+                                 .experts = kExperts,
+                                 .spec = {.chosen = kChosen},
+                                 .routing = routing.on(device)};
         };
         const auto linear_params = [&](bool device) {
-          ExpertLinearParams made{
+          CudaExpertLinearParams made{
               .linear = {.rows = rows * kChosen,
                          .in = device ? in.device() : in.host(),
                          .weight = experts.shape,
-                         .activation = gated ? Activation::kSilu : Activation::kGelu,
-                         .soft_cap = gated ? 0.0F : 3.0F,
-                         .scale = 0.5F,
-                         .gate_limit = gated ? 2.0F : 0.0F,
-                         .up_offset = gated ? 1.0F : 0.0F,
-                         .gate_alpha = gated && rows == 4 ? 1.7F : 0.0F,
+                         .spec = {.activation = gated ? Activation::kSilu : Activation::kGelu,
+                                  .soft_cap = gated ? 0.0F : 3.0F,
+                                  .scale = 0.5F,
+                                  .gate_limit = gated ? 2.0F : 0.0F,
+                                  .up_offset = gated ? 1.0F : 0.0F,
+                                  .gate_alpha = gated && rows == 4 ? 1.7F : 0.0F},
                          .out = device ? out.device() : out.host()},
               .experts = kExperts,
               .gathers = gathers,
@@ -227,12 +227,12 @@ TEST_F(OpsCudaTest, MultipliesByExpertsAndCombinesThem) {
           return made;
         };
         const auto combine_params = [&](bool device) {
-          return CombineParams{.rows = rows,
-                               .in = device ? out.device() : out.host(),
-                               .chosen = kChosen,
-                               .routing = routing.on(device),
-                               .residual = device ? residual.device() : residual.host(),
-                               .out = device ? sum.device() : sum.host()};
+          return CudaCombineParams{.rows = rows,
+                                   .in = device ? out.device() : out.host(),
+                                   .chosen = kChosen,
+                                   .routing = routing.on(device),
+                                   .residual = device ? residual.device() : residual.host(),
+                                   .out = device ? sum.device() : sum.host()};
         };
         const char* error = test::run_as_graph([&](Stream stream) {
           Status status = route(route_params(true), stream);

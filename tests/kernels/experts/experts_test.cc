@@ -22,9 +22,9 @@ struct Routed {
   std::vector<std::int32_t> order;
   std::vector<std::int32_t> token_of;
 
-  Routed(Table table, RouteParams wanted) : scores(std::move(table)), params(wanted) {
+  Routed(Table table, const RouteSpec& spec) : scores(std::move(table)), params{.spec = spec} {
     params.scores = scores.rows();
-    const auto choices = static_cast<std::size_t>(params.scores.count * params.chosen);
+    const auto choices = static_cast<std::size_t>(params.scores.count * params.spec.chosen);
     expert_of.assign(choices, -7);
     weight_of.assign(choices, kNaN);
     order.assign(choices, -7);
@@ -53,52 +53,53 @@ std::vector<double> softmax(std::vector<double> numbers) {
 /// What the papers say, in float64 and with sorts.
 std::vector<Choice> route_reference(const RouteParams& params, std::span<const float> scores) {
   std::vector<double> weight(scores.begin(), scores.end());
-  if (params.kind == RouterKind::kSoftmaxThenTopK) weight = softmax(weight);
-  if (params.kind == RouterKind::kSigmoid) {
+  if (params.spec.kind == RouterKind::kSoftmaxThenTopK) weight = softmax(weight);
+  if (params.spec.kind == RouterKind::kSigmoid) {
     for (double& w : weight) w = 1 / (1 + std::exp(-w));
   }
   std::vector<double> choice = weight;
   if (params.selection_bias != nullptr) {
     for (std::size_t e = 0; e < choice.size(); ++e) choice[e] += params.selection_bias[e];
   }
-  const std::size_t size = choice.size() / static_cast<std::size_t>(params.groups);
+  const std::size_t size = choice.size() / static_cast<std::size_t>(params.spec.groups);
   std::vector<std::pair<double, std::size_t>> groups;
-  for (std::size_t g = 0; g < static_cast<std::size_t>(params.groups); ++g) {
+  for (std::size_t g = 0; g < static_cast<std::size_t>(params.spec.groups); ++g) {
     std::vector<double> own(choice.begin() + static_cast<std::ptrdiff_t>(g * size),
                             choice.begin() + static_cast<std::ptrdiff_t>((g + 1) * size));
     std::ranges::sort(own, std::greater<>());
-    groups.emplace_back(-std::accumulate(own.begin(), own.begin() + params.group_best, 0.0), g);
+    groups.emplace_back(-std::accumulate(own.begin(), own.begin() + params.spec.group_best, 0.0),
+                        g);
   }
   std::ranges::sort(groups);
   std::vector<std::pair<double, std::size_t>> experts;
-  for (std::int32_t i = 0; i < params.chosen_groups; ++i) {
+  for (std::int32_t i = 0; i < params.spec.chosen_groups; ++i) {
     const std::size_t g = groups[static_cast<std::size_t>(i)].second;
     for (std::size_t e = g * size; e < (g + 1) * size; ++e) experts.emplace_back(-choice[e], e);
   }
   std::ranges::sort(experts);
   std::vector<double> weights;
-  for (std::int32_t r = 0; r < params.chosen; ++r) {
+  for (std::int32_t r = 0; r < params.spec.chosen; ++r) {
     weights.push_back(weight[experts[static_cast<std::size_t>(r)].second]);
   }
-  if (params.kind == RouterKind::kTopKThenSoftmax) weights = softmax(weights);
+  if (params.spec.kind == RouterKind::kTopKThenSoftmax) weights = softmax(weights);
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   std::vector<Choice> chosen;
   for (std::size_t r = 0; r < weights.size(); ++r) {
     chosen.push_back({static_cast<std::int32_t>(experts[r].second),
-                      weights[r] / (params.normalize ? sum : 1) * params.scale});
+                      weights[r] / (params.spec.normalize ? sum : 1) * params.spec.scale});
   }
   return chosen;
 }
 
 void expect_routes(Routed& routed) {
   in_parts(3, [&](Share share) { route(routed.params, share); });
-  const auto chosen = static_cast<std::size_t>(routed.params.chosen);
+  const auto chosen = static_cast<std::size_t>(routed.params.spec.chosen);
   for (std::int64_t t = 0; t < routed.params.scores.count; ++t) {
     const auto want = route_reference(routed.params, routed.scores.row(t));
     for (std::size_t r = 0; r < chosen; ++r) {
       const std::size_t at = static_cast<std::size_t>(t) * chosen + r;
       ASSERT_EQ(routed.expert_of[at], want[r].expert) << "token " << t << ", rank " << r;
-      ASSERT_NEAR(routed.weight_of[at], want[r].weight, 1e-6 * routed.params.scale);
+      ASSERT_NEAR(routed.weight_of[at], want[r].weight, 1e-6 * routed.params.spec.scale);
     }
   }
 }
@@ -114,7 +115,7 @@ void expect_sorted(const Routed& routed) {
     for (std::size_t c = 0; c < routed.expert_of.size(); ++c) {
       if (routed.expert_of[c] != static_cast<std::int32_t>(e)) continue;
       ASSERT_EQ(routed.order[place], static_cast<std::int32_t>(c));
-      ASSERT_EQ(routed.token_of[place], static_cast<std::int32_t>(c) / routed.params.chosen);
+      ASSERT_EQ(routed.token_of[place], static_cast<std::int32_t>(c) / routed.params.spec.chosen);
       ++place;
     }
   }
@@ -149,11 +150,11 @@ TEST(ExpertsTest, ChooseFromTheBestGroupsOnly) {
     Routed routed(Table(40, 256, random, -3, 3),
                   {.kind = group_best == 1 ? RouterKind::kSoftmaxThenTopK : RouterKind::kSigmoid,
                    .chosen = 8,
-                   .selection_bias = group_best == 1 ? nullptr : bias.data(),
                    .groups = 8,
                    .chosen_groups = 4,
                    .group_best = group_best,
                    .normalize = group_best == 2});
+    if (group_best == 2) routed.params.selection_bias = bias.data();
     expect_routes(routed);
     expect_sorted(routed);
   }

@@ -7,12 +7,14 @@
 #include <limits>
 #include <ostream>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "weft/kernels/linear/linear_cuda.h"
-#include "weft/kernels/linear/linear_table.h"
+#include "weft/kernels/linear/linear_table_cuda.h"
+#include "weft/tests/kernels/linear/linear_cases.h"
 #include "weft/tests/kernels/linear/linear_reference.h"
 
 namespace weft::cuda {
@@ -56,8 +58,7 @@ class Mirror {
   void* device_ = nullptr;
 };
 
-/// What stands after the product.
-enum class After { kNothing, kBias, kActivation, kEverything, kResidualInPlace };
+using test::After;
 
 struct Case {
   LinearWay way = LinearWay::kVector;
@@ -87,7 +88,8 @@ std::int32_t processors() {
 /// The engine and its workspace: one for all, so that calls find what others left.
 struct Bench {
   LinearEngine engine;
-  Mirror workspace{static_cast<std::int64_t>(linear_workspace_bytes(processors(), kMaxFlatTokens))};
+  Mirror workspace{
+      static_cast<std::int64_t>(cuda_linear_workspace_bytes(processors(), kMaxFlatTokens))};
   Bench() { workspace.fill(0); }
 };
 
@@ -134,9 +136,9 @@ class Product {
     out_.download();
   }
 
-  LinearParams params(bool device) {
+  CudaLinearParams params(bool device) {
     const auto at = [device](Mirror& of) { return device ? of.device() : of.host(); };
-    LinearParams to;
+    CudaLinearParams to;
     to.rows = rows_;
     to.in = {at(in_), in_dtype(), case_.inputs, stride_, in_rows_ + 3};
     to.weight.data = static_cast<const std::byte*>(at(weight_));
@@ -150,12 +152,9 @@ class Product {
     to.way = case_.way;
     to.workspace = static_cast<std::byte*>(shared_bench().workspace.device());
     if (case_.gathered) to.input_rows = static_cast<const std::int32_t*>(at(indices_));
-    if (case_.gated || case_.after == After::kActivation) to.activation = Activation::kSilu;
-    if (case_.after == After::kBias || case_.after == After::kEverything) {
-      to.bias = static_cast<const float*>(at(bias_));
-    }
-    if (case_.after == After::kEverything) add_everything(to);
-    if (case_.after == After::kEverything || case_.after == After::kResidualInPlace) {
+    to.spec = test::spec_after(case_.after, case_.gated);
+    if (test::has_bias(case_.after)) to.bias = static_cast<const float*>(at(bias_));
+    if (test::has_residual(case_.after)) {
       to.residual = {at(residual_), DType::kF32, case_.outputs, out_stride_, rows_ + 1};
     }
     if (device && case_.after == After::kResidualInPlace) to.residual.data = out_.device();
@@ -163,8 +162,8 @@ class Product {
   }
 
   /// As it is, but for its input: what `before` gives.
-  LinearParams params_after(Product& before) {
-    LinearParams to = params(true);
+  CudaLinearParams params_after(Product& before) {
+    CudaLinearParams to = params(true);
     to.in = before.params(true).out;
     return to;
   }
@@ -178,7 +177,7 @@ class Product {
 
   /// Every `step`th output of each row against float64; the rest of `out` is as it was.
   void check(std::int64_t step = 1) {
-    const LinearParams reference = params(false);
+    const CudaLinearParams reference = params(false);
     for (std::int64_t row = 0; row < rows_; ++row) {
       for (std::int64_t n = row % step; n < case_.outputs; n += step) {
         const double want = test::linear_output(reference, row, n);
@@ -215,18 +214,6 @@ class Product {
     weight.outputs = case_.outputs;
     weight.gated = case_.gated;
     return weight.rows();
-  }
-
-  void add_everything(LinearParams& to) const {
-    to.scale = 0.75F;
-    if (case_.gated) {
-      to.gate_limit = 0.5F;
-      to.up_offset = 1;
-      to.gate_alpha = 1.702F;
-    } else {
-      to.activation = Activation::kGelu;
-      to.soft_cap = 2;
-    }
   }
 
   double tolerance(double want) const {
@@ -307,7 +294,7 @@ bool fits(const Case& c, std::int64_t rows) {
 }
 
 /// How many products were compared; none where the way cannot do any of them.
-int sweep(Case c, const std::vector<std::int64_t>& row_counts) {
+int sweep(Case c, std::span<const std::int64_t> row_counts) {
   int compared = 0;
   for (const std::int64_t rows : row_counts) {
     if (!fits(c, rows)) continue;
@@ -319,8 +306,6 @@ int sweep(Case c, const std::vector<std::int64_t>& row_counts) {
   }
   return compared;
 }
-
-const std::vector<std::int64_t> kRowCounts{1, 2, 7, 8, 9, 16, 33, 64, 100, 128, 300};
 
 class LinearCudaTest : public testing::TestWithParam<LinearWay> {
  protected:
@@ -344,15 +329,15 @@ TEST_P(LinearCudaTest, AgreesWithFloat64ForEveryNumberOfRows) {
       Case c = some(dtype);
       c.gated = gated;
       c.inputs = dtype == DType::kQ8_0 ? 96 : 72;
-      EXPECT_GT(sweep(c, kRowCounts), 0) << c;
+      EXPECT_GT(sweep(c, test::kEveryRowCount), 0) << c;
       if (HasFatalFailure()) return;
     }
   }
 }
 
 TEST_P(LinearCudaTest, DoesAllThatCanFollowTheProduct) {
-  for (const After after :
-       {After::kBias, After::kActivation, After::kEverything, After::kResidualInPlace}) {
+  constexpr std::int64_t kRows[] = {1, 9, 33, 128, 300};
+  for (const After after : test::kEveryAfter) {
     for (const bool gated : {false, true}) {
       for (const DType out : {DType::kF32, DType::kF16, DType::kBF16}) {
         if (after == After::kResidualInPlace && out != DType::kF32) continue;
@@ -360,7 +345,7 @@ TEST_P(LinearCudaTest, DoesAllThatCanFollowTheProduct) {
         c.gated = gated;
         c.after = after;
         c.out = out;
-        sweep(c, {1, 9, 33, 128, 300});
+        sweep(c, kRows);
         if (HasFatalFailure()) return;
       }
     }
@@ -368,6 +353,7 @@ TEST_P(LinearCudaTest, DoesAllThatCanFollowTheProduct) {
 }
 
 TEST_P(LinearCudaTest, DoesNotCareHowSizesFitItsTiles) {
+  constexpr std::int64_t kRows[] = {1, 8, 33};
   for (const DType dtype : dtypes()) {
     for (const std::int64_t outputs : {1, 9, 127, 129, 1000}) {
       for (const std::int64_t inputs : {32, 160, 2048}) {
@@ -375,7 +361,7 @@ TEST_P(LinearCudaTest, DoesNotCareHowSizesFitItsTiles) {
         c.outputs = outputs;
         c.inputs = dtype == DType::kQ8_0 ? inputs : inputs - 1;
         c.gated = outputs % 2 == 0;
-        sweep(c, {1, 8, 33});
+        sweep(c, kRows);
         if (HasFatalFailure()) return;
       }
     }
@@ -383,12 +369,13 @@ TEST_P(LinearCudaTest, DoesNotCareHowSizesFitItsTiles) {
 }
 
 TEST_P(LinearCudaTest, MultipliesTheRowsThatItIsGiven) {
+  constexpr std::int64_t kRows[] = {1, 9, 64, 128, 300};
   for (const DType dtype : dtypes()) {
     Case c = some(dtype);
     c.gathered = true;
     c.inputs = 320;
     c.after = After::kEverything;
-    sweep(c, {1, 9, 64, 128, 300});
+    sweep(c, kRows);
     if (HasFatalFailure()) return;
   }
 }
@@ -435,9 +422,9 @@ TEST_P(LinearCudaTest, GivesTheSameBitsInAChainAsOneByOne) {
     first.forget_output();
     second.forget_output();
     third.forget_output();
-    const LinearParams chain[] = {first.params(true), second.params_after(first),
-                                  third.params_after(second)};
-    for (const LinearParams& params : chain) {
+    const CudaLinearParams chain[] = {first.params(true), second.params_after(first),
+                                      third.params_after(second)};
+    for (const CudaLinearParams& params : chain) {
       ASSERT_EQ(shared_bench().engine.run(params, stream), Status::kSuccess);
       succeed(cudaDeviceSynchronize());
     }
@@ -447,7 +434,7 @@ TEST_P(LinearCudaTest, GivesTheSameBitsInAChainAsOneByOne) {
       first.forget_output();
       second.forget_output();
       third.forget_output();
-      for (const LinearParams& params : chain) {
+      for (const CudaLinearParams& params : chain) {
         ASSERT_EQ(shared_bench().engine.run(params, stream), Status::kSuccess);
       }
       succeed(cudaDeviceSynchronize());
@@ -479,17 +466,17 @@ TEST_P(LinearCudaTest, GivesARowTheSameBitsAmongAnyNumberOfRows) {
 TEST_P(LinearCudaTest, RefusesParametersThatDoNotFit) {
   const auto refused = [](auto change) {
     Product product(some(DType::kBF16), 4);
-    LinearParams params = product.params(true);
+    CudaLinearParams params = product.params(true);
     change(params);
     return shared_bench().engine.run(params, nullptr) == static_cast<Status>(cudaErrorInvalidValue);
   };
-  EXPECT_TRUE(refused([](LinearParams& p) { p.in.width -= 1; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.in.dtype = DType::kF32; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.out.capacity = 3; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.out.data = nullptr; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.weight.data = nullptr; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.weight.dtype = DType::kI8; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.rows = -1; }));
+  EXPECT_TRUE(refused([](CudaLinearParams& p) { p.in.width -= 1; }));
+  EXPECT_TRUE(refused([](CudaLinearParams& p) { p.in.dtype = DType::kF32; }));
+  EXPECT_TRUE(refused([](CudaLinearParams& p) { p.out.capacity = 3; }));
+  EXPECT_TRUE(refused([](CudaLinearParams& p) { p.out.data = nullptr; }));
+  EXPECT_TRUE(refused([](CudaLinearParams& p) { p.weight.data = nullptr; }));
+  EXPECT_TRUE(refused([](CudaLinearParams& p) { p.weight.dtype = DType::kI8; }));
+  EXPECT_TRUE(refused([](CudaLinearParams& p) { p.rows = -1; }));
 }
 
 INSTANTIATE_TEST_SUITE_P(ways, LinearCudaTest,

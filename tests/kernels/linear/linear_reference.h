@@ -7,8 +7,32 @@
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/tests/kernels/activation_reference.h"
 
-/// The CUDA linear op in float64 over memory of the host: LinearParams with host pointers.
+/// The linear op in float64: what follows a product, for the host as for CUDA, and CUDA's op over
+/// memory of the host (CudaLinearParams with host pointers).
 namespace weft::test {
+
+/// What the op makes of the sums of a product with their biases, before the residual is added. `up`
+/// is looked at where the weight is gated; NaN stays NaN.
+inline double after_product(const LinearSpec& spec, bool gated, double sum, double up) {
+  double value = 0;
+  if (gated) {
+    const auto limit = static_cast<double>(spec.gate_limit);
+    if (limit > 0) {
+      sum = sum > limit ? limit : sum;
+      up = up > limit ? limit : up;
+      up = up < -limit ? -limit : up;
+    }
+    const auto alpha = static_cast<double>(spec.gate_alpha);
+    const double opened = alpha != 0 ? sum * activate(Activation::kSigmoid, sum * alpha)
+                                     : activate(spec.activation, sum);
+    value = opened * (up + static_cast<double>(spec.up_offset));
+  } else {
+    value = activate(spec.activation, sum);
+    const auto cap = static_cast<double>(spec.soft_cap);
+    if (cap > 0) value = cap * std::tanh(value / cap);
+  }
+  return value * static_cast<double>(spec.scale);
+}
 
 inline double number_at(const void* data, DType dtype, std::int64_t index) {
   switch (dtype) {
@@ -45,7 +69,7 @@ inline double weight_at(const cuda::DeviceMatrix& weight, std::int64_t row, std:
 }
 
 /// Number `output` of row `row`, before it is rounded to the type of `out`.
-inline double linear_output(const cuda::LinearParams& params, std::int64_t row,
+inline double linear_output(const cuda::CudaLinearParams& params, std::int64_t row,
                             std::int64_t output) {
   const cuda::DeviceMatrix& weight = params.weight;
   const std::int64_t from = params.input_rows == nullptr ? row : params.input_rows[row];
@@ -57,35 +81,18 @@ inline double linear_output(const cuda::LinearParams& params, std::int64_t row,
     }
     return total;
   };
-  double value = 0;
-  if (weight.gated) {
-    const std::int64_t first =
-        output / cuda::kGateBlock * 2 * cuda::kGateBlock + output % cuda::kGateBlock;
-    double gate = sum(first, output);
-    double up = sum(first + cuda::kGateBlock, weight.outputs + output);
-    const auto limit = static_cast<double>(params.gate_limit);
-    if (limit > 0) {
-      gate = gate > limit ? limit : gate;
-      up = up > limit ? limit : up;
-      up = up < -limit ? -limit : up;
-    }
-    const auto alpha = static_cast<double>(params.gate_alpha);
-    const double opened = alpha != 0 ? gate * activate(Activation::kSigmoid, gate * alpha)
-                                     : activate(params.activation, gate);
-    value = opened * (up + static_cast<double>(params.up_offset));
-  } else {
-    value = activate(params.activation, sum(output, output));
-    const auto cap = static_cast<double>(params.soft_cap);
-    if (cap > 0) value = cap * std::tanh(value / cap);
-  }
-  value *= static_cast<double>(params.scale);
+  const std::int64_t first =
+      weight.gated ? output / cuda::kGateBlock * 2 * cuda::kGateBlock + output % cuda::kGateBlock
+                   : output;
+  const double up = weight.gated ? sum(first + cuda::kGateBlock, weight.outputs + output) : 0.0;
+  const double value = after_product(params.spec, weight.gated, sum(first, output), up);
   if (params.residual.data == nullptr) return value;
   return value + number_at(params.residual.data, params.residual.dtype,
                            row * params.residual.stride + output);
 }
 
 /// All of `out`; `way` and `workspace` are not looked at.
-inline void linear_reference(const cuda::LinearParams& params) {
+inline void linear_reference(const cuda::CudaLinearParams& params) {
   for (std::int64_t row = 0; row < params.rows; ++row) {
     for (std::int64_t output = 0; output < params.weight.outputs; ++output) {
       store_number(params.out.data, params.out.dtype, row * params.out.stride + output,

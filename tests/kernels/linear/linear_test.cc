@@ -19,6 +19,8 @@
 #include "weft/tests/fixture/random_matrix.h"
 #include "weft/tests/fixture/same_bits.h"
 #include "weft/tests/kernels/activation_reference.h"
+#include "weft/tests/kernels/linear/linear_cases.h"
+#include "weft/tests/kernels/linear/linear_reference.h"
 
 namespace weft {
 namespace {
@@ -119,24 +121,11 @@ constexpr Activation kActivations[] = {
 /// What the op makes of a sum (of two, gated), in float64.
 double finish(const LinearParams& params, double gate, double up, std::int64_t row,
               std::int64_t output) {
+  const bool gated = params.weight->gated();
   const std::int64_t outputs = params.weight->outputs();
   const auto bias = [&](std::int64_t i) { return params.bias == nullptr ? 0.0 : params.bias[i]; };
-  double value = gate + bias(output);
-  if (params.weight->gated()) {
-    up += bias(outputs + output);
-    if (params.gate_limit > 0) {
-      const double limit = params.gate_limit;
-      value = std::min(value, limit);
-      up = std::clamp(up, -limit, limit);
-    }
-    value = params.gate_alpha != 0 ? value / (1 + std::exp(-params.gate_alpha * value))
-                                   : test::activate(params.activation, value);
-    value *= up + params.up_offset;
-  } else {
-    value = test::activate(params.activation, value);
-    if (params.soft_cap > 0) value = params.soft_cap * std::tanh(value / params.soft_cap);
-  }
-  value *= params.scale;
+  const double value = test::after_product(params.spec, gated, gate + bias(output),
+                                           gated ? up + bias(outputs + output) : 0.0);
   return params.residual.data == nullptr ? value : value + params.residual.row(row)[output];
 }
 
@@ -279,15 +268,49 @@ TEST_P(LinearTest, EndsWithBiasActivationSoftCapScaleAndResidual) {
   for (const Activation activation : kActivations) {
     for (unsigned parts = 0; parts < 16; ++parts) {
       RowBuffer out(5, 37);
-      LinearParams params{
-          .in = in.rows(), .weight = &weight, .activation = activation, .out = out.rows()};
+      LinearParams params{.in = in.rows(),
+                          .weight = &weight,
+                          .spec = {.activation = activation},
+                          .out = out.rows()};
       if ((parts & 1U) != 0) params.bias = bias.rows().data;
-      if ((parts & 2U) != 0) params.soft_cap = 1.5F;
-      if ((parts & 4U) != 0) params.scale = -0.3F;
+      if ((parts & 2U) != 0) params.spec.soft_cap = 1.5F;
+      if ((parts & 4U) != 0) params.spec.scale = -0.3F;
       if ((parts & 8U) != 0) params.residual = residual.rows();
       run(params, 2);
       ASSERT_TRUE(agrees(params, matrix)) << "activation " << static_cast<int>(activation);
       ASSERT_TRUE(out.gaps_are_untouched());
+    }
+  }
+}
+
+TEST_P(LinearTest, DoesAllThatCanFollowTheProduct) {
+  for (const bool gated : {false, true}) {
+    const RandomMatrix matrix(DType::kBF16, gated ? 200 : 100, 72, 29);
+    const PackedWeight weight = pack(matrix, gated);
+    RowBuffer bias(1, matrix.outputs());
+    bias.randomize(3);
+    for (const std::int64_t tokens : test::kEveryRowCount) {
+      RowBuffer in(tokens, 72);
+      in.randomize(1);
+      for (const test::After after : test::kEveryAfter) {
+        RowBuffer residual(tokens, 100);
+        RowBuffer out(tokens, 100);
+        residual.randomize(2);
+        LinearParams params{.in = in.rows(),
+                            .weight = &weight,
+                            .spec = test::spec_after(after, gated),
+                            .out = out.rows()};
+        if (test::has_bias(after)) params.bias = bias.rows().data;
+        if (test::has_residual(after)) params.residual = residual.rows();
+        LinearParams run_with = params;
+        if (after == test::After::kResidualInPlace) {
+          out.randomize(2);
+          run_with.residual = out.rows();
+        }
+        run(run_with, 2);
+        ASSERT_TRUE(agrees(params, matrix)) << "after " << static_cast<int>(after);
+        ASSERT_TRUE(out.gaps_are_untouched());
+      }
     }
   }
 }
@@ -309,15 +332,15 @@ TEST_P(LinearTest, MultipliesGateAndUp) {
           RowBuffer out(tokens, outputs);
           LinearParams params{.in = in.rows(),
                               .weight = &weight,
-                              .activation = kActivations[parts % std::size(kActivations)],
+                              .spec = {.activation = kActivations[parts % std::size(kActivations)]},
                               .out = out.rows()};
           if ((parts & 1U) != 0) params.bias = bias.rows().data;
-          if ((parts & 2U) != 0) params.gate_limit = 2;
-          if ((parts & 4U) != 0) params.gate_alpha = 1.702F;
-          if ((parts & 8U) != 0) params.up_offset = 1;
+          if ((parts & 2U) != 0) params.spec.gate_limit = 2;
+          if ((parts & 4U) != 0) params.spec.gate_alpha = 1.702F;
+          if ((parts & 8U) != 0) params.spec.up_offset = 1;
           if ((parts & 16U) != 0) {
             params.residual = residual.rows();
-            params.scale = 0.5F;
+            params.spec.scale = 0.5F;
           }
           run(params, 3);
           ASSERT_TRUE(agrees(params, matrix)) << "parts " << parts;
@@ -362,8 +385,10 @@ TEST_P(LinearTest, GivesTheSameBitsWhateverElseIsInTheStep) {
       in.randomize(9);
       RowBuffer expected(kRows, outputs);
       const auto once = [&](Rows out, std::vector<std::int32_t> rows, int threads) {
-        LinearParams params{
-            .in = in.rows(), .weight = &weight, .activation = Activation::kSilu, .out = out};
+        LinearParams params{.in = in.rows(),
+                            .weight = &weight,
+                            .spec = {.activation = Activation::kSilu},
+                            .out = out};
         params.input_rows = rows;
         run(params, threads);
       };
@@ -438,8 +463,7 @@ TEST_P(LinearTest, KeepsNotANumberInItsRow) {
       RowBuffer out(5, 20);
       run({.in = in.rows(),
            .weight = &weight,
-           .activation = activation,
-           .soft_cap = 30,
+           .spec = {.activation = activation, .soft_cap = 30},
            .out = out.rows()});
       for (std::int64_t r = 0; r < 5; ++r) {
         for (std::int64_t o = 0; o < 20; ++o) {
@@ -475,7 +499,7 @@ TEST_P(LinearTest, ActivatesToFourUnitsInTheLastPlace) {
   for (const Activation activation : kActivations) {
     run({.in = {numbers.data(), count, 1, 1},
          .weight = &*weight,
-         .activation = activation,
+         .spec = {.activation = activation},
          .out = {out.data(), count, 1, 1}});
     double worst = 0;
     float at = 0;
@@ -544,13 +568,13 @@ TEST(Linear, TakesParametersThatDoNotFitForABug) {
   EXPECT_TRUE(refused([&](LinearParams& p) { p.input_rows = beyond; }));
   EXPECT_TRUE(refused([&](LinearParams& p) { p.input_rows = negative; }));
   EXPECT_TRUE(refused([&](LinearParams& p) { p.input_rows = few; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.gate_alpha = 1; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.up_offset = 1; }));
-  EXPECT_TRUE(refused([](LinearParams& p) { p.gate_limit = 1; }));
+  EXPECT_TRUE(refused([](LinearParams& p) { p.spec.gate_alpha = 1; }));
+  EXPECT_TRUE(refused([](LinearParams& p) { p.spec.up_offset = 1; }));
+  EXPECT_TRUE(refused([](LinearParams& p) { p.spec.gate_limit = 1; }));
   EXPECT_TRUE(refused([&](LinearParams& p) {
     p.weight = &gated;
     p.out = half.rows();
-    p.soft_cap = 1;
+    p.spec.soft_cap = 1;
   }));
   std::vector<Line> memory(1);
   const std::span small(reinterpret_cast<std::byte*>(memory.data()), 64);

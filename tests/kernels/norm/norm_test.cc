@@ -18,14 +18,14 @@ std::vector<double> norm_reference(const NormParams& params, std::int64_t t) {
   const float* in = params.in.row(t);
   double mean = 0;
   for (std::size_t i = 0; i < width; ++i) mean += in[i];
-  mean = params.kind == NormKind::kLayer ? mean / static_cast<double>(width) : 0;
+  mean = params.spec.kind == NormKind::kLayer ? mean / static_cast<double>(width) : 0;
   double variance = 0;
   for (std::size_t i = 0; i < width; ++i) variance += (in[i] - mean) * (in[i] - mean);
   variance /= static_cast<double>(width);
   std::vector<double> out(width);
   for (std::size_t i = 0; i < width; ++i) {
-    out[i] = (in[i] - mean) / std::sqrt(variance + params.eps);
-    if (params.weight != nullptr) out[i] *= double{params.weight[i]} + params.weight_offset;
+    out[i] = (in[i] - mean) / std::sqrt(variance + params.spec.eps);
+    if (params.weight != nullptr) out[i] *= double{params.weight[i]} + params.spec.weight_offset;
     if (params.bias != nullptr) out[i] += params.bias[i];
     out[i] *= params.scale;
     if (params.residual.data != nullptr) out[i] += params.residual.row(t)[i];
@@ -45,12 +45,12 @@ TEST_P(NormTest, AgreesWithFloat64AtEveryWidth) {
       Table out(3, width);
       const auto weight = random.numbers(static_cast<std::size_t>(width));
       const auto bias = random.numbers(static_cast<std::size_t>(width));
-      NormParams params{.kind = kind, .in = in.rows(), .eps = 1e-5F, .out = out.rows()};
+      NormParams params{.spec = {.kind = kind, .eps = 1e-5F}, .in = in.rows(), .out = out.rows()};
       for (int form = 0; form < 4; ++form) {
         if (form >= 1) params.weight = weight.data();
         if (form >= 2) {
           params.bias = bias.data();
-          params.weight_offset = 1;
+          params.spec.weight_offset = 1;
           params.scale = 0.5F;
         }
         if (form >= 3) params.residual = residual.rows();
@@ -71,7 +71,7 @@ TEST_P(NormTest, KeepsTheVarianceOfNumbersFarFromZero) {
   Table in(1, kWidth, random, 1000, 1001);
   Table out(1, kWidth);
   const NormParams params{
-      .kind = NormKind::kLayer, .in = in.rows(), .eps = 1e-6F, .out = out.rows()};
+      .spec = {.kind = NormKind::kLayer, .eps = 1e-6F}, .in = in.rows(), .out = out.rows()};
   norm(params, Share{});
   // The mean itself is rounded at 1000: 6e-5, of a deviation of 0.3.
   EXPECT_TRUE(is_close(out.row(0), norm_reference(params, 0), 5e-4));
@@ -83,7 +83,8 @@ TEST_P(NormTest, GivesARowTheSameBitsAmongOthersInPlaceAndByAnyNumberOfThreads) 
   Random random(3);
   Table in(kRows, kWidth, random);
   Table out(kRows, kWidth);
-  NormParams params{.kind = NormKind::kLayer, .in = in.rows(), .eps = 1e-5F, .out = out.rows()};
+  NormParams params{
+      .spec = {.kind = NormKind::kLayer, .eps = 1e-5F}, .in = in.rows(), .out = out.rows()};
   norm(params, Share{});
   for (const int threads : {2, 3, 16}) {
     Table again(kRows, kWidth);
@@ -104,7 +105,8 @@ TEST_P(NormTest, MayAddToItsOwnResidual) {
   Random random(4);
   Table in(2, kWidth, random);
   Table out(2, kWidth, random);
-  NormParams params{.in = in.rows(), .eps = 1e-5F, .residual = out.rows(), .out = out.rows()};
+  NormParams params{
+      .spec = {.eps = 1e-5F}, .in = in.rows(), .residual = out.rows(), .out = out.rows()};
   const auto want = norm_reference(params, 1);
   norm(params, Share{});
   EXPECT_TRUE(is_close(out.row(1), want, tolerance(kWidth)));

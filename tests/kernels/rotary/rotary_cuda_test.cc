@@ -14,7 +14,7 @@ namespace {
 /// A step of two sequences and rows of none, over a cache.
 struct RotarySetup {
   std::int64_t rows;
-  RotaryParams params;
+  CudaRotaryParams params;
   RowsPair qkv;
   Mirror<float> cosines;
   Mirror<float> sines;
@@ -26,8 +26,8 @@ struct RotarySetup {
   Mirror<std::byte> keys;
   Mirror<std::byte> values;
 
-  RotaryParams on(bool device) {
-    RotaryParams made = params;
+  CudaRotaryParams on(bool device) {
+    CudaRotaryParams made = params;
     const auto of = [device](auto& mirror) {
       return device ? mirror.device() : mirror.host.data();
     };
@@ -90,10 +90,8 @@ class RotaryCudaTest : public OpsCudaTest {
                               (dtype == DType::kF32 ? 4 : 2);
     const std::vector<std::byte> cache(bytes, std::byte{0xff});
     return {.rows = rows,
-            .params = {.heads = heads,
-                       .kv_heads = kv_heads,
-                       .head_size = size,
-                       .rotary_size = turned,
+            .params = {.shape = {heads, kv_heads, size},
+                       .spec = {.rotary_size = turned},
                        .kv = {.dtype = dtype,
                               .page_tokens = kPageTokens,
                               .kv_heads = kv_heads,
@@ -120,8 +118,8 @@ TEST_F(RotaryCudaTest, TurnsAndStoresEveryStyleSizeAndType) {
         for (const std::int64_t rows : {1, 5, 300}) {
           SCOPED_TRACE(testing::Message() << "D " << size << ", R " << turned << ", rows " << rows);
           RotarySetup step = setup(5, 2, size, turned, dtype, rows);
-          step.params.style = style;
-          step.params.clip = size == 64 ? 0.8F : 0;
+          step.params.spec.style = style;
+          step.params.spec.clip = size == 64 ? 0.8F : 0;
           step.expect_reference();
         }
       }
@@ -137,17 +135,17 @@ TEST_F(RotaryCudaTest, NormsHeadsInEveryWayBeforeOrAfter) {
           SCOPED_TRACE(testing::Message() << "way " << way << (after ? ", after" : ", before"));
           RotarySetup step = setup(heads, 4, 36, 36, DType::kBF16, 6);
           const float mark = 0;
-          HeadNorm norm{.enabled = true, .kind = kind, .eps = 1e-5F};
+          HeadNorm norm{.spec = {.enabled = true, .norm = {.kind = kind, .eps = 1e-5F}}};
           if (way > 0) norm.weight = &mark;
           if (way > 1) norm.bias = &mark;
-          norm.weight_offset = way > 1 ? 1.0F : 0.0F;
-          norm.per_head_weight = way == 2;
-          norm.over_all_heads = way == 3;
+          if (way > 1) norm.spec.norm.weight_offset = 1;
+          if (way == 2) norm.spec.scope = HeadNormScope::kEachHead;
+          if (way == 3) norm.spec.scope = HeadNormScope::kAllHeads;
           step.params.query_norm = norm;
           step.params.key_norm = norm;
-          step.params.key_norm.over_all_heads = false;
-          step.params.norm_after_rotary = after;
-          step.params.clip = 1.5F;
+          if (way == 3) step.params.key_norm.spec.scope = HeadNormScope::kPerHead;
+          step.params.spec.norm_after_rotary = after;
+          step.params.spec.clip = 1.5F;
           step.expect_reference();
         }
       }
@@ -158,7 +156,9 @@ TEST_F(RotaryCudaTest, NormsHeadsInEveryWayBeforeOrAfter) {
 TEST_F(RotaryCudaTest, NormsOverManyHeadsAndTakesQueriesAlone) {
   RotarySetup wide = setup(128, 8, 128, 128, DType::kF16, 3);
   const float mark = 0;
-  wide.params.query_norm = {.enabled = true, .weight = &mark, .over_all_heads = true, .eps = 1e-6F};
+  wide.params.query_norm = {
+      .spec = {.enabled = true, .norm = {.eps = 1e-6F}, .scope = HeadNormScope::kAllHeads},
+      .weight = &mark};
   wide.params.key_norm = wide.params.query_norm;
   wide.expect_reference();
   RotarySetup queries = setup(4, 0, 16, 16, DType::kF32, 4);

@@ -43,10 +43,8 @@ struct Step {
         sines(random.numbers(static_cast<std::size_t>(kPositions * rotary_size / 2))),
         qkv(8, std::int64_t{heads + 2 * kv_heads} * head_size, random, -2, 2) {
     params = {.qkv = qkv.rows(),
-              .heads = heads,
-              .kv_heads = kv_heads,
-              .head_size = head_size,
-              .rotary_size = rotary_size,
+              .shape = {heads, kv_heads, head_size},
+              .spec = {.rotary_size = rotary_size},
               .cosines = cosines.data(),
               .sines = sines.data(),
               .table_positions = kPositions,
@@ -57,30 +55,31 @@ struct Step {
 };
 
 void norm_reference(std::vector<double>& heads, const HeadNorm& norm, std::size_t size) {
-  if (!norm.enabled) return;
-  const std::size_t together = norm.over_all_heads ? heads.size() : size;
+  const HeadNormSpec& spec = norm.spec;
+  if (!spec.enabled) return;
+  const std::size_t together = spec.scope == HeadNormScope::kAllHeads ? heads.size() : size;
   for (std::size_t begin = 0; begin < heads.size(); begin += together) {
     const auto count = static_cast<double>(together);
     double mean = 0;
     double squares = 0;
     for (std::size_t i = 0; i < together; ++i) mean += heads[begin + i] / count;
-    if (norm.kind == NormKind::kRms) mean = 0;
+    if (spec.norm.kind == NormKind::kRms) mean = 0;
     for (std::size_t i = 0; i < together; ++i) squares += std::pow(heads[begin + i] - mean, 2);
     for (std::size_t i = begin; i < begin + together; ++i) {
-      const std::size_t own = norm.per_head_weight || norm.over_all_heads ? i : i % size;
-      heads[i] = (heads[i] - mean) / std::sqrt(squares / count + norm.eps);
-      if (norm.weight != nullptr) heads[i] *= double{norm.weight[own]} + norm.weight_offset;
+      const std::size_t own = spec.scope == HeadNormScope::kPerHead ? i % size : i;
+      heads[i] = (heads[i] - mean) / std::sqrt(squares / count + spec.norm.eps);
+      if (norm.weight != nullptr) heads[i] *= double{norm.weight[own]} + spec.norm.weight_offset;
       if (norm.bias != nullptr) heads[i] += norm.bias[own];
     }
   }
 }
 
 void turn_reference(const RotaryParams& params, std::vector<double>& heads, std::int32_t position) {
-  const auto size = static_cast<std::size_t>(params.head_size);
-  const auto pairs = static_cast<std::size_t>(params.rotary_size / 2);
+  const auto size = static_cast<std::size_t>(params.shape.head_size);
+  const auto pairs = static_cast<std::size_t>(params.spec.rotary_size / 2);
   for (std::size_t head = 0; head < heads.size(); head += size) {
     for (std::size_t i = 0; i < pairs; ++i) {
-      const bool halves = params.style == RotaryStyle::kHalves;
+      const bool halves = params.spec.style == RotaryStyle::kHalves;
       double& a = heads[head + (halves ? i : 2 * i)];
       double& b = heads[head + (halves ? i + pairs : 2 * i + 1)];
       const double cosine = params.cosines[static_cast<std::size_t>(position) * pairs + i];
@@ -96,23 +95,24 @@ void turn_reference(const RotaryParams& params, std::vector<double>& heads, std:
 std::vector<double> rotary_reference(const Step& step, std::span<const float> row,
                                      std::size_t token) {
   const RotaryParams& params = step.params;
-  const auto size = static_cast<std::size_t>(params.head_size);
+  const auto size = static_cast<std::size_t>(params.shape.head_size);
   std::vector<double> all(row.begin(), row.end());
-  if (params.clip > 0) {
-    for (double& x : all) x = std::clamp(x, -double{params.clip}, double{params.clip});
+  if (params.spec.clip > 0) {
+    for (double& x : all) x = std::clamp(x, -double{params.spec.clip}, double{params.spec.clip});
   }
-  const auto first_key = all.begin() + std::ptrdiff_t{params.heads} * params.head_size;
-  const auto first_value = first_key + std::ptrdiff_t{params.kv_heads} * params.head_size;
+  const auto first_key = all.begin() + std::ptrdiff_t{params.shape.heads} * params.shape.head_size;
+  const auto first_value =
+      first_key + std::ptrdiff_t{params.shape.kv_heads} * params.shape.head_size;
   std::vector<double> queries(all.begin(), first_key);
   std::vector<double> keys(first_key, first_value);
   const auto norms = [&] {
     norm_reference(queries, params.query_norm, size);
     norm_reference(keys, params.key_norm, size);
   };
-  if (!params.norm_after_rotary) norms();
+  if (!params.spec.norm_after_rotary) norms();
   turn_reference(params, queries, step.position_ids[token]);
   turn_reference(params, keys, step.position_ids[token]);
-  if (params.norm_after_rotary) norms();
+  if (params.spec.norm_after_rotary) norms();
   std::ranges::copy(queries, all.begin());
   std::ranges::copy(keys, first_key);
   return all;
@@ -133,12 +133,13 @@ void expect_rotated(Step& step, int threads = 1) {
       ASSERT_TRUE(is_close(row, want[static_cast<std::size_t>(span.first + i)], 1e-5))
           << "row " << span.first + i;
       if (params.kv.keys == nullptr) continue;
-      for (std::int32_t at = 0; at < params.kv_heads * params.head_size; ++at) {
-        const std::int32_t head = at / params.head_size;
-        const std::int32_t d = at % params.head_size;
-        const std::int32_t first = params.heads * params.head_size;
+      for (std::int32_t at = 0; at < params.shape.kv_heads * params.shape.head_size; ++at) {
+        const std::int32_t head = at / params.shape.head_size;
+        const std::int32_t d = at % params.shape.head_size;
+        const std::int32_t first = params.shape.heads * params.shape.head_size;
         const auto key = static_cast<std::size_t>(first) + static_cast<std::size_t>(at);
-        const auto value = key + static_cast<std::size_t>(params.kv_heads * params.head_size);
+        const auto value =
+            key + static_cast<std::size_t>(params.shape.kv_heads * params.shape.head_size);
         ASSERT_EQ(step.cache.key(span.pages, span.start + i, head, d),
                   PagedCache::as_stored(params.kv.dtype, row[key]));
         ASSERT_EQ(step.cache.value(span.pages, span.start + i, head, d),
@@ -147,7 +148,8 @@ void expect_rotated(Step& step, int threads = 1) {
     }
   }
   const bool stored = params.kv.keys != nullptr;
-  EXPECT_EQ(step.cache.filled(), stored ? 8 * 2 * params.kv_heads * params.head_size : 0);
+  EXPECT_EQ(step.cache.filled(),
+            stored ? 8 * 2 * params.shape.kv_heads * params.shape.head_size : 0);
   EXPECT_TRUE(step.qkv.is_untouched_between_rows());
 }
 
@@ -160,7 +162,7 @@ TEST_P(RotaryTest, TurnsAndStoresEveryStyleSizeAndType) {
         SCOPED_TRACE(testing::Message()
                      << "D " << size << ", R " << turned << ", " << to_string(dtype));
         Step step(4, 2, size, turned, dtype, random);
-        step.params.style = style;
+        step.params.spec.style = style;
         expect_rotated(step, 3);
       }
     }
@@ -176,16 +178,16 @@ TEST_P(RotaryTest, NormsHeadsInEveryWayBeforeOrAfter) {
         Step step(4, 2, 36, 36, DType::kF32, random);
         const auto weight = random.numbers(std::size_t{4} * 36);
         const auto bias = random.numbers(std::size_t{4} * 36);
-        HeadNorm norm{.enabled = true, .kind = kind, .eps = 1e-5F};
+        HeadNorm norm{.spec = {.enabled = true, .norm = {.kind = kind, .eps = 1e-5F}}};
         if (way > 0) norm.weight = weight.data();
         if (way > 1) norm.bias = bias.data();
-        norm.weight_offset = way > 1 ? 1.0F : 0.0F;
-        norm.per_head_weight = way == 2;
-        norm.over_all_heads = way == 3;
+        if (way > 1) norm.spec.norm.weight_offset = 1;
+        if (way == 2) norm.spec.scope = HeadNormScope::kEachHead;
+        if (way == 3) norm.spec.scope = HeadNormScope::kAllHeads;
         step.params.query_norm = norm;
         step.params.key_norm = norm;
-        step.params.norm_after_rotary = after;
-        step.params.clip = 1.5F;
+        step.params.spec.norm_after_rotary = after;
+        step.params.spec.clip = 1.5F;
         expect_rotated(step, 2);
       }
     }
@@ -206,7 +208,7 @@ TEST_P(RotaryTest, TakesQueriesAloneAndKeysAndValuesAlone) {
 TEST_P(RotaryTest, ClipsWithoutHidingNaN) {
   Random random(4);
   Step step(1, 1, 8, 0, DType::kF32, random);
-  step.params.clip = 1;
+  step.params.spec.clip = 1;
   step.qkv.row(0)[0] = kInf;
   step.qkv.row(0)[1] = kNaN;
   rotate_and_store(step.params, Share{});
@@ -226,7 +228,7 @@ TEST_P(RotaryTest, NoticesWhatDoesNotFit) {
   step.spans[1].start = 10;
   step.pages[1].back() = 9;
   WEFT_EXPECT_BUG(rotate_and_store(step.params, Share{}), "a page outside the cache");
-  step.params.rotary_size = 10;
+  step.params.spec.rotary_size = 10;
   WEFT_EXPECT_BUG(rotate_and_store(step.params, Share{}), "rotary_size");
 }
 

@@ -84,20 +84,20 @@ struct Step {
     const auto of = [device](auto& mirror) {
       return device ? mirror.device() : mirror.host.data();
     };
-    const SampleParams params{.items = of(item_list),
-                              .item_count = of(item_count),
-                              .max_items = static_cast<std::int32_t>(bound),
-                              .logits = {.data = of(logits),
-                                         .width = vocabulary,
-                                         .stride = stride,
-                                         .capacity = static_cast<std::int64_t>(rows.size())},
-                              .settings = of(setting_list),
-                              .lists = of(list_list),
-                              .counts = {of(count_list), vocabulary},
-                              .edited = of(edited),
-                              .last_tokens = of(last),
-                              .choices = of(choices),
-                              .blocks = blocks};
+    const CudaSampleParams params{.items = of(item_list),
+                                  .item_count = of(item_count),
+                                  .max_items = static_cast<std::int32_t>(bound),
+                                  .logits = {.data = of(logits),
+                                             .width = vocabulary,
+                                             .stride = stride,
+                                             .capacity = static_cast<std::int64_t>(rows.size())},
+                                  .settings = of(setting_list),
+                                  .lists = of(list_list),
+                                  .counts = {of(count_list), vocabulary},
+                                  .edited = of(edited),
+                                  .last_tokens = of(last),
+                                  .choices = of(choices),
+                                  .blocks = blocks};
     if (!device) {
       reference::sample(params);
       return {choices.host, last.host};

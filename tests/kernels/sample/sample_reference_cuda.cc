@@ -100,7 +100,7 @@ SampleChoice choose_token(const Logits& logits, const Logits& edited,
 
 }  // namespace
 
-void sample(const SampleParams& params) {
+void sample(const CudaSampleParams& params) {
   const std::int64_t vocabulary = params.logits.width;
   for (std::int32_t i = 0; i < std::min(*params.item_count, params.max_items); ++i) {
     const SampleItem& item = params.items[i];

@@ -36,13 +36,13 @@ TEST_F(StepWorkTest, ReadsTheKeysAndValuesOfEveryTokenOfTheContext) {
 }
 
 TEST_F(StepWorkTest, ReadsNoMoreThanAWindowOfIt) {
-  change<AttentionOp>([](AttentionOp& op) { op.window = 16; });
+  change<AttentionOp>([](AttentionOp& op) { op.spec.window = 16; });
   EXPECT_EQ(added(16, 30), 0);
   EXPECT_EQ(added(10, 30), 6.0 * static_cast<double>(program_.kv_bytes_per_token(DType::kBF16)));
 }
 
 TEST_F(StepWorkTest, ReadsNoMoreThanTheChunkThatATokenIsIn) {
-  change<AttentionOp>([](AttentionOp& op) { op.chunk = 16; });
+  change<AttentionOp>([](AttentionOp& op) { op.spec.chunk = 16; });
   EXPECT_EQ(added(1, 17), 0);
   EXPECT_EQ(added(17, 19), 2.0 * static_cast<double>(program_.kv_bytes_per_token(DType::kBF16)));
 }
@@ -62,7 +62,7 @@ TEST_F(StepWorkTest, ReadsTheExpertsThatEvenChoicesHit) {
   }
   RouteOp route;
   route.experts = 8;
-  route.chosen = 2;
+  route.spec.chosen = 2;
   program_.decode.ops.emplace_back(route);
   program_.decode.ops.emplace_back(experts);
   const StepWork one = decode_work(program_, DType::kBF16, 1, 8);

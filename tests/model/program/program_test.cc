@@ -77,7 +77,7 @@ TEST(ProgramTest, ScalesWhatASublayerAdds) {
   const Program program = spec.compile(test::small_model()).value();
   std::vector<float> scales;
   for (const Op& op : program.decode.ops) {
-    if (const auto* linear = std::get_if<LinearOp>(&op)) scales.push_back(linear->scale);
+    if (const auto* linear = std::get_if<LinearOp>(&op)) scales.push_back(linear->spec.scale);
   }
   EXPECT_THAT(scales, ElementsAre(1, 0.5F, 1, 1, 1));
 }
@@ -185,7 +185,7 @@ TEST(ProgramTest, OfAnEncoderGivesHiddenStates) {
   const Program program = spec.compile(test::small_model()).value();
   EXPECT_FALSE(program.has_logits);
   EXPECT_FALSE(program.has_encoder);
-  EXPECT_FALSE(only<AttentionOp>(program.decode).causal);
+  EXPECT_FALSE(only<AttentionOp>(program.decode).spec.causal);
   EXPECT_EQ(program.buffers[static_cast<std::size_t>(program.decode.result)].width, 4);
   EXPECT_EQ(program.kv_bytes_per_token(DType::kF32), 0);
 }

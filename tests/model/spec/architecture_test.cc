@@ -38,7 +38,8 @@ Result<Architecture> resolve(const CheckpointBuilder& builder) {
 
 std::vector<int> windows_of(const Architecture& model) {
   std::vector<int> windows;
-  for (const LayerBlock& layer : model.decoder.layers) windows.push_back(layer.attention.window);
+  for (const LayerBlock& layer : model.decoder.layers)
+    windows.push_back(layer.attention.spec.window);
   return windows;
 }
 
@@ -52,10 +53,10 @@ TEST(ArchitectureTest, TakesItsSizesFromTheConfig) {
   EXPECT_THAT(model.end_tokens, ElementsAre(2, 3));
   ASSERT_THAT(model.decoder.layers, SizeIs(2));
   const AttentionBlock& attention = model.decoder.layers[1].attention;
-  EXPECT_EQ(attention.heads, 8);
-  EXPECT_EQ(attention.kv_heads, 2);
-  EXPECT_EQ(attention.head_size, 8);
-  EXPECT_EQ(attention.rotary_size, 8);
+  EXPECT_EQ(attention.shape.heads, 8);
+  EXPECT_EQ(attention.shape.kv_heads, 2);
+  EXPECT_EQ(attention.shape.head_size, 8);
+  EXPECT_EQ(attention.rotary_spec.rotary_size, 8);
   EXPECT_THAT(attention.qkv.query.tensor, ElementsAre("model.layers.1.self_attn.q_proj"));
   EXPECT_EQ(model.decoder.layers[1].mlp.dense.size, 96);
   EXPECT_EQ(model.decoder.rotary.at(0).theta, 500000);
@@ -67,7 +68,7 @@ TEST(ArchitectureTest, TakesDefaultsForWhatTheConfigLeavesOut) {
       llama().set("num_key_value_heads", nullptr).set("rope_theta", nullptr).make();
   const Architecture model =
       resolve_architecture(find_spec(checkpoint).value(), checkpoint).value();
-  EXPECT_EQ(model.decoder.layers[0].attention.kv_heads, 8);
+  EXPECT_EQ(model.decoder.layers[0].attention.shape.kv_heads, 8);
   EXPECT_EQ(model.decoder.rotary.at(0).theta, 10000);
 }
 
@@ -225,7 +226,8 @@ TEST(ArchitectureTest, MakesAnEncoderOfTheDecodersTables) {
   EXPECT_FALSE(model.encoder->layers.at(0).has_cross);
   EXPECT_TRUE(model.decoder.causal);
   EXPECT_TRUE(model.decoder.layers.at(0).has_cross);
-  EXPECT_EQ(model.encoder->layers[0].attention.heads, model.decoder.layers[0].attention.heads);
+  EXPECT_EQ(model.encoder->layers[0].attention.shape.heads,
+            model.decoder.layers[0].attention.shape.heads);
 }
 
 TEST(ArchitectureTest, ReadsAGgufByItsOwnNames) {
@@ -239,7 +241,7 @@ TEST(ArchitectureTest, ReadsAGgufByItsOwnNames) {
   const Architecture model =
       resolve_architecture(find_spec(checkpoint).value(), checkpoint).value();
   EXPECT_EQ(model.vocabulary, 32);
-  EXPECT_EQ(model.decoder.layers.at(1).attention.rotary_style, RotaryStyle::kInterleaved);
+  EXPECT_EQ(model.decoder.layers.at(1).attention.rotary_spec.style, RotaryStyle::kInterleaved);
   EXPECT_THAT(model.decoder.layers[1].attention.out.tensor, ElementsAre("blk.1.attn_output"));
   EXPECT_TRUE(model.head.tied);
 }

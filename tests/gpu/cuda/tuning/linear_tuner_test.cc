@@ -29,7 +29,7 @@ class LinearTunerTest : public testing::Test {
     gpu->can = [](LinearWay way, std::int64_t tokens) {
       return way != LinearWay::kFlat || tokens <= 2;
     };
-    gpu->linear_seconds = [this](const cuda::LinearParams& params) {
+    gpu->linear_seconds = [this](const cuda::CudaLinearParams& params) {
       weights[{params.weight.rows(), params.weight.stride}].insert(params.weight.data);
       return seconds(params.way, params.rows);
     };

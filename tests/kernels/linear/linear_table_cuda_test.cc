@@ -1,4 +1,4 @@
-#include "weft/kernels/linear/linear_table.h"
+#include "weft/kernels/linear/linear_table_cuda.h"
 
 #include <gtest/gtest.h>
 
@@ -13,11 +13,11 @@ LinearShape with_tokens(std::int64_t tokens) {
   return shape;
 }
 
-TEST(LinearTable, AnswersForAllTokenCountsOfABucket) {
-  LinearTable table;
+TEST(CudaLinearTable, AnswersForAllTokenCountsOfABucket) {
+  CudaLinearTable table;
   table.set(kShape, LinearWay::kVector);
   const auto usual = [](std::int64_t tokens) {
-    return LinearTable::default_way(kShape.dtype, tokens);
+    return CudaLinearTable::default_way(kShape.dtype, tokens);
   };
   EXPECT_EQ(table.choose(with_tokens(8)), usual(8));
   EXPECT_EQ(table.choose(with_tokens(9)), LinearWay::kVector);
@@ -25,8 +25,8 @@ TEST(LinearTable, AnswersForAllTokenCountsOfABucket) {
   EXPECT_EQ(table.choose(with_tokens(17)), usual(17));
 }
 
-TEST(LinearTable, TakesTheDefaultWayForAShapeThatWasNotMeasured) {
-  const LinearTable table;
+TEST(CudaLinearTable, TakesTheDefaultWayForAShapeThatWasNotMeasured) {
+  const CudaLinearTable table;
   EXPECT_EQ(table.choose(with_tokens(1)), LinearWay::kFlat);
   EXPECT_EQ(table.choose(with_tokens(4096)), LinearWay::kLibrary);
   LinearShape shape = kShape;
@@ -36,19 +36,19 @@ TEST(LinearTable, TakesTheDefaultWayForAShapeThatWasNotMeasured) {
   }
 }
 
-TEST(LinearTable, ReadsWhatItPrints) {
-  LinearTable table;
+TEST(CudaLinearTable, ReadsWhatItPrints) {
+  CudaLinearTable table;
   table.set(kShape, LinearWay::kLibrary);
   table.set({.dtype = DType::kF16, .rows = 100, .inputs = 72, .tokens = 1}, LinearWay::kFlat);
   EXPECT_EQ(table.print(), "f16 100 72 1 flat\nbf16 12288 4096 16 library\n");
-  LinearTable again;
+  CudaLinearTable again;
   EXPECT_EQ(again.read_line("bf16 12288\t4096 16 library \r"), "");
   EXPECT_EQ(again.read_line("  f16 100 72 1 flat"), "");
   EXPECT_EQ(again.print(), table.print());
 }
 
-TEST(LinearTable, SaysWhatIsWrongWithALine) {
-  LinearTable table;
+TEST(CudaLinearTable, SaysWhatIsWrongWithALine) {
+  CudaLinearTable table;
   EXPECT_EQ(table.read_line("i8 1 1 1 flat"), "a dtype that no way multiplies");
   EXPECT_EQ(table.read_line("bf16 0 1 1 flat"), "rows and inputs are positive numbers");
   EXPECT_EQ(table.read_line("bf16 1 1x 1 flat"), "rows and inputs are positive numbers");

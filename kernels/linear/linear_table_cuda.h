@@ -27,7 +27,7 @@ struct LinearShape {
 /// default_way(). As text, a line for each shape: dtype, rows, inputs, tokens, way.
 ///
 ///     bf16 12288 4096 16 flat
-class LinearTable {
+class CudaLinearTable {
  public:
   /// Takes one line of text. What is wrong with it, or nothing.
   [[nodiscard]] std::string_view read_line(std::string_view line);

@@ -30,16 +30,16 @@ std::vector<DeviceSequence> all_decoding(const std::vector<std::int32_t>& contex
 struct Plan {
   std::vector<DeviceSequence> sequences;
   AttentionShape shape;
-  std::vector<AttentionItem> items;
+  std::vector<CudaAttentionItem> items;
 };
 
 Plan plan_of(std::vector<DeviceSequence> sequences, AttentionShape shape) {
   std::int32_t tokens = 0;
   for (const DeviceSequence& sequence : sequences) tokens += sequence.count;
   shape.max_items = max_attention_items(static_cast<std::int32_t>(sequences.size()), tokens, shape);
-  std::vector<AttentionItem> items;
+  std::vector<CudaAttentionItem> items;
   items.reserve(static_cast<std::size_t>(shape.max_items));
-  const AttentionItem* memory = items.data();
+  const CudaAttentionItem* memory = items.data();
   plan_attention(sequences, shape, items);
   EXPECT_EQ(items.data(), memory) << "the plan has allocated";
   return {std::move(sequences), shape, std::move(items)};
@@ -48,18 +48,19 @@ Plan plan_of(std::vector<DeviceSequence> sequences, AttentionShape shape) {
 /// Every place of every token is in one item; parts are whole, have slots and counters of their own
 /// and are within the workspace.
 void expect_whole(const Plan& plan) {
-  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<AttentionItem>> tokens;
-  for (const AttentionItem& item : plan.items) tokens[{item.sequence, item.token}].push_back(item);
+  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<CudaAttentionItem>> tokens;
+  for (const CudaAttentionItem& item : plan.items)
+    tokens[{item.sequence, item.token}].push_back(item);
   std::vector<int> slots(static_cast<std::size_t>(plan.shape.max_items));
   std::map<std::int32_t, int> counters;
   std::vector<std::int32_t> covered(plan.sequences.size());
   for (auto& [key, parts] : tokens) {
-    std::ranges::sort(parts, {}, &AttentionItem::part);
+    std::ranges::sort(parts, {}, &CudaAttentionItem::part);
     const DeviceSequence& sequence = plan.sequences[static_cast<std::size_t>(key.first)];
-    const AttentionItem& first = parts.front();
+    const CudaAttentionItem& first = parts.front();
     std::int32_t place = 0;
     for (std::size_t p = 0; p < parts.size(); ++p) {
-      const AttentionItem& part = parts[p];
+      const CudaAttentionItem& part = parts[p];
       EXPECT_EQ(part.part, static_cast<std::int32_t>(p));
       EXPECT_EQ(part.parts, static_cast<std::int32_t>(parts.size()));
       EXPECT_EQ(part.tokens, first.tokens);
@@ -92,7 +93,7 @@ double busy(const Plan& plan) {
   for (std::size_t b = 0; b < blocks; ++b) ends.push(0);
   double work = 0;
   double last = 0;
-  for (const AttentionItem& item : plan.items) {
+  for (const CudaAttentionItem& item : plan.items) {
     for (std::int32_t head = 0; head < plan.shape.kv_heads; ++head) {
       const double end = ends.top() + item.end - item.begin;
       ends.pop();
@@ -146,14 +147,14 @@ TEST(AttentionItems, FillTheDeviceWithLengthsThatDifferBy64) {
 
 TEST(AttentionItems, LeaveALoneWhatFillsTheDevice) {
   const Plan plan = plan_of(all_decoding(std::vector<std::int32_t>(33, 4096)), shape_of(32, 8));
-  for (const AttentionItem& item : plan.items) EXPECT_EQ(item.parts, 1);
+  for (const CudaAttentionItem& item : plan.items) EXPECT_EQ(item.parts, 1);
 }
 
 TEST(AttentionItems, HaveAsManyQueriesAsATileHasRows) {
   const Plan plan = plan_of({{.count = 2000, .start = 0}}, shape_of(32, 8));
-  for (const AttentionItem& item : plan.items) EXPECT_LE(item.tokens * 4, kItemQueries);
+  for (const CudaAttentionItem& item : plan.items) EXPECT_LE(item.tokens * 4, kItemQueries);
   const Plan shared = plan_of({{.count = 3, .start = 0}}, shape_of(71, 1));
-  for (const AttentionItem& item : shared.items) EXPECT_EQ(item.tokens, 1);
+  for (const CudaAttentionItem& item : shared.items) EXPECT_EQ(item.tokens, 1);
 }
 
 TEST(AttentionItems, CutThePromptsLastChunkAlongItsContext) {

@@ -1,4 +1,4 @@
-#include "weft/kernels/linear/linear_table.h"
+#include "weft/kernels/linear/linear_table_cuda.h"
 
 #include <algorithm>
 #include <array>
@@ -45,7 +45,7 @@ std::string_view to_string(LinearWay way) noexcept {
   return "unknown";
 }
 
-std::string_view LinearTable::read_line(std::string_view line) {
+std::string_view CudaLinearTable::read_line(std::string_view line) {
   const auto dtype = named(kDTypes, next_word(line));
   if (!dtype) return "a dtype that no way multiplies";
   const auto rows = positive(next_word(line));
@@ -63,7 +63,7 @@ std::string_view LinearTable::read_line(std::string_view line) {
   return "";
 }
 
-std::string LinearTable::print() const {
+std::string CudaLinearTable::print() const {
   std::string text;
   for (const auto& [shape, way] : ways_) {
     text.append(weft::to_string(shape.dtype));
@@ -75,23 +75,23 @@ std::string LinearTable::print() const {
   return text;
 }
 
-void LinearTable::set(LinearShape shape, LinearWay way) {
+void CudaLinearTable::set(LinearShape shape, LinearWay way) {
   shape.tokens = bucket_of(shape.tokens);
   ways_.insert_or_assign(shape, way);
 }
 
-LinearWay LinearTable::choose(LinearShape shape) const {
+LinearWay CudaLinearTable::choose(LinearShape shape) const {
   shape.tokens = bucket_of(shape.tokens);
   const auto found = ways_.find(shape);
   return found != ways_.end() ? found->second : default_way(shape.dtype, shape.tokens);
 }
 
-LinearWay LinearTable::default_way(DType dtype, std::int64_t tokens) noexcept {
+LinearWay CudaLinearTable::default_way(DType dtype, std::int64_t tokens) noexcept {
   if (dtype != DType::kBF16 && dtype != DType::kF16) return LinearWay::kVector;
   return tokens <= kDefaultFlatTokens ? LinearWay::kFlat : LinearWay::kLibrary;
 }
 
-std::int64_t LinearTable::bucket_of(std::int64_t tokens) noexcept {
+std::int64_t CudaLinearTable::bucket_of(std::int64_t tokens) noexcept {
   const auto number = static_cast<std::uint64_t>(std::clamp<std::int64_t>(tokens, 1, kMaxTokens));
   return static_cast<std::int64_t>(std::bit_ceil(number));
 }

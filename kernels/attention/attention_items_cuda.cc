@@ -42,7 +42,7 @@ double blocks_of(const AttentionShape& shape) {
 std::int32_t ceil_div(std::int32_t a, std::int32_t b) { return (a + b - 1) / b; }
 
 /// An item before it is cut: all places that its tokens see.
-std::int32_t parts_of(const AttentionItem& whole, std::int32_t longest) {
+std::int32_t parts_of(const CudaAttentionItem& whole, std::int32_t longest) {
   return std::max(1, ceil_div(whole.end, longest));
 }
 
@@ -53,7 +53,7 @@ std::int32_t part_places(std::int32_t places, std::int32_t parts) {
 
 /// One item for as many tokens as an item may have, over all that they see.
 void add_whole_items(std::span<const DeviceSequence> sequences, const AttentionShape& shape,
-                     std::vector<AttentionItem>& items) {
+                     std::vector<CudaAttentionItem>& items) {
   const std::int32_t most = item_tokens(shape);
   for (std::size_t s = 0; s < sequences.size(); ++s) {
     const DeviceSequence& sequence = sequences[s];
@@ -66,8 +66,8 @@ void add_whole_items(std::span<const DeviceSequence> sequences, const AttentionS
   }
 }
 
-void sort_by_piece(std::vector<AttentionItem>& items, std::int32_t longest) {
-  std::ranges::sort(items, [&](const AttentionItem& a, const AttentionItem& b) {
+void sort_by_piece(std::vector<CudaAttentionItem>& items, std::int32_t longest) {
+  std::ranges::sort(items, [&](const CudaAttentionItem& a, const CudaAttentionItem& b) {
     const std::int32_t left = part_places(a.end, parts_of(a, longest));
     const std::int32_t right = part_places(b.end, parts_of(b, longest));
     if (left != right) return left > right;
@@ -78,7 +78,7 @@ void sort_by_piece(std::vector<AttentionItem>& items, std::int32_t longest) {
 /// How long the device takes over pieces in this order, of two bounds the lesser: if each of its
 /// blocks takes its next piece in turn, there and back; and if a piece begins when all before it
 /// would be done by all blocks alike.
-double time_of(const std::vector<AttentionItem>& items, const AttentionShape& shape,
+double time_of(const std::vector<CudaAttentionItem>& items, const AttentionShape& shape,
                std::int32_t longest) {
   const double blocks = blocks_of(shape);
   std::array<double, 4> ends{};  // first and last piece of a round, and of the next
@@ -88,7 +88,7 @@ double time_of(const std::vector<AttentionItem>& items, const AttentionShape& sh
   double work = 0;
   double passed = 0;
   double next = 0;
-  for (const AttentionItem& item : items) {
+  for (const CudaAttentionItem& item : items) {
     const std::int32_t parts = parts_of(item, longest);
     const double units = static_cast<double>(parts) * shape.kv_heads;
     const double time = part_places(item.end, parts) + kPieceCost;
@@ -108,14 +108,14 @@ double time_of(const std::vector<AttentionItem>& items, const AttentionShape& sh
   return std::min(in_turn, when_ready);
 }
 
-double even_share(const std::vector<AttentionItem>& items, const AttentionShape& shape) {
+double even_share(const std::vector<CudaAttentionItem>& items, const AttentionShape& shape) {
   double places = 0;
-  for (const AttentionItem& item : items) places += item.end + kPieceCost;
+  for (const CudaAttentionItem& item : items) places += item.end + kPieceCost;
   return places * shape.kv_heads / blocks_of(shape);
 }
 
 /// Leaves `items` sorted by the pieces that they are to be cut into.
-std::int32_t choose_longest(std::vector<AttentionItem>& items, const AttentionShape& shape) {
+std::int32_t choose_longest(std::vector<CudaAttentionItem>& items, const AttentionShape& shape) {
   const double share = even_share(items, shape);
   std::int32_t best = 0;
   std::int32_t last = 0;
@@ -138,12 +138,12 @@ std::int32_t choose_longest(std::vector<AttentionItem>& items, const AttentionSh
 }
 
 /// Whether there are items, slots and counters for all parts.
-bool fits(const std::vector<AttentionItem>& items, const AttentionShape& shape,
+bool fits(const std::vector<CudaAttentionItem>& items, const AttentionShape& shape,
           std::int32_t longest) {
   std::int64_t all = 0;
   std::int64_t slots = 0;
   std::int64_t counters = 0;
-  for (const AttentionItem& item : items) {
+  for (const CudaAttentionItem& item : items) {
     const std::int64_t parts = parts_of(item, longest);
     all += parts;
     if (parts == 1) continue;
@@ -155,10 +155,10 @@ bool fits(const std::vector<AttentionItem>& items, const AttentionShape& shape,
 }
 
 /// Notes in each item how many parts it gets, and where they are put together.
-void assign_parts(std::vector<AttentionItem>& items, std::int32_t longest) {
+void assign_parts(std::vector<CudaAttentionItem>& items, std::int32_t longest) {
   std::int32_t slot = 0;
   std::int32_t counter = 0;
-  for (AttentionItem& item : items) {
+  for (CudaAttentionItem& item : items) {
     // Rounded to the grain, fewer may do.
     const std::int32_t places = part_places(item.end, parts_of(item, longest));
     item.parts = std::max(1, ceil_div(item.end, std::max(1, places)));
@@ -170,16 +170,16 @@ void assign_parts(std::vector<AttentionItem>& items, std::int32_t longest) {
 }
 
 /// Puts each item's parts in its place, from the back so that none is overwritten before it is cut.
-void cut(std::vector<AttentionItem>& items) {
+void cut(std::vector<CudaAttentionItem>& items) {
   std::size_t from = items.size();
   std::size_t to = 0;
-  for (const AttentionItem& item : items) to += static_cast<std::size_t>(item.parts);
+  for (const CudaAttentionItem& item : items) to += static_cast<std::size_t>(item.parts);
   items.resize(to);
   while (from > 0) {
-    const AttentionItem whole = items[--from];
+    const CudaAttentionItem whole = items[--from];
     const std::int32_t places = part_places(whole.end, whole.parts);
     for (std::int32_t part = whole.parts - 1; part >= 0; --part) {
-      AttentionItem& item = items[--to];
+      CudaAttentionItem& item = items[--to];
       item = whole;
       item.part = part;
       item.begin = part * places;
@@ -193,7 +193,7 @@ void cut(std::vector<AttentionItem>& items) {
 // Where a context is cut depends on the batch: pieces that are short enough to fill the device with
 // one sequence would cost a batch the writing and putting together of tens of parts.
 void plan_attention(std::span<const DeviceSequence> sequences, const AttentionShape& shape,
-                    std::vector<AttentionItem>& items) {
+                    std::vector<CudaAttentionItem>& items) {
   items.clear();
   add_whole_items(sequences, shape, items);
   require(items.size() <= static_cast<std::size_t>(shape.max_items), "attention: max_items");
@@ -215,8 +215,8 @@ std::int32_t max_attention_items(std::int32_t rows, std::int32_t tokens,
   return whole + ceil_div(cuts * slots, std::max(1, shape.kv_heads));
 }
 
-std::size_t attention_workspace_bytes(std::int32_t max_items, std::int32_t heads,
-                                      std::int32_t head_size) {
+std::size_t cuda_attention_workspace_bytes(std::int32_t max_items, std::int32_t heads,
+                                           std::int32_t head_size) {
   const auto numbers = static_cast<std::size_t>(max_items) * static_cast<std::size_t>(heads) *
                        static_cast<std::size_t>(head_size + 2);
   return kAttentionCounterBytes + numbers * sizeof(float);

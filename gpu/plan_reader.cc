@@ -1,0 +1,202 @@
+#include "weft/gpu/plan_reader.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace weft {
+namespace {
+
+std::size_t place_of(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+/// What a row is fed when nothing could be chosen for it and the plan was made before that was
+/// known: its sequence has failed, so any token does.
+constexpr TokenId kAnyToken = 0;
+
+}  // namespace
+
+PlanReader::PlanReader(const DeviceLimits& limits, std::int32_t encoder_pages)
+    : limits_(limits),
+      slots_(place_of(limits.rows)),
+      slot_of_row_(place_of(limits.rows)),
+      encoder_pages_(place_of(encoder_pages)),
+      table_of_slot_(place_of(limits.rows), -1) {
+  for (SlotState& slot : slots_) {
+    slot.pages.resize(place_of(limits.pages_per_row()));
+    // An encoder reads its input in one step.
+    if (limits.cross_pages > 0) slot.cross_pages.reserve(place_of(limits.pages_per_step()));
+  }
+  std::iota(slot_of_row_.begin(), slot_of_row_.end(), 0);
+  std::iota(encoder_pages_.begin(), encoder_pages_.end(), 0);
+  const std::size_t rows = place_of(limits.rows);
+  tables_.reserve(rows);
+  encodes_.reserve(rows);
+  entries_.reserve(rows);
+  outputs_.reserve(rows);
+  first_choice_.reserve(rows);
+  output_of_entry_.reserve(rows);
+  choices_.reserve(rows);
+  forked_.reserve(place_of(limits.pages_per_row()));
+}
+
+std::span<const TokenId> PlanReader::history(const Plan& plan, const PlanStart& start) {
+  return std::span(plan.ids).subspan(place_of(start.first_history), place_of(start.history_tokens));
+}
+
+void PlanReader::change_rows(const Plan& plan) {
+  for (const PlanMove& move : plan.moves) {
+    std::swap(slot_of_row_[place_of(move.from)], slot_of_row_[place_of(move.to)]);
+  }
+  for (const PlanStart& one : plan.starts) start(plan, one);
+  read_tables(plan);
+}
+
+void PlanReader::start(const Plan& plan, const PlanStart& start) {
+  SlotState& slot = state_of_row(start.row);
+  const auto cross = plan.pages.begin() + start.first_cross_page;
+  slot.cross_pages.assign(cross, cross + start.cross_pages);
+  slot.cross_context = start.cross_context;
+  slot.prompt_tokens = start.prompt_tokens;
+  slot.observed = start.history_tokens;
+  slot.last_token = kNoToken;
+  slot.long_context = start.long_context;
+}
+
+void PlanReader::read_tables(const Plan& plan) {
+  for (const SlotTable& table : tables_) table_of_slot_[place_of(table.slot)] = -1;
+  tables_.clear();
+  for (const PlanTable& table : plan.tables) {
+    const std::int32_t index = slot_of(table.row);
+    SlotState& slot = slots_[place_of(index)];
+    std::copy_n(plan.pages.begin() + table.first_page, table.count,
+                slot.pages.begin() + table.first);
+    std::int32_t first = table.first;
+    std::int32_t end = table.first + table.count;
+    std::int32_t& known = table_of_slot_[place_of(index)];
+    if (known < 0) {
+      known = static_cast<std::int32_t>(tables_.size());
+      tables_.emplace_back();
+    } else {
+      const SlotTable& before = tables_[place_of(known)];
+      first = std::min(first, before.first);
+      end = std::max(end, before.first + static_cast<std::int32_t>(before.pages.size()));
+    }
+    tables_[place_of(known)] = {
+        index, first, std::span(slot.pages).subspan(place_of(first), place_of(end - first))};
+  }
+}
+
+std::span<const SlotTokens> PlanReader::read_encodes(const Plan& plan) {
+  encodes_.clear();
+  std::int32_t first = 0;
+  std::size_t next_page = 0;
+  for (const PlanEncode& one : plan.encodes) {
+    SlotState& slot = state_of_row(one.row);
+    const auto cross = plan.pages.begin() + one.first_page;
+    slot.cross_pages.assign(cross, cross + one.pages);
+    slot.cross_context = one.count;
+    const std::size_t pages = place_of(limits_.pages_for(one.count));
+    encodes_.push_back(
+        {.slot = slot_of(one.row),
+         .first = first,
+         .count = one.count,
+         .ids = std::span(plan.ids).subspan(place_of(one.first_id), place_of(one.count)),
+         .pages = std::span(encoder_pages_).subspan(next_page, pages)});
+    first += one.count;
+    next_page += pages;
+  }
+  return encodes_;
+}
+
+std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
+  entries_.clear();
+  std::int32_t first = 0;
+  for (const PlanEntry& one : plan.entries) {
+    SlotState& slot = state_of_row(one.row);
+    std::span<const TokenId> ids;
+    if (one.first_id != kLastToken) {
+      ids = std::span(plan.ids).subspan(place_of(one.first_id), place_of(one.count));
+    }
+    const std::size_t pages = place_of(limits_.pages_for(std::int64_t{one.start} + one.count));
+    entries_.push_back({.slot = slot_of(one.row),
+                        .first = first,
+                        .count = one.count,
+                        .start = one.start,
+                        .ids = ids,
+                        .pages = std::span(slot.pages).first(pages),
+                        .observed = slot.observed});
+    slot.observed += one.count;
+    first += one.count;
+  }
+  for (const PlanFork& one : plan.forks) fork(one);
+  read_samples(plan);
+  return entries_;
+}
+
+void PlanReader::fork(const PlanFork& fork) {
+  SlotState& to = state_of_row(fork.to);
+  const SlotState& from = state_of_row(fork.from);
+  to.cross_pages.assign(from.cross_pages.begin(), from.cross_pages.end());
+  to.cross_context = from.cross_context;
+  to.prompt_tokens = from.prompt_tokens;
+  to.observed = from.observed;
+  to.long_context = from.long_context;
+}
+
+void PlanReader::read_samples(const Plan& plan) {
+  outputs_.clear();
+  first_choice_.clear();
+  choices_.clear();
+  output_of_entry_.assign(plan.entries.size(), -1);
+  for (const PlanSample& sample : plan.samples) {
+    std::int32_t& output = output_of_entry_[place_of(sample.entry)];
+    const bool shares = output >= 0;
+    if (shares) {
+      choices_[first_choice_[place_of(output)]].shares_output = true;
+    } else {
+      const SlotTokens& tokens = entries_[place_of(sample.entry)];
+      output = static_cast<std::int32_t>(outputs_.size());
+      outputs_.push_back(tokens.first + tokens.count - 1);
+      first_choice_.push_back(choices_.size());
+    }
+    choices_.push_back({slot_of(sample.row), output, shares});
+  }
+}
+
+std::span<const TokenId> PlanReader::known_ids(const SlotTokens& tokens) const {
+  if (!tokens.ids.empty()) return tokens.ids;
+  const TokenId& last = slot(tokens.slot).last_token;
+  return {last == kNoToken ? &kAnyToken : &last, 1};
+}
+
+std::span<const PlanCopy> PlanReader::forked_pages(const PlanFork& fork) {
+  const SlotState& to = state_of_row(fork.to);
+  const SlotState& from = state_of_row(fork.from);
+  forked_.clear();
+  for (std::size_t i = 0; i < place_of(fork.copied_pages); ++i) {
+    forked_.push_back({from.pages[i], to.pages[i]});
+  }
+  return forked_;
+}
+
+void PlanReader::begin_results(StepResult& result) const {
+  result.samples.resize(choices_.size());
+  result.top.resize(choices_.size() * std::size_t{kMaxTopLogprobs});
+}
+
+std::span<TokenLogprob> PlanReader::tell(StepResult& result, std::size_t index,
+                                         const SampleResult& chosen) {
+  const std::size_t first = index * std::size_t{kMaxTopLogprobs};
+  slots_[place_of(choices_[index].slot)].last_token = chosen.token;
+  result.samples[index] = chosen;
+  result.samples[index].first_top = static_cast<std::int32_t>(first);
+  return std::span(result.top).subspan(first, place_of(chosen.top_count));
+}
+
+void PlanReader::tell(StepResult& result, std::size_t index, const SampleOutcome& outcome) {
+  SampleResult chosen{outcome.token, outcome.logprob, outcome.mirostat_mu};
+  chosen.top_count = static_cast<std::int32_t>(outcome.top.size());
+  std::ranges::copy(outcome.top, tell(result, index, chosen).begin());
+}
+
+}  // namespace weft

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/core/token.h"
+#include "weft/gpu/plan.h"
+#include "weft/gpu/step_device.h"
+
+namespace weft {
+
+/// What plans have said of the sequence in a slot.
+struct SlotState {
+  std::vector<std::int32_t> pages;        ///< whole table; entries behind the sequence mean nothing
+  std::vector<std::int32_t> cross_pages;  ///< of its encoder's output; empty where that is absent
+  std::int32_t cross_context = 0;         ///< tokens of its encoder's output
+  std::int32_t prompt_tokens = 0;         ///< of what its sampler sees; the rest is output
+  std::int32_t observed = 0;              ///< tokens that its sampler has seen after this step
+  TokenId last_token = kNoToken;          ///< what was chosen for it last
+  bool long_context = false;              ///< uses the long set of LongRoPE
+};
+
+/// One sequence's tokens in the step: rows first .. first + count - 1 of the step, at positions
+/// start .. start + count - 1 of the sequence.
+struct SlotTokens {
+  std::int32_t slot = 0;
+  std::int32_t first = 0;
+  std::int32_t count = 0;
+  std::int32_t start = 0;
+  std::span<const TokenId> ids = {};  ///< empty: one token, what was chosen for the slot last
+  std::span<const std::int32_t> pages = {};  ///< of the KV that it writes, for start + count tokens
+  std::int32_t observed = 0;                 ///< tokens that its sampler has seen before
+};
+
+/// Entries [first, first + pages.size()) of a slot's page table have changed.
+struct SlotTable {
+  std::int32_t slot = 0;
+  std::int32_t first = 0;
+  std::span<const std::int32_t> pages = {};
+};
+
+/// A token is to be chosen for a slot.
+struct SlotChoice {
+  std::int32_t slot = 0;
+  std::int32_t output = 0;     ///< which of outputs() it is chosen by
+  bool shares_output = false;  ///< others choose by the same
+};
+
+/// Reads plans for a device, whatever that computes with. It keeps what plans say of a sequence in
+/// a slot: a row that moves takes another slot's number, so that a device leaves what it holds
+/// for a slot in its place. One plan after the other, of each change_rows(), read_encodes() and
+/// read_entries() in this order; what they give is borrowed until the next call of the same.
+/// Allocates nothing after it was made. Owner only, but for tell().
+class PlanReader {
+ public:
+  /// `encoder_pages`: pages that the device's encoder has for its own KV.
+  PlanReader(const DeviceLimits& limits, std::int32_t encoder_pages);
+
+  [[nodiscard]] std::int32_t slot_of(std::int32_t row) const {
+    return slot_of_row_[static_cast<std::size_t>(row)];
+  }
+  [[nodiscard]] const SlotState& slot(std::int32_t index) const {
+    return slots_[static_cast<std::size_t>(index)];
+  }
+  /// The tokens that are in the KV already where a sequence begins.
+  [[nodiscard]] static std::span<const TokenId> history(const Plan& plan, const PlanStart& start);
+
+  /// Reads moves, starts and page tables.
+  void change_rows(const Plan& plan);
+
+  /// The tables that change_rows() has changed, a slot once: a plan that was amended may say two
+  /// things of one entry, the last of which holds.
+  [[nodiscard]] std::span<const SlotTable> tables() const noexcept { return tables_; }
+
+  /// What the encoder reads.
+  std::span<const SlotTokens> read_encodes(const Plan& plan);
+
+  /// What the decoder reads, in the order of Plan::entries. Slots that fork have their new state
+  /// afterwards.
+  std::span<const SlotTokens> read_entries(const Plan& plan);
+
+  /// `tokens.ids`, with the last token where these are empty.
+  [[nodiscard]] std::span<const TokenId> known_ids(const SlotTokens& tokens) const;
+
+  /// Rows of the step whose logits are wanted, each once.
+  [[nodiscard]] std::span<const std::int32_t> outputs() const noexcept { return outputs_; }
+
+  /// In the order of Plan::samples.
+  [[nodiscard]] std::span<const SlotChoice> choices() const noexcept { return choices_; }
+
+  /// Pages to copy once the step has been computed, so that a fork has its own.
+  std::span<const PlanCopy> forked_pages(const PlanFork& fork);
+
+  /// Makes room for what choices() give.
+  void begin_results(StepResult& result) const;
+
+  /// Notes what choice `index` gave, and returns where its `top_count` most probable tokens go.
+  /// Different choices may be told by different threads.
+  std::span<TokenLogprob> tell(StepResult& result, std::size_t index, const SampleResult& chosen);
+
+  /// The same for a sampler's outcome, whose most probable tokens are copied.
+  void tell(StepResult& result, std::size_t index, const SampleOutcome& outcome);
+
+ private:
+  [[nodiscard]] SlotState& state_of_row(std::int32_t row) {
+    return slots_[static_cast<std::size_t>(slot_of(row))];
+  }
+  void start(const Plan& plan, const PlanStart& start);
+  void read_tables(const Plan& plan);
+  void read_samples(const Plan& plan);
+  void fork(const PlanFork& fork);
+
+  const DeviceLimits limits_;
+  std::vector<SlotState> slots_;
+  std::vector<std::int32_t> slot_of_row_;
+  std::vector<std::int32_t> encoder_pages_;
+  std::vector<SlotTable> tables_;
+  std::vector<std::int32_t> table_of_slot_;  // which of tables_, or -1
+  std::vector<SlotTokens> encodes_;
+  std::vector<SlotTokens> entries_;
+  std::vector<std::int32_t> outputs_;
+  std::vector<std::size_t> first_choice_;  // by output
+  std::vector<std::int32_t> output_of_entry_;
+  std::vector<SlotChoice> choices_;
+  std::vector<PlanCopy> forked_;
+};
+
+}  // namespace weft

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+namespace weft {
+
+enum class NormKind : std::uint8_t {
+  kRms,    ///< x / sqrt(mean(x^2) + eps) (Zhang and Sennrich, arXiv 1910.07467)
+  kLayer,  ///< (x - mean) / sqrt(var + eps) (Ba et al., arXiv 1607.06450)
+};
+
+/// The attributes of a norm, of rows as well as of heads. One struct for the spec reader, the
+/// program, the host and the devices.
+struct NormSpec {
+  NormKind kind = NormKind::kRms;
+  float weight_offset = 0;  ///< 1 in families that store weights around zero (Gemma)
+  float eps = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernels/norm/norm_spec.h"
+
+namespace weft {
+
+/// How the two numbers that are turned together are found among a head's rotary dimensions.
+enum class RotaryStyle : std::uint8_t {
+  kHalves,       ///< i and i + R/2 (GPT-NeoX, llama in Hugging Face layout)
+  kInterleaved,  ///< 2i and 2i + 1 (GPT-J, llama in GGUF layout)
+};
+
+/// What a norm of queries or keys is taken over, and which of its weights it learnt.
+enum class HeadNormScope : std::uint8_t {
+  kPerHead,   ///< over a head; all heads share the weights, [D] (Qwen3)
+  kEachHead,  ///< over a head; each has its own weights, [heads, D] (StableLM 2, Cohere)
+  kAllHeads,  ///< one mean over heads * D numbers; weights are [heads, D] (OLMo 2)
+};
+
+/// The attributes of a norm of queries or keys.
+struct HeadNormSpec {
+  bool enabled = false;
+  NormSpec norm = {};
+  HeadNormScope scope = HeadNormScope::kPerHead;
+};
+
+/// A norm of queries or keys with its learned numbers, in the memory of who computes it.
+struct HeadNorm {
+  HeadNormSpec spec = {};
+  const float* weight = nullptr;  ///< sized by the scope; null = 1 (weight_offset does not count)
+  const float* bias = nullptr;    ///< like weight; null = 0
+};
+
+/// The heads of a token's row, queries first, then keys and values.
+struct HeadShape {
+  std::int32_t heads = 0;      ///< A
+  std::int32_t kv_heads = 0;   ///< K; 0 when only queries are there (attention to another's KV)
+  std::int32_t head_size = 0;  ///< D
+};
+
+/// The attributes of what stands between the QKV projection and attention. One struct for the spec
+/// reader, the program, the host and the devices.
+struct RotarySpec {
+  float clip = 0;                  ///< queries, keys, values to [-clip, clip] when > 0 (DBRX, MPT)
+  bool norm_after_rotary = false;  ///< Hunyuan; otherwise before
+  RotaryStyle style = RotaryStyle::kHalves;
+  std::int32_t rotary_size =
+      0;  ///< R, even, at most D: the first R numbers of a head turn; 0 = none
+};
+
+}  // namespace weft

@@ -1,0 +1,178 @@
+#include "weft/gpu/plan_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "weft/tests/gpu/plan_writer.h"
+
+namespace weft::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const DeviceLimits kReaderLimits{.rows = 4,
+                                 .pages = 32,
+                                 .page_tokens = 4,
+                                 .step_tokens = 16,
+                                 .context = 16,
+                                 .cross_pages = 8,
+                                 .vocabulary = 100};
+
+class PlanReaderTest : public testing::Test {
+ protected:
+  /// Reads what has been written; the next plan is empty.
+  std::span<const SlotTokens> read() {
+    plan_ = writer_.plan();
+    writer_.plan().clear();
+    reader_.change_rows(plan_);
+    encodes_ = reader_.read_encodes(plan_);
+    return reader_.read_entries(plan_);
+  }
+
+  [[nodiscard]] const SlotState& state_of_row(std::int32_t row) const {
+    return reader_.slot(reader_.slot_of(row));
+  }
+
+  PlanWriter writer_;
+  Plan plan_;
+  PlanReader reader_{kReaderLimits, 8};
+  std::span<const SlotTokens> encodes_;
+};
+
+TEST_F(PlanReaderTest, LaysTheTokensOfEntriesOneBehindTheOther) {
+  writer_.start(0, greedy(), 3).table(0, 0, {7, 3}).feed(0, 0, {10, 11, 12});
+  writer_.start(2, greedy(), 1).table(2, 0, {5}).feed(2, 0, {20});
+  const std::span<const SlotTokens> entries = read();
+  ASSERT_THAT(entries, SizeIs(2));
+  EXPECT_EQ(entries[0].slot, 0);
+  EXPECT_EQ(entries[0].first, 0);
+  EXPECT_THAT(entries[0].ids, ElementsAre(10, 11, 12));
+  EXPECT_THAT(entries[0].pages, ElementsAre(7));
+  EXPECT_EQ(entries[1].slot, 2);
+  EXPECT_EQ(entries[1].first, 3);
+  EXPECT_EQ(entries[1].count, 1);
+  EXPECT_THAT(entries[1].pages, ElementsAre(5));
+}
+
+TEST_F(PlanReaderTest, MovesWhatStandsInARowWithItsSlot) {
+  writer_.start(0, greedy(), 1).table(0, 0, {7}).feed(0, 0, {10}).sample();
+  read();
+  StepResult result;
+  reader_.begin_results(result);
+  reader_.tell(result, 0, SampleResult{.token = 42});
+  writer_.plan().moves = {{0, 3}, {3, 1}};
+  writer_.feed_last(1, 1);
+  const std::span<const SlotTokens> entries = read();
+  ASSERT_THAT(entries, SizeIs(1));
+  EXPECT_EQ(entries[0].slot, 0);
+  EXPECT_EQ(reader_.slot_of(1), 0);
+  EXPECT_THAT(entries[0].ids, IsEmpty());
+  EXPECT_THAT(reader_.known_ids(entries[0]), ElementsAre(42));
+  EXPECT_THAT(entries[0].pages, ElementsAre(7));
+}
+
+TEST_F(PlanReaderTest, FeedsAnyTokenWhereNoneCouldBeChosen) {
+  writer_.start(0, greedy(), 1).table(0, 0, {7}).feed_last(0, 0);
+  EXPECT_THAT(reader_.known_ids(read()[0]), ElementsAre(0));
+}
+
+TEST_F(PlanReaderTest, CountsWhatASamplerHasSeen) {
+  writer_.start(1, greedy(), 4, {1, 2, 3}).table(1, 0, {7, 8}).feed(1, 3, {4, 5});
+  const std::span<const SlotTokens> entries = read();
+  EXPECT_THAT(PlanReader::history(plan_, plan_.starts[0]), ElementsAre(1, 2, 3));
+  EXPECT_EQ(entries[0].observed, 3);
+  EXPECT_EQ(entries[0].start, 3);
+  EXPECT_THAT(entries[0].pages, ElementsAre(7, 8));
+  EXPECT_EQ(state_of_row(1).observed, 5);
+  EXPECT_EQ(state_of_row(1).prompt_tokens, 4);
+}
+
+TEST_F(PlanReaderTest, GivesEachChangedTableOnceWithWhatWasSaidLast) {
+  writer_.table(0, 1, {7, 8}).table(3, 0, {9}).table(0, 0, {4, 5});
+  read();
+  ASSERT_THAT(reader_.tables(), SizeIs(2));
+  EXPECT_EQ(reader_.tables()[0].slot, 0);
+  EXPECT_EQ(reader_.tables()[0].first, 0);
+  EXPECT_THAT(reader_.tables()[0].pages, ElementsAre(4, 5, 8));
+  EXPECT_EQ(reader_.tables()[1].slot, 3);
+  EXPECT_THAT(reader_.tables()[1].pages, ElementsAre(9));
+  writer_.table(0, 3, {6});
+  read();
+  ASSERT_THAT(reader_.tables(), SizeIs(1));
+  EXPECT_EQ(reader_.tables()[0].first, 3);
+  EXPECT_THAT(reader_.tables()[0].pages, ElementsAre(6));
+}
+
+TEST_F(PlanReaderTest, GivesEncodersPagesOfTheirOwnAndKeepsWhereTheirOutputLies) {
+  writer_.start(0, greedy(), 1).encode(0, {1, 2, 3, 4, 5}, {6, 2});
+  writer_.start(1, greedy(), 1).encode(1, {8}, {3});
+  read();
+  ASSERT_THAT(encodes_, SizeIs(2));
+  EXPECT_THAT(encodes_[0].pages, ElementsAre(0, 1));
+  EXPECT_THAT(encodes_[1].pages, ElementsAre(2));
+  EXPECT_EQ(encodes_[1].first, 5);
+  EXPECT_THAT(encodes_[1].ids, ElementsAre(8));
+  EXPECT_THAT(state_of_row(0).cross_pages, ElementsAre(6, 2));
+  EXPECT_EQ(state_of_row(0).cross_context, 5);
+  // A sequence that begins again without an encoder's output forgets the one before it.
+  writer_.start(0, greedy(), 1);
+  read();
+  EXPECT_THAT(state_of_row(0).cross_pages, IsEmpty());
+  EXPECT_EQ(state_of_row(0).cross_context, 0);
+}
+
+TEST_F(PlanReaderTest, WantsLogitsOfAnEntryOnceAndSaysWhoSharesThem) {
+  writer_.start(0, greedy(), 2).table(0, 0, {7}).feed(0, 0, {10, 11}).sample().sample(3);
+  writer_.start(1, greedy(), 1).table(1, 0, {8}).feed(1, 0, {12}).sample();
+  writer_.plan().forks.push_back({.from = 0, .to = 3});
+  read();
+  EXPECT_THAT(reader_.outputs(), ElementsAre(1, 2));
+  const std::span<const SlotChoice> choices = reader_.choices();
+  ASSERT_THAT(choices, SizeIs(3));
+  EXPECT_EQ(choices[0].output, 0);
+  EXPECT_EQ(choices[1].output, 0);
+  EXPECT_EQ(choices[1].slot, 3);
+  EXPECT_EQ(choices[2].output, 1);
+  EXPECT_TRUE(choices[0].shares_output);
+  EXPECT_TRUE(choices[1].shares_output);
+  EXPECT_FALSE(choices[2].shares_output);
+}
+
+TEST_F(PlanReaderTest, ForksWithTheTokensOfTheSamePlan) {
+  writer_.table(2, 0, {20, 21}).start(0, greedy(), 2).encode(0, {1, 2}, {6});
+  writer_.table(0, 0, {7, 8}).feed(0, 0, {10, 11, 12}).sample().sample(2);
+  writer_.plan().forks.push_back({.from = 0, .to = 2, .copied_pages = 1});
+  read();
+  EXPECT_EQ(state_of_row(2).observed, 3);
+  EXPECT_EQ(state_of_row(2).prompt_tokens, 2);
+  EXPECT_THAT(state_of_row(2).cross_pages, ElementsAre(6));
+  EXPECT_EQ(state_of_row(2).cross_context, 2);
+  const std::span<const PlanCopy> copies = reader_.forked_pages(plan_.forks[0]);
+  ASSERT_THAT(copies, SizeIs(1));
+  EXPECT_EQ(copies[0].from, 7);
+  EXPECT_EQ(copies[0].to, 20);
+}
+
+TEST_F(PlanReaderTest, TellsEachChoiceItsPlaceAmongTheMostProbable) {
+  writer_.start(0, greedy(), 1).table(0, 0, {7}).feed(0, 0, {10}).sample();
+  writer_.start(1, greedy(), 1).table(1, 0, {8}).feed(1, 0, {12}).sample();
+  read();
+  StepResult result;
+  reader_.begin_results(result);
+  const std::vector<TokenLogprob> top{{5, -0.5F}, {6, -1.0F}};
+  reader_.tell(result, 1, SampleOutcome{.token = 5, .logprob = -0.5F, .top = top});
+  ASSERT_THAT(result.samples, SizeIs(2));
+  EXPECT_EQ(result.samples[1].token, 5);
+  EXPECT_EQ(result.samples[1].first_top, kMaxTopLogprobs);
+  EXPECT_EQ(result.samples[1].top_count, 2);
+  EXPECT_EQ(result.top[kMaxTopLogprobs + 1].token, 6);
+  EXPECT_EQ(state_of_row(1).last_token, 5);
+  EXPECT_EQ(state_of_row(0).last_token, kNoToken);
+}
+
+}  // namespace
+}  // namespace weft::test
