@@ -5,13 +5,13 @@
 #include <optional>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/jinja/concat.h"
 #include "weft/text/jinja/run.h"
 #include "weft/text/jinja/run/interpreter.h"
 #include "weft/text/jinja/syntax/ast.h"
 #include "weft/text/jinja/syntax/lexer.h"
 #include "weft/text/jinja/syntax/parser.h"
-#include "weft/text/jinja/unicode.h"
 #include "weft/text/jinja/values/json.h"
 #include "weft/text/text_error.h"
 
@@ -83,7 +83,7 @@ Result<std::string> finish(jinja::Run& run, const std::string& name, const jinja
 }  // namespace
 
 Result<ChatTemplate> ChatTemplate::parse(std::string_view source, std::string_view name) {
-  if (!jinja::is_utf8(source)) {
+  if (!is_utf8(source)) {
     return Error{TextErrc::kBadTemplate, jinja::concat({name, ": it is not UTF-8"})};
   }
   auto block = jinja::parse(jinja::normalize_newlines(source));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/tokenizer/scratch_pool.h"
 #include "weft/text/tokenizer/token_bytes.h"
 #include "weft/text/tokenizer/tokenizer_parts.h"
@@ -89,7 +90,7 @@ Result<void> Tokenizer::encode(std::string_view text, EncodeOptions options,
                  std::to_string(text.size()) + " bytes; at most " + std::to_string(kMaxTextBytes)};
   }
   std::string repaired;
-  if (valid_utf8_prefix(text) != text.size()) {
+  if (!is_utf8(text)) {
     repaired = lossy_utf8(text);
     text = repaired;
     if (options.literals) options.parse_special = false;  // their places have moved

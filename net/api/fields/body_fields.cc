@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/net/api/fields/body_defaults.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/json/reference_number.h"
 #include "weft/text/tokenizer/json/tokenizer_json.h"
 #include "weft/text/tokenizer/tokenizer.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

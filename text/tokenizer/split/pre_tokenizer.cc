@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/tokenizer/byte_alphabet.h"
 #include "weft/text/tokenizer/split/split_behavior.h"
 #include "weft/text/unicode/unicode.h"
