@@ -16,7 +16,7 @@ struct Tokenizer::Data {
   AddedTokenFinder raw_added;         ///< Found before normalization.
   AddedTokenFinder normalized_added;  ///< Found after it.
   AddedTokenFinder spelled_added;     ///< Found before it, with all that are special.
-  ByteTrie special_texts;             ///< Of all added tokens that are special.
+  ByteTrie special_texts;             ///< the texts of all special added tokens
   std::vector<bool> special;          ///< By id.
   mutable ScratchPool scratch;
 

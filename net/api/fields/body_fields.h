@@ -24,7 +24,7 @@ class BodyParser {
   /// Gives the memory of a big body back, some 15 bytes for each of its own; parse() does it too.
   void trim();
 
-  /// Of the largest body for which there is memory now.
+  /// Returns the size of the largest body for which there is memory now.
   [[nodiscard]] std::size_t capacity() const noexcept { return parser_.capacity(); }
 
  private:

@@ -183,7 +183,7 @@ class Wrapper {
   std::string_view separator_;
   std::vector<std::size_t>::const_iterator next_;
   std::vector<std::size_t>::const_iterator end_;
-  std::string_view rest_;   ///< Of the text, behind the current piece.
+  std::string_view rest_;   ///< the text behind the current piece
   std::string_view chunk_;  ///< What is left of the current piece, and its characters.
   std::size_t size_ = 0;
   std::vector<std::string_view> line_;

@@ -81,7 +81,7 @@ class Lexer {
   std::size_t counted_ = 0;
   std::uint32_t line_ = 1;
   bool line_starting_ = true;
-  std::string closers_;  ///< Of the brackets that are open.
+  std::string closers_;  ///< what closes the brackets that are open
   std::vector<Token> tokens_;
   bool failed_ = false;
   std::string detail_;

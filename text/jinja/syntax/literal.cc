@@ -75,7 +75,7 @@ int prefix_base(std::string_view text) {
 }
 
 struct Escape {
-  std::size_t bytes;  ///< Of the escape, after the backslash; 0: malformed.
+  std::size_t bytes;  ///< after the backslash; 0: the escape is malformed
   char32_t value;
 };
 
