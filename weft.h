@@ -2,15 +2,22 @@
 
 /// Weft for applications: all that a program which embeds it needs, in one include.
 ///
-/// Link with the CMake target weft::weft.
+/// Link with the CMake target weft::weft. What this header names is public, and with it whatever
+/// those headers include: the Engine with its requests, streams, results and errors; the Config and
+/// its errors; the actor runtime and the two messages for actors of the application's own; and what
+/// a StepDevice of the application's own is made of. No other header is installed.
 
 #include "weft/actors/engine/engine.h"        // IWYU pragma: export
 #include "weft/actors/engine/token_stream.h"  // IWYU pragma: export
+#include "weft/actors/engine_error.h"         // IWYU pragma: export
 #include "weft/actors/failure.h"              // IWYU pragma: export
-#include "weft/actors/messages.h"             // IWYU pragma: export
 #include "weft/actors/pipeline.h"             // IWYU pragma: export
+#include "weft/actors/preprocess_pool.h"      // IWYU pragma: export
 #include "weft/actors/request/request.h"      // IWYU pragma: export
+#include "weft/actors/request_messages.h"     // IWYU pragma: export
+#include "weft/actors/served_model.h"         // IWYU pragma: export
 #include "weft/config/config.h"               // IWYU pragma: export
+#include "weft/config/config_error.h"         // IWYU pragma: export
 #include "weft/core/actor/actor.h"            // IWYU pragma: export
 #include "weft/core/actor/actor_system.h"     // IWYU pragma: export
 #include "weft/core/error/error.h"            // IWYU pragma: export
@@ -19,4 +26,11 @@
 #include "weft/core/prometheus.h"             // IWYU pragma: export
 #include "weft/core/time/steady_clock.h"      // IWYU pragma: export
 #include "weft/core/time/virtual_clock.h"     // IWYU pragma: export
+#include "weft/gpu/device_error.h"            // IWYU pragma: export
 #include "weft/gpu/device_info.h"             // IWYU pragma: export
+#include "weft/gpu/plan.h"                    // IWYU pragma: export
+#include "weft/gpu/step_device.h"             // IWYU pragma: export
+#include "weft/model/model_error.h"           // IWYU pragma: export
+#include "weft/sampling/sampling_error.h"     // IWYU pragma: export
+#include "weft/sampling/sampling_params.h"    // IWYU pragma: export
+#include "weft/text/text_error.h"             // IWYU pragma: export

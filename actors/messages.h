@@ -6,6 +6,7 @@
 
 #include "weft/actors/pipeline_tick.h"
 #include "weft/actors/request/active_request.h"
+#include "weft/actors/request_messages.h"
 #include "weft/core/error/error.h"
 #include "weft/core/mailbox/message.h"
 #include "weft/schedule/group.h"
@@ -21,17 +22,6 @@ struct RequestGroup final : Group {
 
   RequestTicket ticket;
   std::unique_ptr<RequestText> text;
-};
-
-/// Engine, or a net session -> Receiver. The message owns the request.
-struct SubmitMsg {
-  RequestTicket ticket;
-};
-
-/// Receiver -> PreprocessPool, or an application's own actor before it. The message owns the
-/// request.
-struct PrepareMsg {
-  RequestTicket ticket;
 };
 
 /// PreprocessPool -> FusionScheduler. The message owns the request and all that is made of it.
@@ -88,8 +78,6 @@ struct EndMsg {
   std::vector<OutputEnd> outputs;
 };
 
-using ReceiverProtocol = Protocol<SubmitMsg>;
-using PreprocessProtocol = Protocol<PrepareMsg>;
 using SchedulerProtocol = Protocol<EnqueueMsg, EndingMsg, StepDoneMsg, TickFreeMsg>;
 using ExecutorProtocol = Protocol<StepMsg>;
 using DetokenizerProtocol = Protocol<DeliverMsg, EndMsg>;

@@ -8,8 +8,12 @@
 #include "weft/actors/defaults.h"
 #include "weft/actors/detokenizer_actor.h"
 #include "weft/actors/engine_error.h"
+#include "weft/actors/executor_actor.h"
 #include "weft/actors/failure.h"
 #include "weft/actors/loaded_model.h"
+#include "weft/actors/messages.h"
+#include "weft/actors/pipeline_stats.h"
+#include "weft/actors/preprocess_actor.h"
 #include "weft/actors/receiver_actor.h"
 #include "weft/actors/request/request_text.h"
 #include "weft/actors/scheduler_actor.h"
@@ -62,94 +66,109 @@ ActorOptions on_thread(std::string name, ActorRole role, std::size_t capacity,
 
 }  // namespace
 
+/// Starts a pipeline's actors, the last of the line first, since each is given the next.
+class Pipeline::Assembly {
+ public:
+  Assembly(Pipeline& pipeline, const Config& config, const PipelineOptions& options)
+      : pipeline_(pipeline), config_(config), options_(options) {}
+
+  void start(std::vector<std::shared_ptr<StepDevice>> devices);
+
+ private:
+  /// A scheduler with its executor and its detokenizer. `executor_state` lacks its ticks.
+  ActorRef<SchedulerProtocol> start_lane(ExecutorState executor_state, const std::string& suffix);
+  PreprocessPool start_workers(const std::vector<ActorRef<SchedulerProtocol>>& lanes);
+
+  Pipeline& pipeline_;
+  const Config& config_;
+  const PipelineOptions& options_;
+};
+
+void Pipeline::Assembly::start(std::vector<std::shared_ptr<StepDevice>> devices) {
+  const std::size_t lanes = devices.size();
+  pipeline_.stats_ =
+      std::make_shared<PipelineStats>(pipeline_.metrics(), devices.front()->limits(), lanes);
+  const auto executor_metrics = std::make_shared<ExecutorMetrics>(pipeline_.metrics());
+  std::vector<ActorRef<SchedulerProtocol>> schedulers;
+  for (std::size_t i = 0; i < lanes; ++i) {
+    const std::string suffix = lanes > 1 ? "-" + std::to_string(i) : "";
+    schedulers.push_back(start_lane({std::move(devices[i]), executor_metrics, {}}, suffix));
+  }
+  const PreprocessPool pool = start_workers(schedulers);
+  ReceiverActor::Next next = [pool](PrepareMsg&& message) {
+    return pool.try_send(std::move(message));
+  };
+  if (options_.before_preprocess) {
+    next = [filter = options_.before_preprocess(pipeline_.actors_, pool)](PrepareMsg&& message) {
+      return filter.try_send(std::move(message));
+    };
+  }
+  const ReceiverLimits limits{config_.max_queued_requests, config_.max_queued_prompt_tokens,
+                              config_.max_prompt_bytes};
+  pipeline_.receiver_ = pipeline_.actors_.spawn<ReceiverActor>(
+      on_executor("receiver", ActorRole::kReceiver, mailbox_of(config_), options_), limits,
+      pipeline_.stats_, std::move(next));
+}
+
+ActorRef<SchedulerProtocol> Pipeline::Assembly::start_lane(ExecutorState executor_state,
+                                                           const std::string& suffix) {
+  auto scheduler = pipeline_.actors_.declare<SchedulerProtocol>(
+      on_thread("scheduler" + suffix, ActorRole::kScheduler, mailbox_of(config_), options_));
+  auto executor = pipeline_.actors_.declare<ExecutorProtocol>(
+      on_thread("executor" + suffix, ActorRole::kExecutor, defaults::kExecutorMessages, options_));
+  auto detokenizer = pipeline_.actors_.declare<DetokenizerProtocol>(
+      on_thread("detokenizer" + suffix, ActorRole::kDetokenizer, mailbox_of(config_), options_));
+
+  const DeviceLimits& limits = executor_state.device->limits();
+  auto state = std::make_shared<SchedulerState>(scheduler_options(config_, limits));
+  // A refused wake-up is no loss: a scheduler whose mailbox is full looks by itself.
+  state->ending = std::make_shared<EndingRequests>(
+      [scheduler] { static_cast<void>(scheduler.try_send(EndingMsg{})); });
+  state->stats = pipeline_.stats_;
+  state->lane = pipeline_.ending_.size();
+  state->checks = options_.check_invariants;
+  state->before_message = options_.before_message;
+  pipeline_.ending_.push_back(state->ending);
+
+  const std::shared_ptr<TickPool> ticks(state, &state->ticks);
+  executor_state.ticks = ticks;
+  pipeline_.actors_.start<ExecutorActor>(
+      executor, std::make_shared<ExecutorState>(std::move(executor_state)), scheduler);
+  pipeline_.actors_.start<DetokenizerActor>(detokenizer, ticks, scheduler, options_.before_message);
+  pipeline_.actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);
+  return scheduler;
+}
+
+PreprocessPool Pipeline::Assembly::start_workers(
+    const std::vector<ActorRef<SchedulerProtocol>>& lanes) {
+  std::random_device entropy;
+  std::vector<ActorRef<PreprocessProtocol>> workers;
+  for (std::int32_t i = 0; i < config_.preprocess_workers; ++i) {
+    const std::uint64_t seed = std::uint64_t{entropy()} << 32U | entropy();
+    workers.push_back(pipeline_.actors_.spawn<PreprocessActor>(
+        on_thread("preprocess-" + std::to_string(i), ActorRole::kPreprocess, mailbox_of(config_),
+                  options_),
+        pipeline_.model_, lanes, seed));
+  }
+  return PreprocessPool(std::move(workers));
+}
+
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
                    const PipelineOptions& options)
     : actors_(std::move(executor), options.system) {
   LoadedModel loaded = load(config, options.progress);
   model_ = std::make_shared<const ServedModel>(std::move(loaded.model));
-  start(config, std::move(loaded.devices), options);
+  Assembly(*this, config, options).start(std::move(loaded.devices));
 }
 
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config, ServedModel model,
                    std::vector<std::shared_ptr<StepDevice>> devices, const PipelineOptions& options)
     : model_(std::make_shared<const ServedModel>(std::move(model))),
       actors_(std::move(executor), options.system) {
-  start(config, std::move(devices), options);
+  Assembly(*this, config, options).start(std::move(devices));
 }
 
 Pipeline::~Pipeline() = default;
-
-void Pipeline::start(const Config& config, std::vector<std::shared_ptr<StepDevice>> devices,
-                     const PipelineOptions& options) {
-  const std::size_t lanes = devices.size();
-  stats_ = std::make_shared<PipelineStats>(metrics(), devices.front()->limits(), lanes);
-  const auto executor_metrics = std::make_shared<ExecutorMetrics>(metrics());
-  std::vector<ActorRef<SchedulerProtocol>> schedulers;
-  for (std::size_t i = 0; i < lanes; ++i) {
-    const std::string suffix = lanes > 1 ? "-" + std::to_string(i) : "";
-    schedulers.push_back(
-        start_lane(config, options, {std::move(devices[i]), executor_metrics, {}}, suffix));
-  }
-  const PreprocessPool pool = start_workers(config, options, schedulers);
-  ReceiverActor::Next next = [pool](PrepareMsg&& message) {
-    return pool.try_send(std::move(message));
-  };
-  if (options.before_preprocess) {
-    next = [filter = options.before_preprocess(actors_, pool)](PrepareMsg&& message) {
-      return filter.try_send(std::move(message));
-    };
-  }
-  const ReceiverLimits limits{config.max_queued_requests, config.max_queued_prompt_tokens,
-                              config.max_prompt_bytes};
-  receiver_ = actors_.spawn<ReceiverActor>(
-      on_executor("receiver", ActorRole::kReceiver, mailbox_of(config), options), limits, stats_,
-      std::move(next));
-}
-
-ActorRef<SchedulerProtocol> Pipeline::start_lane(const Config& config,
-                                                 const PipelineOptions& options,
-                                                 ExecutorState executor_state,
-                                                 const std::string& suffix) {
-  auto scheduler = actors_.declare<SchedulerProtocol>(
-      on_thread("scheduler" + suffix, ActorRole::kScheduler, mailbox_of(config), options));
-  auto executor = actors_.declare<ExecutorProtocol>(
-      on_thread("executor" + suffix, ActorRole::kExecutor, defaults::kExecutorMessages, options));
-  auto detokenizer = actors_.declare<DetokenizerProtocol>(
-      on_thread("detokenizer" + suffix, ActorRole::kDetokenizer, mailbox_of(config), options));
-
-  const DeviceLimits& limits = executor_state.device->limits();
-  auto state = std::make_shared<SchedulerState>(scheduler_options(config, limits));
-  // A refused wake-up is no loss: a scheduler whose mailbox is full looks by itself.
-  state->ending = std::make_shared<EndingRequests>(
-      [scheduler] { static_cast<void>(scheduler.try_send(EndingMsg{})); });
-  state->stats = stats_;
-  state->lane = ending_.size();
-  state->checks = options.check_invariants;
-  state->before_message = options.before_message;
-  ending_.push_back(state->ending);
-
-  const std::shared_ptr<TickPool> ticks(state, &state->ticks);
-  executor_state.ticks = ticks;
-  actors_.start<ExecutorActor>(executor, std::make_shared<ExecutorState>(std::move(executor_state)),
-                               scheduler);
-  actors_.start<DetokenizerActor>(detokenizer, ticks, scheduler, options.before_message);
-  actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);
-  return scheduler;
-}
-
-PreprocessPool Pipeline::start_workers(const Config& config, const PipelineOptions& options,
-                                       const std::vector<ActorRef<SchedulerProtocol>>& lanes) {
-  std::random_device entropy;
-  std::vector<ActorRef<PreprocessProtocol>> workers;
-  for (std::int32_t i = 0; i < config.preprocess_workers; ++i) {
-    const std::uint64_t seed = std::uint64_t{entropy()} << 32U | entropy();
-    workers.push_back(actors_.spawn<PreprocessActor>(
-        on_thread("preprocess-" + std::to_string(i), ActorRole::kPreprocess, mailbox_of(config),
-                  options),
-        model_, lanes, seed));
-  }
-  return PreprocessPool(std::move(workers));
-}
 
 std::shared_ptr<ActiveRequest> Pipeline::make_request(Request request,
                                                       std::shared_ptr<RequestSink> sink) {

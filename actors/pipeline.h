@@ -5,21 +5,20 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "weft/actors/executor_actor.h"
-#include "weft/actors/messages.h"
-#include "weft/actors/pipeline_stats.h"
-#include "weft/actors/preprocess_actor.h"
+#include "weft/actors/preprocess_pool.h"
 #include "weft/actors/request/request_port.h"
+#include "weft/actors/request_messages.h"
 #include "weft/actors/served_model.h"
 #include "weft/config/config.h"
 #include "weft/core/actor/actor_system.h"
-#include "weft/gpu/model_device.h"
+#include "weft/gpu/load_progress.h"
 #include "weft/gpu/step_device.h"
 
 namespace weft {
+
+class PipelineStats;
 
 /// How a pipeline is put together, beside the configuration of what it does.
 struct PipelineOptions {
@@ -66,13 +65,8 @@ class Pipeline final : public RequestPort {
   [[nodiscard]] std::shared_ptr<const ServedModel> share_model() const noexcept { return model_; }
 
  private:
-  void start(const Config& config, std::vector<std::shared_ptr<StepDevice>> devices,
-             const PipelineOptions& options);
-  /// A scheduler with its executor and its detokenizer. `executor_state` lacks its ticks.
-  ActorRef<SchedulerProtocol> start_lane(const Config& config, const PipelineOptions& options,
-                                         ExecutorState executor_state, const std::string& suffix);
-  PreprocessPool start_workers(const Config& config, const PipelineOptions& options,
-                               const std::vector<ActorRef<SchedulerProtocol>>& lanes);
+  /// Puts the actors together.
+  class Assembly;
 
   std::shared_ptr<const ServedModel> model_;
   std::shared_ptr<PipelineStats> stats_;

@@ -1,6 +1,5 @@
 #include "weft/actors/preprocess_actor.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "weft/actors/failure.h"
@@ -40,18 +39,6 @@ void PreprocessActor::on(PrepareMsg&& message) {
 
 void PreprocessActor::undelivered(PrepareMsg&& message, const Error& why) {
   std::move(message.ticket).fail(request_failure(why));
-}
-
-PushResult PreprocessPool::try_send(PrepareMsg&& message) const noexcept {
-  const auto send = [&](const ActorRef<PreprocessProtocol>& worker) {
-    return worker.try_send(std::move(message));
-  };
-  PushResult result = send(*std::ranges::min_element(
-      workers_, {}, [](const ActorRef<PreprocessProtocol>& worker) { return worker.size(); }));
-  for (auto next = workers_.begin(); !taken(result) && next != workers_.end(); ++next) {
-    result = send(*next);
-  }
-  return result;
 }
 
 }  // namespace weft

@@ -2,15 +2,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "weft/actors/messages.h"
-#include "weft/actors/pipeline_stats.h"
 #include "weft/actors/served_model.h"
 #include "weft/core/actor/actor.h"
 #include "weft/core/actor/actor_ref.h"
-#include "weft/core/mailbox/mailbox_word.h"
 
 namespace weft {
 
@@ -32,20 +29,6 @@ class PreprocessActor {
   const std::shared_ptr<const ServedModel> model_;
   std::vector<Sender<SchedulerProtocol>> lanes_;
   std::uint64_t next_seed_;
-};
-
-/// The workers as one receiver: what is sent goes to the one with the least to do. Copies are
-/// cheap. Thread-safe.
-class PreprocessPool {
- public:
-  explicit PreprocessPool(std::vector<ActorRef<PreprocessProtocol>> workers)
-      : workers_(std::move(workers)) {}
-
-  /// Moves the message to a worker, or leaves it as it was when none takes it: see PushResult.
-  [[nodiscard]] PushResult try_send(PrepareMsg&& message) const noexcept;
-
- private:
-  std::vector<ActorRef<PreprocessProtocol>> workers_;
 };
 
 }  // namespace weft

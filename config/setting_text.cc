@@ -1,11 +1,11 @@
 #include "weft/config/setting_text.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "weft/config/config_schema.h"
 #include "weft/config/policy_text.h"
+#include "weft/core/text/utf8.h"
 
 // What settings and their values look like to people and in files.
 
@@ -23,10 +23,8 @@ std::string between_quotes(std::string_view text) { return '"' + std::string(tex
 /// Cut between characters where it is long: it may be anything.
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t kMost = 60;
-  std::size_t end = std::min(text.size(), kMost);
-  if (end == text.size()) return between_quotes(text);
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return between_quotes(std::string(text.substr(0, end)) + "...");
+  if (text.size() <= kMost) return between_quotes(text);
+  return between_quotes(std::string(cut_utf8(text, kMost)) + "...");
 }
 
 /// A basic string of TOML.

@@ -71,7 +71,7 @@ struct HistogramValue {
   std::vector<std::uint64_t> buckets;
   /// The total of `buckets`, even while observers run.
   std::uint64_t count = 0;
-  /// Of the values; while observers run it may be ahead of `count` or behind it.
+  /// The sum of the values; while observers run it may be ahead of `count` or behind it.
   double sum = 0;
 };
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "weft/core/dtype.h"
+#include "weft/gpu/load_progress.h"  // IWYU pragma: export
 #include "weft/gpu/step.h"
 #include "weft/kernels/rows.h"
 #include "weft/model/program/program.h"
@@ -24,9 +24,6 @@ struct DeviceOptions {
   std::int32_t encoder_pages = 0;  ///< of an encoder at work
   DType kv_dtype = DType::kF32;    ///< f32, f16 or bf16
 };
-
-/// Told how much of the weights is loaded: bytes done and in all. Called by one thread at a time.
-using LoadProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
 /// The numbers of one of a program's vectors.
 [[nodiscard]] std::vector<float> vector_values(const VectorPlan& plan);

@@ -24,8 +24,8 @@ inline constexpr std::int32_t kMaxUserTopLogprobs = 20;
 /// is lost anyway, its penalty having grown at each token before.
 inline constexpr std::int32_t kMaxRepeatLength = 50;
 
-/// Of a token's occurrences the latest so many are looked at by DRY and FSD. With kMaxRepeatLength
-/// it bounds a step at 200,000 comparisons, whatever the text: about as much as reading the logits
+/// DRY and FSD look at the latest so many occurrences of a token. With kMaxRepeatLength it bounds
+/// a step at 200,000 comparisons, whatever the text: about as much as reading the logits
 /// of a large vocabulary.
 inline constexpr std::size_t kMaxOccurrences = 4096;
 

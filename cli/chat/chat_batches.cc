@@ -6,6 +6,8 @@
 #include <charconv>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
+
 namespace weft::cli {
 namespace {
 
@@ -23,9 +25,7 @@ std::string prompt_line(const boost::json::value& input) {
   }
   std::ranges::replace(text, '\n', ' ');
   if (text.size() <= kShownBytes) return text;
-  std::size_t end = kShownBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return text.substr(0, end) + "...";
+  return std::string(cut_utf8(text, kShownBytes)) + "...";
 }
 
 std::string note_of(const AnswerEnd& end) {

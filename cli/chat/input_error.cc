@@ -4,16 +4,16 @@
 #include <stdexcept>
 #include <vector>
 
+#include "weft/core/text/utf8.h"
+
 namespace weft::cli {
 namespace {
-
-bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
 
 /// One string for each character, which takes one column; those that move the cursor are spaces.
 std::vector<std::string> characters_of(std::string_view line) {
   std::vector<std::string> characters;
   for (const char byte : line) {
-    if (begins_character(byte) || characters.empty()) characters.emplace_back();
+    if (!is_continuation_byte(byte) || characters.empty()) characters.emplace_back();
     const bool control = static_cast<unsigned char>(byte) < ' ' || byte == '\x7f';
     characters.back() += control ? ' ' : byte;
   }
@@ -29,7 +29,7 @@ void throw_exception_from_error(const InputError& error, const boost::source_loc
 std::string explain(std::string_view line, const InputError& error, std::size_t width) {
   const std::vector<std::string> characters = characters_of(line);
   const std::string_view before = line.substr(0, error.offset);
-  const auto column = static_cast<std::size_t>(std::ranges::count_if(before, begins_character));
+  const std::size_t column = count_code_points(before);
   // The mistake in the middle, when the line is longer than the width.
   const std::size_t most = characters.size() - std::min(characters.size(), width - 1);
   const std::size_t first = std::min(column - std::min(column, width / 2), most);

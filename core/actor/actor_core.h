@@ -29,7 +29,7 @@ struct ExitReport {
   std::string actor;
   ActorRole role;
   ExitReason reason;
-  SupervisionAction action;  ///< Of no meaning when reason.kind is kStopped.
+  SupervisionAction action;  ///< means nothing when reason.kind is kStopped
 };
 
 /// What all actors of a system share. Kept alive by each of them.

@@ -55,7 +55,7 @@ class Mailbox {
   using Queue = moodycamel::ConcurrentQueue<Envelope<Msg>, Traits>;
   enum class Heat : unsigned char { kCold, kHot, kCooling };
 
-  /// Of the capacity: an eighth is returned late, a 64th is in each lane's hands.
+  /// Parts of the capacity: an eighth is returned late, a 64th is in each lane's hands.
   static constexpr std::size_t kReleaseShare = 8;
   static constexpr std::size_t kCreditShare = 64;
 

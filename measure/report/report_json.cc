@@ -3,8 +3,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "weft/core/text/utf8.h"
 #include "weft/measure/report/report.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft::measure {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "weft/text/unicode/unicode.h"
+#include "weft/core/text/utf8.h"
 
 namespace weft::measure {
 namespace {

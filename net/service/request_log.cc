@@ -5,6 +5,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "weft/core/text/utf8.h"
 #include "weft/net/api/fields/json_text.h"
 
 namespace weft {
@@ -34,14 +35,11 @@ std::string escaped(std::string_view path) {
   return out;
 }
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
-
 }  // namespace
 
 std::string shortened(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return std::string(text);
-  while (bytes > 0 && is_continuation(text[bytes])) --bytes;
-  return std::string(text.substr(0, bytes)) + "...";
+  return std::string(cut_utf8(text, bytes)) + "...";
 }
 
 std::shared_ptr<spdlog::logger> make_stderr_logger(RequestLog::Format format,

@@ -30,7 +30,7 @@ struct DryScratch {
   std::span<TokenId> touched;       ///< [defaults::kMaxOccurrences]
 };
 
-/// Of several passages that a token would repeat the longest counts. Time is bounded by
+/// The longest of several passages that a token would repeat counts. Time is bounded by
 /// defaults::kMaxOccurrences * kMaxRepeatLength comparisons, whatever the sequence.
 void apply_dry(std::span<float> logits, const DryParams& params, const TokenHistory& history,
                const DryScratch& scratch);

@@ -3,7 +3,7 @@
 
 Usage: orphans.py [ROOT]. A source (.cc, .cu) of a layer, tests/ or bench/ must stand in a compile_commands.json of the
 lint or release build; what only a CUDA build compiles must be named in a CMakeLists.txt. A header of a layer must be
-named in a CMakeLists.txt of its layer, which puts it into the package and makes it compile alone.
+named in a CMakeLists.txt of its layer, which makes it compile alone and says whether it is installed.
 """
 
 import re

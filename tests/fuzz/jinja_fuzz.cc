@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "weft/core/text/utf8.h"
 #include "weft/tests/fixture/fuzz_input.h"
 #include "weft/text/chat/chat_template.h"
-#include "weft/text/jinja/unicode.h"
 
 namespace weft {
 namespace {
@@ -30,7 +30,7 @@ void render(std::string_view input) {
   test::fuzz_require(prompt.has_value() == again.has_value());
   if (!test::accepted(prompt)) return;
   test::fuzz_require(*prompt == *again && prompt->size() <= kLimits.output_bytes);
-  test::fuzz_require(jinja::is_utf8(*prompt));
+  test::fuzz_require(is_utf8(*prompt));
 }
 
 }  // namespace

@@ -13,10 +13,6 @@ namespace {
 
 namespace json = boost::json;
 
-// The names that chat templates are known to ask for beside the messages.
-constexpr std::array<std::string_view, 4> kTemplateKwargs = {
-    "enable_thinking", "thinking", "reasoning_effort", "custom_instructions"};
-
 Result<ChatTemplate> parse(std::string_view source) {
   if (source.empty()) return Error{TextErrc::kBadTemplate, "the model has no chat template"};
   return ChatTemplate::parse(source, "chat_template");
@@ -60,7 +56,7 @@ Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
   input.kwargs = std::move(kwargs.as_object());
   input.add_generation_prompt = conversation.add_generation_prompt;
   input.special_tokens = special_tokens_;
-  auto prompt = template_->render(input, kTemplateKwargs, now);
+  auto prompt = template_->render(input, now);
   if (!prompt) {
     const bool names_field = prompt.error().code == TextErrc::kBadTemplateKwarg;
     return names_field ? prompt.error() : in_messages(prompt.error());

@@ -36,8 +36,8 @@ class ChatEncoder {
   ///
   /// The detail of each error begins with the field. "messages: ": kBadTemplate, there is no
   /// template or it cannot be parsed; kTemplateFailed and kTemplateLimit, as it is or with this
-  /// conversation; kTextTooLarge. "chat_template_kwargs: ": kBadTemplateKwarg, a name that no
-  /// template is known to ask for.
+  /// conversation; kTextTooLarge. "chat_template_kwargs: ": kBadTemplateKwarg, a name
+  /// that is not in kRequestTemplateVariables.
   [[nodiscard]] Result<std::vector<TokenId>> encode(Conversation conversation,
                                                     std::chrono::local_seconds now) const;
 

@@ -1,17 +1,17 @@
 #include "weft/text/chat/chat_template.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
+#include "weft/text/chat/template_variables.h"
 #include "weft/text/jinja/concat.h"
 #include "weft/text/jinja/run.h"
 #include "weft/text/jinja/run/interpreter.h"
 #include "weft/text/jinja/syntax/ast.h"
 #include "weft/text/jinja/syntax/lexer.h"
 #include "weft/text/jinja/syntax/parser.h"
-#include "weft/text/jinja/unicode.h"
 #include "weft/text/jinja/values/json.h"
 #include "weft/text/text_error.h"
 
@@ -26,23 +26,14 @@ namespace {
 
 namespace json = boost::json;
 
-/// Names that a request never sets by itself.
-constexpr std::array<std::string_view, 4> kOwnNames = {"messages", "tools", "documents",
-                                                       "add_generation_prompt"};
-
-bool contains(std::span<const std::string_view> names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-std::optional<Error> check_kwargs(const ChatTemplateInput& input,
-                                  std::span<const std::string_view> allowed) {
-  for (const auto& entry : input.kwargs) {
+std::optional<Error> check_kwargs(const json::object& kwargs) {
+  for (const auto& entry : kwargs) {
     const std::string_view name = entry.key();
-    const bool own = contains(kOwnNames, name) || input.special_tokens.contains(name);
-    if (own || !contains(allowed, name)) {
-      return Error{TextErrc::kBadTemplateKwarg,
-                   jinja::concat({"chat_template_kwargs: '", name, "' is not allowed"})};
+    if (std::ranges::find(kRequestTemplateVariables, name) != kRequestTemplateVariables.end()) {
+      continue;
     }
+    return Error{TextErrc::kBadTemplateKwarg,
+                 jinja::concat({"chat_template_kwargs: '", name, "' is not allowed"})};
   }
   return std::nullopt;
 }
@@ -83,7 +74,7 @@ Result<std::string> finish(jinja::Run& run, const std::string& name, const jinja
 }  // namespace
 
 Result<ChatTemplate> ChatTemplate::parse(std::string_view source, std::string_view name) {
-  if (!jinja::is_utf8(source)) {
+  if (!is_utf8(source)) {
     return Error{TextErrc::kBadTemplate, jinja::concat({name, ": it is not UTF-8"})};
   }
   auto block = jinja::parse(jinja::normalize_newlines(source));
@@ -92,10 +83,9 @@ Result<ChatTemplate> ChatTemplate::parse(std::string_view source, std::string_vi
 }
 
 Result<std::string> ChatTemplate::render(const ChatTemplateInput& input,
-                                         std::span<const std::string_view> allowed_kwargs,
                                          std::chrono::local_seconds now,
                                          const TemplateLimits& limits) const {
-  if (auto error = check_kwargs(input, allowed_kwargs)) return std::move(*error);
+  if (auto error = check_kwargs(input.kwargs)) return std::move(*error);
   jinja::Run run(limits, now);
   Variables variables(run);
   variables.set_all(input.special_tokens);

@@ -5,7 +5,6 @@
 #include <boost/json/value.hpp>
 #include <chrono>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,7 +14,7 @@
 namespace weft {
 
 /// What a conversation is rendered from. Whatever a request says in other places goes through
-/// `kwargs`, and only names that the caller allows.
+/// `kwargs`, by the names in kRequestTemplateVariables.
 struct ChatTemplateInput {
   /// Objects with role, content (a string or a list of parts), tool_calls, name, ... as the client
   /// sent them; the order of their keys is what templates print.
@@ -44,15 +43,12 @@ class ChatTemplate {
   /// levels.
   [[nodiscard]] static Result<ChatTemplate> parse(std::string_view source, std::string_view name);
 
-  /// The prompt. `now` is the wall clock that strftime_now() shows. `allowed_kwargs` are the names
-  /// that input.kwargs may have; the fields of ChatTemplateInput are never among them, whatever it
-  /// says.
+  /// The prompt. `now` is the wall clock that strftime_now() shows.
   ///
   /// kTemplateFailed with "name:line: why", where why is the template's own message when it called
   /// raise_exception; kTemplateLimit in the same form; kBadTemplateKwarg with
-  /// "chat_template_kwargs: why".
+  /// "chat_template_kwargs: why" when input.kwargs have another name than a request may set.
   [[nodiscard]] Result<std::string> render(const ChatTemplateInput& input,
-                                           std::span<const std::string_view> allowed_kwargs,
                                            std::chrono::local_seconds now,
                                            const TemplateLimits& limits = {}) const;
 

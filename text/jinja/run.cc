@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "weft/core/error/checked.h"
-#include "weft/text/jinja/unicode.h"
 #include "weft/text/jinja/values/items.h"
 
 namespace weft::jinja {
@@ -12,9 +11,7 @@ namespace weft::jinja {
 void Run::keep_failure(TextErrc code, std::string what) {
   if (failed()) return;
   if (what.size() > kMaxMessageBytes) {
-    std::size_t end = kMaxMessageBytes;
-    while (is_continuation(what[end])) --end;
-    what.resize(end);
+    what.resize(cut_utf8(what, kMaxMessageBytes).size());
     what += "...";
   }
   failure_ = Error{code, std::move(what)};

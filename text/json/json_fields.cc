@@ -1,90 +1,28 @@
 #include "weft/text/json/json_fields.h"
 
-#include <utility>
-
-#include "weft/text/text_error.h"
+#include <cmath>
 
 namespace weft {
 
-JsonFields::JsonFields(simdjson::dom::element element, std::string path,
-                       std::optional<Error>& error)
-    : element_(element), path_(std::move(path)), error_(error) {
-  if (!element_.is_object()) fail("", "is no object");
+std::optional<std::int64_t> whole_number(simdjson::dom::element element) noexcept {
+  std::int64_t whole = 0;
+  if (element.get(whole) == simdjson::SUCCESS) return whole;
+  double number = 0;
+  constexpr double kBound = 9223372036854775808.0;  // 2^63
+  const bool fits = element.is_double() && element.get(number) == simdjson::SUCCESS &&
+                    number >= -kBound && number < kBound && std::trunc(number) == number;
+  if (!fits) return std::nullopt;
+  return static_cast<std::int64_t>(number);
 }
 
-void JsonFields::fail(std::string_view name, std::string_view what) const {
-  if (error_) return;
-  std::string detail = path_;
-  if (!name.empty()) detail.append(".").append(name);
-  error_ = Error{make_error_code(TextErrc::kBadTokenizer), detail.append(" ").append(what)};
+bool is_whole(simdjson::dom::element element) noexcept {
+  double number = 0;
+  return element.is_uint64() ||
+         (element.get(number) == simdjson::SUCCESS && std::trunc(number) == number);
 }
 
-void JsonFields::fail_unknown(std::string_view name, std::string_view what) const {
-  if (error_) return;
-  error_ = Error{make_error_code(TextErrc::kUnknownTokenizerPart),
-                 path_ + "." + std::string(name) + " \"" + std::string(what) + "\""};
-}
-
-bool JsonFields::has(std::string_view name) const {
-  simdjson::dom::element value;
-  return element_[name].get(value) == simdjson::SUCCESS && !value.is_null();
-}
-
-template <class T>
-T JsonFields::read(std::string_view name, std::optional<T> fallback, std::string_view type) const {
-  if (!has(name)) {
-    if (!fallback) fail(name, "is missing");
-    return fallback.value_or(T{});
-  }
-  T value{};
-  if (element_[name].get(value) != simdjson::SUCCESS) fail(name, "is no " + std::string(type));
-  return value;
-}
-
-bool JsonFields::flag(std::string_view name, std::optional<bool> fallback) const {
-  return read<bool>(name, fallback, "boolean");
-}
-
-std::string_view JsonFields::text(std::string_view name,
-                                  std::optional<std::string_view> fallback) const {
-  return read<std::string_view>(name, fallback, "string");
-}
-
-std::int64_t JsonFields::number(std::string_view name, std::optional<std::int64_t> fallback) const {
-  return read<std::int64_t>(name, fallback, "whole number");
-}
-
-std::vector<simdjson::dom::element> JsonFields::array(std::string_view name) const {
-  simdjson::dom::array items;
-  if (!has(name)) {
-    fail(name, "is missing");
-  } else if (element_[name].get(items) != simdjson::SUCCESS) {
-    fail(name, "is no array");
-  } else {
-    return {items.begin(), items.end()};
-  }
-  return {};
-}
-
-std::vector<simdjson::dom::key_value_pair> JsonFields::object(std::string_view name) const {
-  simdjson::dom::object fields;
-  if (!has(name)) {
-    fail(name, "is missing");
-  } else if (element_[name].get(fields) != simdjson::SUCCESS) {
-    fail(name, "is no object");
-  } else {
-    return {fields.begin(), fields.end()};
-  }
-  return {};
-}
-
-JsonFields JsonFields::child(std::string_view name) const {
-  simdjson::dom::element value;
-  if (element_[name].get(value) != simdjson::SUCCESS) {
-    fail(name, "is missing");
-    value = element_;
-  }
-  return {value, path_ + "." + std::string(name), error_};
+std::string indexed(std::string_view path, std::size_t index) {
+  return std::string(path) + "[" + std::to_string(index) + "]";
 }
 
 }  // namespace weft

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/text_error.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

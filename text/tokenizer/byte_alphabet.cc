@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 
-#include "weft/text/unicode/unicode.h"
+#include "weft/core/text/utf8.h"
 
 namespace weft {
 namespace {

@@ -23,7 +23,7 @@ class ByteTrie {
 
   ByteTrie() : ByteTrie(std::vector<std::pair<std::string_view, TokenId>>()) {}
 
-  /// Of equal texts the last one counts. Empty texts are left out.
+  /// The last of several equal texts counts. Empty texts are left out.
   explicit ByteTrie(std::vector<std::pair<std::string_view, TokenId>> entries);
 
   /// Gives every entry that `text` begins with, the shortest first.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/tokenizer/scratch_pool.h"
 #include "weft/text/tokenizer/token_bytes.h"
 #include "weft/text/tokenizer/tokenizer_parts.h"
@@ -15,7 +16,7 @@ struct Tokenizer::Data {
   AddedTokenFinder raw_added;         ///< Found before normalization.
   AddedTokenFinder normalized_added;  ///< Found after it.
   AddedTokenFinder spelled_added;     ///< Found before it, with all that are special.
-  ByteTrie special_texts;             ///< Of all added tokens that are special.
+  ByteTrie special_texts;             ///< the texts of all special added tokens
   std::vector<bool> special;          ///< By id.
   mutable ScratchPool scratch;
 
@@ -89,7 +90,7 @@ Result<void> Tokenizer::encode(std::string_view text, EncodeOptions options,
                  std::to_string(text.size()) + " bytes; at most " + std::to_string(kMaxTextBytes)};
   }
   std::string repaired;
-  if (valid_utf8_prefix(text) != text.size()) {
+  if (!is_utf8(text)) {
     repaired = lossy_utf8(text);
     text = repaired;
     if (options.literals) options.parse_special = false;  // their places have moved

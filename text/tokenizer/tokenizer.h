@@ -19,15 +19,16 @@ class Decoder;
 struct TokenizerParts;
 
 struct EncodeOptions {
-  /// Put the tokens around the text that the tokenizer's post-processor has: BOS, EOS, [CLS], ...
+  /// Adds the tokens that the tokenizer's post-processor puts around a text: BOS, EOS, [CLS], ...
   bool add_special = true;
-  /// Let the texts of special tokens become these tokens. False for all that a user writes: then
-  /// "<|im_start|>" is a text like any other. Added tokens that are not special are always found.
+  /// Lets the texts of special tokens become these tokens. It is false for all that a user writes:
+  /// then "<|im_start|>" is text like any other. Added tokens that are not special are always
+  /// found.
   bool parse_special = false;
-  /// With parse_special, for a text that a template wrote and a user's is a part of: ascending
-  /// places where all the same none begins, because what stands there is the user's. Special tokens
-  /// are found only where the text spells them then, not in what a normalizer makes of it. The text
-  /// is valid UTF-8; else none is found in it.
+  /// Used with parse_special, where a template wrote the text around what a user said: the byte
+  /// offsets, ascending, at which no special token begins because the user wrote what stands there.
+  /// Special tokens are then looked for in the text as it is and not in what a normalizer makes of
+  /// it. Text that is not valid UTF-8 has none.
   std::optional<std::span<const std::size_t>> literals{};
 };
 

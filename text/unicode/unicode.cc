@@ -3,7 +3,10 @@
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <cstring>
+#include <array>
+#include <string_view>
+
+#include "weft/core/text/utf8.h"
 
 namespace weft {
 namespace {
@@ -17,149 +20,47 @@ bool between(utf8proc_category_t value, utf8proc_category_t first,
   return value >= first && value <= last;
 }
 
-/// Whether `second` may follow `lead`: overlong forms, surrogates and what is past U+10FFFF show in
-/// the second byte (Unicode Standard, table 3-7).
-bool is_second_byte(unsigned char lead, unsigned char second) noexcept {
-  switch (lead) {
-    case 0xE0:
-      return second >= 0xA0 && second <= 0xBF;
-    case 0xED:
-      return second >= 0x80 && second <= 0x9F;
-    case 0xF0:
-      return second >= 0x90 && second <= 0xBF;
-    case 0xF4:
-      return second >= 0x80 && second <= 0x8F;
-    default:
-      return (second & 0xC0) == 0x80;
-  }
+struct LongMapping {
+  char32_t from;
+  std::u32string_view upper;
+  std::u32string_view title;
+};
+
+/// Unicode's SpecialCasing.txt, the unconditional rows of Latin letters: those that become more
+/// than one letter.
+constexpr std::array kLongMappings = {
+    LongMapping{0x00DF, U"SS", U"Ss"},
+    LongMapping{0x0149, U"\u02BCN", U"\u02BCN"},
+    LongMapping{0x01F0, U"J\u030C", U"J\u030C"},
+    LongMapping{0x0390, U"\u0399\u0308\u0301", U"\u0399\u0308\u0301"},
+    LongMapping{0x03B0, U"\u03A5\u0308\u0301", U"\u03A5\u0308\u0301"},
+    LongMapping{0x0587, U"\u0535\u0552", U"\u0535\u0582"},
+    LongMapping{0x1E96, U"H\u0331", U"H\u0331"},
+    LongMapping{0x1E97, U"T\u0308", U"T\u0308"},
+    LongMapping{0x1E98, U"W\u030A", U"W\u030A"},
+    LongMapping{0x1E99, U"Y\u030A", U"Y\u030A"},
+    LongMapping{0x1E9A, U"A\u02BE", U"A\u02BE"},
+    LongMapping{0xFB00, U"FF", U"Ff"},
+    LongMapping{0xFB01, U"FI", U"Fi"},
+    LongMapping{0xFB02, U"FL", U"Fl"},
+    LongMapping{0xFB03, U"FFI", U"Ffi"},
+    LongMapping{0xFB04, U"FFL", U"Ffl"},
+    LongMapping{0xFB05, U"ST", U"St"},
+    LongMapping{0xFB06, U"ST", U"St"},
+};
+
+const LongMapping* long_mapping(char32_t code) {
+  const auto row = std::ranges::find(kLongMappings, code, &LongMapping::from);
+  return row == kLongMappings.end() ? nullptr : &*row;
+}
+
+void append_all(std::string& out, std::u32string_view codes) {
+  for (const char32_t code : codes) append_utf8(out, code);
 }
 
 }  // namespace
 
-void append_utf8_beyond_ascii(std::string& out, char32_t code) {
-  const auto put = [&out](char32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (code < 0x800) {
-    put(0xC0 | (code >> 6));
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | (code >> 12));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | (code >> 18));
-    put(0x80 | ((code >> 12) & 0x3F));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
-}
-
-std::string to_utf8(char32_t code) {
-  std::string out;
-  append_utf8(out, code);
-  return out;
-}
-
-std::u32string to_code_points(std::string_view utf8) {
-  std::u32string codes;
-  codes.reserve(utf8.size());
-  for (std::size_t at = 0; at < utf8.size();) {
-    const Utf8Char c = utf8_at(utf8, at);
-    codes.push_back(c.code);
-    at += c.length;
-  }
-  return codes;
-}
-
-std::size_t count_code_points(std::string_view utf8) noexcept {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
-bool is_ascii(std::string_view text) noexcept {
-  std::size_t at = 0;
-  for (; at + 8 <= text.size(); at += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + at, sizeof word);
-    if ((word & 0x8080808080808080U) != 0) return false;
-  }
-  return std::ranges::none_of(text.substr(at),
-                              [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
-}
-
-std::size_t valid_utf8_prefix(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  std::size_t at = 0;
-  while (at < text.size()) {
-    if (at + 8 <= text.size() && is_ascii(text.substr(at, 8))) {
-      at += 8;
-      continue;
-    }
-    const unsigned char lead = byte(at);
-    const std::size_t length = utf8_length(lead);
-    if (length == 1) {
-      if (lead >= 0x80) return at;
-    } else {
-      if (at + length > text.size() || !is_second_byte(lead, byte(at + 1))) return at;
-      for (std::size_t i = 2; i < length; ++i) {
-        if ((byte(at + i) & 0xC0) != 0x80) return at;
-      }
-    }
-    at += length;
-  }
-  return at;
-}
-
-void Utf8Decoder::push(std::string_view bytes, std::string& out) {
-  while (!bytes.empty()) {
-    if (held_size_ == 0) {
-      const std::size_t valid = valid_utf8_prefix(bytes);
-      out.append(bytes.substr(0, valid));
-      bytes.remove_prefix(valid);
-      if (bytes.empty()) return;
-    }
-    push_byte(static_cast<unsigned char>(bytes.front()), out);
-    bytes.remove_prefix(1);
-  }
-}
-
-void Utf8Decoder::push_byte(unsigned char byte, std::string& out) {
-  if (held_size_ > 0) {
-    const auto lead = static_cast<unsigned char>(held_[0]);
-    const bool fits = held_size_ == 1 ? is_second_byte(lead, byte) : (byte & 0xC0) == 0x80;
-    if (fits) {
-      held_[held_size_++] = static_cast<char>(byte);
-      if (held_size_ == wanted_) {
-        out.append(held_, held_size_);
-        held_size_ = 0;
-      }
-      return;
-    }
-    finish(out);
-  }
-  wanted_ = static_cast<std::uint8_t>(utf8_length(byte));
-  if (wanted_ > 1) {
-    held_[0] = static_cast<char>(byte);
-    held_size_ = 1;
-  } else if (byte < 0x80) {
-    out.push_back(static_cast<char>(byte));
-  } else {
-    out.append(kReplacementUtf8);
-  }
-}
-
-void Utf8Decoder::finish(std::string& out) {
-  if (held_size_ > 0) out.append(kReplacementUtf8);
-  held_size_ = 0;
-}
-
-std::string lossy_utf8(std::string_view bytes) {
-  std::string out;
-  out.reserve(bytes.size());
-  Utf8Decoder decoder;
-  decoder.push(bytes, out);
-  decoder.finish(out);
-  return out;
-}
+bool is_assigned(char32_t code) noexcept { return category(code) != UTF8PROC_CATEGORY_CN; }
 
 bool is_letter(char32_t code) noexcept {
   return between(category(code), UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO);
@@ -181,7 +82,27 @@ bool is_symbol(char32_t code) noexcept {
   return between(category(code), UTF8PROC_CATEGORY_SM, UTF8PROC_CATEGORY_SO);
 }
 
+bool is_separator(char32_t code) noexcept {
+  return between(category(code), UTF8PROC_CATEGORY_ZS, UTF8PROC_CATEGORY_ZP);
+}
+
 bool is_nonspacing_mark(char32_t code) noexcept { return category(code) == UTF8PROC_CATEGORY_MN; }
+
+bool is_enclosing_mark(char32_t code) noexcept { return category(code) == UTF8PROC_CATEGORY_ME; }
+
+bool is_decimal_digit(char32_t code) noexcept { return category(code) == UTF8PROC_CATEGORY_ND; }
+
+bool is_connector(char32_t code) noexcept { return category(code) == UTF8PROC_CATEGORY_PC; }
+
+bool is_title_case(char32_t code) noexcept { return category(code) == UTF8PROC_CATEGORY_LT; }
+
+bool is_upper_case(char32_t code) noexcept {
+  return utf8proc_isupper(static_cast<utf8proc_int32_t>(code)) != 0;
+}
+
+bool is_lower_case(char32_t code) noexcept {
+  return utf8proc_islower(static_cast<utf8proc_int32_t>(code)) != 0;
+}
 
 bool is_control(char32_t code) noexcept {
   return between(category(code), UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CO);
@@ -206,6 +127,16 @@ void append_lower_case_beyond_ascii(std::string& out, char32_t code) {
   } else {
     append_utf8(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code))));
   }
+}
+
+void append_upper_case(std::string& out, char32_t code) {
+  if (const auto* row = long_mapping(code)) return append_all(out, row->upper);
+  append_utf8(out, static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(code))));
+}
+
+void append_title_case(std::string& out, char32_t code) {
+  if (const auto* row = long_mapping(code)) return append_all(out, row->title);
+  append_utf8(out, static_cast<char32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(code))));
 }
 
 }  // namespace weft

@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "weft/text/unicode/unicode.h"
+#include "weft/core/text/utf8.h"
 
 namespace weft {
 namespace {

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "weft/core/text/utf8.h"
 #include "weft/core/words.h"
 #include "weft/measure/server/visible_text.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft::measure {
 namespace {

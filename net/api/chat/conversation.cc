@@ -10,6 +10,7 @@
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/json_value.h"
 #include "weft/net/api/fields/request_fields.h"
+#include "weft/text/chat/template_variables.h"
 
 namespace weft {
 namespace {
@@ -32,23 +33,6 @@ constexpr std::array<std::string_view, 3> kItemParts = {"input_text", "output_te
 constexpr Dialect kChat{kChatRoles, kChatParts, false};
 constexpr Dialect kItems{kItemRoles, kItemParts, true};
 
-/// What transformers and our own template environment put in front of a template: a client must not
-/// stand in for them.
-constexpr std::array<std::string_view, 14> kTemplateNames = {"messages",
-                                                             "tools",
-                                                             "documents",
-                                                             "add_generation_prompt",
-                                                             "continue_final_message",
-                                                             "bos_token",
-                                                             "eos_token",
-                                                             "unk_token",
-                                                             "pad_token",
-                                                             "chat_template",
-                                                             "tokenize",
-                                                             "tokenizer",
-                                                             "conversation",
-                                                             "return_tensors"};
-
 bool holds(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -61,25 +45,16 @@ std::string names_of(std::span<const std::string_view> names) {
 
 std::string text_of_part(BodyFields& message, dom::element part, std::size_t index,
                          const Dialect& dialect) {
-  const std::string path = message.path_of(indexed("content", index));
-  dom::object object;
-  if (part.get(object) != simdjson::SUCCESS) {
-    message.fail(bad_field(path, "must be an object", api_code::kInvalidType));
-    return {};
-  }
-  BodyFields fields(object, path);
-  const auto type = fields.text("type");
-  if (!type) {
-    fields.fail("type", "is missing", api_code::kMissing);
-  } else if (!holds(dialect.part_types, *type)) {
-    fields.fail("type", shown(*type) + " is not supported, only " + names_of(dialect.part_types),
+  const BodyFields fields(part.get_object(), message.path_of(indexed("content", index)), message);
+  const std::string_view type = fields.needed_text("type");
+  if (!holds(dialect.part_types, type)) {
+    fields.fail("type", shown(type) + " is not supported, only " + names_of(dialect.part_types),
                 api_code::kUnsupported);
   }
-  const auto text = fields.text("text");
-  if (!text) fields.fail("text", "is missing", api_code::kMissing);
+  const std::string_view text = fields.needed_text("text");
   fields.ignore({"annotations", "logprobs", "cache_control"});
-  if (auto error = fields.finish()) message.fail(*std::move(error));
-  return std::string(text.value_or(std::string_view()));
+  fields.finish();
+  return std::string(text);
 }
 
 std::string joined_parts(BodyFields& message, dom::array parts, const Dialect& dialect) {
@@ -121,13 +96,11 @@ void check_item_type(BodyFields& item) {
 }
 
 std::string_view take_role(BodyFields& message, const Dialect& dialect) {
-  const auto role = message.text("role");
-  if (!role) {
-    message.fail("role", "is missing", api_code::kMissing);
-  } else if (!holds(dialect.roles, *role)) {
-    message.fail("role", shown(*role) + " is none of " + names_of(dialect.roles));
+  const std::string_view role = message.needed_text("role");
+  if (!holds(dialect.roles, role)) {
+    message.fail("role", shown(role) + " is none of " + names_of(dialect.roles));
   }
-  return role.value_or(std::string_view());
+  return role;
 }
 
 json::object take_message(BodyFields& message, const Dialect& dialect, bool knows_developer) {
@@ -151,22 +124,13 @@ json::array take_list(BodyFields& fields, std::string_view name, dom::array list
       model.tokenizer.chat_template().find("developer") != std::string_view::npos;
   json::array messages;
   for (const dom::element entry : list) {
-    const std::string path = fields.path_of(indexed(name, messages.size()));
-    dom::object object;
-    if (entry.get(object) != simdjson::SUCCESS) {
-      fields.fail(bad_field(path, "must be an object", api_code::kInvalidType));
-      return {};
-    }
+    BodyFields message(entry.get_object(), fields.path_of(indexed(name, messages.size())), fields);
     if (messages.size() == defaults::kMaxMessages) {
       fields.fail(name, "has more than " + std::to_string(messages.size()) + " messages");
       return {};
     }
-    BodyFields message(object, path);
     messages.push_back(take_message(message, dialect, knows_developer));
-    if (auto error = message.finish()) {
-      fields.fail(*std::move(error));
-      return {};
-    }
+    if (message.finish()) return {};
   }
   if (messages.empty()) fields.fail(name, "must have at least one message");
   return messages;
@@ -208,7 +172,7 @@ json::object take_template_kwargs(BodyFields& fields) {
     return {};
   }
   for (const dom::key_value_pair entry : object) {
-    if (!holds(kTemplateNames, entry.key)) continue;
+    if (!holds(kServerTemplateVariables, entry.key)) continue;
     fields.fail("chat_template_kwargs." + std::string(entry.key), "is set by the server",
                 api_code::kUnsupported);
     return {};

@@ -21,7 +21,8 @@ namespace weft {
 
 [[nodiscard]] boost::json::object message_of(std::string_view role, std::string_view content);
 
-/// `chat_template_kwargs`: any names but those that the template's own environment has.
+/// `chat_template_kwargs`. Those in kServerTemplateVariables are refused here, and the ChatEncoder
+/// refuses all that are not in kRequestTemplateVariables.
 [[nodiscard]] boost::json::object take_template_kwargs(BodyFields& fields);
 
 }  // namespace weft

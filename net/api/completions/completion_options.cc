@@ -11,10 +11,10 @@ namespace {
 bool take_include_usage(BodyFields& fields) {
   const auto object = fields.object("stream_options");
   if (!object) return false;
-  BodyFields options(*object, "stream_options");
+  BodyFields options(*object, "stream_options", fields);
   const bool usage = options.flag("include_usage").value_or(false);
   options.ignore({"include_obfuscation"});
-  if (auto error = options.finish()) fields.fail(*std::move(error));
+  options.finish();
   return usage;
 }
 

@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "weft/core/text/utf8.h"
 #include "weft/net/api/completions/completion_api.h"
 #include "weft/net/api/completions/completion_parts.h"
 #include "weft/net/api/completions/logprob_columns.h"
 #include "weft/net/api/fields/json_text.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "weft/core/text/utf8.h"
 #include "weft/net/api/fields/json_text.h"
 #include "weft/net/api/token_logprobs.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {
@@ -22,12 +22,6 @@ std::string escaped_bytes(std::string_view bytes) {
   return text;
 }
 
-/// Characters that begin in `bytes`, so that the parts of one count it once.
-std::size_t characters_begun(std::string_view bytes) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      bytes, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
-}
-
 }  // namespace
 
 void LogprobColumns::add(const Delta& delta) {
@@ -40,7 +34,7 @@ void LogprobColumns::add(const Delta& delta) {
     }
     const std::string text = text_of(delta.tokens[i]);
     append_number(text_offset_, static_cast<std::int64_t>(offset_));
-    offset_ += characters_begun(bytes_);
+    offset_ += count_code_points(bytes_);
     append_json_string(tokens_, text);
     append_logprob(token_logprobs_, delta.logprobs[i]);
     if (with_top_) add_top(delta, i, text);
@@ -50,7 +44,7 @@ void LogprobColumns::add(const Delta& delta) {
 std::string LogprobColumns::text_of(TokenId token) {
   bytes_.clear();
   static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));  // unknown: none
-  return valid_utf8_prefix(bytes_) == bytes_.size() ? bytes_ : escaped_bytes(bytes_);
+  return is_utf8(bytes_) ? bytes_ : escaped_bytes(bytes_);
 }
 
 // Tokens that are written alike are one key, the most probable one's.

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
+#include "weft/core/text/utf8.h"
 #include "weft/net/api/fields/field_name.h"
 #include "weft/sampling/sampling_error.h"
 #include "weft/text/text_error.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {
@@ -81,7 +81,7 @@ std::string_view field_in(std::string_view detail) {
 
 std::string cut(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return lossy_utf8(text);
-  return lossy_utf8(text.substr(0, utf8_before(text, bytes + 1))) + "...";
+  return lossy_utf8(cut_utf8(text, bytes)) + "...";
 }
 
 boost::json::value text_or_null(std::string_view text) {

@@ -13,9 +13,6 @@ inline constexpr std::size_t kSmallestBody = std::size_t{4} << 10;
 /// connection.
 inline constexpr std::size_t kKeptBody = std::size_t{256} << 10;
 
-/// Fields of one object. All that the APIs know are below 100.
-inline constexpr std::size_t kMaxFields = 256;
-
 /// Messages of a conversation, previous responses included: each takes some 300 bytes beside its
 /// text, and no context is so long.
 inline constexpr std::size_t kMaxMessages = 8192;

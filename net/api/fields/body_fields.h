@@ -3,14 +3,10 @@
 #include <simdjson.h>
 
 #include <cstddef>
-#include <cstdint>
-#include <initializer_list>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "weft/net/api/fields/api_error.h"
+#include "weft/text/json/json_fields.h"
 
 namespace weft {
 
@@ -28,7 +24,7 @@ class BodyParser {
   /// Gives the memory of a big body back, some 15 bytes for each of its own; parse() does it too.
   void trim();
 
-  /// Of the largest body for which there is memory now.
+  /// Returns the size of the largest body for which there is memory now.
   [[nodiscard]] std::size_t capacity() const noexcept { return parser_.capacity(); }
 
  private:
@@ -53,60 +49,23 @@ class ParsedBody {
   ApiResult<simdjson::dom::object> object_;
 };
 
-/// Takes the fields of one object of a body, one by one; what nobody took is unknown. A field that
-/// is null counts as absent, and of several with one name the first counts. The first mistake is
-/// remembered (a wrong type, a number that does not fit), and everything after it reads as absent,
-/// so a decoder looks at it once, at the end. Owner only; borrows the object.
-class BodyFields {
- public:
-  /// `path` is put before the names in errors: "messages[2]". More than kMaxFields fields are a
-  /// mistake.
-  explicit BodyFields(simdjson::dom::object object, std::string path = {});
+/// How a mistake in a body is told to the client: 400 that names the field.
+struct BodyWords {
+  using Mistake = ApiError;
+  using Code = std::string_view;
 
-  [[nodiscard]] std::optional<simdjson::dom::element> any(std::string_view name);
-  [[nodiscard]] std::optional<std::string_view> text(std::string_view name);
-  [[nodiscard]] std::optional<bool> flag(std::string_view name);
-  /// Whole numbers; 3.0 is one. Not whole is a wrong type, not in low .. high a wrong value.
-  [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name, std::int64_t low,
-                                                    std::int64_t high);
-  /// Finite.
-  [[nodiscard]] std::optional<double> number(std::string_view name);
-  [[nodiscard]] std::optional<simdjson::dom::array> array(std::string_view name);
-  [[nodiscard]] std::optional<simdjson::dom::object> object(std::string_view name);
+  static constexpr std::string_view kMissing = api_code::kMissing;
+  static constexpr std::string_view kWrongType = api_code::kInvalidType;
+  static constexpr std::string_view kInvalid = api_code::kInvalidValue;
 
-  /// Remembers a mistake of the caller's finding, unless there is one already.
-  void fail(ApiError error);
-  /// The same, about the field `name`.
-  void fail(std::string_view name, std::string_view what,
-            std::string_view code = api_code::kInvalidValue);
-  [[nodiscard]] const std::optional<ApiError>& error() const noexcept { return error_; }
-  [[nodiscard]] std::string path_of(std::string_view name) const;
-
-  /// Fields that change no output: they count as taken.
-  void ignore(std::initializer_list<std::string_view> names);
-  /// error(), or else 400 "unknown_parameter" naming the first field that is not null and nobody
-  /// took.
-  [[nodiscard]] std::optional<ApiError> finish();
-
- private:
-  struct Field {
-    std::string_view name;
-    simdjson::dom::element value;
-    bool taken = false;
-  };
-
-  template <class T>
-  [[nodiscard]] std::optional<T> read(std::string_view name, std::string_view type);
-
-  std::string path_;
-  std::vector<Field> fields_;
-  std::optional<ApiError> error_;
+  static ApiError about(std::string_view path, std::string_view what, std::string_view code) {
+    return bad_field(path, what, code);
+  }
+  /// "unknown_parameter"; the name is the client's own text and is cut.
+  static ApiError unknown(std::string_view path);
 };
 
-/// The whole number that an element is; 3.0 is one. Nothing for all else.
-[[nodiscard]] std::optional<std::int64_t> whole_number(simdjson::dom::element element) noexcept;
-
-/// "messages" and 2 make "messages[2]".
-[[nodiscard]] std::string indexed(std::string_view path, std::size_t index);
+/// The fields of a body, or of an object inside of it.
+using BodyFields = JsonFields<BodyWords>;
 
 }  // namespace weft

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "weft/text/unicode/unicode.h"
+#include "weft/core/text/utf8.h"
 
 namespace weft {
 namespace {

@@ -149,12 +149,10 @@ void allow_only_text(BodyFields& fields, std::string_view name, std::string_view
 void allow_only_text_format(BodyFields& fields, std::string_view name) {
   const auto object = fields.object(name);
   if (!object) return;
-  BodyFields format(*object, fields.path_of(name));
+  BodyFields format(*object, fields.path_of(name), fields);
   allow_only_text(format, "type", "text");
-  if (!format.error() && !format.text("type")) {
-    format.fail("type", "is missing", api_code::kMissing);
-  }
-  if (auto error = format.finish()) fields.fail(*std::move(error));
+  static_cast<void>(format.needed_text("type"));
+  format.finish();
 }
 
 void ignore_common(BodyFields& fields) {

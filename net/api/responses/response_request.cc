@@ -86,9 +86,9 @@ void refuse_reasoning(BodyFields& fields) {
 void refuse_other_formats(BodyFields& fields) {
   const auto object = fields.object("text");
   if (!object) return;
-  BodyFields text(*object, "text");
+  BodyFields text(*object, "text", fields);
   allow_only_text_format(text, "format");
-  if (auto error = text.finish()) fields.fail(*std::move(error));
+  text.finish();
 }
 
 /// On a WebSocket every answer streams, and its connection is where it is waited for.

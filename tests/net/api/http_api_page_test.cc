@@ -16,6 +16,7 @@
 #include "weft/net/api/responses/response_request.h"
 #include "weft/tests/fixture/source_path.h"
 #include "weft/tests/net/api/api_fixture.h"
+#include "weft/text/chat/template_variables.h"
 
 namespace weft::test {
 namespace {
@@ -85,6 +86,14 @@ TEST(HttpApiPageTest, ListsTheCodesOfErrors) {
         api_code::kPreviousNotFound, api_code::kContextLength}) {
     EXPECT_TRUE(rows.contains(std::string(code))) << code;
   }
+}
+
+TEST(HttpApiPageTest, NamesTheVariablesOfChatTemplates) {
+  std::string list;
+  for (const std::string_view name : kRequestTemplateVariables) {
+    list.append(list.empty() ? "(" : ", ").append("`").append(name).append("`");
+  }
+  EXPECT_THAT(page(), testing::HasSubstr("the server's list " + list + ")"));
 }
 
 /// The names in the first column of a table are known to its decoder: with a value of a type that

@@ -12,7 +12,6 @@
 #include "weft/tests/net/api/responses/response_options.h"
 #include "weft/tests/net/api/written_events.h"
 #include "weft/tests/text/tokenizer/random_text.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {
@@ -55,7 +54,7 @@ void cut(std::mt19937& random, const std::string& text, std::size_t part, std::i
   std::string_view rest = text;
   while (!rest.empty()) {
     std::size_t size = std::min<std::size_t>(rest.size(), random() % 12);
-    while (size < rest.size() && (static_cast<unsigned char>(rest[size]) & 0xC0) == 0x80) ++size;
+    while (size < rest.size() && is_continuation_byte(rest[size])) ++size;
     steps.push_back({part, random_delta(random, rest.substr(0, size), choice)});
     rest.remove_prefix(size);
   }

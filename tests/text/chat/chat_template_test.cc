@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <boost/json/parse.hpp>
 #include <boost/json/value_to.hpp>
 #include <chrono>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "weft/tests/fixture/source_path.h"
+#include "weft/text/chat/template_variables.h"
 #include "weft/text/text_error.h"
 
 namespace weft {
@@ -118,8 +118,7 @@ TEST(ChatTemplateTest, GivesATemplateTheFieldsOfTheInput) {
   input.messages = user_says("Hi");
   input.special_tokens = {{"bos_token", "<s>"}};
   input.kwargs = {{"enable_thinking", false}};
-  constexpr std::array<std::string_view, 1> kAllowed = {"enable_thinking"};
-  const auto text = chat.render(input, kAllowed, kNow);
+  const auto text = chat.render(input, kNow);
   ASSERT_TRUE(text) << to_string(text.error());
   EXPECT_EQ(*text, "<s>[user]HiTrueTrueFalseFalse");
 }
@@ -128,34 +127,39 @@ TEST(ChatTemplateTest, KeepsTheOrderOfAClientsKeys) {
   const ChatTemplate chat = parsed("{{ tools | tojson }}");
   ChatTemplateInput input;
   input.tools = json::parse(R"([{"z": 1, "a": {"y": 2, "b": 3}}])");
-  EXPECT_EQ(*chat.render(input, {}, kNow), R"([{"z": 1, "a": {"y": 2, "b": 3}}])");
+  EXPECT_EQ(*chat.render(input, kNow), R"([{"z": 1, "a": {"y": 2, "b": 3}}])");
 }
 
 TEST(ChatTemplateTest, RefusesKwargsThatAreNotAllowed) {
   const ChatTemplate chat = parsed("x");
   ChatTemplateInput input;
   input.kwargs = {{"tokenize", true}};
-  const auto text = chat.render(input, {}, kNow);
+  const auto text = chat.render(input, kNow);
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().code, TextErrc::kBadTemplateKwarg);
   EXPECT_EQ(text.error().detail, "chat_template_kwargs: 'tokenize' is not allowed");
 }
 
-TEST(ChatTemplateTest, NeverLetsKwargsReplaceItsOwnVariables) {
-  const ChatTemplate chat = parsed("{{ messages }}");
-  constexpr std::array<std::string_view, 5> kAllowed = {"messages", "tools", "documents",
-                                                        "add_generation_prompt", "bos_token"};
-  for (const std::string_view name : kAllowed) {
+TEST(ChatTemplateTest, ARequestSetsTheVariablesOfTheListAndNoneOfTheServers) {
+  for (const std::string_view name : kRequestTemplateVariables) {
     ChatTemplateInput input;
-    input.special_tokens = {{"bos_token", "<s>"}};
     input.kwargs = {{name, "mine"}};
-    EXPECT_FALSE(chat.render(input, kAllowed, kNow)) << name;
+    const auto text = parsed("{{ " + std::string(name) + " }}").render(input, kNow);
+    ASSERT_TRUE(text) << name;
+    EXPECT_EQ(*text, "mine") << name;
+  }
+  for (const std::string_view name : kServerTemplateVariables) {
+    ChatTemplateInput input;
+    input.kwargs = {{name, "mine"}};
+    const auto text = parsed("x").render(input, kNow);
+    ASSERT_FALSE(text) << name;
+    EXPECT_EQ(text.error().code, TextErrc::kBadTemplateKwarg) << name;
   }
 }
 
 TEST(ChatTemplateTest, PassesOnWhatATemplateRaises) {
   const ChatTemplate chat = parsed("line one\n\n{{ raise_exception('roles must alternate') }}");
-  const auto text = chat.render(ChatTemplateInput{}, {}, kNow);
+  const auto text = chat.render(ChatTemplateInput{}, kNow);
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().code, TextErrc::kTemplateFailed);
   EXPECT_EQ(text.error().detail, "model:3: roles must alternate");
@@ -164,7 +168,7 @@ TEST(ChatTemplateTest, PassesOnWhatATemplateRaises) {
 TEST(ChatTemplateTest, SaysInWhichLineOfAMacroItFailed) {
   const ChatTemplate chat = parsed(
       "{% macro f(m) %}\n{% if m %}\n{{ m.x.y }}\n{% endif %}\n{% endmacro %}\n\n{{ f(1) }}");
-  const auto text = chat.render(ChatTemplateInput{}, {}, kNow);
+  const auto text = chat.render(ChatTemplateInput{}, kNow);
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().detail, "model:3: 'int' has no attribute 'x'");
 }
@@ -186,15 +190,15 @@ TEST(ChatTemplateTest, RefusesStringsThatAreNotUtf8) {
   const ChatTemplate chat = parsed("{{ messages[0].content }}");
   ChatTemplateInput input;
   input.messages = user_says("a\xc3");
-  const auto text = chat.render(input, {}, kNow);
+  const auto text = chat.render(input, kNow);
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().code, TextErrc::kTemplateFailed);
 }
 
 TEST(ChatTemplateTest, ShowsTheTimeThatItIsGiven) {
   const ChatTemplate chat = parsed("{{ strftime_now('%d %B %Y') }}");
-  EXPECT_EQ(*chat.render(ChatTemplateInput{}, {}, kNow), "04 July 2026");
-  EXPECT_EQ(*chat.render(ChatTemplateInput{}, {}, std::chrono::local_seconds{}), "01 January 1970");
+  EXPECT_EQ(*chat.render(ChatTemplateInput{}, kNow), "04 July 2026");
+  EXPECT_EQ(*chat.render(ChatTemplateInput{}, std::chrono::local_seconds{}), "01 January 1970");
 }
 
 TEST(ChatTemplateTest, RendersInManyThreadsAtOnce) {
@@ -211,7 +215,7 @@ TEST(ChatTemplateTest, RendersInManyThreadsAtOnce) {
         for (std::size_t turn = 0; turn < 100; ++turn) {
           input.messages.push_back(json::object{{"content", at}});
         }
-        text = *chat.render(input, {}, kNow);
+        text = *chat.render(input, kNow);
       });
     }
   }

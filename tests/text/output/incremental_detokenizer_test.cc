@@ -4,9 +4,9 @@
 
 #include <random>
 
+#include "weft/core/text/utf8.h"
 #include "weft/tests/text/json_data.h"
 #include "weft/text/text_error.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

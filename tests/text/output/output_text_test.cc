@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "weft/core/text/utf8.h"
 #include "weft/tests/fixture/allocation_count.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/text/json_data.h"
 #include "weft/text/text_error.h"
 #include "weft/text/tokenizer/byte_alphabet.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

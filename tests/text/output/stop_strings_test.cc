@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "weft/core/text/utf8.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/text/tokenizer/random_text.h"
 #include "weft/text/text_error.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

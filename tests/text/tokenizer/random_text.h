@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "weft/core/text/utf8.h"
+
 namespace weft::test {
 
 /// Text of runs from alphabets that splitters tell apart: letters, digits, spaces, newlines, signs,
@@ -29,23 +31,7 @@ inline std::string random_text(std::mt19937& random, int runs) {
   for (int run = 0; run < runs; ++run) {
     const auto& alphabet = kAlphabets[random() % kAlphabets.size()];
     for (auto left = 1 + random() % 5; left > 0; --left) {
-      const auto code = static_cast<unsigned long>(alphabet[random() % alphabet.size()]);
-      const auto put = [&](unsigned long byte) { text.push_back(static_cast<char>(byte)); };
-      if (code < 0x80) {
-        put(code);
-      } else if (code < 0x800) {
-        put(0xC0 | (code >> 6));
-        put(0x80 | (code & 63));
-      } else if (code < 0x10000) {
-        put(0xE0 | (code >> 12));
-        put(0x80 | ((code >> 6) & 63));
-        put(0x80 | (code & 63));
-      } else {
-        put(0xF0 | (code >> 18));
-        put(0x80 | ((code >> 12) & 63));
-        put(0x80 | ((code >> 6) & 63));
-        put(0x80 | (code & 63));
-      }
+      append_utf8(text, alphabet[random() % alphabet.size()]);
     }
   }
   return text;

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "weft/core/text/utf8.h"
 #include "weft/tests/text/json_data.h"
 #include "weft/text/text_error.h"
 #include "weft/text/tokenizer/tokenizer.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

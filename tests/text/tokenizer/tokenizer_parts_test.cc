@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <optional>
-
 #include "weft/tests/text/json_data.h"
 #include "weft/text/json/json_document.h"
 #include "weft/text/tokenizer/json/tokenizer_json.h"
@@ -19,9 +17,9 @@ auto read_section(const boost::json::value& spec, Read read) {
   const std::string text = boost::json::serialize(spec);
   Result<JsonDocument> document = JsonDocument::parse(text, "spec");
   EXPECT_TRUE(document) << text;
-  std::optional<Error> error;
-  auto made = read(JsonFields(document->root(), "spec", error));
-  EXPECT_FALSE(error) << text << ": " << to_string(*error);
+  const TokenizerFields fields(document->root().get_object(), "spec");
+  auto made = read(fields);
+  EXPECT_FALSE(fields.error()) << text << ": " << to_string(*fields.error());
   return made;
 }
 

@@ -4,10 +4,10 @@
 
 #include <thread>
 
+#include "weft/core/text/utf8.h"
 #include "weft/tests/text/json_data.h"
 #include "weft/tests/text/tokenizer/random_text.h"
 #include "weft/text/text_error.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

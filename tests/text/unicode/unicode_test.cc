@@ -4,7 +4,6 @@
 
 #include <random>
 
-#include "weft/tests/text/tokenizer/random_text.h"
 #include "weft/text/unicode/unicode_normalization.h"
 
 namespace weft {
@@ -15,43 +14,38 @@ std::string normalized(std::string text, NormalizationForm form) {
   return text;
 }
 
-TEST(UnicodeTest, ReplacesEachMaximalPartOfABrokenCharacter) {
-  EXPECT_EQ(lossy_utf8("a\xE2\x82"), "a\uFFFD");
-  EXPECT_EQ(lossy_utf8("\xE2\x82z"), "\uFFFDz");
-  EXPECT_EQ(lossy_utf8("\xC0\xAF"), "\uFFFD\uFFFD");
-  EXPECT_EQ(lossy_utf8("\xED\xA0\x80"), "\uFFFD\uFFFD\uFFFD");
-  EXPECT_EQ(lossy_utf8("\xF0\x9F\x9A\xF0\x9F\x9A\x80"), "\uFFFD\U0001F680");
-  EXPECT_EQ(lossy_utf8("\xF4\x90\x80\x80"), "\uFFFD\uFFFD\uFFFD\uFFFD");
-  EXPECT_EQ(lossy_utf8("\x80\xFF"), "\uFFFD\uFFFD");
+std::string cased(char32_t code, void (*append)(std::string& out, char32_t code)) {
+  std::string text;
+  append(text, code);
+  return text;
 }
 
-TEST(UnicodeTest, DecodesBytesTheSameHoweverTheyAreCut) {
-  std::mt19937 random(5);
-  for (int round = 0; round < 2000; ++round) {
-    std::string bytes = test::random_text(random, 4);
-    for (int spoil = 0; spoil < 3; ++spoil) {
-      bytes[random() % bytes.size()] = static_cast<char>(random());
-    }
-    Utf8Decoder decoder;
-    std::string text;
-    for (std::size_t at = 0; at < bytes.size();) {
-      const std::size_t size = 1 + random() % 3;
-      decoder.push(std::string_view(bytes).substr(at, size), text);
-      EXPECT_EQ(valid_utf8_prefix(text), text.size());
-      at += size;
-    }
-    decoder.finish(text);
-    EXPECT_EQ(text, lossy_utf8(bytes));
-  }
+TEST(UnicodeTest, ClassesAreThoseOfTheGeneralCategory) {
+  EXPECT_TRUE(is_letter(U'\u6F22') && is_letter(U'\u01C5') && !is_letter(U'\u0301'));
+  EXPECT_TRUE(is_number(U'\u00BD') && is_number(U'\u2167') && !is_number(U'a'));
+  EXPECT_TRUE(is_decimal_digit(U'\u0661') && !is_decimal_digit(U'\u00BD'));
+  EXPECT_TRUE(is_mark(U'\u0301') && is_nonspacing_mark(U'\u0301') && !is_enclosing_mark(U'\u0301'));
+  EXPECT_TRUE(is_mark(U'\u20DD') && is_enclosing_mark(U'\u20DD') && !is_nonspacing_mark(U'\u20DD'));
+  EXPECT_TRUE(is_connector(U'_') && is_punctuation(U'_') && !is_connector(U'-'));
+  EXPECT_TRUE(is_separator(U' ') && is_separator(U'\u2028') && !is_separator(U'\n'));
+  EXPECT_TRUE(is_control(U'\n') && is_control(U'\uE000') && !is_control(U'\u0378'));
+  EXPECT_TRUE(is_assigned(U'a') && !is_assigned(U'\u0378'));
 }
 
-TEST(UnicodeTest, RecognizesValidText) {
-  std::mt19937 random(6);
-  for (int round = 0; round < 500; ++round) {
-    const std::string text = test::random_text(random, 6);
-    EXPECT_EQ(valid_utf8_prefix(text), text.size());
-    EXPECT_EQ(lossy_utf8(text), text);
-  }
+TEST(UnicodeTest, TitleCaseIsNeitherUpperNorLower) {
+  EXPECT_TRUE(is_upper_case(U'\u01C4') && !is_lower_case(U'\u01C4'));
+  EXPECT_TRUE(is_title_case(U'\u01C5') && !is_upper_case(U'\u01C5') && !is_lower_case(U'\u01C5'));
+  EXPECT_TRUE(is_lower_case(U'\u01C6') && !is_upper_case(U'\u01C6'));
+}
+
+TEST(UnicodeTest, ACaseMayBeSeveralCodePoints) {
+  EXPECT_EQ(cased(U'\u00DF', append_upper_case), "SS");
+  EXPECT_EQ(cased(U'\u00DF', append_title_case), "Ss");
+  EXPECT_EQ(cased(U'\u0130', append_lower_case), "i\u0307");
+  EXPECT_EQ(cased(U'\uFB03', append_upper_case), "FFI");
+  EXPECT_EQ(cased(U'\u01C6', append_title_case), "\u01C5");
+  EXPECT_EQ(cased(U'\u0416', append_lower_case), "\u0436");
+  EXPECT_EQ(cased(U'Z', append_lower_case), "z");
 }
 
 TEST(UnicodeTest, BringsTextIntoEachForm) {

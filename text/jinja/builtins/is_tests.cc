@@ -2,13 +2,13 @@
 #include <string>
 
 #include "weft/text/jinja/builtins.h"
-#include "weft/text/jinja/unicode.h"
 #include "weft/text/jinja/values/arithmetic.h"
 #include "weft/text/jinja/values/compare.h"
 #include "weft/text/jinja/values/items.h"
 #include "weft/text/jinja/values/object.h"
 #include "weft/text/jinja/values/print.h"
 #include "weft/text/jinja/values/text_ops.h"
+#include "weft/text/unicode/unicode.h"
 
 /// What stands after "is".
 namespace weft::jinja {
@@ -76,11 +76,11 @@ Value is_divisible_by(Run& run, const Value& self, const Slots& slots) {
 }
 
 Value is_lower_text(Run& run, const Value& self, const Slots& /*slots*/) {
-  return all_cased_are(run, to_text(run, self).view, is_lower);
+  return all_cased_are(run, to_text(run, self).view, is_lower_case);
 }
 
 Value is_upper_text(Run& run, const Value& self, const Slots& /*slots*/) {
-  return all_cased_are(run, to_text(run, self).view, is_upper);
+  return all_cased_are(run, to_text(run, self).view, is_upper_case);
 }
 
 Value is_filter(Run& /*run*/, const Value& self, const Slots& /*slots*/) {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/jinja/builtins.h"
-#include "weft/text/jinja/unicode.h"
 #include "weft/text/jinja/values/compare.h"
 #include "weft/text/jinja/values/object.h"
 #include "weft/text/jinja/values/print.h"
@@ -35,8 +35,8 @@ void append_unit(std::string& out, char32_t unit) {
   }
 }
 
-void append_character(std::string& out, CodePoint code_point, std::string_view bytes, bool ascii) {
-  const char32_t value = code_point.value;
+void append_character(std::string& out, Utf8Char code_point, std::string_view bytes, bool ascii) {
+  const char32_t value = code_point.code;
   switch (value) {
     case '"':
       out += "\\\"";
@@ -115,9 +115,9 @@ class JsonWriter {
     if (!run_.step_read(text.size())) return;
     std::string quoted = "\"";
     while (!text.empty()) {
-      const CodePoint next = decode(text);
-      append_character(quoted, next, text.substr(0, next.bytes), style_.ascii);
-      text.remove_prefix(next.bytes);
+      const Utf8Char next = utf8_at(text);
+      append_character(quoted, next, text.substr(0, next.length), style_.ascii);
+      text.remove_prefix(next.length);
       if (quoted.size() < kJsonChunk) continue;
       if (!out_.append(quoted)) return;
       quoted.clear();

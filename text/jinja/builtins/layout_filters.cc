@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <array>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/jinja/builtins.h"
 #include "weft/text/jinja/builtins/wordwrap.h"
-#include "weft/text/jinja/unicode.h"
+#include "weft/text/jinja/python_characters.h"
 #include "weft/text/jinja/values/object.h"
 #include "weft/text/jinja/values/print.h"
 #include "weft/text/jinja/values/text_ops.h"
@@ -40,7 +41,7 @@ Value filter_indent(Run& run, const Value& self, const Slots& slots) {
   // Jinja adds a line end and splits, so that one more at the end is kept.
   auto lines = split_lines(run, text->view, false);
   if (run.failed()) return {};
-  const bool ends = text->view.empty() || is_line_end(decode_last(text->view).value);
+  const bool ends = text->view.empty() || is_line_end(last_utf8(text->view).code);
   if (ends) lines.emplace_back();
   TextBuilder out(run);
   if (slots.truth(1, false)) out.append(space);
@@ -59,13 +60,13 @@ Value filter_truncate(Run& run, const Value& self, const Slots& slots) {
   const auto end = slots.text(run, 2, "...");
   const auto leeway = slots.is_none(3) ? std::int64_t{5} : slots.integer(run, 3, 5);
   if (text == nullptr || !limit || !end || !leeway) return {};
-  const auto end_size = static_cast<std::int64_t>(length(*end));
+  const auto end_size = static_cast<std::int64_t>(count_code_points(*end));
   if (*limit < end_size || *leeway < 0) return run.fail("truncate: the length is too small");
   if (!run.step_scan(2 * text->view.size())) return {};
-  const auto size = static_cast<std::int64_t>(length(text->view));
+  const auto size = static_cast<std::int64_t>(count_code_points(text->view));
   if (size - *leeway <= *limit) return self;
   const auto kept = static_cast<std::size_t>(*limit - end_size);
-  std::string_view head = text->view.substr(0, byte_offset(text->view, kept));
+  std::string_view head = text->view.substr(0, code_point_offset(text->view, kept));
   if (!slots.truth(1, false)) head = head.substr(0, head.rfind(' '));
   TextBuilder out(run);
   out.append(head);
@@ -98,11 +99,11 @@ Value filter_wordcount(Run& run, const Value& self, const Slots& /*slots*/) {
   std::int64_t words = 0;
   bool inside = false;
   for (std::string_view rest = text.view; !rest.empty();) {
-    const CodePoint next = decode(rest);
-    const bool word = is_alnum(next.value) || next.value == '_';
+    const Utf8Char next = utf8_at(rest);
+    const bool word = is_alnum(next.code) || next.code == '_';
     if (word && !inside) ++words;
     inside = word;
-    rest.remove_prefix(next.bytes);
+    rest.remove_prefix(next.length);
   }
   return words;
 }

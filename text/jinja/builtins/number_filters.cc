@@ -6,7 +6,7 @@
 #include <string>
 
 #include "weft/text/jinja/builtins.h"
-#include "weft/text/jinja/unicode.h"
+#include "weft/text/jinja/python_characters.h"
 #include "weft/text/jinja/values/arithmetic.h"
 #include "weft/text/jinja/values/object.h"
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/jinja/builtins.h"
-#include "weft/text/jinja/unicode.h"
 #include "weft/text/jinja/values/attribute.h"
 #include "weft/text/jinja/values/compare.h"
 #include "weft/text/jinja/values/items.h"
@@ -34,7 +34,7 @@ Value filter_first(Run& run, const Value& self, const Slots& /*slots*/) {
     return iterator->next(run).value_or(Undefined{"No first item, sequence was empty."});
   }
   if (const Text* text = self.text(); text != nullptr && !text->view.empty()) {
-    return Text{text->view.substr(0, decode(text->view).bytes), text->markup};
+    return Text{text->view.substr(0, utf8_at(text->view).length), text->markup};
   }
   const auto items = Items::of(run, self);
   if (!items) return {};
@@ -53,7 +53,7 @@ std::optional<Items> reversible(Run& run, const Value& self) {
 
 Value filter_last(Run& run, const Value& self, const Slots& /*slots*/) {
   if (const Text* text = self.text(); text != nullptr && !text->view.empty()) {
-    const std::size_t bytes = decode_last(text->view).bytes;
+    const std::size_t bytes = last_utf8(text->view).length;
     return Text{text->view.substr(text->view.size() - bytes), text->markup};
   }
   const auto items = reversible(run, self);
@@ -88,7 +88,7 @@ Value reverse_text(Run& run, const Text& text) {
   std::string backwards;
   backwards.reserve(text.view.size());
   for (std::string_view rest = text.view; !rest.empty();) {
-    const std::size_t bytes = decode_last(rest).bytes;
+    const std::size_t bytes = last_utf8(rest).length;
     backwards += rest.substr(rest.size() - bytes);
     rest.remove_suffix(bytes);
   }

@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "weft/text/jinja/unicode.h"
+#include "weft/core/text/utf8.h"
+#include "weft/text/jinja/python_characters.h"
 #include "weft/text/jinja/values/text_ops.h"
 #include "weft/text/jinja/values/text_search.h"
 
@@ -47,9 +48,9 @@ Parts split_space(Run& run, std::string_view text, std::size_t most) {
     }
     std::size_t end = 0;
     while (end < text.size()) {
-      const CodePoint next = decode(text.substr(end));
-      if (is_space(next.value)) break;
-      end += next.bytes;
+      const Utf8Char next = utf8_at(text.substr(end));
+      if (is_space(next.code)) break;
+      end += next.length;
     }
     parts.push_back(text.substr(0, end));
     text = trim_left(text.substr(end));
@@ -67,9 +68,9 @@ Parts split_space_from_right(Run& run, std::string_view text, std::size_t most) 
     }
     std::size_t start = text.size();
     while (start > 0) {
-      const CodePoint last = decode_last(text.substr(0, start));
-      if (is_space(last.value)) break;
-      start -= last.bytes;
+      const Utf8Char last = last_utf8(text.substr(0, start));
+      if (is_space(last.code)) break;
+      start -= last.length;
     }
     parts.push_back(text.substr(start));
     text = trim_right(text.substr(0, start));

@@ -1,8 +1,9 @@
 #include <array>
 #include <string>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/jinja/builtins.h"
-#include "weft/text/jinja/unicode.h"
+#include "weft/text/jinja/python_characters.h"
 #include "weft/text/jinja/values/compare.h"
 #include "weft/text/jinja/values/format.h"
 #include "weft/text/jinja/values/items.h"
@@ -10,6 +11,7 @@
 #include "weft/text/jinja/values/object.h"
 #include "weft/text/jinja/values/print.h"
 #include "weft/text/jinja/values/text_ops.h"
+#include "weft/text/unicode/unicode.h"
 
 /// Filters that give strings.
 namespace weft::jinja {
@@ -39,10 +41,10 @@ Value filter_title(Run& run, const Value& self, const Slots& /*slots*/) {
   std::string out;
   bool inside = false;
   for (std::string_view rest = text.view; !rest.empty();) {
-    const CodePoint next = decode(rest);
-    inside ? append_lower(out, next.value) : append_upper(out, next.value);
-    inside = !begins_word(next.value);
-    rest.remove_prefix(next.bytes);
+    const Utf8Char next = utf8_at(rest);
+    inside ? append_lower_case(out, next.code) : append_upper_case(out, next.code);
+    inside = !begins_word(next.code);
+    rest.remove_prefix(next.length);
   }
   return run.text(out);
 }

@@ -2,12 +2,14 @@
 #include <array>
 #include <string>
 
-#include "weft/text/jinja/unicode.h"
+#include "weft/core/text/utf8.h"
+#include "weft/text/jinja/python_characters.h"
 #include "weft/text/jinja/values/format.h"
 #include "weft/text/jinja/values/items.h"
 #include "weft/text/jinja/values/markup.h"
 #include "weft/text/jinja/values/text_ops.h"
 #include "weft/text/jinja/values/text_search.h"
+#include "weft/text/unicode/unicode.h"
 
 /// Methods of str that give strings and numbers.
 namespace weft::jinja {
@@ -29,10 +31,10 @@ Value method_title(Run& run, const Value& self, const Slots&) {
   std::string out;
   bool inside = false;
   for (std::string_view rest = text_of(self).view; !rest.empty();) {
-    const CodePoint next = decode(rest);
-    inside ? append_lower(out, next.value) : append_title(out, next.value);
-    inside = is_cased(next.value);
-    rest.remove_prefix(next.bytes);
+    const Utf8Char next = utf8_at(rest);
+    inside ? append_lower_case(out, next.code) : append_title_case(out, next.code);
+    inside = is_cased(next.code);
+    rest.remove_prefix(next.length);
   }
   return run.text(out, text_of(self).markup);
 }
@@ -41,9 +43,10 @@ Value method_swapcase(Run& run, const Value& self, const Slots&) {
   if (!run.step_read(text_of(self).view.size())) return {};
   std::string out;
   for (std::string_view rest = text_of(self).view; !rest.empty();) {
-    const CodePoint next = decode(rest);
-    is_upper(next.value) ? append_lower(out, next.value) : append_upper(out, next.value);
-    rest.remove_prefix(next.bytes);
+    const Utf8Char next = utf8_at(rest);
+    is_upper_case(next.code) ? append_lower_case(out, next.code)
+                             : append_upper_case(out, next.code);
+    rest.remove_prefix(next.length);
   }
   return run.text(out, text_of(self).markup);
 }
@@ -103,7 +106,7 @@ Value method_format(Run& run, const Value& self, const Slots& slots) {
 std::optional<std::string_view> fill_of(Run& run, const Slots& slots) {
   const auto fill = slots.text(run, 1, " ");
   if (!fill) return std::nullopt;
-  if (!fill->empty() && decode(*fill).bytes == fill->size()) return fill;
+  if (!fill->empty() && utf8_at(*fill).length == fill->size()) return fill;
   run.fail("The fill character must be exactly one character long");
   return std::nullopt;
 }
@@ -113,7 +116,7 @@ Value justify(Run& run, const Value& self, const Slots& slots, bool left) {
   const auto fill = fill_of(run, slots);
   if (!width || !fill) return {};
   const Text& text = text_of(self);
-  const auto size = static_cast<std::int64_t>(length(text.view));
+  const auto size = static_cast<std::int64_t>(count_code_points(text.view));
   const auto space = static_cast<std::size_t>(std::max<std::int64_t>(*width, size) - size);
   TextBuilder out(run);
   if (!left) out.append_repeated(space, *fill);
@@ -141,7 +144,7 @@ Value method_zfill(Run& run, const Value& self, const Slots& slots) {
   const auto width = slots.integer(run, 0, 0);
   if (!width) return {};
   std::string_view text = text_of(self).view;
-  const auto size = static_cast<std::int64_t>(length(text));
+  const auto size = static_cast<std::int64_t>(count_code_points(text));
   TextBuilder out(run);
   if (text.starts_with('-') || text.starts_with('+')) {
     out.append(text.substr(0, 1));
@@ -170,12 +173,13 @@ std::optional<Window> window(Run& run, std::string_view text, const Slots& slots
   for (const std::size_t index : {1U, 2U}) {
     if (!slots.is_none(index) && !slots.integer(run, index, 0)) return std::nullopt;
   }
-  const auto size = static_cast<std::int64_t>(length(text));
+  const auto size = static_cast<std::int64_t>(count_code_points(text));
   const std::int64_t first = bound(slots.get(1, None{}), 0, size);
   const std::int64_t end = std::min(bound(slots.get(2, None{}), size, size), size);
   if (first > end) return Window{{}, 0, false};
-  const std::string_view rest = text.substr(byte_offset(text, static_cast<std::size_t>(first)));
-  return Window{rest.substr(0, byte_offset(rest, static_cast<std::size_t>(end - first))),
+  const std::string_view rest =
+      text.substr(code_point_offset(text, static_cast<std::size_t>(first)));
+  return Window{rest.substr(0, code_point_offset(rest, static_cast<std::size_t>(end - first))),
                 static_cast<std::size_t>(first), true};
 }
 
@@ -187,7 +191,7 @@ std::optional<std::int64_t> search(Run& run, const Value& self, const Slots& slo
   if (!within->valid) return -1;
   const std::size_t at = last ? find_last(within->text, *part) : find(within->text, *part);
   if (at == kNotFound) return -1;
-  return static_cast<std::int64_t>(within->first + length(within->text.substr(0, at)));
+  return static_cast<std::int64_t>(within->first + count_code_points(within->text.substr(0, at)));
 }
 
 Value found_at(std::optional<std::int64_t> at) { return at ? Value(*at) : Value(); }
@@ -218,7 +222,8 @@ Value method_count(Run& run, const Value& self, const Slots& slots) {
   const auto within = window(run, text_of(self).view, slots);
   if (!part || !within || !run.step_read(within->text.size())) return {};
   if (!within->valid) return std::int64_t{0};
-  const std::size_t found = part->empty() ? length(within->text) + 1 : count(within->text, *part);
+  const std::size_t found =
+      part->empty() ? count_code_points(within->text) + 1 : count(within->text, *part);
   return static_cast<std::int64_t>(found);
 }
 

@@ -1,8 +1,10 @@
 #include <array>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/jinja/builtins.h"
-#include "weft/text/jinja/unicode.h"
+#include "weft/text/jinja/python_characters.h"
 #include "weft/text/jinja/values/text_ops.h"
+#include "weft/text/unicode/unicode.h"
 
 /// Methods of str that answer with true or false.
 namespace weft::jinja {
@@ -16,9 +18,9 @@ Value all_are(Run& run, const Value& self, Question question) {
   if (!run.step_read(rest.size())) return {};
   const bool empty = rest.empty();
   while (!rest.empty()) {
-    const CodePoint next = decode(rest);
-    if (!question(next.value)) return false;
-    rest.remove_prefix(next.bytes);
+    const Utf8Char next = utf8_at(rest);
+    if (!question(next.code)) return false;
+    rest.remove_prefix(next.length);
   }
   return !empty;
 }
@@ -42,12 +44,12 @@ Value is_title(Run& run, const Value& self, const Slots& /*slots*/) {
   bool found = false;
   bool inside = false;
   while (!rest.empty()) {
-    const CodePoint next = decode(rest);
-    const bool cased = is_cased(next.value);
-    if (cased && inside != is_lower(next.value)) return false;
+    const Utf8Char next = utf8_at(rest);
+    const bool cased = is_cased(next.code);
+    if (cased && inside != is_lower_case(next.code)) return false;
     found = found || cased;
     inside = cased;
-    rest.remove_prefix(next.bytes);
+    rest.remove_prefix(next.length);
   }
   return found;
 }
@@ -63,20 +65,20 @@ Value is_printable_text(Run& run, const Value& self, const Slots& /*slots*/) {
 Value is_identifier(Run& run, const Value& self, const Slots& /*slots*/) {
   const std::string_view text = self.text()->view;
   if (text.empty()) return false;
-  const char32_t first = decode(text).value;
-  if (first != '_' && !is_alpha(first)) return false;
+  const char32_t first = utf8_at(text).code;
+  if (first != '_' && !is_letter(first)) return false;
   return all_are(run, self, is_identifier_part);
 }
 
 constexpr std::array kTextQuestions = {
-    Builtin{"isalpha", every<is_alpha>, 0, {}},
+    Builtin{"isalpha", every<is_letter>, 0, {}},
     Builtin{"isdigit", every<is_digit>, 0, {}},
-    Builtin{"isdecimal", every<is_decimal>, 0, {}},
-    Builtin{"isnumeric", every<is_numeric>, 0, {}},
+    Builtin{"isdecimal", every<is_decimal_digit>, 0, {}},
+    Builtin{"isnumeric", every<is_number>, 0, {}},
     Builtin{"isalnum", every<is_alnum>, 0, {}},
     Builtin{"isspace", every<is_space>, 0, {}},
-    Builtin{"isupper", every_cased<is_upper>, 0, {}},
-    Builtin{"islower", every_cased<is_lower>, 0, {}},
+    Builtin{"isupper", every_cased<is_upper_case>, 0, {}},
+    Builtin{"islower", every_cased<is_lower_case>, 0, {}},
     Builtin{"istitle", is_title, 0, {}},
     Builtin{"isascii", is_ascii_text, 0, {}},
     Builtin{"isprintable", is_printable_text, 0, {}},

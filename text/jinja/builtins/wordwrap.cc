@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "weft/text/jinja/unicode.h"
+#include "weft/core/text/utf8.h"
+#include "weft/text/jinja/python_characters.h"
+#include "weft/text/unicode/unicode.h"
 
 namespace weft::jinja {
 namespace {
@@ -12,7 +14,7 @@ bool is_ascii_space(char32_t c) { return (c >= 9 && c <= 13) || c == ' '; }
 
 bool is_word(char32_t c) { return is_alnum(c) || c == '_'; }
 
-bool is_letter_of_word(char32_t c) { return is_word(c) && !is_decimal(c); }
+bool is_letter_of_word(char32_t c) { return is_word(c) && !is_decimal_digit(c); }
 
 bool is_word_or_punctuation(char32_t c) {
   return is_word(c) || (c < 0x80 && std::string_view("!\"'&.,?").find(static_cast<char>(c)) !=
@@ -25,9 +27,9 @@ class Chunker {
  public:
   Chunker(std::string_view line, bool hyphens) : hyphens_(hyphens) {
     while (!line.empty()) {
-      const CodePoint next = decode(line);
-      text_.push_back(next.value);
-      line.remove_prefix(next.bytes);
+      const Utf8Char next = utf8_at(line);
+      text_.push_back(next.code);
+      line.remove_prefix(next.length);
     }
   }
 
@@ -125,7 +127,7 @@ class Wrapper {
   bool load() {
     if (size_ == 0 && next_ != end_) {
       size_ = *next_++;
-      const std::size_t bytes = byte_offset(rest_, size_);
+      const std::size_t bytes = code_point_offset(rest_, size_);
       chunk_ = rest_.substr(0, bytes);
       rest_.remove_prefix(bytes);
     }
@@ -140,7 +142,7 @@ class Wrapper {
 
   /// Moves the first `count` characters of the current piece to the line.
   void put(std::size_t count) {
-    const std::size_t bytes = byte_offset(chunk_, count);
+    const std::size_t bytes = code_point_offset(chunk_, count);
     line_.push_back(chunk_.substr(0, bytes));
     chunk_.remove_prefix(bytes);
     size_ -= count;
@@ -158,11 +160,11 @@ class Wrapper {
 
   /// Behind the last hyphen of the first `space` characters that has more than hyphens before it.
   [[nodiscard]] std::size_t hyphen_end(std::size_t space) const {
-    const std::string_view head = chunk_.substr(0, byte_offset(chunk_, space));
+    const std::string_view head = chunk_.substr(0, code_point_offset(chunk_, space));
     const std::size_t hyphen = head.rfind('-');
     const bool useful = hyphen != std::string_view::npos && hyphen > 0 &&
                         head.substr(0, hyphen).find_first_not_of('-') != std::string_view::npos;
-    return useful ? length(head.substr(0, hyphen)) + 1 : space;
+    return useful ? count_code_points(head.substr(0, hyphen)) + 1 : space;
   }
 
   void end_line() {
@@ -181,7 +183,7 @@ class Wrapper {
   std::string_view separator_;
   std::vector<std::size_t>::const_iterator next_;
   std::vector<std::size_t>::const_iterator end_;
-  std::string_view rest_;   ///< Of the text, behind the current piece.
+  std::string_view rest_;   ///< the text behind the current piece
   std::string_view chunk_;  ///< What is left of the current piece, and its characters.
   std::size_t size_ = 0;
   std::vector<std::string_view> line_;

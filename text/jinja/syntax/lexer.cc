@@ -4,10 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/jinja/concat.h"
 #include "weft/text/jinja/limits.h"
+#include "weft/text/jinja/python_characters.h"
 #include "weft/text/jinja/syntax/literal.h"
-#include "weft/text/jinja/unicode.h"
 #include "weft/text/text_error.h"
 
 namespace weft::jinja {
@@ -80,7 +81,7 @@ class Lexer {
   std::size_t counted_ = 0;
   std::uint32_t line_ = 1;
   bool line_starting_ = true;
-  std::string closers_;  ///< Of the brackets that are open.
+  std::string closers_;  ///< what closes the brackets that are open
   std::vector<Token> tokens_;
   bool failed_ = false;
   std::string detail_;
@@ -236,9 +237,9 @@ bool Lexer::lex_number() {
 bool Lexer::lex_name() {
   std::size_t end = at_;
   while (end < source_.size()) {
-    const CodePoint next = decode(source_.substr(end));
-    if (!is_identifier_part(next.value)) break;
-    end += next.bytes;
+    const Utf8Char next = utf8_at(source_.substr(end));
+    if (!is_identifier_part(next.code)) break;
+    end += next.length;
   }
   if (end == at_) return false;
   if (end - at_ > kMaxNameBytes) fail(at_, "the name is too long");
@@ -289,7 +290,7 @@ std::string position(std::string_view source, std::size_t offset) {
   const std::string_view before = source.substr(0, offset);
   const std::size_t line_begin = before.rfind('\n') + 1;
   const auto line = std::ranges::count(before, '\n') + 1;
-  const std::size_t column = length(before.substr(line_begin)) + 1;
+  const std::size_t column = count_code_points(before.substr(line_begin)) + 1;
   return concat({std::to_string(line), ":", std::to_string(column)});
 }
 

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "weft/text/jinja/unicode.h"
+#include "weft/core/text/utf8.h"
 
 namespace weft::jinja {
 namespace {
@@ -75,7 +75,7 @@ int prefix_base(std::string_view text) {
 }
 
 struct Escape {
-  std::size_t bytes;  ///< Of the escape, after the backslash; 0: malformed.
+  std::size_t bytes;  ///< after the backslash; 0: the escape is malformed
   char32_t value;
 };
 
@@ -85,7 +85,7 @@ Escape hex_escape(std::string_view rest, std::size_t digits) {
   const char* end = rest.data() + 1 + digits;
   const auto read = std::from_chars(rest.data() + 1, end, value, 16);
   if (read.ec != std::errc{} || read.ptr != end) return {0, 0};
-  if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) return {0, 0};
+  if (!is_scalar_value(value)) return {0, 0};
   return {1 + digits, value};
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "weft/text/jinja/unicode.h"
+#include "weft/core/text/utf8.h"
 #include "weft/text/jinja/values/compare.h"
 #include "weft/text/jinja/values/items.h"
 #include "weft/text/jinja/values/object.h"
@@ -65,19 +65,19 @@ std::optional<std::size_t> place(std::int64_t index, std::size_t size) {
 
 Value character(const Text& text, std::size_t offset) {
   const std::string_view rest = text.view.substr(offset);
-  return Text{rest.substr(0, decode(rest).bytes), text.markup};
+  return Text{rest.substr(0, utf8_at(rest).length), text.markup};
 }
 
 /// text[index]. What is behind it is not looked at, unless it is counted from the end.
 std::optional<Value> text_element(Run& run, const Text& text, std::int64_t index) {
   if (index >= 0) {
-    const std::size_t end = byte_offset(text.view, static_cast<std::size_t>(index));
+    const std::size_t end = code_point_offset(text.view, static_cast<std::size_t>(index));
     if (!run.step_scan(end) || end == text.view.size()) return std::nullopt;
     return character(text, end);
   }
   if (!run.step_scan(2 * text.view.size())) return std::nullopt;
-  const auto at = place(index, length(text.view));
-  return at ? std::optional(character(text, byte_offset(text.view, *at))) : std::nullopt;
+  const auto at = place(index, count_code_points(text.view));
+  return at ? std::optional(character(text, code_point_offset(text.view, *at))) : std::nullopt;
 }
 
 /// object[key] without the attributes; nothing for what Python answers with TypeError or
@@ -140,13 +140,13 @@ Stride stride(const Value& start, const Value& stop, std::int64_t step, std::siz
 Value slice_text(Run& run, const Text& text, const Value& start, const Value& stop,
                  std::int64_t step) {
   if (!run.step_scan(3 * text.view.size())) return {};
-  const Stride cut = stride(start, stop, step, length(text.view));
+  const Stride cut = stride(start, stop, step, count_code_points(text.view));
   const auto first = static_cast<std::size_t>(cut.start);
   const auto count = static_cast<std::size_t>(cut.size);
   if (count == 0) return Text{{}, text.markup};
   if (cut.step == 1) {
-    const std::string_view rest = text.view.substr(byte_offset(text.view, first));
-    return Text{rest.substr(0, byte_offset(rest, count)), text.markup};
+    const std::string_view rest = text.view.substr(code_point_offset(text.view, first));
+    return Text{rest.substr(0, code_point_offset(rest, count)), text.markup};
   }
   const auto characters = Items::of(run, text);
   if (!characters) return {};

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "weft/text/jinja/unicode.h"
+#include "weft/core/text/utf8.h"
 #include "weft/text/jinja/values/print.h"
 
 namespace weft::jinja {
@@ -154,9 +154,9 @@ bool append_float(TextBuilder& out, const FormatSpec& spec, double value) {
 
 void format_text(TextBuilder& out, const FormatSpec& spec, std::string_view text) {
   if (spec.precision) {
-    text = text.substr(0, byte_offset(text, static_cast<std::size_t>(*spec.precision)));
+    text = text.substr(0, code_point_offset(text, static_cast<std::size_t>(*spec.precision)));
   }
-  const Padding around = padding(spec, '<', length(text));
+  const Padding around = padding(spec, '<', count_code_points(text));
   out.append_repeated(around.left, spec.fill);
   out.append(text);
   out.append_repeated(around.right, spec.fill);
@@ -166,8 +166,7 @@ bool format_number(TextBuilder& out, const FormatSpec& spec, const Value& number
   const auto integer = number.integer();
   if (!integer) return append_float(out, spec, *number.real());
   if (spec.type == 'c') {
-    constexpr std::int64_t kLast = 0x10FFFF;
-    if (*integer < 0 || *integer > kLast || (*integer >= 0xD800 && *integer < 0xE000)) return false;
+    if (!is_scalar_value(static_cast<std::uint64_t>(*integer))) return false;
     std::string character;
     append_utf8(character, static_cast<char32_t>(*integer));
     format_text(out, spec, character);

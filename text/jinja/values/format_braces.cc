@@ -2,7 +2,7 @@
 #include <charconv>
 #include <string>
 
-#include "weft/text/jinja/unicode.h"
+#include "weft/core/text/utf8.h"
 #include "weft/text/jinja/values/attribute.h"
 #include "weft/text/jinja/values/format.h"
 #include "weft/text/jinja/values/markup.h"
@@ -33,7 +33,7 @@ bool take(std::string_view& text, char c) {
 /// [[fill]align][sign][#][0][width][,][.precision][type]
 std::optional<FormatSpec> parse_spec(Run& run, std::string_view text) {
   FormatSpec spec;
-  const std::size_t first = text.empty() ? 0 : decode(text).bytes;
+  const std::size_t first = text.empty() ? 0 : utf8_at(text).length;
   if (first < text.size() && is_align(text[first])) {
     spec.fill = text.substr(0, first);
     spec.align = text[first];

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <string>
 
-#include "weft/text/jinja/unicode.h"
+#include "weft/core/text/utf8.h"
 #include "weft/text/jinja/values/attribute.h"
 #include "weft/text/jinja/values/compare.h"
 #include "weft/text/jinja/values/format.h"
@@ -165,7 +165,7 @@ class PercentFormat {
       }
       case 'c':
         if (const Text* character = value.text()) {
-          if (length(character->view) != 1) run_.fail("%c requires int or char");
+          if (count_code_points(character->view) != 1) run_.fail("%c requires int or char");
           return text(spec, {character->view, true});
         }
         break;

@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "weft/text/jinja/unicode.h"
+#include "weft/core/text/utf8.h"
 #include "weft/text/jinja/values/object.h"
 
 namespace weft::jinja {
@@ -13,7 +13,7 @@ Value characters(Run& run, const Text& text) {
   ListBuilder list(run);
   std::string_view rest = text.view;
   while (!rest.empty()) {
-    const std::size_t bytes = decode(rest).bytes;
+    const std::size_t bytes = utf8_at(rest).length;
     if (!list.push(Text{rest.substr(0, bytes), text.markup})) break;
     rest.remove_prefix(bytes);
   }
@@ -118,7 +118,7 @@ std::optional<std::size_t> size_of(const Value& value) {
     case Kind::kUndefined:
       return 0;
     case Kind::kText:
-      return length(value.text()->view);
+      return count_code_points(value.text()->view);
     case Kind::kList:
       return value.list()->items.size();
     case Kind::kDict:

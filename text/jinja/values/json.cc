@@ -6,7 +6,7 @@
 #include <limits>
 #include <string_view>
 
-#include "weft/text/jinja/unicode.h"
+#include "weft/core/text/utf8.h"
 
 namespace weft::jinja {
 namespace {

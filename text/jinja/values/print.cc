@@ -5,7 +5,8 @@
 #include <cmath>
 #include <string>
 
-#include "weft/text/jinja/unicode.h"
+#include "weft/core/text/utf8.h"
+#include "weft/text/jinja/python_characters.h"
 #include "weft/text/jinja/values/object.h"
 
 namespace weft::jinja {
@@ -20,8 +21,8 @@ void append_hex(std::string& out, char32_t value, int digits) {
   }
 }
 
-void append_escaped(std::string& out, CodePoint code_point, std::string_view bytes, char quote) {
-  switch (code_point.value) {
+void append_escaped(std::string& out, Utf8Char code_point, std::string_view bytes, char quote) {
+  switch (code_point.code) {
     case '\n':
       out += "\\n";
       return;
@@ -37,20 +38,20 @@ void append_escaped(std::string& out, CodePoint code_point, std::string_view byt
     default:
       break;
   }
-  if (code_point.value == static_cast<unsigned char>(quote)) {
+  if (code_point.code == static_cast<unsigned char>(quote)) {
     out += '\\';
     out += quote;
-  } else if (is_printable(code_point.value)) {
+  } else if (is_printable(code_point.code)) {
     out += bytes;
-  } else if (code_point.value < 0x100) {
+  } else if (code_point.code < 0x100) {
     out += "\\x";
-    append_hex(out, code_point.value, 2);
-  } else if (code_point.value < 0x10000) {
+    append_hex(out, code_point.code, 2);
+  } else if (code_point.code < 0x10000) {
     out += "\\u";
-    append_hex(out, code_point.value, 4);
+    append_hex(out, code_point.code, 4);
   } else {
     out += "\\U";
-    append_hex(out, code_point.value, 8);
+    append_hex(out, code_point.code, 8);
   }
 }
 
@@ -63,9 +64,9 @@ void repr_text(TextBuilder& out, std::string_view text) {
   const char quote = single && text.find('"') == std::string_view::npos ? '"' : '\'';
   std::string quoted(1, quote);
   while (!text.empty()) {
-    const CodePoint next = decode(text);
-    append_escaped(quoted, next, text.substr(0, next.bytes), quote);
-    text.remove_prefix(next.bytes);
+    const Utf8Char next = utf8_at(text);
+    append_escaped(quoted, next, text.substr(0, next.length), quote);
+    text.remove_prefix(next.length);
     // An escape is ten times its character: it is charged for as it comes.
     if (quoted.size() < kPrintChunk) continue;
     if (!out.append(quoted)) return;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <string>
 
-#include "weft/text/jinja/unicode.h"
+#include "weft/core/text/utf8.h"
+#include "weft/text/jinja/python_characters.h"
 #include "weft/text/jinja/values/markup.h"
 #include "weft/text/jinja/values/object.h"
 #include "weft/text/jinja/values/text_search.h"
+#include "weft/text/unicode/unicode.h"
 
 namespace weft::jinja {
 namespace {
@@ -20,10 +22,10 @@ Value recase(Run& run, const Text& text, AppendCase first, AppendCase others) {
   out.reserve(text.view.size());
   AppendCase append = first;
   for (std::string_view rest = text.view; !rest.empty();) {
-    const CodePoint next = decode(rest);
-    append(out, next.value);
+    const Utf8Char next = utf8_at(rest);
+    append(out, next.code);
     append = others;
-    rest.remove_prefix(next.bytes);
+    rest.remove_prefix(next.length);
   }
   return run.text(out, text.markup);
 }
@@ -36,9 +38,9 @@ class CharacterSet {
  public:
   explicit CharacterSet(std::string_view characters) {
     while (!characters.empty()) {
-      const CodePoint next = decode(characters);
-      sorted_.push_back(next.value);
-      characters.remove_prefix(next.bytes);
+      const Utf8Char next = utf8_at(characters);
+      sorted_.push_back(next.code);
+      characters.remove_prefix(next.length);
     }
     std::ranges::sort(sorted_);
   }
@@ -53,14 +55,14 @@ class CharacterSet {
 
 std::string_view strip_set(std::string_view text, Side side, const CharacterSet& set) {
   while (side != Side::kRight && !text.empty()) {
-    const CodePoint first = decode(text);
-    if (!set.has(first.value)) break;
-    text.remove_prefix(first.bytes);
+    const Utf8Char first = utf8_at(text);
+    if (!set.has(first.code)) break;
+    text.remove_prefix(first.length);
   }
   while (side != Side::kLeft && !text.empty()) {
-    const CodePoint last = decode_last(text);
-    if (!set.has(last.value)) break;
-    text.remove_suffix(last.bytes);
+    const Utf8Char last = last_utf8(text);
+    if (!set.has(last.code)) break;
+    text.remove_suffix(last.length);
   }
   return text;
 }
@@ -70,7 +72,7 @@ void replace_between(TextBuilder& out, std::string_view text, std::string_view t
   while (most != 0 && out.append(to)) {
     --most;
     if (text.empty()) return;
-    const std::size_t bytes = decode(text).bytes;
+    const std::size_t bytes = utf8_at(text).length;
     out.append(text.substr(0, bytes));
     text.remove_prefix(bytes);
   }
@@ -79,12 +81,16 @@ void replace_between(TextBuilder& out, std::string_view text, std::string_view t
 
 }  // namespace
 
-Value upper(Run& run, const Text& text) { return recase(run, text, append_upper, append_upper); }
+Value upper(Run& run, const Text& text) {
+  return recase(run, text, append_upper_case, append_upper_case);
+}
 
-Value lower(Run& run, const Text& text) { return recase(run, text, append_lower, append_lower); }
+Value lower(Run& run, const Text& text) {
+  return recase(run, text, append_lower_case, append_lower_case);
+}
 
 Value capitalize(Run& run, const Text& text) {
-  return recase(run, text, append_title, append_lower);
+  return recase(run, text, append_title_case, append_lower_case);
 }
 
 Value strip(Run& run, const Text& text, Side side, const Value& characters) {
@@ -125,7 +131,7 @@ Value replace(Run& run, std::string_view text, std::string_view from, std::strin
 
 Value center(Run& run, const Text& text, std::int64_t width, std::string_view fill) {
   if (!run.step_scan(text.view.size())) return {};
-  const auto size = static_cast<std::int64_t>(length(text.view));
+  const auto size = static_cast<std::int64_t>(count_code_points(text.view));
   if (width <= size) return text;
   // CPython gives the odd one to the left when the width is odd.
   const std::int64_t space = width - size;
@@ -142,12 +148,12 @@ std::vector<std::string_view> split_lines(Run& run, std::string_view text, bool 
   if (!run.step_read(text.size())) return lines;
   std::size_t start = 0;
   for (std::size_t at = 0; at < text.size() && !run.failed();) {
-    const CodePoint next = decode(text.substr(at));
-    if (!is_line_end(next.value)) {
-      at += next.bytes;
+    const Utf8Char next = utf8_at(text.substr(at));
+    if (!is_line_end(next.code)) {
+      at += next.length;
       continue;
     }
-    const std::size_t end = at + (text.substr(at).starts_with("\r\n") ? 2 : next.bytes);
+    const std::size_t end = at + (text.substr(at).starts_with("\r\n") ? 2 : next.length);
     run.charge(sizeof(std::string_view));
     lines.push_back(text.substr(start, (keep_ends ? end : at) - start));
     start = at = end;
@@ -176,12 +182,12 @@ Value all_cased_are(Run& run, std::string_view text, bool (*question)(char32_t c
   if (!run.step_read(text.size())) return {};
   bool found = false;
   while (!text.empty()) {
-    const CodePoint next = decode(text);
-    if (is_cased(next.value)) {
-      if (!question(next.value)) return false;
+    const Utf8Char next = utf8_at(text);
+    if (is_cased(next.code)) {
+      if (!question(next.code)) return false;
       found = true;
     }
-    text.remove_prefix(next.bytes);
+    text.remove_prefix(next.length);
   }
   return found;
 }

@@ -65,7 +65,7 @@ concept ValueAlternative =
 class Value {
  public:
   Value() = default;
-  /// Of exactly these types, so that no pointer becomes a bool.
+  /// Takes exactly these types, so that no pointer becomes a bool.
   template <ValueAlternative T>
   Value(T value) : data_(value) {}  // NOLINT(google-explicit-constructor): the types are listed
 

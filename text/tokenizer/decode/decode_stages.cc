@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/tokenizer/byte_alphabet.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {
@@ -155,7 +155,7 @@ class ByteFallbackStage final : public TokenStage {
 
   void pass_bytes() {
     if (bytes_.empty()) return;
-    if (valid_utf8_prefix(bytes_) == bytes_.size()) {
+    if (is_utf8(bytes_)) {
       pass(bytes_);
     } else {
       for (std::size_t i = 0; i < bytes_.size(); ++i) pass(kReplacementUtf8);

@@ -5,11 +5,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/tokenizer/byte_alphabet.h"
 #include "weft/text/tokenizer/gguf/gguf_patterns.h"
 #include "weft/text/tokenizer/tokenizer.h"
 #include "weft/text/tokenizer/tokenizer_parts.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {
@@ -135,7 +135,7 @@ class VocabularyReader {
       const std::string text = spelling(id);
       const std::string where = "token " + std::to_string(id);
       if (text.size() > Tokenizer::kMaxTokenBytes) return bad(where + " is too long");
-      if (valid_utf8_prefix(text) != text.size()) return bad(where + " is not UTF-8");
+      if (!is_utf8(text)) return bad(where + " is not UTF-8");
       const bool twice = tokens.find(text) != kNoToken;
       if (twice || (is_byte(id) && !parse_byte_token(text))) {
         std::string what = where;

@@ -49,26 +49,25 @@ Result<void> check_around(const TokenizerParts& parts) {
 Result<TokenizerParts> read_tokenizer_json(std::string_view text, std::string_view name) {
   Result<JsonDocument> document = JsonDocument::parse(text, name);
   if (!document) return document.error();
-  std::optional<Error> error;
-  const JsonFields root(document->root(), std::string(name), error);
+  const TokenizerFields root(document->root().get_object(), std::string(name));
   TokenizerParts parts;
   parts.name = name;
   parts.tokens = std::make_shared<TokenTable>();
-  if (!error) {
+  if (!root.error()) {
     if (root.has("normalizer")) {
-      parts.normalizer = Normalizer(read_normalizer(root.child("normalizer")));
+      parts.normalizer = Normalizer(read_normalizer(root.needed_child("normalizer")));
     }
     if (root.has("pre_tokenizer")) {
-      parts.pre_tokenizer = PreTokenizer(read_pre_tokenizer(root.child("pre_tokenizer")));
+      parts.pre_tokenizer = PreTokenizer(read_pre_tokenizer(root.needed_child("pre_tokenizer")));
     }
     if (root.has("post_processor")) {
-      read_post_processor(root.child("post_processor"), parts.post_processor);
+      read_post_processor(root.needed_child("post_processor"), parts.post_processor);
     }
-    if (root.has("decoder")) parts.decoder = Decoder(read_decoder(root.child("decoder")));
+    if (root.has("decoder")) parts.decoder = Decoder(read_decoder(root.needed_child("decoder")));
     parts.added = read_added_tokens(root);
   }
-  if (!error) read_model(root.child("model"), parts);
-  if (error) return *std::move(error);
+  if (!root.error()) read_model(root.needed_child("model"), parts);
+  if (root.error()) return *root.error();
   Result<void> done = add_tokens(parts);
   if (done) done = check_around(parts);
   if (!done) return done.error();

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "weft/text/json/json_fields.h"
+#include "weft/text/tokenizer/json/tokenizer_fields.h"
 #include "weft/text/tokenizer/tokenizer_parts.h"
 
 namespace weft {
@@ -10,17 +10,17 @@ namespace weft {
 /// Readers of the sections of tokenizer.json. What is wrong goes to the error of the fields; then
 /// what a reader returns means nothing.
 
-[[nodiscard]] std::vector<NormalizerStep> read_normalizer(const JsonFields& fields);
-[[nodiscard]] std::vector<PreTokenizerStep> read_pre_tokenizer(const JsonFields& fields);
-[[nodiscard]] std::vector<DecoderStep> read_decoder(const JsonFields& fields);
+[[nodiscard]] std::vector<NormalizerStep> read_normalizer(const TokenizerFields& fields);
+[[nodiscard]] std::vector<PreTokenizerStep> read_pre_tokenizer(const TokenizerFields& fields);
+[[nodiscard]] std::vector<DecoderStep> read_decoder(const TokenizerFields& fields);
 
 /// Wraps what `around` has already: a later post-processor sees the tokens of an earlier one.
-void read_post_processor(const JsonFields& fields, PostProcessor& around);
+void read_post_processor(const TokenizerFields& fields, PostProcessor& around);
 
-[[nodiscard]] std::vector<AddedToken> read_added_tokens(const JsonFields& root);
+[[nodiscard]] std::vector<AddedToken> read_added_tokens(const TokenizerFields& root);
 
 /// Fills parts.tokens with the model's vocabulary, and parts.model and parts.roles.unknown.
 /// parts.added and parts.pre_tokenizer are read.
-void read_model(const JsonFields& fields, TokenizerParts& parts);
+void read_model(const TokenizerFields& fields, TokenizerParts& parts);
 
 }  // namespace weft

@@ -1,3 +1,4 @@
+#include <limits>
 #include <utility>
 
 #include "weft/text/tokenizer/json/tokenizer_json.h"
@@ -5,42 +6,37 @@
 namespace weft {
 namespace {
 
-ReplaceStep read_replace_decoder(const JsonFields& fields) {
+ReplaceStep read_replace_decoder(const TokenizerFields& fields) {
   // The same fields as the normalizer's.
   std::vector<NormalizerStep> steps = read_normalizer(fields);
   if (steps.empty() || !std::holds_alternative<ReplaceStep>(steps.front())) return {};
   return std::get<ReplaceStep>(std::move(steps.front()));
 }
 
-StripDecoderStep read_strip(const JsonFields& fields) {
-  const std::int64_t start = fields.number("start");
-  const std::int64_t stop = fields.number("stop");
-  StripDecoderStep step{std::string(fields.text("content")), 0, 0};
+StripDecoderStep read_strip(const TokenizerFields& fields) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  StripDecoderStep step;
+  step.content = fields.needed_text("content");
   if (step.content.empty()) fields.fail("content", "is empty");
-  if (start < 0 || stop < 0) {
-    fields.fail("", "has negative counts");
-  } else {
-    step.start = static_cast<std::size_t>(start);
-    step.stop = static_cast<std::size_t>(stop);
-  }
+  step.start = static_cast<std::size_t>(fields.needed_integer("start", 0, kMost));
+  step.stop = static_cast<std::size_t>(fields.needed_integer("stop", 0, kMost));
   return step;
 }
 
-MetaspaceDecoderStep read_metaspace_decoder(const JsonFields& fields) {
-  const bool never =
-      fields.text("prepend_scheme", "always") == "never" || !fields.flag("add_prefix_space", true);
-  MetaspaceDecoderStep step{std::string(fields.text("replacement")), !never};
+MetaspaceDecoderStep read_metaspace_decoder(const TokenizerFields& fields) {
+  const bool never = fields.text("prepend_scheme").value_or("always") == "never" ||
+                     !fields.flag("add_prefix_space").value_or(true);
+  MetaspaceDecoderStep step{std::string(fields.needed_text("replacement")), !never};
   if (step.replacement.empty()) fields.fail("replacement", "is empty");
   return step;
 }
 
-void read_decoder_into(const JsonFields& fields, std::vector<DecoderStep>& steps) {
-  const std::string_view type = fields.text("type");
+void read_decoder_into(const TokenizerFields& fields, std::vector<DecoderStep>& steps) {
+  const std::string_view type = fields.needed_text("type");
   if (type == "Sequence") {
     std::size_t index = 0;
-    for (const simdjson::dom::element item : fields.array("decoders")) {
-      read_decoder_into({item, fields.path() + "[" + std::to_string(index++) + "]", fields.error()},
-                        steps);
+    for (const simdjson::dom::element item : fields.needed_items("decoders")) {
+      read_decoder_into({item.get_object(), indexed(fields.path(), index++), fields}, steps);
     }
   } else if (type == "ByteLevel") {
     steps.emplace_back(ByteLevelDecoderStep{});
@@ -55,22 +51,22 @@ void read_decoder_into(const JsonFields& fields, std::vector<DecoderStep>& steps
   } else if (type == "Metaspace") {
     steps.emplace_back(read_metaspace_decoder(fields));
   } else if (type == "WordPiece") {
-    steps.emplace_back(WordPieceDecoderStep{std::string(fields.text("prefix", "##")),
-                                            fields.flag("cleanup", true)});
+    steps.emplace_back(WordPieceDecoderStep{std::string(fields.text("prefix").value_or("##")),
+                                            fields.flag("cleanup").value_or(true)});
   } else if (type == "BPEDecoder") {
-    steps.emplace_back(BpeDecoderStep{std::string(fields.text("suffix", "</w>"))});
+    steps.emplace_back(BpeDecoderStep{std::string(fields.text("suffix").value_or("</w>"))});
   } else if (type == "CTC") {
-    steps.emplace_back(CtcStep{std::string(fields.text("pad_token", "<pad>")),
-                               std::string(fields.text("word_delimiter_token", "|")),
-                               fields.flag("cleanup", true)});
+    steps.emplace_back(CtcStep{std::string(fields.text("pad_token").value_or("<pad>")),
+                               std::string(fields.text("word_delimiter_token").value_or("|")),
+                               fields.flag("cleanup").value_or(true)});
   } else {
-    fields.fail_unknown("type", type);
+    fail_unknown(fields, "type", type);
   }
 }
 
 }  // namespace
 
-std::vector<DecoderStep> read_decoder(const JsonFields& fields) {
+std::vector<DecoderStep> read_decoder(const TokenizerFields& fields) {
   std::vector<DecoderStep> steps;
   read_decoder_into(fields, steps);
   return steps;

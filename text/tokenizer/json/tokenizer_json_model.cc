@@ -1,28 +1,29 @@
 #include <algorithm>
+#include <limits>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/json/reference_number.h"
 #include "weft/text/tokenizer/json/tokenizer_json.h"
 #include "weft/text/tokenizer/tokenizer.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {
 
 using simdjson::dom::element;
 
-void check_size(const JsonFields& fields, std::string_view text) {
+void check_size(const TokenizerFields& fields, std::string_view text) {
   if (text.size() > Tokenizer::kMaxTokenBytes) fields.fail("vocab", "has a token that is too long");
 }
 
-void check_count(const JsonFields& fields, std::size_t count) {
+void check_count(const TokenizerFields& fields, std::size_t count) {
   if (count == 0) fields.fail("vocab", "is empty");
   if (count > Tokenizer::kMaxTokens) fields.fail("vocab", "has too many tokens");
 }
 
 /// The vocabulary of a file that names ids: every id below the count once.
-void read_vocabulary(const JsonFields& fields, TokenTable& tokens) {
-  const auto entries = fields.object("vocab");
+void read_vocabulary(const TokenizerFields& fields, TokenTable& tokens) {
+  const auto entries = fields.needed_members("vocab");
   check_count(fields, entries.size());
   if (fields.error()) return;
   std::vector<std::string_view> texts(entries.size());
@@ -63,9 +64,9 @@ std::vector<bool> plain_tokens(const TokenizerParts& parts) {
 }
 
 /// The id of the token that the field names; kNoToken when the field is absent or null.
-TokenId read_token(const JsonFields& fields, std::string_view name, const TokenTable& tokens) {
+TokenId read_token(const TokenizerFields& fields, std::string_view name, const TokenTable& tokens) {
   if (!fields.has(name)) return kNoToken;
-  const TokenId id = tokens.find(fields.text(name));
+  const TokenId id = tokens.find(fields.needed_text(name));
   if (id == kNoToken) fields.fail(name, "is not in the vocabulary");
   return id;
 }
@@ -118,10 +119,10 @@ class MergeReader {
   std::string merged_;
 };
 
-BpeMerges read_merges(const JsonFields& fields, const TokenTable& tokens,
+BpeMerges read_merges(const TokenizerFields& fields, const TokenTable& tokens,
                       std::string_view word_begin_not) {
   BpeMerges merges;
-  const auto items = fields.array("merges");
+  const auto items = fields.needed_items("merges");
   merges.reserve(items.size());
   MergeReader reader(tokens, word_begin_not);
   std::uint32_t rank = 0;
@@ -137,16 +138,16 @@ BpeMerges read_merges(const JsonFields& fields, const TokenTable& tokens,
   return merges;
 }
 
-void read_bpe(const JsonFields& fields, TokenizerParts& parts) {
+void read_bpe(const TokenizerFields& fields, TokenizerParts& parts) {
   read_vocabulary(fields, *parts.tokens);
   if (fields.error()) return;
   BpeOptions options;
   options.unknown = read_token(fields, "unk_token", *parts.tokens);
-  options.fuse_unknown = fields.flag("fuse_unk", false);
-  options.byte_fallback = fields.flag("byte_fallback", false);
-  options.whole_words = fields.flag("ignore_merges", false);
-  options.word_begin_not = fields.text("continuing_subword_prefix", "");
-  options.word_end = fields.text("end_of_word_suffix", "");
+  options.fuse_unknown = fields.flag("fuse_unk").value_or(false);
+  options.byte_fallback = fields.flag("byte_fallback").value_or(false);
+  options.whole_words = fields.flag("ignore_merges").value_or(false);
+  options.word_begin_not = fields.text("continuing_subword_prefix").value_or("");
+  options.word_end = fields.text("end_of_word_suffix").value_or("");
   options.over_bytes = parts.pre_tokenizer.drop_final_byte_alphabet();
   parts.roles.unknown = options.unknown;
   BpeMerges merges = read_merges(fields, *parts.tokens, options.word_begin_not);
@@ -157,8 +158,8 @@ void read_bpe(const JsonFields& fields, TokenizerParts& parts) {
   parts.model = std::move(bpe);
 }
 
-void read_unigram(const JsonFields& fields, TokenizerParts& parts) {
-  const auto entries = fields.array("vocab");
+void read_unigram(const TokenizerFields& fields, TokenizerParts& parts) {
+  const auto entries = fields.needed_items("vocab");
   check_count(fields, entries.size());
   if (fields.error()) return;
   std::vector<double> scores;
@@ -175,24 +176,22 @@ void read_unigram(const JsonFields& fields, TokenizerParts& parts) {
     parts.tokens->add(text, true);
     scores.push_back(reference_number(score));
   }
-  const std::int64_t unknown = fields.number("unk_id");
-  if (unknown < 0 || static_cast<std::size_t>(unknown) >= scores.size()) {
-    return fields.fail("unk_id", "is not in the vocabulary");
-  }
-  parts.roles.unknown = static_cast<TokenId>(unknown);
-  const bool byte_fallback = fields.flag("byte_fallback", false);
+  const auto last = static_cast<std::int64_t>(scores.size()) - 1;
+  parts.roles.unknown = static_cast<TokenId>(fields.needed_integer("unk_id", 0, last));
+  if (fields.error()) return;
+  const bool byte_fallback = fields.flag("byte_fallback").value_or(false);
   parts.model.emplace(std::in_place_type<Unigram>, parts.tokens, std::move(scores),
                       plain_tokens(parts), parts.roles.unknown, byte_fallback);
 }
 
-void read_wordpiece(const JsonFields& fields, TokenizerParts& parts) {
+void read_wordpiece(const TokenizerFields& fields, TokenizerParts& parts) {
   read_vocabulary(fields, *parts.tokens);
   if (fields.error()) return;
-  const std::string_view prefix = fields.text("continuing_subword_prefix", "##");
-  const std::int64_t longest = fields.number("max_input_chars_per_word", 100);
+  const std::string_view prefix = fields.text("continuing_subword_prefix").value_or("##");
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  const auto longest = fields.integer("max_input_chars_per_word", 0, kMost).value_or(100);
   parts.roles.unknown = read_token(fields, "unk_token", *parts.tokens);
   if (parts.roles.unknown == kNoToken) fields.fail("unk_token", "is missing");
-  if (longest < 0) fields.fail("max_input_chars_per_word", "is negative");
   const std::vector<bool> plain = plain_tokens(parts);
   std::vector<std::pair<std::string_view, TokenId>> beginnings;
   std::vector<std::pair<std::string_view, TokenId>> continuations;
@@ -207,7 +206,7 @@ void read_wordpiece(const JsonFields& fields, TokenizerParts& parts) {
                       static_cast<std::size_t>(longest));
 }
 
-void read_word_level(const JsonFields& fields, TokenizerParts& parts) {
+void read_word_level(const TokenizerFields& fields, TokenizerParts& parts) {
   read_vocabulary(fields, *parts.tokens);
   if (fields.error()) return;
   parts.roles.unknown = read_token(fields, "unk_token", *parts.tokens);
@@ -218,7 +217,7 @@ void read_word_level(const JsonFields& fields, TokenizerParts& parts) {
 
 /// What old files that name no type hold: only BPE has merges, only WordPiece a length, only
 /// Unigram an unk_id.
-std::string_view guess_type(const JsonFields& fields) {
+std::string_view guess_type(const TokenizerFields& fields) {
   if (fields.has("merges")) return "BPE";
   if (fields.has("max_input_chars_per_word")) return "WordPiece";
   return fields.has("unk_id") ? "Unigram" : "WordLevel";
@@ -226,8 +225,8 @@ std::string_view guess_type(const JsonFields& fields) {
 
 }  // namespace
 
-void read_model(const JsonFields& fields, TokenizerParts& parts) {
-  const std::string_view type = fields.text("type", guess_type(fields));
+void read_model(const TokenizerFields& fields, TokenizerParts& parts) {
+  const std::string_view type = fields.text("type").value_or(guess_type(fields));
   if (type == "BPE") {
     read_bpe(fields, parts);
   } else if (type == "Unigram") {
@@ -237,7 +236,7 @@ void read_model(const JsonFields& fields, TokenizerParts& parts) {
   } else if (type == "WordLevel") {
     read_word_level(fields, parts);
   } else {
-    fields.fail_unknown("type", type);
+    fail_unknown(fields, "type", type);
   }
 }
 

@@ -9,7 +9,7 @@ namespace {
 using simdjson::dom::element;
 
 /// An id as JSON has it; kNoToken, and an error, when it is none.
-TokenId read_id(const JsonFields& fields, std::string_view name, element value) {
+TokenId read_id(const TokenizerFields& fields, std::string_view name, element value) {
   std::int64_t id = -1;
   if (value.get(id) != simdjson::SUCCESS || id < 0 || id > std::numeric_limits<TokenId>::max()) {
     fields.fail(name, "has no token id");
@@ -19,33 +19,34 @@ TokenId read_id(const JsonFields& fields, std::string_view name, element value) 
 }
 
 /// ["[SEP]", 102]
-TokenId read_pair(const JsonFields& fields, std::string_view name) {
-  const auto items = fields.array(name);
+TokenId read_pair(const TokenizerFields& fields, std::string_view name) {
+  const auto items = fields.needed_items(name);
   if (items.size() == 2) return read_id(fields, name, items[1]);
   fields.fail(name, "is no pair of text and id");
   return kNoToken;
 }
 
-std::vector<TokenId> ids_of_special(const JsonFields& fields, std::string_view name) {
-  const JsonFields special = fields.child("special_tokens").child(name);
+std::vector<TokenId> ids_of_special(const TokenizerFields& fields, std::string_view name) {
+  const TokenizerFields special = fields.needed_child("special_tokens").needed_child(name);
   std::vector<TokenId> ids;
-  for (const element item : special.array("ids")) ids.push_back(read_id(special, "ids", item));
+  for (const element item : special.needed_items("ids"))
+    ids.push_back(read_id(special, "ids", item));
   return ids;
 }
 
-void read_template(const JsonFields& fields, PostProcessor& around) {
+void read_template(const TokenizerFields& fields, PostProcessor& around) {
   PostProcessor own;
   bool seen = false;
-  for (const element item : fields.array("single")) {
-    const JsonFields part(item, fields.path() + ".single", fields.error());
+  for (const element item : fields.needed_items("single")) {
+    const TokenizerFields part(item.get_object(), fields.path_of("single"), fields);
     if (part.has("Sequence")) {
-      if (seen || part.child("Sequence").text("id") != "A") {
+      if (seen || part.needed_child("Sequence").needed_text("id") != "A") {
         fields.fail("single", "has another sequence than one A");
       }
       seen = true;
       continue;
     }
-    const std::string name(part.child("SpecialToken").text("id"));
+    const std::string name(part.needed_child("SpecialToken").needed_text("id"));
     if (fields.error()) return;
     const std::vector<TokenId> ids = ids_of_special(fields, name);
     std::vector<TokenId>& side = seen ? own.after : own.before;
@@ -58,13 +59,12 @@ void read_template(const JsonFields& fields, PostProcessor& around) {
 
 }  // namespace
 
-void read_post_processor(const JsonFields& fields, PostProcessor& around) {
-  const std::string_view type = fields.text("type");
+void read_post_processor(const TokenizerFields& fields, PostProcessor& around) {
+  const std::string_view type = fields.needed_text("type");
   if (type == "Sequence") {
     std::size_t index = 0;
-    for (const element item : fields.array("processors")) {
-      read_post_processor(
-          {item, fields.path() + "[" + std::to_string(index++) + "]", fields.error()}, around);
+    for (const element item : fields.needed_items("processors")) {
+      read_post_processor({item.get_object(), indexed(fields.path(), index++), fields}, around);
     }
   } else if (type == "TemplateProcessing") {
     read_template(fields, around);
@@ -72,26 +72,25 @@ void read_post_processor(const JsonFields& fields, PostProcessor& around) {
     around.before.insert(around.before.begin(), read_pair(fields, "cls"));
     around.after.push_back(read_pair(fields, "sep"));
   } else if (type != "ByteLevel") {  // which only moves offsets
-    fields.fail_unknown("type", type);
+    fail_unknown(fields, "type", type);
   }
 }
 
-std::vector<AddedToken> read_added_tokens(const JsonFields& root) {
+std::vector<AddedToken> read_added_tokens(const TokenizerFields& root) {
   std::vector<AddedToken> tokens;
   if (!root.has("added_tokens")) return tokens;
-  for (const element item : root.array("added_tokens")) {
-    const JsonFields fields(item, root.path() + ".added_tokens", root.error());
+  for (const element item : root.needed_items("added_tokens")) {
+    const TokenizerFields fields(item.get_object(), root.path_of("added_tokens"), root);
     AddedToken token;
-    token.content = fields.text("content");
+    token.content = fields.needed_text("content");
     if (token.content.empty()) fields.fail("content", "is empty");
-    const std::int64_t id = fields.number("id");
-    if (id < 0 || id > std::numeric_limits<TokenId>::max()) fields.fail("id", "is no token id");
-    token.id = static_cast<TokenId>(id);
-    token.single_word = fields.flag("single_word", false);
-    token.left_strip = fields.flag("lstrip", false);
-    token.right_strip = fields.flag("rstrip", false);
-    token.special = fields.flag("special", false);
-    token.normalized = fields.flag("normalized", !token.special);
+    token.id =
+        static_cast<TokenId>(fields.needed_integer("id", 0, std::numeric_limits<TokenId>::max()));
+    token.single_word = fields.flag("single_word").value_or(false);
+    token.left_strip = fields.flag("lstrip").value_or(false);
+    token.right_strip = fields.flag("rstrip").value_or(false);
+    token.special = fields.flag("special").value_or(false);
+    token.normalized = fields.flag("normalized").value_or(!token.special);
     tokens.push_back(std::move(token));
   }
   std::ranges::stable_sort(tokens, {}, &AddedToken::id);

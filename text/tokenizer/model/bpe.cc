@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/tokenizer/byte_alphabet.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

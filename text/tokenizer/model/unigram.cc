@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/tokenizer/byte_alphabet.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

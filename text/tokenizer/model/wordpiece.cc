@@ -1,6 +1,6 @@
 #include "weft/text/tokenizer/model/wordpiece.h"
 
-#include "weft/text/unicode/unicode.h"
+#include "weft/core/text/utf8.h"
 
 namespace weft {
 

@@ -1,5 +1,6 @@
 #include "weft/text/tokenizer/normalize/bert_normalizer.h"
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/unicode/change_each.h"
 #include "weft/text/unicode/unicode.h"
 #include "weft/text/unicode/unicode_normalization.h"

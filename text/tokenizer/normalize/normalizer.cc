@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/text_error.h"
 #include "weft/text/tokenizer/byte_alphabet.h"
 #include "weft/text/tokenizer/normalize/bert_normalizer.h"

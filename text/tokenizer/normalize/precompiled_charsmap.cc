@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/text_error.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {
@@ -40,7 +40,7 @@ Result<PrecompiledCharsmap> PrecompiledCharsmap::parse(std::string_view blob) {
   charsmap.trie_.resize(size / sizeof(std::uint32_t));
   std::memcpy(charsmap.trie_.data(), blob.data(), size);
   charsmap.replacements_ = blob.substr(size);
-  if (valid_utf8_prefix(charsmap.replacements_) != charsmap.replacements_.size()) {
+  if (!is_utf8(charsmap.replacements_)) {
     return bad("the replacements are not UTF-8");
   }
   for (unsigned char byte = 0; byte < 0x80; ++byte) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/tokenizer/byte_alphabet.h"
 #include "weft/text/tokenizer/split/split_behavior.h"
 #include "weft/text/unicode/unicode.h"
@@ -80,7 +81,7 @@ class Matcher {
       case SplitClass::kPunctuation:
         break;
     }
-    // Of ASCII the symbols count as well: all that is printed but letters and digits.
+    // In ASCII symbols count as well: all that is printed but letters and digits.
     return code < 0x80 ? code > ' ' && code < 0x7F && !is_ascii_word(code) : is_punctuation(code);
   }
 

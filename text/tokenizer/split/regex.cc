@@ -6,9 +6,9 @@
 #include <array>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/text_error.h"
 #include "weft/text/tokenizer/split/regex_syntax.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

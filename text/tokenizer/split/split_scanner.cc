@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/unicode/unicode.h"
 
 namespace weft {

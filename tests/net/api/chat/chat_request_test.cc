@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/tests/net/api/api_fixture.h"
+#include "weft/text/chat/template_variables.h"
 
 namespace weft::test {
 namespace {
@@ -294,12 +296,12 @@ TEST_F(ChatRequestTest, WhatCannotBeDoneIsRefusedByName) {
 }
 
 TEST_F(ChatRequestTest, TemplateKwargsCannotStandInForTheServers) {
-  EXPECT_EQ(
-      json::serialize(
-          part(with(R"("chat_template_kwargs":{"enable_thinking":false})")).chat_template_kwargs),
-      R"({"enable_thinking":false})");
-  for (const char* name : {"messages", "tools", "add_generation_prompt", "bos_token", "eos_token",
-                           "tokenize", "chat_template"}) {
+  for (const std::string_view name : kRequestTemplateVariables) {
+    const std::string kwargs = "{\"" + std::string(name) + "\":false}";
+    const Request request = part(with("\"chat_template_kwargs\":" + kwargs));
+    EXPECT_EQ(json::serialize(request.chat_template_kwargs), kwargs);
+  }
+  for (const std::string_view name : kServerTemplateVariables) {
     const std::string param = "chat_template_kwargs." + std::string(name);
     EXPECT_EQ(refusal(with(R"("chat_template_kwargs":{")" + std::string(name) + R"(":true})")),
               param + " unsupported");

@@ -179,8 +179,8 @@ TEST_F(BodyFieldsTest, FieldsAreBoundedInNumber) {
     }
     return text + "}";
   };
-  EXPECT_FALSE(fields(many(defaults::kMaxFields)).finish());
-  EXPECT_TRUE(fields(many(defaults::kMaxFields + 1)).finish());
+  EXPECT_FALSE(fields(many(BodyFields::kMaxFields)).finish());
+  EXPECT_TRUE(fields(many(BodyFields::kMaxFields + 1)).finish());
   EXPECT_TRUE(fields(many(100'000)).finish());
 }
 

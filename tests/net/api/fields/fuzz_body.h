@@ -6,12 +6,12 @@
 #include <memory>
 #include <string>
 
+#include "weft/core/text/utf8.h"
 #include "weft/net/api/api_call.h"
 #include "weft/net/api/fields/body_fields.h"
 #include "weft/net/api/fields/sampling_fields.h"
 #include "weft/tests/fixture/fuzz_input.h"
 #include "weft/tests/net/api/tiny_model.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft::test {
 
@@ -27,7 +27,7 @@ inline void require_refusal(const ApiError& error) {
   const std::string body = error_body(error);
   boost::system::error_code no_json;
   const boost::json::value value = boost::json::parse(body, no_json);
-  fuzz_require(!no_json.failed() && valid_utf8_prefix(body) == body.size());
+  fuzz_require(!no_json.failed() && is_utf8(body));
   fuzz_require(error.status == 400 || error.status == 404);
   fuzz_require(!error.message.empty() && !error.code.empty() && body.size() < 16'384);
 }

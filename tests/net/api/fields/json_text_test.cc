@@ -10,8 +10,8 @@
 #include <random>
 #include <string>
 
+#include "weft/core/text/utf8.h"
 #include "weft/tests/text/tokenizer/random_text.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

@@ -3,12 +3,12 @@
 #include <cmath>
 #include <limits>
 
+#include "weft/core/text/utf8.h"
 #include "weft/text/text_error.h"
 #include "weft/text/tokenizer/byte_alphabet.h"
 #include "weft/text/tokenizer/gguf/gguf_patterns.h"
 #include "weft/text/tokenizer/split/regex.h"
 #include "weft/text/tokenizer/tokenizer.h"
-#include "weft/text/unicode/unicode.h"
 
 namespace weft {
 namespace {

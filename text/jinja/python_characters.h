@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string_view>
+
+#include "weft/text/unicode/unicode.h"
+
+/// What Python's str says of characters where its rules are not those of text/unicode. All text in
+/// the template engine is valid UTF-8: it is checked where it comes in. Everything here is
+/// thread-safe.
+namespace weft::jinja {
+
+/// Each is true where the method of a Python str of that one character is.
+[[nodiscard]] bool is_space(char32_t code) noexcept;
+[[nodiscard]] bool is_printable(char32_t code) noexcept;
+[[nodiscard]] bool is_digit(char32_t code) noexcept;
+[[nodiscard]] bool is_alnum(char32_t code) noexcept;
+/// Whether `code` has a case; title case letters do and are neither upper nor lower.
+[[nodiscard]] bool is_cased(char32_t code) noexcept;
+/// Whether a template's name may have `code` in it.
+[[nodiscard]] bool is_identifier_part(char32_t code) noexcept;
+/// Whether str.splitlines() splits at `code` ("\r\n" counts as one end).
+[[nodiscard]] bool is_line_end(char32_t code) noexcept;
+
+[[nodiscard]] std::string_view trim_left(std::string_view text) noexcept;
+[[nodiscard]] std::string_view trim_right(std::string_view text) noexcept;
+
+}  // namespace weft::jinja
