@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "weft/actors/engine_error.h"
+#include "weft/actors/messages.h"
 #include "weft/actors/pipeline.h"
 #include "weft/core/actor/supervision.h"
 #include "weft/tests/actors/letter_model.h"
