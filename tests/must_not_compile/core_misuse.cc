@@ -15,7 +15,7 @@ struct ThrowingMoveMsg {
 };
 
 struct Actor {
-#if CASE == 1  // expects: Message<Msgs>
+#if CASE == 1  // expects: <Message... Msgs>
   using Accepts = weft::Protocol<GoodMsg, ThrowingMoveMsg>;
 #else
   using Accepts = weft::Protocol<GoodMsg>;
