@@ -20,11 +20,11 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Costs = std::vector<std::int64_t>;
 
-struct Plan {
+struct Shuffle {
   RowRegion region;
   std::vector<PlanMove> moves;
 
-  explicit Plan(const Costs& costs) { region = shuffle_rows(costs, moves); }
+  explicit Shuffle(const Costs& costs) { region = shuffle_rows(costs, moves); }
 
   [[nodiscard]] std::int64_t cost(const Costs& costs) const {
     std::int64_t sum = 0;
@@ -78,10 +78,10 @@ struct Least {
 };
 
 void expect_least(const Costs& costs) {
-  const Plan plan(costs);
+  const Shuffle shuffle(costs);
   const Least least(costs);
-  ASSERT_EQ(plan.cost(costs), least.cost) << text_of(costs);
-  ASSERT_EQ(static_cast<int>(plan.moves.size()), least.moves) << text_of(costs);
+  ASSERT_EQ(shuffle.cost(costs), least.cost) << text_of(costs);
+  ASSERT_EQ(static_cast<int>(shuffle.moves.size()), least.moves) << text_of(costs);
 }
 
 Costs random_costs(std::mt19937& random, unsigned pattern, int rows, unsigned most) {
@@ -126,18 +126,18 @@ TEST(RowShuffle, IsTheLeastForSampledPatternsOfSixteenRowsWithRandomCosts) {
 
 /// Does the moves and compares who runs where.
 void expect_contiguous_and_nobody_lost(const Costs& costs) {
-  const Plan plan(costs);
+  const Shuffle shuffle(costs);
   std::vector<int> content(costs.size(), -1);
   std::vector<int> before;
   for (std::size_t row = 0; row < costs.size(); ++row) {
     if (costs[row] != 0) before.push_back(content[row] = static_cast<int>(row));
   }
-  for (const PlanMove& move : plan.moves) {
+  for (const PlanMove& move : shuffle.moves) {
     std::swap(content.at(static_cast<std::size_t>(move.from)),
               content.at(static_cast<std::size_t>(move.to)));
   }
-  const auto begin = content.begin() + plan.region.first;
-  std::vector<int> after(begin, begin + plan.region.count);
+  const auto begin = content.begin() + shuffle.region.first;
+  std::vector<int> after(begin, begin + shuffle.region.count);
   std::ranges::sort(after);
   ASSERT_EQ(after, before) << text_of(costs);
 }
@@ -155,12 +155,12 @@ TEST(RowShuffle, LeavesTheRunningRowsContiguousAndLosesNobody) {
 }
 
 void expect_moves_from_outside_to_holes(const Costs& costs) {
-  const Plan plan(costs);
+  const Shuffle shuffle(costs);
   const auto inside = [&](std::int32_t row) {
-    return row >= plan.region.first && row < plan.region.first + plan.region.count;
+    return row >= shuffle.region.first && row < shuffle.region.first + shuffle.region.count;
   };
   std::vector<int> uses(costs.size());
-  for (const PlanMove& move : plan.moves) {
+  for (const PlanMove& move : shuffle.moves) {
     ASSERT_TRUE(!inside(move.from) && inside(move.to)) << text_of(costs);
     ASSERT_NE(costs.at(static_cast<std::size_t>(move.from)), 0) << text_of(costs);
     ASSERT_EQ(costs.at(static_cast<std::size_t>(move.to)), 0) << text_of(costs);
@@ -177,12 +177,12 @@ TEST(RowShuffle, MovesOnlyFromOutsideOfTheRegionToItsHolesAndNoRowTwice) {
 }
 
 TEST(RowShuffle, MovesNothingWhereTheRowsAreContiguous) {
-  EXPECT_THAT(Plan({}).moves, IsEmpty());
-  EXPECT_EQ(Plan({}).region, (RowRegion{0, 0}));
-  EXPECT_EQ(Plan({0, 0, 0}).region, (RowRegion{0, 0}));
-  EXPECT_THAT(Plan({0, 4, 9, 1, 0}).moves, IsEmpty());
-  EXPECT_EQ(Plan({0, 4, 9, 1, 0}).region, (RowRegion{1, 3}));
-  EXPECT_EQ(Plan({5, 5, 5}).region, (RowRegion{0, 3}));
+  EXPECT_THAT(Shuffle({}).moves, IsEmpty());
+  EXPECT_EQ(Shuffle({}).region, (RowRegion{0, 0}));
+  EXPECT_EQ(Shuffle({0, 0, 0}).region, (RowRegion{0, 0}));
+  EXPECT_THAT(Shuffle({0, 4, 9, 1, 0}).moves, IsEmpty());
+  EXPECT_EQ(Shuffle({0, 4, 9, 1, 0}).region, (RowRegion{1, 3}));
+  EXPECT_EQ(Shuffle({5, 5, 5}).region, (RowRegion{0, 3}));
 }
 
 TEST(RowShuffle, AppendsToTheMovesThatAreThere) {
@@ -192,22 +192,22 @@ TEST(RowShuffle, AppendsToTheMovesThatAreThere) {
 }
 
 TEST(RowShuffle, LooksAtTheFirstWindow) {
-  EXPECT_THAT(Plan({9, 9, 0, 0, 1}).moves, ElementsAre(PlanMove{4, 2}));
+  EXPECT_THAT(Shuffle({9, 9, 0, 0, 1}).moves, ElementsAre(PlanMove{4, 2}));
 }
 
 TEST(RowShuffle, MovesManyCheapRowsRatherThanOneDearOne) {
-  EXPECT_THAT(Plan({9, 0, 0, 2, 2}).moves, ElementsAre(PlanMove{3, 1}, PlanMove{4, 2}));
+  EXPECT_THAT(Shuffle({9, 0, 0, 2, 2}).moves, ElementsAre(PlanMove{3, 1}, PlanMove{4, 2}));
 }
 
 TEST(RowShuffle, OfEqualCostsTakesFewestMoves) {
   // Staying costs 2 either way: two rows of 1 from the left, or one row of 2 from the right.
-  EXPECT_THAT(Plan({1, 1, 0, 0, 2}).moves, ElementsAre(PlanMove{4, 2}));
-  EXPECT_THAT(Plan({2, 0, 0, 1, 1}).moves, ElementsAre(PlanMove{0, 2}));
+  EXPECT_THAT(Shuffle({1, 1, 0, 0, 2}).moves, ElementsAre(PlanMove{4, 2}));
+  EXPECT_THAT(Shuffle({2, 0, 0, 1, 1}).moves, ElementsAre(PlanMove{0, 2}));
 }
 
 TEST(RowShuffle, OfEqualCostsAndMovesTakesTheRegionNearestToRowZero) {
-  EXPECT_EQ(Plan({1, 0, 1}).region, (RowRegion{0, 2}));
-  EXPECT_EQ(Plan({0, 1, 0, 1, 0, 1, 0}).region, (RowRegion{1, 3}));
+  EXPECT_EQ(Shuffle({1, 0, 1}).region, (RowRegion{0, 2}));
+  EXPECT_EQ(Shuffle({0, 1, 0, 1, 0, 1, 0}).region, (RowRegion{1, 3}));
 }
 
 TEST(RowShuffleDeathTest, KnowsCostsThatDoNotAddUp) {
