@@ -81,14 +81,14 @@ Pipeline::~Pipeline() = default;
 
 void Pipeline::start(const Config& config, std::vector<std::shared_ptr<StepDevice>> devices,
                      const PipelineOptions& options) {
-  const std::size_t lanes = devices.size();
-  stats_ = std::make_shared<PipelineStats>(metrics(), devices.front()->limits(), lanes);
+  const std::size_t replicas = devices.size();
+  stats_ = std::make_shared<PipelineStats>(metrics(), devices.front()->limits(), replicas);
   const auto executor_metrics = std::make_shared<ExecutorMetrics>(metrics());
   std::vector<ActorRef<SchedulerProtocol>> schedulers;
-  for (std::size_t i = 0; i < lanes; ++i) {
-    const std::string suffix = lanes > 1 ? "-" + std::to_string(i) : "";
+  for (std::size_t i = 0; i < replicas; ++i) {
+    const std::string suffix = replicas > 1 ? "-" + std::to_string(i) : "";
     schedulers.push_back(
-        start_lane(config, options, {std::move(devices[i]), executor_metrics, {}}, suffix));
+        start_replica(config, options, {std::move(devices[i]), executor_metrics, {}}, suffix));
   }
   const PreprocessPool pool = start_workers(config, options, schedulers);
   ReceiverActor::Next next = [pool](PrepareMsg&& message) {
@@ -106,10 +106,10 @@ void Pipeline::start(const Config& config, std::vector<std::shared_ptr<StepDevic
       std::move(next));
 }
 
-ActorRef<SchedulerProtocol> Pipeline::start_lane(const Config& config,
-                                                 const PipelineOptions& options,
-                                                 ExecutorState executor_state,
-                                                 const std::string& suffix) {
+ActorRef<SchedulerProtocol> Pipeline::start_replica(const Config& config,
+                                                    const PipelineOptions& options,
+                                                    ExecutorState executor_state,
+                                                    const std::string& suffix) {
   auto scheduler = actors_.declare<SchedulerProtocol>(
       on_thread("scheduler" + suffix, ActorRole::kScheduler, mailbox_of(config), options));
   auto executor = actors_.declare<ExecutorProtocol>(
@@ -123,7 +123,7 @@ ActorRef<SchedulerProtocol> Pipeline::start_lane(const Config& config,
   state->ending = std::make_shared<EndingRequests>(
       [scheduler] { static_cast<void>(scheduler.try_send(EndingMsg{})); });
   state->stats = stats_;
-  state->lane = ending_.size();
+  state->replica = ending_.size();
   state->checks = options.check_invariants;
   state->before_message = options.before_message;
   ending_.push_back(state->ending);
@@ -138,7 +138,7 @@ ActorRef<SchedulerProtocol> Pipeline::start_lane(const Config& config,
 }
 
 PreprocessPool Pipeline::start_workers(const Config& config, const PipelineOptions& options,
-                                       const std::vector<ActorRef<SchedulerProtocol>>& lanes) {
+                                       const std::vector<ActorRef<SchedulerProtocol>>& replicas) {
   std::random_device entropy;
   std::vector<ActorRef<PreprocessProtocol>> workers;
   for (std::int32_t i = 0; i < config.preprocess_workers; ++i) {
@@ -146,17 +146,17 @@ PreprocessPool Pipeline::start_workers(const Config& config, const PipelineOptio
     workers.push_back(actors_.spawn<PreprocessActor>(
         on_thread("preprocess-" + std::to_string(i), ActorRole::kPreprocess, mailbox_of(config),
                   options),
-        model_, lanes, seed));
+        model_, replicas, seed));
   }
   return PreprocessPool(std::move(workers));
 }
 
 std::shared_ptr<ActiveRequest> Pipeline::make_request(Request request,
                                                       std::shared_ptr<RequestSink> sink) {
-  const std::size_t lane = stats_->shortest_lane();
+  const std::size_t replica = stats_->idlest_replica();
   auto active = std::make_shared<ActiveRequest>(ids_.next(), std::move(request), std::move(sink),
-                                                actors_.clock().now(), ending_[lane]);
-  active->set_lane(lane);
+                                                actors_.clock().now(), ending_[replica]);
+  active->set_replica(replica);
   return active;
 }
 

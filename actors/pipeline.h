@@ -48,7 +48,7 @@ class Pipeline final : public RequestPort {
   /// with the Error of what was wrong.
   Pipeline(boost::asio::any_io_executor executor, const Config& config,
            const PipelineOptions& options = {});
-  /// With devices that are there, one for each lane. `config.model` is not looked at.
+  /// With devices that are there, one for each replica. `config.model` is not looked at.
   Pipeline(boost::asio::any_io_executor executor, const Config& config, ServedModel model,
            std::vector<std::shared_ptr<StepDevice>> devices, const PipelineOptions& options = {});
   ~Pipeline() override;
@@ -69,14 +69,15 @@ class Pipeline final : public RequestPort {
   void start(const Config& config, std::vector<std::shared_ptr<StepDevice>> devices,
              const PipelineOptions& options);
   /// A scheduler with its executor and its detokenizer. `executor_state` lacks its ticks.
-  ActorRef<SchedulerProtocol> start_lane(const Config& config, const PipelineOptions& options,
-                                         ExecutorState executor_state, const std::string& suffix);
+  ActorRef<SchedulerProtocol> start_replica(const Config& config, const PipelineOptions& options,
+                                            ExecutorState executor_state,
+                                            const std::string& suffix);
   PreprocessPool start_workers(const Config& config, const PipelineOptions& options,
-                               const std::vector<ActorRef<SchedulerProtocol>>& lanes);
+                               const std::vector<ActorRef<SchedulerProtocol>>& replicas);
 
   std::shared_ptr<const ServedModel> model_;
   std::shared_ptr<PipelineStats> stats_;
-  std::vector<std::shared_ptr<EndingRequests>> ending_;  // of each lane
+  std::vector<std::shared_ptr<EndingRequests>> ending_;  // of each replica
   IdSource<RequestKind> ids_;
   std::optional<ActorRef<ReceiverProtocol>> receiver_;
   ActorSystem actors_;

@@ -178,7 +178,7 @@ void SchedulerActor::after_message() {
 }
 
 void SchedulerActor::publish() {
-  state_->stats->set(state_->lane, scheduler_.stats());
+  state_->stats->set(state_->replica, scheduler_.stats());
   if (rows_published_ != scheduler_.row_changes()) publish_rows();
 }
 
@@ -190,7 +190,7 @@ void SchedulerActor::publish_rows() {
     if (use.group != nullptr) {
       holder = {static_cast<const RequestGroup*>(use.group)->ticket->id(), use.decodes};
     }
-    state_->stats->set_row(state_->lane, row, holder);
+    state_->stats->set_row(state_->replica, row, holder);
   }
 }
 

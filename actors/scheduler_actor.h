@@ -23,7 +23,7 @@ struct SchedulerState {
   TickPool ticks;
   std::shared_ptr<EndingRequests> ending;
   std::shared_ptr<PipelineStats> stats;
-  std::size_t lane = 0;
+  std::size_t replica = 0;
   std::uint64_t generations = 0;         ///< instances so far; changed by the actor's turn alone
   std::function<void()> before_message;  ///< for tests, which make it throw
   bool checks = false;                   ///< the invariants after each message; for tests
