@@ -124,15 +124,14 @@ ActorRef<SchedulerProtocol> Pipeline::start_replica(const Config& config,
       [scheduler] { static_cast<void>(scheduler.try_send(EndingMsg{})); });
   state->stats = stats_;
   state->replica = ending_.size();
-  state->checks = options.check_invariants;
-  state->before_message = options.before_message;
+  state->observer = options.observer;
   ending_.push_back(state->ending);
 
   const std::shared_ptr<TickPool> ticks(state, &state->ticks);
   executor_state.ticks = ticks;
   actors_.start<ExecutorActor>(executor, std::make_shared<ExecutorState>(std::move(executor_state)),
                                scheduler);
-  actors_.start<DetokenizerActor>(detokenizer, ticks, scheduler, options.before_message);
+  actors_.start<DetokenizerActor>(detokenizer, ticks, scheduler, options.observer);
   actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);
   return scheduler;
 }

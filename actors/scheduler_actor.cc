@@ -162,7 +162,7 @@ void SchedulerActor::end_sequences(std::span<const StopHit> hits) {
 }
 
 void SchedulerActor::begin_message() const {
-  if (state_->before_message) state_->before_message();
+  if (state_->observer) state_->observer->before_message();
 }
 
 void SchedulerActor::after_message() {
@@ -174,7 +174,7 @@ void SchedulerActor::after_message() {
   send_ends();
   arm_timer();
   publish();
-  if (state_->checks) scheduler_.check_invariants();
+  if (state_->observer) state_->observer->after_message(scheduler_);
 }
 
 void SchedulerActor::publish() {
