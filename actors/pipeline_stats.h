@@ -24,17 +24,17 @@ class PipelineStats {
   void finish(std::size_t replica, std::int64_t prompt_tokens) noexcept;
   /// How long a request of the class took.
   void observe(RequestClass cls, const Finish& finish) noexcept;
-  /// The replica's scheduler only.
+  /// Publishes what the replica's scheduler says; called by that scheduler alone.
   void set(std::size_t replica, const SchedulerStats& stats) noexcept;
-  /// The replica's scheduler only: who holds one of its rows now.
+  /// Publishes who holds a row of the replica; called by its scheduler alone.
   void set_row(std::size_t replica, std::int32_t row, RowHolder holder) noexcept;
 
   [[nodiscard]] std::int64_t requests() const noexcept { return requests_.load(); }
   [[nodiscard]] std::int64_t prompt_tokens() const noexcept { return prompt_tokens_.load(); }
-  /// The one with the fewest requests; of several, each in turn.
+  /// Returns the replica with the fewest requests; of several such, each in turn.
   [[nodiscard]] std::size_t idlest_replica() noexcept;
   [[nodiscard]] EngineStats read() const noexcept;
-  /// Those of all replicas, one replica after the other.
+  /// Returns who holds the rows of all replicas, one replica after the other.
   [[nodiscard]] std::vector<RowHolder> rows() const;
 
  private:

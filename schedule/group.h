@@ -93,8 +93,8 @@ class Group : public WaitItem {
   std::vector<std::vector<TokenLogprob>> candidates;  ///< of each beam, in the step under way
   std::int32_t beams_ready = 0;                       ///< how many beams have theirs
 
-  /// Of sequences that share a prompt the one that computes it: the first that has not ended. There
-  /// is one while the group is not done.
+  /// The sequence that computes the prompt for all that share it: the first that has not ended.
+  /// There is one while the group is not done.
   [[nodiscard]] Sequence& leader() noexcept {
     return *std::ranges::find_if_not(sequences, &Sequence::ended);
   }

@@ -146,7 +146,8 @@ void StepTimeModel::hold_at_zero_what_is_negative() {
     const auto lowest = std::ranges::min_element(coefficients_);
     if (*lowest >= 0) return;
     held.set(static_cast<std::size_t>(lowest - coefficients_.begin()));
-    // Of the quadratic form (c - best)' information (c - best), with c of those held at 0.
+    // This is the least of the quadratic form (c - best)' information (c - best) over the c that
+    // have zeros where they are held.
     Matrix matrix{};
     Vector right{};
     for (std::size_t i = 0; i < kFeatures; ++i) {

@@ -110,7 +110,7 @@ class WaitQueue {
 
   KeyedPool<LineKey, Line, LineHash> lines_;
   std::size_t items_ = 0;
-  // Of each class, of the slots of its lines; a look brings keys up to date.
+  // Each class has a heap of the slots of its lines; a look brings the keys up to date.
   mutable std::array<RisingHeap<Turn>, kRequestClasses.size()> turns_;
 };
 
