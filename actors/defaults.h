@@ -9,7 +9,7 @@ namespace weft::defaults {
 
 /// Places in every mailbox but the executor's, beside two for each request that may be under way
 /// (its arrival and its end). A tick's messages are at most one for each tick there is, and
-/// mailboxes keep an eighth and a 64th for each lane aside: so those of scheduler and detokenizer
+/// mailboxes keep an eighth and a 64th for each sender aside: so those of scheduler and detokenizer
 /// are never full for these. The receiver's is when requests come faster than the application's
 /// executor runs; they are refused then.
 inline constexpr std::size_t kSpareMessages = 1024;

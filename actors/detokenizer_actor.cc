@@ -10,14 +10,14 @@ namespace weft {
 
 DetokenizerActor::DetokenizerActor(ActorContext& context, std::shared_ptr<TickPool> ticks,
                                    const ActorRef<SchedulerProtocol>& scheduler,
-                                   std::function<void()> before_message)
+                                   std::shared_ptr<PipelineObserver> observer)
     : context_(context),
       ticks_(std::move(ticks)),
       scheduler_(scheduler.sender(context.id())),
-      before_message_(std::move(before_message)) {}
+      observer_(std::move(observer)) {}
 
 void DetokenizerActor::on(DeliverMsg&& message) {
-  if (before_message_) before_message_();
+  if (observer_) observer_->before_message();
   PipelineTick& tick = *message.tick;
   const TimePoint now = context_.now();
   const std::span<const TokenLogprob> tops = tick.result.top;
@@ -36,7 +36,7 @@ void DetokenizerActor::on(DeliverMsg&& message) {
 }
 
 void DetokenizerActor::on(EndMsg&& message) {
-  if (before_message_) before_message_();
+  if (observer_) observer_->before_message();
   Finish finish = message.text->finish(message, context_.now());
   std::move(message.ticket).finish(std::move(finish));
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "weft/actors/messages.h"
+#include "weft/actors/pipeline_observer.h"
 #include "weft/core/actor/actor.h"
 #include "weft/core/actor/actor_ref.h"
 
@@ -19,10 +19,10 @@ class DetokenizerActor {
  public:
   using Accepts = DetokenizerProtocol;
 
-  /// `before_message` is for tests, which make it throw; may be empty.
+  /// The observer may be null.
   DetokenizerActor(ActorContext& context, std::shared_ptr<TickPool> ticks,
                    const ActorRef<SchedulerProtocol>& scheduler,
-                   std::function<void()> before_message);
+                   std::shared_ptr<PipelineObserver> observer);
 
   void on(DeliverMsg&& message);
   void on(EndMsg&& message);
@@ -33,7 +33,7 @@ class DetokenizerActor {
   ActorContext& context_;
   const std::shared_ptr<TickPool> ticks_;
   Sender<SchedulerProtocol> scheduler_;
-  const std::function<void()> before_message_;
+  const std::shared_ptr<PipelineObserver> observer_;
 };
 
 }  // namespace weft

@@ -13,7 +13,7 @@
 
 namespace weft {
 
-/// A model and what runs it: one device for each lane of a pipeline.
+/// A model and what runs it: one device for each replica of a pipeline.
 struct LoadedModel {
   ServedModel model;
   std::vector<std::shared_ptr<StepDevice>> devices;

@@ -24,35 +24,35 @@ struct RequestGroup final : Group {
   std::unique_ptr<RequestText> text;
 };
 
-/// PreprocessPool -> FusionScheduler. The message owns the request and all that is made of it.
+/// PreprocessPool -> SchedulerActor. The message owns the request and all that is made of it.
 struct EnqueueMsg {
   std::unique_ptr<RequestGroup> group;
 };
 
-/// Anyone -> FusionScheduler: look at the requests that were asked to end. Carries nothing and may
+/// Anyone -> SchedulerActor: look at the requests that were asked to end. Carries nothing and may
 /// be lost when the mailbox is full, since the scheduler looks after each message.
 struct EndingMsg {};
 
-/// FusionScheduler -> GpuExecutor: the plan of this number waits in the tick. The tick's holder
+/// SchedulerActor -> ExecutorActor: the plan of this number waits in the tick. The tick's holder
 /// word says who owns it; a message about a plan that was taken back or has run means nothing.
 struct StepMsg {
   PipelineTick* tick = nullptr;
   std::uint64_t number = 0;
 };
 
-/// GpuExecutor -> FusionScheduler: the step has run, or why not. Gives the tick back.
+/// ExecutorActor -> SchedulerActor: the step has run, or why not. Gives the tick back.
 struct StepDoneMsg {
   PipelineTick* tick = nullptr;
   std::unique_ptr<Error> failure;
 };
 
-/// FusionScheduler -> Detokenizer: what a tick gave. The tick is the detokenizer's until it frees
+/// SchedulerActor -> Detokenizer: what a tick gave. The tick is the detokenizer's until it frees
 /// it or sends it back by TickFreeMsg.
 struct DeliverMsg {
   PipelineTick* tick = nullptr;
 };
 
-/// Detokenizer -> FusionScheduler: gives the tick back, with the stop strings that were hit.
+/// Detokenizer -> SchedulerActor: gives the tick back, with the stop strings that were hit.
 /// Without a tick: one is free that the scheduler waits for.
 struct TickFreeMsg {
   PipelineTick* tick = nullptr;
@@ -63,12 +63,12 @@ struct OutputEnd {
   std::int32_t sequence = 0;
   SequenceEnd end = SequenceEnd::kNone;  ///< kNone: it was running
   double cumulative_logprob = 0;
-  // Of a beam search, whose outputs are known only now.
+  // The outputs of a beam search, which are known only now; empty for others.
   std::vector<TokenId> tokens{};
   std::vector<float> logprobs{};  ///< of the tokens
 };
 
-/// FusionScheduler -> Detokenizer: a request has ended, after all its tokens. The message owns it.
+/// SchedulerActor -> Detokenizer: a request has ended, after all its tokens. The message owns it.
 /// The outputs are those to be given, best first where they were ranked.
 struct EndMsg {
   RequestTicket ticket;

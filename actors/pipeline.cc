@@ -75,9 +75,10 @@ class Pipeline::Assembly {
   void start(std::vector<std::shared_ptr<StepDevice>> devices);
 
  private:
-  /// A scheduler with its executor and its detokenizer. `executor_state` lacks its ticks.
-  ActorRef<SchedulerProtocol> start_lane(ExecutorState executor_state, const std::string& suffix);
-  PreprocessPool start_workers(const std::vector<ActorRef<SchedulerProtocol>>& lanes);
+  /// Starts a replica's actors. `executor_state` lacks its ticks.
+  ActorRef<SchedulerProtocol> start_replica(ExecutorState executor_state,
+                                            const std::string& suffix);
+  PreprocessPool start_workers(const std::vector<ActorRef<SchedulerProtocol>>& replicas);
 
   Pipeline& pipeline_;
   const Config& config_;
@@ -85,14 +86,14 @@ class Pipeline::Assembly {
 };
 
 void Pipeline::Assembly::start(std::vector<std::shared_ptr<StepDevice>> devices) {
-  const std::size_t lanes = devices.size();
+  const std::size_t replicas = devices.size();
   pipeline_.stats_ =
-      std::make_shared<PipelineStats>(pipeline_.metrics(), devices.front()->limits(), lanes);
+      std::make_shared<PipelineStats>(pipeline_.metrics(), devices.front()->limits(), replicas);
   const auto executor_metrics = std::make_shared<ExecutorMetrics>(pipeline_.metrics());
   std::vector<ActorRef<SchedulerProtocol>> schedulers;
-  for (std::size_t i = 0; i < lanes; ++i) {
-    const std::string suffix = lanes > 1 ? "-" + std::to_string(i) : "";
-    schedulers.push_back(start_lane({std::move(devices[i]), executor_metrics, {}}, suffix));
+  for (std::size_t i = 0; i < replicas; ++i) {
+    const std::string suffix = replicas > 1 ? "-" + std::to_string(i) : "";
+    schedulers.push_back(start_replica({std::move(devices[i]), executor_metrics, {}}, suffix));
   }
   const PreprocessPool pool = start_workers(schedulers);
   ReceiverActor::Next next = [pool](PrepareMsg&& message) {
@@ -110,8 +111,8 @@ void Pipeline::Assembly::start(std::vector<std::shared_ptr<StepDevice>> devices)
       pipeline_.stats_, std::move(next));
 }
 
-ActorRef<SchedulerProtocol> Pipeline::Assembly::start_lane(ExecutorState executor_state,
-                                                           const std::string& suffix) {
+ActorRef<SchedulerProtocol> Pipeline::Assembly::start_replica(ExecutorState executor_state,
+                                                              const std::string& suffix) {
   auto scheduler = pipeline_.actors_.declare<SchedulerProtocol>(
       on_thread("scheduler" + suffix, ActorRole::kScheduler, mailbox_of(config_), options_));
   auto executor = pipeline_.actors_.declare<ExecutorProtocol>(
@@ -125,22 +126,21 @@ ActorRef<SchedulerProtocol> Pipeline::Assembly::start_lane(ExecutorState executo
   state->ending = std::make_shared<EndingRequests>(
       [scheduler] { static_cast<void>(scheduler.try_send(EndingMsg{})); });
   state->stats = pipeline_.stats_;
-  state->lane = pipeline_.ending_.size();
-  state->checks = options_.check_invariants;
-  state->before_message = options_.before_message;
+  state->replica = pipeline_.ending_.size();
+  state->observer = options_.observer;
   pipeline_.ending_.push_back(state->ending);
 
   const std::shared_ptr<TickPool> ticks(state, &state->ticks);
   executor_state.ticks = ticks;
   pipeline_.actors_.start<ExecutorActor>(
       executor, std::make_shared<ExecutorState>(std::move(executor_state)), scheduler);
-  pipeline_.actors_.start<DetokenizerActor>(detokenizer, ticks, scheduler, options_.before_message);
+  pipeline_.actors_.start<DetokenizerActor>(detokenizer, ticks, scheduler, options_.observer);
   pipeline_.actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);
   return scheduler;
 }
 
 PreprocessPool Pipeline::Assembly::start_workers(
-    const std::vector<ActorRef<SchedulerProtocol>>& lanes) {
+    const std::vector<ActorRef<SchedulerProtocol>>& replicas) {
   std::random_device entropy;
   std::vector<ActorRef<PreprocessProtocol>> workers;
   for (std::int32_t i = 0; i < config_.preprocess_workers; ++i) {
@@ -148,7 +148,7 @@ PreprocessPool Pipeline::Assembly::start_workers(
     workers.push_back(pipeline_.actors_.spawn<PreprocessActor>(
         on_thread("preprocess-" + std::to_string(i), ActorRole::kPreprocess, mailbox_of(config_),
                   options_),
-        pipeline_.model_, lanes, seed));
+        pipeline_.model_, replicas, seed));
   }
   return PreprocessPool(std::move(workers));
 }
@@ -172,10 +172,10 @@ Pipeline::~Pipeline() = default;
 
 std::shared_ptr<ActiveRequest> Pipeline::make_request(Request request,
                                                       std::shared_ptr<RequestSink> sink) {
-  const std::size_t lane = stats_->shortest_lane();
+  const std::size_t replica = stats_->idlest_replica();
   auto active = std::make_shared<ActiveRequest>(ids_.next(), std::move(request), std::move(sink),
-                                                actors_.clock().now(), ending_[lane]);
-  active->set_lane(lane);
+                                                actors_.clock().now(), ending_[replica]);
+  active->set_replica(replica);
   return active;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "weft/actors/pipeline_observer.h"
 #include "weft/actors/preprocess_pool.h"
 #include "weft/actors/request/request_port.h"
 #include "weft/actors/request_messages.h"
@@ -24,14 +25,15 @@ class PipelineStats;
 struct PipelineOptions {
   ActorSystemOptions system{};
   /// Scheduler, executor, detokenizer and preprocess workers have threads of their own, so that an
-  /// application's handlers never delay a tick and no tick delays a handler. Without, everything
-  /// runs on the executor: for tests that play every step.
+  /// application's handlers never delay a tick and no tick delays a handler. Without them every
+  /// actor runs on the application's executor, a step of the device included: the whole engine on
+  /// the threads that the application gives it, one if it likes.
   bool own_threads = true;
+  /// How many messages an actor handles before others on its executor have their turn.
   std::size_t messages_per_activation = defaults::kMessagesPerActivation;
-  bool check_invariants = false;  ///< after each message of the scheduler; for tests
-  /// Called before each message of scheduler and detokenizer; for tests, which make it throw.
-  std::function<void()> before_message{};
-  /// Told how much of the weights is loaded.
+  /// Watches scheduler and detokenizer; may be null.
+  std::shared_ptr<PipelineObserver> observer{};
+  /// Is told how much of the weights is loaded.
   LoadProgress progress{};
   /// An actor of the application's own between receiver and preprocessing, such as a filter: it is
   /// started in `system`, accepts PreprocessProtocol, and gives to `next` what shall go on.
@@ -39,15 +41,17 @@ struct PipelineOptions {
       before_preprocess{};
 };
 
-/// The five kinds of actor, joined. Under BatchPolicy::kInstances there are several schedulers of
-/// one row, each with a device of its own that shares the weights; else one of each.
+/// The five kinds of actor, joined. A *replica* is a scheduler with its executor, its detokenizer
+/// and its device. There is one, but under BatchPolicy::kInstances several of one row each, whose
+/// devices share the weights.
 class Pipeline final : public RequestPort {
  public:
   /// Opens the model, measures the device, takes its memory. Throws boost::system::system_error
   /// with the Error of what was wrong.
   Pipeline(boost::asio::any_io_executor executor, const Config& config,
            const PipelineOptions& options = {});
-  /// With devices that are there, one for each lane. `config.model` is not looked at.
+  /// Serves a model on devices that are there, one for each replica. `config.model` is not looked
+  /// at.
   Pipeline(boost::asio::any_io_executor executor, const Config& config, ServedModel model,
            std::vector<std::shared_ptr<StepDevice>> devices, const PipelineOptions& options = {});
   ~Pipeline() override;
@@ -70,7 +74,7 @@ class Pipeline final : public RequestPort {
 
   std::shared_ptr<const ServedModel> model_;
   std::shared_ptr<PipelineStats> stats_;
-  std::vector<std::shared_ptr<EndingRequests>> ending_;  // of each lane
+  std::vector<std::shared_ptr<EndingRequests>> ending_;  // of each replica
   IdSource<RequestKind> ids_;
   std::optional<ActorRef<ReceiverProtocol>> receiver_;
   ActorSystem actors_;

@@ -20,11 +20,11 @@ PipelineStats::Times::Times(MetricsRegistry& registry, RequestClass cls)
                              {{"class", std::string(to_string(cls))}})) {}
 
 PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits,
-                             std::size_t lanes)
+                             std::size_t replicas)
     : limits_(limits),
-      count_(lanes),
-      lanes_(std::make_unique<Lane[]>(lanes)),
-      rows_(std::make_unique<Row[]>(lanes * static_cast<std::size_t>(limits.rows))),
+      count_(replicas),
+      replicas_(std::make_unique<Replica[]>(replicas)),
+      rows_(std::make_unique<Row[]>(replicas * static_cast<std::size_t>(limits.rows))),
       times_{Times(registry, RequestClass::kChat), Times(registry, RequestClass::kBatch)},
       running_(registry.gauge("weft_num_requests_running", "Sequences that hold a row")),
       waiting_(registry.gauge("weft_num_requests_waiting", "Requests that wait for rows or pages")),
@@ -34,17 +34,17 @@ PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limi
       output_(registry.counter("weft_generation_tokens_total", "Tokens generated")),
       preemptions_(registry.counter("weft_num_preemptions_total", "Requests that gave way")),
       moved_rows_(registry.counter("weft_moved_rows_total", "Rows moved by the shuffle")) {
-  for (std::size_t i = 0; i < lanes; ++i) lanes_[i].before.pages_free = limits.pages;
+  for (std::size_t i = 0; i < replicas; ++i) replicas_[i].before.pages_free = limits.pages;
 }
 
-void PipelineStats::begin(std::size_t lane, std::int64_t prompt_tokens) noexcept {
-  lanes_[lane].requests.fetch_add(1, std::memory_order_relaxed);
+void PipelineStats::begin(std::size_t replica, std::int64_t prompt_tokens) noexcept {
+  replicas_[replica].requests.fetch_add(1, std::memory_order_relaxed);
   requests_.fetch_add(1);
   prompt_tokens_.fetch_add(prompt_tokens);
 }
 
-void PipelineStats::finish(std::size_t lane, std::int64_t prompt_tokens) noexcept {
-  lanes_[lane].requests.fetch_sub(1, std::memory_order_relaxed);
+void PipelineStats::finish(std::size_t replica, std::int64_t prompt_tokens) noexcept {
+  replicas_[replica].requests.fetch_sub(1, std::memory_order_relaxed);
   prompt_tokens_.fetch_sub(prompt_tokens);
   requests_.fetch_sub(1);
 }
@@ -65,8 +65,8 @@ void PipelineStats::observe(RequestClass cls, const Finish& finish) noexcept {
   times.ended.add();
 }
 
-void PipelineStats::set(std::size_t lane, const SchedulerStats& stats) noexcept {
-  SchedulerStats& before = lanes_[lane].before;
+void PipelineStats::set(std::size_t replica, const SchedulerStats& stats) noexcept {
+  SchedulerStats& before = replicas_[replica].before;
   const auto change = [](Gauge& gauge, auto was, auto now) {
     if (now != was) gauge.add(static_cast<double>(now) - static_cast<double>(was));
   };
@@ -85,9 +85,9 @@ void PipelineStats::set(std::size_t lane, const SchedulerStats& stats) noexcept 
   before = stats;
 }
 
-void PipelineStats::set_row(std::size_t lane, std::int32_t row, RowHolder holder) noexcept {
+void PipelineStats::set_row(std::size_t replica, std::int32_t row, RowHolder holder) noexcept {
   const std::size_t place =
-      lane * static_cast<std::size_t>(limits_.rows) + static_cast<std::size_t>(row);
+      replica * static_cast<std::size_t>(limits_.rows) + static_cast<std::size_t>(row);
   const std::uint64_t word = holder.request.value() << 1U | (holder.decodes ? 1U : 0U);
   rows_[place].store(word, std::memory_order_relaxed);
 }
@@ -116,29 +116,29 @@ double PipelineStats::first_token_median() const noexcept {
   return *middle;
 }
 
-std::size_t PipelineStats::shortest_lane() noexcept {
+std::size_t PipelineStats::idlest_replica() noexcept {
   // Requests that come together are counted after all of them have asked: equals take turns.
   const std::size_t first = turn_.fetch_add(1, std::memory_order_relaxed) % count_;
-  const auto requests = [this](std::size_t lane) {
-    return lanes_[lane].requests.load(std::memory_order_relaxed);
+  const auto requests = [this](std::size_t replica) {
+    return replicas_[replica].requests.load(std::memory_order_relaxed);
   };
   std::size_t best = first;
   for (std::size_t i = 1; i < count_; ++i) {
-    const std::size_t lane = (first + i) % count_;
-    if (requests(lane) < requests(best)) best = lane;
+    const std::size_t replica = (first + i) % count_;
+    if (requests(replica) < requests(best)) best = replica;
   }
   return best;
 }
 
 EngineStats PipelineStats::read() const noexcept {
-  const auto lanes = static_cast<std::int32_t>(count_);
+  const auto replicas = static_cast<std::int32_t>(count_);
   EngineStats stats;
   stats.requests = static_cast<std::size_t>(std::max<std::int64_t>(requests_.load(), 0));
   stats.queued_prompt_tokens = prompt_tokens_.load();
   stats.waiting = static_cast<std::size_t>(std::max(waiting_.value(), 0.0));
   stats.running = static_cast<std::size_t>(std::max(running_.value(), 0.0));
-  stats.rows = lanes * limits_.rows;
-  stats.pages = lanes * limits_.pages;
+  stats.rows = replicas * limits_.rows;
+  stats.pages = replicas * limits_.pages;
   stats.pages_free = stats.pages - static_cast<std::int32_t>(pages_used_.value());
   stats.max_context = limits_.context;
   stats.ticks = ticks_.value();

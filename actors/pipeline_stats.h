@@ -17,31 +17,31 @@ namespace weft {
 /// Thread-safe but where said.
 class PipelineStats {
  public:
-  PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits, std::size_t lanes);
+  PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits, std::size_t replicas);
 
   /// A request was taken in, and has ended.
-  void begin(std::size_t lane, std::int64_t prompt_tokens) noexcept;
-  void finish(std::size_t lane, std::int64_t prompt_tokens) noexcept;
+  void begin(std::size_t replica, std::int64_t prompt_tokens) noexcept;
+  void finish(std::size_t replica, std::int64_t prompt_tokens) noexcept;
   /// How long a request of the class took.
   void observe(RequestClass cls, const Finish& finish) noexcept;
-  /// The lane's scheduler only.
-  void set(std::size_t lane, const SchedulerStats& stats) noexcept;
-  /// The lane's scheduler only: who holds one of its rows now.
-  void set_row(std::size_t lane, std::int32_t row, RowHolder holder) noexcept;
+  /// Publishes what the replica's scheduler says; called by that scheduler alone.
+  void set(std::size_t replica, const SchedulerStats& stats) noexcept;
+  /// Publishes who holds a row of the replica; called by its scheduler alone.
+  void set_row(std::size_t replica, std::int32_t row, RowHolder holder) noexcept;
 
   [[nodiscard]] std::int64_t requests() const noexcept { return requests_.load(); }
   [[nodiscard]] std::int64_t prompt_tokens() const noexcept { return prompt_tokens_.load(); }
-  /// The one with the fewest requests; of several, each in turn.
-  [[nodiscard]] std::size_t shortest_lane() noexcept;
+  /// Returns the replica with the fewest requests; of several such, each in turn.
+  [[nodiscard]] std::size_t idlest_replica() noexcept;
   [[nodiscard]] EngineStats read() const noexcept;
-  /// Those of all lanes, one lane after the other.
+  /// Returns who holds the rows of all replicas, one replica after the other.
   [[nodiscard]] std::vector<RowHolder> rows() const;
 
  private:
   // Enough that one slow request does not move their median, few enough that it follows the load.
   static constexpr std::size_t kRecent = 32;
 
-  struct Lane {
+  struct Replica {
     std::atomic<std::int64_t> requests{0};
     SchedulerStats before;  // its scheduler's: what is in the metrics
   };
@@ -52,10 +52,10 @@ class PipelineStats {
   void note_first_token(double seconds) noexcept;
   [[nodiscard]] double first_token_median() const noexcept;
 
-  const DeviceLimits limits_;  // of one lane
+  const DeviceLimits limits_;  // of one replica
   const std::size_t count_;
-  const std::unique_ptr<Lane[]> lanes_;
-  const std::unique_ptr<Row[]> rows_;  // of all lanes
+  const std::unique_ptr<Replica[]> replicas_;
+  const std::unique_ptr<Row[]> rows_;  // of all replicas
   std::atomic<std::size_t> turn_{0};
   std::atomic<std::int64_t> requests_{0};
   std::atomic<std::int64_t> prompt_tokens_{0};

@@ -8,7 +8,7 @@
 #include "weft/core/ids.h"
 #include "weft/gpu/step_device.h"
 #include "weft/schedule/group.h"
-#include "weft/schedule/tick.h"
+#include "weft/schedule/step/tick.h"
 
 namespace weft {
 

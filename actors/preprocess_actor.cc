@@ -10,16 +10,17 @@
 namespace weft {
 
 PreprocessActor::PreprocessActor(ActorContext& context, std::shared_ptr<const ServedModel> model,
-                                 const std::vector<ActorRef<SchedulerProtocol>>& lanes,
+                                 const std::vector<ActorRef<SchedulerProtocol>>& replicas,
                                  std::uint64_t seed)
     : context_(context), model_(std::move(model)), next_seed_(seed) {
-  lanes_.reserve(lanes.size());
-  for (const ActorRef<SchedulerProtocol>& lane : lanes) lanes_.push_back(lane.sender(context.id()));
+  replicas_.reserve(replicas.size());
+  for (const ActorRef<SchedulerProtocol>& replica : replicas)
+    replicas_.push_back(replica.sender(context.id()));
 }
 
 void PreprocessActor::on(PrepareMsg&& message) {
   const ActiveRequest& request = *message.ticket;
-  const std::size_t lane = request.lane();
+  const std::size_t replica = request.replica();
   if (request.end_cause() != EndCause::kNone && request.end_cause() != EndCause::kStop) {
     const Error why = request_ending(request.end_cause());
     std::move(message.ticket).fail(why);
@@ -31,7 +32,7 @@ void PreprocessActor::on(PrepareMsg&& message) {
     return;
   }
   EnqueueMsg enqueue{std::move(*group)};
-  const PushResult result = lanes_[lane].try_send(std::move(enqueue));
+  const PushResult result = replicas_[replica].try_send(std::move(enqueue));
   if (!taken(result)) {
     std::move(enqueue.group->ticket).fail(refusal_of(result, context_.system_ready()));
   }

@@ -16,10 +16,10 @@ class PreprocessActor {
  public:
   using Accepts = PreprocessProtocol;
 
-  /// `lanes` are the schedulers; there are several only under BatchPolicy::kInstances. `seed`
+  /// `replicas` are the schedulers; there are several only under BatchPolicy::kInstances. `seed`
   /// begins the seeds of requests that have none.
   PreprocessActor(ActorContext& context, std::shared_ptr<const ServedModel> model,
-                  const std::vector<ActorRef<SchedulerProtocol>>& lanes, std::uint64_t seed);
+                  const std::vector<ActorRef<SchedulerProtocol>>& replicas, std::uint64_t seed);
 
   void on(PrepareMsg&& message);
   void undelivered(PrepareMsg&& message, const Error& why);
@@ -27,7 +27,7 @@ class PreprocessActor {
  private:
   ActorContext& context_;
   const std::shared_ptr<const ServedModel> model_;
-  std::vector<Sender<SchedulerProtocol>> lanes_;
+  std::vector<Sender<SchedulerProtocol>> replicas_;
   std::uint64_t next_seed_;
 };
 

@@ -72,13 +72,13 @@ void ReceiverActor::on(SubmitMsg&& message) {
   if (stats_->requests() > 0 && stats_->prompt_tokens() + tokens > limits_.prompt_tokens) {
     return std::move(message.ticket).fail(too_many("prompt tokens"));
   }
-  const std::size_t lane = message.ticket->lane();
+  const std::size_t replica = message.ticket->replica();
   message.ticket->on_finished(
-      [stats = stats_, lane, tokens, cls = request.request_class](const Finish& finish) {
+      [stats = stats_, replica, tokens, cls = request.request_class](const Finish& finish) {
         stats->observe(cls, finish);
-        stats->finish(lane, tokens);
+        stats->finish(replica, tokens);
       });
-  stats_->begin(lane, tokens);  // last: what may throw comes before
+  stats_->begin(replica, tokens);  // last: what may throw comes before
   PrepareMsg prepare{std::move(message.ticket)};
   const PushResult result = next_(std::move(prepare));
   if (!taken(result)) {

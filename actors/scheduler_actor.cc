@@ -162,7 +162,7 @@ void SchedulerActor::end_sequences(std::span<const StopHit> hits) {
 }
 
 void SchedulerActor::begin_message() const {
-  if (state_->before_message) state_->before_message();
+  if (state_->observer) state_->observer->before_message();
 }
 
 void SchedulerActor::after_message() {
@@ -174,11 +174,11 @@ void SchedulerActor::after_message() {
   send_ends();
   arm_timer();
   publish();
-  if (state_->checks) scheduler_.check_invariants();
+  if (state_->observer) state_->observer->after_message(scheduler_);
 }
 
 void SchedulerActor::publish() {
-  state_->stats->set(state_->lane, scheduler_.stats());
+  state_->stats->set(state_->replica, scheduler_.stats());
   if (rows_published_ != scheduler_.row_changes()) publish_rows();
 }
 
@@ -190,7 +190,7 @@ void SchedulerActor::publish_rows() {
     if (use.group != nullptr) {
       holder = {static_cast<const RequestGroup*>(use.group)->ticket->id(), use.decodes};
     }
-    state_->stats->set_row(state_->lane, row, holder);
+    state_->stats->set_row(state_->replica, row, holder);
   }
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "weft/actors/messages.h"
+#include "weft/actors/pipeline_observer.h"
 #include "weft/actors/pipeline_stats.h"
 #include "weft/core/actor/actor.h"
 #include "weft/core/actor/actor_ref.h"
@@ -23,10 +23,9 @@ struct SchedulerState {
   TickPool ticks;
   std::shared_ptr<EndingRequests> ending;
   std::shared_ptr<PipelineStats> stats;
-  std::size_t lane = 0;
-  std::uint64_t generations = 0;         ///< instances so far; changed by the actor's turn alone
-  std::function<void()> before_message;  ///< for tests, which make it throw
-  bool checks = false;                   ///< the invariants after each message; for tests
+  std::size_t replica = 0;
+  std::uint64_t generations = 0;  ///< instances so far; changed by the actor's turn alone
+  std::shared_ptr<PipelineObserver> observer;  ///< may be null
 };
 
 /// Owns every sequence's state and keeps the device busy: one plan runs, one waits.

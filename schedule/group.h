@@ -11,8 +11,8 @@
 #include "weft/gpu/plan.h"
 #include "weft/sampling/beam_search.h"
 #include "weft/sampling/sampling_params.h"
-#include "weft/schedule/page_pool.h"
-#include "weft/schedule/wait_queue.h"
+#include "weft/schedule/memory/page_pool.h"
+#include "weft/schedule/waiting/wait_queue.h"
 
 namespace weft {
 
@@ -50,6 +50,15 @@ struct Sequence {
   std::vector<PageId> pages;
 
   [[nodiscard]] bool ended() const noexcept { return end != SequenceEnd::kNone; }
+  /// Forgets what is computed and under way. What is known stays, and its keys and values have to
+  /// be computed again.
+  void restart() noexcept {
+    ++serial;
+    in_flight = 0;
+    computed = 0;
+    chunk = 0;
+    fresh = true;
+  }
 };
 
 enum class GroupPhase : std::uint8_t {
@@ -84,8 +93,8 @@ class Group : public WaitItem {
   std::vector<std::vector<TokenLogprob>> candidates;  ///< of each beam, in the step under way
   std::int32_t beams_ready = 0;                       ///< how many beams have theirs
 
-  /// Of sequences that share a prompt the one that computes it: the first that has not ended. There
-  /// is one while the group is not done.
+  /// The sequence that computes the prompt for all that share it: the first that has not ended.
+  /// There is one while the group is not done.
   [[nodiscard]] Sequence& leader() noexcept {
     return *std::ranges::find_if_not(sequences, &Sequence::ended);
   }

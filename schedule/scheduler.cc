@@ -2,47 +2,48 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/schedule/beam_step.h"
 
 namespace weft {
+namespace {
+
+bool is_empty(const StepShape& shape) { return shape.decode_tokens + shape.prefill_tokens == 0; }
+
+std::span<const TokenLogprob> top_of(const SampleResult& result, const StepResult& step) {
+  return std::span(step.top).subspan(static_cast<std::size_t>(result.first_top),
+                                     static_cast<std::size_t>(result.top_count));
+}
+
+/// Whether the sequence's newest token is its last.
+SequenceEnd end_at_newest(const Group& group, const Sequence& sequence) {
+  if (std::ranges::binary_search(group.spec.end_tokens, sequence.outputs.back())) {
+    return SequenceEnd::kStop;
+  }
+  const bool full = std::cmp_greater_equal(sequence.outputs.size(), group.spec.max_tokens);
+  return full ? SequenceEnd::kLength : SequenceEnd::kNone;
+}
+
+}  // namespace
 
 Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listener)
-    : options_(options),
-      listener_(listener),
-      pages_(options.layout == KvLayout::kPages ? options.limits.pages : 0),
-      cross_pages_(options.limits.cross_pages),
-      rows_(static_cast<std::size_t>(options.limits.rows)),
-      free_rows_(options.limits.rows),
-      costs_(static_cast<std::size_t>(options.limits.rows)) {
-  const auto rows = static_cast<std::size_t>(options.limits.rows);
-  running_.reserve(rows);
-  copies_.reserve(rows);
-  entry_now_.reserve(rows);
-  moves_.reserve(rows);
-  if (options.layout == KvLayout::kSlab) {
-    const auto pages = rows * static_cast<std::size_t>(options.limits.pages_per_row());
-    if (std::cmp_less(options.limits.pages, pages)) internal_error("rows lack their slabs");
-    slab_copies_.reserve(pages);
-  }
-}
-
-Scheduler::~Scheduler() {
-  // The queue is intrusive: its items leave before they are destroyed.
-  for (const auto& [key, group] : groups_) {
-    if (group->phase == GroupPhase::kWaiting && !group->done) waiting_.remove(*group);
-  }
-}
+    : listener_(listener),
+      rows_(options.limits.rows),
+      memory_(options.limits, options.layout),
+      running_(options.limits, options.admission, rows_, memory_, waiting_),
+      admission_(options, rows_, memory_, waiting_, running_),
+      chunks_(options, running_),
+      writer_(rows_, memory_),
+      amender_(options.limits, rows_, groups_, running_) {}
 
 void Scheduler::submit(std::unique_ptr<Group> group, TimePoint now) {
-  Group& one = *group;
+  Group& one = groups_.add(std::move(group));
   one.sequences.resize(static_cast<std::size_t>(one.spec.sequences));
   one.alive = one.spec.sequences;
-  groups_.emplace(&one, std::move(group));
-  changed_ = true;
-  if (waiting_.empty()) first_waits_since_ = now;
-  served(one).arrive(one.client);
-  waiting_.push(one);
+  arrived_ = true;
+  waiting_.arrive(one, now);
 }
 
 void Scheduler::end(Group& group, GroupEnd how, const Error& error) {
@@ -56,8 +57,72 @@ void Scheduler::end_sequence(Group& group, std::int32_t sequence) {
   finish_sequence(group, one, SequenceEnd::kStop);
 }
 
+bool Scheduler::plan(TimePoint now, Tick& tick) {
+  tick.clear();
+  tick.plan.tick = ticks_ + 1;
+  note_seen();
+  chunks_.choose_decodes(tick);
+  admit(now, nullptr);
+  chunks_.choose_prefills(tick);
+  // The prompt that streams were to wait for may have given way.
+  if (is_empty(tick.shape)) chunks_.choose_decodes(tick);
+  if (is_empty(tick.shape)) return false;
+  writer_.write(tick);
+  amender_.note_planned();
+  ++ticks_;
+  return true;
+}
+
+void Scheduler::amend(TimePoint now, Tick& tick) {
+  needs_from_ = std::min(needs_from_, tick.plan.tick);
+  amender_.drop_stale(tick);
+  admit(now, &tick);
+  if (chunks_.chat_has_prompts(tick)) amender_.withdraw_batch_prompts(tick);
+  chunks_.choose_prefills(tick);
+  amender_.drop_stale(tick);
+  writer_.write_more(tick);
+  note_seen();
+}
+
+void Scheduler::note_seen() noexcept {
+  arrived_ = false;
+  releases_seen_ = rows_.releases();
+}
+
+/// Lets all begin that may, in the order of their turns; in the plan that is amended, if any.
+void Scheduler::admit(TimePoint now, Tick* amended) {
+  if (!admission_.is_open(now)) return;
+  for (const RequestClass cls : kRequestClasses) {
+    for (;;) {
+      const AdmissionChoice next = admission_.choose(cls);
+      if (next.blocked) return;
+      if (next.group == nullptr) break;
+      make_room(*next.group);
+      begin(*next.group, amended);
+    }
+  }
+}
+
+/// Lets groups of batch give way until a group that was chosen fits.
+void Scheduler::make_room(const Group& group) {
+  while (!admission_.fits(group)) {
+    Group* const other = running_.victim(group);
+    if (other == nullptr || other->cls != RequestClass::kBatch) {
+      internal_error("all of batch gave way, and who was to fit then does not");
+    }
+    running_.preempt(*other);
+  }
+}
+
+void Scheduler::begin(Group& group, Tick* amended) {
+  // Rows and pages of those that gave way for it may stand in the plan that is amended.
+  if (amended != nullptr) amender_.drop_stale(*amended);
+  running_.begin(group);
+  listener_.on_begin(group);
+}
+
 void Scheduler::complete(const Tick& tick) {
-  times_.learn(tick.shape, tick.result.took);
+  chunks_.learn(tick.shape, tick.result.took);
   for (std::size_t i = 0; i < tick.owners.size(); ++i) take_result(tick, i);
 }
 
@@ -68,17 +133,14 @@ void Scheduler::take_result(const Tick& tick, std::size_t index) {
   if (!group.done && sequence.serial == owner.serial) {
     --sequence.in_flight;
     const SampleResult& result = tick.result.samples[index];
-    const auto top = std::span(tick.result.top)
-                         .subspan(static_cast<std::size_t>(result.first_top),
-                                  static_cast<std::size_t>(result.top_count));
+    const auto top = top_of(result, tick.result);
     if (group.beams) {
       take_beam(group, owner.sequence, top);
     } else {
       take_token(group, owner.sequence, result, top);
     }
   }
-  --group.in_flight;
-  forget_if_possible(group);
+  groups_.settle_result(group);
 }
 
 void Scheduler::take_token(Group& group, std::int32_t index, const SampleResult& result,
@@ -91,74 +153,78 @@ void Scheduler::take_token(Group& group, std::int32_t index, const SampleResult&
   sequence.outputs.push_back(result.token);
   sequence.mirostat_mu = result.mirostat_mu;
   sequence.cumulative_logprob += static_cast<double>(result.logprob);
-  ++stats_.output_tokens;
-  served(group).charge_output(group.client, 1);
-  SequenceEnd end = SequenceEnd::kNone;
-  if (std::ranges::binary_search(group.spec.end_tokens, result.token)) {
-    end = SequenceEnd::kStop;
-  } else if (std::cmp_greater_equal(sequence.outputs.size(), group.spec.max_tokens)) {
-    end = SequenceEnd::kLength;
-  }
+  ++output_tokens_;
+  waiting_.charge_output(group, 1);
+  const SequenceEnd end = end_at_newest(group, sequence);
   listener_.on_token(group, index, result, top, end);
   if (end != SequenceEnd::kNone) finish_sequence(group, sequence, end);
 }
 
-// The one that computes the prompt may end before the others share it, by a stop string of before
-// they gave way. Then the next one computes it. A fork that a waiting plan has is taken out by
-// drop_stale(); one that is under way holds, as the row and pages are another's only in later
-// plans.
+/// Which beams go on is known when each of them has its candidates.
+void Scheduler::take_beam(Group& group, std::int32_t index, std::span<const TokenLogprob> top) {
+  if (!add_candidates(group, index, top)) return;
+  const std::span<const Beam> beams = advance_beams(group);
+  output_tokens_ += beams.size();
+  waiting_.charge_output(group, static_cast<std::int64_t>(beams.size()));
+  if (!beams.empty()) return follow_beams(group, beams, memory_);
+  // Without any output no logit was a number above -inf from some step on.
+  const bool found = !group.beams->best(1).empty();
+  finish(group, found ? GroupEnd::kDone : GroupEnd::kFailed, {});
+}
+
+/// The sequence that computes the prompt may end before the others share it, by a stop string of
+/// before they gave way; then the next one computes it. A fork that a waiting plan has is taken out
+/// by the amender. One that is under way holds, as the row and pages are another's only in later
+/// plans.
 void Scheduler::finish_sequence(Group& group, Sequence& sequence, SequenceEnd end) {
   if (group.phase == GroupPhase::kPrompt && &group.leader() == &sequence) {
-    // Encoded in its row, and perhaps by a plan that waits and loses that row.
+    // The encoder's output is in its row, and perhaps by a plan that waits and loses that row.
     group.encoded = group.spec.encoder_input.empty();
   }
   sequence.end = end;
-  release(sequence);
+  running_.release(sequence);
   if (--group.alive == 0) finish(group, GroupEnd::kDone, {});
 }
 
 void Scheduler::finish(Group& group, GroupEnd how, const Error& error) {
   if (group.phase == GroupPhase::kWaiting) {
-    waiting_.remove(group);
-    served(group).leave(group.client);
+    waiting_.leave(group);
   } else {
-    release_all(group);
-    std::erase(running_, &group);
+    running_.remove(group);
   }
   group.done = true;
   listener_.on_end(group, how, error);
-  forget_if_possible(group);
-}
-
-void Scheduler::forget_if_possible(const Group& group) {
-  if (group.done && group.in_flight == 0) groups_.erase(&group);
+  groups_.forget_if_possible(group);
 }
 
 void Scheduler::fail(const Tick& tick, const Error& error) {
-  for (const SampleOwner& owner : tick.owners) {
-    --owner.group->in_flight;
-    forget_if_possible(*owner.group);
-  }
+  for (const SampleOwner& owner : tick.owners) groups_.settle_result(*owner.group);
   if (tick.plan.tick < needs_from_) return;
-  needs_from_ = stats_.ticks + 1;
-  while (!running_.empty()) finish(*running_.back(), GroupEnd::kFailed, error);
+  needs_from_ = ticks_ + 1;
+  while (!running_.empty()) finish(*running_.all().back(), GroupEnd::kFailed, error);
 }
 
 void Scheduler::end_all(GroupEnd how, const Error& error) {
-  std::vector<Group*> all;
-  all.reserve(groups_.size());
-  for (const auto& [key, group] : groups_) {
-    if (!group->done) all.push_back(group.get());
-  }
-  for (Group* group : all) finish(*group, how, error);
+  for (Group* group : groups_.all()) end(*group, how, error);
 }
 
 SchedulerStats Scheduler::stats() const {
-  SchedulerStats stats = stats_;
+  SchedulerStats stats;
   stats.waiting = waiting_.size();
-  stats.running = rows_.size() - static_cast<std::size_t>(free_rows_);
-  stats.pages_free = pages_.free();
+  stats.running = static_cast<std::size_t>(rows_.size() - rows_.free());
+  stats.pages_free = memory_.free();
+  stats.ticks = ticks_;
+  stats.prompt_tokens = writer_.prompt_tokens() - amender_.withdrawn_tokens();
+  stats.output_tokens = output_tokens_;
+  stats.preemptions = running_.preemptions();
+  stats.moved_rows = rows_.moved();
   return stats;
+}
+
+void Scheduler::check_invariants() const {
+  const std::vector<Group*> all = groups_.all();
+  rows_.check(all);
+  memory_.check(all);
 }
 
 }  // namespace weft

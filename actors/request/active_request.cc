@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-/// What the one who finishes has not set is taken from the request.
+/// Fills in the times that whoever finishes a request has not set, from those the request knows.
 void fill_in(RequestTimes& times, const RequestTimes& known) noexcept {
   const auto fill = [](TimePoint& time, TimePoint value) {
     if (time == TimePoint{}) time = value;
@@ -33,8 +33,8 @@ void EndingRequests::push(std::shared_ptr<ActiveRequest> request) noexcept {
     entry->next_ending_ = newest;
   } while (!newest_.compare_exchange_weak(newest, entry, std::memory_order_release,
                                           std::memory_order_relaxed));
-  // From here on the entry is the taker's. Whoever pushes onto others knows that the first of them
-  // wakes.
+  // From here on the entry belongs to whoever takes the list. Only the first push onto an empty
+  // list wakes the scheduler; it then finds the later ones, too.
   if (newest == nullptr && wake_) wake_();
 }
 

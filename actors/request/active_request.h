@@ -87,8 +87,8 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   [[nodiscard]] RequestId id() const noexcept { return id_; }
 
   /// Which of the port's schedulers it is for; set before it is submitted.
-  [[nodiscard]] std::size_t lane() const noexcept { return lane_; }
-  void set_lane(std::size_t lane) noexcept { lane_ = lane; }
+  [[nodiscard]] std::size_t replica() const noexcept { return replica_; }
+  void set_replica(std::size_t replica) noexcept { replica_ = replica; }
 
   /// Owned by the actor that holds the request's ticket; constant once it is with the scheduler.
   /// What a Finish leaves zero of its times is taken from times().
@@ -135,7 +135,7 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   void finish(Finish&& finish) noexcept;
 
   const RequestId id_;
-  std::size_t lane_ = 0;
+  std::size_t replica_ = 0;
   Request request_;
   RequestTimes times_;
   const std::shared_ptr<RequestSink> sink_;

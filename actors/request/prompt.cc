@@ -57,7 +57,6 @@ SamplingParams for_device(const SamplingParams& sampling, std::size_t ends) {
   SamplingParams device = sampling;
   if (sampling.beams.num_beams > 1) {
     device.logprobs = true;
-    device.logprobs_after_samplers = true;
     device.top_logprobs = beam_candidates(sampling.beams.num_beams, ends);
   } else if (sampling.best_of > sampling.n) {
     device.logprobs = true;

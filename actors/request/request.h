@@ -65,7 +65,8 @@ struct ChoiceEnd {
   FinishReason reason = FinishReason::kStop;
   std::string stop{};             ///< the stop text that was hit
   TokenId stop_token = kNoToken;  ///< or the token
-  /// Of its tokens, a beam's score; when logprobs, best_of or beams ask for it.
+  /// The sum of its tokens' logprobs, or a beam's score; 0 unless logprobs, best_of or beams ask
+  /// for it.
   double cumulative_logprob = 0;
 };
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "weft/schedule/row_shuffle.h"
+#include "weft/schedule/rows/row_shuffle.h"
 
 /// Histories of rows whose sequences come and end, under one way or another of keeping the running
 /// rows contiguous.

@@ -13,7 +13,7 @@
 
 #include "weft/bench/ratio.h"
 #include "weft/bench/schedule/row_history.h"
-#include "weft/schedule/row_shuffle.h"
+#include "weft/schedule/rows/row_shuffle.h"
 
 namespace weft {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <random>
 
-#include "weft/schedule/step_time_model.h"
+#include "weft/schedule/step/step_time_model.h"
 
 namespace weft {
 namespace {

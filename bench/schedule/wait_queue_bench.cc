@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "weft/bench/ratio.h"
-#include "weft/schedule/served_tokens.h"
-#include "weft/schedule/wait_queue.h"
+#include "weft/schedule/waiting/served_tokens.h"
+#include "weft/schedule/waiting/wait_queue.h"
 
 namespace weft {
 namespace {

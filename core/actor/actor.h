@@ -45,13 +45,21 @@ inline constexpr bool kHandlesAll<B, Protocol<Msgs...>> = (Handles<B, Msgs> && .
 
 }  // namespace detail
 
-/// An actor is a class with
+/// An actor is a class that names the messages that it accepts, and for each of them has an on()
+/// and an undelivered():
 ///
-///   using Accepts = weft::Protocol<PingMsg, StopMsg>;   // what it understands
-///   Echo(weft::ActorContext& context, ...);             // also called to restart it, with the
-///   same arguments void on(PingMsg&& message);                         // one for each message
-///   void undelivered(PingMsg&& message, const weft::Error& why);   // one for each message
-///   void exiting(const weft::Error& why);               // optional
+/// @code
+/// struct Echo {
+///   using Accepts = weft::Protocol<PingMsg>;
+///   explicit Echo(weft::ActorContext& context);
+///   void on(PingMsg&& message);
+///   void undelivered(PingMsg&& message, const weft::Error& why);
+///   void exiting(const weft::Error& why);  // may be left out
+/// };
+/// @endcode
+///
+/// The constructor takes the context, then what spawn() was given; a restart calls it again with
+/// the same arguments. (tests/must_not_compile/core_misuse.cc compiles this example.)
 ///
 /// All of them run one at a time, never side by side, each seeing what the one before did; on a
 /// dedicated thread the constructor and destructor run there too. An exception out of on() ends the

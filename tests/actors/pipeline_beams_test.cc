@@ -181,6 +181,16 @@ TEST_P(PipelineBeamsTest, FindsWhatAPlainSearchFinds) {
   }
 }
 
+TEST_P(PipelineBeamsTest, FindsTheSameWhereTheDeviceGivesTheCandidates) {
+  std::vector<DeviceKind> kinds = {fake_gpu_kind()};
+  if (has_gpu()) kinds.push_back(gpu_kind());
+  for (const DeviceKind& kind : kinds) {
+    PlayedPipeline pipeline(devices_of(kind, golden_.model), *golden_.model.program,
+                            {.rows = 5, .step_tokens = 9, .page_tokens = 4}, 1);
+    check(pipeline.play({&request_, 1}).front(), kind.name);
+  }
+}
+
 TEST_P(PipelineBeamsTest, FindsTheSameBesideOthersAndAfterGivingWay) {
   request_.request_class = RequestClass::kBatch;
   Request chat = request_;

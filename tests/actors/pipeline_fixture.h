@@ -15,6 +15,7 @@
 #include "weft/actors/messages.h"
 #include "weft/actors/pipeline.h"
 #include "weft/core/actor/supervision.h"
+#include "weft/tests/actors/checking_observer.h"
 #include "weft/tests/actors/letter_model.h"
 #include "weft/tests/fixture/deterministic_system.h"
 #include "weft/tests/fixture/fake_device.h"
@@ -76,10 +77,9 @@ class PipelineFixture : public testing::Test {
     how.system = play.options_for_other();
     how.own_threads = false;
     how.messages_per_activation = 1;
-    how.check_invariants = true;
-    how.before_message = [this] {
+    how.observer = std::make_shared<CheckingObserver>([this] {
       if (std::exchange(actor_fails, false)) throw ActorFailure(failure, "an actor fails");
-    };
+    });
     how.before_preprocess = before_preprocess;
     pipeline = std::make_unique<Pipeline>(play.context().get_executor(), config,
                                           letter_model(limits.context),

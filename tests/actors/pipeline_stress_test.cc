@@ -19,6 +19,7 @@
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/pipeline.h"
+#include "weft/tests/actors/checking_observer.h"
 #include "weft/tests/actors/letter_model.h"
 #include "weft/tests/fixture/fake_device.h"
 
@@ -139,7 +140,7 @@ TEST(PipelineStressTest, TenThousandRequestsTakenBackAtAnyMomentEndOnceAndLeaveN
   config.max_queued_requests = 4 * kOpen;
   config.preprocess_workers = 2;
   PipelineOptions how;
-  how.check_invariants = true;
+  how.observer = std::make_shared<CheckingObserver>();
   Pipeline pipeline(pool.get_executor(), config, letter_model(limits().context), {device()}, how);
   Tally tally;
   {

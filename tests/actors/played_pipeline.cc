@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/step_options.h"
+#include "weft/tests/actors/checking_observer.h"
 #include "weft/tests/fixture/fake_device.h"
 
 namespace weft::test {
@@ -111,7 +113,7 @@ PlayedPipeline::PlayedPipeline(const MakeDevice& make_device, const Program& pro
   how.system = system_.options_for_other();
   how.own_threads = false;
   how.messages_per_activation = 1;
-  how.check_invariants = true;
+  how.observer = std::make_shared<CheckingObserver>();
   auto device = make_device(limits);
   pipeline_ =
       std::make_unique<Pipeline>(system_.context().get_executor(), config, served(program, limits),

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
+#include "weft/tests/actors/checking_observer.h"
 #include "weft/tests/actors/letter_model.h"
 
 namespace weft::test {
@@ -122,12 +124,11 @@ Simulation::Simulation(const SimulationOptions& options)
   how.system = system_.options_for_other();
   how.own_threads = false;
   how.messages_per_activation = 1;
-  how.check_invariants = true;
-  how.before_message = [this] {
+  how.observer = std::make_shared<CheckingObserver>([this] {
     if (!std::exchange(actor_fails_, false)) return;
     ++failures_;
     throw std::runtime_error("an actor fails");
-  };
+  });
   ServedModel model = letter_model(limits_.context);
   model.end_tokens = {kEnd};
   pipeline_ = std::make_unique<Pipeline>(

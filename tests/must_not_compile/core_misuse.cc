@@ -27,6 +27,17 @@ struct Actor {
 #endif
 };
 
+// The example of core/actor/actor.h.
+struct PingMsg {};
+struct Echo {
+  using Accepts = weft::Protocol<PingMsg>;
+  explicit Echo(weft::ActorContext& context);
+  void on(PingMsg&& message);
+  void undelivered(PingMsg&& message, const weft::Error& why);
+  void exiting(const weft::Error& why);  // may be left out
+};
+static_assert(weft::ActorBehavior<Echo>);
+
 struct SilentWaker final : weft::Waker {
   void wake() noexcept override {}
 };

@@ -9,11 +9,11 @@
 #include <random>
 #include <vector>
 
-#include "weft/schedule/page_pool.h"
-#include "weft/schedule/row_shuffle.h"
-#include "weft/schedule/served_tokens.h"
-#include "weft/schedule/step_time_model.h"
-#include "weft/schedule/wait_queue.h"
+#include "weft/schedule/memory/page_pool.h"
+#include "weft/schedule/rows/row_shuffle.h"
+#include "weft/schedule/step/step_time_model.h"
+#include "weft/schedule/waiting/served_tokens.h"
+#include "weft/schedule/waiting/wait_queue.h"
 #include "weft/tests/fixture/allocation_count.h"
 
 namespace weft {

@@ -257,7 +257,7 @@ TEST_F(SchedulerAdmissionTest, AHugeGroupDoesNotBlockOthersAndIsOvertakenOnlySoO
     began_before_it += one.number > huge.number && (one.end || runs(one)) ? 1 : 0;
   }
   EXPECT_GT(began_before_it, 3U);
-  EXPECT_LE(began_before_it, std::size_t{Scheduler::kMaxOvertakes});
+  EXPECT_LE(began_before_it, std::size_t{Admission::kMaxOvertakes});
   finish_all();
 }
 

@@ -204,7 +204,7 @@ TEST_F(SchedulerPlanTest, PrefillGetsTheLeastChunkWhateverTheBudget) {
   submit({.prompt = 1000});
   for (int i = 0; i < 12; ++i) ASSERT_TRUE(tick());
   ASSERT_TRUE(plan());
-  EXPECT_EQ(newest_shape().prefill_tokens, Scheduler::kLeastChunk);
+  EXPECT_EQ(newest_shape().prefill_tokens, ChunkPlanner::kLeastChunk);
   EXPECT_EQ(newest_shape().decode_tokens, 1);
 }
 
@@ -218,7 +218,7 @@ TEST_F(SchedulerPlanTest, TheBudgetOfATickHoldsForWhatIsPutIntoIt) {
   const std::int32_t before = tokens_of(newest());
   submit({.prompt = 3000, .max_tokens = 2});
   amend();
-  EXPECT_LE(tokens_of(newest()), before + Scheduler::kLeastChunk);
+  EXPECT_LE(tokens_of(newest()), before + ChunkPlanner::kLeastChunk);
 }
 
 TEST_F(SchedulerPlanTest, RunningStreamsAdvanceAtLeastEveryKTicks) {

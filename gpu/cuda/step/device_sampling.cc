@@ -32,7 +32,9 @@ bool samples_on_device(const SamplingParams& params, std::span<const TokenId> en
                           params.dynamic_temperature.range > 0 || params.tfs_z < 1 ||
                           params.xtc.probability > 0 || params.mirostat.version != 0 ||
                           params.penalties.window != 0;
-  const bool after = wants_logprobs(params) && params.logprobs_after_samplers;
+  // The logprobs of a beam search are those that beams are scored by, whatever was asked for.
+  const bool after =
+      wants_logprobs(params) && params.logprobs_after_samplers && params.beams.num_beams <= 1;
   return !strategies && !after && params.logit_bias.size() <= std::size_t{kMaxTokenList} &&
          params.bad_tokens.size() <= std::size_t{kMaxTokenList} &&
          params.allowed_tokens.size() <= std::size_t{kMaxTokenList} &&

@@ -19,6 +19,7 @@
 
 #include "weft/actors/failure.h"
 #include "weft/core/time/virtual_clock.h"
+#include "weft/tests/actors/checking_observer.h"
 #include "weft/tests/fixture/temp_folder.h"
 #include "weft/tests/net/server/own_sockets.h"
 #include "weft/tests/net/server/served_pipeline.h"
@@ -185,9 +186,9 @@ void CancellationMatrix::SetUp() {
   }
   on_step = [this](const Plan& plan) { watch.on_step(plan); };
   pipeline_options.system.clock = clock;
-  pipeline_options.before_message = [this] {
+  pipeline_options.observer = std::make_shared<CheckingObserver>([this] {
     if (door_is_armed.exchange(false)) door.pass();
-  };
+  });
   pipeline_options.before_preprocess = [this](ActorSystem& system, const PreprocessPool& next) {
     const ActorOptions how{.name = "desk", .thread = DedicatedThread{.spin = {}, .cpu = {}}};
     return system.spawn<Desk>(how, next, &desk);

@@ -1,0 +1,108 @@
+#include "weft/schedule/admission.h"
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace weft {
+namespace {
+
+// How many groups of a class are looked at when the first does not fit, and how many of them may be
+// one client's: enough to find a small one behind large ones, and a look costs the same each tick.
+constexpr std::size_t kCandidates = 8;
+constexpr std::size_t kCandidatesOfOneClient = 4;
+
+}  // namespace
+
+Admission::Admission(const SchedulerOptions& options, const RowTable& rows, const KvMemory& memory,
+                     const WaitingGroups& waiting, const RunningGroups& running)
+    : options_(options), rows_(rows), memory_(memory), waiting_(waiting), running_(running) {}
+
+std::string Admission::never_fits(const GroupSpec& spec) const {
+  const DeviceLimits& limits = options_.limits;
+  const auto number = [](auto value) { return std::to_string(value); };
+  if (spec.sequences > limits.rows) {
+    return number(spec.sequences) + " sequences, the engine has " + number(limits.rows) + " rows";
+  }
+  if (memory_.slabs() && spec.beams()) return "a beam search needs kv_layout \"pages\"";
+  const std::int64_t pages = memory_.most_pages(spec);
+  if (!memory_.slabs() && pages > limits.pages) {
+    return number(spec.sequences) + " sequences of " +
+           number(spec.prompt.size() + static_cast<std::size_t>(spec.max_tokens)) +
+           " tokens take " + number(pages) + " pages, the engine has " + number(limits.pages);
+  }
+  if (std::cmp_greater(spec.encoder_input.size(), limits.step_tokens)) {
+    return "an encoder's input of " + number(spec.encoder_input.size()) + " tokens, a step has " +
+           number(limits.step_tokens);
+  }
+  return {};
+}
+
+bool Admission::is_open(TimePoint now) const {
+  if (waiting_.empty()) return false;
+  if (options_.policy == BatchPolicy::kFusion || options_.policy == BatchPolicy::kInstances) {
+    return true;
+  }
+  if (!running_.empty()) return false;
+  const auto until = opens_at();
+  return !until || *until <= now || std::cmp_greater_equal(waiting_.size(), rows_.size());
+}
+
+std::optional<TimePoint> Admission::opens_at() const {
+  if (options_.policy != BatchPolicy::kWindow || !running_.empty() || waiting_.empty()) return {};
+  return waiting_.first_waits_since() + options_.window;
+}
+
+AdmissionChoice Admission::choose(RequestClass cls) const {
+  std::array<Group*, kCandidates> groups{};
+  const std::size_t count = waiting_.candidates(cls, groups, kCandidatesOfOneClient);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (fits_in_any_way(*groups[i])) {
+      for (std::size_t j = 0; j < i; ++j) ++groups[j]->overtaken;
+      return {.group = groups[i]};
+    }
+    if (groups[i]->overtaken >= kMaxOvertakes) return {.blocked = true};
+  }
+  return {};
+}
+
+bool Admission::fits_in_any_way(const Group& group) const {
+  if (fits(group)) return true;
+  const bool batch_gives_way =
+      group.cls == RequestClass::kChat && options_.policy == BatchPolicy::kFusion;
+  return batch_gives_way && fits(group, room_without_batch());
+}
+
+Admission::Room Admission::room() const {
+  return {rows_.free(), memory_.free(), memory_.free_cross(), memory_.reserved(), running_.empty()};
+}
+
+Admission::Room Admission::room_without_batch() const {
+  Room all = room();
+  all.idle = true;
+  for (const Group* group : running_.all()) {
+    if (group->cls != RequestClass::kBatch) {
+      all.idle = false;
+      continue;
+    }
+    all.cross_pages += static_cast<std::int64_t>(group->cross_pages.size());
+    all.reserved -= group->reserved;
+    all.pages += memory_.pages_held_by(*group);
+    for (const Sequence& sequence : group->sequences) all.rows += sequence.row < 0 ? 0 : 1;
+  }
+  return all;
+}
+
+bool Admission::fits(const Group& group, const Room& room) const {
+  if (group.alive > room.rows) return false;
+  const std::int64_t cross = memory_.cross_pages_of(group.spec);
+  if (cross > room.cross_pages) return false;
+  if (memory_.slabs()) return true;
+  if (options_.admission == AdmissionMode::kReserve) {
+    return room.reserved + memory_.most_pages(group.spec) <= memory_.size();
+  }
+  const double watermark = room.idle ? 0 : options_.watermark * memory_.size();
+  return memory_.pages_to_begin(group) + static_cast<std::int64_t>(watermark) <= room.pages;
+}
+
+}  // namespace weft

@@ -1,0 +1,56 @@
+#include "weft/schedule/beam_step.h"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace weft {
+namespace {
+
+/// Lets `next`, which stands in the row of number `index`, go on from the beam's parent.
+void follow_beam(const Group& group, const Beam& beam, std::size_t index, Sequence& next,
+                 KvMemory& memory) {
+  const auto parent = static_cast<std::size_t>(beam.parent);
+  const Sequence& from = group.sequences[parent];
+  // The sampler of a row begins anew when it gets the tokens of another beam.
+  next.fresh = parent != index || from.fresh;
+  next.computed = from.computed;
+  next.outputs.reserve(static_cast<std::size_t>(group.spec.max_tokens));
+  next.outputs.assign(from.outputs.begin(), from.outputs.end());
+  next.outputs.push_back(beam.token);
+  next.pages.reserve(from.pages.capacity());
+  // A beam search runs in pages alone, so no slab is to be copied.
+  static_cast<void>(memory.fork(from, next));
+}
+
+}  // namespace
+
+bool add_candidates(Group& group, std::int32_t sequence, std::span<const TokenLogprob> top) {
+  group.candidates[static_cast<std::size_t>(sequence)].assign(top.begin(), top.end());
+  if (std::cmp_less(++group.beams_ready, group.beams->beams())) return false;
+  group.beams_ready = 0;
+  return true;
+}
+
+std::span<const Beam> advance_beams(Group& group) {
+  std::vector<std::span<const TokenLogprob>> lists;
+  for (std::size_t i = 0; i < group.beams->beams(); ++i) lists.emplace_back(group.candidates[i]);
+  return group.beams->advance(lists);
+}
+
+void follow_beams(Group& group, std::span<const Beam> beams, KvMemory& memory) {
+  std::vector<Sequence> after(group.sequences.size());
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    Sequence& next = after[i];
+    next.row = group.sequences[i].row;
+    next.serial = group.sequences[i].serial;
+    next.fresh = false;
+    next.computed = group.prompt_tokens();  // a row without a beam feeds nothing
+    if (i < beams.size()) follow_beam(group, beams[i], i, next, memory);
+  }
+  for (Sequence& before : group.sequences) memory.release(before);
+  group.sequences = std::move(after);
+  group.phase = GroupPhase::kForked;
+}
+
+}  // namespace weft

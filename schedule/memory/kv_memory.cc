@@ -1,0 +1,179 @@
+#include "weft/schedule/memory/kv_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "weft/core/error/internal_error.h"
+
+namespace weft {
+
+KvMemory::KvMemory(const DeviceLimits& limits, KvLayout layout)
+    : limits_(limits),
+      layout_(layout),
+      pages_(layout == KvLayout::kPages ? limits.pages : 0),
+      cross_pages_(limits.cross_pages) {
+  const auto rows = static_cast<std::size_t>(limits.rows);
+  copies_.reserve(rows);
+  if (!slabs()) return;
+  const auto pages = rows * static_cast<std::size_t>(limits.pages_per_row());
+  if (std::cmp_less(limits.pages, pages)) internal_error("rows lack their slabs");
+  slab_copies_.reserve(pages);
+}
+
+std::int64_t KvMemory::most_pages(const GroupSpec& spec) const {
+  const auto prompt = static_cast<std::int64_t>(spec.prompt.size());
+  const std::int64_t each = limits_.pages_for(prompt + spec.max_tokens - 1);
+  const std::int64_t shared = prompt / limits_.page_tokens;
+  return spec.sequences * each - (spec.sequences - 1) * shared;
+}
+
+std::int64_t KvMemory::pages_to_begin(const Group& group) const {
+  const std::int64_t shared = group.prompt_tokens() / limits_.page_tokens;
+  std::int64_t pages = shared;
+  for (const Sequence& sequence : group.sequences) {
+    if (!sequence.ended()) pages += limits_.pages_for(group.known(sequence) + 1) - shared;
+  }
+  return std::min(pages, most_pages(group.spec));
+}
+
+std::int64_t KvMemory::cross_pages_of(const GroupSpec& spec) const {
+  return limits_.pages_for(static_cast<std::int64_t>(spec.encoder_input.size()));
+}
+
+// Pages are shared inside a group alone, so the parts of those who share one make up a whole.
+std::int64_t KvMemory::pages_held_by(const Group& group) const {
+  if (slabs()) return 0;
+  double pages = 0;
+  for (const Sequence& sequence : group.sequences) {
+    for (const PageId page : sequence.pages) pages += 1.0 / pages_.references(page);
+  }
+  return std::llround(pages);
+}
+
+bool KvMemory::extend(Group& group, Sequence& sequence, std::int32_t tokens) {
+  if (!group.encoded && group.cross_pages.empty()) {
+    const auto cross = static_cast<std::int32_t>(cross_pages_of(group.spec));
+    if (!cross_pages_.take(cross, group.cross_pages)) return false;
+  }
+  const auto wanted = static_cast<std::size_t>(limits_.pages_for(tokens));
+  if (sequence.pages.size() >= wanted) return true;
+  if (slabs()) {
+    extend_in_slab(sequence, wanted);
+    return true;
+  }
+  return pages_.take(static_cast<std::int32_t>(wanted - sequence.pages.size()), sequence.pages);
+}
+
+void KvMemory::extend_in_slab(Sequence& sequence, std::size_t pages) const {
+  const std::int32_t first = sequence.row * limits_.pages_per_row();
+  while (sequence.pages.size() < pages) {
+    sequence.pages.push_back(first + static_cast<std::int32_t>(sequence.pages.size()));
+  }
+}
+
+bool KvMemory::make_writable(Sequence& sequence, std::size_t index) {
+  if (slabs() || index >= sequence.pages.size()) return true;
+  const PageId shared = sequence.pages[index];
+  if (pages_.references(shared) == 1) return true;
+  // The copy is taken behind the table's end, where there is room, and put into its place.
+  if (!pages_.take(1, sequence.pages)) return false;
+  const PageId own = sequence.pages.back();
+  sequence.pages.pop_back();
+  sequence.pages[index] = own;
+  sequence.table_from = std::min(sequence.table_from, index);
+  copies_.push_back({shared, own});
+  pages_.release({&shared, 1});
+  return true;
+}
+
+std::int32_t KvMemory::fork(const Sequence& from, Sequence& to) {
+  if (slabs()) {
+    extend_in_slab(to, static_cast<std::size_t>(limits_.pages_for(to.computed)));
+    return static_cast<std::int32_t>(to.pages.size());
+  }
+  to.pages.assign(from.pages.begin(), from.pages.end());
+  pages_.share(to.pages);
+  return 0;
+}
+
+void KvMemory::reserve(Group& group) {
+  group.reserved = most_pages(group.spec);
+  reserved_ += group.reserved;
+}
+
+void KvMemory::release(Sequence& sequence) {
+  if (!slabs()) pages_.release(sequence.pages);
+  sequence.pages.clear();
+  sequence.table_from = 0;
+}
+
+void KvMemory::release(Group& group) {
+  cross_pages_.release(group.cross_pages);
+  group.cross_pages.clear();
+  reserved_ -= std::exchange(group.reserved, 0);
+}
+
+void KvMemory::follow_row(Sequence& sequence) {
+  if (!slabs()) return;
+  const std::int32_t first = sequence.row * limits_.pages_per_row();
+  const auto used = static_cast<std::size_t>(limits_.pages_for(sequence.computed));
+  for (std::size_t i = 0; i < sequence.pages.size(); ++i) {
+    const PageId page = first + static_cast<std::int32_t>(i);
+    if (i < used) slab_copies_.push_back({sequence.pages[i], page});
+    sequence.pages[i] = page;
+  }
+  sequence.table_from = 0;
+}
+
+void KvMemory::write_copies(Plan& plan) {
+  plan.slab_copies.insert(plan.slab_copies.end(), slab_copies_.begin(), slab_copies_.end());
+  plan.copies.insert(plan.copies.end(), copies_.begin(), copies_.end());
+  slab_copies_.clear();
+  copies_.clear();
+}
+
+void KvMemory::check(std::span<Group* const> groups) const {
+  std::int64_t reserved = 0;
+  std::size_t cross = 0;
+  for (const Group* group : groups) {
+    reserved += group->reserved;
+    cross += group->cross_pages.size();
+  }
+  if (reserved != reserved_) internal_error("reserved pages are miscounted");
+  if (std::cmp_not_equal(cross, cross_pages_.size() - cross_pages_.free())) {
+    internal_error("a cross page is lost");
+  }
+  if (slabs()) {
+    check_slabs(groups);
+  } else {
+    check_references(groups);
+  }
+}
+
+void KvMemory::check_slabs(std::span<Group* const> groups) const {
+  for (const Group* group : groups) {
+    for (const Sequence& sequence : group->sequences) {
+      PageId own = sequence.row * limits_.pages_per_row();
+      for (const PageId page : sequence.pages) {
+        if (page != own++) internal_error("a sequence has a page of another's slab");
+      }
+    }
+  }
+}
+
+void KvMemory::check_references(std::span<Group* const> groups) const {
+  std::vector<std::int32_t> references(static_cast<std::size_t>(pages_.size()));
+  for (const Group* group : groups) {
+    for (const Sequence& sequence : group->sequences) {
+      for (const PageId page : sequence.pages) ++references[static_cast<std::size_t>(page)];
+    }
+  }
+  for (PageId page = 0; page < pages_.size(); ++page) {
+    const std::int32_t counted = references[static_cast<std::size_t>(page)];
+    if (counted != pages_.references(page)) internal_error("a page's references are miscounted");
+  }
+  if (std::ranges::count(references, 0) != pages_.free()) internal_error("a page is lost");
+}
+
+}  // namespace weft

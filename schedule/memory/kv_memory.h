@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/config/config.h"
+#include "weft/gpu/plan.h"
+#include "weft/gpu/step_device.h"
+#include "weft/schedule/group.h"
+#include "weft/schedule/memory/page_pool.h"
+
+namespace weft {
+
+/// The KV cache's memory, as pages: the one place where they are taken and given back. It owns
+/// `Sequence::pages` and `table_from`, `Group::cross_pages` and `Group::reserved` of every group,
+/// and knows nothing of rows, queues or plans beyond the copies that a plan must make.
+///
+/// In the layout kPages a page has as many references as page tables that name it. Sequences of a
+/// group share the pages of their prompt, beams those of what they have in common; who writes to a
+/// shared page copies it first (make_writable). In kSlab every row has its own pages, row *
+/// pages_per_row and those after it, so nothing is shared, nothing runs out, and a row that moves
+/// copies its pages.
+///
+/// What holds: a page is free or referred to, never both; each is referred to as often as counted;
+/// `reserved` is the sum of what groups have reserved. Pages are bounded by the device's limits.
+///
+/// Owner only. It allocates in the constructor, and where a sequence's `pages` has no room.
+class KvMemory {
+ public:
+  /// In kSlab it is an internal_error if the device has fewer pages than its rows need.
+  KvMemory(const DeviceLimits& limits, KvLayout layout);
+
+  [[nodiscard]] bool slabs() const noexcept { return layout_ == KvLayout::kSlab; }
+  /// Pages that sequences share out among them; none in kSlab.
+  [[nodiscard]] std::int32_t size() const noexcept { return pages_.size(); }
+  [[nodiscard]] std::int32_t free() const noexcept { return pages_.free(); }
+  [[nodiscard]] std::int32_t free_cross() const noexcept { return cross_pages_.free(); }
+  /// Pages that were promised to groups, whether taken yet or not.
+  [[nodiscard]] std::int64_t reserved() const noexcept { return reserved_; }
+
+  /// The pages that a group takes at most: all outputs at their longest, the prompt shared. The
+  /// last token's keys and values are never needed.
+  [[nodiscard]] std::int64_t most_pages(const GroupSpec& spec) const;
+  /// The pages that a group needs to compute all that is known of it, and one token more.
+  [[nodiscard]] std::int64_t pages_to_begin(const Group& group) const;
+  /// The pages of the encoder's output that a group needs.
+  [[nodiscard]] std::int64_t cross_pages_of(const GroupSpec& spec) const;
+  /// The pages that would be free if the group gave back its own.
+  [[nodiscard]] std::int64_t pages_held_by(const Group& group) const;
+
+  /// Makes the sequence's table long enough for its first `tokens` tokens, and takes what the
+  /// group's encoder needs. False when too few pages are free; what was taken then stays.
+  [[nodiscard]] bool extend(Group& group, Sequence& sequence, std::int32_t tokens);
+  /// Makes the table's page at `index`, if there is one, the sequence's alone: a shared one is
+  /// replaced by a copy. False when no page is free.
+  [[nodiscard]] bool make_writable(Sequence& sequence, std::size_t index);
+  /// Gives `to`, which has no pages, the table of `from`: the same pages in kPages. In kSlab these
+  /// are pages of its own, as many as its computed tokens need, and the returned number of them
+  /// must get what those of `from` hold.
+  [[nodiscard]] std::int32_t fork(const Sequence& from, Sequence& to);
+  /// Promises the group its most_pages().
+  void reserve(Group& group);
+
+  /// Gives back the pages of a sequence.
+  void release(Sequence& sequence);
+  /// Gives back what the group has beside its sequences: the encoder's pages and the promise.
+  void release(Group& group);
+
+  /// In kSlab, lets the sequence have the pages of the row that it stands in now, and notes which
+  /// have to be copied. Nothing in kPages.
+  void follow_row(Sequence& sequence);
+  /// Appends the copies that were noted since the last call to the plan, which makes them before it
+  /// computes anything.
+  void write_copies(Plan& plan);
+
+  /// Checks the invariants above against all groups; internal_error where one is broken. For tests:
+  /// it counts every page.
+  void check(std::span<Group* const> groups) const;
+
+ private:
+  void extend_in_slab(Sequence& sequence, std::size_t pages) const;
+  void check_references(std::span<Group* const> groups) const;
+  void check_slabs(std::span<Group* const> groups) const;
+
+  const DeviceLimits limits_;
+  const KvLayout layout_;
+  PagePool pages_;
+  PagePool cross_pages_;
+  std::int64_t reserved_ = 0;
+  std::vector<PlanCopy> copies_;       // of shared pages, not in a plan yet
+  std::vector<PlanCopy> slab_copies_;  // of rows that have moved, not in a plan yet
+};
+
+}  // namespace weft

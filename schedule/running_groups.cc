@@ -1,0 +1,114 @@
+#include "weft/schedule/running_groups.h"
+
+#include <utility>
+
+#include "weft/core/error/internal_error.h"
+
+namespace weft {
+
+RunningGroups::RunningGroups(const DeviceLimits& limits, AdmissionMode admission, RowTable& rows,
+                             KvMemory& memory, WaitingGroups& waiting)
+    : limits_(limits), admission_(admission), rows_(rows), memory_(memory), waiting_(waiting) {
+  groups_.reserve(static_cast<std::size_t>(limits.rows));
+}
+
+void RunningGroups::begin(Group& group) {
+  waiting_.admit(group);
+  reserve_outputs(group);
+  if (admission_ == AdmissionMode::kReserve) memory_.reserve(group);
+  group.encoded = group.spec.encoder_input.empty();
+  group.phase = GroupPhase::kPrompt;
+  for (std::size_t i = 0; i < group.sequences.size(); ++i) {
+    if (!group.sequences[i].ended()) rows_.take(group, static_cast<std::int32_t>(i));
+  }
+  // The prompt's pages are taken now, so that those who begin side by side do not take them from
+  // one another.
+  Sequence& leader = group.leader();
+  const bool alone = group.alive == 1;
+  const std::int32_t tokens = alone ? group.known(leader) : group.prompt_tokens();
+  if (!memory_.extend(group, leader, tokens)) {
+    internal_error("pages that were counted are not there");
+  }
+  groups_.push_back(&group);
+}
+
+void RunningGroups::reserve_outputs(Group& group) const {
+  const auto outputs = static_cast<std::size_t>(group.spec.max_tokens);
+  const std::int64_t tokens = std::int64_t{group.prompt_tokens()} + group.spec.max_tokens;
+  // A shared page is copied behind the table's end, so there is room for one more.
+  const auto pages = static_cast<std::size_t>(limits_.pages_for(tokens)) + 1;
+  for (Sequence& sequence : group.sequences) {
+    sequence.outputs.reserve(outputs);
+    sequence.pages.reserve(pages);
+  }
+  if (!group.spec.beams() || group.beams) return;
+  group.beams.emplace(group.spec.sequences, outputs);
+  group.beams->start(group.spec.sampling->beams, outputs, group.spec.end_tokens);
+  group.candidates.resize(group.sequences.size());
+}
+
+void RunningGroups::remove(Group& group) {
+  release_all(group);
+  std::erase(groups_, &group);
+}
+
+void RunningGroups::preempt(Group& group) {
+  remove(group);
+  ++preemptions_;
+  waiting_.come_back(group);
+}
+
+void RunningGroups::release(Sequence& sequence) {
+  rows_.release(sequence);
+  memory_.release(sequence);
+  sequence.restart();
+}
+
+void RunningGroups::release_all(Group& group) {
+  for (Sequence& sequence : group.sequences) release(sequence);
+  memory_.release(group);
+  group.beams_ready = 0;
+}
+
+ChunkRoom RunningGroups::make_room_for_chunk(Group& group, Sequence& sequence) {
+  const std::int32_t tokens = sequence.computed + sequence.chunk;
+  const auto first = static_cast<std::size_t>(sequence.computed / limits_.page_tokens);
+  ChunkRoom room = ChunkRoom::kFree;
+  while (!memory_.extend(group, sequence, tokens) || !memory_.make_writable(sequence, first)) {
+    Group* other = victim(group);
+    if (other == nullptr) {
+      preempt(group);
+      return ChunkRoom::kNone;
+    }
+    preempt(*other);
+    room = ChunkRoom::kTaken;
+  }
+  return room;
+}
+
+Group* RunningGroups::victim(const Group& for_whom) const {
+  Group* const batch = cheapest_batch(for_whom);
+  if (batch != nullptr || for_whom.cls == RequestClass::kBatch) return batch;
+  const auto turn = [](const Group& group) { return std::pair(group.priority, group.order); };
+  Group* last = nullptr;
+  for (Group* group : groups_) {
+    if (last == nullptr || turn(*group) > turn(*last)) last = group;
+  }
+  return last != nullptr && turn(*last) > turn(for_whom) ? last : nullptr;
+}
+
+Group* RunningGroups::cheapest_batch(const Group& except) const {
+  Group* best = nullptr;
+  std::int64_t least = 0;
+  for (Group* group : groups_) {
+    if (group == &except || group->cls != RequestClass::kBatch) continue;
+    std::int64_t loss = 0;
+    for (const Sequence& sequence : group->sequences) loss += sequence.computed;
+    if (best != nullptr && loss >= least) continue;
+    best = group;
+    least = loss;
+  }
+  return best;
+}
+
+}  // namespace weft

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "weft/config/config.h"
+#include "weft/core/time/clock.h"
+#include "weft/gpu/step_device.h"
+
+namespace weft {
+
+/// How a scheduler plans. The fields beside `limits` are those of the same name in Config, which
+/// says what they mean.
+struct SchedulerOptions {
+  DeviceLimits limits;
+  BatchPolicy policy = BatchPolicy::kFusion;
+  Duration window{};
+  AdmissionMode admission = AdmissionMode::kOptimistic;
+  double watermark = 0.05;
+  KvLayout layout = KvLayout::kPages;
+  Duration target_inter_token{};
+  std::int32_t decode_every = 1;
+};
+
+}  // namespace weft

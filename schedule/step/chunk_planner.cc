@@ -1,0 +1,160 @@
+#include "weft/schedule/step/chunk_planner.h"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+// Where no stream waits for its next token, a step may take this many times the target: longer
+// chunks use the device better, and what arrives meanwhile still waits for no longer than this.
+constexpr std::int32_t kNobodyWaits = 4;
+
+/// How many tokens the sequence could feed in a tick: those that are known and not computed yet, or
+/// the one that the step under way will give it.
+std::int32_t tokens_to_feed(const Group& group, const Sequence& sequence, const Tick& tick) {
+  if (sequence.row < 0 || sequence.planned_in == tick.plan.tick) return 0;
+  const std::int32_t known = group.known(sequence);
+  if (group.phase == GroupPhase::kPrompt && group.alive > 1) {
+    return &group.leader() == &sequence ? group.prompt_tokens() - sequence.computed : 0;
+  }
+  if (sequence.computed < known) return known - sequence.computed;
+  const auto planned = static_cast<std::int32_t>(sequence.outputs.size()) + sequence.in_flight;
+  const bool next_is_coming = sequence.computed == known && sequence.in_flight == 1;
+  // Which tokens a beam goes on with is known only after the step.
+  return next_is_coming && !group.beams && planned < group.spec.max_tokens ? 1 : 0;
+}
+
+}  // namespace
+
+ChunkPlanner::ChunkPlanner(const SchedulerOptions& options, RunningGroups& running)
+    : options_(options), running_(running) {}
+
+void ChunkPlanner::choose_decodes(Tick& tick) {
+  if (decodes_wait(tick)) return;
+  while (choose_decodes_in_order(tick) == Pass::kListChanged) {
+  }
+}
+
+/// Counts the ticks for which prompts go first.
+bool ChunkPlanner::decodes_wait(const Tick& tick) {
+  const auto has_prompt = [&](const Group* group) {
+    return group->phase == GroupPhase::kPrompt &&
+           std::ranges::any_of(group->sequences, [&](const Sequence& sequence) {
+             return tokens_to_feed(*group, sequence, tick) > 0;
+           });
+  };
+  const bool prompts_go_first =
+      options_.decode_every > 1 && std::ranges::any_of(running_.all(), has_prompt);
+  if (prompts_go_first && ++ticks_without_decode_ < options_.decode_every) return true;
+  ticks_without_decode_ = 0;
+  return false;
+}
+
+/// Passes over those that have a chunk already.
+ChunkPlanner::Pass ChunkPlanner::choose_decodes_in_order(Tick& tick) {
+  for (Group* const group : running_.all()) {
+    if (group->phase != GroupPhase::kForked) continue;
+    for (Sequence& sequence : group->sequences) {
+      if (sequence.chunk > 0 || tokens_to_feed(*group, sequence, tick) != 1) continue;
+      sequence.chunk = 1;
+      const ChunkRoom room = running_.make_room_for_chunk(*group, sequence);
+      if (room != ChunkRoom::kNone) {
+        ++tick.shape.decode_tokens;
+        tick.shape.context_tokens += sequence.computed + 1;
+      }
+      if (room != ChunkRoom::kFree) return Pass::kListChanged;
+    }
+  }
+  return Pass::kComplete;
+}
+
+void ChunkPlanner::choose_prefills(Tick& tick) {
+  Budget budget = prefill_budget(tick);
+  for (const RequestClass cls : kRequestClasses) {
+    while (choose_prefills_in_order(cls, tick, budget) == Pass::kListChanged) {
+    }
+  }
+}
+
+/// Passes over those that have a chunk already.
+ChunkPlanner::Pass ChunkPlanner::choose_prefills_in_order(RequestClass cls, Tick& tick,
+                                                          Budget& budget) {
+  for (Group* const group : running_.all()) {
+    if (budget.tokens <= 0) break;
+    if (group->cls != cls) continue;
+    const auto input = static_cast<std::int32_t>(group->spec.encoder_input.size());
+    if (!group->encoded && input > budget.encoder_tokens) continue;
+    for (Sequence& sequence : group->sequences) {
+      if (sequence.chunk > 0 || budget.tokens <= 0) continue;
+      if (choose_prefill(*group, sequence, tick, budget) != ChunkRoom::kFree) {
+        return Pass::kListChanged;
+      }
+    }
+  }
+  return Pass::kComplete;
+}
+
+/// Chooses a chunk for a sequence that has none, if it computes what is known.
+ChunkRoom ChunkPlanner::choose_prefill(Group& group, Sequence& sequence, Tick& tick,
+                                       Budget& budget) {
+  const std::int32_t most = tokens_to_feed(group, sequence, tick);
+  const bool decodes = most == 1 && group.phase == GroupPhase::kForked;
+  if (most == 0 || decodes) return ChunkRoom::kFree;
+  const std::int32_t chunk = std::min(most, budget.tokens);
+  sequence.chunk = chunk;
+  const ChunkRoom room = running_.make_room_for_chunk(group, sequence);
+  if (room == ChunkRoom::kNone) return room;
+  budget.tokens -= chunk;
+  tick.shape.prefill_tokens += chunk;
+  tick.shape.context_tokens += sequence.computed + chunk;
+  if (!group.encoded) {
+    const auto input = static_cast<std::int32_t>(group.spec.encoder_input.size());
+    budget.encoder_tokens -= input;
+    budget.tokens -= input;
+    tick.shape.prefill_tokens += input;
+  }
+  return room;
+}
+
+ChunkPlanner::Budget ChunkPlanner::prefill_budget(const Tick& tick) const {
+  const StepShape& shape = tick.shape;
+  const std::int32_t taken = shape.decode_tokens + shape.prefill_tokens;
+  Budget budget{options_.limits.step_tokens - taken, options_.limits.step_tokens};
+  for (const PlanEncode& one : tick.plan.encodes) budget.encoder_tokens -= one.count;
+  if (options_.target_inter_token <= Duration{0}) return budget;
+  const std::int32_t times = shape.decode_tokens > 0 ? 1 : kNobodyWaits;
+  const StepShape without{shape.decode_tokens, 0,
+                          shape.context_tokens + context_of_next_prefill(tick)};
+  const std::int32_t within =
+      times_.prefill_tokens_within(times * options_.target_inter_token, without,
+                                   budget.tokens + shape.prefill_tokens) -
+      shape.prefill_tokens;
+  budget.tokens = std::min(budget.tokens, std::max(within, kLeastChunk));
+  return budget;
+}
+
+/// Returns what the first sequence that would compute a prompt attends to already: most of a step's
+/// prefill is its.
+std::int32_t ChunkPlanner::context_of_next_prefill(const Tick& tick) const {
+  for (const RequestClass cls : kRequestClasses) {
+    for (const Group* group : running_.all()) {
+      if (group->cls != cls) continue;
+      for (const Sequence& sequence : group->sequences) {
+        const bool computes = tokens_to_feed(*group, sequence, tick) > 1;
+        if (sequence.chunk == 0 && computes) return sequence.computed;
+      }
+    }
+  }
+  return 0;
+}
+
+bool ChunkPlanner::chat_has_prompts(const Tick& tick) const {
+  return std::ranges::any_of(running_.all(), [&](const Group* group) {
+    return group->cls == RequestClass::kChat &&
+           std::ranges::any_of(group->sequences, [&](const Sequence& sequence) {
+             return tokens_to_feed(*group, sequence, tick) > 1;
+           });
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+
+#include "weft/core/time/clock.h"
+#include "weft/schedule/running_groups.h"
+#include "weft/schedule/scheduler_options.h"
+#include "weft/schedule/step/step_time_model.h"
+#include "weft/schedule/step/tick.h"
+
+namespace weft {
+
+/// Chooses what each running sequence feeds in a tick: one token of each that decodes, then chunks
+/// of prompts as far as the step's time allows, `chat` before `batch`. A choice is
+/// `Sequence::chunk` with the pages for it, and is counted in the tick's shape; a PlanWriter makes
+/// a plan of it.
+///
+/// What holds: the tokens chosen for a tick are at most the device's step_tokens, encoders' input
+/// apart, which has as many of its own. A running sequence decodes at least every `decode_every`
+/// ticks, and of those that compute prompts the oldest of the better class gets at least
+/// kLeastChunk tokens a tick. Groups may give way while chunks are chosen; `Tick::shape` still
+/// counts those that were chosen for them.
+///
+/// Owns the model of a step's time, which learn() feeds. Owner only. Allocates nothing.
+class ChunkPlanner {
+ public:
+  /// Prompt tokens that a tick takes whatever the time budget says: a step of the weights' reading
+  /// costs the same for one token as for these.
+  static constexpr std::int32_t kLeastChunk = 16;
+
+  ChunkPlanner(const SchedulerOptions& options, RunningGroups& running);
+
+  /// Chooses a token for each sequence that decodes, unless those wait for prompts (decode_every).
+  void choose_decodes(Tick& tick);
+  /// Chooses chunks for those that compute what is known, within what is left of the step.
+  void choose_prefills(Tick& tick);
+
+  /// Whether a running group of `chat` could compute more than one token in this tick.
+  [[nodiscard]] bool chat_has_prompts(const Tick& tick) const;
+
+  /// A step of this shape took this long.
+  void learn(const StepShape& shape, Duration took) { times_.learn(shape, took); }
+
+ private:
+  /// What is left of a step for prompts.
+  struct Budget {
+    std::int32_t tokens = 0;
+    std::int32_t encoder_tokens = 0;
+  };
+  /// How a pass over the running groups ended.
+  enum class Pass : std::uint8_t {
+    kComplete,
+    kListChanged,  ///< groups gave way; another pass finds whom this one did not reach
+  };
+
+  [[nodiscard]] bool decodes_wait(const Tick& tick);
+  [[nodiscard]] Pass choose_decodes_in_order(Tick& tick);
+  [[nodiscard]] Pass choose_prefills_in_order(RequestClass cls, Tick& tick, Budget& budget);
+  [[nodiscard]] ChunkRoom choose_prefill(Group& group, Sequence& sequence, Tick& tick,
+                                         Budget& budget);
+  [[nodiscard]] Budget prefill_budget(const Tick& tick) const;
+  [[nodiscard]] std::int32_t context_of_next_prefill(const Tick& tick) const;
+
+  const SchedulerOptions options_;
+  RunningGroups& running_;
+  StepTimeModel times_;
+  std::int32_t ticks_without_decode_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,94 @@
+#include "weft/schedule/step/plan_amender.h"
+
+#include <cstddef>
+
+namespace weft {
+
+PlanAmender::PlanAmender(const DeviceLimits& limits, RowTable& rows, GroupTable& groups,
+                         RunningGroups& running)
+    : rows_(rows), groups_(groups), running_(running) {
+  entry_now_.reserve(static_cast<std::size_t>(limits.rows));
+}
+
+void PlanAmender::drop_stale(Tick& tick) {
+  if (rows_.releases() == releases_planned_) return;
+  Plan& plan = tick.plan;
+  preempt_forks_without_prompt(plan);
+  note_planned();
+  const auto stands_in_free_row = [this](const auto& one) { return rows_.is_free(one.row); };
+  std::erase_if(plan.starts, stands_in_free_row);
+  std::erase_if(plan.tables, stands_in_free_row);
+  std::erase_if(plan.encodes, stands_in_free_row);
+  std::erase_if(plan.forks, [this](const PlanFork& fork) { return rows_.is_free(fork.to); });
+  drop_entries(tick, [this](std::int32_t row) { return rows_.is_free(row); });
+}
+
+void PlanAmender::preempt_forks_without_prompt(const Plan& plan) {
+  for (const PlanFork& fork : plan.forks) {
+    if (rows_.is_free(fork.from) && !rows_.is_free(fork.to)) {
+      running_.preempt(*rows_.at(fork.to).group);
+    }
+  }
+}
+
+/// Takes out what is computed and drawn for rows that go.
+template <class Goes>
+void PlanAmender::drop_entries(Tick& tick, Goes&& goes) {
+  Plan& plan = tick.plan;
+  entry_now_.clear();
+  std::int32_t kept = 0;
+  for (const PlanEntry& entry : plan.entries) {
+    const bool gone = goes(entry.row);
+    entry_now_.push_back(gone ? -1 : kept);
+    kept += gone ? 0 : 1;
+  }
+  std::erase_if(plan.entries, [&](const PlanEntry& entry) { return goes(entry.row); });
+  tick.shape = shape_of(plan);
+  drop_samples(tick, goes);
+}
+
+/// An entry of which a sample stays has stayed: sequences that share a prompt's logits go together,
+/// or their first goes, and then the others have given way.
+template <class Goes>
+void PlanAmender::drop_samples(Tick& tick, Goes&& goes) {
+  auto& samples = tick.plan.samples;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const SampleOwner owner = tick.owners[i];
+    if (goes(samples[i].row)) {
+      groups_.settle_result(*owner.group);
+      continue;
+    }
+    const auto entry = static_cast<std::size_t>(samples[i].entry);
+    samples[kept] = {entry_now_[entry], samples[i].row};
+    tick.owners[kept] = owner;
+    ++kept;
+  }
+  samples.resize(kept);
+  tick.owners.resize(kept);
+}
+
+void PlanAmender::withdraw_batch_prompts(Tick& tick) {
+  bool any = false;
+  for (const PlanEntry& entry : tick.plan.entries) any = withdraw(entry) || any;
+  if (!any) return;
+  drop_entries(tick, [this](std::int32_t row) { return rows_.sequence_in(row).planned_in == 0; });
+}
+
+/// Lets the entry's sequence be as before the plan, if it computes a prompt of batch that it shares
+/// with nobody.
+bool PlanAmender::withdraw(const PlanEntry& entry) {
+  Group& group = *rows_.at(entry.row).group;
+  const bool plain = group.spec.sequences == 1 && group.spec.encoder_input.empty();
+  if (group.cls != RequestClass::kBatch || !plain || entry.count == 1) return false;
+  Sequence& sequence = rows_.sequence_in(entry.row);
+  sequence.computed = entry.start;
+  sequence.planned_in = 0;
+  sequence.in_flight = 0;  // it computes what is known, so nothing else is under way
+  rows_.set_decodes(entry.row, false);
+  if (sequence.computed < group.prompt_tokens()) group.phase = GroupPhase::kPrompt;
+  withdrawn_tokens_ += static_cast<std::uint64_t>(entry.count);
+  return true;
+}
+
+}  // namespace weft

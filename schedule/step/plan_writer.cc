@@ -1,0 +1,198 @@
+#include "weft/schedule/step/plan_writer.h"
+
+#include <span>
+#include <utility>
+
+namespace weft {
+namespace {
+
+/// Each output of a request draws from a stream of its own; the first from the seed's.
+std::uint64_t seed_of(const Group& group, std::int32_t sequence) {
+  constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio: far apart
+  return group.spec.seed + static_cast<std::uint64_t>(sequence) * kGolden;
+}
+
+void append_cross_pages(Plan& plan, const Group& group) {
+  plan.pages.insert(plan.pages.end(), group.cross_pages.begin(), group.cross_pages.end());
+}
+
+/// The sequence begins in its row, or begins again; of what is computed the row gets the tokens.
+void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_t index) {
+  PlanStart start;
+  start.row = sequence.row;
+  start.sampling = group.spec.sampling;
+  start.seed = seed_of(group, index);
+  start.prompt_tokens = group.prompt_tokens();
+  start.mirostat_mu = sequence.mirostat_mu;
+  start.long_context = group.spec.long_context;
+  start.first_history = static_cast<std::int32_t>(plan.ids.size());
+  start.history_tokens = sequence.computed;
+  for (std::int32_t i = 0; i < sequence.computed; ++i) {
+    plan.ids.push_back(group.token(sequence, i));
+  }
+  if (group.encoded && !group.spec.encoder_input.empty()) {
+    start.cross_context = static_cast<std::int32_t>(group.spec.encoder_input.size());
+    start.first_cross_page = static_cast<std::int32_t>(plan.pages.size());
+    start.cross_pages = static_cast<std::int32_t>(group.cross_pages.size());
+    append_cross_pages(plan, group);
+  }
+  plan.starts.push_back(std::move(start));
+  sequence.fresh = false;
+}
+
+/// The device gets the entries of the sequence's page table that it has not.
+void write_table(Plan& plan, Sequence& sequence) {
+  const std::size_t from = std::exchange(sequence.table_from, sequence.pages.size());
+  if (from >= sequence.pages.size()) return;
+  plan.tables.push_back({sequence.row, static_cast<std::int32_t>(from),
+                         static_cast<std::int32_t>(plan.pages.size()),
+                         static_cast<std::int32_t>(sequence.pages.size() - from)});
+  plan.pages.insert(plan.pages.end(), sequence.pages.begin() + static_cast<std::ptrdiff_t>(from),
+                    sequence.pages.end());
+}
+
+void write_encode(Plan& plan, Group& group, const Sequence& sequence) {
+  const auto& input = group.spec.encoder_input;
+  plan.encodes.push_back({sequence.row, static_cast<std::int32_t>(plan.ids.size()),
+                          static_cast<std::int32_t>(input.size()),
+                          static_cast<std::int32_t>(plan.pages.size()),
+                          static_cast<std::int32_t>(group.cross_pages.size())});
+  plan.ids.insert(plan.ids.end(), input.begin(), input.end());
+  append_cross_pages(plan, group);
+  group.encoded = true;
+}
+
+/// A token is chosen for the sequence by the logits of an entry, and its result is under way.
+void write_sample(Tick& tick, Group& group, std::int32_t index, std::int32_t entry) {
+  Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
+  tick.plan.samples.push_back({entry, sequence.row});
+  tick.owners.push_back({&group, index, sequence.serial});
+  ++sequence.in_flight;
+  ++group.in_flight;
+}
+
+/// All outputs begin with the same logits.
+void write_first_samples(Tick& tick, Group& group, std::int32_t entry) {
+  for (std::int32_t i = 0; i < group.spec.sequences; ++i) {
+    if (!group.sequences[static_cast<std::size_t>(i)].ended()) write_sample(tick, group, i, entry);
+  }
+}
+
+/// Lets the commands that a plan has already name the row's new number.
+void rename_row(Plan& plan, const PlanMove& move) {
+  const auto rename = [&](std::int32_t& row) {
+    if (row == move.from) row = move.to;
+  };
+  for (PlanStart& one : plan.starts) rename(one.row);
+  for (PlanTable& one : plan.tables) rename(one.row);
+  for (PlanEncode& one : plan.encodes) rename(one.row);
+  for (PlanEntry& one : plan.entries) rename(one.row);
+  for (PlanSample& one : plan.samples) rename(one.row);
+  for (PlanFork& one : plan.forks) {
+    rename(one.from);
+    rename(one.to);
+  }
+}
+
+}  // namespace
+
+PlanWriter::PlanWriter(RowTable& rows, KvMemory& memory) : rows_(rows), memory_(memory) {}
+
+void PlanWriter::write(Tick& tick) {
+  compact(tick.plan);
+  write_chunks(tick);
+}
+
+void PlanWriter::write_more(Tick& tick) {
+  Plan& plan = tick.plan;
+  compact(plan);
+  write_chunks(tick);
+  if (!memory_.slabs()) return;
+  // Entries that were written before their row moved to another slab.
+  for (const PlanMove& move : plan.moves) {
+    if (!rows_.is_free(move.to)) write_table(plan, rows_.sequence_in(move.to));
+  }
+}
+
+/// Makes the running rows contiguous; the plan's commands come after its moves.
+void PlanWriter::compact(Plan& plan) {
+  for (const PlanMove& move : rows_.compact()) {
+    plan.moves.push_back(move);
+    rename_row(plan, move);
+    memory_.follow_row(rows_.sequence_in(move.to));
+  }
+  plan.first_row = rows_.region().first;
+  plan.rows = rows_.region().count;
+}
+
+void PlanWriter::write_chunks(Tick& tick) {
+  memory_.write_copies(tick.plan);
+  const RowRegion region = rows_.region();
+  for (std::int32_t row = region.first; row < region.first + region.count; ++row) {
+    const RowPlace place = rows_.at(row);
+    if (rows_.sequence_in(row).chunk > 0) write_entry(tick, *place.group, place.sequence);
+  }
+  // Some that were chosen may have given way to others.
+  tick.shape = shape_of(tick.plan);
+}
+
+void PlanWriter::write_entry(Tick& tick, Group& group, std::int32_t index) {
+  Plan& plan = tick.plan;
+  Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
+  if (sequence.fresh) write_start(plan, group, sequence, index);
+  if (!group.encoded) write_encode(plan, group, sequence);
+  write_table(plan, sequence);
+  const auto entry = static_cast<std::int32_t>(plan.entries.size());
+  plan.entries.push_back(
+      {sequence.row, sequence.chunk, sequence.computed, write_tokens(plan, group, sequence)});
+  sequence.planned_in = plan.tick;
+  sequence.computed += std::exchange(sequence.chunk, 0);
+  write_outputs(tick, group, index, entry);
+}
+
+/// Writes the tokens that the chunk feeds and returns where they are in the plan, or kLastToken.
+std::int32_t PlanWriter::write_tokens(Plan& plan, const Group& group, const Sequence& sequence) {
+  if (sequence.computed >= group.known(sequence)) return kLastToken;
+  const auto first = static_cast<std::int32_t>(plan.ids.size());
+  for (std::int32_t i = 0; i < sequence.chunk; ++i) {
+    plan.ids.push_back(group.token(sequence, sequence.computed + i));
+  }
+  prompt_tokens_ += static_cast<std::uint64_t>(sequence.chunk);
+  return first;
+}
+
+/// Writes what the entry's logits give: nothing within a prompt; at its end the first tokens of all
+/// that share it, which fork; later the sequence's next token.
+void PlanWriter::write_outputs(Tick& tick, Group& group, std::int32_t index, std::int32_t entry) {
+  const Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
+  const bool all_is_planned = sequence.computed >= group.known(sequence);
+  if (all_is_planned) rows_.set_decodes(sequence.row, true);
+  if (group.phase == GroupPhase::kPrompt && sequence.computed >= group.prompt_tokens()) {
+    const bool begins = sequence.outputs.empty();
+    // Which beams go on from the prompt is known by its result.
+    if (begins && group.beams) return write_sample(tick, group, index, entry);
+    if (group.alive > 1) fork(tick.plan, group);
+    group.phase = GroupPhase::kForked;
+    if (begins) return write_first_samples(tick, group, entry);
+  }
+  if (all_is_planned) write_sample(tick, group, index, entry);
+}
+
+/// The prompt is computed with this plan: the other sequences share its pages, or copy them after
+/// the step where each has a slab.
+void PlanWriter::fork(Plan& plan, Group& group) {
+  const Sequence& leader = group.leader();
+  for (std::size_t i = 0; i < group.sequences.size(); ++i) {
+    Sequence& sequence = group.sequences[i];
+    if (sequence.ended() || &sequence == &leader) continue;
+    sequence.computed = leader.computed;
+    sequence.planned_in = leader.planned_in;  // feeds nothing before what it shares is there
+    sequence.fresh = false;
+    const std::int32_t copied_pages = memory_.fork(leader, sequence);
+    write_table(plan, sequence);
+    plan.forks.push_back({leader.row, sequence.row, copied_pages,
+                          seed_of(group, static_cast<std::int32_t>(i)), sequence.mirostat_mu});
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,46 @@
+#include "weft/schedule/step/tick.h"
+
+#include <cstddef>
+
+namespace weft {
+
+void Tick::reserve(const DeviceLimits& limits) {
+  const auto rows = static_cast<std::size_t>(limits.rows);
+  const auto tokens = static_cast<std::size_t>(limits.step_tokens);
+  // A row's new pages in a tick are those of its chunk, or its whole table when it begins or moves
+  // in slabs. The latter is rare, and then the vector grows once.
+  const auto pages = 2 * tokens + static_cast<std::size_t>(limits.pages_per_row());
+  plan.slab_copies.reserve(rows);
+  plan.moves.reserve(rows);
+  plan.starts.reserve(rows);
+  plan.tables.reserve(rows);
+  plan.copies.reserve(rows);
+  plan.encodes.reserve(limits.cross_pages > 0 ? rows : 0);
+  plan.entries.reserve(rows);
+  plan.forks.reserve(rows);
+  plan.samples.reserve(rows);
+  plan.ids.reserve(tokens);
+  plan.pages.reserve(pages);
+  result.samples.reserve(rows);
+  result.top.reserve(rows * kMaxTopLogprobs);
+  owners.reserve(rows);
+}
+
+void Tick::clear() {
+  plan.clear();
+  result.clear();
+  shape = {};
+  owners.clear();
+}
+
+StepShape shape_of(const Plan& plan) {
+  StepShape shape;
+  for (const PlanEntry& entry : plan.entries) {
+    (entry.count == 1 ? shape.decode_tokens : shape.prefill_tokens) += entry.count;
+    shape.context_tokens += entry.start + entry.count;
+  }
+  for (const PlanEncode& one : plan.encodes) shape.prefill_tokens += one.count;
+  return shape;
+}
+
+}  // namespace weft

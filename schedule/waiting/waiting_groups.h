@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "weft/core/request_class.h"
+#include "weft/core/time/clock.h"
+#include "weft/schedule/group.h"
+#include "weft/schedule/waiting/served_tokens.h"
+#include "weft/schedule/waiting/wait_queue.h"
+
+namespace weft {
+
+/// The groups that wait for rows and pages, and what their clients have been served: who is next.
+/// It joins the WaitQueue with one ServedTokens for each class, so that a client is active exactly
+/// while one of its groups waits. It owns neither groups nor their memory.
+///
+/// What holds: a group is queued if and only if its phase is kWaiting and it is not done. Groups
+/// leave before they are destroyed. Bounded by whoever submits. Owner only; it allocates as
+/// WaitQueue and ServedTokens say.
+class WaitingGroups {
+ public:
+  /// Queues a group that has just been submitted.
+  void arrive(Group& group, TimePoint now);
+  /// Queues a group again that gave way; it goes before those that arrived after it.
+  void come_back(Group& group);
+  /// Takes a group out that will not run.
+  void leave(Group& group);
+  /// Takes a group out that begins to run, and charges its client for the prompt, once however
+  /// often the group begins.
+  void admit(Group& group);
+
+  /// Charges the group's client for tokens that were given to it.
+  void charge_output(const Group& group, std::int64_t tokens);
+
+  [[nodiscard]] std::size_t size() const noexcept { return queue_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
+  /// When the first group came into the queue that was empty; only while somebody waits.
+  [[nodiscard]] TimePoint first_waits_since() const noexcept { return first_waits_since_; }
+
+  /// Writes to `out` who of the class should be admitted next, best first and at most
+  /// `most_of_one_client` of a client, and returns how many. An admission changes the order.
+  [[nodiscard]] std::size_t candidates(RequestClass cls, std::span<Group*> out,
+                                       std::size_t most_of_one_client) const;
+
+ private:
+  [[nodiscard]] ServedTokens& served(const Group& group) {
+    return served_[static_cast<std::size_t>(group.cls)];
+  }
+
+  WaitQueue queue_;
+  std::array<ServedTokens, kRequestClasses.size()> served_;  // clients compete inside a class
+  TimePoint first_waits_since_{};
+};
+
+}  // namespace weft

@@ -1,0 +1,214 @@
+#include "weft/schedule/memory/kv_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+
+#include "weft/tests/fixture/expect_bug.h"
+#include "weft/tests/schedule/scheduler_parts.h"
+
+namespace weft::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// Eight pages of four tokens, unless a test says otherwise.
+DeviceLimits small_limits() { return small_options().limits; }
+
+/// A slab of eight pages for each of four rows.
+DeviceLimits slab_limits() {
+  DeviceLimits limits = small_limits();
+  limits.pages = 4 * 8;
+  return limits;
+}
+
+TEST(KvMemory, CountsTheMostPagesOfAGroupWithItsPromptShared) {
+  const KvMemory memory(small_limits(), KvLayout::kPages);
+  // The last token's keys and values are never needed: 4 + 4 tokens, then 4 + 5.
+  EXPECT_EQ(memory.most_pages(make_group({.prompt = 4, .max_tokens = 5})->spec), 2);
+  EXPECT_EQ(memory.most_pages(make_group({.prompt = 4, .max_tokens = 6})->spec), 3);
+  // Two pages of the prompt are whole and shared, two more are each output's own.
+  const auto three = make_group({.prompt = 9, .max_tokens = 8, .sequences = 3});
+  EXPECT_EQ(memory.most_pages(three->spec), 2 + 3 * 2);
+}
+
+TEST(KvMemory, CountsWhatAGroupNeedsToBeginWithTheTokensThatItHas) {
+  const KvMemory memory(small_limits(), KvLayout::kPages);
+  const auto group = make_group({.prompt = 4, .max_tokens = 20, .sequences = 2});
+  EXPECT_EQ(memory.pages_to_begin(*group), 1 + 2);
+  group->sequences[0].outputs.assign(4, 1);
+  EXPECT_EQ(memory.pages_to_begin(*group), 1 + 2 + 1);
+  group->sequences[1].end = SequenceEnd::kStop;
+  EXPECT_EQ(memory.pages_to_begin(*group), 1 + 2);
+}
+
+TEST(KvMemory, ExtendsATableByWhatItLacks) {
+  KvMemory memory(small_limits(), KvLayout::kPages);
+  const auto group = make_group({});
+  group->encoded = true;
+  Sequence& one = group->sequences[0];
+  ASSERT_TRUE(memory.extend(*group, one, 5));
+  EXPECT_EQ(one.pages.size(), 2U);
+  ASSERT_TRUE(memory.extend(*group, one, 8));
+  EXPECT_EQ(one.pages.size(), 2U);
+  EXPECT_EQ(memory.free(), 6);
+  memory.release(one);
+  EXPECT_THAT(one.pages, IsEmpty());
+  EXPECT_EQ(memory.free(), 8);
+}
+
+TEST(KvMemory, LeavesATableAsItIsWhereTooFewPagesAreFree) {
+  KvMemory memory(small_limits(), KvLayout::kPages);
+  const auto group = make_group({.sequences = 2});
+  group->encoded = true;
+  ASSERT_TRUE(memory.extend(*group, group->sequences[0], 7 * 4));
+  EXPECT_FALSE(memory.extend(*group, group->sequences[1], 5));
+  EXPECT_THAT(group->sequences[1].pages, IsEmpty());
+  EXPECT_EQ(memory.free(), 1);
+}
+
+TEST(KvMemory, TakesTheEncodersPagesOnceAndGivesThemBackWithTheGroup) {
+  DeviceLimits limits = small_limits();
+  limits.cross_pages = 3;
+  KvMemory memory(limits, KvLayout::kPages);
+  const auto group = make_group({.sequences = 2, .encoder_input = 9});
+  const auto other = make_group({.encoder_input = 1});
+  ASSERT_TRUE(memory.extend(*group, group->sequences[0], 4));
+  ASSERT_TRUE(memory.extend(*group, group->sequences[1], 4));
+  EXPECT_EQ(memory.free_cross(), 0);
+  EXPECT_EQ(group->cross_pages.size(), 3U);
+  EXPECT_FALSE(memory.extend(*other, other->sequences[0], 4));
+  memory.release(*group);
+  EXPECT_EQ(memory.free_cross(), 3);
+  EXPECT_TRUE(memory.extend(*other, other->sequences[0], 4));
+}
+
+TEST(KvMemory, CopiesASharedPageForWhoeverWritesToItFirst) {
+  KvMemory memory(small_limits(), KvLayout::kPages);
+  const auto group = make_group({.sequences = 2});
+  group->encoded = true;
+  Sequence& first = group->sequences[0];
+  Sequence& second = group->sequences[1];
+  ASSERT_TRUE(memory.extend(*group, first, 6));
+  EXPECT_EQ(memory.fork(first, second), 0);
+  EXPECT_EQ(second.pages, first.pages);
+  EXPECT_EQ(memory.free(), 6);
+  EXPECT_EQ(memory.pages_held_by(*group), 2);
+
+  second.table_from = 2;
+  const PageId shared = second.pages[1];
+  ASSERT_TRUE(memory.make_writable(second, 1));
+  EXPECT_NE(second.pages[1], shared);
+  EXPECT_EQ(second.pages[0], first.pages[0]);
+  EXPECT_EQ(second.table_from, 1U) << "the device must hear of the page";
+  EXPECT_EQ(memory.pages_held_by(*group), 3);
+  ASSERT_TRUE(memory.make_writable(first, 1));  // has it alone now
+  EXPECT_EQ(first.pages[1], shared);
+
+  Plan plan;
+  memory.write_copies(plan);
+  ASSERT_EQ(plan.copies.size(), 1U);
+  EXPECT_EQ(plan.copies[0].from, shared);
+  EXPECT_EQ(plan.copies[0].to, second.pages[1]);
+  memory.write_copies(plan);
+  EXPECT_EQ(plan.copies.size(), 1U) << "a copy is made once";
+  const std::array<Group*, 1> all{group.get()};
+  memory.check(all);
+}
+
+TEST(KvMemory, SaysSoWhenNoPageIsLeftToCopyTo) {
+  KvMemory memory(small_limits(), KvLayout::kPages);
+  const auto group = make_group({.sequences = 2});
+  group->encoded = true;
+  ASSERT_TRUE(memory.extend(*group, group->sequences[0], 8 * 4));
+  EXPECT_EQ(memory.fork(group->sequences[0], group->sequences[1]), 0);
+  EXPECT_FALSE(memory.make_writable(group->sequences[1], 7));
+  EXPECT_EQ(group->sequences[1].pages, group->sequences[0].pages);
+}
+
+TEST(KvMemory, KeepsASharedPageUntilTheLastHasReleasedIt) {
+  KvMemory memory(small_limits(), KvLayout::kPages);
+  const auto group = make_group({.sequences = 2});
+  group->encoded = true;
+  ASSERT_TRUE(memory.extend(*group, group->sequences[0], 8));
+  EXPECT_EQ(memory.fork(group->sequences[0], group->sequences[1]), 0);
+  memory.release(group->sequences[0]);
+  EXPECT_EQ(memory.free(), 6);
+  memory.release(group->sequences[1]);
+  EXPECT_EQ(memory.free(), 8);
+}
+
+TEST(KvMemory, PromisesAGroupItsMostPagesUntilItIsReleased) {
+  KvMemory memory(small_limits(), KvLayout::kPages);
+  const auto group = make_group({.prompt = 4, .max_tokens = 6});
+  memory.reserve(*group);
+  EXPECT_EQ(memory.reserved(), 3);
+  EXPECT_EQ(group->reserved, 3);
+  memory.release(*group);
+  EXPECT_EQ(memory.reserved(), 0);
+}
+
+TEST(KvMemory, GivesASlabsPagesByTheRowAndMovesThemWithIt) {
+  KvMemory memory(slab_limits(), KvLayout::kSlab);
+  const auto group = make_group({});
+  group->encoded = true;
+  Sequence& one = group->sequences[0];
+  one.row = 2;
+  ASSERT_TRUE(memory.extend(*group, one, 12));
+  EXPECT_THAT(one.pages, ElementsAre(16, 17, 18));
+  one.computed = 5;
+  one.row = 1;
+  memory.follow_row(one);
+  EXPECT_THAT(one.pages, ElementsAre(8, 9, 10));
+  EXPECT_EQ(one.table_from, 0U);
+  Plan plan;
+  memory.write_copies(plan);
+  ASSERT_EQ(plan.slab_copies.size(), 2U) << "the third page holds nothing yet";
+  EXPECT_EQ(plan.slab_copies[1].from, 17);
+  EXPECT_EQ(plan.slab_copies[1].to, 9);
+}
+
+TEST(KvMemory, ForksASlabIntoPagesThatHaveToBeCopied) {
+  KvMemory memory(slab_limits(), KvLayout::kSlab);
+  const auto group = make_group({.sequences = 2});
+  group->encoded = true;
+  group->sequences[0].row = 0;
+  group->sequences[1].row = 3;
+  group->sequences[1].computed = 6;
+  ASSERT_TRUE(memory.extend(*group, group->sequences[0], 6));
+  EXPECT_EQ(memory.fork(group->sequences[0], group->sequences[1]), 2);
+  EXPECT_THAT(group->sequences[1].pages, ElementsAre(24, 25));
+}
+
+TEST(KvMemory, RefusesSlabsThatTheDeviceHasNoRoomFor) {
+  DeviceLimits limits = slab_limits();
+  --limits.pages;
+  WEFT_EXPECT_BUG(KvMemory(limits, KvLayout::kSlab), "rows lack their slabs");
+}
+
+TEST(KvMemory, FindsAPageThatIsInATableAndNotCounted) {
+  KvMemory memory(small_limits(), KvLayout::kPages);
+  const auto group = make_group({});
+  group->encoded = true;
+  ASSERT_TRUE(memory.extend(*group, group->sequences[0], 4));
+  const std::array<Group*, 1> all{group.get()};
+  memory.check(all);
+  group->sequences[0].pages.push_back(group->sequences[0].pages[0]);
+  WEFT_EXPECT_BUG(memory.check(all), "miscounted");
+}
+
+TEST(KvMemory, FindsAPageThatIsCountedAndInNoTable) {
+  KvMemory memory(small_limits(), KvLayout::kPages);
+  const auto group = make_group({});
+  group->encoded = true;
+  ASSERT_TRUE(memory.extend(*group, group->sequences[0], 8));
+  group->sequences[0].pages.pop_back();
+  const std::array<Group*, 1> all{group.get()};
+  WEFT_EXPECT_BUG(memory.check(all), "miscounted");
+}
+
+}  // namespace
+}  // namespace weft::test
