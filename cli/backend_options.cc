@@ -32,8 +32,9 @@ Result<Config> engine_config(const BackendOptions& options) {
   const auto draft = options.engine->draft();
   if (!draft) return draft.error();
   auto config = draft->finish();
-  if (config) config->model = options.place;
-  return config;
+  if (!config) return std::move(config).error();
+  config->engine.model = options.place;
+  return std::move(config->engine);
 }
 
 }  // namespace weft::cli

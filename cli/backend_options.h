@@ -17,7 +17,7 @@ namespace weft::cli {
 /// Who answers: a server or a model in this process.
 struct BackendOptions {
   std::string place;    ///< URL|MODEL
-  std::string api_key;  ///< of a server; WEFT_API_KEY when empty
+  std::string api_key;  ///< what a server is shown; WEFT_API_KEY when empty
   bool insecure = false;
   std::string model;  ///< what to ask a server for; empty: what it has, or what the requests say
   std::unique_ptr<ConfigOptions> engine{};  ///< how a model in this process runs
@@ -28,9 +28,10 @@ struct BackendOptions {
 /// Adds URL|MODEL and the options; `options` lives as long as `command`.
 void add_backend_options(CLI::App& command, BackendOptions& options);
 
-/// kBadUrl.
+/// The server of BackendOptions::place. Errors: kBadUrl.
 [[nodiscard]] Result<ClientOptions> client_options(const BackendOptions& options);
-/// Of file, environment and flags, as weft serve takes them. Errors: of ConfigDraft.
+/// What file, environment and flags say of the engine, as weft serve takes them. Errors: of
+/// ConfigDraft.
 [[nodiscard]] Result<Config> engine_config(const BackendOptions& options);
 
 }  // namespace weft::cli

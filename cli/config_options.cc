@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kFileVariable = "WEFT_CONFIG";
 
-// Of a terminal's 100 columns: the longest flag with its value, and what it means.
+// They share a terminal's 100 columns: the longest flag with its value, and what it means.
 constexpr std::size_t kFlagColumns = 34;
 constexpr std::size_t kTextColumns = 66;
 
@@ -29,7 +29,7 @@ struct Placeholder {
 
 /// The range and the default, as far as they say anything.
 std::string key_facts(const ConfigKey& key) {
-  const std::string standard = value_of(key.setting, Config());
+  const std::string standard = value_of(key.setting, FileConfig());
   const bool is_text = std::holds_alternative<TextSetting>(key.setting);
   if (is_text && standard == "\"\"") return "";
   if (is_text || std::holds_alternative<FlagSetting>(key.setting))

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "weft/config/server_config.h"
 #include "weft/core/dtype.h"
 #include "weft/core/error/error.h"
 
@@ -77,11 +76,11 @@ struct Config {
   std::int32_t preprocess_workers = 2;
   std::int32_t max_prompt_bytes = 8 << 20;
 
-  ServerConfig server{};  ///< of `weft serve`; an engine takes no notice of it
-
   /// Reads a TOML file with tables named as in docs/configuration.md; a key that it leaves out
-  /// keeps its default. The result is valid. Errors of core/io/file.h; kBadToml, kUnknownConfigKey
-  /// and kBadConfig (config/config_error.h), which name file, line and key.
+  /// keeps its default. The result is valid. A file of `weft serve` does as well: the tables of the
+  /// server (server, auth, limits, log) are checked like the others, and then left out. Errors of
+  /// core/io/file.h; kBadToml, kUnknownConfigKey and kBadConfig (config/config_error.h), which name
+  /// file, line and key.
   [[nodiscard]] static Result<Config> load(const std::filesystem::path& file);
   [[nodiscard]] static Result<Config> parse(std::string_view toml, std::string_view name);
 

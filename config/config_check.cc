@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-ConfigMistake mistake(std::string_view table, std::string_view name, const Config& config,
+ConfigMistake mistake(std::string_view table, std::string_view name, const FileConfig& config,
                       const std::string& what) {
   const ConfigKey* const key = find_key(table, name);
   return {key, value_of(key->setting, config) + ": " + what};
@@ -14,16 +14,17 @@ ConfigMistake mistake(std::string_view table, std::string_view name, const Confi
 
 using Mistakes = std::vector<ConfigMistake>;
 
-Mistakes check_rows(const Config& config) {
-  const std::int64_t advanced = std::int64_t{config.max_step_tokens} * config.decode_every;
-  if (config.max_rows <= advanced) return {};
+Mistakes check_rows(const FileConfig& config) {
+  const Config& engine = config.engine;
+  const std::int64_t advanced = std::int64_t{engine.max_step_tokens} * engine.decode_every;
+  if (engine.max_rows <= advanced) return {};
   return {mistake("memory", "max_rows", config,
                   "must be at most " + std::to_string(advanced) +
                       ", memory.max_step_tokens times scheduling.decode_every, or the rows cannot "
                       "all advance as often as that")};
 }
 
-Mistakes check_tls(const Config& config) {
+Mistakes check_tls(const FileConfig& config) {
   const bool certificate = !config.server.tls_certificate.empty();
   const bool key = !config.server.tls_key.empty();
   if (certificate && !key) {
@@ -35,7 +36,7 @@ Mistakes check_tls(const Config& config) {
   return {};
 }
 
-Mistakes check_body_memory(const Config& config) {
+Mistakes check_body_memory(const FileConfig& config) {
   const ServerConfig& server = config.server;
   const std::int64_t memory = server.max_body_memory;
   const std::int64_t largest = std::max(server.max_body_bytes, server.max_message_bytes);
@@ -57,7 +58,7 @@ Mistakes check_body_memory(const Config& config) {
 
 }  // namespace
 
-std::vector<ConfigMistake> find_mistake(const Config& config) {
+std::vector<ConfigMistake> find_mistake(const FileConfig& config) {
   for (const ConfigKey& key : config_schema()) {
     if (Complaint complaint = check(key.setting, config)) return {{&key, *std::move(complaint)}};
   }

@@ -15,6 +15,6 @@ struct ConfigMistake {
 
 /// The first value that is out of its range, or that does not go with others: then once for each of
 /// them that could be another, and the reader blames one that somebody has set. Empty: none.
-[[nodiscard]] std::vector<ConfigMistake> find_mistake(const Config& config);
+[[nodiscard]] std::vector<ConfigMistake> find_mistake(const FileConfig& config);
 
 }  // namespace weft

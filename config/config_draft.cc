@@ -126,7 +126,7 @@ std::string_view ConfigDraft::origin(const ConfigKey& key) const {
   return found == origins_.end() ? std::string_view() : found->second;
 }
 
-Result<Config> ConfigDraft::finish() const {
+Result<FileConfig> ConfigDraft::finish() const {
   const auto mistakes = find_mistake(config_);
   if (mistakes.empty()) return config_;
   // What nobody has set is nobody's mistake.

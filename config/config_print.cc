@@ -12,7 +12,7 @@ void append_comment(std::string_view text, std::string& out) {
 }
 
 std::string facts_of(const ConfigKey& key, const ConfigDraft& draft) {
-  std::string facts = range_of(key.setting) + "; default " + value_of(key.setting, Config());
+  std::string facts = range_of(key.setting) + "; default " + value_of(key.setting, FileConfig());
   const std::string_view origin = draft.origin(key);
   if (!origin.empty()) facts.append("; set by ").append(origin);
   std::ranges::replace(facts, '\n', '?');  // a file may be called anything
@@ -25,7 +25,7 @@ void append_key(const ConfigKey& key, const ConfigDraft& draft, std::string& out
   append_comment(what, out);
   append_comment(facts_of(key, draft), out);
   const bool hidden = is_secret(key.setting) &&
-                      toml_of(key.setting, draft.config()) != toml_of(key.setting, Config());
+                      toml_of(key.setting, draft.config()) != toml_of(key.setting, FileConfig());
   out.append(hidden ? "# " : "").append(key.name).append(" = ");
   out.append(hidden ? "... is set, and not shown" : toml_of(key.setting, draft.config()));
   out += '\n';
@@ -34,7 +34,7 @@ void append_key(const ConfigKey& key, const ConfigDraft& draft, std::string& out
 }  // namespace
 
 std::string print_config(const ConfigDraft& draft, PrintedKeys keys) {
-  const Config standard;
+  const FileConfig standard;
   std::string out;
   std::string_view table;
   for (const ConfigKey& key : config_schema()) {

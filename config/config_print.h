@@ -11,9 +11,9 @@ enum class PrintedKeys : std::uint8_t {
   kChanged,  ///< those that have not their default
 };
 
-/// The draft's Config as a TOML file that explains itself: of each key what it is, why it has its
-/// default, the range, and who set it. Read again it gives the same Config, but for secret keys,
-/// which stand there as a comment.
+/// The draft's FileConfig as a TOML file that explains itself: of each key what it is, why it has
+/// its default, the range, and who set it. Read again it gives the same, but for secret keys, which
+/// stand there as a comment.
 [[nodiscard]] std::string print_config(const ConfigDraft& draft, PrintedKeys keys);
 
 /// `text` in lines of at most `width` characters, cut between words, each but the first behind a

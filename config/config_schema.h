@@ -9,29 +9,29 @@
 #include <string_view>
 #include <variant>
 
-#include "weft/config/config.h"
+#include "weft/config/file_config.h"
 
 namespace weft {
 
 /// What a file gives a key; nothing stands for what no key takes (a list, a table, a date).
 using ConfigValue = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
-/// A place in a Config, however deep: Member<std::int32_t>::at<&Config::server,
+/// A place in a FileConfig, however deep: Member<std::int32_t>::at<&FileConfig::server,
 /// &ServerConfig::port>().
 template <class T>
 class Member {
  public:
   template <auto... kPath>
   [[nodiscard]] static constexpr Member at() noexcept {
-    return Member([](const Config& config) -> const T& { return (config.*....*kPath); },
-                  [](Config& config) -> T& { return (config.*....*kPath); });
+    return Member([](const FileConfig& config) -> const T& { return (config.*....*kPath); },
+                  [](FileConfig& config) -> T& { return (config.*....*kPath); });
   }
-  [[nodiscard]] const T& of(const Config& config) const { return read_(config); }
-  [[nodiscard]] T& of(Config& config) const { return write_(config); }
+  [[nodiscard]] const T& of(const FileConfig& config) const { return read_(config); }
+  [[nodiscard]] T& of(FileConfig& config) const { return write_(config); }
 
  private:
-  using Read = const T& (*)(const Config& config);
-  using Write = T& (*)(Config& config);
+  using Read = const T& (*)(const FileConfig& config);
+  using Write = T& (*)(FileConfig& config);
 
   constexpr Member(Read read, Write write) noexcept : read_(read), write_(write) {}
 
@@ -67,8 +67,8 @@ struct TimeSetting {
 /// One of some names.
 struct ChoiceSetting {
   std::span<const std::string_view> names;
-  std::size_t (*get)(const Config& config);  ///< names.size() when it is none of them
-  void (*set)(Config& config, std::size_t name);
+  std::size_t (*get)(const FileConfig& config);  ///< names.size() when it is none of them
+  void (*set)(FileConfig& config, std::size_t name);
 };
 /// Config::policy and window in one: "fusion", "static", "instances" or "window:MILLISECONDS".
 struct PolicySetting {
@@ -109,10 +109,10 @@ struct ConfigKey {
 [[nodiscard]] std::string range_of(const Setting& setting);
 
 /// The setting's value for people: 16, "pages". A long text is cut, a secret one is "...".
-[[nodiscard]] std::string value_of(const Setting& setting, const Config& config);
+[[nodiscard]] std::string value_of(const Setting& setting, const FileConfig& config);
 
 /// The value as a file has it, whole, secret or not. Text that is not UTF-8 has no such form.
-[[nodiscard]] std::string toml_of(const Setting& setting, const Config& config);
+[[nodiscard]] std::string toml_of(const Setting& setting, const FileConfig& config);
 
 [[nodiscard]] bool is_secret(const Setting& setting) noexcept;
 
@@ -124,9 +124,10 @@ struct ConfigKey {
 using Complaint = std::optional<std::string>;
 
 /// Puts `value` where it belongs. With a complaint `config` is as it was.
-[[nodiscard]] Complaint assign(const Setting& setting, const ConfigValue& value, Config& config);
+[[nodiscard]] Complaint assign(const Setting& setting, const ConfigValue& value,
+                               FileConfig& config);
 
 /// Whether the value that is there is in its range.
-[[nodiscard]] Complaint check(const Setting& setting, const Config& config);
+[[nodiscard]] Complaint check(const Setting& setting, const FileConfig& config);
 
 }  // namespace weft

@@ -19,7 +19,7 @@ std::optional<double> number_in(const ConfigValue& value) {
 }
 
 struct IsInRange {
-  const Config& config;
+  const FileConfig& config;
 
   bool operator()(const TextSetting& /*setting*/) const { return true; }
   bool operator()(const FlagSetting& /*setting*/) const { return true; }
@@ -39,15 +39,16 @@ struct IsInRange {
     return setting.get(config) < setting.names.size();
   }
   bool operator()(const PolicySetting& setting) const {
-    if (config.policy != BatchPolicy::kWindow) return policy_text(config).has_value();
-    return config.window.count() >= setting.low && config.window.count() <= setting.high;
+    if (config.engine.policy != BatchPolicy::kWindow) return policy_text(config.engine).has_value();
+    return config.engine.window.count() >= setting.low &&
+           config.engine.window.count() <= setting.high;
   }
 };
 
 /// Sets what is of the right type and in range; whether it was.
 struct Assign {
   const ConfigValue& value;
-  Config& config;
+  FileConfig& config;
 
   bool operator()(const TextSetting& setting) const { return put(setting.member); }
   bool operator()(const FlagSetting& setting) const { return put(setting.member); }
@@ -84,7 +85,7 @@ struct Assign {
   }
   bool operator()(const PolicySetting& setting) const {
     const auto* text = std::get_if<std::string>(&value);
-    return text != nullptr && set_policy(*text, setting.low, setting.high, config);
+    return text != nullptr && set_policy(*text, setting.low, setting.high, config.engine);
   }
 
  private:
@@ -113,12 +114,12 @@ std::string must_be(const Setting& setting) {
 
 }  // namespace
 
-Complaint assign(const Setting& setting, const ConfigValue& value, Config& config) {
+Complaint assign(const Setting& setting, const ConfigValue& value, FileConfig& config) {
   if (std::visit(Assign{value, config}, setting)) return std::nullopt;
   return shown_value(setting, value) + must_be(setting);
 }
 
-Complaint check(const Setting& setting, const Config& config) {
+Complaint check(const Setting& setting, const FileConfig& config) {
   if (std::visit(IsInRange{config}, setting)) return std::nullopt;
   return value_of(setting, config) + must_be(setting);
 }

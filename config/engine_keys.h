@@ -9,7 +9,27 @@
 /// The keys of an engine: the tables model, device, memory, scheduling and edge.
 namespace weft::engine_keys {
 
-using namespace setting_kinds;  // NOLINT(google-global-names-in-headers): words of the table below
+template <auto kMember>
+constexpr Setting text() {
+  return setting_kinds::text<&FileConfig::engine, kMember>();
+}
+template <auto kMember>
+constexpr Setting integer(std::int64_t low, std::int64_t high) {
+  return setting_kinds::integer<&FileConfig::engine, kMember>(low, high);
+}
+template <auto kMember>
+constexpr Setting number(double low, double high) {
+  return setting_kinds::number<&FileConfig::engine, kMember>(low, high);
+}
+template <auto kMember>
+constexpr Setting milliseconds(double low, double high) {
+  return setting_kinds::milliseconds<&FileConfig::engine, kMember>(low, high);
+}
+/// kNames has the names of kValues, in the same order.
+template <const auto& kNames, const auto& kValues, auto kMember>
+constexpr Setting choice() {
+  return setting_kinds::choice<kNames, kValues, &FileConfig::engine, kMember>();
+}
 
 inline constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 

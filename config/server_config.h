@@ -7,7 +7,7 @@
 namespace weft {
 
 /// What `weft serve` is beside its engine. Plain data with the defaults; docs/configuration.md has
-/// the reasons.
+/// the reasons. FileConfig has it beside the engine's Config.
 struct ServerConfig {
   // Where it listens.
   std::string host = "127.0.0.1";  ///< an address, or a name; "" = no TCP port

@@ -13,24 +13,24 @@ inline constexpr std::array<std::string_view, 2> kLogFormats = {"text", "json"};
 
 template <auto kMember>
 constexpr Setting text() {
-  return setting_kinds::text<&Config::server, kMember>();
+  return setting_kinds::text<&FileConfig::server, kMember>();
 }
 template <auto kMember>
 constexpr Setting flag() {
-  return setting_kinds::flag<&Config::server, kMember>();
+  return setting_kinds::flag<&FileConfig::server, kMember>();
 }
 template <auto kMember>
 constexpr Setting integer(std::int64_t low, std::int64_t high) {
-  return setting_kinds::integer<&Config::server, kMember>(low, high);
+  return setting_kinds::integer<&FileConfig::server, kMember>(low, high);
 }
 template <auto kMember>
 constexpr Setting seconds(double low, double high) {
-  return setting_kinds::seconds<&Config::server, kMember>(low, high);
+  return setting_kinds::seconds<&FileConfig::server, kMember>(low, high);
 }
 /// Names that are kept as they are.
 template <const auto& kNames, auto kMember>
 constexpr Setting choice() {
-  return setting_kinds::choice<kNames, kNames, &Config::server, kMember>();
+  return setting_kinds::choice<kNames, kNames, &FileConfig::server, kMember>();
 }
 
 inline constexpr std::array kKeys = {
@@ -66,7 +66,7 @@ inline constexpr std::array kKeys = {
               "Most answers end in it; what stops the program must wait longer before it kills it"},
 
     ConfigKey{"auth", "api_key",
-              setting_kinds::secret_text<&Config::server, &ServerConfig::api_key>(),
+              setting_kinds::secret_text<&FileConfig::server, &ServerConfig::api_key>(),
               "The key that clients must show; empty: none",
               "This machine's own users need none; on a command line all of them would see it"},
     ConfigKey{"auth", "api_key_file", text<&ServerConfig::api_key_file>(),

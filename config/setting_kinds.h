@@ -9,7 +9,8 @@
 
 #include "weft/config/config_schema.h"
 
-/// How the schema's tables write their settings: kPath is the way to the member from a Config.
+/// How the schema's tables write their settings: kPath is the way to the member from a
+/// FileConfig.
 namespace weft::setting_kinds {
 
 template <auto... kPath>
@@ -29,7 +30,7 @@ constexpr Setting flag() {
 
 template <auto... kPath>
 constexpr Setting integer(std::int64_t low, std::int64_t high) {
-  using Value = std::remove_cvref_t<decltype((std::declval<Config&>().*....*kPath))>;
+  using Value = std::remove_cvref_t<decltype((std::declval<FileConfig&>().*....*kPath))>;
   return IntegerSetting{Member<Value>::template at<kPath...>(), low, high};
 }
 
@@ -56,11 +57,11 @@ constexpr Setting choice() {
   static_assert(kNames.size() == kValues.size());
   return ChoiceSetting{
       kNames,
-      [](const Config& config) {
+      [](const FileConfig& config) {
         const auto found = std::ranges::find(kValues, (config.*....*kPath));
         return static_cast<std::size_t>(found - kValues.begin());
       },
-      [](Config& config, std::size_t name) { (config.*....*kPath) = kValues[name]; }};
+      [](FileConfig& config, std::size_t name) { (config.*....*kPath) = kValues[name]; }};
 }
 
 }  // namespace weft::setting_kinds

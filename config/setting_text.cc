@@ -82,7 +82,7 @@ struct Range {
 
 /// The value of what is no text.
 struct Value {
-  const Config& config;
+  const FileConfig& config;
 
   std::string operator()(const TextSetting& setting) const { return setting.member.of(config); }
   std::string operator()(const FlagSetting& setting) const {
@@ -103,7 +103,7 @@ struct Value {
     return name < setting.names.size() ? between_quotes(setting.names[name]) : "none of them";
   }
   std::string operator()(const PolicySetting& /*setting*/) const {
-    const auto text = policy_text(config);
+    const auto text = policy_text(config.engine);
     return text ? between_quotes(*text) : "none of them";
   }
 };
@@ -118,7 +118,7 @@ ConfigValue number_or_text(std::string_view text) {
 
 }  // namespace
 
-double time_in_units(const TimeSetting& setting, const Config& config) {
+double time_in_units(const TimeSetting& setting, const FileConfig& config) {
   return static_cast<double>(setting.member.of(config).count()) /
          static_cast<double>(setting.unit.count());
 }
@@ -130,13 +130,13 @@ bool is_secret(const Setting& setting) noexcept {
   return text != nullptr && text->secret;
 }
 
-std::string value_of(const Setting& setting, const Config& config) {
+std::string value_of(const Setting& setting, const FileConfig& config) {
   std::string value = std::visit(Value{config}, setting);
   if (!std::holds_alternative<TextSetting>(setting)) return value;
   return is_secret(setting) && !value.empty() ? "..." : in_quotes(value);
 }
 
-std::string toml_of(const Setting& setting, const Config& config) {
+std::string toml_of(const Setting& setting, const FileConfig& config) {
   std::string value = std::visit(Value{config}, setting);
   return std::holds_alternative<TextSetting>(setting) ? toml_string(value) : value;
 }

@@ -8,7 +8,7 @@
 namespace weft {
 
 /// In the units that the key's name ends in.
-[[nodiscard]] double time_in_units(const TimeSetting& setting, const Config& config);
+[[nodiscard]] double time_in_units(const TimeSetting& setting, const FileConfig& config);
 
 /// A value that a setting was given, in words; a long text is cut, a secret one is "...".
 [[nodiscard]] std::string shown_value(const Setting& setting, const ConfigValue& value);

@@ -77,10 +77,10 @@ void LocalBatch::start(const std::string& path, const std::string& body, Done do
     return done(answer_of(std::move(*refusal)));
   }
   BodyMemory::Share memory(local_->service().body_memory());  // the caller's own to bound
-  Outcome outcome =
+  RouteResult result =
       local_->service().handle(std::get<Service::Admission>(admission), header, body, memory);
-  if (auto* reply = std::get_if<HttpReply>(&outcome)) return done(answer_of(std::move(*reply)));
-  if (auto* call = std::get_if<ApiCall>(&outcome)) {
+  if (auto* reply = std::get_if<HttpReply>(&result)) return done(answer_of(std::move(*reply)));
+  if (auto* call = std::get_if<ApiCall>(&result)) {
     const auto started = std::make_shared<Call>(*this, std::move(*call), std::move(done));
     calls_.insert(started);
     return started->start();

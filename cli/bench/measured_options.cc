@@ -14,7 +14,7 @@ void add_measured_options(CLI::App& command, MeasuredOptions& options) {
 
 Config measured_config(std::string_view verb, const MeasuredOptions& options) {
   const ConfigDraft draft = value_or_fail(verb, options.config->draft());
-  return value_or_fail(verb, draft.finish());
+  return value_or_fail(verb, draft.finish()).engine;
 }
 
 measure::MeasuredModel open_measured(std::string_view verb, const Config& config,

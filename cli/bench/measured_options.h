@@ -24,7 +24,7 @@ struct MeasuredOptions {
 /// Adds them; `options` lives as long as `command`.
 void add_measured_options(CLI::App& command, MeasuredOptions& options);
 
-/// Of file, environment and flags; leaves with fail() when they are wrong.
+/// What file, environment and flags say of the engine; leaves with fail() when they are wrong.
 [[nodiscard]] Config measured_config(std::string_view verb, const MeasuredOptions& options);
 
 /// The model of the configuration, or of the shape; `otherwise` is the shape when neither is given,

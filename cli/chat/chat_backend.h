@@ -9,14 +9,14 @@ namespace weft::cli {
 
 /// How an answer ended.
 struct AnswerEnd {
-  enum class Outcome : std::uint8_t {
+  enum class Kind : std::uint8_t {
     kCompleted,
     kLength,     ///< it has as many tokens as it may
     kCancelled,  ///< by cancel()
     kRefused,    ///< it never began; worth another try when `again` says so
     kFailed,     ///< it began and failed, or the connection was lost meanwhile
   };
-  Outcome outcome = Outcome::kCompleted;
+  Kind kind = Kind::kCompleted;
   std::string why{};         ///< for people, with kRefused and kFailed
   bool again = false;        ///< the same request may succeed later
   bool fewer_lanes = false;  ///< as many answers at once are more than the connection may have

@@ -11,7 +11,7 @@
 namespace weft::cli {
 namespace {
 
-/// Of a prompt, as results show it.
+/// Results show so many bytes of a prompt.
 constexpr std::size_t kShownBytes = 70;
 
 std::string prompt_line(const boost::json::value& input) {
@@ -29,15 +29,15 @@ std::string prompt_line(const boost::json::value& input) {
 }
 
 std::string note_of(const AnswerEnd& end) {
-  switch (end.outcome) {
-    case AnswerEnd::Outcome::kCompleted:
+  switch (end.kind) {
+    case AnswerEnd::Kind::kCompleted:
       return {};
-    case AnswerEnd::Outcome::kLength:
+    case AnswerEnd::Kind::kLength:
       return "(cut: as long as it may be)\n";
-    case AnswerEnd::Outcome::kCancelled:
+    case AnswerEnd::Kind::kCancelled:
       return "(cancelled)\n";
-    case AnswerEnd::Outcome::kRefused:
-    case AnswerEnd::Outcome::kFailed:
+    case AnswerEnd::Kind::kRefused:
+    case AnswerEnd::Kind::kFailed:
       break;
   }
   return "(failed: " + end.why + ")\n";
@@ -89,7 +89,7 @@ bool ChatBatches::on_news(AnswerNews news, Time now) {
   if (news.end->fewer_lanes) lanes_ = std::max<std::size_t>(1, std::min(lanes_, running_) - 1);
   std::optional<Retry::Pause> pause;
   if (news.end->again && !item.cancelled) {
-    const bool refused = news.end->outcome == AnswerEnd::Outcome::kRefused;
+    const bool refused = news.end->kind == AnswerEnd::Kind::kRefused;
     pause = item.retry.after(refused ? Retry::Cause::kRefused : Retry::Cause::kFailed);
   }
   if (pause) {
@@ -114,7 +114,7 @@ std::optional<std::vector<std::string>> ChatBatches::cancel(std::int64_t number)
   if (batch == nullptr || batch->finished()) return std::nullopt;
   for (const Place& place : waiting_) {
     if (place.batch != number) continue;
-    batch->items[place.item].end = AnswerEnd{.outcome = AnswerEnd::Outcome::kCancelled};
+    batch->items[place.item].end = AnswerEnd{.kind = AnswerEnd::Kind::kCancelled};
   }
   std::erase_if(waiting_, [number](const Place& place) { return place.batch == number; });
   std::vector<std::string> running;

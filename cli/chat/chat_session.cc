@@ -28,8 +28,8 @@ json::object message_of(std::string_view role, std::string_view text) {
 }
 
 bool has_failed(const ChatBatches::Item& item) {
-  return item.end && (item.end->outcome == AnswerEnd::Outcome::kRefused ||
-                      item.end->outcome == AnswerEnd::Outcome::kFailed);
+  return item.end && (item.end->kind == AnswerEnd::Kind::kRefused ||
+                      item.end->kind == AnswerEnd::Kind::kFailed);
 }
 
 /// 0, or the system's error: EEXIST when there is such a file and it may not be replaced.
@@ -110,7 +110,7 @@ void ChatSession::stream_answer(const std::string& id) {
   while (!answer_end_) {
     if (terminal_.wait(due) == Terminal::Event::kInterrupt) {
       // A server that does not even hear of it is not waited for.
-      if (cancelled) answer_end_ = AnswerEnd{.outcome = AnswerEnd::Outcome::kCancelled};
+      if (cancelled) answer_end_ = AnswerEnd{.kind = AnswerEnd::Kind::kCancelled};
       if (!std::exchange(cancelled, true)) backend_.cancel(id);
       if (!terminal_.interactive()) break_off();
     }
@@ -119,15 +119,15 @@ void ChatSession::stream_answer(const std::string& id) {
 }
 
 void ChatSession::conclude() {
-  using enum AnswerEnd::Outcome;
+  using enum AnswerEnd::Kind;
   answer_id_.clear();
   if (!answer_.empty() && !answer_.ends_with('\n')) terminal_.print("\n");
-  if (!answer_.empty() || answer_end_->outcome == kCompleted) {
+  if (!answer_.empty() || answer_end_->kind == kCompleted) {
     messages_.push_back(message_of("assistant", answer_));
   } else {
     messages_.pop_back();  // as if it had not been asked
   }
-  switch (answer_end_->outcome) {
+  switch (answer_end_->kind) {
     case kCompleted:
       break;
     case kLength:

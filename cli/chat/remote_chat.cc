@@ -22,7 +22,7 @@ namespace {
 constexpr std::chrono::seconds kNoChatSweep{60};
 
 AnswerEnd too_large() {
-  return {.outcome = AnswerEnd::Outcome::kRefused,
+  return {.kind = AnswerEnd::Kind::kRefused,
           .why = "the request is larger than the server takes in one message"};
 }
 
@@ -100,7 +100,7 @@ void RemoteChat::on_end(const Error& error, std::uint16_t code) {
   if (code == boost::beast::websocket::close_code::too_big) {
     too_large_ = std::min(too_large_, router_.end_largest(too_large()));
   }
-  router_.end_all({.outcome = AnswerEnd::Outcome::kFailed, .why = to_string(error), .again = true});
+  router_.end_all({.kind = AnswerEnd::Kind::kFailed, .why = to_string(error), .again = true});
 }
 
 }  // namespace weft::cli

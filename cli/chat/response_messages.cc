@@ -29,14 +29,14 @@ std::int64_t number_of(const json::object& object, std::string_view name) {
 }
 
 AnswerEnd refusal(const json::object& event) {
-  AnswerEnd end{.outcome = AnswerEnd::Outcome::kRefused, .why = "the request was refused"};
+  AnswerEnd end{.kind = AnswerEnd::Kind::kRefused, .why = "the request was refused"};
   const std::int64_t status = number_of(event, "status");
   end.again = status == 429 || status == 503;
   if (const json::object* error = object_of(event, "error")) {
     if (auto message = text_of(*error, "message"); !message.empty()) end.why = std::move(message);
     const std::string code = text_of(*error, "code");
     // Before it began; later it is an end like others.
-    if (code == "cancelled") end.outcome = AnswerEnd::Outcome::kCancelled;
+    if (code == "cancelled") end.kind = AnswerEnd::Kind::kCancelled;
     if (code == kEngineFailed) end.again = false;
     end.fewer_lanes = code == "too_many_streams";
   }
@@ -54,9 +54,9 @@ AnswerEnd end_of(std::string_view status, const json::object& event) {
   if (status == "incomplete") {
     const auto* details = object_of(*response, "incomplete_details");
     const bool cancelled = details != nullptr && text_of(*details, "reason") == "cancelled";
-    end.outcome = cancelled ? AnswerEnd::Outcome::kCancelled : AnswerEnd::Outcome::kLength;
+    end.kind = cancelled ? AnswerEnd::Kind::kCancelled : AnswerEnd::Kind::kLength;
   } else if (status == "failed") {
-    end.outcome = AnswerEnd::Outcome::kFailed;
+    end.kind = AnswerEnd::Kind::kFailed;
     const auto* error = object_of(*response, "error");
     end.why = error == nullptr ? "the answer failed" : text_of(*error, "message");
   }

@@ -17,7 +17,7 @@
 namespace weft::cli {
 namespace {
 
-/// Of one read from a pipe.
+/// A read from a pipe takes so many bytes.
 constexpr std::size_t kReadBytes = 4096;
 constexpr int kHistoryLines = 1000;
 

@@ -21,12 +21,12 @@ std::shared_ptr<RequestLog> make_log(const ServerConfig& server) {
 
 void run_serve(const ConfigOptions& options) {
   const ConfigDraft draft = value_or_fail(kServeVerb, options.draft());
-  const Config config = value_or_fail(kServeVerb, draft.finish());
-  if (config.model.empty()) fail(kServeVerb, "which model? weft serve MODEL");
+  const FileConfig config = value_or_fail(kServeVerb, draft.finish());
+  if (config.engine.model.empty()) fail(kServeVerb, "which model? weft serve MODEL");
   if (config.server.host.empty() && config.server.unix_socket.empty()) {
     fail(kServeVerb, "on what address? server.host and server.unix_socket are both empty");
   }
-  const auto served = Serving(config, config.server, make_log(config.server)).run();
+  const auto served = Serving(config.engine, config.server, make_log(config.server)).run();
   if (!served) fail(kServeVerb, served.error(), exit_status(served.error()));
 }
 

@@ -45,7 +45,8 @@ Tokens text_tokens(BodyFields& fields, const ServedModel& model) {
   return ids;
 }
 
-/// Of what the tokens stand for; a bound, since special ones are told by their names. Each counts.
+/// Returns at least the bytes of the text that the tokens stand for: special tokens count with
+/// their names, which the text may leave out.
 std::size_t text_bytes(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
   std::size_t bytes = 0;
   for (const TokenId id : ids) {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "weft/net/client/deadline.h"
+#include "weft/net/http/tls_stream.h"
 #include "weft/net/net_error.h"
 
 namespace weft {

@@ -23,9 +23,9 @@ namespace {
 
 /// One read: an event for each of a hundred tokens, or some of them with logprobs.
 constexpr std::size_t kReadBytes = std::size_t{16} << 10;
-/// Of one event: a whole answer, which some say again at its end.
+/// An event may have so many bytes: a whole answer, which some servers repeat at its end.
 constexpr std::size_t kLargestEvent = std::size_t{16} << 20;
-/// Of an answer that is no stream: all that a person would read of an error.
+/// So much is kept of an answer that is no stream: all that a person would read of an error.
 constexpr std::size_t kKeptBody = std::size_t{64} << 10;
 
 Error bad_answer(const Connector& connector, std::string_view what) {

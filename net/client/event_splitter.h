@@ -14,7 +14,7 @@ namespace weft {
 /// Source: HTML Living Standard, section 9.2.6, "Interpreting an event stream".
 class EventSplitter {
  public:
-  /// Of a line and of an event.
+  /// Neither a line nor an event may have more than `most_bytes`.
   explicit EventSplitter(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
   /// What was read next; stays where it is until next() gives nothing.
@@ -33,13 +33,13 @@ class EventSplitter {
   [[nodiscard]] std::optional<std::string_view> stop_too_large();
 
   const std::size_t most_bytes_;
-  std::string_view rest_;      // of what was put
-  std::string begun_;          // of a line whose end has not come
+  std::string_view rest_;      // what was put and is not split yet
+  std::string begun_;          // a line whose end has not come
   bool line_kept_ = false;     // the line that was given last lies in begun_
   bool after_return_ = false;  // a line feed belongs to the line before
   bool first_line_ = true;
   bool has_data_ = false;
-  std::string_view data_;  // of the event that is being read: in what was put, or kept_data_
+  std::string_view data_;  // the event that is being read; in what was put, or in kept_data_
   std::string kept_data_;
   bool too_large_ = false;
 };

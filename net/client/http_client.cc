@@ -18,7 +18,7 @@ namespace http = boost::beast::http;
 
 namespace {
 
-/// Of one answer: the longest outputs with logprobs are some megabytes.
+/// An answer may have so many bytes: the longest outputs with logprobs are some megabytes.
 constexpr std::uint64_t kLargestBody = std::uint64_t{256} << 20;
 /// A server that asks for more is asked again after this.
 constexpr int kLongestRetry = 3600;

@@ -1,68 +1,68 @@
 #pragma once
 
-#include <sys/socket.h>
-
 #include <array>
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/async_result.hpp>
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/compose.hpp>
-#include <boost/asio/error.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
-#include <boost/beast/websocket/ssl.hpp>
-#include <boost/beast/websocket/teardown.hpp>
-#include <cerrno>
+#include <boost/asio/ssl/stream_base.hpp>
+#include <boost/beast/core/role.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
 namespace weft {
 
-/// A connection's bytes: over TCP or a Unix socket, plain or under TLS. A branch at run time, so
-/// that HTTP and WebSocket are compiled once. Belongs to one io_context with one thread, which is
-/// the connection's strand. An AsyncStream in Beast's sense.
+struct TlsStream;
+
+/// The bytes of a connection: over TCP or a Unix socket, plain or under TLS. It is an AsyncStream
+/// in Beast's sense. What differs is decided at run time and compiled once, in net_stream.cc: an
+/// operation takes its handler as an any_completion_handler and at most kBuffers buffers, so
+/// that each of Beast's many operations does not bring its own reads and writes of each kind of
+/// stream. Belongs to one io_context with one thread, which is the connection's strand.
 class NetStream {
  public:
   using Socket = boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol,
                                                   boost::asio::io_context::executor_type>;
   using executor_type = Socket::executor_type;
 
-  explicit NetStream(Socket socket) : stream_(std::in_place_type<Socket>, std::move(socket)) {}
-  NetStream(Socket socket, boost::asio::ssl::context& tls)
-      : stream_(std::in_place_type<Tls>, std::move(socket), tls) {}
+  explicit NetStream(Socket socket);
+  NetStream(Socket socket, boost::asio::ssl::context& tls);
+  NetStream(NetStream&& other) noexcept;
+  NetStream& operator=(NetStream&& other) noexcept;
+  ~NetStream();
 
   [[nodiscard]] executor_type get_executor() noexcept { return socket().get_executor(); }
-  [[nodiscard]] Socket& socket() noexcept {
-    if (auto* tls = std::get_if<Tls>(&stream_)) return tls->next_layer();
-    return *std::get_if<Socket>(&stream_);
-  }
-  [[nodiscard]] bool is_tls() const noexcept { return std::holds_alternative<Tls>(stream_); }
-  /// Null when it is plain.
-  [[nodiscard]] boost::asio::ssl::stream<Socket>* tls() noexcept {
-    return std::get_if<Tls>(&stream_);
-  }
+  [[nodiscard]] Socket& socket() noexcept;
+  [[nodiscard]] bool is_tls() const noexcept { return tls() != nullptr; }
+  /// Null when the stream is plain. net/http/tls_stream.h has the type.
+  [[nodiscard]] TlsStream* tls() const noexcept;
 
+  /// Both transfer bytes of the first kBuffers buffers at most.
   template <class Buffers, class Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
-    if (auto* tls = std::get_if<Tls>(&stream_)) {
-      return tls->async_read_some(buffers, std::forward<Token>(token));
-    }
-    return std::get_if<Socket>(&stream_)->async_read_some(buffers, std::forward<Token>(token));
+    return boost::asio::async_initiate<Token, Transfer>(
+        [this](auto handler, const ReadBuffers& into) {
+          start_read(into, AnyHandler<Transfer>(std::move(handler)));
+        },
+        token, ReadBuffers(buffers));
   }
   template <class Buffers, class Token>
   auto async_write_some(const Buffers& buffers, Token&& token) {
-    ++out_->writes;
-    return boost::asio::async_compose<Token, void(boost::system::error_code, std::size_t)>(
-        WriteInTurn<Buffers>{*this, buffers}, token, socket());
+    return boost::asio::async_initiate<Token, Transfer>(
+        [this](auto handler, const WriteBuffers& from) {
+          start_write(from, AnyHandler<Transfer>(std::move(handler)));
+        },
+        token, WriteBuffers(buffers));
   }
-  /// Bytes that the system has taken so far; of TLS those before they were encrypted.
+  /// Bytes that the system has taken so far; under TLS those before they were encrypted.
   [[nodiscard]] std::uint64_t sent_bytes() const noexcept { return out_->sent; }
 
   /// Lets whole frames go out by send_now(), beside what Beast writes. Only when it is plain.
@@ -72,25 +72,24 @@ class NetStream {
     return send_now_ && out_->writes == 0 && out_->rest.empty();
   }
   /// Sends whole frames without waiting and without an operation: most find room. What does not is
-  /// kept, and goes out before all else. Only when can_send_now(). False: has_rest(), so that
-  /// async_send_rest() is due, or there is an error.
-  [[nodiscard]] bool send_now(std::string_view frames, boost::system::error_code& error) {
-    const std::size_t sent = send_some(frames, error);
-    if (sent == frames.size()) return true;
-    out_->rest.assign(frames.substr(sent));
-    out_->rest_sent = 0;
-    return false;
-  }
+  /// kept, and goes out before all else. Only when can_send_now(). Returns false when something is
+  /// kept, so that async_send_rest() is due, or when there is an error.
+  [[nodiscard]] bool send_now(std::string_view frames, boost::system::error_code& error);
   /// Completes when all that send_now() kept is out.
   template <class Token>
   auto async_send_rest(Token&& token) {
-    return boost::asio::async_compose<Token, void(boost::system::error_code)>(SendRest{*this},
-                                                                              token, socket());
+    return boost::asio::async_initiate<Token, Completion>(
+        [this](auto handler) { start_rest(AnyHandler<Completion>(std::move(handler))); }, token);
   }
-  /// Of TLS, as a server or client; only when is_tls().
+
+  /// TLS's handshake, as a server or client; only when is_tls().
   template <class Token>
   auto async_handshake(boost::asio::ssl::stream_base::handshake_type side, Token&& token) {
-    return std::get_if<Tls>(&stream_)->async_handshake(side, std::forward<Token>(token));
+    return boost::asio::async_initiate<Token, Completion>(
+        [this, side](auto handler) {
+          start_handshake(side, AnyHandler<Completion>(std::move(handler)));
+        },
+        token);
   }
 
   /// Says that nothing more comes, and reads until the client has gone: to close over what it still
@@ -98,26 +97,17 @@ class NetStream {
   /// of that. Takes as long as the client likes; close() ends it.
   template <class Token>
   auto async_goodbye(Token&& token) {
-    return boost::asio::async_compose<Token, void(boost::system::error_code)>(Goodbye(*this), token,
-                                                                              socket());
+    return boost::asio::async_initiate<Token, Completion>(
+        [this](auto handler) { start_goodbye(AnyHandler<Completion>(std::move(handler))); }, token);
   }
 
   /// At once, without goodbyes; pending operations complete with an error.
-  void close() noexcept {
-    boost::system::error_code ignored;
-    ignored = socket().close(ignored);
-  }
+  void close() noexcept;
 
   // What Beast calls when a WebSocket or its timeout ends the connection.
   friend void beast_close_socket(NetStream& stream) { stream.close(); }
   friend void teardown(boost::beast::role_type role, NetStream& stream,
-                       boost::system::error_code& error) {
-    namespace websocket = boost::beast::websocket;
-    if (auto* tls = std::get_if<Tls>(&stream.stream_)) {
-      return boost::beast::teardown(role, *tls, error);
-    }
-    websocket::teardown(role, stream.socket(), error);
-  }
+                       boost::system::error_code& error);
   template <class Handler>
   friend void async_teardown(boost::beast::role_type /*role*/, NetStream& stream,
                              Handler&& handler) {
@@ -125,6 +115,41 @@ class NetStream {
   }
 
  private:
+  using Transfer = void(boost::system::error_code, std::size_t);
+  using Completion = void(boost::system::error_code);
+  template <class Signature>
+  using AnyHandler = boost::asio::any_completion_handler<Signature>;
+
+  /// One message of Beast's is a frame's header and its payload, which a ring may cut in two.
+  static constexpr std::size_t kBuffers = 4;
+
+  /// The first buffers of any sequence; those that are empty are left out.
+  template <class Buffer>
+  class BufferList {
+   public:
+    using value_type = Buffer;
+    using const_iterator = const Buffer*;
+
+    template <class Buffers>
+    explicit BufferList(const Buffers& buffers) {
+      const auto end = boost::asio::buffer_sequence_end(buffers);
+      for (auto at = boost::asio::buffer_sequence_begin(buffers); at != end; ++at) {
+        const Buffer buffer = *at;
+        if (buffer.size() == 0) continue;
+        if (size_ == kBuffers) break;
+        buffers_[size_++] = buffer;
+      }
+    }
+    [[nodiscard]] const_iterator begin() const noexcept { return buffers_.data(); }
+    [[nodiscard]] const_iterator end() const noexcept { return buffers_.data() + size_; }
+
+   private:
+    std::array<Buffer, kBuffers> buffers_;
+    std::size_t size_ = 0;
+  };
+  using ReadBuffers = BufferList<boost::asio::mutable_buffer>;
+  using WriteBuffers = BufferList<boost::asio::const_buffer>;
+
   /// Who writes. Operations know it weakly: one may complete when the stream is gone. While one is
   /// under way the stream stays where it is.
   struct Out {
@@ -133,109 +158,23 @@ class NetStream {
     std::string rest;  // of send_now()'s frames, some of which have gone out
     std::size_t rest_sent = 0;
   };
+  class SendRest;
+  class WriteInTurn;
+  class Goodbye;
+
+  void start_read(const ReadBuffers& buffers, AnyHandler<Transfer> handler);
+  void start_write(const WriteBuffers& buffers, AnyHandler<Transfer> handler);
+  void start_rest(AnyHandler<Completion> handler);
+  void start_handshake(boost::asio::ssl::stream_base::handshake_type side,
+                       AnyHandler<Completion> handler);
+  void start_goodbye(AnyHandler<Completion> handler);
 
   /// How much went out; all, or as much as there was room for.
-  std::size_t send_some(std::string_view bytes, boost::system::error_code& error) noexcept {
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-      const auto sent = ::send(socket().native_handle(), bytes.data() + done, bytes.size() - done,
-                               MSG_DONTWAIT | MSG_NOSIGNAL);
-      if (sent >= 0) {
-        done += static_cast<std::size_t>(sent);
-        continue;
-      }
-      if (errno == EINTR) continue;
-      if (errno != EAGAIN && errno != EWOULDBLOCK)
-        error.assign(errno, boost::system::system_category());
-      break;
-    }
-    out_->sent += done;
-    return done;
-  }
+  std::size_t send_some(std::string_view bytes, boost::system::error_code& error) noexcept;
   /// True when nothing is kept any more, or on an error.
-  bool send_rest(boost::system::error_code& error) noexcept {
-    if (out_->rest.empty()) return true;
-    out_->rest_sent += send_some(std::string_view(out_->rest).substr(out_->rest_sent), error);
-    if (out_->rest_sent == out_->rest.size()) std::string().swap(out_->rest);  // it may be large
-    return error || out_->rest.empty();
-  }
+  bool send_rest(boost::system::error_code& error) noexcept;
 
-  class SendRest {
-   public:
-    explicit SendRest(NetStream& stream) : stream_(&stream), alive_(stream.out_) {}
-
-    template <class Self>
-    void operator()(Self& self, boost::system::error_code error = {}) {
-      if (!error && alive_.expired()) error = boost::asio::error::operation_aborted;
-      if (error || stream_->send_rest(error)) return self.complete(error);
-      stream_->socket().async_wait(Socket::wait_write, std::move(self));
-    }
-
-   private:
-    NetStream* stream_;
-    std::weak_ptr<Out> alive_;
-  };
-
-  template <class Buffers>
-  class WriteInTurn {
-   public:
-    WriteInTurn(NetStream& stream, const Buffers& buffers)
-        : stream_(&stream), alive_(stream.out_), buffers_(buffers) {}
-
-    template <class Self>
-    void operator()(Self& self, boost::system::error_code error = {}, std::size_t bytes = 0) {
-      const auto out = alive_.lock();
-      if (!out) return self.complete(boost::asio::error::operation_aborted, bytes);
-      if (!error && !begun_ && !stream_->send_rest(error)) {
-        return stream_->socket().async_wait(Socket::wait_write, std::move(self));
-      }
-      if (error || begun_) {
-        --out->writes;
-        out->sent += bytes;
-        return self.complete(error, bytes);
-      }
-      begun_ = true;
-      if (auto* tls = stream_->tls()) return tls->async_write_some(buffers_, std::move(self));
-      stream_->socket().async_write_some(buffers_, std::move(self));
-    }
-
-   private:
-    NetStream* stream_;
-    std::weak_ptr<Out> alive_;
-    Buffers buffers_;
-    bool begun_ = false;
-  };
-
-  class Goodbye {
-   public:
-    explicit Goodbye(NetStream& stream) : stream_(stream) {}
-
-    template <class Self>
-    void operator()(Self& self, boost::system::error_code error = {}, std::size_t /*bytes*/ = 0) {
-      if (auto* tls = stream_.tls(); tls != nullptr && !std::exchange(tls_ended_, true)) {
-        // Without it the client cannot tell an end from a cut (RFC 8446, section 6.1).
-        return tls->async_shutdown(std::move(self));
-      }
-      Socket& socket = stream_.socket();
-      if (!std::exchange(ended_, true)) {
-        error.clear();                      // of TLS, when the client still sends
-        boost::system::error_code ignored;  // a socket that is gone fails the read
-        ignored = socket.shutdown(boost::asio::socket_base::shutdown_send, ignored);
-      }
-      if (!error) return socket.async_read_some(boost::asio::buffer(*unread_), std::move(self));
-      if (error == boost::asio::error::eof) error.clear();
-      self.complete(error);
-    }
-
-   private:
-    NetStream& stream_;
-    bool tls_ended_ = false;
-    bool ended_ = false;
-    std::unique_ptr<std::array<char, 4096>> unread_ = std::make_unique<std::array<char, 4096>>();
-  };
-
-  using Tls = boost::asio::ssl::stream<Socket>;
-  std::variant<Socket, Tls> stream_;
+  std::variant<Socket, std::unique_ptr<TlsStream>> stream_;
   std::shared_ptr<Out> out_ = std::make_shared<Out>();
   bool send_now_ = false;
 };

@@ -134,7 +134,7 @@ void Listener::on_accept(boost::system::error_code error, NetStream::Socket sock
                          IoThread& thread) {
   if (stopped_) return;
   if (error) {
-    // Of descriptors or memory there may be more in a moment. Asio itself passes over a connection
+    // In a moment there may be descriptors and memory again. Asio itself passes over a connection
     // that ended before it was accepted.
     service_.log().warning("cannot accept a connection: " + error.message());
     return pause();

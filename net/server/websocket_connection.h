@@ -58,9 +58,9 @@ class WebSocketConnection final : public Connection {
   boost::beast::websocket::stream<NetStream> socket_;
   ResponseSession session_;
   boost::beast::flat_buffer input_;
-  BodyMemory::Share body_memory_;          // of what is in input_
+  BodyMemory::Share body_memory_;          // counts what is in input_
   EventBatch batch_{Framing::kWebSocket};  // only while it is being written
-  std::size_t message_ = 0;                // of the batch, that is being written
+  std::size_t message_ = 0;                // which of the batch is being written
   bool reading_ = false;
   bool writing_ = false;
   bool accepted_ = false;  // the handshake is done

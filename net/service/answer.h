@@ -51,16 +51,16 @@ class Answer final : public Wakeable {
   [[nodiscard]] bool begun() const noexcept { return begun_; }
   /// Nothing more comes.
   [[nodiscard]] bool ended() const noexcept { return ended_; }
-  /// Why it did not begin, or why it failed later.
+  /// Says why it did not begin, or why it failed later.
   [[nodiscard]] const std::optional<ApiError>& error() const noexcept { return error_; }
 
   [[nodiscard]] Framing framing() const noexcept { return call_.framing; }
-  /// By which Engine::rows() names its requests. Thread-safe once it has started.
+  /// The ids by which Engine::rows() names its requests. Thread-safe once it has started.
   [[nodiscard]] std::vector<RequestId> engine_requests() const;
   [[nodiscard]] const std::string& object_id() const noexcept { return call_.object_id; }
   /// Text that has come and was not fetched. Thread-safe.
   [[nodiscard]] std::size_t unread_bytes() const noexcept;
-  /// Of all parts, as far as they are. Thread-safe once it has started.
+  /// The tokens of all parts so far. Thread-safe once it has started.
   [[nodiscard]] Usage usage() const noexcept;
 
  private:

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// Of a prompt in a line of the log: enough to know it again.
+// A line of the log has so many bytes of a prompt: enough to know it again.
 constexpr std::size_t kMostOfBody = 1000;
 
 /// What machines ask every few seconds is of interest to nobody.

@@ -41,7 +41,7 @@ Result<ConfigDraft> draft_of(const std::string& command_line, const Variables& v
   });
 }
 
-Config config_of(const std::string& command_line, const Variables& variables = {}) {
+FileConfig config_of(const std::string& command_line, const Variables& variables = {}) {
   return draft_of(command_line, variables).value().config();
 }
 
@@ -49,7 +49,7 @@ TEST(ConfigOptionsTest, TakesAFlagForEachKey) {
   for (const ConfigKey& key : config_schema()) {
     const bool is_switch = std::holds_alternative<FlagSetting>(key.setting);
     const std::string text = std::holds_alternative<TextSetting>(key.setting) ? "abc" : [&] {
-      std::string value = value_of(key.setting, Config());
+      std::string value = value_of(key.setting, FileConfig());
       std::erase(value, '"');
       return value;
     }();
@@ -63,7 +63,7 @@ TEST(ConfigOptionsTest, TakesAFlagForEachKey) {
 
 TEST(ConfigOptionsTest, TakesAVariableForEachKey) {
   for (const ConfigKey& key : config_schema()) {
-    std::string value = value_of(key.setting, Config());
+    std::string value = value_of(key.setting, FileConfig());
     std::erase(value, '"');
     if (value.empty()) value = "abc";
     const ConfigDraft draft = draft_of("", {{key.variable(), value}}).value();
@@ -82,7 +82,7 @@ TEST(ConfigOptionsTest, PutsFlagsOverVariablesOverTheFileOverDefaults) {
                                                     "memory.page_tokens = 2")
                                              .string();
   const Variables variables = {{"WEFT_MEMORY_MAX_ROWS", "3"}, {"WEFT_MEMORY_MAX_PAGES", "3"}};
-  const Config config = config_of(file + " --max-rows 4", variables);
+  const Config config = config_of(file + " --max-rows 4", variables).engine;
   EXPECT_EQ(config.max_rows, 4);
   EXPECT_EQ(config.max_pages, 3);
   EXPECT_EQ(config.page_tokens, 2);
@@ -93,9 +93,9 @@ TEST(ConfigOptionsTest, TakesTheFileOfTheVariableWhenNoFlagNamesOne) {
   const test::TempFolder folder;
   const std::string one = folder.write("one.toml", "memory.max_rows = 1").string();
   const std::string two = folder.write("two.toml", "memory.max_rows = 2").string();
-  EXPECT_EQ(config_of("", {{"WEFT_CONFIG", one}}).max_rows, 1);
-  EXPECT_EQ(config_of("--config " + two, {{"WEFT_CONFIG", one}}).max_rows, 2);
-  EXPECT_EQ(config_of("", {{"WEFT_CONFIG", ""}}).max_rows, 0);
+  EXPECT_EQ(config_of("", {{"WEFT_CONFIG", one}}).engine.max_rows, 1);
+  EXPECT_EQ(config_of("--config " + two, {{"WEFT_CONFIG", one}}).engine.max_rows, 2);
+  EXPECT_EQ(config_of("", {{"WEFT_CONFIG", ""}}).engine.max_rows, 0);
   EXPECT_THAT(draft_of("", {{"WEFT_CONFIG", "none.toml"}}),
               FailsWith(FileErrc::kCannotRead, "(the file of WEFT_CONFIG)"));
 }
@@ -140,17 +140,17 @@ TEST(ConfigOptionsTest, HasTwoFlagsForAKeyThatIsTrueOrFalse) {
 }
 
 TEST(ConfigOptionsTest, TakesTheModelWithItsFlagOrWithout) {
-  EXPECT_EQ(config_of("models/demo").model, "models/demo");
-  EXPECT_EQ(config_of("--model models/demo").model, "models/demo");
-  EXPECT_EQ(config_of("--port 80 models/demo --log-prompts").model, "models/demo");
+  EXPECT_EQ(config_of("models/demo").engine.model, "models/demo");
+  EXPECT_EQ(config_of("--model models/demo").engine.model, "models/demo");
+  EXPECT_EQ(config_of("--port 80 models/demo --log-prompts").engine.model, "models/demo");
 }
 
 TEST(ConfigOptionsTest, LeavesTheServerOutForVerbsWithoutOne) {
   const Variables variables = {{"WEFT_SERVER_PORT", "tcp://10.0.0.1:80"},
                                {"WEFT_DEVICE_THREADS", "3"}};
   const ConfigDraft draft = draft_of("--max-rows 4", variables, engine_schema()).value();
-  EXPECT_EQ(draft.config().max_rows, 4);
-  EXPECT_EQ(draft.config().threads, 3);
+  EXPECT_EQ(draft.config().engine.max_rows, 4);
+  EXPECT_EQ(draft.config().engine.threads, 3);
   EXPECT_THROW((void)draft_of("--port 80", {}, engine_schema()), CLI::ParseError);
 }
 

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 TEST(Program, ShowsItsVerbsOnHelp) {
-  const Outcome help = run_weft("--help");
+  const ProgramRun help = run_weft("--help");
   EXPECT_EQ(help.status, 0);
   for (const char* verb : {"serve", "chat", "batch", "config", "generate", "tokenize", "inspect",
                            "logits", "devices", "tune", "version"}) {
@@ -22,13 +22,13 @@ TEST(Program, ShowsItsVerbsOnHelp) {
 }
 
 TEST(Program, SaysWhatIsWrongWithAVerbItDoesNotKnow) {
-  const Outcome outcome = run_weft("serv");
+  const ProgramRun outcome = run_weft("serv");
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.output, HasSubstr("serv"));
 }
 
 TEST(Program, SaysThatAVerbIsMissing) {
-  const Outcome outcome = run_weft("");
+  const ProgramRun outcome = run_weft("");
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.output, HasSubstr("--help"));
 }
@@ -39,7 +39,7 @@ TEST(Program, PrintsItsVersion) {
 }
 
 TEST(Program, ListsTheHostAsADevice) {
-  const Outcome outcome = run_weft("devices");
+  const ProgramRun outcome = run_weft("devices");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.output, StartsWith("cpu "));
 }

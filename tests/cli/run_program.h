@@ -10,13 +10,14 @@
 
 namespace weft::test {
 
-struct Outcome {
+/// What a run of the program came to.
+struct ProgramRun {
   int status;          ///< the exit status; -1 when a signal ended it
   std::string output;  ///< both streams
 };
 
 /// Runs the built program as a user's shell does, after `before`; `arguments` may redirect.
-inline Outcome run_weft(const std::string& arguments, const std::string& before = {}) {
+inline ProgramRun run_weft(const std::string& arguments, const std::string& before = {}) {
   std::string command = "exec 2>&1; " + before + "\"";
   command.append(weft_program()).append("\" ").append(arguments);
   std::FILE* pipe = popen(command.c_str(), "r");

@@ -22,8 +22,8 @@ TEST(ConfigDraftTest, LetsTheLaterSourceWinAndRemembersIt) {
   ASSERT_TRUE(draft.set(max_rows(), std::int64_t{5}, "--max-rows"));
   EXPECT_EQ(draft.origin(max_rows()), "--max-rows");
   EXPECT_EQ(draft.origin(max_step_tokens()), "a.toml:3");
-  EXPECT_EQ(draft.config().max_rows, 5);
-  EXPECT_EQ(draft.finish().value().max_step_tokens, 64);
+  EXPECT_EQ(draft.config().engine.max_rows, 5);
+  EXPECT_EQ(draft.finish().value().engine.max_step_tokens, 64);
 }
 
 TEST(ConfigDraftTest, NamesTheSourceOfAValueThatWillNotDo) {

@@ -24,10 +24,10 @@ const Setting& setting(std::string_view path) {
 
 /// What assign() finds wrong with a value, "" when nothing.
 std::string wrong(std::string_view path, const ConfigValue& value) {
-  Config config;
+  FileConfig config;
   const Complaint complaint = assign(setting(path), value, config);
   // What is refused changes nothing, and what is taken passes the check.
-  const std::string standard = value_of(setting(path), Config());
+  const std::string standard = value_of(setting(path), FileConfig());
   if (complaint) {
     EXPECT_EQ(value_of(setting(path), config), standard);
     return *complaint;
@@ -48,11 +48,11 @@ TEST(ConfigSchemaTest, HasEachKeyOnceAndTablesTogether) {
   }
 }
 
-// A field that is new in Config does not compile here; then it needs a key as well.
-TEST(ConfigSchemaTest, HasAKeyForEachFieldOfConfig) {
+// A field that is new in either does not compile here; then it needs a key as well.
+TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
   const auto& [model, spec, device, threads, tuning, fraction, rows, pages, page_tokens, context,
                step_tokens, dtype, layout, policy, window, instances, admission, watermark, target,
-               every, requests, tokens, workers, bytes, server] = Config();
+               every, requests, tokens, workers, bytes] = Config();
   const std::initializer_list<const void*> fields = {
       &model,       &spec,      &device,      &threads, &tuning,   &fraction, &rows,    &pages,
       &page_tokens, &context,   &step_tokens, &dtype,   &layout,   &policy,   &window,  &instances,
@@ -60,7 +60,7 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfConfig) {
   const auto& [host, port, path, certificate, key, io, name, page, origins, deflate, drain, api_key,
                key_file, connections, header_bytes, header_fields, body_bytes, message_bytes,
                body_memory, streams, unread, header_time, body_rate, idle_time, write_time, ping,
-               stored, stored_bytes, kept, kept_bytes, level, format, prompts] = server;
+               stored, stored_bytes, kept, kept_bytes, level, format, prompts] = ServerConfig();
   const std::initializer_list<const void*> server_fields = {
       &host,        &port,        &path,         &certificate,   &key,        &io,
       &name,        &page,        &origins,      &deflate,       &drain,      &api_key,
@@ -111,7 +111,7 @@ TEST(ConfigSchemaTest, HasAFlagAndAVariableOfItsOwnForEachKey) {
 TEST(ConfigSchemaTest, SetsTheFieldThatAKeyNames) {
   const auto other_value = [](const Setting& one) -> ConfigValue {
     if (std::holds_alternative<TextSetting>(one)) return "other";
-    if (const auto* flag = std::get_if<FlagSetting>(&one)) return !flag->member.of(Config());
+    if (const auto* flag = std::get_if<FlagSetting>(&one)) return !flag->member.of(FileConfig());
     if (const auto* integer = std::get_if<IntegerSetting>(&one)) return integer->high;
     if (const auto* number = std::get_if<NumberSetting>(&one)) return number->high;
     if (const auto* time = std::get_if<TimeSetting>(&one)) return time->high;
@@ -121,10 +121,10 @@ TEST(ConfigSchemaTest, SetsTheFieldThatAKeyNames) {
     return "window:7";
   };
   for (const ConfigKey& key : config_schema()) {
-    Config config;
+    FileConfig config;
     ASSERT_EQ(assign(key.setting, other_value(key.setting), config), std::nullopt) << key.path();
     for (const ConfigKey& each : config_schema()) {
-      const bool changed = value_of(each.setting, config) != value_of(each.setting, Config());
+      const bool changed = value_of(each.setting, config) != value_of(each.setting, FileConfig());
       EXPECT_EQ(changed, each.path() == key.path()) << key.path() << " and " << each.path();
     }
   }
@@ -158,25 +158,25 @@ TEST(ConfigSchemaTest, TakesNumbersUpToTheirBounds) {
 }
 
 TEST(ConfigSchemaTest, TakesMillisecondsAndTheirFractions) {
-  Config config;
+  FileConfig config;
   EXPECT_EQ(assign(setting("scheduling.target_inter_token_ms"), 2.5, config), std::nullopt);
-  EXPECT_EQ(config.target_inter_token, microseconds(2'500));
+  EXPECT_EQ(config.engine.target_inter_token, microseconds(2'500));
   EXPECT_EQ(assign(setting("scheduling.target_inter_token_ms"), std::int64_t{3}, config),
             std::nullopt);
-  EXPECT_EQ(config.target_inter_token, milliseconds(3));
+  EXPECT_EQ(config.engine.target_inter_token, milliseconds(3));
   EXPECT_EQ(wrong("scheduling.target_inter_token_ms", 0.05),
             "0.05: must be a number in 0.1 .. 60000");
 }
 
 TEST(ConfigSchemaTest, TakesSecondsAndTheirFractions) {
-  Config config;
+  FileConfig config;
   EXPECT_EQ(assign(setting("server.drain_timeout_s"), 1.5, config), std::nullopt);
   EXPECT_EQ(config.server.drain_timeout, microseconds(1'500'000));
   EXPECT_EQ(value_of(setting("server.drain_timeout_s"), config), "1.5");
 }
 
 TEST(ConfigSchemaTest, TakesTrueOrFalseForAFlag) {
-  Config config;
+  FileConfig config;
   EXPECT_EQ(assign(setting("server.web_page"), false, config), std::nullopt);
   EXPECT_FALSE(config.server.web_page);
   EXPECT_EQ(wrong("server.web_page", "no"), "\"no\": must be one of true, false");
@@ -184,7 +184,7 @@ TEST(ConfigSchemaTest, TakesTrueOrFalseForAFlag) {
 }
 
 TEST(ConfigSchemaTest, ShowsNoSecret) {
-  Config config;
+  FileConfig config;
   EXPECT_EQ(value_of(setting("auth.api_key"), config), R"("")");
   EXPECT_EQ(assign(setting("auth.api_key"), "sesame", config), std::nullopt);
   EXPECT_EQ(value_of(setting("auth.api_key"), config), "...");
@@ -212,13 +212,13 @@ TEST(ConfigSchemaTest, ReadsWhatACommandLineSaysAsAFileWouldHaveIt) {
 }
 
 TEST(ConfigSchemaTest, TakesTheNamesOfAChoiceOnly) {
-  Config config;
+  FileConfig config;
   EXPECT_EQ(assign(setting("memory.kv_dtype"), "bf16", config), std::nullopt);
-  EXPECT_EQ(config.kv_dtype, DType::kBF16);
+  EXPECT_EQ(config.engine.kv_dtype, DType::kBF16);
   EXPECT_EQ(assign(setting("memory.kv_layout"), "slab", config), std::nullopt);
-  EXPECT_EQ(config.kv_layout, KvLayout::kSlab);
+  EXPECT_EQ(config.engine.kv_layout, KvLayout::kSlab);
   EXPECT_EQ(assign(setting("scheduling.admission"), "reserve", config), std::nullopt);
-  EXPECT_EQ(config.admission, AdmissionMode::kReserve);
+  EXPECT_EQ(config.engine.admission, AdmissionMode::kReserve);
   EXPECT_EQ(wrong("memory.kv_dtype", "q8_0"),
             "\"q8_0\": must be one of \"auto\", \"f32\", \"f16\", \"bf16\"");
   EXPECT_EQ(wrong("memory.kv_dtype", std::int64_t{16}),
@@ -227,9 +227,9 @@ TEST(ConfigSchemaTest, TakesTheNamesOfAChoiceOnly) {
 
 TEST(ConfigSchemaTest, TakesAPolicyByNameOrAWindowInMilliseconds) {
   const auto chosen = [](const std::string& text) {
-    Config config;
+    FileConfig config;
     EXPECT_EQ(assign(setting("scheduling.policy"), text, config), std::nullopt) << text;
-    return std::pair(config.policy, config.window);
+    return std::pair(config.engine.policy, config.engine.window);
   };
   EXPECT_EQ(chosen("fusion"), std::pair(BatchPolicy::kFusion, milliseconds(0)));
   EXPECT_EQ(chosen("static"), std::pair(BatchPolicy::kStatic, milliseconds(0)));
@@ -249,13 +249,13 @@ TEST(ConfigSchemaTest, CutsALongValueBetweenCharacters) {
 }
 
 TEST(ConfigSchemaTest, ChecksTheValuesThatAProgramPutIn) {
-  Config config;
-  config.kv_dtype = DType::kQ8_0;
-  config.kv_layout = static_cast<KvLayout>(9);
-  config.policy = BatchPolicy::kWindow;
-  config.watermark = std::numeric_limits<double>::quiet_NaN();
-  config.max_prompt_bytes = -1;
-  config.target_inter_token = microseconds(0);
+  FileConfig config;
+  config.engine.kv_dtype = DType::kQ8_0;
+  config.engine.kv_layout = static_cast<KvLayout>(9);
+  config.engine.policy = BatchPolicy::kWindow;
+  config.engine.watermark = std::numeric_limits<double>::quiet_NaN();
+  config.engine.max_prompt_bytes = -1;
+  config.engine.target_inter_token = microseconds(0);
   for (const char* path :
        {"memory.kv_dtype", "memory.kv_layout", "scheduling.policy", "scheduling.watermark",
         "edge.max_prompt_bytes", "scheduling.target_inter_token_ms"}) {

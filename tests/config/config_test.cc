@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "weft/config/config_draft.h"
 #include "weft/config/config_error.h"
 #include "weft/core/io/file.h"
 #include "weft/tests/fixture/result_matchers.h"
@@ -101,21 +102,33 @@ TEST(ConfigTest, RefusesLargerBodiesThanAllTogetherMayBe) {
                         "weft.toml:3: limits.max_body_memory = 8388607: must be at least 8388608"));
 }
 
-TEST(ConfigTest, ReadsTheTablesOfAServer) {
-  const Config config = parse_config(R"(
+// So a file of `weft serve` is a file for an application, too.
+TEST(ConfigTest, ChecksTheTablesOfAServerAndLeavesThemOut) {
+  const auto config = parse_config("memory.max_rows = 3\nserver.port = 80\nlog.level = 'debug'");
+  EXPECT_EQ(config.value().max_rows, 3);
+  EXPECT_THAT(parse_config("server.port = -1"),
+              FailsWith(ConfigErrc::kBadConfig, "weft.toml:1: server.port = -1: must be"));
+}
+
+TEST(FileConfigTest, HasTheTablesOfAServerBesideTheEngines) {
+  ConfigDraft draft;
+  ASSERT_TRUE(draft.read(R"(
+    memory.max_rows = 3
     server = { host = "::1", port = 0, web_page = false, drain_timeout_s = 0.5 }
     auth.api_key = "sesame"
     limits.max_stored_bytes = 1
     log.level = "debug"
-  )")
-                            .value();
-  EXPECT_EQ(config.server.host, "::1");
-  EXPECT_EQ(config.server.port, 0);
-  EXPECT_FALSE(config.server.web_page);
-  EXPECT_EQ(config.server.drain_timeout, milliseconds(500));
-  EXPECT_EQ(config.server.api_key, "sesame");
-  EXPECT_EQ(config.server.max_stored_bytes, 1);
-  EXPECT_EQ(config.server.log_level, "debug");
+  )",
+                         "weft.toml"));
+  const auto [engine, server] = draft.finish().value();
+  EXPECT_EQ(engine.max_rows, 3);
+  EXPECT_EQ(server.host, "::1");
+  EXPECT_EQ(server.port, 0);
+  EXPECT_FALSE(server.web_page);
+  EXPECT_EQ(server.drain_timeout, milliseconds(500));
+  EXPECT_EQ(server.api_key, "sesame");
+  EXPECT_EQ(server.max_stored_bytes, 1);
+  EXPECT_EQ(server.log_level, "debug");
 }
 
 TEST(ConfigTest, ChecksWhatAProgramFilledIn) {

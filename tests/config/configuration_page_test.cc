@@ -69,7 +69,7 @@ TEST(ConfigurationPageTest, ExplainsEveryKeyAndNoOther) {
   for (const ConfigKey& key : config_schema()) {
     const auto row = rows.find(key.path());
     ASSERT_NE(row, rows.end()) << "no line on " << key.path();
-    EXPECT_EQ(row->second.standard, value_of(key.setting, Config())) << key.path();
+    EXPECT_EQ(row->second.standard, value_of(key.setting, FileConfig())) << key.path();
     EXPECT_EQ(row->second.range, range_of(key.setting)) << key.path();
     EXPECT_EQ(row->second.meaning, std::string(key.what) + ". " + std::string(key.why))
         << key.path();

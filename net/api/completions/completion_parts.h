@@ -17,7 +17,7 @@ namespace weft {
 [[nodiscard]] std::string completion_head(const CompletionOptions& options,
                                           std::string_view object);
 
-/// Of all parts together.
+/// Adds up the tokens of all parts.
 [[nodiscard]] Usage total_usage(std::span<const Finish> parts);
 /// {"prompt_tokens":...,"completion_tokens":...,"total_tokens":...}
 void append_completion_usage(const Usage& usage, std::string& out);

@@ -25,7 +25,7 @@ class ResponseRecord {
   [[nodiscard]] const ResponseOptions& options() const noexcept { return options_; }
   [[nodiscard]] const ResponseObject& object() const noexcept { return object_; }
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
-  /// Of all tokens, as JSON.
+  /// Returns the logprobs of all tokens so far, as JSON.
   [[nodiscard]] std::string_view logprobs() const noexcept { return logprobs_; }
 
   /// Returns the logprobs of these tokens, as JSON; valid until the next call.

@@ -126,7 +126,7 @@ TEST_F(BatchProgram, AsksAgainWhenTheServerIsFullOrHangsUp) {
     return full;
   });
   const std::string in = folder_.write("in.jsonl", request(1, "x") + request(2, "y")).string();
-  const Outcome outcome = run_weft(command(server.url(), in, out_));
+  const ProgramRun outcome = run_weft(command(server.url(), in, out_));
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("2 requests: 2 answered, 0 failed"));
   EXPECT_EQ(asked, 4);
@@ -153,7 +153,7 @@ TEST_F(BatchProgram, ShowsItsKeyAndKeepsTheUrlsPath) {
 TEST_F(BatchProgram, RefusesAFileWhoseResultsCouldNotBeToldApart) {
   const std::string in =
       folder_.write("in.jsonl", request(1, "x") + "{oops\n" + request(1, "y")).string();
-  const Outcome outcome = run_weft(command("http://127.0.0.1:1", in, out_));
+  const ProgramRun outcome = run_weft(command("http://127.0.0.1:1", in, out_));
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("line 2 is no JSON"));
   EXPECT_THAT(outcome.output, HasSubstr("line 3 has the custom_id of line 1"));
@@ -165,7 +165,7 @@ TEST_F(BatchProgram, LeavesAForeignFileAlone) {
                                    {"{\"minified\": 1}", "line 1 has no end"},
                                    {"a note", "line 1 has no end"}}) {
     const std::string precious = folder_.write("notes.txt", text).string();
-    const Outcome outcome = run_weft(command("http://127.0.0.1:1", in, precious));
+    const ProgramRun outcome = run_weft(command("http://127.0.0.1:1", in, precious));
     EXPECT_EQ(outcome.status, 1);
     EXPECT_THAT(outcome.output, HasSubstr(std::string("notes.txt: ") + what));
     EXPECT_EQ(read(precious), text);
@@ -177,7 +177,7 @@ TEST_F(BatchProgram, LeavesItsRequestsAlone) {
   unended.pop_back();
   for (const std::string& requests : {request(1, "x"), unended}) {
     const std::string in = folder_.write("in.jsonl", requests).string();
-    const Outcome outcome = run_weft(command("http://127.0.0.1:1", in, in));
+    const ProgramRun outcome = run_weft(command("http://127.0.0.1:1", in, in));
     EXPECT_EQ(outcome.status, 1);
     EXPECT_THAT(outcome.output, HasSubstr("in.jsonl holds the requests"));
     EXPECT_EQ(read(in), requests);
@@ -190,13 +190,13 @@ TEST_F(BatchProgram, AsksNoMoreAtOnceThanItMayHaveConnections) {
   for (int i = 0; i < 100; ++i) requests += request(i, "x");
   const std::string in = folder_.write("in.jsonl", requests).string();
   const std::string batch = command(server.url(), in, out_) + "--concurrency 100";
-  const Outcome outcome = run_weft(batch, "ulimit -n 40; ");
+  const ProgramRun outcome = run_weft(batch, "ulimit -n 40; ");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.output, HasSubstr("8 requests at once: the system allows no more"));
   EXPECT_THAT(outcome.output, testing::Not(HasSubstr("asked again")));
   EXPECT_THAT(outcome.output, HasSubstr("100 answered, 0 failed"));
   std::filesystem::remove(out_);
-  const Outcome raised = run_weft(batch, "ulimit -Sn 40; ");
+  const ProgramRun raised = run_weft(batch, "ulimit -Sn 40; ");
   EXPECT_EQ(raised.status, 0);
   EXPECT_THAT(raised.output, testing::StartsWith("100 requests: 100 answered"));
 }
@@ -208,7 +208,7 @@ TEST_F(BatchProgram, TellsWhichSignalHasEndedIt) {
   const std::string in = folder_.write("in.jsonl", request(1, "x")).string();
   for (const int signal : {SIGINT, SIGTERM}) {
     // Its own first words are the sign that it listens to signals.
-    const Outcome outcome =
+    const ProgramRun outcome =
         run_weft(command(server.url(), in, out_) +
                      " 2>words & while ! grep -q loading words; do :; done; kill -" +
                      std::to_string(signal) + " $!; wait $!",
@@ -220,7 +220,7 @@ TEST_F(BatchProgram, TellsWhichSignalHasEndedIt) {
 TEST_F(BatchProgram, WritesIntoAPipe) {
   HttpStub server(echo);
   const std::string in = folder_.write("in.jsonl", request(1, "x")).string();
-  const Outcome outcome = run_weft(command(server.url(), in, "/dev/stdout") + " | cat");
+  const ProgramRun outcome = run_weft(command(server.url(), in, "/dev/stdout") + " | cat");
   EXPECT_THAT(outcome.output, HasSubstr("1 request: 1 answered, 0 failed"));
   EXPECT_THAT(outcome.output, HasSubstr(R"("body":{"echo":"x"})"));
 }
@@ -232,7 +232,7 @@ TEST_F(BatchProgram, RunsAModelInItsOwnProcess) {
                                  R"({"custom_id":"bad","method":"POST","url":"/v1/completions",)" +
                                  R"("body":{"prompt":"x","top_p":7}})")
           .string();
-  const Outcome outcome = run_weft(command(model_path, in, out_));
+  const ProgramRun outcome = run_weft(command(model_path, in, out_));
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   const auto results = results_in(out_);
   ASSERT_EQ(results.size(), 3U);

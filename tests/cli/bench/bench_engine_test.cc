@@ -31,7 +31,7 @@ std::string file_text(const std::filesystem::path& file) {
 }
 
 TEST(BenchEngineTest, EachPolicyIsMeasuredUnderTheSameLoad) {
-  const Outcome run = run_weft(on_demo_model(
+  const ProgramRun run = run_weft(on_demo_model(
       "engine", "--requests 5 --input 4..9 --output 3..8 --policies fusion,static,instances:2"));
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_THAT(run.output, HasSubstr("weft bench engine"));
@@ -45,7 +45,7 @@ TEST(BenchEngineTest, OnePolicyIsShownWithAllFiguresAndWrittenToFiles) {
   const TempFolder folder;
   const auto json = folder.path() / "report.json";
   const auto html = folder.path() / "report.html";
-  const Outcome run = run_weft(on_demo_model(
+  const ProgramRun run = run_weft(on_demo_model(
       "engine", "--requests 3 --input 4 --output 6 --slo-first-token 60000 --json \"" +
                     json.string() + "\" --html \"" + html.string() + "\""));
   EXPECT_EQ(run.status, 0) << run.output;
@@ -74,20 +74,20 @@ TEST(BenchEngineTest, WhatCannotBeMeasuredIsRefusedByItsFlag) {
 }
 
 TEST(BenchRecipeTest, RecipesAreListedAndOthersRefusedWithTheList) {
-  const Outcome list = run_weft("bench recipe --list");
+  const ProgramRun list = run_weft("bench recipe --list");
   EXPECT_EQ(list.status, 0);
   for (const char* const name :
        {"flover-constant  ", "flover-poisson  ", "flover-shuffle  ", "flover-progress  ",
         "orca-load  ", "fineinfer-load  ", "priority  "}) {
     EXPECT_THAT(list.output, HasSubstr(name));
   }
-  const Outcome unknown = run_weft("bench recipe flover");
+  const ProgramRun unknown = run_weft("bench recipe flover");
   EXPECT_EQ(unknown.status, 1);
   EXPECT_THAT(unknown.output,
               HasSubstr("flover: there is no such recipe; there are fineinfer-load"));
   EXPECT_EQ(run_weft("bench recipe").status, 1);
   for (const char* const rounds : {"0", "1001"}) {
-    const Outcome refused = run_weft(std::string("bench recipe policies --repeats ") + rounds);
+    const ProgramRun refused = run_weft(std::string("bench recipe policies --repeats ") + rounds);
     EXPECT_NE(refused.status, 0);
     EXPECT_THAT(refused.output, HasSubstr("--repeats"));
   }
@@ -98,7 +98,7 @@ TEST(BenchRecipeTest, ARecipeGivesItsTablesAndItsFiles) {
   const auto html = folder.path() / "report.html";
   const auto figures = (folder.path() / "shuffle").string();
   const std::string model = source_path("examples/demo_model/model");
-  const Outcome shuffle =
+  const ProgramRun shuffle =
       run_weft("bench recipe flover-shuffle \"" + model +
                "\" --threads 1 --max-rows 8 --max-context 128 --scale 0.1 --html \"" +
                html.string() + "\" --svg \"" + figures + "\"");

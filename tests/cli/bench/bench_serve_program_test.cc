@@ -57,7 +57,7 @@ class BenchServeProgram : public testing::Test {
   boost::json::value bench_demo(const std::string& arguments) {
     const DemoServer server;
     const std::string json = (folder_.path() / "report.json").string();
-    const Outcome outcome =
+    const ProgramRun outcome =
         run_weft("bench serve " + server.url() + " --json \"" + json + "\" " + arguments);
     EXPECT_EQ(outcome.status, 0) << outcome.output;
     EXPECT_THAT(outcome.output, HasSubstr("time to first token"));
@@ -120,11 +120,11 @@ TEST_F(BenchServeProgram, PlaysATrace) {
 TEST_F(BenchServeProgram, ReportsErrorsByKindAndFailsWhenNothingIsAnswered) {
   const StubServer server(StreamStub::plain("503 Busy", "text/html", "<h1>later</h1>"));
   const std::string command = "bench serve " + server.url() + " --requests 3 ";
-  const Outcome outcome = run_weft(command + "--warm-up 0");
+  const ProgramRun outcome = run_weft(command + "--warm-up 0");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("0 of 3 requests were answered"),
                                     HasSubstr("The first of \"http 503\": <h1>later</h1>")));
-  const Outcome warm = run_weft(command);
+  const ProgramRun warm = run_weft(command);
   EXPECT_EQ(warm.status, 1);
   EXPECT_THAT(warm.output, HasSubstr("no warm-up request was answered: http 503: <h1>later</h1>"));
 }
@@ -132,7 +132,7 @@ TEST_F(BenchServeProgram, ReportsErrorsByKindAndFailsWhenNothingIsAnswered) {
 TEST_F(BenchServeProgram, SaysThatAnswersWereShorterThanAskedFor) {
   const StubServer server(
       {.pieces = StreamStub::chunked({R"({"choices":[{"text":"x","finish_reason":"stop"}]})"})});
-  const Outcome outcome = run_weft("bench serve " + server.url() + " --requests 2 --output 9");
+  const ProgramRun outcome = run_weft("bench serve " + server.url() + " --requests 2 --output 9");
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("2 answers were shorter than asked for"));
 }
@@ -145,7 +145,7 @@ TEST_F(BenchServeProgram, ReportsWhatWasMeasuredBeforeASignal) {
         .pieces = {StreamStub::head() + "data: {\"choices\":[{\"text\":\"x\"}]}\n\n"},
         .then = StreamStub::Script::Then::kHang};
   });
-  const Outcome outcome =
+  const ProgramRun outcome =
       run_weft("bench serve " + server.url() +
                    " --warm-up 0 --concurrency 2 --requests 5 --json report.json > words 2>&1 & "
                    "while [ ! -e both_asked ]; do kill -0 $! || break; sleep 0.02; done; kill -INT "
@@ -179,7 +179,7 @@ TEST_F(BenchServeProgram, NamesTheFlagThatIsWrong) {
         {"--prompts /nowhere", "/nowhere"},
         {"--json /nowhere/x", "/nowhere/x"},
         {"--slo-whole -1", "--slo-whole"}}) {
-    const Outcome outcome = run_weft(std::string("bench serve http://127.0.0.1:1 ") + flags);
+    const ProgramRun outcome = run_weft(std::string("bench serve http://127.0.0.1:1 ") + flags);
     EXPECT_NE(outcome.status, 0) << flags;
     EXPECT_THAT(outcome.output, HasSubstr(words));
     EXPECT_THAT(outcome.output, Not(HasSubstr("cannot connect"))) << flags;
@@ -187,7 +187,7 @@ TEST_F(BenchServeProgram, NamesTheFlagThatIsWrong) {
 }
 
 TEST_F(BenchServeProgram, SaysThatNobodyListens) {
-  const Outcome outcome = run_weft("bench serve http://127.0.0.1:1");
+  const ProgramRun outcome = run_weft("bench serve http://127.0.0.1:1");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("cannot connect"));
   EXPECT_THAT(run_weft("bench serve nowhere").output, HasSubstr("begins with none of http://"));

@@ -32,7 +32,7 @@ TEST(BenchStepVerb, MeasuresAShapeWithoutACheckpointAndSaysThatItIsCut) {
   const TempFolder folder;
   const std::string json = (folder.path() / "steps.json").string();
   const std::string html = (folder.path() / "steps.html").string();
-  const Outcome outcome = run_weft(small + "--json " + json + " --html " + html);
+  const ProgramRun outcome = run_weft(small + "--json " + json + " --html " + html);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("llama-110m"), HasSubstr("cut to 1 of its 12"),
                                     HasSubstr("of limit"), HasSubstr("GB/s")));
@@ -48,24 +48,24 @@ TEST(BenchStepVerb, MeasuresAShapeWithoutACheckpointAndSaysThatItIsCut) {
 
 TEST(BenchStepVerb, MeasuresACheckpointWithinItsContext) {
   // 4096 is nothing that the demo model knows, and 1024 stands there by default.
-  const Outcome whole = run_weft("bench step " + demo_model +
-                                 "--batch 2 --context 4 --prefill 0 --steps 1 --repeats 1");
+  const ProgramRun whole = run_weft("bench step " + demo_model +
+                                    "--batch 2 --context 4 --prefill 0 --steps 1 --repeats 1");
   EXPECT_EQ(whole.status, 0) << whole.output;
-  const Outcome over = run_weft("bench step " + demo_model + "--context 4096");
+  const ProgramRun over = run_weft("bench step " + demo_model + "--context 4096");
   EXPECT_EQ(over.status, 1);
   EXPECT_THAT(over.output, HasSubstr("--context 4096: the model knows 1024 positions"));
 }
 
 TEST(BenchStepVerb, WantsAModelOrAShapeAndNotBoth) {
   for (const std::string& arguments : {std::string(), demo_model + "--shape llama-110m"}) {
-    const Outcome outcome = run_weft("bench step " + arguments);
+    const ProgramRun outcome = run_weft("bench step " + arguments);
     EXPECT_EQ(outcome.status, 1);
     EXPECT_THAT(outcome.output, HasSubstr("give either MODEL or --shape"));
   }
 }
 
 TEST(BenchStepVerb, NamesTheShapesThatThereAre) {
-  const Outcome outcome = run_weft("bench step --shape llama-9b");
+  const ProgramRun outcome = run_weft("bench step --shape llama-9b");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, AllOf(StartsWith("weft bench step: --shape llama-9b"),
                                     HasSubstr("llama-110m, tinyllama-1.1b, llama-2-7b")));
@@ -73,7 +73,7 @@ TEST(BenchStepVerb, NamesTheShapesThatThereAre) {
 
 TEST(BenchStepVerb, NamesTheFlagThatIsWrong) {
   const auto error = [](const std::string& arguments) {
-    const Outcome outcome = run_weft("bench step " + arguments);
+    const ProgramRun outcome = run_weft("bench step " + arguments);
     EXPECT_NE(outcome.status, 0) << arguments;
     return outcome.output;
   };
@@ -88,7 +88,7 @@ TEST(BenchStepVerb, NamesTheFlagThatIsWrong) {
 }
 
 TEST(BenchStepVerb, SaysWhatDoesNotFitIntoMemory) {
-  const Outcome outcome =
+  const ProgramRun outcome =
       run_weft("bench step --shape llama-110m --layers 1 --batch 60000 --context 1024");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output,
@@ -96,7 +96,7 @@ TEST(BenchStepVerb, SaysWhatDoesNotFitIntoMemory) {
 }
 
 TEST(BenchStepVerb, LooksWhetherItsFilesCanBeWrittenBeforeItMeasures) {
-  const Outcome outcome = run_weft(small + "--json /nowhere/steps.json");
+  const ProgramRun outcome = run_weft(small + "--json /nowhere/steps.json");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("--json /nowhere/steps.json: No such file"));
 }

@@ -18,11 +18,11 @@ std::vector<BatchPrompt> prompts(std::size_t count) {
 
 AnswerEnd completed() { return {}; }
 AnswerEnd refused_for_now() {
-  return {.outcome = AnswerEnd::Outcome::kRefused, .why = "full", .again = true};
+  return {.kind = AnswerEnd::Kind::kRefused, .why = "full", .again = true};
 }
-AnswerEnd lost() { return {.outcome = AnswerEnd::Outcome::kFailed, .why = "lost", .again = true}; }
+AnswerEnd lost() { return {.kind = AnswerEnd::Kind::kFailed, .why = "lost", .again = true}; }
 AnswerEnd one_too_many() {
-  return {.outcome = AnswerEnd::Outcome::kRefused, .again = true, .fewer_lanes = true};
+  return {.kind = AnswerEnd::Kind::kRefused, .again = true, .fewer_lanes = true};
 }
 
 class ChatBatchesTest : public testing::Test {
@@ -115,8 +115,7 @@ TEST_F(ChatBatchesTest, CancelsWhatWaitsAndNamesWhatRuns) {
   ASSERT_TRUE(running);
   EXPECT_EQ(running->size(), ChatBatches::kLanes);
   for (const std::string& id : *running) {
-    end(id,
-        id == "b1-0" ? refused_for_now() : AnswerEnd{.outcome = AnswerEnd::Outcome::kCancelled});
+    end(id, id == "b1-0" ? refused_for_now() : AnswerEnd{.kind = AnswerEnd::Kind::kCancelled});
   }
   EXPECT_THAT(ask_all(), ElementsAre());
   EXPECT_TRUE(batches_.idle());

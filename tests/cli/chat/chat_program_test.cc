@@ -25,8 +25,8 @@ using testing::Not;
 const std::string chat_model_path = source_path("examples/demo_model/model");
 
 /// What `weft chat PLACE` says to these lines; with its notes when `notes`.
-Outcome chat(const std::string& place, const std::string& lines, bool notes = false,
-             const std::string& options = "") {
+ProgramRun chat(const std::string& place, const std::string& lines, bool notes = false,
+                const std::string& options = "") {
   return run_weft("chat \"" + place + "\" " + options + (notes ? "" : " 2>/dev/null") +
                   " <<'END'\n/set temperature 0\n" + lines + "\nEND");
 }
@@ -37,7 +37,7 @@ class ChatProgram : public testing::TestWithParam<bool> {
   void SetUp() override {
     if (GetParam()) server_ = std::make_unique<DemoServer>();
   }
-  Outcome say(const std::string& lines, bool notes = false) {
+  ProgramRun say(const std::string& lines, bool notes = false) {
     return chat(server_ ? server_->url("ws") : chat_model_path, lines, notes);
   }
 
@@ -47,19 +47,19 @@ INSTANTIATE_TEST_SUITE_P(Backends, ChatProgram, testing::Bool(),
                          [](const auto& backend) { return backend.param ? "Remote" : "Local"; });
 
 TEST_P(ChatProgram, AnswersQuestionsOneAfterTheOther) {
-  const Outcome outcome = say("What is 12 + 30?\nWhat is 7 * 8?");
+  const ProgramRun outcome = say("What is 12 + 30?\nWhat is 7 * 8?");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.output, "12 + 30 = 42.\n7 x 8 = 56.\n");
 }
 
 TEST_P(ChatProgram, RemembersTheConversation) {
-  const Outcome outcome =
+  const ProgramRun outcome =
       say("At home I have a duck\nWhat animal do I have?\n/new\nWhat is 1 + 1?");
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("You have a duck."), EndsWith("1 + 1 = 2.\n")));
 }
 
 TEST_P(ChatProgram, RunsBatchesBehindTheConversationAndShowsThemInBatchMode) {
-  const Outcome outcome =
+  const ProgramRun outcome =
       say("/batch [\"What is 12 + 30?\", \"What is 7 * 8?\"] [32, 3]\n"
           "What is 2 + 2?\n/batch\n[\"What is 3 + 3?\"]");
   EXPECT_EQ(outcome.status, 0);
@@ -76,21 +76,21 @@ TEST_P(ChatProgram, RunsMorePromptsThanThereAreLanes) {
   std::string prompts;
   for (int i = 0; i < 40; ++i) prompts += "\"What is " + std::to_string(i) + " + 1?\"\n";
   const std::string file = folder.write("prompts.jsonl", prompts).string();
-  const Outcome outcome = say("/batch @" + file);
+  const ProgramRun outcome = say("/batch @" + file);
   for (int i = 0; i < 40; ++i) {
     EXPECT_THAT(outcome.output, HasSubstr(std::to_string(i) + " + 1 = " + std::to_string(i + 1)));
   }
 }
 
 TEST_P(ChatProgram, SaysWhatIsWrongWithALineAndGoesOn) {
-  const Outcome outcome = say("/batch [\"a\" \"b\"]\nWhat is 1 + 2?", true);
+  const ProgramRun outcome = say("/batch [\"a\" \"b\"]\nWhat is 1 + 2?", true);
   EXPECT_THAT(outcome.output, HasSubstr("/batch [\"a\" \"b\"]\n            ^\n"
                                         "column 13: a comma or ] belongs here"));
   EXPECT_THAT(outcome.output, EndsWith("1 + 2 = 3.\n"));
 }
 
 TEST_P(ChatProgram, SaysWhatTheServerRefusesAndForgetsTheQuestion) {
-  const Outcome outcome =
+  const ProgramRun outcome =
       say("/set top_p 7\nWhat is 1 + 1?\n/set top_p\nWhat is 1 + 2?\n/status", true);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("error: top_p"), HasSubstr("1 + 2 = 3."),
                                     HasSubstr("2 messages in the conversation")));
@@ -100,7 +100,7 @@ TEST_P(ChatProgram, SavesTheConversationAndOverwritesNothing) {
   const TempFolder folder;
   const std::string file = (folder.path() / "talk.json").string();
   const std::string own = folder.write("own.txt", "mine").string();
-  const Outcome outcome =
+  const ProgramRun outcome =
       say("/system Be brief.\nWhat is 1 + 1?\n/save " + file + "\n/save " + own, true);
   EXPECT_THAT(outcome.output, HasSubstr("own.txt is there already"));
   std::ifstream saved(file);
@@ -116,9 +116,9 @@ TEST_P(ChatProgram, GoesOnWhenAFileCannotBeSaved) {
   const std::string loop = (folder.path() / "loop").string();
   std::filesystem::create_symlink(loop, loop);
   const std::string file = folder.write("file", "").string();
-  const Outcome outcome = say("/save " + std::string(5000, 'n') + "\n/save " + loop +
-                                  "/talk.json\n/save " + file + "/talk.json\nWhat is 1 + 1?",
-                              true);
+  const ProgramRun outcome = say("/save " + std::string(5000, 'n') + "\n/save " + loop +
+                                     "/talk.json\n/save " + file + "/talk.json\nWhat is 1 + 1?",
+                                 true);
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("nn: File name too long"),
                     HasSubstr("loop/talk.json: Too many levels of symbolic links"),
@@ -126,19 +126,20 @@ TEST_P(ChatProgram, GoesOnWhenAFileCannotBeSaved) {
 }
 
 TEST_P(ChatProgram, CancelsABatch) {
-  const Outcome outcome = say("/batch [\"Tell me a story.\"]\n/cancel 1\n/cancel 7\n/batch", true);
+  const ProgramRun outcome =
+      say("/batch [\"Tell me a story.\"]\n/cancel 1\n/cancel 7\n/batch", true);
   EXPECT_THAT(outcome.output, HasSubstr("no batch 7 is under way"));
   EXPECT_THAT(outcome.output, HasSubstr("(cancelled)"));
 }
 
 TEST_P(ChatProgram, LeavesAtOnceWhenToldTo) {
-  const Outcome outcome = say("/batch [\"Tell me a story.\"]\n/quit\nWhat is 1 + 1?");
+  const ProgramRun outcome = say("/batch [\"Tell me a story.\"]\n/quit\nWhat is 1 + 1?");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.output, "batch 1: 1 prompt\n");
 }
 
 TEST(ChatProgramErrors, NamesTheServerThatIsNotThere) {
-  const Outcome outcome = chat("http://127.0.0.1:1", "hello", true);
+  const ProgramRun outcome = chat("http://127.0.0.1:1", "hello", true);
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("weft chat: http://127.0.0.1:1: Connection refused"));
 }
@@ -150,7 +151,7 @@ TEST(ChatProgramErrors, SaysOnceThatItWaitsForTheModel) {
     return loading ? HttpStub::reply(503, R"({"error":{"code":"loading","message":"loading it"}})")
                    : HttpStub::reply(200, R"({"data":[{"id":"m"}]})");
   });
-  const Outcome outcome = chat(server.url(), "/quit", true);
+  const ProgramRun outcome = chat(server.url(), "/quit", true);
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.output, "waits: loading it\nm at " + server.url() + "\n");
 }
@@ -159,7 +160,7 @@ TEST(ChatProgramErrors, WaitsForNoEngineThatHasFailed) {
   HttpStub server([](const HttpStub::Request&) {
     return HttpStub::reply(503, R"({"error":{"code":"not_ready","message":"it has failed"}})");
   });
-  const Outcome outcome = chat(server.url(), "hello", true);
+  const ProgramRun outcome = chat(server.url(), "hello", true);
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr(server.url() + ": it has failed"));
 }
@@ -173,7 +174,7 @@ TEST(ChatProgramErrors, LetsOnlyTheRequestFailThatIsTooLarge) {
           .write("prompts.jsonl",
                  "\"What is 1 + 1?\"\n\"" + large + "\"\n\"What is 2 + 2?\"\n\"" + large + "\"")
           .string();
-  const Outcome outcome = chat(server.url("ws"), "/batch @" + file + "\nWhat is 3 + 3?");
+  const ProgramRun outcome = chat(server.url("ws"), "/batch @" + file + "\nWhat is 3 + 3?");
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("1 + 1 = 2."), HasSubstr("2 + 2 = 4.")));
   const std::string failed = "...\n(failed: the request is larger than the server takes";
   EXPECT_THAT(outcome.output, HasSubstr("[2] " + std::string(70, 'a') + failed));

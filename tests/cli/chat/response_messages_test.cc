@@ -10,7 +10,7 @@
 namespace weft::cli {
 namespace {
 
-using Outcome = AnswerEnd::Outcome;
+using Kind = AnswerEnd::Kind;
 
 AnswerEnd end_in(std::string_view message) {
   const auto event = parse_event(message);
@@ -41,19 +41,19 @@ TEST(ResponseMessages, ReadsText) {
 TEST(ResponseMessages, ReadsHowAnAnswerEnded) {
   const AnswerEnd done = end_in(
       R"({"type":"response.completed","stream_id":"c1","response":{"usage":{"output_tokens":7}}})");
-  EXPECT_EQ(done.outcome, Outcome::kCompleted);
+  EXPECT_EQ(done.kind, Kind::kCompleted);
   EXPECT_EQ(done.output_tokens, 7);
   EXPECT_EQ(end_in(R"({"type":"response.incomplete","stream_id":"c1","response":{)"
                    R"("incomplete_details":{"reason":"max_output_tokens"}}})")
-                .outcome,
-            Outcome::kLength);
+                .kind,
+            Kind::kLength);
   EXPECT_EQ(end_in(R"({"type":"response.incomplete","stream_id":"c1","response":{)"
                    R"("incomplete_details":{"reason":"cancelled"}}})")
-                .outcome,
-            Outcome::kCancelled);
+                .kind,
+            Kind::kCancelled);
   const AnswerEnd failed = end_in(R"({"type":"response.failed","stream_id":"c1","response":{)"
                                   R"("error":{"code":"server_error","message":"broken"}}})");
-  EXPECT_EQ(failed.outcome, Outcome::kFailed);
+  EXPECT_EQ(failed.kind, Kind::kFailed);
   EXPECT_EQ(failed.why, "broken");
   EXPECT_FALSE(failed.again);
 }
@@ -61,7 +61,7 @@ TEST(ResponseMessages, ReadsHowAnAnswerEnded) {
 TEST(ResponseMessages, KnowsWhichRefusalsAreForNow) {
   const AnswerEnd bad = end_in(
       R"({"type":"error","status":400,"stream_id":"c1","error":{"message":"top_p: too big"}})");
-  EXPECT_EQ(bad.outcome, Outcome::kRefused);
+  EXPECT_EQ(bad.kind, Kind::kRefused);
   EXPECT_EQ(bad.why, "top_p: too big");
   EXPECT_FALSE(bad.again);
   EXPECT_TRUE(end_in(R"({"type":"error","status":429,"stream_id":"c1","error":{}})").again);
@@ -73,9 +73,9 @@ TEST(ResponseMessages, KnowsWhichRefusalsAreForNow) {
   EXPECT_TRUE(end_in(R"({"type":"error","status":429,"stream_id":"c1",)"
                      R"("error":{"code":"too_many_streams"}})")
                   .fewer_lanes);
-  EXPECT_EQ(end_in(R"({"type":"error","status":499,"stream_id":"c1","error":{"code":"cancelled"}})")
-                .outcome,
-            Outcome::kCancelled);
+  EXPECT_EQ(
+      end_in(R"({"type":"error","status":499,"stream_id":"c1","error":{"code":"cancelled"}})").kind,
+      Kind::kCancelled);
 }
 
 TEST(ResponseMessages, PassesOverWhatSaysNothingNew) {
@@ -102,12 +102,12 @@ TEST_F(AnswerRouterTest, EndsEveryAnswerOnce) {
   router_.on_message(R"({"type":"response.completed","stream_id":"c1","response":{}})");
   router_.on_message(R"({"type":"response.completed","stream_id":"c1","response":{}})");
   router_.on_message(R"({"type":"response.output_text.delta","stream_id":"c9","delta":"x"})");
-  router_.end_all({.outcome = Outcome::kFailed, .why = "lost"});
-  router_.end_all({.outcome = Outcome::kFailed, .why = "lost"});
+  router_.end_all({.kind = Kind::kFailed, .why = "lost"});
+  router_.end_all({.kind = Kind::kFailed, .why = "lost"});
   const auto news = take();
   ASSERT_EQ(news.size(), 2U);
   EXPECT_EQ(news[0].text, "one two");
-  EXPECT_EQ(news[0].end->outcome, Outcome::kCompleted);
+  EXPECT_EQ(news[0].end->kind, Kind::kCompleted);
   EXPECT_EQ(news[1].id, "b1-0");
   EXPECT_EQ(news[1].end->why, "lost");
   EXPECT_EQ(woken_, 1) << "one wake until the news are taken";
@@ -117,8 +117,8 @@ TEST_F(AnswerRouterTest, EndsTheLargestAlone) {
   router_.begin("c1", 5);
   router_.begin("c2", 700);
   router_.begin("c3", 70);
-  EXPECT_EQ(router_.end_largest({.outcome = Outcome::kRefused}), 700U);
-  EXPECT_EQ(router_.end_largest({.outcome = Outcome::kRefused}), 70U);
+  EXPECT_EQ(router_.end_largest({.kind = Kind::kRefused}), 700U);
+  EXPECT_EQ(router_.end_largest({.kind = Kind::kRefused}), 70U);
   const auto news = take();
   ASSERT_EQ(news.size(), 2U);
   EXPECT_EQ(news[0].id, "c2");

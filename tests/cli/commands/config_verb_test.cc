@@ -20,7 +20,7 @@ TEST(ConfigVerb, SaysThatAFileIsRightOrOnWhichLineItIsNot) {
   EXPECT_EQ(run_weft("config check " + good).output, good + ": ok\n");
   EXPECT_EQ(run_weft("config check " + good).status, 0);
   const std::string bad = folder.write("bad.toml", "[server]\nprot = 80\n").string();
-  const Outcome outcome = run_weft("config check " + bad);
+  const ProgramRun outcome = run_weft("config check " + bad);
   EXPECT_EQ(outcome.status, 1);
   EXPECT_EQ(outcome.output, "weft config check: " + bad +
                                 ":2: server.prot; the nearest is server.port: there is no such "
@@ -46,7 +46,7 @@ TEST(ConfigVerb, WantsToKnowWhatToDo) { EXPECT_NE(run_weft("config").status, 0);
 TEST(ServeVerb, SaysWhatTheConfigurationLacks) {
   EXPECT_THAT(run_weft("serve").output, HasSubstr("which model? weft serve MODEL"));
   EXPECT_THAT(run_weft("serve m --host ''").output, HasSubstr("server.unix_socket"));
-  const Outcome outcome = run_weft("serve m --port 99999");
+  const ProgramRun outcome = run_weft("serve m --port 99999");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("--port: server.port = 99999: must be a whole number"));
 }

@@ -25,7 +25,7 @@ const std::string quoted_demo_model = '"' + source_path("examples/demo_model/mod
 const std::string demo_tokenizer =
     '"' + source_path("examples/demo_model/model/tokenizer.json") + "\" ";
 
-json::value parsed(const Outcome& outcome) {
+json::value parsed(const ProgramRun& outcome) {
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   json::error_code error;
   json::value value = json::parse(outcome.output, error);
@@ -34,20 +34,21 @@ json::value parsed(const Outcome& outcome) {
 }
 
 TEST(GenerateVerb, AnswersAQuestionThroughTheModelsChatTemplate) {
-  const Outcome outcome = run_weft("generate " + quoted_demo_model + "\"What is 12 + 30?\" --chat");
+  const ProgramRun outcome =
+      run_weft("generate " + quoted_demo_model + "\"What is 12 + 30?\" --chat");
   EXPECT_EQ(outcome.status, 0);
   // Nothing else, so no progress bar either: this is a pipe.
   EXPECT_EQ(outcome.output, "12 + 30 = 42.\n");
 }
 
 TEST(GenerateVerb, ReadsThePromptFromStandardInput) {
-  const Outcome outcome =
+  const ProgramRun outcome =
       run_weft("generate " + quoted_demo_model + "- --chat <<END\nWhat is 12 + 30?\nEND");
   EXPECT_EQ(outcome.output, "12 + 30 = 42.\n");
 }
 
 TEST(GenerateVerb, StopsAfterTheTokensAskedFor) {
-  const Outcome outcome =
+  const ProgramRun outcome =
       run_weft("generate " + quoted_demo_model + "'Once' --max-tokens 3 --stats");
   EXPECT_THAT(outcome.output, HasSubstr(" 3 tokens at "));
 }
@@ -55,34 +56,34 @@ TEST(GenerateVerb, StopsAfterTheTokensAskedFor) {
 TEST(GenerateVerb, DrawsTheSameTextForTheSameSeed) {
   const std::string story = "generate " + quoted_demo_model +
                             "'Tell me a story.' --chat --max-tokens 40 --temperature 1.2 --seed ";
-  const Outcome first = run_weft(story + "7");
+  const ProgramRun first = run_weft(story + "7");
   EXPECT_EQ(first.status, 0);
   EXPECT_EQ(first.output, run_weft(story + "7 --threads 1").output);
   EXPECT_NE(first.output, run_weft(story + "8").output);
 }
 
 TEST(GenerateVerb, NamesTheOptionThatIsOutOfRange) {
-  const Outcome outcome = run_weft("generate " + quoted_demo_model + "Hi --top-p 2");
+  const ProgramRun outcome = run_weft("generate " + quoted_demo_model + "Hi --top-p 2");
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("--top-p"), HasSubstr("2 not in range")));
 }
 
 TEST(GenerateVerb, NamesTheFolderThatIsNotThere) {
-  const Outcome outcome = run_weft("generate /no/such/model Hi");
+  const ProgramRun outcome = run_weft("generate /no/such/model Hi");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, AllOf(StartsWith("weft generate: "), HasSubstr("/no/such/model")));
 }
 
 TEST(GenerateVerb, SaysHowLongAPromptMayBe) {
-  const Outcome outcome = run_weft("generate " + quoted_demo_model +
-                                   "\"$(yes 'a b c d' | head -n 1000)\" --max-tokens 4");
+  const ProgramRun outcome = run_weft("generate " + quoted_demo_model +
+                                      "\"$(yes 'a b c d' | head -n 1000)\" --max-tokens 4");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("1024"));
 }
 
 TEST(GenerateVerb, RunsOnTheDeviceThatIsNamed) {
-  const Outcome outcome = run_weft("generate " + quoted_demo_model +
-                                   "\"What is 12 + 30?\" --chat --device cpu --stats");
+  const ProgramRun outcome = run_weft("generate " + quoted_demo_model +
+                                      "\"What is 12 + 30?\" --chat --device cpu --stats");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.output, AllOf(StartsWith("12 + 30 = 42.\n"), HasSubstr(", on cpu\n")));
 }
@@ -92,7 +93,7 @@ std::string refusal_of(const std::string& verb, const std::string& device) {
   std::string arguments = verb + ' ' + quoted_demo_model + "--device " + device;
   if (verb == "generate") arguments += " Hi";
   if (verb == "logits") arguments += " --ids 5";
-  const Outcome outcome = run_weft(arguments);
+  const ProgramRun outcome = run_weft(arguments);
   EXPECT_EQ(outcome.status, 1);
   return outcome.output;
 }
@@ -114,13 +115,13 @@ TEST(TuneVerb, MeasuresNothingOnTheHost) {
 }
 
 TEST(TuneVerb, NamesTheOptionThatIsOutOfRange) {
-  const Outcome outcome = run_weft("tune " + quoted_demo_model + "--tokens 1,0");
+  const ProgramRun outcome = run_weft("tune " + quoted_demo_model + "--tokens 1,0");
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.output, HasSubstr("--tokens"));
 }
 
 TEST(TokenizeVerb, PrintsIdsAloneAsAList) {
-  const Outcome outcome = run_weft("tokenize " + quoted_demo_model + "'Hello there' --ids-only");
+  const ProgramRun outcome = run_weft("tokenize " + quoted_demo_model + "'Hello there' --ids-only");
   EXPECT_THAT(outcome.output, MatchesRegex("\\[[0-9]+(, [0-9]+)*\\]\n"));
 }
 
@@ -137,7 +138,7 @@ TEST(TokenizeVerb, TakesSpecialTokensAsTextWhenAsked) {
 }
 
 TEST(InspectVerb, ShowsTheArchitectureTheSizesAndTheProgram) {
-  const Outcome outcome = run_weft("inspect " + quoted_demo_model);
+  const ProgramRun outcome = run_weft("inspect " + quoted_demo_model);
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("llama"), HasSubstr("4985088"), HasSubstr("a token in f32"),
@@ -147,7 +148,7 @@ TEST(InspectVerb, ShowsTheArchitectureTheSizesAndTheProgram) {
 TEST(InspectVerb, SaysWhatASpecLacks) {
   const TempFolder folder;
   const auto spec = folder.write("spec.toml", "family = \"mine\"\n");
-  const Outcome outcome = run_weft("inspect " + quoted_demo_model + "--spec " + spec.string());
+  const ProgramRun outcome = run_weft("inspect " + quoted_demo_model + "--spec " + spec.string());
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("spec.toml"));
 }
@@ -162,13 +163,13 @@ TEST(LogitsVerb, PrintsEveryPositionAndTheGreedyTokensAsJson) {
 }
 
 TEST(LogitsVerb, NamesTheTokenThatTheModelDoesNotKnow) {
-  const Outcome outcome = run_weft("logits " + quoted_demo_model + "--ids 5,2048");
+  const ProgramRun outcome = run_weft("logits " + quoted_demo_model + "--ids 5,2048");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("2048"), StartsWith("weft logits: ")));
 }
 
 TEST(LogitsVerb, RefusesAWordWhereAnIdBelongs) {
-  const Outcome outcome = run_weft("logits " + quoted_demo_model + "--ids 5,x");
+  const ProgramRun outcome = run_weft("logits " + quoted_demo_model + "--ids 5,x");
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.output, HasSubstr("--ids"));
 }

@@ -42,7 +42,7 @@ class ServingTest : public testing::Test {
  public:
   ServingTest() {
     config_.preprocess_workers = 1;
-    config_.server.port = 0;
+    server_config_.port = 0;
   }
 
   /// Serves on a thread of its own, to the end that it comes to by itself.
@@ -51,7 +51,7 @@ class ServingTest : public testing::Test {
     logger->set_pattern("%v");
     auto log = std::make_shared<RequestLog>(std::move(logger), RequestLog::Format::kText, false);
     serving_ = std::make_unique<cli::Serving>(
-        config_, config_.server, std::move(log),
+        config_, server_config_, std::move(log),
         [this](auto executor, const Config& config, const PipelineOptions& options) {
           return make_pipeline(std::move(executor), config, options);
         });
@@ -99,6 +99,7 @@ class ServingTest : public testing::Test {
   }
 
   Config config_;
+  ServerConfig server_config_;
   const std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> log_ =
       std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
   std::unique_ptr<cli::Serving> serving_;

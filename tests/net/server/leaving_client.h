@@ -34,7 +34,7 @@ class LeavingClient : public PlainClient {
   LeavingClient(std::uint16_t port, Transport transport, std::string headers)
       : PlainClient(port, kReceiveBuffer), transport_(transport), headers_(std::move(headers)) {}
 
-  /// Of a WebSocket; else nothing.
+  /// Asks for the upgrade where the transport is a WebSocket; else does nothing.
   void upgrade() {
     if (transport_ == Transport::kWebSocket) ask_to_upgrade(headers_);
   }

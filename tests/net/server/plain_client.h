@@ -14,7 +14,7 @@
 
 namespace weft::test {
 
-/// Of a WebSocket's frames.
+/// What a WebSocket's frame is.
 enum class Opcode : std::uint8_t { kText = 1, kClose = 8, kPing = 9 };
 
 /// A client that says exactly what it is told to, over TCP.

@@ -507,10 +507,10 @@ TEST_F(BodyMemoryTest, ATextCountsUntilTheTokenizerHasDoneIt) {
   {
     BodyMemory::Share memory(service.body_memory());
     ASSERT_TRUE(memory.grow(body.size()));
-    Outcome outcome = service.handle(admission, header, body, memory);
+    RouteResult result = service.handle(admission, header, body, memory);
     memory.clear();  // what the connection has left of it
     EXPECT_TRUE(shows("weft_body_bytes 15"));
-    std::get<LaterReply>(outcome)([&](HttpReply made) { reply.set_value(std::move(made)); });
+    std::get<LaterReply>(result)([&](HttpReply made) { reply.set_value(std::move(made)); });
   }
   EXPECT_EQ(reply.get_future().get().status, 200U);
   EXPECT_TRUE(will_show("weft_body_bytes 0"));

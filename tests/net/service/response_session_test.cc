@@ -28,7 +28,7 @@ class ResponseSessionTest : public ServedPipeline {
                 R"({"type":"response.create","input":"a","ignore_eos":true,)" + fields + "}");
     }
   };
-  /// Of one response, up to its last event.
+  /// Reads the events of one response, up to its last.
   static std::string events(PlainClient& socket) {
     std::string all = socket.read_until(R"("type":"response.incomplete")");
     return all.append(socket.read_until(R"("completed_at":null}})"));

@@ -7,7 +7,7 @@
 
 namespace weft::test {
 
-/// Of a response with few fields that are echoed and a conversation of one message.
+/// The options of a response with few fields that are echoed and a conversation of one message.
 inline ResponseOptions response_options() {
   ResponseOptions options;
   options.id = "resp_1";

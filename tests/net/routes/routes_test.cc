@@ -1,6 +1,5 @@
-#include "weft/net/service/routes.h"
+#include "weft/net/routes/routes.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -8,33 +7,10 @@
 #include <string_view>
 #include <utility>
 
+#include "weft/net/routes/router.h"
+
 namespace weft {
 namespace {
-
-TEST(RoutesTest, MatchAPathAsItIs) {
-  EXPECT_TRUE(matches("/v1/models", "/v1/models"));
-  EXPECT_TRUE(matches("/", "/"));
-  for (const char* path : {"", "/v1/models/", "/v1/model", "/V1/models", "/v1/models/a"}) {
-    EXPECT_FALSE(matches("/v1/models", path)) << path;
-  }
-}
-
-TEST(RoutesTest, MatchAnyNameWhereThePatternHasAHole) {
-  constexpr std::string_view kEnd = "/v1/models/{id}";
-  EXPECT_EQ(id_in(kEnd, "/v1/models/demo"), "demo");
-  EXPECT_EQ(id_in(kEnd, "/v1/models/maker/demo"), "maker/demo");
-  EXPECT_TRUE(matches(kEnd, "/v1/models/{id}"));
-  EXPECT_FALSE(matches(kEnd, "/v1/models/"));
-  EXPECT_FALSE(matches(kEnd, "/v1/models"));
-  EXPECT_FALSE(matches(kEnd, "/v1/responses/demo"));
-
-  constexpr std::string_view kMiddle = "/v1/responses/{id}/cancel";
-  EXPECT_EQ(id_in(kMiddle, "/v1/responses/resp_1/cancel"), "resp_1");
-  EXPECT_FALSE(matches(kMiddle, "/v1/responses//cancel"));
-  EXPECT_FALSE(matches(kMiddle, "/v1/responses/cancel"));
-  EXPECT_FALSE(matches(kMiddle, "/v1/responses/resp_1"));
-  EXPECT_FALSE(matches(kMiddle, "/v1/responses/resp_1/cancel/"));
-}
 
 TEST(RoutesTest, HaveEachMethodOfAPathOnce) {
   std::set<std::pair<boost::beast::http::verb, std::string_view>> seen;

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "weft/net/routes/route.h"
+
+/// The handlers of responses that are kept or that run: another key's are as if they were not
+/// there.
+namespace weft::handlers {
+
+[[nodiscard]] RouteResult get_response(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult delete_response(Service& service, const HttpCall& call);
+/// Replies when the response has ended.
+[[nodiscard]] RouteResult cancel_response(Service& service, const HttpCall& call);
+
+}  // namespace weft::handlers

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <boost/beast/http/fields.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/verb.hpp>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <variant>
+
+#include "weft/net/api/api_call.h"
+#include "weft/net/http/http_reply.h"
+#include "weft/net/keys/api_keys.h"
+#include "weft/net/service/body_memory.h"
+
+namespace weft {
+
+class Service;
+
+/// A request as a route's handler sees it. Borrowed for the call.
+struct HttpCall {
+  const boost::beast::http::request_header<>& header;
+  std::string_view path;   ///< of the target, decoded
+  std::string_view id;     ///< what stands in the path where the route has "{id}"
+  std::string_view query;  ///< what stands behind "?"
+  std::string_view body;
+  BodyMemory::Share& memory;              ///< what counts the body; who keeps a copy takes it
+  const std::shared_ptr<KeyHolder>& key;  ///< null where there are no keys
+};
+
+/// A reply that is made elsewhere: the function is called once, at once, with what to call (on any
+/// thread, once) when the reply is there.
+using LaterReply = std::function<void(std::function<void(HttpReply)>)>;
+/// The connection becomes a WebSocket.
+struct Upgrade {};
+/// What a handler makes of a request: its reply, now or later, or what is to run for it.
+using RouteResult = std::variant<HttpReply, ApiCall, LaterReply, Upgrade>;
+
+/// One method on one path.
+struct Route {
+  boost::beast::http::verb method;
+  std::string_view path;     ///< "{id}" stands for any name; at the end, slashes may be in it
+  bool guarded = true;       ///< wants a key, where there are keys
+  bool wants_model = false;  ///< is refused while the model loads and while the server drains
+  RouteResult (*handle)(Service& service, const HttpCall& call);
+};
+
+}  // namespace weft

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <boost/beast/http/verb.hpp>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "weft/net/http/http_reply.h"
+#include "weft/net/routes/route.h"
+
+namespace weft {
+
+/// Finds the route of a request by its method and path. Immutable, thread-safe.
+class Router {
+ public:
+  /// `routes` has each method of a path once, and outlives the router.
+  constexpr explicit Router(std::span<const Route> routes) noexcept : routes_(routes) {}
+
+  /// The route of this method and path; HEAD finds GET's. Else the refusal: 404 when no route has
+  /// the path, and 405 with the methods that it has in Allow.
+  [[nodiscard]] std::variant<const Route*, HttpReply> find(boost::beast::http::verb method,
+                                                           std::string_view path) const;
+
+ private:
+  [[nodiscard]] HttpReply refusal(std::string_view path) const;
+
+  std::span<const Route> routes_;
+};
+
+/// Whether `path` is one that `pattern` stands for.
+[[nodiscard]] bool matches(std::string_view pattern, std::string_view path) noexcept;
+
+/// The part of `path` that stands where `pattern` has "{id}"; empty when the pattern has none or
+/// does not match.
+[[nodiscard]] std::string_view id_in(std::string_view pattern, std::string_view path) noexcept;
+
+}  // namespace weft

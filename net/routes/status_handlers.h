@@ -1,0 +1,18 @@
+#pragma once
+
+#include "weft/net/routes/route.h"
+
+/// The handlers that say what the server is and how it fares.
+namespace weft::handlers {
+
+[[nodiscard]] RouteResult models(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult model(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult health(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult live(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult metrics(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult version(Service& service, const HttpCall& call);
+/// All that run, with the ids of the client's own alone.
+[[nodiscard]] RouteResult requests(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult page(Service& service, const HttpCall& call);
+
+}  // namespace weft::handlers

@@ -1,0 +1,178 @@
+#include "weft/net/server/http_exchange.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace weft {
+
+namespace http = boost::beast::http;
+using std::chrono::steady_clock;
+
+namespace {
+
+std::string_view date_now() {
+  thread_local std::chrono::sys_seconds second{};
+  thread_local std::string text;
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  if (text.empty() || now != second) {
+    text = http_date(now);
+    second = now;
+  }
+  return text;
+}
+
+}  // namespace
+
+HttpExchange::HttpExchange(Service& service, const IoThread& thread, const std::string& client,
+                           const Header& header, bool keep_alive)
+    : service_(service),
+      thread_(thread),
+      client_(client),
+      began_(steady_clock::now()),
+      method_(header.method_string()),
+      request_id_(Service::request_id_of(header)),
+      http10_(header.version() < 11),
+      is_head_(header.method() == http::verb::head),
+      headers_(service.headers_for(header, request_id_)),
+      keep_alive_(keep_alive) {}
+
+HttpExchange::HttpExchange(Service& service, const IoThread& thread, const std::string& client,
+                           Time began)
+    : service_(service), thread_(thread), client_(client), began_(began), request_id_("-") {}
+
+HttpExchange::~HttpExchange() {
+  if (answer_ && !answer_->ended()) answer_->abandon(EndCause::kCancel);
+}
+
+std::optional<HttpReply> HttpExchange::admit(const Header& header) {
+  auto admission = service_.admit(header);
+  if (auto* refusal = std::get_if<HttpReply>(&admission)) {
+    path_ = std::string(header.target().substr(0, header.target().find('?')));
+    return std::move(*refusal);
+  }
+  admission_ = std::move(std::get<Service::Admission>(admission));
+  path_ = admission_.path;
+  return std::nullopt;
+}
+
+RouteResult HttpExchange::handle(const Request& request, BodyMemory::Share& memory) {
+  if (service_.log().prompts()) logged_body_ = request.body();
+  return service_.handle(admission_, request.base(), request.body(), memory);
+}
+
+std::optional<ApiError> HttpExchange::start(ApiCall call, IoThread& thread,
+                                            Answer::Reader& reader) {
+  auto begun = service_.begin(
+      std::move(call),
+      {.key = admission_.key, .request_id = request_id_, .path = path_, .began = began_}, thread,
+      reader);
+  if (!begun) return std::move(begun).error();
+  lease_ = std::move(begun->lease);
+  place_ = std::move(begun->place);
+  answer_ = std::move(begun->answer);
+  return std::nullopt;
+}
+
+void HttpExchange::append_reply(HttpReply reply, std::string& out) {
+  state_ = State::kSaid;
+  status_ = reply.status;
+  if (reply.close || thread_.draining()) keep_alive_ = false;
+  auto headers = headers_;
+  std::ranges::move(reply.headers, std::back_inserter(headers));
+  const std::size_t length = reply.body.size();
+  append_head_of(reply.status, reply.content_type, headers, &length, out);
+  if (!is_head_) out.append(reply.body);
+}
+
+void HttpExchange::append_news(std::string& out) {
+  thread_local EventBatch batch(Framing::kBody);  // not the exchange's: most keep none for long
+  batch.restart(answer_->framing());
+  answer_->fetch(batch);
+  if (answer_->error()) error_ = answer_->error()->code;
+  const bool streams = answer_->framing() == Framing::kSse;
+  if (streams && (answer_->begun() || state_ == State::kStreaming)) {
+    return append_events(batch.bytes(), out);
+  }
+  if (!answer_->ended()) return;
+  if (answer_->error() && batch.empty()) return append_reply(error_reply(*answer_->error()), out);
+  append_reply({.body = std::string(batch.bytes())}, out);
+}
+
+void HttpExchange::append_events(std::string_view news, std::string& out) {
+  if (state_ == State::kMaking) begin_stream(out);
+  if (!news.empty()) {
+    if (http10_) {
+      out.append(news);
+    } else {
+      append_chunk(news, out);
+    }
+  }
+  if (!answer_->ended()) return;
+  if (!http10_) out.append(kLastChunk);
+  state_ = State::kSaid;
+}
+
+void HttpExchange::begin_stream(std::string& out) {
+  state_ = State::kStreaming;
+  status_ = 200;
+  if (http10_ || thread_.draining()) keep_alive_ = false;
+  auto headers = headers_;
+  headers.emplace_back("Cache-Control", "no-cache");
+  headers.emplace_back("X-Accel-Buffering", "no");  // nginx, which else keeps events back
+  append_head_of(status_, "text/event-stream; charset=utf-8", headers, nullptr, out);
+}
+
+void HttpExchange::append_head_of(unsigned status, std::string_view content_type,
+                                  const std::vector<std::pair<std::string, std::string>>& headers,
+                                  const std::size_t* length, std::string& out) const {
+  append_head({.status = status,
+               .date = date_now(),
+               .content_type = content_type,
+               .headers = &headers,
+               .length = length,
+               .keep_alive = keep_alive_,
+               .http10 = http10_},
+              out);
+}
+
+bool HttpExchange::leaves_too_much_unread() const noexcept {
+  const auto bound = static_cast<std::size_t>(service_.config().max_unread_bytes);
+  return answer_->framing() == Framing::kSse && answer_->unread_bytes() > bound;
+}
+
+void HttpExchange::lose_client() {
+  if (!answer_ || state_ == State::kSaid || !error_.empty()) return;
+  error_ = "client_gone";
+  if (status_ == 0) status_ = 499;
+}
+
+void HttpExchange::lose_slow_client() {
+  error_ = "client_too_slow";
+  if (answer_) answer_->abandon(EndCause::kSlowReader);
+}
+
+void HttpExchange::break_off() {
+  if (!answer_) return;
+  answer_->abandon(EndCause::kCancel);
+  log();
+  answer_ = nullptr;
+}
+
+void HttpExchange::log() {
+  if (status_ == 0) status_ = 499;
+  Usage usage;
+  if (answer_) usage = answer_->usage();
+  service_.log().request({.request_id = request_id_,
+                          .client = client_,
+                          .key = owner_of(admission_.key),
+                          .method = method_,
+                          .path = path_,
+                          .status = status_,
+                          .error = error_,
+                          .prompt_tokens = usage.prompt_tokens,
+                          .output_tokens = usage.output_tokens,
+                          .took = steady_clock::now() - began_,
+                          .body = logged_body_});
+}
+
+}  // namespace weft

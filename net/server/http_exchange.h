@@ -1,0 +1,118 @@
+#pragma once
+
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/net/http/http_reply.h"
+#include "weft/net/service/answer.h"
+#include "weft/net/service/io_thread.h"
+#include "weft/net/service/service.h"
+
+namespace weft {
+
+/// One request's way from its header to the last byte of its answer, be it a reply or a stream of
+/// events, and to its line in the log. It appends bytes and knows no socket: its connection sends
+/// them, and asks for more when they are out. On its connection's thread.
+///
+///   kMaking --append_reply()--> kSaid
+///      |                          ^
+///      +-append_news()-> kStreaming
+///
+/// Each state may be the last: an exchange that is destroyed abandons its answer.
+class HttpExchange {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using Header = boost::beast::http::request_header<>;
+  using Request = boost::beast::http::request<boost::beast::http::string_body>;
+  enum class State : std::uint8_t {
+    kMaking,     ///< the body comes, or the answer is being made: nothing is said yet
+    kStreaming,  ///< the head of a stream is said, and events follow
+    kSaid,       ///< the last byte is appended
+  };
+
+  /// Begins the exchange of a request whose header can be read. `client` is its address. All but
+  /// the header outlive the exchange.
+  HttpExchange(Service& service, const IoThread& thread, const std::string& client,
+               const Header& header, bool keep_alive);
+  /// Begins that of a request whose header cannot be read, and whose first byte came at `began`: it
+  /// can only be refused.
+  HttpExchange(Service& service, const IoThread& thread, const std::string& client, Time began);
+  HttpExchange(const HttpExchange&) = delete;
+  HttpExchange& operator=(const HttpExchange&) = delete;
+  ~HttpExchange();
+
+  /// Decides by the header alone: returns the refusal, or nothing when the body may come.
+  [[nodiscard]] std::optional<HttpReply> admit(const Header& header);
+  /// Returns what is to become of the whole request. `memory` counts its body.
+  [[nodiscard]] RouteResult handle(const Request& request, BodyMemory::Share& memory);
+  /// Submits the call; `reader` hears of news, which append_news() fetches. Returns an error when
+  /// the key may not have one more.
+  [[nodiscard]] std::optional<ApiError> start(ApiCall call, IoThread& thread,
+                                              Answer::Reader& reader);
+
+  /// Appends the whole answer.
+  void append_reply(HttpReply reply, std::string& out);
+  /// Appends what the started answer has come to: events, a whole reply, or nothing yet. Not in
+  /// kSaid.
+  void append_news(std::string& out);
+
+  [[nodiscard]] State state() const noexcept { return state_; }
+  /// An answer was started, so that there may be news.
+  [[nodiscard]] bool started() const noexcept { return answer_ != nullptr; }
+  /// Whether the connection goes on behind it, as its head says.
+  [[nodiscard]] bool keep_alive() const noexcept { return keep_alive_; }
+  [[nodiscard]] bool is_http10() const noexcept { return http10_; }
+  [[nodiscard]] const std::shared_ptr<KeyHolder>& key() const noexcept { return admission_.key; }
+  /// A stream has more text than a client may leave unread.
+  [[nodiscard]] bool leaves_too_much_unread() const noexcept;
+
+  /// Notes that the client has gone before its answer was said.
+  void lose_client();
+  /// Notes that the client reads too slowly, and asks the engine to end what it asked for.
+  void lose_slow_client();
+  /// Asks the engine to end what still runs, and writes the line in the log of a started answer.
+  void break_off();
+  /// Writes the line in the log.
+  void log();
+
+ private:
+  void append_events(std::string_view news, std::string& out);
+  void begin_stream(std::string& out);
+  void append_head_of(unsigned status, std::string_view content_type,
+                      const std::vector<std::pair<std::string, std::string>>& headers,
+                      const std::size_t* length, std::string& out) const;
+
+  Service& service_;
+  const IoThread& thread_;
+  const std::string& client_;
+
+  // The request.
+  const Time began_;
+  std::string method_;
+  std::string path_;
+  std::string request_id_;
+  std::string logged_body_;
+  Service::Admission admission_;
+  bool http10_ = false;
+  bool is_head_ = false;  // the method: the answer has no body
+
+  // The answer.
+  State state_ = State::kMaking;
+  std::vector<std::pair<std::string, std::string>> headers_;  // of every reply to this request
+  bool keep_alive_ = true;
+  KeyLease lease_;
+  RunningAnswers::Place place_;
+  std::shared_ptr<Answer> answer_;
+  unsigned status_ = 0;  // 0 = nothing was said
+  std::string error_;    // its code, for the log
+};
+
+}  // namespace weft

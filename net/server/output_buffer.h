@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+/// What a connection has to write: the bytes that are being sent, and those that gather behind them
+/// meanwhile. It is bounded by what is appended: an answer's next bytes are fetched when nothing is
+/// being sent. Owner only.
+class OutputBuffer {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// What is appended here goes out next.
+  [[nodiscard]] std::string& next() noexcept { return next_; }
+  [[nodiscard]] bool sending() const noexcept { return sending_; }
+
+  /// Begins to send what has gathered; only when nothing is being sent.
+  void begin();
+  /// What of it is still to be sent.
+  [[nodiscard]] std::string_view unsent() const noexcept {
+    return std::string_view(current_).substr(sent_);
+  }
+  /// The socket took so many of these; sending ends with the last of them.
+  void took(std::size_t bytes);
+  /// Whether the client has taken nothing for longer than `limit`.
+  [[nodiscard]] bool is_stuck(Time now, std::chrono::steady_clock::duration limit) const noexcept {
+    return sending_ && now - progress_ > limit;
+  }
+
+  /// Gives back the memory of a large answer.
+  void shrink();
+
+ private:
+  std::string next_;
+  std::string current_;
+  std::size_t sent_ = 0;
+  bool sending_ = false;
+  Time progress_{};
+};
+
+}  // namespace weft

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "weft/config/server_config.h"
+#include "weft/net/api/fields/api_error.h"
+#include "weft/net/service/body_memory.h"
+
+namespace weft {
+
+/// Makes requests of a connection's bytes, one after the other, and keeps to the limits: sizes of
+/// header and body, the memory of all bodies, and how long they may take to come. It knows no
+/// socket: bytes are put in, and what is behind a request stays for the next one. Owner only.
+///
+///   kBetween --a byte--> kHeader --the header is whole--> kBody --take() or drop()--> kBetween
+class RequestReader {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using Header = boost::beast::http::request_header<>;
+  using Request = boost::beast::http::request<boost::beast::http::string_body>;
+
+  /// What next() has come to.
+  enum class Found : std::uint8_t {
+    kNothing,  ///< more bytes must come
+    kHeader,   ///< header() is there; next() goes on with the body
+    kRequest,  ///< the request is whole, and take() is due
+    kError,    ///< error() says why nothing more can be read of this connection
+  };
+
+  /// Both outlive the reader.
+  RequestReader(const ServerConfig& config, BodyMemory& memory);
+
+  /// How many bytes put() may have. None while a request is answered and others fill the buffer.
+  [[nodiscard]] std::size_t room() const noexcept;
+  void put(boost::asio::const_buffer bytes);
+  /// Nothing is there that was not taken.
+  [[nodiscard]] bool empty() const noexcept { return input_.size() == 0; }
+
+  /// Reads on. Not between kRequest or kError and take() or drop().
+  [[nodiscard]] Found next();
+  /// From kHeader on, until take() or drop().
+  [[nodiscard]] const Header& header() const { return parser_->get().base(); }
+  [[nodiscard]] bool keep_alive() const { return parser_->get().keep_alive(); }
+  /// A body was announced, and is not there yet.
+  [[nodiscard]] bool wants_body() const { return !parser_->is_done(); }
+  /// Why a header that could be read is refused all the same.
+  [[nodiscard]] std::optional<ApiError> header_error() const;
+  [[nodiscard]] const ApiError& error() const { return *error_; }
+
+  struct Taken {
+    Request request;
+    BodyMemory::Share memory;  ///< what counts the body
+  };
+  /// The whole request; what is behind it is the next one's.
+  [[nodiscard]] Taken take();
+  /// Forgets the request that was being read, and gives back what an empty buffer does not need.
+  void drop();
+  /// Forgets everything: the rest of the connection's bytes interest nobody.
+  void drop_all();
+
+  /// When the first byte of this request was there.
+  [[nodiscard]] Time began() const noexcept { return began_; }
+  /// The request that has begun does not come as fast as it must.
+  [[nodiscard]] bool is_late(Time now) const;
+
+ private:
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  enum class State : std::uint8_t {
+    kBetween,  ///< nothing of the next request has been looked at
+    kHeader,
+    kBody,
+  };
+
+  void begin();
+  void enter(State state);
+  [[nodiscard]] Found wait();
+  [[nodiscard]] Found refuse(ApiError why);
+
+  const ServerConfig& config_;
+  boost::beast::flat_buffer input_;
+  State state_ = State::kBetween;
+  Time began_{};  // this state
+  std::optional<Parser> parser_;
+  std::size_t body_bytes_ = 0;
+  BodyMemory::Share memory_;
+  std::optional<ApiError> error_;
+};
+
+/// How what is no request, or none that may come here, is answered: 400.
+[[nodiscard]] ApiError not_an_http_request();
+
+}  // namespace weft

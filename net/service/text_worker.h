@@ -1,0 +1,37 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/thread_pool.hpp>
+#include <string>
+
+#include "weft/net/api/api_call.h"
+#include "weft/net/api/fields/body_fields.h"
+#include "weft/net/routes/route.h"
+
+namespace weft {
+
+/// A thread for what takes long and needs no engine, such as tokenizing a text: connections go on
+/// meanwhile. At most kTextWork texts wait for it. Thread-safe.
+class TextWorker {
+ public:
+  /// Makes the reply's body of a request's, or says what is wrong with it.
+  using Work = ApiResult<std::string> (*)(simdjson::dom::object, const ModelCard&);
+
+  TextWorker() = default;
+  TextWorker(const TextWorker&) = delete;
+  TextWorker& operator=(const TextWorker&) = delete;
+  ~TextWorker() { stop(); }
+
+  /// A later reply, for which the call's body and its memory are kept; 429 at once when too many
+  /// wait. `card` and the worker outlive the work.
+  [[nodiscard]] RouteResult start(const HttpCall& call, Work work, const ModelCard& card);
+
+  /// Waits for what has begun; what waits is dropped, and nobody is told.
+  void stop() noexcept;
+
+ private:
+  std::atomic<int> waiting_{0};
+  boost::asio::thread_pool thread_{1};
+};
+
+}  // namespace weft
