@@ -92,14 +92,15 @@ TEST_F(PlanReaderTest, CountsWhatASamplerHasSeen) {
 }
 
 TEST_F(PlanReaderTest, GivesEachChangedTableOnceWithWhatWasSaidLast) {
-  writer_.table(0, 1, {7, 8}).table(3, 0, {9}).table(0, 0, {4, 5});
+  writer_.table(0, 1, {7, 8}).table(3, 0, {9}).table(0, 0, {4, 5}).table(3, 2, {6});
   read();
   ASSERT_THAT(reader_.tables(), SizeIs(2));
   EXPECT_EQ(reader_.tables()[0].slot, 0);
   EXPECT_EQ(reader_.tables()[0].first, 0);
   EXPECT_THAT(reader_.tables()[0].pages, ElementsAre(4, 5, 8));
   EXPECT_EQ(reader_.tables()[1].slot, 3);
-  EXPECT_THAT(reader_.tables()[1].pages, ElementsAre(9));
+  // What stood between two stretches is given along.
+  EXPECT_THAT(reader_.tables()[1].pages, ElementsAre(9, 0, 6));
   writer_.table(0, 3, {6});
   read();
   ASSERT_THAT(reader_.tables(), SizeIs(1));
