@@ -9,13 +9,6 @@
 
 #include <atomic>
 
-// It has moved with version 1.0.4.
-#if __has_include(<concurrentqueue/moodycamel/concurrentqueue.h>)
-#define WEFT_CONCURRENTQUEUE <concurrentqueue/moodycamel/concurrentqueue.h>
-#else
-#define WEFT_CONCURRENTQUEUE <concurrentqueue/concurrentqueue.h>
-#endif
-
 #if defined(__SANITIZE_THREAD__)
 #define WEFT_TSAN 1
 #elif defined(__has_feature)
@@ -40,9 +33,15 @@ inline void tell_tsan_of_fence(std::memory_order order) noexcept {
 
 #define atomic_thread_fence(order) \
   atomic_thread_fence(order), ::weft::detail::tell_tsan_of_fence(order)
-#include WEFT_CONCURRENTQUEUE
-#undef atomic_thread_fence
+#endif
 
+// It has moved with version 1.0.4.
+#if __has_include(<concurrentqueue/moodycamel/concurrentqueue.h>)
+#include <concurrentqueue/moodycamel/concurrentqueue.h>
 #else
-#include WEFT_CONCURRENTQUEUE
+#include <concurrentqueue/concurrentqueue.h>
+#endif
+
+#ifdef WEFT_TSAN
+#undef atomic_thread_fence
 #endif

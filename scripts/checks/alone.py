@@ -2,23 +2,16 @@
 """Every source compiles alone, though builds compile it in a batch: it includes what it needs, and shadows nothing.
 
 Usage: alone.py [--all] [ROOT], with build/lint configured. What was clean and has not changed since is skipped
-(memory.py). Of the rest it looks at what the last commits and the working tree have changed, and at a share that is
-another one each day, so that the whole has its turn within SHARES days; --all looks at the whole.
+(memory.py). Of the rest it looks at what has changed lately and at a share in turn; --all looks at the whole.
 """
 
 import os
-import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import memory
 import tree
-
-SHARES = 14
-LAST_COMMITS = 10
-MOST_CHANGED = 60
 
 
 def judge(source: memory.Source) -> str:
@@ -38,34 +31,13 @@ def sources(root: Path) -> list[memory.Source]:
     return [found[name] for name in sorted(found)]
 
 
-def lately_changed(root: Path) -> set[str]:
-    """The sources that the working tree and the last commits have changed; those of fewer commits when they are many,
-    as after files have moved."""
-    changed = set()
-    for count in range(LAST_COMMITS + 1):
-        diff = subprocess.run(["git", "diff", "--name-only", "-M", "--diff-filter=AM", f"HEAD~{count}"], cwd=root,
-                              check=False, capture_output=True, text=True)
-        names = {name for name in diff.stdout.split() if name.endswith(".cc")}
-        if diff.returncode != 0 or len(names) > MOST_CHANGED:
-            break
-        changed |= names
-    return changed
-
-
-def is_due(source: memory.Source) -> bool:
-    return int(memory.sha(source.name), 16) % SHARES == int(time.time() // 86400) % SHARES
-
-
 def main() -> int:
     arguments = [word for word in sys.argv[1:] if word != "--all"]
     root = Path(arguments[0] if arguments else Path(__file__).parent.parent.parent).resolve()
     every = sources(root)
     if not every:
         tree.fail("build/lint is not configured. To do: cmake --preset lint -DWEFT_BENCH=ON")
-    chosen = every
-    if "--all" not in sys.argv:
-        changed = lately_changed(root)
-        chosen = [source for source in every if source.name in changed or is_due(source)]
+    chosen = every if "--all" in sys.argv else memory.turn_of(root, {source: [source.name] for source in every})
     looked_at = [source for source in chosen if not source.is_known_clean()]
     print(f"{len(looked_at)} of {len(every)} sources to look at", file=sys.stderr)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

@@ -18,6 +18,10 @@ from pathlib import Path
 
 KEEP_DAYS = 60
 KEEP_STATES = 8
+# The whole tree has its turn within so many days.
+SHARES = 14
+LAST_COMMITS = 10
+MOST_CHANGED = 60
 
 
 def sha(*parts: str) -> str:
@@ -118,3 +122,28 @@ def fingerprint(root: Path, name: str) -> str:
     except FileNotFoundError:
         return f"{name} is not there"
     return f"{name} {status.st_size} {status.st_mtime_ns}"
+
+
+def turn_of(root: Path, sources_of: dict[Source, list[str]]) -> list[Source]:
+    """Those that a check looks at without memory of them: what holds a source that has changed lately, and a share that is
+    another one each day."""
+    changed = lately_changed(root)
+    return [each for each, names in sources_of.items() if changed.intersection(names) or is_due(each)]
+
+
+def lately_changed(root: Path) -> set[str]:
+    """The sources that the working tree and the last commits have changed; those of fewer commits where they are many, as
+    after files have moved."""
+    changed = set()
+    for count in range(LAST_COMMITS + 1):
+        diff = subprocess.run(["git", "diff", "--name-only", "-M", "--diff-filter=AM", f"HEAD~{count}"], cwd=root,
+                              check=False, capture_output=True, text=True)
+        names = {name for name in diff.stdout.split() if name.endswith(".cc")}
+        if diff.returncode != 0 or len(names) > MOST_CHANGED:
+            break
+        changed |= names
+    return changed
+
+
+def is_due(source: Source) -> bool:
+    return int(sha(source.name), 16) % SHARES == int(time.time() // 86400) % SHARES

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""clang-tidy over every source of the lint build, in the batches that the build compiles. Usage: tidy.py [ROOT].
+"""clang-tidy over every source of the lint build, in the batches that the build compiles. Usage: tidy.py [--all]
+[ROOT].
 
-A batch that was clean is skipped until something it was judged by changes (memory.py): the profiles and the tool, too.
+A batch that was clean is skipped until something it was judged by changes (memory.py): the profiles and the tool, too. Of
+the rest it looks at what has changed lately and at a share in turn; --all looks at the whole.
 """
 
 import os
@@ -36,7 +38,8 @@ def judged_by(root: Path) -> str:
     return memory.sha(version, *(path + (root / path).read_text() for path in profiles))
 
 
-def batches(root: Path) -> list[memory.Source]:
+def batches(root: Path) -> dict[memory.Source, list[str]]:
+    """Each batch with the sources of the tree that it holds."""
     entries = tree.compiled(root, "build/lint")
     if not entries:
         tree.fail("build/lint is not configured. To do: cmake --preset lint -DWEFT_BENCH=ON")
@@ -48,21 +51,26 @@ def batches(root: Path) -> list[memory.Source]:
         if ours.intersection(names):
             file = (Path(entry["directory"]) / entry["file"]).absolute()
             batch = memory.Source(entry, file, root, place, judged)
-            found.setdefault(batch.name, batch)
-    return [found[name] for name in sorted(found)]
+            found.setdefault(batch.name, (batch, names))
+    return dict(found[name] for name in sorted(found))
 
 
 def main() -> int:
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent.parent).resolve()
+    arguments = [word for word in sys.argv[1:] if word != "--all"]
+    root = Path(arguments[0] if arguments else Path(__file__).parent.parent.parent).resolve()
     every = batches(root)
-    changed = [batch for batch in every if not batch.is_known_clean()]
+    chosen = list(every) if "--all" in sys.argv else memory.turn_of(root, every)
+    changed = [batch for batch in chosen if not batch.is_known_clean()]
     print(f"{len(changed)} of {len(every)} batches to look at", file=sys.stderr)
+    # A header is reported by every batch that includes it: print each block once, as it comes.
+    blocks = set()
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        said = [text for text in pool.map(judge, changed) if text]
-    # A header is reported by every batch that includes it: print each block once.
-    blocks = dict.fromkeys(block for text in said for block in re.split(r"\n(?=\S+:\d+:\d+: (?:error|warning):)", text))
+        for text in pool.map(judge, changed):
+            for block in re.split(r"\n(?=\S+:\d+:\d+: (?:error|warning):)", text):
+                if block and block not in blocks:
+                    blocks.add(block)
+                    print(block, flush=True)
     if blocks:
-        print("\n".join(blocks))
         print("To do: mend each, or excuse it on its line with // NOLINT(check-name): why. clang-tidy-19 -p build/lint "
               "--fix FILE mends many.")
     return 1 if blocks else 0
