@@ -88,6 +88,16 @@ if(WEFT_SANITIZE)
   # A broken invariant stops a test at once; in production it fails one actor (core/error/internal_error.h).
   target_compile_definitions(weft_flags INTERFACE WEFT_ABORT_ON_INTERNAL_ERROR WEFT_SANITIZED)
 endif()
+if(WEFT_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  # Clang's static run-time library has operator new, and so have the tests that count what it gives.
+  set(runtime libclang_rt.tsan-${CMAKE_SYSTEM_PROCESSOR}.so)
+  execute_process(
+    COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${runtime} OUTPUT_VARIABLE runtime
+    OUTPUT_STRIP_TRAILING_WHITESPACE
+  )
+  cmake_path(GET runtime PARENT_PATH runtime_folder)
+  target_link_options(weft_flags INTERFACE -shared-libsan LINKER:-rpath,${runtime_folder})
+endif()
 if(WEFT_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Asio and concurrentqueue use fences, which ThreadSanitizer does not model; what it then misses or invents is
   # judged by the tests, not by a warning in somebody else's header.

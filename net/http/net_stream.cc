@@ -134,6 +134,7 @@ void NetStream::start_rest(AnyHandler<Completion> handler) {
   asio::async_compose<AnyHandler<Completion>, Completion>(SendRest(*this), handler, socket());
 }
 
+// NOLINTNEXTLINE(readability-make-member-function-const): it changes what the stream stands on
 void NetStream::start_handshake(asio::ssl::stream_base::handshake_type side,
                                 AnyHandler<Completion> handler) {
   tls()->async_handshake(side, std::move(handler));

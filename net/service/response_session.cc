@@ -139,7 +139,7 @@ void ResponseSession::cancel(simdjson::dom::object message) {
   BodyFields fields(message);
   fields.ignore({"type", "stream_id"});
   const auto id = fields.text("response_id");
-  if (const auto error = fields.finish()) return say(*error, *stream_id);
+  if (const auto& error = fields.finish()) return say(*error, *stream_id);
   const auto found = std::ranges::find_if(lanes_, [&](const Lane& lane) {
     return id ? lane.answer->object_id() == *id : lane.stream_id == *stream_id;
   });
