@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const DeviceLimits kReaderLimits{.rows = 4,
+const DeviceLimits reader_limits{.rows = 4,
                                  .pages = 32,
                                  .page_tokens = 4,
                                  .step_tokens = 16,
@@ -39,7 +39,7 @@ class PlanReaderTest : public testing::Test {
 
   PlanWriter writer_;
   Plan plan_;
-  PlanReader reader_{kReaderLimits, 8};
+  PlanReader reader_{reader_limits, 8};
   std::span<const SlotTokens> encodes_;
 };
 
