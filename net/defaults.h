@@ -44,6 +44,13 @@ inline constexpr std::chrono::milliseconds kAcceptPause{100};
 /// Connections that the system may keep for us between two accepts.
 inline constexpr int kBacklog = 4096;
 
+/// Bytes of the log that wait for whoever reads it: some ten thousand lines, a second of a busy
+/// server's. More lines are dropped, counted, and a later line says how many.
+inline constexpr std::size_t kMaxQueuedLogBytes = std::size_t{1} << 20;
+
+/// How long the program's end waits for the last lines of the log to be read.
+inline constexpr std::chrono::milliseconds kLastLogLines{500};
+
 /// A body is given so long before its rate counts: TCP's slow start, and a client that thinks.
 inline constexpr std::chrono::seconds kBodyGrace{5};
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <typeindex>
 #include <utility>
 #include <variant>
@@ -92,12 +93,13 @@ class ActorCell final : public ActorCore {
   void handle_batch() override {
     if (next_ == batch_.size() && !take_batch()) return;
     while (next_ < batch_.size()) {
-      in_hand_ = true;
-      instance_->on(batch_[next_].message);
-      in_hand_ = false;
-      ++next_;
+      in_hand_.emplace(std::move(batch_[next_++]));
+      instance_->on(in_hand_->message);
+      in_hand_.reset();  // what the actor did not keep ends here, not with the batch
     }
   }
+
+  bool message_in_hand() const noexcept override { return in_hand_.has_value(); }
 
   bool take_batch() {
     batch_.clear();
@@ -114,8 +116,8 @@ class ActorCell final : public ActorCore {
 
   void answer_in_hand(const Error& why) noexcept override {
     if (!in_hand_) return;
-    in_hand_ = false;
-    answer(batch_[next_++], why);
+    answer(*in_hand_, why);
+    in_hand_.reset();
   }
 
   // What is pushed while this runs is for the next instance, or an actor under fire would never get
@@ -157,7 +159,7 @@ class ActorCell final : public ActorCore {
   std::unique_ptr<ActorInstance<P>> instance_;
   std::vector<Envelope<Any>> batch_;  // taken from the mailbox; from next_ on not handled yet
   std::size_t next_ = 0;
-  bool in_hand_ = false;  // batch_[next_] has been shown to on()
+  std::optional<Envelope<Any>> in_hand_;  // what on() has been shown and has not returned from
   Mailbox<Any> mailbox_;
 };
 

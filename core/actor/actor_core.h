@@ -105,6 +105,7 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   virtual void destroy(const Error& why) noexcept = 0;
   /// Handles one batch; an exception leaves the message that caused it in hand.
   virtual void handle_batch() = 0;
+  virtual bool message_in_hand() const noexcept = 0;
   /// Each hands messages to undelivered(): the one in hand; all that wait now; all there will ever
   /// be.
   virtual void answer_in_hand(const Error& why) noexcept = 0;

@@ -1,12 +1,13 @@
 #include "weft/net/service/request_log.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
+#include <unistd.h>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "weft/core/text/utf8.h"
 #include "weft/net/api/fields/json_text.h"
+#include "weft/net/service/descriptor_sink.h"
 
 namespace weft {
 namespace {
@@ -35,6 +36,14 @@ std::string escaped(std::string_view path) {
   return out;
 }
 
+std::string message_field(std::string_view text) {
+  return "\"message\":" + boost::json::serialize(boost::json::string(text));
+}
+
+std::string dropped_text(std::uint64_t lines) {
+  return fmt::format("{} lines of the log were dropped, since nobody read it", lines);
+}
+
 }  // namespace
 
 std::string shortened(std::string_view text, std::size_t bytes) {
@@ -44,13 +53,14 @@ std::string shortened(std::string_view text, std::size_t bytes) {
 
 std::shared_ptr<spdlog::logger> make_stderr_logger(RequestLog::Format format,
                                                    std::string_view level) {
-  auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  const bool json = format == RequestLog::Format::kJson;
+  auto sink = std::make_shared<DescriptorSink>(STDERR_FILENO, [json](std::uint64_t lines) {
+    return json ? message_field(dropped_text(lines)) : dropped_text(lines);
+  });
   auto logger = std::make_shared<spdlog::logger>("weft", std::move(sink));
-  logger->set_pattern(format == RequestLog::Format::kJson
-                          ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})"
-                          : "%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
+  logger->set_pattern(json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})"
+                           : "%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
   logger->set_level(spdlog::level::from_str(std::string(level)));
-  logger->flush_on(spdlog::level::info);
   return logger;
 }
 
@@ -61,7 +71,7 @@ void RequestLog::note(spdlog::level::level_enum level, std::string_view what) {
   if (format_ == Format::kText) {
     logger_->log(level, "{}", what);
   } else if (logger_->should_log(level)) {
-    logger_->log(level, "\"message\":{}", boost::json::serialize(boost::json::string(what)));
+    logger_->log(level, "{}", message_field(what));
   }
 }
 
@@ -82,6 +92,14 @@ void RequestLog::failure(std::string_view what, const std::exception& why) noexc
     error(std::string(what) + ": " + why.what());
   } catch (const std::exception&) {  // nobody is left to be told
   }
+}
+
+std::uint64_t RequestLog::take_dropped() noexcept {
+  std::uint64_t lines = 0;
+  for (const auto& sink : logger_->sinks()) {
+    if (auto* const own = dynamic_cast<DescriptorSink*>(sink.get())) lines += own->take_dropped();
+  }
+  return lines;
 }
 
 void RequestLog::write_text(const LoggedRequest& request) {

@@ -42,6 +42,8 @@ class RequestLog {
   void warning(std::string_view what) { note(spdlog::level::warn, what); }
   void error(std::string_view what) { note(spdlog::level::err, what); }
   [[nodiscard]] bool prompts() const noexcept { return prompts_; }
+  /// How many lines were dropped since the last call, because nobody reads the log.
+  [[nodiscard]] std::uint64_t take_dropped() noexcept;
 
  private:
   void note(spdlog::level::level_enum level, std::string_view what);
@@ -56,7 +58,8 @@ class RequestLog {
 /// `text` cut to at most `bytes`, not inside a character; "..." behind it when it was longer.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t bytes);
 
-/// A logger that writes to standard error, with the pattern of the format. Levels are those of
+/// A logger that writes to standard error, with the pattern of the format, and never waits for
+/// who reads it (DescriptorSink). Levels are those of
 /// docs/configuration.md.
 [[nodiscard]] std::shared_ptr<spdlog::logger> make_stderr_logger(RequestLog::Format format,
                                                                  std::string_view level);

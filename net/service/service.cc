@@ -70,6 +70,8 @@ Service::Service(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Reque
       keys_(std::move(keys)),
       log_(std::move(log)),
       metrics_(metrics),
+      dropped_log_lines_(metrics.counter("weft_log_dropped_lines_total",
+                                         "Lines of the log that were dropped: nobody read it.")),
       stored_(std::make_shared<ResponseStore>(
           ResponseStore::Bounds{.count = static_cast<std::size_t>(config.max_stored_responses),
                                 .bytes = static_cast<std::size_t>(config.max_stored_bytes)})),
@@ -175,6 +177,7 @@ ApiResult<BegunAnswer> Service::begin(ApiCall call, Asked asked, IoThread& threa
 }
 
 std::string Service::metrics_text() const {
+  dropped_log_lines_.add(log_->take_dropped());
   std::string text = prometheus_text(metrics_);
   if (const Engine* const running = engine()) text += running->metrics_text();
   return text;

@@ -116,6 +116,7 @@ class Service {
   const ApiKeys keys_;
   const std::shared_ptr<RequestLog> log_;
   MetricsRegistry& metrics_;
+  Counter& dropped_log_lines_;
   ModelCard card_;  // constant once engine_ is set
   std::atomic<Engine*> engine_{nullptr};
   std::atomic<bool> draining_{false};

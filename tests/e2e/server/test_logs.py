@@ -1,7 +1,13 @@
 """What the server writes about requests."""
 
 import json
+import re
+import signal
+import subprocess
 import unicodedata
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
 
 import pytest
 from websockets.sync.client import connect
@@ -9,7 +15,8 @@ from websockets.sync.client import connect
 from conftest import StartServer
 from raw_http import RawClient
 from response_socket import ask, url_of
-from weft_server import WeftServer
+from waiting import PATIENCE_S
+from weft_server import MODEL, WeftServer, program, write_config
 
 SECRET = "The launch code is 0000."
 
@@ -134,3 +141,50 @@ def test_what_a_websocket_asks_is_in_the_log_too_when_that_is_wanted(start_serve
         ask(socket, input="The second unicorn.", max_output_tokens=1)
     assert "first unicorn" in server.wait_for_log(".*WS /v1/responses.*")[0]
     server.wait_for_log(".*second unicorn.*")
+
+
+class UnreadServer:
+    """A server whose log is read up to where it listens, and no further."""
+
+    def __init__(self, folder: Path) -> None:
+        write_config(folder / "weft.toml", {})
+        self.process = subprocess.Popen(
+            [program(), "serve", str(MODEL), "--port", "0", "--config", str(folder / "weft.toml")],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        assert self.process.stderr
+        listening = re.search(rb"127\.0\.0\.1:(\d+)", self.process.stderr.readline())
+        assert listening
+        self.client = HTTPConnection("127.0.0.1", int(listening[1]), timeout=PATIENCE_S)
+
+    def status(self, path: str) -> int:
+        self.client.request("GET", path)
+        with self.client.getresponse() as answer:
+            answer.read()
+            return answer.status
+
+    def end(self) -> int:
+        self.client.close()
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_S)
+
+
+@pytest.fixture(name="unread")
+def start_unread_server(tmp_path: Path) -> Iterator[UnreadServer]:
+    server = UnreadServer(tmp_path)
+    yield server
+    server.process.kill()
+    server.process.wait()
+
+
+def test_a_log_that_nobody_reads_stops_neither_requests_nor_the_servers_end(unread: UnreadServer):
+    # A pipe takes some 500 lines.
+    assert all(unread.status("/version") == 200 for _ in range(1500))
+    assert unread.status("/live") == 200
+    assert unread.end() == 0
+
+
+def test_a_log_whose_reader_has_gone_does_not_end_the_server(unread: UnreadServer):
+    assert unread.process.stderr
+    unread.process.stderr.close()
+    assert all(unread.status("/version") == 200 for _ in range(20))
+    assert unread.end() == 0

@@ -1,0 +1,122 @@
+#include "weft/net/service/descriptor_sink.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <utility>
+
+#include "weft/core/thread.h"
+#include "weft/net/defaults.h"
+
+namespace weft {
+namespace {
+
+// How often a thread that waits for a reader looks whether the program ends.
+constexpr std::chrono::milliseconds kLook{50};
+
+// A write to a pipe without a reader raises it in the thread that writes.
+void block_sigpipe() noexcept {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+std::uint64_t lines_of(std::string_view text) {
+  return static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
+}
+
+}  // namespace
+
+DescriptorSink::DescriptorSink(int descriptor, DroppedText dropped_text)
+    : descriptor_(descriptor),
+      dropped_text_(std::move(dropped_text)),
+      last_looks_(net_defaults::kLastLogLines / kLook) {}
+
+DescriptorSink::~DescriptorSink() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_.store(true);
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void DescriptorSink::sink_it_(const spdlog::details::log_msg& message) {
+  if (queued_bytes_ >= net_defaults::kMaxQueuedLogBytes) return drop(1);
+  spdlog::memory_buf_t text;
+  formatter_->format(message, text);
+  if (!thread_.joinable()) {
+    thread_ = std::thread([this] { run(); });
+  }
+  lines_.emplace_back(text.data(), text.size());
+  queued_bytes_ += text.size();
+  changed_.notify_one();
+}
+
+void DescriptorSink::drop(std::uint64_t lines) noexcept {
+  dropped_.fetch_add(lines);
+  untold_ += lines;
+}
+
+void DescriptorSink::run() noexcept {
+  name_this_thread("weft-log");
+  block_sigpipe();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return stopping_.load() || !lines_.empty(); });
+    if (lines_.empty()) return;
+    try {
+      const std::string text = next_text();
+      lock.unlock();
+      const bool written = write(text);
+      lock.lock();
+      queued_bytes_ -= std::min(queued_bytes_, text.size());
+      if (!written) drop(lines_of(text));
+    } catch (const std::exception&) {  // no memory for the text: its lines are lost
+      if (!lock.owns_lock()) lock.lock();
+      drop(1);
+    }
+  }
+}
+
+// The next line, and behind the last one how many are missing after it. Its bytes count as queued
+// until they are written.
+std::string DescriptorSink::next_text() {
+  std::string text = std::move(lines_.front());
+  lines_.pop_front();
+  if (!lines_.empty() || untold_ == 0) return text;
+  const std::string told = dropped_text_(std::exchange(untold_, 0));
+  spdlog::memory_buf_t line;
+  formatter_->format({"weft", spdlog::level::warn, told}, line);
+  queued_bytes_ += line.size();
+  return text.append(line.data(), line.size());
+}
+
+bool DescriptorSink::write(std::string_view text) noexcept {
+  while (!text.empty()) {
+    if (!wait_until_writable()) return false;
+    // What poll() calls writable takes so many bytes without waiting.
+    const ssize_t written = ::write(descriptor_, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+    if (written < 0 && errno != EINTR && errno != EAGAIN) return false;
+  }
+  return true;
+}
+
+bool DescriptorSink::wait_until_writable() noexcept {
+  while (last_looks_ > 0) {
+    pollfd what{.fd = descriptor_, .events = POLLOUT, .revents = 0};
+    const int ready = ::poll(&what, 1, static_cast<int>(kLook.count()));
+    if (ready > 0) return (what.revents & POLLOUT) != 0 && (what.revents & POLLERR) == 0;
+    if (ready < 0 && errno != EINTR) return false;
+    if (stopping_.load()) --last_looks_;
+  }
+  return false;
+}
+
+}  // namespace weft
