@@ -8,6 +8,7 @@
 /// a StepDevice of the application's own is made of. No other header is installed.
 
 #include "weft/actors/engine/engine.h"        // IWYU pragma: export
+#include "weft/actors/engine/load_engine.h"   // IWYU pragma: export
 #include "weft/actors/engine/token_stream.h"  // IWYU pragma: export
 #include "weft/actors/engine_error.h"         // IWYU pragma: export
 #include "weft/actors/failure.h"              // IWYU pragma: export

@@ -34,6 +34,8 @@ constexpr std::array kEngineErrors = {
               "the stream has not been read to its end"},
     ErrorText{static_cast<int>(EngineErrc::kNoStream), "no_stream",
               "the stream belongs to no request"},
+    ErrorText{static_cast<int>(EngineErrc::kNoTokenLeft), "no_token_left",
+              "the request allows no token that the model could choose"},
 };
 
 constexpr TableCategory kEngineCategory(0x3a86f2d94be107c5, "weft.engine", kEngineErrors);

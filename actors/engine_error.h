@@ -36,6 +36,8 @@ enum class EngineErrc {
   kNotFinished,
   /// The TokenStream is empty: default-constructed or moved from.
   kNoStream,
+  /// Of the tokens that the request allows, the model gives none a number above minus infinity.
+  kNoTokenLeft,
 };
 
 [[nodiscard]] const TableCategory& engine_category() noexcept;

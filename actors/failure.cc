@@ -20,6 +20,12 @@ Error request_failure(const Error& why) {
   return {EngineErrc::kInternal, why.detail};
 }
 
+Error nothing_chosen(const SamplingParams& params) {
+  const bool masks = !params.allowed_tokens.empty() || !params.bad_tokens.empty() ||
+                     params.min_tokens > 0 || !params.logit_bias.empty();
+  return {masks ? EngineErrc::kNoTokenLeft : EngineErrc::kNotNumbers, {}};
+}
+
 Error refusal_of(PushResult result, bool ready) {
   if (result == PushResult::kFull) return {EngineErrc::kOverloaded, {}};
   return {ready ? EngineErrc::kStopping : EngineErrc::kNotReady, {}};

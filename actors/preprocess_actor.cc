@@ -39,7 +39,7 @@ void PreprocessActor::on(PrepareMsg&& message) {
 }
 
 void PreprocessActor::undelivered(PrepareMsg&& message, const Error& why) {
-  std::move(message.ticket).fail(request_failure(why));
+  std::move(message.ticket).fail(why);
 }
 
 }  // namespace weft

@@ -87,7 +87,7 @@ void ReceiverActor::on(SubmitMsg&& message) {
 }
 
 void ReceiverActor::undelivered(SubmitMsg&& message, const Error& why) {
-  std::move(message.ticket).fail(request_failure(why));
+  std::move(message.ticket).fail(why);
 }
 
 }  // namespace weft

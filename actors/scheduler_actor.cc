@@ -302,13 +302,13 @@ void SchedulerActor::on_end(Group& group, GroupEnd how, const Error& error) {
   auto& request = static_cast<RequestGroup&>(group);
   groups_.erase(request.ticket->id());
   EndMsg end{std::move(request.ticket), std::move(request.text), how, error, {}};
-  if (how == GroupEnd::kFailed && !error.code) end.error = {EngineErrc::kNotNumbers, {}};
+  if (how == GroupEnd::kFailed && !error.code) end.error = nothing_chosen(*request.spec.sampling);
   end.outputs = outputs_of(request);
   ends_.push_back(std::move(end));
 }
 
 void SchedulerActor::undelivered(EnqueueMsg&& message, const Error& why) {
-  if (message.group) std::move(message.group->ticket).fail(request_failure(why));
+  if (message.group) std::move(message.group->ticket).fail(why);
 }
 
 void SchedulerActor::undelivered(EndingMsg&& /*message*/, const Error& /*why*/) {}

@@ -49,7 +49,7 @@ LocalService::LocalService(const Config& config)
       thread_(kNoSweep),
       service_(server_config(), ApiKeys(), no_log(), metrics_) {
   auto pipeline = load_pipeline(pool_.get_executor(), config);
-  ModelCard card{.name = model_, .model = pipeline->share_model()};
+  ModelCard card{.name = model_, .model = pipeline->model()};
   engine_ = std::make_unique<Engine>(pool_.get_executor(), std::move(pipeline));
   service_.open(*engine_, std::move(card));
 }

@@ -54,7 +54,12 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   DeviceLimits limits;
   limits.page_tokens = wishes.page_tokens;
   limits.vocabulary = program.vocabulary;
-  limits.context = wishes.context > 0 ? std::min(wishes.context, program.context) : program.context;
+  limits.context = wishes.context > 0 ? wishes.context : program.context;
+  if (wishes.context > program.context) {
+    return Error{DeviceErrc::kUnfit, "max_context: " + std::to_string(wishes.context) +
+                                         " is more than the model's " +
+                                         std::to_string(program.context) + " positions"};
+  }
   limits.rows = wishes.rows > 0 ? wishes.rows : kUsefulRows;
   limits.step_tokens = std::max(wishes.step_tokens, limits.rows);
   if (program.has_encoder) {
@@ -88,11 +93,11 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   limits.pages = static_cast<std::int32_t>(std::min<std::int64_t>(wanted, useful));
   const std::int64_t held = std::int64_t{limits.pages} * limits.page_tokens;
   if (held < limits.context) {
-    if (wishes.context > 0) {
-      return Error{DeviceErrc::kOutOfMemory, std::to_string(limits.pages) + " pages of " +
-                                                 std::to_string(limits.page_tokens) +
-                                                 " tokens hold less than a context of " +
-                                                 std::to_string(limits.context)};
+    if (wishes.context > 0 || wishes.pages > 0) {
+      return Error{DeviceErrc::kOutOfMemory,
+                   std::to_string(limits.pages) + " pages of " + std::to_string(limits.page_tokens) +
+                       " tokens hold less than a context of " + std::to_string(limits.context) +
+                       (wishes.context > 0 ? "" : "; max_context says how much shorter it may be")};
     }
     limits.context = held;
   }

@@ -23,6 +23,10 @@ constexpr const char* kHost = "cpu";
 Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& wishes,
                                  CapacityWishes capacity, const std::vector<TokenId>& end_tokens,
                                  const LoadProgress& progress) {
+  if (!wishes.tuning.empty()) {
+    return Error{DeviceErrc::kUnfit,
+                 "device.tuning: " + wishes.tuning + " is for a GPU, and the device is " + kHost};
+  }
   const auto free_bytes = static_cast<std::int64_t>(host_info().free_bytes);
   const auto limits = host_capacity(*model.program, capacity, free_bytes);
   if (!limits) return limits.error();

@@ -18,9 +18,9 @@ Result<OpenedModel> open_model(const std::filesystem::path& model,
   opened.spec = found->file();
   opened.checkpoint = std::make_shared<Checkpoint>(std::move(*checkpoint));
   const auto architecture = resolve_architecture(*found, *opened.checkpoint);
-  if (!architecture) return architecture.error();
+  if (!architecture) return error_in(model.string(), architecture.error());
   auto program = compile(*architecture, *opened.checkpoint);
-  if (!program) return program.error();
+  if (!program) return error_in(model.string(), program.error());
   opened.program = std::make_shared<Program>(std::move(*program));
   return opened;
 }

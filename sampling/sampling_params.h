@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "weft/core/error/error.h"
@@ -137,7 +138,10 @@ struct SamplingParams {
 /// - kTokenNotInVocabulary: an id that is not in 0 .. vocabulary - 1.
 /// - kParametersConflict: best_of below n; a beam search with anything that draws (a temperature
 ///   other than 0 and 1, which both leave its scores alone, and every sampler), with n above
-///   num_beams, best_of or top_logprobs; FSD with Mirostat.
-[[nodiscard]] Result<void> validate(const SamplingParams& params, std::size_t vocabulary);
+///   num_beams, best_of or top_logprobs; FSD with Mirostat; bad_tokens, allowed_tokens and, below
+///   min_tokens, the tokens that end an output, when they leave no token to choose.
+/// `end_tokens` are the model's.
+[[nodiscard]] Result<void> validate(const SamplingParams& params, std::size_t vocabulary,
+                                    std::span<const TokenId> end_tokens = {});
 
 }  // namespace weft

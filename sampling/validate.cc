@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "weft/sampling/defaults.h"
 #include "weft/sampling/sampling_error.h"
@@ -163,6 +165,12 @@ Result<void> check_outputs(const SamplingParams& params) {
   });
 }
 
+Result<void> check_early_stopping(EarlyStopping value) {
+  if (value <= EarlyStopping::kNever) return {};
+  return Error{SamplingErrc::kParameterOutOfRange,
+               "beams.early_stopping: " + text_of(static_cast<int>(value)) + " has no meaning"};
+}
+
 /// A parameter that does not go with another, by their names.
 struct Conflict {
   bool holds;
@@ -198,15 +206,48 @@ Result<void> check_conflicts(const SamplingParams& params) {
   return {};
 }
 
+/// Tokens in order, each once.
+std::vector<TokenId> set_of(std::vector<TokenId> tokens) {
+  std::ranges::sort(tokens);
+  const auto rest = std::ranges::unique(tokens);
+  tokens.erase(rest.begin(), rest.end());
+  return tokens;
+}
+
+/// Whether the lists leave a token to choose. Nothing masks more than what holds before min_tokens.
+Result<void> check_something_left(const SamplingParams& params, std::size_t vocabulary,
+                                  std::span<const TokenId> end_tokens) {
+  std::vector<TokenId> masked = params.bad_tokens;
+  if (params.min_tokens > 0) {
+    masked.insert(masked.end(), params.stop_tokens.begin(), params.stop_tokens.end());
+    if (!params.ignore_eos) masked.insert(masked.end(), end_tokens.begin(), end_tokens.end());
+  }
+  masked = set_of(std::move(masked));
+  const auto is_masked = [&](TokenId token) { return std::ranges::binary_search(masked, token); };
+  const auto& allowed = params.allowed_tokens;
+  const bool nothing_left = allowed.empty() ? masked.size() >= vocabulary
+                                            : std::ranges::all_of(allowed, is_masked);
+  if (!nothing_left) return {};
+  const std::string_view first = allowed.empty() ? "bad_tokens" : "allowed_tokens";
+  const bool by_bad = !params.bad_tokens.empty() && !allowed.empty();
+  const std::string_view other = by_bad ? " with bad_tokens" : "";
+  const std::string_view ends = params.min_tokens > 0 ? " before min_tokens" : "";
+  return Error{SamplingErrc::kParametersConflict,
+               std::string(first) + ": no token is left to choose" + std::string(other) +
+                   std::string(ends)};
+}
+
 }  // namespace
 
-Result<void> validate(const SamplingParams& params, std::size_t vocabulary) {
-  for (auto&& checked :
-       {check_edits(params), check_samplers(params), check_outputs(params), check_conflicts(params),
-        check_logit_bias(params, vocabulary), check_lists(params, vocabulary)}) {
+Result<void> validate(const SamplingParams& params, std::size_t vocabulary,
+                      std::span<const TokenId> end_tokens) {
+  for (auto&& checked : {check_edits(params), check_samplers(params), check_outputs(params),
+                         check_early_stopping(params.beams.early_stopping),
+                         check_conflicts(params), check_logit_bias(params, vocabulary),
+                         check_lists(params, vocabulary)}) {
     if (!checked) return checked;
   }
-  return {};
+  return check_something_left(params, vocabulary, end_tokens);
 }
 
 }  // namespace weft

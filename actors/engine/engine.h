@@ -21,6 +21,8 @@
 
 namespace weft {
 
+struct PipelineOptions;
+
 /// A request that was submitted with a sink of the caller's own. Keeps nothing alive; thread-safe
 /// but for assignment.
 class RequestHandle {
@@ -66,6 +68,10 @@ class Engine {
   /// of the device; kInternal, when memory or threads are not to be had.
   [[nodiscard]] static Result<Engine> create(boost::asio::any_io_executor executor,
                                              const Config& config);
+  /// Over a pipeline with an application's own options, such as a filter. Where nothing may block:
+  /// async_load_engine (load_engine.h).
+  [[nodiscard]] static Result<Engine> create(boost::asio::any_io_executor executor,
+                                             const Config& config, const PipelineOptions& options);
   /// Over a pipeline of one's own; not null.
   Engine(boost::asio::any_io_executor executor, std::unique_ptr<RequestPort> port);
 
@@ -77,6 +83,10 @@ class Engine {
   ~Engine();
 
   [[nodiscard]] executor_type get_executor() const { return core_->executor(); }
+
+  /// What the engine knows of its model: tokenizer, chat template, context, vocabulary, end tokens.
+  /// Shared, so it may outlive the engine; null over a port that has no model.
+  [[nodiscard]] std::shared_ptr<const ServedModel> model() const { return core_->port().model(); }
 
   /// Runs a request to its end. Signature void(error_code, GenerationResult); the result has what
   /// was produced also when there is an error, and error_detail says more than the code.

@@ -1,5 +1,6 @@
 #include "weft/actors/engine/engine_core.h"
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <string>
@@ -12,8 +13,8 @@
 namespace weft {
 namespace {
 
-/// What would make the memory for the request's outputs unbounded; everything else is checked by
-/// those who use it.
+/// What would make the memory for the request's outputs unbounded, or stand outside of a table
+/// before anybody looks; everything else is checked by those who use it.
 Result<void> check_bounds(const Request& request) {
   const std::int32_t n = request.sampling.n;
   if (n < 1 || n > kMaxChoices) {
@@ -23,6 +24,11 @@ Result<void> check_bounds(const Request& request) {
   if (request.max_tokens > kMaxStreamTokens) {
     return Error{EngineErrc::kBadRequest, "max_tokens = " + std::to_string(request.max_tokens) +
                                               " is more than " + std::to_string(kMaxStreamTokens)};
+  }
+  if (std::ranges::find(kRequestClasses, request.request_class) == kRequestClasses.end()) {
+    return Error{EngineErrc::kBadRequest,
+                 "request_class: " + std::to_string(static_cast<int>(request.request_class)) +
+                     " is no class"};
   }
   return {};
 }

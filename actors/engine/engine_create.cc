@@ -12,9 +12,14 @@
 namespace weft {
 
 Result<Engine> Engine::create(boost::asio::any_io_executor executor, const Config& config) {
+  return create(std::move(executor), config, PipelineOptions());
+}
+
+Result<Engine> Engine::create(boost::asio::any_io_executor executor, const Config& config,
+                              const PipelineOptions& options) {
   if (Result<void> valid = config.validate(); !valid) return std::move(valid).error();
   try {
-    auto pipeline = std::make_unique<Pipeline>(executor, config);
+    auto pipeline = std::make_unique<Pipeline>(executor, config, options);
     return Engine(std::move(executor), std::move(pipeline));
   } catch (const std::exception& failure) {
     return caught_error(failure, EngineErrc::kInternal);

@@ -2,6 +2,7 @@
 
 #include "weft/actors/defaults.h"
 #include "weft/actors/engine_error.h"
+#include "weft/actors/failure.h"
 #include "weft/core/error/internal_error.h"
 
 namespace weft {
@@ -111,6 +112,7 @@ void RequestTicket::finish(Finish&& finish) && noexcept {
 }
 
 void RequestTicket::fail(Error error) && noexcept {
+  error = request_failure(error);
   Finish finish;
   finish.reason =
       error.code == EngineErrc::kCancelled ? FinishReason::kCancelled : FinishReason::kError;

@@ -169,7 +169,8 @@ class RequestTicket {
   /// The terminal event. The ticket is used up.
   void finish(Finish&& finish) && noexcept;
   /// The same with reason kError, or kCancelled where the code is kCancelled; kOverloaded comes
-  /// with when to try again.
+  /// with when to try again. A CoreErrc, such as an actor's undelivered() is given, becomes the
+  /// EngineErrc that it means for the request.
   void fail(Error error) && noexcept;
 
  private:

@@ -8,6 +8,7 @@
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/executor.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/execution/relationship.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
@@ -25,7 +26,9 @@ namespace weft {
 /// executor. Move-only; one thread at a time.
 ///
 /// Between Boost 1.81's any_completion_handler and this: post() never completes within the call,
-/// also when the handler's executor can only dispatch, and the work guard belongs to it.
+/// also when the handler's executor can only dispatch, the work guard belongs to it, and a handler
+/// of use_future is completed by the fallback, where posting to its own executor would start a
+/// thread pool of twice the processors (Asio's system_context).
 class PendingCompletion {
  public:
   /// `complete(Handler&&, error_code)` turns what post() is given into the handler's arguments; it
@@ -69,6 +72,17 @@ class PendingCompletion {
 
   template <class Handler, class Complete>
   class OperationOf;
+
+  /// Whether what is posted to an executor runs later, and where the executor runs things. One that
+  /// can neither count outstanding work nor tell a fork from a continuation has no place of its
+  /// own.
+  template <class Executor>
+  static constexpr bool kPostsItself =
+      !boost::asio::execution::is_executor_v<Executor> ||
+      (boost::asio::can_require_v<Executor, boost::asio::execution::blocking_t::never_t> &&
+       (boost::asio::can_require_v<Executor,
+                                   boost::asio::execution::outstanding_work_t::tracked_t> ||
+        boost::asio::can_require_v<Executor, boost::asio::execution::relationship_t::fork_t>));
 
   std::unique_ptr<Operation, Drop> operation_;
 };
@@ -129,12 +143,11 @@ class PendingCompletion::OperationOf final : public Operation {
       const Executor executor = boost::asio::get_associated_executor(completion.handler, fallback);
       auto run = boost::asio::bind_allocator(allocator,
                                              Run{std::move(completion), std::move(work), error});
-      if constexpr (boost::asio::can_require_v<Executor,
-                                               boost::asio::execution::blocking_t::never_t> ||
-                    !boost::asio::execution::is_executor_v<Executor>) {
+      if constexpr (kPostsItself<Executor>) {
         boost::asio::post(executor, std::move(run));
       } else {
         // Such as any_completion_executor: it can run a function, and not promise to do so later.
+        // Or such as use_future's, which belongs to no context of its own.
         boost::asio::post(fallback, boost::asio::bind_allocator(
                                         allocator, [executor, run = std::move(run)]() mutable {
                                           boost::asio::dispatch(executor, std::move(run));

@@ -28,7 +28,7 @@ struct Request {
   boost::json::value tools{};     ///< what the template gets beside the messages
   boost::json::object chat_template_kwargs{};
 
-  std::int32_t max_tokens = 256;  ///< of each output
+  std::int32_t max_tokens = 256;  ///< of each output; 0 = what the context has room for
   SamplingParams sampling{};
   std::vector<std::string> stop{};  ///< texts that end the output and are left out of it
   bool skip_special_tokens = true;  ///< leaves special tokens out of the text

@@ -11,6 +11,8 @@
 
 namespace weft {
 
+struct ServedModel;
+
 /// The engine's numbers at one moment.
 struct EngineStats {
   std::size_t requests = 0;               ///< that have not ended
@@ -66,6 +68,8 @@ class RequestPort {
   [[nodiscard]] virtual std::vector<RowHolder> rows() const { return {}; }
   /// Valid as long as the port.
   [[nodiscard]] virtual MetricsRegistry& metrics() const noexcept = 0;
+  /// What is known of the model; null where there is none.
+  [[nodiscard]] virtual std::shared_ptr<const ServedModel> model() const { return nullptr; }
   [[nodiscard]] virtual bool ready() const noexcept = 0;
 };
 

@@ -102,7 +102,7 @@ void Serving::load() {
     Result<std::unique_ptr<Engine>> engine = Error{EngineErrc::kInternal, {}};
     try {
       auto pipeline = make_pipeline_(io_.get_executor(), config_, options);
-      card.model = pipeline->share_model();
+      card.model = pipeline->model();
       engine = std::make_unique<Engine>(io_.get_executor(), std::move(pipeline));
     } catch (const std::exception& failure) {
       engine = caught_error(failure, EngineErrc::kInternal);

@@ -50,6 +50,12 @@ std::string to_string(const Error& error) {
   return error.detail + ": " + error.code.message();
 }
 
+Error error_in(std::string_view place, Error error) {
+  if (error.detail.find(place) != std::string::npos) return error;
+  error.detail = std::string(place) + (error.detail.empty() ? "" : ": ") + error.detail;
+  return error;
+}
+
 void throw_exception_from_error(const Error& error, const boost::source_location& /*where*/) {
   throw boost::system::system_error(error.code, error.detail);
 }

@@ -70,6 +70,10 @@ struct Error {
 /// "detail: message of the code", or the message alone.
 [[nodiscard]] std::string to_string(const Error& error);
 
+/// The same error with "place: " before its detail, unless the detail names the place already. A
+/// place is a file, or a field.
+[[nodiscard]] Error error_in(std::string_view place, Error error);
+
 /// Called by Result::value() when there is none: throws boost::system::system_error with the same
 /// code and text.
 [[noreturn]] void throw_exception_from_error(const Error& error,

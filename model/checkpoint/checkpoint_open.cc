@@ -142,6 +142,9 @@ Result<fs::path> only_gguf_of(const fs::path& folder) {
     if (only) return bad_checkpoint(folder.string(), "holds several .gguf files: name one of them");
     only = path;
   }
+  if (error) {
+    return Error{FileErrc::kCannotRead, folder.string() + " (" + error.message() + ")"};
+  }
   if (only) return *only;
   return bad_checkpoint(folder.string(),
                         "holds no model.safetensors, no pytorch_model.bin, no "
@@ -223,6 +226,9 @@ Result<Checkpoint> open_folder(const fs::path& folder) {
 }  // namespace
 
 Result<Checkpoint> open_checkpoint(const fs::path& path) {
+  if (path.empty()) {
+    return bad_checkpoint("model", "no path is given: a folder, a GGUF or a llama2.c file");
+  }
   std::error_code ignored;
   return fs::is_directory(path, ignored) ? open_folder(path) : open_alone(path);
 }

@@ -424,8 +424,55 @@ TEST_F(PipelineTest, AnApplicationsActorThatFailsEndsTheRequestInItsHands) {
   start();
   const Sent one = send();
   play.run_all();
-  EXPECT_EQ(one.error(), CoreErrc::kActorFailed);
+  EXPECT_EQ(one.error(), EngineErrc::kInternal);
   EXPECT_EQ(pipeline->stats().requests, 0U);
+}
+
+TEST_F(PipelineTest, AsManyThrowsOfAFilterAsClientsLikeEndTheirRequestsAndNotTheEngine) {
+  before_preprocess = [](ActorSystem& system, const PreprocessPool& /*next*/) {
+    return system.spawn<FailingFilter>({.name = "filter", .messages_per_activation = 1});
+  };
+  start();
+  for (std::size_t i = 0; i < 3 * defaults::kMaxRestarts; ++i) {
+    const Sent one = send();
+    play.run_all();
+    EXPECT_EQ(one.error(), EngineErrc::kInternal);
+  }
+  EXPECT_TRUE(pipeline->ready());
+}
+
+/// An application's own actor, which lets requests fall.
+class DroppingFilter {
+ public:
+  using Accepts = PreprocessProtocol;
+  explicit DroppingFilter(ActorContext& /*context*/) {}
+  void on(PrepareMsg&& /*message*/) {}
+  void undelivered(PrepareMsg&& message, const Error& why) { std::move(message.ticket).fail(why); }
+};
+
+TEST_F(PipelineTest, ARequestThatAFilterDropsEndsAtOnce) {
+  before_preprocess = [](ActorSystem& system, const PreprocessPool& /*next*/) {
+    return system.spawn<DroppingFilter>({.name = "filter"});
+  };
+  start();
+  const Sent one = send();
+  play.run_all();
+  EXPECT_EQ(one.error(), EngineErrc::kInternal);
+  EXPECT_EQ(pipeline->stats().requests, 0U);
+}
+
+TEST_F(PipelineTest, ARequestWhoseMasksLeaveNothingOfTheLogitsEndsWithAReasonOfItsOwn) {
+  start();
+  device->give_no_numbers();
+  Request masked = request();
+  masked.sampling.allowed_tokens = {1, 2};
+  const Sent one = send(std::move(masked));
+  play.run_all();
+  EXPECT_EQ(one.error(), EngineErrc::kNoTokenLeft);
+  const Sent other = send();
+  play.run_all();
+  EXPECT_EQ(other.error(), EngineErrc::kNotNumbers);
+  expect_nothing_held();
 }
 
 TEST_F(PipelineTest, AsManyRequestsAsMayWaitAreTakenAndTheNextIsTold) {

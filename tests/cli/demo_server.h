@@ -26,7 +26,7 @@ class DemoServer {
     engine.threads = threads;
     engine.max_rows = rows;
     auto pipeline = std::make_unique<Pipeline>(pool_.get_executor(), engine);
-    ModelCard card{.name = "demo", .model = pipeline->share_model()};
+    ModelCard card{.name = "demo", .model = pipeline->model()};
     engine_ = std::make_unique<Engine>(pool_.get_executor(), std::move(pipeline));
     server_->open(*engine_, std::move(card));
   }

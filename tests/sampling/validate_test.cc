@@ -222,6 +222,37 @@ TEST(ValidateTest, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_TRUE(validate({.n = 3, .best_of = 3}, kVocabulary).has_value());
 }
 
+TEST(ValidateTest, ListsThatLeaveNoTokenAreRefusedByName) {
+  const std::vector<TokenId> ends = {0, 9};
+  const auto refusal = [&](const SamplingParams& params) {
+    const auto valid = validate(params, kVocabulary, ends);
+    return valid ? "none" : valid.error().detail;
+  };
+  std::vector<TokenId> all;
+  for (TokenId token = 0; token < static_cast<TokenId>(kVocabulary); ++token) all.push_back(token);
+  EXPECT_EQ(refusal({.bad_tokens = {5}, .allowed_tokens = {5}}),
+            "allowed_tokens: no token is left to choose with bad_tokens");
+  EXPECT_EQ(refusal({.bad_tokens = {5}, .allowed_tokens = {5, 6}}), "none");
+  EXPECT_EQ(refusal({.allowed_tokens = {0}, .min_tokens = 3}),
+            "allowed_tokens: no token is left to choose before min_tokens");
+  EXPECT_EQ(refusal({.allowed_tokens = {0}}), "none");
+  EXPECT_EQ(refusal({.allowed_tokens = {0}, .min_tokens = 3, .ignore_eos = true}), "none");
+  EXPECT_EQ(refusal({.allowed_tokens = {7}, .min_tokens = 1, .stop_tokens = {7}}),
+            "allowed_tokens: no token is left to choose before min_tokens");
+  EXPECT_EQ(refusal({.bad_tokens = {5}, .allowed_tokens = {5, 9}, .min_tokens = 1}),
+            "allowed_tokens: no token is left to choose with bad_tokens before min_tokens");
+  EXPECT_EQ(refusal({.bad_tokens = all}), "bad_tokens: no token is left to choose");
+  all.pop_back();
+  EXPECT_EQ(refusal({.bad_tokens = all}), "none");
+}
+
+TEST(ValidateTest, AnEarlyStoppingThatThereIsNotIsRefused) {
+  SamplingParams params;
+  params.beams.early_stopping = static_cast<EarlyStopping>(77);
+  EXPECT_THAT(validate(params, kVocabulary),
+              FailsWith(SamplingErrc::kParameterOutOfRange, "beams.early_stopping: 77"));
+}
+
 TEST(ValidateTest, EveryErrorHasAName) {
   EXPECT_EQ(sampling_category().table().size(), 4U);
   EXPECT_EQ(sampling_category().name_of(static_cast<int>(SamplingErrc::kListTooLong)),

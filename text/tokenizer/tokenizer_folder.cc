@@ -156,11 +156,16 @@ Result<Tokenizer> Tokenizer::load(const std::filesystem::path& path) {
   const fs::path file = fs::is_directory(path, ignored) ? path / "tokenizer.json" : path;
   Result<std::string> text = read_text_file(file, kMaxTokenizerFile);
   if (!text) return text.error();
+  if (text->starts_with("version https://git-lfs.github.com/spec/")) {
+    return bad_tokenizer(file.string(), "is a git-lfs pointer: the file itself was not downloaded");
+  }
   Result<TokenizerParts> parts = read_tokenizer_json(*text, file.string());
   if (!parts) return parts.error();
   Result<void> done = read_beside(file.parent_path(), *parts);
   if (!done) return done.error();
-  return assemble(std::move(*parts));
+  auto tokenizer = assemble(std::move(*parts));
+  if (!tokenizer) return error_in(file.string(), tokenizer.error());
+  return tokenizer;
 }
 
 }  // namespace weft

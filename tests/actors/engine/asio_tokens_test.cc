@@ -20,7 +20,9 @@
 #include <boost/system/system_error.hpp>
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -106,6 +108,29 @@ TEST_F(AsioCompliance, TakesUseFuture) {
   } catch (const boost::system::system_error& error) {
     EXPECT_EQ(error.code(), EngineErrc::kNeverFits);
   }
+}
+
+TEST_F(AsioCompliance, TakesAsTupleOfUseFutureWhichLosesNothingOfARefusal) {
+  auto refused = engine_->async_generate(prompt(), asio::as_tuple(asio::use_future));
+  port_->fail(0, {EngineErrc::kNeverFits, "5 pages of 4"});
+  poll();
+  const auto [error, result] = refused.get();
+  EXPECT_EQ(error, EngineErrc::kNeverFits);
+  EXPECT_EQ(result.error_detail, "5 pages of 4");
+}
+
+std::ptrdiff_t threads_of_this_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+TEST_F(AsioCompliance, UseFutureStartsNoThreads) {
+  const std::ptrdiff_t before = threads_of_this_process();
+  std::future<GenerationResult> result = engine_->async_generate(prompt(), asio::use_future);
+  port_->finish(0);
+  poll();
+  result.get();
+  EXPECT_EQ(threads_of_this_process(), before);
 }
 
 TEST_F(AsioCompliance, TakesUseAwaitable) {

@@ -50,6 +50,12 @@ TEST_F(PromptTest, EachRefusalNamesItsField) {
               testing::AllOf(StartsWith("bad_request: sampling: "), HasSubstr("top_p")));
   EXPECT_THAT(refusal([](Request& r) { r.sampling.n = 0; }),
               testing::AllOf(StartsWith("bad_request: sampling: "), HasSubstr("n")));
+  model.end_tokens = {7};
+  EXPECT_THAT(refusal([](Request& r) {
+                r.sampling.allowed_tokens = {7};
+                r.sampling.min_tokens = 1;
+              }),
+              StartsWith("bad_request: sampling: allowed_tokens: no token is left"));
   EXPECT_THAT(refusal([](Request& r) { r.stop = {"ok", ""}; }),
               testing::AllOf(StartsWith("bad_request: stop: "), HasSubstr("stop[1]")));
   EXPECT_EQ(refusal([](Request& r) { r.prompt_tokens = {1, 48}; }),

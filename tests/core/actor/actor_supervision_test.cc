@@ -127,7 +127,14 @@ struct SupervisionTest : testing::Test {
   ActorRef<Worker::Accepts> actor = play.spawn<Worker>({.name = "worker"}, diary);
 };
 
-TEST_F(SupervisionTest, TakesTheEngineToNotReadyWhenAnActorFailsTooOften) {
+/// An actor of the pipeline that holds requests: what fails in it costs more than a message.
+struct SchedulerSupervisionTest : SupervisionTest {
+  SchedulerSupervisionTest() {
+    actor = play.spawn<Worker>({.name = "scheduler", .role = ActorRole::kScheduler}, diary);
+  }
+};
+
+TEST_F(SchedulerSupervisionTest, TakesTheEngineToNotReadyWhenAnActorFailsTooOften) {
   for (std::size_t i = 0; i < defaults::kMaxRestarts; ++i) fail();
   EXPECT_TRUE(play.system().ready());
   fail();
@@ -135,7 +142,38 @@ TEST_F(SupervisionTest, TakesTheEngineToNotReadyWhenAnActorFailsTooOften) {
   EXPECT_TRUE(actor.exited());
 }
 
-TEST_F(SupervisionTest, ForgetsFailuresThatAreLongPast) {
+TEST_F(SupervisionTest, MessagesEndNoActorThatKeepsNothingFromOneToTheNext) {
+  for (std::size_t i = 0; i < 3 * defaults::kMaxRestarts; ++i) fail();
+  EXPECT_TRUE(play.system().ready());
+  EXPECT_FALSE(actor.exited());
+}
+
+/// Fails whenever its timer expires, without a message.
+class FailsByItself {
+ public:
+  using Accepts = Protocol<WorkMsg>;
+  explicit FailsByItself(ActorContext& context)
+      : timer_(context.make_timer([] { throw std::runtime_error("the timer"); })) {
+    timer_.arm_at(context.now() + 1s);
+  }
+  void on(WorkMsg&& /*message*/) {}
+  void undelivered(WorkMsg&& /*message*/, const Error& /*why*/) {}
+
+ private:
+  ActorTimer timer_;
+};
+
+TEST_F(SupervisionTest, CountsFailuresThatNoMessageCaused) {
+  const auto failing = play.spawn<FailsByItself>({.name = "by-itself"});
+  for (std::size_t i = 0; i <= defaults::kMaxRestarts; ++i) {
+    EXPECT_TRUE(play.system().ready());
+    play.advance(1s);
+    play.run_all();
+  }
+  EXPECT_FALSE(play.system().ready());
+}
+
+TEST_F(SchedulerSupervisionTest, ForgetsFailuresThatAreLongPast) {
   for (std::size_t i = 0; i < 3 * defaults::kMaxRestarts; ++i) {
     fail();
     play.advance(defaults::kRestartWindow / defaults::kMaxRestarts + 1ms);
@@ -193,6 +231,38 @@ TEST_F(SupervisionTest, SwallowsWhatAnAnswerThrows) {
   EXPECT_TRUE(play.system().ready());
   play.stop();
   EXPECT_TRUE(hopeless.exited());
+}
+
+/// Writes down when it ends, unless it was kept.
+struct DroppedMsg {
+  std::shared_ptr<void> note;
+};
+class Dropper {
+ public:
+  using Accepts = Protocol<DroppedMsg, WorkMsg>;
+  Dropper(ActorContext& /*context*/, std::shared_ptr<Diary> diary) : diary_(std::move(diary)) {}
+  void on(DroppedMsg&& /*message*/) {}
+  void on(WorkMsg&& /*message*/) { diary_->lines.emplace_back("work"); }
+  void undelivered(DroppedMsg&& /*message*/, const Error& /*why*/) {}
+  void undelivered(WorkMsg&& /*message*/, const Error& /*why*/) {}
+
+ private:
+  std::shared_ptr<Diary> diary_;
+};
+
+TEST_F(SupervisionTest, AMessageThatNobodyKeptEndsBeforeTheNextIsHandled) {
+  test::ManualContext context;
+  ActorSystem system(context.get_executor());
+  const auto dropper = system.spawn<Dropper>({.name = "dropper"}, diary);
+  diary->lines.clear();
+  const auto note = [&](const char* line) {
+    return std::shared_ptr<void>(nullptr, [this, line](void*) { diary->lines.emplace_back(line); });
+  };
+  dropper.try_send(DroppedMsg{note("end 1")});
+  dropper.try_send(WorkMsg{1});
+  dropper.try_send(DroppedMsg{note("end 2")});
+  context.run_all();
+  EXPECT_EQ(diary->lines, (std::vector<std::string>{"end 1", "work", "end 2"}));
 }
 
 TEST_F(SupervisionTest, ContinuesTheBatchOfAnActivationAfterARestart) {

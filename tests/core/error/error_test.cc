@@ -40,6 +40,13 @@ TEST(Error, ReadsWithItsDetailFirst) {
   EXPECT_EQ(to_string(Error{CoreErrc::kMailboxFull, ""}), "the receiver's mailbox is full");
 }
 
+TEST(Error, SaysInWhichFileItIsOnce) {
+  const Error error = error_in("a.json", {CoreErrc::kStopped, "line 3"});
+  EXPECT_EQ(error.detail, "a.json: line 3");
+  EXPECT_EQ(error_in("a.json", error).detail, "a.json: line 3");
+  EXPECT_EQ(error_in("a.json", {CoreErrc::kStopped, ""}).detail, "a.json");
+}
+
 TEST(Result, ThrowsItsErrorWhenAskedForAValueItDoesNotHave) {
   const Result<int> none = Error{CoreErrc::kActorFailed, "detokenizer"};
   try {

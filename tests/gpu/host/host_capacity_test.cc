@@ -77,17 +77,35 @@ TEST_F(HostCapacityTest, ObeysWishes) {
   EXPECT_EQ(limits.step_tokens, 3);
 }
 
-TEST_F(HostCapacityTest, HoldsNoLongerContextThanTheModelKnowsNorMorePagesThanRowsUse) {
-  const CapacityWishes wishes{.rows = 2, .pages = 1000, .context = 10 * kContext};
+TEST_F(HostCapacityTest, RefusesALongerContextThanTheModelKnows) {
+  EXPECT_THAT(host_capacity(program(), {.context = kContext + 1}, kPlenty),
+              FailsWith(DeviceErrc::kUnfit,
+                        "max_context: 257 is more than the model's 256 positions"));
+}
+
+TEST_F(HostCapacityTest, HoldsNoMorePagesThanRowsUse) {
+  const CapacityWishes wishes{.rows = 2, .pages = 1000, .context = kContext};
   const DeviceLimits limits = host_capacity(program(), wishes, kPlenty).value();
   EXPECT_EQ(limits.context, kContext);
   EXPECT_EQ(limits.pages, 2 * kContext / 16);
 }
 
-TEST_F(HostCapacityTest, ShortensTheContextToWhatThePagesHold) {
-  const DeviceLimits limits = host_capacity(program(), {.rows = 2, .pages = 5}, kPlenty).value();
-  EXPECT_EQ(limits.context, 5 * 16);
-  EXPECT_EQ(limits.pages, 5);
+TEST_F(HostCapacityTest, ShortensTheContextToWhatTheMemoryHolds) {
+  const CapacityWishes wishes{.memory_fraction = 1, .rows = 1};
+  const DeviceLimits all = host_capacity(program(), wishes, kPlenty).value();
+  const std::int64_t page = HostDevice::page_bytes(program(), step_options(program(), all, DType::kF32, 1));
+  const DeviceLimits limits = host_capacity(program(), wishes, taken(all) - all.pages / 2 * page).value();
+  EXPECT_LT(limits.context, kContext);
+  EXPECT_EQ(limits.context, limits.pages * 16);
+}
+
+TEST_F(HostCapacityTest, RefusesPagesThatDoNotHoldTheModelsContextUnlessAShorterOneIsAskedFor) {
+  CapacityWishes wishes{.rows = 2, .pages = 5};
+  EXPECT_THAT(host_capacity(program(), wishes, kPlenty),
+              FailsWith(DeviceErrc::kOutOfMemory,
+                        "5 pages of 16 tokens hold less than a context of 256; max_context"));
+  wishes.context = 80;
+  EXPECT_EQ(host_capacity(program(), wishes, kPlenty).value().context, 80);
 }
 
 TEST_F(HostCapacityTest, RefusesAContextThatThePagesDoNotHold) {

@@ -151,6 +151,10 @@ TEST_F(ModelFolder, IsRefusedWhenAShardIsAGitLfsPointer) {
   EXPECT_THAT(open(), is_bad("git-lfs pointer"));
 }
 
+TEST(OpenCheckpoint, SaysThatNoPathIsGiven) {
+  EXPECT_THAT(open_checkpoint(""), FailsWith(ModelErrc::kBadCheckpoint, "no path is given"));
+}
+
 TEST_F(ModelFolder, IsRefusedWithoutWeights) {
   EXPECT_THAT(open(), is_bad("holds no model.safetensors, no pytorch_model.bin"));
 }

@@ -108,7 +108,7 @@ class ServedPipeline : public testing::Test {
         io.get_executor(), config, tiny_model(limits.context),
         std::vector<std::shared_ptr<StepDevice>>{std::make_shared<FakeDevice>(std::move(options))},
         pipeline_options);
-    ModelCard card{.name = "tiny", .created = 1, .model = pipeline->share_model()};
+    ModelCard card{.name = "tiny", .created = 1, .model = pipeline->model()};
     engine = std::make_unique<Engine>(io.get_executor(), std::move(pipeline));
     runner = std::thread([this] { io.run(); });
     server->open(*engine, std::move(card));

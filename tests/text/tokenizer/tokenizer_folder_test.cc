@@ -121,6 +121,14 @@ TEST_F(TokenizerFolderTest, NamesTheFileThatIsSpoilt) {
   EXPECT_NE(made.error().detail.find("tokenizer_config.json"), std::string::npos);
 }
 
+TEST_F(TokenizerFolderTest, NamesAGitLfsPointer) {
+  write("tokenizer.json", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n");
+  const Result<Tokenizer> made = Tokenizer::load(folder_);
+  ASSERT_FALSE(made);
+  EXPECT_NE(made.error().detail.find("tokenizer.json"), std::string::npos);
+  EXPECT_NE(made.error().detail.find("git-lfs pointer"), std::string::npos);
+}
+
 TEST_F(TokenizerFolderTest, SaysWhenThereIsNoFile) {
   EXPECT_EQ(Tokenizer::load(folder_ / "nowhere").error().code, FileErrc::kCannotRead);
 }

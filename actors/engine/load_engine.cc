@@ -1,0 +1,62 @@
+#include "weft/actors/engine/load_engine.h"
+
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+#include <cstdint>
+
+#include "weft/core/thread.h"
+
+namespace weft {
+
+EngineLoad::~EngineLoad() {
+  if (!thread_.joinable()) return;
+  if (thread_.get_id() == std::this_thread::get_id()) {
+    thread_.detach();  // the handler was dropped, and the thread was the last to know of this
+  } else {
+    thread_.join();
+  }
+}
+
+void EngineLoad::start(boost::asio::any_io_executor executor, Config config,
+                       PipelineOptions options, PendingCompletion completion) {
+  completion_.emplace(std::move(completion));
+  const auto self = shared_from_this();
+  try {
+    thread_ = std::thread([self, executor = std::move(executor), config = std::move(config),
+                           options = std::move(options)]() mutable {
+      name_this_thread("weft-load");
+      self->loaded_.emplace(self->load(std::move(executor), config, std::move(options)));
+      PendingCompletion done = *std::move(self->completion_);
+      self->completion_.reset();
+      self.reset();
+      std::move(done).post({});
+    });
+  } catch (...) {
+    completion_.reset();  // it knows of this load, and this load of it
+    throw;
+  }
+}
+
+Result<Engine> EngineLoad::load(boost::asio::any_io_executor executor, const Config& config,
+                                PipelineOptions options) const {
+  // Exceptions are how loading is left half-way: what was taken is given back on the way.
+  options.progress = [this, told = std::move(options.progress)](std::int64_t done,
+                                                                std::int64_t total) {
+    if (cancelled_.load()) {
+      throw boost::system::system_error(boost::asio::error::operation_aborted);
+    }
+    if (told) told(done, total);
+  };
+  Result<Engine> engine = Engine::create(std::move(executor), config, options);
+  if (cancelled_.load()) return Error{boost::asio::error::operation_aborted, {}};
+  return engine;
+}
+
+Result<Engine> EngineLoad::take() {
+  thread_.join();  // it has posted the completion that calls this, and ends
+  Result<Engine> loaded = *std::move(loaded_);
+  loaded_.reset();
+  return loaded;
+}
+
+}  // namespace weft

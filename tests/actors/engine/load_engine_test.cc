@@ -1,0 +1,104 @@
+#include "weft/actors/engine/load_engine.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "weft/actors/served_model.h"
+#include "weft/core/io/file.h"
+#include "weft/tests/fixture/source_path.h"
+
+namespace weft {
+namespace {
+
+namespace asio = boost::asio;
+
+Config demo_config() {
+  Config config;
+  config.model = test::source_path("examples/demo_model/model");
+  config.threads = 1;
+  config.max_rows = 2;
+  config.max_pages = 64;
+  return config;
+}
+
+struct LoadEngineTest : testing::Test {
+  /// Runs to the completion.
+  Result<Engine> load(Config config, PipelineOptions options = {}) {
+    std::optional<Result<Engine>> loaded;
+    async_load_engine(io.get_executor(), std::move(config), std::move(options),
+                      asio::bind_cancellation_slot(signal.slot(), [&](Result<Engine> engine) {
+                        loaded = std::move(engine);
+                      }));
+    EXPECT_FALSE(loaded) << "within the call";
+    while (!loaded && io.run_one() != 0) {
+    }
+    return *std::move(loaded);
+  }
+
+  asio::io_context io;
+  asio::cancellation_signal signal;
+};
+
+TEST_F(LoadEngineTest, GivesAnEngineThatServesAndTellsOfItsModel) {
+  Result<Engine> engine = load(demo_config());
+  ASSERT_TRUE(engine) << to_string(engine.error());
+  const auto model = engine->model();
+  EXPECT_GT(model->context, 0);
+  EXPECT_FALSE(model->end_tokens.empty());
+  const std::string text = "What is 12 + 30?";
+  std::vector<TokenId> ids;
+  ASSERT_TRUE(model->tokenizer.encode(text, {}, ids));
+  EXPECT_FALSE(ids.empty());
+  Request request;
+  request.prompt_tokens = ids;
+  request.max_tokens = 2;
+  auto result = engine->async_generate(std::move(request), asio::use_future);
+  io.restart();
+  while (result.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
+  EXPECT_EQ(result.get().usage.output_tokens, 2);
+}
+
+TEST_F(LoadEngineTest, SaysWhyThereIsNone) {
+  Config config = demo_config();
+  config.model = "/nowhere";
+  const Result<Engine> engine = load(std::move(config));
+  ASSERT_FALSE(engine);
+  EXPECT_NE(engine.error().detail.find("/nowhere"), std::string::npos);
+}
+
+TEST_F(LoadEngineTest, IsCancelledWhileItLoads) {
+  PipelineOptions options;
+  int told = 0;
+  options.progress = [&](std::int64_t /*done*/, std::int64_t /*total*/) {
+    if (++told == 1) signal.emit(asio::cancellation_type::terminal);
+  };
+  const Result<Engine> engine = load(demo_config(), std::move(options));
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().code, asio::error::operation_aborted);
+  EXPECT_EQ(told, 1) << "the rest of the weights was loaded, too";
+}
+
+TEST_F(LoadEngineTest, EndsWithItsContextWhenNobodyRunsIt) {
+  std::optional<asio::io_context> context(std::in_place);
+  bool ran = false;
+  async_load_engine(context->get_executor(), demo_config(), {},
+                    [&](const Result<Engine>& /*engine*/) { ran = true; });
+  context->run_one();  // the completion is there, and takes the engine along
+  EXPECT_TRUE(ran);
+  Config nothing = demo_config();
+  nothing.model = "/nowhere";
+  async_load_engine(context->get_executor(), nothing, {},
+                    [&](const Result<Engine>& /*engine*/) { ADD_FAILURE() << "nobody runs it"; });
+  context.reset();
+}
+
+}  // namespace
+}  // namespace weft
