@@ -32,6 +32,7 @@
 #include "weft/gpu/plan.h"                    // IWYU pragma: export
 #include "weft/gpu/step_device.h"             // IWYU pragma: export
 #include "weft/model/model_error.h"           // IWYU pragma: export
+#include "weft/sampling/logit_processor.h"    // IWYU pragma: export
 #include "weft/sampling/sampling_error.h"     // IWYU pragma: export
 #include "weft/sampling/sampling_params.h"    // IWYU pragma: export
 #include "weft/text/text_error.h"             // IWYU pragma: export

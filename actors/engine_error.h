@@ -36,7 +36,8 @@ enum class EngineErrc {
   kNotFinished,
   /// The TokenStream is empty: default-constructed or moved from.
   kNoStream,
-  /// Of the tokens that the request allows, the model gives none a number above minus infinity.
+  /// Of the tokens that the request allows, the model gives none a number above minus infinity; or
+  /// the request's LogitProcessor threw.
   kNoTokenLeft,
 };
 

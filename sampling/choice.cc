@@ -185,7 +185,11 @@ SampleOutcome choose(std::span<float> logits, SequenceState& state, ChoiceScratc
       std::ranges::copy(logits, scratch.model_logits.begin());
       model_logits = std::span(scratch.model_logits).first(logits.size());
     }
-    edit_logits(logits, state, scratch);
+    try {
+      edit_logits(logits, state, scratch);
+    } catch (...) {
+      return {};  // a request's own processor failed: its row has no token, the others theirs
+    }
   }
   if (has_beams) return beam_outcome(logits, state, scratch);
   const Drawn drawn = run_samplers(logits, state, after, scratch);

@@ -13,7 +13,7 @@ namespace weft::sampling {
 /// Whether a step changes logits at this place of the sequence.
 [[nodiscard]] bool edits_logits(const SequenceState& state);
 
-/// Steps 1 to 5 of a choice (sampler.h), in place.
+/// Steps 0 to 5 of a choice (sampler.h), in place. Throws what the request's LogitProcessor throws.
 void edit_logits(std::span<float> logits, const SequenceState& state, ChoiceScratch& scratch);
 
 /// All steps.

@@ -48,6 +48,7 @@ class SamplerScratch {
 /// scratch.
 ///
 /// The steps of a choice, in this order; those whose parameters are off take no time:
+///  0. logit_processor (logit_processor.h); when it throws, nothing can be chosen
 ///  1. logit_bias
 ///  2. bad_tokens and allowed_tokens are masked
 ///  3. min_tokens: end tokens (not with ignore_eos) and stop_tokens are masked

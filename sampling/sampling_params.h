@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "weft/core/token.h"
 
 namespace weft {
+
+class LogitProcessor;
 
 /// Added to a token's logit.
 struct LogitBias {
@@ -95,6 +98,8 @@ struct BeamParams {
 /// How a request's tokens are chosen. The steps come in the order of the members, see sampler.h.
 /// Plain data: validate() says whether it makes sense.
 struct SamplingParams {
+  /// The application's own, before all other steps; may be null.
+  std::shared_ptr<LogitProcessor> logit_processor{};
   std::vector<LogitBias> logit_bias{};
   std::vector<TokenId> bad_tokens{};      ///< never chosen
   std::vector<TokenId> allowed_tokens{};  ///< when there are any, no others are chosen

@@ -1,4 +1,5 @@
 #include "weft/sampling/choice.h"
+#include "weft/sampling/logit_processor.h"
 #include "weft/sampling/steps/logit_edits.h"
 
 namespace weft::sampling {
@@ -15,18 +16,22 @@ bool below_min_tokens(const SequenceState& state) {
 }  // namespace
 
 bool looks_back(const SamplingParams& params) {
-  return has_penalties(params.penalties) || params.dry.multiplier > 0 || params.fsd.alpha > 0;
+  return params.logit_processor != nullptr || has_penalties(params.penalties) ||
+         params.dry.multiplier > 0 || params.fsd.alpha > 0;
 }
 
 bool edits_logits(const SequenceState& state) {
   const SamplingParams& params = *state.params;
-  return !params.logit_bias.empty() || !params.bad_tokens.empty() ||
+  return params.logit_processor != nullptr || !params.logit_bias.empty() || !params.bad_tokens.empty() ||
          !params.allowed_tokens.empty() || below_min_tokens(state) ||
          has_penalties(params.penalties) || params.dry.multiplier > 0;
 }
 
 void edit_logits(std::span<float> logits, const SequenceState& state, ChoiceScratch& scratch) {
   const SamplingParams& params = *state.params;
+  if (params.logit_processor) {
+    params.logit_processor->process({state.history.tokens(), state.prompt_tokens}, logits);
+  }
   add_logit_bias(logits, params.logit_bias);
   mask_tokens(logits, params.bad_tokens);
   if (!params.allowed_tokens.empty()) mask_all_but(logits, params.allowed_tokens, scratch.allowed);

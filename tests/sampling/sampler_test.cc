@@ -6,9 +6,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <random>
+#include <stdexcept>
 
 #include "weft/kernels/sample/sample.h"
+#include "weft/sampling/logit_processor.h"
 #include "weft/tests/sampling/reference_sampler.h"
 #include "weft/tests/sampling/sampler_fixture.h"
 
@@ -416,6 +419,41 @@ TEST(SamplerTest, LargeVocabulariesAreSortedRightly) {
       EXPECT_EQ(outcome.top[i].token, static_cast<TokenId>(ids[i])) << "top_k " << top_k;
     }
   }
+}
+
+/// Allows one token after the last one of the text.
+class NextTokenProcessor final : public LogitProcessor {
+ public:
+  void process(const LogitContext& context, std::span<float> logits) override {
+    if (context.tokens.size() == 5) throw std::runtime_error("five tokens");
+    prompt_tokens = context.prompt_tokens;
+    const auto next = static_cast<std::size_t>(context.tokens.back()) + 1;
+    std::ranges::fill(logits, -kInfinity);
+    logits[next] = 0;
+  }
+  std::size_t prompt_tokens = 0;
+};
+
+TEST(Sampler, ARequestsOwnProcessorComesBeforeAllOtherSteps) {
+  const auto processor = std::make_shared<NextTokenProcessor>();
+  const ReferenceCase sample{.params = {.logit_processor = processor, .top_k = 3, .logprobs = true},
+                             .tokens = {4, 5, 6},
+                             .prompt_tokens = 2};
+  std::vector<float> logits(kVocabulary, 0);
+  SamplerScratch scratch(kVocabulary);
+  const auto outcome = sampler_of(sample, kVocabulary).sample(logits, scratch);
+  EXPECT_EQ(outcome.token, 7);
+  EXPECT_EQ(processor->prompt_tokens, 2U);
+  EXPECT_NEAR(outcome.logprob, -std::log(kVocabulary), 1e-5) << "the model's own";
+}
+
+TEST(Sampler, AProcessorThatMasksOrThrowsLeavesNothingToChoose) {
+  const auto processor = std::make_shared<NextTokenProcessor>();
+  ReferenceCase sample{.params = {.logit_processor = processor, .bad_tokens = {7}},
+                       .tokens = {4, 5, 6}};
+  EXPECT_EQ(choose_once(std::vector<float>(kVocabulary, 0), sample), kNoToken);
+  sample.tokens = {1, 2, 3, 4, 5};
+  EXPECT_EQ(choose_once(std::vector<float>(kVocabulary, 0), sample), kNoToken);
 }
 
 }  // namespace

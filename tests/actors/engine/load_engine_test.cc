@@ -2,17 +2,27 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
+#include <chrono>
+#include <cstddef>
+#include <future>
+#include <limits>
+#include <memory>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "weft/actors/served_model.h"
-#include "weft/core/io/file.h"
+#include "weft/sampling/logit_processor.h"
 #include "weft/tests/fixture/source_path.h"
 
 namespace weft {
@@ -64,6 +74,39 @@ TEST_F(LoadEngineTest, GivesAnEngineThatServesAndTellsOfItsModel) {
   io.restart();
   while (result.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
   EXPECT_EQ(result.get().usage.output_tokens, 2);
+}
+
+/// Counts up from the last token of the prompt; a prompt of token 9 is too much.
+class CountingProcessor final : public LogitProcessor {
+ public:
+  void process(const LogitContext& context, std::span<float> logits) override {
+    if (context.tokens.back() == 9) throw std::runtime_error("nine");
+    for (std::size_t token = 0; token < logits.size(); ++token) {
+      const bool next = std::cmp_equal(token, context.tokens.back() + 1);
+      logits[token] = next ? 0 : -std::numeric_limits<float>::infinity();
+    }
+  }
+};
+
+TEST_F(LoadEngineTest, ALogitProcessorChoosesForItsRequestAndEndsNoOther) {
+  Result<Engine> engine = load(demo_config());
+  ASSERT_TRUE(engine) << to_string(engine.error());
+  const auto ask = [&](TokenId prompt) {
+    Request request;
+    request.prompt_tokens = {prompt};
+    request.max_tokens = 3;
+    request.sampling.ignore_eos = true;
+    request.sampling.logit_processor = std::make_shared<CountingProcessor>();
+    return engine->async_generate(std::move(request), asio::as_tuple(asio::use_future));
+  };
+  auto counted = ask(20);
+  auto failed = ask(9);
+  io.restart();
+  for (auto* one : {&counted, &failed}) {
+    while (one->wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
+  }
+  EXPECT_EQ(std::get<1>(counted.get()).choices.at(0).tokens, (std::vector<TokenId>{21, 22, 23}));
+  EXPECT_EQ(std::get<0>(failed.get()), EngineErrc::kNoTokenLeft);
 }
 
 TEST_F(LoadEngineTest, SaysWhyThereIsNone) {
