@@ -39,6 +39,7 @@ DeviceWishes wishes_of(const Config& config) {
   all.tuning = config.tuning;
   CapacityWishes& wishes = all.capacity;
   wishes.memory_fraction = config.memory_fraction;
+  wishes.memory_bytes = config.memory_bytes;
   wishes.rows = config.policy == BatchPolicy::kInstances ? 1 : config.max_rows;
   wishes.pages = config.max_pages;
   wishes.page_tokens = config.page_tokens;

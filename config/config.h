@@ -51,6 +51,7 @@ struct Config {
   // Memory. 0: derived from what the device has.
   double memory_fraction =
       0.8;                    ///< of the device's free memory that weights, KV and buffers may take
+  std::int64_t memory_bytes = 0;  ///< the same in bytes, for engines that share a device
   std::int32_t max_rows = 0;  ///< sequences at once
   std::int32_t max_pages = 0;  ///< of the KV cache
   std::int32_t page_tokens = 16;

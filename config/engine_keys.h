@@ -63,6 +63,10 @@ inline constexpr std::array kKeys = {
               "Share of the device's free memory that weights, KV cache and buffers may take",
               "The fifth that is left is for the text of requests and for others on the machine",
               "memory-fraction"},
+    ConfigKey{"memory", "bytes", integer<&Config::memory_bytes>(0, std::int64_t{1} << 50),
+              "The same as memory.fraction, in bytes, at most what is free; 0: by fraction",
+              "For several engines on one device: the first would take its fraction of all of it, "
+              "the second a fraction of the rest"},
     ConfigKey{"memory", "max_rows", integer<&Config::max_rows>(0, 65'536),
               "Sequences that run at once, at most memory.max_step_tokens times "
               "scheduling.decode_every; 0: derived",

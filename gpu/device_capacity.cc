@@ -67,8 +67,10 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
     limits.step_tokens = std::max(limits.step_tokens, static_cast<std::int32_t>(limits.context));
     limits.cross_pages = static_cast<std::int32_t>(pages_of_all_rows(limits));
   }
-  const auto budget =
-      static_cast<std::int64_t>(static_cast<double>(free_bytes) * wishes.memory_fraction);
+  const std::int64_t budget =
+      wishes.memory_bytes > 0
+          ? std::min(wishes.memory_bytes, free_bytes)
+          : static_cast<std::int64_t>(static_cast<double>(free_bytes) * wishes.memory_fraction);
   const std::int64_t page_bytes = std::max<std::int64_t>(needs.page_bytes, 1);
   // Fewer rows when their buffers would leave no room for pages.
   const std::int64_t weights = program.weight_bytes();

@@ -12,7 +12,8 @@ namespace weft {
 
 /// What an operator asks for; 0 = as much as is useful and fits.
 struct CapacityWishes {
-  double memory_fraction = 0.8;  ///< of `free_bytes`
+  double memory_fraction = 0.8;   ///< of `free_bytes`
+  std::int64_t memory_bytes = 0;  ///< instead of a fraction; at most `free_bytes` is taken
   std::int32_t rows = 0;
   std::int32_t pages = 0;
   std::int32_t page_tokens = 16;

@@ -50,11 +50,11 @@ TEST(ConfigSchemaTest, HasEachKeyOnceAndTablesTogether) {
 
 // A field that is new in either does not compile here; then it needs a key as well.
 TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
-  const auto& [model, spec, device, threads, tuning, fraction, rows, pages, page_tokens, context,
+  const auto& [model, spec, device, threads, tuning, fraction, budget, rows, pages, page_tokens, context,
                step_tokens, dtype, layout, policy, window, instances, admission, watermark, target,
                every, requests, tokens, workers, bytes] = Config();
   const std::initializer_list<const void*> fields = {
-      &model,       &spec,      &device,      &threads, &tuning,   &fraction, &rows,    &pages,
+      &model,       &spec,      &device,      &threads, &tuning,   &fraction, &budget,  &rows,    &pages,
       &page_tokens, &context,   &step_tokens, &dtype,   &layout,   &policy,   &window,  &instances,
       &admission,   &watermark, &target,      &every,   &requests, &tokens,   &workers, &bytes};
   const auto& [host, port, path, certificate, key, io, name, page, origins, deflate, drain, api_key,

@@ -56,6 +56,16 @@ TEST_F(HostCapacityTest, FillsTheMemoryThatItMayTakeAndNoMore) {
   }
 }
 
+TEST_F(HostCapacityTest, TakesNoMoreBytesThanItIsGiven) {
+  const DeviceLimits most = host_capacity(program(), {.rows = 32}, kPlenty).value();
+  const CapacityWishes wishes{.memory_bytes = taken(most) * 3 / 4, .rows = 32};
+  const DeviceLimits limits = host_capacity(program(), wishes, kPlenty).value();
+  EXPECT_LT(limits.pages, most.pages);
+  EXPECT_LE(taken(limits), wishes.memory_bytes);
+  EXPECT_THAT(host_capacity(program(), {.memory_bytes = kPlenty}, 1),
+              FailsWith(DeviceErrc::kOutOfMemory, "of 1 MiB that may be taken"));
+}
+
 TEST_F(HostCapacityTest, TakesFewerRowsWhereTheirBuffersWouldLeaveNoRoomForPages) {
   DeviceLimits smallest = host_capacity(program(), {.rows = 8}, kPlenty).value();
   const DeviceLimits limits = host_capacity(program(), {}, 2 * taken(smallest)).value();
