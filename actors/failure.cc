@@ -21,8 +21,9 @@ Error request_failure(const Error& why) {
 }
 
 Error nothing_chosen(const SamplingParams& params) {
-  const bool masks = params.logit_processor != nullptr || !params.allowed_tokens.empty() || !params.bad_tokens.empty() ||
-                     params.min_tokens > 0 || !params.logit_bias.empty();
+  const bool masks = params.logit_processor != nullptr || !params.allowed_tokens.empty() ||
+                     !params.bad_tokens.empty() || params.min_tokens > 0 ||
+                     !params.logit_bias.empty();
   return {masks ? EngineErrc::kNoTokenLeft : EngineErrc::kNotNumbers, {}};
 }
 

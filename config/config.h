@@ -50,10 +50,10 @@ struct Config {
 
   // Memory. 0: derived from what the device has.
   double memory_fraction =
-      0.8;                    ///< of the device's free memory that weights, KV and buffers may take
+      0.8;  ///< of the device's free memory that weights, KV and buffers may take
   std::int64_t memory_bytes = 0;  ///< the same in bytes, for engines that share a device
-  std::int32_t max_rows = 0;  ///< sequences at once
-  std::int32_t max_pages = 0;  ///< of the KV cache
+  std::int32_t max_rows = 0;      ///< sequences at once
+  std::int32_t max_pages = 0;     ///< of the KV cache
   std::int32_t page_tokens = 16;
   std::int64_t max_context = 0;        ///< tokens of a sequence; 0: what the model knows
   std::int32_t max_step_tokens = 512;  ///< tokens of a step

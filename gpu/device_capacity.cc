@@ -97,8 +97,9 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   if (held < limits.context) {
     if (wishes.context > 0 || wishes.pages > 0) {
       return Error{DeviceErrc::kOutOfMemory,
-                   std::to_string(limits.pages) + " pages of " + std::to_string(limits.page_tokens) +
-                       " tokens hold less than a context of " + std::to_string(limits.context) +
+                   std::to_string(limits.pages) + " pages of " +
+                       std::to_string(limits.page_tokens) + " tokens hold less than a context of " +
+                       std::to_string(limits.context) +
                        (wishes.context > 0 ? "" : "; max_context says how much shorter it may be")};
     }
     limits.context = held;

@@ -225,16 +225,16 @@ Result<void> check_something_left(const SamplingParams& params, std::size_t voca
   masked = set_of(std::move(masked));
   const auto is_masked = [&](TokenId token) { return std::ranges::binary_search(masked, token); };
   const auto& allowed = params.allowed_tokens;
-  const bool nothing_left = allowed.empty() ? masked.size() >= vocabulary
-                                            : std::ranges::all_of(allowed, is_masked);
+  const bool nothing_left =
+      allowed.empty() ? masked.size() >= vocabulary : std::ranges::all_of(allowed, is_masked);
   if (!nothing_left) return {};
   const std::string_view first = allowed.empty() ? "bad_tokens" : "allowed_tokens";
   const bool by_bad = !params.bad_tokens.empty() && !allowed.empty();
   const std::string_view other = by_bad ? " with bad_tokens" : "";
   const std::string_view ends = params.min_tokens > 0 ? " before min_tokens" : "";
-  return Error{SamplingErrc::kParametersConflict,
-               std::string(first) + ": no token is left to choose" + std::string(other) +
-                   std::string(ends)};
+  return Error{
+      SamplingErrc::kParametersConflict,
+      std::string(first) + ": no token is left to choose" + std::string(other) + std::string(ends)};
 }
 
 }  // namespace
@@ -242,9 +242,8 @@ Result<void> check_something_left(const SamplingParams& params, std::size_t voca
 Result<void> validate(const SamplingParams& params, std::size_t vocabulary,
                       std::span<const TokenId> end_tokens) {
   for (auto&& checked : {check_edits(params), check_samplers(params), check_outputs(params),
-                         check_early_stopping(params.beams.early_stopping),
-                         check_conflicts(params), check_logit_bias(params, vocabulary),
-                         check_lists(params, vocabulary)}) {
+                         check_early_stopping(params.beams.early_stopping), check_conflicts(params),
+                         check_logit_bias(params, vocabulary), check_lists(params, vocabulary)}) {
     if (!checked) return checked;
   }
   return check_something_left(params, vocabulary, end_tokens);

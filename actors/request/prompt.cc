@@ -132,8 +132,8 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
                                                       std::chrono::local_seconds now,
                                                       std::uint64_t seed) {
   Request& request = ticket->request();
-  const auto valid = validate(request.sampling, static_cast<std::size_t>(model.vocabulary),
-                              model.end_tokens);
+  const auto valid =
+      validate(request.sampling, static_cast<std::size_t>(model.vocabulary), model.end_tokens);
   if (!valid) return bad_field("sampling", valid.error());
   auto stops = StopStrings::compile(request.stop);
   if (!stops) return bad_field("stop", stops.error());

@@ -101,7 +101,8 @@ bool DescriptorSink::write(std::string_view text) noexcept {
   while (!text.empty()) {
     if (!wait_until_writable()) return false;
     // What poll() calls writable takes so many bytes without waiting.
-    const ssize_t written = ::write(descriptor_, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
+    const ssize_t written =
+        ::write(descriptor_, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
     if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
     if (written < 0 && errno != EINTR && errno != EAGAIN) return false;
   }

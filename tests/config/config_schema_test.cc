@@ -50,13 +50,14 @@ TEST(ConfigSchemaTest, HasEachKeyOnceAndTablesTogether) {
 
 // A field that is new in either does not compile here; then it needs a key as well.
 TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
-  const auto& [model, spec, device, threads, tuning, fraction, budget, rows, pages, page_tokens, context,
-               step_tokens, dtype, layout, policy, window, instances, admission, watermark, target,
-               every, requests, tokens, workers, bytes] = Config();
+  const auto& [model, spec, device, threads, tuning, fraction, budget, rows, pages, page_tokens,
+               context, step_tokens, dtype, layout, policy, window, instances, admission, watermark,
+               target, every, requests, tokens, workers, bytes] = Config();
   const std::initializer_list<const void*> fields = {
-      &model,       &spec,      &device,      &threads, &tuning,   &fraction, &budget,  &rows,    &pages,
-      &page_tokens, &context,   &step_tokens, &dtype,   &layout,   &policy,   &window,  &instances,
-      &admission,   &watermark, &target,      &every,   &requests, &tokens,   &workers, &bytes};
+      &model,    &spec,   &device,      &threads,   &tuning,      &fraction, &budget,
+      &rows,     &pages,  &page_tokens, &context,   &step_tokens, &dtype,    &layout,
+      &policy,   &window, &instances,   &admission, &watermark,   &target,   &every,
+      &requests, &tokens, &workers,     &bytes};
   const auto& [host, port, path, certificate, key, io, name, page, origins, deflate, drain, api_key,
                key_file, connections, header_bytes, header_fields, body_bytes, message_bytes,
                body_memory, streams, unread, header_time, body_rate, idle_time, write_time, ping,

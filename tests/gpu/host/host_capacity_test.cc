@@ -88,9 +88,9 @@ TEST_F(HostCapacityTest, ObeysWishes) {
 }
 
 TEST_F(HostCapacityTest, RefusesALongerContextThanTheModelKnows) {
-  EXPECT_THAT(host_capacity(program(), {.context = kContext + 1}, kPlenty),
-              FailsWith(DeviceErrc::kUnfit,
-                        "max_context: 257 is more than the model's 256 positions"));
+  EXPECT_THAT(
+      host_capacity(program(), {.context = kContext + 1}, kPlenty),
+      FailsWith(DeviceErrc::kUnfit, "max_context: 257 is more than the model's 256 positions"));
 }
 
 TEST_F(HostCapacityTest, HoldsNoMorePagesThanRowsUse) {
@@ -103,8 +103,10 @@ TEST_F(HostCapacityTest, HoldsNoMorePagesThanRowsUse) {
 TEST_F(HostCapacityTest, ShortensTheContextToWhatTheMemoryHolds) {
   const CapacityWishes wishes{.memory_fraction = 1, .rows = 1};
   const DeviceLimits all = host_capacity(program(), wishes, kPlenty).value();
-  const std::int64_t page = HostDevice::page_bytes(program(), step_options(program(), all, DType::kF32, 1));
-  const DeviceLimits limits = host_capacity(program(), wishes, taken(all) - all.pages / 2 * page).value();
+  const std::int64_t page =
+      HostDevice::page_bytes(program(), step_options(program(), all, DType::kF32, 1));
+  const DeviceLimits limits =
+      host_capacity(program(), wishes, taken(all) - all.pages / 2 * page).value();
   EXPECT_LT(limits.context, kContext);
   EXPECT_EQ(limits.context, limits.pages * 16);
 }
