@@ -1,6 +1,7 @@
 #include "weft/core/thread.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -24,6 +25,13 @@ boost::system::error_code pin_this_thread(int cpu) noexcept {
   CPU_SET(static_cast<unsigned>(cpu), &set);
   return {pthread_setaffinity_np(pthread_self(), sizeof(set), &set),
           boost::system::system_category()};
+}
+
+void block_sigpipe_in_this_thread() noexcept {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
 }  // namespace weft

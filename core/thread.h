@@ -12,6 +12,10 @@ void name_this_thread(std::string_view name) noexcept;
 /// instance invalid_argument when there is no such processor or this process may not use it.
 [[nodiscard]] boost::system::error_code pin_this_thread(int cpu) noexcept;
 
+/// A pipe that nobody reads any more is an error of the calling thread's writes (EPIPE), and raises
+/// no SIGPIPE in it.
+void block_sigpipe_in_this_thread() noexcept;
+
 /// Tells the processor that this thread waits in a loop.
 inline void pause_thread() noexcept {
 #if defined(__x86_64__)

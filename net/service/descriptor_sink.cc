@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <utility>
 
 #include "weft/core/thread.h"
@@ -17,14 +16,6 @@ namespace {
 
 // How often a thread that waits for a reader looks whether the program ends.
 constexpr std::chrono::milliseconds kLook{50};
-
-// A write to a pipe without a reader raises it in the thread that writes.
-void block_sigpipe() noexcept {
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGPIPE);
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-}
 
 std::uint64_t lines_of(std::string_view text) {
   return static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
@@ -65,7 +56,7 @@ void DescriptorSink::drop(std::uint64_t lines) noexcept {
 
 void DescriptorSink::run() noexcept {
   name_this_thread("weft-log");
-  block_sigpipe();
+  block_sigpipe_in_this_thread();
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return stopping_.load() || !lines_.empty(); });
