@@ -1,8 +1,8 @@
 #include "weft/core/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sched.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <array>
