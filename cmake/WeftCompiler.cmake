@@ -87,6 +87,9 @@ if(WEFT_SANITIZE)
   endif()
   # A broken invariant stops a test at once; in production it fails one actor (core/error/internal_error.h).
   target_compile_definitions(weft_flags INTERFACE WEFT_ABORT_ON_INTERNAL_ERROR WEFT_SANITIZED)
+  if(WEFT_SANITIZE MATCHES address)
+    target_compile_definitions(weft_flags INTERFACE WEFT_ADDRESS_SANITIZED)
+  endif()
 endif()
 if(WEFT_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
   # Clang's static run-time library has operator new, and so have the tests that count what it gives.
