@@ -22,7 +22,7 @@ void EngineLoad::start(boost::asio::any_io_executor executor, Config config,
   completion_.emplace(std::move(completion));
   const auto self = shared_from_this();
   try {
-    thread_ = std::thread([self, executor = std::move(executor), config = std::move(config),
+    thread_ = std::thread([self = self, executor = std::move(executor), config = std::move(config),
                            options = std::move(options)]() mutable {
       name_this_thread("weft-load");
       self->loaded_.emplace(self->load(std::move(executor), config, std::move(options)));

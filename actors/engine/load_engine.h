@@ -66,7 +66,7 @@ auto async_load_engine(boost::asio::any_io_executor executor, Config config,
         }
         PendingCompletion completion(
             std::move(handler), own,
-            [load](auto&& final_handler, boost::system::error_code /*none*/) mutable {
+            [load = load](auto&& final_handler, boost::system::error_code /*none*/) mutable {
               Result<Engine> loaded = load->take();
               load.reset();
               std::forward<decltype(final_handler)>(final_handler)(std::move(loaded));
