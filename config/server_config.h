@@ -34,7 +34,7 @@ struct ServerConfig {
   std::int32_t max_body_bytes = 8 << 20;
   std::int32_t max_message_bytes = 8 << 20;              ///< of a WebSocket message
   std::int64_t max_body_memory = 256 << 20;              ///< of all bodies and messages together
-  std::int32_t max_streams = 16;                         ///< lanes of one WebSocket
+  std::int32_t max_streams = 16;                         ///< streams of one WebSocket
   std::int32_t max_unread_bytes = 256 << 10;             ///< of text that a client has not taken
   std::chrono::microseconds header_timeout{10'000'000};  ///< from the first byte to the last
   std::int32_t min_body_rate = 1024;                     ///< bytes a second

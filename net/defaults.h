@@ -29,7 +29,7 @@ inline constexpr std::chrono::seconds kLinger{2};
 /// before it could know is told that it comes too late, and not merely hung up on.
 inline constexpr std::chrono::milliseconds kLastCall{100};
 
-/// Messages of one lane that wait for the one before them. More are refused with an error event.
+/// Messages of one stream that wait for the one before them. More are refused with an error event.
 inline constexpr std::size_t kWaitingMessages = 16;
 
 /// Bytes of an answer that wait in the system's own buffer to be sent; more wait where they were

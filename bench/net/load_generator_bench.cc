@@ -58,7 +58,7 @@ Rates play(const std::string& url, measure::ServerApi api, std::size_t requests,
   constexpr std::chrono::minutes kLimit{2};
   std::unique_ptr<measure::LoadClient> client;
   if (api == measure::ServerApi::kResponses) {
-    // One lane each: a canned connection answers one request after the other.
+    // One stream each: a canned connection answers one request after the other.
     client = std::make_unique<measure::WebSocketLoadClient>(connector, questions, kLimit, 1);
   } else {
     client = std::make_unique<measure::HttpLoadClient>(connector, questions, kLimit);

@@ -24,7 +24,7 @@ class ChatBatches {
 
   /// Prompts under way at once, at most: servers allow 16 streams for a connection, and the
   /// conversation has one of them. Fewer where the server refuses so many.
-  static constexpr std::size_t kLanes = 12;
+  static constexpr std::size_t kStreams = 12;
   /// Batches that are not finished and shown; a person has lost track long before.
   static constexpr std::size_t kMaxBatches = 256;
 
@@ -80,7 +80,7 @@ class ChatBatches {
   std::deque<Batch> batches_;
   std::deque<Place> waiting_;
   std::size_t running_ = 0;
-  std::size_t lanes_ = kLanes;
+  std::size_t streams_ = kStreams;
   std::int64_t last_number_ = 0;
   std::optional<Time> paused_until_;
 };

@@ -38,7 +38,7 @@ AnswerEnd refusal(const json::object& event) {
     // Before it began; later it is an end like others.
     if (code == "cancelled") end.kind = AnswerEnd::Kind::kCancelled;
     if (code == kEngineFailed) end.again = false;
-    end.fewer_lanes = code == "too_many_streams";
+    end.fewer_streams = code == "too_many_streams";
   }
   return end;
 }

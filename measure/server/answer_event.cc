@@ -163,7 +163,7 @@ std::optional<AnswerEvent> AnswerEventReader::response(std::string_view message)
   const bool whole =
       for_fields(document, [&](ondemand::raw_json_string key, ondemand::value value) {
         if (key == "type") type = raw_text(value);
-        if (key == "stream_id") event.lane = raw_text(value);
+        if (key == "stream_id") event.stream_id = raw_text(value);
         if (key == "error" && !is_null(value)) read_error(value, event);
         // The whole answer, which only its last event says for itself.
         if (key != "response" || type.ends_with(".created") || type.ends_with(".in_progress"))

@@ -14,7 +14,7 @@ struct AnswerEvent {
   bool finished = false;                 ///< the answer is whole
   std::optional<std::int32_t> prompt{};  ///< tokens
   std::optional<std::int32_t> output{};  ///< tokens
-  std::string_view lane{};               ///< of a WebSocket: whose it is; empty: it names none
+  std::string_view stream_id{};          ///< on a WebSocket; empty: it names none
   /// Why there is no answer: the server's code or type for it, "unknown" without either.
   std::string_view error{};
   std::string_view message{};  ///< of the error, for people, as JSON has it

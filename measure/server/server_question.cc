@@ -178,7 +178,7 @@ void QuestionWriter::append_prompt(std::int32_t tokens, std::string& out) {
   if (wrap) out.append("}]");
 }
 
-std::string QuestionWriter::next(const Arrival& asked, std::string_view lane) {
+std::string QuestionWriter::next(const Arrival& asked, std::string_view stream_id) {
   std::string body = "{";
   switch (options_.api) {
     case ServerApi::kCompletions:
@@ -188,7 +188,7 @@ std::string QuestionWriter::next(const Arrival& asked, std::string_view lane) {
       body.append(R"("messages":)");
       break;
     case ServerApi::kResponses:
-      body.append(R"("type":"response.create","stream_id":)").append(quoted(lane));
+      body.append(R"("type":"response.create","stream_id":)").append(quoted(stream_id));
       body.append(R"(,"input":)");
       break;
   }
@@ -201,8 +201,8 @@ std::string QuestionWriter::next(const Arrival& asked, std::string_view lane) {
   return body.append(tail_);
 }
 
-std::string cancel_message(std::string_view lane) {
-  return R"({"type":"response.cancel","stream_id":)" + quoted(lane) + "}";
+std::string cancel_message(std::string_view stream_id) {
+  return R"({"type":"response.cancel","stream_id":)" + quoted(stream_id) + "}";
 }
 
 }  // namespace weft::measure

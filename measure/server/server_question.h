@@ -61,8 +61,8 @@ class QuestionWriter {
  public:
   explicit QuestionWriter(QuestionOptions options);
 
-  /// The body of the next request; of kResponses a message, which goes to `lane`.
-  [[nodiscard]] std::string next(const Arrival& asked, std::string_view lane = {});
+  /// The body of the next request; of kResponses a message for the stream `stream_id`.
+  [[nodiscard]] std::string next(const Arrival& asked, std::string_view stream_id = {});
   /// Prompts have exactly the lengths that were asked for.
   [[nodiscard]] bool exact() const noexcept;
   [[nodiscard]] const QuestionOptions& options() const noexcept { return options_; }
@@ -78,7 +78,7 @@ class QuestionWriter {
   std::size_t asked_ = 0;
 };
 
-/// The message that ends what runs in a lane of a WebSocket.
-[[nodiscard]] std::string cancel_message(std::string_view lane);
+/// The message that ends what runs in a stream of a WebSocket.
+[[nodiscard]] std::string cancel_message(std::string_view stream_id);
 
 }  // namespace weft::measure

@@ -10,8 +10,8 @@
 namespace weft {
 
 /// What bodies of requests and messages of WebSockets take together until they are decoded: those
-/// that are being read, and those that wait in a lane or for the tokenizer. Counted as bytes come,
-/// not as they are announced. Thread-safe.
+/// being read, and those that wait in a stream or for the tokenizer. Counted as bytes come, not as
+/// they are announced. Thread-safe.
 class BodyMemory {
  public:
   BodyMemory(std::int64_t limit, MetricsRegistry& metrics);

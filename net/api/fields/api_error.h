@@ -57,7 +57,7 @@ inline constexpr std::string_view kContextLength = "context_length_exceeded";
 /// {"message":...,"type":...,"param":...,"code":...}
 void append_error(const ApiError& error, std::string& out);
 /// The message of a WebSocket: {"type":"error","status":...,"stream_id":...,"error":{...}}, of its
-/// lane where that has a name.
+/// stream where that has a name.
 void append_error_event(const ApiError& error, std::string_view stream_id, std::string& out);
 /// {"error":{...}}
 [[nodiscard]] std::string error_body(const ApiError& error);

@@ -27,7 +27,7 @@ namespace weft {
 struct ResponseOptions {
   std::string id{};            ///< "resp_..."
   std::string message_id{};    ///< of its one output item, "msg_..."
-  std::string stream_id{};     ///< of its lane on a WebSocket, in every event; empty = none
+  std::string stream_id{};     ///< on a WebSocket, in every event; empty = none
   std::int64_t created = 0;    ///< seconds since 1970
   boost::json::object echo{};  ///< the request's fields that the response object repeats: model,
                                ///< instructions, metadata, every sampling field, ...

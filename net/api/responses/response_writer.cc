@@ -109,13 +109,13 @@ class ResponseStreamWriter final : public ReplyWriter {
   ResponseStreamWriter(ResponseOptions options, std::shared_ptr<const ServedModel> model)
       : record_(std::move(options), std::move(model)) {
     if (!record_.options().stream_id.empty()) {
-      lane_ = ",\"stream_id\":";
-      append_json_string(lane_, record_.options().stream_id);
+      stream_field_ = ",\"stream_id\":";
+      append_json_string(stream_field_, record_.options().stream_id);
     }
     place_ = ",\"item_id\":";
     append_json_string(place_, record_.options().message_id);
     place_.append(",\"output_index\":0,\"content_index\":0");
-    delta_head_.append("{\"type\":\"").append(kDeltaEvent).append("\"").append(lane_);
+    delta_head_.append("{\"type\":\"").append(kDeltaEvent).append("\"").append(stream_field_);
     delta_head_.append(place_).append(",\"sequence_number\":");
   }
 
@@ -157,7 +157,7 @@ class ResponseStreamWriter final : public ReplyWriter {
   /// {"type":...,"stream_id":...
   std::string& begin_event(std::string_view type, EventBatch& out) {
     out.begin(type);
-    out.text().append("{\"type\":\"").append(type).append("\"").append(lane_);
+    out.text().append("{\"type\":\"").append(type).append("\"").append(stream_field_);
     return out.text();
   }
 
@@ -241,7 +241,7 @@ class ResponseStreamWriter final : public ReplyWriter {
   }
 
   ResponseRecord record_;
-  std::string lane_;        // ,"stream_id":... or nothing
+  std::string stream_field_;        // ,"stream_id":... or nothing
   std::string place_;       // ,"item_id":...,"output_index":0,"content_index":0
   std::string delta_head_;  // of a delta event, up to its number
   std::int64_t sequence_ = 0;

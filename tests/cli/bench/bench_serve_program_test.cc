@@ -86,10 +86,10 @@ TEST_F(BenchServeProgram, MeasuresExactlyTheLengthsThatItAsksFor) {
   EXPECT_THAT(read_text(page), AllOf(HasSubstr("<svg"), HasSubstr("Requests under way")));
 }
 
-TEST_F(BenchServeProgram, AsksConversationsAndLanesOfAWebSocket) {
+TEST_F(BenchServeProgram, AsksConversationsAndStreamsOfAWebSocket) {
   const std::string prompts =
       folder_.write("prompts.txt", "What is 2 + 3?\nWhat is 7 * 8?\n").string();
-  for (const std::string api : {"chat", "responses --lanes 3"}) {
+  for (const std::string api : {"chat", "responses --streams 3"}) {
     std::string arguments = "--concurrency 6 --requests 12 --output 5 --api ";
     arguments.append(api).append(" --prompts \"").append(prompts).append("\"");
     const auto report = bench_demo(arguments);

@@ -71,7 +71,7 @@ TEST_P(ChatProgram, RunsBatchesBehindTheConversationAndShowsThemInBatchMode) {
                     HasSubstr("batch 2\n[1] What is 3 + 3?\n3 + 3 = 6.\n")));
 }
 
-TEST_P(ChatProgram, RunsMorePromptsThanThereAreLanes) {
+TEST_P(ChatProgram, RunsMorePromptsThanThereAreStreams) {
   const TempFolder folder;
   std::string prompts;
   for (int i = 0; i < 40; ++i) prompts += "\"What is " + std::to_string(i) + " + 1?\"\n";

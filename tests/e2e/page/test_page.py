@@ -84,8 +84,8 @@ def change_requests(**fields: Any) -> Callable[[Page], None]:
 
 
 def threads_drawn(page: Page) -> int:
-    """How many points of the lanes have the colour of a thread: the warp and the ground are nearly grey."""
-    return page.locator("#lanes").evaluate("""(canvas) => {
+    """How many points of the chart have the colour of a thread: the warp and the ground are nearly grey."""
+    return page.locator("#row-chart").evaluate("""(canvas) => {
         const points = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
         let coloured = 0;
         for (let i = 0; i < points.length; i += 4) {
@@ -213,12 +213,12 @@ def test_markup_stays_text(open_page: OpenPage) -> None:
 
     def say_it(socket: WebSocketRoute) -> None:
         def answer(text: str | bytes) -> None:
-            lane = re.search(r'"stream_id":"(\d+)"', str(text))[1]
+            stream_id = re.search(r'"stream_id":"(\d+)"', str(text))[1]
             escaped = markup.replace('"', r"\"")
             for event in ('"type":"response.created","response":{"id":"resp_1"}',
                           f'"type":"response.output_text.delta","delta":"{escaped}"',
                           '"type":"response.completed","response":{"id":"resp_1","usage":{"output_tokens":9}}'):
-                socket.send("{" + event + f',"stream_id":"{lane}"' + "}")
+                socket.send("{" + event + f',"stream_id":"{stream_id}"' + "}")
 
         socket.on_message(answer)
 
@@ -295,7 +295,7 @@ def test_half_a_character_is_no_obstacle(open_page: OpenPage) -> None:
     expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
 
 
-def test_an_error_without_a_lane_ends_the_only_answer(open_page: OpenPage) -> None:
+def test_an_error_without_a_stream_ends_the_only_answer(open_page: OpenPage) -> None:
     def refuse(socket: WebSocketRoute) -> None:
         socket.on_message(lambda text: socket.send('{"type":"error","status":400,"error":{"message":"no such thing"}}'))
 
@@ -315,7 +315,7 @@ def test_the_loom_stands_still_when_the_server_says_nothing_of_its_rows(open_pag
     expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
 
 
-def test_the_lanes_show_a_load(open_page: OpenPage) -> None:
+def test_the_loom_shows_a_load(open_page: OpenPage) -> None:
     page = open_page()
     assert threads_drawn(page) == 0
     page.get_by_role("button", name="Start a load").click()
@@ -403,7 +403,7 @@ def test_text_stands_out_from_its_ground(open_page: OpenPage, scheme: str) -> No
     assert {selector: value for selector, value in contrasts.items() if value < LEAST_CONTRAST} == {}
 
 
-def test_without_motion_the_lanes_step(open_page: OpenPage) -> None:
+def test_without_motion_the_loom_steps(open_page: OpenPage) -> None:
     page = open_page(reduced_motion="reduce")
     assert page.locator(".answer").count() == 0
     page.get_by_role("button", name="Start a load").click()

@@ -130,7 +130,7 @@ def test_more_requests_at_once_than_a_key_may_have_are_429(limited):
         assert chat(somebody).usage.completion_tokens > 0
 
 
-def test_the_lanes_of_a_websocket_count_as_requests_at_once(limited):
+def test_the_streams_of_a_websocket_count_as_requests_at_once(limited):
     server = limited(max_concurrent=1)
     with connect(url_of(server), additional_headers={"X-Api-Key": KEY}) as socket:
         socket.send(create(stream_id="one", ignore_eos=True, max_output_tokens=900))

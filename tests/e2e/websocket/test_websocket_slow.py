@@ -27,8 +27,8 @@ def dial(server: WeftServer, receive_buffer: int) -> RawWebSocket:
 def test_w1_a_client_that_reads_nothing_is_cut_off(start_server: StartServer):
     server = start_server(limits={"max_unread_bytes": 4096, "write_timeout_s": 1})
     ws = dial(server, 1)
-    for lane in range(16):
-        ws.send(frame(1, create(stream_id=str(lane), ignore_eos=True, max_output_tokens=900, top_logprobs=20,
+    for stream_id in range(16):
+        ws.send(frame(1, create(stream_id=str(stream_id), ignore_eos=True, max_output_tokens=900, top_logprobs=20,
                                 temperature=1).encode()))
     server.wait_for_log("WS /v1/responses 499.*client_too_slow")
     server.wait_until_idle()

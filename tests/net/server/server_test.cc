@@ -536,7 +536,7 @@ TEST_F(BodyMemoryTest, AWebSocketWhoseMessageFindsNoRoomIsClosedWith1013) {
   EXPECT_TRUE(will_show("weft_body_bytes 0"));
 }
 
-TEST_F(BodyMemoryTest, AMessageThatWaitsInItsLaneCountsUntilItsTurn) {
+TEST_F(BodyMemoryTest, AMessageThatWaitsInItsStreamCountsUntilItsTurn) {
   start();
   gate.close();
   PlainClient one = client();
