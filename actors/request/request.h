@@ -63,7 +63,7 @@ struct Usage {
 /// How one output ended.
 struct ChoiceEnd {
   FinishReason reason = FinishReason::kStop;
-  std::string stop{};             ///< the stop text that was hit
+  std::string stop{};             ///< the stop string that was hit
   TokenId stop_token = kNoToken;  ///< or the token
   /// The sum of its tokens' logprobs, or a beam's score; 0 unless logprobs, best_of or beams ask
   /// for it.

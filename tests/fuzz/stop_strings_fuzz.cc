@@ -28,7 +28,7 @@ Kept streamed(const StopStrings& stops, std::string_view text, std::size_t part)
   return kept;
 }
 
-/// Stop texts, a zero byte behind each, and an output.
+/// Stop strings, a zero byte behind each, and an output.
 void stop(std::string_view input) {
   std::vector<std::string> texts;
   for (std::size_t zero = 0; (zero = input.find('\0')) != std::string_view::npos;) {

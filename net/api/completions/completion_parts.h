@@ -22,7 +22,7 @@ namespace weft {
 /// {"prompt_tokens":...,"completion_tokens":...,"total_tokens":...}
 void append_completion_usage(const Usage& usage, std::string& out);
 
-/// "finish_reason":...,"stop_reason":... of one output. The stop reason is the stop text or token
+/// "finish_reason":...,"stop_reason":... of one output. The stop reason is the stop string or token
 /// that ended it, as vLLM has it; null for a token that ends the model's texts anyway.
 void append_finish(const Finish& part, std::size_t choice, const ServedModel& model,
                    std::string& out);

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Bounds of what a request's body may hold, beside those of sampling, stop texts and the engine,
+/// Bounds of what a request's body may hold, beside those of sampling, stop strings and the engine,
 /// each with its reason. What is beyond one of them is refused with 400, but for the parser's own.
 namespace weft::defaults {
 

@@ -80,7 +80,7 @@ class Output {
   Hit hit_;
 };
 
-TEST(OutputTextTest, FindsAStopTextThatLiesAcrossTokens) {
+TEST(OutputTextTest, FindsAStopStringThatLiesAcrossTokens) {
   Output output(tokenizer_of({"So", " it", " is.\n", "\nUser", ":", "<s>"}, fuse()),
                 {"?", "\n\nUser:"});
   EXPECT_EQ(output.push("So"), "So");
@@ -102,7 +102,7 @@ TEST(OutputTextTest, GivesWhatWasHeldBackWhenTheOutputEnds) {
   EXPECT_EQ(output.hit(), std::nullopt);
 }
 
-TEST(OutputTextTest, FindsAStopTextInWhatTheDecoderHeldBackToTheEnd) {
+TEST(OutputTextTest, FindsAStopStringInWhatTheDecoderHeldBackToTheEnd) {
   Output output(tokenizer_of({"a", "<0x0A>", "<s>"}, llama()), {"\n"});
   EXPECT_EQ(output.push("a"), "a");
   EXPECT_EQ(output.push("<0x0A>"), "");
@@ -178,7 +178,7 @@ std::string two_characters(std::mt19937& random, const std::string& text) {
   return two;
 }
 
-TEST(OutputTextTest, GivesWhatDecodeGivesUpToTheStopText) {
+TEST(OutputTextTest, GivesWhatDecodeGivesUpToTheStopString) {
   std::mt19937 random(31);
   for (const Tokenizer& tokenizer : test_tokenizers()) {
     int hits = 0;
@@ -246,7 +246,7 @@ TEST(OutputTextTest, AllocatesNothingOnceItsBuffersHaveTheirSize) {
       {{"type", "CTC"}, {"pad_token", "#"}, {"word_delimiter_token", "|"}, {"cleanup", true}},
       {{"type", "Replace"}, {"pattern", {{"String", "o"}}}, {"content", "ooo"}},
       nullptr};
-  const std::string near_miss(StopStrings::kMaxTextBytes, 'w');
+  const std::string near_miss(StopStrings::kMaxStringBytes, 'w');
   std::mt19937 random(33);
   for (const json::value& decoder : decoders) {
     const Tokenizer tokenizer = tokenizer_of(long_tokens(random), decoder);

@@ -189,7 +189,7 @@ TEST_F(ChatRequestTest, StreamsCanEndWithUsage) {
   EXPECT_EQ(refusal(with(R"("stream_options":{"x":1})")), "stream_options.x unknown_parameter");
 }
 
-TEST_F(ChatRequestTest, StopTextsAreFewAndShort) {
+TEST_F(ChatRequestTest, StopStringsAreFewAndShort) {
   EXPECT_EQ(part(with(R"("stop":"a")")).stop, (std::vector<std::string>{"a"}));
   EXPECT_EQ(part(with(R"("stop":["a","b"])")).stop, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(part(with(R"("stop":[])")).stop.empty());
