@@ -18,7 +18,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// Of a message that is no event: what a person can make out.
+// How much is shown of a message that is no event: what a person can make out.
 constexpr std::size_t kShownMessage = 200;
 
 }  // namespace
@@ -47,7 +47,7 @@ class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Conn
                             [this, number] { on_late(number); });
     socket_->send(owner_.questions_.next(stream.meter->asked(), std::to_string(number)));
   }
-  /// All that is under way fails; the connection is gone.
+  /// Fails all that is under way; the connection is gone.
   void close(const std::string& kind, const std::string& detail) {
     const auto self = shared_from_this();  // whoever hears of an end may let go of it
     owner_.forget(*this);
