@@ -109,7 +109,7 @@ QuestionOptions question_options(const BenchServeOptions& options) {
   return questions;
 }
 
-/// The first model of a server that is ready.
+/// Waits until the server is ready and returns its first model.
 std::string served_model(boost::asio::io_context& context,
                          const std::shared_ptr<Connector>& connector) {
   std::optional<Result<std::string>> greeted;
@@ -135,7 +135,7 @@ std::unique_ptr<measure::LoadClient> make_client(const BenchServeOptions& option
   return std::make_unique<measure::HttpLoadClient>(std::move(connector), questions, limit);
 }
 
-/// So many connections as there may be at once, or a word about it.
+/// Lets the process open as many connections as there may be at once, or warns that it cannot.
 void allow_connections(const BenchServeOptions& options, const measure::Load& load) {
   std::size_t wanted = load.arrivals.size();
   if (load.at_once > 0) {
@@ -148,8 +148,8 @@ void allow_connections(const BenchServeOptions& options, const measure::Load& lo
             << " connections at once fail: the system allows no more open files\n";
 }
 
-/// As many as the load's first requests, at once, which nobody measures; their prompts are others.
-/// Leaves when not one of them is answered.
+/// Sends `count` requests with the lengths of the load's first ones and other prompts, all at once;
+/// nobody measures them. Fails when not one of them is answered.
 void warm_up(std::size_t count, measure::Load load, boost::asio::io_context& context,
              measure::LoadClient& client) {
   load.arrivals.resize(std::min(count, load.arrivals.size()));

@@ -11,7 +11,7 @@
 namespace weft::cli {
 namespace {
 
-/// Results show so many bytes of a prompt.
+/// So many bytes of a prompt are shown with its result.
 constexpr std::size_t kShownBytes = 70;
 
 std::string prompt_line(const boost::json::value& input) {
@@ -85,7 +85,7 @@ bool ChatBatches::on_news(AnswerNews news, Time now) {
   item.text += news.text;
   if (!news.end) return true;
   --running_;
-  // The conversation may need a stream, too.
+  // One stream fewer than were under way: the conversation may need one, too.
   if (news.end->fewer_streams) {
     streams_ = std::max<std::size_t>(1, std::min(streams_, running_) - 1);
   }
