@@ -13,7 +13,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// A stream_id is echoed with every event.
+// A stream_id is repeated in every event, so it is short.
 constexpr std::size_t kLongestStreamId = 64;
 
 std::shared_ptr<ResponseStore> make_local(const ServerConfig& config) {
@@ -166,7 +166,7 @@ void ResponseSession::fetch(EventBatch& out) {
     said_.clear();
     return;
   }
-  // News may turn out to be nothing to say yet; then the next stream is asked, for nobody wakes
+  // News may turn out to be nothing to say yet; then the next stream is asked, since nobody wakes
   // again.
   while (out.empty()) {
     const auto found = std::ranges::find(streams_, true, &Stream::news);

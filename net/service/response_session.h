@@ -32,17 +32,18 @@ class ResponseSession final : private Answer::Reader {
   ResponseSession(IoThread& thread, Service& service, Client client, std::function<void()> wake);
   ~ResponseSession() { abandon(EndCause::kCancel); }
 
-  /// Fetch after it: what it says at once is there.
+  /// Handles a client's message. fetch() is due after it, for what it answers at once.
   void on_message(std::string_view text);
 
   /// Puts the next events of one stream into `out`; streams take turns. Leaves it empty when there
   /// are none.
   void fetch(EventBatch& out);
-  /// Nothing runs and nothing waits.
+  /// Whether nothing runs and nothing waits.
   [[nodiscard]] bool idle() const noexcept { return streams_.empty() && said_.empty(); }
-  /// Error events that were not fetched; a client that makes many and reads none is not read.
+  /// Bytes of error events that were not fetched. A client that causes many and reads none is not
+  /// read.
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return said_.bytes().size(); }
-  /// A stream has more text than a client may leave unread.
+  /// Whether a stream has more text than a client may leave unread.
   [[nodiscard]] bool too_slow() const noexcept;
   void abandon(EndCause cause) noexcept;
 
@@ -67,13 +68,14 @@ class ResponseSession final : private Answer::Reader {
   void on_news(Answer& answer) override;
   void create(simdjson::dom::object message, std::string_view text);
   void begin(Stream& stream, simdjson::dom::object message, std::string_view text);
-  /// Says so, and forgets what the message would have continued, where that is kept here alone.
+  /// Says why, and forgets the response that the message would have continued, where that is kept
+  /// here alone.
   void refuse(const ApiError& error, const Stream& stream, simdjson::dom::object message);
   [[nodiscard]] ApiResult<ApiCall> decode(simdjson::dom::object message,
                                           std::string_view stream_id);
   void cancel(simdjson::dom::object message);
   void finish(Streams::iterator stream);
-  /// Its line in the log. `left`: why, if it did not end.
+  /// Writes its line in the log. `left` says why it did not end, if it did not.
   void settle(const Stream& stream, std::string_view left);
   void say(const ApiError& error, std::string_view stream_id);
   [[nodiscard]] Streams::iterator find(std::string_view stream_id);
