@@ -25,7 +25,7 @@ template <auto kMember>
 constexpr Setting milliseconds(double low, double high) {
   return setting_kinds::milliseconds<&FileConfig::engine, kMember>(low, high);
 }
-/// kNames has the names of kValues, in the same order.
+/// kNames has the names of kValues in the same order.
 template <const auto& kNames, const auto& kValues, auto kMember>
 constexpr Setting choice() {
   return setting_kinds::choice<kNames, kValues, &FileConfig::engine, kMember>();

@@ -48,7 +48,7 @@ struct SequenceKind {
   static constexpr const char* kPrefix = "seq";
 };
 /// Whoever is served fairly against others: a key, a user, an application's tenant. Zero is
-/// anonymous; all who are share it.
+/// anonymous; all anonymous clients share it.
 struct ClientKind {
   static constexpr const char* kPrefix = "client";
 };

@@ -100,7 +100,7 @@ class alignas(kCacheLineBytes) Histogram {
 
   const std::vector<double> bounds_;
   const std::unique_ptr<Line[]> lines_;
-  // Apart from the members that are only read.
+  // On a cache line apart from the members that are only read.
   alignas(kCacheLineBytes) std::atomic<double> sum_{0};
 };
 

@@ -13,7 +13,7 @@ namespace weft {
 class ActorCore;
 
 /// A timer whose handler runs like a message of its actor: never beside on(Msg), and under the same
-/// supervision. It needs no place in the mailbox. Owner only. After disarm() or destruction the
+/// supervision. It takes no place in the mailbox. Owner only. After disarm() or destruction the
 /// handler does not run.
 class ActorTimer {
  public:
@@ -34,7 +34,7 @@ class ActorTimer {
   std::shared_ptr<Slot> slot_;
 };
 
-/// What an actor knows of where it runs. Lives as long as the actor; owner only.
+/// What an actor knows about where it runs. Lives as long as the actor; owner only.
 class ActorContext {
  public:
   explicit ActorContext(ActorCore& core) noexcept : core_(core) {}
@@ -44,7 +44,7 @@ class ActorContext {
   [[nodiscard]] ActorId id() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept;
   [[nodiscard]] TimePoint now() const noexcept;
-  /// False once an actor of the system has failed for good.
+  /// Returns false once an actor of the system has failed for good.
   [[nodiscard]] bool system_ready() const noexcept;
   [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept;
   [[nodiscard]] ActorTimer make_timer(std::function<void()> handler);

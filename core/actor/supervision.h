@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// The part an actor plays in the pipeline; what its failure means depends on it.
+/// The part that an actor plays in the pipeline; it decides what the actor's failure means.
 enum class ActorRole {
   kReceiver,
   kPreprocess,
@@ -65,7 +65,7 @@ struct SupervisionRule {
 using SupervisionTable = std::array<SupervisionRule, kActorRoles.size() * kFailureKinds.size()>;
 [[nodiscard]] const SupervisionTable& default_supervision() noexcept;
 
-/// The action of the row for `role` and `exit`; kNotReady when the table has none.
+/// Returns the action of the row for `role` and `exit`; kNotReady when the table has none.
 [[nodiscard]] SupervisionAction find_action(std::span<const SupervisionRule> table, ActorRole role,
                                             ExitKind exit) noexcept;
 

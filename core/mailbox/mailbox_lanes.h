@@ -25,7 +25,7 @@ class MailboxLanes {
   MailboxLanes& operator=(const MailboxLanes&) = delete;
   ~MailboxLanes();
 
-  /// Any thread. Lock-free.
+  /// Takes a lane that is not in use, or makes one. Lock-free, thread-safe.
   [[nodiscard]] MailboxLane& take();
   static void give_back(MailboxLane& lane) noexcept {
     lane.in_use.store(false, std::memory_order_release);

@@ -95,7 +95,7 @@ class MailboxWord {
     return true;
   }
 
-  /// Admits no more.
+  /// Admits no more pushes.
   void close() noexcept { word_.fetch_or(kClosedBit, std::memory_order_acq_rel); }
 
   [[nodiscard]] std::size_t count() const noexcept {

@@ -2,7 +2,7 @@
 
 namespace weft {
 
-/// Whoever can set a sleeping consumer to work. Thread-safe; waking one that is awake does no harm.
+/// Can set a sleeping consumer to work. Thread-safe; waking one that is awake does no harm.
 class Waker {
  public:
   virtual void wake() noexcept = 0;
