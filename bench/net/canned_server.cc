@@ -33,7 +33,7 @@ bool send_all(int fd, std::string_view bytes) {
   return true;
 }
 
-// As weft's server writes them.
+// A header as Weft's server writes it.
 constexpr std::string_view kChunkHead =
     R"({"id":"cmpl-0123456789abcdef0123456789abcdef","object":"text_completion","created":1760000000,)"
     R"("model":"demo","choices":[{"text":)";
@@ -67,7 +67,7 @@ bool answer_completion(int fd, std::int64_t tokens) {
   return send_all(fd, end);
 }
 
-/// A server's text frame.
+/// Makes a server's text frame.
 std::string frame(std::string_view text) {
   std::string bytes(1, '\x81');
   if (text.size() < 126) {
