@@ -1,4 +1,4 @@
-// Who begins, in which order, and who gives way.
+// Which group begins, in which order, and which gives way.
 
 #include <gtest/gtest.h>
 

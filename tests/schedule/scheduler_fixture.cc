@@ -212,7 +212,7 @@ void SchedulerFixture::check(const Tick& tick) const {
     EXPECT_TRUE(stands(entry.row)) << entry.row;
     EXPECT_TRUE(rows.insert(entry.row).second) << "row " << entry.row << " twice in one step";
     EXPECT_GT(entry.count, 0);
-    // What is known is a chunk, though it be of one token where a sequence goes on.
+    // Known tokens are a chunk, though it may be of one token where a sequence goes on.
     const bool last = entry.first_id == kLastToken;
     EXPECT_TRUE(!last || entry.count == 1);
     (entry.count == 1 ? shape.decode_tokens : shape.prefill_tokens) += entry.count;

@@ -31,7 +31,7 @@ struct Ask {
   std::size_t text = 0;  ///< groups of one text have the same prompt; 0: one of its own
 };
 
-/// What became of it.
+/// What became of a group.
 struct Outcome {
   Ask ask;
   std::size_t number = 0;  ///< among those submitted
@@ -76,13 +76,13 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
   bool plan();
   /// Changes the plan made last, which has not run.
   void amend();
-  /// The oldest plan runs, and its results are taken.
+  /// Runs the oldest plan and takes its results.
   void run();
-  /// Its results are lost.
+  /// Runs the oldest plan and loses its results.
   void lose();
-  /// Plans and runs once, with no plan ahead. False when there was nothing to do.
+  /// Plans and runs once, with no plan ahead. Returns false when there was nothing to do.
   bool tick();
-  /// One plan runs and one waits for it, as the pipeline does, until nothing is left to plan.
+  /// Runs one plan while another waits for it, as the pipeline does, until nothing is left to plan.
   void finish_all();
 
   [[nodiscard]] const Plan& newest() const { return planned_.back()->plan; }
@@ -95,9 +95,9 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
   [[nodiscard]] bool runs(const Outcome& outcome) const {
     return outcome.group != nullptr && outcome.group->phase != GroupPhase::kWaiting;
   }
-  /// All that the model sees before the first output.
+  /// Returns all that the model sees before the first output.
   [[nodiscard]] static std::vector<TokenId> context_of(const Outcome& outcome);
-  /// The tokens a group of one sequence gets when it runs alone to its longest.
+  /// Returns the tokens that a group of one sequence gets when it runs alone to its longest.
   [[nodiscard]] static std::vector<TokenId> alone(const Outcome& outcome);
 
   SchedulerOptions options_;

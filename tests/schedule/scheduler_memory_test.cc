@@ -1,4 +1,4 @@
-// Rows and pages: who shares them, who moves, and that all come back.
+// Tests of rows and pages: who shares them, who moves, and that all are given back.
 
 #include <gtest/gtest.h>
 
@@ -144,12 +144,12 @@ TEST_F(SchedulerMemoryTest, ASequenceThatEndsWithTheEncodersInputLeavesItForTheN
                            .cls = RequestClass::kBatch});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(tick());
   ASSERT_FALSE(batch.outputs[0].empty());
-  // Takes the pages of what was encoded as well.
+  // It takes the pages of the encoder's input as well.
   Outcome& chat = submit({.prompt = 4, .encoder_input = 20, .max_tokens = 3, .sequences = 2});
   ASSERT_TRUE(tick());
   ASSERT_FALSE(runs(batch));
   end(chat);
-  // Beside this one there is time for a part of the prompt.
+  // Beside this one there is time for a part of the prompt only.
   submit({.prompt = 20, .max_tokens = 1});
   ASSERT_TRUE(plan());
   ASSERT_EQ(newest().encodes.size(), 1U);
@@ -236,7 +236,7 @@ TEST_F(SchedulerMemoryTest, AForkThatIsCancelledInSlabsOverwritesNobody) {
   expect_all_alone();
 }
 
-/// Any calls in any order, over any kind of device: what is right is what the fixture compares.
+/// Any calls in any order, over any kind of device; the fixture compares the results.
 class SchedulerHistoryTest : public SchedulerFixture {
  protected:
   void play(std::uint64_t seed);

@@ -1,4 +1,4 @@
-// What a plan says: who is in it, with how many tokens, in which rows.
+// Tests of what a plan contains: who is in it, with how many tokens, in which rows.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 class SchedulerPlanTest : public SchedulerFixture {
  protected:
-  /// Steps that take 100 us and 100 us for each token, and a target of 5 ms.
+  /// Starts with steps that take 100 us and 100 us for each token, and a target of 5 ms.
   void start_with_target(std::int32_t decode_every = 1) {
     SchedulerOptions options = roomy();
     options.limits.context = 20'000;
@@ -274,7 +274,7 @@ TEST_F(SchedulerPlanTest, StreamsGoOnInATickInWhichThePromptTheyWaitForGivesWay)
   ASSERT_TRUE(tick());  // a part of its prompt
   ASSERT_TRUE(runs(batch));
   end_sequence(batch, 0);
-  // Its pages are this one's, which takes the whole tick.
+  // Its pages go to this one, which takes the whole tick.
   submit({.prompt = 30, .max_tokens = 20});
   ASSERT_TRUE(tick());
   ASSERT_TRUE(runs(batch));

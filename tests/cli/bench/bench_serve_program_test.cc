@@ -32,7 +32,7 @@ std::string read_text(const std::string& path) {
   return text.str();
 }
 
-/// Answers completions as a test says, and what is asked before them.
+/// Answers completions as a test says, and what `weft bench serve` asks before them.
 class StubServer {
  public:
   explicit StubServer(StreamStub::Handler handler)
@@ -53,7 +53,7 @@ class StubServer {
 
 class BenchServeProgram : public testing::Test {
  protected:
-  /// The report of a load of the demo model.
+  /// Returns the report of a load of the demo model.
   boost::json::value bench_demo(const std::string& arguments) {
     const DemoServer server;
     const std::string json = (folder_.path() / "report.json").string();

@@ -27,7 +27,7 @@ AnswerEnd one_too_many() {
 
 class ChatBatchesTest : public testing::Test {
  protected:
-  /// The ids of all that can be asked now.
+  /// Asks all that can be asked now; returns the ids.
   std::vector<std::string> ask_all() {
     std::vector<std::string> ids;
     while (const auto next = batches_.next(now_)) ids.push_back(next->id);

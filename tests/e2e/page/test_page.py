@@ -15,10 +15,10 @@ from waiting import eventually  # noqa: E402
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
-# Patience, not a measurement: a sanitizer build on a busy machine takes its time.
+# This is patience, not a measurement: a sanitizer build on a busy machine takes its time.
 PATIENCE_MS = 60_000
 
-# Text on its background; WCAG 2.2, success criterion 1.4.3.
+# The least contrast of text on its background; WCAG 2.2, success criterion 1.4.3.
 LEAST_CONTRAST = 4.5
 
 OpenPage = Callable[..., Page]
@@ -27,7 +27,7 @@ OpenPage = Callable[..., Page]
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with playwright_api.sync_playwright() as playwright:
-        # Its sandbox needs user namespaces, which containers often lack; it sees our own page alone.
+        # The browser's sandbox needs user namespaces, which containers often lack; it sees our own page alone.
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
@@ -72,7 +72,7 @@ def set_fields(page: Page, **fields: str) -> None:
 
 
 def change_requests(**fields: Any) -> Callable[[Page], None]:
-    """Every request of the page has these fields too."""
+    """Adds these fields to every request of the page."""
 
     def pass_on(socket: WebSocketRoute) -> None:
         server_side = socket.connect_to_server()
@@ -182,7 +182,7 @@ def test_an_answer_can_be_stopped(open_page: OpenPage, way: str) -> None:
     page = open_page(prepare=change_requests(ignore_eos="true", max_output_tokens="900"))
 
     def is_stopped() -> bool:
-        """False when the answer was at its end first, which takes a second or two."""
+        """Returns False when the answer ended first, which takes a second or two."""
         page.get_by_role("button", name="New chat").click()
         ask(page, "Tell me a story.")
         expect(page.locator(".answer p").first).not_to_be_empty(timeout=PATIENCE_MS)
@@ -251,7 +251,7 @@ def test_a_key_from_the_settings_goes_along(open_page: OpenPage) -> None:
     shown: list[str | None] = []
 
     def prepare(page: Page) -> None:
-        # What a script may say in a handshake, and what Playwright does not tell.
+        # This records the protocols of a handshake, which a script may set and Playwright does not tell.
         page.add_init_script("""
             globalThis.protocols = [];
             globalThis.WebSocket = class extends WebSocket {

@@ -157,7 +157,7 @@ def test_a_key_that_has_used_its_tokens_waits_until_they_are_paid_back(limited, 
         with pytest.raises(openai.RateLimitError) as caught:
             chat(somebody)
         assert caught.value.code == "rate_limit_exceeded"
-        # 4 were there, and 4 come back each minute.
+        # 4 tokens were there, and 4 come back each minute.
         expected = (used - 4 + 1) * 15
         assert expected - PATIENCE_S <= int(caught.value.response.headers["retry-after"]) <= expected
         assert chat(watcher).usage.completion_tokens > 0

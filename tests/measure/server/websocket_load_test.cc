@@ -30,7 +30,7 @@ constexpr auto kDelta = R"({"type":"response.output_text.delta","stream_id":"0",
 constexpr auto kEnd = R"({"type":"response.completed","stream_id":"0",)"
                       R"("response":{"usage":{"input_tokens":9,"output_tokens":4}}})";
 
-/// RFC 6455, section 4.2.2.
+/// Makes the answer to an upgrade (RFC 6455, section 4.2.2).
 std::string upgraded(const HttpStub::Request& request) {
   const std::string key =
       std::string(request["Sec-WebSocket-Key"]) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -44,7 +44,7 @@ std::string upgraded(const HttpStub::Request& request) {
          "\r\n\r\n";
 }
 
-/// A short text message of a server's.
+/// Makes a short text message of a server.
 std::string frame(const std::string& text) {
   std::string bytes = "\x81";
   if (text.size() < 126) return bytes + static_cast<char>(text.size()) + text;
@@ -54,7 +54,7 @@ std::string frame(const std::string& text) {
 
 class WebSocketLoadTest : public testing::Test {
  protected:
-  /// What becomes of so many at once, when each connection says these messages.
+  /// Returns the outcomes of so many requests at once, when each connection sends these messages.
   std::vector<Outcome> play(const std::vector<std::string>& messages, Then then,
                             std::size_t requests = 1, std::size_t max_streams = 8,
                             std::chrono::milliseconds limit = std::chrono::seconds(30)) {

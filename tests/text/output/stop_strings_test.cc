@@ -21,7 +21,7 @@ using Texts = std::vector<std::string>;
 
 StopStrings compiled(const Texts& texts) { return StopStrings::compile(texts).value(); }
 
-/// What is left of an output, and which text ended it.
+/// What is left of an output, and which stop string ended it.
 struct Kept {
   std::string text;
   std::optional<std::size_t> hit;
@@ -33,7 +33,8 @@ struct Kept {
   }
 };
 
-/// The definition: the earliest beginning, there the shortest, of equal texts the first.
+/// Searches by the definition: the earliest beginning, there the shortest, of equal strings the
+/// first.
 Kept searched(const Texts& stops, const std::string& text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     std::optional<std::size_t> hit;

@@ -18,7 +18,7 @@ namespace json = boost::json;
 
 class ChatRequestTest : public ApiFixture {
  public:
-  /// A body with one message and what else is asked for.
+  /// Makes a body of one message and these fields.
   static std::string with(const std::string& fields) {
     const std::string more = fields.empty() ? "" : "," + fields;
     return R"({"messages":[{"role":"user","content":"hello"}])" + more + "}";

@@ -25,7 +25,7 @@ Finish finish_after(std::chrono::seconds took, FinishReason reason = FinishReaso
   return finish;
 }
 
-/// A response object from its status to its end; `rest` begins with the output.
+/// Returns a response object from its status to its end; `rest` begins with the output.
 std::string object_of(std::string_view status, std::string_view rest) {
   return R"({"id":"resp_1","object":"response","status":")" + std::string(status) +
          R"(","created_at":1700,"model":"demo","metadata":{"k":"v"},"output":)" +
