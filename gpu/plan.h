@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// A row's dense state (page table, last token, sampler) goes to another place. Pages stay.
+/// Moves a row's dense state (page table, last token, sampler) to another row. Pages stay.
 struct PlanMove {
   std::int32_t from = 0;
   std::int32_t to = 0;

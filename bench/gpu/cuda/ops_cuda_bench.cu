@@ -203,7 +203,7 @@ void bench_sample(std::int64_t vocabulary) {
   std::vector<SampleItem> items(kMostRows);
   std::vector<std::int32_t> counts;
   for (std::int32_t i = 0; i < kMostRows; ++i) {
-    items[static_cast<std::size_t>(i)] = {.output = i, .slot = i, .place = i};
+    items[static_cast<std::size_t>(i)] = {.output = i, .slot = i, .position = i};
   }
   for (std::int32_t i = 0; i <= kMostRows; ++i) counts.push_back(i);
   const std::int32_t* item_counts = upload(counts);
