@@ -38,6 +38,7 @@ enum class EngineErrc {
   kNoStream,
 };
 
+/// The category of these errors, and how one becomes a boost::system::error_code.
 [[nodiscard]] const TableCategory& engine_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(EngineErrc code) noexcept;
 

@@ -65,6 +65,7 @@ class Pipeline final : public RequestPort {
   [[nodiscard]] MetricsRegistry& metrics() const noexcept override { return actors_.metrics(); }
   [[nodiscard]] bool ready() const noexcept override { return actors_.ready(); }
 
+  /// The model that is served. Immutable.
   [[nodiscard]] const ServedModel& model() const noexcept { return *model_; }
   [[nodiscard]] std::shared_ptr<const ServedModel> share_model() const noexcept { return model_; }
 

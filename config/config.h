@@ -83,6 +83,7 @@ struct Config {
   /// core/io/file.h; kBadToml, kUnknownConfigKey and kBadConfig (config/config_error.h), which name
   /// file, line and key.
   [[nodiscard]] static Result<Config> load(const std::filesystem::path& file);
+  /// Reads the text of such a file, which errors call `name`.
   [[nodiscard]] static Result<Config> parse(std::string_view toml, std::string_view name);
 
   /// kBadConfig names the key, its value and its range, or the other key that it does not go with.

@@ -15,6 +15,7 @@ enum class ConfigErrc {
   kBadConfig,
 };
 
+/// The category of these errors, and how one becomes a boost::system::error_code.
 [[nodiscard]] const TableCategory& config_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(ConfigErrc code) noexcept;
 

@@ -28,6 +28,7 @@ struct DTypeBlock {
   std::int64_t bytes = 1;
 };
 
+/// The block of a type: 32 numbers in 34 bytes for kQ8_0, one number for plain types.
 [[nodiscard]] DTypeBlock block_of(DType dtype) noexcept;
 
 /// Returns "f32", "bf16", "q8_0", ...

@@ -36,6 +36,7 @@ class Gate {
   /// Lets no more in.
   void close() noexcept;
 
+  /// Whether it lets no more in.
   [[nodiscard]] bool closed() const noexcept;
   /// How many are inside; exact only when the gate is closed.
   [[nodiscard]] std::size_t holders() const noexcept;
@@ -100,9 +101,11 @@ class Gate::Holder {
   }
   ~Holder() { leave(); }
 
+  /// Leaves the gate now; the holder is empty then. The last one out runs what waits for that.
   void leave() noexcept {
     if (const auto state = std::exchange(state_, nullptr)) state->leave();
   }
+  /// Whether it holds the gate.
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
  private:

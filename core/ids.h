@@ -58,6 +58,7 @@ using RequestId = Id<RequestKind>;
 using SequenceId = Id<SequenceKind>;
 using ClientId = Id<ClientKind>;
 
+/// Returns the prefix and the number, such as "req-17".
 template <class Kind>
 [[nodiscard]] std::string to_string(Id<Kind> id) {
   return std::string(Kind::kPrefix) + '-' + std::to_string(id.value());

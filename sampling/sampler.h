@@ -31,6 +31,7 @@ struct SampleOutcome {
 /// vocabulary. Made once, at start-up.
 class SamplerScratch {
  public:
+  /// For samplers of so many tokens, V. Takes all its memory.
   explicit SamplerScratch(std::size_t vocabulary);
   ~SamplerScratch();
   SamplerScratch(SamplerScratch&&) noexcept;

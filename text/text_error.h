@@ -27,6 +27,7 @@ enum class TextErrc {
   kBadTemplateKwarg,
 };
 
+/// The category of these errors, and how one becomes a boost::system::error_code.
 [[nodiscard]] const TableCategory& text_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(TextErrc code) noexcept;
 

@@ -77,6 +77,7 @@ class Engine {
   /// be called from within an actor, a sink or a hook.
   ~Engine();
 
+  /// The executor that the engine was made with, on which handlers without one run.
   [[nodiscard]] executor_type get_executor() const { return core_->executor(); }
 
   /// Runs a request to its end. Signature void(error_code, GenerationResult); the result has what
@@ -130,6 +131,7 @@ class Engine {
 
   /// Whether it can serve: no actor that it needs has failed for good.
   [[nodiscard]] bool ready() const noexcept { return core_->port().ready(); }
+  /// Returns its numbers of this moment, which belong together only roughly. Thread-safe.
   [[nodiscard]] EngineStats stats() const { return core_->port().stats(); }
   /// Returns who holds which row, by row, for those who show it. Reading it costs no tick anything.
   [[nodiscard]] std::vector<RowHolder> rows() const { return core_->port().rows(); }

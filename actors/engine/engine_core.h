@@ -18,6 +18,7 @@ namespace weft {
 /// refuses everything.
 class EngineCore : public std::enable_shared_from_this<EngineCore> {
  public:
+  /// `port` is not null.
   EngineCore(boost::asio::any_io_executor executor, std::unique_ptr<RequestPort> port);
   EngineCore(const EngineCore&) = delete;
   EngineCore& operator=(const EngineCore&) = delete;

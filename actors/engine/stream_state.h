@@ -109,6 +109,7 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
     boost::system::error_code error;
     std::optional<Delta> delta;
   };
+  /// Takes what is there; outputs take turns.
   News take_news() noexcept;
   /// Returns why there is no stream, for an operation that waited for admission.
   boost::system::error_code take_admission();
@@ -125,6 +126,7 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
   }
   /// Whether a reader has been told of the end.
   [[nodiscard]] bool read_to_end() const noexcept { return read_to_end_; }
+  /// The request; null before set_request() and after the request has gone.
   [[nodiscard]] std::shared_ptr<ActiveRequest> request() const noexcept { return request_.lock(); }
   [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
 

@@ -35,6 +35,7 @@ class TokenStream {
   TokenStream& operator=(TokenStream&& other) noexcept;
   ~TokenStream();
 
+  /// Whether it belongs to a request.
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
   /// The engine's executor, where handlers run that have none of their own.

@@ -39,6 +39,7 @@ class EndingRequests {
   EndingRequests& operator=(const EndingRequests&) = delete;
   ~EndingRequests();
 
+  /// Adds a request, which must not be in it.
   void push(std::shared_ptr<ActiveRequest> request) noexcept;
 
   /// Calls `each` with all of them, the oldest first. When `each` throws, those after it are

@@ -40,6 +40,7 @@ class OneTimeEvent : public std::enable_shared_from_this<OneTimeEvent> {
     add(place, std::move(completion));
   }
 
+  /// The event happens: posts all completions, and those of later waits. Further calls do nothing.
   void fire() noexcept;
 
  private:

@@ -41,6 +41,7 @@ struct Request {
 
 /// How a request, or one of its outputs, ended.
 enum class FinishReason : std::uint8_t { kStop, kLength, kCancelled, kError };
+/// Returns "stop", "length", "cancelled" or "error".
 [[nodiscard]] std::string_view to_string(FinishReason reason) noexcept;
 
 /// Something new of one output, borrowed for the call.
@@ -100,7 +101,9 @@ class RequestSink {
   /// The request is valid and the engine has room for it. Called at most once, before the first
   /// deliver(); not called when the request ends earlier.
   virtual void admit() noexcept {}
+  /// Something new of one output; what `delta` points to is valid during the call only.
   virtual void deliver(const DeltaView& delta) noexcept = 0;
+  /// The terminal event.
   virtual void finish(Finish&& finish) noexcept = 0;
 };
 

@@ -26,6 +26,7 @@ class RequestOutput {
   void admit() noexcept { admitted_.store(true); }
   /// Returns false when the delta could not be kept: then the request has failed and must be ended.
   [[nodiscard]] bool deliver(const DeltaView& delta) noexcept;
+  /// Publishes the end, after all deliveries.
   void finish(Finish&& finish) noexcept;
 
   // The functions below are thread-safe.

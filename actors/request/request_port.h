@@ -60,12 +60,14 @@ class RequestPort {
   /// any thread, or within the call. It must not block, and may be called once.
   virtual void stop(std::function<void()> stopped) noexcept = 0;
 
+  /// The numbers of this moment, which belong together only roughly.
   [[nodiscard]] virtual EngineStats stats() const = 0;
   /// Who holds each row. Each entry is of some moment, all of them only roughly of the same. Empty
   /// where there is nothing to tell.
   [[nodiscard]] virtual std::vector<RowHolder> rows() const { return {}; }
   /// The port's metrics; valid as long as the port.
   [[nodiscard]] virtual MetricsRegistry& metrics() const noexcept = 0;
+  /// Whether it can serve: no actor that it needs has failed for good.
   [[nodiscard]] virtual bool ready() const noexcept = 0;
 };
 

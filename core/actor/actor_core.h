@@ -88,6 +88,7 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   /// Sets an idle actor to work: posts a turn, or unparks the thread. Called by the mailbox.
   void wake() noexcept override;
 
+  /// Whether it has exited for good. Thread-safe.
   [[nodiscard]] bool exited() const noexcept { return baton_.load() == Baton::kExited; }
 
  protected:

@@ -45,6 +45,7 @@ class ActorRef {
   [[nodiscard]] const std::string& name() const noexcept { return cell_->options().name; }
   /// How many messages wait.
   [[nodiscard]] std::size_t size() const noexcept { return cell_->size(); }
+  /// Whether the actor has exited for good; sending is `kClosed` then.
   [[nodiscard]] bool exited() const noexcept { return cell_->exited(); }
 
   /// Makes a lane of its own for one sender; it costs memory for a block of messages.

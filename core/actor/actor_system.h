@@ -33,6 +33,7 @@ struct ActorSystemOptions {
 /// signal handlers, no printing. Thread-safe.
 class ActorSystem {
  public:
+  /// Starts nothing by itself. Event-driven actors run on `executor`.
   explicit ActorSystem(boost::asio::any_io_executor executor, ActorSystemOptions options = {});
   ActorSystem(const ActorSystem&) = delete;
   ActorSystem& operator=(const ActorSystem&) = delete;
@@ -90,6 +91,7 @@ class ActorSystem {
   [[nodiscard]] bool ready() const noexcept;
   /// How many actors run.
   [[nodiscard]] std::size_t running() const noexcept { return running_.holders(); }
+  /// The executor, clock and registry that its actors use; valid as long as the system.
   [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept;
   [[nodiscard]] Clock& clock() const noexcept { return *environment_->clock; }
   [[nodiscard]] MetricsRegistry& metrics() const noexcept { return *environment_->metrics; }

@@ -19,6 +19,7 @@ class CapturedMessage {
   CapturedMessage& operator=(const CapturedMessage&) = delete;
   virtual ~CapturedMessage() = default;
 
+  /// Its sender (zero: not an actor), its receiver, and the type of the message.
   [[nodiscard]] ActorId from() const noexcept { return from_; }
   [[nodiscard]] ActorId to() const noexcept { return to_; }
   [[nodiscard]] std::type_index type() const noexcept { return type_; }
@@ -47,6 +48,7 @@ class MessageTap {
   /// Returns what a push to `to` shall return; when that is kOk or kWoke, capture() is called with
   /// the message.
   virtual PushResult admit(ActorId to, std::size_t capacity) noexcept = 0;
+  /// Takes a message that admit() has let in, to deliver or to drop it.
   virtual void capture(std::unique_ptr<CapturedMessage> message) noexcept = 0;
 };
 

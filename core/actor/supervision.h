@@ -49,6 +49,7 @@ enum class SupervisionAction {
   kNotReady,
 };
 
+/// Their names in logs, such as "scheduler", "exception" and "restart".
 [[nodiscard]] std::string_view to_string(ActorRole role) noexcept;
 [[nodiscard]] std::string_view to_string(ExitKind kind) noexcept;
 [[nodiscard]] std::string_view to_string(SupervisionAction action) noexcept;
@@ -63,6 +64,7 @@ struct SupervisionRule {
 
 /// One row for each role and failure kind. core/README.md shows the same table.
 using SupervisionTable = std::array<SupervisionRule, kActorRoles.size() * kFailureKinds.size()>;
+/// The table that a system uses unless its options have another.
 [[nodiscard]] const SupervisionTable& default_supervision() noexcept;
 
 /// Returns the action of the row for `role` and `exit`; kNotReady when the table has none.
@@ -72,6 +74,7 @@ using SupervisionTable = std::array<SupervisionRule, kActorRoles.size() * kFailu
 /// Thrown by an actor that knows what its failure means.
 class ActorFailure : public std::runtime_error {
  public:
+  /// `what` is for people; `kind` decides which rule of the table applies.
   ActorFailure(ExitKind kind, const std::string& what) : std::runtime_error(what), kind_(kind) {}
   [[nodiscard]] ExitKind kind() const noexcept { return kind_; }
 

@@ -23,6 +23,7 @@ struct ErrorText {
 /// process agree.
 class TableCategory final : public boost::system::error_category {
  public:
+  /// `name` and `table` must live as long as the category.
   constexpr TableCategory(std::uint64_t id, const char* name,
                           std::span<const ErrorText> table) noexcept
       : error_category(id), name_(name), table_(table) {}
@@ -34,6 +35,7 @@ class TableCategory final : public boost::system::error_category {
   /// table.
   [[nodiscard]] std::string_view name_of(int value) const noexcept;
 
+  /// All errors of the category.
   [[nodiscard]] std::span<const ErrorText> table() const noexcept { return table_; }
 
  private:
@@ -57,6 +59,7 @@ enum class CoreErrc {
   kNotReady,
 };
 
+/// The category of these errors, and how one becomes a boost::system::error_code.
 [[nodiscard]] const TableCategory& core_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(CoreErrc code) noexcept;
 

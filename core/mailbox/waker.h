@@ -5,6 +5,7 @@ namespace weft {
 /// Can set a sleeping consumer to work. Thread-safe; waking one that is awake does no harm.
 class Waker {
  public:
+  /// Lets the consumer run. Called by any thread.
   virtual void wake() noexcept = 0;
 
  protected:

@@ -37,6 +37,7 @@ class Clock {
   Clock& operator=(const Clock&) = delete;
   virtual ~Clock() = default;
 
+  /// The present moment; it never goes back.
   [[nodiscard]] virtual TimePoint now() const noexcept = 0;
 
   /// Makes a timer that calls `expired` on `executor` each time it was armed and its moment has

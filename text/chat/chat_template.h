@@ -57,6 +57,7 @@ class ChatTemplate {
                                            std::chrono::local_seconds now,
                                            const TemplateLimits& limits = {}) const;
 
+  /// The name that parse() was given.
   [[nodiscard]] const std::string& name() const noexcept;
 
  private:
