@@ -15,11 +15,11 @@ namespace weft::defaults {
 inline constexpr std::size_t kSpareMessages = 1024;
 
 /// Plans that wait for an executor: one that runs, one that waits, and those taken back meanwhile.
-/// When full the tick fails its requests.
+/// When the mailbox is full, the tick fails its requests.
 inline constexpr std::size_t kExecutorMessages = 64;
 
-/// What a refusal for want of room says of when to try again: what is under way takes this long at
-/// least, and those who come later find the next free place.
+/// When a refusal for want of room says to try again: what is under way takes at least this long,
+/// and those who come later find room.
 inline constexpr std::chrono::milliseconds kRetryAfter{1000};
 
 }  // namespace weft::defaults

@@ -43,8 +43,8 @@ void DetokenizerActor::on(EndMsg&& message) {
 
 void DetokenizerActor::undelivered(DeliverMsg&& message, const Error& why) {
   if (message.tick == nullptr) return;
-  // The texts are there until their EndMsgs, which come later; unless there is nobody any more to
-  // take those, and then they have failed their requests.
+  // The texts live until their EndMsgs, which come later. When nobody is left to take those, their
+  // requests have failed already.
   if (why.code != CoreErrc::kActorFailed) return message.tick->set_free();
   for (const TokenEvent& event : message.tick->events) {
     event.text->give_up();

@@ -9,17 +9,17 @@
 
 namespace weft {
 
-/// Makes text of tokens and gives it to the requests' sinks: incremental, so that no character is
+/// Makes text of tokens and gives it to the requests' sinks: incrementally, so that no character is
 /// cut in half, and up to the first stop string. A tick in which stop strings were hit goes back to
-/// the scheduler with them; others it frees itself.
+/// the scheduler with them; the actor frees all others itself.
 ///
-/// Keeps nothing between messages: what belongs to a request comes with its tokens and goes with
+/// It keeps nothing between messages: what belongs to a request comes with its tokens and goes with
 /// its EndMsg. When it fails, the requests of the tick in hand are asked to end.
 class DetokenizerActor {
  public:
   using Accepts = DetokenizerProtocol;
 
-  /// The observer may be null.
+  /// `observer` may be null.
   DetokenizerActor(ActorContext& context, std::shared_ptr<TickPool> ticks,
                    const ActorRef<SchedulerProtocol>& scheduler,
                    std::shared_ptr<PipelineObserver> observer);

@@ -6,7 +6,7 @@ namespace weft {
 
 /// How a request, or the use of its stream, can fail.
 enum class EngineErrc {
-  /// As many requests, or prompt tokens, wait as may. Try again later.
+  /// As many requests, or prompt tokens, wait as are allowed. Try again later.
   kOverloaded = 1,
   /// Something in the request is wrong; the detail names the field.
   kBadRequest,
@@ -14,7 +14,7 @@ enum class EngineErrc {
   kContextLengthExceeded,
   /// The request needs more rows or pages than the engine has at all; the detail has the numbers.
   kNeverFits,
-  /// The caller took it back.
+  /// The caller cancelled it.
   kCancelled,
   /// Its deadline passed.
   kDeadlineExceeded,
@@ -28,11 +28,11 @@ enum class EngineErrc {
   kStopping,
   /// The engine cannot serve: an actor that it needs has failed for good.
   kNotReady,
-  /// A failure inside the engine took this request along.
+  /// A failure inside the engine ended this request, too.
   kInternal,
   /// A second async_next was started before the first had completed.
   kReadOutstanding,
-  /// The result was asked for before async_next had told of the end.
+  /// The result was asked for before async_next had reported the end.
   kNotFinished,
   /// The TokenStream is empty: default-constructed or moved from.
   kNoStream,
@@ -41,6 +41,7 @@ enum class EngineErrc {
   kNoTokenLeft,
 };
 
+/// The category of these errors, and how one becomes a boost::system::error_code.
 [[nodiscard]] const TableCategory& engine_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(EngineErrc code) noexcept;
 

@@ -51,7 +51,7 @@ void ExecutorActor::on(StepMsg&& message) {
 
 void ExecutorActor::undelivered(StepMsg&& message, const Error& why) {
   PipelineTick& tick = *message.tick;
-  // In hand when the device failed, or still in the queue.
+  // The message was in hand when the device failed, or is still in the queue.
   const bool mine =
       tick.held_by(message.number, PipelineTick::Holder::kExecutor) || tick.take(message.number);
   if (mine) give_back_lost(tick, why);

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// What one executor measures.
+/// The metrics of one executor.
 struct ExecutorMetrics {
   explicit ExecutorMetrics(MetricsRegistry& registry);
 
@@ -20,19 +20,19 @@ struct ExecutorMetrics {
   Histogram& idle_seconds;  ///< between two steps, where the next plan was there in time
 };
 
-/// What the instances of an executor have in common; the actor's turn alone changes it.
+/// What the instances of an executor share; only the actor's turn changes it.
 struct ExecutorState {
   std::shared_ptr<StepDevice> device;
   std::shared_ptr<ExecutorMetrics> metrics;
-  std::shared_ptr<const TickPool> ticks;  ///< the scheduler's, who may exit while a step runs
-  std::uint64_t generation = 0;           ///< the newest of the schedulers that plans came from
-  std::uint64_t last_lost = 0;            ///< of its ticks
+  std::shared_ptr<const TickPool> ticks;  ///< the scheduler's, which may exit while a step runs
+  std::uint64_t generation = 0;           ///< of the newest scheduler that plans came from
+  std::uint64_t last_lost = 0;            ///< that scheduler's last tick whose results were lost
 };
 
 /// Runs plans on its device, one fused step after the other, and gives the ticks back. The device
 /// outlives it: a new instance goes on with the same one. A plan that needs the results of a lost
-/// step, or comes from a scheduler that has a successor, finds rows that are not as it thinks; it
-/// does not run, and comes back as lost too.
+/// step, or comes from a scheduler that has a successor, would find other rows than it expects; it
+/// does not run, and comes back as lost, too.
 class ExecutorActor {
  public:
   using Accepts = ExecutorProtocol;

@@ -19,8 +19,8 @@ struct LoadedModel {
   std::vector<std::shared_ptr<StepDevice>> devices;
 };
 
-/// Measures the device, takes its memory and loads a model that was opened. Of `config` its device,
-/// memory and policy count, not where the model is. kBadRequest for a model that chooses no tokens;
+/// Measures the device, takes its memory and loads a model that was opened. Only device, memory and
+/// policy of `config` count, not the model's path. kBadRequest for a model that chooses no tokens;
 /// errors of load_step_devices().
 [[nodiscard]] Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
                                               const Config& config,

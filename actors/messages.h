@@ -29,8 +29,8 @@ struct EnqueueMsg {
   std::unique_ptr<RequestGroup> group;
 };
 
-/// Anyone -> SchedulerActor: look at the requests that were asked to end. Carries nothing and may
-/// be lost when the mailbox is full, since the scheduler looks after each message.
+/// Anyone -> SchedulerActor: look at the requests that were asked to end. It carries nothing and
+/// may be lost when the mailbox is full, since the scheduler looks after each message.
 struct EndingMsg {};
 
 /// SchedulerActor -> ExecutorActor: the plan of this number waits in the tick. The tick's holder
@@ -46,19 +46,19 @@ struct StepDoneMsg {
   std::unique_ptr<Error> failure;
 };
 
-/// SchedulerActor -> Detokenizer: what a tick gave. The tick is the detokenizer's until it frees
-/// it or sends it back by TickFreeMsg.
+/// SchedulerActor -> Detokenizer: what a tick produced. The tick is the detokenizer's until it
+/// frees it or sends it back by TickFreeMsg.
 struct DeliverMsg {
   PipelineTick* tick = nullptr;
 };
 
-/// Detokenizer -> SchedulerActor: gives the tick back, with the stop strings that were hit.
-/// Without a tick: one is free that the scheduler waits for.
+/// Detokenizer -> SchedulerActor: gives the tick back, with the stop strings that were hit. Without
+/// a tick it says that one is free for which the scheduler waits.
 struct TickFreeMsg {
   PipelineTick* tick = nullptr;
 };
 
-/// One output at its end.
+/// The end of one output.
 struct OutputEnd {
   std::int32_t sequence = 0;
   SequenceEnd end = SequenceEnd::kNone;  ///< kNone: it was running
@@ -69,7 +69,7 @@ struct OutputEnd {
 };
 
 /// SchedulerActor -> Detokenizer: a request has ended, after all its tokens. The message owns it.
-/// The outputs are those to be given, best first where they were ranked.
+/// Its outputs are those that the caller gets, best first where they were ranked.
 struct EndMsg {
   RequestTicket ticket;
   std::unique_ptr<RequestText> text;

@@ -42,7 +42,8 @@ SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& lim
   return options;
 }
 
-/// Places for the messages of all requests that may be under way.
+/// Returns the size of a mailbox that has room for the messages of all requests that may be under
+/// way.
 std::size_t mailbox_of(const Config& config) {
   return 2 * static_cast<std::size_t>(config.max_queued_requests) + defaults::kSpareMessages;
 }
@@ -57,16 +58,16 @@ ActorOptions on_executor(std::string name, ActorRole role, std::size_t capacity,
 ActorOptions on_thread(std::string name, ActorRole role, std::size_t capacity,
                        const PipelineOptions& options) {
   ActorOptions how = on_executor(std::move(name), role, capacity, options);
-  // Nobody spins. While something runs, the executor finds its next plan in the mailbox, and the
-  // others have a whole step's time: a wake-up delays no step. Spinning would take, each tick, 20
-  // us of several processors, which the host device computes on.
+  // No thread spins. While something runs, the executor finds its next plan in the mailbox, and the
+  // others have a whole step's time, so a wake-up delays no step. Spinning would take 20 us of
+  // several processors each tick, which the host device computes on.
   if (options.own_threads) how.thread.emplace(DedicatedThread{.spin = {}, .cpu = {}});
   return how;
 }
 
 }  // namespace
 
-/// Starts a pipeline's actors, the last of the line first, since each is given the next.
+/// Starts a pipeline's actors, the last one first, since each is given the next.
 class Pipeline::Assembly {
  public:
   Assembly(Pipeline& pipeline, const Config& config, const PipelineOptions& options)

@@ -21,37 +21,37 @@ namespace weft {
 
 class PipelineStats;
 
-/// How a pipeline is put together, beside the configuration of what it does.
+/// How a pipeline is put together, besides the configuration of what it does.
 struct PipelineOptions {
   ActorSystemOptions system{};
-  /// Scheduler, executor, detokenizer and preprocess workers have threads of their own, so that an
-  /// application's handlers never delay a tick and no tick delays a handler. Without them every
-  /// actor runs on the application's executor, a step of the device included: the whole engine on
-  /// the threads that the application gives it, one if it likes.
+  /// Whether scheduler, executor, detokenizer and preprocess workers have threads of their own, so
+  /// that an application's handlers never delay a tick and no tick delays a handler. Without them
+  /// every actor runs on the application's executor, a step of the device included: the whole
+  /// engine on the threads that the application gives it, which may be one.
   bool own_threads = true;
-  /// How many messages an actor handles before others on its executor have their turn.
+  /// How many messages an actor handles before it lets others on its executor run.
   std::size_t messages_per_activation = defaults::kMessagesPerActivation;
   /// Watches scheduler and detokenizer; may be null.
   std::shared_ptr<PipelineObserver> observer{};
-  /// Is told how much of the weights is loaded.
+  /// Called with how much of the weights is loaded.
   LoadProgress progress{};
-  /// An actor of the application's own between receiver and preprocessing, such as a filter: it is
-  /// started in `system`, accepts PreprocessProtocol, and gives to `next` what shall go on.
+  /// Starts an actor of the application's own between receiver and preprocessing, such as a filter:
+  /// in `system`; it accepts PreprocessProtocol, and gives to `next` what shall go on.
   std::function<ActorRef<PreprocessProtocol>(ActorSystem& system, const PreprocessPool& next)>
       before_preprocess{};
 };
 
-/// The five kinds of actor, joined. A *replica* is a scheduler with its executor, its detokenizer
-/// and its device. There is one, but under BatchPolicy::kInstances several of one row each, whose
-/// devices share the weights.
+/// The five kinds of actor, connected. A *replica* is a scheduler with its executor, its
+/// detokenizer and its device. There is one; only BatchPolicy::kInstances has several, of one row
+/// each, whose devices share the weights.
 class Pipeline final : public RequestPort {
  public:
-  /// Opens the model, measures the device, takes its memory. Throws boost::system::system_error
-  /// with the Error of what was wrong.
+  /// Opens the model, measures the device and takes its memory. Throws boost::system::system_error
+  /// with the Error that says what was wrong.
   Pipeline(boost::asio::any_io_executor executor, const Config& config,
            const PipelineOptions& options = {});
-  /// Serves a model on devices that are there, one for each replica. `config.model` is not looked
-  /// at.
+  /// Serves a model on devices that exist already, one for each replica. `config.model` is not
+  /// looked at.
   Pipeline(boost::asio::any_io_executor executor, const Config& config, ServedModel model,
            std::vector<std::shared_ptr<StepDevice>> devices, const PipelineOptions& options = {});
   ~Pipeline() override;
@@ -65,6 +65,7 @@ class Pipeline final : public RequestPort {
   [[nodiscard]] MetricsRegistry& metrics() const noexcept override { return actors_.metrics(); }
   [[nodiscard]] bool ready() const noexcept override { return actors_.ready(); }
 
+  /// The model that is served. Immutable.
   [[nodiscard]] std::shared_ptr<const ServedModel> model() const override { return model_; }
 
  private:
@@ -73,7 +74,7 @@ class Pipeline final : public RequestPort {
 
   std::shared_ptr<const ServedModel> model_;
   std::shared_ptr<PipelineStats> stats_;
-  std::vector<std::shared_ptr<EndingRequests>> ending_;  // of each replica
+  std::vector<std::shared_ptr<EndingRequests>> ending_;  // one for each replica
   IdSource<RequestKind> ids_;
   std::optional<ActorRef<ReceiverProtocol>> receiver_;
   ActorSystem actors_;

@@ -5,11 +5,11 @@ namespace weft {
 class Scheduler;
 
 /// Watches the actors of a pipeline from within their turns: to trace them, to check what they
-/// keep, or to let one fail. An exception that is thrown here is the actor's own, and supervision
-/// decides what becomes of it.
+/// keep, or to let one fail. An exception that is thrown here counts as the actor's own, and
+/// supervision decides what becomes of it.
 ///
 /// The scheduler's and the detokenizer's threads call it, each for its own actor, so an observer
-/// that keeps state makes it thread-safe; under BatchPolicy::kInstances there are several of each.
+/// that keeps state must be thread-safe; under BatchPolicy::kInstances there are several of each.
 /// What it does delays the tick.
 class PipelineObserver {
  public:
@@ -18,9 +18,9 @@ class PipelineObserver {
   PipelineObserver& operator=(const PipelineObserver&) = delete;
   virtual ~PipelineObserver() = default;
 
-  /// A scheduler or a detokenizer is about to handle a message.
+  /// Called when a scheduler or a detokenizer is about to handle a message.
   virtual void before_message() {}
-  /// A scheduler has handled a message; its next plans are made.
+  /// Called when a scheduler has handled a message and made its next plans.
   virtual void after_message(const Scheduler& /*scheduler*/) {}
 };
 

@@ -117,7 +117,8 @@ double PipelineStats::first_token_median() const noexcept {
 }
 
 std::size_t PipelineStats::idlest_replica() noexcept {
-  // Requests that come together are counted after all of them have asked: equals take turns.
+  // Requests that come together are counted only after all of them have asked, so replicas with
+  // equal counts take turns.
   const std::size_t first = turn_.fetch_add(1, std::memory_order_relaxed) % count_;
   const auto requests = [this](std::size_t replica) {
     return replicas_[replica].requests.load(std::memory_order_relaxed);

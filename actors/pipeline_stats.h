@@ -13,18 +13,18 @@
 
 namespace weft {
 
-/// The numbers of one pipeline as everyone may read them; they belong together only roughly.
-/// Thread-safe but where said.
+/// The numbers of one pipeline, for everyone to read; they belong together only roughly.
+/// Thread-safe except where stated.
 class PipelineStats {
  public:
   PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits, std::size_t replicas);
 
-  /// A request was taken in, and has ended.
+  /// Counts a request when it is taken in, and when it has ended.
   void begin(std::size_t replica, std::int64_t prompt_tokens) noexcept;
   void finish(std::size_t replica, std::int64_t prompt_tokens) noexcept;
-  /// How long a request of the class took.
+  /// Records how long a request of the class took.
   void observe(RequestClass cls, const Finish& finish) noexcept;
-  /// Publishes what the replica's scheduler says; called by that scheduler alone.
+  /// Publishes the replica's scheduler's numbers; called by that scheduler alone.
   void set(std::size_t replica, const SchedulerStats& stats) noexcept;
   /// Publishes who holds a row of the replica; called by its scheduler alone.
   void set_row(std::size_t replica, std::int32_t row, RowHolder holder) noexcept;
@@ -38,12 +38,13 @@ class PipelineStats {
   [[nodiscard]] std::vector<RowHolder> rows() const;
 
  private:
-  // Enough that one slow request does not move their median, few enough that it follows the load.
+  // How many recent times the median is of: so many that one slow request does not move it, and so
+  // few that it follows the load.
   static constexpr std::size_t kRecent = 32;
 
   struct Replica {
     std::atomic<std::int64_t> requests{0};
-    SchedulerStats before;  // its scheduler's: what is in the metrics
+    SchedulerStats before;  // the scheduler's own: what the metrics contain already
   };
   // A request's number and, in the lowest bit, whether it decodes; 0 = free.
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -60,7 +61,7 @@ class PipelineStats {
   std::atomic<std::int64_t> requests_{0};
   std::atomic<std::int64_t> prompt_tokens_{0};
 
-  /// What the requests of one class waited for, in seconds.
+  /// The times of one class's requests, in seconds.
   struct Times {
     Times(MetricsRegistry& registry, RequestClass cls);
     Histogram& queue;
@@ -70,7 +71,7 @@ class PipelineStats {
   };
   std::array<Times, kRequestClasses.size()> times_;
 
-  // Times to the first token, the newest in the place of the oldest.
+  // Times to the first token; the newest replaces the oldest.
   std::array<std::atomic<double>, kRecent> recent_{};
   std::atomic<std::size_t> recent_count_{0};
 

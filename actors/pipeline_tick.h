@@ -14,7 +14,7 @@ namespace weft {
 
 class RequestText;
 
-/// A new token on its way to its text.
+/// A new token before it becomes text.
 struct TokenEvent {
   RequestText* text = nullptr;  ///< alive until its request's EndMsg, which comes later
   std::int32_t sequence = 0;
@@ -31,9 +31,9 @@ struct StopHit {
   std::int32_t sequence = 0;
 };
 
-/// A tick on its way: scheduler -> executor -> scheduler -> detokenizer -> free. Whoever holds
-/// it owns it. A plan that waits for the executor can be taken back by the scheduler, to put in
-/// what has arrived meanwhile: the two settle by one exchange who has it.
+/// A tick on its way: scheduler -> executor -> scheduler -> detokenizer -> free. Whoever holds it
+/// owns it. The scheduler can take back a plan that waits for the executor, to put in what has
+/// arrived meanwhile: the two settle by one exchange who has it.
 struct PipelineTick : Tick {
   enum class Holder : std::uint8_t {
     kScheduler,
@@ -46,9 +46,9 @@ struct PipelineTick : Tick {
   std::vector<TokenEvent> events;  ///< the scheduler's, for the detokenizer
   std::vector<StopHit> stop_hits;  ///< the detokenizer's, for the scheduler
   std::uint64_t number = 0;        ///< the plan's; constant while the tick is under way
-  std::uint64_t generation = 0;    ///< of the scheduler that planned it
+  std::uint64_t generation = 0;    ///< the scheduler's that planned it
   std::uint64_t needs_from = 0;    ///< the first tick whose results it may need
-  bool due_at_once = false;        ///< another was running when it was planned
+  bool due_at_once = false;        ///< another one was running when it was planned
 
   void reserve(const DeviceLimits& limits) {
     Tick::reserve(limits);
@@ -60,8 +60,9 @@ struct PipelineTick : Tick {
   void set_holder(Holder holder) noexcept {
     word_.store(word(number, holder), std::memory_order_release);
   }
-  /// Executor, for the message of this number: takes the tick. False when it is not queued; then
-  /// the scheduler, if it has it, will hear from requeue() that the message is gone.
+  /// Called by the executor for the message of this number: takes the tick. Returns false when it
+  /// is not queued; then the scheduler, if it has it, will hear from requeue() that the message is
+  /// gone.
   bool take(std::uint64_t tick) noexcept {
     std::uint64_t now = word(tick, Holder::kQueued);
     for (;;) {
@@ -73,13 +74,15 @@ struct PipelineTick : Tick {
       }
     }
   }
-  /// Scheduler: takes back what it has queued. False when the executor was quicker.
+  /// Called by the scheduler: takes back what it has queued. Returns false when the executor was
+  /// quicker.
   bool take_back() noexcept {
     std::uint64_t expected = word(number, Holder::kQueued);
     return word_.compare_exchange_strong(expected, word(number, Holder::kScheduler),
                                          std::memory_order_acq_rel);
   }
-  /// Scheduler, after take_back(). True when the executor needs another message.
+  /// Called by the scheduler after take_back(). Returns true when the executor needs another
+  /// message.
   bool requeue() noexcept {
     const std::uint64_t before =
         word_.exchange(word(number, Holder::kQueued), std::memory_order_acq_rel);
@@ -104,8 +107,9 @@ struct PipelineTick : Tick {
   std::atomic<std::uint64_t> word_{0};  // number of the tick and holder; 0 = free
 };
 
-/// The ticks of one pipeline, made at start-up. More than two that are planned or run, so that the
-/// detokenizer may lag behind a little; when it has all of them, ticks wait for it.
+/// The ticks of one pipeline, made at start-up. There are more than the two that are planned or
+/// run, so that the detokenizer may lag behind a little; when it has all of them, the scheduler
+/// waits for one.
 class TickPool {
  public:
   static constexpr std::size_t kTicks = 8;
@@ -118,7 +122,7 @@ class TickPool {
     }
   }
 
-  /// For a new scheduler: what its predecessor had in hand is free.
+  /// Called by a new scheduler: frees what its predecessor had in hand.
   void reclaim() noexcept {
     for (const auto& tick : ticks_) {
       const bool in_hand = tick->held_by(PipelineTick::Holder::kScheduler) ||
@@ -127,14 +131,14 @@ class TickPool {
     }
   }
 
-  /// A free one, or null; then the scheduler, whom this is for, waits for one.
+  /// Returns a free tick, or null; then the scheduler, whom this is for, waits for one.
   [[nodiscard]] PipelineTick* find_free() noexcept {
     if (PipelineTick* const tick = look()) return tick;
     wanted_.store(true);
     return look();
   }
 
-  /// Frees a tick. True when the scheduler waits for one, and is to be told.
+  /// Frees a tick. Returns true when the scheduler waits for one and has to be told.
   [[nodiscard]] bool give_back(PipelineTick& tick) noexcept {
     tick.set_free();
     // Sequentially consistent, as are both sides: either this sees that one is wanted, or the

@@ -11,7 +11,8 @@
 
 namespace weft {
 
-/// One worker of the PreprocessPool: chat template, tokens, checks. Never on a tick's path.
+/// One worker of the PreprocessPool: applies chat templates, makes tokens, checks parameters. It is
+/// never on a tick's path.
 class PreprocessActor {
  public:
   using Accepts = PreprocessProtocol;

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// The workers as one receiver: what is sent goes to the one with the least to do. Copies are
+/// The workers as one receiver: a message goes to the worker with the least to do. Copies are
 /// cheap. Thread-safe.
 class PreprocessPool {
  public:

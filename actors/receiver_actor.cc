@@ -20,12 +20,12 @@ std::int64_t bytes_of(const boost::json::object& object) {
   return bytes;
 }
 
-// Depth is bounded where the JSON was parsed.
+// Returns about how many bytes a value has. Its depth was bounded where the JSON was parsed.
 std::int64_t bytes_of(const boost::json::value& value) {
   if (const auto* text = value.if_string()) return static_cast<std::int64_t>(text->size());
   if (const auto* object = value.if_object()) return bytes_of(*object);
   const auto* array = value.if_array();
-  if (array == nullptr) return 1;  // a number or a word: at least
+  if (array == nullptr) return 1;  // a number or a word has at least one
   std::int64_t bytes = 0;
   for (const auto& one : *array) bytes += bytes_of(one);
   return bytes;
@@ -39,7 +39,7 @@ std::int64_t bytes_of(const Request& request) {
   return bytes;
 }
 
-// A token of text has at least one byte, in most languages about four.
+// Estimates a text's tokens: each has at least one byte, in most languages about four.
 std::int64_t estimated_tokens(const Request& request, std::int64_t bytes) {
   constexpr std::int64_t kBytesPerToken = 4;
   return static_cast<std::int64_t>(request.prompt_tokens.size()) + bytes / kBytesPerToken + 1;
@@ -68,7 +68,7 @@ void ReceiverActor::on(SubmitMsg&& message) {
     return std::move(message.ticket).fail(too_many("requests"));
   }
   const std::int64_t tokens = estimated_tokens(request, bytes);
-  // One request alone is never too much: the context bounds it.
+  // A single request is never too much, since the context bounds it.
   if (stats_->requests() > 0 && stats_->prompt_tokens() + tokens > limits_.prompt_tokens) {
     return std::move(message.ticket).fail(too_many("prompt tokens"));
   }
@@ -78,7 +78,7 @@ void ReceiverActor::on(SubmitMsg&& message) {
         stats->observe(cls, finish);
         stats->finish(replica, tokens);
       });
-  stats_->begin(replica, tokens);  // last: what may throw comes before
+  stats_->begin(replica, tokens);  // last, since what comes before may throw
   PrepareMsg prepare{std::move(message.ticket)};
   const PushResult result = next_(std::move(prepare));
   if (!taken(result)) {

@@ -17,12 +17,12 @@ struct ReceiverLimits {
   std::int64_t prompt_bytes = 0;   ///< of one request
 };
 
-/// Where requests come in: refuses what is too large, and everything when as much is under way as
-/// may be. It counts, and holds no request.
+/// Where requests come in. It refuses what is too large, and everything when as much is under way
+/// as allowed. It counts requests, and holds none.
 class ReceiverActor {
  public:
   using Accepts = ReceiverProtocol;
-  /// Gives the message on, or leaves it as it was: see PushResult.
+  /// Moves the message on, or leaves it as it was: see PushResult.
   using Next = std::function<PushResult(PrepareMsg&&)>;
 
   ReceiverActor(ActorContext& context, const ReceiverLimits& limits,

@@ -13,10 +13,10 @@
 namespace weft {
 namespace {
 
-// One plan runs, the next one waits for it.
+// One plan runs, and the next one waits for it.
 constexpr std::int32_t kTicksAhead = 2;
 
-// Outputs in the order the caller gets them.
+// Returns the outputs in the order in which the caller gets them.
 std::vector<OutputEnd> outputs_of(RequestGroup& group) {
   const SamplingParams& sampling = *group.spec.sampling;
   std::vector<OutputEnd> outputs;
@@ -49,7 +49,7 @@ std::vector<OutputEnd> outputs_of(RequestGroup& group) {
   return best;
 }
 
-// None for a timeout that no clock lives to see.
+// Returns the request's deadline; none for a timeout beyond the clock's range.
 std::optional<TimePoint> deadline_of(ActiveRequest& request) {
   using std::chrono::milliseconds;
   const TimePoint arrived = request.times().arrived;
@@ -117,11 +117,11 @@ void SchedulerActor::on(EndingMsg&& /*message*/) {
 
 void SchedulerActor::on(StepDoneMsg&& message) {
   begin_message();
-  // From here on it is not the message's any more, should something below fail.
+  // From here on the tick is not the message's any more, should something below fail.
   PipelineTick& tick = *std::exchange(message.tick, nullptr);
   if (tick.generation != generation_) {
     tick.set_free();
-    return after_message();  // which may have had no tick to plan with
+    return after_message();  // it may have had no tick to plan with
   }
   tick.set_holder(PipelineTick::Holder::kScheduler);  // so that a successor finds it
   --at_executor_;
@@ -147,7 +147,7 @@ void SchedulerActor::on(StepDoneMsg&& message) {
 void SchedulerActor::on(TickFreeMsg&& message) {
   begin_message();
   if (message.tick != nullptr) {
-    // The message keeps the tick until it is free, should something here fail.
+    // The message keeps the tick until it is free, should something fail here.
     if (message.tick->generation == generation_) end_sequences(message.tick->stop_hits);
     std::exchange(message.tick, nullptr)->set_free();
   }
@@ -205,7 +205,7 @@ void SchedulerActor::end(RequestGroup& group, EndCause cause) {
   scheduler_.end(group, end_of(cause), cause == EndCause::kStop ? Error{} : request_ending(cause));
 }
 
-// Most requests end before their deadline: those are swept out when they are the more.
+// Most requests end before their deadline; ended ones are swept out when they are the majority.
 void SchedulerActor::add_deadline(Deadline deadline) {
   constexpr std::size_t kWorthSweeping = 64;
   if (deadlines_.size() > 2 * groups_.size() + kWorthSweeping) {
@@ -230,14 +230,15 @@ void SchedulerActor::expire(TimePoint now) {
   }
 }
 
-// What arrived or ended while the next plan waits for the executor goes into that plan.
+// Changes the plan that waits for the executor: what arrived or ended meanwhile goes into it.
 void SchedulerActor::change_queued_plan(TimePoint now) {
   if (newest_ == nullptr || !scheduler_.changed()) return;
   PipelineTick& tick = *newest_;
   if (!tick.take_back()) return;
   scheduler_.amend(now, tick);
   tick.needs_from = scheduler_.needs_from();
-  // One message a tick, however often its plan changes: the executor's mailbox is never full.
+  // A tick sends one message, however often its plan changes, so the executor's mailbox is never
+  // full.
   if (tick.requeue()) executor_.try_send(StepMsg{&tick, tick.number});
 }
 
@@ -269,7 +270,8 @@ void SchedulerActor::send_ends() {
   for (EndMsg& end : ends_) {
     const PushResult result = detokenizer_.try_send(std::move(end));
     if (taken(result)) continue;
-    // Nobody makes text of it any more. Why it ended says more than that, where there is a why.
+    // The detokenizer no longer makes text of it. Why the request ended says more than that, where
+    // it is known.
     const bool known = static_cast<bool>(end.error.code);
     std::move(end.ticket)
         .fail(known ? std::move(end.error) : refusal_of(result, context_.system_ready()));
@@ -323,7 +325,7 @@ void SchedulerActor::undelivered(TickFreeMsg&& message, const Error& /*why*/) {
 }
 
 void SchedulerActor::exiting(const Error& why) {
-  // Their last tokens may be lost with the message in hand.
+  // The requests' last tokens may be lost with the message in hand.
   for (EndMsg& end : ends_) {
     end.how = GroupEnd::kFailed;
     end.error = request_failure(why);

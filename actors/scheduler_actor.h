@@ -15,7 +15,7 @@
 
 namespace weft {
 
-/// What the instances of a scheduler have in common: a new one takes over where one has failed.
+/// What the instances of a scheduler share: a new one takes over where another has failed.
 struct SchedulerState {
   explicit SchedulerState(const SchedulerOptions& how) : options(how), ticks(how.limits) {}
 
@@ -51,7 +51,7 @@ class SchedulerActor final : private SchedulerListener {
   struct Deadline {
     TimePoint when;
     std::weak_ptr<ActiveRequest> request;
-    // As std::push_heap orders: the earliest is the greatest.
+    // Ordered for std::push_heap: the earliest is the greatest.
     friend bool operator<(const Deadline& a, const Deadline& b) { return b.when < a.when; }
   };
 
@@ -89,7 +89,7 @@ class SchedulerActor final : private SchedulerListener {
   std::int32_t at_executor_ = 0;     // ticks queued or running
   PipelineTick* newest_ = nullptr;   // the tick planned last, while it is at the executor
   PipelineTick* completing_ = nullptr;
-  std::uint64_t rows_published_ = UINT64_MAX;  // the scheduler's row_changes() then; none yet
+  std::uint64_t rows_published_ = UINT64_MAX;  // row_changes() when rows were published; none yet
   TimePoint armed_for_{};
 };
 

@@ -21,7 +21,7 @@ struct ServedModel {
   std::int64_t long_from = 0;      ///< longer sequences use LongRoPE's long set; 0 = there is none
 };
 
-/// Tokens as end tokens are kept: sorted, each once.
+/// Returns tokens as end tokens are kept: sorted, each once.
 [[nodiscard]] std::vector<TokenId> sorted_once(std::vector<TokenId> tokens);
 
 }  // namespace weft

@@ -42,7 +42,7 @@ PeerProcess::~PeerProcess() {
   if (pid_ > 0) waitpid(pid_, nullptr, 0);
 }
 
-// What these two change is the other program.
+// The two functions below change the other program, not this object.
 // NOLINTBEGIN(readability-make-member-function-const)
 std::string PeerProcess::read_line() {
   std::string line;

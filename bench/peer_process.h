@@ -5,8 +5,8 @@
 
 namespace weft::bench {
 
-/// A program that answers a line on its standard output for each line on its standard input. Ends
-/// with this object. Owner only.
+/// A program that answers a line on its standard output for each line on its standard input. The
+/// destructor ends it. Owner only.
 class PeerProcess {
  public:
   /// Starts `command`, found through PATH.
@@ -15,15 +15,15 @@ class PeerProcess {
   PeerProcess(const PeerProcess&) = delete;
   PeerProcess& operator=(const PeerProcess&) = delete;
 
-  /// The next line, without its end; empty when the program has ended.
+  /// Reads the next line, without its end; empty when the program has ended.
   [[nodiscard]] std::string read_line();
 
   void write_line(const std::string& line);
 
  private:
   int pid_ = -1;
-  int input_ = -1;   ///< Where the program reads.
-  int output_ = -1;  ///< Where it writes.
+  int input_ = -1;   ///< What the program reads.
+  int output_ = -1;  ///< What it writes.
 };
 
 }  // namespace weft::bench

@@ -15,7 +15,7 @@
 /// ratio of neighbours in time is what remains.
 namespace weft::bench {
 
-/// Seconds that `work` takes.
+/// Returns the seconds that `work` takes.
 template <class Work>
 double seconds(Work&& work) {
   const auto begin = std::chrono::steady_clock::now();
@@ -28,7 +28,7 @@ using measure::quantile;
 
 inline double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
-/// How many pairs; odd, so that the median is one of them.
+/// The number of pairs; odd, so that the median is one of them.
 inline constexpr int kPairs = 21;
 
 /// Runs `ours` and `peer` in turn, once for each iteration of `state`; each returns the seconds for
@@ -56,7 +56,7 @@ void compare(benchmark::State& state, double operations, Ours&& ours, Peer&& pee
   state.counters["ratio_max"] = *std::ranges::max_element(ratios);
 }
 
-/// After compare(): what the peer's time is over ours, times `factor`, under a name of its own.
+/// Called after compare(): adds the peer's time over ours, times `factor`, under a name of its own.
 inline void add_inverse(benchmark::State& state, const std::string& name, double factor = 1) {
   state.counters[name] = factor / state.counters["ratio"];
   state.counters[name + "_q1"] = factor / state.counters["ratio_q3"];

@@ -17,7 +17,8 @@ void add_backend_options(CLI::App& command, BackendOptions& options) {
       ->envname("WEFT_API_KEY");
   command.add_flag("--insecure", options.insecure, "Take any certificate of the server's");
   command.add_option("--model", options.model, "Which of the server's models")->type_name("NAME");
-  // Without model.path: here URL|MODEL says it, and --model is a server's.
+  // Without model.path, which URL|MODEL gives here, and without --model, which names a server's
+  // model.
   options.engine = std::make_unique<ConfigOptions>(command, engine_schema().subspan(1));
 }
 

@@ -19,18 +19,18 @@ struct BackendOptions {
   std::string place;    ///< URL|MODEL
   std::string api_key;  ///< what a server is shown; WEFT_API_KEY when empty
   bool insecure = false;
-  std::string model;  ///< what to ask a server for; empty: what it has, or what the requests say
+  std::string model;  ///< which of a server's models; empty: its own, or what the requests say
   std::unique_ptr<ConfigOptions> engine{};  ///< how a model in this process runs
 
   [[nodiscard]] bool remote() const;
 };
 
-/// Adds URL|MODEL and the options; `options` lives as long as `command`.
+/// Adds URL|MODEL and the options. `options` must live as long as `command`.
 void add_backend_options(CLI::App& command, BackendOptions& options);
 
-/// The server of BackendOptions::place. Errors: kBadUrl.
+/// Options for the server that BackendOptions::place names. Errors: kBadUrl.
 [[nodiscard]] Result<ClientOptions> client_options(const BackendOptions& options);
-/// What file, environment and flags say of the engine, as weft serve takes them. Errors: of
+/// The engine's configuration from file, environment and flags, as weft serve reads it. Errors: of
 /// ConfigDraft.
 [[nodiscard]] Result<Config> engine_config(const BackendOptions& options);
 

@@ -5,7 +5,7 @@
 
 namespace weft::cli {
 
-/// A conversation of one question; `system` may be empty.
+/// Makes a conversation of one question; `system` may be empty.
 [[nodiscard]] boost::json::array one_question(const std::string& system, const std::string& user);
 
 }  // namespace weft::cli

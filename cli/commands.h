@@ -4,9 +4,9 @@ namespace CLI {
 class App;
 }
 
-/// The verbs of the program. Each adds its subcommand to `app` and prints to standard output; a
-/// failure leaves as CLI::RuntimeError after a line on standard error, and its number becomes the
-/// exit status.
+/// The verbs of the program. Each function adds its subcommand to `app`. Verbs print to standard
+/// output; a failure prints a line on standard error and throws CLI::RuntimeError, whose number
+/// becomes the exit status.
 namespace weft::cli {
 
 /// `weft config check FILE` and `weft config print`: what is configured, and why.

@@ -12,11 +12,12 @@ namespace {
 
 constexpr const char* kFileVariable = "WEFT_CONFIG";
 
-// They share a terminal's 100 columns: the longest flag with its value, and what it means.
+// The columns of flags and of their meaning share a terminal's 100: this is the longest flag with
+// its value.
 constexpr std::size_t kFlagColumns = 34;
 constexpr std::size_t kTextColumns = 66;
 
-/// What stands behind the flag in the help.
+/// The word behind a flag in the help.
 struct Placeholder {
   const char* operator()(const TextSetting& /*setting*/) const { return "TEXT"; }
   const char* operator()(const FlagSetting& /*setting*/) const { return ""; }
@@ -27,7 +28,7 @@ struct Placeholder {
   const char* operator()(const PolicySetting& /*setting*/) const { return "NAME"; }
 };
 
-/// The range and the default, as far as they say anything.
+/// The key's range and default, where they say anything.
 std::string key_facts(const ConfigKey& key) {
   const std::string standard = value_of(key.setting, FileConfig());
   const bool is_text = std::holds_alternative<TextSetting>(key.setting);
@@ -37,7 +38,7 @@ std::string key_facts(const ConfigKey& key) {
   return "[" + range_of(key.setting) + "; default " + standard + "]";
 }
 
-/// In lines that CLI11 indents.
+/// Breaks the help into lines, which CLI11 indents.
 std::string help_of(const ConfigKey& key) {
   std::string help = wrapped(key.what, kTextColumns, "");
   const std::string facts = wrapped(key_facts(key), kTextColumns, "");
@@ -47,7 +48,7 @@ std::string help_of(const ConfigKey& key) {
   return help.append(fits ? " " : "\n").append(facts);
 }
 
-/// Shows no relations between options: they would stand where the value does.
+/// Leaves out relations between options, which CLI11 would print in the column of the value.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { column_width(kFlagColumns); }

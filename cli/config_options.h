@@ -21,21 +21,22 @@ namespace weft::cli {
 /// wins over the environment, the environment over the file, the file over the defaults.
 class ConfigOptions {
  public:
-  /// The value of a variable; null when there is none.
+  /// Returns the value of an environment variable; null when there is none.
   using Environment = std::function<const char*(const char* name)>;
 
-  /// Adds them to `command`, and must live as long as that is used. `keys` are of the schema.
+  /// Adds the options to `command`, and must live as long as that is used. `keys` are of the
+  /// schema.
   ConfigOptions(CLI::App& command, std::span<const ConfigKey> keys);
   ConfigOptions(const ConfigOptions&) = delete;
   ConfigOptions& operator=(const ConfigOptions&) = delete;
   ~ConfigOptions() = default;
 
-  /// What file, environment and the parsed command line say. Errors as of ConfigDraft; they name
-  /// the file and line, the variable or the flag.
+  /// The configuration that file, environment and the parsed command line give. Errors are those of
+  /// ConfigDraft; they name the file and line, the variable or the flag.
   [[nodiscard]] Result<ConfigDraft> draft(const Environment& environment = std::getenv) const;
 
  private:
-  /// A flag on the command line and what it was given.
+  /// A flag on the command line and the value that it was given.
   struct Flag {
     const ConfigKey* key;
     CLI::Option* option;
@@ -47,7 +48,7 @@ class ConfigOptions {
   [[nodiscard]] Result<void> load_file(const Environment& environment, ConfigDraft& draft) const;
 
   std::span<const ConfigKey> keys_;
-  std::deque<Flag> flags_;  // CLI11 keeps references to the texts
+  std::deque<Flag> flags_;  // a deque, since CLI11 keeps references to the texts
   CLI::Option* file_option_;
   std::string file_;
 };

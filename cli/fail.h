@@ -9,22 +9,22 @@
 
 namespace weft::cli {
 
-/// Exit status of a verb that could not do what it was asked; CLI11 has its own for wrong usage.
+/// Exit status of a verb that could not do what it was asked to; CLI11 has its own for wrong usage.
 inline constexpr int kExitFailed = 1;
 
-/// Exit status of `weft serve` when its engine cannot serve any more, as one that has lost its GPU:
-/// EX_SOFTWARE of sysexits.h. Who supervises it starts it anew; after kExitFailed that is of no
-/// use.
+/// Exit status of `weft serve` when its engine cannot serve any more, for example because it lost
+/// its GPU: EX_SOFTWARE of sysexits.h. A supervisor should start it anew; after kExitFailed that is
+/// of no use.
 inline constexpr int kEngineLost = 70;
 
 /// Exit status of a process that a signal has told to end, as shells show it.
 [[nodiscard]] constexpr int status_after(int signal) { return 128 + signal; }
 
-/// Says "weft VERB: why" on standard error and leaves the verb with the status.
+/// Prints "weft VERB: why" on standard error and leaves the verb with the status.
 [[noreturn]] void fail(std::string_view verb, const std::string& why);
 [[noreturn]] void fail(std::string_view verb, const Error& error, int status = kExitFailed);
 
-/// The value, or fail().
+/// Returns the value, or calls fail().
 template <class T>
 T value_or_fail(std::string_view verb, Result<T>&& result) {
   if (!result) fail(verb, result.error());

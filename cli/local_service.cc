@@ -18,10 +18,10 @@
 namespace weft::cli {
 namespace {
 
-/// IoThread's sweep has nothing to look after here.
+/// There is nothing that IoThread's sweep would have to look after here.
 constexpr std::chrono::seconds kNoSweep{60};
 
-/// The user is the only client, and reads what comes.
+/// Bounds for one client, the user, who reads what comes.
 ServerConfig server_config() {
   ServerConfig config;
   config.max_streams = std::numeric_limits<std::int32_t>::max();

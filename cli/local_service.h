@@ -12,10 +12,10 @@
 
 namespace weft::cli {
 
-/// A server's inside in this process, without sockets: the same requests, answers and bounds.
+/// A server without sockets, in this process: it has the same requests, answers and bounds.
 class LocalService {
  public:
-  /// Blocks while it loads the model. Errors: of Pipeline.
+  /// Loads the model, and blocks meanwhile. Errors: of Pipeline.
   [[nodiscard]] static Result<std::unique_ptr<LocalService>> load(const Config& config);
   LocalService(const LocalService&) = delete;
   LocalService& operator=(const LocalService&) = delete;
@@ -23,7 +23,7 @@ class LocalService {
 
   [[nodiscard]] Service& service() noexcept { return service_; }
   [[nodiscard]] Engine& engine() noexcept { return *engine_; }
-  /// Where answers live.
+  /// The thread on which answers live.
   [[nodiscard]] IoThread& thread() noexcept { return thread_; }
   [[nodiscard]] const std::string& model() const noexcept { return model_; }
 

@@ -27,11 +27,12 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& end) {
     return app.exit(end);
   } catch (const std::exception& failure) {
-    // Caught, so that what a verb has changed is put back, such as a terminal's mode.
+    // The exception is caught, so that what a verb has changed is put back, such as a terminal's
+    // mode.
     std::cerr << "weft: " << failure.what() << '\n';
     return weft::cli::kExitFailed;
   }
-  // Not app.require_subcommand(): that hides which word was not understood.
+  // app.require_subcommand() would hide which word was not understood.
   if (app.get_subcommands().empty()) {
     std::cerr << app.help();
     return 2;

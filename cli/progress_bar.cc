@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A terminal shows no more pictures a second than this anyway.
+// The time between two pictures; a terminal shows no more a second anyway.
 constexpr std::chrono::milliseconds kBetween{50};
 constexpr const char* kErased = "\r\x1b[K";  // back, and erase to the end of the line
 constexpr const char* kErasedRest = "\x1b[K";
@@ -33,7 +33,8 @@ double part_of(std::int64_t done, std::int64_t total) {
   return std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
 }
 
-/// Label, bar and numbers; where there is no room for a bar, what fits of the others.
+/// Makes a line of label, bar and numbers; where there is no room for a bar, of what fits of the
+/// others.
 std::string bar_line(const std::string& label, double part, const std::string& numbers, int width) {
   std::ostringstream percent;
   percent << std::fixed << std::setprecision(0) << std::setw(4) << part * 100 << " %  ";
@@ -49,7 +50,7 @@ std::string bar_line(const std::string& label, double part, const std::string& n
   return label + "  [" + drawn + "]" + after;
 }
 
-/// "17 s", "3 min 05 s", "2 h 04 min"
+/// Writes "17 s", "3 min 05 s" or "2 h 04 min".
 std::string duration(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::ceil(seconds));
   if (whole < 60) return std::to_string(whole) + " s";
@@ -106,7 +107,7 @@ void ProgressBar::show(std::int64_t done, std::int64_t total) {
   if (now - drawn_at_ < kBetween && done < total) return;
   const std::chrono::duration<double> took = now - started_;
   line_ = picture_(label_, done, total, took.count(), terminal_width());
-  // A shorter line than the last one leaves none of it behind.
+  // The rest of the line is erased, in case the line before was longer.
   std::cerr << '\r' << line_ << kErasedRest << std::flush;
   drawn_at_ = now;
 }

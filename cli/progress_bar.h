@@ -8,11 +8,11 @@
 
 namespace weft::cli {
 
-/// A line on standard error that grows as work is done, and is gone when it is over. Nothing at all
-/// where standard error is no terminal. Owner only.
+/// A line on standard error that shows progress and is removed when the work is over. It shows
+/// nothing where standard error is no terminal. Owner only.
 class ProgressBar {
  public:
-  /// Makes the line of `width` columns.
+  /// Makes a line of `width` columns.
   using Picture = std::string (*)(const std::string& label, std::int64_t done, std::int64_t total,
                                   double seconds, int width);
 
@@ -22,11 +22,11 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
   ~ProgressBar();
 
-  /// Done and in all: bytes, or what the picture counts.
+  /// Shows how much is done and how much there is: bytes, or what the picture counts.
   void show(std::int64_t done, std::int64_t total);
-  /// What the line begins with from now on.
+  /// Sets what the line begins with from now on.
   void set_label(std::string label) { label_ = std::move(label); }
-  /// A line above it, terminal or not.
+  /// Prints a line above the progress, also where there is no terminal.
   void note(std::string_view text);
 
  private:
@@ -38,10 +38,11 @@ class ProgressBar {
   std::chrono::steady_clock::time_point drawn_at_;
 };
 
-/// The line of `width` columns: "loading  [=====>     ]  45 %  1.2 of 2.6 GB  3.1 GB/s".
+/// Makes a line of `width` columns: "loading  [=====>     ]  45 %  1.2 of 2.6 GB  3.1 GB/s".
 [[nodiscard]] std::string progress_line(const std::string& label, std::int64_t done,
                                         std::int64_t total, double seconds, int width);
-/// The same of what is counted: "batch  [====>      ]  45 %  45 of 100  3.2/s  17 s left".
+/// Makes a line for things that are counted: "batch  [====>      ]  45 %  45 of 100  3.2/s  17 s
+/// left".
 [[nodiscard]] std::string count_line(const std::string& label, std::int64_t done,
                                      std::int64_t total, double seconds, int width);
 

@@ -6,8 +6,8 @@
 
 namespace weft::cli {
 
-/// When one request is asked again. A refusal for now may last as long as it likes; what fails is
-/// asked a few times. Owner only; it knows no clock.
+/// Decides when one request is asked again. A refusal for now may last as long as it likes; a
+/// request that fails is asked a few times. Owner only; it knows no clock.
 class Retry {
  public:
   using Pause = std::chrono::milliseconds;
@@ -17,15 +17,17 @@ class Retry {
     kFailed,   ///< it failed, hung up, or could not be reached
   };
 
-  /// How often a request may fail: with the pauses that is a minute, in which a server can be
+  /// How often a request may fail: with the pauses that takes a minute, in which a server can be
   /// started again.
   static constexpr int kTries = 10;
-  /// Before the second time; doubles with each. A row of a busy server is free again by then.
+  /// The pause before the second try; it doubles with each further one. A row of a busy server is
+  /// free again by then.
   static constexpr Pause kFirstPause{250};
 
   explicit Retry(Pause first_pause = kFirstPause) : next_(first_pause) {}
 
-  /// How long to wait before it is asked again; nothing when it has failed kTries times.
+  /// Returns how long to wait before the request is asked again; nothing when it has failed kTries
+  /// times.
   [[nodiscard]] std::optional<Pause> after(Cause cause, Pause at_least = Pause(0));
 
  private:

@@ -4,10 +4,10 @@
 
 namespace weft::cli {
 
-/// The first line of `text`, without its end; `text` keeps what follows.
+/// Returns the first line of `text`, without its end; `text` keeps what follows.
 [[nodiscard]] std::string_view take_line(std::string_view& text);
 
-/// Nothing but space.
+/// Whether the line has nothing but space.
 [[nodiscard]] bool is_blank(std::string_view line);
 
 }  // namespace weft::cli

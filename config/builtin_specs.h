@@ -11,7 +11,7 @@ struct BuiltinSpec {
   std::string_view toml;
 };
 
-/// Every file of config/models, by name, as it was when Weft was built.
+/// Every file of config/models, in the order of the names, as it was when Weft was built.
 [[nodiscard]] std::span<const BuiltinSpec> builtin_spec_texts() noexcept;
 
 }  // namespace weft

@@ -12,35 +12,36 @@
 
 namespace weft {
 
-/// How requests come together in steps.
+/// How requests are combined into steps.
 enum class BatchPolicy : std::uint8_t {
   /// Weft's own: a request joins at the next tick and leaves when it ends (temporal fusion).
   kFusion,
-  /// Dynamic batching: requests wait up to `window` for others, then run as one batch to its end.
+  /// Dynamic batching: requests wait up to `window` for others and then run as one batch to its
+  /// end.
   kWindow,
   /// The requests that are there run as one batch to its end; later ones wait for it.
   kStatic,
-  /// One instance of the model for each request, side by side.
+  /// One instance of the model for each request; they run side by side.
   kInstances,
 };
 
-/// Who may hold pages of the KV cache.
+/// When a request gets pages of the KV cache.
 enum class AdmissionMode : std::uint8_t {
   /// A request begins when pages for its longest possible output are free: never preempted for
   /// memory (Orca, section 4.2).
   kReserve,
-  /// It begins when its prompt fits above the watermark; when pages run out, a batch sequence gives
-  /// way.
+  /// A request begins when its prompt fits above the watermark; when pages run out, a batch
+  /// sequence gives way.
   kOptimistic,
 };
 
-/// Where a sequence's keys and values lie.
+/// Where a sequence's keys and values are kept.
 enum class KvLayout : std::uint8_t {
   kPages,  ///< anywhere, by page tables
   kSlab,   ///< one contiguous piece a row; the shuffle moves it (Flover, section V.D)
 };
 
-/// What an engine is made of. Plain data with the defaults; load() and validate() check it.
+/// The configuration of an engine. Plain data with the defaults; load() and validate() check it.
 struct Config {
   std::string model{};         ///< a folder, a GGUF file or a llama2.c file
   std::string spec{};          ///< a spec file; without: looked for
@@ -48,7 +49,7 @@ struct Config {
   std::int32_t threads = 0;    ///< of the host device; 0: one for each core
   std::string tuning{};        ///< a file of `weft tune`; without: what is built in for the GPU
 
-  // Memory. 0: derived from what the device has.
+  // Memory; 0 means derived from what the device has.
   double memory_fraction =
       0.8;  ///< of the device's free memory that weights, KV and buffers may take
   std::int64_t memory_bytes = 0;  ///< the same in bytes, for engines that share a device
@@ -66,12 +67,12 @@ struct Config {
   std::int32_t instances = 4;           ///< of kInstances
   AdmissionMode admission = AdmissionMode::kOptimistic;
   double watermark = 0.05;  ///< of the pages, which optimistic admission leaves free
-  /// What a running stream should wait for its next token: prefill chunks are cut so that a step
-  /// takes no longer.
+  /// How long a running stream should wait for its next token: prefill chunks are cut so that a
+  /// step takes no longer.
   std::chrono::microseconds target_inter_token{50'000};
   std::int32_t decode_every = 1;  ///< running streams advance at least every so many ticks
 
-  // The edge.
+  // Bounds on what may be under way.
   std::int32_t max_queued_requests = 1024;          ///< that have not ended
   std::int64_t max_queued_prompt_tokens = 1 << 20;  ///< of those
   std::int32_t preprocess_workers = 2;
@@ -83,9 +84,10 @@ struct Config {
   /// core/io/file.h; kBadToml, kUnknownConfigKey and kBadConfig (config/config_error.h), which name
   /// file, line and key.
   [[nodiscard]] static Result<Config> load(const std::filesystem::path& file);
+  /// Reads the text of such a file, which errors call `name`.
   [[nodiscard]] static Result<Config> parse(std::string_view toml, std::string_view name);
 
-  /// kBadConfig naming the key, its value and its range, or which other key it does not go with.
+  /// kBadConfig names the key, its value and its range, or the other key that it does not go with.
   [[nodiscard]] Result<void> validate() const;
 };
 

@@ -7,14 +7,15 @@
 
 namespace weft {
 
-/// A value that will not do.
+/// A value that is not valid.
 struct ConfigMistake {
   const ConfigKey* key;   ///< of the schema
   std::string complaint;  ///< "513: must be at most 512"
 };
 
-/// The first value that is out of its range, or that does not go with others: then once for each of
-/// them that could be another, and the reader blames one that somebody has set. Empty: none.
+/// Finds the first value that is out of its range, or that does not go with others. In the latter
+/// case there is an entry for each key that could be changed, and the reader blames one that
+/// somebody has set. Empty when all is valid.
 [[nodiscard]] std::vector<ConfigMistake> find_mistake(const FileConfig& config);
 
 }  // namespace weft

@@ -25,7 +25,8 @@ bool is_table(std::string_view name) {
   return std::ranges::find(config_schema(), name, &ConfigKey::table) != config_schema().end();
 }
 
-/// The path of the key that was probably meant: its name mistyped, or put into another table.
+/// Returns the path of the key that was probably meant: its name is mistyped, or it was put into
+/// another table.
 std::string nearest_key(std::string_view table, std::string_view name) {
   const std::string path = std::string(table) + "." + std::string(name);
   std::string nearest;
@@ -129,7 +130,7 @@ std::string_view ConfigDraft::origin(const ConfigKey& key) const {
 Result<FileConfig> ConfigDraft::finish() const {
   const auto mistakes = find_mistake(config_);
   if (mistakes.empty()) return config_;
-  // What nobody has set is nobody's mistake.
+  // A key that nobody has set is nobody's mistake.
   auto mistake = std::ranges::find_if(
       mistakes, [this](const ConfigMistake& one) { return !origin(*one.key).empty(); });
   if (mistake == mistakes.end()) mistake = mistakes.begin();

@@ -9,12 +9,13 @@ enum class ConfigErrc {
   /// A file is not TOML, or is larger or nested deeper than any configuration; the detail has file
   /// and line.
   kBadToml = 1,
-  /// A key or a table that there is not; the detail has the nearest one.
+  /// An unknown key or table; the detail has the nearest known one.
   kUnknownConfigKey,
   /// A value of the wrong type or out of its range; the detail has key, value and range.
   kBadConfig,
 };
 
+/// The category of these errors, and how one becomes a boost::system::error_code.
 [[nodiscard]] const TableCategory& config_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(ConfigErrc code) noexcept;
 

@@ -13,10 +13,11 @@
 
 namespace weft {
 
-/// What a file gives a key; nothing stands for what no key takes (a list, a table, a date).
+/// The value that a file gives a key; std::monostate stands for what no key takes (a list, a table,
+/// a date).
 using ConfigValue = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
-/// A place in a FileConfig, however deep: Member<std::int32_t>::at<&FileConfig::server,
+/// The path to a member of FileConfig, however deep: Member<std::int32_t>::at<&FileConfig::server,
 /// &ServerConfig::port>().
 template <class T>
 class Member {
@@ -39,7 +40,7 @@ class Member {
   Write write_;
 };
 
-/// Kinds of keys: the member that they set, and what it may be, bounds included.
+/// The kinds of keys: which member they set, and which values it may have.
 struct TextSetting {
   Member<std::string> member;
   bool secret = false;  ///< it is shown to nobody
@@ -57,14 +58,14 @@ struct NumberSetting {
   double low;
   double high;
 };
-/// A number of units of time, fractions allowed.
+/// A time as a number of units, fractions allowed.
 struct TimeSetting {
   Member<std::chrono::microseconds> member;
   std::chrono::microseconds unit;  ///< the key's name ends in it: "_ms", "_s"
   double low;
   double high;
 };
-/// One of some names.
+/// One of several names.
 struct ChoiceSetting {
   std::span<const std::string_view> names;
   std::size_t (*get)(const FileConfig& config);  ///< names.size() when it is none of them
@@ -83,51 +84,52 @@ struct ConfigKey {
   std::string_view table;
   std::string_view name;
   Setting setting;
-  std::string_view what;         ///< it is; a sentence without its full stop
-  std::string_view why;          ///< this default; likewise
+  std::string_view what;         ///< what it is: a sentence without its full stop
+  std::string_view why;          ///< why it has this default; likewise
   std::string_view flag_name{};  ///< where the name alone does not say enough
 
-  /// "memory.max_rows".
+  /// "table.name", such as "memory.max_rows".
   [[nodiscard]] std::string path() const;
-  /// "--max-rows".
+  /// Its flag, such as "--max-rows".
   [[nodiscard]] std::string flag() const;
-  /// "WEFT_MEMORY_MAX_ROWS".
+  /// Its environment variable, such as "WEFT_MEMORY_MAX_ROWS".
   [[nodiscard]] std::string variable() const;
 };
 
-/// Every key, those of a table side by side. docs/configuration.md has the same words; a test
-/// compares the two. Thread-safe, as all here.
+/// Every key; those of a table are adjacent. docs/configuration.md has the same words; a test
+/// compares the two. Thread-safe, like all functions here.
 [[nodiscard]] std::span<const ConfigKey> config_schema() noexcept;
 
-/// Those of an engine, which are the first: a verb without a server takes no others.
+/// The keys of an engine, which come first: a verb without a server takes no others.
 [[nodiscard]] std::span<const ConfigKey> engine_schema() noexcept;
 
-/// Null when there is no such key.
+/// Returns null when there is no such key.
 [[nodiscard]] const ConfigKey* find_key(std::string_view table, std::string_view name) noexcept;
 
-/// "1 .. 4096", "\"pages\", \"slab\"", "any text".
+/// The setting's range for people: "1 .. 4096", "\"pages\", \"slab\"", "any text".
 [[nodiscard]] std::string range_of(const Setting& setting);
 
 /// The setting's value for people: 16, "pages". A long text is cut, a secret one is "...".
 [[nodiscard]] std::string value_of(const Setting& setting, const FileConfig& config);
 
-/// The value as a file has it, whole, secret or not. Text that is not UTF-8 has no such form.
+/// The setting's value as a file has it, whole, secret or not. Text that is not UTF-8 has no such
+/// form.
 [[nodiscard]] std::string toml_of(const Setting& setting, const FileConfig& config);
 
 [[nodiscard]] bool is_secret(const Setting& setting) noexcept;
 
-/// What a file would have for what a command line or the environment says: numbers and
-/// true or false where the setting is one, and text that assign() refuses where it is not.
+/// Turns what a command line or the environment says into what a file would have: numbers, true or
+/// false where the setting is one; text that is not one stays text, which assign() refuses.
 [[nodiscard]] ConfigValue value_from_text(const Setting& setting, std::string_view text);
 
-/// Why a value will not do ("16.5: must be a whole number in 1 .. 4096"), or nothing.
+/// Why a value is not valid ("16.5: must be a whole number in 1 .. 4096"); nothing when it is.
 using Complaint = std::optional<std::string>;
 
-/// Puts `value` where it belongs. With a complaint `config` is as it was.
+/// Sets the member to `value`. With a complaint `config` is unchanged.
 [[nodiscard]] Complaint assign(const Setting& setting, const ConfigValue& value,
                                FileConfig& config);
 
-/// Whether the value that is there is in its range.
+/// Checks that the member's value is in its range.
 [[nodiscard]] Complaint check(const Setting& setting, const FileConfig& config);
 
 }  // namespace weft

@@ -11,7 +11,7 @@ namespace {
 
 bool within(double number, double low, double high) { return number >= low && number <= high; }
 
-/// A number, whole or not.
+/// Returns a number, whole or not; nothing for other values.
 std::optional<double> number_in(const ConfigValue& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
   if (const auto* number = std::get_if<double>(&value)) return *number;
@@ -45,7 +45,7 @@ struct IsInRange {
   }
 };
 
-/// Sets what is of the right type and in range; whether it was.
+/// Sets a value of the right type and range; returns whether it was one.
 struct Assign {
   const ConfigValue& value;
   FileConfig& config;

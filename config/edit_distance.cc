@@ -14,7 +14,7 @@ constexpr std::size_t kMostBytes = 64;
 std::size_t edit_distance(std::string_view left, std::string_view right) noexcept {
   left = left.substr(0, kMostBytes);
   right = right.substr(0, kMostBytes);
-  // The distances of the beginnings of `right` from that of `left` so far.
+  // Distances between the prefix of `left` read so far and each prefix of `right`.
   std::array<std::size_t, kMostBytes + 1> row{};
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < left.size(); ++i) {

@@ -25,7 +25,7 @@ template <auto kMember>
 constexpr Setting milliseconds(double low, double high) {
   return setting_kinds::milliseconds<&FileConfig::engine, kMember>(low, high);
 }
-/// kNames has the names of kValues, in the same order.
+/// kNames has the names of kValues in the same order.
 template <const auto& kNames, const auto& kValues, auto kMember>
 constexpr Setting choice() {
   return setting_kinds::choice<kNames, kValues, &FileConfig::engine, kMember>();
@@ -76,7 +76,7 @@ inline constexpr std::array kKeys = {
     ConfigKey{"memory", "page_tokens", integer<&Config::page_tokens>(1, 4'096),
               "Tokens of a page of the KV cache",
               "1 wastes nothing and has the longest page tables; at 16 a sequence leaves at most "
-              "15 places unused, and its table is a 16th as long"},
+              "15 positions unused, and its table is a 16th as long"},
     ConfigKey{"memory", "max_context", integer<&Config::max_context>(0, kInt32Max),
               "Tokens of a sequence, prompt included; 0: what the model knows",
               "Beyond that its words make no sense"},

@@ -5,9 +5,9 @@
 
 namespace weft {
 
-/// All that a configuration file, the environment and the flags of `weft serve` can say: what the
-/// engine is made of, and what the server in front of it is. An application that embeds the engine
-/// knows the first alone.
+/// All that a configuration file, the environment and the flags of `weft serve` can set: the
+/// engine, and the server in front of it. An application that embeds the engine uses the first
+/// alone.
 struct FileConfig {
   Config engine{};
   ServerConfig server{};

@@ -7,18 +7,18 @@
 
 #include "weft/config/config.h"
 
-/// How a file names Config::policy and window.
+/// The text by which a file names Config::policy and window.
 namespace weft {
 
-/// "fusion"; "window:500"; nothing when it is none of them.
+/// Returns "fusion", "window:500" and so on; nothing when it is none of them.
 [[nodiscard]] std::optional<std::string> policy_text(const Config& config);
 
-/// Sets both of a text that policy_text() gives, with a window in `low` .. `high` milliseconds;
-/// false, and nothing is set, for any other.
+/// Sets policy and window from a text of policy_text(), with a window in `low` .. `high`
+/// milliseconds; returns false, and sets nothing, for any other text.
 [[nodiscard]] bool set_policy(std::string_view text, std::int64_t low, std::int64_t high,
                               Config& config);
 
-/// "\"fusion\", ..., \"window:1\" .. \"window:60000\"".
+/// Returns "\"fusion\", ..., \"window:1\" .. \"window:60000\"".
 [[nodiscard]] std::string policy_range(std::int64_t low, std::int64_t high);
 
 }  // namespace weft

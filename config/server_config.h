@@ -6,10 +6,10 @@
 
 namespace weft {
 
-/// What `weft serve` is beside its engine. Plain data with the defaults; docs/configuration.md has
-/// the reasons. FileConfig has it beside the engine's Config.
+/// The configuration of `weft serve` besides its engine's. Plain data with the defaults;
+/// docs/configuration.md has the reasons. FileConfig has it beside the engine's Config.
 struct ServerConfig {
-  // Where it listens.
+  // Where the server listens.
   std::string host = "127.0.0.1";  ///< an address, or a name; "" = no TCP port
   std::int32_t port = 8080;        ///< 0 = any that is free
   std::string unix_socket{};       ///< a path; "" = none
@@ -23,18 +23,18 @@ struct ServerConfig {
   std::chrono::microseconds drain_timeout{
       30'000'000};  ///< for requests that run when it is stopped
 
-  // Who may ask.
+  // Who may use the server.
   std::string api_key{};       ///< the one key; "" = anyone may
   std::string api_key_file{};  ///< TOML with many keys and their limits
 
-  // What one client may cost.
+  // Bounds of what one client may cost.
   std::int32_t max_connections = 10'000;
   std::int32_t max_header_bytes = 16 << 10;
   std::int32_t max_header_fields = 100;
   std::int32_t max_body_bytes = 8 << 20;
   std::int32_t max_message_bytes = 8 << 20;              ///< of a WebSocket message
   std::int64_t max_body_memory = 256 << 20;              ///< of all bodies and messages together
-  std::int32_t max_streams = 16;                         ///< lanes of one WebSocket
+  std::int32_t max_streams = 16;                         ///< streams of one WebSocket
   std::int32_t max_unread_bytes = 256 << 10;             ///< of text that a client has not taken
   std::chrono::microseconds header_timeout{10'000'000};  ///< from the first byte to the last
   std::int32_t min_body_rate = 1024;                     ///< bytes a second
@@ -46,7 +46,7 @@ struct ServerConfig {
   std::int32_t max_conversation_responses = 64;  ///< of one WebSocket, with store: false
   std::int64_t max_conversation_bytes = 4 << 20;
 
-  // What it writes down.
+  // What the server logs.
   std::string log_level = "info";   ///< "debug", "info", "warning", "error", "off"
   std::string log_format = "text";  ///< "text", "json"
   bool log_prompts = false;

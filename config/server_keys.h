@@ -4,7 +4,7 @@
 
 #include "weft/config/setting_kinds.h"
 
-/// The keys of `weft serve` beside its engine: the tables server, auth, limits and log.
+/// The keys of `weft serve` besides its engine's: the tables server, auth, limits and log.
 namespace weft::server_keys {
 
 inline constexpr std::array<std::string_view, 5> kLogLevels = {"debug", "info", "warning", "error",
@@ -27,7 +27,7 @@ template <auto kMember>
 constexpr Setting seconds(double low, double high) {
   return setting_kinds::seconds<&FileConfig::server, kMember>(low, high);
 }
-/// Names that are kept as they are.
+/// For names that are stored as they are.
 template <const auto& kNames, auto kMember>
 constexpr Setting choice() {
   return setting_kinds::choice<kNames, kNames, &FileConfig::server, kMember>();

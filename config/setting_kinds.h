@@ -9,8 +9,7 @@
 
 #include "weft/config/config_schema.h"
 
-/// How the schema's tables write their settings: kPath is the way to the member from a
-/// FileConfig.
+/// How the schema's tables write their settings: kPath is the path of the member from a FileConfig.
 namespace weft::setting_kinds {
 
 template <auto... kPath>
@@ -51,7 +50,7 @@ constexpr Setting seconds(double low, double high) {
                      low, high};
 }
 
-/// kNames has the names of kValues, in the same order.
+/// kNames has the names of kValues in the same order.
 template <const auto& kNames, const auto& kValues, auto... kPath>
 constexpr Setting choice() {
   static_assert(kNames.size() == kValues.size());

@@ -7,7 +7,7 @@
 #include "weft/config/policy_text.h"
 #include "weft/core/text/utf8.h"
 
-// What settings and their values look like to people and in files.
+// How settings and their values are written for people and in files.
 
 namespace weft {
 namespace {
@@ -20,14 +20,14 @@ std::string number_text(double number) {
 
 std::string between_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
-/// Cut between characters where it is long: it may be anything.
+/// Quotes a text, and cuts it between characters where it is long: it may be anything.
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t kMost = 60;
   if (text.size() <= kMost) return between_quotes(text);
   return between_quotes(std::string(cut_utf8(text, kMost)) + "...");
 }
 
-/// A basic string of TOML.
+/// Writes a basic string of TOML.
 std::string toml_string(std::string_view text) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string all = "\"";
@@ -80,7 +80,7 @@ struct Range {
   }
 };
 
-/// The value of what is no text.
+/// Returns the value of a setting that is no text.
 struct Value {
   const FileConfig& config;
 

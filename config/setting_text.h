@@ -4,10 +4,10 @@
 
 #include "weft/config/config_schema.h"
 
-/// What config_setting.cc and setting_text.cc share.
+/// Functions that config_setting.cc and setting_text.cc share.
 namespace weft {
 
-/// In the units that the key's name ends in.
+/// The time in the units that the key's name ends in.
 [[nodiscard]] double time_in_units(const TimeSetting& setting, const FileConfig& config);
 
 /// A value that a setting was given, in words; a long text is cut, a secret one is "...".

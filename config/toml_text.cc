@@ -12,8 +12,8 @@ std::string at_line(std::string_view name, std::size_t line) {
   return std::string(name) + ":" + std::to_string(line);
 }
 
-/// Where the string that begins `text` ends; its size when it does not. Three quotes open one that
-/// three close, and up to two of its own may stand before those.
+/// Returns the end of the string that begins `text`; the size of `text` when it does not end. Three
+/// quotes open a string that three close, and up to two of its own may precede those.
 std::size_t string_length(std::string_view text) {
   const char quote = text.front();
   const std::size_t quotes = std::min(text.find_first_not_of(quote), text.size());
@@ -27,14 +27,14 @@ std::size_t string_length(std::string_view text) {
       const std::size_t run = std::min(rest.find_first_not_of(quote), rest.size());
       return at + (close.size() == 1 ? 1 : std::min<std::size_t>(run, 5));
     } else if (text[at] == '\n' && close.size() == 1) {
-      return at;  // left open: toml++ says so
+      return at;  // unclosed, which toml++ reports
     }
   }
   return text.size();
 }
 
-/// The line of a key with too many dots. A run of dots ends where neither a key nor a number goes
-/// on.
+/// Returns the line of a key with too many dots. A run of dots ends where neither a key nor a
+/// number goes on.
 std::optional<std::size_t> line_of_deep_key(std::string_view text) {
   constexpr std::string_view kEnds = "=,[]{}\n";
   std::size_t line = 1;

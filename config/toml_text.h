@@ -16,10 +16,10 @@ namespace weft {
 inline constexpr std::size_t kMaxTomlBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxTomlKeyDots = 16;
 
-/// The document in `text`; `name` is what errors call it. kBadToml with "name:line: what".
+/// Parses `text`, which errors call `name`. kBadToml with "name:line: what".
 [[nodiscard]] Result<toml::table> parse_toml(std::string_view text, std::string_view name);
 
-/// "name:12".
+/// Where the node is: "name:12".
 [[nodiscard]] std::string place_of(const toml::node& node, std::string_view name);
 
 }  // namespace weft

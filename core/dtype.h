@@ -28,16 +28,17 @@ struct DTypeBlock {
   std::int64_t bytes = 1;
 };
 
+/// The block of a type: 32 numbers in 34 bytes for kQ8_0, one number for plain types.
 [[nodiscard]] DTypeBlock block_of(DType dtype) noexcept;
 
-/// "f32", "bf16", "q8_0", ...
+/// Returns "f32", "bf16", "q8_0", ...
 [[nodiscard]] std::string_view to_string(DType dtype) noexcept;
 
 /// Whether it holds real numbers that a model can compute with.
 [[nodiscard]] bool is_float(DType dtype) noexcept;
 
-/// Bytes that `elements` numbers take. Nothing when they are not whole blocks, are negative, or the
-/// product overflows.
+/// Returns the bytes that `elements` numbers take; nothing when they are not whole blocks, are
+/// negative, or the product overflows.
 [[nodiscard]] std::optional<std::int64_t> bytes_of(DType dtype, std::int64_t elements) noexcept;
 
 }  // namespace weft

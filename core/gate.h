@@ -15,7 +15,7 @@
 
 namespace weft {
 
-/// Shutdown as a type: work in flight holds the gate, closing lets no more in, and the one who
+/// Shutdown as a type: work in flight holds the gate, closing it lets no more in, and the one who
 /// closes learns when the last holder has left. Thread-safe. Destroying a gate that is still held
 /// is a bug (internal_error); holders then stay valid, since they share its state.
 class Gate {
@@ -36,19 +36,20 @@ class Gate {
   /// Lets no more in.
   void close() noexcept;
 
+  /// Whether it lets no more in.
   [[nodiscard]] bool closed() const noexcept;
   /// How many are inside; exact only when the gate is closed.
   [[nodiscard]] std::size_t holders() const noexcept;
 
-  /// Closes, and completes when no holder is left; never within the call. May be called several
-  /// times. The completion signature is void(), on the handler's associated executor.
+  /// Closes the gate, and completes when no holder is left, never within the call. May be called
+  /// several times. The completion signature is void(), on the handler's associated executor.
   template <boost::asio::completion_token_for<void()> Token>
   auto async_close(boost::asio::any_io_executor executor, Token&& token) {
     return boost::asio::async_initiate<Token, void()>(
         [this](auto handler, const boost::asio::any_io_executor& fallback) {
           auto work = boost::asio::make_work_guard(handler, fallback);
           auto posted = work.get_executor();
-          // A shared_ptr, because a std::function must be copyable and a handler need not be.
+          // It is a shared_ptr because a std::function must be copyable and a handler need not be.
           auto held = std::make_shared<decltype(handler)>(std::move(handler));
           on_empty([held, posted, work = std::move(work)]() mutable {
             boost::asio::post(posted, [held, work = std::move(work)] { std::move (*held)(); });
@@ -57,8 +58,8 @@ class Gate {
         token, std::move(executor));
   }
 
-  /// Closes, and calls `empty` once when no holder is left: from within this call, or on the thread
-  /// that leaves last.
+  /// Closes the gate, and calls `empty` once when no holder is left: from within this call, or on
+  /// the thread that leaves last.
   void on_empty(std::function<void()> empty);
 
  private:
@@ -85,7 +86,7 @@ class Gate::State {
   std::vector<std::function<void()>> waiting_;
 };
 
-/// One place inside the gate; left when destroyed.
+/// Holds the gate; its destructor leaves it.
 class Gate::Holder {
  public:
   Holder() noexcept = default;
@@ -100,9 +101,11 @@ class Gate::Holder {
   }
   ~Holder() { leave(); }
 
+  /// Leaves the gate now; the holder is empty then. The last one out runs what waits for that.
   void leave() noexcept {
     if (const auto state = std::exchange(state_, nullptr)) state->leave();
   }
+  /// Whether it holds the gate.
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
  private:

@@ -48,7 +48,7 @@ struct SequenceKind {
   static constexpr const char* kPrefix = "seq";
 };
 /// Whoever is served fairly against others: a key, a user, an application's tenant. Zero is
-/// anonymous; all who are share it.
+/// anonymous; all anonymous clients share it.
 struct ClientKind {
   static constexpr const char* kPrefix = "client";
 };
@@ -58,6 +58,7 @@ using RequestId = Id<RequestKind>;
 using SequenceId = Id<SequenceKind>;
 using ClientId = Id<ClientKind>;
 
+/// Returns the prefix and the number, such as "req-17".
 template <class Kind>
 [[nodiscard]] std::string to_string(Id<Kind> id) {
   return std::string(Kind::kPrefix) + '-' + std::to_string(id.value());

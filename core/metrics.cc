@@ -12,7 +12,7 @@ namespace {
   throw std::invalid_argument("metric \"" + std::string(metric) + "\": " + std::string(reason));
 }
 
-// By hand, because <cctype> follows the locale.
+// Written by hand, because <cctype> follows the locale.
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -62,7 +62,7 @@ bool fits(const Gauge&) { return true; }
 
 }  // namespace
 
-// Room for one bucket more than there are bounds: the one above them all.
+// There is one bucket more than there are bounds: the one above them all.
 Histogram::Histogram(std::span<const double> bounds)
     : bounds_(bounds.begin(), bounds.end()),
       lines_(std::make_unique<Line[]>(bounds.size() / kSlots + 1)) {}
@@ -101,7 +101,8 @@ Histogram& MetricsRegistry::histogram(std::string_view name, std::string_view he
   return find_or_add<Histogram>(name, help, std::move(labels), bounds);
 }
 
-// `shape` is what the series of a family have in common besides the help: a histogram's bounds.
+// `shape` is what the series of a family have in common besides the help text: a histogram's
+// bounds.
 template <class Metric, class... Shape>
 Metric& MetricsRegistry::find_or_add(std::string_view name, std::string_view help, Labels labels,
                                      const Shape&... shape) {

@@ -85,6 +85,7 @@ class alignas(kCacheLineBytes) Histogram {
   /// that is not finite is dropped: it would spoil the sum for ever.
   void observe(double value, std::uint64_t count = 1) noexcept;
 
+  /// Reads all buckets; observers may run meanwhile.
   [[nodiscard]] HistogramValue value() const;
   [[nodiscard]] std::span<const double> bounds() const noexcept { return bounds_; }
 
@@ -100,7 +101,7 @@ class alignas(kCacheLineBytes) Histogram {
 
   const std::vector<double> bounds_;
   const std::unique_ptr<Line[]> lines_;
-  // Apart from the members that are only read.
+  // On a cache line apart from the members that are only read.
   alignas(kCacheLineBytes) std::atomic<double> sum_{0};
 };
 
@@ -133,6 +134,7 @@ class MetricsRegistry {
   /// Throws also when `name` does not end in "_total".
   Counter& counter(std::string_view name, std::string_view help, Labels labels = {});
 
+  /// Throws as every registration does.
   Gauge& gauge(std::string_view name, std::string_view help, Labels labels = {});
 
   /// Throws also when `bounds` is empty, not finite or not strictly ascending. The bounds are

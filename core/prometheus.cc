@@ -46,7 +46,7 @@ void append_label(std::string& out, std::string_view name, std::string_view valu
   out += "\",";
 }
 
-// A comma after the last label is allowed, but unusual: the closing brace takes its place.
+// A comma after the last label is allowed, but unusual, so the closing brace replaces it.
 void append_labels(std::string& out, const Labels& labels, std::string_view le) {
   if (labels.empty() && le.empty()) return;
   out += '{';

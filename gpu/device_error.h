@@ -22,6 +22,7 @@ enum class DeviceErrc {
   kBadTuning,
 };
 
+/// The category of these errors, and how one becomes a boost::system::error_code.
 [[nodiscard]] const TableCategory& device_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(DeviceErrc code) noexcept;
 

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// One place where a model can run.
+/// A processor or GPU on which a model can run.
 struct DeviceInfo {
   std::string name;          ///< How it is asked for: "cpu", "cuda:0", "cuda:1", ...
   std::string model;         ///< The maker's name for it.

@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// A row's dense state (page table, last token, sampler) goes to another place. Pages stay.
+/// Moves a row's dense state (page table, last token, sampler) to another row. Pages stay.
 struct PlanMove {
   std::int32_t from = 0;
   std::int32_t to = 0;
@@ -105,6 +105,7 @@ struct Plan {
   std::vector<TokenId> ids;
   std::vector<std::int32_t> pages;
 
+  /// Empties the plan and keeps its memory.
   void clear();
 };
 
@@ -122,6 +123,7 @@ struct StepResult {
   std::vector<TokenLogprob> top;
   Duration took{};  ///< the device's own time
 
+  /// Empties the result and keeps its memory.
   void clear();
 };
 

@@ -41,6 +41,7 @@ class StepDevice {
   StepDevice& operator=(const StepDevice&) = delete;
   virtual ~StepDevice() = default;
 
+  /// What plans must keep to; constant.
   [[nodiscard]] virtual const DeviceLimits& limits() const noexcept = 0;
 
   /// Runs one step; `result` has been cleared. Allocates nothing once its vectors have their size.

@@ -7,7 +7,7 @@ namespace weft {
 
 /// Which part of an op the calling thread does. Every op is a plain function that `count` threads
 /// call with the same parameters and each its own `index`; together they do the whole, in any
-/// order, and write disjoint places. Who calls puts a barrier between ops that depend on each
+/// order, and write disjoint memory. The caller puts a barrier between ops that depend on each
 /// other. Results do not depend on `count`.
 struct Share {
   int index = 0;

@@ -15,30 +15,30 @@
 
 namespace weft::measure {
 
-/// What an experiment is carried out with.
+/// The model, configuration and scale with which an experiment is carried out.
 struct RecipeSetup {
   const MeasuredModel& model;
-  /// Device, threads, rows, memory; policy, layout and admission are the recipe's.
+  /// Gives device, threads, rows and memory; policy, layout and admission are the recipe's own.
   Config config{};
   std::uint64_t seed = 1;
-  double scale = 1;          ///< of the loads' sizes: 0.1 shows quickly that a recipe works
+  double scale = 1;          ///< factor on the loads' sizes: 0.1 shows quickly that a recipe works
   std::int32_t repeats = 3;  ///< rounds of policies and flover-shuffle
   std::function<void(std::string_view part)> begin_part{};           ///< told what is measured next
   std::function<void(std::size_t done, std::size_t of)> progress{};  ///< within a part
   const std::atomic<bool>* stop = nullptr;
 };
 
-/// An experiment of a paper, or of ours, by name. run() throws boost::system::system_error with
-/// what run_engine() returns, and with operation_canceled when it was stopped.
+/// An experiment of a paper, or of ours, by name. run() throws boost::system::system_error with the
+/// errors of run_engine(), and with operation_canceled when it was stopped.
 struct Recipe {
   std::string_view name;
   std::string_view what;  ///< a line for --help
   Report (*run)(const RecipeSetup& setup);
 };
 
-/// All of them, by name.
+/// Returns all recipes, in the order of their names.
 [[nodiscard]] std::span<const Recipe> recipes() noexcept;
-/// nullptr when there is none of this name.
+/// Returns nullptr when no recipe has this name.
 [[nodiscard]] const Recipe* find_recipe(std::string_view name) noexcept;
 
 }  // namespace weft::measure

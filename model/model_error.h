@@ -24,6 +24,7 @@ enum class ModelErrc {
   kBadSpec,
 };
 
+/// The category of these errors, and how one becomes a boost::system::error_code.
 [[nodiscard]] const TableCategory& model_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(ModelErrc code) noexcept;
 

@@ -23,8 +23,8 @@ struct NamedShape {
   LlamaShape shape;
 };
 
-// Of llama2.c's stories110M, and of models of these names; Llama-3.1-8B's without its long
-// context.
+// The shapes of llama2.c's stories110M and of the models of these names; Llama-3.1-8B's without its
+// long context.
 constexpr std::array<NamedShape, 5> kShapes = {{
     {"llama-110m", {12, 768, 2048, 12, 12, 32000, 1024}},
     {"tinyllama-1.1b", kTinyLlama},

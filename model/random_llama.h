@@ -46,7 +46,7 @@ inline constexpr LlamaShape kLlama7B{.layers = 32,
 
 /// A llama with random bf16 weights, of any size, and its program: for measuring steps, whose time
 /// does not depend on what the weights are, as long as they are no zeros. Its matrices are windows
-/// of one run of random numbers, each at a place of its own: the checkpoint of a model is hardly
+/// of one run of random numbers, each at an offset of its own: the checkpoint of a model is hardly
 /// larger than its largest tensor. Immutable.
 class RandomLlama {
  public:

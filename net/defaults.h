@@ -11,14 +11,14 @@ namespace weft::net_defaults {
 /// the client's end are seen. More stays in the socket. Room for the largest header.
 inline constexpr std::size_t kReadAhead = std::size_t{64} << 10;
 
-/// One read: a header fits, and an idle connection keeps no more.
+/// The size of a read: a header fits, and an idle connection keeps no more.
 inline constexpr std::size_t kReadBytes = 4096;
 
 /// Texts that wait for the tokenizer of /tokenize and /detokenize. More are 429.
 inline constexpr int kTextWork = 64;
 
-/// How often connections look at the clock. Their time limits are seconds; looking at ten thousand
-/// takes less than a millisecond.
+/// How often connections check their time limits. The limits are seconds; checking ten thousand
+/// connections takes less than a millisecond.
 inline constexpr std::chrono::milliseconds kSweep{250};
 
 /// How long a connection that is being closed waits for the client to read the last answer and
@@ -29,13 +29,13 @@ inline constexpr std::chrono::seconds kLinger{2};
 /// before it could know is told that it comes too late, and not merely hung up on.
 inline constexpr std::chrono::milliseconds kLastCall{100};
 
-/// Messages of one lane that wait for the one before them. More are refused with an error event.
+/// Messages of one stream that wait for the one before them. More are refused with an error event.
 inline constexpr std::size_t kWaitingMessages = 16;
 
 /// Bytes of an answer that wait in the system's own buffer to be sent; more wait where they were
-/// produced, and go out as fewer and larger events. Else a client that stops reading is noticed
-/// when megabytes have gone into that buffer, an event for each token. Room for what a connection
-/// of 1 GB/s takes within 30 us.
+/// produced, and go out as fewer and larger events. Otherwise a client that stops reading would be
+/// noticed only when megabytes have gone into that buffer, an event for each token. There is room
+/// for what a connection of 1 GB/s takes within 30 us.
 inline constexpr int kUnsentBytes = 32 << 10;
 
 /// How long accepting pauses when the process has no descriptors left.
@@ -45,13 +45,13 @@ inline constexpr std::chrono::milliseconds kAcceptPause{100};
 inline constexpr int kBacklog = 4096;
 
 /// Bytes of the log that wait for whoever reads it: some ten thousand lines, a second of a busy
-/// server's. More lines are dropped, counted, and a later line says how many.
+/// server's. More lines are dropped and counted, and a later line says how many.
 inline constexpr std::size_t kMaxQueuedLogBytes = std::size_t{1} << 20;
 
 /// How long the program's end waits for the last lines of the log to be read.
 inline constexpr std::chrono::milliseconds kLastLogLines{500};
 
-/// A body is given so long before its rate counts: TCP's slow start, and a client that thinks.
+/// The time before a body's rate counts: TCP's slow start, and a client that thinks.
 inline constexpr std::chrono::seconds kBodyGrace{5};
 
 }  // namespace weft::net_defaults

@@ -4,23 +4,23 @@
 
 namespace weft {
 
-/// How a server can fail to begin, and a client to reach one.
+/// How a server can fail to start, and a client to reach one.
 enum class NetErrc {
-  /// The address is not to be had; the detail has it and the reason.
+  /// The address is not available; the detail has it and the reason.
   kCannotListen = 1,
   /// Certificate or key cannot be used; the detail has the file and the reason.
   kBadCertificate,
-  /// What is to be a server's URL is none; the detail says why.
+  /// A server's URL is not valid; the detail says why.
   kBadUrl,
   /// The server's name, address or certificate is no good, or nobody listens there.
   kCannotConnect,
-  /// The server did not want the connection; the detail has its words.
+  /// The server refused the connection; the detail has its words.
   kRefused,
   /// The connection ended before the answer had come.
   kLost,
-  /// The answer had not come whole in the time that it was given.
+  /// The answer was not complete within its time.
   kTimeout,
-  /// What came is not what HTTP or the API says; the detail has why.
+  /// The answer is not what HTTP or the API says; the detail says why.
   kBadAnswer,
 };
 

@@ -37,7 +37,7 @@ struct BeamHypothesis {
 /// made; start() and advance() allocate nothing. Owner only.
 ///
 /// A step adds to each beam's score its candidates' logprobs and orders them: the greater score
-/// first, of equal ones the lower beam, then the candidate's place in its list. In this order the
+/// first, of equal ones the lower beam, then the candidate's index in its list. In this order the
 /// first num_beams that do not end the output become the beams; a candidate that ends it becomes
 /// finished when it is among the first num_beams of all. Of finished ones the num_beams best are
 /// kept; of equal ones those that finished first.

@@ -12,9 +12,9 @@ struct OutputScore {
   std::size_t tokens = 0;
 };
 
-/// The places of the best `count` outputs, best first: by the mean logprob of a token, as OpenAI's
-/// best_of has it, so that a longer output is not worse for being longer. Of equal ones the
-/// earlier; an output of no tokens or of no number comes last.
+/// Returns the indices of the best `count` outputs, best first: by the mean logprob of a token, as
+/// OpenAI's best_of has it, so that a longer output is not worse for being longer. Of equal ones
+/// the earlier; an output of no tokens or of no number comes last.
 [[nodiscard]] std::vector<std::size_t> best_outputs(std::span<const OutputScore> outputs,
                                                     std::size_t count);
 

@@ -10,7 +10,7 @@ namespace weft::sampling {
 /// Whether a parameter looks back at the sequence's tokens.
 [[nodiscard]] bool looks_back(const SamplingParams& params);
 
-/// Whether a step changes logits at this place of the sequence.
+/// Whether a step changes logits at this position of the sequence.
 [[nodiscard]] bool edits_logits(const SequenceState& state);
 
 /// Steps 0 to 5 of a choice (sampler.h), in place. Throws what the request's LogitProcessor throws.

@@ -14,12 +14,12 @@ enum class Purpose : std::uint32_t {
   kFsdCoin = 2,  ///< whether randomized FSD or the samplers choose
 };
 
-/// A number in [0, 1) of 53 random bits for the token at `place` of its sequence.
+/// A number in [0, 1) of 53 random bits for the token at `position` of its sequence.
 [[nodiscard]] constexpr double random_number(Purpose purpose, std::uint64_t seed,
-                                             std::uint64_t place) {
+                                             std::uint64_t position) {
   const auto low = [](std::uint64_t word) { return static_cast<std::uint32_t>(word); };
   const auto high = [](std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32U); };
-  const auto words = philox({low(place), high(place), static_cast<std::uint32_t>(purpose), 0},
+  const auto words = philox({low(position), high(position), static_cast<std::uint32_t>(purpose), 0},
                             {low(seed), high(seed)});
   const std::uint64_t bits = (std::uint64_t{words[1]} << 32U | words[0]) >> 11U;
   return static_cast<double>(bits) * 0x1p-53;

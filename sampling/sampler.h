@@ -31,6 +31,7 @@ struct SampleOutcome {
 /// vocabulary. Made once, at start-up.
 class SamplerScratch {
  public:
+  /// For samplers of so many tokens, V. Takes all its memory.
   explicit SamplerScratch(std::size_t vocabulary);
   ~SamplerScratch();
   SamplerScratch(SamplerScratch&&) noexcept;
@@ -94,10 +95,11 @@ class Sampler {
 
   /// Chooses the token after those observed; it still has to be observed. `logits` [V] are
   /// overwritten. The same seed and tokens give the same choice, on every processor and whatever
-  /// was interrupted: numbers are drawn by place (Philox), and mirostat_mu is the only other state.
+  /// was interrupted: numbers are drawn by position (Philox), and mirostat_mu is the only other
+  /// state.
   ///
   /// Time: one to three passes over the logits with temperature, top_k, top_p and min_p; other
-  /// samplers sort, in linear time. DRY and FSD look at a bounded number of places (defaults.h),
+  /// samplers sort, in linear time. DRY and FSD look at a bounded number of positions (defaults.h),
   /// penalties at each different token of the sequence once.
   [[nodiscard]] SampleOutcome sample(std::span<float> logits, SamplerScratch& scratch);
 

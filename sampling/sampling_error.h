@@ -16,6 +16,7 @@ enum class SamplingErrc {
   kParametersConflict,
 };
 
+/// The category of these errors, and how one becomes a boost::system::error_code.
 [[nodiscard]] const TableCategory& sampling_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(SamplingErrc code) noexcept;
 

@@ -129,7 +129,7 @@ struct SamplingParams {
   BeamParams beams{};
 
   bool logprobs = false;          ///< of the chosen tokens
-  std::int32_t top_logprobs = 0;  ///< of so many most probable tokens at each place
+  std::int32_t top_logprobs = 0;  ///< of so many most probable tokens at each position
   /// Logprobs are those that the model gave, or those that the token was drawn by: of a token that
   /// the samplers took out there is none, and what is not drawn (temperature 0, FSD) has 0. A beam
   /// search's are always those that beams are scored by.

@@ -12,7 +12,7 @@ TokenHistory::TokenHistory(std::size_t vocabulary, std::size_t max_context)
       tokens_(max_context),
       previous_(max_context),
       counts_(std::min(vocabulary, max_context)) {
-  require(max_context <= INT32_MAX, "token_history: more tokens than places");
+  require(max_context <= INT32_MAX, "token_history: more tokens than positions");
   const std::size_t slots = std::bit_ceil(std::max<std::size_t>(2 * counts_.size(), 2));
   slots_.resize(slots);
   shift_ = 32U - static_cast<unsigned>(std::countr_zero(slots));
@@ -52,10 +52,10 @@ void TokenHistory::push(TokenId token) {
   previous_[size_] = count.last;
   count.last = static_cast<std::int32_t>(size_);
   if (window_ != 0 && size_ >= window_) {
-    const std::size_t place = size_ - window_;
-    TokenCount& leaves = count_of(tokens_[place]);
+    const std::size_t position = size_ - window_;
+    TokenCount& leaves = count_of(tokens_[position]);
     --leaves.in_window;
-    leaves.output_in_window -= place >= prompt_tokens_ ? 1 : 0;
+    leaves.output_in_window -= position >= prompt_tokens_ ? 1 : 0;
   }
   ++size_;
 }

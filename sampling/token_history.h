@@ -18,9 +18,9 @@ struct TokenCount {
   std::int32_t last = -1;              ///< where it was last
 };
 
-/// The tokens of one sequence, counted while they come, and for each the place where it was before.
-/// A push takes constant time. Takes its memory when it is made: 44 to 60 bytes for each token of
-/// the longest sequence. Owner only.
+/// The tokens of one sequence, counted while they come, and for each the position where it was
+/// before. A push takes constant time. Takes its memory when it is made: 44 to 60 bytes for each
+/// token of the longest sequence. Owner only.
 class TokenHistory {
  public:
   static constexpr std::int32_t kNowhere = -1;
@@ -45,8 +45,8 @@ class TokenHistory {
   /// The count of a token, nullptr when it is not there.
   [[nodiscard]] const TokenCount* find(TokenId token) const;
 
-  /// Where the token at `place` was before, or kNowhere.
-  [[nodiscard]] std::int32_t previous(std::size_t place) const { return previous_[place]; }
+  /// The position where the token at `position` was before, or kNowhere.
+  [[nodiscard]] std::int32_t previous(std::size_t position) const { return previous_[position]; }
 
  private:
   struct Slot {

@@ -21,7 +21,7 @@ constexpr std::array kTextErrors = {
     ErrorText{static_cast<int>(TextErrc::kTemplateLimit), "template_limit",
               "the chat template ran past its limit"},
     ErrorText{static_cast<int>(TextErrc::kBadStopString), "bad_stop_string",
-              "the stop texts cannot be used"},
+              "the stop strings cannot be used"},
     ErrorText{static_cast<int>(TextErrc::kBadTemplateKwarg), "bad_template_kwarg",
               "the chat template cannot be given that"},
 };

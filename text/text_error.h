@@ -20,13 +20,14 @@ enum class TextErrc {
   kTemplateFailed,
   /// A chat template ran past its bound of steps, depth or output.
   kTemplateLimit,
-  /// A request's stop texts are too many, or one is empty, too long or not UTF-8; the detail names
-  /// it.
+  /// A request's stop strings are too many, or one is empty, too long or not UTF-8; the detail
+  /// names it.
   kBadStopString,
   /// A request's chat_template_kwargs have a name that is not allowed; the detail has it.
   kBadTemplateKwarg,
 };
 
+/// The category of these errors, and how one becomes a boost::system::error_code.
 [[nodiscard]] const TableCategory& text_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(TextErrc code) noexcept;
 

@@ -23,19 +23,20 @@ namespace weft {
 
 struct PipelineOptions;
 
-/// A request that was submitted with a sink of the caller's own. Keeps nothing alive; thread-safe
-/// but for assignment.
+/// A request that was submitted with a sink of the caller's own. It keeps nothing alive.
+/// Thread-safe except for assignment.
 class RequestHandle {
  public:
   RequestHandle() noexcept = default;
-  /// `request` may be null: it was refused.
+  /// `request` is null when it was refused.
   explicit RequestHandle(const std::shared_ptr<ActiveRequest>& request) noexcept
       : id_(request ? request->id() : RequestId()), request_(request) {}
 
-  /// By which Engine::rows() names it; none when it was refused at once.
+  /// The id by which Engine::rows() names it; none when it was refused at once.
   [[nodiscard]] RequestId id() const noexcept { return id_; }
 
-  /// Does nothing when it has ended. The first cause counts; the sink hears of the end.
+  /// Asks the request to end; does nothing when it has ended. The first cause counts, and the sink
+  /// hears of the end.
   void ask_to_end(EndCause cause) noexcept {
     if (const auto request = request_.lock()) request->ask_to_end(cause);
   }
@@ -49,9 +50,9 @@ class RequestHandle {
 /// from the process: no globals, no signal handlers, no printing. docs/asio-compliance.md states
 /// how its operations behave, point by point.
 ///
-/// Thread-safe but for construction, moves and destruction; any number of engines may live in one
-/// process, and handlers may belong to any number of contexts. An engine that was moved from can
-/// only be assigned and destroyed. The context of `executor` must outlive the engine, and the
+/// Thread-safe except for construction, moves and destruction; any number of engines may live in
+/// one process, and handlers may belong to any number of contexts. An engine that was moved from
+/// can only be assigned and destroyed. The context of `executor` must outlive the engine, and the
 /// contexts of its handlers must outlive their operations.
 ///
 /// Every operation takes any completion token, completes on the handler's associated executor
@@ -61,27 +62,28 @@ class Engine {
  public:
   using executor_type = boost::asio::any_io_executor;
 
-  /// Loads the model; blocks while it does. Throws boost::system::system_error with what create()
+  /// Loads the model, and blocks meanwhile. Throws boost::system::system_error with what create()
   /// returns.
   Engine(boost::asio::any_io_executor executor, const Config& config);
-  /// The same without exceptions. Errors are those of Config::validate(), of the model's files and
-  /// of the device; kInternal, when memory or threads are not to be had.
+  /// Loads the model without throwing. Errors are those of Config::validate(), of the model's files
+  /// and of the device; kInternal, when memory or threads are not available.
   [[nodiscard]] static Result<Engine> create(boost::asio::any_io_executor executor,
                                              const Config& config);
-  /// Over a pipeline with an application's own options, such as a filter. Where nothing may block:
-  /// async_load_engine (load_engine.h).
+  /// Makes an engine over a pipeline with an application's own options, such as a filter. Where
+  /// nothing may block: async_load_engine (load_engine.h).
   [[nodiscard]] static Result<Engine> create(boost::asio::any_io_executor executor,
                                              const Config& config, const PipelineOptions& options);
-  /// Over a pipeline of one's own; not null.
+  /// Makes an engine over a pipeline of the caller's own, which must not be null.
   Engine(boost::asio::any_io_executor executor, std::unique_ptr<RequestPort> port);
 
   Engine(Engine&&) noexcept = default;
   Engine& operator=(Engine&& other) noexcept;
   /// Ends everything before it returns, and needs no running executor: requests end with kStopping,
-  /// actors exit. Completions are posted, for whoever runs their contexts after that. Not from
-  /// within an actor, a sink or a hook.
+  /// actors exit. Completions are posted, for whoever runs their contexts after that. It must not
+  /// be called from within an actor, a sink or a hook.
   ~Engine();
 
+  /// The executor that the engine was made with, on which handlers without one run.
   [[nodiscard]] executor_type get_executor() const { return core_->executor(); }
 
   /// What the engine knows of its model: tokenizer, chat template, context, vocabulary, end tokens.
@@ -113,9 +115,9 @@ class Engine {
   }
 
   /// Begins a request whose outputs go to a sink of the caller's own, for those who write a
-  /// protocol and need no stream. The sink is called on the engine's threads, also before this
-  /// returns; a refusal is its finish(). Without memory nothing was begun and the sink has been
-  /// told, too.
+  /// protocol and need no stream. The sink is called on the engine's threads, possibly before this
+  /// returns; a refusal is its finish(). When there is no memory, nothing was begun, and the sink
+  /// has been told, too.
   RequestHandle submit(Request request, const std::shared_ptr<RequestSink>& sink) noexcept {
     return RequestHandle(core_->submit(sink, std::move(request)));
   }
@@ -129,26 +131,28 @@ class Engine {
         Initiate<DrainOp>{core_}, token);
   }
 
-  /// The same, cancels the requests that have begun, and completes when the actors have exited.
+  /// Refuses new requests, cancels those that have begun, and completes when the actors have
+  /// exited. Signature and cancellation as of async_drain.
   template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
   auto async_shutdown(Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
         Initiate<ShutdownOp>{core_}, token);
   }
 
-  /// Can serve: no actor that it needs has failed for good.
+  /// Whether it can serve: no actor that it needs has failed for good.
   [[nodiscard]] bool ready() const noexcept { return core_->port().ready(); }
+  /// Returns its numbers of this moment, which belong together only roughly. Thread-safe.
   [[nodiscard]] EngineStats stats() const { return core_->port().stats(); }
-  /// Who holds which row, by row: for those who show it. Reading it costs no tick anything.
+  /// Returns who holds which row, by row, for those who show it. Reading it costs no tick anything.
   [[nodiscard]] std::vector<RowHolder> rows() const { return core_->port().rows(); }
-  /// Valid as long as the engine.
+  /// The engine's metrics; valid as long as the engine.
   [[nodiscard]] MetricsRegistry& metrics() const noexcept { return core_->port().metrics(); }
-  /// In Prometheus' text format, see core/prometheus.h.
+  /// Returns the metrics in Prometheus' text format, see core/prometheus.h.
   [[nodiscard]] std::string metrics_text() const;
 
  private:
-  /// An operation that has not begun: deferred keeps one for as long as it likes. One that begins
-  /// after the engine has gone is refused with kStopping.
+  /// An operation that has not begun, which `deferred` keeps for as long as it likes. One that
+  /// begins after the engine has gone is refused with kStopping.
   template <class Op>
   struct Initiate {
     using executor_type = Engine::executor_type;

@@ -13,8 +13,8 @@
 namespace weft {
 namespace {
 
-/// What would make the memory for the request's outputs unbounded, or stand outside of a table
-/// before anybody looks; everything else is checked by those who use it.
+/// Checks what would make the memory for the request's outputs unbounded, or stand outside of a
+/// table before anybody looks; everything else is checked by those who use it.
 Result<void> check_bounds(const Request& request) {
   const std::int32_t n = request.sampling.n;
   if (n < 1 || n > kMaxChoices) {
@@ -33,7 +33,7 @@ Result<void> check_bounds(const Request& request) {
   return {};
 }
 
-/// What failed, or nothing when there is no memory to say it.
+/// Says what failed; empty when there is no memory to say it.
 std::string detail_of(const std::exception& failure) noexcept {
   try {
     return failure.what();
@@ -53,7 +53,7 @@ void refuse(RequestSink& sink, Error error) noexcept {
 
 EngineCore::EngineCore(boost::asio::any_io_executor executor, std::unique_ptr<RequestPort> port)
     : executor_(std::move(executor)), port_(std::move(port)) {
-  // The port may call it from one of its actors, so it must not keep the port.
+  // The port may call it from one of its actors, so it must not keep the port alive.
   on_stopped_ = [stopped = stopped_] { stopped->fire(); };
 }
 

@@ -14,41 +14,42 @@
 
 namespace weft {
 
-/// What an Engine and the operations that it has started share. Thread-safe; after close() it is an
-/// empty shell that refuses everything.
+/// What an Engine and the operations that it has started share. Thread-safe; after close() it
+/// refuses everything.
 class EngineCore : public std::enable_shared_from_this<EngineCore> {
  public:
+  /// `port` is not null.
   EngineCore(boost::asio::any_io_executor executor, std::unique_ptr<RequestPort> port);
   EngineCore(const EngineCore&) = delete;
   EngineCore& operator=(const EngineCore&) = delete;
   ~EngineCore() = default;
 
   [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
-  /// Until close().
+  /// The pipeline's port; valid until close().
   [[nodiscard]] RequestPort& port() const noexcept { return *port_; }
 
-  /// For a request that submit() is to be given.
+  /// Makes the stream of a request that submit() will get.
   [[nodiscard]] std::shared_ptr<StreamState> make_stream(const Request& request) const;
-  /// Lets the request begin; a refusal is the stream's end as well.
+  /// Begins the request; a refusal is the stream's end as well.
   void submit(const std::shared_ptr<StreamState>& stream, Request&& request) noexcept;
-  /// The same for a sink of the caller's own. Null when it was refused.
+  /// Begins a request with a sink of the caller's own. Returns null when it was refused.
   std::shared_ptr<ActiveRequest> submit(const std::shared_ptr<RequestSink>& sink,
                                         Request&& request) noexcept;
 
-  /// No request begins any more; `event` happens when none is left.
+  /// Lets no request begin any more; the event happens when none is left.
   std::shared_ptr<OneTimeEvent> drain();
-  /// Those that are left are cancelled; `event` happens when the actors have exited.
+  /// Cancels the requests that are left; the event happens when the actors have exited.
   std::shared_ptr<OneTimeEvent> shut_down();
 
-  /// Ends everything before it returns. Not while another thread uses the core.
+  /// Ends everything before it returns. It must not be called while another thread uses the core.
   void close() noexcept;
 
  private:
-  /// `begin` gets the request before it is submitted.
+  /// Begins a request. `begin` gets it before it is submitted.
   template <class Begin>
   void submit(const std::shared_ptr<RequestSink>& sink, Request&& request, Begin begin) noexcept;
   void on_drained();
-  void stop_port_if_due();  // under mutex_
+  void stop_port_if_due();  // called under mutex_
 
   const boost::asio::any_io_executor executor_;
   Gate gate_;
@@ -56,7 +57,7 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   const std::shared_ptr<OneTimeEvent> drained_ = std::make_shared<OneTimeEvent>();
   const std::shared_ptr<OneTimeEvent> stopped_ = std::make_shared<OneTimeEvent>();
 
-  std::mutex mutex_;  // for what follows; requests do not take it
+  std::mutex mutex_;  // guards what follows; requests do not take it
   bool draining_ = false;
   bool is_drained_ = false;
   bool shutting_down_ = false;

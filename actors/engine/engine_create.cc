@@ -1,4 +1,4 @@
-// An engine with Weft's own pipeline behind it. Apart from engine.cc, so that a program which
+// An engine with Weft's own pipeline behind it. It is apart from engine.cc so that a program which
 // brings a port of its own links no model and no device.
 
 #include <exception>

@@ -65,8 +65,8 @@ bool StreamState::is_there(std::uint64_t word) const noexcept {
 }
 
 void StreamState::complete_if_there() noexcept {
-  // What is there for a word stays there as long as the word: only the operation's completion takes
-  // it, and no other operation gets the same number.
+  // What belongs to a word stays as long as the word: only the operation's completion takes it, and
+  // no other operation gets the same number.
   std::uint64_t word = word_.load();
   while (is_there(word)) {
     if (word_.compare_exchange_weak(word, with_phase(word, Phase::kHeld))) {
@@ -115,7 +115,7 @@ void StreamState::ask_to_end(EndCause cause) noexcept {
 }
 
 StreamState::News StreamState::take_news() noexcept {
-  // The end first: what was delivered before it is seen below.
+  // The end is looked at first: what was delivered before it is seen below.
   const bool finished = output_.finished();
   if (!dropped_.load()) {
     for (std::size_t i = 0; i < output_.choices(); ++i) {

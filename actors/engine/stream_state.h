@@ -29,8 +29,8 @@ enum class StreamWait : std::uint8_t {
   kEnd,        ///< the end
 };
 
-/// Between the actors that produce for a request and the one who reads: the sink of async_open and
-/// async_generate, and what a TokenStream points to. Neither side waits for the other: text and
+/// Connects the actors that produce for a request with the one who reads: the sink of async_open
+/// and async_generate, and what a TokenStream points to. Neither side waits for the other: text and
 /// tokens are append-only, and one atomic word says whether an operation waits and who may complete
 /// it.
 ///
@@ -38,17 +38,19 @@ enum class StreamWait : std::uint8_t {
 /// thread-safe; everything else is the reader's, one thread at a time.
 class StreamState final : public RequestSink, public std::enable_shared_from_this<StreamState> {
  public:
-  /// Throws std::bad_alloc. `choices` and the request's max_tokens are within stream_defaults.h.
+  /// Throws std::bad_alloc. `choices` and the request's max_tokens must be within
+  /// stream_defaults.h.
   StreamState(const Request& request, std::int32_t choices, boost::asio::any_io_executor executor);
 
-  /// Not owned, since the request owns this sink. Set before it is submitted.
+  /// Sets the request, which is not owned since it owns this sink. To be called before it is
+  /// submitted.
   void set_request(const std::shared_ptr<ActiveRequest>& request) noexcept { request_ = request; }
 
   void admit() noexcept override;
   void deliver(const DeltaView& delta) noexcept override;
   void finish(Finish&& finish) noexcept override;
 
-  /// While it lives its operation is the stream's outstanding one.
+  /// The right to be the stream's one outstanding operation, for as long as it lives.
   class Turn {
    public:
     explicit Turn(std::shared_ptr<StreamState> stream) noexcept : stream_(std::move(stream)) {}
@@ -65,17 +67,19 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
   };
 
   /// Starts an operation. `complete(Turn, Handler&&, error_code)` runs on the handler's executor:
-  /// without an error what was waited for is there, and the Turn is to be ended before the handler
+  /// without an error what was waited for is there, and the Turn has to be ended before the handler
   /// is called. Errors: kReadOutstanding, with an empty Turn; operation_aborted, when the handler's
   /// cancellation slot or cancel() took the operation back.
   ///
-  /// The slot: a wait for news that may be taken back without effect (total or partial) is, at
-  /// once; where only terminal cancellation is asked for, the request is cancelled as well. Any
-  /// type cancels the request of the other two, which then complete when it has ended.
+  /// The cancellation slot: a wait for news whose type includes total or partial is taken back at
+  /// once, without an effect; where only terminal cancellation is asked for, the request is
+  /// cancelled as well. For the other two waits any type cancels the request, and they complete
+  /// when it has ended.
   template <class Handler, class Complete>
   void async_wait(StreamWait what, Handler handler, Complete complete) {
     const bool mine = begin_turn();
-    // A Turn first: when something throws from here on, the stream is free for the next operation.
+    // The Turn comes first: when something throws from here on, the stream is free for the next
+    // operation.
     Turn turn(mine ? shared_from_this() : nullptr);
     auto slot = boost::asio::get_associated_cancellation_slot(handler);
     PendingCompletion completion(
@@ -93,42 +97,44 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
     arm(what, std::move(completion));
   }
 
-  /// The request is to end; what was produced stays to be read.
+  /// Asks the request to end; what was produced can still be read.
   void stop() noexcept { ask_to_end(EndCause::kStop); }
-  /// The request is to end, and nobody wants what was not read. An operation that waits for news
+  /// Asks the request to end, and drops what was not read. An operation that waits for news
   /// completes with operation_aborted.
   void cancel() noexcept;
 
-  /// What a reader gets: a delta, or none and how the request ended. Only when it is there; without
-  /// memory for a copy the error is not_enough_memory, and nothing is lost.
+  /// What a reader gets: a delta, or none and how the request ended. To be called only when it is
+  /// there. When there is no memory for a copy the error is not_enough_memory, and nothing is lost.
   struct News {
     boost::system::error_code error;
     std::optional<Delta> delta;
   };
+  /// Takes what is there; outputs take turns.
   News take_news() noexcept;
-  /// Why there is no stream, for an operation that waited for admission.
+  /// Returns why there is no stream, for an operation that waited for admission.
   boost::system::error_code take_admission();
-  /// When it has ended. Throws std::bad_alloc.
+  /// Copies the result of a request that has ended. Throws std::bad_alloc.
   [[nodiscard]] GenerationResult copy_result() const;
-  /// The same, and how the request ended; or not_enough_memory.
+  /// Copies the result and returns how the request ended, or not_enough_memory.
   boost::system::error_code copy_result(GenerationResult& result) const noexcept;
-  /// How the request ended; no error for stop and length. When it has ended.
+  /// Returns how the request ended; no error for stop and length. Only when it has ended.
   [[nodiscard]] boost::system::error_code end_error() const noexcept;
 
-  /// Thread-safe. Null until the request has ended.
+  /// Returns how the request ended; null before. Thread-safe.
   [[nodiscard]] const Finish* end() const noexcept {
     return output_.finished() ? &output_.end() : nullptr;
   }
-  /// A reader has been told of the end.
+  /// Whether a reader has been told of the end.
   [[nodiscard]] bool read_to_end() const noexcept { return read_to_end_; }
+  /// The request; null before set_request() and after the request has gone.
   [[nodiscard]] std::shared_ptr<ActiveRequest> request() const noexcept { return request_.lock(); }
   [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
 
  private:
-  // The word: which operation (a number), what it waits for, and how far it is.
+  // The parts of the word: which operation it is (a number), what it waits for, and how far it is.
   enum class Phase : std::uint8_t {
-    kIdle,      // none is outstanding
-    kHeld,      // one is, and whoever put the word here may touch completion_
+    kIdle,      // no operation is outstanding
+    kHeld,      // one is outstanding, and whoever put the word here may touch completion_
     kWaiting,   // one waits
     kAborting,  // one waits for the end of the request that its slot has cancelled
   };
@@ -161,15 +167,15 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
   const boost::asio::any_io_executor executor_;
   std::weak_ptr<ActiveRequest> request_;
 
-  // What operations wait for. Sequentially consistent, as is the word: either the producer sees
-  // that one waits, or the reader sees what there is.
+  // What operations wait for. It is sequentially consistent, as is the word: either the producer
+  // sees that one waits, or the reader sees what there is.
   RequestOutput output_;
   std::atomic<bool> dropped_{false};
 
   std::atomic<std::uint64_t> word_{0};
   std::optional<PendingCompletion> completion_;
 
-  // The reader's.
+  // The members below belong to the reader.
   std::size_t next_choice_ = 0;
   bool read_to_end_ = false;
 };

@@ -15,7 +15,7 @@
 namespace weft {
 
 /// What a request produces, as it is produced; made by Engine::async_open. Move-only; destroying it
-/// cancels the request. It may outlive its engine, whose end is then the request's.
+/// cancels the request. It may outlive its engine, whose end then ends the request.
 ///
 /// What was produced and not read is kept, and comes as one delta for each output, however slow the
 /// reader: at most what max_tokens allows, in memory that is taken at the start and grows by
@@ -27,16 +27,18 @@ class TokenStream {
  public:
   using executor_type = boost::asio::any_io_executor;
 
-  /// Belongs to no request: only assignment, destruction and operator bool are of use; the others
-  /// throw boost::system::system_error with kNoStream. So is a stream that was moved from.
+  /// Makes a stream that belongs to no request, like one that was moved from: only assignment,
+  /// destruction and operator bool are of use; the others throw boost::system::system_error with
+  /// kNoStream.
   TokenStream() noexcept = default;
   TokenStream(TokenStream&&) noexcept = default;
   TokenStream& operator=(TokenStream&& other) noexcept;
   ~TokenStream();
 
+  /// Whether it belongs to a request.
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
-  /// The engine's: where handlers run that have no executor of their own.
+  /// The engine's executor, where handlers run that have none of their own.
   [[nodiscard]] executor_type get_executor() const { return state().executor(); }
 
   /// Reads what has come since the last time, of one output; outputs take turns. Signature
@@ -63,19 +65,19 @@ class TokenStream {
         InitiateNext{shared_state()}, token);
   }
 
-  /// Drops the request: what was not read is not wanted. A waiting async_next completes with
+  /// Drops the request and what was not read. A waiting async_next completes with
   /// operation_aborted.
   void cancel() { state().cancel(); }
-  /// Ends the request and keeps what was produced: the stream is to be read to its end, which is
+  /// Ends the request and keeps what was produced: read the stream to its end, which is
   /// FinishReason::kStop.
   void stop() { state().stop(); }
 
-  /// All that was produced; valid as long as the stream. Throws boost::system::system_error with
-  /// kNotFinished before async_next has told of the end.
+  /// Returns all that was produced; valid as long as the stream. Throws boost::system::system_error
+  /// with kNotFinished before async_next has reported the end.
   [[nodiscard]] const GenerationResult& result();
-  /// What the error_code of the end cannot say: the field, the numbers. Empty before the end.
+  /// What the end's error_code cannot say: the field, the numbers. Empty before the end.
   [[nodiscard]] std::string_view error_detail() const;
-  /// With kOverloaded: when it is worth trying again.
+  /// With kOverloaded: when to try again.
   [[nodiscard]] std::chrono::milliseconds retry_after() const;
 
  private:

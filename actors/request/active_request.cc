@@ -8,7 +8,8 @@
 namespace weft {
 namespace {
 
-/// Fills in the times that whoever finishes a request has not set, from those the request knows.
+/// Fills in the times that whoever finishes a request has not set, from those that the request
+/// knows.
 void fill_in(RequestTimes& times, const RequestTimes& known) noexcept {
   const auto fill = [](TimePoint& time, TimePoint value) {
     if (time == TimePoint{}) time = value;
@@ -85,7 +86,7 @@ void ActiveRequest::finish(Finish&& finish) noexcept {
   }
   fill_in(finish.times, times_);
   if (on_finished_) on_finished_(finish);
-  on_finished_ = nullptr;  // what it holds may hold this request
+  on_finished_ = nullptr;  // what it captured may hold this request
   sink_->finish(std::move(finish));
   if (const auto owner = std::move(owner_)) owner->ended(*this);
 }

@@ -17,11 +17,11 @@ namespace weft {
 enum class EndCause : std::uint8_t {
   kNone,
   kStop,        ///< keep what was produced: the outputs end with FinishReason::kStop
-  kCancel,      ///< the caller took it back
+  kCancel,      ///< the caller cancelled it
   kDeadline,    ///< its time is over
   kSlowReader,  ///< nobody takes what is produced
   kShutdown,    ///< the engine ends
-  kFailure,     ///< an actor that held its state failed
+  kFailure,     ///< an actor that held the request's state failed
 };
 
 class ActiveRequest;
@@ -39,10 +39,11 @@ class EndingRequests {
   EndingRequests& operator=(const EndingRequests&) = delete;
   ~EndingRequests();
 
+  /// Adds a request, which must not be in it.
   void push(std::shared_ptr<ActiveRequest> request) noexcept;
 
-  /// Gives all of them, the oldest first. When `each` throws, those after it are dropped; their
-  /// end_cause() still says that they were asked.
+  /// Calls `each` with all of them, the oldest first. When `each` throws, those after it are
+  /// dropped; their end_cause() still says that they were asked.
   template <std::invocable<std::shared_ptr<ActiveRequest>> Each>
   void take_all(Each&& each) {
     Chain chain = take_chain();
@@ -70,10 +71,10 @@ class EndingRequests {
   std::atomic<ActiveRequest*> newest_{nullptr};
 };
 
-/// A request from its arrival to its one terminal event. Shared by those who may ask it to end
-/// (its caller, the scheduler's deadline) and those who produce for it. Thread-safe where said.
-/// Always owned by a shared_ptr. It keeps its sink, so a sink that wants to ask it to end keeps a
-/// weak_ptr.
+/// A request from its arrival to its one terminal event. It is shared by those who may ask it to
+/// end (its caller, the scheduler's deadline) and those who produce for it. Thread-safe where
+/// stated. Always owned by a shared_ptr. It keeps its sink alive, so a sink that wants to ask it to
+/// end keeps a weak_ptr.
 class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
  public:
   /// `ending` may be null, and is not kept alive: without it only end_cause() tells of
@@ -95,24 +96,25 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   Request& request() noexcept { return request_; }
   RequestTimes& times() noexcept { return times_; }
 
-  /// Thread-safe. The first cause counts; it takes effect within one tick. False when the request
-  /// was asked before or has finished. It may be asked before it is submitted; whoever gets its
-  /// ticket looks at end_cause().
+  /// Asks the request to end. Thread-safe. The first cause counts; it takes effect within one tick.
+  /// Returns false when the request was asked before or has finished. It may be asked before it is
+  /// submitted; whoever gets its ticket looks at end_cause().
   bool ask_to_end(EndCause cause) noexcept;
-  /// Thread-safe.
+  /// Why it was asked to end. Thread-safe.
   [[nodiscard]] EndCause end_cause() const noexcept {
     return cause_.load(std::memory_order_acquire);
   }
 
-  /// One thread at a time: its arguments are good and there is room for it.
+  /// Tells the sink that the arguments are good and there is room for the request. One thread at a
+  /// time.
   void admit() noexcept;
-  /// One thread at a time: something for the sink; dropped once the request has finished.
+  /// Delivers something to the sink; dropped once the request has finished. One thread at a time.
   void deliver(const DeltaView& delta) noexcept;
 
-  /// Thread-safe: has had its terminal event.
+  /// Whether it has had its terminal event. Thread-safe.
   [[nodiscard]] bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
 
-  /// Told of the end after the sink, on the actor's thread. Set before the request is submitted.
+  /// Hears of the end after the sink, on the actor's thread. Set before the request is submitted.
   class Owner {
    public:
     Owner() = default;
@@ -125,8 +127,9 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   };
   void set_owner(std::shared_ptr<Owner> owner) noexcept { owner_ = std::move(owner); }
 
-  /// Called once when the request finishes, before the sink: a caller that hears of the end finds
-  /// the place already free. It must not throw; set before the request is submitted.
+  /// Sets what is called once when the request finishes, before the sink: a caller that hears of
+  /// the end finds the request's room free already. It must not throw. To be set before the request
+  /// is submitted.
   void on_finished(std::function<void(const Finish&)> call) { on_finished_ = std::move(call); }
 
  private:
@@ -145,17 +148,18 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   std::atomic<EndCause> cause_{EndCause::kNone};
   std::atomic<bool> finished_{false};
 
-  // While it is among the EndingRequests.
+  // The next one while it is among the EndingRequests.
   ActiveRequest* next_ending_ = nullptr;
   std::shared_ptr<ActiveRequest> self_while_ending_;
 };
 
-/// The right and the duty to finish a request: there is one, and it moves from actor to actor with
-/// the request. One that is destroyed, because the actor or the message that held it is lost,
-/// finishes its request with EngineErrc::kInternal. So each request has exactly one terminal event.
+/// The right and the duty to finish a request. There is one for each request, and it moves from
+/// actor to actor with it. A ticket that is destroyed, because the actor or the message that held
+/// it is lost, finishes its request with EngineErrc::kInternal. So each request has exactly one
+/// terminal event.
 class RequestTicket {
  public:
-  /// Once for each request; it has begun then.
+  /// To be made once for each request, which begins by it.
   explicit RequestTicket(std::shared_ptr<ActiveRequest> request) noexcept
       : request_(std::move(request)) {}
   RequestTicket(RequestTicket&&) noexcept = default;
@@ -166,9 +170,9 @@ class RequestTicket {
   [[nodiscard]] ActiveRequest* operator->() const noexcept { return request_.get(); }
   [[nodiscard]] const std::shared_ptr<ActiveRequest>& share() const noexcept { return request_; }
 
-  /// The terminal event. The ticket is used up.
+  /// Gives the request its terminal event and uses up the ticket.
   void finish(Finish&& finish) && noexcept;
-  /// The same with reason kError, or kCancelled where the code is kCancelled; kOverloaded comes
+  /// Finishes with reason kError, or kCancelled where the code is kCancelled; kOverloaded comes
   /// with when to try again. A CoreErrc, such as an actor's undelivered() is given, becomes the
   /// EngineErrc that it means for the request.
   void fail(Error error) && noexcept;

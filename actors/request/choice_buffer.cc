@@ -35,7 +35,7 @@ ChoiceBuffer::Sizes ChoiceBuffer::unpack(std::uint64_t word) noexcept {
 
 bool ChoiceBuffer::append(const DeltaView& delta) noexcept {
   const std::size_t tokens = delta.tokens.size();
-  // The first token decides; readers look at it only where there are tokens.
+  // The first token decides it; readers look at it only where there are tokens.
   if (with_top_ && tokens_.size() == 0 && tokens > 0) top_per_token_ = delta.top_per_token;
   if ((with_logprobs_ && delta.logprobs.size() != tokens) ||
       (with_top_ && delta.top.size() != tokens * top_per_token())) {

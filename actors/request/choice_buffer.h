@@ -15,29 +15,30 @@ namespace weft {
 /// however many deltas it came in.
 class ChoiceBuffer {
  public:
-  /// With room for as much of the request's output as stream_defaults.h says.
+  /// Makes a buffer with room for as much of the request's output as stream_defaults.h says.
   explicit ChoiceBuffer(const Request& request);
 
-  /// By the one who delivers. False, and nothing is added, when the memory is not to be had or the
-  /// output is longer than a stream counts.
+  /// Appends; for the delivering thread. Returns false, and adds nothing, when there is no memory
+  /// or the output is longer than a stream counts.
   [[nodiscard]] bool append(const DeltaView& delta) noexcept;
 
-  /// Thread-safe. Ordered with other atomic operations, as both are sequentially consistent.
+  /// Whether there is something to take. Thread-safe. It is ordered with other atomic operations,
+  /// since all are sequentially consistent.
   [[nodiscard]] bool unread() const noexcept {
     return published_.load() != taken_.load(std::memory_order_acquire);
   }
-  /// Thread-safe: how much text that is.
+  /// How many bytes of text were not taken. Thread-safe.
   [[nodiscard]] std::size_t unread_bytes() const noexcept {
     const std::uint64_t taken = taken_.load(std::memory_order_acquire);
     return unpack(published_.load()).text - unpack(taken).text;
   }
-  /// Thread-safe: how many tokens have come.
+  /// How many tokens have come. Thread-safe.
   [[nodiscard]] std::size_t tokens() const noexcept { return unpack(published_.load()).tokens; }
 
-  /// By the reader: all that it has not taken yet.
+  /// Takes all that is new; for the reader.
   void take(Delta& delta);
 
-  /// By the reader: all there is.
+  /// Copies all there is; for the reader.
   void copy_all(GeneratedChoice& choice) const;
 
  private:

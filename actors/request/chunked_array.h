@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// An array that only grows, in chunks of doubling length, so that what is in it never moves: one
+/// An array that only grows, in chunks of doubling length, so that its elements never move: one
 /// thread appends while another copies what it has been told of. The owner publishes the size in an
 /// atomic of its own; nothing here is one.
 template <class T>
@@ -18,10 +18,10 @@ class ChunkedArray {
   /// Has room for `first` elements (at least one) from the start.
   explicit ChunkedArray(std::size_t first) : first_(std::max<std::size_t>(first, 1)) { grow(0); }
 
-  /// By the one who appends.
+  /// The number of elements; for the thread that appends.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// Throws std::bad_alloc; what was appended before then stays, but is not counted.
+  /// Appends. Throws std::bad_alloc; what was appended before then stays, but is not counted.
   void append(std::span<const T> values) {
     std::size_t end = size_;
     while (!values.empty()) {
@@ -54,7 +54,7 @@ class ChunkedArray {
     std::size_t chunk, offset;
   };
 
-  // Chunk k has first * 2^k elements, and first * (2^k - 1) are before it.
+  // Finds an element: chunk k has first * 2^k elements, and first * (2^k - 1) precede it.
   [[nodiscard]] Place locate(std::size_t index) const noexcept {
     const auto chunk = static_cast<std::size_t>(std::bit_width(index / first_ + 1)) - 1;
     return {.chunk = chunk, .offset = index - first_ * ((std::size_t{1} << chunk) - 1)};
@@ -64,7 +64,7 @@ class ChunkedArray {
     chunks_[chunk] = std::make_unique_for_overwrite<T[]>(length(chunk));
   }
 
-  // With one element in the first, 40 of them hold 2^40.
+  // With one element in the first, 40 chunks hold 2^40.
   std::array<std::unique_ptr<T[]>, 40> chunks_;
   std::size_t first_;
   std::size_t size_ = 0;

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// Something new of one output: all that came since the one before it.
+/// Something new of one output: all that came since the previous delta.
 struct Delta {
   std::int32_t choice = 0;  ///< which output, 0 .. n-1
   std::string text{};       ///< valid UTF-8; may be empty, while characters are incomplete
@@ -31,7 +31,7 @@ struct GeneratedChoice {
   ChoiceEnd end{};
 };
 
-/// What became of a request: all of it, or what there was when it failed.
+/// What became of a request: all of its outputs, or what there was when it failed.
 struct GenerationResult {
   FinishReason reason = FinishReason::kStop;
   std::vector<GeneratedChoice> choices{};  ///< n of them, in their order

@@ -22,8 +22,8 @@ class OneTimeEvent : public std::enable_shared_from_this<OneTimeEvent> {
   OneTimeEvent(const OneTimeEvent&) = delete;
   OneTimeEvent& operator=(const OneTimeEvent&) = delete;
 
-  /// Completes as a void(error_code) when it has happened, never within the call; or, taken back by
-  /// any type of cancellation, with operation_aborted.
+  /// Completes as void(error_code) when the event has happened, never within the call; or, when any
+  /// type of cancellation takes it back, with operation_aborted.
   template <class Handler>
   void async_wait(Handler handler, const boost::asio::any_io_executor& fallback) {
     auto slot = boost::asio::get_associated_cancellation_slot(handler);
@@ -40,6 +40,7 @@ class OneTimeEvent : public std::enable_shared_from_this<OneTimeEvent> {
     add(place, std::move(completion));
   }
 
+  /// The event happens: posts all completions, and those of later waits. Further calls do nothing.
   void fire() noexcept;
 
  private:

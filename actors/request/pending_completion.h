@@ -25,24 +25,24 @@ namespace weft {
 /// handler's associated allocator puts it, and outstanding work of the handler's associated
 /// executor. Move-only; one thread at a time.
 ///
-/// Between Boost 1.81's any_completion_handler and this: post() never completes within the call,
-/// also when the handler's executor can only dispatch, the work guard belongs to it, and a handler
-/// of use_future is completed by the fallback, where posting to its own executor would start a
-/// thread pool of twice the processors (Asio's system_context).
+/// It differs from Boost 1.81's any_completion_handler: post() never completes within the call,
+/// also when the handler's executor can only dispatch; it owns the work guard; and a handler of
+/// use_future is completed by the fallback, where posting to its own executor would start a thread
+/// pool of twice the processors (Asio's system_context).
 class PendingCompletion {
  public:
   /// `complete(Handler&&, error_code)` turns what post() is given into the handler's arguments; it
-  /// runs on the handler's executor. Where the handler has no executor, `fallback` is its executor.
-  /// Throws what the allocator throws.
+  /// runs on the handler's executor, or on `fallback` where the handler has none. Throws what the
+  /// allocator throws.
   template <class Handler, class Complete>
   PendingCompletion(Handler handler, const boost::asio::any_io_executor& fallback,
                     Complete complete)
       : operation_(OperationOf<Handler, Complete>::make(std::move(handler), fallback,
                                                         std::move(complete))) {}
 
-  /// Lets the completion run on the handler's executor; what was allocated is given back before the
+  /// Lets the completion run on the handler's executor; what was allocated is freed before the
   /// handler runs. When the executor refuses, for want of memory, the handler is destroyed without
-  /// having run, as it is by the end of its context.
+  /// having run, as it is at the end of its context.
   void post(boost::system::error_code error) && noexcept {
     if (Operation* const operation = operation_.release()) operation->post(error);
   }
@@ -53,7 +53,7 @@ class PendingCompletion {
     Operation() = default;
     Operation(const Operation&) = delete;
     Operation& operator=(const Operation&) = delete;
-    /// Both free the operation.
+    /// Each of the two frees the operation.
     virtual void post(boost::system::error_code error) noexcept = 0;
     virtual void drop() noexcept = 0;
 
@@ -104,7 +104,7 @@ struct PendingCompletion::WorkOf<Executor> {
 
 template <class Handler, class Complete>
 class PendingCompletion::OperationOf final : public Operation {
-  // Asio's recycling of small blocks, where the handler does not ask for anything else.
+  // Asio's recycling of small blocks, unless the handler asks for something else.
   using HandlerAllocator =
       boost::asio::associated_allocator_t<Handler, boost::asio::recycling_allocator<void>>;
   using Allocator =
@@ -146,21 +146,21 @@ class PendingCompletion::OperationOf final : public Operation {
       if constexpr (kPostsItself<Executor>) {
         boost::asio::post(executor, std::move(run));
       } else {
-        // Such as any_completion_executor: it can run a function, and not promise to do so later.
-        // Or such as use_future's, which belongs to no context of its own.
+        // An executor such as any_completion_executor can run a function, but not promise to do so
+        // later; use_future's belongs to no context of its own.
         boost::asio::post(fallback, boost::asio::bind_allocator(
                                         allocator, [executor, run = std::move(run)]() mutable {
                                           boost::asio::dispatch(executor, std::move(run));
                                         }));
       }
     } catch (...) {
-      // The handler is gone with the function that the executor refused.
+      // The handler was destroyed with the function that the executor refused.
     }
   }
 
   void drop() noexcept override {
     const HandlerAllocator allocator = allocator_of(completion_.handler);
-    // It may own the memory that the allocator gives.
+    // The completion may own the memory that the allocator gives, so it lives until this returns.
     [[maybe_unused]] const Completion completion = std::move(completion_);
     free(Allocator(allocator));
   }
@@ -172,7 +172,7 @@ class PendingCompletion::OperationOf final : public Operation {
   };
   struct Run {
     Completion completion;
-    Work work;  // until the handler has run
+    Work work;  // kept until the handler has run
     boost::system::error_code error;
 
     void operator()() { std::move(completion.complete)(std::move(completion.handler), error); }

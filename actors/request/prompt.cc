@@ -29,7 +29,8 @@ Result<std::vector<TokenId>> conversation_tokens(const Request& request, const S
   return ids;
 }
 
-// Text with the tokenizer's BOS and the like, tokens as they are, or a conversation.
+// Returns the prompt's tokens: of a text with the tokenizer's BOS and the like, of tokens as they
+// are, or of a conversation.
 Result<std::vector<TokenId>> prompt_tokens(const Request& request, const ServedModel& model,
                                            std::chrono::local_seconds now) {
   const int given = (request.prompt.empty() ? 0 : 1) + (request.prompt_tokens.empty() ? 0 : 1) +
@@ -38,7 +39,8 @@ Result<std::vector<TokenId>> prompt_tokens(const Request& request, const ServedM
   if (!request.messages.empty()) return conversation_tokens(request, model, now);
   std::vector<TokenId> ids = request.prompt_tokens;
   if (ids.empty()) {
-    // What a user writes is text: only BOS and the like are put around it.
+    // What a user writes is text: special tokens such as BOS are put around it, but not looked for
+    // in it.
     const auto encoded = model.tokenizer.encode(request.prompt, {}, ids);
     if (!encoded) return bad_field("prompt", encoded.error());
   }
@@ -52,7 +54,7 @@ std::vector<TokenId> ends_of(const SamplingParams& sampling, const ServedModel& 
   return sorted_once(std::move(ends));
 }
 
-// What the device is asked for beside what the caller asked for: ranking needs logprobs.
+// Returns what the device has to do besides what the caller asked for: ranking needs logprobs.
 SamplingParams for_device(const SamplingParams& sampling, std::size_t ends) {
   SamplingParams device = sampling;
   if (sampling.beams.num_beams > 1) {
@@ -90,12 +92,12 @@ Result<void> check_tokens(const std::vector<TokenId>& ids, const ServedModel& mo
   return {};
 }
 
-// Two clients of one number would only share a counter.
+// Hashes a client's name; two clients of one number would only share a counter.
 ClientId client_of(const std::string& name) {
   return name.empty() ? ClientId{} : ClientId{std::hash<std::string>{}(name) | 1U};
 }
 
-// All but the prompt, which it has.
+// Fills in everything but the prompt, which is there.
 Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& model,
                       std::uint64_t seed) {
   const auto bound = output_bound(request, model, spec.prompt.size());

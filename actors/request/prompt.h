@@ -11,9 +11,9 @@
 
 namespace weft {
 
-/// All that the scheduler and the detokenizer need of a request. Changes the request: max_tokens
-/// gets its number. `seed` is for a request that has none. Errors: kBadRequest naming the
-/// parameter, kContextLengthExceeded with the numbers. The ticket stays where it is when it fails.
+/// Makes all that the scheduler and the detokenizer need of a request. It changes the request:
+/// max_tokens gets its number. `seed` is for a request that has none. Errors: kBadRequest names the
+/// parameter, kContextLengthExceeded has the numbers. When it fails, the ticket is left as it was.
 [[nodiscard]] Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
                                                                     const ServedModel& model,
                                                                     std::chrono::local_seconds now,

@@ -41,6 +41,7 @@ struct Request {
 
 /// How a request, or one of its outputs, ended.
 enum class FinishReason : std::uint8_t { kStop, kLength, kCancelled, kError };
+/// Returns "stop", "length", "cancelled" or "error".
 [[nodiscard]] std::string_view to_string(FinishReason reason) noexcept;
 
 /// Something new of one output, borrowed for the call.
@@ -49,8 +50,8 @@ struct DeltaView {
   std::string_view text{};  ///< valid UTF-8; may be empty, while characters are incomplete
   std::span<const TokenId> tokens{};
   std::span<const float> logprobs{};  ///< of the tokens; empty unless asked for
-  /// top_per_token for each token, most probable first; kNoToken fills up where the samplers left
-  /// fewer.
+  /// top_per_token entries for each token, most probable first; kNoToken fills up where the
+  /// samplers left fewer.
   std::span<const TokenLogprob> top{};
   std::int32_t top_per_token = 0;  ///< SamplingParams::top_logprobs
 };
@@ -63,7 +64,7 @@ struct Usage {
 /// How one output ended.
 struct ChoiceEnd {
   FinishReason reason = FinishReason::kStop;
-  std::string stop{};             ///< the stop text that was hit
+  std::string stop{};             ///< the stop string that was hit
   TokenId stop_token = kNoToken;  ///< or the token
   /// The sum of its tokens' logprobs, or a beam's score; 0 unless logprobs, best_of or beams ask
   /// for it.
@@ -86,9 +87,9 @@ struct Finish {
   std::chrono::milliseconds retry_after{0};  ///< with kOverloaded: when it is worth trying again
 };
 
-/// Where a request's outputs go. Called by the engine's actors, admit() and deliver() by one at a
-/// time, and finish() exactly once; an admit() or deliver() of another thread may still come after
-/// finish() and is then to be dropped. None may block: what waits for the application goes into
+/// Where a request's outputs go. The engine's actors call admit() and deliver() one at a time, and
+/// finish() exactly once; an admit() or deliver() of another thread may still come after finish()
+/// and must then be dropped. None of them may block: what waits for the application goes into
 /// buffers of the sink's own, which max_tokens bounds.
 class RequestSink {
  public:
@@ -97,10 +98,12 @@ class RequestSink {
   RequestSink& operator=(const RequestSink&) = delete;
   virtual ~RequestSink() = default;
 
-  /// The request is valid and the engine has room for it. At most once, before the first deliver();
-  /// left out when the request ends earlier.
+  /// The request is valid and the engine has room for it. Called at most once, before the first
+  /// deliver(); not called when the request ends earlier.
   virtual void admit() noexcept {}
+  /// Something new of one output; what `delta` points to is valid during the call only.
   virtual void deliver(const DeltaView& delta) noexcept = 0;
+  /// The terminal event.
   virtual void finish(Finish&& finish) noexcept = 0;
 };
 

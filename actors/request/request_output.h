@@ -12,39 +12,41 @@
 
 namespace weft {
 
-/// All that a request has produced, between the one who delivers and one who reads, without a lock
-/// or a wait on either side. What a sink keeps. Loads and stores of its flags are sequentially
-/// consistent, so that one of two who each set something and then look at the other's sees it.
+/// All that a request has produced, between the thread that delivers and the one that reads,
+/// without a lock or a wait on either side. Sinks keep it. Loads and stores of its flags are
+/// sequentially consistent, so that one of two threads that each set something and then look at the
+/// other's sees it.
 class RequestOutput {
  public:
-  /// Throws std::bad_alloc. `choices` and the request's max_tokens are within stream_defaults.h.
+  /// Throws std::bad_alloc. `choices` and the request's max_tokens must be within
+  /// stream_defaults.h.
   RequestOutput(const Request& request, std::int32_t choices);
 
-  // By the one who delivers.
+  // The functions below are for the thread that delivers.
   void admit() noexcept { admitted_.store(true); }
-  /// False when it could not be kept: the request has failed then and is to be ended.
+  /// Returns false when the delta could not be kept: then the request has failed and must be ended.
   [[nodiscard]] bool deliver(const DeltaView& delta) noexcept;
+  /// Publishes the end, after all deliveries.
   void finish(Finish&& finish) noexcept;
 
-  // By anyone.
+  // The functions below are thread-safe.
   [[nodiscard]] bool admitted() const noexcept { return admitted_.load(); }
   [[nodiscard]] bool finished() const noexcept { return finished_.load(); }
   [[nodiscard]] bool has_unread() const noexcept;
   [[nodiscard]] std::size_t unread_bytes() const noexcept;
-  /// That have come, of all outputs.
+  /// The number of tokens that have come, of all outputs.
   [[nodiscard]] std::size_t tokens() const noexcept;
-  /// Once finished(); constant from then on.
+  /// How the request ended; valid once finished(), and constant from then on.
   [[nodiscard]] const Finish& end() const noexcept { return finish_; }
 
-  // By the reader.
+  // The functions below are for the reader.
   [[nodiscard]] std::size_t choices() const noexcept { return choices_.size(); }
   [[nodiscard]] bool unread(std::size_t choice) const noexcept {
     return choices_[choice]->unread();
   }
-  /// All that is new of one output, put behind what `delta` has. Throws std::bad_alloc, and nothing
-  /// is lost.
+  /// Appends all that is new of one output to `delta`. Throws std::bad_alloc, and nothing is lost.
   void take(std::size_t choice, Delta& delta) { choices_[choice]->take(delta); }
-  /// All there is. Throws std::bad_alloc.
+  /// Copies all of one output. Throws std::bad_alloc.
   void copy_all(std::size_t choice, GeneratedChoice& out) const { choices_[choice]->copy_all(out); }
 
  private:

@@ -41,9 +41,9 @@ struct RowHolder {
   friend bool operator==(const RowHolder&, const RowHolder&) = default;
 };
 
-/// Where requests go in. Thread-safe, but for the destructor. Destroying it finishes every request
-/// that has not ended with EngineErrc::kStopping and waits until its actors have exited; it needs
-/// no running executor.
+/// Where requests go in. Thread-safe, except for the destructor. Destroying it finishes every
+/// request that has not ended with EngineErrc::kStopping and waits until its actors have exited; it
+/// needs no running executor.
 class RequestPort {
  public:
   RequestPort() = default;
@@ -51,25 +51,27 @@ class RequestPort {
   RequestPort& operator=(const RequestPort&) = delete;
   virtual ~RequestPort() = default;
 
-  /// A request for this port; its ticket comes back through submit().
+  /// Makes a request for this port; its ticket comes back through submit().
   [[nodiscard]] virtual std::shared_ptr<ActiveRequest> make_request(
       Request request, std::shared_ptr<RequestSink> sink) = 0;
 
-  /// Takes the request over, whatever becomes of it: a refusal is its terminal event too.
+  /// Takes the request over, whatever becomes of it: a refusal is its terminal event, too.
   virtual void submit(RequestTicket ticket) noexcept = 0;
 
   /// Asks the actors to exit once no request is left, and calls `stopped` once when all have: on
   /// any thread, or within the call. It must not block, and may be called once.
   virtual void stop(std::function<void()> stopped) noexcept = 0;
 
+  /// The numbers of this moment, which belong together only roughly.
   [[nodiscard]] virtual EngineStats stats() const = 0;
-  /// By row; each is of some moment, all of them only roughly of the same. Empty where there is
-  /// nothing to tell.
+  /// Who holds each row. Each entry is of some moment, all of them only roughly of the same. Empty
+  /// where there is nothing to tell.
   [[nodiscard]] virtual std::vector<RowHolder> rows() const { return {}; }
-  /// Valid as long as the port.
+  /// The port's metrics; valid as long as the port.
   [[nodiscard]] virtual MetricsRegistry& metrics() const noexcept = 0;
   /// What is known of the model; null where there is none.
   [[nodiscard]] virtual std::shared_ptr<const ServedModel> model() const { return nullptr; }
+  /// Whether it can serve: no actor that it needs has failed for good.
   [[nodiscard]] virtual bool ready() const noexcept = 0;
 };
 

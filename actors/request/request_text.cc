@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Longer than the pieces of nearly every vocabulary.
+// Bytes of a token's text: longer than the texts of nearly every vocabulary.
 constexpr std::size_t kPieceBytes = 256;
 
 FinishReason reason_of(const OutputEnd& end, GroupEnd how, bool hit) {
@@ -75,7 +75,7 @@ bool RequestText::push(const TokenEvent& event, std::span<const TokenLogprob> to
   return output.stop.has_value() && event.end == SequenceEnd::kNone;
 }
 
-// The samplers may have left fewer tokens than were asked for.
+// Keeps the most probable tokens; the samplers may have left fewer than were asked for.
 void RequestText::keep_top(std::span<const TokenLogprob> top) {
   const std::size_t count = std::min(top.size(), top_.size());
   std::ranges::copy(top.first(count), top_.begin());
@@ -103,7 +103,7 @@ void RequestText::give_up() noexcept {
   for (Output& output : outputs_) output.closed = true;
 }
 
-// A sequence that was running: what its text holds back will not change any more.
+// Ends the text of a sequence that was running: what its text holds back will not change any more.
 void RequestText::close(Output& output, std::int32_t choice) {
   if (output.closed) return;
   fresh_.clear();
@@ -114,7 +114,7 @@ void RequestText::close(Output& output, std::int32_t choice) {
   give(output, choice, delta);
 }
 
-// An output of a beam search, of which nothing came before its end.
+// Makes the text of an output of a beam search, of which nothing came before its end.
 void RequestText::remake(Output& output, const OutputEnd& end) {
   output = Output(OutputText(tokenizer_, stops_, request_.request().skip_special_tokens));
   output.tokens = static_cast<std::int32_t>(end.tokens.size());
@@ -133,7 +133,7 @@ void RequestText::remake(Output& output, const OutputEnd& end) {
   output.closed = true;
 }
 
-// An output that was kept, or that a beam search has only now.
+// Delivers an output that was kept until the end, or that a beam search has only now.
 void RequestText::replay(const OutputEnd& end, std::int32_t choice) {
   Output& output = outputs_[static_cast<std::size_t>(end.sequence)];
   if (!end.tokens.empty()) remake(output, end);

@@ -15,8 +15,8 @@
 
 namespace weft {
 
-/// The texts of one request's outputs while they grow, and their way to its sink. The detokenizer's
-/// own, from the request's first token on.
+/// The texts of one request's outputs while they grow, and their way to its sink. It belongs to the
+/// detokenizer from the request's first token on.
 class RequestText {
  public:
   struct Options {
@@ -30,15 +30,16 @@ class RequestText {
   RequestText(ActiveRequest& request, Tokenizer tokenizer, StopStrings stops,
               const Options& options);
 
-  /// A new token. True when it completes a stop string; the sequence takes no more then.
+  /// Takes a new token. Returns true when it completes a stop string; the sequence takes no more
+  /// then.
   [[nodiscard]] bool push(const TokenEvent& event, std::span<const TokenLogprob> top,
                           TimePoint now);
 
-  /// The request has ended: gives what is held back and says how each output ended.
+  /// Called at the request's end: delivers what is held back and returns how each output ended.
   [[nodiscard]] Finish finish(EndMsg& end, TimePoint now);
 
-  /// Tokens have been lost: what follows would not belong to what was given, so nothing follows,
-  /// and the request ends with kInternal, however it ended otherwise.
+  /// Called when tokens have been lost: what follows would not fit what was delivered, so nothing
+  /// follows, and the request ends with kInternal, however it ended otherwise.
   void give_up() noexcept;
 
   [[nodiscard]] ActiveRequest& request() noexcept { return request_; }

@@ -10,16 +10,16 @@
 namespace weft {
 
 /// The requests of an engine that have begun and not ended, so that all can be asked to end. Each
-/// holds its place in the engine's gate until then. Thread-safe; the lock is taken when a request
+/// is a holder of the engine's gate until then. Thread-safe; the lock is taken when a request
 /// begins and ends, never for what it produces.
 class RequestsInFlight final : public ActiveRequest::Owner,
                                public std::enable_shared_from_this<RequestsInFlight> {
  public:
-  /// The request is not submitted yet. Returns why it shall end at once: all were asked to while it
-  /// began.
+  /// Adds a request that is not submitted yet. Returns why it shall end at once: all were asked to
+  /// while it began.
   EndCause add(ActiveRequest& request, Gate::Holder place);
 
-  /// Asks all of them, and those that are added later.
+  /// Asks all of them to end, and those that are added later.
   void end_all(EndCause cause);
 
   void ended(ActiveRequest& request) noexcept override;

@@ -11,10 +11,11 @@ namespace weft::bench {
 
 [[nodiscard]] std::string demo_model_path();
 
-/// The demo model's tokenizer, for devices that need no weights.
+/// Returns the demo model's tokenizer, for devices that need no weights.
 [[nodiscard]] ServedModel demo_model(std::int64_t context);
 
-/// Tokens of a text of the demo model's vocabulary that never ends; a power of two.
+/// Returns the tokens of a text of the demo model's vocabulary that can be repeated for ever; their
+/// number is a power of two.
 [[nodiscard]] std::vector<TokenId> endless_tokens(const ServedModel& model);
 
 }  // namespace weft::bench

@@ -9,18 +9,19 @@
 
 namespace weft::bench {
 
-/// A model on the host device, by all its threads, for a pipeline that is made by hand.
+/// A model on the host device, which uses all its threads, for a pipeline that is put together by
+/// hand.
 struct HostModel {
   ServedModel model;
   std::unique_ptr<HostStepDevice> device;
   int threads = 1;
 };
 
-/// The demo model, with `rows` rows and pages for all of them.
+/// Loads the demo model, with `rows` rows and pages for all of them.
 [[nodiscard]] HostModel load_demo_model(std::int32_t rows);
 
-/// A llama of TinyLlama's shape (1.1 B) with random bf16 weights and the demo model's tokenizer;
-/// its context is cut to `context`.
+/// Makes a llama of TinyLlama's shape (1.1 B) with random bf16 weights and the demo model's
+/// tokenizer; its context is cut to `context`.
 [[nodiscard]] HostModel make_random_llama(std::int32_t rows, std::int64_t context);
 
 }  // namespace weft::bench

@@ -10,8 +10,8 @@
 
 namespace weft::bench {
 
-/// What a step costs: like a model of some billion parameters on one accelerator, where decoding
-/// reads the weights and prefill computes.
+/// The time of a step, as of a model of some billion parameters on one accelerator: decoding reads
+/// the weights, and prefill computes.
 inline constexpr std::chrono::microseconds kStepCost{8000};
 inline constexpr std::chrono::microseconds kTokenCost{40};   ///< of each token, of prompts too
 inline constexpr std::chrono::nanoseconds kContextCost{20};  ///< of each token that one attends to

@@ -11,7 +11,7 @@
 namespace weft::bench {
 namespace {
 
-/// What is offered, in shares of what the device can carry.
+/// The load that is offered, as parts of what the device can carry.
 constexpr double kChatShare = 0.2;
 constexpr double kLoad = 2;
 
@@ -28,7 +28,7 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Chat requests one after the other, each alone.
+/// The times of chat requests that are sent one after the other, each alone.
 std::vector<double> unloaded(Pipeline& pipeline, const Case& what) {
   constexpr int kTimes = 11;
   std::vector<double> times;
@@ -39,7 +39,8 @@ std::vector<double> unloaded(Pipeline& pipeline, const Case& what) {
   return times;
 }
 
-/// Requests a second that the device can carry of this kind: of as many as fill it for a while.
+/// How many such requests a second the device can carry, measured with as many as fill it for a
+/// while.
 double capacity(Pipeline& pipeline, std::int32_t prompt, std::int32_t output, std::int32_t rows) {
   const std::vector<Arrival> all(static_cast<std::size_t>(3 * rows),
                                  {0, prompt, output, RequestClass::kBatch});
@@ -54,7 +55,7 @@ void run_case(const Case& what, ServedModel model, std::shared_ptr<StepDevice> d
   Config config;
   config.max_queued_requests = 1 << 16;  // nothing is refused: the load is what is asked for
   const RunningPipeline pipeline(config, {std::move(model), {std::move(device)}});
-  // First, since the costs of steps are learnt from these.
+  // These come first, since the costs of steps are learnt from them.
   const double chat_most = capacity(*pipeline, what.chat_prompt, what.chat_output, rows);
   const double batch_most = capacity(*pipeline, what.batch_prompt, what.batch_output, rows);
   const auto alone = unloaded(*pipeline, what);
@@ -70,7 +71,7 @@ void run_case(const Case& what, ServedModel model, std::shared_ptr<StepDevice> d
                         RequestClass::kBatch};
   const auto chats = poisson(chat, 1);
   const auto light = first_token_times(play(*pipeline, chats), RequestClass::kChat);
-  // Batch work is left over at the end, as its load is.
+  // Some batch work is left over at the end, since more is offered than can be carried.
   const auto arrivals = merge(chats, poisson(batch, 2));
   const auto outcomes = play_for(*pipeline, arrivals, what.seconds);
   const auto first = first_token_times(outcomes, RequestClass::kChat);

@@ -76,7 +76,7 @@ std::unique_ptr<Pipeline> make_pipeline(boost::asio::io_context& io) {
       std::vector<std::shared_ptr<StepDevice>>{std::make_shared<TimedDevice>(std::move(device))});
 }
 
-/// What streams of a run have in common.
+/// What the streams of a run share.
 struct Run {
   std::atomic<std::int64_t> tokens{0};   // one thread writes
   std::atomic<std::int32_t> streams{0};  // that have not ended
@@ -209,7 +209,7 @@ int main(int count, char** arguments) {
   const double seconds = count > 1 ? std::strtod(arguments[1], nullptr) : 2;
   std::printf("%-8s %8s %10s %12s %11s %11s %11s %11s\n", "", "streams", "us/token", "tokens/s",
               "executor", "scheduler", "detokenizer", "reader");
-  // With a number of streams, that figure alone: for a profiler.
+  // With a number of streams only that figure is measured, for a profiler.
   const std::int32_t only =
       count > 2 ? static_cast<std::int32_t>(std::strtol(arguments[2], nullptr, 10)) : 0;
   for (const std::int32_t streams : kStreams) {

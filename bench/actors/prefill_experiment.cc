@@ -20,7 +20,7 @@ void run(std::chrono::microseconds target) {
   config.target_inter_token = target;
   ModelledDevice modelled = make_modelled_device(32, 8192, 4096);
   const RunningPipeline pipeline(config, {std::move(modelled.model), {std::move(modelled.device)}});
-  // Streams first, so that the cost of prefill is learnt from what comes while they run.
+  // Streams come first, so that the cost of prefill is learnt from what comes while they run.
   std::vector<Arrival> arrivals(kDecodingStreams, {0, 16, kStreamOutput, RequestClass::kChat});
   for (std::int32_t i = 0; i < kLongPrompts; ++i) {
     arrivals.push_back({kPause * (i + 1), kLongPrompt, 1, RequestClass::kBatch});

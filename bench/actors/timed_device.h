@@ -13,12 +13,12 @@
 namespace weft::bench {
 
 /// A device that computes nothing: each sample gets the next token of a list, and a step takes as
-/// long as its plan is said to cost. What is left is the pipeline's own time.
+/// long as its plan is said to cost. The time beyond that is the pipeline's own.
 class TimedDevice final : public StepDevice {
  public:
   struct Options {
     DeviceLimits limits;
-    std::vector<TokenId> tokens;  ///< that it gives, in turn; a power of two of them
+    std::vector<TokenId> tokens;  ///< that it returns in turn; their number is a power of two
     std::function<Duration(const Plan& plan)> cost{};  ///< without: nothing
     bool spins = false;  ///< keeps the processor during a step, instead of sleeping
   };

@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t kHops = 500'000;
 constexpr std::int64_t kWindow = 2048;  // work on the way at most; a server's queue is bounded too
 
-/// The work of a hop: little, as that of a detokenizer for one token.
+/// The work of a hop: as little as that of a detokenizer for one token.
 struct Work {
   std::atomic<std::int64_t> done{0};
   std::uint64_t sum = 0;
@@ -104,7 +104,7 @@ void hop_against_post_from_another_thread(benchmark::State& state) {
   bench::compare(state, static_cast<double>(kHops), run_hops, run_posts);
 }
 
-/// The same from within the context: both sides on one thread, so this is the cost in processor
+/// The hops from within the context: both sides are on one thread, so this is the cost in processor
 /// time.
 double run_hops_on_one_thread() {
   boost::asio::io_context context(1);

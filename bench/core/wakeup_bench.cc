@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 constexpr int kTrips = 2000;
 constexpr int kNearCpu = 0;
 constexpr int kFarCpu = 1;
-// Long enough for the other side to have gone to sleep before it is pinged; not part of the time.
+// Long enough for the other side to fall asleep before it is pinged; it is not part of the time.
 constexpr auto kRest = 50us;
 
 void pin_to(int cpu) {
@@ -40,7 +40,7 @@ void rest(std::chrono::microseconds time) {
   while (std::chrono::steady_clock::now() < until) pause_thread();
 }
 
-/// Sum of the round trips: `ping(n)` sends, then `pong` becomes n.
+/// The sum of the round trips: `ping(n)` sends, and then `pong` becomes n.
 template <class Ping>
 double drive_pauses(std::chrono::microseconds pause, const std::atomic<std::uint32_t>& pong,
                     Ping&& ping) {
@@ -81,7 +81,7 @@ double actor_round_trips(Duration spin, std::chrono::microseconds pause) {
   return drive_pauses(pause, pong, [&](std::uint32_t trip) { sender.try_send(PingMsg{trip}); });
 }
 
-/// Two bare threads; `notice` returns when `ping` has the value it is given.
+/// Times two bare threads; `notice` returns when `ping` has the value it is given.
 template <class Notice, class Notify>
 double bare_round_trips(std::chrono::microseconds pause, Notice notice, Notify notify) {
   alignas(64) std::atomic<std::uint32_t> ping{0};

@@ -23,7 +23,7 @@ ROWS = (1, 32)
 STEPS = 40
 WARM_UP = 4
 CHUNK = 64  # of the prompt at a time
-# As weft_engine_cuda_bench has them.
+# The requests of weft_engine_cuda_bench.
 REQUESTS = 32
 PROMPT = 16
 OUTPUT = 512
@@ -134,7 +134,7 @@ def main() -> None:
     if not 1 <= wanted.rounds <= most:
         arguments.error(f"--rounds {wanted.rounds} is not in 1 .. {most}")
 
-    # Each figure as soon as it is known: a run that is cut short has said something.
+    # Each figure is printed as soon as it is known, so that a run that is cut short has said something.
     print(f"transformers {transformers.__version__}, torch {torch.__version__}", flush=True)
     before = weft_step_seconds(wanted.folder, wanted.rounds)
     ours_at_once = weft_tokens_per_second(wanted.folder)

@@ -31,7 +31,7 @@ struct Heads {
   std::int32_t size;
 };
 
-/// By the first argument of a benchmark.
+/// The models, indexed by the first argument of a benchmark.
 constexpr Heads kModels[] = {
     {32, 4, 64},   // TinyLlama 1.1B
     {32, 8, 128},  // Llama 3 8B
@@ -178,7 +178,7 @@ double read_cache(const Step& step) {
 void decode_against_reading(benchmark::State& state) {
   const Heads heads = kModels[state.range(0)];
   const DType dtype = kTypes[state.range(1)];
-  // Together several times the largest cache, whatever the model.
+  // The caches of all sequences take several times the largest cache, whatever the model.
   constexpr std::int64_t kBytes = 256 << 20;
   constexpr std::int32_t kSequences = 8;
   const std::int64_t token_bytes = *bytes_of(dtype, std::int64_t{2} * heads.kv_heads * heads.size);
@@ -193,7 +193,7 @@ void prefill_against_fma_peak(benchmark::State& state) {
   const Heads heads = kModels[state.range(0)];
   const auto tokens = static_cast<std::int32_t>(state.range(1));
   const Step step(heads, DType::kBF16, 1, tokens, tokens);
-  // Two products for each query and each key that it sees.
+  // There are two products for each query and each key that it sees.
   const double pairs = 0.5 * tokens * (tokens + 1.0);
   const double fused = 2 * pairs * heads.heads * heads.size;
   bench::compare(

@@ -40,7 +40,7 @@ constexpr std::array kShapes = {
     Shape{"gate_up", 5632, 2048, true}, Shape{"down", 2048, 5632, false},
     Shape{"head", 32000, 2048, false}};
 
-// Many times the last cache of any host.
+// The bytes of all weights: many times the last cache of any host.
 constexpr std::size_t kWeightBytes = std::size_t{1} << 30U;
 
 struct alignas(64) Line {
@@ -56,7 +56,7 @@ std::vector<std::uint16_t> random_numbers(std::int64_t count) {
   return numbers;
 }
 
-/// So many weights of one shape that they pass by, and the team that multiplies by them.
+/// As many weights of one shape as kWeightBytes holds, and the team that multiplies by them.
 class Model {
  public:
   explicit Model(const Shape& shape)

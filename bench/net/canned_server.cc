@@ -33,7 +33,7 @@ bool send_all(int fd, std::string_view bytes) {
   return true;
 }
 
-// As weft's server writes them.
+// A header as Weft's server writes it.
 constexpr std::string_view kChunkHead =
     R"({"id":"cmpl-0123456789abcdef0123456789abcdef","object":"text_completion","created":1760000000,)"
     R"("model":"demo","choices":[{"text":)";
@@ -67,7 +67,7 @@ bool answer_completion(int fd, std::int64_t tokens) {
   return send_all(fd, end);
 }
 
-/// A server's text frame.
+/// Makes a server's text frame.
 std::string frame(std::string_view text) {
   std::string bytes(1, '\x81');
   if (text.size() < 126) {
@@ -81,10 +81,10 @@ std::string frame(std::string_view text) {
 }
 
 bool answer_response(int fd, const boost::json::value& asked) {
-  const std::string lane(asked.at("stream_id").as_string());
+  const std::string stream_id(asked.at("stream_id").as_string());
   const std::int64_t tokens = asked.at("max_output_tokens").as_int64();
   const std::string head =
-      R"({"type":"response.output_text.delta","stream_id":")" + lane +
+      R"({"type":"response.output_text.delta","stream_id":")" + stream_id +
       R"(","item_id":"msg_0123456789abcdef0123456789abcdef","output_index":0,"content_index":0,)"
       R"("sequence_number":)";
   const std::string tail = R"(,"delta":" word","logprobs":[]})";
@@ -95,7 +95,7 @@ bool answer_response(int fd, const boost::json::value& asked) {
   }
   return send_all(
       fd,
-      frame(R"({"type":"response.incomplete","stream_id":")" + lane +
+      frame(R"({"type":"response.incomplete","stream_id":")" + stream_id +
             R"(","response":{"status":"incomplete","usage":{"input_tokens":16,"output_tokens":)" +
             std::to_string(tokens) + "}}}"));
 }

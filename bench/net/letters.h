@@ -15,18 +15,17 @@
 
 namespace weft::bench {
 
-/// What the model says to a request of this seed: its token `place`, a small letter. So whoever
-/// knows the seed sees what was lost or came in another order.
-inline char letter_of(std::uint64_t seed, std::uint64_t place) noexcept {
-  std::uint64_t hash = (seed + 1) * 0x9E3779B97F4A7C15U + place;
+/// The model's token number `position` for a request of this seed, a small letter. So whoever knows
+/// the seed sees what was lost or came in another order.
+inline char letter_of(std::uint64_t seed, std::uint64_t position) noexcept {
+  std::uint64_t hash = (seed + 1) * 0x9E3779B97F4A7C15U + position;
   hash = (hash ^ (hash >> 30U)) * 0xBF58476D1CE4E5B9U;
   hash = (hash ^ (hash >> 27U)) * 0x94D049BB133111EBU;
   return static_cast<char>('a' + (hash >> 32U) % 26);
 }
 
-/// A device that computes nothing and says letters. Steps end one `period` after the other: the
-/// rate is that of the clock, whatever is between two steps, and those that were late are made up
-/// for.
+/// A device that computes nothing and returns letters. Steps end one `period` after the other: the
+/// rate is that of the clock, whatever happens between two steps, and late steps are made up for.
 class LetterDevice final : public StepDevice {
  public:
   explicit LetterDevice(const DeviceLimits& limits)
@@ -34,7 +33,7 @@ class LetterDevice final : public StepDevice {
 
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return limits_; }
 
-  /// Thread-safe, as tokens() is; 0 is no time at all.
+  /// Thread-safe, as tokens() is; 0 means that a step takes no time.
   void set_period(Duration period) noexcept { period_.store(period.count()); }
   [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_.load(); }
 
@@ -44,8 +43,8 @@ class LetterDevice final : public StepDevice {
     for (const PlanSample& sample : plan.samples) {
       const PlanEntry& entry = plan.entries[static_cast<std::size_t>(sample.entry)];
       const Row& row = at(sample.row);
-      const auto place = static_cast<std::uint64_t>(entry.start + entry.count - row.prompt);
-      const TokenId letter = letter_of(row.seed, place) - 'a';
+      const auto position = static_cast<std::uint64_t>(entry.start + entry.count - row.prompt);
+      const TokenId letter = letter_of(row.seed, position) - 'a';
       result.samples.push_back({test::kLetterTokens + letter, -1.0F, 0, 0, 0});
     }
     wait();

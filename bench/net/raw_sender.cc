@@ -70,7 +70,7 @@ class Frame {
   std::size_t digits_ = 0;
 };
 
-/// The rest of a frame that went out in part.
+/// Sends the rest of a frame of which a part went out.
 void send_rest(int fd, std::string_view rest) {
   while (!rest.empty()) {
     pollfd ready{fd, POLLOUT, 0};

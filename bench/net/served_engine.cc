@@ -51,12 +51,12 @@ ServerConfig server_config(int io_threads) {
   ServerConfig config;
   config.port = 0;
   config.io_threads = io_threads;
-  // Pings would go between the frames of raw_sender.
+  // Pings would go between the frames of raw_sender, so there are none.
   config.ping_interval = std::chrono::hours(1);
   return config;
 }
 
-/// KiB; of /proc/self/status.
+/// RssAnon of /proc/self/status, in KiB.
 long anonymous_memory() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

@@ -12,10 +12,10 @@ namespace weft::bench {
 /// and ends with its input. Returns the process's status.
 int serve_letters(int io_threads);
 
-/// Rows of the device.
+/// How many rows the device has.
 inline constexpr int kServedRows = 2048;
 
-/// Lets the process have as many open files as it may; returns how many.
+/// Lets the process open as many files as it may; returns how many that is.
 unsigned long raise_file_limit();
 
 }  // namespace weft::bench

@@ -59,13 +59,13 @@ void wait_until(const std::function<bool()>& done, const char* what) {
   }
 }
 
-/// As many as are left to the clients, and one at least.
+/// As many threads as processors are left to the clients, and at least one.
 int client_threads(const Options& options) {
   const int processors = static_cast<int>(std::thread::hardware_concurrency());
   return std::clamp(processors - options.io_threads - 3, 1, 8);
 }
 
-/// The server's process: served_engine.h says what it understands.
+/// The server's process; served_engine.h says what it understands.
 class ServerProcess {
  public:
   explicit ServerProcess(const Options& options)
@@ -105,7 +105,7 @@ class ServerProcess {
   std::uint16_t port_ = 0;
 };
 
-/// What happened during a window of time, a second each.
+/// What happened during a window of time, per second.
 struct Rates {
   double frames = 0, tokens = 0, bytes = 0;
   double user_us = 0, system_us = 0;  ///< of the server, for a frame
@@ -143,7 +143,7 @@ void expect_nothing_wrong(const Swarm& swarm) {
   if (swarm.counts().wrong > 0) throw std::runtime_error(swarm.complaint());
 }
 
-/// All clients stream at `tokens_per_second` together; what happens once all have begun.
+/// Lets all clients stream at `tokens_per_second` together, and measures once all have begun.
 Rates stream(ServerProcess& server, Swarm& swarm, double tokens_per_second, double seconds,
              std::vector<double>* gaps = nullptr) {
   constexpr double kBeginning = 1.5;  // seconds, in which all get their first token
@@ -188,7 +188,7 @@ Rates send_raw(ServerProcess& server, Swarm& swarm, const std::string& message, 
   return rates;
 }
 
-/// A message of the size of those that streamed: with a number of as many digits as will do.
+/// Makes a message of the size of those that streamed, whose number has enough digits.
 std::string raw_message(const Swarm& swarm) {
   std::string message = swarm.sample();
   constexpr std::string_view kName = "\"sequence_number\":";

@@ -18,7 +18,7 @@ std::string post(std::string_view path, std::string_view body, std::size_t lengt
          std::string(body);
 }
 
-/// What a client of this kind says, and then no more.
+/// Returns what a client of this kind says before it falls silent.
 std::string words_of(int kind) {
   constexpr std::string_view kBody =
       R"({"prompt":"a","stream":true,"ignore_eos":true,"max_tokens":100000})";

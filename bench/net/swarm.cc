@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 
-/// What stands between `begin` and the next `end`; empty where there is no such thing.
+/// Returns the text between `begin` and the next `end`; empty where there is none.
 std::string_view between(std::string_view text, std::string_view begin, char end) {
   const auto from = text.find(begin);
   if (from == std::string_view::npos) return {};
@@ -102,7 +102,7 @@ std::string masked_frame(std::string_view text) {
 }
 
 Swarm::Swarm(std::uint16_t port, int clients, int threads) {
-  // Small, so that what a server is ahead of its clients by is too.
+  // It is small, so that a server cannot be far ahead of its clients.
   constexpr int kReceiveBuffer = 32 << 10;
   clients_.resize(static_cast<std::size_t>(clients));
   for (std::size_t i = 0; i < clients_.size(); ++i) {

@@ -13,16 +13,17 @@
 
 namespace weft::bench {
 
-/// A connection to loopback. Throws std::system_error.
+/// Makes a connection to loopback. Throws std::system_error.
 [[nodiscard]] int connect_to(std::uint16_t port, int receive_buffer = 0);
 void send_all(int fd, std::string_view bytes);
-/// The request that begins a WebSocket.
+/// Returns the request that begins a WebSocket.
 [[nodiscard]] std::string upgrade_request();
-/// A client's frame with this text.
+/// Returns a client's frame with this text.
 [[nodiscard]] std::string masked_frame(std::string_view text);
 
-/// WebSocket clients by the thousand, a few epoll loops for all. Each checks every event it gets:
-/// sequence numbers without a gap, and the very letters that a LetterDevice says to its seed.
+/// WebSocket clients by the thousand, with a few epoll loops for all. Each checks every event it
+/// gets: that sequence numbers have no gap, and that the letters are those that a LetterDevice
+/// makes of its seed.
 class Swarm {
  public:
   /// Connects them, one after the other. Throws std::runtime_error when one is refused.
@@ -31,11 +32,12 @@ class Swarm {
   Swarm(const Swarm&) = delete;
   Swarm& operator=(const Swarm&) = delete;
 
-  /// Every client asks for so many tokens. Only while none has an answer under way.
+  /// Lets every client ask for so many tokens. Only while none has an answer under way.
   void ask(int tokens);
-  /// What comes next is a raw_sender's: numbers as ever, no letters.
+  /// With `raw`, what comes next is a raw_sender's: it has the same numbers, and no letters.
   void expect_raw(bool raw) noexcept { raw_ = raw; }
-  /// From now on the times between two events of a client are kept; returns those so far.
+  /// With `keep`, the times between two events of a client are recorded from now on; returns those
+  /// recorded so far.
   std::vector<double> take_gaps(bool keep);
 
   struct Counts {
@@ -47,16 +49,16 @@ class Swarm {
     std::int64_t wrong = 0;
   };
   [[nodiscard]] Counts counts() const noexcept;
-  /// What was wrong first; empty: nothing was.
+  /// The first thing that was wrong; empty: nothing was.
   [[nodiscard]] std::string complaint() const;
-  /// A delta event as it came.
+  /// One delta event as it came.
   [[nodiscard]] std::string sample() const;
   [[nodiscard]] std::size_t size() const noexcept { return clients_.size(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// One thread's after the constructor.
+  /// It belongs to one thread after the constructor.
   struct Client {
     int fd = -1;
     std::uint64_t seed = 0;

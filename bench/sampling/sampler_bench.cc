@@ -1,7 +1,7 @@
-// One choice by Sampler, the copying of its logits into place included, as a ratio to reading the
-// same logits once by plain loops in the widest registers, measured in turn. The time is the
-// thread's processor time. Logits are in the caches, as they are where a model just wrote them, and
-// each choice has a text of 2000 tokens behind it.
+// One choice by Sampler, including the copy of its logits, as a ratio to reading the same logits
+// once by plain loops in the widest registers, measured in turn. The time is the thread's processor
+// time. Logits are in the caches, as they are where a model just wrote them, and each choice has a
+// text of 2000 tokens behind it.
 
 #include <benchmark/benchmark.h>
 
@@ -64,7 +64,7 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Logits of a batch and what chooses from them.
+/// The logits of a batch, and the samplers that choose from them.
 class Batch {
  public:
   Batch(std::size_t vocabulary, const SamplingParams& params)
@@ -78,7 +78,7 @@ class Batch {
       row.resize(vocabulary);
       for (float& logit : row) logit = normal(random);
     }
-    // A text as texts are: few tokens often, many seldom.
+    // The text resembles real ones: few tokens often, many seldom.
     std::vector<TokenId> text(kTextTokens);
     std::geometric_distribution<TokenId> token(0.01);
     for (TokenId& one : text) one = std::min(token(random), static_cast<TokenId>(vocabulary - 1));
@@ -86,7 +86,7 @@ class Batch {
     sampler_.observe(text);
   }
 
-  /// Seconds for one choice in each row.
+  /// Returns the seconds for one choice in each row.
   double choose() {
     const double begin = processor_seconds();
     for (const auto& row : rows_) {
@@ -96,7 +96,7 @@ class Batch {
     return processor_seconds() - begin;
   }
 
-  /// Seconds for reading as many rows.
+  /// Returns the seconds for reading as many rows.
   double read() {
     const auto words =
         std::span(reinterpret_cast<const std::uint64_t*>(logits_.data()), logits_.size() / 2);

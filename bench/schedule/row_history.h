@@ -17,7 +17,7 @@ namespace weft::bench {
 /// Plans moves and returns the region, as shuffle_rows does.
 using Planner = RowRegion (*)(std::span<const std::int64_t>, std::vector<PlanMove>&);
 
-/// The naive compaction: everybody goes down to the lowest row that is left, in order.
+/// The naive compaction: every row goes down to the lowest one that is free, in order.
 inline RowRegion shift_left(std::span<const std::int64_t> costs, std::vector<PlanMove>& moves) {
   std::int32_t to = 0;
   for (std::size_t row = 0; row < costs.size(); ++row) {
@@ -43,7 +43,7 @@ inline RowRegion fill_from_the_end(std::span<const std::int64_t> costs,
   return {0, static_cast<std::int32_t>(running)};
 }
 
-/// How the KV cache is laid out, which is what a move of a row costs.
+/// How the KV cache is laid out, which decides what a move of a row costs.
 struct Layout {
   std::int64_t bytes_of_row;     // that move whatever the length is
   std::int64_t tokens_of_entry;  // one entry for each so many tokens, begun ones included
@@ -59,13 +59,13 @@ inline constexpr Layout kPageLayout{64, 16, 4};
 /// bf16.
 inline constexpr Layout kSlabLayout{64, 1, 4096};
 
-/// What was to do in one tick: the costs before the moves, in bytes.
+/// What had to be done in one tick: the costs before the moves, in bytes.
 struct ShuffleTick {
   std::vector<std::int64_t> costs;
   std::vector<PlanMove> moves;
 };
 
-/// Sequences in rows, one token a tick each.
+/// Sequences in rows that get one token a tick each.
 class RowHistory {
  public:
   RowHistory(std::size_t rows, const Layout& layout, Planner planner)
@@ -81,8 +81,8 @@ class RowHistory {
     return first == rows_.end() ? 0 : last.base() - first;
   }
 
-  /// A sequence joins: in a hole of the region, right behind it, or right before it. False where no
-  /// row is free.
+  /// Adds a sequence: in a hole of the region, right behind it, or right before it. Returns false
+  /// where no row is free.
   bool join(std::int64_t prompt, std::int64_t output) {
     const auto is_free = [](const Row& row) { return row.left == 0; };
     const auto first = rows_.begin() + region_.first;
@@ -96,7 +96,7 @@ class RowHistory {
     return true;
   }
 
-  /// Everybody's next token; those that end are gone.
+  /// Gives every sequence its next token and removes those that end.
   void decode() {
     for (Row& row : rows_) {
       if (row.left == 0) continue;
@@ -131,8 +131,8 @@ class RowHistory {
   RowRegion region_;
 };
 
-/// The ticks in which there was something to move, of a server that is three quarters full: Poisson
-/// arrivals, prompts of 16 to 128 tokens and outputs of 16 to 512.
+/// Returns the ticks in which there was something to move, of a server that is three quarters full:
+/// Poisson arrivals, prompts of 16 to 128 tokens and outputs of 16 to 512.
 inline std::vector<ShuffleTick> served_ticks(std::size_t rows, const Layout& layout,
                                              Planner planner, int ticks) {
   std::mt19937 random(42);

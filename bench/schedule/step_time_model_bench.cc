@@ -1,4 +1,4 @@
-// What the model of step times costs a tick: nanoseconds.
+// What the model of step times costs each tick, in nanoseconds.
 
 #include <benchmark/benchmark.h>
 
@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-/// One step learnt and one chunk of prefill sized, with steps that differ.
+/// Learns one step and sizes one chunk of prefill, with steps that differ.
 void learn_and_size(benchmark::State& state) {
   std::mt19937 random(1);
   std::array<StepShape, 256> shapes{};

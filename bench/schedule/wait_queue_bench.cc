@@ -1,5 +1,5 @@
-// An admission from the queue of those who wait, against the same with a list for each client and a
-// scan over all clients for those served least. `ratio` is our time over that of the scan.
+// An admission from the WaitQueue against one from a list for each client and a scan over all
+// clients for those served least. `ratio` is our time over that of the scan.
 
 #include <benchmark/benchmark.h>
 
@@ -24,7 +24,7 @@ constexpr int kAdmissions = 2000;
 /// Rows that decode, each of which is charged between two admissions: a tick of a busy server.
 constexpr std::size_t kRunning = 64;
 
-/// Counters by client in one array, a queue for each client.
+/// The peer: counters by client in one array, and a queue for each client.
 class Scan {
  public:
   explicit Scan(std::size_t clients) : counters_(clients), waiting_(clients) {}
@@ -32,7 +32,7 @@ class Scan {
   void push(std::size_t client, std::uint64_t order) { waiting_[client].push_back(order); }
   void charge(std::size_t client, double tokens) { counters_[client] += tokens; }
 
-  /// The client that is next; a look at the first 16 candidates on the way.
+  /// Takes the next client, and looks at the first 16 candidates on the way.
   std::size_t take_first() {
     order_.clear();
     for (std::size_t client = 0; client < waiting_.size(); ++client) {
@@ -119,7 +119,8 @@ void admit(benchmark::State& state) {
       [&] { return admit_from_scan(scan, clients, order); });
 }
 
-/// What of that is the look at 16 candidates, where nobody was charged since the last: nanoseconds.
+/// How many nanoseconds of that the look at 16 candidates takes, when nobody was charged since the
+/// last look.
 void look(benchmark::State& state) {
   const auto clients = static_cast<std::size_t>(state.range(1));
   WaitQueue queue(clients);

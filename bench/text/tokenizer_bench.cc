@@ -48,7 +48,7 @@ std::optional<fs::path> path_in(const char* variable) {
   return fs::path(value);
 }
 
-/// A megabyte of sentences: words drawn with Zipf's law from `words`.
+/// Makes a megabyte of sentences: words drawn with Zipf's law from `words`.
 std::string generated_text(const std::vector<std::string>& words) {
   constexpr std::size_t kSize = 1 << 20;
   std::vector<double> weights;
@@ -78,7 +78,7 @@ std::vector<std::string> generated_words() {
   return words;
 }
 
-/// What is encoded with what; the files that the peer reads.
+/// The tokenizer, the text, and the files that the peer reads.
 class Setting {
  public:
   Setting() : folder_(fs::temp_directory_path() / ("weft_bench_" + std::to_string(getpid()))) {

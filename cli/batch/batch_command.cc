@@ -28,7 +28,7 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kBatchVerb = "batch";
-// Servers refuse more connections of one client, or the system does.
+// More connections than servers, or the system, allow one client.
 constexpr std::size_t kMaxConcurrency = 4096;
 
 struct BatchOptions {
@@ -53,7 +53,7 @@ std::unique_ptr<BatchBackend> make_batch_backend(const BackendOptions& options,
   return std::make_unique<LocalBatch>(std::move(local));
 }
 
-/// Reads both files; what is in OUT is not asked again.
+/// Reads both files; requests whose results are in OUT are not asked again.
 void prepare(const BatchOptions& options, std::string_view requests, BatchOutput& output,
              BatchJournal& journal) {
   if (const auto mistakes = journal.read_requests(requests); !mistakes.empty()) {
@@ -83,7 +83,7 @@ std::string summary(const BatchRunner::Tally& tally, std::chrono::duration<doubl
   return text.str();
 }
 
-/// Until all is asked, Ctrl-C, or a failure.
+/// Asks until everything is answered, Ctrl-C is pressed, or it fails.
 void ask_all(const BatchOptions& options, BatchJournal& journal, BatchOutput& output) {
   boost::asio::io_context context{1};
   BatchRunner::Options limits{.concurrency = options.concurrency};

@@ -5,7 +5,7 @@
 namespace weft::cli {
 namespace {
 
-// More mistakes than a screen holds help nobody.
+// So many mistakes fill a screen; more help nobody.
 constexpr std::size_t kShownMistakes = 20;
 
 }  // namespace

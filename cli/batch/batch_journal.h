@@ -12,7 +12,7 @@
 
 namespace weft::cli {
 
-/// What a batch file asks, what its results say is done, and so what is left. Knows texts, no
+/// What a batch file asks and what its results say is done, and so what is left. Knows texts, not
 /// files. Owner only.
 class BatchJournal {
  public:
@@ -21,23 +21,23 @@ class BatchJournal {
     std::string_view text{};
   };
 
-  /// The lines of a batch file; empty ones count for nothing. `requests` outlives the journal.
-  /// Returns what is wrong, a line each: no JSON, no custom_id, a custom_id twice. Then nothing is
-  /// to be asked: results could not be told apart.
+  /// Reads the lines of a batch file, except empty ones. `requests` must outlive the journal.
+  /// Returns what is wrong, a line each: no JSON, no custom_id, or a custom_id that occurs twice.
+  /// Then nothing may be asked, since results could not be told apart.
   [[nodiscard]] std::vector<std::string> read_requests(std::string_view requests);
 
-  /// The results that are there. Returns how many bytes of them are whole lines: what follows is
-  /// one of ours that was cut off while it was written. An error names the line that is no result,
-  /// or is one that is there twice.
+  /// Reads the results that exist. Returns how many bytes of them are whole lines: what follows is
+  /// a line of ours that was cut off while it was written. The error names a line that is no
+  /// result, or one whose result occurs twice.
   [[nodiscard]] boost::system::result<std::size_t, LineError> read_results(
       std::string_view results);
 
-  /// In the order of the file; each once.
+  /// The next request to ask, in the order of the file; each is returned once.
   [[nodiscard]] std::optional<Left> next();
   [[nodiscard]] std::size_t total() const noexcept { return lines_.size(); }
-  /// Without results, as read_results() has found them.
+  /// The number of requests that had no result when read_results() was called.
   [[nodiscard]] std::size_t left() const noexcept { return total() - done_; }
-  /// Results of requests that the file does not have (any more).
+  /// The number of results whose requests the file does not have (any more).
   [[nodiscard]] std::size_t strangers() const noexcept { return strangers_; }
 
  private:

@@ -16,11 +16,11 @@ namespace json = boost::json;
 constexpr std::array<std::string_view, 3> kPaths = {"/v1/chat/completions", "/v1/completions",
                                                     "/v1/responses"};
 
-// The ids of OpenAI's results begin so, and so do all lines that are written here.
+// The beginning of the ids of OpenAI's results, and so of all lines that are written here.
 constexpr std::string_view kIdStart = "batch_req_";
 constexpr std::string_view kResultStart = R"({"id":"batch_req_)";
 
-/// A field that is a text; else null.
+/// Returns a field that is a string; else null.
 const json::string* text_in(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
   return value == nullptr ? nullptr : value->if_string();
@@ -43,7 +43,7 @@ std::string invalid_line(const json::object& line) {
 }
 
 std::string result_of(std::string_view custom_id, json::value response, json::value error) {
-  // Moved in, where an initializer list would copy: bodies may be large.
+  // Fields are moved in, where an initializer list would copy: bodies may be large.
   json::object line;
   line["id"] = std::string(kIdStart) + random_id();
   line["custom_id"] = custom_id;
@@ -65,7 +65,7 @@ boost::system::result<std::string, LineError> custom_id_in(const json::object& f
   if (id == nullptr || id->empty()) {
     return LineError{"invalid_request", "has no \"custom_id\" that is a text"};
   }
-  // In place: an error could be made of a text, too.
+  // Constructed in place, since an error could be made of a string, too.
   return {boost::system::in_place_value, std::string(*id)};
 }
 

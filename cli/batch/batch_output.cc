@@ -99,7 +99,7 @@ Result<void> BatchOutput::sync_sometimes(Time now) {
 }
 
 Result<void> BatchOutput::sync() {
-  // A pipe or a device has nothing to make last.
+  // A pipe or a device has nothing that could be made durable.
   if (::fdatasync(file_) != 0 && errno != EINVAL && errno != EROFS) return failed(errno);
   dirty_ = false;
   return {};

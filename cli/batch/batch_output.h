@@ -9,13 +9,13 @@
 
 namespace weft::cli {
 
-/// The file that results go to: a line is there as a whole or not at all. Owner only.
+/// The file that results go to. A line is written as a whole or not at all. Owner only.
 class BatchOutput {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// Creates the file, or opens what is there; nobody else writes it meanwhile. Errors: the
-  /// system's, with the path.
+  /// Creates the file, or opens the one that exists, and locks it: nobody else writes it meanwhile.
+  /// Errors: the system's, with the path.
   [[nodiscard]] static Result<BatchOutput> open(const std::string& path);
   BatchOutput(BatchOutput&& other) noexcept;
   BatchOutput& operator=(BatchOutput&&) = delete;
@@ -23,13 +23,14 @@ class BatchOutput {
 
   /// Whether `path` leads to this very file, by whatever name.
   [[nodiscard]] bool is(const std::string& path) const;
-  /// What is there; of a pipe or a device, nothing.
+  /// Reads what the file has; a pipe or a device has nothing.
   [[nodiscard]] Result<std::string> read() const;
-  /// Cuts off what is behind the first `bytes`.
+  /// Cuts off what follows the first `bytes`.
   [[nodiscard]] Result<void> cut(std::size_t bytes);
-  /// One write. What a full disk takes of it is cut off again, before the error.
+  /// Appends by one write. What a full disk takes of it is cut off again before the error is
+  /// returned.
   [[nodiscard]] Result<void> append(std::string_view line);
-  /// Makes it last through a power failure; once a second is enough, for all that it costs is
+  /// Makes it last through a power failure, at most once a second: a lost line costs no more than
   /// asking again.
   [[nodiscard]] Result<void> sync_sometimes(Time now);
   [[nodiscard]] Result<void> sync();
@@ -40,7 +41,7 @@ class BatchOutput {
 
   std::string path_;
   int file_;
-  bool regular_ = false;  // else a pipe or a device, where nothing is kept or cut
+  bool regular_ = false;  // else it is a pipe or a device, where nothing is kept or cut
   std::size_t size_ = 0;
   bool dirty_ = false;
   Time synced_{};

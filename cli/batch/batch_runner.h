@@ -21,15 +21,15 @@ namespace weft::cli {
 
 /// Asks what a journal has left, so many requests at a time, and writes each result when it is
 /// there. What is refused for now (429, 503) or fails is asked again as Retry says; it stops when
-/// the server cannot be reached, wants another key, or its engine has failed for good. On the
-/// context's one thread, which all borrowed objects outlive.
+/// the server cannot be reached, wants another key, or its engine has failed for good. Runs on the
+/// context's one thread. All borrowed objects must outlive it.
 class BatchRunner {
  public:
   struct Options {
     std::size_t concurrency = 32;
     std::string model{};  ///< instead of what the requests say; empty: what they say
     std::chrono::milliseconds first_pause = Retry::kFirstPause;
-    /// Told why requests are asked again: each reason once, and not too many.
+    /// Called with why requests are asked again: with each reason once, and not with too many.
     std::function<void(const std::string& why)> on_wait{};
   };
   struct Tally {
@@ -45,17 +45,17 @@ class BatchRunner {
         output_(output),
         options_(std::move(options)) {}
 
-  /// Begins; the context has nothing left to run when all is done, and is stopped at a failure.
-  /// `on_result` is called after each line.
+  /// Begins. The context has nothing left to run when everything is done, and is stopped at a
+  /// failure. `on_result` is called after each line.
   void start(std::function<void(const Tally&)> on_result);
 
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
-  /// Why it has stopped with requests left.
+  /// Why it has stopped with requests left; nothing when it has not.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
 
  private:
   [[nodiscard]] boost::asio::awaitable<void> work();
-  /// Nothing when all has to stop.
+  /// Returns nothing when the whole run has to stop.
   [[nodiscard]] boost::asio::awaitable<std::optional<HttpAnswer>> ask(std::string path,
                                                                       std::string body);
   [[nodiscard]] boost::asio::awaitable<void> pause(std::chrono::milliseconds least);

@@ -14,7 +14,7 @@ namespace weft::cli {
 class LocalBatch final : public BatchBackend {
  public:
   explicit LocalBatch(std::unique_ptr<LocalService> local);
-  /// What is under way is dropped.
+  /// Drops what is under way.
   ~LocalBatch() override;
 
   [[nodiscard]] boost::asio::awaitable<Result<HttpAnswer>> ask(std::string path,
@@ -25,7 +25,7 @@ class LocalBatch final : public BatchBackend {
   using Calls = std::unordered_set<std::shared_ptr<Call>>;
   using Done = std::function<void(HttpAnswer)>;
 
-  /// On the service's thread.
+  /// Runs on the service's thread.
   void start(const std::string& path, const std::string& body, Done done);
 
   std::unique_ptr<LocalService> local_;

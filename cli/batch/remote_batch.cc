@@ -6,7 +6,8 @@
 namespace weft::cli {
 namespace {
 
-/// A long answer on a busy server takes minutes; one that takes longer has been forgotten.
+/// A long answer on a busy server takes minutes; an answer that takes longer than this was
+/// forgotten.
 constexpr std::chrono::minutes kAnswerLimit{60};
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace weft::cli {
 
-/// A server, over as many connections as there are requests at once.
+/// Asks a server, over as many connections as there are requests at once.
 class RemoteBatch final : public BatchBackend {
  public:
   explicit RemoteBatch(std::shared_ptr<Connector> connector) : connector_(std::move(connector)) {}

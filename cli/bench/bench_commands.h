@@ -4,7 +4,8 @@ namespace CLI {
 class App;
 }
 
-/// The faces of `weft bench`. Each adds its subcommand to `bench`, which add_bench_command() made.
+/// The subcommands of `weft bench`. Each function adds one to `bench`, which add_bench_command()
+/// made.
 namespace weft::cli {
 
 /// `weft bench serve URL`: loads any OpenAI-compatible server.

@@ -34,7 +34,7 @@ std::vector<Config> configs_of(const BenchEngineOptions& options) {
   if (options.policies.empty()) return {config};
   auto configs = measure::with_policies(config, options.policies);
   if (!configs) fail(kBenchEngineVerb, "--policies " + configs.error().detail);
-  // Before minutes go into those that come first.
+  // It is checked before minutes go into the policies that come first.
   if (config.device != "cpu" && std::ranges::any_of(*configs, [](const Config& one) {
         return one.policy == BatchPolicy::kInstances;
       })) {

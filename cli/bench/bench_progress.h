@@ -12,16 +12,16 @@
 namespace weft::cli {
 
 /// Shows on a terminal what is measured and how far it is, and lets Ctrl-C end it. Where no engine
-/// runs that could be ended, Ctrl-C counts at the next part. Owner only; one at a time.
+/// runs that could be ended, Ctrl-C takes effect at the next part. Owner only; one at a time.
 class BenchProgress {
  public:
-  /// The next part; its line takes the old one's place.
+  /// Begins the next part, whose line replaces the old one's.
   void begin(const std::string& part);
   void show(std::size_t done, std::size_t of);
   /// Takes the line away.
   void end() { bar_.reset(); }
 
-  /// For run_engine(); as long as this lives.
+  /// Options for run_engine(), valid as long as this object lives.
   [[nodiscard]] measure::EngineRunOptions options();
   [[nodiscard]] const std::atomic<bool>& stop() const noexcept { return stop_; }
   [[nodiscard]] bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }

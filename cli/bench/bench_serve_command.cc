@@ -52,7 +52,7 @@ struct BenchServeOptions {
   std::string ids = "300..999";
   bool no_ignore_eos = false;
   std::string extra = "{}";
-  std::size_t lanes = 8;
+  std::size_t streams = 8;
   std::size_t warm_up = 4;
   double timeout = 600;
   LoadOptions load;
@@ -109,7 +109,7 @@ QuestionOptions question_options(const BenchServeOptions& options) {
   return questions;
 }
 
-/// The first model of a server that is ready.
+/// Waits until the server is ready and returns its first model.
 std::string served_model(boost::asio::io_context& context,
                          const std::shared_ptr<Connector>& connector) {
   std::optional<Result<std::string>> greeted;
@@ -130,26 +130,26 @@ std::unique_ptr<measure::LoadClient> make_client(const BenchServeOptions& option
       std::chrono::duration<double>(options.timeout));
   if (api_of(options) == ServerApi::kResponses) {
     return std::make_unique<measure::WebSocketLoadClient>(std::move(connector), questions, limit,
-                                                          options.lanes);
+                                                          options.streams);
   }
   return std::make_unique<measure::HttpLoadClient>(std::move(connector), questions, limit);
 }
 
-/// So many connections as there may be at once, or a word about it.
+/// Lets the process open as many connections as there may be at once, or warns that it cannot.
 void allow_connections(const BenchServeOptions& options, const measure::Load& load) {
   std::size_t wanted = load.arrivals.size();
   if (load.at_once > 0) {
     wanted = std::min(wanted, static_cast<std::size_t>(load.at_once));
   }
-  if (api_of(options) == ServerApi::kResponses) wanted = wanted / options.lanes + 1;
+  if (api_of(options) == ServerApi::kResponses) wanted = wanted / options.streams + 1;
   const std::size_t allowed = connections_at_once(wanted);
   if (allowed == wanted) return;
   std::cerr << "more than " << allowed
             << " connections at once fail: the system allows no more open files\n";
 }
 
-/// As many as the load's first requests, at once, which nobody measures; their prompts are others.
-/// Leaves when not one of them is answered.
+/// Sends `count` requests with the lengths of the load's first ones and other prompts, all at once;
+/// nobody measures them. Fails when not one of them is answered.
 void warm_up(std::size_t count, measure::Load load, boost::asio::io_context& context,
              measure::LoadClient& client) {
   load.arrivals.resize(std::min(count, load.arrivals.size()));
@@ -217,7 +217,7 @@ void add_server_options(CLI::App& command, BenchServeOptions& options) {
   command.add_flag("--no-ignore-eos", options.no_ignore_eos,
                    "Let answers end before their length: for servers without ignore_eos");
   command.add_option("--extra", options.extra, "Fields of every request")->type_name("JSON");
-  command.add_option("--lanes", options.lanes, "Of responses: requests at once on a WebSocket")
+  command.add_option("--streams", options.streams, "Requests at once on a WebSocket (responses)")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   command.add_option("--timeout", options.timeout, "For a request, from when it is sent")

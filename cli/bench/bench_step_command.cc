@@ -23,7 +23,7 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kBenchStepVerb = "bench step";
-// More than any device has rows or tokens for: what does fit is told when memory is taken.
+// More rows or tokens than any device has; what does fit is told when memory is taken.
 constexpr std::int32_t kMostBatch = 1 << 16;
 constexpr std::int32_t kMostTokens = 1 << 24;
 constexpr std::int32_t kMostSteps = 1'000'000;
@@ -62,7 +62,7 @@ NamedModel open_what_is_asked(const BenchStepOptions& options) {
           value_or_fail(kBenchStepVerb, open_model(options.model.path, options.model.spec))};
 }
 
-/// Nothing is longer than the model's context.
+/// Shortens lengths to the model's context.
 void shorten(std::vector<std::int32_t>& lengths, std::int64_t context) {
   for (std::int32_t& one : lengths) {
     one = static_cast<std::int32_t>(std::min<std::int64_t>(one, context));
@@ -78,7 +78,7 @@ measure::StepWishes wishes_of(const BenchStepOptions& options, const Program& pr
   if (options.kv_dtype == "bf16") wishes.kv_dtype = DType::kBF16;
   std::erase(wishes.batches, 0);
   std::erase(wishes.prompts, 0);
-  // What stands there by default gives way.
+  // Default lengths are shortened; those that were asked for are not.
   if (!options.asks_contexts) shorten(wishes.contexts, program.context);
   if (!options.asks_prompts) shorten(wishes.prompts, program.context);
   if (wishes.batches.empty() && wishes.prompts.empty()) {
@@ -123,7 +123,7 @@ StepDevices load(const NamedModel& model, const measure::StepWishes& wishes) {
   return *std::move(loaded);
 }
 
-// Ctrl-C ends the process, as everywhere where nothing has to be put back: at once, and shells show
+// Ctrl-C ends the process at once, as everywhere where nothing has to be put back, and shells show
 // 130. The files are written at the end alone.
 void run_bench_step(const BenchStepOptions& options) {
   check_report_files(kBenchStepVerb, options.files);

@@ -14,7 +14,8 @@ using measure::Process;
 
 namespace {
 
-// What a generator on one machine can tell apart, and what nobody waits for.
+// The bounds of a rate: what nobody waits for, and what a generator on one machine can still tell
+// apart.
 constexpr double kLeastRate = 1e-3;
 constexpr double kMostRate = 1e6;
 constexpr std::size_t kMostRequests = 10'000'000;

@@ -17,7 +17,7 @@ class App;
 
 namespace weft::cli {
 
-/// Flags that say what something is measured under.
+/// Flags that describe a load.
 struct LoadOptions {
   std::optional<measure::Process> arrivals{};  ///< poisson with a rate, else at-once
   std::optional<double> rate{};
@@ -36,14 +36,14 @@ struct LoadOptions {
   double slo_whole = 0;
 };
 
-/// `options` lives as long as `command`.
+/// Adds the flags. `options` must live as long as `command`.
 void add_load_options(CLI::App& command, LoadOptions& options);
 
-/// Drawn, or of the trace. kBadLoad with the flag; errors of read_trace().
+/// Draws the load, or reads the trace. kBadLoad names the flag; errors of read_trace().
 [[nodiscard]] Result<measure::Load> load_of(const LoadOptions& options);
 [[nodiscard]] measure::Slo slo_of(const LoadOptions& options);
 
-/// How the load was made, for a report.
+/// Says for a report how the load was made.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> load_facts(
     const LoadOptions& options);
 

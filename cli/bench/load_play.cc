@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{200};
 
-/// The line, looked at anew every now and then.
+/// The line on the terminal, renewed a few times a second.
 class LiveLine {
  public:
   LiveLine(boost::asio::io_context& context, const ServerLoad& load, std::size_t total,
@@ -42,7 +42,7 @@ class LiveLine {
     const std::int64_t output = load_.output_so_far();
     const auto now = steady_clock::now();
     const std::chrono::duration<double> passed = now - looked_at_;
-    // Smoothed over a second or so: a person reads it.
+    // The rate is smoothed over a second or so, since a person reads it.
     constexpr double kWeight = 0.2;
     const double rate =
         passed.count() > 0 ? static_cast<double>(output - last_output_) / passed.count() : 0;
@@ -92,7 +92,7 @@ PlayedLoad play_load(boost::asio::io_context& context, measure::LoadClient& clie
     context.stop();  // connections that are kept would keep it running
   });
   context.run();
-  // What was cancelled is told so before it goes.
+  // Operations that were cancelled are told so before they are destroyed.
   context.restart();
   context.poll();
   played.words = player.words();

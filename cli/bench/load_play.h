@@ -10,16 +10,16 @@
 
 namespace weft::cli {
 
-/// What came of a load.
+/// What came of a load, and why it ended.
 struct PlayedLoad {
   std::vector<measure::Outcome> outcomes{};    ///< of what was sent
   std::size_t not_sent = 0;                    ///< because a signal ended it
-  std::map<std::string, std::string> words{};  ///< of each error's first
-  int ended_by = 0;                            ///< a signal; 0: none
+  std::map<std::string, std::string> words{};  ///< the first words about each kind of error
+  int ended_by = 0;                            ///< the signal that ended it; 0: none
 };
 
-/// Runs `context` until the load has ended, with a line that shows how far it is. Ctrl-C and
-/// SIGTERM break it off. `client` asks on that context.
+/// Runs `context` until the load has ended and shows on a line how far it is. Ctrl-C and SIGTERM
+/// break it off. `client` asks on that context.
 [[nodiscard]] PlayedLoad play_load(boost::asio::io_context& context, measure::LoadClient& client,
                                    measure::Load load, const std::string& label);
 

@@ -14,21 +14,22 @@ class App;
 
 namespace weft::cli {
 
-/// What an engine that is measured in this process is made of: MODEL, or random weights of a shape,
+/// The options of an engine that is measured in this process: MODEL, or random weights of a shape,
 /// and every key of an engine's configuration as a flag.
 struct MeasuredOptions {
   ShapeOptions shape;
   std::unique_ptr<ConfigOptions> config{};
 };
 
-/// Adds them; `options` lives as long as `command`.
+/// Adds the options. `options` must live as long as `command`.
 void add_measured_options(CLI::App& command, MeasuredOptions& options);
 
-/// What file, environment and flags say of the engine; leaves with fail() when they are wrong.
+/// The engine's configuration from file, environment and flags; leaves with fail() when they are
+/// wrong.
 [[nodiscard]] Config measured_config(std::string_view verb, const MeasuredOptions& options);
 
-/// The model of the configuration, or of the shape; `otherwise` is the shape when neither is given,
-/// and where it is empty that fails.
+/// Opens the configuration's model, or makes one of the shape. When neither is given it takes the
+/// shape `otherwise`, or fails where that is empty.
 [[nodiscard]] measure::MeasuredModel open_measured(std::string_view verb, const Config& config,
                                                    const MeasuredOptions& options,
                                                    std::string_view otherwise = {});

@@ -21,11 +21,11 @@ namespace {
 void check(std::string_view verb, const char* flag, const std::string& file) {
   if (file.empty()) return;
   errno = 0;
-  // What it has stays until there is something new.
+  // Opened for appending, so that the file keeps its content until there is a new report.
   if (!std::ofstream(file, std::ios::app)) fail_to_write(verb, flag, file);
 }
 
-/// "loads" and the second figure: "loads-2.svg".
+/// The name of a figure's file: "loads-2.svg" for "loads" and the second figure.
 std::string figure_file(const std::string& svg, std::size_t number) {
   return svg + '-' + std::to_string(number) + ".svg";
 }

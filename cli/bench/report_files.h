@@ -11,17 +11,18 @@ class App;
 
 namespace weft::cli {
 
-/// Where a measurement's report goes besides standard output.
+/// Files that a measurement's report is written to besides standard output.
 struct ReportFiles {
   std::string json;
   std::string html;
-  std::string svg;  ///< what the names of files with a figure each begin with
+  std::string svg;  ///< the beginning of the names of files with a figure each
 };
 
 /// Adds --json, --html and --svg.
 void add_report_options(CLI::App& command, ReportFiles& files);
 
-/// Fails, naming flag and file, where one cannot be written: before minutes go into measuring.
+/// Fails, naming flag and file, where one cannot be written. It is called before minutes go into
+/// measuring.
 void check_report_files(std::string_view verb, const ReportFiles& files);
 
 /// Prints the report and writes the files that were asked for.

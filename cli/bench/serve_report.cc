@@ -13,7 +13,7 @@ using measure::ServerApi;
 
 namespace {
 
-/// A generator that sends later than this measures itself as well.
+/// A generator that sends later than this, in seconds, measures itself as well.
 constexpr double kLate = 0.010;
 
 std::string prompt_lengths(const ServedLoad& what) {
@@ -26,7 +26,7 @@ std::string count_of(std::size_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-/// How late the generator itself was, where nothing was to hold requests back.
+/// Adds how late the generator itself was, where nothing was to hold requests back.
 void add_lateness(const LoadOptions& load, const std::vector<Outcome>& outcomes,
                   measure::Report& report) {
   if (load.concurrency > 0 || outcomes.empty()) return;
@@ -39,7 +39,8 @@ void add_lateness(const LoadOptions& load, const std::vector<Outcome>& outcomes,
                             " ms (p99) after they were due: this machine could not keep up.");
 }
 
-/// Lengths that are not those that were asked for make other figures than the load's.
+/// Adds a warning where answers have other lengths than the load asked for: their figures are not
+/// the load's.
 void add_lengths(const ServedLoad& what, const std::vector<Outcome>& outcomes,
                  measure::Report& report) {
   std::size_t shorter = 0;

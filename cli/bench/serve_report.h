@@ -16,12 +16,12 @@ struct ServedLoad {
   std::string model;
   measure::ServerApi api = measure::ServerApi::kCompletions;
   std::string prompts;  ///< a file; "" = drawn
-  std::string ids;      ///< that were drawn from
+  std::string ids;      ///< the range they were drawn from
   bool ignore_eos = true;
   std::size_t warm_up = 0;
 };
 
-/// The report of `weft bench serve`.
+/// Makes the report of `weft bench serve`.
 [[nodiscard]] measure::Report serve_report(const ServedLoad& what, const LoadOptions& load,
                                            const PlayedLoad& played);
 

@@ -15,18 +15,18 @@ namespace weft::cli {
 /// Random weights instead of a checkpoint, for verbs that measure.
 struct ShapeOptions {
   std::string name;         ///< "" = none was asked for
-  std::int64_t layers = 0;  ///< cut to so many; 0 = all
+  std::int64_t layers = 0;  ///< as many as are kept; 0 = all
 };
 
-/// Adds --shape and --layers; `options` lives as long as `command`.
+/// Adds --shape and --layers. `options` must live as long as `command`.
 void add_shape_options(CLI::App& command, ShapeOptions& options);
 
 struct NamedShape {
-  std::string name;  ///< for reports: what it is, and whether it was cut
+  std::string name;  ///< for reports: its name, and whether it was cut
   LlamaShape shape;
 };
 
-/// Leaves with fail() where there is no such shape, or it has fewer layers.
+/// Returns the shape; leaves with fail() where there is no such shape, or it has fewer layers.
 [[nodiscard]] NamedShape shape_of(std::string_view verb, const ShapeOptions& options);
 
 }  // namespace weft::cli

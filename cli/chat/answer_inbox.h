@@ -12,24 +12,24 @@
 
 namespace weft::cli {
 
-/// What has come of an answer since the last look.
+/// What has come of an answer since take() was called last.
 struct AnswerNews {
   std::string id{};
   std::string text{};
   std::optional<AnswerEnd> end{};
 };
 
-/// Brings answers from the backend's thread to the one that reads them. Holds one entry for each
-/// answer under way, however much comes, so it is bounded by what was asked for. Thread-safe.
+/// Brings answers from the backend's thread to the one that reads them. It holds one entry for each
+/// answer under way, however much comes, so it is bounded by the number of questions. Thread-safe.
 class AnswerInbox final : public AnswerListener {
  public:
-  /// `wake` is called when there is something after there was nothing.
+  /// `wake` is called when news come after there were none.
   explicit AnswerInbox(std::function<void()> wake) : wake_(std::move(wake)) {}
 
   void on_text(const std::string& id, std::string_view text) override;
   void on_end(const std::string& id, AnswerEnd end) override;
 
-  /// In the order in which their first news came.
+  /// Returns the news, in the order in which the first of each answer came.
   [[nodiscard]] std::vector<AnswerNews> take();
 
  private:

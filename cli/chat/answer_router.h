@@ -15,14 +15,15 @@ class AnswerRouter {
  public:
   explicit AnswerRouter(AnswerListener& listener) : listener_(listener) {}
 
-  /// `bytes` of the message that asks for it.
+  /// Expects the answer `id`, whose request has a message of `bytes`.
   void begin(const std::string& id, std::size_t bytes) { active_.emplace(id, bytes); }
-  /// An event of the transport. Without a stream it is that of the only answer under way; what
-  /// belongs to nobody is dropped.
+  /// Passes on an event of the transport. One without a stream belongs to the only answer under
+  /// way; what belongs to none is dropped.
   void on_message(std::string_view message);
-  /// The answer whose message is the largest ends. Returns that message's bytes; 0: there is none.
+  /// Ends the answer whose message is the largest and returns that message's bytes; 0: there is
+  /// none.
   std::size_t end_largest(const AnswerEnd& end);
-  /// All that have not ended do so now.
+  /// Ends all answers under way.
   void end_all(const AnswerEnd& end);
 
   [[nodiscard]] bool active(const std::string& id) const { return active_.contains(id); }

@@ -13,17 +13,17 @@ struct AnswerEnd {
     kCompleted,
     kLength,     ///< it has as many tokens as it may
     kCancelled,  ///< by cancel()
-    kRefused,    ///< it never began; worth another try when `again` says so
+    kRefused,    ///< it never began; another try may help when `again` says so
     kFailed,     ///< it began and failed, or the connection was lost meanwhile
   };
   Kind kind = Kind::kCompleted;
-  std::string why{};         ///< for people, with kRefused and kFailed
-  bool again = false;        ///< the same request may succeed later
-  bool fewer_lanes = false;  ///< as many answers at once are more than the connection may have
+  std::string why{};           ///< for people, with kRefused and kFailed
+  bool again = false;          ///< the same request may succeed later
+  bool fewer_streams = false;  ///< the connection may not have as many answers at once
   std::int64_t output_tokens = 0;
 };
 
-/// Hears of answers, on a thread of the backend's. Must not block, nor call the backend.
+/// Hears of answers, on a thread of the backend's. It must neither block nor call the backend.
 class AnswerListener {
  public:
   AnswerListener() = default;
@@ -31,7 +31,7 @@ class AnswerListener {
   AnswerListener& operator=(const AnswerListener&) = delete;
 
   virtual void on_text(const std::string& id, std::string_view text) = 0;
-  /// Once for every start(), the last of it.
+  /// Called once for every start(), after all other calls about that answer.
   virtual void on_end(const std::string& id, AnswerEnd end) = 0;
 
  protected:
@@ -49,9 +49,10 @@ class ChatBackend {
 
   /// What the model is called, and where it runs.
   [[nodiscard]] virtual std::string description() const = 0;
-  /// `id` is the caller's, 1 .. 64 letters, and of no other answer under way.
+  /// Asks for an answer. `id` is the caller's: 1 .. 64 letters, and of no other answer under way.
   virtual void start(const std::string& id, boost::json::object request) = 0;
-  /// It ends with kCancelled, unless its end came first. Nothing happens when there is none.
+  /// The answer ends with kCancelled, unless its end came first. Does nothing when there is no such
+  /// answer.
   virtual void cancel(const std::string& id) = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace weft::cli {
 namespace {
 
-/// Results show so many bytes of a prompt.
+/// So many bytes of a prompt are shown with its result.
 constexpr std::size_t kShownBytes = 70;
 
 std::string prompt_line(const boost::json::value& input) {
@@ -62,7 +62,7 @@ std::optional<std::int64_t> ChatBatches::add(std::vector<BatchPrompt> prompts) {
 }
 
 std::optional<ChatBatches::Next> ChatBatches::next(Time now) {
-  if (waiting_.empty() || running_ >= lanes_) return std::nullopt;
+  if (waiting_.empty() || running_ >= streams_) return std::nullopt;
   if (paused_until_ && now < *paused_until_) return std::nullopt;
   paused_until_.reset();
   const Place place = waiting_.front();
@@ -73,7 +73,7 @@ std::optional<ChatBatches::Next> ChatBatches::next(Time now) {
 }
 
 std::optional<ChatBatches::Time> ChatBatches::due() const noexcept {
-  if (waiting_.empty() || running_ >= lanes_) return std::nullopt;
+  if (waiting_.empty() || running_ >= streams_) return std::nullopt;
   return paused_until_;
 }
 
@@ -85,8 +85,10 @@ bool ChatBatches::on_news(AnswerNews news, Time now) {
   item.text += news.text;
   if (!news.end) return true;
   --running_;
-  // The conversation may need a stream, too.
-  if (news.end->fewer_lanes) lanes_ = std::max<std::size_t>(1, std::min(lanes_, running_) - 1);
+  // One stream fewer than were under way: the conversation may need one, too.
+  if (news.end->fewer_streams) {
+    streams_ = std::max<std::size_t>(1, std::min(streams_, running_) - 1);
+  }
   std::optional<Retry::Pause> pause;
   if (news.end->again && !item.cancelled) {
     const bool refused = news.end->kind == AnswerEnd::Kind::kRefused;

@@ -22,10 +22,10 @@ class ChatBatches {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// Prompts under way at once, at most: servers allow 16 streams for a connection, and the
-  /// conversation has one of them. Fewer where the server refuses so many.
-  static constexpr std::size_t kLanes = 12;
-  /// Batches that are not finished and shown; a person has lost track long before.
+  /// The most prompts under way at once: servers allow 16 streams for a connection, and the
+  /// conversation has one of them. It becomes less where the server refuses so many.
+  static constexpr std::size_t kStreams = 12;
+  /// The most batches that are not finished and shown; a person has lost track long before.
   static constexpr std::size_t kMaxBatches = 256;
 
   struct Item {
@@ -49,18 +49,19 @@ class ChatBatches {
     const BatchPrompt* prompt = nullptr;  ///< until the next call
   };
 
-  /// Its number, from 1; nothing when there are kMaxBatches.
+  /// Adds a batch and returns its number, from 1; nothing when there are kMaxBatches.
   [[nodiscard]] std::optional<std::int64_t> add(std::vector<BatchPrompt> prompts);
-  /// Nothing when as much is under way as may be, nothing waits, or the pause is not over.
+  /// Returns what to ask next; nothing when as much is under way as may be, nothing waits, or the
+  /// pause is not over.
   [[nodiscard]] std::optional<Next> next(Time now);
-  /// When next() is worth a call although nothing has happened.
+  /// When next() should be called although nothing has happened.
   [[nodiscard]] std::optional<Time> due() const noexcept;
-  /// False when the answer is none of a batch.
+  /// Takes news of an answer. Returns false when it belongs to no batch.
   bool on_news(AnswerNews news, Time now);
-  /// What waits ends; those returned are under way and have to be cancelled. Nothing when there is
-  /// no such batch, or it is finished.
+  /// Ends the batch's prompts that wait, and returns the answers under way, which have to be
+  /// cancelled. Returns nothing when there is no such batch, or it is finished.
   [[nodiscard]] std::optional<std::vector<std::string>> cancel(std::int64_t number);
-  /// The first finished one, which is then no longer kept.
+  /// Returns the first finished batch, which is then no longer kept.
   [[nodiscard]] std::optional<Batch> take_finished();
 
   [[nodiscard]] const std::deque<Batch>& all() const noexcept { return batches_; }
@@ -80,12 +81,12 @@ class ChatBatches {
   std::deque<Batch> batches_;
   std::deque<Place> waiting_;
   std::size_t running_ = 0;
-  std::size_t lanes_ = kLanes;
+  std::size_t streams_ = kStreams;
   std::int64_t last_number_ = 0;
   std::optional<Time> paused_until_;
 };
 
-/// A batch as it is shown: each prompt in a line of its own, its answer below.
+/// Writes a batch for people: each prompt in a line of its own, its answer below.
 [[nodiscard]] std::string shown(const ChatBatches::Batch& batch);
 
 }  // namespace weft::cli

@@ -33,8 +33,8 @@ std::unique_ptr<ChatBackend> make_chat_backend(const BackendOptions& options, An
 }
 
 void run_chat(const BackendOptions& options) {
-  // Made last, so that Ctrl-C ends the program while a model or a server loads, and gone last, for
-  // the backend's threads wake it.
+  // Made last, so that Ctrl-C ends the program while a model or a server loads. Destroyed last,
+  // since the backend's threads wake it.
   std::unique_ptr<Terminal> terminal;
   AnswerInbox inbox([&terminal] { terminal->wake(); });
   const auto backend = make_chat_backend(options, inbox);

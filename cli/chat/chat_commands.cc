@@ -29,7 +29,7 @@ constexpr std::array<CommandHelp, 11> kCommands = {{
     {"/quit", "", "leave; so does Ctrl-D"},
 }};
 
-/// For completion alone: any other name may be set as well.
+/// Settings that Tab completes; any other name may be set as well.
 constexpr std::array<std::string_view, 10> kSettings = {"temperature",
                                                         "top_p",
                                                         "top_k",
@@ -41,12 +41,12 @@ constexpr std::array<std::string_view, 10> kSettings = {"temperature",
                                                         "presence_penalty",
                                                         "frequency_penalty"};
 
-/// What this program says itself in every request.
+/// Fields that this program sets itself in every request.
 constexpr std::array<std::string_view, 10> kChatFields = {
     "model",  "input",     "instructions", "previous_response_id", "store",
     "stream", "stream_id", "background",   "service_tier",         "type"};
 
-// A name further off than this is another one, not a mistyped one.
+// A name with more differences than this is another one, not a mistyped one.
 constexpr std::size_t kTypos = 2;
 
 std::string nearest_command(std::string_view name) {
@@ -61,7 +61,7 @@ std::string nearest_command(std::string_view name) {
   return nearest;
 }
 
-/// A line after its command: where the rest begins, without the space around it.
+/// The rest of a line after its command, without the space around it, and where it begins.
 struct Rest {
   std::string_view line;
   std::size_t begin;

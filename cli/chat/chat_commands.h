@@ -14,10 +14,10 @@
 
 namespace weft::cli {
 
-/// What a line without a slash is: a question, or a batch.
+/// Whether a line without a slash is a question or a batch.
 enum class ChatMode : std::uint8_t { kChat, kBatch };
 
-/// The lines of `weft chat`, understood.
+/// The lines of `weft chat` after parsing.
 namespace chat {
 struct Ask {
   std::string text;
@@ -55,7 +55,7 @@ using ChatCommand = std::variant<std::monostate, chat::Ask, chat::Submit, chat::
                                  chat::Enter, chat::Status, chat::Cancel, chat::Save, chat::System,
                                  chat::Set, chat::Forget, chat::Help, chat::Quit>;
 
-/// What a line asks for. A mistake says what belongs where it stands.
+/// Parses a line. The error says what was expected where the mistake is.
 [[nodiscard]] Parsed<ChatCommand> parse_command(std::string_view line, ChatMode mode);
 
 /// A command as /help shows it.
@@ -66,8 +66,8 @@ struct CommandHelp {
 };
 [[nodiscard]] std::span<const CommandHelp> command_help() noexcept;
 
-/// Those of the commands and, behind "/set ", of the well-known settings that begin as `line` does;
-/// each is what stands behind its last space.
+/// Returns the commands and, after "/set ", the well-known settings that begin as `line` does. Each
+/// is given from the line's last space on.
 [[nodiscard]] std::vector<std::string> completions_of(std::string_view line);
 
 }  // namespace weft::cli

@@ -32,7 +32,7 @@ bool has_failed(const ChatBatches::Item& item) {
                       item.end->kind == AnswerEnd::Kind::kFailed);
 }
 
-/// 0, or the system's error: EEXIST when there is such a file and it may not be replaced.
+/// Returns 0, or the system's error: EEXIST when there is such a file and it may not be replaced.
 int write_file(const std::string& path, const std::string& text, bool replace) {
   const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(
       std::fopen(path.c_str(), replace ? "wbe" : "wbxe"), std::fclose);
@@ -61,7 +61,7 @@ void ChatSession::talk() {
     } else if (!terminal_.interactive()) {
       break_off();
     } else if (!input.line.empty()) {
-      hinted_ = false;  // it took back what was typed
+      hinted_ = false;  // Ctrl-C took back what was typed
     } else if (std::exchange(hinted_, true)) {
       leaving_ = true;
     } else {
@@ -109,7 +109,7 @@ void ChatSession::stream_answer(const std::string& id) {
   std::optional<Terminal::Time> due = look();
   while (!answer_end_) {
     if (terminal_.wait(due) == Terminal::Event::kInterrupt) {
-      // A server that does not even hear of it is not waited for.
+      // After a second Ctrl-C a server that does not react to the first is not waited for.
       if (cancelled) answer_end_ = AnswerEnd{.kind = AnswerEnd::Kind::kCancelled};
       if (!std::exchange(cancelled, true)) backend_.cancel(id);
       if (!terminal_.interactive()) break_off();
@@ -227,7 +227,7 @@ void ChatSession::on(const chat::Save& command) {
                              {"system", system_},
                              {"settings", settings_},
                              {"messages", messages_}};
-  // A file of the user's own is never overwritten, but what was saved here before.
+  // A file of the user's own is never overwritten; one that was saved here before is.
   const bool again = command.path == saved_;
   if (const int error = write_file(command.path, json_text(content) + '\n', again); error != 0) {
     return complain(error == EEXIST ? command.path + " is there already"

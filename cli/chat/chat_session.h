@@ -24,17 +24,18 @@ class ChatSession {
   ChatSession(Terminal& terminal, AnswerInbox& inbox, ChatBackend& backend)
       : terminal_(terminal), inbox_(inbox), backend_(backend) {}
 
-  /// Until it is left. At the end of a pipe batches come to their end first, and are shown. Returns
-  /// the exit status, which tells a script whether something went wrong, or Ctrl-C ended it; a
-  /// person has seen it.
+  /// Runs until the user leaves. At the end of a pipe batches are completed first, and shown.
+  /// Returns the exit status, which tells a script whether something went wrong or Ctrl-C ended it;
+  /// for a person, who has seen it, that is 0.
   [[nodiscard]] int run();
 
  private:
   void talk();
   void execute(const std::string& line);
-  /// A note that something could not be done.
+  /// Notes that something could not be done.
   void complain(std::string_view what);
-  /// Ctrl-C where lines come from a pipe: nobody is there to say what comes next.
+  /// Handles Ctrl-C where lines come from a pipe: it ends the session, since nobody is there to go
+  /// on.
   void break_off();
   void on(std::monostate /*empty*/) {}
   void on(const chat::Ask& command);
@@ -51,12 +52,12 @@ class ChatSession {
   void on(const chat::Quit& command);
 
   /// Takes news, keeps the batches going, and in batch mode shows those that are finished. Returns
-  /// when it wants to be called although there is no news.
+  /// when it should be called although there is no news.
   std::optional<Terminal::Time> look();
   void take_answer(AnswerNews news);
   void show_finished();
   void wait_for_batches();
-  /// Until answer_end_ is there.
+  /// Prints the answer until answer_end_ is set.
   void stream_answer(const std::string& id);
   void conclude();
   [[nodiscard]] boost::json::object request(boost::json::value input, bool batch) const;

@@ -16,12 +16,12 @@ namespace json = boost::json;
 
 namespace {
 
-/// Nothing that is asked at the beginning takes longer on a server that is well.
+/// A server that is well answers what is asked at the beginning within this time.
 constexpr std::chrono::seconds kGreetLimit{30};
-/// Between two looks at whether the model has been loaded.
+/// The pause before it is asked again whether the model has been loaded.
 constexpr std::chrono::milliseconds kLoadingPause{300};
 
-/// {"data": [{"id": NAME}, ...]}; empty when it is something else.
+/// Returns NAME of {"data": [{"id": NAME}, ...]}; empty when it is something else.
 std::string first_model(const std::string& body) {
   json::error_code error;
   const json::value value = json::parse(body, error);

@@ -9,7 +9,8 @@
 namespace weft::cli {
 namespace {
 
-/// One string for each character, which takes one column; those that move the cursor are spaces.
+/// Returns one string for each character, which takes one column; characters that move the cursor
+/// become spaces.
 std::vector<std::string> characters_of(std::string_view line) {
   std::vector<std::string> characters;
   for (const char byte : line) {
@@ -30,7 +31,7 @@ std::string explain(std::string_view line, const InputError& error, std::size_t 
   const std::vector<std::string> characters = characters_of(line);
   const std::string_view before = line.substr(0, error.offset);
   const std::size_t column = count_code_points(before);
-  // The mistake in the middle, when the line is longer than the width.
+  // When the line is longer than the width, the mistake is in the middle of what is shown.
   const std::size_t most = characters.size() - std::min(characters.size(), width - 1);
   const std::size_t first = std::min(column - std::min(column, width / 2), most);
   const std::size_t last = std::min(first + width, characters.size());

@@ -10,13 +10,13 @@ namespace weft::cli {
 /// What is wrong with a line that a user has typed, and where.
 struct InputError {
   std::string what;
-  std::size_t offset = 0;  ///< of the byte that is wrong; the line's length when something lacks
+  std::size_t offset = 0;  ///< of the wrong byte; the line's length when something is missing
 };
 
 template <class T>
 using Parsed = boost::system::result<T, InputError>;
 
-/// Called by Parsed::value() when there is none: throws std::invalid_argument.
+/// Called by Parsed::value() when there is no value: throws std::invalid_argument.
 [[noreturn]] void throw_exception_from_error(const InputError& error,
                                              const boost::source_location& where);
 

@@ -17,7 +17,7 @@ namespace json = boost::json;
 
 constexpr std::int64_t kMaxPromptTokens = std::numeric_limits<std::int32_t>::max();
 
-/// Walks over the two lists. The first mistake is kept, and ends the walk.
+/// Walks over the two lists up to the first mistake, which it keeps.
 class PromptScanner {
  public:
   PromptScanner(std::string_view line, std::size_t begin) : line_(line), at_(begin) {}
@@ -69,7 +69,7 @@ class PromptScanner {
     prompts_.push_back({.input = std::move(text)});
   }
 
-  /// Leaves at_ on the escape's last byte that matters to where the string ends.
+  /// Checks an escape and leaves at_ on its last byte that matters to where the string ends.
   void check_escape() {
     const std::size_t begin = at_++;
     if (at_ >= line_.size()) return;
@@ -125,7 +125,7 @@ class PromptScanner {
   std::optional<InputError> error_;
 };
 
-/// The prompt in one line's JSON, or what is wrong with it.
+/// Returns the prompt in one line's JSON, or what is wrong with it.
 Parsed<BatchPrompt> prompt_of(const json::value& line) {
   if (line.is_string()) return BatchPrompt{.input = line};
   const json::object* fields = line.if_object();

@@ -11,24 +11,25 @@
 
 namespace weft::cli {
 
-/// A prompt of a batch.
+/// One prompt of a batch.
 struct BatchPrompt {
   boost::json::value input{};   ///< a text, or a list of messages
-  std::int64_t max_tokens = 0;  ///< of its answer; 0 = as is set for all
+  std::int64_t max_tokens = 0;  ///< of its answer; 0 = as set for all
 };
 
-/// Prompts of one batch. What is longer belongs into `weft batch`, which keeps no answer in memory.
+/// The most prompts of one batch. Longer lists belong into `weft batch`, which keeps no answer in
+/// memory.
 inline constexpr std::size_t kMaxBatchPrompts = 4096;
 
-/// `["Prompt 1", "Prompt 2"] [32, 64]`: prompts as JSON strings, and how many tokens each answer
-/// may have; the second list may be left out. `begin` is where in `line` it begins. A mistake has
-/// the offset in `line`.
+/// Parses `["Prompt 1", "Prompt 2"] [32, 64]`: prompts as JSON strings, and how many tokens each
+/// answer may have; the second list may be left out. The lists begin at `begin` in `line`. A
+/// mistake has the offset in `line`.
 [[nodiscard]] Parsed<std::vector<BatchPrompt>> parse_prompts(std::string_view line,
                                                              std::size_t begin);
 
-/// Lines of JSON: "a text", {"prompt": "a text", "max_tokens": 32}, or what `weft batch` takes,
-/// with "messages" in "body". Empty lines count for nothing. A mistake names its line, by its
-/// number.
+/// Parses lines of JSON: "a text", {"prompt": "a text", "max_tokens": 32}, or what `weft batch`
+/// takes, with "messages" in "body". Empty lines are skipped. A mistake names the number of its
+/// line.
 [[nodiscard]] Parsed<std::vector<BatchPrompt>> parse_prompt_file(std::string_view text);
 
 }  // namespace weft::cli

@@ -18,7 +18,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// IoThread's sweep has nothing to look after here.
+/// There is nothing that IoThread's sweep would have to look after here.
 constexpr std::chrono::seconds kNoChatSweep{60};
 
 AnswerEnd too_large() {
@@ -95,8 +95,8 @@ void RemoteChat::cancel(const std::string& id) {
 
 void RemoteChat::on_end(const Error& error, std::uint16_t code) {
   socket_.reset();
-  // The server does not say which one it was; the largest was it in any case. The others are not to
-  // suffer again from one like it.
+  // The server does not say which message was too large; the largest was in any case. The others
+  // shall not suffer again from one like it.
   if (code == boost::beast::websocket::close_code::too_big) {
     too_large_ = std::min(too_large_, router_.end_largest(too_large()));
   }

@@ -16,17 +16,17 @@
 
 namespace weft::cli {
 
-/// A server, over one WebSocket with a stream for each answer. When the connection is lost its
-/// answers fail, and the next one makes a new connection. A message that the server does not take
-/// for its size is not sent again, nor any as large.
+/// Asks a server, over one WebSocket with a stream for each answer. When the connection is lost its
+/// answers fail, and the next one makes a new connection. A message that the server refuses for its
+/// size is not sent again, nor any that is as large.
 class RemoteChat final : public ChatBackend {
  public:
-  /// Told once, on another thread, why the server is waited for.
+  /// Called once, on another thread, with why the server is waited for.
   using OnWait = std::function<void(const std::string& why)>;
 
-  /// Waits until the server has loaded its model. `model` is what requests ask for; empty: what the
-  /// server has. Errors: of Connector; kRefused when the server wants another key or its engine has
-  /// failed.
+  /// Waits until the server has loaded its model. `model` is what requests ask for; empty: the
+  /// model the server has. Errors: of Connector; kRefused when the server wants another key or its
+  /// engine has failed.
   [[nodiscard]] static Result<std::unique_ptr<RemoteChat>> connect(const ClientOptions& options,
                                                                    std::string model,
                                                                    AnswerListener& listener,
@@ -48,7 +48,7 @@ class RemoteChat final : public ChatBackend {
   std::size_t too_large_ = std::numeric_limits<std::size_t>::max();  // bytes that were refused once
   IoThread thread_;
   std::shared_ptr<Connector> connector_;
-  std::shared_ptr<WebSocketClient> socket_;  // null: none now
+  std::shared_ptr<WebSocketClient> socket_;  // null: not connected
 };
 
 }  // namespace weft::cli

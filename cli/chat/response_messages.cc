@@ -35,10 +35,11 @@ AnswerEnd refusal(const json::object& event) {
   if (const json::object* error = object_of(event, "error")) {
     if (auto message = text_of(*error, "message"); !message.empty()) end.why = std::move(message);
     const std::string code = text_of(*error, "code");
-    // Before it began; later it is an end like others.
+    // A request that is cancelled before it began ends with an error event; later it ends as others
+    // do.
     if (code == "cancelled") end.kind = AnswerEnd::Kind::kCancelled;
     if (code == kEngineFailed) end.again = false;
-    end.fewer_lanes = code == "too_many_streams";
+    end.fewer_streams = code == "too_many_streams";
   }
   return end;
 }

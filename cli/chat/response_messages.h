@@ -10,20 +10,20 @@
 
 namespace weft::cli {
 
-/// {"type":"response.create", ...} in the stream `id`. Nothing of it is stored.
+/// Writes {"type":"response.create", ...} for the stream `id`. Nothing of it is stored.
 ///
 /// Source: Open Responses, "WebSocket transport" (2026-04-24).
 [[nodiscard]] std::string create_message(const std::string& id, boost::json::object request);
-/// {"type":"response.cancel", ...}
+/// Writes {"type":"response.cancel", ...} for the stream `id`.
 [[nodiscard]] std::string cancel_message(const std::string& id);
 
-/// What an event of the transport says of an answer.
+/// What an event of the transport says about an answer.
 struct ResponseEvent {
   std::string id{};                             ///< of its stream; empty: the connection as a whole
   std::variant<std::string, AnswerEnd> news{};  ///< text, or the end
 };
 
-/// Nothing for events that say nothing new, and for what is no event.
+/// Returns nothing for events that say nothing new, and for what is no event.
 [[nodiscard]] std::optional<ResponseEvent> parse_event(std::string_view message);
 
 }  // namespace weft::cli

@@ -17,13 +17,14 @@
 namespace weft::cli {
 namespace {
 
-/// A read from a pipe takes so many bytes.
+/// A read from a pipe takes at most so many bytes.
 constexpr std::size_t kReadBytes = 4096;
 constexpr int kHistoryLines = 1000;
 
 using Complete = std::function<std::vector<std::string>(std::string_view)>;
 
-/// Without C0 but line ends and tabs, and without C1, which UTF-8 writes as C2 80 .. C2 9F.
+/// Leaves out the control characters C0, except line ends and tabs, and C1, which UTF-8 writes as
+/// C2 80 .. C2 9F.
 std::string without_controls(std::string_view text) {
   std::string kept;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -49,7 +50,7 @@ std::string common_start(const std::vector<std::string>& words) {
 
 }  // namespace
 
-/// libedit's side: a prompt, a history, Tab, and characters that are waited for together with
+/// What libedit does: a prompt, a history, Tab, and characters that are waited for together with
 /// everything else.
 class Terminal::Editor {
  public:
@@ -67,7 +68,7 @@ class Terminal::Editor {
     el_set(editor_, EL_PROMPT, show_prompt);
     el_set(editor_, EL_HIST, history, history_);
     el_set(editor_, EL_GETCFN, get_character);
-    // The wide way: the other one keeps copies of the names that nobody frees.
+    // The wide function is used because the other one keeps copies of the names that nobody frees.
     el_wset(editor_, EL_ADDFN, L"weft-complete", L"Complete the word", complete_word);
     el_set(editor_, EL_BIND, "^I", "weft-complete", nullptr);
     el_set(editor_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
@@ -99,7 +100,7 @@ class Terminal::Editor {
     return {What::kLine, std::move(text)};
   }
 
-  /// Prompt and line again, below what was printed.
+  /// Draws prompt and line again, below what was printed.
   void refresh() { el_set(editor_, EL_REFRESH); }
 
  private:
@@ -109,7 +110,8 @@ class Terminal::Editor {
     return *self;
   }
 
-  /// What is typed while an answer comes is not shown in it, and waits for the next prompt.
+  /// Keeps what is typed while an answer comes from being shown in it; it waits for the next
+  /// prompt.
   static void hide_typing() {
     termios mode{};
     if (::tcgetattr(STDIN_FILENO, &mode) != 0) return;

@@ -13,12 +13,12 @@
 
 namespace weft::cli {
 
-/// Where a person types, with history and completion, or a pipe that lines come from, without any
-/// of that and without prompts. Owner only, but for wake().
+/// A terminal on which a person types, with history and completion, or a pipe that lines come from,
+/// without either and without prompts. Owner only, but for wake().
 class Terminal {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  /// Called while a line is waited for, after wake() and at the time that it returned last; may
+  /// Called while a line is waited for: after wake(), and at the time that it returned last. It may
   /// print.
   using Idle = std::function<std::optional<Time>()>;
 
@@ -33,28 +33,28 @@ class Terminal {
   };
   enum class Event : std::uint8_t { kWoken, kInterrupt, kTime };
 
-  /// `completions` gives the words that may stand where the line's last word stands.
+  /// `completions` returns the words that may replace the line's last word.
   explicit Terminal(std::function<std::vector<std::string>(std::string_view)> completions);
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
   ~Terminal();
 
-  /// A person types and sees.
+  /// Whether a person types and sees.
   [[nodiscard]] bool interactive() const noexcept { return editor_ != nullptr; }
   [[nodiscard]] Input read(const std::string& prompt, const Idle& idle);
-  /// Without reading; for while an answer comes.
+  /// Waits without reading, for the time in which an answer comes.
   [[nodiscard]] Event wait(std::optional<Time> until);
   void wake() const noexcept { interrupts_.wake(); }
 
-  /// On standard output, at once. A terminal gets no control characters but line ends and tabs:
-  /// what a model writes must not move the cursor.
+  /// Prints on standard output, at once. A terminal gets no control characters but line ends and
+  /// tabs: what a model writes must not move the cursor.
   void print(std::string_view text);
-  /// A line for the user alone, on standard error.
+  /// Prints a line for the user alone, on standard error.
   void note(std::string_view text);
 
  private:
   class Editor;
-  /// Waits for `input` (-1: for nothing) too. True when it is readable.
+  /// Waits for `input` (-1: for nothing) too. Returns true when it is readable.
   [[nodiscard]] bool poll(int input, std::optional<Time> until) const;
   void run_idle(const Idle& idle);
   [[nodiscard]] Input read_pipe(const Idle& idle);
@@ -63,7 +63,7 @@ class Terminal {
   Interrupts interrupts_;
   std::unique_ptr<Editor> editor_;
   std::optional<Time> due_;
-  std::string buffer_;  // of a pipe
+  std::string buffer_;  // what was read from a pipe
   bool pipe_ended_ = false;
   bool editing_ = false;      // a prompt is on the screen
   bool prompt_gone_ = false;  // something was printed over it

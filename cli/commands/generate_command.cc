@@ -55,7 +55,8 @@ std::vector<TokenId> prompt_tokens(const GenerateOptions& options, const Tokeniz
                          ChatEncoder(tokenizer).encode(std::move(conversation), wall_clock()));
   }
   std::vector<TokenId> ids;
-  // What a user writes is text: only BOS and the like are put around it.
+  // What a user writes is text: special tokens such as BOS are put around it, but not looked for in
+  // it.
   value_or_fail(kGenerateVerb, tokenizer.encode(text, {true, false}, ids));
   if (ids.empty()) fail(kGenerateVerb, "the prompt has no tokens");
   return ids;
@@ -66,7 +67,7 @@ bool ends(const Tokenizer& tokenizer, const Program& program, TokenId id) {
          std::ranges::find(program.end_tokens, id) != program.end_tokens.end();
 }
 
-/// One sequence from its prompt to its end.
+/// Runs one sequence from its prompt to its end.
 class Generation {
  public:
   Generation(const GenerateOptions& options, const Tokenizer& tokenizer, ModelDevice& device)

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kInspectVerb = "inspect";
 constexpr double kKiB = 1024.0;
-// Unknown tensors that are listed before the rest is only counted.
+// So many unknown tensors are listed before the rest is only counted.
 constexpr std::size_t kListed = 20;
 
 struct InspectOptions {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kLogitsVerb = "logits";
 constexpr std::int64_t kMaxGenerated = std::int64_t{1} << 20;
-// Best tokens of a position that people are shown.
+// So many of a position's best tokens are shown to people.
 constexpr std::size_t kShown = 5;
 
 struct LogitsOptions {
@@ -80,7 +80,7 @@ Answer compute(const LogitsOptions& options, const OpenedModel& model) {
   return answer;
 }
 
-// JSON has no NaN and no infinities.
+// Prints null for NaN and infinities, which JSON lacks.
 void print_number(float number) {
   if (std::isfinite(number)) {
     std::cout << number;
@@ -91,7 +91,7 @@ void print_number(float number) {
 
 void print_json(const Answer& answer, bool generated) {
   std::cout << "{\"" << (answer.hidden ? "hidden" : "logits") << "\": [";
-  // Nine digits give every float32 back exactly.
+  // Nine digits reproduce every float32 exactly.
   std::cout << std::setprecision(9);
   for (std::size_t row = 0; row < answer.rows.size(); ++row) {
     std::cout << (row == 0 ? "[" : ", [");

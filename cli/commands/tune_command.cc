@@ -31,7 +31,7 @@ namespace {
 constexpr const char* kTuneVerb = "tune";
 constexpr double kTerabyte = 1e12;
 constexpr double kMicrosecond = 1e-6;
-// Prompts that phi is sought with: enough rows to see what a model's scores are like.
+// How many prompts phi is sought with: enough rows to see what a model's scores are like.
 constexpr std::size_t kPrompts = 4;
 constexpr std::size_t kPromptTokens = 256;
 constexpr std::size_t kMaxPromptBytes = std::size_t{1} << 20U;
@@ -51,7 +51,7 @@ std::unique_ptr<cuda::Runtime> open_gpu(const std::string& device) {
   return value_or_fail(kTuneVerb, cuda::open_runtime(*index));
 }
 
-/// What the file has already, of other models perhaps.
+/// The table in the file, perhaps with products of other models; empty when there is none.
 cuda::TuningTable table_to_write(const std::string& file, const std::string& gpu) {
   if (file.empty() || !std::filesystem::exists(file)) return cuda::TuningTable(gpu);
   auto table = value_or_fail(kTuneVerb, cuda::TuningTable::read(file));
@@ -62,7 +62,7 @@ cuda::TuningTable table_to_write(const std::string& file, const std::string& gpu
   return table;
 }
 
-/// "bf16 12288 x 4096  16  flat  104.2 us  0.97 TB/s", the best way with a star.
+/// Prints "bf16 12288 x 4096  16  flat  104.2 us  0.97 TB/s", the best way with a star.
 void print_product(const cuda::ProductTime& time) {
   const auto& [shape, bytes, ways, fastest] = time;
   std::cout << std::left << std::setw(6) << to_string(shape.dtype) << std::right << std::setw(7)
@@ -109,7 +109,7 @@ std::vector<std::vector<TokenId>> prompts_of(const TuneOptions& options, const P
   return {std::move(ids)};
 }
 
-/// Why no phi is sought, or nothing.
+/// Says why no phi is sought; empty when one is.
 std::string no_phi(const Program& program, DType kv_dtype) {
   if (program.has_encoder || !program.has_logits) return "only decoders have one";
   if (cuda::takes_phi(kv_dtype)) return "";
@@ -157,7 +157,7 @@ void tune_phi(const TuneOptions& options, const OpenedModel& model, cuda::Tuning
   table.set_phi(cuda::tuned_name(program), search.phi());
 }
 
-/// A file that takes another one's place when it is whole.
+/// A file that replaces another one when it is complete.
 class Replacement {
  public:
   explicit Replacement(std::string file)
@@ -185,7 +185,7 @@ class Replacement {
       std::cout << "written to " << file_ << "; device.tuning names it\n";
       return;
     }
-    // What took minutes to measure is not lost.
+    // The result is printed, so that what took minutes to measure is not lost.
     std::cout << '\n' << text << std::flush;
     fail(kTuneVerb, "--output " + file_ + ": " + error.message() + "; the table stands above");
   }

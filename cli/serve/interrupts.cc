@@ -12,14 +12,14 @@
 namespace weft::cli {
 namespace {
 
-// A signal handler reaches nothing else.
+// A global, since a signal handler reaches nothing else.
 std::atomic<int> wake_descriptor{-1};
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 void write_one(int descriptor) noexcept {
   const std::uint64_t one = 1;
-  // Fails when the counter is full: it is readable then.
+  // A write fails when the counter is full; the descriptor is readable then anyway.
   [[maybe_unused]] const auto written = ::write(descriptor, &one, sizeof(one));
 }
 

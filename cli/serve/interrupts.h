@@ -2,8 +2,8 @@
 
 namespace weft::cli {
 
-/// Ctrl-C as an event instead of the process's end, and a way to be woken from any thread. One at a
-/// time in a process; SIGINT is as before when it is destroyed.
+/// Makes Ctrl-C an event instead of the process's end, and can be woken from any thread. One at a
+/// time in a process; its destructor restores SIGINT's handling.
 class Interrupts {
  public:
   Interrupts();
@@ -11,11 +11,11 @@ class Interrupts {
   Interrupts& operator=(const Interrupts&) = delete;
   ~Interrupts();
 
-  /// Readable after wake() and after Ctrl-C, until clear().
+  /// A descriptor that is readable after wake() and after Ctrl-C, until clear().
   [[nodiscard]] int descriptor() const noexcept { return wake_; }
-  /// Thread-safe.
+  /// Makes descriptor() readable. Thread-safe.
   void wake() const noexcept;
-  /// Makes descriptor() wait again.
+  /// Makes descriptor() unreadable again.
   void clear() const noexcept;
   /// Whether Ctrl-C was pressed since the last call.
   [[nodiscard]] static bool take_interrupt() noexcept;

@@ -7,7 +7,8 @@
 namespace weft::cli {
 namespace {
 
-/// Input, output, the context's descriptors, and what a resolver or TLS opens meanwhile.
+/// Files of its own: input, output, the context's descriptors, and what a resolver or TLS opens
+/// meanwhile.
 constexpr rlim_t kOwnFiles = 32;
 
 }  // namespace

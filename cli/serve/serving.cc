@@ -18,10 +18,10 @@
 namespace weft::cli {
 namespace {
 
-// After what ran has ended: for the last bytes to reach their clients.
+// The time after the last answer in which its bytes may still reach their client.
 constexpr std::chrono::seconds kLastBytes{5};
 
-// Models of fewer bytes are there before anybody has read how much of them is.
+// Models of fewer bytes are loaded before anybody has read how far they are.
 constexpr std::int64_t kWorthTelling = 1'000'000'000;
 
 std::string served_name(const Config& config, const ServerConfig& server) {
@@ -34,7 +34,7 @@ std::int64_t now_in_seconds() {
       .count();
 }
 
-/// "loading: 1.3 of 13.5 GB"
+/// Writes "loading: 1.3 of 13.5 GB".
 std::string loading_text(std::int64_t done, std::int64_t total) {
   constexpr double kBytes = 1e9;
   std::ostringstream text;
@@ -83,7 +83,7 @@ Result<void> Serving::run() {
 }
 
 void Serving::load() {
-  // On a thread of its own: signals and requests are answered meanwhile.
+  // Loading has a thread of its own, so that signals and requests are answered meanwhile.
   loader_ = std::thread([this] {
     PipelineOptions options;
     options.progress = [this, told = std::int64_t{0}](std::int64_t done,
@@ -149,7 +149,7 @@ void Serving::stop() {
   if (std::exchange(stopping_, true)) return;
   server_->drain();
   if (engine_ == nullptr) {
-    // A model that is still being loaded comes to on_loaded().
+    // While a model is still being loaded, on_loaded() goes on from here.
     if (failure_) on_drained();
     return;
   }

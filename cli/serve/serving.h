@@ -18,23 +18,23 @@
 
 namespace weft::cli {
 
-/// A server from its first breath to its last: it listens, loads the model while it answers 503,
-/// serves, and on SIGINT or SIGTERM lets what runs come to its end. A second signal ends the
-/// process at once. An engine that cannot serve any more, as one that has lost its device, ends it
-/// likewise, once every request has been told.
+/// Runs a server from start to end: it listens, loads the model while it answers 503, serves, and
+/// on SIGINT or SIGTERM drains. A second signal ends the process at once. When its engine cannot
+/// serve any more, for example because a device is lost, it ends likewise, once every request has
+/// been told.
 class Serving {
  public:
   /// Makes the pipeline, on a thread of its own; throws what Pipeline's constructors throw.
   using MakePipeline = std::function<std::unique_ptr<Pipeline>(
       boost::asio::any_io_executor executor, const Config& config, const PipelineOptions& options)>;
 
-  /// Without `make_pipeline`: the one of `config`.
+  /// Without `make_pipeline` it makes the pipeline that `config` describes.
   Serving(const Config& config, const ServerConfig& server, std::shared_ptr<RequestLog> log,
           MakePipeline make_pipeline = {});
   ~Serving();
 
   /// Returns when all is over. Errors: of Server::create and of loading; EngineErrc::kNotReady
-  /// naming the actor that failed for good, and why.
+  /// names the actor that failed for good, and why.
   Result<void> run();
 
  private:
@@ -59,7 +59,7 @@ class Serving {
   bool stopping_ = false;
 };
 
-/// What a process ends with whose run() failed: kEngineLost where a new one may do better.
+/// The exit status of a process whose run() failed: kEngineLost where a new process may do better.
 [[nodiscard]] int exit_status(const Error& error);
 
 }  // namespace weft::cli

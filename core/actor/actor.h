@@ -15,10 +15,10 @@
 
 namespace weft {
 
-/// A thread of an actor's own, for work that must not wait behind others.
+/// Options of an actor's own thread, for work that must not wait behind others.
 struct DedicatedThread {
   Duration spin =
-      defaults::kSpinBeforePark;  ///< How long it looks for work before it parks; 0: not.
+      defaults::kSpinBeforePark;  ///< How long it looks for work before it parks; may be 0.
   std::optional<int> cpu = {};    ///< The processor to stay on.
 };
 
@@ -72,7 +72,7 @@ template <class B>
 concept ActorBehavior =
     requires { typename B::Accepts; } && detail::kHandlesAll<B, typename B::Accepts>;
 
-/// A running instance of some actor that understands P. The runtime's own view of it.
+/// A running instance of some actor that understands P, as the runtime sees it.
 template <class P>
 class ActorInstance {
  public:

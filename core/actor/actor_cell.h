@@ -15,8 +15,9 @@
 
 namespace weft {
 
-/// An actor as its system keeps it: mailbox, current instance, and how to make the next one.
-/// Senders hold it too, so that a push to an actor that is gone is `kClosed` and nothing worse.
+/// An actor as its system keeps it: its mailbox, its current instance, and how to make the next
+/// one. Senders hold it, too, so that a push to an actor that is gone is `kClosed` and nothing
+/// worse.
 template <class P>
 class ActorCell final : public ActorCore {
   using Any = typename P::Any;
@@ -31,7 +32,7 @@ class ActorCell final : public ActorCore {
     batch_.reserve(this->options().messages_per_activation);
   }
 
-  /// Before start().
+  /// To be called before start().
   void set_factory(Factory factory) { factory_ = std::move(factory); }
 
   [[nodiscard]] Lane make_lane() { return Lane(mailbox_); }
@@ -120,8 +121,8 @@ class ActorCell final : public ActorCore {
     in_hand_.reset();
   }
 
-  // What is pushed while this runs is for the next instance, or an actor under fire would never get
-  // to it.
+  // What is pushed while this runs is left for the next instance; otherwise a busy actor would
+  // never get to it.
   void answer_waiting(const Error& why) noexcept override {
     answer_batch(why);
     for (std::size_t left = mailbox_.waiting(); left > 0;) {
@@ -138,8 +139,8 @@ class ActorCell final : public ActorCore {
     answer_in_hand(why);
     answer_batch(why);
     mailbox_.close([&](Envelope<Any>&& envelope) noexcept { answer(envelope, why); });
-    // There is no other instance. Its arguments may hold the addresses of actors that hold this
-    // one's.
+    // There will be no other instance. Its arguments may hold the addresses of actors that hold
+    // this one's.
     factory_ = nullptr;
   }
 

@@ -11,7 +11,7 @@ namespace weft {
 std::shared_ptr<ActorTimer::Slot> ActorTimer::Slot::make(ActorCore& core,
                                                          std::function<void()> handler) {
   auto slot = std::make_shared<Slot>(core, std::move(handler));
-  // Weak, because a call that has begun may outlast both.
+  // The pointer is weak, because a call that has begun may outlast both.
   slot->timer = core.environment().clock->make_timer(
       core.environment().executor,
       [weak_slot = std::weak_ptr(slot), weak_core = core.weak_from_this()] {

@@ -13,7 +13,7 @@ namespace weft {
 class ActorCore;
 
 /// A timer whose handler runs like a message of its actor: never beside on(Msg), and under the same
-/// supervision. It needs no place in the mailbox. Owner only. After disarm() or destruction the
+/// supervision. It takes no place in the mailbox. Owner only. After disarm() or destruction the
 /// handler does not run.
 class ActorTimer {
  public:
@@ -21,8 +21,10 @@ class ActorTimer {
   ActorTimer& operator=(ActorTimer&&) noexcept;
   ~ActorTimer();
 
+  /// Each sets the timer, replacing an earlier setting; a moment in the past expires at once.
   void arm_at(TimePoint when);
   void arm_after(Duration delay);
+  /// Takes the setting back: the handler does not run for it.
   void disarm();
 
  private:
@@ -34,7 +36,7 @@ class ActorTimer {
   std::shared_ptr<Slot> slot_;
 };
 
-/// What an actor knows of where it runs. Lives as long as the actor; owner only.
+/// What an actor knows about where it runs. Lives as long as the actor; owner only.
 class ActorContext {
  public:
   explicit ActorContext(ActorCore& core) noexcept : core_(core) {}
@@ -43,10 +45,13 @@ class ActorContext {
 
   [[nodiscard]] ActorId id() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept;
+  /// The time on the system's clock.
   [[nodiscard]] TimePoint now() const noexcept;
-  /// False once an actor of the system has failed for good.
+  /// Returns false once an actor of the system has failed for good.
   [[nodiscard]] bool system_ready() const noexcept;
+  /// The system's executor, also for an actor with a thread of its own.
   [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept;
+  /// Makes a timer that is not armed. An exception out of `handler` counts as one out of on(Msg).
   [[nodiscard]] ActorTimer make_timer(std::function<void()> handler);
 
  private:

@@ -131,7 +131,7 @@ void ActorCore::run_posted_turn() noexcept {
   post_turn();
 }
 
-// After the mailbox has fallen asleep. False when it was woken again since.
+// Called after the mailbox has fallen asleep. Returns false when it was woken again since.
 bool ActorCore::rest() noexcept {
   Baton running = Baton::kRunning;
   return baton_.compare_exchange_strong(running, Baton::kResting, std::memory_order_acq_rel);

@@ -23,7 +23,7 @@
 
 namespace weft {
 
-/// The end of one instance of an actor, as told to ActorSystemOptions::on_exit.
+/// Reports the end of one instance of an actor to ActorSystemOptions::on_exit.
 struct ExitReport {
   ActorId id;
   std::string actor;
@@ -32,7 +32,7 @@ struct ExitReport {
   SupervisionAction action;  ///< means nothing when reason.kind is kStopped
 };
 
-/// What all actors of a system share. Kept alive by each of them.
+/// What all actors of a system share. Each of them keeps it alive.
 struct ActorEnvironment {
   boost::asio::any_io_executor executor;
   std::shared_ptr<Clock> clock;
@@ -43,7 +43,7 @@ struct ActorEnvironment {
   std::atomic<bool> ready{true};
 };
 
-/// What each actor counts; the label is its name.
+/// The metrics of each actor, whose label is its name.
 struct ActorMetrics {
   ActorMetrics(MetricsRegistry& registry, const std::string& actor);
 
@@ -78,35 +78,39 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   /// thread cannot be had as asked for.
   void start(Gate::Holder holder);
 
-  /// Any thread: the actor exits at its next turn; what waits is answered with `stopped`.
+  /// Asks the actor to exit at its next turn; what waits is answered with `stopped`. Thread-safe.
   void request_stop() noexcept;
 
   /// Makes it exit and returns when it has: on this thread, unless a turn is under way elsewhere.
-  /// Not for the actor's own thread.
+  /// Must not be called on the actor's own thread.
   void stop_now() noexcept;
 
   /// Sets an idle actor to work: posts a turn, or unparks the thread. Called by the mailbox.
   void wake() noexcept override;
 
+  /// Whether it has exited for good. Thread-safe.
   [[nodiscard]] bool exited() const noexcept { return baton_.load() == Baton::kExited; }
 
  protected:
-  // The mailbox, implemented by ActorCell.
+  // The mailbox's functions, implemented by ActorCell.
   virtual bool try_sleep() noexcept = 0;
   virtual void sleep_anyway() noexcept = 0;
   virtual bool take_signal() noexcept = 0;
   virtual void signal() noexcept = 0;
   virtual bool busy() const noexcept = 0;
 
-  // The instance, implemented by ActorCell.
+  // The instance's functions, implemented by ActorCell. create() makes a new instance; an old one
+  // is told why it ends, and destroyed. It throws what the constructor throws; then the old
+  // instance stays, to answer what it can.
   /// Makes a new instance; an old one is told why it ends and destroyed. Throws what the
   /// constructor throws, and then the old instance stays, to answer what it can.
   virtual void create(const Error& why) = 0;
   virtual void destroy(const Error& why) noexcept = 0;
   /// Handles one batch; an exception leaves the message that caused it in hand.
   virtual void handle_batch() = 0;
+  /// Whether a message was handed to the instance that has not returned from it.
   virtual bool message_in_hand() const noexcept = 0;
-  /// Each hands messages to undelivered(): the one in hand; all that wait now; all there will ever
+  /// Each gives messages to undelivered(): the one in hand; all that wait now; all there will ever
   /// be.
   virtual void answer_in_hand(const Error& why) noexcept = 0;
   virtual void answer_waiting(const Error& why) noexcept = 0;
@@ -149,7 +153,8 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
 
   const ActorId id_;
   const ActorOptions options_;
-  // Made before they are needed: an actor that fails for want of memory must still answer.
+  // These are made before they are needed: an actor that fails for want of memory must still
+  // answer.
   const Error stopped_{CoreErrc::kStopped, options_.name};
   const Error failed_{CoreErrc::kActorFailed, options_.name};
   const Error not_ready_{CoreErrc::kNotReady, options_.name};
@@ -164,7 +169,7 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   std::atomic<bool> stop_requested_{false};
   bool started_ = false;
 
-  // Owned by the turn.
+  // The members below belong to the turn.
   std::vector<std::shared_ptr<ActorTimer::Slot>> timers_;
   std::array<TimePoint, defaults::kMaxRestarts> restarts_{};  // a ring, the oldest is overwritten
   std::size_t restart_count_ = 0;

@@ -45,13 +45,14 @@ class ActorRef {
   [[nodiscard]] const std::string& name() const noexcept { return cell_->options().name; }
   /// How many messages wait.
   [[nodiscard]] std::size_t size() const noexcept { return cell_->size(); }
+  /// Whether the actor has exited for good; sending is `kClosed` then.
   [[nodiscard]] bool exited() const noexcept { return cell_->exited(); }
 
-  /// A lane of its own for one sender; costs memory for a block of messages.
+  /// Makes a lane of its own for one sender; it costs memory for a block of messages.
   [[nodiscard]] Sender<P> sender(ActorId from) const { return Sender<P>(cell_, from); }
 
-  /// Sends without a lane: in order per thread only. For senders that stay on one thread, or that
-  /// send one message.
+  /// Sends without a lane, so order is kept per thread only. It is for senders that stay on one
+  /// thread, or that send one message.
   template <MessageOf<P> T>
     requires(!std::is_lvalue_reference_v<T>)
   PushResult try_send(T&& message, ActorId from = {}) const noexcept {

@@ -20,10 +20,10 @@ namespace weft {
 
 struct ActorSystemOptions {
   std::shared_ptr<Clock> clock;              ///< Without: a SteadyClock.
-  std::shared_ptr<MetricsRegistry> metrics;  ///< Without: one of its own.
+  std::shared_ptr<MetricsRegistry> metrics;  ///< Without: a registry of its own.
   std::vector<SupervisionRule> supervision{default_supervision().begin(),
                                            default_supervision().end()};
-  /// Told of the end of each instance, on the actor's thread; must be thread-safe.
+  /// Called at the end of each instance, on the actor's thread; must be thread-safe.
   std::function<void(const ExitReport&)> on_exit;
   MessageTap* tap = nullptr;  ///< For tests; must outlive the system.
 };
@@ -33,16 +33,18 @@ struct ActorSystemOptions {
 /// signal handlers, no printing. Thread-safe.
 class ActorSystem {
  public:
+  /// Starts nothing by itself. Event-driven actors run on `executor`.
   explicit ActorSystem(boost::asio::any_io_executor executor, ActorSystemOptions options = {});
   ActorSystem(const ActorSystem&) = delete;
   ActorSystem& operator=(const ActorSystem&) = delete;
   /// Stops what still runs, on this thread: waits for turns under way, takes over those that have
-  /// not begun, joins dedicated threads. Needs no running executor. Not from within an actor.
+  /// not begun, joins dedicated threads. It needs no running executor. Must not be called from
+  /// within an actor.
   ~ActorSystem();
 
-  /// An actor's address before the actor is there, for actors that must know each other. Throws
-  /// std::invalid_argument when the options hold a zero where none can be. Messages
-  /// wait for start(); if that never comes, nobody answers them.
+  /// Makes an actor's address before the actor exists, for actors that must know each other. Throws
+  /// std::invalid_argument when the options hold a zero where none is allowed. Messages wait for
+  /// start(); if that never comes, nobody answers them.
   template <class P>
   [[nodiscard]] ActorRef<P> declare(ActorOptions options) {
     auto cell = std::make_shared<ActorCell<P>>(ids_.next(), std::move(options), environment_);
@@ -50,9 +52,10 @@ class ActorSystem {
     return ActorRef<P>(std::move(cell));
   }
 
-  /// Starts a declared actor as a `B(context, args...)`; the arguments are kept, for restarts. Once
-  /// for each actor. Throws what B's constructor throws, or boost::system::system_error: the system
-  /// is stopping, or the dedicated thread or its processor is not to be had.
+  /// Starts a declared actor as a `B(context, args...)`; the arguments are kept, for restarts. To
+  /// be called once for each actor. Throws what B's constructor throws, or
+  /// boost::system::system_error: the system is stopping, or the dedicated thread or its processor
+  /// is not available.
   template <ActorBehavior B, class... Args>
     requires std::constructible_from<B, ActorContext&, const Args&...>
   void start(const ActorRef<typename B::Accepts>& ref, Args... args) {
@@ -63,7 +66,7 @@ class ActorSystem {
     start_core(*ref.cell_);
   }
 
-  /// Declares and starts.
+  /// Declares and starts an actor.
   template <ActorBehavior B, class... Args>
     requires std::constructible_from<B, ActorContext&, const Args&...>
   ActorRef<typename B::Accepts> spawn(ActorOptions options, Args... args) {
@@ -72,22 +75,23 @@ class ActorSystem {
     return ref;
   }
 
-  /// Asks every actor to exit; what waits in their mailboxes is answered with `stopped`. Starts no
-  /// more.
+  /// Asks every actor to exit; what waits in their mailboxes is answered with `stopped`. No actor
+  /// can be started any more.
   void request_stop() noexcept;
 
-  /// The same, and completes when all have exited. Signature void(). Needs the executor's context
-  /// to run.
+  /// Asks every actor to exit, and completes when all have. Signature void(). Needs the executor's
+  /// context to run.
   template <boost::asio::completion_token_for<void()> Token>
   auto async_stop(Token&& token) {
     request_stop();
     return running_.async_close(environment_->executor, std::forward<Token>(token));
   }
 
-  /// False once an actor has failed for good.
+  /// Returns false once an actor has failed for good.
   [[nodiscard]] bool ready() const noexcept;
   /// How many actors run.
   [[nodiscard]] std::size_t running() const noexcept { return running_.holders(); }
+  /// The executor, clock and registry that its actors use; valid as long as the system.
   [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept;
   [[nodiscard]] Clock& clock() const noexcept { return *environment_->clock; }
   [[nodiscard]] MetricsRegistry& metrics() const noexcept { return *environment_->metrics; }

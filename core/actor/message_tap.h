@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// A message that a tap holds between its sender and the mailbox it is for.
+/// A message that a tap holds between its sender and its mailbox.
 class CapturedMessage {
  public:
   CapturedMessage(ActorId from, ActorId to, std::type_index type) noexcept
@@ -19,12 +19,14 @@ class CapturedMessage {
   CapturedMessage& operator=(const CapturedMessage&) = delete;
   virtual ~CapturedMessage() = default;
 
+  /// Its sender (zero: not an actor), its receiver, and the type of the message.
   [[nodiscard]] ActorId from() const noexcept { return from_; }
   [[nodiscard]] ActorId to() const noexcept { return to_; }
   [[nodiscard]] std::type_index type() const noexcept { return type_; }
   /// The message, of type().
   [[nodiscard]] virtual const void* message() const noexcept = 0;
-  /// Pushes it into the mailbox, as its sender would have; once. Refused: it is still here.
+  /// Pushes it into the mailbox, as its sender would have; to be called once. When it is refused,
+  /// it is still here.
   virtual PushResult deliver() noexcept = 0;
 
  private:
@@ -33,9 +35,9 @@ class CapturedMessage {
   std::type_index type_;
 };
 
-/// Sees each message before it reaches a mailbox, and decides when and whether it gets there. For
-/// tests that play every interleaving; a system has none unless ActorSystemOptions name one. Called
-/// by any sender.
+/// Sees each message before it reaches a mailbox, and decides when and whether it gets there. It is
+/// for tests that play every interleaving; a system has none unless ActorSystemOptions name one.
+/// Any sender may call it.
 class MessageTap {
  public:
   MessageTap() = default;
@@ -43,9 +45,10 @@ class MessageTap {
   MessageTap& operator=(const MessageTap&) = delete;
   virtual ~MessageTap() = default;
 
-  /// What a push to `to` shall return; when that is kOk or kWoke, capture() is called with the
-  /// message.
+  /// Returns what a push to `to` shall return; when that is kOk or kWoke, capture() is called with
+  /// the message.
   virtual PushResult admit(ActorId to, std::size_t capacity) noexcept = 0;
+  /// Takes a message that admit() has let in, to deliver or to drop it.
   virtual void capture(std::unique_ptr<CapturedMessage> message) noexcept = 0;
 };
 

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// The part an actor plays in the pipeline; what its failure means depends on it.
+/// The part that an actor plays in the pipeline; it decides what the actor's failure means.
 enum class ActorRole {
   kReceiver,
   kPreprocess,
@@ -49,6 +49,7 @@ enum class SupervisionAction {
   kNotReady,
 };
 
+/// Their names in logs, such as "scheduler", "exception" and "restart".
 [[nodiscard]] std::string_view to_string(ActorRole role) noexcept;
 [[nodiscard]] std::string_view to_string(ExitKind kind) noexcept;
 [[nodiscard]] std::string_view to_string(SupervisionAction action) noexcept;
@@ -63,15 +64,17 @@ struct SupervisionRule {
 
 /// One row for each role and failure kind. core/README.md shows the same table.
 using SupervisionTable = std::array<SupervisionRule, kActorRoles.size() * kFailureKinds.size()>;
+/// The table that a system uses unless its options have another.
 [[nodiscard]] const SupervisionTable& default_supervision() noexcept;
 
-/// The action of the row for `role` and `exit`; kNotReady when the table has none.
+/// Returns the action of the row for `role` and `exit`; kNotReady when the table has none.
 [[nodiscard]] SupervisionAction find_action(std::span<const SupervisionRule> table, ActorRole role,
                                             ExitKind exit) noexcept;
 
 /// Thrown by an actor that knows what its failure means.
 class ActorFailure : public std::runtime_error {
  public:
+  /// `what` is for people; `kind` decides which rule of the table applies.
   ActorFailure(ExitKind kind, const std::string& what) : std::runtime_error(what), kind_(kind) {}
   [[nodiscard]] ExitKind kind() const noexcept { return kind_; }
 

@@ -7,8 +7,9 @@
 
 namespace weft {
 
-/// An exception as an error. What Result::value() threw gets its detail back; another
-/// boost::system::system_error keeps its code; of all others it is `otherwise`, and what they say.
+/// Turns an exception into an error. What Result::value() threw gets its detail back; another
+/// boost::system::system_error keeps its code; any other becomes `otherwise` with the exception's
+/// text.
 [[nodiscard]] Error caught_error(const std::exception& failure,
                                  boost::system::error_code otherwise);
 

@@ -5,7 +5,7 @@
 
 namespace weft {
 
-/// Sums and products of numbers that a file or a client gave: nothing instead of a wrong one.
+/// Sums and products of numbers that a file or a client gave; nothing where they would overflow.
 template <std::integral T>
 [[nodiscard]] constexpr std::optional<T> checked_add(T left, T right) noexcept {
   T sum{};

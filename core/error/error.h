@@ -23,6 +23,7 @@ struct ErrorText {
 /// process agree.
 class TableCategory final : public boost::system::error_category {
  public:
+  /// `name` and `table` must live as long as the category.
   constexpr TableCategory(std::uint64_t id, const char* name,
                           std::span<const ErrorText> table) noexcept
       : error_category(id), name_(name), table_(table) {}
@@ -30,9 +31,11 @@ class TableCategory final : public boost::system::error_category {
   [[nodiscard]] const char* name() const noexcept override { return name_; }
   [[nodiscard]] std::string message(int value) const override;
 
-  /// The enumerator's name on the wire, "unknown_error" for a number that is not in the table.
+  /// Returns the enumerator's name on the wire, "unknown_error" for a number that is not in the
+  /// table.
   [[nodiscard]] std::string_view name_of(int value) const noexcept;
 
+  /// All errors of the category.
   [[nodiscard]] std::span<const ErrorText> table() const noexcept { return table_; }
 
  private:
@@ -44,10 +47,9 @@ class TableCategory final : public boost::system::error_category {
 
 /// What can go wrong between actors.
 enum class CoreErrc {
-  /// The receiver's mailbox holds as many messages as it may. Try again later, or refuse the
-  /// request.
+  /// The receiver's mailbox is full. Try again later, or refuse the request.
   kMailboxFull = 1,
-  /// The receiver has exited and will not take messages again.
+  /// The receiver has exited and will never take messages again.
   kMailboxClosed,
   /// The actor failed while it held the message, or lost the state that the message belonged to.
   kActorFailed,
@@ -57,25 +59,26 @@ enum class CoreErrc {
   kNotReady,
 };
 
+/// The category of these errors, and how one becomes a boost::system::error_code.
 [[nodiscard]] const TableCategory& core_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(CoreErrc code) noexcept;
 
 /// What a request, a file or a message can cause: a code to branch on and a detail for people,
-/// which names the field, file or offset. Never thrown on its own; see Result.
+/// which names the field, file or offset. It is not thrown by itself; see Result.
 struct Error {
   boost::system::error_code code;
   std::string detail;
 };
 
-/// "detail: message of the code", or the message alone.
+/// Returns "detail: message of the code", or the message alone.
 [[nodiscard]] std::string to_string(const Error& error);
 
-/// The same error with "place: " before its detail, unless the detail names the place already. A
-/// place is a file, or a field.
+/// Returns the same error with "place: " before its detail, unless the detail names the place
+/// already. A place is a file, or a field.
 [[nodiscard]] Error error_in(std::string_view place, Error error);
 
-/// Called by Result::value() when there is none: throws boost::system::system_error with the same
-/// code and text.
+/// Called by Result::value() when there is no value: throws boost::system::system_error with the
+/// same code and text.
 [[noreturn]] void throw_exception_from_error(const Error& error,
                                              const boost::source_location& where);
 

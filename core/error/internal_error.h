@@ -7,7 +7,7 @@
 
 namespace weft {
 
-/// A broken invariant of Weft itself: a bug, never the doing of a request.
+/// A broken invariant of Weft itself: a bug, which no request can cause.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -19,8 +19,8 @@ class InternalError : public std::logic_error {
 [[noreturn]] void internal_error(std::string_view reason,
                                  std::source_location where = std::source_location::current());
 
-/// The same for places that must not throw, such as destructors: aborts under sanitizers, otherwise
-/// does nothing, so the caller must be left in a state that is safe to go on with.
+/// Reports a bug in code that must not throw, such as destructors: aborts under sanitizers,
+/// otherwise does nothing, so the caller must be left in a state that is safe to go on with.
 void internal_error_noexcept(std::string_view reason,
                              std::source_location where = std::source_location::current()) noexcept;
 

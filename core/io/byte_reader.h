@@ -34,7 +34,7 @@ class ByteReader {
   [[nodiscard]] std::uint64_t remaining() const noexcept { return bytes_.size() - offset_; }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
-  /// An integer or a floating-point number. `field` is what the error calls it.
+  /// Reads an integer or a floating-point number, which errors call `field`.
   template <class T>
     requires std::is_arithmetic_v<T>
   [[nodiscard]] Result<T> read(std::string_view field) {
@@ -46,18 +46,18 @@ class ByteReader {
     return value;
   }
 
-  /// `count` bytes, borrowed.
+  /// Reads `count` bytes, which are borrowed.
   [[nodiscard]] Result<std::span<const std::byte>> read_bytes(std::uint64_t count,
                                                               std::string_view field);
 
-  /// `count` bytes as text, borrowed; not checked to be UTF-8.
+  /// Reads `count` bytes as text, borrowed; not checked to be UTF-8.
   [[nodiscard]] Result<std::string_view> read_text(std::uint64_t count, std::string_view field);
 
   /// Goes to `offset` from the start.
   [[nodiscard]] Result<void> seek(std::uint64_t offset, std::string_view field);
 
-  /// Whether `count` items of `bytes_each` can still be in the data; a count that is not justified
-  /// is the error.
+  /// Checks that `count` items of `bytes_each` can still be in the data; kEndOfData names a count
+  /// that cannot be right.
   [[nodiscard]] Result<void> expect(std::uint64_t count, std::uint64_t bytes_each,
                                     std::string_view field) const;
 
@@ -68,7 +68,7 @@ class ByteReader {
   std::uint64_t offset_ = 0;
 };
 
-/// A ByteReader for headers of many fields: after the first one that is not there, everything reads
+/// A ByteReader for headers of many fields: after the first field that is missing, everything reads
 /// as zero or empty and nothing moves; error() says which it was. Look at it before a number that
 /// was read decides how long something runs. Borrows the bytes; owner only.
 class FieldReader {
@@ -90,7 +90,7 @@ class FieldReader {
   [[nodiscard]] std::uint64_t remaining() const noexcept { return reader_.remaining(); }
 
   [[nodiscard]] bool failed() const noexcept { return error_.has_value(); }
-  /// Only when failed().
+  /// The first error; only when failed().
   [[nodiscard]] const Error& error() const noexcept { return *error_; }
 
  private:

@@ -62,7 +62,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 MappedFile::~MappedFile() {
-  // munmap takes what mmap gave, which is not const by its signature alone.
+  // munmap takes the pointer that mmap returned, which was not const.
   if (!bytes_.empty())
     ::munmap(const_cast<std::byte*>(bytes_.data()),
              bytes_.size());  // NOLINT(cppcoreguidelines-pro-type-const-cast)

@@ -47,7 +47,7 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-/// The whole of a small text file such as config.json. kTooLarge above `max_bytes`.
+/// Reads a whole small text file such as config.json. kTooLarge above `max_bytes`.
 [[nodiscard]] Result<std::string> read_text_file(const std::filesystem::path& path,
                                                  std::size_t max_bytes);
 

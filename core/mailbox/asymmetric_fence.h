@@ -11,11 +11,11 @@ namespace weft {
 /// costs microseconds.
 inline void light_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
-/// Only where has_heavy_fence().
+/// To be called only where has_heavy_fence().
 void heavy_fence() noexcept;
 
-/// False on kernels before 4.14 and where a sandbox forbids the call. Registers the process at the
-/// first call; thread-safe.
+/// Returns false on kernels before 4.14 and where a sandbox forbids the call. Registers the process
+/// at the first call; thread-safe.
 [[nodiscard]] bool has_heavy_fence() noexcept;
 
 }  // namespace weft

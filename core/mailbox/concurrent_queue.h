@@ -35,7 +35,7 @@ inline void tell_tsan_of_fence(std::memory_order order) noexcept {
   atomic_thread_fence(order), ::weft::detail::tell_tsan_of_fence(order)
 #endif
 
-// It has moved with version 1.0.4.
+// The header moved with version 1.0.4.
 #if __has_include(<concurrentqueue/moodycamel/concurrentqueue.h>)
 #include <concurrentqueue/moodycamel/concurrentqueue.h>
 #else

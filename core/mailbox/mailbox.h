@@ -23,7 +23,8 @@
 namespace weft {
 
 struct MailboxTraits : moodycamel::ConcurrentQueueDefaultTraits {
-  /// A heavy fence costs some microseconds; over this many messages that is some nanoseconds each.
+  /// A heavy fence costs some microseconds; spread over this many messages that is some nanoseconds
+  /// each.
   static constexpr std::size_t kHeatAfter = 1024;
 };
 
@@ -101,7 +102,7 @@ class Mailbox {
     });
   }
 
-  /// The same through a lane.
+  /// Pushes through a lane.
   template <class T>
     requires std::is_nothrow_constructible_v<Msg, T&&> && (!std::is_lvalue_reference_v<T>)
   PushResult try_push(Producer& producer, T&& message, TimePoint now, ActorId from = {}) noexcept {
@@ -117,7 +118,7 @@ class Mailbox {
   }
 
   /// Appends up to `most` messages to `out`, which must have room for them (it does not grow).
-  /// Returns how many. It can be 0 while has_work(): a push is half-way.
+  /// Returns how many. It can be 0 while has_work(), when a push is half-way.
   std::size_t take(std::vector<Envelope<Msg>>& out, std::size_t most) {
     most = std::min(most, out.capacity() - out.size());
     const std::size_t count = queue_.try_dequeue_bulk(consumer_, std::back_inserter(out), most);
@@ -128,36 +129,36 @@ class Mailbox {
     return count;
   }
 
-  /// About how many messages wait to be taken; exact but for pushes under way.
+  /// About how many messages wait to be taken; exact except for pushes under way.
   [[nodiscard]] std::size_t waiting() const noexcept {
     return heat_ == Heat::kCold ? word_.count() - unreleased_ : queue_.size_approx();
   }
-  /// A message or a signal waits.
+  /// Whether a message or a signal waits.
   [[nodiscard]] bool has_work() const noexcept { return waiting() != 0 || word_.signalled(); }
 
-  /// Falls asleep: the next push returns `kWoke`. False when there is something to do instead, or a
-  /// push is under way: try again.
+  /// Falls asleep: the next push returns `kWoke`. Returns false when there is something to do
+  /// instead, or a push is under way; then try again.
   [[nodiscard]] bool try_sleep() noexcept {
     if (!settle() || !word_.try_sleep(unreleased_)) return false;
     unreleased_ = 0;
     return true;
   }
-  /// Falls asleep with whatever there is: nobody could be found to run the consumer, and the next
-  /// push tries again.
+  /// Falls asleep whatever waits: nobody could be found to run the consumer, and the next push
+  /// tries again.
   void sleep_anyway() noexcept {
     settle_now();
     word_.sleep_anyway();
   }
 
-  /// Any thread: wakes the consumer without a message; what was written before is visible after
-  /// take_signal().
+  /// Wakes the consumer without a message; what was written before is visible after take_signal().
+  /// Thread-safe.
   void signal() noexcept {
     if (word_.signal()) waker_.wake();
   }
   [[nodiscard]] bool take_signal() noexcept { return word_.take_signal(); }
 
   /// Takes no more, and gives every waiting message to `answer`, also one whose push is in
-  /// progress. Returns how many. Pushes may race with it; a second call finds nothing.
+  /// progress. Returns how many there were. Pushes may race with it; a second call finds nothing.
   template <std::invocable<Envelope<Msg>&&> Answer>
   std::size_t close(Answer&& answer) {
     static_assert(std::is_nothrow_invocable_v<Answer, Envelope<Msg>&&>,
@@ -216,8 +217,8 @@ class Mailbox {
       give_back(message, envelope.message);
       word_.release(1);
     }
-    // Also when nothing was queued: others may have come in since, who count on this push to wake
-    // the consumer.
+    // This is due also when nothing was queued: others may have come in since, who count on this
+    // push to wake the consumer.
     if (result == PushResult::kWoke) waker_.wake();
     return queued ? result : PushResult::kFull;
   }
@@ -243,7 +244,7 @@ class Mailbox {
     word_.heat();
   }
 
-  /// Turns cold. False while a push that may use a place set aside is under way.
+  /// Turns cold. Returns false while a push is under way that may use a place set aside.
   bool settle() noexcept {
     awake_for_ = 0;
     if (heat_ == Heat::kCold) return true;
@@ -268,7 +269,7 @@ class Mailbox {
   Waker& waker_;
   alignas(kCacheLineBytes) MailboxWord word_;
 
-  // The consumer's own.
+  // The members below belong to the consumer.
   alignas(kCacheLineBytes) moodycamel::ConsumerToken consumer_;
   std::size_t unreleased_ = 0;  // taken, and the places not given back yet
   std::size_t awake_for_ = 0;   // taken since the last sleep

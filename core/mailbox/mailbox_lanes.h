@@ -25,8 +25,9 @@ class MailboxLanes {
   MailboxLanes& operator=(const MailboxLanes&) = delete;
   ~MailboxLanes();
 
-  /// Any thread. Lock-free.
+  /// Takes a lane that is not in use, or makes one. Lock-free, thread-safe.
   [[nodiscard]] MailboxLane& take();
+  /// Makes the lane free for another take(); no push through it may be under way.
   static void give_back(MailboxLane& lane) noexcept {
     lane.in_use.store(false, std::memory_order_release);
   }

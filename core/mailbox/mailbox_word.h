@@ -15,6 +15,7 @@ enum class PushResult {
   kClosed,  ///< Not taken, the message is untouched: the consumer takes no more.
 };
 
+/// Whether the mailbox took the message.
 [[nodiscard]] constexpr bool taken(PushResult result) noexcept {
   return result == PushResult::kOk || result == PushResult::kWoke;
 }
@@ -95,9 +96,10 @@ class MailboxWord {
     return true;
   }
 
-  /// Admits no more.
+  /// Admits no more pushes.
   void close() noexcept { word_.fetch_or(kClosedBit, std::memory_order_acq_rel); }
 
+  /// What the word says at this moment: places taken or set aside, and the flags. Thread-safe.
   [[nodiscard]] std::size_t count() const noexcept {
     return word_.load(std::memory_order_acquire) & kCountBits;
   }

@@ -28,11 +28,11 @@ struct Protocol {
   static constexpr bool kHas = (std::same_as<T, Msgs> || ...);
 };
 
-/// One of the messages of protocol P.
+/// A message type of protocol P.
 template <class T, class P>
 concept MessageOf = P::template kHas<std::remove_cvref_t<T>>;
 
-/// A message on its way.
+/// A message on its way, with its sender.
 template <Message Msg>
 struct Envelope {
   Msg message;

@@ -2,9 +2,10 @@
 
 namespace weft {
 
-/// Whoever can set a sleeping consumer to work. Thread-safe; waking one that is awake does no harm.
+/// Can set a sleeping consumer to work. Thread-safe; waking one that is awake does no harm.
 class Waker {
  public:
+  /// Lets the consumer run. Called by any thread.
   virtual void wake() noexcept = 0;
 
  protected:

@@ -14,7 +14,7 @@ namespace weft {
 inline constexpr char32_t kReplacementCharacter = 0xFFFD;
 inline constexpr std::string_view kReplacementUtf8 = "\xEF\xBF\xBD";
 
-/// Whether `byte` is one that follows the first byte of a code point.
+/// Whether `byte` follows the first byte of a code point.
 [[nodiscard]] constexpr bool is_continuation_byte(char byte) noexcept {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
@@ -82,7 +82,7 @@ inline void append_utf8(std::string& out, char32_t code) {
 }
 
 [[nodiscard]] std::string to_utf8(char32_t code);
-/// The code points of valid UTF-8.
+/// Returns the code points of valid UTF-8.
 [[nodiscard]] std::u32string to_code_points(std::string_view utf8);
 
 /// Counts the code points that begin in `utf8`, so the parts of one count it once.

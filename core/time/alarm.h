@@ -7,14 +7,14 @@
 
 namespace weft {
 
-/// What a timer calls, behind the number of the arming that it was queued for: a call that was
-/// queued and then disarmed or armed anew does nothing. Shared by a timer and its queued calls.
-/// Thread-safe.
+/// Calls a timer's function unless the call is outdated: a call that was queued and then disarmed
+/// or armed anew has another arming's number, and does nothing. Shared by a timer and its queued
+/// calls. Thread-safe.
 class Alarm {
  public:
   explicit Alarm(std::function<void()> expired) : expired_(std::move(expired)) {}
 
-  /// Outdates all queued calls; returns the number for the next ones.
+  /// Outdates all queued calls and returns the number for the next ones.
   std::uint64_t renew() noexcept { return arming_.fetch_add(1, std::memory_order_acq_rel) + 1; }
   [[nodiscard]] std::uint64_t arming() const noexcept {
     return arming_.load(std::memory_order_acquire);

@@ -18,7 +18,7 @@ class Timer {
   Timer& operator=(const Timer&) = delete;
   virtual ~Timer() = default;
 
-  /// Sets the alarm, instead of an earlier one. A moment in the past expires at once.
+  /// Sets the alarm, replacing an earlier one. A moment in the past expires at once.
   virtual void arm(TimePoint when) = 0;
   /// Takes the alarm back. A call of `expired` that another thread has already begun still ends;
   /// none begins after.
@@ -37,10 +37,12 @@ class Clock {
   Clock& operator=(const Clock&) = delete;
   virtual ~Clock() = default;
 
+  /// The present moment; it never goes back.
   [[nodiscard]] virtual TimePoint now() const noexcept = 0;
 
-  /// A timer that calls `expired` on `executor` each time it was armed and its moment has come. An
-  /// armed timer counts as work of the executor's context; destroying the timer disarms it.
+  /// Makes a timer that calls `expired` on `executor` each time it was armed and its moment has
+  /// come. An armed timer counts as work of the executor's context; destroying the timer disarms
+  /// it.
   [[nodiscard]] virtual std::unique_ptr<Timer> make_timer(boost::asio::any_io_executor executor,
                                                           std::function<void()> expired) = 0;
 };

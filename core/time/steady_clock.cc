@@ -17,7 +17,7 @@ class SteadyTimer final : public Timer {
 
   void arm(TimePoint when) override {
     timer_.expires_at(when);
-    // Asio may have queued this handler already when the timer is disarmed.
+    // Asio may have queued this handler already when the timer is disarmed, so the alarm checks it.
     timer_.async_wait(
         [alarm = alarm_, arming = alarm_->renew()](const boost::system::error_code& error) {
           if (!error) alarm->call(arming);

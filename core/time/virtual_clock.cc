@@ -26,7 +26,7 @@ class VirtualClock::VirtualTimer final : public Timer {
     clock_.leave(key_);
   }
 
-  // Under the clock's mutex, and posted: `expired` may arm timers.
+  // Called under the clock's mutex. It posts, since `expired` may arm timers.
   void expire() {
     boost::asio::post(executor_,
                       [alarm = alarm_, arming = alarm_->arming()] { alarm->call(arming); });

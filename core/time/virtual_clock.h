@@ -25,7 +25,7 @@ class VirtualClock final : public Clock {
   /// many expired.
   std::size_t advance(Duration step);
 
-  /// The moment of the next armed timer; nullopt when none is armed.
+  /// Returns the moment of the next armed timer; nullopt when none is armed.
   [[nodiscard]] std::optional<TimePoint> next_expiry() const;
 
  private:

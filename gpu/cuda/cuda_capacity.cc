@@ -18,7 +18,7 @@ Result<DeviceLimits> cuda_capacity(const Program& program, const CapacityWishes&
   };
   DeviceLimits one;
   one.page_tokens = wishes.page_tokens;
-  // And a place in the list of copies.
+  // A page also takes an entry in the list of copies.
   needs.page_bytes =
       page_bytes(program, options(one)) + static_cast<std::int64_t>(sizeof(PageCopy));
   return device_capacity(program, wishes, free_bytes, needs);

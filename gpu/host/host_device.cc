@@ -188,7 +188,7 @@ void prepare(HostState& state, const Step& step, bool encoding) {
       internal_error("a sequence is longer than the device was made for");
     }
     own.spans.push_back(own_span(sequence));
-    // The encoder writes its cross keys at the places of its own tokens.
+    // The encoder writes its cross keys at the positions of its own tokens.
     own.cross_spans.push_back({sequence.first, sequence.count, encoding ? sequence.start : 0,
                                sequence.cross_pages, sequence.cross_context});
     for (std::int32_t i = 0; i < sequence.count; ++i) {

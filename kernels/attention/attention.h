@@ -19,7 +19,7 @@ struct AttentionParams {
   KvLayer kv = {};
   std::span<const SequenceSpan> spans = {};
   AttentionSpec spec = {};
-  /// [A] or null: slope * (key place - query place) is added (ALiBi, Press et al., arXiv
+  /// [A] or null: slope * (key position - query position) is added (ALiBi, Press et al., arXiv
   /// 2108.12409).
   const float* alibi_slopes = nullptr;
   /// [A, buckets] or null: a learned number for each bucket of the distance is added (T5, Raffel et
@@ -36,9 +36,9 @@ struct AttentionParams {
 
 /// A token's result depends on its own query and context alone, bit for bit: not on the other rows,
 /// not on how its prompt was cut into chunks, not on page_tokens, not on the number of threads.
-/// (The running softmax goes over the context in blocks at fixed places.) A token that sees nothing
-/// gets zeros. `workspace` belongs to the calling thread, aligned to a cache line. Nothing is
-/// allocated.
+/// (The running softmax goes over the context in blocks that begin at fixed positions.) A token
+/// that sees nothing gets zeros. `workspace` belongs to the calling thread, aligned to a cache
+/// line. Nothing is allocated.
 void attention(const AttentionParams& params, Share share, std::span<std::byte> workspace);
 
 }  // namespace weft

@@ -198,7 +198,7 @@ void widen_row(const Stored* from, std::size_t size, float* to) {
 /// worked on: spread over all of the work, since a core holds few misses at a time.
 class KvBlocks {
  public:
-  /// Goes over the blocks that hold the places `visible`, for `rows` queries.
+  /// Goes over the blocks that hold the positions `visible`, for `rows` queries.
   KvBlocks(const KvLayer& kv, const SequenceSpan& span, std::int32_t head, KeyRange visible,
            std::int32_t rows)
       : kv_(kv),
@@ -221,11 +221,11 @@ class KvBlocks {
   [[nodiscard]] bool is_done() const { return block_ >= visible_.end; }
   [[nodiscard]] std::int32_t block() const { return block_; }
 
-  /// The block's visible places, counted from its begin.
+  /// The block's visible positions, counted from its begin.
   [[nodiscard]] KeyRange loaded() const { return part_of(block_); }
 
-  /// Brings loaded() to the workspace; no other place is looked at. Key columns up to whole vectors
-  /// become zeros.
+  /// Brings loaded() to the workspace; no other position is looked at. Key columns up to whole
+  /// vectors become zeros.
   void load(const AttentionWorkspace& work) {
     current_ = next_;
     fetched_ = 0;
@@ -254,7 +254,8 @@ class KvBlocks {
   }
 
  private:
-  /// Where the numbers of each place of a block begin, in bytes from the start of keys or values.
+  /// Where the numbers of each position of a block begin, in bytes from the start of keys or
+  /// values.
   using Starts = std::array<std::size_t, kKeyBlock>;
 
   [[nodiscard]] KeyRange part_of(std::int32_t block) const {
@@ -265,10 +266,10 @@ class KvBlocks {
     const std::int32_t tokens = kv_.page_tokens;
     const KeyRange part = part_of(block);
     for (std::int32_t i = part.begin; i < part.end;) {
-      const std::int32_t place = block + i;
-      const std::int64_t page = span_.pages[static_cast<std::size_t>(place / tokens)];
+      const std::int32_t position = block + i;
+      const std::int64_t page = span_.pages[static_cast<std::size_t>(position / tokens)];
       require(page >= 0 && page < kv_.pages, "attention: a page outside the cache");
-      const std::int32_t slot = place % tokens;
+      const std::int32_t slot = position % tokens;
       const std::int64_t row = (page * kv_.kv_heads + head_) * tokens + slot;
       std::size_t start = static_cast<std::size_t>(row) * row_bytes_;
       const std::int32_t end = i + std::min(tokens - slot, part.end - i);
@@ -286,9 +287,9 @@ class KvBlocks {
     ++fetched_;
   }
 
-  /// What is left of the place that is fetched next.
-  HWY_INLINE void fetch_place() {
-    for (const std::int32_t place = fetched_; place == fetched_ && place < fetch_end_;)
+  /// Fetches what is left of the position that is fetched next.
+  HWY_INLINE void fetch_position() {
+    for (const std::int32_t position = fetched_; position == fetched_ && position < fetch_end_;)
       fetch_line();
   }
 
@@ -308,11 +309,11 @@ class KvBlocks {
         four[k] = c + k >= begin && c + k < end ? row(kv_.keys, current_[c + k]) : zeros;
       }
       turn_keys(four, size_, work.keys + c);
-      fetch_place();
+      fetch_position();
     }
     for (std::size_t c = begin; c < end; ++c) {
       widen_row(row(kv_.values, current_[c]), size_, work.values + c * work.padded_size);
-      if (c % values_per_fetch_ == 0) fetch_place();
+      if (c % values_per_fetch_ == 0) fetch_position();
     }
   }
 
@@ -327,7 +328,7 @@ class KvBlocks {
   std::int32_t block_;
   Starts current_{};
   Starts next_{};
-  // The place and line of the next block that is fetched next.
+  // The position of the next block, and its line, that is fetched next.
   std::int32_t fetched_ = 0;
   std::int32_t fetch_end_ = 0;
   std::size_t fetched_bytes_ = 0;

@@ -19,9 +19,9 @@
 #include "weft/kernels/simd/softmax_math-inl.h"
 
 // Online softmax over blocks of keys (Milakov and Gimelshein, arXiv 1805.02867; Dao et al., arXiv
-// 2205.14135). What one query's numbers go through is the same whichever queries stand beside it:
-// a score is one chain of fused multiplications over d, a block's weights are summed lane by lane,
-// a value is added to its sum in the order of places, and places that a query does not see are
+// 2205.14135). What one query's numbers go through is the same whichever queries stand beside it: a
+// score is one chain of fused multiplications over d, a block's weights are summed lane by lane, a
+// value is added to its sum in the order of positions, and positions that a query does not see are
 // left out rather than multiplied by zero.
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
@@ -41,7 +41,7 @@ struct Item {
   [[nodiscard]] std::int32_t head(std::int32_t row) const {
     return part.kv_head * group + row % group;
   }
-  [[nodiscard]] std::int32_t place(std::int32_t row) const {
+  [[nodiscard]] std::int32_t position(std::int32_t row) const {
     return part.span->start + part.first_token + row / group;
   }
   [[nodiscard]] std::int64_t step_row(std::int32_t row) const {
@@ -59,14 +59,14 @@ struct Item {
 
   /// What a row sees of the block that begins at `block`, counted from there.
   [[nodiscard]] KeyRange visible(std::int32_t row, std::int32_t block) const {
-    const KeyRange range = visible_keys(params, *part.span, place(row));
+    const KeyRange range = visible_keys(params, *part.span, position(row));
     return {std::clamp(range.begin - block, 0, kKeyBlock),
             std::clamp(range.end - block, 0, kKeyBlock)};
   }
 };
 
-/// The scores of rows [first, first + kRows) for the block's places [begin, end), rounded outwards
-/// to whole vectors.
+/// The scores of rows [first, first + kRows) for the block's positions [begin, end), rounded
+/// outwards to whole vectors.
 template <int kRows>
 void score_rows(const Item& item, std::int32_t first, KvBlocks& blocks) {
   const Columns columns = whole_vectors(blocks.loaded());
@@ -80,14 +80,14 @@ void score_rows(const Item& item, std::int32_t first, KvBlocks& blocks) {
                kKeyBlock, columns, blocks);
 }
 
-/// The learned biases of a row's visible places in a block.
+/// The learned biases of a row's visible positions in a block.
 void relative_biases(const Item& item, std::int32_t row, std::int32_t block, KeyRange visible,
                      float* biases) {
   const AttentionParams& params = item.params;
   const float* table =
       params.relative_bias + std::int64_t{item.head(row)} * params.spec.relative_buckets;
   for (std::int32_t c = visible.begin; c < visible.end; ++c) {
-    biases[c] = table[item.buckets.bucket_of(block + c - item.place(row))];
+    biases[c] = table[item.buckets.bucket_of(block + c - item.position(row))];
   }
 }
 
@@ -95,7 +95,7 @@ void relative_biases(const Item& item, std::int32_t row, std::int32_t block, Key
 class ScoreShaper {
  public:
   ScoreShaper(const Item& item, std::int32_t row, std::int32_t block, KeyRange visible)
-      : params_(item.params), distance_(static_cast<float>(block - item.place(row))) {
+      : params_(item.params), distance_(static_cast<float>(block - item.position(row))) {
     if (params_.alibi_slopes != nullptr) slope_ = params_.alibi_slopes[item.head(row)];
     if (params_.relative_bias != nullptr) {
       relative_biases(item, row, block, visible, biases_.data());
@@ -275,8 +275,8 @@ void finish_row(const Item& item, std::int32_t row) {
 void attend(const Item& item) {
   start_rows(item);
   const AttentionItem& part = item.part;
-  const KeyRange visible{visible_keys(item.params, *part.span, item.place(0)).begin,
-                         visible_keys(item.params, *part.span, item.place(item.rows() - 1)).end};
+  const KeyRange visible{visible_keys(item.params, *part.span, item.position(0)).begin,
+                         visible_keys(item.params, *part.span, item.position(item.rows() - 1)).end};
   KvBlocks blocks(item.params.kv, *part.span, part.kv_head, visible, item.rows());
   for (; !blocks.is_done(); blocks.advance()) {
     blocks.load(item.work);

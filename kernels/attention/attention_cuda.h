@@ -11,7 +11,7 @@
 namespace weft::cuda {
 
 /// A piece of a step's attention, for every KV head: tokens [token, token + tokens) of a sequence
-/// over places [begin, end) of its context. Pieces of the same tokens are parts 0 .. parts - 1,
+/// over positions [begin, end) of its context. Pieces of the same tokens are parts 0 .. parts - 1,
 /// whose sums are put together by whoever finishes last.
 struct CudaAttentionItem {
   std::int32_t sequence = 0;
@@ -50,7 +50,7 @@ void plan_attention(std::span<const DeviceSequence> sequences, const AttentionSh
                                                const AttentionShape& shape);
 
 /// softmax(q k^T * scale + bias) v over paged KV, as weft::AttentionParams, with the same names.
-/// Where all items have one token, spans, items and the KV of places before a sequence's `start`
+/// Where all items have one token, spans, items and the KV of positions before a sequence's `start`
 /// are read before the kernel's predecessors have ended: what wrote them was complete before those
 /// began (an upload or a step lies between).
 struct CudaAttentionParams {
@@ -83,7 +83,7 @@ struct CudaAttentionParams {
 
 /// No exponential is above its sum, so in range none is above e^60 = 1e26: a number of float32 and
 /// of bf16, and times values up to 1e12 still one. And what float32 loses below e^-87 is less than
-/// e^-27 of a sum above e^-60, for each of up to a million places.
+/// e^-27 of a sum above e^-60, for each of up to a million positions.
 inline constexpr float kUnifiedRange = 60;
 inline constexpr std::size_t kAttentionCounterBytes = std::size_t{1} << 20U;
 

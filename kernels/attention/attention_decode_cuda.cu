@@ -38,7 +38,7 @@ struct Unit {
   std::int32_t rows;     // heads
   std::int32_t counter;  // of those whose parts meet
 
-  __device__ std::int32_t place() const { return sequence.start + item.token; }
+  __device__ std::int32_t position() const { return sequence.start + item.token; }
   __device__ std::int64_t row() const { return std::int64_t{sequence.first} + item.token; }
 };
 
@@ -83,7 +83,7 @@ class TileWorker {
  public:
   __device__ TileWorker(const CudaAttentionParams& params, const Unit& unit, bool unified)
       : shape_{{params, head_of(unit, 0)}, {params, head_of(unit, 1)}},
-        place_(unit.place()),
+        position_(unit.position()),
         has_upper_half_(unit.rows > 8),
         unified_(unified),
         phi_(params.phi * kLog2E) {
@@ -91,14 +91,14 @@ class TileWorker {
     if (unified) sums_.rows[0].maximum = sums_.rows[1].maximum = phi_;
   }
 
-  /// Keys from `place` on, of which those before `end` count.
-  __device__ void add(std::uint32_t keys, std::uint32_t values, std::int32_t place,
+  /// Keys from `position` on, of which those before `end` count.
+  __device__ void add(std::uint32_t keys, std::uint32_t values, std::int32_t position,
                       std::int32_t end) {
     float weights[2][4] = {};
     multiply_keys(keys, weights);
-    shape_scores<0>(weights, place, end);
+    shape_scores<0>(weights, position, end);
     if (has_upper_half_) {
-      shape_scores<1>(weights, place, end);
+      shape_scores<1>(weights, position, end);
     } else {
       weights[0][2] = weights[0][3] = weights[1][2] = weights[1][3] = 0;
     }
@@ -170,14 +170,14 @@ class TileWorker {
 
   /// Makes weights of a row's four products, relative to phi or to the greatest score so far.
   template <int kHalf>
-  __device__ void shape_scores(float (&weights)[2][4], std::int32_t place, std::int32_t end) {
+  __device__ void shape_scores(float (&weights)[2][4], std::int32_t position, std::int32_t end) {
     float scores[4];
     float greatest = minus_infinity();
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const std::int32_t key = place + i / 2 * 8 + lane_ % 4 * 2 + i % 2;
+      const std::int32_t key = position + i / 2 * 8 + lane_ % 4 * 2 + i % 2;
       const float product = weights[i / 2][i % 2 + 2 * kHalf];
-      scores[i] = key < end ? shape_[kHalf](product, key - place_) : minus_infinity();
+      scores[i] = key < end ? shape_[kHalf](product, key - position_) : minus_infinity();
       greatest = fmaxf(greatest, scores[i]);
     }
     const float measure = unified_ ? phi_ : new_maximum<kHalf>(greatest);
@@ -209,7 +209,7 @@ class TileWorker {
 
   int lane_ = static_cast<int>(threadIdx.x) % kWarpLanes;
   ScoreShaper shape_[2];
-  std::int32_t place_;
+  std::int32_t position_;
   bool has_upper_half_;
   bool unified_;
   float phi_;
@@ -223,10 +223,11 @@ struct Shared {
   std::uint32_t out_of_range;  // a bit for each row
 };
 
-/// This warp's share of the places, and its sums to where the warps' meet. A launch's first unit is
-/// begun before the predecessor's end (`is_first`): keys and values of earlier tokens are there.
+/// Computes this warp's share of the positions, and puts its sums where the warps' meet. A launch's
+/// first unit is begun before the predecessor's end (`is_first`): keys and values of earlier tokens
+/// are there.
 template <class Number, int kHeadSize>
-__device__ void attend(const CudaAttentionParams& params, const Unit& unit, PlaceRange places,
+__device__ void attend(const CudaAttentionParams& params, const Unit& unit, PositionRange positions,
                        bool unified, bool is_first, WorkQueue& queue, unsigned char* memory,
                        Shared& shared) {
   using Ring = Ring<kHeadSize>;
@@ -235,35 +236,35 @@ __device__ void attend(const CudaAttentionParams& params, const Unit& unit, Plac
   const auto warp = static_cast<int>(threadIdx.x) / kWarpLanes;
   const std::uint32_t ring = shared_address(memory) + warp * Ring::kWarpBytes;
   const KeyFetcher<kHeadSize> fetcher(params, unit.sequence, unit.kv_head);
-  std::int32_t place = places.begin + warp * kTileKeys;
+  std::int32_t position = positions.begin + warp * kTileKeys;
   const auto fetch = [&](std::uint32_t row, std::int32_t at, int stage) {
     const std::uint32_t to = ring + stage * Ring::kStageBytes;
-    if (at < places.end) fetcher.fetch(row, to, to + Ring::kTileBytes);
+    if (at < positions.end) fetcher.fetch(row, to, to + Ring::kTileBytes);
     end_fetch_group();
   };
   const auto begin_ring = [&](bool early) {
 #pragma unroll
     for (int stage = 0; stage + 1 < Ring::kStages; ++stage) {
-      const std::int32_t at = place + stage * kStep;
+      const std::int32_t at = position + stage * kStep;
       // Later stages are no earlier, so groups keep their order.
-      const bool is_early = is_first && at + kTileKeys <= unit.place();
-      if (is_early == early) fetch(fetcher.row(at, places.end), at, stage);
+      const bool is_early = is_first && at + kTileKeys <= unit.position();
+      if (is_early == early) fetch(fetcher.row(at, positions.end), at, stage);
     }
   };
   begin_ring(true);
   if (is_first) wait_for_predecessor();
   begin_ring(false);
   constexpr int kAhead = (Ring::kStages - 1) * kStep;
-  std::uint32_t next_row = fetcher.row(place + kAhead, places.end);
+  std::uint32_t next_row = fetcher.row(position + kAhead, positions.end);
   TileWorker<Number, kHeadSize> worker(params, unit, unified);
   int stage = 0;
-  for (; place < places.end; place += kStep) {
+  for (; position < positions.end; position += kStep) {
     wait_for_fetches<Ring::kStages - 2>();
     __syncwarp();
-    fetch(next_row, place + kAhead, stage == 0 ? Ring::kStages - 1 : stage - 1);
-    next_row = fetcher.row(place + kAhead + kStep, places.end);
+    fetch(next_row, position + kAhead, stage == 0 ? Ring::kStages - 1 : stage - 1);
+    next_row = fetcher.row(position + kAhead + kStep, positions.end);
     const std::uint32_t keys = ring + stage * Ring::kStageBytes;
-    worker.add(keys, keys + Ring::kTileBytes, place, places.end);
+    worker.add(keys, keys + Ring::kTileBytes, position, positions.end);
     stage = stage + 1 == Ring::kStages ? 0 : stage + 1;
   }
   queue.claim();
@@ -348,15 +349,15 @@ __device__ void rewrite(const CudaAttentionParams& params, const Unit& unit, std
 template <class Number, int kHeadSize>
 __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit, bool is_first,
                             WorkQueue& queue, unsigned char* memory, Shared& shared) {
-  const PlaceRange visible = visible_places(params, unit.sequence, unit.place());
-  PlaceRange places = common(visible, {unit.item.begin, unit.item.end});
+  const PositionRange visible = visible_positions(params, unit.sequence, unit.position());
+  PositionRange positions = common(visible, {unit.item.begin, unit.item.end});
   // Weights up to e^60 are no numbers of f16.
   bool unified = params.unified && std::is_same_v<Number, __nv_bfloat16> && !visible.empty();
   std::uint32_t rows = 0;
   while (true) {
     if (threadIdx.x == 0) shared.out_of_range = 0;
-    attend<Number, kHeadSize>(params, unit, places, unified, is_first && rows == 0, queue, memory,
-                              shared);
+    attend<Number, kHeadSize>(params, unit, positions, unified, is_first && rows == 0, queue,
+                              memory, shared);
     if (rows == 0) {
       finish<kHeadSize>(params, unit, unified, memory, shared);
     } else {
@@ -367,7 +368,7 @@ __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit,
     __syncthreads();
     if (rows == 0) return;
     // Again, with the maximum, the whole context at once: it happens once in many steps.
-    places = visible;
+    positions = visible;
     unified = false;
     if (threadIdx.x == 0 && params.recomputed != nullptr) {
       atomicAdd(params.recomputed, static_cast<std::uint32_t>(__popc(rows)));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kWarps = kThreads / kWarpLanes;
-constexpr int kBlockPlaces = kThreads;
+constexpr int kBlockPositions = kThreads;
 
 /// RelativeBuckets for the device: the first distance of each bucket that is not for one alone.
 struct BiasBuckets {
@@ -63,8 +63,8 @@ __device__ float as_float(__nv_bfloat16 number) { return __bfloat162float(number
 
 /// The block's shared memory, of which the last three have D numbers.
 struct Shared {
-  float scores[kBlockPlaces];
-  std::uint32_t rows[kBlockPlaces];
+  float scores[kBlockPositions];
+  std::uint32_t rows[kBlockPositions];
   float of_warps[kWarps];
   float query_and_sums[];
 
@@ -102,7 +102,7 @@ struct Query {
   std::int32_t token;  // of the item's
   std::int32_t head;
 
-  __device__ std::int32_t place() const { return sequence.start + item.token + token; }
+  __device__ std::int32_t position() const { return sequence.start + item.token + token; }
   __device__ std::int64_t row() const { return sequence.first + item.token + token; }
   __device__ std::int32_t slot(std::int32_t part) const {
     return item.first_slot + part * item.tokens + token;
@@ -134,7 +134,7 @@ __device__ float score_of(const CudaAttentionParams& params, const float* query,
   return sum;
 }
 
-/// Adds the values of the block's first `count` places to the sums, after scaling these.
+/// Adds the values of the block's first `count` positions to the sums, after scaling these.
 template <class Number>
 __device__ void add_values(const CudaAttentionParams& params, Shared& shared, std::int32_t count,
                            float rescale) {
@@ -151,10 +151,10 @@ __device__ void add_values(const CudaAttentionParams& params, Shared& shared, st
   }
 }
 
-/// The sums of values over the places stay in shared memory.
+/// The sums of values over the positions stay in shared memory.
 template <class Number>
 __device__ Statistics attend(const CudaAttentionParams& params, const BiasBuckets& buckets,
-                             const Query& query, PlaceRange places, Shared& shared) {
+                             const Query& query, PositionRange positions, Shared& shared) {
   const std::int32_t size = params.kv.head_size;
   const auto thread = static_cast<std::int32_t>(threadIdx.x);
   const std::int32_t kv_head = query.head / (params.heads / params.kv.kv_heads);
@@ -166,22 +166,22 @@ __device__ Statistics attend(const CudaAttentionParams& params, const BiasBucket
   }
   __syncthreads();
   Statistics all{minus_infinity(), 0};
-  for (std::int32_t begin = places.begin; begin < places.end; begin += kBlockPlaces) {
-    const std::int32_t place = begin + thread;
-    const bool seen = place < places.end;
+  for (std::int32_t begin = positions.begin; begin < positions.end; begin += kBlockPositions) {
+    const std::int32_t position = begin + thread;
+    const bool seen = position < positions.end;
     float score = minus_infinity();
     if (seen) {
-      const std::uint32_t row = table.row(place);
+      const std::uint32_t row = table.row(position);
       shared.rows[thread] = row;
       score = kLog2E * shaped(params, buckets, score_of<Number>(params, shared.query(), row),
-                              query.head, place - query.place());
+                              query.head, position - query.position());
     }
     const float maximum = fmaxf(all.maximum, block_maximum(shared, score));
     const float weight = seen ? weight_of(score, maximum) : 0.0F;
     shared.scores[thread] = weight;
     const float rescale = weight_of(all.maximum, maximum);
     all = {maximum, all.total * rescale + block_sum(shared, weight)};
-    add_values<Number>(params, shared, min(kBlockPlaces, places.end - begin), rescale);
+    add_values<Number>(params, shared, min(kBlockPositions, positions.end - begin), rescale);
     __syncthreads();
   }
   return all;
@@ -240,9 +240,9 @@ __device__ void attend_item(const CudaAttentionParams& params, const BiasBuckets
   const DeviceSequence sequence = params.spans.sequences[item.sequence];
   for (std::int32_t token = 0; token < item.tokens; ++token) {
     const Query query{item, sequence, token, head};
-    const PlaceRange places =
-        common(visible_places(params, sequence, query.place()), {item.begin, item.end});
-    const Statistics all = attend<Number>(params, buckets, query, places, shared);
+    const PositionRange positions =
+        common(visible_positions(params, sequence, query.position()), {item.begin, item.end});
+    const Statistics all = attend<Number>(params, buckets, query, positions, shared);
     if (item.parts == 1) {
       write_result(params, query, all, shared);
     } else {

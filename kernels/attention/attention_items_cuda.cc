@@ -9,13 +9,13 @@
 namespace weft::cuda {
 namespace {
 
-/// What beginning and ending a piece costs, in places of context: about a microsecond of loads that
-/// wait for each other, in which a block would read so many keys and values.
+/// What beginning and ending a piece costs, in positions of context: about a microsecond of loads
+/// that wait for each other, in which a block would read so many keys and values.
 constexpr double kPieceCost = 64;
 
 /// A piece of context is a multiple of the tensor cores' 16 keys, and gives each of four warps
 /// some.
-constexpr std::int32_t kPlaceGrain = 16;
+constexpr std::int32_t kPositionGrain = 16;
 constexpr std::int32_t kLeastPiece = 64;
 
 /// Pieces may be so much longer than a block's even share.
@@ -41,14 +41,15 @@ double blocks_of(const AttentionShape& shape) {
 
 std::int32_t ceil_div(std::int32_t a, std::int32_t b) { return (a + b - 1) / b; }
 
-/// An item before it is cut: all places that its tokens see.
+/// An item before it is cut: all positions that its tokens see.
 std::int32_t parts_of(const CudaAttentionItem& whole, std::int32_t longest) {
   return std::max(1, ceil_div(whole.end, longest));
 }
 
-/// Places of each part but the last, which has no more.
-std::int32_t part_places(std::int32_t places, std::int32_t parts) {
-  return parts == 1 ? places : ceil_div(ceil_div(places, parts), kPlaceGrain) * kPlaceGrain;
+/// How many positions each part has but the last, which has no more.
+std::int32_t part_positions(std::int32_t positions, std::int32_t parts) {
+  return parts == 1 ? positions
+                    : ceil_div(ceil_div(positions, parts), kPositionGrain) * kPositionGrain;
 }
 
 /// One item for as many tokens as an item may have, over all that they see.
@@ -68,8 +69,8 @@ void add_whole_items(std::span<const DeviceSequence> sequences, const AttentionS
 
 void sort_by_piece(std::vector<CudaAttentionItem>& items, std::int32_t longest) {
   std::ranges::sort(items, [&](const CudaAttentionItem& a, const CudaAttentionItem& b) {
-    const std::int32_t left = part_places(a.end, parts_of(a, longest));
-    const std::int32_t right = part_places(b.end, parts_of(b, longest));
+    const std::int32_t left = part_positions(a.end, parts_of(a, longest));
+    const std::int32_t right = part_positions(b.end, parts_of(b, longest));
     if (left != right) return left > right;
     return a.sequence != b.sequence ? a.sequence < b.sequence : a.token < b.token;
   });
@@ -91,7 +92,7 @@ double time_of(const std::vector<CudaAttentionItem>& items, const AttentionShape
   for (const CudaAttentionItem& item : items) {
     const std::int32_t parts = parts_of(item, longest);
     const double units = static_cast<double>(parts) * shape.kv_heads;
-    const double time = part_places(item.end, parts) + kPieceCost;
+    const double time = part_positions(item.end, parts) + kPieceCost;
     when_ready = std::max(when_ready, (work + (units - 1) * time) / blocks + time);
     work += units * time;
     passed += units;
@@ -109,9 +110,9 @@ double time_of(const std::vector<CudaAttentionItem>& items, const AttentionShape
 }
 
 double even_share(const std::vector<CudaAttentionItem>& items, const AttentionShape& shape) {
-  double places = 0;
-  for (const CudaAttentionItem& item : items) places += item.end + kPieceCost;
-  return places * shape.kv_heads / blocks_of(shape);
+  double positions = 0;
+  for (const CudaAttentionItem& item : items) positions += item.end + kPieceCost;
+  return positions * shape.kv_heads / blocks_of(shape);
 }
 
 /// Leaves `items` sorted by the pieces that they are to be cut into.
@@ -121,8 +122,8 @@ std::int32_t choose_longest(std::vector<CudaAttentionItem>& items, const Attenti
   std::int32_t last = 0;
   double best_time = 0;
   for (int trial = 0; trial < kTrials; ++trial) {
-    const double places = kLongest * share / (1 << trial);
-    const std::int32_t longest = std::max(kLeastPiece, static_cast<std::int32_t>(places));
+    const double positions = kLongest * share / (1 << trial);
+    const std::int32_t longest = std::max(kLeastPiece, static_cast<std::int32_t>(positions));
     if (longest == last) break;
     last = longest;
     sort_by_piece(items, longest);
@@ -160,8 +161,8 @@ void assign_parts(std::vector<CudaAttentionItem>& items, std::int32_t longest) {
   std::int32_t counter = 0;
   for (CudaAttentionItem& item : items) {
     // Rounded to the grain, fewer may do.
-    const std::int32_t places = part_places(item.end, parts_of(item, longest));
-    item.parts = std::max(1, ceil_div(item.end, std::max(1, places)));
+    const std::int32_t positions = part_positions(item.end, parts_of(item, longest));
+    item.parts = std::max(1, ceil_div(item.end, std::max(1, positions)));
     if (item.parts == 1) continue;
     item.first_slot = slot;
     item.counter = counter++;
@@ -169,7 +170,7 @@ void assign_parts(std::vector<CudaAttentionItem>& items, std::int32_t longest) {
   }
 }
 
-/// Puts each item's parts in its place, from the back so that none is overwritten before it is cut.
+/// Replaces each item by its parts, from the back so that none is overwritten before it is cut.
 void cut(std::vector<CudaAttentionItem>& items) {
   std::size_t from = items.size();
   std::size_t to = 0;
@@ -177,13 +178,13 @@ void cut(std::vector<CudaAttentionItem>& items) {
   items.resize(to);
   while (from > 0) {
     const CudaAttentionItem whole = items[--from];
-    const std::int32_t places = part_places(whole.end, whole.parts);
+    const std::int32_t positions = part_positions(whole.end, whole.parts);
     for (std::int32_t part = whole.parts - 1; part >= 0; --part) {
       CudaAttentionItem& item = items[--to];
       item = whole;
       item.part = part;
-      item.begin = part * places;
-      item.end = std::min(whole.end, item.begin + places);
+      item.begin = part * positions;
+      item.end = std::min(whole.end, item.begin + positions);
     }
   }
 }

@@ -14,11 +14,12 @@ constexpr std::int64_t kItemCost = 1;
 }  // namespace
 
 KeyRange visible_keys(const AttentionParams& params, const SequenceSpan& span,
-                      std::int32_t place) noexcept {
-  KeyRange range{0, params.spec.causal ? place + 1 : span.context};
-  if (params.spec.window > 0) range.begin = std::max(range.begin, place - params.spec.window + 1);
+                      std::int32_t position) noexcept {
+  KeyRange range{0, params.spec.causal ? position + 1 : span.context};
+  if (params.spec.window > 0)
+    range.begin = std::max(range.begin, position - params.spec.window + 1);
   if (params.spec.chunk > 0) {
-    const std::int64_t chunk = std::int64_t{place} / params.spec.chunk * params.spec.chunk;
+    const std::int64_t chunk = std::int64_t{position} / params.spec.chunk * params.spec.chunk;
     range.begin = std::max(range.begin, static_cast<std::int32_t>(chunk));
     const auto end = std::min<std::int64_t>(chunk + params.spec.chunk, range.end);
     range.end = static_cast<std::int32_t>(end);

@@ -7,9 +7,9 @@
 
 namespace weft {
 
-/// The context is gone through in blocks of so many places, which begin at its multiples: the
-/// order of a query's sums is the same wherever its prompt was cut. One block of keys and values of
-/// 128 numbers in float32 fills a core's second-level cache by a sixteenth.
+/// The context is processed in blocks of so many positions, which begin at its multiples: the order
+/// of a query's sums is the same wherever its prompt was cut. One block of keys and values of 128
+/// numbers in float32 fills a core's second-level cache by a sixteenth.
 inline constexpr std::int32_t kKeyBlock = 64;
 
 /// Queries of a work item, those of all heads that share a KV head counted: enough to make the
@@ -17,7 +17,7 @@ inline constexpr std::int32_t kKeyBlock = 64;
 /// more heads than this has one token an item.
 inline constexpr std::int32_t kQueryBlock = 64;
 
-/// Places [begin, end) of a context.
+/// Positions [begin, end) of a context.
 struct KeyRange {
   std::int32_t begin = 0;
   std::int32_t end = 0;
@@ -25,9 +25,9 @@ struct KeyRange {
   [[nodiscard]] bool empty() const noexcept { return begin >= end; }
 };
 
-/// What the token at `place` of the span's context sees.
+/// What the token at `position` of the span's context sees.
 [[nodiscard]] KeyRange visible_keys(const AttentionParams& params, const SequenceSpan& span,
-                                    std::int32_t place) noexcept;
+                                    std::int32_t position) noexcept;
 
 /// Tokens of a span, and the KV head that their queries meet: what one thread does at a time.
 struct AttentionItem {

@@ -37,7 +37,7 @@ struct Unit {
   __device__ std::int32_t rows() const { return item.tokens * group; }
   __device__ std::int32_t token(std::int32_t row) const { return row / group; }
   __device__ std::int32_t head(std::int32_t row) const { return kv_head * group + row % group; }
-  __device__ std::int32_t place(std::int32_t row) const {
+  __device__ std::int32_t position(std::int32_t row) const {
     return sequence.start + item.token + token(row);
   }
   __device__ std::int64_t step_row(std::int32_t row) const {
@@ -97,15 +97,16 @@ class RowWorker {
 
   __device__ bool has_rows() const { return first_ < unit_.rows(); }
 
-  /// The block's keys from `place` on; `masked` unless all rows see all of them.
-  __device__ void add(std::uint32_t keys, std::uint32_t values, std::int32_t place, bool masked) {
+  /// The block's keys from `position` on; `masked` unless all rows see all of them.
+  __device__ void add(std::uint32_t keys, std::uint32_t values, std::int32_t position,
+                      bool masked) {
     float scores[kTiles][kBlockKeys / 8][4] = {};
     multiply_keys(keys, scores);
     std::uint32_t weights[kTiles][kBlockKeys / 16][4];
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
-      if (!is_plain_) shape(scores[tile], tile, place);
-      if (masked) mask(scores[tile], tile, place);
+      if (!is_plain_) shape(scores[tile], tile, position);
+      if (masked) mask(scores[tile], tile, position);
       weigh(scores[tile], tile);
 #pragma unroll
       for (int k = 0; k < kBlockKeys / 16; ++k) {
@@ -192,39 +193,39 @@ class RowWorker {
     }
   }
 
-  /// The place of a tile's number i of 8 neighbouring keys.
-  __device__ std::int32_t key_of(std::int32_t place, int eight, int i) const {
-    return place + eight * 8 + lane_ % 4 * 2 + i % 2;
+  /// The position of a tile's number i of 8 neighbouring keys.
+  __device__ std::int32_t key_of(std::int32_t position, int eight, int i) const {
+    return position + eight * 8 + lane_ % 4 * 2 + i % 2;
   }
 
   /// Products become scores times log2(e) if more than a scale makes these.
-  __device__ void shape(float (&scores)[kBlockKeys / 8][4], int tile, std::int32_t place) const {
+  __device__ void shape(float (&scores)[kBlockKeys / 8][4], int tile, std::int32_t position) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const std::int32_t row = real_row(tile, half);
       const ScoreShaper shaper(params_, unit_.head(row));
-      const std::int32_t from = unit_.place(row);
+      const std::int32_t from = unit_.position(row);
 #pragma unroll
       for (int eight = 0; eight < kBlockKeys / 8; ++eight) {
 #pragma unroll
         for (int i = 2 * half; i < 2 * half + 2; ++i) {
-          scores[eight][i] = shaper(scores[eight][i], key_of(place, eight, i) - from);
+          scores[eight][i] = shaper(scores[eight][i], key_of(position, eight, i) - from);
         }
       }
     }
   }
 
-  __device__ void mask(float (&scores)[kBlockKeys / 8][4], int tile, std::int32_t place) const {
+  __device__ void mask(float (&scores)[kBlockKeys / 8][4], int tile, std::int32_t position) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const std::int32_t from = unit_.place(real_row(tile, half));
-      const PlaceRange seen =
-          common(visible_places(params_, unit_.sequence, from), {unit_.item.begin, unit_.item.end});
+      const std::int32_t from = unit_.position(real_row(tile, half));
+      const PositionRange seen = common(visible_positions(params_, unit_.sequence, from),
+                                        {unit_.item.begin, unit_.item.end});
 #pragma unroll
       for (int eight = 0; eight < kBlockKeys / 8; ++eight) {
 #pragma unroll
         for (int i = 2 * half; i < 2 * half + 2; ++i) {
-          const std::int32_t key = key_of(place, eight, i);
+          const std::int32_t key = key_of(position, eight, i);
           if (key < seen.begin || key >= seen.end) scores[eight][i] = minus_infinity();
         }
       }
@@ -315,40 +316,41 @@ __device__ void attend_rows(const CudaAttentionParams& params, const Unit& unit,
   using Block = Block<kHeadSize>;
   const auto warp = static_cast<std::int32_t>(threadIdx.x) / kWarpLanes;
   const std::int32_t last = min(first + Block::kRows, unit.rows()) - 1;
-  const PlaceRange item{unit.item.begin, unit.item.end};
-  const PlaceRange of_first =
-      common(visible_places(params, unit.sequence, unit.place(first)), item);
-  const PlaceRange of_last = common(visible_places(params, unit.sequence, unit.place(last)), item);
-  const PlaceRange places{of_first.begin, of_last.end};
+  const PositionRange item{unit.item.begin, unit.item.end};
+  const PositionRange of_first =
+      common(visible_positions(params, unit.sequence, unit.position(first)), item);
+  const PositionRange of_last =
+      common(visible_positions(params, unit.sequence, unit.position(last)), item);
+  const PositionRange positions{of_first.begin, of_last.end};
 
   const std::uint32_t queries = shared_address(memory);
   const std::uint32_t ring = queries + Block::kQueryBytes;
   const KeyFetcher<kHeadSize> fetcher(params, unit.sequence, unit.kv_head);
-  const auto fetch = [&](std::uint32_t row, std::int32_t place, int stage) {
+  const auto fetch = [&](std::uint32_t row, std::int32_t position, int stage) {
     const std::uint32_t to =
         ring + stage * Block::kStageBytes + warp * kTileKeys * kRowBytes<kHeadSize>;
-    if (place < places.end) fetcher.fetch(row, to, to + Block::kTileBytes);
+    if (position < positions.end) fetcher.fetch(row, to, to + Block::kTileBytes);
     end_fetch_group();
   };
-  const auto row_at = [&](std::int32_t place) {
-    return fetcher.row(place + warp * kTileKeys, places.end);
+  const auto row_at = [&](std::int32_t position) {
+    return fetcher.row(position + warp * kTileKeys, positions.end);
   };
   __syncthreads();
-  fetch(row_at(places.begin), places.begin, 0);
-  std::uint32_t next_row = row_at(places.begin + kBlockKeys);
+  fetch(row_at(positions.begin), positions.begin, 0);
+  std::uint32_t next_row = row_at(positions.begin + kBlockKeys);
   load_queries<Number, kHeadSize>(params, unit, first, memory);
 
   RowWorker<Number, kHeadSize> worker(params, unit, first,
                                       queries + warp * Block::kWarpRows * kRowBytes<kHeadSize>);
   int stage = 0;
-  for (std::int32_t place = places.begin; place < places.end; place += kBlockKeys) {
+  for (std::int32_t position = positions.begin; position < positions.end; position += kBlockKeys) {
     wait_for_fetches<0>();
     __syncthreads();
-    fetch(next_row, place + kBlockKeys, stage ^ 1);
-    next_row = row_at(place + 2 * kBlockKeys);
+    fetch(next_row, position + kBlockKeys, stage ^ 1);
+    next_row = row_at(position + 2 * kBlockKeys);
     const std::uint32_t keys = ring + stage * Block::kStageBytes;
-    const bool masked = place < of_last.begin || place + kBlockKeys > of_first.end;
-    if (worker.has_rows()) worker.add(keys, keys + Block::kTileBytes, place, masked);
+    const bool masked = position < of_last.begin || position + kBlockKeys > of_first.end;
+    if (worker.has_rows()) worker.add(keys, keys + Block::kTileBytes, position, masked);
     stage ^= 1;
   }
   if (worker.has_rows()) worker.write();

@@ -4,14 +4,14 @@
 
 namespace weft {
 
-/// The attributes of an attention op: how scores are made and which places a token sees. One struct
-/// for the spec reader, the program, the host and the devices.
+/// The attributes of an attention op: how scores are made and which positions a token sees. One
+/// struct for the spec reader, the program, the host and the devices.
 struct AttentionSpec {
-  bool causal = true;  ///< token at place p sees the context 0 .. p; otherwise 0 .. context-1
+  bool causal = true;  ///< token at position p sees the context 0 .. p; otherwise 0 .. context-1
   float scale = 1;
   float soft_cap = 0;       ///< c * tanh(score / c) after the scale when c > 0 (Gemma 2)
-  std::int32_t window = 0;  ///< sees only the last `window` places, itself included, when > 0
-  std::int32_t chunk = 0;   ///< sees only its own chunk of so many places when > 0 (Llama 4)
+  std::int32_t window = 0;  ///< sees only the last `window` positions, itself included, when > 0
+  std::int32_t chunk = 0;   ///< sees only its own chunk of so many positions when > 0 (Llama 4)
   /// How a learned relative bias finds its bucket (relative_bias.h); without that bias they are not
   /// looked at.
   std::int32_t relative_buckets = 0;

@@ -110,12 +110,12 @@ class KeyFetcher {
                         std::int32_t kv_head)
       : keys_(params.kv.keys), values_(params.kv.values), table_(params, sequence, kv_head) {}
 
-  /// Where the lane's key among those from `place` on lies: asked for early, since the answer comes
-  /// from memory too. Lanes from 16 on have none.
-  __device__ std::uint32_t row(std::int32_t place, std::int32_t end) const {
+  /// Finds where the lane's key among those from `position` on lies. It is asked for early, since
+  /// the answer comes from memory, too. Lanes from 16 on have none.
+  __device__ std::uint32_t row(std::int32_t position, std::int32_t end) const {
     const auto lane = static_cast<std::int32_t>(threadIdx.x) % kWarpLanes;
-    if (lane >= kTileKeys || place + lane >= end) return kNoRow;
-    return table_.row(place + lane);
+    if (lane >= kTileKeys || position + lane >= end) return kNoRow;
+    return table_.row(position + lane);
   }
 
   __device__ void fetch(std::uint32_t row, std::uint32_t keys_to, std::uint32_t values_to) const {
@@ -150,7 +150,7 @@ class ScoreShaper {
         twice_by_cap_(params.spec.soft_cap > 0 ? 2 * scale_ / params.spec.soft_cap : 0.0F),
         slope_(params.alibi_slopes == nullptr ? 0.0F : params.alibi_slopes[head] * kLog2E) {}
 
-  /// `distance`: the key's place less the query's.
+  /// `distance`: the key's position less the query's.
   __device__ float operator()(float product, std::int32_t distance) const {
     float score = product * scale_;
     // tanh(x) = 1 - 2 / (e^2x + 1), whose error is that of a number near 1.

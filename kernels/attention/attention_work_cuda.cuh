@@ -23,20 +23,21 @@ inline constexpr float kLog2E = 1.4426950408889634F;
 
 __device__ inline float minus_infinity() { return __int_as_float(0xff800000); }
 
-struct PlaceRange {
+struct PositionRange {
   std::int32_t begin;
   std::int32_t end;
 
   __device__ bool empty() const { return begin >= end; }
 };
 
-/// What the token at `place` sees of its sequence's context.
-__device__ inline PlaceRange visible_places(const CudaAttentionParams& params,
-                                            const DeviceSequence& sequence, std::int32_t place) {
-  PlaceRange range{0, params.spec.causal ? place + 1 : sequence.context};
-  if (params.spec.window > 0) range.begin = max(range.begin, place - params.spec.window + 1);
+/// What the token at `position` sees of its sequence's context.
+__device__ inline PositionRange visible_positions(const CudaAttentionParams& params,
+                                                  const DeviceSequence& sequence,
+                                                  std::int32_t position) {
+  PositionRange range{0, params.spec.causal ? position + 1 : sequence.context};
+  if (params.spec.window > 0) range.begin = max(range.begin, position - params.spec.window + 1);
   if (params.spec.chunk > 0) {
-    const std::int32_t chunk = place / params.spec.chunk * params.spec.chunk;
+    const std::int32_t chunk = position / params.spec.chunk * params.spec.chunk;
     range.begin = max(range.begin, chunk);
     // The difference, since the chunk's end may be beyond the largest number.
     if (range.end - chunk > params.spec.chunk) range.end = chunk + params.spec.chunk;
@@ -44,7 +45,7 @@ __device__ inline PlaceRange visible_places(const CudaAttentionParams& params,
   return range;
 }
 
-__device__ inline PlaceRange common(PlaceRange a, PlaceRange b) {
+__device__ inline PositionRange common(PositionRange a, PositionRange b) {
   return {max(a.begin, b.begin), min(a.end, b.end)};
 }
 
@@ -118,7 +119,7 @@ __device__ inline bool is_last_part(const CudaAttentionParams& params, std::int3
   return is_last;
 }
 
-/// The greatest score of some places, times log2(e), and the sum of the weights relative to it.
+/// The greatest score of some positions, times log2(e), and the sum of the weights relative to it.
 struct Statistics {
   float maximum;
   float total;
@@ -197,7 +198,7 @@ __device__ inline const float* query_of(const CudaAttentionParams& params, std::
          std::int64_t{head} * params.kv.head_size;
 }
 
-/// Where places of a sequence's context lie: rows of D numbers, of keys and values alike.
+/// Where positions of a sequence's context lie: rows of D numbers, of keys and values alike.
 class PageTable {
  public:
   __device__ PageTable(const CudaAttentionParams& params, const DeviceSequence& sequence,
@@ -210,9 +211,9 @@ class PageTable {
     shift_ = is_power ? 31 - __clz(page_tokens_) : -1;
   }
 
-  __device__ std::uint32_t row(std::int32_t place) const {
-    const std::int32_t index = shift_ >= 0 ? place >> shift_ : place / page_tokens_;
-    const std::int32_t offset = place - index * page_tokens_;
+  __device__ std::uint32_t row(std::int32_t position) const {
+    const std::int32_t index = shift_ >= 0 ? position >> shift_ : position / page_tokens_;
+    const std::int32_t offset = position - index * page_tokens_;
     const auto page = static_cast<std::uint32_t>(pages_[index]);
     return (page * kv_heads_ + kv_head_) * page_tokens_ + offset;
   }

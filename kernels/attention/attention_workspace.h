@@ -16,7 +16,7 @@ inline constexpr std::size_t kAttentionAlignment = 64;
 /// heads that share the KV head).
 struct AttentionWorkspace {
   std::size_t padded_size;  ///< D rounded up to whole vectors
-  float* zeros;             ///< [D padded]: the key of a place that is not there
+  float* zeros;             ///< [D padded]: the key of a position that is not there
   float* keys;              ///< [D, kKeyBlock]: a block's keys, turned
   float* values;            ///< [kKeyBlock, D padded]
   float* scores;            ///< [R, kKeyBlock]

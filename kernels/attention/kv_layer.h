@@ -21,8 +21,8 @@ struct KvLayer {
 };
 
 /// The tokens of one sequence in a step, and where its KV is. Token i of the span (0 <= i < count)
-/// stands at row first + i of the step's buffers and at place start + i of the sequence's context;
-/// the context's token c is at place c % page_tokens of page pages[c / page_tokens].
+/// is row first + i of the step's buffers and position start + i of the sequence's context; the
+/// context's token c is at offset c % page_tokens of page pages[c / page_tokens].
 struct SequenceSpan {
   std::int32_t first = 0;
   std::int32_t count = 0;

@@ -21,7 +21,7 @@ class RelativeBuckets {
   /// a side's buckets; otherwise internal_error.
   RelativeBuckets(std::int32_t buckets, std::int32_t max_distance, bool bidirectional);
 
-  /// The bucket of a key `distance` places after its query (negative: before).
+  /// The bucket of a key `distance` positions after its query (negative: before).
   [[nodiscard]] std::int32_t bucket_of(std::int32_t distance) const noexcept;
 
  private:

@@ -28,9 +28,9 @@ struct DeviceRows {
   std::int64_t capacity = 0;  ///< rows that there is memory for
 };
 
-/// One sequence of a step as the device reads it. Token i stands at row first + i of the step's
-/// buffers and at place start + i of the context; the context's token c lies at place
-/// c % page_tokens of page pages[first_page + c / page_tokens].
+/// One sequence of a step as the device reads it. Token i is row first + i of the step's buffers
+/// and position start + i of the context; the context's token c is at offset c % page_tokens of
+/// page pages[first_page + c / page_tokens].
 struct DeviceSequence {
   std::int32_t first = 0;
   std::int32_t count = 0;

@@ -126,8 +126,8 @@ __device__ inline float warp_sum(float value) {
   return value;
 }
 
-/// The sum over the block, for every thread; `room` has a place for each warp and may be used again
-/// after a barrier.
+/// The sum over the block, for every thread; `room` has a number for each warp and may be used
+/// again after a barrier.
 __device__ inline float block_sum(float value, float* room) {
   value = warp_sum(value);
   const unsigned warps = blockDim.x / kWarp;

@@ -22,9 +22,9 @@ struct RouteParams {
   /// Results. expert_of and weight_of: [T, k], best first, ties to the lower expert.
   std::span<std::int32_t> expert_of = {};
   std::span<float> weight_of = {};
-  /// The same sorted by expert: places [starts[e], starts[e + 1]) of `order` are the choices
-  /// (token * k + rank) of expert e, ascending. starts: [E + 1], order: [T * k]. And token_of:
-  /// [T * k] the token of each place.
+  /// The same choices sorted by expert: elements [starts[e], starts[e + 1]) of `order` are the
+  /// choices (token * k + rank) of expert e, ascending. starts: [E + 1], order: [T * k]. And
+  /// token_of: [T * k] the token of each element of `order`.
   std::span<std::int32_t> starts = {};
   std::span<std::int32_t> order = {};
   std::span<std::int32_t> token_of = {};
@@ -34,8 +34,8 @@ struct RouteParams {
 /// that a token of NaN scores gets the lowest experts. Nothing is allocated.
 void route(const RouteParams& params, Share share);
 
-/// out[t] = residual[t] + sum over ranks r = 0 .. k-1, in that order, of
-/// weight_of[t, r] * in[place of (t, r)].
+/// out[t] = residual[t] + sum over ranks r = 0 .. k-1, in that order, of weight_of[t, r] *
+/// in[place_of[t, r]].
 struct CombineParams {
   ConstRows in = {};  ///< [T * k, H]: the experts' outputs in the order of RouteParams::order
   std::int32_t chosen = 1;

@@ -126,7 +126,7 @@ void choose(const RouteParams& params, std::span<const float> scores,
   for (float& weight : weight_of) weight = weight / divisor * params.spec.scale;
 }
 
-/// A counting sort, so that the places of an expert ascend.
+/// A counting sort, so that the choices of an expert ascend.
 void sort_by_expert(const RouteParams& params, std::size_t choices) {
   const auto experts = static_cast<std::size_t>(params.scores.width);
   const auto starts = params.starts.first(experts + 1);
@@ -135,7 +135,7 @@ void sort_by_expert(const RouteParams& params, std::size_t choices) {
     ++starts[static_cast<std::size_t>(params.expert_of[c]) + 1];
   }
   for (std::size_t e = 0; e < experts; ++e) starts[e + 1] += starts[e];
-  // starts[e] walks to the end of e's places, which is the start of e + 1.
+  // starts[e] moves to the end of e's choices, which is the start of e + 1's.
   for (std::size_t c = 0; c < choices; ++c) {
     const auto place =
         static_cast<std::size_t>(starts[static_cast<std::size_t>(params.expert_of[c])]++);

@@ -30,11 +30,11 @@ struct LinearParams {
 [[nodiscard]] std::size_t linear_workspace_bytes(std::int64_t max_rows,
                                                  std::int64_t inputs) noexcept;
 
-/// A row of `out` depends on its row of `in` alone, bit for bit: neither T nor its place nor the
-/// number of threads changes it. Sums are in float32 over K in one fixed order; with bf16 weights
-/// on a processor that multiplies bf16, `in` is rounded to bf16 first, for every T.
-/// `workspace` belongs to the calling thread, aligned to a cache line. Nothing is allocated.
-/// A parameter that does not fit is a bug of the caller: internal_error.
+/// A row of `out` depends on its row of `in` alone, bit for bit: neither T nor the row's index nor
+/// the number of threads changes it. Sums are in float32 over K in one fixed order; with bf16
+/// weights on a processor that multiplies bf16, `in` is rounded to bf16 first, for every T.
+/// `workspace` belongs to the calling thread, aligned to a cache line. Nothing is allocated. A
+/// parameter that does not fit is a bug of the caller: internal_error.
 void linear(const LinearParams& params, Share share, std::span<std::byte> workspace);
 
 }  // namespace weft

@@ -98,14 +98,14 @@ void narrow(DType dtype, const float* HWY_RESTRICT from, std::int64_t count,
   }
 }
 
-/// Puts the heads of one token at place `place` of its context.
+/// Stores the heads of one token at `position` of its context.
 void store(const KvLayer& kv, std::byte* cache, const Heads& heads, const SequenceSpan& span,
-           std::int64_t place) {
-  const std::int64_t page = span.pages[static_cast<std::size_t>(place / kv.page_tokens)];
+           std::int64_t position) {
+  const std::int64_t page = span.pages[static_cast<std::size_t>(position / kv.page_tokens)];
   require(page >= 0 && page < kv.pages, "rotate_and_store: a page outside the cache");
   const std::int64_t head_bytes = *bytes_of(kv.dtype, kv.head_size);
   for (std::int64_t h = 0; h < heads.count; ++h) {
-    const std::int64_t slot = (page * kv.kv_heads + h) * kv.page_tokens + place % kv.page_tokens;
+    const std::int64_t slot = (page * kv.kv_heads + h) * kv.page_tokens + position % kv.page_tokens;
     narrow(kv.dtype, heads.head(h), heads.size, cache + slot * head_bytes);
   }
 }
@@ -143,9 +143,9 @@ void rotate_and_store_rows(const RotaryParams& params, Share share) {
         clip({queries.data, queries.count + 2 * keys.count, size}, params.spec.clip);
       rotate_token(params, row, queries, keys);
       if (params.kv.keys == nullptr) continue;
-      const std::int64_t place = span.start + (row - span.first);
-      store(params.kv, params.kv.keys, keys, span, place);
-      store(params.kv, params.kv.values, values, span, place);
+      const std::int64_t position = span.start + (row - span.first);
+      store(params.kv, params.kv.keys, keys, span, position);
+      store(params.kv, params.kv.values, values, span, position);
     }
   }
 }

@@ -150,12 +150,12 @@ class TokenHeads {
     if (index < 0) return;
     const DeviceSequence sequence = params_.spans.sequences[index];
     const DeviceKvLayer& kv = params_.kv;
-    const auto place =
+    const auto position =
         static_cast<std::int32_t>(sequence.start + (row_ - std::int64_t{sequence.first}));
-    const std::int64_t page = params_.spans.pages[sequence.first_page + place / kv.page_tokens];
+    const std::int64_t page = params_.spans.pages[sequence.first_page + position / kv.page_tokens];
     each_head(section, [&](int h) {
       const std::int64_t slot =
-          (page * kv.kv_heads + section.index + h) * kv.page_tokens + place % kv.page_tokens;
+          (page * kv.kv_heads + section.index + h) * kv.page_tokens + position % kv.page_tokens;
       for (int i = lane_; i < kv.head_size; i += kWarp) {
         store_one(kv.dtype, section.cache, slot * kv.head_size + i, head(h)[i]);
       }

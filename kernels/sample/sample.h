@@ -15,7 +15,7 @@ struct SampleParams {
   std::int32_t top_k = 0;  ///< the k most probable; 0 = all
   float min_p = 0;         ///< those of at least this share of the best's probability
   std::uint64_t seed = 0;
-  std::uint64_t draw = 0;  ///< which number of the seed's stream: the token's place in its sequence
+  std::uint64_t draw = 0;  ///< which number of the seed's stream: the token's position
 };
 
 /// The chosen id; ties to the lower where the best are kept. The steps are those of transformers

@@ -151,7 +151,7 @@ class Chooser {
   __device__ void run() {
     const bool draws = settings_.temperature > 0 && settings_.top_k != 1 && !settings_.beams;
     if (draws && threadIdx.x == 0) {
-      room_.number = uniform(settings_.seed, static_cast<std::uint64_t>(item_.place));
+      room_.number = uniform(settings_.seed, static_cast<std::uint64_t>(item_.position));
     }
     // Nobody reaches into a block that has not begun.
     if constexpr (kBlocks > 1) team_.sync();

@@ -51,7 +51,7 @@ struct SampleLists {
 struct SampleItem {
   std::int32_t output = 0;  ///< row of the logits; several items may have the same
   std::int32_t slot = 0;
-  std::int64_t place = 0;          ///< tokens observed so far: which number of the seed's stream
+  std::int64_t position = 0;       ///< tokens observed so far: which number of the seed's stream
   std::int32_t output_tokens = 0;  ///< of those, how many are output
   bool skipped = false;            ///< chosen on the host: nothing is done
 };
@@ -79,7 +79,7 @@ struct TokenCounts {
 /// A choice for each item. Not sorted anywhere: thresholds are found by radix selection over bits
 /// that order as the numbers do, masses are sums of integers (weights in units of 2^-40), so that a
 /// choice does not depend on who adds first. Numbers come from the same streams as the host's
-/// (Philox keyed by seed and place).
+/// (Philox keyed by seed and position).
 struct CudaSampleParams {
   const SampleItem* items = nullptr;
   const std::int32_t* item_count = nullptr;  ///< in the device's memory

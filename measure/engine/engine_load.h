@@ -33,7 +33,7 @@ struct EngineRunOptions {
 /// What became of a load.
 struct EngineRun {
   std::vector<Outcome> outcomes;  ///< by arrival; none of requests that were stopped
-  /// Of all devices, in the order of their beginnings, the warm-up's left out.
+  /// The steps of all devices in the order of their beginnings, without the warm-up's.
   std::vector<StepRecord> steps;
   TimePoint began{};        ///< when the first request was due
   DeviceLimits limits;      ///< of each device

@@ -10,7 +10,7 @@
 namespace weft::measure {
 namespace {
 
-/// Part of the load's time in which a device ran a step; of several devices, the mean.
+/// The part of the load's time in which a device ran a step; with several devices, their mean.
 double busy_part(const EngineRun& run, double seconds) {
   double sum = 0;
   for (const StepRecord& step : run.steps) sum += step.seconds();

@@ -10,14 +10,15 @@
 
 namespace weft::measure {
 
-/// A load under one policy.
+/// What was measured of a load under one policy.
 struct MeasuredPolicy {
   Config config;
   EngineRun run;
 };
 
-/// What an engine did with a load under each policy, over the first one's. Not empty. Of a single
-/// policy with all that load_tables() and load_figures() show.
+/// A report on what an engine did with a load under each policy, as ratios to the first one's
+/// figures. `measured` must not be empty; of a single policy the report shows all that
+/// load_tables() and load_figures() give.
 [[nodiscard]] Report engine_report(const std::string& model,
                                    const std::vector<MeasuredPolicy>& measured, const Slo& slo);
 

@@ -20,7 +20,8 @@ std::string word(std::size_t number) {
   return text;
 }
 
-/// Special tokens, bytes and words: nothing of it is looked at, but text goes out as it would.
+/// Makes a tokenizer of special tokens, bytes and words. Nobody looks at its texts, but they go out
+/// as real ones would.
 Tokenizer made_up_tokenizer(std::size_t size) {
   Vocabulary vocabulary;
   vocabulary.model = Vocabulary::Model::kSentencePieceBpe;

@@ -18,11 +18,12 @@ struct MeasuredModel {
   Tokenizer tokenizer;
 };
 
-/// One with a checkpoint. Errors of open_model() and load_tokenizer(); kBadLoad for an encoder.
+/// Opens a model with a checkpoint. Errors of open_model() and load_tokenizer(); kBadLoad for an
+/// encoder.
 [[nodiscard]] Result<MeasuredModel> open_measured_model(const std::filesystem::path& path,
                                                         const std::filesystem::path& spec = {});
 
-/// One of a shape, with random weights and a vocabulary of made-up words.
+/// Makes a model of a shape, with random weights and a vocabulary of made-up words.
 [[nodiscard]] MeasuredModel make_random_model(std::string name, const LlamaShape& shape,
                                               std::uint32_t seed = 1);
 

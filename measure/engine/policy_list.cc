@@ -10,7 +10,8 @@
 namespace weft::measure {
 namespace {
 
-/// The number behind the colon; none where there is no colon, kBadLoad where there is no number.
+/// Returns the number behind the colon; none where there is no colon, kBadLoad where no number
+/// follows it.
 Result<std::optional<std::int32_t>> number_of(std::string_view part) {
   const auto colon = part.find(':');
   if (colon == std::string_view::npos) return std::optional<std::int32_t>();

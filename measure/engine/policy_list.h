@@ -9,7 +9,7 @@
 
 namespace weft::measure {
 
-/// "fusion", "window:50", "static", "4 instances".
+/// What reports call the policy: "fusion", "window:50", "static", "4 instances".
 [[nodiscard]] std::string policy_text(const Config& config);
 
 /// `config` under each policy of a list, "fusion,window:50,static,instances:8": a window's

@@ -14,7 +14,8 @@ namespace {
 
 // More tokens than any model's context has, and far from where sums of a load overflow.
 constexpr std::int32_t kMostTokens = 1 << 24;
-// Of the logarithm, for lengths that people write: in ShareGPT's and Azure's data it is 1 to 1.3.
+// The sigma of the logarithm of lengths that people write; in ShareGPT's and Azure's data it is 1
+// to 1.3.
 constexpr double kSigma = 1;
 
 std::optional<std::int32_t> tokens_of(std::string_view text) {
@@ -25,16 +26,16 @@ std::optional<std::int32_t> tokens_of(std::string_view text) {
   return value;
 }
 
-/// Of a standard normal variable: how often it is at most `x`.
+/// The probability that a standard normal variable is at most `x`.
 double below(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; }
 
-/// The mean of what is drawn by a log-normal distribution and cut to `high`.
+/// The mean of a log-normal distribution whose values are cut to `high`.
 double cut_mean(double mu, double high) {
   const double place = (std::log(high) - mu) / kSigma;
   return std::exp(mu + kSigma * kSigma / 2) * below(place - kSigma) + high * (1 - below(place));
 }
 
-/// The mu that gives the mean that is asked for, after the cut.
+/// Finds the mu whose distribution has the wanted mean after the cut.
 double mu_of(const Lengths& lengths) {
   double low = -kSigma * kSigma;
   double high = std::log(static_cast<double>(lengths.high)) + 8 * kSigma;
@@ -46,7 +47,7 @@ double mu_of(const Lengths& lengths) {
   return low;
 }
 
-/// Tokens, drawn one after the other.
+/// Draws numbers of tokens, one after the other.
 class LengthSource {
  public:
   LengthSource(const Lengths& lengths, std::uint64_t seed)
@@ -76,7 +77,7 @@ class LengthSource {
   std::lognormal_distribution<double> skewed_;
 };
 
-/// Intervals between arrivals.
+/// Draws intervals between arrivals.
 class IntervalSource {
  public:
   IntervalSource(const LoadShape& shape, std::uint64_t seed)

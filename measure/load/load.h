@@ -22,8 +22,8 @@ struct Arrival {
 /// What a server or an engine is measured under.
 struct Load {
   std::vector<Arrival> arrivals;  ///< by time
-  /// So many are under way at most, and what comes meanwhile waits with its client; 0 = no bound.
-  /// With all arrivals at 0 it is a closed loop of so many users.
+  /// At most so many requests are under way; those that come meanwhile wait with their client. 0 =
+  /// no bound. With all arrivals at 0 it is a closed loop of so many users.
   std::int32_t at_once = 0;
 };
 
@@ -32,8 +32,8 @@ struct Lengths {
   enum class Kind : std::uint8_t {
     kFixed,    ///< `low`
     kUniform,  ///< evenly from `low` to `high`
-    /// As people write: many short ones and a long tail. Log-normal with sigma 1, cut to
-    /// low..high, and with the mean `mean` after the cut.
+    /// Lengths as people write them: many short ones and a long tail. Log-normal with sigma 1, cut
+    /// to low..high, and with the mean `mean` after the cut.
     kSkewed,
   };
   Kind kind = Kind::kFixed;
@@ -41,7 +41,8 @@ struct Lengths {
   std::int32_t high = 128;
   double mean = 128;
 
-  /// "128", "8..64", "mean:161" or "mean:161..1024" (at most 1024). kBadLoad with what is wrong.
+  /// Reads "128", "8..64", "mean:161" or "mean:161..1024" (tokens; at most 1024 for "mean:161").
+  /// kBadLoad says what is wrong.
   [[nodiscard]] static Result<Lengths> parse(std::string_view text);
   friend bool operator==(const Lengths&, const Lengths&) = default;
 };
@@ -66,12 +67,12 @@ struct LoadShape {
   RequestClass cls = RequestClass::kChat;
 };
 
-/// The same seed gives the same load. The first comes at 0, so that a load
-/// of n requests spans n - 1 intervals. Prompts and outputs are drawn from streams of their own:
+/// Draws a load's arrivals; the same seed gives the same ones. The first comes at 0, so a load of n
+/// requests spans n - 1 intervals. Prompts and outputs are drawn from streams of their own, so
 /// another rate leaves the lengths as they are.
 [[nodiscard]] std::vector<Arrival> draw(const LoadShape& shape, std::uint64_t seed);
 
-/// Both, in the order of their times.
+/// Returns the arrivals of both loads in the order of their times.
 [[nodiscard]] std::vector<Arrival> merge(const std::vector<Arrival>& one,
                                          const std::vector<Arrival>& other);
 

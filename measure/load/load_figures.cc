@@ -8,9 +8,11 @@
 namespace weft::measure {
 namespace {
 
-// What a curve on a page can show; a distribution of more values is thinned out to so many.
+// As many points as a curve on a page can show; a distribution of more values is thinned out to so
+// many.
 constexpr std::size_t kMostPoints = 400;
-// Of a curve over time: enough for its course, and not so many that each has only chance in it.
+// The points of a curve over time: enough for its course, and few enough that each is more than
+// chance.
 constexpr double kWindows = 60;
 
 Series steps(std::string name) {
@@ -58,7 +60,7 @@ double last_end(const std::vector<Outcome>& outcomes) {
   return end;
 }
 
-/// Counts things by windows of time and gives them as a rate.
+/// Counts events by windows of time and returns them as a rate.
 class RateOverTime {
  public:
   explicit RateOverTime(double whole)
@@ -95,7 +97,7 @@ Figure tokens_over_time(const std::vector<Outcome>& outcomes, double whole) {
   RateOverTime tokens(whole);
   for (const Outcome& one : outcomes) {
     if (one.came.empty()) continue;
-    // A piece may have several tokens in it; which ones nobody says.
+    // A piece may have several tokens in it, and nobody says how many; so they are spread evenly.
     const double each = one.output / static_cast<double>(one.came.size());
     for (const double at : one.came) tokens.add(one.began + at, each);
   }

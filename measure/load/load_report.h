@@ -10,15 +10,16 @@
 
 namespace weft::measure {
 
-/// Latency, throughput and errors of a load as a report's tables: its figures in milliseconds,
-/// tokens and requests a second. The goodput where `slo` is set.
+/// Latency, throughput and errors of a load as a report's tables: milliseconds, tokens and requests
+/// a second. They have the goodput where `slo` is set.
 [[nodiscard]] std::vector<Table> load_tables(const Summary& summary, const Slo& slo);
 
-/// What of a load is seen in pictures: how its times are distributed, arrivals and tokens over
-/// time, and how many requests were under way.
+/// Figures of a load: how its times are distributed, arrivals and tokens over time, and how many
+/// requests were under way.
 [[nodiscard]] std::vector<Figure> load_figures(const std::vector<Outcome>& outcomes);
 
-/// The summary and each request, in seconds and tokens; `words` are those of each error's first.
+/// The summary and each request as JSON, in seconds and tokens; `words` are those of each kind of
+/// error's first case.
 [[nodiscard]] boost::json::value load_data(const std::vector<Outcome>& outcomes, const Slo& slo,
                                            const std::map<std::string, std::string>& words = {});
 

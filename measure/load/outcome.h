@@ -25,7 +25,7 @@ struct Outcome {
   std::vector<double> came;  ///< when each piece of the answer came, most often one token each
 };
 
-/// Of one quantity; all 0 where nothing was measured.
+/// The distribution of one quantity; all 0 where nothing was measured.
 struct Spread {
   std::size_t count = 0;
   double mean = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;

@@ -13,9 +13,9 @@
 namespace weft::measure {
 namespace {
 
-// The published traces of a day are a tenth of it.
+// The longest trace that is read; the published traces of a day are a tenth of it.
 constexpr std::size_t kMostBytes = 256ULL << 20U;
-// Beyond these a time would be no time that anybody waits for.
+// The largest factor on a trace's times; beyond it nobody waits for a load's end.
 constexpr double kMostScale = 1e6;
 
 using Lines = std::vector<TraceLine>;
@@ -28,7 +28,7 @@ Error bad_line(std::string_view name, std::size_t line, std::string_view wrong) 
 
 bool is_blank(std::string_view line) { return next_word(line).empty(); }
 
-/// All lines from `number` on, each with what `read` makes of it.
+/// Reads all lines from `number` on with `read`.
 template <class Read>
 Result<Lines> read_lines(std::string_view text, std::string_view name, std::size_t number,
                          Read read) {
@@ -62,9 +62,9 @@ Result<Lines> read_any(std::string_view text, std::string_view name) {
                       std::string(kAzureHead) + "\", nor Mooncake's JSON lines");
 }
 
-/// What is wrong with them, or nothing.
+/// Says what is wrong with the options; empty when nothing is.
 std::string_view wrong_with(const TraceOptions& options) {
-  // NaN is within no bounds.
+  // NaN fails each of these comparisons.
   const bool scales = options.time_scale > 0 && options.time_scale <= kMostScale;
   const bool lasts = options.seconds >= 0;
   if (!scales) return "a trace's time scale is greater than 0 and at most 1000000";

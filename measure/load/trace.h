@@ -11,7 +11,7 @@
 
 namespace weft::measure {
 
-/// What of a trace is made a load.
+/// Which part of a trace becomes a load, and how it is changed.
 struct TraceOptions {
   double time_scale = 1;         ///< factor on times: 0.5 sends everything twice as fast
   double seconds = 0;            ///< of the trace's own time, from its beginning; 0 = all
@@ -31,7 +31,8 @@ struct TraceOptions {
 [[nodiscard]] Result<std::vector<Arrival>> parse_trace(std::string_view text, std::string_view name,
                                                        const TraceOptions& options = {});
 
-/// The same of a file; FileErrc where it cannot be read or is larger than any trace.
+/// Reads a trace from a file, as parse_trace() does; FileErrc where it cannot be read or is larger
+/// than any trace.
 [[nodiscard]] Result<std::vector<Arrival>> read_trace(const std::filesystem::path& path,
                                                       const TraceOptions& options = {});
 

@@ -12,10 +12,11 @@ namespace dom = simdjson::dom;
 
 // More tokens than any model's context has.
 constexpr std::int64_t kMostLineTokens = 1 << 24;
-// Of Mooncake's own the longest has some 3 KiB: a number for each 512 tokens of a prompt.
+// The longest line that is read. Mooncake's own have up to 3 KiB: a number for each 512 tokens of a
+// prompt.
 constexpr std::size_t kMostLineBytes = 1U << 20U;
 constexpr std::size_t kMostDepth = 16;
-// Ten years: nanoseconds of it stay far from overflow.
+// The longest time from a trace's beginning: ten years, whose nanoseconds stay far from overflow.
 constexpr double kMostMilliseconds = 10 * 365.25 * 24 * 3600 * 1000;
 
 constexpr std::string_view kBadTokens = "a number of tokens is a whole one from 0 to 16777216";
@@ -37,8 +38,8 @@ std::optional<std::int32_t> tokens_in_line(std::optional<std::int64_t> number) {
   return static_cast<std::int32_t>(*number);
 }
 
-/// `count` digits, which stand at the front of `text` with `end` after them where that is not 0;
-/// takes both off. Nothing, or -1 where something else stands there.
+/// Takes `count` digits off the front of `text`, and `end` after them where that is not 0. Returns
+/// the digits' value, or -1 where something else stands there.
 int take_digits(std::string_view& text, std::size_t count, char end) {
   const std::size_t whole = count + (end != 0 ? 1 : 0);
   if (text.size() < whole || (end != 0 && text[count] != end)) return -1;
@@ -47,7 +48,7 @@ int take_digits(std::string_view& text, std::size_t count, char end) {
   return number.value_or(-1);
 }
 
-/// ".9799600" or nothing, as nanoseconds.
+/// Reads ".9799600" as nanoseconds; an empty text is 0.
 std::optional<std::int64_t> fraction_of(std::string_view text) {
   constexpr std::size_t kDecimals = 9;
   if (text.empty()) return 0;
@@ -59,7 +60,7 @@ std::optional<std::int64_t> fraction_of(std::string_view text) {
   return value;
 }
 
-/// From 1970, in nanoseconds.
+/// Reads a time as nanoseconds since 1970.
 std::optional<std::int64_t> time_of(std::string_view text) {
   namespace chrono = std::chrono;
   constexpr std::string_view kUtc = "+00:00";

@@ -17,15 +17,16 @@ struct TraceLine {
 /// The first line of Azure's format.
 inline constexpr std::string_view kAzureHead = "TIMESTAMP,ContextTokens,GeneratedTokens";
 
-/// 2023-11-16 18:17:03.9799600,4808,10; the fraction may be missing, and "+00:00" may follow the
-/// time. What is wrong with the line, or nothing and then `read` is what it says.
+/// Reads a line such as 2023-11-16 18:17:03.9799600,4808,10 into `read`; the fraction may be
+/// missing, and "+00:00" may follow the time. Returns what is wrong with the line; empty when
+/// nothing is.
 [[nodiscard]] std::string_view read_azure_line(std::string_view line, TraceLine& read);
 
-/// Mooncake's lines. Keeps its buffers from line to line. Owner only.
+/// Reads Mooncake's lines. Keeps its buffers from line to line. Owner only.
 class MooncakeReader {
  public:
-  /// {"timestamp": 40, "input_length": 23769, "output_length": 3, "hash_ids": [...]}. The same as
-  /// of read_azure_line().
+  /// Reads {"timestamp": 40, "input_length": 23769, "output_length": 3, "hash_ids": [...]} and
+  /// returns what read_azure_line() would.
   [[nodiscard]] std::string_view read(std::string_view line, TraceLine& read);
 
  private:

@@ -1,6 +1,6 @@
-// FineInfer: what a cache of keys and values holds when sequences are padded to the longest that
-// is allowed, and when they take what they have; and what of a request's time is not the forward
-// pass.
+// FineInfer's experiment. It compares what a KV cache holds when sequences are padded to the
+// longest that is allowed with what it holds when they take what they have, and measures which part
+// of a request's time is not the forward pass.
 
 #include <algorithm>
 #include <array>
@@ -25,10 +25,11 @@ using Kind = Lengths::Kind;
 struct DataSet {
   const char* name;
   RequestLengths lengths;
-  const char* batch;  ///< the growth of their running batch under full load
-  const char* rates;  ///< what rates theirs bear
+  const char* batch;  ///< how much the paper's running batch grew under full load
+  const char* rates;  ///< the rates that the paper's systems bear
 };
-// Their means; what their system allows at most is 1024 tokens of each.
+// The means of the paper's data sets; its system allows at most 1024 tokens of prompt and of
+// output.
 constexpr std::array kDataSets = {
     DataSet{"ShareGPT-like",
             {{Kind::kSkewed, 1, 1024, 161.31}, {Kind::kSkewed, 1, 1024, 337.99}},
@@ -39,22 +40,23 @@ constexpr std::array kDataSets = {
             "4.5x",
             "0.3 and 4"},
 };
-// An average request alone on the host device: with it a recipe takes minutes.
+// Seconds that an average request may take alone on the host device, so that a recipe takes
+// minutes.
 constexpr double kFineinferMostAlone = 2;
-constexpr double kFineinferSeconds = 4;                             // of each rate
+constexpr double kFineinferSeconds = 4;                             // for each rate
 constexpr std::array kFineinferLoads = {0.25, 0.5, 0.8, 1.2, 1.8};  // of what token pages bear
-constexpr std::int32_t kRowsPerSlab = 8;  // so that rows are not what bounds first
-constexpr std::int32_t kCopies = 3;       // of a request, side by side, as theirs
+constexpr std::int32_t kRowsPerSlab = 8;  // so that memory is the first bound and not rows
+constexpr std::int32_t kCopies = 3;       // of a request, side by side, as in the paper
 constexpr std::int32_t kTrials = 4;
 constexpr std::array<std::pair<std::int32_t, std::int32_t>, 2> kSplits = {
     {{1024, 1024}, {256, 128}}};
 
 /// What all parts of the experiment share.
 struct Setting {
-  std::int32_t divisor = 1;  ///< of their lengths
+  std::int32_t divisor = 1;  ///< the paper's lengths are divided by it
   std::int32_t longest = 0;  ///< tokens of a sequence that is padded
-  std::int32_t slabs = 0;    ///< such sequences that the memory holds
-  // One amount of memory, used in three ways.
+  std::int32_t slabs = 0;    ///< how many such sequences the memory holds
+  // The same amount of memory, used in three ways.
   Contender padded{"padded", {}};
   Contender oracle{"reserved exactly", {}};
   Contender pages{"token pages", {}};
@@ -80,7 +82,7 @@ Setting setting_of(const RecipeSetup& setup, std::int32_t slabs) {
   return setting;
 }
 
-/// What one data set came to.
+/// The figures of one data set.
 struct SetResult {
   const DataSet* set = nullptr;
   double alone = 0;               ///< normalized latency of one request
@@ -222,7 +224,7 @@ boost::json::object set_json(const SetResult& result) {
           {"curves", std::move(curves)}};
 }
 
-/// A pair of lengths and a way of using the memory.
+/// The figures for a pair of lengths and a way of using the memory.
 struct SplitResult {
   std::string name;
   ForwardSplit split;
@@ -305,7 +307,7 @@ Report fineinfer_load(const RecipeSetup& setup) {
       here, "fineinfer-load: padded reservation and token-granular pages",
       "Normalized latency and running batch over Poisson rates with one amount of KV memory, and "
       "what of a request's time is not the forward pass, as in FineInfer's evaluation.");
-  // At least as many as run side by side where nobody may wait for another.
+  // At least as many slabs as copies, which run side by side: nobody may wait for another.
   const std::int32_t slabs = std::max(kCopies, here.config.max_rows / kRowsPerSlab);
   const Setting setting = setting_of(here, slabs);
   tell_setting(setting, report);

@@ -12,24 +12,24 @@
 /// Framework for Efficient Autoregressive Model Parallel Inference").
 namespace weft::measure {
 
-/// Theirs: 500 ms between requests, of which one alone takes 5.8 s (section VI.C). Where devices
-/// and models differ, this part of a request's time is what stays the same.
+/// The interval between requests over the time that one takes alone, as in the paper: 500 ms and
+/// 5.8 s (section VI.C). The ratio stays the same where devices and models differ.
 inline constexpr double kFloverInterval = 500.0 / 5800.0;
 inline constexpr std::int32_t kFloverRequests = 32;
 
-/// Tokens of the recipes' requests. The paper has 512 of output; the host has fewer, so that a
-/// recipe ends within minutes.
+/// Lengths of the recipes' requests in tokens. The paper's outputs have 512; the host's have fewer,
+/// so that a recipe ends within minutes.
 struct FloverLengths {
   std::int32_t prompt = 8;
   std::int32_t output = 64;
 };
 [[nodiscard]] FloverLengths flover_lengths(const RecipeSetup& setup);
 
-/// `count` requests, one each `interval` seconds.
+/// Returns `count` requests, one every `interval` seconds.
 [[nodiscard]] std::vector<Arrival> at_interval(std::int32_t count, double interval,
                                                const FloverLengths& lengths);
 
-/// Of one policy under one load.
+/// The figures of one policy under one load.
 struct PolicyFigures {
   std::string policy;
   double total = 0;              ///< seconds from the first arrival to the last end
@@ -43,8 +43,9 @@ struct PolicyFigures {
 [[nodiscard]] PolicyFigures figures_of(const Config& config, const EngineRun& run);
 [[nodiscard]] boost::json::object to_json(const PolicyFigures& figures);
 
-/// As many instances of the model as there are requests, which is what the paper compares with
-/// (FasterTransformer); at most as many as `setup` has rows. Only the host has instances.
+/// A configuration with as many instances of the model as there are requests, which is what the
+/// paper compares with (FasterTransformer); at most as many as `setup` has rows. Only the host has
+/// instances.
 [[nodiscard]] Config instances_for(const RecipeSetup& setup, std::int32_t requests);
 [[nodiscard]] bool has_instances(const RecipeSetup& setup);
 

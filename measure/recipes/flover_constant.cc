@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array kConcurrency = {1, 2, 4, 8, 16, 32};
 
-/// All policies under so many requests.
+/// All policies under one number of requests.
 struct Column {
   std::int32_t requests = 0;
   std::vector<PolicyFigures> policies;  // fusion first
@@ -37,7 +37,7 @@ Column measure_column(const RecipeSetup& setup, std::int32_t requests, double in
   return column;
 }
 
-/// What a policy is called where its instances are as many as requests.
+/// What a policy is called in a table whose instances are as many as its requests.
 std::string policy_name(const PolicyFigures& figures) {
   return figures.policy.ends_with("instances") ? "instances" : figures.policy;
 }

@@ -13,8 +13,8 @@
 namespace weft::measure {
 namespace {
 
-/// Of figure 5's table: mean interval where one request takes 5.8 s, and how many times faster
-/// Flover was than FasterTransformer's instances.
+/// A row of figure 5's table: the mean interval where one request takes 5.8 s, and how many times
+/// faster Flover was than FasterTransformer's instances.
 struct PaperPoint {
   double interval;  ///< milliseconds
   double overlap;   ///< mean sequences of an iteration over the number of requests
@@ -52,7 +52,7 @@ PoissonRow measure_poisson_row(const RecipeSetup& setup, const PaperPoint& point
   const std::string part = "an interval of " + seconds_text(row.interval) + ", ";
   const Config fusion = with_policy(setup, BatchPolicy::kFusion);
   row.fusion = figures_of(fusion, play(setup, part + "fusion", fusion, load));
-  // All requests are of one length: were each alone, there would be `requests` times as many.
+  // All requests have one length: if each ran alone, there would be `requests` times as many steps.
   row.overlap = lengths.output / static_cast<double>(row.fusion.iterations);
   if (!has_instances(setup)) return row;
   const Config instances = instances_for(setup, kFloverRequests);
@@ -90,7 +90,7 @@ Table poisson_table(const std::vector<PoissonRow>& rows) {
   return table;
 }
 
-/// The same of each row, by its interval.
+/// A curve of of(row) for each row, over its interval.
 template <class Of>
 Series row_series(const std::vector<PoissonRow>& rows, std::string name, Of&& of) {
   Series series;

@@ -14,7 +14,8 @@
 namespace weft::measure {
 namespace {
 
-// Of the window policy, in intervals of what is 500 ms in the paper: 2 to 16 s.
+// The windows of the window policy in intervals. An interval is 500 ms in the paper, so they are 2
+// to 16 s there.
 constexpr std::array kProgressWindows = {4, 8, 16, 32};
 
 struct PolicyRun {
@@ -59,7 +60,7 @@ Table progress_table(const std::vector<PolicyRun>& runs) {
   return table;
 }
 
-/// Table I and section VI.E: what is launched, and by how many threads.
+/// The figures of table I and section VI.E: what is launched, and by how many threads.
 Table launches_table(const RecipeSetup& setup, const std::vector<PolicyRun>& runs) {
   const std::size_t ops = setup.model.opened.program->decode.ops.size();
   Table table{

@@ -20,7 +20,8 @@
 namespace weft::measure {
 namespace {
 
-// The paper's outputs are of 128 to 128 ... 1024 tokens: times the shortest one.
+// The longest output over the shortest. The paper's outputs have between 128 and 128 ... 1024
+// tokens.
 constexpr std::array kLongest = {1, 2, 4, 8};
 constexpr std::int32_t kShortestOnHost = 16;
 constexpr std::int32_t kShortestOnGpu = 128;
@@ -34,13 +35,13 @@ struct Shuffled {
   std::int64_t moved_rows = 0;
   std::int64_t moved_bytes = 0;
 
-  /// Of the time that the device worked.
+  /// The part of the device's busy time that the shuffle takes.
   [[nodiscard]] double part() const {
     return device_seconds > 0 ? shuffle_seconds / device_seconds : 0;
   }
 };
 
-/// Each once, in turn.
+/// One run of each kind, made one after the other.
 struct ShuffleRound {
   Shuffled pages;
   Shuffled slabs;

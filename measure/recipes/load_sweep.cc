@@ -12,10 +12,10 @@
 namespace weft::measure {
 namespace {
 
-// Fewer requests say nothing of a median; more say nothing new.
+// Bounds of a rate's requests: fewer say nothing about a median, more say nothing new.
 constexpr double kLeastRequests = 24;
 constexpr double kMostRequests = 200;
-// That there are a median and a tail at all, however small the scale.
+// The fewest requests of a scaled load, so that there are a median and a tail at any scale.
 constexpr std::int32_t kLeastScaled = 4;
 constexpr std::int32_t kRoundsOfRows = 3;
 constexpr std::int32_t kRows = 32;
@@ -40,8 +40,8 @@ std::int64_t context_of(const RecipeSetup& setup) {
   return setup.config.max_context > 0 ? std::min(known, setup.config.max_context) : known;
 }
 
-/// A Poisson process of which is known how many came in what time: a few dozen that are drawn
-/// freely are off by a fifth of their rate.
+/// Draws a Poisson process and scales it such that its requests span exactly the time that the rate
+/// gives them: a few dozen that are drawn freely are off by a fifth of their rate.
 std::vector<Arrival> draw_at_rate(const LoadShape& shape, std::uint64_t seed) {
   std::vector<Arrival> arrivals = draw(shape, seed);
   const double drawn = arrivals.back().at;
@@ -50,7 +50,7 @@ std::vector<Arrival> draw_at_rate(const LoadShape& shape, std::uint64_t seed) {
   return arrivals;
 }
 
-/// Without the end, when rows have nobody to take the place of who has gone.
+/// The mean batch without the run's end, when nobody waits for a row that becomes free.
 double batch_while_some_wait(const EngineRun& run) {
   double last_begin = 0;
   for (const Outcome& one : run.outcomes) {

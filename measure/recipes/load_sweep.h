@@ -17,7 +17,7 @@
 #include "weft/measure/report/report.h"
 #include "weft/measure/steps/step_meter.h"
 
-/// What those recipes share that ask how much load a device bears.
+/// What the recipes share that ask how much load a device bears.
 namespace weft::measure {
 
 /// The prompts and outputs of a kind of requests.
@@ -25,7 +25,7 @@ struct RequestLengths {
   Lengths prompt{};
   Lengths output{};
 
-  /// Tokens that one may come to.
+  /// The most tokens that a request may have.
   [[nodiscard]] std::int32_t longest() const noexcept { return prompt.high + output.high; }
 };
 
@@ -34,29 +34,31 @@ struct RequestLengths {
 }
 /// "prompts of 8..64 and outputs of mean:12..30 tokens"
 [[nodiscard]] std::string lengths_text(const RequestLengths& lengths);
-/// Everything divided by that, and at least a token.
+/// Divides every length by `divisor`; at least one token is left.
 [[nodiscard]] RequestLengths divided(const RequestLengths& lengths, std::int32_t divisor);
 
-/// What a paper's lengths are divided by, so that the longest fits the model's context and, on the
-/// host device, an average request alone takes no longer than `seconds`: a power of two. Their
-/// proportions, which the experiments are about, stay. Measures one request; throws as play() does.
+/// Returns the power of two by which a paper's lengths are divided, so that the longest fits the
+/// model's context and, on the host device, an average request alone takes no longer than
+/// `seconds`. The proportions, which the experiments are about, stay. Measures one request; throws
+/// as play() does.
 [[nodiscard]] std::int32_t length_divisor(const RecipeSetup& setup, const RequestLengths& lengths,
                                           double seconds);
 
-/// The setup, with 32 rows where it leaves them open: the host device gains little from more.
+/// Returns the setup, with 32 rows where it leaves them open: the host device gains little from
+/// more.
 [[nodiscard]] RecipeSetup with_rows(const RecipeSetup& setup);
 
-/// What a closed batch came to: requests that are all there from the beginning, three times as many
-/// as rows.
+/// The figures of a closed batch: three times as many requests as rows, all there from the
+/// beginning.
 struct FullLoad {
   double requests_per_second = 0;  ///< the capacity: offered more, a queue grows
   double tokens_per_second = 0;    ///< of output
-  double batch = 0;                ///< mean, for as long as somebody waited
+  double batch = 0;                ///< mean, while requests still wait
 };
 [[nodiscard]] FullLoad measure_full_load(const RecipeSetup& setup, const std::string& part,
                                          const Config& config, const RequestLengths& lengths);
 
-/// One rate of Poisson arrivals.
+/// The figures of one rate of Poisson arrivals.
 struct LoadPoint {
   double rate = 0;  ///< offered, requests a second
   Summary summary;
@@ -64,7 +66,7 @@ struct LoadPoint {
   std::vector<Arrival> arrivals;
   std::vector<StepRecord> steps;
 };
-/// What one way of serving made of several rates.
+/// The figures of one way of serving under several rates.
 struct LoadCurve {
   std::string name;
   std::vector<LoadPoint> points;  ///< by rate
@@ -77,9 +79,9 @@ struct Contender {
 };
 
 /// Plays each rate for about `seconds`, or 24 requests where that is longer, with one contender
-/// after the other: what else the machine does meets all of them. Arrivals have exactly the rate,
-/// and all see the same requests at the same times. `part` is what the setup is told beside names
-/// and rates.
+/// after the other, so that what else the machine does meets all of them. Arrivals have exactly the
+/// rate, and all contenders see the same requests at the same times. `part` is what the setup is
+/// told beside names and rates.
 [[nodiscard]] std::vector<LoadCurve> sweep(const RecipeSetup& setup, const std::string& part,
                                            std::span<const Contender> contenders,
                                            const RequestLengths& lengths,
@@ -90,24 +92,26 @@ struct LatencyCurve {
   std::string name;
   std::vector<std::pair<double, double>> points;  ///< (requests a second, seconds), by load
 };
-/// How much each bears at the same latencies: of 2, 3, 5 and 10 times `alone` seconds.
+/// How much load each curve bears at the same latencies: 2, 3, 5 and 10 times `alone` seconds.
 struct AtEqualLatency {
   struct Row {
-    double times = 0;                         ///< of `alone`
-    std::vector<std::optional<double>> most;  ///< of each curve: largest_within()
+    double times = 0;                         ///< the latency as a multiple of `alone`
+    std::vector<std::optional<double>> most;  ///< largest_within() of each curve
   };
   std::vector<Row> rows;
 
   AtEqualLatency(const std::vector<LatencyCurve>& curves, double alone);
-  /// The first curve over `other` at the lowest latency that both reach.
+  /// Says how many times the load of `other` the first curve bears, at the lowest latency that both
+  /// reach.
   [[nodiscard]] std::string finding(const std::vector<LatencyCurve>& curves,
                                     std::size_t other) const;
   [[nodiscard]] Table table(const std::vector<LatencyCurve>& curves, std::string title) const;
   [[nodiscard]] boost::json::array json(const std::vector<LatencyCurve>& curves) const;
 };
 
-/// Up to which x a curve of (x, latency) stays at or below `latency`, on straight lines between
-/// its points: where it first rises above, or its end. None where even its first is above.
+/// Returns the x up to which a curve of (x, latency), with straight lines between its points, stays
+/// at or below `latency`: where it first rises above, or its end. None where even its first point
+/// is above.
 [[nodiscard]] std::optional<double> largest_within(
     const std::vector<std::pair<double, double>>& curve, double latency);
 

@@ -1,4 +1,4 @@
-// Orca: iteration-level scheduling against scheduling by requests.
+// Orca's experiment: iteration-level scheduling against request-level scheduling.
 
 #include <algorithm>
 #include <array>
@@ -19,15 +19,16 @@
 namespace weft::measure {
 namespace {
 
-// Orca's synthetic trace.
+// The lengths of Orca's synthetic trace.
 constexpr RequestLengths kTheirs{{Lengths::Kind::kUniform, 32, 512, 272},
                                  {Lengths::Kind::kUniform, 1, 128, 64.5}};
-// On the host a prompt's token costs as much as one that continues a batch, on a GPU next to
-// nothing: with shorter prompts the steps of outputs are what counts on both.
+// Lengths for the host, where a prompt's token costs as much as one that continues a batch; on a
+// GPU it costs next to nothing. With shorter prompts the steps of outputs are what counts on both.
 constexpr RequestLengths kOnHost{{Lengths::Kind::kUniform, 4, 64, 34}, kTheirs.output};
-// An average request alone on the host device: with it a recipe takes minutes.
+// Seconds that an average request may take alone on the host device, so that a recipe takes
+// minutes.
 constexpr double kOrcaMostAlone = 2;
-// Of each rate. Bounds what the queue grows to where more is offered than can be served.
+// Seconds for each rate. They bound the queue where more is offered than can be served.
 constexpr double kOrcaSeconds = 5;
 constexpr std::array kOrcaLoads = {0.25, 0.5, 0.75,
                                    1.0,  1.4, 2.0};  // of the closed batch's throughput
@@ -50,7 +51,7 @@ Config config_of(const RecipeSetup& setup, BatchPolicy policy) {
   return config;
 }
 
-/// The static curve's loads, in batches that compute on what has ended.
+/// The loads of the static curve, served by batches that compute on for sequences that have ended.
 LoadCurve padded_curve(const LoadCurve& measured, std::size_t rows) {
   LoadCurve curve{kPaddedBatches, {}};
   std::vector<StepRecord> steps;
@@ -111,7 +112,7 @@ Figure load_figure(const std::vector<LatencyCurve>& curves, double alone) {
   return figure;
 }
 
-/// What the report is made of.
+/// All that the report is made of.
 struct Measured {
   std::int32_t divisor = 1;
   RequestLengths lengths;
@@ -156,7 +157,7 @@ Measured measure_loads(const RecipeSetup& setup) {
   return all;
 }
 
-/// How the load was made.
+/// Adds to the report how the load was made.
 void tell_load(const Measured& all, Report& report) {
   report.facts.emplace_back("requests", lengths_text(all.lengths) + ", Poisson arrivals");
   report.facts.emplace_back("Orca's requests", lengths_text(kTheirs));

@@ -11,10 +11,10 @@ namespace weft::measure {
 namespace {
 
 constexpr std::size_t kUnknowns = 3;
-/// The normal equations, with their right-hand sides behind.
+/// The normal equations, each followed by its right-hand side.
 using Equations = std::array<std::array<double, kUnknowns + 1>, kUnknowns>;
 
-/// Unknowns that the equations say nothing of are 0.
+/// Solves the equations; unknowns that they do not determine are 0.
 std::array<double, kUnknowns> solve(Equations equations) {
   std::array<std::size_t, kUnknowns> row_of{};
   row_of.fill(kUnknowns);
@@ -74,7 +74,7 @@ std::vector<Outcome> padded_batches(const std::vector<Arrival>& arrivals, std::s
       longest = std::max(longest, arrivals[behind].output);
     }
     const auto sequences = static_cast<double>(behind - first);
-    // The first token of each comes with its prompt.
+    // The first token of each comes with its prompt, so decoding begins with the second.
     free_at = begin + costs.step + costs.prompt_token * static_cast<double>(prompts) +
               (longest - 1) * (costs.step + costs.decode * sequences);
     for (; first < behind; ++first) {

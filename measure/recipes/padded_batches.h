@@ -8,23 +8,23 @@
 
 namespace weft::measure {
 
-/// What a step costs, in seconds: the sum of these.
+/// The model of a step's time, in seconds: the sum of these costs.
 struct StepCosts {
-  double step = 0;          ///< of every one
-  double decode = 0;        ///< of each sequence that continues
-  double prompt_token = 0;  ///< of each token of a prompt
+  double step = 0;          ///< for every step
+  double decode = 0;        ///< for each sequence that continues
+  double prompt_token = 0;  ///< for each token of a prompt
 
-  /// By least squares, from steps that were measured.
+  /// Fits the costs to measured steps by least squares.
   [[nodiscard]] static StepCosts of(const std::vector<StepRecord>& steps);
 };
 
-/// What reports call them.
+/// What reports call these batches.
 inline constexpr const char* kPaddedBatches = "static, padded (computed)";
 
-/// What request-level scheduling makes of arrivals as Orca describes it (section 3, figure 3):
-/// those that wait begin together, ended ones are computed on, and all return with the longest.
-/// Computed, since the engine's own batches let ended sequences go. Times of tokens are not known:
-/// they come with the end.
+/// Computes what request-level scheduling makes of arrivals, as Orca describes it (section 3,
+/// figure 3): the requests that wait begin together, ended ones are computed on, and all return
+/// with the longest. It is computed because the engine's own batches let ended sequences go. Single
+/// tokens have no times: they come with the end.
 [[nodiscard]] std::vector<Outcome> padded_batches(const std::vector<Arrival>& arrivals,
                                                   std::size_t rows, const StepCosts& costs);
 

@@ -18,7 +18,8 @@
 namespace weft::measure {
 namespace {
 
-// The mean interval, of what one request takes alone: at most times some twenty are under way.
+// The mean interval over the time that one request takes alone: at most times some twenty are under
+// way.
 constexpr double kInterval = 0.05;
 
 struct PolicyCase {
@@ -31,7 +32,7 @@ struct Point {
   double tokens_per_second = 0;
 };
 
-/// Everything once, in turn.
+/// One run of everything, one after the other.
 struct PolicyRound {
   std::vector<PolicyFigures> policies;  ///< fusion first
   std::vector<Point> closed;            ///< batches that are kept full, from one sequence up
@@ -39,7 +40,8 @@ struct PolicyRound {
   [[nodiscard]] double most() const {
     return std::ranges::max(closed, {}, &Point::tokens_per_second).tokens_per_second;
   }
-  /// Of closed batches at the same mean batch: along the line between the two nearest.
+  /// The throughput of a closed batch at this mean batch, interpolated between the two nearest that
+  /// were measured.
   [[nodiscard]] double closed_at(double batch) const {
     const auto above =
         std::ranges::find_if(closed, [batch](const Point& one) { return one.batch >= batch; });
@@ -50,7 +52,7 @@ struct PolicyRound {
     return below->tokens_per_second + part * (above->tokens_per_second - below->tokens_per_second);
   }
 
-  /// Throughput over that of a closed batch at the same mean batch.
+  /// The policy's throughput over that of a closed batch at the same mean batch.
   [[nodiscard]] double of_closed(std::size_t policy) const {
     const PolicyFigures& one = policies[policy];
     return one.tokens_per_second / closed_at(one.batch);
@@ -59,7 +61,7 @@ struct PolicyRound {
   [[nodiscard]] double gain(std::size_t policy) const {
     return policies[policy].total / policies.front().total;
   }
-  /// Over what the fullest batch would take for all tokens.
+  /// The policy's total time over what the fullest batch would take for all tokens.
   [[nodiscard]] double ceiling(std::size_t policy) const {
     const double tokens = policies.front().tokens_per_second * policies.front().total;
     return policies[policy].total * most() / tokens;
@@ -104,8 +106,8 @@ std::vector<Arrival> requests_of(const RecipeSetup& setup, const PolicyCase& wha
   return draw(shape, setup.seed);
 }
 
-/// Throughput of a batch that always has so many sequences: the requests over and over, so many of
-/// them that the end, where it runs empty, hardly counts.
+/// The throughput of a batch that always has so many sequences. The requests are played over and
+/// over, so many of them that the end, where the batch runs empty, hardly counts.
 Point closed_batch(const RecipeSetup& setup, const std::vector<Arrival>& drawn,
                    std::int32_t users) {
   constexpr std::int32_t kForEach = 4;
@@ -122,7 +124,7 @@ Point closed_batch(const RecipeSetup& setup, const std::vector<Arrival>& drawn,
   return {figures.batch, figures.tokens_per_second};
 }
 
-/// What batches that compute on what has ended would make of the same requests.
+/// The figures of batches that compute on for sequences that have ended, for the same requests.
 PolicyFigures padded(const RecipeSetup& setup, const std::vector<Arrival>& requests,
                      const EngineRun& by_requests) {
   const auto rows = static_cast<std::size_t>(setup.config.max_rows);
@@ -133,7 +135,7 @@ PolicyFigures padded(const RecipeSetup& setup, const std::vector<Arrival>& reque
   figures.total = summary.seconds;
   figures.tokens_per_second = summary.tokens_per_second();
   figures.latency = summary.whole.mean;
-  figures.first_token = summary.whole.mean;  // all returns at the end
+  figures.first_token = summary.whole.mean;  // everything returns at the end
   return figures;
 }
 
@@ -158,8 +160,8 @@ void play_policy(const RecipeSetup& setup, const std::string& name, const Config
   }
 }
 
-/// Fusion between the closed batches that are next to its mean batch: what else the machine does
-/// meets them alike.
+/// Measures fusion between the closed batches that are next to its mean batch, so that what else
+/// the machine does meets them alike.
 PolicyRound measure_round(const RecipeSetup& setup, const std::string& name,
                           const std::vector<Arrival>& requests, double interval) {
   PolicyRound round;

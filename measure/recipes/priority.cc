@@ -1,4 +1,4 @@
-// Chat beside a flood of batch work: what the classes are for.
+// Chat beside a flood of batch work. It shows what the classes are for.
 
 #include <algorithm>
 #include <array>
@@ -30,7 +30,8 @@ constexpr std::array kCases = {
                  {fixed_length(512), fixed_length(32)},
                  {fixed_length(512), fixed_length(64)}},
 };
-// Of what the device can carry while chats come: twice as much is offered, a tenth of that is chat.
+// Parts of what the device can carry while chats come: twice as much is offered, and a tenth of
+// that is chat.
 constexpr double kChatShare = 0.2;
 constexpr double kBatchShare = 1.8;
 constexpr double kChatMostAlone =
@@ -43,20 +44,20 @@ constexpr std::int32_t kLeastPerClass = 4;
 /// The loads of a case, with the same chats in each.
 struct Loads {
   std::int32_t divisor = 1;
-  double seconds = 0;             ///< of the chats' arrivals
-  double batch_tokens_alone = 0;  ///< a second, of batch work that has the device to itself
+  double seconds = 0;             ///< from the first to the last arrival of a chat
+  double batch_tokens_alone = 0;  ///< tokens a second of batch work that has the device to itself
   std::vector<Arrival> chats;
   std::vector<Arrival> both;
 };
 
-/// What chat and batch saw in one situation.
+/// The outcomes of chat and batch in one situation.
 struct Situation {
   std::string name;
   std::vector<Outcome> chats;
   std::vector<Outcome> batch;
   double seconds = 0;
 
-  /// Of batch, in the time in which chats came: beside them, not after.
+  /// Tokens of batch work a second while chats came; those after the last chat do not count.
   [[nodiscard]] double batch_tokens_per_second() const {
     std::size_t tokens = 0;
     for (const Outcome& one : batch) {
@@ -72,7 +73,7 @@ struct Situation {
 
 Loads make_loads(const RecipeSetup& setup, const Config& config, const PriorityCase& what) {
   Loads loads;
-  // Both kinds must fit, and chat is what the time depends on.
+  // Both kinds must fit the context, and the time depends on the chats.
   loads.divisor = std::max(length_divisor(setup, what.chat, kChatMostAlone),
                            length_divisor(setup, what.batch, 2 * kChatMostAlone));
   const RequestLengths chat = divided(what.chat, loads.divisor);
@@ -103,7 +104,7 @@ Loads make_loads(const RecipeSetup& setup, const Config& config, const PriorityC
   return loads;
 }
 
-/// Outcomes stand in the order of the arrivals, whose classes say what they are.
+/// Plays one situation. Outcomes come in the order of the arrivals, whose classes tell them apart.
 Situation play_situation(const RecipeSetup& setup, const std::string& part, const Config& config,
                          std::string name, const Loads& loads, const std::vector<Arrival>& arrivals,
                          bool with_classes) {
@@ -120,7 +121,7 @@ Situation play_situation(const RecipeSetup& setup, const std::string& part, cons
   return situation;
 }
 
-/// "the part of all that takes no longer", in a hundred steps.
+/// The part of the requests that took at most so long, in a hundred steps.
 std::vector<std::pair<double, double>> distribution(std::vector<double> values) {
   constexpr int kSteps = 100;
   std::vector<std::pair<double, double>> points;

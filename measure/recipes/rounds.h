@@ -7,7 +7,8 @@
 
 namespace weft::measure {
 
-/// What was measured several times, everything in turn, once a round. Not empty when it is asked.
+/// The figures of several rounds; in a round everything is measured once, one after the other. It
+/// must have a round before it is asked for figures.
 template <class Round>
 class Rounds {
  public:
@@ -16,7 +17,7 @@ class Rounds {
   [[nodiscard]] const std::vector<Round>& all() const noexcept { return rounds_; }
   [[nodiscard]] const Round& first() const { return rounds_.front(); }
 
-  /// What each says.
+  /// of(round) for each round.
   template <class Of>
   [[nodiscard]] std::vector<double> each(Of&& of) const {
     std::vector<double> values;

@@ -27,7 +27,7 @@ std::string number(double value) {
   if (value == std::trunc(value) && std::abs(value) < kExponentFrom) {
     return std::to_string(static_cast<long>(value));
   }
-  // Rounded first: 99.96 is "100" and not "100.0".
+  // It is rounded first: 99.96 is "100" and not "100.0".
   const std::string rounded = printed(value, std::chars_format::scientific, kDigits - 1);
   const auto mark = rounded.find('e');
   int exponent = 0;

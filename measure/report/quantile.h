@@ -6,7 +6,8 @@
 
 namespace weft::measure {
 
-/// The value below which `part` (0..1) of the values lie: the nearest of them. Not empty.
+/// Returns the value below which `part` (0..1) of the values lie, which is the nearest of them.
+/// `values` must not be empty.
 [[nodiscard]] inline double quantile(std::vector<double> values, double part) {
   const double place = part * static_cast<double>(values.size() - 1) + 0.5;
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(place);

@@ -12,8 +12,8 @@ struct Series {
   enum class Style { kLine, kStep, kPoints, kBars };
   std::string name;
   Style style = Style::kLine;
-  /// By x, or as the line runs. What the axes cannot show is left out: NaN, infinity, and what is
-  /// not greater than 0 on a logarithmic one.
+  /// Points by x, or as the line runs. What the axes cannot show is left out: NaN, infinity, and on
+  /// a logarithmic axis what is not greater than 0.
   std::vector<std::pair<double, double>> points{};
   bool of_paper = false;  ///< read from a paper: drawn dashed, and marked as theirs
 };
@@ -25,7 +25,7 @@ struct Axis {
 
 struct Figure {
   std::string title;
-  std::string caption{};  ///< what one should see in it, a sentence
+  std::string caption{};  ///< a sentence that says what one should see in it
   Axis x{}, y{};
   std::vector<Series> series{};
 };
@@ -33,17 +33,17 @@ struct Figure {
 struct Table {
   std::string title;
   std::vector<std::string> columns{};
-  /// Each as long as `columns`. The first column is text, the others are right-aligned.
+  /// Each row is as long as `columns`. The first column is text, the others are right-aligned.
   std::vector<std::vector<std::string>> rows{};
   std::string note{};  ///< what must be known to read it, such as which numbers are a paper's
 };
 
-/// What was measured, for people and for programs: one source for the terminal, the JSON and the
-/// page. Plain data.
+/// What was measured, for people and for programs: the one source of the terminal's text, the JSON
+/// and the page. Plain data.
 struct Report {
   std::string title;
   std::string summary{};  ///< a sentence or two
-  /// How it was measured: model, device, load, seed, versions.
+  /// Facts on how it was measured: model, device, load, seed, versions.
   std::vector<std::pair<std::string, std::string>> facts{};
   std::vector<Table> tables{};
   std::vector<Figure> figures{};
@@ -51,21 +51,21 @@ struct Report {
   boost::json::value data{};            ///< the figures themselves, for programs
 };
 
-/// Facts, tables and findings as plain text of at most 100 columns where tables allow it.
+/// Writes facts, tables and findings as plain text, of at most 100 columns where tables allow it.
 [[nodiscard]] std::string to_text(const Report& report);
-/// {"title", "summary", "facts", "tables", "figures", "findings", "data"}; null for numbers of
-/// `data` that JSON lacks.
+/// Returns {"title", "summary", "facts", "tables", "figures", "findings", "data"}, with null for
+/// numbers of `data` that JSON lacks.
 [[nodiscard]] boost::json::value to_json(const Report& report);
-/// One page in itself: inline SVG and CSS, light and dark, readable without colours, printable;
-/// no script and nothing fetched.
+/// Returns one page with all that it needs: inline SVG and CSS, light and dark, readable without
+/// colours, printable. It has no script and fetches nothing.
 [[nodiscard]] std::string to_html(const Report& report);
 
-/// One figure as an SVG file that a Markdown page can show: with its title, a ground of its own,
-/// light and dark.
+/// Returns one figure as an SVG file that a Markdown page can show: with its title, a background of
+/// its own, light and dark.
 [[nodiscard]] std::string to_svg(const Figure& figure);
 
-/// A number as tables show it: three significant digits, no exponent between 1e-3 and 1e6; whole
-/// numbers below 1e6 as they are. "n/a" for NaN.
+/// Writes a number as tables show it: three significant digits, no exponent between 1e-3 and 1e6;
+/// whole numbers below 1e6 as they are; "n/a" for NaN.
 [[nodiscard]] std::string number(double value);
 
 }  // namespace weft::measure

@@ -67,8 +67,8 @@ json::object json_of(const Figure& figure) {
           {"series", std::move(series)}};
 }
 
-/// JSON has neither NaN nor infinity: null stands for them. Its texts, some of them a server's
-/// words, are UTF-8.
+/// Copies `value` with null for NaN and infinity, which JSON lacks. Its texts, some of them a
+/// server's words, become UTF-8.
 json::value as_json_can_be(const json::value& value) {
   if (const auto* const number = value.if_double(); number != nullptr && !std::isfinite(*number)) {
     return nullptr;

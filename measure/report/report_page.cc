@@ -11,10 +11,10 @@
 namespace weft::measure {
 namespace {
 
-// A page is to be read; more of them are in the JSON.
+// A page shows so many values, which people can read; more of them are in the JSON.
 constexpr std::size_t kMostValues = 400;
 
-/// <NAME ATTRIBUTES>text</NAME>, the text escaped.
+/// Returns <NAME ATTRIBUTES>text</NAME> with the text escaped.
 std::string element(std::string_view name, std::string_view text,
                     std::string_view attributes = "") {
   std::string html = "<";
@@ -34,7 +34,7 @@ std::string row_of(const std::vector<std::string>& cells, std::string_view first
   return html + "</tr>\n";
 }
 
-/// In a box of its own, which scrolls where the page is too narrow for it.
+/// Writes the table in a box of its own, which scrolls where the page is too narrow for it.
 std::string grid_of(const Table& table) {
   std::string html = "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"" +
                      escaped(table.title) + "\">\n<table>\n<thead>" +
@@ -51,7 +51,7 @@ std::string section_of(const Table& table) {
   return html + "</section>\n";
 }
 
-/// What the picture shows, in numbers; nothing where these are too many to be read.
+/// Writes the figure's values as numbers; nothing where these are too many to be read.
 std::string values_html(const Figure& figure) {
   Table table{.title = "The values of: " + figure.title,
               .columns = {"Series", figure.x.title, figure.y.title},
@@ -90,7 +90,7 @@ std::string findings_html(const Report& report) {
   return html + "</ul>\n";
 }
 
-/// The policy holds a browser to it: the page runs and fetches nothing.
+/// The content security policy holds a browser to it: the page runs and fetches nothing.
 std::string head_of(const Report& report) {
   return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
          "<meta http-equiv=\"Content-Security-Policy\" "

@@ -16,7 +16,8 @@ constexpr std::string_view kColumnGap = "  ";
 
 std::string blanks(std::size_t count) { return std::string(count, ' '); }
 
-/// Broken between words; `first` begins the first line, and those after it as far in.
+/// Breaks `text` between words. The first line begins with `first`, and the lines after it are
+/// indented as far.
 std::string wrapped(std::string_view text, const std::string& first) {
   const std::size_t indent = columns_of(first);
   const std::string shown = visible(text);
@@ -38,7 +39,7 @@ std::string wrapped(std::string_view text, const std::string& first) {
   return lines.append("\n");
 }
 
-/// `text` in `width` columns: the first column of a table at its left, the others at its right.
+/// Pads `text` to `width` columns: the first column of a table is aligned left, the others right.
 std::string cell(const std::string& text, std::size_t width, bool left) {
   const std::string rest = blanks(width - columns_of(text));
   return left ? text + rest : rest + text;

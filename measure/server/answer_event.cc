@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kUnknown = "unknown";
 
-/// What is between the quotes of a text, escapes as they are; empty when it is none.
+/// Returns what is between the quotes of a JSON string, with its escapes as they are; empty for any
+/// other value.
 std::string_view raw_text(ondemand::value value) {
   std::string_view token = value.raw_json_token();
   while (!token.empty() && token.back() != '"') token.remove_suffix(1);
@@ -22,7 +23,7 @@ std::string_view raw_text(ondemand::value value) {
   return token.substr(1, token.size() - 2);
 }
 
-/// A code as servers give it: a text or a number.
+/// Returns a code as servers give it, a string or a number.
 std::string_view code_of(ondemand::value value) {
   const std::string_view text = raw_text(value);
   if (!text.empty()) return text;
@@ -35,7 +36,7 @@ bool is_null(ondemand::value value) {
   return std::string_view(value.raw_json_token()).starts_with("null");
 }
 
-/// Calls on_field(key, value) for each field; false when it is no object, or broken.
+/// Calls on_field(key, value) for each field; returns false when it is no object, or broken.
 template <class Object, class OnField>
 bool for_fields(Object&& place, OnField&& on_field) {
   ondemand::object fields;
@@ -57,7 +58,7 @@ void read_count(ondemand::value value, std::optional<std::int32_t>& count) {
   count = static_cast<std::int32_t>(number);
 }
 
-/// {"prompt_tokens", "completion_tokens"}, or {"input_tokens", "output_tokens"}.
+/// Reads {"prompt_tokens", "completion_tokens"} or {"input_tokens", "output_tokens"}.
 void read_usage(ondemand::value usage, AnswerEvent& event) {
   for_fields(usage, [&event](ondemand::raw_json_string key, ondemand::value value) {
     if (key == "prompt_tokens" || key == "input_tokens") read_count(value, event.prompt);
@@ -65,7 +66,7 @@ void read_usage(ondemand::value usage, AnswerEvent& event) {
   });
 }
 
-/// {"message", "type", "code"}, or a text.
+/// Reads {"message", "type", "code"} or a string.
 void read_error(ondemand::value error, AnswerEvent& event) {
   std::string_view code;
   std::string_view type;
@@ -82,7 +83,8 @@ void read_error(ondemand::value error, AnswerEvent& event) {
   event.error = !code.empty() ? code : !type.empty() ? type : kUnknown;
 }
 
-/// What of a chat's delta is part of the answer. Servers begin with one that has the role alone.
+/// Whether a chat's delta brings a part of the answer. Servers begin with one that has the role
+/// alone.
 bool brings_something(ondemand::value delta) {
   bool empty_text = false;
   bool text = false;
@@ -96,8 +98,8 @@ bool brings_something(ondemand::value delta) {
   return text || (empty_text && !role);
 }
 
-/// Of each choice: a token may have no text of its own yet, such as the first bytes of a letter,
-/// and still is one. Only a choice that has finished must bring text to be a piece.
+/// Reads each choice. A token that has no text of its own yet, such as the first bytes of a letter,
+/// is still a token; only a choice that has finished must bring text to be a piece.
 void read_choices(ondemand::value choices, AnswerEvent& event) {
   ondemand::array list;
   if (choices.get_array().get(list) != simdjson::SUCCESS) return;
@@ -122,9 +124,9 @@ void read_choices(ondemand::value choices, AnswerEvent& event) {
 
 struct AnswerEventReader::Json {
   ondemand::parser parser{};
-  std::vector<char> padded = std::vector<char>(4096);  // of the event that is being read
+  std::vector<char> padded = std::vector<char>(4096);  // holds the event that is being read
 
-  /// The document of `text`, which lies where the parser may look beyond its end.
+  /// Parses a copy of `text` that has the padding the parser wants behind its end.
   simdjson::simdjson_result<ondemand::document> read(std::string_view text) {
     const std::size_t needed = text.size() + simdjson::SIMDJSON_PADDING;
     if (padded.size() < needed) padded.resize(2 * needed);
@@ -163,9 +165,9 @@ std::optional<AnswerEvent> AnswerEventReader::response(std::string_view message)
   const bool whole =
       for_fields(document, [&](ondemand::raw_json_string key, ondemand::value value) {
         if (key == "type") type = raw_text(value);
-        if (key == "stream_id") event.lane = raw_text(value);
+        if (key == "stream_id") event.stream_id = raw_text(value);
         if (key == "error" && !is_null(value)) read_error(value, event);
-        // The whole answer, which only its last event says for itself.
+        // The whole answer's usage and errors count in its last event alone.
         if (key != "response" || type.ends_with(".created") || type.ends_with(".in_progress"))
           return;
         for_fields(value, [&event](ondemand::raw_json_string name, ondemand::value field) {
@@ -188,7 +190,7 @@ AnswerEvent AnswerEventReader::failure(std::string_view body) {
   std::string_view code;
   for_fields(document, [&](ondemand::raw_json_string key, ondemand::value value) {
     if (key == "error" && !is_null(value)) read_error(value, event);
-    // Some servers have the error's fields outside.
+    // Some servers put the error's fields outside of "error".
     if (key == "message" && event.message.empty()) event.message = raw_text(value);
     if (key == "code") code = code_of(value);
   });

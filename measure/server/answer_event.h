@@ -8,20 +8,20 @@
 
 namespace weft::measure {
 
-/// What an event of an answer says, as far as it is measured. Texts last until the next event.
+/// What is measured of one event of an answer. Texts last until the next event is read.
 struct AnswerEvent {
   bool piece = false;                    ///< brings some of the answer
   bool finished = false;                 ///< the answer is whole
   std::optional<std::int32_t> prompt{};  ///< tokens
   std::optional<std::int32_t> output{};  ///< tokens
-  std::string_view lane{};               ///< of a WebSocket: whose it is; empty: it names none
+  std::string_view stream_id{};          ///< on a WebSocket; empty: it names none
   /// Why there is no answer: the server's code or type for it, "unknown" without either.
   std::string_view error{};
   std::string_view message{};  ///< of the error, for people, as JSON has it
 };
 
-/// Reads events, looking at no more of each than must be: a load's thread reads every token's.
-/// Owner only.
+/// Reads events. It looks at no more of each than it must, since a load's thread reads every
+/// token's. Owner only.
 class AnswerEventReader {
  public:
   AnswerEventReader();
@@ -29,12 +29,13 @@ class AnswerEventReader {
   AnswerEventReader(const AnswerEventReader&) = delete;
   AnswerEventReader& operator=(const AnswerEventReader&) = delete;
 
-  /// Of /v1/completions or /v1/chat/completions: a chunk, "[DONE]" or an error. Nothing when it is
-  /// no JSON.
+  /// Reads an event of /v1/completions or /v1/chat/completions: a chunk, "[DONE]" or an error.
+  /// Returns nothing when it is no JSON.
   [[nodiscard]] std::optional<AnswerEvent> completion(std::string_view data);
-  /// Of a WebSocket at /v1/responses.
+  /// Reads a message of a WebSocket at /v1/responses. Returns nothing when it is no JSON.
   [[nodiscard]] std::optional<AnswerEvent> response(std::string_view message);
-  /// The error in the body of an answer that failed; without one where it is something else.
+  /// Reads the error in the body of an answer that failed; the event has no error when the body is
+  /// something else.
   [[nodiscard]] AnswerEvent failure(std::string_view body);
 
  private:

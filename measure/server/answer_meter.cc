@@ -7,9 +7,10 @@
 namespace weft::measure {
 namespace {
 
-// What is made ready for an answer's times; a trace may ask for more than will come.
+// Room that is made ready for an answer's times; a trace may ask for more tokens than will come.
 constexpr std::int32_t kMostReserved = 4096;
-// Of an error, whose words are a server's: a table's cell, and what a person would read.
+// How much is kept of an error, whose words are a server's: what a table's cell holds, and what a
+// person would read.
 constexpr std::size_t kLongestKind = 64;
 constexpr std::size_t kLongestDetail = 200;
 
@@ -30,7 +31,7 @@ void AnswerMeter::add(const AnswerEvent& event, TimePoint at) {
     return fail("error " + std::string(event.error), std::string(event.message), at);
   }
   if (event.piece) outcome_.came.push_back(seconds(at));
-  // What follows, as the usage, is nothing that a reader waits for.
+  // What follows the last piece, such as the usage, is nothing that a reader waits for.
   if (event.piece || (event.finished && !finished_)) outcome_.end = seconds(at);
   finished_ |= event.finished;
   if (event.prompt) outcome_.prompt = *event.prompt;
@@ -55,7 +56,7 @@ void AnswerMeter::fail(std::string kind, const std::string& detail, TimePoint at
 }
 
 void AnswerMeter::finish(const std::string& detail) {
-  // It ends before it tells: who hears of it may be done with it.
+  // It ends before it calls: whoever hears of the end may be done with it.
   std::exchange(on_end_, nullptr)(std::move(outcome_), detail);
 }
 

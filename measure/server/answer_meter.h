@@ -11,25 +11,26 @@
 
 namespace weft::measure {
 
-/// One request under way: what comes of it becomes its Outcome. It ends once; what comes after that
-/// is not looked at. Owner only.
+/// One request under way, whose events become its Outcome. It ends once and ignores what comes
+/// later. Owner only.
 class AnswerMeter {
  public:
-  /// Told at the end, the last of all. `detail` are the server's or the system's words about an
+  /// Called at the end, as the last thing. `detail` has the server's or the system's words about an
   /// error.
   using OnEnd = std::function<void(Outcome outcome, const std::string& detail)>;
 
-  /// It is sent now, as what `begun` has of it says. Times count from `since`.
+  /// `begun` has what is known when the request is sent. Times count from `since`.
   AnswerMeter(Outcome begun, TimePoint since, OnEnd on_end);
 
   void add(const AnswerEvent& event, TimePoint at);
-  /// Nothing more comes: it is done when it was finished, else it was cut off.
+  /// The connection ends here: the request succeeded if its answer was finished, else it was cut
+  /// off.
   void end(TimePoint at);
-  /// Of `kind` and `detail` as much is kept as a report shows.
+  /// The request failed. As much of `kind` and `detail` is kept as a report shows.
   void fail(std::string kind, const std::string& detail, TimePoint at);
 
   [[nodiscard]] bool ended() const noexcept { return on_end_ == nullptr; }
-  /// That have come so far.
+  /// The number of pieces that have come so far.
   [[nodiscard]] std::size_t pieces() const noexcept { return outcome_.came.size(); }
   [[nodiscard]] const Arrival& asked() const noexcept { return outcome_.asked; }
 

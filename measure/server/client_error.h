@@ -6,7 +6,7 @@
 
 namespace weft::measure {
 
-/// In a word or two what a client's error is in a report: "cannot connect", "lost", "timeout", ...
+/// What a report calls a client's error, in a word or two: "cannot connect", "lost", "timeout", ...
 [[nodiscard]] std::string_view kind_of(const Error& error) noexcept;
 
 }  // namespace weft::measure

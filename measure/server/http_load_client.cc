@@ -14,9 +14,10 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Of a page that some proxy has written: what a person can make out.
+// How much is shown of a body that some proxy has written: what a person can make out.
 constexpr std::size_t kShownBody = 200;
-// For a body's end behind "[DONE]"; a server that holds it back loses the connection, no more.
+// How long a client waits for a body's end after "[DONE]"; a server that holds it back loses the
+// connection, no more.
 constexpr std::chrono::milliseconds kRest{100};
 
 }  // namespace
@@ -76,7 +77,7 @@ void HttpLoadClient::end(const Result<EventAnswer>& answer, AnswerMeter& meter) 
   }
   const AnswerEvent event = reader_.failure(answer->body);
   std::string kind = "http " + status;
-  // Servers that have no code of their own repeat the status.
+  // A server that has no code of its own repeats the status, which is not said twice.
   if (!event.error.empty() && event.error != status) kind.append(" ").append(event.error);
   meter.fail(
       std::move(kind),

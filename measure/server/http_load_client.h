@@ -14,8 +14,8 @@
 
 namespace weft::measure {
 
-/// Asks over HTTP, with a connection for each request that is under way; those that are free are
-/// used again, the last one first. Outlives the connector's context's run.
+/// Asks over HTTP, with a connection for each request that is under way. Free connections are used
+/// again, the last one first. It must outlive the run of the connector's context.
 class HttpLoadClient final : public LoadClient {
  public:
   /// `limit` is a request's time, from when it is sent.

@@ -6,7 +6,7 @@
 
 namespace weft::measure {
 
-/// A way to ask a server. On one thread.
+/// A way to ask a server. All its functions are called on one thread.
 class LoadClient {
  public:
   LoadClient() = default;
@@ -14,8 +14,8 @@ class LoadClient {
   LoadClient& operator=(const LoadClient&) = delete;
   virtual ~LoadClient() = default;
 
-  /// Sends a request, and tells `meter` what comes of it, its end included, whatever happens; not
-  /// before it returns.
+  /// Sends a request and tells `meter` all that comes of it, its end included, whatever happens,
+  /// but not before ask() returns.
   virtual void ask(std::shared_ptr<AnswerMeter> meter) = 0;
   /// Breaks off all that is under way.
   virtual void stop() = 0;

@@ -19,21 +19,21 @@
 namespace weft::measure {
 
 /// Plays a load against a server: each request at its time, whatever has become of those before,
-/// but for what Load::at_once holds back. Belongs to the executor's one thread.
+/// except for what Load::at_once holds back. Belongs to the executor's one thread.
 class ServerLoad {
  public:
   /// What has happened so far.
   struct Progress {
     std::size_t sent = 0;
     std::size_t ended = 0;
-    std::size_t failed = 0;   ///< of those that have ended
-    std::int64_t output = 0;  ///< tokens, of those that have ended
+    std::size_t failed = 0;   ///< those of the ended ones that failed
+    std::int64_t output = 0;  ///< tokens of the requests that have ended
     [[nodiscard]] std::size_t under_way() const noexcept { return sent - ended; }
   };
-  /// What Outcome::error says of a request that stop() has kept from being sent, or has broken off.
+  /// Outcome::error of a request that stop() has kept from being sent, or has broken off.
   static constexpr std::string_view kNotSent = "not sent";
   static constexpr std::string_view kStopped = "stopped";
-  /// So many kinds of error are told apart; a server may make up one for each request.
+  /// At most so many kinds of error are told apart; a server may make up one for each request.
   static constexpr std::size_t kKinds = 64;
   static constexpr std::string_view kOthers = "others";
 
@@ -42,18 +42,19 @@ class ServerLoad {
   ServerLoad(const ServerLoad&) = delete;
   ServerLoad& operator=(const ServerLoad&) = delete;
 
-  /// Once. `on_end` is called when each request has its outcome, which may be at once when there
-  /// are none.
+  /// Called once. `on_end` is called when each request has its outcome, which may be before start()
+  /// returns when there are no requests.
   void start(std::function<void()> on_end);
   /// Breaks off what is under way and sends no more.
   void stop();
 
   [[nodiscard]] const Progress& progress() const noexcept { return progress_; }
-  /// Output tokens so far; of what is under way its pieces. Looks at each request under way.
+  /// Output tokens so far; a request under way counts its pieces. Looks at each request under way.
   [[nodiscard]] std::int64_t output_so_far() const;
-  /// By arrival; whole when it has ended. One for each request, whatever happened.
+  /// The outcomes in the order of arrivals, one for each request, whatever happened; complete when
+  /// the load has ended.
   [[nodiscard]] const std::vector<Outcome>& outcomes() const noexcept { return outcomes_; }
-  /// Of each error the words of its first.
+  /// The server's words about the first error of each kind.
   [[nodiscard]] const std::map<std::string, std::string>& words() const noexcept { return words_; }
 
  private:

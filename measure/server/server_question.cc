@@ -16,18 +16,18 @@ namespace json = boost::json;
 
 namespace {
 
-// Common ones: in most vocabularies a token each, with the space before it.
+// Common words: in most vocabularies each is a token, together with the space before it.
 constexpr std::array<std::string_view, 32> kWords = {
     "the", "of",  "and",  "to",  "in",   "is",   "that", "it",   "was",  "for",  "on",
     "are", "as",  "with", "his", "they", "at",   "be",   "this", "have", "from", "or",
     "one", "had", "by",   "but", "not",  "what", "all",  "were", "we",   "when"};
 
-// That some editors put before a file's text.
+// Some editors put it before a file's text.
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string quoted(std::string_view text) { return json::serialize(json::string(text)); }
 
-/// The fields that every request has, behind its prompt and length: `,"a":1,"b":2}`.
+/// Returns the fields that every request has, behind its prompt and length: `,"a":1,"b":2}`.
 std::string tail_of(const QuestionOptions& options) {
   json::object fields;
   if (!options.model.empty()) fields["model"] = options.model;
@@ -178,7 +178,7 @@ void QuestionWriter::append_prompt(std::int32_t tokens, std::string& out) {
   if (wrap) out.append("}]");
 }
 
-std::string QuestionWriter::next(const Arrival& asked, std::string_view lane) {
+std::string QuestionWriter::next(const Arrival& asked, std::string_view stream_id) {
   std::string body = "{";
   switch (options_.api) {
     case ServerApi::kCompletions:
@@ -188,7 +188,7 @@ std::string QuestionWriter::next(const Arrival& asked, std::string_view lane) {
       body.append(R"("messages":)");
       break;
     case ServerApi::kResponses:
-      body.append(R"("type":"response.create","stream_id":)").append(quoted(lane));
+      body.append(R"("type":"response.create","stream_id":)").append(quoted(stream_id));
       body.append(R"(,"input":)");
       break;
   }
@@ -201,8 +201,8 @@ std::string QuestionWriter::next(const Arrival& asked, std::string_view lane) {
   return body.append(tail_);
 }
 
-std::string cancel_message(std::string_view lane) {
-  return R"({"type":"response.cancel","stream_id":)" + quoted(lane) + "}";
+std::string cancel_message(std::string_view stream_id) {
+  return R"({"type":"response.cancel","stream_id":)" + quoted(stream_id) + "}";
 }
 
 }  // namespace weft::measure

@@ -20,18 +20,18 @@ enum class ServerApi : std::uint8_t {
   kResponses,    ///< /v1/responses, over WebSockets
 };
 [[nodiscard]] std::string_view to_string(ServerApi api) noexcept;
-/// The endpoint.
+/// The path of the API's endpoint.
 [[nodiscard]] std::string_view path_of(ServerApi api) noexcept;
 
-/// What is asked, as the JSON of the API's field: a prompt, or messages.
+/// A prompt or messages, as the JSON of the API's field.
 struct GivenPrompt {
   std::string json{};
   bool messages = false;  ///< a conversation, not a text
 };
 
-/// Prompts from the text of a file: where its first line begins with "{" JSON objects, one a line,
-/// each with a "prompt" or "messages"; else texts, one a line. Empty lines are left out. kBadLoad
-/// with `name` and the line.
+/// Reads prompts from the text of a file. Where its first line begins with "{", each line is a JSON
+/// object with a "prompt" or "messages"; otherwise each line is a prompt. Empty lines are left out.
+/// kBadLoad names `name` and the line.
 [[nodiscard]] Result<std::vector<GivenPrompt>> parse_prompts(std::string_view text,
                                                              const std::string& name);
 
@@ -40,16 +40,16 @@ struct QuestionOptions {
   ServerApi api = ServerApi::kCompletions;
   std::string model{};     ///< "" = the request names none
   bool ignore_eos = true;  ///< outputs have the length that is asked for, not at most that
-  /// Asked in turn, whatever lengths the load has. Without any they are drawn: exactly so many
-  /// token ids for kCompletions; for the others words, most of which are a token each, and what
-  /// the chat template adds.
+  /// The prompts to ask, in turn, whatever lengths the load has. Without any they are drawn: for
+  /// kCompletions as exactly so many token ids; for the others as words, most of which are a token
+  /// each, to which the chat template adds its own.
   std::vector<GivenPrompt> prompts{};
-  /// The ids that are drawn, both ends included. These are plain text in the vocabularies of a few
-  /// hundred tokens or more: special tokens lie below or far above.
+  /// The range of ids that are drawn, both ends included. These are plain text in vocabularies of a
+  /// few hundred tokens or more: special tokens lie below or far above.
   std::int32_t lowest_id = 300;
   std::int32_t highest_id = 999;
   std::uint64_t seed = 0;
-  /// Fields of every request, instead of others of their names.
+  /// Fields that every request has; they replace those of the same name.
   boost::json::object extra{};
 };
 
@@ -61,9 +61,10 @@ class QuestionWriter {
  public:
   explicit QuestionWriter(QuestionOptions options);
 
-  /// The body of the next request; of kResponses a message, which goes to `lane`.
-  [[nodiscard]] std::string next(const Arrival& asked, std::string_view lane = {});
-  /// Prompts have exactly the lengths that were asked for.
+  /// Returns the body of the next request; for kResponses it is a message for the stream
+  /// `stream_id`.
+  [[nodiscard]] std::string next(const Arrival& asked, std::string_view stream_id = {});
+  /// Whether prompts have exactly the lengths that were asked for.
   [[nodiscard]] bool exact() const noexcept;
   [[nodiscard]] const QuestionOptions& options() const noexcept { return options_; }
 
@@ -78,7 +79,7 @@ class QuestionWriter {
   std::size_t asked_ = 0;
 };
 
-/// The message that ends what runs in a lane of a WebSocket.
-[[nodiscard]] std::string cancel_message(std::string_view lane);
+/// The message that ends what runs in a stream of a WebSocket.
+[[nodiscard]] std::string cancel_message(std::string_view stream_id);
 
 }  // namespace weft::measure

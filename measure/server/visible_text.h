@@ -6,12 +6,12 @@
 
 namespace weft::measure {
 
-/// `text` as one line that can be shown: valid UTF-8, line ends and tabs as blanks, and U+FFFD for
-/// each other control character, so that a name which a server gave neither moves a terminal's
-/// cursor nor breaks XML.
+/// Returns `text` as one line that can be shown: valid UTF-8, line ends and tabs as blanks, and
+/// U+FFFD for each other control character, so that a name which a server gave neither moves a
+/// terminal's cursor nor breaks XML.
 [[nodiscard]] std::string visible(std::string_view text);
 
-/// visible(), as text of HTML and XML and within the quotes of an attribute.
+/// Returns visible(text), escaped for HTML, XML and the quotes of an attribute.
 [[nodiscard]] std::string escaped(std::string_view text);
 
 /// How many columns of a terminal visible text takes.

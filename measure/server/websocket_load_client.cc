@@ -18,13 +18,13 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// Of a message that is no event: what a person can make out.
+// How much is shown of a message that is no event: what a person can make out.
 constexpr std::size_t kShownMessage = 200;
 
 }  // namespace
 
-/// One WebSocket and its lanes, each named by the number of its request: a name that were used
-/// again would have what comes late for the one before.
+/// One WebSocket and its streams. Each is named by the number of its request, since a name that is
+/// used again would get what comes late for its predecessor.
 class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Connection> {
  public:
   explicit Connection(WebSocketLoadClient& owner) : owner_(owner) {}
@@ -37,31 +37,33 @@ class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Conn
             .on_end = [this](const Error& error, std::uint16_t /*code*/) { on_end(error); }});
     socket_->start();
   }
-  [[nodiscard]] bool full() const noexcept { return lanes_.size() >= owner_.lanes_; }
+  [[nodiscard]] bool full() const noexcept { return streams_.size() >= owner_.max_streams_; }
 
   void ask(std::shared_ptr<AnswerMeter> meter) {
     const std::uint64_t number = asked_++;
-    Lane& lane = lanes_[number];
-    lane.meter = std::move(meter);
-    lane.deadline.emplace(owner_.connector_->context().get_executor(), owner_.limit_,
-                          [this, number] { on_late(number); });
-    socket_->send(owner_.questions_.next(lane.meter->asked(), std::to_string(number)));
+    Stream& stream = streams_[number];
+    stream.meter = std::move(meter);
+    stream.deadline.emplace(owner_.connector_->context().get_executor(), owner_.limit_,
+                            [this, number] { on_late(number); });
+    socket_->send(owner_.questions_.next(stream.meter->asked(), std::to_string(number)));
   }
-  /// All that is under way fails; the connection is gone.
+  /// Fails all that is under way; the connection is gone.
   void close(const std::string& kind, const std::string& detail) {
     const auto self = shared_from_this();  // whoever hears of an end may let go of it
     owner_.forget(*this);
     socket_->close();
-    const auto lanes = std::exchange(lanes_, {});
-    for (const auto& [number, lane] : lanes) lane.meter->fail(kind, detail, steady_clock::now());
+    const auto streams = std::exchange(streams_, {});
+    for (const auto& [number, stream] : streams) {
+      stream.meter->fail(kind, detail, steady_clock::now());
+    }
   }
 
  private:
-  struct Lane {
+  struct Stream {
     std::shared_ptr<AnswerMeter> meter{};
     std::optional<Deadline> deadline{};
   };
-  using Lanes = std::map<std::uint64_t, Lane>;
+  using Streams = std::map<std::uint64_t, Stream>;
 
   void on_message(std::string_view message) {
     const TimePoint now = steady_clock::now();
@@ -71,48 +73,48 @@ class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Conn
       return close("bad answer",
                    "a message is no event: " + std::string(message.substr(0, kShownMessage)));
     }
-    // What names no lane concerns all of them: nobody could say whose it is.
-    if (event->lane.empty() && !event->error.empty()) {
+    // An error that names no stream concerns all of them: nobody could say whose it is.
+    if (event->stream_id.empty() && !event->error.empty()) {
       return close("error " + std::string(event->error), std::string(event->message));
     }
-    const auto lane = find(event->lane);
-    if (lane == lanes_.end()) return;  // it has ended
-    if (event->error.empty() && !event->finished) return lane->second.meter->add(*event, now);
-    const auto meter = lane->second.meter;
-    lanes_.erase(lane);  // before it tells, so that what is asked next has its place
+    const auto stream = find(event->stream_id);
+    if (stream == streams_.end()) return;  // it has ended
+    if (event->error.empty() && !event->finished) return stream->second.meter->add(*event, now);
+    const auto meter = stream->second.meter;
+    streams_.erase(stream);  // before it tells, so that the next request finds room
     meter->add(*event, now);
     meter->end(now);
   }
 
   void on_end(const Error& error) { close(std::string(kind_of(error)), to_string(error)); }
 
-  /// Its lane stays taken until the server has ended it.
+  /// Its stream stays taken until the server has ended it.
   void on_late(std::uint64_t number) {
     socket_->send(cancel_message(std::to_string(number)));
-    const auto meter = lanes_.at(number).meter;
+    const auto meter = streams_.at(number).meter;
     meter->fail("timeout", "no answer in time", steady_clock::now());
   }
 
-  Lanes::iterator find(std::string_view name) {
+  Streams::iterator find(std::string_view name) {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error != std::errc() || end != name.data() + name.size()) return lanes_.end();
-    return lanes_.find(number);
+    if (error != std::errc() || end != name.data() + name.size()) return streams_.end();
+    return streams_.find(number);
   }
 
   WebSocketLoadClient& owner_;
   std::shared_ptr<WebSocketClient> socket_;
-  Lanes lanes_;  // with a request under way
+  Streams streams_;  // with a request under way
   std::uint64_t asked_ = 0;
 };
 
 WebSocketLoadClient::WebSocketLoadClient(std::shared_ptr<Connector> connector,
                                          QuestionOptions options, std::chrono::milliseconds limit,
-                                         std::size_t lanes)
+                                         std::size_t max_streams)
     : connector_(std::move(connector)),
       questions_(std::move(options)),
       limit_(limit),
-      lanes_(std::max<std::size_t>(lanes, 1)) {}
+      max_streams_(std::max<std::size_t>(max_streams, 1)) {}
 
 WebSocketLoadClient::~WebSocketLoadClient() { stop(); }
 

@@ -13,15 +13,15 @@
 
 namespace weft::measure {
 
-/// Asks over WebSockets, several requests on each, a lane for each of them: that is what a
-/// connection is kept for, and what an application with parallel calls does. With one lane a
-/// connection it is what HTTP does.
+/// Asks over WebSockets, several requests on each, a stream for each: that is what a
+/// connection is kept for, and what an application with parallel calls does. With one stream
+/// on each connection it does what HTTP does.
 class WebSocketLoadClient final : public LoadClient {
  public:
-  /// A connection has at most `lanes` requests under way. `limit` is a request's time, from when it
-  /// is sent.
+  /// A connection has at most `max_streams` requests under way. `limit` is a request's time, from
+  /// when it is sent.
   WebSocketLoadClient(std::shared_ptr<Connector> connector, QuestionOptions options,
-                      std::chrono::milliseconds limit, std::size_t lanes);
+                      std::chrono::milliseconds limit, std::size_t max_streams);
   ~WebSocketLoadClient() override;
 
   void ask(std::shared_ptr<AnswerMeter> meter) override;
@@ -34,7 +34,7 @@ class WebSocketLoadClient final : public LoadClient {
   std::shared_ptr<Connector> connector_;
   QuestionWriter questions_;
   const std::chrono::milliseconds limit_;
-  const std::size_t lanes_;
+  const std::size_t max_streams_;
   AnswerEventReader reader_;
   std::vector<std::shared_ptr<Connection>> connections_;
 };

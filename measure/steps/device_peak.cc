@@ -19,7 +19,7 @@
 namespace weft::measure {
 namespace {
 
-// Several times the largest cache of a server processor.
+// Memory that is read over and over: several times the largest cache of a server processor.
 constexpr double kMostMemory = 1 << 30;
 
 class HostPeak final : public DevicePeak {

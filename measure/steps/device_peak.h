@@ -10,8 +10,8 @@
 
 namespace weft::measure {
 
-/// What a device can do at most: it does nothing else, for as long as it is asked to. Asked in turn
-/// with what is measured. Owner only.
+/// Measures what a device can do at most when it does nothing else, in turn with what is being
+/// measured. Owner only.
 class DevicePeak {
  public:
   DevicePeak() = default;
@@ -30,9 +30,9 @@ class DevicePeak {
   [[nodiscard]] virtual std::string computer() const = 0;
 };
 
-/// Of the device as it runs `program`: on the host by as many threads (0: all), with products of
-/// bf16 where processor and weights have them. Of a GPU reading alone is measured. Takes up to
-/// 1 GiB, no more than `most_bytes`. kOutOfMemory.
+/// Makes the peak of a device as it runs `program`: on the host with as many threads (0: all), and
+/// with products of bf16 where processor and weights have them. On a GPU only reading is measured.
+/// Takes up to 1 GiB, no more than `most_bytes`. kOutOfMemory.
 [[nodiscard]] Result<std::unique_ptr<DevicePeak>> make_device_peak(const std::string& device,
                                                                    int threads,
                                                                    const Program& program,

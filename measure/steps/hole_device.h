@@ -8,14 +8,14 @@
 
 namespace weft::measure {
 
-/// A device whose rows never move: what an executor computes that lets the buffers of finished
-/// sequences lie between those of running ones, and computes them too, as Flover does without its
-/// memory shuffle (section VI.D). Passes plans on, and adds to each step a sequence of one token
-/// for every such hole. That is the least that a hole can cost: it attends to nothing, and no token
-/// is chosen for it.
+/// A device whose rows never move. It computes what an executor computes that leaves the buffers of
+/// finished sequences between those of running ones and computes them too, as Flover does without
+/// its memory shuffle (section VI.D). It passes plans on, and adds to each step a sequence of one
+/// token for every such hole. That is the least that a hole can cost: it attends to nothing, and no
+/// token is chosen for it.
 ///
-/// Half of the device's rows stand in for holes; the engine sees the other half. For the host's
-/// device, and for sequences that are not forked.
+/// Half of the device's rows stand in for holes; the engine sees the other half. It works for the
+/// host's device, and for sequences that are not forked.
 class HoleDevice final : public StepDevice {
  public:
   explicit HoleDevice(std::shared_ptr<StepDevice> device);
@@ -36,8 +36,8 @@ class HoleDevice final : public StepDevice {
   const std::shared_ptr<StepDevice> device_;
   DeviceLimits limits_;
   std::shared_ptr<const SamplingParams> sampling_;
-  std::vector<std::int32_t> place_of_row_;  ///< where a sequence would lie without moves; -1 = none
-  std::vector<bool> taken_;                 ///< by place
+  std::vector<std::int32_t> place_of_row_;  ///< a row's index if none had moved; -1 = none
+  std::vector<bool> taken_;                 ///< by such an index
   Plan plan_;
   std::int64_t computed_holes_ = 0;
 };

@@ -9,17 +9,18 @@
 
 namespace weft::measure {
 
-/// Passes plans on to a device, what the shuffle moves first and by itself, and adds up how long
-/// each takes. Calling the device twice is in the shuffle's time: it is rather too long.
+/// Passes plans on to a device, with what the shuffle moves first and by itself, and adds up how
+/// long each takes. Calling the device twice is in the shuffle's time, which is therefore rather
+/// too long.
 class ShuffleTimer final : public StepDevice {
  public:
-  /// Of one step, in seconds.
+  /// The times of one step, in seconds.
   struct Step {
     TimePoint began{};
     double shuffle = 0;
     double all = 0;  ///< the shuffle included
   };
-  /// Written by the device's thread, read when nothing runs.
+  /// Written by the device's thread; to be read when nothing runs.
   using Steps = std::deque<Step>;
 
   ShuffleTimer(std::shared_ptr<StepDevice> device, std::shared_ptr<Steps> steps)

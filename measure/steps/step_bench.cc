@@ -52,7 +52,7 @@ CapacityWishes capacity(const StepWishes& wishes) {
   const std::int32_t prompt = most(wishes.prompts, 1);
   all.rows = most(wishes.batches, 1);
   all.page_tokens = wishes.page_tokens;
-  // Samplers take no more tokens than a context has, of the steps as of a prompt.
+  // Samplers take no more tokens than a context has, whether they come from steps or from a prompt.
   all.context = std::max({context, prompt, wishes.steps + 1});
   all.step_tokens = kMostStepTokens;
   const auto pages = [&](std::int64_t tokens) {
@@ -64,7 +64,7 @@ CapacityWishes capacity(const StepWishes& wishes) {
   return all;
 }
 
-/// Pairs of a step's time and its limits'.
+/// Times of a step, each with the times of its limits.
 struct Samples {
   std::vector<double> took, reads, computes, of_limit, of_peak, times_first;
 };
@@ -133,7 +133,7 @@ class Bench {
     cell.tokens = tokens;
     cell.work = prefill_work(program_, dtype(), tokens, device_.limits().step_tokens);
     Samples samples;
-    // The first round finds memory and code.
+    // The first round, which finds memory and code cold, is not counted.
     for (std::int32_t round = 0; round <= wishes_.repeats; ++round) {
       const auto taken = pair(cell.work, samples, 1, [&] { return driver_.prefill(tokens); });
       if (!taken) return taken.error();
@@ -143,7 +143,7 @@ class Bench {
     return cell;
   }
 
-  /// All batches at a context, in turn.
+  /// Measures all batches at one context, one after the other.
   Result<std::vector<StepCell>> decode(std::int32_t context) {
     driver_.fill(batches_.back(), filled_, context - 1);
     filled_ = context - 1;
@@ -172,7 +172,7 @@ class Bench {
     return cells;
   }
 
-  /// Seconds of `step`, measured in turn with the limits of its work.
+  /// Measures the seconds of `step`, in turn with the limits of its work.
   template <class Timed>
   Result<double> pair(const StepWork& work, Samples& samples, std::int32_t times, Timed&& step) {
     const double took = step();

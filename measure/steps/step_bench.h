@@ -29,33 +29,33 @@ struct StepWishes {
   std::uint64_t seed = 1;                          ///< of tokens and choices
 };
 
-/// The most tokens of a step: what a server computes of prompts in one (batch.prefill_tokens).
+/// The most tokens of a step: what a server computes of prompts in one step (batch.prefill_tokens).
 inline constexpr std::int32_t kMostStepTokens = 512;
 
 struct Quartiles {
   double low = 0, median = 0, high = 0;
 
-  /// Of at least one value.
+  /// The quartiles of at least one value.
   [[nodiscard]] static Quartiles of(const std::vector<double>& values);
 };
 
-/// One kind of step, and the limit that it was measured in turn with.
+/// The figures of one kind of step, and of the limit that was measured in turn with it.
 struct StepCell {
   std::int32_t batch = 1;   ///< sequences
-  std::int32_t tokens = 0;  ///< context of each; of a prompt all
+  std::int32_t tokens = 0;  ///< context of each sequence; the whole length of a prompt
   StepWork work;
   Quartiles seconds;                   ///< a step; a prompt in all its steps
   Quartiles reading;                   ///< seconds for work.bytes
   std::optional<Quartiles> computing;  ///< seconds for work.operations
-  /// The greater of the two over the time taken, of each pair: the model of a roofline. Where
-  /// computing is not measured, reading's.
+  /// The greater of `reading` and `computing` over the time taken, for each pair (the roofline
+  /// model). Where computing is not measured, it is reading's.
   Quartiles of_limit;
   std::optional<Quartiles> of_peak;  ///< computing over the time taken
   Quartiles times_first;  ///< tokens a second over those of the smallest batch, in turn with it
 
-  /// Tokens a second: chosen ones, or the prompt's.
+  /// Tokens a second: those chosen, or for a prompt its own.
   [[nodiscard]] double rate(bool prefill) const noexcept;
-  [[nodiscard]] bool computes() const noexcept;  ///< computing is the limit, not reading
+  [[nodiscard]] bool computes() const noexcept;  ///< whether computing is the limit, not reading
 };
 
 struct StepFigures {
@@ -63,23 +63,24 @@ struct StepFigures {
   std::vector<StepCell> prefill;  ///< by tokens
   std::int32_t step_tokens = 0;   ///< most tokens of a step
   std::int64_t weight_bytes = 0;
-  std::int64_t kv_bytes = 0;  ///< of a token
+  std::int64_t kv_bytes = 0;  ///< for each token
   std::string reader, computer;
 };
 
-/// Bytes that the step that reads the most of these reads: of use to make_device_peak().
+/// Bytes that the step reads which reads the most of these steps; make_device_peak() takes it.
 [[nodiscard]] double most_bytes(const Program& program, const StepWishes& wishes);
 
-/// Steps that have run, and in all.
+/// Told how many steps have run, and how many there are in all.
 using StepProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
-/// Loads a model for such steps. Errors of load_step_devices(), those of memory with the flags that
-/// ask for it; kBadSteps where the model has not such steps: an encoder, or a context too short.
+/// Loads a model for such steps. Errors of load_step_devices(), where those of memory name the
+/// flags that ask for it; kBadSteps where the model has no such steps: it is an encoder, or its
+/// context is too short.
 [[nodiscard]] Result<StepDevices> load_for_steps(const OpenedModel& model, const StepWishes& wishes,
                                                  const LoadProgress& progress = {});
 
-/// Measures all of them. `device` is load_for_steps()'s, or has limits like it. Errors of the
-/// peak; a step that fails is kDriver.
+/// Measures all of them. `device` is load_for_steps()'s, or one with limits like it. Errors of the
+/// peak; kDriver for a step that fails.
 [[nodiscard]] Result<StepFigures> measure_steps(StepDevice& device, const Program& program,
                                                 DevicePeak& peak, const StepWishes& wishes,
                                                 const StepProgress& progress = {});

@@ -11,29 +11,31 @@
 namespace weft::measure {
 
 /// Writes the plans of sequences that are only there to be measured, and has a device run them. A
-/// row's pages are its own, and lie apart as after much coming and going.
-/// Tokens are chosen as chats want it: temperature, top_k, top_p. Owner only.
+/// row's pages are its own, and are scattered as after much coming and going. Tokens are chosen as
+/// chats want it: temperature, top_k, top_p. Owner only.
 class StepDriver {
  public:
-  /// `ran` is told of every plan that has run.
+  /// `ran` is called after every plan that has run.
   StepDriver(StepDevice& device, std::uint64_t seed, std::function<void()> ran = {});
 
-  /// Seconds for a prompt of `tokens` in row 0, with a choice after its last one. It takes pages
-  /// of all rows: what fill() computed is gone.
+  /// Returns the seconds for a prompt of `tokens` in row 0, with a choice after its last token. It
+  /// takes pages of all rows, so what fill() computed is gone.
   double prefill(std::int32_t tokens);
 
-  /// Computes positions [from, to) of rows [0, rows), as prompts.
+  /// Computes positions [from, to) of rows [0, rows) as prompts.
   void fill(std::int32_t rows, std::int32_t from, std::int32_t to);
 
-  /// Seconds for the next token of each of the first `rows`, as the mean of `steps` steps. Each is
-  /// at `position`: what attention sees stays the same. A step before them is not counted.
+  /// Returns the seconds for the next token of each of the first `rows`, as the mean of `steps`
+  /// steps. Each is at `position`, so that what attention sees stays the same. A step before them
+  /// is not counted.
   double decode(std::int32_t rows, std::int32_t position, std::int32_t steps);
 
-  /// Plans that fill() and prefill() of so many tokens in all run.
+  /// How many plans fill() and prefill() run for so many tokens in all.
   [[nodiscard]] std::int64_t plans_for(std::int64_t tokens) const noexcept;
 
  private:
-  /// A row's sequence, which has pages for positions [0, end), so many numbers apart.
+  /// Begins a row's sequence, which has pages for positions [0, end), whose numbers are `apart`
+  /// apart.
   void begin(std::int32_t row, std::int32_t prompt_tokens, std::int32_t end, std::int32_t apart);
   void feed(std::int32_t row, std::int32_t from, std::int32_t count);
   double run();

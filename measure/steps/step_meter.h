@@ -19,7 +19,7 @@ struct StepRecord {
   TimePoint ended{};
   std::int32_t decodes = 0;         ///< sequences that continued by a token
   std::int32_t prefills = 0;        ///< sequences that computed a piece of their prompt
-  std::int32_t prefill_tokens = 0;  ///< of those
+  std::int32_t prefill_tokens = 0;  ///< tokens of those pieces
   std::int32_t moved_rows = 0;      ///< by the shuffle
   std::int32_t moved_pages = 0;     ///< by the shuffle, where keys and values lie in slabs
 
@@ -38,7 +38,7 @@ class StepMeter final : public StepDevice {
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
   void run(const Plan& plan, StepResult& result) override;
 
-  /// By time. Only when nothing runs any more.
+  /// The steps in the order of their times. To be called only when nothing runs any more.
   [[nodiscard]] const std::deque<StepRecord>& records() const noexcept { return records_; }
 
  private:

@@ -14,7 +14,7 @@ constexpr double kGiga = 1e-9;
 
 std::string ms(double seconds) { return number(seconds * kMillisecondsPerSecond); }
 
-/// "[0.91, 0.95]"
+/// The range of values, as in "[0.91, 0.95]".
 std::string between(const Quartiles& values, double scale = 1) {
   return "[" + number(values.low * scale) + ", " + number(values.high * scale) + "]";
 }
@@ -172,7 +172,7 @@ boost::json::value data(const StepFigures& figures) {
           {"prefill", std::move(prefill)}};
 }
 
-/// What the limits came to: a cell that is told to be near one shows what that is.
+/// Adds the limits themselves, so that a cell that is near its limit shows what that is.
 void add_limits(const StepFigures& figures,
                 std::vector<std::pair<std::string, std::string>>& facts) {
   const StepCell* cell = !figures.decode.empty()    ? &figures.decode.front()

@@ -9,8 +9,8 @@
 
 namespace weft::measure {
 
-/// The figures of a model's steps as tables, curves, sentences and data. `model` is what it is
-/// called; `facts` say how it was measured, and what the limits are is added to them.
+/// Reports the figures of a model's steps as tables, curves, sentences and data. `model` is the
+/// model's name; `facts` say how it was measured, and the limits are added to them.
 [[nodiscard]] Report step_report(const StepFigures& figures, const std::string& model,
                                  std::vector<std::pair<std::string, std::string>> facts);
 

@@ -9,7 +9,7 @@
 namespace weft::measure {
 namespace {
 
-/// Sequences of one kind in a step: each has tokens [start, start + count) in it.
+/// Sequences of one kind in a step; each computes tokens [start, start + count).
 struct Part {
   std::int64_t sequences = 1;
   std::int64_t start = 0;
@@ -82,14 +82,14 @@ class Counter {
     const auto read = static_cast<double>(end - first_seen(op, part_.start));
     work_.bytes +=
         sequences * read * bytes(kv_dtype_, std::int64_t{2} * kv.kv_heads * kv.head_size);
-    // A product and a sum for the score, and as many for the value.
+    // The score takes a product and a sum, and so does the value.
     work_.operations += sequences * pairs * 4 * op.heads * kv.head_size;
   }
 
   template <class Other>
-  void add(const Other& /*op*/) {}  // of the size of the step's rows
+  void add(const Other& /*op*/) {}  // grows with the step's rows alone: not counted
 
-  /// `read` of the matrix is read, and `rows` pass by it.
+  /// Counts a product of `rows` rows with a matrix, of which `read` (a part) is read.
   void multiply(MatrixId id, double rows, double read) {
     const MatrixPlan& matrix = program_.matrices[static_cast<std::size_t>(id)];
     const std::int64_t numbers = matrix.outputs * matrix.inputs * (matrix.gated ? 2 : 1);
@@ -100,7 +100,7 @@ class Counter {
   const Program& program_;
   const DType kv_dtype_;
   const Part part_;
-  double chosen_ = 1;  // experts of a token, by the router before
+  double chosen_ = 1;  // experts that the router before chose for a token
   StepWork work_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace weft::measure {
 
-/// What a step cannot be had without.
+/// The work that a step cannot do without.
 struct StepWork {
   double bytes = 0;  ///< read: the weights that it uses once, keys and values, embeddings' rows
   double operations = 0;  ///< multiplications and additions, one each: of products and attention
@@ -15,12 +15,13 @@ struct StepWork {
   StepWork& operator+=(const StepWork& other) noexcept;
 };
 
-/// Of the next token of each of `batch` sequences, each of which attends to `context` tokens, its
-/// own one included. Of a model with experts, those are read that even choices would hit.
+/// The work of the next token of each of `batch` sequences, each of which attends to `context`
+/// tokens, its own one included. With experts, the weights are read that even choices would hit.
 [[nodiscard]] StepWork decode_work(const Program& program, DType kv_dtype, std::int32_t batch,
                                    std::int32_t context);
 
-/// Of a prompt of `tokens`, with a choice after its last one, in steps of at most `step_tokens`.
+/// The work of a prompt of `tokens`, with a choice after its last one, in steps of at most
+/// `step_tokens`.
 [[nodiscard]] StepWork prefill_work(const Program& program, DType kv_dtype, std::int32_t tokens,
                                     std::int32_t step_tokens);
 

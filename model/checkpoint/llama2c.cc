@@ -69,7 +69,7 @@ std::optional<std::string_view> wrong_field(const Header& header) {
 
 /// Weights that stand together: one tensor, or one of each layer.
 struct Group {
-  std::string_view name;  ///< Of a layer's: what follows "model.layers.N.".
+  std::string_view name;  ///< For a layer's tensor, what follows "model.layers.N.".
   std::vector<std::int64_t> shape;
   bool per_layer = false;
   bool skipped = false;  ///< Tables of version 0 that can be computed.

@@ -55,7 +55,7 @@ std::vector<Life> lives_of(const OpList& list, std::size_t buffers) {
   return lives;
 }
 
-// Places the buffers of one arena; returns the arena's size.
+// Gives the buffers of one arena their offsets; returns the arena's size.
 std::int64_t place(std::vector<Life> lives, std::vector<BufferPlan>& buffers,
                    std::int64_t alignment) {
   const auto plan_of = [&](const Life& life) -> BufferPlan& {

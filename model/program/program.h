@@ -22,7 +22,7 @@ class Checkpoint;
 struct Architecture;
 struct CheckpointTensor;
 
-/// Places in a program's lists; kAbsent where something optional is absent.
+/// Indices into a program's lists; kAbsent where something optional is absent.
 using BufferId = std::int32_t;
 using MatrixId = std::int32_t;
 using VectorId = std::int32_t;

@@ -16,15 +16,15 @@ namespace weft {
 
 class ResponseStore;
 
-/// What is served, under which name. Immutable, shared.
+/// The model that is served, and its name. Immutable, shared.
 struct ModelCard {
   std::string name{};        ///< what clients call it
   std::int64_t created = 0;  ///< seconds since 1970
   std::shared_ptr<const ServedModel> model{};
 };
 
-/// What decoding a body needs to know beside the body. Borrowed for the call; the card and the
-/// stores outlive the answer.
+/// What decoding a body needs to know besides the body. Borrowed for the call; the card and the
+/// stores must outlive the answer.
 struct ApiContext {
   const ModelCard& card;
   std::string id{};          ///< random part of the answer's id: "chatcmpl-" + id
@@ -33,17 +33,17 @@ struct ApiContext {
   RequestClass class_ceiling = RequestClass::kChat;  ///< the most urgent class that the key may use
   std::chrono::milliseconds timeout{0};              ///< 0 = none
   bool websocket = false;                            ///< it came as a message of a WebSocket
-  std::string stream_id{};                           ///< of that message; echoed with every event
-  std::shared_ptr<ResponseStore> stored{};           ///< of the server; null = nothing is kept
-  std::shared_ptr<ResponseStore> local{};            ///< of this WebSocket connection; else null
+  std::string stream_id{};                           ///< of that message; every event repeats it
+  std::shared_ptr<ResponseStore> stored{};           ///< the server's; null = nothing is kept
+  std::shared_ptr<ResponseStore> local{};            ///< this WebSocket connection's; else null
 };
 
-/// A request as it was decoded: what to ask of the engine, and who writes the answer.
+/// A decoded request: what to ask of the engine, and who writes the answer.
 struct ApiCall {
   std::vector<Request> parts{};  ///< each a request of the engine; none: begin() and end() alone
   Framing framing = Framing::kBody;
   std::unique_ptr<ReplyWriter> writer{};
-  std::string object_id{};  ///< by which it can be cancelled: "resp_..."; what /requests shows
+  std::string object_id{};  ///< the id to cancel it by, "resp_..."; /requests shows it
 };
 
 }  // namespace weft

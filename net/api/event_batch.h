@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// What stands between the events of an answer on the wire.
+/// How events are separated on the wire.
 enum class Framing : std::uint8_t {
   kBody,       ///< one JSON text, the body of a plain answer
   kSse,        ///< "data: ...\n\n", with an "event:" line where the event has a name
@@ -24,19 +24,20 @@ class EventBatch {
 
   [[nodiscard]] Framing framing() const noexcept { return framing_; }
 
-  /// `name` is put on an "event:" line in SSE; WebSocket clients find it in the event's type.
+  /// Begins an event. SSE puts `name` on an "event:" line; WebSocket clients find it in the event's
+  /// type.
   void begin(std::string_view name = {});
   [[nodiscard]] std::string& text() noexcept { return bytes_; }
   void end();
-  /// begin, append, end.
+  /// begin(), append `json`, end().
   void add(std::string_view json, std::string_view name = {});
 
   [[nodiscard]] std::string_view bytes() const noexcept { return bytes_; }
-  /// Where each message ends in bytes(); only with kWebSocket.
+  /// The ends of the messages in bytes(); only with kWebSocket.
   [[nodiscard]] std::span<const std::size_t> message_ends() const noexcept { return ends_; }
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
   void clear() noexcept;
-  /// clear(), for events of another framing.
+  /// Like clear(), for events of another framing.
   void restart(Framing framing) noexcept {
     clear();
     framing_ = framing;

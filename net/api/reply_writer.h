@@ -10,10 +10,10 @@
 
 namespace weft {
 
-/// Turns what an answer's engine requests (its parts) produce into the answer's bytes. Called in
-/// this order: begin(), delta() any number of times, then end() or fail() once; fail() also without
-/// begin(), when the request never began. What is produced for a plain answer (Framing::kBody) is
-/// kept until end(); all calls come then, begin() too, whether it ends well or not. Owner only; it
+/// Turns what an answer's engine requests (its parts) produce into the answer's bytes. The order of
+/// calls is begin(), delta() any number of times, then end() or fail() once; fail() also without
+/// begin(), when the request never began. For a plain answer (Framing::kBody) everything is kept
+/// until its end, and all calls come then, begin() too, whether it ends well or not. Owner only; it
 /// does not block and knows no socket.
 class ReplyWriter {
  public:
@@ -22,19 +22,22 @@ class ReplyWriter {
   ReplyWriter& operator=(const ReplyWriter&) = delete;
   virtual ~ReplyWriter() = default;
 
-  /// Every part is admitted: the answer is a 200 from here on.
+  /// Called when every part is admitted: the answer is a 200 from here on.
   virtual void begin(EventBatch& out) = 0;
 
-  /// Something new of one output of one part. An event a call, however much it holds.
+  /// Called with something new of one output of one part. Each call makes one event, however much
+  /// it holds.
   virtual void delta(std::size_t part, const Delta& delta, EventBatch& out) = 0;
 
-  /// All parts have ended by themselves, or were stopped; each part's Finish stands at its index.
+  /// Called when all parts have ended by themselves, or were stopped. `parts` has each part's
+  /// Finish at its index.
   virtual void end(std::span<const Finish> parts, EventBatch& out) = 0;
 
-  /// A part was refused, failed or was cancelled; `parts` is as far as they came (empty before
-  /// begin()). A stream says it as an event of its protocol; before begin() one over HTTP is the
-  /// error's own status and body instead, and this is not called. A plain answer writes what is a
-  /// 200 all the same, or nothing: then it is the error's own status and body too.
+  /// Called when a part was refused, failed or was cancelled; `parts` has how far they came (empty
+  /// before begin()). A stream says it by an event of its protocol; a stream over HTTP that has not
+  /// begun answers with the error's own status and body instead, and this is not called. A plain
+  /// answer writes what is a 200 all the same, or nothing: then the answer is the error's own
+  /// status and body, too.
   virtual void fail(const ApiError& error, std::span<const Finish> parts, EventBatch& out) = 0;
 };
 

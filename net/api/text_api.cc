@@ -17,7 +17,8 @@ namespace {
 
 namespace json = boost::json;
 
-// What /detokenize answers with: a few bytes of a body may name a token of a hundred.
+// The longest text that /detokenize answers with: a few bytes of a body may name a token of a
+// hundred.
 constexpr std::size_t kMaxText = std::size_t{4} << 20;
 
 using Tokens = ApiResult<std::vector<TokenId>>;
@@ -45,8 +46,8 @@ Tokens text_tokens(BodyFields& fields, const ServedModel& model) {
   return ids;
 }
 
-/// Returns at least the bytes of the text that the tokens stand for: special tokens count with
-/// their names, which the text may leave out.
+/// Returns an upper bound of the bytes of the tokens' text: special tokens count with their names,
+/// which the text may leave out.
 std::size_t text_bytes(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
   std::size_t bytes = 0;
   for (const TokenId id : ids) {
@@ -56,7 +57,7 @@ std::size_t text_bytes(const Tokenizer& tokenizer, const std::vector<TokenId>& i
   return bytes;
 }
 
-/// A list with `append_one(id)` for each.
+/// Writes a list, with `append_one(id)` for each entry.
 template <class AppendOne>
 void append_list(const std::vector<TokenId>& ids, std::string& out, const AppendOne& append_one) {
   out.push_back('[');
@@ -94,7 +95,7 @@ ApiResult<std::string> tokenize(simdjson::dom::object body, const ModelCard& car
   const Tokens ids =
       fields.any("messages") ? conversation_tokens(fields, model) : text_tokens(fields, model);
   if (!ids) return ids.error();
-  std::string answer = "{\"count\":";  // as text at once: there may be millions
+  std::string answer = "{\"count\":";  // written as text at once: there may be millions
   append_number(answer, static_cast<std::int64_t>(ids->size()));
   answer.append(",\"max_model_len\":");
   append_number(answer, model.context);

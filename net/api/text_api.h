@@ -11,14 +11,15 @@ namespace weft {
 
 /// POST /tokenize: {"prompt": text, "add_special_tokens": true, "return_token_strs": false} or
 /// {"messages": [...], "add_generation_prompt": true, "chat_template_kwargs": {}} gives {"tokens",
-/// "count", "max_model_len", "token_strs"}, as vLLM does. The body of the answer. It takes as long
-/// as the text is long: not for a thread that others wait for.
+/// "count", "max_model_len", "token_strs"}, as in vLLM. Returns the body of the answer. It takes as
+/// long as the text is long, so it is not for a thread that others wait for.
 [[nodiscard]] ApiResult<std::string> tokenize(simdjson::dom::object body, const ModelCard& card);
 
-/// POST /detokenize: {"tokens": [...]}, of at most 4 MiB of text, gives {"prompt": text}.
+/// POST /detokenize: {"tokens": [...]}, of at most 4 MiB of text, gives {"prompt": text}. Returns
+/// the body of the answer.
 [[nodiscard]] ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& card);
 
-/// The body of GET /v1/models and, of one model, of GET /v1/models/{name}.
+/// Returns the body of GET /v1/models and, for one model, of GET /v1/models/{name}.
 [[nodiscard]] std::string models_body(const ModelCard& card);
 [[nodiscard]] std::string model_body(const ModelCard& card);
 

@@ -13,7 +13,7 @@ namespace weft {
 void append_logprob(std::string& out, float logprob) {
   constexpr float kLowest = -9999;
   if (!(logprob >= kLowest)) logprob = kLowest;
-  std::array<char, 32> digits;  // the longest shortest float has 15
+  std::array<char, 32> digits;  // the longest float has 15
   const auto [end, error] =
       std::to_chars(digits.data(), digits.data() + digits.size(), std::min(logprob, 0.0F));
   const std::string_view number(digits.data(), static_cast<std::size_t>(end - digits.data()));

@@ -10,8 +10,8 @@
 
 namespace weft {
 
-/// A logprob as a JSON number with a point or an exponent. The lowest is -9999.0, OpenAI's "very
-/// unlikely", which stands for -inf too.
+/// Appends a logprob as a JSON number with a point or an exponent. The lowest is -9999.0, OpenAI's
+/// "very unlikely", which stands for -inf too.
 void append_logprob(std::string& out, float logprob);
 
 /// Writes the logprobs of tokens as the chat and Responses APIs have them. Owner only.
@@ -20,9 +20,9 @@ class TokenLogprobWriter {
   explicit TokenLogprobWriter(std::shared_ptr<const ServedModel> model)
       : model_(std::move(model)) {}
 
-  /// One {"token","logprob","bytes","top_logprobs"} for each token of `delta`, with commas between
-  /// them; nothing when it has no logprobs. "bytes" are exact; a part of a character is U+FFFD in
-  /// "token". A token that the tokenizer does not know is empty.
+  /// Appends one {"token","logprob","bytes","top_logprobs"} for each token of `delta`, with commas
+  /// between them; nothing when it has no logprobs. "bytes" are exact; a part of a character is
+  /// U+FFFD in "token". A token that the tokenizer does not know has an empty text.
   void append(const Delta& delta, std::string& out);
 
  private:

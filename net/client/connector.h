@@ -16,34 +16,34 @@
 
 namespace weft {
 
-/// The token of all that the clients await: `const auto [error, result] = co_await ...`.
+/// The completion token of all that the clients await: `const auto [error, result] = co_await ...`.
 inline constexpr auto kAsTuple = boost::asio::as_tuple(boost::asio::use_awaitable);
 
-/// Which server, and how it is met.
+/// Which server, and how to connect to it.
 struct ClientOptions {
   ServerUrl url{};
   std::string api_key{};           ///< "" = none is shown
-  bool verify_certificate = true;  ///< by the system's store, and that it is the host's
+  bool verify_certificate = true;  ///< checks it against the system's store and the host's name
 };
 
 /// Makes connections to one server. On the context's one thread.
 class Connector {
  public:
-  /// kBadCertificate when the system's store cannot be read. The context outlives the connector and
-  /// its connections.
+  /// kBadCertificate when the system's store cannot be read. The context must outlive the connector
+  /// and its connections.
   [[nodiscard]] static Result<std::shared_ptr<Connector>> create(boost::asio::io_context& context,
                                                                  ClientOptions options);
 
   using Clock = std::chrono::steady_clock;
-  /// For a name, a connection and a handshake: a server that is there takes less than a second.
+  /// Time for resolving, connecting and a handshake: a server that is up takes less than a second.
   static constexpr std::chrono::milliseconds kConnectLimit = std::chrono::seconds(15);
 
-  /// A connection, past TLS's handshake. kCannotConnect with the server and the reason, also when
-  /// it is not there at `until`.
+  /// Makes a connection, TLS's handshake included. kCannotConnect names the server and the reason,
+  /// also when there is no connection at `until`.
   [[nodiscard]] boost::asio::awaitable<Result<NetStream>> connect(
       Clock::time_point until = Clock::time_point::max());
 
-  /// kLost with the server and what happened.
+  /// Makes a kLost that names the server and what happened.
   [[nodiscard]] Error lost(std::string_view what) const;
   [[nodiscard]] const ClientOptions& options() const noexcept { return options_; }
   [[nodiscard]] boost::asio::io_context& context() noexcept { return context_; }

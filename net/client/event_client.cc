@@ -21,11 +21,11 @@ namespace http = boost::beast::http;
 
 namespace {
 
-/// One read: an event for each of a hundred tokens, or some of them with logprobs.
+/// The size of a read: an event for each of a hundred tokens, or fewer with logprobs.
 constexpr std::size_t kReadBytes = std::size_t{16} << 10;
-/// An event may have so many bytes: a whole answer, which some servers repeat at its end.
+/// The largest event: a whole answer, which some servers repeat at its end.
 constexpr std::size_t kLargestEvent = std::size_t{16} << 20;
-/// So much is kept of an answer that is no stream: all that a person would read of an error.
+/// How much is kept of an answer that is no stream: all that a person would read of an error.
 constexpr std::size_t kKeptBody = std::size_t{64} << 10;
 
 Error bad_answer(const Connector& connector, std::string_view what) {
@@ -36,7 +36,7 @@ Error bad_answer(const Connector& connector, std::string_view what) {
 
 struct EventClient::Inbox {
   OnEvent on_event{};
-  bool muted = false;  // from within on_event, too, which must not be destroyed there
+  bool muted = false;  // may be set within on_event, which must not be destroyed there
   EventSplitter events{kLargestEvent};
   EventAnswer answer{};
   Clock::time_point read_at{};
@@ -59,7 +59,7 @@ struct EventClient::Inbox {
   }
 };
 
-/// A body in Beast's sense, which keeps nothing.
+/// A body type for Beast that keeps nothing.
 struct EventClient::InboxBody {
   using value_type = Inbox*;
 
@@ -97,7 +97,7 @@ EventClient::EventClient(std::shared_ptr<Connector> connector)
 
 EventClient::~EventClient() = default;
 
-/// What has been read, and at_end that no more comes.
+/// Takes what has been read; `at_end` says that no more comes.
 Result<void> EventClient::take_read(bool at_end) {
   inbox_->read_at = Clock::now();
   boost::system::error_code error;
@@ -117,7 +117,7 @@ Result<void> EventClient::take_read(bool at_end) {
 
 asio::awaitable<Result<void>> EventClient::exchange(const HttpRequest* request) {
   buffer_.clear();
-  // Nothing of what was asked before: an answer without a body would find it as it was left.
+  // The answer before is forgotten here, since an answer without a body would leave it as it is.
   inbox_->answer = {};
   inbox_->events.clear();
   parser_ = std::make_unique<Parser>();
@@ -139,7 +139,7 @@ asio::awaitable<Result<void>> EventClient::exchange(const HttpRequest* request) 
   co_return Result<void>();
 }
 
-/// Once more where a kept connection was closed by the server before it saw the request.
+/// Asks, and once more where the server closed a kept connection before it saw the request.
 asio::awaitable<Result<void>> EventClient::try_ask(const HttpRequest* request,
                                                    Clock::time_point until) {
   for (;;) {
@@ -155,7 +155,7 @@ asio::awaitable<Result<void>> EventClient::try_ask(const HttpRequest* request,
     stream_.reset();
     if (!kept || closed_ || parser_->got_some()) co_return done;
   }
-  // What is left over belongs to nobody; the next answer would begin with it.
+  // Bytes that are left over would begin the next answer, so the connection is given up.
   if (!parser_->keep_alive() || buffer_.size() > 0) stream_.reset();
   co_return Result<void>();
 }

@@ -16,19 +16,19 @@
 
 namespace weft {
 
-/// What a server answered where a stream of events was asked for.
+/// What a server answered to a request for a stream of events.
 struct EventAnswer {
   unsigned status = 0;
   bool streamed = false;  ///< 200 and text/event-stream: the events have been told, `body` is empty
-  std::string body{};     ///< of an answer that is no stream, as much as is kept of it
+  std::string body{};     ///< of an answer that is no stream, cut to what is kept
 };
 
-/// One connection to a server for answers that stream, kept between requests and made anew when it
-/// is gone. One request at a time; on the connector's thread.
+/// One connection to a server for answers that stream. It is kept between requests and made anew
+/// when it is gone. One request at a time; on the connector's thread.
 class EventClient {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The data of an event, and when its last byte was read.
+  /// Called with the data of an event, and when its last byte was read.
   using OnEvent = std::function<void(std::string_view data, Clock::time_point at)>;
 
   explicit EventClient(std::shared_ptr<Connector> connector);
@@ -37,20 +37,20 @@ class EventClient {
   EventClient& operator=(const EventClient&) = delete;
 
   /// POSTs `body` to `path`, which is put behind the URL's own, and returns when the answer has
-  /// ended. An event that has begun when the answer ends is none.
+  /// ended. An event that is incomplete when the answer ends is dropped.
   ///
   /// Errors: kCannotConnect; kLost, also after close(); kTimeout when it took longer than `limit`;
-  /// kBadAnswer when it is not HTTP, or an event is larger than any can be. What has failed may
-  /// have been asked.
+  /// kBadAnswer when it is not HTTP, or an event is larger than any can be. A request that failed
+  /// may have been carried out.
   [[nodiscard]] boost::asio::awaitable<Result<EventAnswer>> ask(std::string path, std::string body,
                                                                 std::chrono::milliseconds limit,
                                                                 OnEvent on_event);
 
-  /// Breaks off what is asked now, at once; no event comes any more.
+  /// Breaks off the request under way, at once; no event comes any more.
   void close();
 
  private:
-  /// Where a body's bytes go as they are read.
+  /// Takes a body's bytes as they are read.
   struct Inbox;
   struct InboxBody;
   using Parser = boost::beast::http::response_parser<InboxBody>;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// The value of a line's field "data"; nothing when it has another, or is a comment.
+/// Returns the value of a line's field "data"; nothing when it has another field, or is a comment.
 std::optional<std::string_view> data_in(std::string_view line) noexcept {
   constexpr std::string_view kData = "data";
   if (!line.starts_with(kData)) return std::nullopt;
@@ -37,7 +37,8 @@ std::optional<std::string_view> EventSplitter::next_line() {
     after_return_ = false;
     if (rest_.front() == '\n') rest_.remove_prefix(1);
   }
-  // Two searches for a byte each: unlike one for either, the library has them in SIMD.
+  // Both ends of a line are searched for by themselves: unlike a search for either, the library has
+  // these in SIMD.
   const std::size_t feed = rest_.find('\n');
   const std::size_t end = std::min(rest_.substr(0, feed).find('\r'), feed);
   if (end == std::string_view::npos) {
@@ -79,7 +80,7 @@ std::optional<std::string_view> EventSplitter::next() {
   while (const auto line = next_line()) {
     if (line->size() > most_bytes_) return stop_too_large();
     if (line->empty()) {
-      // Without data it is no event.
+      // An event without data is none.
       if (!has_data_ || data_.empty()) {
         has_data_ = false;
         continue;
@@ -91,7 +92,7 @@ std::optional<std::string_view> EventSplitter::next() {
     if (has_data_ && data_.size() > most_bytes_) return stop_too_large();
   }
   if (begun_.size() > most_bytes_) return stop_too_large();
-  // What was read goes; what an unfinished event has of it stays.
+  // What was read goes away, so what an unfinished event has of it is copied.
   if (has_data_ && data_.data() != kept_data_.data()) {
     kept_data_.assign(data_);
     data_ = kept_data_;

@@ -7,9 +7,9 @@
 
 namespace weft {
 
-/// The events of a text/event-stream, whatever pieces its bytes come in. Most events lie whole
-/// within what was read, and are shown there: nothing is copied. Their names, ids and comments are
-/// left out. Owner only.
+/// Splits a text/event-stream into its events, in whatever pieces its bytes come. Most events lie
+/// whole within what was read and are returned from there, without a copy. Their names, ids and
+/// comments are left out. Owner only.
 ///
 /// Source: HTML Living Standard, section 9.2.6, "Interpreting an event stream".
 class EventSplitter {
@@ -17,17 +17,18 @@ class EventSplitter {
   /// Neither a line nor an event may have more than `most_bytes`.
   explicit EventSplitter(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  /// What was read next; stays where it is until next() gives nothing.
+  /// Takes the bytes that were read next. They must stay until next() returns nothing.
   void put(std::string_view bytes) noexcept { rest_ = bytes; }
-  /// The data of the next event that is whole, until the next call; nothing: more is to be put.
+  /// Returns the data of the next whole event, valid until the next call; nothing: put() is due.
   [[nodiscard]] std::optional<std::string_view> next();
-  /// A line or an event was larger than it may be: nothing comes any more.
+  /// Whether a line or an event was larger than allowed; then nothing comes any more.
   [[nodiscard]] bool too_large() const noexcept { return too_large_; }
-  /// As if nothing had come yet.
+  /// Forgets everything, as if nothing had come yet.
   void clear();
 
  private:
-  /// The next line without its end, until the next call; nothing: its end has not come.
+  /// Returns the next line without its end, valid until the next call; nothing: its end has not
+  /// come.
   [[nodiscard]] std::optional<std::string_view> next_line();
   void add_data(std::string_view value);
   [[nodiscard]] std::optional<std::string_view> stop_too_large();

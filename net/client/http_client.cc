@@ -18,13 +18,13 @@ namespace http = boost::beast::http;
 
 namespace {
 
-/// An answer may have so many bytes: the longest outputs with logprobs are some megabytes.
+/// The largest answer: the longest outputs with logprobs are some megabytes.
 constexpr std::uint64_t kLargestBody = std::uint64_t{256} << 20;
-/// A server that asks for more is asked again after this.
+/// The longest Retry-After, in seconds, that is followed; a longer one is cut to it.
 constexpr int kLongestRetry = 3600;
 
 std::chrono::milliseconds retry_after_of(std::string_view text) {
-  int seconds = 0;  // a date, which HTTP allows as well, counts as not said
+  int seconds = 0;  // a date, which HTTP allows as well, counts as no value
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (error != std::errc() || end != text.data() + text.size()) seconds = 0;
   return std::chrono::seconds(std::clamp(seconds, 0, kLongestRetry));
@@ -61,7 +61,8 @@ asio::awaitable<Result<HttpAnswer>> HttpClient::ask(std::string path, std::strin
     if (!error) break;
     stream_.reset();
     if (deadline.expired()) co_return connector_->lost("no answer in time");
-    // A kept connection may have been closed by the server before it saw the request.
+    // A kept connection may have been closed by the server before it saw the request; then it is
+    // asked again.
     if (!kept || parser_->got_some()) co_return connector_->lost(error.message());
   }
   auto& response = parser_->get();

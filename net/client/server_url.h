@@ -7,23 +7,24 @@
 
 namespace weft {
 
-/// Where a server is.
+/// The parts of a server's URL.
 struct ServerUrl {
   bool tls = false;
   std::string host{};  ///< a name or an address, without brackets
   std::string port{};
-  std::string base{};  ///< what every path begins with: "/proxy", or nothing
+  std::string base{};  ///< the beginning of every path: "/proxy", or nothing
 
-  /// As a Host header says it: "[::1]:8080", without the scheme's own port.
+  /// Returns the value of a Host header: "[::1]:8080", without the scheme's own port.
   [[nodiscard]] std::string authority() const;
-  /// "https://host:port/base"
+  /// Returns "https://host:port/base".
   [[nodiscard]] std::string text() const;
 };
 
 /// Whether it begins with http://, https://, ws:// or wss://.
 [[nodiscard]] bool is_server_url(std::string_view text) noexcept;
 
-/// A "/v1" at the end is left out: every path has its own. NetErrc::kBadUrl with what is wrong.
+/// Parses a URL. A "/v1" at its end is left out, since every path has its own. NetErrc::kBadUrl
+/// says what is wrong.
 [[nodiscard]] Result<ServerUrl> parse_server_url(std::string_view text);
 
 }  // namespace weft

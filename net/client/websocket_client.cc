@@ -19,10 +19,11 @@ namespace websocket = boost::beast::websocket;
 
 namespace {
 
-/// An event holds at most one whole answer.
+/// The largest message: an event holds at most one whole answer.
 constexpr std::size_t kLargestMessage = std::size_t{256} << 20;
 
-/// A server that says nothing for half of it is pinged, and given up when it does not answer.
+/// A server that says nothing for half of this time is pinged, and given up when it does not
+/// answer.
 constexpr websocket::stream_base::timeout kTimeout{.handshake_timeout = std::chrono::seconds(15),
                                                    .idle_timeout = std::chrono::seconds(60),
                                                    .keep_alive_pings = true};
@@ -39,7 +40,7 @@ void WebSocketClient::start() {
 }
 
 asio::awaitable<void> WebSocketClient::run() {
-  const auto self = shared_from_this();  // until the last line
+  const auto self = shared_from_this();  // keeps it alive until the last line
   const auto opened = co_await open();
   if (!opened) co_return end(opened.error());
   if (ended_) co_return;
@@ -104,7 +105,7 @@ void WebSocketClient::write_next() {
       [self = shared_from_this()](boost::system::error_code error, std::size_t /*bytes*/) {
         self->writing_ = false;
         self->unsent_.pop_front();
-        // The reader hears of a failure, too, and says so.
+        // A failure is left to the reader, which hears of it, too.
         if (!error) self->write_next();
       });
 }

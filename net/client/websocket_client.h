@@ -15,25 +15,26 @@
 
 namespace weft {
 
-/// A WebSocket to a server, for text messages. On the connector's thread; it lives until it has
-/// ended, whoever else keeps it.
+/// A WebSocket to a server, for text messages. On the connector's thread; it keeps itself alive
+/// until it has ended.
 class WebSocketClient : public std::enable_shared_from_this<WebSocketClient> {
  public:
   struct Events {
     std::function<void(std::string_view)> on_message;
-    /// Once, the last of all; not after close(). `code` is the server's, 0 when it gave none.
+    /// Called once, as the last of all; not after close(). `code` is the server's, 0 when it gave
+    /// none.
     std::function<void(const Error&, std::uint16_t code)> on_end;
   };
 
   /// `path` is put behind the URL's own.
   WebSocketClient(std::shared_ptr<Connector> connector, std::string path, Events events);
 
-  /// Connects. kCannotConnect, kRefused with the server's words, or later kLost.
+  /// Connects. on_end may get kCannotConnect, kRefused with the server's words, or later kLost.
   void start();
-  /// In order; what is said before the connection stands waits for it. Not bounded here: the caller
-  /// has so many requests under way as it likes.
+  /// Sends a message, in order; one that is sent before the connection is made waits for it. There
+  /// is no bound here: the caller bounds its requests under way.
   void send(std::string message);
-  /// No events after it.
+  /// Ends the connection; no events come after it.
   void close();
 
  private:

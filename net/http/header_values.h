@@ -19,23 +19,25 @@ inline constexpr std::string_view kTimeoutHeader = "X-Request-Timeout-Ms";
 [[nodiscard]] bool istarts_with(std::string_view text, std::string_view start) noexcept;
 [[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;
 
-/// The items of a comma-separated list, without the space around them.
+/// Returns the items of a comma-separated list, without the space around them.
 [[nodiscard]] std::vector<std::string_view> list_items(std::string_view list);
 
-/// Takes a target apart into its path, percent-decoded, and what stands behind "?". False when it
+/// Splits a target into its path, percent-decoded, and its query, which follows "?". False when it
 /// is neither a path nor a URL, or not decodable.
 [[nodiscard]] bool split_target(std::string_view target, std::string& path, std::string& query);
 
-/// Whether `origins`, separated by commas, has it, or is "*".
+/// Whether the comma-separated list `origins` contains `origin`, or is "*".
 [[nodiscard]] bool is_listed_origin(std::string_view origin, std::string_view origins);
 
-/// Letters, digits and ._:- only, 1 .. 128 of them: it is written to logs and headers.
+/// Whether `text` is 1 .. 128 letters, digits and ._:- characters, since it is written to logs and
+/// headers.
 [[nodiscard]] bool is_request_id(std::string_view text) noexcept;
 
-/// The password in HTTP's basic credentials; empty when they are none.
+/// Returns the password in HTTP's basic credentials; empty when they are none.
 [[nodiscard]] std::string password_of_basic(std::string_view credentials);
 
-/// 0 when there is no such header; 400 when it is no number of milliseconds from 1 to a day.
+/// Returns the client's timeout; 0 when there is no such header, 400 when it is no number of
+/// milliseconds from 1 to a day.
 [[nodiscard]] ApiResult<std::chrono::milliseconds> timeout_of(
     const boost::beast::http::request_header<>& header);
 

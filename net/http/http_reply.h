@@ -17,20 +17,20 @@ namespace weft {
 
 inline constexpr std::string_view kJsonType = "application/json";
 
-/// A whole answer of HTTP's, before the connection adds what is its own (Date, Content-Length,
+/// A whole answer of HTTP, before the connection adds what is its own (Date, Content-Length,
 /// Connection).
 struct HttpReply {
   unsigned status = 200;
   std::string content_type{kJsonType};
   std::string body{};
   std::vector<std::pair<std::string, std::string>> headers{};
-  bool close = false;  ///< the connection has no future
+  bool close = false;  ///< the connection ends after it
 };
 
-/// The error's status, its body, and Retry-After when it says one.
+/// Makes a reply with the error's status, its body, and Retry-After when it has one.
 [[nodiscard]] HttpReply error_reply(const ApiError& error);
 
-/// What `make` returns; 500 when it throws. For threads that nothing may end.
+/// Returns what `make` returns; 500 when it throws. It is for threads that nothing may end.
 template <class Make>
 [[nodiscard]] HttpReply reply_or_500(const Make& make) {
   try {
@@ -40,7 +40,7 @@ template <class Make>
   }
 }
 
-/// The first lines of an answer, with the empty one behind them. Without a length the body comes in
+/// The first lines of an answer, up to and with the empty one. Without a length the body comes in
 /// chunks, or ends with the connection for HTTP/1.0; a 204 has neither.
 struct HttpHead {
   unsigned status = 200;
@@ -53,10 +53,11 @@ struct HttpHead {
 };
 void append_head(const HttpHead& head, std::string& out);
 
-/// "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, section 5.6.7).
+/// Writes "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, section 5.6.7).
 [[nodiscard]] std::string http_date(std::chrono::sys_seconds time);
 
-/// A piece of a chunked body (RFC 9112, section 7.1). Not empty: that would end the body.
+/// Appends a piece of a chunked body (RFC 9112, section 7.1). It must not be empty, which would end
+/// the body.
 void append_chunk(std::string_view bytes, std::string& out);
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 

@@ -67,7 +67,7 @@ class NetStream::Goodbye {
   template <class Self>
   void operator()(Self& self, error_code error = {}, std::size_t /*bytes*/ = 0) {
     if (auto* tls = stream_.tls(); tls != nullptr && !std::exchange(tls_ended_, true)) {
-      // Without it the client cannot tell an end from a cut (RFC 8446, section 6.1).
+      // Without a goodbye the client cannot tell an end from a cut (RFC 8446, section 6.1).
       return tls->async_shutdown(std::move(self));
     }
     Socket& socket = stream_.socket();

@@ -45,7 +45,7 @@ class NetStream {
   /// Null when the stream is plain. net/http/tls_stream.h has the type.
   [[nodiscard]] TlsStream* tls() const noexcept;
 
-  /// Both transfer bytes of the first kBuffers buffers at most.
+  /// Each transfers bytes of at most the first kBuffers buffers.
   template <class Buffers, class Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
     return boost::asio::async_initiate<Token, Transfer>(
@@ -62,27 +62,27 @@ class NetStream {
         },
         token, WriteBuffers(buffers));
   }
-  /// Bytes that the system has taken so far; under TLS those before they were encrypted.
+  /// How many bytes the system has taken so far; under TLS those before encryption.
   [[nodiscard]] std::uint64_t sent_bytes() const noexcept { return out_->sent; }
 
-  /// Lets whole frames go out by send_now(), beside what Beast writes. Only when it is plain.
+  /// Lets whole frames go out by send_now(), besides what Beast writes. Only for plain streams.
   void allow_send_now() noexcept { send_now_ = true; }
-  /// The next byte on the wire begins a frame, and nobody waits to write.
+  /// Whether the next byte on the wire begins a frame, and nobody waits to write.
   [[nodiscard]] bool can_send_now() const noexcept {
     return send_now_ && out_->writes == 0 && out_->rest.empty();
   }
-  /// Sends whole frames without waiting and without an operation: most find room. What does not is
-  /// kept, and goes out before all else. Only when can_send_now(). Returns false when something is
-  /// kept, so that async_send_rest() is due, or when there is an error.
+  /// Sends whole frames without waiting and without an operation: most find room. The rest is kept,
+  /// and goes out before all else. Only when can_send_now(). Returns false when something is kept,
+  /// so that async_send_rest() is due, or when there is an error.
   [[nodiscard]] bool send_now(std::string_view frames, boost::system::error_code& error);
-  /// Completes when all that send_now() kept is out.
+  /// Completes when all that send_now() kept has gone out.
   template <class Token>
   auto async_send_rest(Token&& token) {
     return boost::asio::async_initiate<Token, Completion>(
         [this](auto handler) { start_rest(AnyHandler<Completion>(std::move(handler))); }, token);
   }
 
-  /// TLS's handshake, as a server or client; only when is_tls().
+  /// TLS's handshake, as a server or client. Only when is_tls().
   template <class Token>
   auto async_handshake(boost::asio::ssl::stream_base::handshake_type side, Token&& token) {
     return boost::asio::async_initiate<Token, Completion>(
@@ -92,19 +92,19 @@ class NetStream {
         token);
   }
 
-  /// Says that nothing more comes, and reads until the client has gone: to close over what it still
-  /// sends would take the last words from under it. Beside it a read may be pending, and gets some
-  /// of that. Takes as long as the client likes; close() ends it.
+  /// Says that nothing more comes, and reads until the client has gone: closing over what it still
+  /// sends would take the last words from it. A read may be pending meanwhile, and gets some of
+  /// that. It takes as long as the client likes; close() ends it.
   template <class Token>
   auto async_goodbye(Token&& token) {
     return boost::asio::async_initiate<Token, Completion>(
         [this](auto handler) { start_goodbye(AnyHandler<Completion>(std::move(handler))); }, token);
   }
 
-  /// At once, without goodbyes; pending operations complete with an error.
+  /// Closes at once, without goodbyes; pending operations complete with an error.
   void close() noexcept;
 
-  // What Beast calls when a WebSocket or its timeout ends the connection.
+  // Beast calls it when a WebSocket or its timeout ends the connection.
   friend void beast_close_socket(NetStream& stream) { stream.close(); }
   friend void teardown(boost::beast::role_type role, NetStream& stream,
                        boost::system::error_code& error);
@@ -120,10 +120,10 @@ class NetStream {
   template <class Signature>
   using AnyHandler = boost::asio::any_completion_handler<Signature>;
 
-  /// One message of Beast's is a frame's header and its payload, which a ring may cut in two.
+  /// A message of Beast's is a frame's header and its payload, which a ring may cut in two.
   static constexpr std::size_t kBuffers = 4;
 
-  /// The first buffers of any sequence; those that are empty are left out.
+  /// The first buffers of any sequence that are not empty.
   template <class Buffer>
   class BufferList {
    public:
@@ -150,8 +150,8 @@ class NetStream {
   using ReadBuffers = BufferList<boost::asio::mutable_buffer>;
   using WriteBuffers = BufferList<boost::asio::const_buffer>;
 
-  /// Who writes. Operations know it weakly: one may complete when the stream is gone. While one is
-  /// under way the stream stays where it is.
+  /// The state of writing. Operations hold it weakly, since one may complete when the stream is
+  /// gone. While one is under way the stream must not move.
   struct Out {
     int writes = 0;  // async_write_some() under way
     std::uint64_t sent = 0;
@@ -169,9 +169,9 @@ class NetStream {
                        AnyHandler<Completion> handler);
   void start_goodbye(AnyHandler<Completion> handler);
 
-  /// How much went out; all, or as much as there was room for.
+  /// Returns how much went out: all, or as much as there was room for.
   std::size_t send_some(std::string_view bytes, boost::system::error_code& error) noexcept;
-  /// True when nothing is kept any more, or on an error.
+  /// Returns true when nothing is kept any more, or on an error.
   bool send_rest(boost::system::error_code& error) noexcept;
 
   std::variant<Socket, std::unique_ptr<TlsStream>> stream_;

@@ -6,8 +6,8 @@
 
 namespace weft {
 
-/// The TLS of a NetStream, for what only OpenSSL's own handle can be told. In a header of its own:
-/// few files need what OpenSSL declares.
+/// The TLS of a NetStream, for what only OpenSSL's own handle can be told. It has a header of its
+/// own because few files need what OpenSSL declares.
 struct TlsStream : boost::asio::ssl::stream<NetStream::Socket> {
   using boost::asio::ssl::stream<NetStream::Socket>::stream;
 };

@@ -8,16 +8,17 @@
 
 namespace weft {
 
-/// What a client is told whose GET may not become a WebSocket; nothing when it may. It is all that
-/// RFC 6455, section 4.2.1, asks of a handshake, of which Beast looks at the greater part.
+/// Returns the reply to a client whose GET may not become a WebSocket; nothing when it may. It
+/// checks all that RFC 6455, section 4.2.1, asks of a handshake, of which Beast checks the greater
+/// part.
 ///
 /// Browsers let a page open a WebSocket to anywhere and say whose page it is. So an origin must be
 /// the server's own, or among `cors_origins`.
 [[nodiscard]] std::optional<HttpReply> refuse_handshake(
     const boost::beast::http::request_header<>& header, std::string_view cors_origins);
 
-/// The same as Beast can answer it: each list in one line, and no offer of compression with a
-/// window of 8 bits, which it would answer with 9.
+/// Rewrites the header such that Beast can answer it: each list in one line, and no offer of
+/// compression with a window of 8 bits, which it would answer with 9.
 void prepare_handshake(boost::beast::http::request_header<>& header);
 
 }  // namespace weft

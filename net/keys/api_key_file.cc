@@ -30,7 +30,7 @@ std::optional<Hash> hash_from_hex(std::string_view hex) {
   return hash;
 }
 
-/// One [[key]]. Remembers the first mistake.
+/// Reads one [[key]] and remembers the first mistake.
 class KeyReader {
  public:
   KeyReader(const toml::table& table, std::string_view file) : table_(table), file_(file) {}
@@ -103,7 +103,7 @@ class KeyReader {
   std::optional<Error> error_;
 };
 
-/// The file's [[key]] tables and nothing else.
+/// Returns the file's [[key]] tables; nothing else may be in it.
 Result<const toml::array*> keys_of(const toml::table& document, std::string_view name) {
   for (const auto& [key, node] : document) {
     if (key.str() != "key" || !node.is_array_of_tables()) {

@@ -15,13 +15,13 @@ namespace weft {
 /// One [[key]] of a key file.
 struct KeyFileEntry {
   std::string name{};
-  std::string key{};                                      ///< as it is, or
+  std::string key{};                                      ///< the key itself, or
   std::optional<std::array<unsigned char, 32>> sha256{};  ///< its hash
   KeyLimits limits{};
 };
 
-/// At least one; names are distinct. Errors of core/io/file.h; kBadToml, kUnknownConfigKey and
-/// kBadConfig, which name file and line.
+/// Reads a key file, which has at least one key; names are distinct. Errors of core/io/file.h;
+/// kBadToml, kUnknownConfigKey and kBadConfig, which name file and line.
 [[nodiscard]] Result<std::vector<KeyFileEntry>> read_key_file(const std::filesystem::path& file);
 [[nodiscard]] Result<std::vector<KeyFileEntry>> parse_key_file(std::string_view toml,
                                                                std::string_view name);

@@ -100,7 +100,7 @@ std::shared_ptr<KeyHolder> ApiKeys::find(std::string_view presented) const noexc
   const Hash hash = hash_of(presented);
   const Entry* found = nullptr;
   for (const Entry& entry : keys_) {
-    // All of them, whichever it is.
+    // The loop compares with all of them, whichever matches.
     if (CRYPTO_memcmp(hash.data(), entry.hash.data(), hash.size()) == 0) found = &entry;
   }
   return found != nullptr ? found->holder : nullptr;

@@ -23,7 +23,7 @@ struct KeyLimits {
   std::int64_t tokens_per_minute = 0;                ///< prompt and output; 0 = any number
 };
 
-/// A key's holder, and what he has under way. Thread-safe.
+/// A key's holder, and the requests that he has under way. Thread-safe.
 class KeyHolder {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -33,15 +33,15 @@ class KeyHolder {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const KeyLimits& limits() const noexcept { return limits_; }
 
-  /// A request begins, or 429 with when to try again.
+  /// Begins a request; 429, with when to try again, when the limits do not allow it.
   [[nodiscard]] ApiResult<void> begin(Time now);
   void end() noexcept { running_.fetch_sub(1); }
-  /// Takes what a request used off the minute's allowance. It may go below zero: what a request
-  /// will produce is not known when it begins.
+  /// Takes what a request used off the minute's allowance, which may go below zero: how much a
+  /// request will produce is not known when it begins.
   void charge(std::int64_t tokens, Time now);
 
  private:
-  void refill(Time now);  // under mutex_
+  void refill(Time now);  // called under mutex_
 
   const std::string name_;
   const KeyLimits limits_;
@@ -51,12 +51,12 @@ class KeyHolder {
   Time filled_{};
 };
 
-/// Whose what a request makes is: the key's; without keys all is one owner's.
+/// The owner of what a request makes: the key's name; without keys one owner has all.
 [[nodiscard]] inline std::string_view owner_of(const std::shared_ptr<KeyHolder>& key) noexcept {
   return key != nullptr ? std::string_view(key->name()) : std::string_view();
 }
 
-/// The right to run one request; given back by the destructor. Empty where there are no keys.
+/// The right to run one request, which the destructor gives back. Empty where there are no keys.
 class KeyLease {
  public:
   KeyLease() noexcept = default;
@@ -76,20 +76,20 @@ class KeyLease {
 };
 
 /// Who may use the server. Keys are kept as SHA-256 hashes, and a presented one is compared with
-/// all of them in constant time, so that neither timing nor memory tells anything of them.
-/// Immutable but for what holders have under way.
+/// all of them in constant time, so that neither timing nor memory tells anything about them.
+/// Immutable except for what holders have under way.
 class ApiKeys {
  public:
-  /// Anyone may.
+  /// Without keys anyone may use the server.
   ApiKeys() = default;
-  /// `key`: one key without limits, "" = none. `file`: a TOML file of [[key]] tables with `name`,
-  /// `key` or `sha256` (hex), and optionally `class` ("chat", "batch"), `max_concurrent` and
-  /// `tokens_per_minute`; "" = none. Names tell clients apart: they are distinct, and `key`'s own
-  /// is "key". kBadToml or kBadConfig with file, line and key.
+  /// Loads the keys. `key`: one key without limits, "" = none. `file`: a TOML file of [[key]]
+  /// tables with `name`, `key` or `sha256` (hex), and optionally `class` ("chat", "batch"),
+  /// `max_concurrent` and `tokens_per_minute`; "" = none. Names tell clients apart: they are
+  /// distinct, and that of `key` is "key". kBadToml or kBadConfig with file, line and key.
   [[nodiscard]] static Result<ApiKeys> load(std::string_view key, const std::string& file);
 
   [[nodiscard]] bool required() const noexcept { return !keys_.empty(); }
-  /// Null when there is no such key.
+  /// Returns null when there is no such key.
   [[nodiscard]] std::shared_ptr<KeyHolder> find(std::string_view presented) const noexcept;
 
  private:

@@ -8,7 +8,7 @@ namespace weft::handlers {
 [[nodiscard]] RouteResult chat(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult completion(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult response(Service& service, const HttpCall& call);
-/// The upgrade to a WebSocket, which speaks the Responses API.
+/// Makes the connection a WebSocket, which speaks the Responses API.
 [[nodiscard]] RouteResult upgrade(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult tokenize_text(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult detokenize_tokens(Service& service, const HttpCall& call);

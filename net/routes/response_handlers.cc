@@ -40,7 +40,7 @@ RouteResult cancel_response(Service& service, const HttpCall& call) {
                 boost::json::object{{"id", id}, {"object", "response"}, {"status", "cancelled"}})});
     };
     if (service.running().cancel(id, owner, reply)) return;
-    // It may have ended a moment ago.
+    // The response may have ended a moment ago.
     if (service.stored_responses().find(id, owner) != nullptr) return reply();
     done(no_such_response());
   });

@@ -2,8 +2,8 @@
 
 #include "weft/net/routes/route.h"
 
-/// The handlers of responses that are kept or that run: another key's are as if they were not
-/// there.
+/// The handlers of responses that are kept or that run. A client sees none that belong to another
+/// key.
 namespace weft::handlers {
 
 [[nodiscard]] RouteResult get_response(Service& service, const HttpCall& call);

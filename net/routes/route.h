@@ -21,25 +21,25 @@ class Service;
 struct HttpCall {
   const boost::beast::http::request_header<>& header;
   std::string_view path;   ///< of the target, decoded
-  std::string_view id;     ///< what stands in the path where the route has "{id}"
-  std::string_view query;  ///< what stands behind "?"
+  std::string_view id;     ///< the part of the path that stands for "{id}"
+  std::string_view query;  ///< what follows "?"
   std::string_view body;
-  BodyMemory::Share& memory;              ///< what counts the body; who keeps a copy takes it
+  BodyMemory::Share& memory;              ///< counts the body; a handler that keeps a copy takes it
   const std::shared_ptr<KeyHolder>& key;  ///< null where there are no keys
 };
 
-/// A reply that is made elsewhere: the function is called once, at once, with what to call (on any
-/// thread, once) when the reply is there.
+/// A reply that is made elsewhere. The function is called once, at once, and gets what to call (on
+/// any thread, once) when the reply is there.
 using LaterReply = std::function<void(std::function<void(HttpReply)>)>;
 /// The connection becomes a WebSocket.
 struct Upgrade {};
-/// What a handler makes of a request: its reply, now or later, or what is to run for it.
+/// What a handler makes of a request: its reply, now or later, or what is to be run for it.
 using RouteResult = std::variant<HttpReply, ApiCall, LaterReply, Upgrade>;
 
 /// One method on one path.
 struct Route {
   boost::beast::http::verb method;
-  std::string_view path;     ///< "{id}" stands for any name; at the end, slashes may be in it
+  std::string_view path;     ///< "{id}" stands for any name; at the end it may contain slashes
   bool guarded = true;       ///< wants a key, where there are keys
   bool wants_model = false;  ///< is refused while the model loads and while the server drains
   RouteResult (*handle)(Service& service, const HttpCall& call);

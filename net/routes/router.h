@@ -13,11 +13,11 @@ namespace weft {
 /// Finds the route of a request by its method and path. Immutable, thread-safe.
 class Router {
  public:
-  /// `routes` has each method of a path once, and outlives the router.
+  /// `routes` has each method of a path once, and must outlive the router.
   constexpr explicit Router(std::span<const Route> routes) noexcept : routes_(routes) {}
 
-  /// The route of this method and path; HEAD finds GET's. Else the refusal: 404 when no route has
-  /// the path, and 405 with the methods that it has in Allow.
+  /// Returns the route of this method and path; HEAD finds GET's. Otherwise returns the refusal:
+  /// 404 when no route has the path, and 405 with the path's methods in Allow.
   [[nodiscard]] std::variant<const Route*, HttpReply> find(boost::beast::http::verb method,
                                                            std::string_view path) const;
 
@@ -27,11 +27,11 @@ class Router {
   std::span<const Route> routes_;
 };
 
-/// Whether `path` is one that `pattern` stands for.
+/// Whether `path` matches `pattern`.
 [[nodiscard]] bool matches(std::string_view pattern, std::string_view path) noexcept;
 
-/// The part of `path` that stands where `pattern` has "{id}"; empty when the pattern has none or
-/// does not match.
+/// Returns the part of `path` that `pattern` calls "{id}"; empty when the pattern has none or does
+/// not match.
 [[nodiscard]] std::string_view id_in(std::string_view pattern, std::string_view path) noexcept;
 
 }  // namespace weft

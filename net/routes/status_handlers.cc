@@ -21,7 +21,7 @@ boost::json::array numbers_of(const std::vector<RequestId>& ids) {
   return numbers;
 }
 
-/// The rows up to the last one that is held.
+/// Lists the rows up to the last one that is in use.
 boost::json::array rows_of(const Engine& engine) {
   boost::json::array list;
   const std::vector<RowHolder> rows = engine.rows();

@@ -2,7 +2,7 @@
 
 #include "weft/net/routes/route.h"
 
-/// The handlers that say what the server is and how it fares.
+/// The handlers that say what the server is and how it is doing.
 namespace weft::handlers {
 
 [[nodiscard]] RouteResult models(Service& service, const HttpCall& call);
@@ -11,7 +11,7 @@ namespace weft::handlers {
 [[nodiscard]] RouteResult live(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult metrics(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult version(Service& service, const HttpCall& call);
-/// All that run, with the ids of the client's own alone.
+/// Lists all requests that run; only the client's own have their ids.
 [[nodiscard]] RouteResult requests(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult page(Service& service, const HttpCall& call);
 

@@ -63,7 +63,7 @@ void HttpConnection::enter(State state) {
 void HttpConnection::read() {
   if (reading_ || state_ == State::kClosed) return;
   const std::size_t room = reader_.room();
-  if (room == 0) return;  // goes on when a request has been taken out
+  if (room == 0) return;  // reading goes on when a request has been taken out
   reading_ = true;
   stream_.async_read_some(boost::asio::buffer(arriving_, room),
                           [self = self()](boost::system::error_code error, std::size_t bytes) {
@@ -75,7 +75,8 @@ void HttpConnection::on_read(boost::system::error_code error, std::size_t bytes)
   reading_ = false;
   if (state_ == State::kClosed) return;
   if (state_ == State::kLingering) {
-    // Whatever it says, it comes too late; but its end came here, and not to the goodbye.
+    // Whatever the client says now, it comes too late; but it was this read that saw its end, and
+    // not the goodbye.
     if (error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated) {
       close();
     }
@@ -110,7 +111,7 @@ bool HttpConnection::begin_exchange() {
     return false;
   }
   if (auto refusal = exchange_->admit(header)) {
-    // A body that nobody reads stands in the way of the next request.
+    // A body that nobody reads would be taken for the next request.
     refusal->close = reader_.wants_body();
     reply(*std::move(refusal));
     return false;
@@ -135,7 +136,7 @@ void HttpConnection::dispatch() {
   } else {
     reply(std::move(std::get<HttpReply>(result)));
   }
-  read();  // to see it when the client goes
+  read();  // notices when the client goes
 }
 
 void HttpConnection::upgrade(RequestReader::Request request) {
@@ -156,7 +157,7 @@ void HttpConnection::upgrade(RequestReader::Request request) {
 }
 
 void HttpConnection::start_later(const LaterReply& later) {
-  // A client that goes meanwhile, or a connection that ends, leaves the reply behind.
+  // When the client goes meanwhile, or the connection ends, the reply is dropped.
   later([weak = std::weak_ptr<Connection>(shared_from_this()), which = exchanges_,
          executor = stream_.get_executor()](HttpReply made) {
     boost::asio::post(executor, [weak, which, made = std::move(made)]() mutable {
@@ -229,7 +230,8 @@ void HttpConnection::finish_exchange() {
   reader_.drop();
   if (!keep_alive) return linger();
   enter(State::kIdle);
-  // Not from within: a client that pipelines thousands of requests would take the stack.
+  // Posted and not called from within: a client that pipelines thousands of requests would exhaust
+  // the stack.
   boost::asio::post(stream_.get_executor(), [self = self()] {
     if (self->state_ == State::kIdle) self->guarded([&] { self->advance(); });
   });
@@ -242,8 +244,8 @@ void HttpConnection::linger() {
 }
 
 bool HttpConnection::client_has_left() {
-  if (reading_) return false;  // the read will say so
-  // What the client has pipelined fills the reader, and its end stands behind what nobody reads
+  if (reading_) return false;  // the read will notice it
+  // The client's pipelined requests fill the reader, and its end is behind bytes that nobody reads
   // yet.
   pollfd socket{.fd = stream_.socket().native_handle(), .events = POLLRDHUP, .revents = 0};
   return poll(&socket, 1, 0) > 0;
@@ -300,7 +302,7 @@ void HttpConnection::check_time(Time now) {
 }
 
 void HttpConnection::drain() {
-  // A request may be there that nobody has read yet, or on its way.
+  // A request may have arrived that nobody has read yet, or be on its way.
   if (state_ == State::kIdle || state_ == State::kHandshake) enter(state_);
 }
 

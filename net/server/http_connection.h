@@ -46,10 +46,10 @@ class HttpConnection final : public Connection, private Answer::Reader {
  private:
   enum class State : std::uint8_t {
     kHandshake,  ///< TLS's
-    kIdle,       ///< nothing of the next request is there
-    kReading,    ///< a request has begun, and is not whole
+    kIdle,       ///< nothing of the next request has come
+    kReading,    ///< a request has begun, and is not complete
     kAnswering,
-    kLingering,  ///< all is said; the client may still be reading
+    kLingering,  ///< everything is sent; the client may still be reading
     kClosed,
   };
 
@@ -98,14 +98,14 @@ class HttpConnection final : public Connection, private Answer::Reader {
   State state_ = State::kIdle;
   Time state_began_{};
 
-  // What is outstanding reads into a place of its own: requests are taken from the reader
+  // An outstanding read has a buffer of its own, since requests are taken from the reader
   // meanwhile.
   std::array<char, net_defaults::kReadBytes> arriving_;
   bool reading_ = false;  // a read is outstanding, whatever the state
   RequestReader reader_;
 
   std::optional<HttpExchange> exchange_;
-  std::uint64_t exchanges_ = 0;  // that have ended; a later reply knows by it whose it is
+  std::uint64_t exchanges_ = 0;  // how many have ended; tells a later reply whose it is
   OutputBuffer output_;
 };
 

@@ -85,7 +85,7 @@ void HttpExchange::append_reply(HttpReply reply, std::string& out) {
 }
 
 void HttpExchange::append_news(std::string& out) {
-  thread_local EventBatch batch(Framing::kBody);  // not the exchange's: most keep none for long
+  thread_local EventBatch batch(Framing::kBody);  // shared: most keep none for long
   batch.restart(answer_->framing());
   answer_->fetch(batch);
   if (answer_->error()) error_ = answer_->error()->code;
@@ -118,7 +118,7 @@ void HttpExchange::begin_stream(std::string& out) {
   if (http10_ || thread_.draining()) keep_alive_ = false;
   auto headers = headers_;
   headers.emplace_back("Cache-Control", "no-cache");
-  headers.emplace_back("X-Accel-Buffering", "no");  // nginx, which else keeps events back
+  headers.emplace_back("X-Accel-Buffering", "no");  // for nginx, which would keep events back
   append_head_of(status_, "text/event-stream; charset=utf-8", headers, nullptr, out);
 }
 

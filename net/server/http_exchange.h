@@ -33,17 +33,17 @@ class HttpExchange {
   using Header = boost::beast::http::request_header<>;
   using Request = boost::beast::http::request<boost::beast::http::string_body>;
   enum class State : std::uint8_t {
-    kMaking,     ///< the body comes, or the answer is being made: nothing is said yet
-    kStreaming,  ///< the head of a stream is said, and events follow
+    kMaking,     ///< the body comes, or the answer is being made: nothing is appended yet
+    kStreaming,  ///< the head of a stream is appended, and events follow
     kSaid,       ///< the last byte is appended
   };
 
-  /// Begins the exchange of a request whose header can be read. `client` is its address. All but
-  /// the header outlive the exchange.
+  /// Begins the exchange of a request whose header can be read. `client` is its address. All
+  /// arguments but the header must outlive the exchange.
   HttpExchange(Service& service, const IoThread& thread, const std::string& client,
                const Header& header, bool keep_alive);
-  /// Begins that of a request whose header cannot be read, and whose first byte came at `began`: it
-  /// can only be refused.
+  /// Begins the exchange of a request whose header cannot be read, and whose first byte came at
+  /// `began`: it can only be refused.
   HttpExchange(Service& service, const IoThread& thread, const std::string& client, Time began);
   HttpExchange(const HttpExchange&) = delete;
   HttpExchange& operator=(const HttpExchange&) = delete;
@@ -54,33 +54,33 @@ class HttpExchange {
   /// Returns what is to become of the whole request. `memory` counts its body.
   [[nodiscard]] RouteResult handle(const Request& request, BodyMemory::Share& memory);
   /// Submits the call; `reader` hears of news, which append_news() fetches. Returns an error when
-  /// the key may not have one more.
+  /// the key may not have another request.
   [[nodiscard]] std::optional<ApiError> start(ApiCall call, IoThread& thread,
                                               Answer::Reader& reader);
 
   /// Appends the whole answer.
   void append_reply(HttpReply reply, std::string& out);
-  /// Appends what the started answer has come to: events, a whole reply, or nothing yet. Not in
+  /// Appends what the started answer has produced: events, a whole reply, or nothing yet. Not in
   /// kSaid.
   void append_news(std::string& out);
 
   [[nodiscard]] State state() const noexcept { return state_; }
-  /// An answer was started, so that there may be news.
+  /// Whether an answer was started, so that there may be news.
   [[nodiscard]] bool started() const noexcept { return answer_ != nullptr; }
-  /// Whether the connection goes on behind it, as its head says.
+  /// Whether the connection goes on after it, as its head says.
   [[nodiscard]] bool keep_alive() const noexcept { return keep_alive_; }
   [[nodiscard]] bool is_http10() const noexcept { return http10_; }
   [[nodiscard]] const std::shared_ptr<KeyHolder>& key() const noexcept { return admission_.key; }
-  /// A stream has more text than a client may leave unread.
+  /// Whether a stream has more text than a client may leave unread.
   [[nodiscard]] bool leaves_too_much_unread() const noexcept;
 
-  /// Notes that the client has gone before its answer was said.
+  /// Notes that the client has gone before its answer was complete.
   void lose_client();
-  /// Notes that the client reads too slowly, and asks the engine to end what it asked for.
+  /// Notes that the client reads too slowly, and asks the engine to end its requests.
   void lose_slow_client();
-  /// Asks the engine to end what still runs, and writes the line in the log of a started answer.
+  /// Asks the engine to end what still runs, and writes the log line of a started answer.
   void break_off();
-  /// Writes the line in the log.
+  /// Writes the log line.
   void log();
 
  private:
@@ -111,7 +111,7 @@ class HttpExchange {
   KeyLease lease_;
   RunningAnswers::Place place_;
   std::shared_ptr<Answer> answer_;
-  unsigned status_ = 0;  // 0 = nothing was said
+  unsigned status_ = 0;  // 0 = nothing was sent
   std::string error_;    // its code, for the log
 };
 

@@ -31,8 +31,8 @@ bool is_tcp(const NetStream::Socket::endpoint_type& endpoint) {
 }
 
 /// Small answers leave at once. A peer that vanished without a word is noticed by what it does not
-/// acknowledge, or, when nothing is sent to it, by probes; soon after `write_timeout`, which comes
-/// first for one that is there and does not read.
+/// acknowledge, or, when nothing is sent to it, by probes. That happens soon after `write_timeout`,
+/// which comes first for a peer that is there and does not read.
 void tune(NetStream::Socket& socket, std::chrono::microseconds write_timeout) {
   using std::chrono::duration_cast;
   const auto lost =
@@ -75,7 +75,7 @@ void start_connection(IoThread& thread, Service& service, asio::ssl::context* tl
   }
 }
 
-/// A socket file that nobody listens at any more, as a killed server leaves it.
+/// Whether a socket file is one that nobody listens at any more, as a killed server leaves it.
 bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
                   const std::string& path) {
   struct stat status{};
@@ -134,13 +134,13 @@ void Listener::on_accept(boost::system::error_code error, NetStream::Socket sock
                          IoThread& thread) {
   if (stopped_) return;
   if (error) {
-    // In a moment there may be descriptors and memory again. Asio itself passes over a connection
-    // that ended before it was accepted.
+    // In a moment there may be descriptors and memory again. Asio itself skips a connection that
+    // ended before it was accepted.
     service_.log().warning("cannot accept a connection: " + error.message());
     return pause();
   }
-  // On its own thread from the start, and without this object: the thread may drop what waits when
-  // the one of the acceptor is gone.
+  // The connection is made on its own thread, and without this object: the thread may drop what
+  // waits when the acceptor's thread is gone.
   asio::post(thread.context(),
              [&thread, &service = service_, tls = tls_,
               place = ConnectionCount::Place(connections_), socket = std::move(socket)]() mutable {

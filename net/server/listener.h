@@ -20,22 +20,22 @@
 
 namespace weft {
 
-/// Accepts connections of one address and gives them to the I/O threads in turn. With as many as
-/// the server may have it stops accepting, and the system keeps the rest waiting. On the first I/O
-/// thread; stop() from anywhere.
+/// Accepts connections at one address and gives them to the I/O threads in turn. While there are as
+/// many as the server may have it stops accepting, and the system keeps the rest waiting. On the
+/// first I/O thread; stop() from anywhere.
 class Listener : public std::enable_shared_from_this<Listener> {
  public:
   using Threads = std::vector<std::unique_ptr<IoThread>>;
   using Endpoint = boost::asio::generic::stream_protocol::endpoint;
 
-  /// `tls` is null for plain connections. All outlive the listener.
+  /// `tls` is null for plain connections. All arguments must outlive the listener.
   Listener(Threads& threads, ConnectionCount& connections, Service& service,
            boost::asio::ssl::context* tls);
 
-  /// kCannotListen with address and reason.
+  /// Binds and listens. kCannotListen with address and reason.
   [[nodiscard]] Result<void> open(const Endpoint& endpoint, const std::string& name);
   void start();
-  /// Accepts no more; a Unix socket's file is removed.
+  /// Accepts no more, and removes a Unix socket's file.
   void stop();
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 

@@ -14,24 +14,24 @@ class OutputBuffer {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// What is appended here goes out next.
+  /// The buffer for what goes out next; callers append to it.
   [[nodiscard]] std::string& next() noexcept { return next_; }
   [[nodiscard]] bool sending() const noexcept { return sending_; }
 
-  /// Begins to send what has gathered; only when nothing is being sent.
+  /// Begins to send what was appended; only when nothing is being sent.
   void begin();
-  /// What of it is still to be sent.
+  /// The part of it that is still to be sent.
   [[nodiscard]] std::string_view unsent() const noexcept {
     return std::string_view(current_).substr(sent_);
   }
-  /// The socket took so many of these; sending ends with the last of them.
+  /// Notes that the socket took so many of these bytes; sending ends with the last of them.
   void took(std::size_t bytes);
   /// Whether the client has taken nothing for longer than `limit`.
   [[nodiscard]] bool is_stuck(Time now, std::chrono::steady_clock::duration limit) const noexcept {
     return sending_ && now - progress_ > limit;
   }
 
-  /// Gives back the memory of a large answer.
+  /// Frees the memory of a large answer.
   void shrink();
 
  private:

@@ -18,7 +18,7 @@ ApiError header_too_large() {
   return {.status = 431, .code = "header_too_large", .message = "the header is too large"};
 }
 
-/// How a request that cannot be read is answered.
+/// Returns the answer to a request that cannot be read.
 ApiError answer_to(boost::system::error_code error) {
   if (error == http::error::header_limit) return header_too_large();
   if (error == http::error::body_limit) {
@@ -27,8 +27,8 @@ ApiError answer_to(boost::system::error_code error) {
   return not_an_http_request();
 }
 
-/// Whether others may see the end of the body elsewhere (RFC 9112, section 6.1). Beast takes some
-/// of these encodings as no body at all.
+/// Whether others could see the end of the body elsewhere (RFC 9112, section 6.1). Beast takes some
+/// of these encodings for no body at all.
 bool has_doubtful_end(const RequestReader::Header& header) {
   const auto encodings = header.count(http::field::transfer_encoding);
   if (encodings == 0) return false;
@@ -87,14 +87,15 @@ void RequestReader::enter(State state) {
 }
 
 RequestReader::Found RequestReader::wait() {
-  // Trailers or a chunk's extensions have filled the buffer: all else is taken out as it comes.
+  // The buffer is full of trailers or of a chunk's extensions: everything else is taken out as it
+  // comes.
   if (room() == 0) return refuse(header_too_large());
   return Found::kNothing;
 }
 
 RequestReader::Found RequestReader::refuse(ApiError why) {
   error_ = std::move(why);
-  parser_.reset();  // what has come of the body gives its memory back at once
+  parser_.reset();  // the part of the body that has come frees its memory at once
   memory_.clear();
   return Found::kError;
 }

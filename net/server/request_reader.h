@@ -27,29 +27,29 @@ class RequestReader {
   using Header = boost::beast::http::request_header<>;
   using Request = boost::beast::http::request<boost::beast::http::string_body>;
 
-  /// What next() has come to.
+  /// The result of next().
   enum class Found : std::uint8_t {
     kNothing,  ///< more bytes must come
-    kHeader,   ///< header() is there; next() goes on with the body
-    kRequest,  ///< the request is whole, and take() is due
-    kError,    ///< error() says why nothing more can be read of this connection
+    kHeader,   ///< header() is complete; next() goes on with the body
+    kRequest,  ///< the request is complete, and take() is due
+    kError,    ///< error() says why nothing more can be read from this connection
   };
 
-  /// Both outlive the reader.
+  /// Both arguments must outlive the reader.
   RequestReader(const ServerConfig& config, BodyMemory& memory);
 
-  /// How many bytes put() may have. None while a request is answered and others fill the buffer.
+  /// How many bytes put() may take. None while a request is answered and others fill the buffer.
   [[nodiscard]] std::size_t room() const noexcept;
   void put(boost::asio::const_buffer bytes);
-  /// Nothing is there that was not taken.
+  /// Whether all bytes were taken.
   [[nodiscard]] bool empty() const noexcept { return input_.size() == 0; }
 
-  /// Reads on. Not between kRequest or kError and take() or drop().
+  /// Reads on. Not to be called between kRequest or kError and take() or drop().
   [[nodiscard]] Found next();
-  /// From kHeader on, until take() or drop().
+  /// The header; valid from kHeader on, until take() or drop().
   [[nodiscard]] const Header& header() const { return parser_->get().base(); }
   [[nodiscard]] bool keep_alive() const { return parser_->get().keep_alive(); }
-  /// A body was announced, and is not there yet.
+  /// Whether a body was announced that is not complete yet.
   [[nodiscard]] bool wants_body() const { return !parser_->is_done(); }
   /// Why a header that could be read is refused all the same.
   [[nodiscard]] std::optional<ApiError> header_error() const;
@@ -59,16 +59,16 @@ class RequestReader {
     Request request;
     BodyMemory::Share memory;  ///< what counts the body
   };
-  /// The whole request; what is behind it is the next one's.
+  /// Takes the whole request; the bytes behind it are the next one's.
   [[nodiscard]] Taken take();
-  /// Forgets the request that was being read, and gives back what an empty buffer does not need.
+  /// Forgets the request that was being read, and frees what an empty buffer does not need.
   void drop();
-  /// Forgets everything: the rest of the connection's bytes interest nobody.
+  /// Forgets everything: nobody reads the rest of the connection's bytes.
   void drop_all();
 
-  /// When the first byte of this request was there.
+  /// When the first byte of this request came.
   [[nodiscard]] Time began() const noexcept { return began_; }
-  /// The request that has begun does not come as fast as it must.
+  /// Whether the request that has begun comes more slowly than it must.
   [[nodiscard]] bool is_late(Time now) const;
 
  private:
@@ -87,14 +87,14 @@ class RequestReader {
   const ServerConfig& config_;
   boost::beast::flat_buffer input_;
   State state_ = State::kBetween;
-  Time began_{};  // this state
+  Time began_{};  // of this state
   std::optional<Parser> parser_;
   std::size_t body_bytes_ = 0;
   BodyMemory::Share memory_;
   std::optional<ApiError> error_;
 };
 
-/// How what is no request, or none that may come here, is answered: 400.
+/// The answer to what is no request, or none that may come here: 400.
 [[nodiscard]] ApiError not_an_http_request();
 
 }  // namespace weft

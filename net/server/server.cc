@@ -51,7 +51,7 @@ Result<void> Server::load_certificate() {
   }
   error = tls_->use_private_key_file(config_.tls_key, asio::ssl::context::pem, error);
   if (error) return Error{NetErrc::kBadCertificate, config_.tls_key + ": " + error.message()};
-  // OpenSSL keeps a certificate and a key of different kinds side by side, and then has neither.
+  // OpenSSL accepts a certificate and a key that do not belong together, and then uses neither.
   if (SSL_CTX_check_private_key(tls_->native_handle()) != 1) {
     return Error{NetErrc::kBadCertificate,
                  config_.tls_key + ": is not the key of " + config_.tls_certificate};

@@ -20,10 +20,10 @@
 namespace weft {
 
 /// HTTP and WebSocket in front of an engine. It has threads of its own; its functions are for one
-/// thread at a time, and block only where said. It installs no signal handler and writes nothing
-/// but to its log.
+/// thread at a time, and block only where documented. It installs no signal handler and writes to
+/// nothing but its log.
 ///
-/// An order that works: create(), which answers 503 from then on, load the engine, open(); later
+/// The order of calls is: create(), which answers 503 from then on, load the engine, open(); later
 /// drain(), drain the engine, close(), destroy the engine, destroy the server.
 class Server {
  public:
@@ -34,16 +34,17 @@ class Server {
   Server& operator=(const Server&) = delete;
   ~Server();
 
-  /// Serves from now on. `engine` lives until after close().
+  /// Serves from now on. `engine` must live until after close().
   void open(Engine& engine, ModelCard card);
 
-  /// Accepts no connection and no request any more; connections end as what runs on them ends. Of
-  /// those on which nothing runs, a request that is on its way is refused and not left unanswered.
+  /// Accepts no connection and no request any more; connections end when what runs on them has
+  /// ended. On idle connections a request that is on its way is refused and not left unanswered.
   void drain();
-  /// Waits until the last connection has ended, or `limit` is over, then ends those that are left.
+  /// Waits until the last connection has ended, or for `limit`, and then ends those that are left.
   void close(std::chrono::milliseconds limit);
 
-  /// Where it listens, the real port included: "http://127.0.0.1:8080", "unix:/run/weft.sock".
+  /// The addresses that it listens at, with their real ports: "http://127.0.0.1:8080",
+  /// "unix:/run/weft.sock".
   [[nodiscard]] std::vector<std::string> addresses() const;
   [[nodiscard]] std::uint16_t port() const noexcept;
   [[nodiscard]] std::size_t connections() const noexcept { return connections_.now(); }

@@ -19,7 +19,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-/// A whole message in one frame of a server's (RFC 6455, section 5.2).
+/// Appends a whole message as one frame of a server (RFC 6455, section 5.2).
 void append_frame(std::string_view message, std::string& out) {
   constexpr char kFinalText = '\x81';
   const std::size_t size = message.size();
@@ -70,7 +70,7 @@ void WebSocketConnection::accept(Request upgrade) {
       }));
   socket_.set_option(websocket::stream_base::timeout{
       .handshake_timeout = config.header_timeout,
-      .idle_timeout = 2 * config.ping_interval,  // it pings at half of this
+      .idle_timeout = 2 * config.ping_interval,  // pings are sent at half of it
       .keep_alive_pings = true});
   websocket::permessage_deflate deflate;
   deflate.server_enable = config.compress_websocket;
@@ -98,7 +98,7 @@ void WebSocketConnection::accept(Request upgrade) {
 void WebSocketConnection::read() {
   if (reading_ || ended_ || session_.unsent_bytes() > net_defaults::kReadAhead) return;
   reading_ = true;
-  // A message in parts, to count its bytes as they come; 0: as many as there are.
+  // Reads a message in parts, to count its bytes as they come; 0: as many as there are.
   socket_.async_read_some(input_, 0,
                           [self = self()](boost::system::error_code error, std::size_t bytes) {
                             self->guarded([&] { self->on_read(error, bytes); });
@@ -130,7 +130,7 @@ void WebSocketConnection::pump() {
     if (session_.too_slow()) end(EndCause::kSlowReader);
     return;
   }
-  // Not the connection's own: an idle one keeps no memory for it.
+  // Not the connection's own, so that an idle one keeps no memory for it.
   thread_local EventBatch batch(Framing::kWebSocket);
   while (!writing_ && !ended_ && !leaving_) {
     batch.clear();
@@ -190,7 +190,7 @@ void WebSocketConnection::write_next() {
 void WebSocketConnection::on_written(boost::system::error_code error) {
   if (ended_) return;
   if (error) return end(EndCause::kCancel);
-  if (leaving_) {  // what is left of the batch would only disturb the goodbye
+  if (leaving_) {  // the rest of the batch would only disturb the goodbye
     writing_ = false;
     return;
   }

@@ -15,10 +15,10 @@
 
 namespace weft {
 
-/// A client's WebSocket at /v1/responses. Reads messages into a ResponseSession and writes its
-/// events, one message at a time; while a message is on its way what comes meanwhile gathers, and
-/// goes out as one event. Pings tell whether an idle client is still there. Plain messages pass
-/// Beast by where the socket has room, which is nearly always. On its I/O thread.
+/// A client's WebSocket at /v1/responses. It reads messages into a ResponseSession and writes its
+/// events, one message at a time; what comes while a message is on its way gathers, and goes out as
+/// one event. Pings tell whether an idle client is still there. Messages without TLS and
+/// compression bypass Beast where the socket has room, which is nearly always. On its I/O thread.
 class WebSocketConnection final : public Connection {
  public:
   using Request = boost::beast::http::request<boost::beast::http::string_body>;
@@ -45,7 +45,7 @@ class WebSocketConnection final : public Connection {
   void write_next();
   void on_written(boost::system::error_code error);
   void on_sent(boost::system::error_code error);
-  /// The closing handshake has begun: nobody wants what still runs.
+  /// Called when the closing handshake has begun: nobody wants what still runs.
   void leave();
   void say_goodbye(boost::beast::websocket::close_code code);
   void end(EndCause cause);
@@ -67,7 +67,7 @@ class WebSocketConnection final : public Connection {
   bool leaving_ = false;   // a close frame is on its way, or has been
   bool ended_ = false;
   Time progress_{};               // when the client last took something, or leaving began
-  std::uint64_t sent_bytes_ = 0;  // by then
+  std::uint64_t sent_bytes_ = 0;  // sent until then
 };
 
 }  // namespace weft

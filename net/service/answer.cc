@@ -16,7 +16,7 @@ void Answer::Part::admit() noexcept {
 }
 
 void Answer::Part::deliver(const DeltaView& delta) noexcept {
-  // A plain answer is made when all is there.
+  // The reader of a plain answer is woken only at its end.
   bool wake = answer_.call_.framing != Framing::kBody;
   if (!output.deliver(delta)) {
     lost.store(true);
@@ -26,7 +26,8 @@ void Answer::Part::deliver(const DeltaView& delta) noexcept {
 }
 
 void Answer::Part::finish(Finish&& finish) noexcept {
-  // Here, and not when the client has its answer: one that leaves early pays for what it had.
+  // Charged here, and not when the client has its answer: a client that leaves early pays for what
+  // it had.
   if (answer_.payer_ != nullptr) {
     answer_.payer_->charge(finish.usage.prompt_tokens + finish.usage.output_tokens,
                            KeyHolder::Time::clock::now());
@@ -93,9 +94,9 @@ const Finish* Answer::failure() const noexcept {
 
 void Answer::fetch(EventBatch& out) {
   if (ended_) return;
-  // In this order: what ends meanwhile is news for the next time, and no failure is taken for a
-  // good end, or a refusal for a beginning. What was delivered before the ends is seen below.
-  // A request that has ended is admitted too, even when its sink was not told so.
+  // The order matters: what ends meanwhile is news for the next time, and no failure is taken for a
+  // good end, or a refusal for a beginning. What was delivered before the ends is seen below. A
+  // request that has ended was admitted, too, even when its sink was not told so.
   const bool admitted = std::ranges::all_of(
       parts_, [](const Part& part) { return part.output.admitted() || part.output.finished(); });
   const bool finished = all(&RequestOutput::finished);

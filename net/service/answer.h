@@ -16,13 +16,13 @@
 
 namespace weft {
 
-/// One call to the API under way: its engine requests, what they have produced, and the writer that
+/// One call of the API under way: its engine requests, what they have produced, and the writer that
 /// makes bytes of it. The engine's threads put outputs in and wake the I/O thread; everything else
 /// happens there. Slow clients cost no memory here: what is not fetched stays where it is, bounded
-/// by max_tokens, and is written as one event when it is.
+/// by max_tokens, and is written as one event when it is fetched.
 class Answer final : public Wakeable {
  public:
-  /// Told, on the I/O thread, that fetch() may have something.
+  /// Hears, on the I/O thread, that fetch() may have something.
   class Reader {
    public:
     Reader() = default;
@@ -34,22 +34,23 @@ class Answer final : public Wakeable {
     ~Reader() = default;
   };
 
-  /// `payer`: whose allowance the requests use; null where there are no keys.
+  /// `payer` is the key whose allowance the requests use; null where there are no keys.
   Answer(IoThread& thread, ApiCall call, std::shared_ptr<KeyHolder> payer = nullptr);
 
-  /// Submits the requests; the reader hears of it through on_news(), never within the call.
+  /// Submits the requests. The reader hears of news through on_news(), never within the call.
   void start(Engine& engine, Reader& reader);
-  /// The reader is gone, or wants no more; what still runs is asked to end with `cause`.
+  /// Called when the reader is gone, or wants no more: what still runs is asked to end with
+  /// `cause`.
   void abandon(EndCause cause) noexcept;
-  /// The requests are to end with this cause; the reader hears of the end.
+  /// Asks the requests to end with this cause; the reader hears of the end.
   void ask_to_end(EndCause cause) noexcept;
 
-  /// Puts what is new into `out`. With Framing::kBody nothing before the end; and when it ends with
-  /// an error, nothing or an answer that stands for itself.
+  /// Puts what is new into `out`. With Framing::kBody that is nothing before the end; and when it
+  /// ends with an error, nothing or an answer that is complete in itself.
   void fetch(EventBatch& out);
-  /// The writer has begun: from here on the answer is a 200.
+  /// Whether the writer has begun: from then on the answer is a 200.
   [[nodiscard]] bool begun() const noexcept { return begun_; }
-  /// Nothing more comes.
+  /// Whether it has ended and nothing more comes.
   [[nodiscard]] bool ended() const noexcept { return ended_; }
   /// Says why it did not begin, or why it failed later.
   [[nodiscard]] const std::optional<ApiError>& error() const noexcept { return error_; }
@@ -58,13 +59,14 @@ class Answer final : public Wakeable {
   /// The ids by which Engine::rows() names its requests. Thread-safe once it has started.
   [[nodiscard]] std::vector<RequestId> engine_requests() const;
   [[nodiscard]] const std::string& object_id() const noexcept { return call_.object_id; }
-  /// Text that has come and was not fetched. Thread-safe.
+  /// Bytes of text that have come and were not fetched. Thread-safe.
   [[nodiscard]] std::size_t unread_bytes() const noexcept;
   /// The tokens of all parts so far. Thread-safe once it has started.
   [[nodiscard]] Usage usage() const noexcept;
 
  private:
-  /// A request's sink. Lives as long as the answer, which the engine keeps until the request ends.
+  /// The sink of one request. It lives as long as the answer, which the engine keeps until the
+  /// request ends.
   class Part final : public RequestSink {
    public:
     Part(Answer& answer, const Request& request);
@@ -83,7 +85,7 @@ class Answer final : public Wakeable {
   void on_wake() override;
   void prefetch() const noexcept override;
   [[nodiscard]] bool all(bool (RequestOutput::*is)() const noexcept) const noexcept;
-  /// The first part that did not end well.
+  /// Returns how the first part ended that did not end well; null when there is none.
   [[nodiscard]] const Finish* failure() const noexcept;
   void fetch_deltas(EventBatch& out);
   void fetch_end(EventBatch& out);
@@ -98,7 +100,7 @@ class Answer final : public Wakeable {
   bool begun_ = false;
   bool ended_ = false;
   std::optional<ApiError> error_;
-  Delta delta_;  // its memory is used again and again
+  Delta delta_;  // a member, so that its memory is used again
 };
 
 }  // namespace weft

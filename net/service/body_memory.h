@@ -9,16 +9,16 @@
 
 namespace weft {
 
-/// What bodies of requests and messages of WebSockets take together until they are decoded: those
-/// that are being read, and those that wait in a lane or for the tokenizer. Counted as bytes come,
-/// not as they are announced. Thread-safe.
+/// Counts the memory of bodies of requests and messages of WebSockets until they are decoded: of
+/// those being read, and of those that wait in a stream or for the tokenizer. They count as their
+/// bytes come, not as they are announced. Thread-safe.
 class BodyMemory {
  public:
   BodyMemory(std::int64_t limit, MetricsRegistry& metrics);
   BodyMemory(const BodyMemory&) = delete;
   BodyMemory& operator=(const BodyMemory&) = delete;
 
-  /// One body's part; given back by the destructor, or by being assigned to. Owner only.
+  /// The memory of one body, given back by the destructor or by assignment. Owner only.
   class Share {
    public:
     explicit Share(BodyMemory& memory) noexcept : memory_(&memory) {}
@@ -32,7 +32,7 @@ class BodyMemory {
     }
     ~Share() { clear(); }
 
-    /// False when there is no room; then it has what it had.
+    /// Returns false, and changes nothing, when there is no room.
     [[nodiscard]] bool grow(std::size_t more) noexcept;
     void clear() noexcept;
 

@@ -35,8 +35,8 @@ void WakeList::wake_all() {
     Wakeable* const next = std::exchange(entry->next_, nullptr);
     if (next != nullptr) next->prefetch();
     const std::shared_ptr<Wakeable> self = std::move(entry->self_);
-    // News from here on queue it again; what came before is seen by on_wake(), also from those who
-    // found it queued: hence not a mere store.
+    // News from here on queue the entry again; what came before is seen by on_wake(), also from
+    // those who found it queued. That is why this is not a mere store.
     entry->queued_.exchange(false, std::memory_order_acq_rel);
     entry->on_wake();
     entry = next;

@@ -16,8 +16,8 @@
 
 namespace weft {
 
-/// Something that an I/O thread is to look at because another thread has news for it. At most once
-/// in its thread's list, however often it is woken.
+/// Something that an I/O thread has to look at because another thread has news for it. It is in its
+/// thread's list at most once, however often it is woken.
 class Wakeable : public std::enable_shared_from_this<Wakeable> {
  public:
   Wakeable() = default;
@@ -26,10 +26,11 @@ class Wakeable : public std::enable_shared_from_this<Wakeable> {
   virtual ~Wakeable() = default;
 
  protected:
-  /// On the I/O thread, once for any number of wakes before it.
+  /// Called on the I/O thread, once for any number of wakes before it.
   virtual void on_wake() = 0;
-  /// Asks for the memory that on_wake() will look at, while another is awake: of a thousand that a
-  /// tick wakes, none is in the cache, and what they look at is one pointer behind the other.
+  /// Prefetches the memory that on_wake() will look at, while another entry's on_wake() runs: of a
+  /// thousand entries that a tick wakes none is in the cache, and what they look at is one pointer
+  /// behind the other.
   virtual void prefetch() const noexcept {}
   static void prefetch_memory(const void* memory, std::size_t bytes) noexcept {
     constexpr std::size_t kLine = 64;
@@ -45,8 +46,9 @@ class Wakeable : public std::enable_shared_from_this<Wakeable> {
   std::shared_ptr<Wakeable> self_;  // while it is in the list
 };
 
-/// Who was woken, from any threads to one: a stack linked through the entries, taken as a whole.
-/// So a tick that has news for a thousand connections posts once, and allocates nothing.
+/// The entries that were woken, from any threads to one: a stack linked through the entries, taken
+/// as a whole. So a tick that has news for a thousand connections posts once, and allocates
+/// nothing.
 class WakeList {
  public:
   WakeList() = default;
@@ -54,9 +56,10 @@ class WakeList {
   WakeList& operator=(const WakeList&) = delete;
   ~WakeList() { drop_all(); }
 
-  /// Thread-safe. True for the first since a take: the caller makes the list's thread take it.
+  /// Adds an entry. Thread-safe. Returns true for the first since a take: then the caller makes the
+  /// list's thread take it.
   bool push(Wakeable& entry) noexcept;
-  /// Calls each, the earliest first. One thread.
+  /// Calls on_wake() of each entry, the earliest first. One thread only.
   void wake_all();
   void drop_all() noexcept;
 
@@ -65,10 +68,11 @@ class WakeList {
   std::atomic<Wakeable*> newest_{nullptr};
 };
 
-/// How many connections there are, of all threads. Thread-safe.
+/// Counts the connections of all threads. Thread-safe.
 class ConnectionCount {
  public:
-  /// One of them, from the moment it is accepted; it goes with the connection's socket.
+  /// Counts one connection, from the moment it is accepted; it goes along with the connection's
+  /// socket.
   class Place {
    public:
     explicit Place(ConnectionCount& count) noexcept : count_(&count) { count.change(1); }
@@ -84,7 +88,7 @@ class ConnectionCount {
   };
 
   [[nodiscard]] std::size_t now() const noexcept { return static_cast<std::size_t>(count_.load()); }
-  /// Waits until there are none; false when that takes longer.
+  /// Waits until there are none; returns false when that takes longer than `until`.
   bool wait_until_none(std::chrono::steady_clock::time_point until);
   void wait_until_none();
 
@@ -96,8 +100,8 @@ class ConnectionCount {
   std::condition_variable none_;
 };
 
-/// What an I/O thread keeps in order: it is asked some times a second whether it has waited too
-/// long, and told when the server drains.
+/// What an I/O thread keeps in order: a connection is asked some times a second whether it has
+/// waited too long, and told when the server drains.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -108,14 +112,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   virtual ~Connection() = default;
 
   virtual void check_time(Time now) = 0;
-  /// No new work; ends as soon as what is under way has ended.
+  /// Takes no new work, and ends as soon as what is under way has ended.
   virtual void drain() = 0;
-  /// At once.
+  /// Ends at once.
   virtual void abort() = 0;
 
  protected:
-  /// What an operation or an answer's news call: an exception, of memory above all, ends this
-  /// connection and no other.
+  /// Wraps what an operation or an answer's news call: an exception, most often for want of memory,
+  /// ends this connection and no other.
   template <class Step>
   void guarded(Step step) noexcept {
     try {
@@ -124,7 +128,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
       on_exception(failure);
     }
   }
-  /// Says why, and ends.
+  /// Logs why, and ends the connection.
   virtual void on_exception(const std::exception& failure) noexcept = 0;
   /// For a connection that takes this one's socket over.
   [[nodiscard]] ConnectionCount::Place take_place() noexcept { return std::move(place_); }
@@ -134,11 +138,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ConnectionCount::Place place_;
 };
 
-/// A thread with an io_context of its own: what belongs to one connection runs on one of them, and
-/// so needs no lock and no strand. Made, stopped and destroyed by the server's owner.
+/// A thread with an io_context of its own. All that belongs to a connection runs on one of them,
+/// and so needs no lock and no strand. The server's owner makes, stops and destroys it.
 class IoThread {
  public:
-  /// `sweep` is how often connections look at the clock.
+  /// `sweep` is how often connections check their time limits.
   explicit IoThread(std::chrono::steady_clock::duration sweep);
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
@@ -149,18 +153,18 @@ class IoThread {
     return std::this_thread::get_id() == thread_.get_id();
   }
 
-  /// Thread-safe.
+  /// Makes the thread call the entry's on_wake(). Thread-safe.
   void wake(Wakeable& entry) noexcept;
 
-  /// On this thread.
+  /// Called on this thread.
   void add(std::shared_ptr<Connection> connection);
   void remove(Connection& connection) noexcept;
   [[nodiscard]] bool draining() const noexcept { return draining_; }
 
-  /// Thread-safe.
+  /// Drains its connections. Thread-safe.
   void drain();
   void abort_all();
-  /// Ends the thread, when it has done what it was told before; operations under way are dropped.
+  /// Ends the thread when it has done what it was told before; operations under way are dropped.
   void stop() noexcept;
 
  private:

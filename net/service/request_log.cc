@@ -12,10 +12,10 @@
 namespace weft {
 namespace {
 
-// A line of the log has so many bytes of a prompt: enough to know it again.
+// How many bytes of a prompt a log line has: enough to recognise it.
 constexpr std::size_t kMostOfBody = 1000;
 
-/// What machines ask every few seconds is of interest to nobody.
+/// Requests that machines make every few seconds are logged at a lower level.
 spdlog::level::level_enum level_of(const LoggedRequest& request) {
   for (const std::string_view path : {"/health", "/live", "/metrics", "/requests"}) {
     if (request.path == path) return spdlog::level::debug;
@@ -23,7 +23,8 @@ spdlog::level::level_enum level_of(const LoggedRequest& request) {
   return request.status >= 500 ? spdlog::level::warn : spdlog::level::info;
 }
 
-/// A path as it stands in a URL: a client chooses its bytes, and ends no line of the log with them.
+/// Escapes a path as in a URL: a client chooses its bytes, and must not end a line of the log with
+/// them.
 std::string escaped(std::string_view path) {
   std::string out;
   for (const char c : path) {
@@ -112,7 +113,7 @@ void RequestLog::write_text(const LoggedRequest& request) {
   if (!request.key.empty()) line += fmt::format(" key={}", request.key);
   line += fmt::format(" id={}", request.request_id);
   if (prompts_ && !request.body.empty()) {
-    // One line a request, and UTF-8: control characters come escaped, other bytes replaced.
+    // A request is one line, in UTF-8: control characters are escaped, other bytes replaced.
     line += " body=";
     append_json_string(line, shortened(request.body, kMostOfBody));
   }

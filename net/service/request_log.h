@@ -19,23 +19,23 @@ struct LoggedRequest {
   std::string_view method;
   std::string_view path;
   unsigned status = 0;
-  std::string_view error;  ///< its code; empty when all went well
+  std::string_view error;  ///< the error's code; empty when all went well
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
   std::chrono::duration<double> took{};
-  std::string_view body;  ///< what was asked, when prompts are logged; cut on a character's bound
+  std::string_view body;  ///< what was asked, when prompts are logged; cut between characters
 };
 
-/// What the server writes down: a line for each request, and a few for what happens to itself.
-/// Prompts are not among it unless asked for. Thread-safe, as spdlog's loggers are; its sinks are
-/// the program's business.
+/// What the server logs: a line for each request, and a few for what happens to itself. Prompts are
+/// logged only when that is asked for. Thread-safe, as spdlog's loggers are; the program chooses
+/// its sinks.
 class RequestLog {
  public:
   enum class Format : std::uint8_t { kText, kJson };
 
   RequestLog(std::shared_ptr<spdlog::logger> logger, Format format, bool prompts);
 
-  /// What cannot be written, for want of memory, is not.
+  /// Logs a request. A line that cannot be written, for want of memory, is dropped.
   void request(const LoggedRequest& request) noexcept;
   void failure(std::string_view what, const std::exception& why) noexcept;
   void info(std::string_view what) { note(spdlog::level::info, what); }
@@ -55,12 +55,12 @@ class RequestLog {
   const bool prompts_;
 };
 
-/// `text` cut to at most `bytes`, not inside a character; "..." behind it when it was longer.
+/// Returns `text` cut to at most `bytes`, not inside a character, with "..." behind it when it was
+/// longer.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t bytes);
 
-/// A logger that writes to standard error, with the pattern of the format, and never waits for
-/// who reads it (DescriptorSink). Levels are those of
-/// docs/configuration.md.
+/// Makes a logger that writes to standard error, with the pattern of the format, and never waits
+/// for who reads it (DescriptorSink). Levels are those of docs/configuration.md.
 [[nodiscard]] std::shared_ptr<spdlog::logger> make_stderr_logger(RequestLog::Format format,
                                                                  std::string_view level);
 

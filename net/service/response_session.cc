@@ -13,7 +13,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// A stream_id is echoed with every event.
+// A stream_id is repeated in every event, so it is short.
 constexpr std::size_t kLongestStreamId = 64;
 
 std::shared_ptr<ResponseStore> make_local(const ServerConfig& config) {
@@ -63,15 +63,15 @@ void ResponseSession::on_message(std::string_view text) {
       {});
 }
 
-ResponseSession::Lanes::iterator ResponseSession::find(std::string_view stream_id) {
-  return std::ranges::find(lanes_, stream_id, &Lane::stream_id);
+ResponseSession::Streams::iterator ResponseSession::find(std::string_view stream_id) {
+  return std::ranges::find(streams_, stream_id, &Stream::stream_id);
 }
 
 void ResponseSession::create(simdjson::dom::object message, std::string_view text) {
   const auto stream_id = stream_id_of(message);
   if (!stream_id) return say(stream_id.error(), {});
   const auto found = find(*stream_id);
-  if (found != lanes_.end()) {
+  if (found != streams_.end()) {
     if (found->waiting.size() >= net_defaults::kWaitingMessages) {
       return say(too_many("too many messages wait in this stream"), *stream_id);
     }
@@ -80,40 +80,40 @@ void ResponseSession::create(simdjson::dom::object message, std::string_view tex
     found->waiting.push_back({.text = std::string(text), .memory = std::move(memory)});
     return;
   }
-  if (std::cmp_greater_equal(lanes_.size(), service_.config().max_streams)) {
+  if (std::cmp_greater_equal(streams_.size(), service_.config().max_streams)) {
     return say(too_many("this connection may have " +
                         std::to_string(service_.config().max_streams) + " streams at once"),
                *stream_id);
   }
-  lanes_.push_back({.stream_id = std::string(*stream_id)});
-  begin(lanes_.back(), message, text);
-  if (lanes_.back().answer == nullptr) lanes_.pop_back();
+  streams_.push_back({.stream_id = std::string(*stream_id)});
+  begin(streams_.back(), message, text);
+  if (streams_.back().answer == nullptr) streams_.pop_back();
 }
 
-void ResponseSession::begin(Lane& lane, simdjson::dom::object message, std::string_view text) {
-  auto call = decode(message, lane.stream_id);
-  if (!call) return refuse(call.error(), lane, message);
+void ResponseSession::begin(Stream& stream, simdjson::dom::object message, std::string_view text) {
+  auto call = decode(message, stream.stream_id);
+  if (!call) return refuse(call.error(), stream, message);
   const std::string id = call->object_id;
-  lane.began = steady_clock::now();
+  stream.began = steady_clock::now();
   auto begun = service_.begin(
       *std::move(call),
-      {.key = client_.key, .request_id = id, .path = "/v1/responses", .began = lane.began}, thread_,
-      *this);
-  if (!begun) return refuse(begun.error(), lane, message);
-  lane.lease = std::move(begun->lease);
-  lane.place = std::move(begun->place);
-  lane.answer = std::move(begun->answer);
-  if (service_.log().prompts()) lane.logged_body = std::string(text);
+      {.key = client_.key, .request_id = id, .path = "/v1/responses", .began = stream.began},
+      thread_, *this);
+  if (!begun) return refuse(begun.error(), stream, message);
+  stream.lease = std::move(begun->lease);
+  stream.place = std::move(begun->place);
+  stream.answer = std::move(begun->answer);
+  if (service_.log().prompts()) stream.logged_body = std::string(text);
 }
 
-void ResponseSession::refuse(const ApiError& error, const Lane& lane,
+void ResponseSession::refuse(const ApiError& error, const Stream& stream,
                              simdjson::dom::object message) {
   std::string_view previous;
   if (local_ != nullptr &&
       message.at_key("previous_response_id").get(previous) == simdjson::SUCCESS) {
     local_->erase(previous, owner_of(client_.key));
   }
-  say(error, lane.stream_id);
+  say(error, stream.stream_id);
 }
 
 ApiResult<ApiCall> ResponseSession::decode(simdjson::dom::object message,
@@ -140,10 +140,10 @@ void ResponseSession::cancel(simdjson::dom::object message) {
   fields.ignore({"type", "stream_id"});
   const auto id = fields.text("response_id");
   if (const auto& error = fields.finish()) return say(*error, *stream_id);
-  const auto found = std::ranges::find_if(lanes_, [&](const Lane& lane) {
-    return id ? lane.answer->object_id() == *id : lane.stream_id == *stream_id;
+  const auto found = std::ranges::find_if(streams_, [&](const Stream& stream) {
+    return id ? stream.answer->object_id() == *id : stream.stream_id == *stream_id;
   });
-  if (found == lanes_.end()) {
+  if (found == streams_.end()) {
     return say({.status = 404,
                 .code = "response_not_found",
                 .param = id ? "response_id" : "stream_id",
@@ -154,8 +154,8 @@ void ResponseSession::cancel(simdjson::dom::object message) {
 }
 
 void ResponseSession::on_news(Answer& answer) {
-  for (Lane& lane : lanes_) {
-    if (lane.answer.get() == &answer) lane.news = true;
+  for (Stream& stream : streams_) {
+    if (stream.answer.get() == &answer) stream.news = true;
   }
   wake_();
 }
@@ -166,63 +166,63 @@ void ResponseSession::fetch(EventBatch& out) {
     said_.clear();
     return;
   }
-  // News may turn out to be nothing to say yet; then the next lane is asked, for nobody wakes
+  // News may turn out to be nothing to say yet; then the next stream is asked, since nobody wakes
   // again.
   while (out.empty()) {
-    const auto found = std::ranges::find(lanes_, true, &Lane::news);
-    if (found == lanes_.end()) return;
+    const auto found = std::ranges::find(streams_, true, &Stream::news);
+    if (found == streams_.end()) return;
     found->news = false;
     found->answer->fetch(out);
     if (found->answer->ended()) {
       finish(found);
     } else {
-      lanes_.splice(lanes_.end(), lanes_, found);  // the others get their turn
+      streams_.splice(streams_.end(), streams_, found);  // the others get their turn
     }
   }
 }
 
-void ResponseSession::finish(Lanes::iterator lane) {
-  settle(*lane, "client_gone");
-  lane->lease = KeyLease();
-  lane->place = RunningAnswers::Place();
-  lane->answer = nullptr;
-  while (lane->answer == nullptr && !lane->waiting.empty()) {
-    const WaitingMessage next = std::move(lane->waiting.front());
-    lane->waiting.pop_front();
+void ResponseSession::finish(Streams::iterator stream) {
+  settle(*stream, "client_gone");
+  stream->lease = KeyLease();
+  stream->place = RunningAnswers::Place();
+  stream->answer = nullptr;
+  while (stream->answer == nullptr && !stream->waiting.empty()) {
+    const WaitingMessage next = std::move(stream->waiting.front());
+    stream->waiting.pop_front();
     const ParsedBody parsed(next.text);  // again: what was parsed when it came is gone
     if (parsed.object()) {
-      begin(*lane, *parsed.object(), next.text);
+      begin(*stream, *parsed.object(), next.text);
     } else {
-      say(parsed.object().error(), lane->stream_id);  // there is no memory for it
+      say(parsed.object().error(), stream->stream_id);  // there is no memory for it
     }
   }
-  if (lane->answer == nullptr) lanes_.erase(lane);
+  if (stream->answer == nullptr) streams_.erase(stream);
 }
 
 bool ResponseSession::too_slow() const noexcept {
   const auto bound = static_cast<std::size_t>(service_.config().max_unread_bytes);
-  return std::ranges::any_of(lanes_, [bound](const Lane& lane) {
-    return lane.answer != nullptr && lane.answer->unread_bytes() > bound;
+  return std::ranges::any_of(streams_, [bound](const Stream& stream) {
+    return stream.answer != nullptr && stream.answer->unread_bytes() > bound;
   });
 }
 
 void ResponseSession::abandon(EndCause cause) noexcept {
-  for (const Lane& lane : lanes_) {
-    if (lane.answer != nullptr) lane.answer->abandon(cause);
+  for (const Stream& stream : streams_) {
+    if (stream.answer != nullptr) stream.answer->abandon(cause);
   }
   const bool slow = cause == EndCause::kSlowReader;
-  for (const Lane& lane : lanes_) {
-    if (lane.answer != nullptr) settle(lane, slow ? "client_too_slow" : "client_gone");
+  for (const Stream& stream : streams_) {
+    if (stream.answer != nullptr) settle(stream, slow ? "client_too_slow" : "client_gone");
   }
-  lanes_.clear();
+  streams_.clear();
 }
 
-void ResponseSession::settle(const Lane& lane, std::string_view left) {
+void ResponseSession::settle(const Stream& stream, std::string_view left) {
   const auto now = steady_clock::now();
-  const Usage usage = lane.answer->usage();
-  const auto& error = lane.answer->error();
-  const bool gone = !lane.answer->ended();
-  service_.log().request({.request_id = lane.answer->object_id(),
+  const Usage usage = stream.answer->usage();
+  const auto& error = stream.answer->error();
+  const bool gone = !stream.answer->ended();
+  service_.log().request({.request_id = stream.answer->object_id(),
                           .client = client_.address,
                           .key = owner_of(client_.key),
                           .method = "WS",
@@ -235,8 +235,8 @@ void ResponseSession::settle(const Lane& lane, std::string_view left) {
                                            : std::string_view(),
                           .prompt_tokens = usage.prompt_tokens,
                           .output_tokens = usage.output_tokens,
-                          .took = now - lane.began,
-                          .body = lane.logged_body});
+                          .took = now - stream.began,
+                          .body = stream.logged_body});
 }
 
 void ResponseSession::say(const ApiError& error, std::string_view stream_id) {

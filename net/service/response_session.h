@@ -15,9 +15,9 @@
 namespace weft {
 
 /// The protocol of one WebSocket: Open Responses' messages in, its events out. It knows no socket.
-/// Answers run in lanes: those of one `stream_id` (or of none) one after the other, different ones
-/// side by side, up to a configured number. What a client says wrongly is answered with an error
-/// event, and the connection goes on. On its I/O thread only.
+/// Answers run in streams: those of one `stream_id` (or of none) one after the other, those of
+/// different streams side by side, up to a configured number of streams. What a client says wrongly
+/// is answered with an error event, and the connection goes on. On its I/O thread only.
 ///
 /// Source: Open Responses, "WebSocket transport" (2026-04-24).
 class ResponseSession final : private Answer::Reader {
@@ -32,17 +32,18 @@ class ResponseSession final : private Answer::Reader {
   ResponseSession(IoThread& thread, Service& service, Client client, std::function<void()> wake);
   ~ResponseSession() { abandon(EndCause::kCancel); }
 
-  /// Fetch after it: what it says at once is there.
+  /// Handles a client's message. fetch() is due after it, for what it answers at once.
   void on_message(std::string_view text);
 
-  /// Puts the next events into `out`: those of one lane, lanes taking turns. Empty when there are
-  /// none.
+  /// Puts the next events of one stream into `out`; streams take turns. Leaves it empty when there
+  /// are none.
   void fetch(EventBatch& out);
-  /// Nothing runs and nothing waits.
-  [[nodiscard]] bool idle() const noexcept { return lanes_.empty() && said_.empty(); }
-  /// Error events that were not fetched; a client that makes many and reads none is not read.
+  /// Whether nothing runs and nothing waits.
+  [[nodiscard]] bool idle() const noexcept { return streams_.empty() && said_.empty(); }
+  /// Bytes of error events that were not fetched. A client that causes many and reads none is not
+  /// read.
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return said_.bytes().size(); }
-  /// A lane has more text than a client may leave unread.
+  /// Whether a stream has more text than a client may leave unread.
   [[nodiscard]] bool too_slow() const noexcept;
   void abandon(EndCause cause) noexcept;
 
@@ -52,7 +53,7 @@ class ResponseSession final : private Answer::Reader {
     BodyMemory::Share memory;
   };
   /// What runs under one stream_id, and what waits behind it.
-  struct Lane {
+  struct Stream {
     std::string stream_id{};
     std::shared_ptr<Answer> answer{};
     KeyLease lease{};
@@ -62,28 +63,29 @@ class ResponseSession final : private Answer::Reader {
     std::deque<WaitingMessage> waiting{};
     bool news = false;
   };
-  using Lanes = std::list<Lane>;
+  using Streams = std::list<Stream>;
 
   void on_news(Answer& answer) override;
   void create(simdjson::dom::object message, std::string_view text);
-  void begin(Lane& lane, simdjson::dom::object message, std::string_view text);
-  /// Says so, and forgets what the message would have continued, where that is kept here alone.
-  void refuse(const ApiError& error, const Lane& lane, simdjson::dom::object message);
+  void begin(Stream& stream, simdjson::dom::object message, std::string_view text);
+  /// Says why, and forgets the response that the message would have continued, where that is kept
+  /// here alone.
+  void refuse(const ApiError& error, const Stream& stream, simdjson::dom::object message);
   [[nodiscard]] ApiResult<ApiCall> decode(simdjson::dom::object message,
                                           std::string_view stream_id);
   void cancel(simdjson::dom::object message);
-  void finish(Lanes::iterator lane);
-  /// Its line in the log. `left`: why, if it did not end.
-  void settle(const Lane& lane, std::string_view left);
+  void finish(Streams::iterator stream);
+  /// Writes its line in the log. `left` says why it did not end, if it did not.
+  void settle(const Stream& stream, std::string_view left);
   void say(const ApiError& error, std::string_view stream_id);
-  [[nodiscard]] Lanes::iterator find(std::string_view stream_id);
+  [[nodiscard]] Streams::iterator find(std::string_view stream_id);
 
   IoThread& thread_;
   Service& service_;
   const Client client_;
   const std::function<void()> wake_;
   std::shared_ptr<ResponseStore> local_;
-  Lanes lanes_;
+  Streams streams_;
   EventBatch said_{Framing::kWebSocket};
 };
 

@@ -14,21 +14,21 @@
 
 namespace weft {
 
-/// The answers that are under way, for /requests and for cancelling one by its id. Bounded by the
-/// engine's own bounds. Thread-safe; locked when one begins and ends, never for what it produces.
+/// The answers that are under way, for /requests and for cancelling one by its id. The engine's own
+/// bounds bound it. Thread-safe; locked when an answer begins and ends, never for what it produces.
 class RunningAnswers {
  public:
   struct Entry {
     std::string object_id{};
     std::string request_id{};
     std::string path{};
-    std::string key{};  ///< the holder's name; whose the answer is
+    std::string key{};  ///< the holder's name, who owns the answer
     std::string request_class{};
     std::chrono::steady_clock::time_point began{};
     std::shared_ptr<Answer> answer{};
   };
 
-  /// Takes the answer out again when it is destroyed, by whoever ran it.
+  /// Takes the answer out of the list when it is destroyed.
   class Place {
    public:
     Place() noexcept = default;
@@ -52,8 +52,8 @@ class RunningAnswers {
   };
 
   [[nodiscard]] Place add(Entry entry);
-  /// Asks it to end and calls `ended` once it has been taken out; false, and no call, when this key
-  /// has none with this id.
+  /// Asks the answer to end and calls `ended` once it has been taken out; returns false, without a
+  /// call, when this key has no answer with this id.
   bool cancel(std::string_view object_id, std::string_view key, std::function<void()> ended);
   [[nodiscard]] std::vector<Entry> list() const;
   [[nodiscard]] std::size_t count() const;

@@ -29,7 +29,7 @@ ApiError unauthorized(bool shown) {
                            : "an API key is needed: Authorization: Bearer KEY"};
 }
 
-/// What a browser asks before it sends a script's request elsewhere (CORS).
+/// The reply to what a browser asks before it sends a script's request elsewhere (CORS).
 HttpReply preflight_reply() {
   return {.status = 204,
           .content_type = {},
@@ -40,13 +40,13 @@ HttpReply preflight_reply() {
                       {"Access-Control-Max-Age", "600"}}};
 }
 
-/// The key that the client shows, in one of the ways there are; empty when it shows none.
+/// Returns the key that the client shows, in any of the ways there are; empty when it shows none.
 std::string presented_key(const http::request_header<>& header) {
   const std::string_view given = header[http::field::authorization];
   if (istarts_with(given, "Bearer ")) return std::string(trimmed(given.substr(7)));
   if (istarts_with(given, "Basic ")) return password_of_basic(trimmed(given.substr(6)));
   if (const std::string_view key = header["x-api-key"]; !key.empty()) return std::string(key);
-  // Scripts in a browser cannot set headers of a WebSocket, but its protocols.
+  // Scripts in a browser cannot set a WebSocket's headers, only its protocols.
   for (const std::string_view protocol : list_items(header[http::field::sec_websocket_protocol])) {
     if (protocol.starts_with(kKeyProtocol)) {
       return std::string(protocol.substr(kKeyProtocol.size()));
@@ -126,7 +126,7 @@ std::variant<Service::Admission, HttpReply> Service::admit(const http::request_h
     admission.key = keys_.find(shown);
     if (admission.key == nullptr) {
       HttpReply reply = error_reply(unauthorized(!shown.empty()));
-      // So that a browser asks whoever opens the page; the key is the password.
+      // It makes a browser ask whoever opens the page; the key is the password.
       if (admission.path == "/") reply.headers.back().second = R"(Basic realm="weft")";
       return reply;
     }

@@ -35,8 +35,8 @@ struct BegunAnswer {
 };
 
 /// What the server does, without its sockets: who may ask for what, the model, what runs and what
-/// is kept. The routes' handlers do their work with its public functions. Shared by all
-/// connections. Thread-safe.
+/// is kept. The routes' handlers work with its public functions. All connections share it.
+/// Thread-safe.
 class Service {
  public:
   Service(const ServerConfig& config, ApiKeys keys, std::shared_ptr<RequestLog> log,
@@ -45,9 +45,9 @@ class Service {
   Service& operator=(const Service&) = delete;
   ~Service() = default;
 
-  /// From now on requests are served. `engine` outlives every connection.
+  /// Serves requests from now on. `engine` must outlive every connection.
   void open(Engine& engine, ModelCard card);
-  /// From now on they are refused, but for what has begun.
+  /// Refuses new requests from now on; what has begun goes on.
   void drain() noexcept { draining_.store(true); }
   [[nodiscard]] bool draining() const noexcept { return draining_.load(); }
   /// Waits for what the text worker has begun; what waits for it is dropped, and nobody is told.
@@ -59,13 +59,13 @@ class Service {
   [[nodiscard]] BodyMemory& body_memory() noexcept { return body_memory_; }
   [[nodiscard]] TextWorker& text_worker() noexcept { return text_worker_; }
   [[nodiscard]] ResponseStore& stored_responses() noexcept { return *stored_; }
-  /// The model that is served; only past open().
+  /// The model that is served; only after open().
   [[nodiscard]] const ModelCard& card() const noexcept { return card_; }
-  /// The server's metrics, and the engine's once there is one.
+  /// Returns the server's metrics, and the engine's once there is one.
   [[nodiscard]] std::string metrics_text() const;
 
-  /// What the header alone decides: is there such a route, may this client use it, is the server
-  /// ready. Before any of the body is read.
+  /// What the header alone decides: whether there is such a route, whether this client may use it,
+  /// and whether the server is ready. Nothing of the body is read before.
   struct Admission {
     const Route* route = nullptr;
     std::string path{};
@@ -75,38 +75,38 @@ class Service {
   [[nodiscard]] std::variant<Admission, HttpReply> admit(
       const boost::beast::http::request_header<>& header);
 
-  /// What the route's handler makes of the whole request. `admission` is that of the same request,
-  /// `memory` counts its body.
+  /// Returns what the route's handler makes of the whole request. `admission` is that of the same
+  /// request, `memory` counts its body.
   [[nodiscard]] RouteResult handle(const Admission& admission,
                                    const boost::beast::http::request_header<>& header,
                                    std::string_view body, BodyMemory::Share& memory);
 
-  /// For a WebSocket's messages.
+  /// Makes the context for a WebSocket's messages.
   [[nodiscard]] ApiContext context(const std::shared_ptr<KeyHolder>& key,
                                    std::chrono::milliseconds timeout) const;
   [[nodiscard]] bool is_served(std::string_view model) const noexcept;
-  /// Null while the model loads.
+  /// The engine; null while the model loads.
   [[nodiscard]] Engine* engine() const noexcept { return engine_.load(); }
-  /// Who asked for an answer, and how: what /requests says of it.
+  /// Who asked for an answer, and how; /requests shows it.
   struct Asked {
     const std::shared_ptr<KeyHolder>& key;
     std::string request_id;
     std::string path;
     std::chrono::steady_clock::time_point began;
   };
-  /// Submits the call's requests and lists the answer; 429 when the key may not have one more.
+  /// Submits the call's requests and lists the answer; 429 when the key may not have another one.
   [[nodiscard]] ApiResult<BegunAnswer> begin(ApiCall call, Asked asked, IoThread& thread,
                                              Answer::Reader& reader);
-  /// There is no room for a body or a message.
+  /// The error for a body or a message for which there is no room.
   [[nodiscard]] static ApiError no_body_memory();
-  /// Why nothing can begin now, if so.
+  /// Says why nothing can begin now; nothing when it can.
   [[nodiscard]] std::optional<ApiError> not_ready() const;
 
-  /// Those that every reply to this request has: X-Request-Id and CORS.
+  /// Returns the headers that every reply to this request has: X-Request-Id and CORS.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> headers_for(
       const boost::beast::http::request_header<>& header, std::string_view request_id) const;
 
-  /// What the client said, if it is fit to be repeated, or a new one.
+  /// Returns the id that the client gave, if it is fit to be repeated, or a new one.
   [[nodiscard]] static std::string request_id_of(
       const boost::beast::http::request_header<>& header);
 

@@ -10,11 +10,11 @@
 
 namespace weft {
 
-/// A thread for what takes long and needs no engine, such as tokenizing a text: connections go on
-/// meanwhile. At most kTextWork texts wait for it. Thread-safe.
+/// A thread for what takes long and needs no engine, such as tokenizing a text, so that connections
+/// go on meanwhile. At most kTextWork texts wait for it. Thread-safe.
 class TextWorker {
  public:
-  /// Makes the reply's body of a request's, or says what is wrong with it.
+  /// Makes the reply's body from a request's, or says what is wrong with it.
   using Work = ApiResult<std::string> (*)(simdjson::dom::object, const ModelCard&);
 
   TextWorker() = default;
@@ -22,8 +22,8 @@ class TextWorker {
   TextWorker& operator=(const TextWorker&) = delete;
   ~TextWorker() { stop(); }
 
-  /// A later reply, for which the call's body and its memory are kept; 429 at once when too many
-  /// wait. `card` and the worker outlive the work.
+  /// Returns a later reply, for which the call's body and its memory are kept; 429 at once when too
+  /// many wait. `card` and the worker must outlive the work.
   [[nodiscard]] RouteResult start(const HttpCall& call, Work work, const ModelCard& card);
 
   /// Waits for what has begun; what waits is dropped, and nobody is told.

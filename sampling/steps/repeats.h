@@ -9,9 +9,9 @@
 
 namespace weft::sampling {
 
-/// For each earlier place where the text ended as it ends now, calls `visit(next, length)`: `next`
-/// is the token that followed there, `length` >= 1 how many tokens before it are the same as now,
-/// at most `max_length`. Only places from `begin` on are looked at, and of them the latest
+/// For each earlier position where the text ended as it ends now, calls `visit(next, length)`:
+/// `next` is the token that followed there, `length` >= 1 how many tokens before it are the same as
+/// now, at most `max_length`. Only positions from `begin` on are looked at, and of them the latest
 /// defaults::kMaxOccurrences, latest first.
 template <class Visit>
 void for_each_repeat(const TokenHistory& history, std::size_t begin, std::size_t max_length,
@@ -22,13 +22,13 @@ void for_each_repeat(const TokenHistory& history, std::size_t begin, std::size_t
   std::int32_t at = history.previous(end);
   for (std::size_t seen = 0; at != TokenHistory::kNowhere && seen < defaults::kMaxOccurrences;
        ++seen) {
-    const auto place = static_cast<std::size_t>(at);
-    if (place < begin) return;
-    const std::size_t longest = std::min(max_length, place - begin + 1);
+    const auto position = static_cast<std::size_t>(at);
+    if (position < begin) return;
+    const std::size_t longest = std::min(max_length, position - begin + 1);
     std::size_t length = 1;
-    while (length < longest && tokens[place - length] == tokens[end - length]) ++length;
-    visit(tokens[place + 1], length);
-    at = history.previous(place);
+    while (length < longest && tokens[position - length] == tokens[end - length]) ++length;
+    visit(tokens[position + 1], length);
+    at = history.previous(position);
   }
 }
 

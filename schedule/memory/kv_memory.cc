@@ -76,7 +76,7 @@ bool KvMemory::make_writable(Sequence& sequence, std::size_t index) {
   if (slabs() || index >= sequence.pages.size()) return true;
   const PageId shared = sequence.pages[index];
   if (pages_.references(shared) == 1) return true;
-  // The copy is taken behind the table's end, where there is room, and put into its place.
+  // The copy is taken behind the table's end, where there is room, and replaces the original.
   if (!pages_.take(1, sequence.pages)) return false;
   const PageId own = sequence.pages.back();
   sequence.pages.pop_back();

@@ -13,7 +13,7 @@
 
 namespace weft {
 
-/// The KV cache's memory, as pages: the one place where they are taken and given back. It owns
+/// The KV cache's memory, as pages: only here are they taken and given back. It owns
 /// `Sequence::pages` and `table_from`, `Group::cross_pages` and `Group::reserved` of every group,
 /// and knows nothing of rows, queues or plans beyond the copies that a plan must make.
 ///

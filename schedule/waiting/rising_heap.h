@@ -21,7 +21,7 @@ class RisingHeap {
  public:
   explicit RisingHeap(std::size_t expected) {
     entries_.reserve(expected);
-    places_.reserve(expected);
+    indices_.reserve(expected);
     frontier_.reserve(kExpectedVisits);
   }
 
@@ -31,27 +31,27 @@ class RisingHeap {
   /// A slot that is not in the heap, with a key that is not above the true one.
   void insert(Slot slot, const Key& key) {
     const auto index = static_cast<std::size_t>(slot);
-    if (index >= places_.size()) places_.resize(index + 1);
+    if (index >= indices_.size()) indices_.resize(index + 1);
     entries_.push_back({key, slot});
-    places_[index] = entries_.size() - 1;
+    indices_[index] = entries_.size() - 1;
     sift_up(entries_.size() - 1);
   }
 
   void erase(Slot slot) noexcept {
-    const std::size_t place = place_of(slot);
+    const std::size_t index = index_of(slot);
     const std::size_t last = entries_.size() - 1;
-    if (place != last) swap_entries(place, last);
+    if (index != last) swap_entries(index, last);
     entries_.pop_back();
-    if (place != last) sift(place);
+    if (index != last) sift(index);
   }
 
   /// The key as it was seen last.
-  [[nodiscard]] const Key& key(Slot slot) const noexcept { return entries_[place_of(slot)].key; }
+  [[nodiscard]] const Key& key(Slot slot) const noexcept { return entries_[index_of(slot)].key; }
 
   /// Another key, lower or higher, that is not above the true one.
   void set_key(Slot slot, const Key& key) noexcept {
-    entries_[place_of(slot)].key = key;
-    sift(place_of(slot));
+    entries_[index_of(slot)].key = key;
+    sift(index_of(slot));
   }
 
   /// The slot of the least true key. The heap is not empty.
@@ -70,21 +70,21 @@ class RisingHeap {
     };
     // The frontier: tops of subtrees that are not visited, all with true keys. What settling a
     // subtree changes lies inside of it.
-    const auto reach = [&](std::size_t place) {
-      if (place >= entries_.size()) return;
-      settle(place, true_key);
-      frontier_.push_back(place);
+    const auto reach = [&](std::size_t index) {
+      if (index >= entries_.size()) return;
+      settle(index, true_key);
+      frontier_.push_back(index);
       std::ranges::push_heap(frontier_, later);
     };
     frontier_.clear();
     reach(0);
     while (!frontier_.empty()) {
       std::ranges::pop_heap(frontier_, later);
-      const std::size_t place = frontier_.back();
+      const std::size_t index = frontier_.back();
       frontier_.pop_back();
-      if (!visit(entries_[place].slot)) return;
-      reach(2 * place + 1);
-      reach(2 * place + 2);
+      if (!visit(entries_[index].slot)) return;
+      reach(2 * index + 1);
+      reach(2 * index + 2);
     }
   }
 
@@ -97,54 +97,54 @@ class RisingHeap {
   /// Room for a look at this many at once; more allocates the first time.
   static constexpr std::size_t kExpectedVisits = 64;
 
-  std::size_t& place_of(Slot slot) noexcept { return places_[static_cast<std::size_t>(slot)]; }
-  const std::size_t& place_of(Slot slot) const noexcept {
-    return places_[static_cast<std::size_t>(slot)];
+  std::size_t& index_of(Slot slot) noexcept { return indices_[static_cast<std::size_t>(slot)]; }
+  const std::size_t& index_of(Slot slot) const noexcept {
+    return indices_[static_cast<std::size_t>(slot)];
   }
 
   void swap_entries(std::size_t a, std::size_t b) noexcept {
     std::swap(entries_[a], entries_[b]);
-    place_of(entries_[a].slot) = a;
-    place_of(entries_[b].slot) = b;
+    index_of(entries_[a].slot) = a;
+    index_of(entries_[b].slot) = b;
   }
 
-  /// Until the entry at `place` has its true key, which is then the least of its subtree: all
-  /// others' true keys are not below the keys that are known.
+  /// Moves entries down until the one at `index` has its true key, which is then the least of its
+  /// subtree: all others' true keys are not below the keys that are known.
   template <class TrueKey>
-  void settle(std::size_t place, TrueKey& true_key) {
+  void settle(std::size_t index, TrueKey& true_key) {
     for (;;) {
-      Key key = true_key(entries_[place].slot);
-      if (!(entries_[place].key < key)) return;
-      entries_[place].key = std::move(key);
-      if (!sift_down(place)) return;
+      Key key = true_key(entries_[index].slot);
+      if (!(entries_[index].key < key)) return;
+      entries_[index].key = std::move(key);
+      if (!sift_down(index)) return;
     }
   }
 
-  void sift(std::size_t place) noexcept {
-    if (!sift_down(place)) sift_up(place);
+  void sift(std::size_t index) noexcept {
+    if (!sift_down(index)) sift_up(index);
   }
 
-  void sift_up(std::size_t place) noexcept {
-    while (place > 0 && entries_[place].key < entries_[(place - 1) / 2].key) {
-      swap_entries(place, (place - 1) / 2);
-      place = (place - 1) / 2;
+  void sift_up(std::size_t index) noexcept {
+    while (index > 0 && entries_[index].key < entries_[(index - 1) / 2].key) {
+      swap_entries(index, (index - 1) / 2);
+      index = (index - 1) / 2;
     }
   }
 
   /// Whether the entry moved.
-  bool sift_down(std::size_t place) noexcept {
-    const std::size_t begin = place;
-    for (std::size_t child = 2 * place + 1; child < entries_.size(); child = 2 * place + 1) {
+  bool sift_down(std::size_t index) noexcept {
+    const std::size_t begin = index;
+    for (std::size_t child = 2 * index + 1; child < entries_.size(); child = 2 * index + 1) {
       if (child + 1 < entries_.size() && entries_[child + 1].key < entries_[child].key) ++child;
-      if (!(entries_[child].key < entries_[place].key)) break;
-      swap_entries(place, child);
-      place = child;
+      if (!(entries_[child].key < entries_[index].key)) break;
+      swap_entries(index, child);
+      index = child;
     }
-    return place != begin;
+    return index != begin;
   }
 
   std::vector<Entry> entries_;
-  std::vector<std::size_t> places_;    // by slot; of slots that are not in the heap, anything
+  std::vector<std::size_t> indices_;   // by slot; of slots that are not in the heap, anything
   std::vector<std::size_t> frontier_;  // of the visit under way
 };
 

@@ -41,7 +41,7 @@ struct WaitItem {
 /// heap catches up when it is looked at (RisingHeap). Costs, with L lines, none of which grow with
 /// the items in a line:
 ///   push           O(1) behind the others of its line, O(log L) as its first. An item that came
-///                  before others looks for its place from both ends at once: what is preempted
+///                  before others looks for its position from both ends at once: what is preempted
 ///                  passes only what it had overtaken and what was preempted before it.
 ///   remove         O(1), O(log L) for the last of a line.
 ///   candidates     k of them from j lines: O(k + j log j), and O(log L) for each line looked at

@@ -22,10 +22,10 @@
 namespace weft::test {
 
 /// A pipeline that does what the test says, on the test's threads: tick() and end_asked() are for
-/// one of them, everything else is thread-safe, the settings but for being set.
+/// one thread, everything else is thread-safe, except for setting the settings.
 class FakePort final : public RequestPort {
  public:
-  /// What is to be seen of the port when it has gone.
+  /// What can be seen of the port after it has gone.
   struct Traces {
     std::atomic<int> destroyed{0};
     std::atomic<int> stops{0};
@@ -87,7 +87,7 @@ class FakePort final : public RequestPort {
                std::int32_t choice = 0) const {
     request(i).deliver({.choice = choice, .text = text, .tokens = tokens});
   }
-  /// One token for each byte.
+  /// Delivers a text with one token for each byte.
   void say(std::size_t i, std::string_view text, std::int32_t choice = 0) const {
     const std::vector<TokenId> tokens(text.begin(), text.end());
     deliver(i, text, tokens, choice);
@@ -102,7 +102,7 @@ class FakePort final : public RequestPort {
     if (const auto stopped = std::exchange(stopped_, nullptr)) stopped();
   }
 
-  /// Ends those that were asked to, as the scheduler does at a tick. Returns how many.
+  /// Ends the requests that were asked to end, as the scheduler does at a tick. Returns how many.
   std::size_t end_asked() {
     ending_->take_all([](const std::shared_ptr<ActiveRequest>& /*found below*/) {});
     std::size_t ended = 0;
@@ -116,7 +116,7 @@ class FakePort final : public RequestPort {
     return ended;
   }
 
-  /// One token more for each request, and the end of those that have max_tokens, after end_asked().
+  /// Gives each request another token, after end_asked(), and ends those that have max_tokens.
   void tick() {
     end_asked();
     const std::size_t count = size();

@@ -65,7 +65,7 @@ DeviceLimits limits(std::int64_t context) {
   return limits;
 }
 
-/// What `count` ticks after a warm-up allocate, with all rows running.
+/// Returns how often `count` ticks allocate after a warm-up, with all rows running.
 std::size_t allocations_of(std::unique_ptr<StepDevice> step_device, std::size_t count) {
   constexpr std::size_t kWarmUp = 200;
   const DeviceLimits limits = step_device->limits();

@@ -45,7 +45,7 @@ class PlainBeamSearch {
     device_ = HostDevice::load(model.checkpoint, model.program, options).value();
   }
 
-  /// Finished outputs, best first, without the tokens that ended them.
+  /// Returns finished outputs, best first, without the tokens that ended them.
   std::vector<Hypothesis> run(std::size_t max_tokens) {
     std::vector<Hypothesis> beams(1);
     for (std::size_t length = 1; length <= max_tokens; ++length) {
@@ -182,7 +182,7 @@ TEST_P(PipelineBeamsTest, FindsWhatAPlainSearchFinds) {
 }
 
 TEST_P(PipelineBeamsTest, FindsTheSameWhereTheDeviceGivesTheCandidates) {
-  // What goes into products is rounded to 16 bits there, of which 8 are a bfloat16's digits.
+  // Operands of products are rounded to 16 bits there; a bfloat16 has 8 digits.
   constexpr double kTolerance = 1.0 / 256;
   std::vector<DeviceKind> kinds = {fake_gpu_kind()};
   if (has_gpu()) kinds.push_back(gpu_kind());

@@ -22,7 +22,7 @@
 
 namespace weft::test {
 
-/// Keeps all that a request gets.
+/// Keeps everything that a request gets.
 class KeepingSink final : public RequestSink {
  public:
   void admit() noexcept override { ++admitted; }
@@ -62,7 +62,7 @@ struct Sent {
 /// The real actors over a fake device, played message by message.
 class PipelineFixture : public testing::Test {
  public:
-  // In the order in which the pipeline declares them.
+  // The actors' ids, in the order in which the pipeline declares them.
   static constexpr ActorId kSchedulerId{1}, kExecutorId{2}, kDetokenizerId{3}, kWorkerId{4};
   static constexpr ActorId kReceiverId{5};
 
@@ -107,7 +107,7 @@ class PipelineFixture : public testing::Test {
     all.push_back(one);
     return one;
   }
-  /// Brings what was just sent to the scheduler.
+  /// Delivers what was just sent to the scheduler.
   void enqueue() {
     ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
     ASSERT_TRUE(play.expect<PrepareMsg>({}, kWorkerId));
@@ -120,7 +120,7 @@ class PipelineFixture : public testing::Test {
     EXPECT_EQ(stats.waiting, 0U);
     EXPECT_EQ(stats.pages_free, stats.pages);
   }
-  /// A request of now is served as ever.
+  /// Expects that a request sent now is served as ever.
   void expect_served() {
     const Sent one = send();
     play.run_all();

@@ -1,6 +1,6 @@
 // The tokens of a request are those that it gets alone, and greedy ones are the reference's:
-// whatever runs beside it, however its prompt is cut, wherever its pages are, and when it gives way
-// and goes on.
+// whatever runs beside it, however its prompt is cut, wherever its pages are, and whenever it gives
+// way and goes on.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using testing::ElementsAre;
 
 using Tokens = std::vector<TokenId>;
 
-// Each output of a request draws by the seed plus so much times its number.
+// Output number i of a request draws with the seed plus i times this.
 constexpr std::uint64_t kSeedStep = 0x9E3779B97F4A7C15;
 
 /// A request and what must come of it.
@@ -71,7 +71,7 @@ class PipelineGolden : public testing::Test {
     return pipeline.play({&request, 1});
   }
 
-  /// Requests that draw: what they give is known only from a run in which nothing else runs.
+  /// Requests that draw. Their tokens are known only from a run in which nothing else runs.
   [[nodiscard]] std::vector<ExpectedTokens> sampled() const {
     const ExpectedTokens longest = all_greedy().back();
     std::vector<ExpectedTokens> all(3, longest);
@@ -104,7 +104,7 @@ class PipelineGolden : public testing::Test {
     return all;
   }
 
-  /// Greedy and drawn, short and long, chat and batch.
+  /// Requests that are greedy and drawn, short and long, chat and batch.
   [[nodiscard]] std::vector<ExpectedTokens> mixed() const {
     std::vector<ExpectedTokens> all = sampled();
     for (ExpectedTokens& one : all_greedy()) {
@@ -164,7 +164,7 @@ class PipelineGolden : public testing::Test {
     for (const PipelineShape& shape : shapes) {
       PlayedPipeline pipeline(devices_, program(), shape, 5);
       check(wanted, pipeline.play(requests, 12), shape);
-      // Something did run together.
+      // Some sequences did run together.
       EXPECT_GE(pipeline.sizes().most_entries, 3U) << shape.name;
       EXPECT_LE(pipeline.sizes().most_tokens,
                 std::max<std::int64_t>(shape.step_tokens, shape.context));
@@ -179,10 +179,10 @@ class PipelineGolden : public testing::Test {
     std::vector<ExpectedTokens> wanted = sampled();
     for (const ExpectedTokens& one : all_greedy()) wanted.push_back(one);
     for (ExpectedTokens& one : wanted) one.request.request_class = RequestClass::kBatch;
-    // These come when the others run, and find nothing free.
+    // These come while the others run, and find nothing free.
     for (const ExpectedTokens& one : all_greedy()) wanted.push_back(one);
     const std::vector<Request> requests = requests_of(wanted);
-    // Just enough for the largest request alone.
+    // Just enough memory for the largest request alone.
     const auto least = [&](std::int32_t page_tokens) {
       const Request& several = requests[2];
       const auto prompt =
@@ -227,8 +227,9 @@ TEST_P(PipelineGoldenTest, GivesTheSameTokensAfterGivingWay) { expect_same_after
 
 using KindAndFolder = std::tuple<DeviceKind, std::filesystem::path>;
 
-/// On GPUs: the fake one shows that plans are carried out as the host does, a real one that its
-/// kernels bear every mix of them. Weights are widened to f32, since greedy tokens are compared.
+/// The same tests on GPUs: the fake one shows that plans are carried out as on the host, a real one
+/// that its kernels can do every mix of them. Weights are widened to f32, since greedy tokens are
+/// compared.
 class GpuPipelineGoldenTest : public PipelineGolden,
                               public testing::WithParamInterface<KindAndFolder> {
  protected:
@@ -248,8 +249,8 @@ TEST_P(GpuPipelineGoldenTest, GivesTheTokensOfTheReferenceAlone) { expect_refere
 TEST_P(GpuPipelineGoldenTest, GivesTheSameTokensWhateverElseRuns) { expect_same_beside_others(); }
 TEST_P(GpuPipelineGoldenTest, GivesTheSameTokensAfterGivingWay) { expect_same_after_giving_way(); }
 
-// Each kind of block that a sequence's place could matter to: rotary and learned positions, ALiBi,
-// sliding windows, sinks, experts, LongRoPE, an encoder.
+// Models with each kind of block to which a sequence's row could matter: rotary and learned
+// positions, ALiBi, sliding windows, sinks, experts, LongRoPE, an encoder.
 std::vector<std::filesystem::path> committed() {
   std::vector<std::filesystem::path> folders;
   for (const char* name : {"bloom", "gemma3", "gpt2", "gpt_oss", "llama", "m2m100", "mixtral",
@@ -273,14 +274,14 @@ std::string name_of_both(const testing::TestParamInfo<KindAndFolder>& info) {
   return std::get<0>(info.param).name + "_" + test_name(std::get<1>(info.param));
 }
 
-// The loops of the fake one take seconds a model.
+// The loops of the fake GPU take seconds for a model.
 std::vector<KindAndFolder> gpu_cases() {
   std::vector<KindAndFolder> cases;
   for (const char* name : {"llama", "m2m100"}) {
     cases.emplace_back(fake_gpu_kind(), committed_golden(name));
   }
   for (const auto& folder : committed()) cases.emplace_back(gpu_kind(), folder);
-  // A GPU has time for the other families too.
+  // A real GPU has time for the other families, too.
   for (const char* name : {"falcon", "gptj", "llama-llama3", "mistral", "opt", "qwen2", "qwen3"}) {
     cases.emplace_back(gpu_kind(), committed_golden(name));
   }

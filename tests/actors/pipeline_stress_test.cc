@@ -1,4 +1,5 @@
-// The pipeline on threads of its own, with requests taken back at any moment from any thread.
+// The pipeline on threads of its own, with requests that are cancelled at any moment from any
+// thread.
 
 #include <gtest/gtest.h>
 
@@ -28,16 +29,16 @@ namespace {
 
 constexpr std::size_t kThreads = 4;
 constexpr std::size_t kRequestsOfAThread = 2500;
-/// Of one thread at once: some of them wait for rows.
+/// Requests of one thread under way at once; some of them wait for rows.
 constexpr std::size_t kOpen = 24;
 
-/// What all requests came to.
+/// Counts how all requests ended.
 struct Tally {
   std::atomic<std::size_t> ends{0}, second_ends{0}, cancelled{0}, completed{0}, failed{0};
   std::atomic<std::size_t> without_tokens{0}, while_streaming{0}, after_end{0};
 };
 
-/// Takes its request back at its `cancel_at`-th token, if it gets that far.
+/// Cancels its request at its `cancel_at`-th token, if it gets that far.
 class CancellingSink final : public RequestSink {
  public:
   CancellingSink(Tally& tally, std::counting_semaphore<>& places, std::size_t cancel_at)
@@ -107,7 +108,8 @@ Request random_request(std::mt19937_64& random) {
   return request;
 }
 
-/// Some thousand requests one after the other, each taken back at a random moment after others.
+/// Sends some thousand requests, kOpen at a time. Some are cancelled at a random moment, when later
+/// ones have begun.
 void play(Pipeline& pipeline, Tally& tally, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::counting_semaphore<> places(kOpen);

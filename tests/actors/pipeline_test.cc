@@ -340,7 +340,7 @@ TEST_F(PipelineTest, WhyARequestEndedIsToldWithoutADetokenizerToo) {
   EXPECT_EQ(done.error(), EngineErrc::kNotReady);
 }
 
-// Ticks that wait for the executor are no use to a new scheduler before they come back.
+// Ticks that wait for the executor are of no use to a new scheduler before they come back.
 TEST_F(PipelineTest, ASchedulerWithoutATickPlansWhenThoseOfItsPredecessorsComeBack) {
   start();
   for (std::size_t failed = 0; failed < TickPool::kTicks / 2; ++failed) {

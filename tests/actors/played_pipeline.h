@@ -49,10 +49,10 @@ struct PlanSizes {
 /// Devices of one model, for whatever limits a test plays.
 using MakeDevice = std::function<std::unique_ptr<StepDevice>(const DeviceLimits& limits)>;
 
-/// Of the host, one thread each; they share their weights.
+/// Makes devices of the host, with one thread each, which share their weights.
 [[nodiscard]] MakeDevice host_devices(const OpenedModel& model);
 
-/// Of any kind, each with weights of its own.
+/// Makes devices of any kind, each with weights of its own.
 [[nodiscard]] MakeDevice devices_of(const DeviceKind& kind, const OpenedModel& model);
 
 /// The real actors over a model, one thread and a virtual clock: messages are delivered

@@ -14,7 +14,7 @@
 
 namespace weft::test {
 
-/// What a simulation's requests and failures are like; chosen by the seed.
+/// How a simulation's requests and failures are chosen from the seed.
 struct SimulationOptions {
   std::uint64_t seed = 1;
   bool failures = true;  ///< of the device and of actors
@@ -30,9 +30,9 @@ class Simulation {
   explicit Simulation(const SimulationOptions& options);
   ~Simulation();
 
-  /// One event: an arrival, a cancel, time that passes, a failure, or most often a message.
+  /// Plays one event: an arrival, a cancel, time that passes, a failure, or most often a message.
   void step();
-  /// Until every request has ended; then checks that nothing is left behind.
+  /// Runs until every request has ended; then checks that nothing is left behind.
   void settle();
 
   [[nodiscard]] std::size_t requests() const noexcept { return sinks_.size(); }

@@ -7,7 +7,7 @@
 namespace weft::test {
 namespace {
 
-// Sanitizers make an event some ten times as dear.
+// Under sanitizers an event takes some ten times as long.
 #if defined(WEFT_ABORT_ON_INTERNAL_ERROR)
 constexpr std::size_t kSeeds = 20;
 #else

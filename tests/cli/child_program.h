@@ -35,14 +35,14 @@ class ChildProgram {
     if (id_ > 0) wait();
   }
 
-  /// Thread-safe, also beside wait().
+  /// Kills the program. Thread-safe, also beside wait().
   void kill_now() const {
     const std::scoped_lock lock(mutex_);
     if (id_ > 0) ::kill(id_, SIGKILL);
   }
-  /// The exit status; -1 when a signal ended it.
+  /// Returns the exit status; -1 when a signal ended it.
   int wait() {
-    // Its number stays its own until nobody can use it to kill another.
+    // The process id stays reserved until nobody can use it to kill another process.
     siginfo_t ended{};
     ::waitid(P_PID, static_cast<id_t>(id_), &ended, WEXITED | WNOWAIT);
     const std::scoped_lock lock(mutex_);

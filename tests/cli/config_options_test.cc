@@ -25,7 +25,7 @@ using testing::HasSubstr;
 
 using Variables = std::map<std::string, std::string, std::less<>>;
 
-/// What a verb with these options makes of a command line and an environment.
+/// Returns what a verb with these options makes of a command line and an environment.
 Result<ConfigDraft> draft_of(const std::string& command_line, const Variables& variables = {},
                              std::span<const ConfigKey> keys = config_schema()) {
   CLI::App app;
@@ -114,7 +114,7 @@ TEST(ConfigOptionsTest, NamesTheFlagTheVariableOrTheLineOfAMistake) {
               FailsWith(ConfigErrc::kBadConfig, file + ":2: memory.max_rows = \"few\": must be"));
 }
 
-// The flag mends what the file alone has wrong.
+// The flag corrects what is wrong in the file alone.
 TEST(ConfigOptionsTest, ChecksValuesTogetherWhenAllAreThere) {
   const test::TempFolder folder;
   const std::string file =

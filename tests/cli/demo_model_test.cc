@@ -30,7 +30,7 @@ constexpr std::int64_t kContext = 1024;
 constexpr std::int64_t kLongestAnswer = 200;
 constexpr double kBar = 0.95;
 
-// A sanitizer makes every question ten times as long, and finds the same in fewer of them.
+// A sanitizer makes every question take ten times as long, and finds the same in fewer of them.
 #ifdef WEFT_SANITIZED
 constexpr std::size_t kEvery = 10;
 #else
@@ -59,7 +59,7 @@ class DemoModelTest : public testing::Test {
     device_ = std::move(*device);
   }
 
-  /// What the model answers, greedily, without the end token that it must say itself.
+  /// Returns what the model answers, greedily, without the end token that it must choose itself.
   Result<std::string> answer(json::array messages) {
     const auto prompt =
         ChatEncoder(*tokenizer_).encode({.messages = std::move(messages)}, wall_clock());

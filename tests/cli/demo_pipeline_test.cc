@@ -36,7 +36,7 @@ struct Answer {
   Finish end;
 };
 
-/// Gathers an answer on the actors' threads.
+/// Collects an answer on the actors' threads.
 class Sink final : public RequestSink {
  public:
   void deliver(const DeltaView& delta) noexcept override { answer_.text += delta.text; }
@@ -51,7 +51,7 @@ class Sink final : public RequestSink {
   std::promise<Answer> promise_;
 };
 
-/// As `weft generate --chat` runs it.
+/// Returns the answers of `weft generate --chat`.
 std::vector<std::string> answers_alone() {
   cli::ModelOptions options;
   options.path = model_path;

@@ -10,7 +10,7 @@
 
 namespace weft::test {
 
-/// What a run of the program came to.
+/// The result of a run of the program.
 struct ProgramRun {
   int status;          ///< the exit status; -1 when a signal ended it
   std::string output;  ///< both streams

@@ -2,7 +2,7 @@
 
 namespace weft::test {
 
-/// Where the built program lies.
+/// Returns the path of the built program.
 [[nodiscard]] const char* weft_program();
 
 }  // namespace weft::test

@@ -19,7 +19,8 @@ ConfigDraft draft_of(std::string_view toml) {
   return draft;
 }
 
-/// Every key with a value that is not its default, and text with all that TOML escapes.
+/// A draft in which every key has a value that is not its default, and text has all that TOML
+/// escapes.
 ConfigDraft changed_draft() {
   ConfigDraft draft;
   for (const ConfigKey& key : config_schema()) {

@@ -22,11 +22,11 @@ const Setting& setting(std::string_view path) {
   return found->setting;
 }
 
-/// What assign() finds wrong with a value, "" when nothing.
+/// Returns what assign() finds wrong with a value, "" when nothing.
 std::string wrong(std::string_view path, const ConfigValue& value) {
   FileConfig config;
   const Complaint complaint = assign(setting(path), value, config);
-  // What is refused changes nothing, and what is taken passes the check.
+  // A value that is refused changes nothing, and one that is taken passes the check.
   const std::string standard = value_of(setting(path), FileConfig());
   if (complaint) {
     EXPECT_EQ(value_of(setting(path), config), standard);
@@ -48,7 +48,7 @@ TEST(ConfigSchemaTest, HasEachKeyOnceAndTablesTogether) {
   }
 }
 
-// A field that is new in either does not compile here; then it needs a key as well.
+// A new field in either struct does not compile here; then it needs a key as well.
 TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
   const auto& [model, spec, device, threads, tuning, fraction, budget, rows, pages, page_tokens,
                context, step_tokens, dtype, layout, policy, window, instances, admission, watermark,

@@ -31,7 +31,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// A cell without the spaces around it, the backticks and the targets of links.
+/// Returns a cell without the spaces around it, the backticks and the targets of links.
 std::string plain(std::string cell) {
   for (std::size_t at = 0; (at = cell.find("](", at)) != std::string::npos;) {
     cell.erase(at, cell.find(')', at) + 1 - at);
@@ -48,7 +48,8 @@ struct Row {
   std::string meaning;
 };
 
-/// The keys that the page lists: of each heading "### `table`" the rows that begin "| `key` |".
+/// Returns the keys that the page lists: under each heading "### `table`" the rows that begin "|
+/// `key` |".
 std::map<std::string, Row> documented() {
   std::map<std::string, Row> keys;
   std::string table;
@@ -92,7 +93,7 @@ TEST(ConfigurationPageTest, ShowsExamplesThatWork) {
   EXPECT_EQ(found, 2);
 }
 
-// The messages that the page shows are those that come.
+// The messages that the page shows are the real ones.
 TEST(ConfigurationPageTest, ShowsTheErrorsThatCome) {
   for (const char* text : {"\n[memory]\nmax_row = 4", "\n[memory]\npage_tokens = 0",
                            "\n[server]\ntls_key = 'weft.key'"}) {

@@ -39,7 +39,7 @@ TEST(TomlTextTest, RefusesATextThatIsTooLarge) {
   EXPECT_THAT(parse_text(comment), FailsWith(ConfigErrc::kBadToml, "my.toml: more than 1 MiB"));
 }
 
-// Keys so deep would take the stack when they are freed.
+// Freeing keys so deep would exhaust the stack.
 TEST(TomlTextTest, RefusesKeysThatAreTooDeepWhereverTheyStand) {
   const std::string deep = dots(400'000);
   EXPECT_TRUE(parse_text(dots(kMaxTomlKeyDots) + " = 1"));

@@ -28,7 +28,7 @@ using testing::HasSubstr;
 
 constexpr double kPlusInfinity = std::numeric_limits<double>::infinity();
 
-/// The text of a registry with one gauge named g of this value.
+/// Returns the text of a registry with one gauge named g of this value.
 std::string text_of_gauge(double value) {
   MetricsRegistry registry;
   registry.gauge("g", "h").set(value);
@@ -135,7 +135,7 @@ TEST(PrometheusText, PrintsTheWholeRangeOfACounter) {
   EXPECT_THAT(prometheus_text(registry), HasSubstr("\nm_total 18446744073709551615\n"));
 }
 
-/// The counts that a text gives for one histogram: its buckets, then _count.
+/// Returns the counts that a text gives for one histogram: its buckets, then _count.
 std::vector<std::uint64_t> counts_in(const std::string& text) {
   std::vector<std::uint64_t> counts;
   std::istringstream lines(text);
@@ -180,7 +180,7 @@ TEST(PrometheusText, IsWholeWhileSeriesAreRegistered) {
   }
 }
 
-// Every kind of metric, and whatever the format makes hard.
+// Returns a text with every kind of metric, and all that the format makes hard.
 std::string rich_text() {
   MetricsRegistry registry;
   registry.counter("weft_requests_total", "A \\ and\na \"line\", \u7e2e.", {{"class", "chat"}})

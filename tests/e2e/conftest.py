@@ -11,7 +11,7 @@ from raw_http import RawClient
 from waiting import PATIENCE_S
 from weft_server import WeftServer
 
-# What ctest is told when nothing could be run, so that it says so (SKIP_RETURN_CODE).
+# The exit status that tells ctest that nothing could be run, so that it says so (SKIP_RETURN_CODE).
 ALL_SKIPPED = 77
 
 StartServer = Callable[..., WeftServer]
@@ -26,7 +26,7 @@ def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeftServ
 
 @pytest.fixture
 def server(shared_server: WeftServer) -> Iterator[WeftServer]:
-    """One for all tests, which leave nothing behind in it."""
+    """One server for all tests, which leave nothing behind in it."""
     yield shared_server
     assert shared_server.process.poll() is None, shared_server.log()
     shared_server.wait_until_idle()
@@ -67,7 +67,7 @@ def raw(server: WeftServer) -> Iterator[RawClient]:
 
 
 def client_of(server: WeftServer, **options: Any) -> openai.OpenAI:
-    """OpenAI's client, which else tries again by itself what the tests want to see fail."""
+    """OpenAI's client, without the retries that would hide what the tests want to see fail."""
     return openai.OpenAI(**{"base_url": server.url + "/v1", "api_key": "none", "max_retries": 0,
                             "timeout": PATIENCE_S, **options})
 

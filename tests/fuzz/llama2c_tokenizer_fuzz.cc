@@ -7,7 +7,7 @@
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // The first byte says how many tokens the model is to have.
+  // The first byte says how many tokens the model has.
   if (size == 0) return 0;
   const auto tokens = std::int64_t{*data};
   const auto vocabulary =

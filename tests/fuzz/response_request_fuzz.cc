@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// The sampling that a response echoes means the same when it is sent again.
+/// Checks that the sampling which a response echoes means the same when it is sent again.
 void require_same_again(const ResponseRequest& request) {
   boost::json::object echo;
   const Request& part = request.parts.front();

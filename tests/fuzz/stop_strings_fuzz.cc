@@ -17,7 +17,7 @@ struct Kept {
   std::optional<std::size_t> hit;
 };
 
-/// The text in parts of so many bytes.
+/// Feeds the text in parts of so many bytes.
 Kept streamed(const StopStrings& stops, std::string_view text, std::size_t part) {
   StopScanner scanner(stops);
   Kept kept;
@@ -28,7 +28,7 @@ Kept streamed(const StopStrings& stops, std::string_view text, std::size_t part)
   return kept;
 }
 
-/// Stop texts, a zero byte behind each, and an output.
+/// Takes an input of stop strings, a zero byte behind each, and an output.
 void stop(std::string_view input) {
   std::vector<std::string> texts;
   for (std::size_t zero = 0; (zero = input.find('\0')) != std::string_view::npos;) {

@@ -21,7 +21,7 @@ void check_round_trip(const Tokenizer& tokenizer, std::string_view text, EncodeO
   test::fuzz_require(tokenizer.decode(ids, true).has_value());
 }
 
-/// A tokenizer.json, a zero byte, and a text for it.
+/// Takes an input of a tokenizer.json, a zero byte, and a text for it.
 void encode(std::string_view input) {
   const std::size_t zero = input.find('\0');
   const auto tokenizer = Tokenizer::from_json(input.substr(0, zero), "input");

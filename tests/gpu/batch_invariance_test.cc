@@ -41,7 +41,7 @@ constexpr std::int32_t kSequences = 4;
 /// single token.
 constexpr std::int32_t kLengths[kSequences] = {75, 23, 40, 1};
 
-/// A token of a sequence as it goes into a step.
+/// Tokens of a sequence that one step feeds.
 struct Chunk {
   std::int32_t sequence;
   std::int32_t count;
@@ -83,7 +83,7 @@ class Runner {
     return logits_[sequence];
   }
 
-  /// One step of these chunks, in this order.
+  /// Runs one step of these chunks, in this order.
   void step(std::span<const Chunk> chunks) {
     std::vector<TokenId> ids;
     std::vector<StepSequence> sequences;
@@ -125,7 +125,7 @@ class Runner {
   std::vector<float> logits_[kSequences];
 };
 
-/// Each sequence by itself and whole.
+/// Runs each sequence by itself and whole.
 void run_alone(Runner& run) {
   for (std::int32_t s = 0; s < kSequences; ++s) {
     const Chunk whole{s, run.left(s)};
@@ -133,7 +133,7 @@ void run_alone(Runner& run) {
   }
 }
 
-/// Each by itself, in chunks of `size`.
+/// Runs each sequence by itself, in chunks of `size`.
 void run_cut(Runner& run, std::int32_t size) {
   for (std::int32_t s = 0; s < kSequences; ++s) {
     while (run.left(s) > 0) {
@@ -143,7 +143,7 @@ void run_cut(Runner& run, std::int32_t size) {
   }
 }
 
-/// All together, in chunks of up to `most` and in an order that chance decides.
+/// Runs all together, in chunks of up to `most` and in random order.
 void run_mixed(Runner& run, std::int32_t most, std::uint32_t seed) {
   std::mt19937 random(seed);
   for (;;) {
@@ -165,7 +165,8 @@ void run_mixed(Runner& run, std::int32_t most, std::uint32_t seed) {
   }
 }
 
-/// Whether all logits of `run` have the bits of those of `alone`; the first place that has not.
+/// Whether all logits of `run` have the bits of those of `alone`; names the first position where
+/// they differ.
 testing::AssertionResult agrees(const Runner& run, const Runner& alone, std::int64_t vocabulary) {
   for (std::size_t s = 0; s < kSequences; ++s) {
     const std::vector<float>& got = run.logits(s);

@@ -14,14 +14,14 @@
 
 namespace weft::test {
 
-/// A kind of device that a test runs on: each test of devices runs on all that are here.
+/// A kind of device: each test of devices runs on all kinds that are here.
 struct DeviceKind {
   std::string name;
   std::function<std::unique_ptr<ModelDevice>(const std::shared_ptr<const Checkpoint>&,
                                              const std::shared_ptr<const Program>&,
                                              const DeviceOptions&)>
       load;
-  /// With keys and values in float32.
+  /// Makes a device with keys and values in float32.
   std::function<std::unique_ptr<StepDevice>(const std::shared_ptr<const Checkpoint>&,
                                             const std::shared_ptr<const Program>&,
                                             const DeviceLimits&)>
@@ -30,7 +30,7 @@ struct DeviceKind {
 
 [[nodiscard]] DeviceKind host_kind(int threads = 1);
 
-/// The device of GPUs over naive loops in the host's memory.
+/// The GPUs' device over naive loops in the host's memory.
 [[nodiscard]] DeviceKind fake_gpu_kind();
 
 /// The first GPU; where there is none, WEFT_SKIP_WITHOUT_GPU skips the test.

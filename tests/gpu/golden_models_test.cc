@@ -31,9 +31,9 @@ using testing::IsEmpty;
 
 using Rows = test::ReferenceNumbers::Rows;
 
-// What float32 in another order of summation may differ by, as a part of the row's norm.
+// How far float32 may differ in another order of summation, as a part of the row's norm.
 constexpr double kTolerance = 1e-4;
-// What rounding to bf16 at different places may make of it.
+// How far results may differ when other intermediate numbers are rounded to bf16.
 constexpr double kNarrowTolerance = 2e-2;
 constexpr std::int64_t kContext = 128;
 
@@ -70,8 +70,8 @@ class GoldenFixture : public testing::Test {
     return device(test::host_kind(threads));
   }
 
-  /// The decoder's tokens for prompt `i` (an encoder's prompt is all there is of it), after the
-  /// encoder has read where there is one.
+  /// Returns the decoder's tokens for prompt `i`, after the encoder has read where there is one (an
+  /// encoder's prompt is all there is of it).
   [[nodiscard]] std::vector<TokenId> start(SequenceRunner& runner, int i) const {
     std::vector<TokenId> prompt = expected_->ids("prompt_", i);
     if (!program_->has_encoder) return prompt;
@@ -81,7 +81,7 @@ class GoldenFixture : public testing::Test {
     return answer;
   }
 
-  /// What comes out for `ids`, fed in pieces of at most `piece` tokens.
+  /// Returns the logits for `ids`, fed in pieces of at most `piece` tokens.
   static Rows feed(SequenceRunner& runner, std::span<const TokenId> ids, std::size_t piece) {
     Rows rows;
     const auto keep = [&](ConstRows results) {
@@ -98,7 +98,7 @@ class GoldenFixture : public testing::Test {
     return rows;
   }
 
-  /// All prompts at once, or in pieces.
+  /// Runs all prompts, each at once or in pieces.
   [[nodiscard]] std::vector<Rows> run(ModelDevice& device, std::size_t piece) const {
     std::vector<Rows> results;
     for (int i = 0; expected_->has_prompt(i); ++i) {
@@ -181,8 +181,8 @@ TEST_P(GoldenModelTest, KnowsEveryTensorOfTheCheckpoint) {
 
 using KindAndFolder = std::tuple<test::DeviceKind, fs::path>;
 
-/// The same on GPUs: on the fake one everywhere, which shows that programs, weights and steps come
-/// together as they should, and on a real one where it is.
+/// The golden models on GPUs: on the fake one everywhere, which shows that programs, weights and
+/// steps fit together, and on a real one where there is one.
 class GpuGoldenModelTest : public GoldenFixture, public testing::WithParamInterface<KindAndFolder> {
  protected:
   void SetUp() override {
@@ -191,7 +191,7 @@ class GpuGoldenModelTest : public GoldenFixture, public testing::WithParamInterf
   }
   [[nodiscard]] std::unique_ptr<ModelDevice> gpu() const { return device(std::get<0>(GetParam())); }
 
-  /// The same program with weights of another type; a GPU rounds what meets narrow ones.
+  /// Gives the program's weights another type; a GPU rounds the operands of narrow ones.
   void convert(DType dtype) {
     Program program = *program_;
     for (MatrixPlan& matrix : program.matrices) matrix.dtype = dtype;
@@ -224,7 +224,7 @@ class GpuTilesTest : public testing::TestWithParam<std::tuple<test::DeviceKind, 
  protected:
   void SetUp() override { WEFT_SKIP_WITHOUT_GPU(std::get<0>(GetParam())); }
 
-  /// What comes out for a sequence that is fed `piece` tokens at a time.
+  /// Returns the logits for a sequence that is fed `piece` tokens at a time.
   [[nodiscard]] Rows run(const test::DeviceKind& kind, std::size_t piece) const {
     const std::int64_t head_size = std::get<1>(GetParam());
     const RandomLlama llama({.layers = 1,

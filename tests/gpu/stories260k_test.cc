@@ -123,7 +123,7 @@ Checkpoint widened(const Checkpoint& checkpoint) {
       .value();
 }
 
-/// A checkpoint made ready to run.
+/// A checkpoint that is ready to run.
 class Story {
  public:
   explicit Story(Checkpoint checkpoint)
@@ -138,7 +138,7 @@ class Story {
 
   [[nodiscard]] const Program& program() const { return *program_; }
 
-  /// The largest difference to any golden logit.
+  /// Returns the largest difference from any golden logit.
   [[nodiscard]] double drift(const std::vector<Case>& cases) const {
     double worst = 0;
     for (const Case& each : cases) {
@@ -152,7 +152,7 @@ class Story {
     return worst;
   }
 
-  /// `count` greedy tokens after `prompt`, one at a time.
+  /// Returns `count` greedy tokens after `prompt`, one at a time.
   [[nodiscard]] std::vector<TokenId> generate(const std::vector<TokenId>& prompt,
                                               std::size_t count) const {
     SequenceRunner runner(*device_);
@@ -164,7 +164,7 @@ class Story {
   }
 
  private:
-  /// Logits after the last of `ids`.
+  /// Returns the logits after the last of `ids`.
   static std::vector<float> feed(SequenceRunner& runner, std::span<const TokenId> ids) {
     std::vector<float> logits;
     const auto keep = [&](ConstRows rows) { logits.assign(rows.row(0), rows.row(0) + rows.width); };

@@ -49,7 +49,7 @@ inline std::string target_of(const testing::TestParamInfo<std::int64_t>& info) {
   INSTANTIATE_TEST_SUITE_P(, Suite, testing::ValuesIn(simd_targets()), target_of)
 // clang-format on
 
-/// Seeded numbers.
+/// Draws numbers from a seed.
 class Random {
  public:
   explicit Random(std::uint32_t seed) : engine_(seed) {}
@@ -109,7 +109,7 @@ class Table {
   std::vector<float> numbers_;
 };
 
-/// Each number within `tolerance` of what it should be; says which one is the worst.
+/// Whether each number is within `tolerance` of what it should be; says which one is the worst.
 inline testing::AssertionResult is_close(std::span<const float> got, std::span<const double> want,
                                          double tolerance) {
   if (got.size() != want.size()) return testing::AssertionFailure() << "sizes differ";

@@ -1,5 +1,5 @@
-// That nothing is allocated once samplers are made. Replaces the global operator new, so it is a
-// program of its own.
+// Checks that nothing is allocated once samplers are made. It replaces the global operator new, so
+// it is a program of its own.
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,8 @@ namespace {
 
 using Tokens = std::vector<TokenId>;
 
-/// A model of a small vocabulary: logprobs after each prefix, any but always the same.
+/// A model of a small vocabulary whose logprobs after each prefix are arbitrary but always the
+/// same.
 class TinyModel {
  public:
   TinyModel(std::size_t vocabulary, unsigned seed) : vocabulary_(vocabulary), seed_(seed) {}
@@ -36,7 +37,7 @@ class TinyModel {
     return result;
   }
 
-  /// The `count` best, as a sampler gives them.
+  /// Returns the `count` best tokens, as a sampler does.
   [[nodiscard]] std::vector<TokenLogprob> top(const Tokens& prefix, std::size_t count) const {
     std::vector<TokenLogprob> all;
     for (const float logprob : logprobs(prefix)) {
@@ -52,7 +53,7 @@ class TinyModel {
   unsigned seed_;
 };
 
-/// What the model gave each token of a text.
+/// Returns the logprob that the model gave each token of a text.
 std::vector<float> logprobs_of(const TinyModel& model, const Tokens& text) {
   std::vector<float> result;
   Tokens before;
@@ -83,7 +84,7 @@ std::vector<BeamHypothesis> search_all(BeamSearch& search, const TinyModel& mode
   return search.best(static_cast<std::size_t>(params.num_beams));
 }
 
-/// All outputs there are, best first.
+/// Returns all outputs there are, best first.
 std::vector<BeamHypothesis> every_output(const TinyModel& model, const BeamParams& params,
                                          std::size_t max_tokens, const Tokens& ends) {
   std::vector<BeamHypothesis> result;
@@ -204,7 +205,7 @@ TEST(BeamSearchTest, ItIsThePlainAlgorithmWithEveryWayToStop) {
   EXPECT_LT(lengths[EarlyStopping::kNo], lengths[EarlyStopping::kNever]);
 }
 
-/// One step over lists.
+/// Advances one step over lists of candidates.
 std::vector<Beam> step(BeamSearch& search, const std::vector<std::vector<TokenLogprob>>& lists) {
   const std::vector<std::span<const TokenLogprob>> spans(lists.begin(), lists.end());
   const auto beams = search.advance(spans);

@@ -13,7 +13,7 @@ namespace weft::test {
 
 /// Pearson's test of 4000 draws against probabilities; cells that are expected less than 5 times
 /// count together. Seeds are fixed, so a right sampler passes always; the limit is the value that
-/// one in 100,000 right samplers would pass (Wilson and Hilferty's approximation).
+/// one in 100,000 right samplers would exceed (Wilson and Hilferty's approximation).
 inline void expect_distribution(const std::vector<double>& probabilities,
                                 const std::function<TokenId(std::size_t)>& draw) {
   constexpr std::size_t kDraws = 4000;

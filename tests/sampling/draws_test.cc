@@ -1,4 +1,4 @@
-// That drawn tokens come as often as they should, one seed or one place after the other.
+// Checks that drawn tokens come as often as they should, over many seeds and over many positions.
 
 #include <gtest/gtest.h>
 

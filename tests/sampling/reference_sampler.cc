@@ -13,7 +13,7 @@ constexpr double kGone = -std::numeric_limits<double>::infinity();
 
 std::size_t place(TokenId token) { return static_cast<std::size_t>(token); }
 
-/// The tokens that are left, most probable first.
+/// Returns the tokens that are left, most probable first.
 std::vector<std::size_t> sorted(const Logits& logits) {
   std::vector<std::size_t> ids;
   for (std::size_t i = 0; i < logits.size(); ++i) {
@@ -29,7 +29,7 @@ void keep_only(Logits& logits, std::span<const std::size_t> ids) {
   }
 }
 
-/// The first of `ids` that together have the probability `mass`, one at least.
+/// Returns the first of `ids` that together have the probability `mass`; at least one.
 std::vector<std::size_t> first_of_mass(const std::vector<std::size_t>& ids,
                                        const std::vector<double>& probabilities, double mass) {
   std::vector<std::size_t> kept;

@@ -11,8 +11,8 @@
 #include "weft/core/token.h"
 #include "weft/sampling/sampling_params.h"
 
-/// The steps of a choice in the plainest way there is: float64, everything sorted in full, the text
-/// read again for each step. What is taken out has the logit -inf.
+/// The steps of a choice in the plainest form: float64, everything sorted in full, the text read
+/// again for each step. A token that is taken out has the logit -inf.
 namespace weft::test {
 
 using Logits = std::vector<double>;
@@ -41,13 +41,13 @@ struct ReferenceStep {
   std::function<void(Logits&)> run;
 };
 
-/// All steps but beams, FSD and the draw; of XTC's coin it is assumed that it hits. `sample` must
+/// Returns all steps but beams, FSD and the draw; XTC's coin is assumed to hit. `sample` must
 /// outlive them.
 [[nodiscard]] std::vector<ReferenceStep> reference_steps(const ReferenceCase& sample);
 
 [[nodiscard]] std::vector<double> softmax(const Logits& logits);
 
-/// The probability of each token after all steps, in the order given.
+/// Returns the probability of each token after all steps, in the order given.
 [[nodiscard]] std::vector<double> run_steps(Logits logits, std::span<const ReferenceStep> steps);
 
 [[nodiscard]] inline std::vector<double> reference_probabilities(std::span<const float> logits,
@@ -55,7 +55,7 @@ struct ReferenceStep {
   return run_steps({logits.begin(), logits.end()}, reference_steps(sample));
 }
 
-/// FSD's choice from logits after DRY.
+/// Returns FSD's choice from logits after DRY.
 [[nodiscard]] TokenId reference_fsd(const Logits& logits, const ReferenceCase& sample);
 
 [[nodiscard]] inline std::vector<float> random_logits(std::size_t count, std::minstd_rand& random) {

@@ -12,7 +12,7 @@ namespace weft::test {
 
 inline constexpr std::size_t kContext = 4096;
 
-/// A sampler whose sequence is that of a case.
+/// Makes a sampler whose sequence is that of a case.
 inline Sampler sampler_of(const ReferenceCase& sample, std::size_t vocabulary,
                           std::uint64_t seed = 1) {
   Sampler sampler(vocabulary, kContext);
@@ -22,15 +22,15 @@ inline Sampler sampler_of(const ReferenceCase& sample, std::size_t vocabulary,
   return sampler;
 }
 
-/// One choice by a case, logits copied.
+/// Makes one choice for a case, from a copy of the logits.
 inline TokenId choose_once(std::vector<float> logits, const ReferenceCase& sample,
                            std::uint64_t seed = 1) {
   SamplerScratch scratch(logits.size());
   return sampler_of(sample, logits.size(), seed).sample(logits, scratch).token;
 }
 
-/// What the sampler draws from, as it says itself: logprobs after the samplers of all tokens.
-/// Vocabularies of at most kMaxTopLogprobs, temperatures above 0.
+/// Returns the probabilities that the sampler draws from, read from its own logprobs after all
+/// samplers. Vocabularies have at most kMaxTopLogprobs tokens, and temperatures are above 0.
 inline std::vector<double> probabilities_of(std::vector<float> logits, ReferenceCase sample) {
   sample.params.logprobs_after_samplers = true;
   sample.params.top_logprobs = kMaxTopLogprobs;

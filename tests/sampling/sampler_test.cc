@@ -24,7 +24,7 @@ constexpr std::size_t kVocabulary = 300;
 
 using Tokens = std::vector<TokenId>;
 
-/// Parameters that take each way through the sampler.
+/// Parameters that take each path through the sampler.
 std::vector<SamplingParams> many_params() {
   return {
       {.temperature = 0},
@@ -57,7 +57,7 @@ std::vector<SamplingParams> many_params() {
   };
 }
 
-/// The logits that a model would give after a text: any function of it.
+/// Returns the logits that a model would give after a text; any function of it would do.
 std::vector<float> logits_after(std::span<const TokenId> text) {
   std::uint32_t hash = 17;
   for (const TokenId token : text) hash = hash * 31 + static_cast<std::uint32_t>(token) + 1;
@@ -87,7 +87,7 @@ void go_on(Sampler& sampler, SamplerScratch& scratch, Sequence& run, int count) 
 
 constexpr std::array<TokenId, 7> kPrompt = {5, 6, 7, 5, 6, 7, 5};
 
-/// What each sequence begins with.
+/// The beginning of each sequence.
 Sequence prompt() { return {.text = {kPrompt.begin(), kPrompt.end()}, .mirostat_mu = 0}; }
 
 void begin(Sampler& sampler, const SamplingParams& params, const Sequence& run,
@@ -134,7 +134,7 @@ TEST(SamplerTest, WhatElseRunsAndRanBeforeDoesNotMatter) {
   std::vector<Sequence> runs(all.size(), prompt());
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto& sampler = samplers.emplace_back(kVocabulary, kContext);
-    // Another sequence before it in the same row.
+    // Another sequence was in the same row before.
     Sequence other = prompt();
     begin(sampler, all[(i + 1) % all.size()], other, 77);
     go_on(sampler, scratch, other, 15);
@@ -206,7 +206,7 @@ TEST(SamplerTest, PlainParametersAreWeftSample) {
   }
 }
 
-/// Each way through the sampler, over these logits.
+/// Takes each path through the sampler over these logits.
 template <class Check>
 void with_each_way(const std::vector<float>& logits, const Check& check) {
   auto all = many_params();
@@ -366,7 +366,7 @@ TEST(SamplerTest, NoEndIsChosenBeforeMinTokensOfOutput) {
 }
 
 TEST(SamplerTest, ChoicesAreTheseOnEveryProcessor) {
-  // Logits that are the same everywhere as well: whole numbers times a power of two.
+  // Logits that are the same on every machine, too: whole numbers times a power of two.
   const auto exact_logits = [](std::minstd_rand& random) {
     std::vector<float> logits(kVocabulary);
     for (float& logit : logits) logit = static_cast<float>(random() % 4096) * 0x1p-8F;
@@ -395,7 +395,7 @@ TEST(SamplerTest, ChoicesAreTheseOnEveryProcessor) {
 }
 
 TEST(SamplerTest, LargeVocabulariesAreSortedRightly) {
-  // Above the number of keys that are sorted by comparisons; many equal logits.
+  // More keys than are sorted by comparisons, with many equal logits.
   constexpr std::size_t kLarge = 5000;
   std::minstd_rand random(6);
   for (const std::int32_t top_k : {0, 1200, 40}) {

@@ -19,7 +19,7 @@ constexpr std::size_t kVocabulary = 100;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// A parameter that is one number.
+/// A parameter that is a single number.
 struct FloatField {
   std::string name;
   std::function<float&(SamplingParams&)> field;

@@ -1,4 +1,4 @@
-// Who begins, in which order, and who gives way.
+// Which group begins, in which order, and which gives way.
 
 #include <gtest/gtest.h>
 
@@ -24,11 +24,11 @@ class SchedulerAdmissionTest : public SchedulerFixture {
     return options;
   }
   [[nodiscard]] std::vector<std::size_t> order_of_ends() const {
-    std::vector<const Outcome*> all;
-    for (const Outcome& outcome : outcomes_) all.push_back(&outcome);
-    std::ranges::sort(all, {}, &Outcome::ended_as);
+    std::vector<const GroupOutcome*> all;
+    for (const GroupOutcome& outcome : outcomes_) all.push_back(&outcome);
+    std::ranges::sort(all, {}, &GroupOutcome::ended_as);
     std::vector<std::size_t> numbers;
-    for (const Outcome* outcome : all) numbers.push_back(outcome->number);
+    for (const GroupOutcome* outcome : all) numbers.push_back(outcome->number);
     return numbers;
   }
 };
@@ -57,7 +57,7 @@ TEST_F(SchedulerAdmissionTest, AClientThatFloodsTakesNoMoreThanItsShare) {
   for (int i = 0; i < 60; ++i) submit({.prompt = kPrompt, .max_tokens = kShort, .client = 2});
   const auto served = [&](std::uint64_t client) {
     double tokens = 0;
-    for (const Outcome& one : outcomes_) {
+    for (const GroupOutcome& one : outcomes_) {
       if (one.ask.client != client) continue;
       const bool began = one.end || runs(one);
       tokens += (began ? kPrompt : 0) + 2.0 * static_cast<double>(one.outputs[0].size());
@@ -77,13 +77,13 @@ TEST_F(SchedulerAdmissionTest, AClientThatFloodsTakesNoMoreThanItsShare) {
 
 TEST_F(SchedulerAdmissionTest, ChatTakesTheRowOfTheBatchGroupThatLosesLeast) {
   start(of(3, 512));
-  Outcome& longest = submit({.prompt = 40, .max_tokens = 30, .cls = kBatchClass});
-  Outcome& shortest = submit({.prompt = 5, .max_tokens = 30, .cls = kBatchClass});
-  Outcome& middle = submit({.prompt = 12, .max_tokens = 30, .cls = kBatchClass});
+  GroupOutcome& longest = submit({.prompt = 40, .max_tokens = 30, .cls = kBatchClass});
+  GroupOutcome& shortest = submit({.prompt = 5, .max_tokens = 30, .cls = kBatchClass});
+  GroupOutcome& middle = submit({.prompt = 12, .max_tokens = 30, .cls = kBatchClass});
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(tick());
   const std::size_t kept = shortest.outputs[0].size();
   EXPECT_GT(kept, 1U);
-  Outcome& chat = submit({.prompt = 5, .max_tokens = 3});
+  GroupOutcome& chat = submit({.prompt = 5, .max_tokens = 3});
   ASSERT_TRUE(plan());
   EXPECT_TRUE(runs(chat));
   EXPECT_TRUE(runs(longest));
@@ -99,10 +99,10 @@ TEST_F(SchedulerAdmissionTest, ChatTakesTheRowOfTheBatchGroupThatLosesLeast) {
 
 TEST_F(SchedulerAdmissionTest, ChatThatCannotHaveEnoughPreemptsNobody) {
   start(of(3, 512));
-  Outcome& chat = submit({.prompt = 5, .max_tokens = 30});
-  Outcome& batch = submit({.prompt = 5, .max_tokens = 30, .cls = kBatchClass});
+  GroupOutcome& chat = submit({.prompt = 5, .max_tokens = 30});
+  GroupOutcome& batch = submit({.prompt = 5, .max_tokens = 30, .cls = kBatchClass});
   ASSERT_TRUE(tick());
-  Outcome& wide = submit({.prompt = 5, .max_tokens = 3, .sequences = 3});
+  GroupOutcome& wide = submit({.prompt = 5, .max_tokens = 3, .sequences = 3});
   ASSERT_TRUE(tick());
   EXPECT_TRUE(runs(chat));
   EXPECT_TRUE(runs(batch));
@@ -115,11 +115,11 @@ TEST_F(SchedulerAdmissionTest, SharedPagesCountOnceWhenChatLooksForRoom) {
   // Two sequences share 16 pages of a prompt: taking both away frees 18 pages, not 34.
   SchedulerOptions options = of(4, 40);
   start(options);
-  Outcome& chat = submit({.prompt = 60, .max_tokens = 30});
-  Outcome& batch = submit({.prompt = 64, .max_tokens = 8, .sequences = 2, .cls = kBatchClass});
+  GroupOutcome& chat = submit({.prompt = 60, .max_tokens = 30});
+  GroupOutcome& batch = submit({.prompt = 64, .max_tokens = 8, .sequences = 2, .cls = kBatchClass});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(tick());
   ASSERT_TRUE(runs(batch));
-  Outcome& large = submit({.prompt = 120, .max_tokens = 4});
+  GroupOutcome& large = submit({.prompt = 120, .max_tokens = 4});
   ASSERT_TRUE(tick());
   EXPECT_TRUE(runs(chat));
   EXPECT_FALSE(runs(large));
@@ -133,10 +133,10 @@ TEST_F(SchedulerAdmissionTest, ReservedPagesCountWhenChatLooksForRoom) {
   options.admission = AdmissionMode::kReserve;
   start(options);
   submit({.prompt = 8, .max_tokens = 100});  // 27 pages are set aside
-  Outcome& batch = submit({.prompt = 8, .max_tokens = 20, .cls = kBatchClass});
+  GroupOutcome& batch = submit({.prompt = 8, .max_tokens = 20, .cls = kBatchClass});
   ASSERT_TRUE(tick());
   ASSERT_TRUE(runs(batch));
-  Outcome& large = submit({.prompt = 8, .max_tokens = 60});
+  GroupOutcome& large = submit({.prompt = 8, .max_tokens = 60});
   ASSERT_TRUE(tick());
   EXPECT_FALSE(runs(large));
   EXPECT_TRUE(runs(batch));
@@ -149,11 +149,12 @@ TEST_F(SchedulerAdmissionTest, TheWatermarkCountsWhenChatLooksForRoom) {
   options.watermark = 0.25;
   start(options);
   submit({.prompt = 40, .max_tokens = 30});
-  Outcome& batch = submit({.prompt = 40, .max_tokens = 8, .cls = kBatchClass});
+  GroupOutcome& batch = submit({.prompt = 40, .max_tokens = 8, .cls = kBatchClass});
   ASSERT_TRUE(tick());
   ASSERT_TRUE(tick());
   ASSERT_TRUE(runs(batch));
-  Outcome& large = submit({.prompt = 90, .max_tokens = 4});  // 23 of 29 or so, and 10 stay free
+  GroupOutcome& large =
+      submit({.prompt = 90, .max_tokens = 4});  // 23 of 29 or so, and 10 stay free
   ASSERT_TRUE(tick());
   EXPECT_FALSE(runs(large));
   EXPECT_TRUE(runs(batch));
@@ -164,9 +165,9 @@ TEST_F(SchedulerAdmissionTest, TheWatermarkCountsWhenChatLooksForRoom) {
 TEST_F(SchedulerAdmissionTest, BatchNeverTakesPagesFromChat) {
   SchedulerOptions options = of(4, 16);
   start(options);
-  Outcome& batch = submit({.prompt = 20, .max_tokens = 30, .cls = kBatchClass});
+  GroupOutcome& batch = submit({.prompt = 20, .max_tokens = 30, .cls = kBatchClass});
   ASSERT_TRUE(tick());
-  Outcome& chat = submit({.prompt = 20, .max_tokens = 30});
+  GroupOutcome& chat = submit({.prompt = 20, .max_tokens = 30});
   while (!chat.end) ASSERT_TRUE(tick());
   EXPECT_EQ(chat.begun, 1) << "it gave way";
   EXPECT_GT(scheduler_->stats().preemptions, 0U);
@@ -186,7 +187,7 @@ TEST_F(SchedulerAdmissionTest, ReserveModeNeverPreemptsForMemory) {
   }
   EXPECT_EQ(scheduler_->stats().preemptions, 0U);
   EXPECT_GT(most, 1U);
-  for (const Outcome& one : outcomes_) EXPECT_EQ(one.outputs[0], alone(one));
+  for (const GroupOutcome& one : outcomes_) EXPECT_EQ(one.outputs[0], alone(one));
 }
 
 TEST_F(SchedulerAdmissionTest, OptimisticModeRunsMoreAtOnceAndPreemptsWhenPagesRunOut) {
@@ -199,7 +200,7 @@ TEST_F(SchedulerAdmissionTest, OptimisticModeRunsMoreAtOnceAndPreemptsWhenPagesR
   }
   EXPECT_GT(scheduler_->stats().preemptions, 0U);
   EXPECT_GE(most, 5U);
-  for (const Outcome& one : outcomes_) EXPECT_EQ(one.outputs[0], alone(one));
+  for (const GroupOutcome& one : outcomes_) EXPECT_EQ(one.outputs[0], alone(one));
 }
 
 TEST_F(SchedulerAdmissionTest, OptimisticAdmissionLeavesTheWatermarkFree) {
@@ -216,7 +217,7 @@ TEST_F(SchedulerAdmissionTest, TheWatermarkKeepsNobodyOutOfAnIdleEngine) {
   SchedulerOptions options = of(8, 40);
   options.watermark = 0.5;
   start(options);
-  Outcome& large = submit({.prompt = 120, .max_tokens = 20});
+  GroupOutcome& large = submit({.prompt = 120, .max_tokens = 20});
   ASSERT_TRUE(plan());
   EXPECT_TRUE(runs(large));
   finish_all();
@@ -246,14 +247,14 @@ TEST_F(SchedulerAdmissionTest, AHugeGroupDoesNotBlockOthersAndIsOvertakenOnlySoO
   const auto small = [&] { submit({.prompt = 60, .max_tokens = 16, .client = 1}); };
   for (int i = 0; i < 3; ++i) small();
   ASSERT_TRUE(tick());
-  Outcome& huge = submit({.prompt = 200, .max_tokens = 4, .client = 1});
+  GroupOutcome& huge = submit({.prompt = 200, .max_tokens = 4, .client = 1});
   std::size_t began_before_it = 0;
   for (int i = 0; i < 2000 && !runs(huge) && !huge.end; ++i) {
     if (scheduler_->stats().waiting < 4) small();
     ASSERT_TRUE(tick());
   }
   ASSERT_TRUE(runs(huge) || huge.end) << "it waits for ever";
-  for (const Outcome& one : outcomes_) {
+  for (const GroupOutcome& one : outcomes_) {
     began_before_it += one.number > huge.number && (one.end || runs(one)) ? 1 : 0;
   }
   EXPECT_GT(began_before_it, 3U);
@@ -265,10 +266,10 @@ TEST_F(SchedulerAdmissionTest, AStaticBatchRunsToItsEndBeforeOthersBegin) {
   SchedulerOptions options = of(4, 512);
   options.policy = BatchPolicy::kStatic;
   start(options);
-  Outcome& brief = submit({.max_tokens = 2});
-  Outcome& lasting = submit({.max_tokens = 12});
+  GroupOutcome& brief = submit({.max_tokens = 2});
+  GroupOutcome& lasting = submit({.max_tokens = 12});
   ASSERT_TRUE(tick());
-  Outcome& late = submit({});
+  GroupOutcome& late = submit({});
   while (!lasting.end) {
     EXPECT_FALSE(runs(late)) << "rows are free, but the batch is not done";
     ASSERT_TRUE(tick());
@@ -286,9 +287,9 @@ TEST_F(SchedulerAdmissionTest, AWindowOpensWithTheFirstArrival) {
   start(options);
   EXPECT_FALSE(scheduler_->wake_at());
   const TimePoint opened = now_;
-  Outcome& first = submit({});
+  GroupOutcome& first = submit({});
   now_ += milliseconds(6);
-  Outcome& second = submit({});
+  GroupOutcome& second = submit({});
   EXPECT_FALSE(plan());
   EXPECT_EQ(scheduler_->wake_at(), opened + milliseconds(10));
   now_ = opened + milliseconds(10);
@@ -296,7 +297,7 @@ TEST_F(SchedulerAdmissionTest, AWindowOpensWithTheFirstArrival) {
   EXPECT_TRUE(runs(first));
   EXPECT_TRUE(runs(second));
   EXPECT_FALSE(scheduler_->wake_at());
-  Outcome& late = submit({});
+  GroupOutcome& late = submit({});
   now_ += milliseconds(20);
   while (!first.end) {
     EXPECT_FALSE(runs(late));

@@ -8,12 +8,12 @@ namespace weft::test {
 namespace {
 
 struct TestGroup final : Group {
-  TestGroup(GroupSpec what, Outcome& of, std::size_t& count)
+  TestGroup(GroupSpec what, GroupOutcome& of, std::size_t& count)
       : Group(std::move(what)), outcome(of), alive_objects(count) {
     ++alive_objects;
   }
   ~TestGroup() override { --alive_objects; }
-  Outcome& outcome;
+  GroupOutcome& outcome;
   std::size_t& alive_objects;
 };
 
@@ -44,11 +44,11 @@ void SchedulerFixture::TearDown() {
   if (options_.layout == KvLayout::kPages) {
     EXPECT_EQ(stats.pages_free, options_.limits.pages);
   }
-  for (const Outcome& outcome : outcomes_) EXPECT_TRUE(outcome.end) << outcome.number;
+  for (const GroupOutcome& outcome : outcomes_) EXPECT_TRUE(outcome.end) << outcome.number;
 }
 
-Outcome& SchedulerFixture::submit(const Ask& ask) {
-  Outcome& outcome = outcomes_.emplace_back();
+GroupOutcome& SchedulerFixture::submit(const Ask& ask) {
+  GroupOutcome& outcome = outcomes_.emplace_back();
   outcome.ask = ask;
   outcome.number = outcomes_.size();
   const std::uint64_t text = ask.text > 0 ? ask.text : outcome.number;
@@ -84,12 +84,12 @@ Outcome& SchedulerFixture::submit(const Ask& ask) {
   return outcome;
 }
 
-void SchedulerFixture::end(Outcome& outcome, GroupEnd how) {
+void SchedulerFixture::end(GroupOutcome& outcome, GroupEnd how) {
   if (outcome.group != nullptr) scheduler_->end(*outcome.group, how);
   EXPECT_TRUE(outcome.end);
 }
 
-void SchedulerFixture::end_sequence(Outcome& outcome, std::int32_t sequence) {
+void SchedulerFixture::end_sequence(GroupOutcome& outcome, std::int32_t sequence) {
   if (outcome.group != nullptr) scheduler_->end_sequence(*outcome.group, sequence);
 }
 
@@ -142,14 +142,15 @@ void SchedulerFixture::finish_all() {
   ADD_FAILURE() << "it goes on for ever";
 }
 
-const PlanEntry* SchedulerFixture::entry_of(const Outcome& outcome, std::size_t sequence) const {
+const PlanEntry* SchedulerFixture::entry_of(const GroupOutcome& outcome,
+                                            std::size_t sequence) const {
   if (outcome.group == nullptr) return nullptr;
   const std::int32_t row = outcome.group->sequences[sequence].row;
   const auto found = std::ranges::find(newest().entries, row, &PlanEntry::row);
   return found == newest().entries.end() ? nullptr : &*found;
 }
 
-std::vector<TokenId> SchedulerFixture::alone(const Outcome& outcome) {
+std::vector<TokenId> SchedulerFixture::alone(const GroupOutcome& outcome) {
   std::vector<TokenId> context = context_of(outcome);
   const auto before = std::ssize(context);
   for (std::int32_t i = 0; i < outcome.ask.max_tokens; ++i) {
@@ -158,13 +159,13 @@ std::vector<TokenId> SchedulerFixture::alone(const Outcome& outcome) {
   return {context.begin() + before, context.end()};
 }
 
-std::vector<TokenId> SchedulerFixture::context_of(const Outcome& outcome) {
+std::vector<TokenId> SchedulerFixture::context_of(const GroupOutcome& outcome) {
   std::vector<TokenId> context = outcome.encoder_input;
   context.insert(context.end(), outcome.prompt.begin(), outcome.prompt.end());
   return context;
 }
 
-Outcome& SchedulerFixture::of(const Group& group) {
+GroupOutcome& SchedulerFixture::of(const Group& group) {
   return static_cast<const TestGroup&>(group).outcome;
 }
 
@@ -172,7 +173,7 @@ void SchedulerFixture::on_begin(Group& group) { ++of(group).begun; }
 
 void SchedulerFixture::on_token(Group& group, std::int32_t sequence, const SampleResult& result,
                                 std::span<const TokenLogprob> /*top*/, SequenceEnd end) {
-  Outcome& outcome = of(group);
+  GroupOutcome& outcome = of(group);
   EXPECT_FALSE(outcome.end) << "a token after the end";
   auto& output = outcome.outputs[static_cast<std::size_t>(sequence)];
   std::vector<TokenId> context = context_of(outcome);
@@ -187,7 +188,7 @@ void SchedulerFixture::on_token(Group& group, std::int32_t sequence, const Sampl
 }
 
 void SchedulerFixture::on_end(Group& group, GroupEnd how, const Error& error) {
-  Outcome& outcome = of(group);
+  GroupOutcome& outcome = of(group);
   EXPECT_FALSE(outcome.end) << "a second end";
   outcome.end = how;
   outcome.error = error;
@@ -212,7 +213,7 @@ void SchedulerFixture::check(const Tick& tick) const {
     EXPECT_TRUE(stands(entry.row)) << entry.row;
     EXPECT_TRUE(rows.insert(entry.row).second) << "row " << entry.row << " twice in one step";
     EXPECT_GT(entry.count, 0);
-    // What is known is a chunk, though it be of one token where a sequence goes on.
+    // Known tokens are a chunk, though it may be of one token where a sequence goes on.
     const bool last = entry.first_id == kLastToken;
     EXPECT_TRUE(!last || entry.count == 1);
     (entry.count == 1 ? shape.decode_tokens : shape.prefill_tokens) += entry.count;

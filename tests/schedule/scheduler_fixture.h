@@ -31,8 +31,8 @@ struct Ask {
   std::size_t text = 0;  ///< groups of one text have the same prompt; 0: one of its own
 };
 
-/// What became of it.
-struct Outcome {
+/// What became of a group.
+struct GroupOutcome {
   Ask ask;
   std::size_t number = 0;  ///< among those submitted
   Group* group = nullptr;  ///< until it has ended
@@ -68,43 +68,44 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
   void start(const SchedulerOptions& options, std::function<Duration(const Plan&)> took = {});
   void TearDown() override;
 
-  Outcome& submit(const Ask& ask);
-  void end(Outcome& outcome, GroupEnd how = GroupEnd::kCancelled);
-  void end_sequence(Outcome& outcome, std::int32_t sequence);
+  GroupOutcome& submit(const Ask& ask);
+  void end(GroupOutcome& outcome, GroupEnd how = GroupEnd::kCancelled);
+  void end_sequence(GroupOutcome& outcome, std::int32_t sequence);
 
   /// Plans the next tick, ahead of those that wait to run.
   bool plan();
   /// Changes the plan made last, which has not run.
   void amend();
-  /// The oldest plan runs, and its results are taken.
+  /// Runs the oldest plan and takes its results.
   void run();
-  /// Its results are lost.
+  /// Runs the oldest plan and loses its results.
   void lose();
-  /// Plans and runs once, with no plan ahead. False when there was nothing to do.
+  /// Plans and runs once, with no plan ahead. Returns false when there was nothing to do.
   bool tick();
-  /// One plan runs and one waits for it, as the pipeline does, until nothing is left to plan.
+  /// Runs one plan while another waits for it, as the pipeline does, until nothing is left to plan.
   void finish_all();
 
   [[nodiscard]] const Plan& newest() const { return planned_.back()->plan; }
   [[nodiscard]] const StepShape& newest_shape() const { return planned_.back()->shape; }
   [[nodiscard]] std::size_t planned() const { return planned_.size(); }
-  [[nodiscard]] const PlanEntry* entry_of(const Outcome& outcome, std::size_t sequence = 0) const;
+  [[nodiscard]] const PlanEntry* entry_of(const GroupOutcome& outcome,
+                                          std::size_t sequence = 0) const;
   [[nodiscard]] std::int32_t pages_used() const {
     return options_.limits.pages - scheduler_->stats().pages_free;
   }
-  [[nodiscard]] bool runs(const Outcome& outcome) const {
+  [[nodiscard]] bool runs(const GroupOutcome& outcome) const {
     return outcome.group != nullptr && outcome.group->phase != GroupPhase::kWaiting;
   }
-  /// All that the model sees before the first output.
-  [[nodiscard]] static std::vector<TokenId> context_of(const Outcome& outcome);
-  /// The tokens a group of one sequence gets when it runs alone to its longest.
-  [[nodiscard]] static std::vector<TokenId> alone(const Outcome& outcome);
+  /// Returns all that the model sees before the first output.
+  [[nodiscard]] static std::vector<TokenId> context_of(const GroupOutcome& outcome);
+  /// Returns the tokens that a group of one sequence gets when it runs alone to its longest.
+  [[nodiscard]] static std::vector<TokenId> alone(const GroupOutcome& outcome);
 
   SchedulerOptions options_;
   std::unique_ptr<FakeDevice> device_;
   std::unique_ptr<Scheduler> scheduler_;
   TimePoint now_{Duration(1)};
-  std::deque<Outcome> outcomes_;  ///< references to them stay
+  std::deque<GroupOutcome> outcomes_;  ///< references to them stay
   std::size_t ended_ = 0;
   std::size_t groups_ = 0;  ///< that the scheduler has not forgotten
 
@@ -114,7 +115,7 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
                 std::span<const TokenLogprob> top, SequenceEnd end) override;
   void on_end(Group& group, GroupEnd how, const Error& error) override;
   void check(const Tick& tick) const;
-  [[nodiscard]] Outcome& of(const Group& group);
+  [[nodiscard]] GroupOutcome& of(const Group& group);
 
   std::vector<std::unique_ptr<Tick>> ticks_;  // at rest
   std::deque<std::unique_ptr<Tick>> planned_;

@@ -1,4 +1,4 @@
-// Rows and pages: who shares them, who moves, and that all come back.
+// Tests of rows and pages: who shares them, who moves, and that all are given back.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ class SchedulerMemoryTest : public SchedulerFixture {
     return options;
   }
   void expect_all_alone() const {
-    for (const Outcome& one : outcomes_) {
+    for (const GroupOutcome& one : outcomes_) {
       if (one.end == GroupEnd::kDone && one.ask.sequences == 1 && one.ask.beams == 1) {
         EXPECT_EQ(one.outputs[0], alone(one)) << one.number;
       }
@@ -35,7 +35,7 @@ class SchedulerMemoryTest : public SchedulerFixture {
 
 TEST_F(SchedulerMemoryTest, SeveralOutputsShareThePromptAndCopyItsLastPageOnly) {
   start(roomy());
-  Outcome& one = submit({.prompt = 10, .max_tokens = 3, .sequences = 3});
+  GroupOutcome& one = submit({.prompt = 10, .max_tokens = 3, .sequences = 3});
   ASSERT_TRUE(plan());
   EXPECT_EQ(pages_used(), 3);  // two whole ones, one in part
   EXPECT_EQ(tokens_of(newest()), 10);
@@ -54,8 +54,8 @@ TEST_F(SchedulerMemoryTest, AGroupHasRoomForItsOutputsFromItsFirstRowsOn) {
   SchedulerOptions options = roomy();
   options.limits.rows = 2;
   start(options);
-  Outcome& runs_first = submit({.max_tokens = 2, .sequences = 2});
-  Outcome& waits = submit({.prompt = 5, .max_tokens = 3, .sequences = 2});
+  GroupOutcome& runs_first = submit({.max_tokens = 2, .sequences = 2});
+  GroupOutcome& waits = submit({.prompt = 5, .max_tokens = 3, .sequences = 2});
   ASSERT_TRUE(tick());
   for (const Sequence& one : waits.group->sequences) EXPECT_EQ(one.outputs.capacity(), 0U);
   while (!runs_first.end) ASSERT_TRUE(tick());
@@ -101,10 +101,10 @@ TEST_F(SchedulerMemoryTest, SequencesOfAGroupThatGaveWayShareItsPromptAgain) {
   SchedulerOptions options = roomy();
   options.limits.rows = 4;
   start(options);
-  Outcome& batch =
+  GroupOutcome& batch =
       submit({.prompt = 10, .max_tokens = 12, .sequences = 3, .cls = RequestClass::kBatch});
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(tick());
-  Outcome& chat = submit({.prompt = 4, .max_tokens = 3, .sequences = 2});
+  GroupOutcome& chat = submit({.prompt = 4, .max_tokens = 3, .sequences = 2});
   ASSERT_TRUE(tick());
   EXPECT_FALSE(runs(batch));
   EXPECT_EQ(batch.outputs[0].size(), 5U);
@@ -118,10 +118,10 @@ TEST_F(SchedulerMemoryTest,
   SchedulerOptions options = roomy();
   options.limits.rows = 3;
   start(options);
-  Outcome& batch =
+  GroupOutcome& batch =
       submit({.prompt = 10, .max_tokens = 12, .sequences = 2, .cls = RequestClass::kBatch});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(tick());
-  Outcome& chat = submit({.prompt = 4, .max_tokens = 2, .sequences = 2});
+  GroupOutcome& chat = submit({.prompt = 4, .max_tokens = 2, .sequences = 2});
   while (!chat.end) ASSERT_TRUE(tick());
   ASSERT_TRUE(plan());
   ASSERT_EQ(newest().forks.size(), 1U);
@@ -137,19 +137,19 @@ TEST_F(SchedulerMemoryTest, ASequenceThatEndsWithTheEncodersInputLeavesItForTheN
   options.limits.cross_pages = 48;
   options.limits.step_tokens = 24;
   start(options);
-  Outcome& batch = submit({.prompt = 10,
-                           .encoder_input = 20,
-                           .max_tokens = 12,
-                           .sequences = 2,
-                           .cls = RequestClass::kBatch});
+  GroupOutcome& batch = submit({.prompt = 10,
+                                .encoder_input = 20,
+                                .max_tokens = 12,
+                                .sequences = 2,
+                                .cls = RequestClass::kBatch});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(tick());
   ASSERT_FALSE(batch.outputs[0].empty());
-  // Takes the pages of what was encoded as well.
-  Outcome& chat = submit({.prompt = 4, .encoder_input = 20, .max_tokens = 3, .sequences = 2});
+  // It takes the pages of the encoder's input as well.
+  GroupOutcome& chat = submit({.prompt = 4, .encoder_input = 20, .max_tokens = 3, .sequences = 2});
   ASSERT_TRUE(tick());
   ASSERT_FALSE(runs(batch));
   end(chat);
-  // Beside this one there is time for a part of the prompt.
+  // Beside this one there is time for a part of the prompt only.
   submit({.prompt = 20, .max_tokens = 1});
   ASSERT_TRUE(plan());
   ASSERT_EQ(newest().encodes.size(), 1U);
@@ -162,8 +162,8 @@ TEST_F(SchedulerMemoryTest, ASequenceThatEndsWithTheEncodersInputLeavesItForTheN
 
 TEST_F(SchedulerMemoryTest, ABeamSearchThatFindsNothingFails) {
   start(roomy());
-  Outcome& beams = submit({.prompt = 10, .max_tokens = 12, .beams = 3});
-  Outcome& plain = submit({.prompt = 10, .max_tokens = 12});
+  GroupOutcome& beams = submit({.prompt = 10, .max_tokens = 12, .beams = 3});
+  GroupOutcome& plain = submit({.prompt = 10, .max_tokens = 12});
   ASSERT_TRUE(tick());
   device_->give_no_numbers();
   finish_all();
@@ -174,7 +174,7 @@ TEST_F(SchedulerMemoryTest, ABeamSearchThatFindsNothingFails) {
 TEST_F(SchedulerMemoryTest, BeamsShareWhatTheyHaveInCommonAndEndAsAlone) {
   start(roomy());
   const Ask ask{.prompt = 10, .max_tokens = 12, .beams = 3, .text = 5};
-  Outcome& one = submit(ask);
+  GroupOutcome& one = submit(ask);
   ASSERT_TRUE(tick());
   ASSERT_TRUE(tick());
   EXPECT_LE(pages_used(), 5);
@@ -182,8 +182,8 @@ TEST_F(SchedulerMemoryTest, BeamsShareWhatTheyHaveInCommonAndEndAsAlone) {
   ASSERT_EQ(one.outputs[0].size(), 12U);
   // The same again, beside others that come and go.
   submit({.prompt = 20, .max_tokens = 3});
-  Outcome& again = submit(ask);
-  Outcome& goes = submit({.prompt = 30, .max_tokens = 20});
+  GroupOutcome& again = submit(ask);
+  GroupOutcome& goes = submit({.prompt = 30, .max_tokens = 20});
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(tick());
   end(goes);
   finish_all();
@@ -192,7 +192,7 @@ TEST_F(SchedulerMemoryTest, BeamsShareWhatTheyHaveInCommonAndEndAsAlone) {
 
 TEST_F(SchedulerMemoryTest, ASlabMovesWithItsRow) {
   start(slab(6));
-  std::vector<Outcome*> all;
+  std::vector<GroupOutcome*> all;
   for (int i = 0; i < 6; ++i) all.push_back(&submit({.prompt = 9, .max_tokens = 20}));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(tick());
   for (const int gone : {1, 2, 4}) end(*all[static_cast<std::size_t>(gone)]);
@@ -205,14 +205,14 @@ TEST_F(SchedulerMemoryTest, ASlabMovesWithItsRow) {
 
 TEST_F(SchedulerMemoryTest, AForkInSlabsHoldsThoughItsFirstSequenceEndsAtOnce) {
   start(slab(5));
-  Outcome& left = submit({.prompt = 4, .max_tokens = 20});
+  GroupOutcome& left = submit({.prompt = 4, .max_tokens = 20});
   Ask ask{.prompt = 9, .max_tokens = 6, .sequences = 2, .text = 77};
-  Outcome& whole = submit(ask);
+  GroupOutcome& whole = submit(ask);
   ask.end_tokens = {alone(whole)[0]};  // the first token of the first sequence
   end(whole);
-  Outcome& fork = submit(ask);
-  Outcome& right = submit({.prompt = 4, .max_tokens = 20});
-  Outcome& also = submit({.prompt = 4, .max_tokens = 20});
+  GroupOutcome& fork = submit(ask);
+  GroupOutcome& right = submit({.prompt = 4, .max_tokens = 20});
+  GroupOutcome& also = submit({.prompt = 4, .max_tokens = 20});
   ASSERT_TRUE(tick());
   EXPECT_EQ(fork.group->alive, 1);
   finish_all();
@@ -224,8 +224,8 @@ TEST_F(SchedulerMemoryTest, AForkInSlabsHoldsThoughItsFirstSequenceEndsAtOnce) {
 
 TEST_F(SchedulerMemoryTest, AForkThatIsCancelledInSlabsOverwritesNobody) {
   start(slab(6));
-  Outcome& first = submit({.prompt = 9, .max_tokens = 20});
-  Outcome& fork = submit({.prompt = 9, .max_tokens = 20, .sequences = 2});
+  GroupOutcome& first = submit({.prompt = 9, .max_tokens = 20});
+  GroupOutcome& fork = submit({.prompt = 9, .max_tokens = 20, .sequences = 2});
   submit({.prompt = 4, .max_tokens = 20});
   submit({.prompt = 4, .max_tokens = 20});
   ASSERT_TRUE(plan());
@@ -236,7 +236,7 @@ TEST_F(SchedulerMemoryTest, AForkThatIsCancelledInSlabsOverwritesNobody) {
   expect_all_alone();
 }
 
-/// Any calls in any order, over any kind of device: what is right is what the fixture compares.
+/// Any calls in any order, over any kind of device; the fixture compares the results.
 class SchedulerHistoryTest : public SchedulerFixture {
  protected:
   void play(std::uint64_t seed);
@@ -247,7 +247,7 @@ class SchedulerHistoryTest : public SchedulerFixture {
   SchedulerOptions random_options();
   Ask random_ask();
   void act();
-  Outcome& any() {
+  GroupOutcome& any() {
     return outcomes_[outcomes_.size() - 1 - random(std::min<std::size_t>(12, outcomes_.size()))];
   }
 
@@ -316,7 +316,7 @@ void SchedulerHistoryTest::act() {
   } else if (what < 18 && !outcomes_.empty()) {
     end(any());
   } else if (what < 21 && !outcomes_.empty()) {
-    Outcome& one = any();
+    GroupOutcome& one = any();
     if (one.ask.beams == 1 && runs(one)) {
       end_sequence(one, static_cast<std::int32_t>(random(one.outputs.size())));
     }
@@ -338,7 +338,7 @@ void SchedulerHistoryTest::play(std::uint64_t seed) {
   for (int i = 0; i < 600 && !HasFailure(); ++i) act();
   if (HasFailure()) return;
   finish_all();
-  for (const Outcome& outcome : outcomes_) EXPECT_TRUE(outcome.end) << outcome.number;
+  for (const GroupOutcome& outcome : outcomes_) EXPECT_TRUE(outcome.end) << outcome.number;
   SchedulerFixture::TearDown();
   outcomes_.clear();
   ended_ = 0;

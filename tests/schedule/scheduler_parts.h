@@ -62,20 +62,20 @@ struct SchedulerParts {
         memory(how.limits, how.layout),
         running(how.limits, how.admission, rows, memory, waiting) {}
 
-  /// A group that waits.
+  /// Adds a group that waits.
   Group& arrive(const GroupWish& wish) {
     Group& group = groups.add(make_group(wish));
     group.order = ++arrivals;
     waiting.arrive(group, now);
     return group;
   }
-  /// A group that runs. There must be room for it.
+  /// Adds a group that runs. There must be room for it.
   Group& begin(const GroupWish& wish) {
     Group& group = arrive(wish);
     running.begin(group);
     return group;
   }
-  /// Lets the group's sequences be as after their prompt: one token of each is under way.
+  /// Puts the group's sequences into the state after their prompt: one token of each is under way.
   static void decode(Group& group) {
     group.phase = GroupPhase::kForked;
     for (Sequence& sequence : group.sequences) {

@@ -1,4 +1,4 @@
-// What a plan says: who is in it, with how many tokens, in which rows.
+// Tests of what a plan contains: who is in it, with how many tokens, in which rows.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 class SchedulerPlanTest : public SchedulerFixture {
  protected:
-  /// Steps that take 100 us and 100 us for each token, and a target of 5 ms.
+  /// Starts with steps that take 100 us and 100 us for each token, and a target of 5 ms.
   void start_with_target(std::int32_t decode_every = 1) {
     SchedulerOptions options = roomy();
     options.limits.context = 20'000;
@@ -40,7 +40,7 @@ TEST_F(SchedulerPlanTest, ARowTellsWhoHoldsItAndWhetherItDecodes) {
   start(options);
   EXPECT_EQ(scheduler_->row_changes(), 0U);
   EXPECT_EQ(scheduler_->row_use(0).group, nullptr);
-  Outcome& one = submit({.prompt = 40, .max_tokens = 2});
+  GroupOutcome& one = submit({.prompt = 40, .max_tokens = 2});
   ASSERT_TRUE(tick());
   EXPECT_EQ(scheduler_->row_use(0).group, one.group);
   EXPECT_FALSE(scheduler_->row_use(0).decodes) << "16 of 40 are computed";
@@ -56,9 +56,9 @@ TEST_F(SchedulerPlanTest, ARowTellsWhoHoldsItAndWhetherItDecodes) {
 
 TEST_F(SchedulerPlanTest, ARowThatMovesKeepsItsUse) {
   start(roomy());
-  Outcome& first = submit({.max_tokens = 8});
-  Outcome& second = submit({.max_tokens = 8});
-  Outcome& third = submit({.max_tokens = 8});
+  GroupOutcome& first = submit({.max_tokens = 8});
+  GroupOutcome& second = submit({.max_tokens = 8});
+  GroupOutcome& third = submit({.max_tokens = 8});
   ASSERT_TRUE(tick());
   EXPECT_EQ(scheduler_->row_use(1).group, second.group);
   const Group* const last = third.group;
@@ -73,9 +73,9 @@ TEST_F(SchedulerPlanTest, ARowThatMovesKeepsItsUse) {
 
 TEST_F(SchedulerPlanTest, AnArrivalBeforeAPlanIsInIt) {
   start(roomy());
-  Outcome& first = submit({});
+  GroupOutcome& first = submit({});
   ASSERT_TRUE(plan());
-  Outcome& second = submit({.prompt = 7});  // while the first step runs
+  GroupOutcome& second = submit({.prompt = 7});  // while the first step runs
   ASSERT_TRUE(plan());
   ASSERT_NE(entry_of(first), nullptr);
   ASSERT_NE(entry_of(second), nullptr);
@@ -85,11 +85,11 @@ TEST_F(SchedulerPlanTest, AnArrivalBeforeAPlanIsInIt) {
 
 TEST_F(SchedulerPlanTest, AnArrivalAfterAPlanIsPutIntoIt) {
   start(roomy());
-  Outcome& first = submit({});
+  GroupOutcome& first = submit({});
   ASSERT_TRUE(plan());
   ASSERT_TRUE(plan());
   EXPECT_FALSE(scheduler_->changed());
-  Outcome& second = submit({.prompt = 7});
+  GroupOutcome& second = submit({.prompt = 7});
   EXPECT_TRUE(scheduler_->changed());
   amend();
   EXPECT_FALSE(scheduler_->changed());
@@ -103,11 +103,11 @@ TEST_F(SchedulerPlanTest, AnArrivalAfterAPlanIsPutIntoIt) {
 
 TEST_F(SchedulerPlanTest, OneStepHoldsChunksAndDecodesOfAnyLengthWithoutPadding) {
   start(roomy());
-  Outcome& decodes = submit({.prompt = 5});
-  Outcome& also = submit({.prompt = 9});
+  GroupOutcome& decodes = submit({.prompt = 5});
+  GroupOutcome& also = submit({.prompt = 9});
   ASSERT_TRUE(tick());
-  Outcome& small = submit({.prompt = 3});
-  Outcome& large = submit({.prompt = 30});
+  GroupOutcome& small = submit({.prompt = 3});
+  GroupOutcome& large = submit({.prompt = 30});
   ASSERT_TRUE(plan());
   EXPECT_EQ(newest().entries.size(), 4U);
   EXPECT_EQ(tokens_of(newest()), 1 + 1 + 3 + 30);
@@ -121,7 +121,7 @@ TEST_F(SchedulerPlanTest, OneStepHoldsChunksAndDecodesOfAnyLengthWithoutPadding)
 
 TEST_F(SchedulerPlanTest, APromptLongerThanAStepIsCutAndSampledOnce) {
   start(roomy());
-  Outcome& one = submit({.prompt = 150, .max_tokens = 2});
+  GroupOutcome& one = submit({.prompt = 150, .max_tokens = 2});
   std::vector<std::int32_t> chunks;
   std::size_t samples = 0;
   for (int i = 0; i < 3; ++i) {
@@ -137,7 +137,7 @@ TEST_F(SchedulerPlanTest, APromptLongerThanAStepIsCutAndSampledOnce) {
 
 TEST_F(SchedulerPlanTest, APlanRefersToTheTokenThatTheStepBeforeGives) {
   start(roomy());
-  Outcome& one = submit({.prompt = 5});
+  GroupOutcome& one = submit({.prompt = 5});
   ASSERT_TRUE(plan());
   ASSERT_TRUE(plan());  // the first has not run
   const PlanEntry* entry = entry_of(one);
@@ -162,7 +162,7 @@ TEST_F(SchedulerPlanTest, ASequenceThatStopsCostsAtMostOneWastedRow) {
   std::size_t outputs = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Ask ask{.prompt = 6, .max_tokens = 20, .seed = seed, .text = 1};
-    Outcome& whole = submit(ask);
+    GroupOutcome& whole = submit(ask);
     end(whole);
     ask.end_tokens = {alone(whole)[4]};
     submit(ask);
@@ -223,7 +223,7 @@ TEST_F(SchedulerPlanTest, TheBudgetOfATickHoldsForWhatIsPutIntoIt) {
 
 TEST_F(SchedulerPlanTest, RunningStreamsAdvanceAtLeastEveryKTicks) {
   start_with_target(3);
-  Outcome& stream = submit({.prompt = 4, .max_tokens = 1000});
+  GroupOutcome& stream = submit({.prompt = 4, .max_tokens = 1000});
   ASSERT_TRUE(tick());
   ASSERT_TRUE(tick());
   submit({.prompt = 8000, .max_tokens = 2});
@@ -240,7 +240,7 @@ TEST_F(SchedulerPlanTest, RunningStreamsAdvanceAtLeastEveryKTicks) {
 
 TEST_F(SchedulerPlanTest, RunningStreamsAdvanceEveryTickWhereNoPromptWaits) {
   start_with_target(3);
-  Outcome& stream = submit({.prompt = 4, .max_tokens = 100});
+  GroupOutcome& stream = submit({.prompt = 4, .max_tokens = 100});
   ASSERT_TRUE(tick());
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(plan());
@@ -251,9 +251,9 @@ TEST_F(SchedulerPlanTest, RunningStreamsAdvanceEveryTickWhereNoPromptWaits) {
 
 TEST_F(SchedulerPlanTest, ChatComputesItsPromptBeforeBatch) {
   start_with_target();
-  Outcome& batch = submit({.prompt = 8000, .cls = RequestClass::kBatch});
+  GroupOutcome& batch = submit({.prompt = 8000, .cls = RequestClass::kBatch});
   for (int i = 0; i < 12; ++i) ASSERT_TRUE(tick());
-  Outcome& chat = submit({.prompt = 8000});
+  GroupOutcome& chat = submit({.prompt = 8000});
   ASSERT_TRUE(plan());
   ASSERT_NE(entry_of(chat), nullptr);
   EXPECT_EQ(entry_of(batch), nullptr);
@@ -267,14 +267,14 @@ TEST_F(SchedulerPlanTest, StreamsGoOnInATickInWhichThePromptTheyWaitForGivesWay)
   options.limits.step_tokens = 30;
   options.decode_every = 3;
   start(options);
-  Outcome& stream = submit({.prompt = 4, .max_tokens = 20});
+  GroupOutcome& stream = submit({.prompt = 4, .max_tokens = 20});
   ASSERT_TRUE(tick());
-  Outcome& batch =
+  GroupOutcome& batch =
       submit({.prompt = 36, .max_tokens = 4, .sequences = 2, .cls = RequestClass::kBatch});
   ASSERT_TRUE(tick());  // a part of its prompt
   ASSERT_TRUE(runs(batch));
   end_sequence(batch, 0);
-  // Its pages are this one's, which takes the whole tick.
+  // Its pages go to this one, which takes the whole tick.
   submit({.prompt = 30, .max_tokens = 20});
   ASSERT_TRUE(tick());
   ASSERT_TRUE(runs(batch));
@@ -288,22 +288,22 @@ TEST_F(SchedulerPlanTest, EncodersInputsThatArriveLateStayWithinTheStep) {
   SchedulerOptions options = roomy();
   options.limits.cross_pages = 128;
   start(options);
-  Outcome& first = submit({.prompt = 1, .encoder_input = 40});
+  GroupOutcome& first = submit({.prompt = 1, .encoder_input = 40});
   ASSERT_TRUE(plan());
   ASSERT_EQ(newest().encodes.size(), 1U);
-  Outcome& second = submit({.prompt = 1, .encoder_input = 40});
+  GroupOutcome& second = submit({.prompt = 1, .encoder_input = 40});
   amend();
   EXPECT_EQ(entry_of(second), nullptr);
-  Outcome& third = submit({.prompt = 1, .encoder_input = 20});
+  GroupOutcome& third = submit({.prompt = 1, .encoder_input = 20});
   amend();
   EXPECT_NE(entry_of(third), nullptr);
   finish_all();
-  for (const Outcome* one : {&first, &second, &third}) EXPECT_EQ(one->outputs[0], alone(*one));
+  for (const GroupOutcome* one : {&first, &second, &third}) EXPECT_EQ(one->outputs[0], alone(*one));
 }
 
 TEST_F(SchedulerPlanTest, RunningRowsAreMadeContiguousWithTheFewestMoves) {
   start(roomy());
-  std::vector<Outcome*> all;
+  std::vector<GroupOutcome*> all;
   for (int i = 0; i < 8; ++i) all.push_back(&submit({.prompt = 4, .max_tokens = 50}));
   ASSERT_TRUE(tick());
   for (const int gone : {1, 2, 6}) end(*all[static_cast<std::size_t>(gone)]);
@@ -317,11 +317,11 @@ TEST_F(SchedulerPlanTest, RunningRowsAreMadeContiguousWithTheFewestMoves) {
 
 TEST_F(SchedulerPlanTest, AnArrivalTakesAHoleAndNothingMoves) {
   start(roomy());
-  std::vector<Outcome*> all;
+  std::vector<GroupOutcome*> all;
   for (int i = 0; i < 4; ++i) all.push_back(&submit({.prompt = 4, .max_tokens = 50}));
   ASSERT_TRUE(tick());
   end(*all[1]);
-  Outcome& late = submit({.prompt = 4, .max_tokens = 50});
+  GroupOutcome& late = submit({.prompt = 4, .max_tokens = 50});
   ASSERT_TRUE(plan());
   EXPECT_EQ(late.group->sequences[0].row, 1);
   EXPECT_TRUE(newest().moves.empty());
@@ -330,9 +330,9 @@ TEST_F(SchedulerPlanTest, AnArrivalTakesAHoleAndNothingMoves) {
 
 TEST_F(SchedulerPlanTest, CancellingFreesRowsAndPagesAtOnce) {
   start(roomy());
-  Outcome& stays = submit({.prompt = 8});
-  Outcome& goes = submit({.prompt = 100, .max_tokens = 50});
-  Outcome& waits = submit({.prompt = 8, .sequences = 7});
+  GroupOutcome& stays = submit({.prompt = 8});
+  GroupOutcome& goes = submit({.prompt = 100, .max_tokens = 50});
+  GroupOutcome& waits = submit({.prompt = 8, .sequences = 7});
   ASSERT_TRUE(plan());  // cut in the middle of the second prompt
   EXPECT_EQ(pages_used(), 2 + 25);
   end(goes);
@@ -347,8 +347,8 @@ TEST_F(SchedulerPlanTest, CancellingFreesRowsAndPagesAtOnce) {
 
 TEST_F(SchedulerPlanTest, WhatEndedLeavesAPlanThatWaits) {
   start(roomy());
-  Outcome& stays = submit({.prompt = 8});
-  Outcome& goes = submit({.prompt = 8});
+  GroupOutcome& stays = submit({.prompt = 8});
+  GroupOutcome& goes = submit({.prompt = 8});
   ASSERT_TRUE(plan());
   run();
   ASSERT_TRUE(plan());
@@ -366,15 +366,15 @@ TEST_F(SchedulerPlanTest, WhatEndedLeavesAPlanThatWaits) {
 
 TEST_F(SchedulerPlanTest, ChatTakesTheTokensOfBatchPromptsInAPlanThatWaits) {
   start(roomy());
-  Outcome& stream = submit({.prompt = 4, .cls = RequestClass::kBatch});
+  GroupOutcome& stream = submit({.prompt = 4, .cls = RequestClass::kBatch});
   ASSERT_TRUE(tick());
-  Outcome& whole = submit({.prompt = 40, .cls = RequestClass::kBatch});
-  Outcome& begun = submit({.prompt = 40, .cls = RequestClass::kBatch});
+  GroupOutcome& whole = submit({.prompt = 40, .cls = RequestClass::kBatch});
+  GroupOutcome& begun = submit({.prompt = 40, .cls = RequestClass::kBatch});
   ASSERT_TRUE(plan());
   EXPECT_EQ(entry_of(whole)->count, 40);
   EXPECT_EQ(entry_of(begun)->count, 64 - 1 - 40);
   EXPECT_EQ(newest().samples.size(), 2U);
-  Outcome& chat = submit({.prompt = 50});
+  GroupOutcome& chat = submit({.prompt = 50});
   amend();
   EXPECT_EQ(entry_of(chat)->count, 50);
   EXPECT_EQ(entry_of(whole)->count, 64 - 1 - 50);
@@ -382,7 +382,7 @@ TEST_F(SchedulerPlanTest, ChatTakesTheTokensOfBatchPromptsInAPlanThatWaits) {
   EXPECT_EQ(entry_of(stream)->count, 1);
   EXPECT_EQ(newest().samples.size(), 2U);
   finish_all();
-  for (const Outcome* one : {&stream, &whole, &begun, &chat}) {
+  for (const GroupOutcome* one : {&stream, &whole, &begun, &chat}) {
     EXPECT_EQ(one->outputs[0], alone(*one));
   }
   // And the stream's first token, which is known when it is fed.
@@ -395,12 +395,12 @@ TEST_F(SchedulerPlanTest, RowsAndPagesThatBecomeFreeAreFilledInAPlanThatWaits) {
   options.limits.context = 32;
   options.limits.pages = 12;
   start(options);
-  std::vector<Outcome*> first;
+  std::vector<GroupOutcome*> first;
   for (int i = 0; i < 3; ++i) first.push_back(&submit({.prompt = 12, .max_tokens = 4}));
   ASSERT_TRUE(plan());
   run();
   ASSERT_TRUE(plan());
-  Outcome& waits = submit({.prompt = 13, .max_tokens = 8});
+  GroupOutcome& waits = submit({.prompt = 13, .max_tokens = 8});
   amend();
   EXPECT_EQ(entry_of(waits), nullptr);  // no row
   end(*first[1]);
@@ -416,9 +416,9 @@ TEST_F(SchedulerPlanTest, ALostStepFailsWhatRunsAndLeavesWhatWaits) {
   SchedulerOptions options = roomy();
   options.limits.rows = 2;
   start(options);
-  Outcome& first = submit({});
-  Outcome& second = submit({});
-  Outcome& waits = submit({});
+  GroupOutcome& first = submit({});
+  GroupOutcome& second = submit({});
+  GroupOutcome& waits = submit({});
   ASSERT_TRUE(plan());
   ASSERT_TRUE(plan());
   lose();

@@ -13,8 +13,8 @@
 
 namespace weft {
 
-/// What a conversation is rendered from. Whatever a request says in other places goes through
-/// `kwargs`, by the names in kRequestTemplateVariables.
+/// What a conversation is rendered from. A request's other fields go through `kwargs`, by the names
+/// in kRequestTemplateVariables.
 struct ChatTemplateInput {
   /// Objects with role, content (a string or a list of parts), tool_calls, name, ... as the client
   /// sent them; the order of their keys is what templates print.
@@ -57,6 +57,7 @@ class ChatTemplate {
                                            std::chrono::local_seconds now,
                                            const TemplateLimits& limits = {}) const;
 
+  /// The name that parse() was given.
   [[nodiscard]] const std::string& name() const noexcept;
 
  private:

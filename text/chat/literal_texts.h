@@ -23,7 +23,7 @@ class LiteralTexts {
   [[nodiscard]] static Result<LiteralTexts> mark(std::span<boost::json::value* const> values,
                                                  const Tokenizer& tokenizer);
 
-  /// Takes the marks out of a prompt, and gives the places where they were, in their order.
+  /// Takes the marks out of a prompt, and returns the offsets at which they were, in their order.
   [[nodiscard]] std::vector<std::size_t> take_marks(std::string& prompt) const;
 
  private:

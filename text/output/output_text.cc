@@ -3,7 +3,7 @@
 namespace weft {
 
 Result<std::optional<std::size_t>> OutputText::push(TokenId id, std::string& out) {
-  const Result<void> pushed = detokenizer_.push(id, stops_at_texts_ ? decoded_ : out);
+  const Result<void> pushed = detokenizer_.push(id, has_stops_ ? decoded_ : out);
   if (!pushed) return pushed.error();
   const std::optional<std::size_t> hit = scanner_.feed(decoded_, out);
   decoded_.clear();
@@ -11,7 +11,7 @@ Result<std::optional<std::size_t>> OutputText::push(TokenId id, std::string& out
 }
 
 std::optional<std::size_t> OutputText::finish(std::string& out) {
-  detokenizer_.finish(stops_at_texts_ ? decoded_ : out);
+  detokenizer_.finish(has_stops_ ? decoded_ : out);
   scanner_.feed(decoded_, out);
   decoded_.clear();
   return scanner_.flush(out);

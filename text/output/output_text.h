@@ -13,32 +13,32 @@
 namespace weft {
 
 /// The text of one output, from its tokens as they are drawn: decoded, and ended by the first stop
-/// text as StopScanner defines it. What push() and finish() append, put together, is
-/// Tokenizer::decode() of all tokens up to that place, and each part is valid UTF-8. Held back is
-/// what IncrementalDetokenizer holds back and then less than the longest stop text; without stop
-/// texts nothing more. Nothing is allocated once the buffers have their size and where `out` has
-/// room. Owner only.
+/// string as StopScanner defines it. What push() and finish() append, put together, is
+/// Tokenizer::decode() of all tokens up to that position, and each part is valid UTF-8. It holds
+/// back what IncrementalDetokenizer holds back and, with stop strings, less than the longest of
+/// them. Nothing is allocated once the buffers have their size and where `out` has room. Owner
+/// only.
 class OutputText {
  public:
-  /// Texts of special tokens are looked through for stop texts only where they are not skipped.
+  /// The text of a special token is searched for stop strings only where it is not skipped.
   OutputText(Tokenizer tokenizer, StopStrings stops, bool skip_special = true)
       : detokenizer_(std::move(tokenizer), skip_special),
-        stops_at_texts_(!stops.empty()),
+        has_stops_(!stops.empty()),
         scanner_(std::move(stops)) {}
 
-  /// Appends the text that is final with this token; often none. Gives the index of the stop text
-  /// once one is hit: then the output is over, and later calls append nothing and give the same.
-  /// kNoSuchToken for an id that is not in the vocabulary, which changes nothing.
+  /// Appends the text that is final with this token; often none. Returns the index of the stop
+  /// string that matched, once one has: then the output is over, and later calls append nothing and
+  /// return the same. kNoSuchToken for an id that is not in the vocabulary, which changes nothing.
   [[nodiscard]] Result<std::optional<std::size_t>> push(TokenId id, std::string& out);
 
-  /// The output ends without another token: appends what was held back, incomplete characters as
-  /// U+FFFD. Gives the index of the stop text that this brings out, or that was hit before. Called
-  /// once.
+  /// Ends the output without another token: appends what was held back, incomplete characters as
+  /// U+FFFD. Returns the index of the stop string that this completes, or that matched before.
+  /// Called once.
   [[nodiscard]] std::optional<std::size_t> finish(std::string& out);
 
  private:
   IncrementalDetokenizer detokenizer_;
-  bool stops_at_texts_;
+  bool has_stops_;
   StopScanner scanner_;
   std::string decoded_;  ///< on its way to the scanner; empty between calls
 };

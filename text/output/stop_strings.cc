@@ -14,19 +14,20 @@ namespace {
 
 constexpr std::uint8_t kNoStop = 0xFF;
 constexpr std::uint16_t kRoot = 0;
-static_assert(StopStrings::kMaxTexts < kNoStop);
-static_assert(StopStrings::kMaxTexts * StopStrings::kMaxTextBytes < 0xFFFF, "states fit 16 bits");
+static_assert(StopStrings::kMaxStrings < kNoStop);
+static_assert(StopStrings::kMaxStrings * StopStrings::kMaxStringBytes < 0xFFFF,
+              "states fit 16 bits");
 
-/// A state stands for a beginning of some text, which is also the longest one that the input so far
-/// ends with. Its children lie side by side.
+/// A state stands for the longest beginning of a stop string that the input so far ends with. Its
+/// children lie side by side.
 struct Node {
   std::uint16_t failure = kRoot;  ///< the longest other beginning that this one ends with
   std::uint16_t first_child = 0;
   std::uint16_t depth = 0;      ///< bytes of the beginning
-  std::uint8_t children = 0;    ///< at most one for each text
+  std::uint8_t children = 0;    ///< at most one for each stop string
   unsigned char byte = 0;       ///< its last one
-  std::uint8_t text = 0;        ///< a text that begins so
-  std::uint8_t stop = kNoStop;  ///< the longest text that it ends with
+  std::uint8_t string = 0;      ///< a stop string that begins so
+  std::uint8_t stop = kNoStop;  ///< the longest stop string that it ends with
 };
 static_assert(sizeof(Node) <= 12);
 
@@ -34,20 +35,20 @@ Error bad_stop(std::size_t index, const std::string& what) {
   return {TextErrc::kBadStopString, "stop[" + std::to_string(index) + "] " + what};
 }
 
-Result<void> check(std::span<const std::string> texts) {
-  if (texts.size() > StopStrings::kMaxTexts) {
-    return bad_stop(StopStrings::kMaxTexts,
-                    "is one too many: there are " + std::to_string(texts.size()) + ", " +
-                        std::to_string(StopStrings::kMaxTexts) + " are allowed");
+Result<void> check(std::span<const std::string> strings) {
+  if (strings.size() > StopStrings::kMaxStrings) {
+    return bad_stop(StopStrings::kMaxStrings,
+                    "is one too many: there are " + std::to_string(strings.size()) + ", " +
+                        std::to_string(StopStrings::kMaxStrings) + " are allowed");
   }
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (texts[i].empty()) return bad_stop(i, "is empty");
-    if (texts[i].size() > StopStrings::kMaxTextBytes) {
-      return bad_stop(i, "has " + std::to_string(texts[i].size()) + " bytes, " +
-                             std::to_string(StopStrings::kMaxTextBytes) + " are allowed");
+  for (std::size_t i = 0; i < strings.size(); ++i) {
+    if (strings[i].empty()) return bad_stop(i, "is empty");
+    if (strings[i].size() > StopStrings::kMaxStringBytes) {
+      return bad_stop(i, "has " + std::to_string(strings[i].size()) + " bytes, " +
+                             std::to_string(StopStrings::kMaxStringBytes) + " are allowed");
     }
-    const std::size_t valid = valid_utf8_prefix(texts[i]);
-    if (valid != texts[i].size()) {
+    const std::size_t valid = valid_utf8_prefix(strings[i]);
+    if (valid != strings[i].size()) {
       return bad_stop(i, "is not UTF-8 at byte " + std::to_string(valid));
     }
   }
@@ -57,7 +58,7 @@ Result<void> check(std::span<const std::string> texts) {
 }  // namespace
 
 struct StopStrings::Automaton {
-  explicit Automaton(std::span<const std::string> stop_texts);
+  explicit Automaton(std::span<const std::string> stop_strings);
 
   /// The state behind `byte`.
   [[nodiscard]] State next(State state, unsigned char byte) const noexcept {
@@ -70,22 +71,22 @@ struct StopStrings::Automaton {
 
   /// What `state` stands for.
   [[nodiscard]] std::string_view spelled(State state) const noexcept {
-    return std::string_view(texts[nodes[state].text]).substr(0, nodes[state].depth);
+    return std::string_view(strings[nodes[state].string]).substr(0, nodes[state].depth);
   }
 
-  /// How many bytes of `text`, from its first on, no stop text begins with.
+  /// How many bytes of `text`, from its first on, are the first byte of no stop string.
   [[nodiscard]] std::size_t run_of_others(std::string_view text) const noexcept {
     const auto found = std::ranges::find_if(
         text, [this](char c) { return begins[static_cast<unsigned char>(c)]; });
     return static_cast<std::size_t>(found - text.begin());
   }
 
-  std::vector<std::string> texts;
+  std::vector<std::string> strings;
   std::vector<Node> nodes;  ///< breadth first
   std::array<bool, 256> begins{};
 
  private:
-  /// The texts that share a beginning: places [first, last) of the sorted ones.
+  /// The stop strings that share a beginning: [first, last) of the sorted ones.
   struct Group {
     std::size_t first;
     std::size_t last;
@@ -103,18 +104,19 @@ struct StopStrings::Automaton {
                     std::vector<Group>& groups);
 };
 
-StopStrings::Automaton::Automaton(std::span<const std::string> stop_texts)
-    : texts(stop_texts.begin(), stop_texts.end()) {
-  std::vector<std::uint8_t> sorted(texts.size());
+StopStrings::Automaton::Automaton(std::span<const std::string> stop_strings)
+    : strings(stop_strings.begin(), stop_strings.end()) {
+  std::vector<std::uint8_t> sorted(strings.size());
   std::iota(sorted.begin(), sorted.end(), std::uint8_t{0});
-  std::ranges::stable_sort(sorted, {}, [this](std::uint8_t i) -> const auto& { return texts[i]; });
+  std::ranges::stable_sort(sorted, {},
+                           [this](std::uint8_t i) -> const auto& { return strings[i]; });
   std::vector<Group> groups = {{0, sorted.size()}};
   nodes.emplace_back();
   for (std::size_t state = 0; state < nodes.size(); ++state) {
     add_children(static_cast<State>(state), groups[state], sorted, groups);
   }
   nodes.shrink_to_fit();
-  for (const std::string& text : texts) begins[static_cast<unsigned char>(text.front())] = true;
+  for (const std::string& stop : strings) begins[static_cast<unsigned char>(stop.front())] = true;
 }
 
 // In breadth-first order the states that a failure leads to have their children already.
@@ -124,16 +126,16 @@ void StopStrings::Automaton::add_children(State parent, Group group,
   const std::uint16_t depth = nodes[parent].depth;
   nodes[parent].first_child = static_cast<State>(nodes.size());
   std::size_t at = group.first;
-  while (at < group.last && texts[sorted[at]].size() == depth) ++at;  // they end at the parent
+  while (at < group.last && strings[sorted[at]].size() == depth) ++at;  // they end at the parent
   while (at < group.last) {
-    const char byte = texts[sorted[at]][depth];
+    const char byte = strings[sorted[at]][depth];
     std::size_t end = at + 1;
-    while (end < group.last && texts[sorted[end]][depth] == byte) ++end;
+    while (end < group.last && strings[sorted[end]][depth] == byte) ++end;
     Node child{.depth = static_cast<std::uint16_t>(depth + 1),
                .byte = static_cast<unsigned char>(byte),
-               .text = sorted[at]};
+               .string = sorted[at]};
     if (parent != kRoot) child.failure = next(nodes[parent].failure, child.byte);
-    const bool ends_here = texts[sorted[at]].size() == child.depth;
+    const bool ends_here = strings[sorted[at]].size() == child.depth;
     child.stop = ends_here ? sorted[at] : nodes[child.failure].stop;
     nodes.push_back(child);
     groups.push_back({at, end});
@@ -142,17 +144,17 @@ void StopStrings::Automaton::add_children(State parent, Group group,
   }
 }
 
-Result<StopStrings> StopStrings::compile(std::span<const std::string> texts) {
-  if (const auto checked = check(texts); !checked) return checked.error();
+Result<StopStrings> StopStrings::compile(std::span<const std::string> strings) {
+  if (const auto checked = check(strings); !checked) return checked.error();
   StopStrings stops;
-  if (!texts.empty()) stops.automaton_ = std::make_shared<const Automaton>(texts);
+  if (!strings.empty()) stops.automaton_ = std::make_shared<const Automaton>(strings);
   return stops;
 }
 
-std::size_t StopStrings::size() const noexcept { return empty() ? 0 : automaton_->texts.size(); }
+std::size_t StopStrings::size() const noexcept { return empty() ? 0 : automaton_->strings.size(); }
 
 const std::string& StopStrings::text(std::size_t index) const noexcept {
-  return automaton_->texts[index];
+  return automaton_->strings[index];
 }
 
 std::optional<std::size_t> StopScanner::feed(std::string_view text, std::string& out) {
@@ -192,7 +194,7 @@ void StopScanner::note_stop() {
   const StopStrings::Automaton& automaton = *stops_.automaton_;
   const Node& node = automaton.nodes[state_];
   if (node.stop != kNoStop) {
-    const std::size_t span = automaton.texts[node.stop].size();
+    const std::size_t span = automaton.strings[node.stop].size();
     if (!candidate_ || span > candidate_->span) candidate_ = Candidate{node.stop, span};
   }
   if (candidate_ && node.depth <= candidate_->span) hit_ = candidate_->index;

@@ -13,28 +13,28 @@
 
 namespace weft {
 
-/// The texts that end an output, compiled to the automaton of Aho and Corasick (Efficient string
+/// The strings that end an output, compiled to the automaton of Aho and Corasick (Efficient string
 /// matching: an aid to bibliographic search, CACM 18(6), 1975, algorithms 1 to 3). Immutable,
 /// thread-safe and cheap to copy: copies share the automaton, which takes at most 12 bytes for each
-/// byte of the texts and 1 KiB, so 49 KiB for the largest set.
+/// byte of the strings and 1 KiB, so 49 KiB for the largest set.
 class StopStrings {
  public:
   /// Bounds of what a request may ask for: no request is known that needs more, and an automaton of
   /// this size stays in a core's cache.
-  static constexpr std::size_t kMaxTexts = 16;
-  static constexpr std::size_t kMaxTextBytes = 256;
+  static constexpr std::size_t kMaxStrings = 16;
+  static constexpr std::size_t kMaxStringBytes = 256;
 
-  /// None: nothing is ever hit.
+  /// Without any stop string, nothing is ever hit.
   StopStrings() = default;
 
-  /// kBadStopString, naming the text ("stop[3]"), when one is empty, too long or not UTF-8, or when
-  /// there are too many.
-  [[nodiscard]] static Result<StopStrings> compile(std::span<const std::string> texts);
+  /// kBadStopString, naming the string ("stop[3]"), when one is empty, too long or not UTF-8, or
+  /// when there are too many.
+  [[nodiscard]] static Result<StopStrings> compile(std::span<const std::string> strings);
 
   [[nodiscard]] bool empty() const noexcept { return automaton_ == nullptr; }
-  /// How many texts there are.
+  /// How many stop strings there are.
   [[nodiscard]] std::size_t size() const noexcept;
-  /// As given to compile(); index < size().
+  /// The stop string as it was given to compile(); index < size().
   [[nodiscard]] const std::string& text(std::size_t index) const noexcept;
 
  private:
@@ -45,31 +45,31 @@ class StopStrings {
   std::shared_ptr<const Automaton> automaton_;
 };
 
-/// Looks for stop texts in one output while it is written. What feed() and flush() append does not
-/// depend on how the output is cut into parts, and is what a search of the whole output would keep:
-/// all before the earliest place where a stop text begins; of several that begin there the shortest
-/// counts, of equal ones the first. So a text that lies inside another, as "Answer" in "The
-/// Answer:", is a hit once the longer one can no longer come.
+/// Looks for stop strings in one output while it is written. What feed() and flush() append does
+/// not depend on how the output is cut into parts, and is what a search of the whole output would
+/// keep: all before the earliest position where a stop string begins; of several that begin there
+/// the shortest counts, of equal ones the first. So a string that lies inside another, as "Answer"
+/// in "The Answer:", is a hit once the longer one can no longer come.
 ///
-/// Held back is only what may be the beginning of a stop text, less than the longest one. It is
-/// not stored: the state of the automaton spells it. So nothing is scanned twice and nothing is
-/// allocated here; the steps for n bytes are at most 2 n, whatever is held back. Owner only.
+/// Only what may be the beginning of a stop string is held back, which is less than the longest
+/// one. It is not stored: the state of the automaton spells it. So nothing is scanned twice and
+/// nothing is allocated here; n bytes take at most 2 n steps, whatever is held back. Owner only.
 class StopScanner {
  public:
   explicit StopScanner(StopStrings stops) noexcept : stops_(std::move(stops)) {}
 
   /// Appends to `out` what is settled with `text`, the next part of the output: all that can no
-  /// longer belong to a stop text. Where the parts are whole characters of UTF-8, so is what is
-  /// appended. The index of the stop text once one is hit; `out` then has all that stands before
-  /// it, and later calls append nothing and give the same.
+  /// longer belong to a stop string. Where the parts are whole characters of UTF-8, so is what is
+  /// appended. Returns the index of the stop string that matched, once one has; `out` then has all
+  /// that precedes it, and later calls append nothing and return the same.
   std::optional<std::size_t> feed(std::string_view text, std::string& out);
 
-  /// The output ends here: appends what was held back, or gives the hit that waited for a longer
-  /// text. Called once.
+  /// Ends the output: appends what was held back, or returns the match that waited for a longer
+  /// string. Called once.
   std::optional<std::size_t> flush(std::string& out);
 
  private:
-  /// A stop text that was found and stands as long as none comes that begins before it.
+  /// A stop string that was found; it counts unless one comes that begins before it.
   struct Candidate {
     std::size_t index;
     std::size_t span;  ///< bytes from its beginning to here

@@ -37,7 +37,7 @@ class AddedTokenFinder {
   explicit AddedTokenFinder(std::vector<AddedToken> tokens);
 
   /// Appends the sections of `text`, which they view; none is empty. Without `parse_special`
-  /// special tokens stay text, and with it those that begin at one of `literals`, ascending places
+  /// special tokens stay text, and with it those that begin at one of `literals`, ascending offsets
   /// in the text. White space that a token took along on its right may still be a token of its own,
   /// as in Hugging Face's tokenizers.
   void split(std::string_view text, bool parse_special, std::span<const std::size_t> literals,
@@ -47,7 +47,7 @@ class AddedTokenFinder {
 
  private:
   std::vector<AddedToken> tokens_;
-  ByteTrie trie_;             ///< Its ids are places in tokens_.
+  ByteTrie trie_;             ///< Its ids are indices into tokens_.
   std::vector<bool> begins_;  ///< By byte: whether a token begins with it.
 };
 

@@ -12,13 +12,13 @@ namespace weft {
 
 /// Memory of one encode call that is worth keeping for the next; Tokenizer lends it. Owner only.
 struct EncodeScratch {
-  /// A symbol of a word that is being merged, in a list in place.
+  /// A symbol of a word that is being merged; the symbols are a list linked by indices.
   struct Symbol {
     TokenId id;
     std::uint32_t previous;
     std::uint32_t next;
   };
-  /// The best way to a place in a text, for Unigram.
+  /// The best way to an offset in a text, for Unigram.
   struct Path {
     double score;
     std::size_t begin;

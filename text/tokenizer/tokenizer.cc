@@ -93,7 +93,7 @@ Result<void> Tokenizer::encode(std::string_view text, EncodeOptions options,
   if (!is_utf8(text)) {
     repaired = lossy_utf8(text);
     text = repaired;
-    if (options.literals) options.parse_special = false;  // their places have moved
+    if (options.literals) options.parse_special = false;  // their offsets have moved
   }
   const ScratchPool::Loan scratch(data_->scratch);
   const std::size_t before = out.size();

@@ -68,7 +68,7 @@ class Tokenizer {
   [[nodiscard]] Result<void> encode(std::string_view text, EncodeOptions options,
                                     std::vector<TokenId>& out) const;
 
-  /// Appends the places in `text` where the text of a special token begins, or would if more text
+  /// Appends the offsets in `text` where the text of a special token begins, or would if more text
   /// followed it, at once or after its last white space is trimmed.
   void find_special_starts(std::string_view text, std::vector<std::size_t>& out) const;
 

@@ -72,7 +72,7 @@ __global__ void fill_random(__nv_bfloat16* to, std::size_t count, std::uint64_t 
 constexpr int kReadThreads = 512;
 constexpr int kReadUnroll = 8;
 
-/// Reads it all, eight loads of 16 bytes under way in each thread.
+/// Reads everything, with eight loads of 16 bytes under way in each thread.
 __global__ void __launch_bounds__(kReadThreads)
     read_all(const uint4* from, std::size_t count, std::uint32_t* sink) {
   wait_for_predecessor();
@@ -200,7 +200,7 @@ class Step {
     });
   }
 
-  /// As many bytes as attention has to read.
+  /// Times reading as many bytes as attention has to read.
   [[nodiscard]] Timing read() const {
     const std::size_t words = static_cast<std::size_t>(kv_bytes()) / 2 / sizeof(uint4);
     const auto blocks = static_cast<unsigned>(
@@ -369,7 +369,7 @@ void prefill_all() {
 }  // namespace
 }  // namespace weft::cuda
 
-/// `decode` or `prefill` does one half.
+/// The argument `decode` or `prefill` runs one half only.
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (what != "prefill") weft::cuda::decode_all();

@@ -43,7 +43,7 @@ T* upload(const std::vector<T>& values) {
   return data;
 }
 
-/// Memory of some number that is not 0.
+/// Allocates memory filled with some number that is not 0.
 std::byte* filled(std::size_t bytes) {
   std::byte* data = nullptr;
   check(cudaMalloc(&data, bytes));
@@ -193,7 +193,7 @@ void bench_route() {
   });
 }
 
-/// Choices of rows of a vocabulary by one way.
+/// Times choices of rows of a vocabulary, one way after the other.
 void bench_sample(std::int64_t vocabulary) {
   const DeviceRows logits{
       .data = upload(normal(static_cast<std::size_t>(kMostRows * vocabulary), 3)),
@@ -203,7 +203,7 @@ void bench_sample(std::int64_t vocabulary) {
   std::vector<SampleItem> items(kMostRows);
   std::vector<std::int32_t> counts;
   for (std::int32_t i = 0; i < kMostRows; ++i) {
-    items[static_cast<std::size_t>(i)] = {.output = i, .slot = i, .place = i};
+    items[static_cast<std::size_t>(i)] = {.output = i, .slot = i, .position = i};
   }
   for (std::int32_t i = 0; i <= kMostRows; ++i) counts.push_back(i);
   const std::int32_t* item_counts = upload(counts);

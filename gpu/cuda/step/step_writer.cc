@@ -133,7 +133,7 @@ void StepWriter::upload(Stream stream, std::int64_t rows, std::int64_t outputs, 
     for (std::size_t i = 0; i < sequences_.size(); ++i) {
       const std::int32_t slot = area_.slot_of[sequences_[i].first];
       sequences_[i].first_page = shape_.encoder_table(slot);
-      // The encoder writes the decoder's cross keys at the places of its own tokens.
+      // The encoder writes the decoder's cross keys at the positions of its own tokens.
       cross_[i].start = sequences_[i].start;
     }
   }

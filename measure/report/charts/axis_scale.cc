@@ -8,12 +8,12 @@
 namespace weft::measure {
 namespace {
 
-// Within these, ends that are rounded outwards stay far from overflow and from denormals.
+// Within this bound, ends that are rounded outwards stay far from overflow and from denormals.
 constexpr double kLargest = 1e200;
 constexpr double kSmallest = 1e-200;
-constexpr double kStepSlack = 1e-9;  // of a step: what rounding may have moved a value
+constexpr double kStepSlack = 1e-9;  // as a part of a step: how far rounding may have moved a value
 
-/// A value between 1 and 10 as 1, 2, 5 or 10: the next that is not less.
+/// Rounds a value between 1 and 10 up to 1, 2, 5 or 10.
 double round_up(double mantissa) {
   for (const double round : {1.0, 2.0, 5.0}) {
     if (mantissa <= round * (1 + kStepSlack)) return round;
@@ -26,7 +26,7 @@ double round_step(double rough) {
   return round_up(rough / power) * power;
 }
 
-/// The next of the logarithms of 1, 2 and 5 times a power of ten, up or down.
+/// Rounds a logarithm up or down to that of 1, 2 or 5 times a power of ten.
 double outwards(double at, bool up) {
   const double power = std::floor(at + kStepSlack);
   const double mantissa = std::pow(10, at - power);
@@ -39,7 +39,7 @@ double outwards(double at, bool up) {
 
 using Range = std::pair<double, double>;
 
-/// Wide enough to be divided, also where all values are one.
+/// Widens a range such that it can be divided by, even where all values are equal.
 Range widened(Range range, bool logarithmic) {
   auto& [low, high] = range;
   const double size = std::max(std::abs(low), std::abs(high));
@@ -99,7 +99,7 @@ void AxisScale::set_ticks(const std::vector<double>& values) {
   ticks_.clear();
   for (const double value : values) {
     double step = std::abs(value);
-    // As many decimals as it has, up to those that a label has room for.
+    // A label has as many decimals as the value needs, up to those that it has room for.
     int decimals = 0;
     while (decimals < 3 && std::abs(std::round(step) - step) > kStepSlack * step) {
       step *= 10;
@@ -130,7 +130,7 @@ void AxisScale::make_linear_ticks(double wanted, bool round) {
 
 void AxisScale::make_log_ticks(double wanted, bool round) {
   const double decades = high_ - low_;
-  // With 2 and 5 as well as 1 there are three a decade.
+  // With 2 and 5 as well as 1 there are three ticks a decade.
   const bool fine = 3 * decades <= 1.5 * wanted;
   const double apart = fine ? 1 : std::max(1.0, std::ceil(decades / (1.5 * wanted)));
   std::vector<double> places;
@@ -151,7 +151,7 @@ void AxisScale::make_log_ticks(double wanted, bool round) {
     const double exact = std::round(value / power) * power;
     ticks_.push_back({exact, tick_label(exact, power, exact)});
   }
-  // Less than a decade, between two of them.
+  // The axis spans less than a decade and lies between two of them.
   if (ticks_.size() < 3 && decades < 1) {
     logarithmic_ = false;
     const Range logarithms{low_, high_};

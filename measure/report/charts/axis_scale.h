@@ -10,36 +10,38 @@ struct Tick {
   std::string label;
 };
 
-/// What an axis should be like.
+/// The properties that an axis should have.
 struct AxisWish {
   bool logarithmic = false;
-  /// A linear one begins at 0 where the values are not all far from it.
+  /// A linear axis begins at 0 unless all values are far from it.
   bool from_zero = false;
   bool round = false;  ///< its ends are at 1, 2 or 5 times a power of ten or are ticks
   double margin = 0;   ///< beyond each end, as part of what the values span
-  int ticks = 6;       ///< about so many
+  int ticks = 6;       ///< wanted number of ticks; it is met about
 };
 
 /// Whether an axis can show the value. A logarithmic one shows what is greater than 0; none shows
 /// NaN, infinity, or what is so large that differences overflow.
 [[nodiscard]] bool can_show(double value, bool logarithmic) noexcept;
 
-/// Where values stand on an axis, and what is written along it. Plain data, made for the values
-/// that it shows.
+/// Where values lie on an axis, and what is written along it. Plain data, made for the values that
+/// it shows.
 class AxisScale {
  public:
-  /// For values that can_show() takes, in any order; none give an axis from 0 to 1.
+  /// Makes an axis for values that can_show() takes, in any order; without values it goes from 0 to
+  /// 1.
   [[nodiscard]] static AxisScale around(const std::vector<double>& values, const AxisWish& wish);
 
-  /// 0 at the low end, 1 at the high end; beyond them less and more.
+  /// Where a value lies: 0 at the low end, 1 at the high end, less and more beyond them.
   [[nodiscard]] double place(double value) const noexcept;
   [[nodiscard]] double low() const noexcept;
   [[nodiscard]] double high() const noexcept;
   [[nodiscard]] bool logarithmic() const noexcept { return logarithmic_; }
 
-  /// At 1, 2 and 5 times powers of ten, at the powers alone where an axis spans many; by value.
+  /// The ticks in the order of their values: at 1, 2 and 5 times powers of ten, or at the powers
+  /// alone where an axis spans many.
   [[nodiscard]] const std::vector<Tick>& ticks() const noexcept { return ticks_; }
-  /// In place of those that it has: at these values, which lie within it.
+  /// Replaces the ticks by ones at these values, which must lie within the axis.
   void set_ticks(const std::vector<double>& values);
 
  private:
@@ -47,13 +49,13 @@ class AxisScale {
   void make_log_ticks(double wanted, bool round);
 
   bool logarithmic_ = false;
-  double low_ = 0;   // the logarithm's on a logarithmic one
+  double low_ = 0;   // on a logarithmic axis the logarithm
   double high_ = 1;  // greater than low_
   std::vector<Tick> ticks_;
 };
 
-/// `value` as it stands on an axis whose ticks are `step` apart and reach `largest`: 0.25, 1500,
-/// 200k, 1.5M, 1e-6.
+/// Returns `value` as it is written on an axis whose ticks are `step` apart and reach `largest`:
+/// 0.25, 1500, 200k, 1.5M, 1e-6.
 [[nodiscard]] std::string tick_label(double value, double step, double largest);
 
 }  // namespace weft::measure

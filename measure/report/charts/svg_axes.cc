@@ -14,8 +14,8 @@ namespace {
 using Style = Series::Style;
 
 constexpr double kAxisTextSize = 12;  // pixels, as in chart_style()
-constexpr double kLabelGap = 8;       // between what stands side by side
-constexpr double kPixelsPerX = 80;    // a tick
+constexpr double kLabelGap = 8;       // between neighbouring labels
+constexpr double kPixelsPerX = 80;    // for each tick
 constexpr double kPixelsPerY = 52;
 constexpr std::size_t kMostOwnTicks = 12;
 
@@ -32,7 +32,7 @@ AxisScale scale_y(const Figure& figure, double height) {
   const bool bars = std::ranges::any_of(figure.series, [](const Series& series) {
     return series.style == Style::kBars && !series.points.empty();
   });
-  // A bar's length is its value.
+  // A bar's length is its value, so bars begin at 0.
   if (bars && !figure.y.logarithmic) values.push_back(0);
   return AxisScale::around(values, {.logarithmic = figure.y.logarithmic,
                                     .from_zero = true,
@@ -60,7 +60,8 @@ void leave_out_every_other(AxisScale& scale) {
   scale.set_ticks(left);
 }
 
-/// Where bars stand, and where values lie apart by factors: 1, 4, 16 were measured and 1, 2, 5 not.
+/// Returns the values that get ticks because they were measured: where bars stand, and where values
+/// are factors apart. 1, 4 and 16 may have been measured, and 1, 2 and 5 not.
 std::vector<double> own_ticks(const Figure& figure, const std::vector<double>& places) {
   if (!places.empty()) return places;
   if (!figure.x.logarithmic) return {};
@@ -130,7 +131,7 @@ std::string svg_axes(const PlotArea& area, bool ticks) {
 
 std::string svg_axis_titles(const Figure& figure, const PlotArea& area, double width) {
   const std::string x = fitted(figure.x.title, width, kAxisTextSize);
-  // In the middle below the plot, but within the chart.
+  // The title of x is centred below the plot, but stays within the chart.
   const double half = text_width(x, kAxisTextSize) / 2;
   const double middle = std::clamp(area.left + area.width / 2, std::min(half, width / 2),
                                    std::max(width - half, width / 2));

@@ -15,7 +15,7 @@ struct Hatching {
   std::string_view turn;   // a transform of the pattern
   std::string_view lines;  // within 7 pixels squared
 };
-// The first is plain.
+// The first hatching is plain.
 constexpr std::array<Hatching, 5> kHatchings = {{
     {"", "M0 0h7v7h-7z"},
     {"rotate(45)", "M0 0h2.6v7h-2.6z"},
@@ -24,9 +24,9 @@ constexpr std::array<Hatching, 5> kHatchings = {{
     {"rotate(90)", "M0 0h3v7h-3z"},
 }};
 constexpr double kWidest = 64;    // pixels
-constexpr double kFilled = 0.76;  // of the distance between two places
+constexpr double kFilled = 0.76;  // part of the distance between two neighbouring x
 
-// Beyond them bars are lines, and the extremes are what one sees of them.
+// Where there are more bars they are lines, of which one sees the extremes.
 constexpr double kPixelsPerBar = 4;
 
 bool has_bars(const Series& series) { return series.style == Series::Style::kBars; }
@@ -39,7 +39,7 @@ double least_gap(const std::vector<double>& sorted) {
   return least;
 }
 
-/// How many pixels all bars of one place have between them.
+/// How many pixels all bars at one x have between them.
 double room_of(const std::vector<double>& places, const PlotArea& area) {
   if (places.size() < 2) return area.width / 2;
   std::vector<double> across;
@@ -102,7 +102,7 @@ std::string svg_bars(const Figure& figure, std::size_t number, std::size_t look,
   const double width = std::clamp(room / static_cast<double>(count), 0.5, kWidest);
   const double shift = width * (static_cast<double>(before) - static_cast<double>(count) / 2);
   const double zero = area.y.logarithmic() ? area.bottom() : area.down(0);
-  // A hair between neighbours, where there is room for one.
+  // A gap between neighbours, where there is room for one.
   const double inner = width > 4 ? width - 2 : width;
   std::string bars = "<g class=\"" + svg_class(series, look) + "\"";
   if (!series.of_paper) bars += " fill=\"" + svg_hatching(look, id) + "\"";

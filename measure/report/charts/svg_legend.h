@@ -9,21 +9,21 @@
 
 namespace weft::measure {
 
-/// Where the names of a chart's series stand: beside each other in as many rows as they need.
+/// Where the names of a chart's series are written: side by side, in as many rows as they need.
 struct Legend {
   struct Entry {
-    std::size_t series = 0;  ///< by number
-    double x = 0, y = 0;     ///< of its swatch: the left, and the middle of its height
+    std::size_t series = 0;  ///< its index in the figure
+    double x = 0, y = 0;     ///< the left end of its swatch, and the middle of its height
     std::string text{};      ///< shortened to the chart's width where it must be
   };
   std::vector<Entry> entries;
-  double height = 0;  ///< 0 where there is nothing to tell
+  double height = 0;  ///< 0 where no series has a name
 };
 
-/// For a chart of `width` pixels. Series without a name have no entry.
+/// Lays out a legend for a chart of `width` pixels. Series without a name have no entry.
 [[nodiscard]] Legend lay_out(const std::vector<Series>& all, double width);
 
-/// Drawn below the height `top`. `id` is what the names of this chart begin with.
+/// Draws the legend below the height `top`. The names within this chart begin with `id`.
 [[nodiscard]] std::string svg_legend(const std::vector<Series>& all,
                                      const std::vector<std::size_t>& looks, const Legend& legend,
                                      double top, std::string_view id);

@@ -11,7 +11,7 @@
 namespace weft::measure {
 namespace {
 
-// Of DejaVu Sans, the widest of them, as parts of its size.
+// Widths of DejaVu Sans, the widest of the fonts, as parts of its size.
 double letter_width(std::string_view letter) {
   constexpr std::string_view kNarrow = " .,:;'|!()[]/-fijlrtI";
   constexpr std::string_view kWide = "mwMW@%";
@@ -26,7 +26,7 @@ constexpr std::string_view kEllipsis = "\u2026";
 }  // namespace
 
 std::string px(double value) {
-  std::array<char, 32> digits{};  // a place on a page or near it
+  std::array<char, 32> digits{};  // a coordinate on a page or near it
   const double tenths = std::round(value * 10) / 10 + 0.0;
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), tenths).ptr;
   return {digits.data(), end};

@@ -18,7 +18,8 @@ bool is_lower(const Points::value_type& one, const Points::value_type& other) {
   return one.second < other.second;
 }
 
-/// The first, the lowest, the highest and the last of [first, end), in their order and each once.
+/// Keeps the first, the lowest, the highest and the last of [first, end), in their order and each
+/// once.
 void keep_run(At first, At end, Points& kept) {
   std::array<At, kKeptOfRun> run = {first, std::min_element(first, end, is_lower),
                                     std::max_element(first, end, is_lower), std::prev(end)};
@@ -27,7 +28,7 @@ void keep_run(At first, At end, Points& kept) {
   for (auto one = run.begin(); one != rest.begin(); ++one) kept.push_back(**one);
 }
 
-/// Parts the points where `key` of their numbers changes.
+/// Divides the points into runs, which end where `key` of a point's number changes.
 template <class Key>
 Points keep_runs(const Points& points, Key key) {
   Points kept;
@@ -56,7 +57,7 @@ Points thin_line(const Points& points, double low, double high, std::size_t colu
     return std::floor(part(points[i].first, low, high) * static_cast<double>(columns));
   });
   if (kept.size() <= most) return kept;
-  // It runs to and fro: by their number instead.
+  // The line runs to and fro, so it is divided by the points' numbers instead.
   const std::size_t runs = most / kKeptOfRun;
   return keep_runs(kept, [&](std::size_t i) { return i * runs / kept.size(); });
 }

@@ -9,13 +9,13 @@
 namespace weft::measure {
 namespace {
 
-constexpr double kValueSlack = 1e-9;  // what rounding may have moved a value, as a part of it
+constexpr double kValueSlack = 1e-9;  // how far rounding may have moved a value, as a part of it
 
 struct Unit {
   double from, size;
   char letter;
 };
-// Four digits are read as fast as a letter.
+// A unit begins at five digits: four are read as fast as a letter.
 constexpr std::array kUnits = {Unit{1e4, 1e3, 'k'}, Unit{1e6, 1e6, 'M'}, Unit{1e9, 1e9, 'G'},
                                Unit{1e12, 1e12, 'T'}};
 

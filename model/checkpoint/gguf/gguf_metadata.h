@@ -43,7 +43,7 @@ struct GgufMetadata {
   boost::json::object values;
   /// The arrays whose keys begin with "tokenizer.".
   std::map<std::string_view, GgufArray> tokenizer_arrays;
-  std::uint64_t alignment = 32;  ///< Of tensors, from the start of their section.
+  std::uint64_t alignment = 32;  ///< Tensors begin at its multiples, from their section's start.
 };
 
 /// Reads `count` pairs of key and value. kBadCheckpoint when one is not there, a type is unknown, a

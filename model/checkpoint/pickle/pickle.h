@@ -29,7 +29,7 @@ enum class PickleName : std::uint8_t {
 
 struct PickleGlobal {
   PickleName name = PickleName::kStorage;
-  DType dtype = DType::kU8;  ///< Of kStorage.
+  DType dtype = DType::kU8;  ///< The elements' type, for kStorage.
 };
 
 struct PickleNone {};

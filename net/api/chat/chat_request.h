@@ -6,7 +6,7 @@
 
 namespace weft {
 
-/// decode_chat() without its writer.
+/// The part of decode_chat() that reads the body, without a writer.
 [[nodiscard]] ApiResult<CompletionRequest> read_chat(simdjson::dom::object body,
                                                      const ApiContext& context);
 

@@ -15,7 +15,7 @@ void append_logprobs(std::string_view content, std::string& out) {
   out.append("{\"content\":[").append(content).append("],\"refusal\":null}");
 }
 
-/// chat.completion.chunk events.
+/// Writes chat.completion.chunk events.
 class ChatStreamWriter final : public ReplyWriter {
  public:
   ChatStreamWriter(CompletionOptions options, std::shared_ptr<const ServedModel> model)
@@ -90,10 +90,10 @@ class ChatStreamWriter final : public ReplyWriter {
   const std::string head_;
   const std::string before_index_;
   const std::string after_choice_;
-  std::string token_logprobs_;  // of one delta
+  std::string token_logprobs_;  // the logprobs of one delta
 };
 
-/// One chat.completion.
+/// Writes one chat.completion.
 class ChatBodyWriter final : public ReplyWriter {
  public:
   ChatBodyWriter(CompletionOptions options, std::shared_ptr<const ServedModel> model)

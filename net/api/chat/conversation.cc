@@ -18,7 +18,7 @@ namespace {
 namespace dom = simdjson::dom;
 namespace json = boost::json;
 
-/// What differs between the APIs' messages.
+/// How the APIs' messages differ.
 struct Dialect {
   std::span<const std::string_view> roles;
   std::span<const std::string_view> part_types;
@@ -119,7 +119,7 @@ json::object take_message(BodyFields& message, const Dialect& dialect, bool know
 
 json::array take_list(BodyFields& fields, std::string_view name, dom::array list,
                       const ServedModel& model, const Dialect& dialect) {
-  // A template that does not say the word cannot tell it from a mistake.
+  // A template that does not contain the word cannot tell that role from a mistake.
   const bool knows_developer =
       model.tokenizer.chat_template().find("developer") != std::string_view::npos;
   json::array messages;

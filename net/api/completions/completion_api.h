@@ -9,13 +9,14 @@
 
 namespace weft {
 
-/// POST /v1/completions: a prompt of text or tokens, or a list of them (each becomes a part).
+/// Decodes the body of POST /v1/completions: a prompt of text or tokens, or a list of them (each
+/// becomes a part).
 ///
 /// Source: OpenAI's API reference, "Create completion".
 [[nodiscard]] ApiResult<ApiCall> decode_completion(simdjson::dom::object body,
                                                    const ApiContext& context);
 
-/// text_completion objects, and [DONE] after the last of a stream.
+/// Makes a writer of text_completion objects, with [DONE] after the last of a stream.
 [[nodiscard]] std::unique_ptr<ReplyWriter> make_completion_writer(
     CompletionOptions options, std::shared_ptr<const ServedModel> model);
 

@@ -10,12 +10,12 @@
 
 namespace weft {
 
-/// What an answer of the chat and text completion APIs says besides the text.
+/// What an answer of the chat and text completion APIs has besides its text.
 struct CompletionOptions {
   std::string id{};  ///< whole: "chatcmpl-...", "cmpl-..."
   std::int64_t created = 0;
   std::string model{};
-  std::string service_tier{};  ///< echoed when the request had one: "default", "flex"
+  std::string service_tier{};  ///< what the request had: "default", "flex"; empty = none
   bool stream = false;
   bool include_usage = false;  ///< stream_options.include_usage: one more chunk with no choices
   bool logprobs = false;
@@ -24,8 +24,8 @@ struct CompletionOptions {
   std::vector<std::string> echo{};    ///< text completions: each part's prompt, put before its text
 };
 
-/// `model`, `stream` and `stream_options`, and what else begins every answer of the chat and text
-/// completion APIs. Mistakes stay in `fields`.
+/// Takes `model`, `stream`, `stream_options` and the other fields that begin every answer of the
+/// chat and text completion APIs. Mistakes stay in `fields`.
 [[nodiscard]] CompletionOptions take_options(BodyFields& fields, const ApiContext& context,
                                              std::string_view id_prefix);
 

@@ -13,21 +13,22 @@
 /// What the answers of the chat and the text completion API have in common.
 namespace weft {
 
-/// An answer's or a chunk's beginning: {"id":...,"object":...,...,"choices":[
+/// Returns the beginning of an answer or a chunk: {"id":...,"object":...,...,"choices":[
 [[nodiscard]] std::string completion_head(const CompletionOptions& options,
                                           std::string_view object);
 
 /// Adds up the tokens of all parts.
 [[nodiscard]] Usage total_usage(std::span<const Finish> parts);
-/// {"prompt_tokens":...,"completion_tokens":...,"total_tokens":...}
+/// Appends {"prompt_tokens":...,"completion_tokens":...,"total_tokens":...}.
 void append_completion_usage(const Usage& usage, std::string& out);
 
-/// "finish_reason":...,"stop_reason":... of one output. The stop reason is the stop text or token
-/// that ended it, as vLLM has it; null for a token that ends the model's texts anyway.
+/// Appends "finish_reason":...,"stop_reason":... of one output. The stop reason is the stop string
+/// or token that ended it, as in vLLM; null for a token that ends the model's texts anyway.
 void append_finish(const Finish& part, std::size_t choice, const ServedModel& model,
                    std::string& out);
 
-/// What ends a stream: the usage where it is wanted, behind the `head` of its chunks, and [DONE].
+/// Adds what ends a stream: the usage where the request wanted it, behind the `head` of its chunks,
+/// and [DONE].
 void add_stream_end(const CompletionOptions& options, std::string_view head,
                     std::span<const Finish> parts, EventBatch& out);
 

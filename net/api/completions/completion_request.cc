@@ -28,7 +28,7 @@ void refuse_unsupported_completion_fields(BodyFields& fields) {
   ignore_common(fields);
 }
 
-/// The texts of the prompts, in front of the outputs.
+/// Returns the texts of the prompts, which `echo` puts before the outputs.
 ApiResult<std::vector<std::string>> echoes(const std::vector<Request>& parts,
                                            const Tokenizer& tokenizer) {
   std::vector<std::string> texts;
@@ -44,7 +44,7 @@ ApiResult<std::vector<std::string>> echoes(const std::vector<Request>& parts,
   return texts;
 }
 
-/// What the prompts have alike.
+/// Copies the fields that all prompts share to each of them.
 void share(const Request& request, std::vector<Request>& parts) {
   for (Request& part : parts) {
     std::string prompt = std::move(part.prompt);

@@ -9,14 +9,13 @@
 
 namespace weft {
 
-/// What a body of the chat or text completion API asks for, before there is anybody who writes the
-/// answer.
+/// What a body of the chat or text completion API asks for, before there is a writer of its answer.
 struct CompletionRequest {
   std::vector<Request> parts{};
   CompletionOptions options{};
 };
 
-/// decode_completion() without its writer.
+/// The part of decode_completion() that reads the body, without a writer.
 [[nodiscard]] ApiResult<CompletionRequest> read_completion(simdjson::dom::object body,
                                                            const ApiContext& context);
 

@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-/// text_completion objects: one of everything at the end, or one for each delta.
+/// Writes text_completion objects: one at the end, or one for each delta.
 class CompletionWriter final : public ReplyWriter {
  public:
   CompletionWriter(CompletionOptions options, std::shared_ptr<const ServedModel> model)
@@ -56,7 +56,7 @@ class CompletionWriter final : public ReplyWriter {
 
  private:
   struct Output {
-    std::string text;  // of a plain answer; of a stream, the echo until it is sent
+    std::string text;  // all of a plain answer; of a stream, the echo until it is sent
     std::optional<LogprobColumns> columns;
   };
 
@@ -139,7 +139,7 @@ class CompletionWriter final : public ReplyWriter {
   const CompletionOptions options_;
   const std::shared_ptr<const ServedModel> model_;
   const std::string head_;
-  const std::string before_text_;  // of a chunk: up to its text
+  const std::string before_text_;  // of a chunk, up to its text
   const std::string after_choice_;
   std::vector<Output> kept_;  // by the choice's index
 };

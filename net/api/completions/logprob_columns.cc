@@ -47,7 +47,7 @@ std::string LogprobColumns::text_of(TokenId token) {
   return is_utf8(bytes_) ? bytes_ : escaped_bytes(bytes_);
 }
 
-// Tokens that are written alike are one key, the most probable one's.
+// Tokens whose texts are equal share a key, which has the most probable one's logprob.
 void LogprobColumns::add_top(const Delta& delta, std::size_t at, const std::string& own_text) {
   names_.clear();
   top_logprobs_.push_back('{');

@@ -10,21 +10,22 @@
 
 namespace weft {
 
-/// The logprobs of tokens as text completions have them: an array for each of tokens,
-/// token_logprobs, top_logprobs and text_offset. Token texts that are parts of characters are
-/// written "bytes:\xE2\x82". Owner only.
+/// The logprobs of tokens as text completions have them: an array each for tokens, token_logprobs,
+/// top_logprobs and text_offset. Token texts that are parts of characters are written
+/// "bytes:\xE2\x82". Owner only.
 class LogprobColumns {
  public:
-  /// `offset` is where the first token begins in its text, in characters. With `with_top` each
-  /// token's top_logprobs has the token itself beside the most probable; else it is null.
+  /// The first token begins `offset` characters into its text. With `with_top` each token's
+  /// top_logprobs has the token itself beside the most probable ones; else it is null.
   LogprobColumns(std::shared_ptr<const ServedModel> model, std::size_t offset, bool with_top)
       : model_(std::move(model)), offset_(offset), with_top_(with_top) {}
 
-  /// The tokens of `delta`, behind those that are there.
+  /// Appends the tokens of `delta`.
   void add(const Delta& delta);
-  /// {"tokens":[...],"token_logprobs":[...],"top_logprobs":[...],"text_offset":[...]}
+  /// Appends {"tokens":[...],"token_logprobs":[...],"top_logprobs":[...],"text_offset":[...]} to
+  /// `out`.
   void append_to(std::string& out) const;
-  /// Forgets the tokens, not where the text is.
+  /// Forgets the tokens, but keeps the offset in the text.
   void clear() noexcept;
 
  private:

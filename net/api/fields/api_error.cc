@@ -22,12 +22,13 @@ constexpr std::string_view kInvalidRequest = "invalid_request_error";
 constexpr std::string_view kServerError = "server_error";
 constexpr std::string_view kServerText = "The server failed while it worked on this request.";
 
-/// What is shown of a client's text: enough for the name of any field there is.
+/// How much of a client's text is shown: enough for the name of any field there is.
 constexpr std::size_t kShownBytes = 64;
-/// And of a message, in which a chat template may have put what it likes.
+/// How much of a message is shown, in which a chat template may have put what it likes.
 constexpr std::size_t kMessageBytes = 1024;
 
-/// Until a place is free, or a server is up again, that long passes at least.
+/// The wait that is proposed where nobody knows another: before it is over no row is free and no
+/// server is up again.
 constexpr std::chrono::milliseconds kTryAgain{1000};
 
 struct Answer {
@@ -37,7 +38,7 @@ struct Answer {
   std::string_view code;
 };
 
-/// Every way in which a request can end that is not the server's own failure.
+/// The statuses of all ends that are not the server's own failure.
 constexpr std::array kAnswers = {
     Answer{EngineErrc::kOverloaded, 429, "rate_limit_error", "overloaded"},
     Answer{EngineErrc::kBadRequest, 400, kInvalidRequest, api_code::kInvalidValue},
@@ -51,7 +52,7 @@ constexpr std::array kAnswers = {
     Answer{EngineErrc::kNotReady, 503, kServerError, "not_ready"},
 };
 
-/// The engine's words for what other layers say; kInternal for all that is nobody's business.
+/// Maps what other layers say to the engine's codes; kInternal for all that is nobody's business.
 EngineErrc engine_error_of(const boost::system::error_code& code) {
   if (code.category() == engine_category()) return static_cast<EngineErrc>(code.value());
   if (code.category() == sampling_category() || code.category() == text_category()) {
@@ -64,14 +65,14 @@ EngineErrc engine_error_of(const boost::system::error_code& code) {
   return EngineErrc::kInternal;
 }
 
-/// The field that `text` begins with, when ": " follows it.
+/// Returns the field that `text` begins with, when ": " follows it.
 std::string_view field_before_colon(std::string_view text) {
   const std::string_view field = leading_field(text);
   return text.substr(field.size()).starts_with(": ") ? field : std::string_view();
 }
 
-/// The field that a detail is about. The engine puts the part of the request before what that part
-/// says itself: "stop: stop[1]: ...", "sampling: top_p: ...".
+/// Returns the field that a detail is about. The engine puts the part of the request before what
+/// that part says itself: "stop: stop[1]: ...", "sampling: top_p: ...".
 std::string_view field_in(std::string_view detail) {
   const std::string_view field = field_before_colon(detail);
   if (field.empty()) return {};
@@ -132,7 +133,7 @@ ApiError api_error_of(const Error& error, std::chrono::milliseconds retry_after)
   if (answer->status == 429 || answer->status == 503) {
     result.retry_after = retry_after.count() > 0 ? retry_after : kTryAgain;
   }
-  // A detail about the server's state is for its operator.
+  // A detail about the server's state is for its operator, not for the client.
   const bool clients = answer->status < 500;
   result.message = clients ? cut(to_string(error), kMessageBytes) : make_error_code(why).message();
   if (answer->status == 400) result.param = field_in(result.message);

@@ -9,10 +9,10 @@
 
 namespace weft {
 
-/// What is wrong with a client's request, or what befell it, in the words of OpenAI's API. Texts
-/// are valid UTF-8 and name no path, pointer or other internal of the server.
+/// What is wrong with a client's request, or what happened to it, in the words of OpenAI's API.
+/// Texts are valid UTF-8 and name no path, pointer or other internal of the server.
 struct ApiError {
-  int status = 400;                            ///< of HTTP
+  int status = 400;                            ///< HTTP's status
   std::string type = "invalid_request_error";  ///< "rate_limit_error", "server_error", ...
   std::string code{};                          ///< for programs; empty = null
   std::string param{};    ///< the field, as a path: "messages[2].role"; empty = null
@@ -20,14 +20,14 @@ struct ApiError {
   std::chrono::milliseconds retry_after{0};  ///< when it is worth trying again; 0 = not said
 };
 
-/// Called by ApiResult::value() when there is none: throws boost::system::system_error.
+/// Called by ApiResult::value() when there is no value: throws boost::system::system_error.
 [[noreturn]] void throw_exception_from_error(const ApiError& error,
                                              const boost::source_location& where);
 
 template <class T>
 using ApiResult = boost::system::result<T, ApiError>;
 
-/// Codes of bad_field(), as OpenAI's API has them where it has any.
+/// Codes for bad_field(), OpenAI's where it has one.
 namespace api_code {
 inline constexpr std::string_view kInvalidJson = "invalid_json";
 inline constexpr std::string_view kInvalidType = "invalid_type";
@@ -40,26 +40,29 @@ inline constexpr std::string_view kPreviousNotFound = "previous_response_not_fou
 inline constexpr std::string_view kContextLength = "context_length_exceeded";
 }  // namespace api_code
 
-/// 400 about one field; the message is "param: what". An empty param is the body as a whole.
+/// Makes a 400 about one field, with the message "param: what". An empty param is the body as a
+/// whole.
 [[nodiscard]] ApiError bad_field(std::string_view param, std::string_view what,
                                  std::string_view code = api_code::kInvalidValue);
 
-/// A client's own text as errors show it: in quotes, valid UTF-8, and cut after some 64 bytes.
+/// Returns a client's own text as errors show it: in quotes, valid UTF-8, and cut after some 64
+/// bytes.
 [[nodiscard]] std::string shown(std::string_view text);
-/// The same without quotes, for a path that has a name of the client's in it.
+/// Returns the same without quotes, for a path that has a name of the client's in it.
 [[nodiscard]] std::string shown_path(std::string_view path);
 
-/// How a request of the engine's was refused or failed. Everything that is the client's doing keeps
-/// the engine's words, and param is the field that they begin with ("stop[1]: ..."); what is the
-/// server's says only that. Without a `retry_after`, 429 and 503 say one second.
+/// Says how a request of the engine's was refused or failed. What the client caused keeps the
+/// engine's words, and param is the field that they begin with ("stop[1]: ..."); a failure of the
+/// server only says that it is one. Without a `retry_after`, 429 and 503 say one second.
 [[nodiscard]] ApiError api_error_of(const Error& error, std::chrono::milliseconds retry_after = {});
 
-/// {"message":...,"type":...,"param":...,"code":...}
+/// Appends {"message":...,"type":...,"param":...,"code":...}.
 void append_error(const ApiError& error, std::string& out);
-/// The message of a WebSocket: {"type":"error","status":...,"stream_id":...,"error":{...}}, of its
-/// lane where that has a name.
+/// Appends a WebSocket's error message,
+/// {"type":"error","status":...,"stream_id":...,"error":{...}}, with the `stream_id` where that is
+/// not empty.
 void append_error_event(const ApiError& error, std::string_view stream_id, std::string& out);
-/// {"error":{...}}
+/// Returns {"error":{...}}.
 [[nodiscard]] std::string error_body(const ApiError& error);
 
 }  // namespace weft

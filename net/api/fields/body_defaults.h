@@ -3,13 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Bounds of what a request's body may hold, beside those of sampling, stop texts and the engine,
+/// Bounds of what a request's body may hold, beside those of sampling, stop strings and the engine,
 /// each with its reason. What is beyond one of them is refused with 400, but for the parser's own.
 namespace weft::defaults {
 
-/// A parser begins with memory for a body of this size: that of a short conversation.
+/// A parser begins with memory for a body of this size, that of a short conversation.
 inline constexpr std::size_t kSmallestBody = std::size_t{4} << 10;
-/// Memory for larger bodies is given back when they are done: it is 15 times the body, for each
+/// Memory for larger bodies is freed when they are done: it is 15 times the body, for each
 /// connection.
 inline constexpr std::size_t kKeptBody = std::size_t{256} << 10;
 
@@ -19,11 +19,12 @@ inline constexpr std::size_t kMaxMessages = 8192;
 /// Parts of one message's content.
 inline constexpr std::size_t kMaxContentParts = 1024;
 
-/// Outputs of one request over all its prompts (prompts times n, best_of or beams). Each takes a
-/// place in the queue; OpenAI's clients send up to 20 prompts at once, evaluations 64 or 128.
+/// Outputs of one request over all its prompts (prompts times n, best_of or beams). Each is a
+/// sequence that waits for a row; OpenAI's clients send up to 20 prompts at once, evaluations 64 or
+/// 128.
 inline constexpr std::size_t kMaxSequencesPerBody = 128;
 
-/// A text that is to be one token: longer ones are none in any vocabulary that is known.
+/// The longest text that may stand for one token: longer ones are tokens of no known vocabulary.
 inline constexpr std::size_t kMaxWordBytes = 256;
 
 /// OpenAI's bounds of metadata.

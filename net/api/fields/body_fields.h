@@ -10,18 +10,18 @@
 
 namespace weft {
 
-/// A client's JSON text, parsed: at most kMaxDepth levels deep, UTF-8, and an object. Owner only;
-/// the parser and its memory are kept for the next text as long as they are small.
+/// Parses a client's JSON text: an object of valid UTF-8, at most kMaxDepth levels deep. Owner
+/// only; the parser and its memory are kept for the next text as long as they are small.
 class BodyParser {
  public:
-  /// Levels of objects and arrays, the body itself the first.
+  /// Levels of objects and arrays; the body itself is the first.
   static constexpr std::size_t kMaxDepth = 64;
 
   /// 400 "invalid_json" that says what is wrong and, where that is known, at which byte. The object
   /// borrows the parser, until its next parse() or trim().
   [[nodiscard]] ApiResult<simdjson::dom::object> parse(std::string_view text);
 
-  /// Gives the memory of a big body back, some 15 bytes for each of its own; parse() does it too.
+  /// Frees the memory of a big body, some 15 bytes for each byte of it; parse() does it too.
   void trim();
 
   /// Returns the size of the largest body for which there is memory now.
@@ -31,7 +31,8 @@ class BodyParser {
   simdjson::dom::parser parser_;
 };
 
-/// A text in its thread's parser: one at a time on a thread. The memory of a big one goes with it.
+/// A text that the thread's own parser has parsed. There may be one at a time on a thread; its
+/// destructor frees the memory of a big one.
 class ParsedBody {
  public:
   explicit ParsedBody(std::string_view text) : object_(parser().parse(text)) {}
@@ -39,17 +40,17 @@ class ParsedBody {
   ParsedBody& operator=(const ParsedBody&) = delete;
   ~ParsedBody() { parser().trim(); }
 
-  /// As of BodyParser::parse().
+  /// The result of BodyParser::parse().
   [[nodiscard]] const ApiResult<simdjson::dom::object>& object() const noexcept { return object_; }
 
-  /// The calling thread's.
+  /// The calling thread's parser.
   [[nodiscard]] static BodyParser& parser() noexcept;
 
  private:
   ApiResult<simdjson::dom::object> object_;
 };
 
-/// How a mistake in a body is told to the client: 400 that names the field.
+/// How the client is told of a mistake in a body: by a 400 that names the field.
 struct BodyWords {
   using Mistake = ApiError;
   using Code = std::string_view;
@@ -61,7 +62,7 @@ struct BodyWords {
   static ApiError about(std::string_view path, std::string_view what, std::string_view code) {
     return bad_field(path, what, code);
   }
-  /// "unknown_parameter"; the name is the client's own text and is cut.
+  /// Makes the error "unknown_parameter"; the name is the client's own text and is cut.
   static ApiError unknown(std::string_view path);
 };
 

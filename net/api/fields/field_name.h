@@ -4,7 +4,7 @@
 
 namespace weft {
 
-/// The path of a field that `text` begins with: a name, with dots and indices ("stop[1]",
+/// Returns the path of the field that `text` begins with: a name, with dots and indices ("stop[1]",
 /// "dry.base"). Empty when it begins with none.
 [[nodiscard]] constexpr std::string_view leading_field(std::string_view text) noexcept {
   constexpr std::string_view kFirst = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
@@ -16,7 +16,7 @@ namespace weft {
                                std::string_view(".[]").find(text[end]) != std::string_view::npos)) {
     ++end;
   }
-  while (text[end - 1] == '.') --end;  // of a sentence
+  while (text[end - 1] == '.') --end;  // dots that end a sentence
   return text.substr(0, end);
 }
 

@@ -21,8 +21,8 @@ constexpr auto kIsPlain = [] {
 }();
 
 /// Whether none of eight bytes is a control, a quote, a backslash or beyond ASCII. A byte is below
-/// n when taking n from it borrows from its highest bit; borrows run upwards, so they can only
-/// accuse bytes above one that is guilty.
+/// n when subtracting n from it borrows from its highest bit; borrows run upwards, so they can only
+/// mark bytes above one that is below n.
 bool are_plain(const char* eight) noexcept {
   constexpr std::uint64_t kOnes = 0x0101010101010101;
   constexpr std::uint64_t kHighest = kOnes * 0x80;
@@ -35,7 +35,7 @@ bool are_plain(const char* eight) noexcept {
   return (guilty & kHighest) == 0;
 }
 
-/// Where the bytes from `at` on that can stand as they are end.
+/// Returns the end of the bytes from `at` on that need no escape.
 std::size_t plain_end(std::string_view text, std::size_t at) noexcept {
   for (;;) {
     while (text.size() - at >= 8 && are_plain(text.data() + at)) at += 8;
@@ -76,7 +76,7 @@ void append_escape(std::string& out, char byte) {
 }
 
 void append_double(std::string& out, double number) {
-  std::array<char, 32> digits;  // of the longest: 24
+  std::array<char, 32> digits;  // the longest has 24
   const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
   const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
   out.append(text);
@@ -124,7 +124,7 @@ void append_json_string_or_null(std::string& out, std::string_view utf8) {
 }
 
 void append_number(std::string& out, std::int64_t number) {
-  std::array<char, 20> digits;  // of the smallest: 19 and a sign
+  std::array<char, 20> digits;  // the smallest number has 19 and a sign
   const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
   out.append(digits.data(), end);
 }

@@ -6,8 +6,8 @@
 
 namespace weft {
 
-/// A copy that owns itself, fields in their order; of several with one name the first counts. As
-/// deep as what was parsed, so BodyParser bounds its recursion.
+/// Copies a parsed value, with fields in their order; of several fields with one name the first
+/// counts. It recurses as deep as the value, which BodyParser bounds.
 [[nodiscard]] boost::json::value to_json(simdjson::dom::element element);
 
 }  // namespace weft

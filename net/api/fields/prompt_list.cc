@@ -44,7 +44,7 @@ Request token_prompt(BodyFields& fields, const std::string& path, dom::array ids
   return request;
 }
 
-/// A list of texts or of lists of ids.
+/// Reads a list of texts or of lists of ids.
 std::vector<Request> prompts_of(BodyFields& fields, dom::array list, const ServedModel& model) {
   std::vector<Request> prompts;
   const bool texts = (*list.begin()).is_string();

@@ -19,7 +19,7 @@ namespace dom = simdjson::dom;
 
 constexpr std::string_view kNoTools = "tools are not supported yet";
 
-std::vector<std::string> stop_texts(BodyFields& fields, dom::element stop) {
+std::vector<std::string> stop_strings(BodyFields& fields, dom::element stop) {
   std::string_view text;
   if (stop.get(text) == simdjson::SUCCESS) return {std::string(text)};
   std::vector<std::string> texts;
@@ -34,7 +34,7 @@ std::vector<std::string> stop_texts(BodyFields& fields, dom::element stop) {
       return {};
     }
     texts.emplace_back(text);
-    if (texts.size() > StopStrings::kMaxTexts) break;  // refused by their number
+    if (texts.size() > StopStrings::kMaxStrings) break;  // refused by their number
   }
   return texts;
 }
@@ -42,7 +42,7 @@ std::vector<std::string> stop_texts(BodyFields& fields, dom::element stop) {
 std::vector<std::string> take_stop(BodyFields& fields) {
   const auto stop = fields.any("stop");
   if (!stop) return {};
-  std::vector<std::string> texts = stop_texts(fields, *stop);
+  std::vector<std::string> texts = stop_strings(fields, *stop);
   const auto compiled = StopStrings::compile(texts);
   if (compiled) return texts;
   ApiError error = api_error_of(compiled.error());

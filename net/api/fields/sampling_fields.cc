@@ -28,7 +28,7 @@ using sampling_table::SamplingField;
 using sampling_table::Special;
 using sampling_table::Tokens;
 
-/// Reads a field into its place, as its kind wants it.
+/// Reads a field into its parameter, as its kind wants it.
 struct Reader {
   std::string_view name;
   Reading& to;
@@ -70,7 +70,7 @@ bool is_echoed(const SamplingField& field) {
   return special == nullptr || special->write != nullptr;
 }
 
-/// vLLM's use_beam_search has best_of or n beams; num_beams says it by itself.
+/// vLLM's use_beam_search takes best_of or n as the number of beams; num_beams gives it by itself.
 void settle_beams(Reading& to) {
   SamplingParams& params = to.params;
   std::int32_t& beams = params.beams.num_beams;
@@ -86,7 +86,7 @@ void settle_beams(Reading& to) {
   if (beams <= 1) to.fields.fail("use_beam_search", "wants num_beams, best_of or n above 1");
 }
 
-/// The name in the API of what validate() calls `own`; itself when there is none.
+/// Returns the API's name for what validate() calls `own`; `own` itself when there is none.
 std::string_view api_name(std::string_view own) {
   const auto table = sampling_table::all();
   const auto row = std::ranges::find(table, own, &SamplingField::own_name);

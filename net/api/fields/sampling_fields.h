@@ -13,20 +13,19 @@
 
 namespace weft {
 
-/// The decoding parameters under the names that OpenAI's API and vLLM use (and, where those have
-/// none, llama.cpp or Hugging Face): temperature, top_p, top_k, min_p, ... The table in
+/// Takes the decoding parameters under the names that OpenAI's API and vLLM use (and, where those
+/// have none, llama.cpp or Hugging Face): temperature, top_p, top_k, min_p, ... The table in
 /// sampling_table.cc is the list, and docs/http-api.md explains it; a test compares the two.
-/// Takes from `fields` what it knows, and leaves mistakes there. What only this layer can tell is
-/// refused here (types, numbers that are no numbers, texts that become tokens); ranges are
-/// check_sampling()'s.
+/// Mistakes stay in `fields`. Refused here is what only this layer can tell (types, numbers that
+/// are no numbers, texts that become tokens); ranges are checked by check_sampling().
 [[nodiscard]] SamplingParams take_sampling(BodyFields& fields, const Tokenizer& tokenizer);
 
-/// validate(), in the names of the table.
+/// Calls validate() and reports in the names of the table.
 [[nodiscard]] std::optional<ApiError> check_sampling(const SamplingParams& params,
                                                      std::size_t vocabulary);
 
-/// The same names with the values that hold, for an answer that echoes them; sent again they mean
-/// the same. bad_words are among bad_token_ids.
+/// Adds the parameters under the same names to an answer that echoes them; sent again they mean the
+/// same. bad_words are among bad_token_ids.
 void echo_sampling(const SamplingParams& params, boost::json::object& out);
 
 /// All names of the table.

@@ -18,7 +18,7 @@ namespace {
 namespace dom = simdjson::dom;
 namespace json = boost::json;
 
-/// The member of SamplingParams at a path of members.
+/// Returns the member of SamplingParams at a path of members.
 template <auto... kPath>
 constexpr auto kAt = [](SamplingParams& params) -> auto& { return (params.*....*kPath); };
 
@@ -61,7 +61,7 @@ void read_beam_search(Reading& to, std::string_view name) { to.beam_search = to.
 
 json::value write_beam_search(const SamplingParams& params) { return params.beams.num_beams > 1; }
 
-/// Nothing when the key is no whole number.
+/// Reads a key as a token id; nothing when it is no whole number.
 std::optional<TokenId> token_of(std::string_view key) {
   TokenId id = kNoToken;
   const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
@@ -82,7 +82,7 @@ void read_logit_bias(Reading& to, std::string_view name) {
       return to.fields.fail(name, "the bias of token " + std::to_string(*id) + " must be a number",
                             api_code::kInvalidType);
     }
-    // Far outside of what is allowed float's range ends.
+    // The clamped range is far beyond what is allowed, and within float's.
     to.params.logit_bias.push_back({*id, static_cast<float>(std::clamp(bias, -1e30, 1e30))});
     if (to.params.logit_bias.size() > defaults::kMaxTokenList) break;  // refused by its length
   }
@@ -97,7 +97,7 @@ json::value write_logit_bias(const SamplingParams& params) {
 }
 
 void read_bad_words(Reading& to, std::string_view name) {
-  // As many as there may be short lists' entries: each is tokenized.
+  // No more words than a short list may have entries, since each is tokenized.
   take_word_tokens(to.fields, name, to.tokenizer, defaults::kMaxShortTokenList,
                    to.params.bad_tokens);
 }
@@ -113,8 +113,8 @@ json::value write_breakers(const SamplingParams& params) {
 
 using P = SamplingParams;
 
-/// The list of all decoding parameters. "dry" and the like of validate()'s conflicts are found as
-/// the first row of that family.
+/// The list of all decoding parameters. validate() names a family such as "dry" in a conflict,
+/// which is found as the family's first row.
 constexpr std::array kSamplingFields = std::to_array<SamplingField>({
     {"temperature", Real(kAt<&P::temperature>)},
     {"top_p", Real(kAt<&P::top_p>)},

@@ -17,7 +17,7 @@
 /// The one list of the API's decoding parameters, by which sampling_fields.h decodes and echoes.
 namespace weft::sampling_table {
 
-/// What a field is read into.
+/// Where a field is read into.
 struct Reading {
   BodyFields& fields;
   const Tokenizer& tokenizer;
@@ -25,12 +25,12 @@ struct Reading {
   std::optional<bool> beam_search{};
 };
 
-/// Where in the parameters a field of the plain kinds stands.
+/// Returns the parameter that a field of a plain kind sets.
 using Real = float& (*)(SamplingParams&);
 using Count = std::int32_t& (*)(SamplingParams&);
 using Flag = bool& (*)(SamplingParams&);
 using Tokens = std::vector<TokenId>& (*)(SamplingParams&);
-/// A field that is like no other. Without `write` it is not echoed.
+/// A field of a kind of its own. Without `write` it is not echoed.
 struct Special {
   void (*read)(Reading&, std::string_view name);
   boost::json::value (*write)(const SamplingParams&);
@@ -42,14 +42,14 @@ struct SamplingField {
   std::string_view own_name = name;  ///< what validate() calls it
 };
 
-/// Its rows, in the order in which they are read and echoed.
+/// The rows of the table, in the order in which they are read and echoed.
 [[nodiscard]] std::span<const SamplingField> all() noexcept;
-/// How many there are.
+/// How many rows there are.
 inline constexpr std::size_t kFields = 41;
 
-/// 0.1, not 0.10000000149011612.
+/// Writes 0.1, not 0.10000000149011612.
 [[nodiscard]] boost::json::value write_real(float number);
-/// A list of ids.
+/// Writes a list of ids.
 [[nodiscard]] boost::json::value write_tokens(const std::vector<TokenId>& tokens);
 
 }  // namespace weft::sampling_table

@@ -12,7 +12,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-/// Nothing when the tokenizer refuses the text.
+/// Returns the text's tokens; none when the tokenizer refuses it.
 std::vector<TokenId> tokens_of(const Tokenizer& tokenizer, std::string_view text) {
   std::vector<TokenId> ids;
   const auto encoded = tokenizer.encode(text, {.add_special = false, .parse_special = false}, ids);
@@ -20,7 +20,7 @@ std::vector<TokenId> tokens_of(const Tokenizer& tokenizer, std::string_view text
   return ids;
 }
 
-/// kNoToken when the text is none.
+/// Returns the token that the text is behind other text; kNoToken when it is not one token.
 TokenId token_behind_text(const Tokenizer& tokenizer, std::string_view text) {
   const std::vector<TokenId> before = tokens_of(tokenizer, "a");
   const std::vector<TokenId> both = tokens_of(tokenizer, "a" + std::string(text));
@@ -37,7 +37,7 @@ std::optional<TokenId> token_id(dom::element element) {
   return static_cast<TokenId>(*id);
 }
 
-/// The token that a text is; kNoToken, and a mistake, when it is none.
+/// Returns the token that a text is; when it is none, returns kNoToken and notes a mistake.
 TokenId token_of(BodyFields& fields, std::string_view text, const Tokenizer& tokenizer,
                  const std::string& path) {
   if (text.empty() || text.size() > defaults::kMaxWordBytes) {

@@ -9,7 +9,8 @@
 namespace weft {
 namespace {
 
-/// Null when the body names none, or one that is not kept (any more), or not his.
+/// Returns the response that the body continues; null when it names none, or one that is not kept
+/// (any more) or belongs to another client.
 std::shared_ptr<const StoredResponse> previous_of(simdjson::dom::object body,
                                                   const ApiContext& context) {
   std::string_view id;

@@ -13,21 +13,21 @@
 
 namespace weft {
 
-/// POST /v1/responses, and response.create over WebSocket (where `type`, `stream_id` and
-/// `generate` have been taken out of the body, and `stream` and `background` are refused).
-/// `previous_response_id` is looked for in context.local, then in context.stored; one that is in
-/// neither is 400 "previous_response_not_found" about that field.
+/// Decodes the body of POST /v1/responses, or of response.create over WebSocket (where `type`,
+/// `stream_id` and `generate` have been taken out of the body, and `stream` and `background` are
+/// refused). `previous_response_id` is looked for in context.local, then in context.stored; one
+/// that is in neither is 400 "previous_response_not_found" about that field.
 ///
 /// Source: Open Responses, https://openresponses.org/specification (2026-04-24); OpenAI's API
 /// reference, "Create a response".
 [[nodiscard]] ApiResult<ApiCall> decode_response(simdjson::dom::object body,
                                                  const ApiContext& context, bool generate = true);
 
-/// What the answer of the Responses API says besides the text.
+/// What an answer of the Responses API has besides its text.
 struct ResponseOptions {
   std::string id{};            ///< "resp_..."
   std::string message_id{};    ///< of its one output item, "msg_..."
-  std::string stream_id{};     ///< of its lane on a WebSocket, in every event; empty = none
+  std::string stream_id{};     ///< on a WebSocket, in every event; empty = none
   std::int64_t created = 0;    ///< seconds since 1970
   boost::json::object echo{};  ///< the request's fields that the response object repeats: model,
                                ///< instructions, metadata, every sampling field, ...
@@ -41,7 +41,7 @@ struct ResponseOptions {
   std::shared_ptr<ResponseStore> local{};
 };
 
-/// The response object, or the events response.created, response.in_progress,
+/// Makes a writer of the response object, or of the events response.created, response.in_progress,
 /// response.output_item.added, response.content_part.added, response.output_text.delta ...,
 /// response.output_text.done, response.content_part.done, response.output_item.done and exactly one
 /// of response.completed, response.failed and response.incomplete, then [DONE] in SSE.

@@ -19,23 +19,23 @@ struct ResponseState {
   std::int64_t completed_at = 0;            ///< seconds since 1970; with "completed"
 };
 
-/// Makes the response object and what it is made of. Everything but the text is worked out once.
+/// Makes the response object and its parts. Everything but the text is worked out once.
 /// Thread-safe.
 class ResponseObject {
  public:
   explicit ResponseObject(const ResponseOptions& options);
 
-  /// `item` is its one output item; empty: it has none.
+  /// Returns the object. `item` is its one output item; empty: it has none.
   [[nodiscard]] std::string make(const ResponseState& state, std::string_view item) const;
 
-  /// The message, with the status of the response that it is in; `part` is its content, empty:
-  /// none yet.
+  /// Returns the message, with the status of the response that it is in. `part` is its content;
+  /// empty: none yet.
   [[nodiscard]] std::string item(std::string_view status, std::string_view part) const;
 
-  /// The text as a content part; it and its logprobs (without brackets) are JSON already.
+  /// Returns the text as a content part. `text` and `logprobs` (without brackets) are JSON already.
   [[nodiscard]] static std::string part(std::string_view text, std::string_view logprobs);
 
-  /// When the response is complete, by the time that passed on the engine's clock.
+  /// Returns when the response was completed, by the time that passed on the engine's clock.
   [[nodiscard]] std::int64_t completed_at(const RequestTimes& times) const;
 
  private:

@@ -73,7 +73,7 @@ void take_response_logprobs(BodyFields& fields, SamplingParams& sampling) {
   sampling.logprobs = take_include(fields) || top > 0;
 }
 
-/// Only what is empty or null: the models think in text, if at all.
+/// Refuses `reasoning` unless it is empty or null: the models think in text, if at all.
 void refuse_reasoning(BodyFields& fields) {
   const auto object = fields.object("reasoning");
   if (!object) return;
@@ -91,7 +91,8 @@ void refuse_other_formats(BodyFields& fields) {
   text.finish();
 }
 
-/// On a WebSocket every answer streams, and its connection is where it is waited for.
+/// Takes `stream` and `background`. On a WebSocket every answer streams, and the connection is
+/// where it is waited for.
 bool take_stream(BodyFields& fields, const ApiContext& context) {
   if (context.websocket) {
     fields.ignore({"type", "stream_id", "generate"});  // of the message, and read before this
@@ -116,7 +117,7 @@ void refuse_unsupported_response_fields(BodyFields& fields, const SamplingParams
   fields.ignore({"stream_options"});
 }
 
-/// The response object's fields that do not change, from those of the request.
+/// Copies the response object's fields that do not change from the request.
 void echo_fields(BodyFields& fields, const ApiContext& context, json::object& echo) {
   echo["model"] = take_model(fields, context.card);
   echo["instructions"] = text_or_null(fields.text("instructions"));
@@ -149,7 +150,7 @@ void echo_request(const Request& request, std::string_view tier, json::object& e
   echo_sampling(request.sampling, echo);
 }
 
-/// What went before, and what is said now.
+/// Returns the conversation: what was said before, and what is said now.
 json::array take_conversation(BodyFields& fields, const ApiContext& context,
                               const StoredResponse* previous) {
   json::array input = take_input(fields, *context.card.model);

@@ -9,15 +9,15 @@
 
 namespace weft {
 
-/// What a body of the Responses API asks for, before there is anybody who writes the answer.
+/// What a body of the Responses API asks for, before there is a writer of its answer.
 struct ResponseRequest {
   std::vector<Request> parts{};
   ResponseOptions options{};
   Framing framing = Framing::kBody;
 };
 
-/// decode_response() without its writer and its search for the previous response: `previous` is the
-/// one that the body names, null when there is none.
+/// The part of decode_response() that reads the body, without a writer and without the search for
+/// the previous response: `previous` is the one that the body names, null when there is none.
 [[nodiscard]] ApiResult<ResponseRequest> read_response(simdjson::dom::object body,
                                                        const ApiContext& context,
                                                        const StoredResponse* previous,

@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-/// What a JSON value takes beside the variable that holds it.
+/// How many bytes a JSON value takes besides the variable that holds it.
 std::size_t bytes_of(const boost::json::value& value) {
   std::size_t bytes = 0;
   if (const auto* text = value.if_string()) {
@@ -34,7 +34,7 @@ void ResponseStore::put(StoredResponse response) {
   response.bytes = bytes_of(response);
   const bool fits = response.bytes <= bounds_.bytes && bounds_.count > 0;
   auto entry = std::make_shared<const StoredResponse>(std::move(response));
-  Uses dropped;  // freed after the lock
+  Uses dropped;  // freed after the lock is released
   const std::scoped_lock lock(mutex_);
   if (const auto old = by_id_.find(entry->id); old != by_id_.end()) drop(old->second, dropped);
   if (!fits) return;

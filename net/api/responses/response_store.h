@@ -15,16 +15,16 @@ namespace weft {
 /// A response that can be fetched and continued. Immutable once it is in a store.
 struct StoredResponse {
   std::string id{};
-  std::string owner{};                ///< whose it is: nobody else finds it
+  std::string owner{};                ///< the client, who alone finds it
   std::string object{};               ///< the response object, as JSON
-  boost::json::array conversation{};  ///< its messages, the answer the last
-  std::size_t bytes = 0;              ///< what it takes, roughly; put() works it out
+  boost::json::array conversation{};  ///< its messages; the answer is the last
+  std::size_t bytes = 0;              ///< its size, roughly; put() computes it
 
   StoredResponse() = default;
 };
 
-/// Responses by their id. Bounded by their count and bytes: the one that was used least lately goes
-/// when a new one comes. Thread-safe; the lock is held for a lookup, never while JSON is made.
+/// Responses by their id. Bounded by their count and bytes: when a new one comes, the one that was
+/// used least recently goes. Thread-safe; the lock is held for a lookup, never while JSON is made.
 class ResponseStore {
  public:
   struct Bounds {
@@ -33,12 +33,13 @@ class ResponseStore {
   };
   explicit ResponseStore(Bounds bounds) noexcept : bounds_(bounds) {}
 
-  /// In place of one with the same id. One that is larger than the bound is not kept.
+  /// Keeps a response; it replaces one with the same id. One that is larger than the bound is not
+  /// kept.
   void put(StoredResponse response);
-  /// Null when it is not there (any more), or another's.
+  /// Returns null when it is not kept (any more), or belongs to another owner.
   [[nodiscard]] std::shared_ptr<const StoredResponse> find(std::string_view id,
                                                            std::string_view owner);
-  /// Whether it was there, and the owner's.
+  /// Returns whether there was such a response of this owner.
   bool erase(std::string_view id, std::string_view owner);
 
   [[nodiscard]] std::size_t count() const;
@@ -46,9 +47,9 @@ class ResponseStore {
 
  private:
   using Uses = std::list<std::shared_ptr<const StoredResponse>>;  // the latest use first
-  /// Under mutex_; end() when there is none that is his.
+  /// Finds the owner's response; end() when there is none. Called under mutex_.
   [[nodiscard]] Uses::iterator place_of(std::string_view id, std::string_view owner);
-  /// Moves an entry to `dropped`, to be freed without the lock. Under mutex_.
+  /// Moves an entry to `dropped`, to be freed without the lock. Called under mutex_.
   void drop(Uses::iterator entry, Uses& dropped);
 
   const Bounds bounds_;

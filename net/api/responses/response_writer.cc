@@ -12,11 +12,10 @@
 namespace weft {
 namespace {
 
-/// What the error's code says when the client stopped the response itself: that is an end, not a
-/// failure.
+/// The error's code when the client stopped the response itself, which is an end and no failure.
 constexpr std::string_view kCancelled = "cancelled";
 
-/// The response as far as it has come, and what happens to it in the end.
+/// The response as far as it has come, and what becomes of it in the end.
 class ResponseRecord {
  public:
   ResponseRecord(ResponseOptions options, std::shared_ptr<const ServedModel> model)
@@ -38,7 +37,7 @@ class ResponseRecord {
     return std::string_view(logprobs_).substr(before);
   }
 
-  /// How it ended, from how its part did.
+  /// Returns how the response ended, given how its part did.
   ResponseState state_at_end(std::span<const Finish> parts) {
     ResponseState state{.status = "completed", .usage = note_usage(parts)};
     if (!parts.empty()) {
@@ -60,7 +59,8 @@ class ResponseRecord {
     return {.status = "failed", .error = &error, .usage = usage};
   }
 
-  /// It has ended: it can be fetched and continued, or what it continued cannot be any more.
+  /// Called at the end: keeps a response that can be fetched and continued, or forgets the one that
+  /// it continued.
   void settle(const ResponseState& state, std::string object) {
     if (state.error != nullptr) return forget_previous();
     if (options_.store == nullptr) return;
@@ -96,26 +96,26 @@ class ResponseRecord {
   Usage usage_;
 };
 
-/// The content part of all the text, as JSON.
+/// Returns the content part of all the text, as JSON.
 std::string whole_part(const ResponseRecord& record) {
   std::string text;
   append_json_string(text, record.text());
   return ResponseObject::part(text, record.logprobs());
 }
 
-/// The events, by SSE or WebSocket.
+/// Writes the events, for SSE or WebSocket.
 class ResponseStreamWriter final : public ReplyWriter {
  public:
   ResponseStreamWriter(ResponseOptions options, std::shared_ptr<const ServedModel> model)
       : record_(std::move(options), std::move(model)) {
     if (!record_.options().stream_id.empty()) {
-      lane_ = ",\"stream_id\":";
-      append_json_string(lane_, record_.options().stream_id);
+      stream_field_ = ",\"stream_id\":";
+      append_json_string(stream_field_, record_.options().stream_id);
     }
     place_ = ",\"item_id\":";
     append_json_string(place_, record_.options().message_id);
     place_.append(",\"output_index\":0,\"content_index\":0");
-    delta_head_.append("{\"type\":\"").append(kDeltaEvent).append("\"").append(lane_);
+    delta_head_.append("{\"type\":\"").append(kDeltaEvent).append("\"").append(stream_field_);
     delta_head_.append(place_).append(",\"sequence_number\":");
   }
 
@@ -154,14 +154,14 @@ class ResponseStreamWriter final : public ReplyWriter {
  private:
   static constexpr std::string_view kDeltaEvent = "response.output_text.delta";
 
-  /// {"type":...,"stream_id":...
+  /// Begins an event with {"type":...,"stream_id":...
   std::string& begin_event(std::string_view type, EventBatch& out) {
     out.begin(type);
-    out.text().append("{\"type\":\"").append(type).append("\"").append(lane_);
+    out.text().append("{\"type\":\"").append(type).append("\"").append(stream_field_);
     return out.text();
   }
 
-  /// ,"sequence_number":...,NAME:VALUE}
+  /// Ends an event with ,"sequence_number":...,NAME:VALUE}
   void end_event(std::string_view name, std::string_view value, EventBatch& out) {
     std::string& text = out.text();
     text.append(",\"sequence_number\":");
@@ -191,7 +191,7 @@ class ResponseStreamWriter final : public ReplyWriter {
     add_with_part("response.content_part.added", ResponseObject::part("\"\"", {}), out);
   }
 
-  /// Ends the message, and returns it.
+  /// Ends the message and returns it.
   std::string end_item(std::string_view status, EventBatch& out) {
     if (!item_added_) add_item(out);
     std::string text;
@@ -222,7 +222,7 @@ class ResponseStreamWriter final : public ReplyWriter {
     if (out.framing() == Framing::kSse) out.add("[DONE]");
   }
 
-  /// A request that never became a response.
+  /// Adds the event of a request that never became a response.
   void add_error(const ApiError& error, EventBatch& out) {
     if (out.framing() == Framing::kWebSocket) {
       out.begin();
@@ -241,15 +241,15 @@ class ResponseStreamWriter final : public ReplyWriter {
   }
 
   ResponseRecord record_;
-  std::string lane_;        // ,"stream_id":... or nothing
-  std::string place_;       // ,"item_id":...,"output_index":0,"content_index":0
-  std::string delta_head_;  // of a delta event, up to its number
+  std::string stream_field_;  // ,"stream_id":... or nothing
+  std::string place_;         // ,"item_id":...,"output_index":0,"content_index":0
+  std::string delta_head_;    // a delta event, up to its number
   std::int64_t sequence_ = 0;
   bool begun_ = false;
   bool item_added_ = false;
 };
 
-/// The response object alone.
+/// Writes the response object alone.
 class ResponseBodyWriter final : public ReplyWriter {
  public:
   ResponseBodyWriter(ResponseOptions options, std::shared_ptr<const ServedModel> model)

@@ -6,7 +6,7 @@
 
 namespace weft::test {
 
-/// What the allocators of one handler have given.
+/// What the allocators of one handler have allocated.
 struct AllocationLog {
   std::size_t live = 0;
   std::size_t total = 0;

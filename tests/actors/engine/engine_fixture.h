@@ -14,14 +14,14 @@
 
 namespace weft::test {
 
-/// What a handler was called with.
+/// Records what a handler was called with.
 template <class T>
 struct Got {
   int calls = 0;
   boost::system::error_code error;
   std::optional<T> value;
 
-  /// A handler that notes it here.
+  /// Makes a handler that records its arguments here.
   auto handler() {
     return [this](boost::system::error_code code, T given) {
       ++calls;
@@ -47,13 +47,14 @@ class EngineFixture : public testing::Test {
   explicit EngineFixture(std::unique_ptr<FakePort> fake = std::make_unique<FakePort>())
       : port_(fake.get()), engine_(std::in_place, io_.get_executor(), std::move(fake)) {}
 
-  /// Runs handlers until there are none. Each time, as a context that has run dry stops.
+  /// Runs handlers until there are none. The context is restarted each time, since one that has run
+  /// dry stops.
   void poll() {
     io_.restart();
     io_.poll();
   }
 
-  /// An admitted request's stream; it is the port's last.
+  /// Opens the stream of an admitted request, which is the port's last.
   TokenStream open(Request request = prompt()) {
     GotStream got;
     engine_->async_open(std::move(request), got.handler());
@@ -64,7 +65,7 @@ class EngineFixture : public testing::Test {
     return std::move(*got.value);
   }
 
-  /// What the stream has now; not for a stream that has nothing.
+  /// Reads what the stream has now; not for a stream that has nothing.
   GotNext next(TokenStream& stream) {
     GotNext got;
     stream.async_next(got.handler());

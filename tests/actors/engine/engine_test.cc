@@ -37,7 +37,7 @@ using test::GotResult;
 using test::GotStream;
 using test::prompt;
 
-/// What a handler of drain and shutdown was called with.
+/// Records what a handler of drain and shutdown was called with.
 struct GotDone {
   int calls = 0;
   error_code error;
@@ -456,8 +456,8 @@ class Ticking {
   std::jthread thread_;
 };
 
-// Requests from four threads, their handlers in two contexts of two threads each, a third of them
-// cancelled: each handler runs once, on its own context, and a drain ends.
+// Requests come from four threads, their handlers run in two contexts of two threads each, and a
+// third of them is cancelled: each handler runs once, on its own context, and a drain ends.
 TEST_F(EngineTest, ServesSeveralThreadsAndContexts) {
   constexpr int kThreads = 4;
   constexpr int kRequests = 50;
@@ -507,7 +507,8 @@ TEST_F(EngineTest, ServesSeveralThreadsAndContexts) {
   shared.async_shutdown(boost::asio::use_future).get();
 }
 
-// Destroyed while requests are queued, running, streaming and ending on other threads.
+// The engine is destroyed while requests are queued, running, streaming and ending on other
+// threads.
 TEST_F(EngineTest, EndsInTheMiddleOfItsWork) {
   for (int round = 0; round < 50; ++round) {
     boost::asio::thread_pool pool(1);

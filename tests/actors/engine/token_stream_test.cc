@@ -422,7 +422,8 @@ TEST_F(TokenStreamTest, EndsWithAnErrorWhenItCannotKeepWhatIsDelivered) {
   TokenStream stream = open();
   port_->say(0, "kept");
   const TokenId token = 1;
-  // Longer than a stream counts; refused before it is looked at, as when there is no memory.
+  // A delta longer than a stream counts is refused before it is looked at, as when there is no
+  // memory.
   port_->deliver(0, "lost", std::span(&token, std::size_t{kMaxStreamTokens} + 1));
   EXPECT_EQ(port_->request(0).end_cause(), EndCause::kFailure);
   port_->say(0, "a gap before it");
@@ -445,8 +446,8 @@ TEST_F(TokenStreamDeathTest, CallsItABugToDeliverWhatItsRequestDidNotAskFor) {
 }
 #endif
 
-// One thread delivers and ends, the other reads and takes reads back at random: the text comes
-// whole, in order, and the end comes once.
+// One thread delivers and ends, the other reads and takes reads back at random: the text arrives
+// whole and in order, and the end comes once.
 TEST_F(TokenStreamTest, LosesNothingBetweenTwoThreads) {
   constexpr int kRounds = 40;
   constexpr int kParts = 300;
@@ -482,7 +483,7 @@ TEST_F(TokenStreamTest, LosesNothingBetweenTwoThreads) {
   }
 }
 
-// cancel() and stop() from one thread, reads on another, deliveries and ends on a third.
+// cancel() and stop() come from one thread, reads from another, deliveries and ends from a third.
 TEST_F(TokenStreamTest, EndsOnceWhoeverEndsItFirst) {
   for (int round = 0; round < 200; ++round) {
     TokenStream stream = open();

@@ -69,7 +69,7 @@ TEST_F(RequestTextTest, TheTokenThatEndsAnOutputIsLeftOut) {
   EXPECT_EQ(end.usage.output_tokens, 2);
 }
 
-TEST_F(RequestTextTest, AStopTextEndsTheOutputBeforeItAndIsToldOnce) {
+TEST_F(RequestTextTest, AStopStringEndsTheOutputBeforeItAndIsToldOnce) {
   Request request;
   request.stop = {"zz", "bba"};
   make(std::move(request), {});

@@ -23,7 +23,7 @@ std::string journal_request(const std::string& id) {
 }
 std::string result(const std::string& id) { return result_line(id, 200, "req_1", "{}"); }
 
-/// The custom_ids that are left, in their order.
+/// Returns the custom_ids that are left, in their order.
 std::vector<std::string> left_of(BatchJournal& journal) {
   std::vector<std::string> ids;
   while (const auto left = journal.next()) ids.push_back(*custom_id_of(left->text));

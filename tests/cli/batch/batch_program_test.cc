@@ -40,7 +40,7 @@ std::string read(const std::string& path) {
   return text.str();
 }
 
-/// Whole lines only, each custom_id once.
+/// Reads the results and expects whole lines only, with each custom_id once.
 std::map<std::string, boost::json::object> results_in(const std::string& path) {
   std::map<std::string, boost::json::object> results;
   std::istringstream lines(read(path));
@@ -52,7 +52,7 @@ std::map<std::string, boost::json::object> results_in(const std::string& path) {
   return results;
 }
 
-/// Says back what was asked.
+/// Answers with what was asked.
 HttpStub::Reply echo(const HttpStub::Request& request) {
   const auto body = boost::json::parse(request.body());
   const auto& messages = body.at("messages").as_array();
@@ -60,7 +60,7 @@ HttpStub::Reply echo(const HttpStub::Request& request) {
       200, R"({"echo":")" + std::string(messages[0].at("content").as_string()) + "\"}");
 }
 
-/// A command line's words.
+/// Makes a command line.
 std::string command(const std::string& where, const std::string& in, const std::string& out) {
   return "batch \"" + where + "\" \"" + in + "\" \"" + out + "\" ";
 }
@@ -207,7 +207,7 @@ TEST_F(BatchProgram, TellsWhichSignalHasEndedIt) {
   });
   const std::string in = folder_.write("in.jsonl", request(1, "x")).string();
   for (const int signal : {SIGINT, SIGTERM}) {
-    // Its own first words are the sign that it listens to signals.
+    // The program's own first words are the sign that it listens to signals.
     const ProgramRun outcome =
         run_weft(command(server.url(), in, out_) +
                      " 2>words & while ! grep -q loading words; do :; done; kill -" +

@@ -32,7 +32,7 @@ std::string read_text(const std::string& path) {
   return text.str();
 }
 
-/// Answers completions as a test says, and what is asked before them.
+/// Answers completions as a test says, and what `weft bench serve` asks before them.
 class StubServer {
  public:
   explicit StubServer(StreamStub::Handler handler)
@@ -53,7 +53,7 @@ class StubServer {
 
 class BenchServeProgram : public testing::Test {
  protected:
-  /// The report of a load of the demo model.
+  /// Returns the report of a load of the demo model.
   boost::json::value bench_demo(const std::string& arguments) {
     const DemoServer server;
     const std::string json = (folder_.path() / "report.json").string();
@@ -86,10 +86,10 @@ TEST_F(BenchServeProgram, MeasuresExactlyTheLengthsThatItAsksFor) {
   EXPECT_THAT(read_text(page), AllOf(HasSubstr("<svg"), HasSubstr("Requests under way")));
 }
 
-TEST_F(BenchServeProgram, AsksConversationsAndLanesOfAWebSocket) {
+TEST_F(BenchServeProgram, AsksConversationsAndStreamsOfAWebSocket) {
   const std::string prompts =
       folder_.write("prompts.txt", "What is 2 + 3?\nWhat is 7 * 8?\n").string();
-  for (const std::string api : {"chat", "responses --lanes 3"}) {
+  for (const std::string api : {"chat", "responses --streams 3"}) {
     std::string arguments = "--concurrency 6 --requests 12 --output 5 --api ";
     arguments.append(api).append(" --prompts \"").append(prompts).append("\"");
     const auto report = bench_demo(arguments);

@@ -47,7 +47,7 @@ TEST(BenchStepVerb, MeasuresAShapeWithoutACheckpointAndSaysThatItIsCut) {
 }
 
 TEST(BenchStepVerb, MeasuresACheckpointWithinItsContext) {
-  // 4096 is nothing that the demo model knows, and 1024 stands there by default.
+  // The demo model's context has 1024 positions; the longest default context is 1024, too.
   const ProgramRun whole = run_weft("bench step " + demo_model +
                                     "--batch 2 --context 4 --prefill 0 --steps 1 --repeats 1");
   EXPECT_EQ(whole.status, 0) << whole.output;

@@ -22,12 +22,12 @@ AnswerEnd refused_for_now() {
 }
 AnswerEnd lost() { return {.kind = AnswerEnd::Kind::kFailed, .why = "lost", .again = true}; }
 AnswerEnd one_too_many() {
-  return {.kind = AnswerEnd::Kind::kRefused, .again = true, .fewer_lanes = true};
+  return {.kind = AnswerEnd::Kind::kRefused, .again = true, .fewer_streams = true};
 }
 
 class ChatBatchesTest : public testing::Test {
  protected:
-  /// The ids of all that can be asked now.
+  /// Asks all that can be asked now; returns the ids.
   std::vector<std::string> ask_all() {
     std::vector<std::string> ids;
     while (const auto next = batches_.next(now_)) ids.push_back(next->id);
@@ -57,9 +57,9 @@ TEST_F(ChatBatchesTest, GroupsAnswersByBatchInTheOrderOfTheirPrompts) {
   EXPECT_FALSE(batches_.take_finished());
 }
 
-TEST_F(ChatBatchesTest, AsksNoMoreAtOnceThanThereAreLanes) {
-  ASSERT_TRUE(batches_.add(prompts(ChatBatches::kLanes + 2)));
-  EXPECT_EQ(ask_all().size(), ChatBatches::kLanes);
+TEST_F(ChatBatchesTest, AsksNoMoreAtOnceThanThereAreStreams) {
+  ASSERT_TRUE(batches_.add(prompts(ChatBatches::kStreams + 2)));
+  EXPECT_EQ(ask_all().size(), ChatBatches::kStreams);
   end("b1-3", completed());
   EXPECT_EQ(ask_all().size(), 1U);
 }
@@ -97,9 +97,9 @@ TEST_F(ChatBatchesTest, AsksAFullServerForAsLongAsItTakes) {
   }
 }
 
-TEST_F(ChatBatchesTest, LeavesTheConversationALaneOfTheFewThatTheServerAllows) {
+TEST_F(ChatBatchesTest, LeavesTheConversationAStreamOfTheFewThatTheServerAllows) {
   constexpr std::size_t kAllowed = 4;
-  ASSERT_TRUE(batches_.add(prompts(ChatBatches::kLanes)));
+  ASSERT_TRUE(batches_.add(prompts(ChatBatches::kStreams)));
   const auto ids = ask_all();
   for (std::size_t i = kAllowed; i < ids.size(); ++i) end(ids[i], one_too_many());
   now_ += seconds(60);
@@ -109,11 +109,11 @@ TEST_F(ChatBatchesTest, LeavesTheConversationALaneOfTheFewThatTheServerAllows) {
 }
 
 TEST_F(ChatBatchesTest, CancelsWhatWaitsAndNamesWhatRuns) {
-  ASSERT_TRUE(batches_.add(prompts(ChatBatches::kLanes + 1)));
+  ASSERT_TRUE(batches_.add(prompts(ChatBatches::kStreams + 1)));
   ask_all();
   const auto running = batches_.cancel(1);
   ASSERT_TRUE(running);
-  EXPECT_EQ(running->size(), ChatBatches::kLanes);
+  EXPECT_EQ(running->size(), ChatBatches::kStreams);
   for (const std::string& id : *running) {
     end(id, id == "b1-0" ? refused_for_now() : AnswerEnd{.kind = AnswerEnd::Kind::kCancelled});
   }

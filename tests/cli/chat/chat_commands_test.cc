@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// The command of that kind, which the line must be.
+/// Expects a command of that kind in the line, and returns it.
 template <class Command>
 Command command_of(std::string_view line, ChatMode mode = ChatMode::kChat) {
   const auto parsed = parse_command(line, mode);

@@ -24,14 +24,14 @@ using testing::Not;
 
 const std::string chat_model_path = source_path("examples/demo_model/model");
 
-/// What `weft chat PLACE` says to these lines; with its notes when `notes`.
+/// Runs `weft chat PLACE` on these lines; with its notes when `notes`.
 ProgramRun chat(const std::string& place, const std::string& lines, bool notes = false,
                 const std::string& options = "") {
   return run_weft("chat \"" + place + "\" " + options + (notes ? "" : " 2>/dev/null") +
                   " <<'END'\n/set temperature 0\n" + lines + "\nEND");
 }
 
-/// Both backends say the same.
+/// Runs each test against both backends, which must say the same.
 class ChatProgram : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -71,7 +71,7 @@ TEST_P(ChatProgram, RunsBatchesBehindTheConversationAndShowsThemInBatchMode) {
                     HasSubstr("batch 2\n[1] What is 3 + 3?\n3 + 3 = 6.\n")));
 }
 
-TEST_P(ChatProgram, RunsMorePromptsThanThereAreLanes) {
+TEST_P(ChatProgram, RunsMorePromptsThanThereAreStreams) {
   const TempFolder folder;
   std::string prompts;
   for (int i = 0; i < 40; ++i) prompts += "\"What is " + std::to_string(i) + " + 1?\"\n";

@@ -22,7 +22,7 @@ AnswerEnd end_in(std::string_view message) {
   return std::get<AnswerEnd>(event->news);
 }
 
-TEST(ResponseMessages, AsksInALaneAndStoresNothing) {
+TEST(ResponseMessages, AsksInAStreamAndStoresNothing) {
   const auto message = boost::json::parse(create_message("c1", {{"input", "hi"}})).as_object();
   EXPECT_EQ(message.at("type"), "response.create");
   EXPECT_EQ(message.at("stream_id"), "c1");
@@ -72,7 +72,7 @@ TEST(ResponseMessages, KnowsWhichRefusalsAreForNow) {
       << "its engine has failed for good";
   EXPECT_TRUE(end_in(R"({"type":"error","status":429,"stream_id":"c1",)"
                      R"("error":{"code":"too_many_streams"}})")
-                  .fewer_lanes);
+                  .fewer_streams);
   EXPECT_EQ(
       end_in(R"({"type":"error","status":499,"stream_id":"c1","error":{"code":"cancelled"}})").kind,
       Kind::kCancelled);
@@ -126,7 +126,7 @@ TEST_F(AnswerRouterTest, EndsTheLargestAlone) {
   EXPECT_TRUE(router_.active("c1"));
 }
 
-TEST_F(AnswerRouterTest, GivesAnEventWithoutALaneToTheOnlyAnswer) {
+TEST_F(AnswerRouterTest, GivesAnEventWithoutAStreamToTheOnlyAnswer) {
   router_.begin("c1", 5);
   router_.on_message(R"({"type":"response.output_text.delta","delta":"x"})");
   router_.begin("c2", 5);

@@ -1,4 +1,4 @@
-// weft config, and what weft serve says of a configuration that will not do.
+// weft config, and what weft serve says about a configuration that is not valid.
 
 #include <gmock/gmock.h>
 

@@ -37,7 +37,7 @@ TEST(GenerateVerb, AnswersAQuestionThroughTheModelsChatTemplate) {
   const ProgramRun outcome =
       run_weft("generate " + quoted_demo_model + "\"What is 12 + 30?\" --chat");
   EXPECT_EQ(outcome.status, 0);
-  // Nothing else, so no progress bar either: this is a pipe.
+  // There is nothing else, so no progress bar either: this is a pipe.
   EXPECT_EQ(outcome.output, "12 + 30 = 42.\n");
 }
 
@@ -88,7 +88,7 @@ TEST(GenerateVerb, RunsOnTheDeviceThatIsNamed) {
   EXPECT_THAT(outcome.output, AllOf(StartsWith("12 + 30 = 42.\n"), HasSubstr(", on cpu\n")));
 }
 
-// What follows a verb that asks for a device.
+// Returns what a verb says when it is asked for a device that it refuses.
 std::string refusal_of(const std::string& verb, const std::string& device) {
   std::string arguments = verb + ' ' + quoted_demo_model + "--device " + device;
   if (verb == "generate") arguments += " Hi";

@@ -1,4 +1,4 @@
-// `weft serve` within the test's process, over a device that is none.
+// `weft serve` within the test's process, over a fake device.
 
 #include "weft/cli/serve/serving.h"
 
@@ -45,7 +45,7 @@ class ServingTest : public testing::Test {
     server_config_.port = 0;
   }
 
-  /// Serves on a thread of its own, to the end that it comes to by itself.
+  /// Serves on a thread of its own until it ends by itself.
   std::future<Result<void>> serve() {
     auto logger = std::make_shared<spdlog::logger>("test", log_);
     logger->set_pattern("%v");
@@ -64,7 +64,7 @@ class ServingTest : public testing::Test {
     while (!was_logged(what)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 
-  /// Once the model is served.
+  /// Waits until the model is served and returns the port.
   std::uint16_t port() const {
     wait_for("serving ");
     const std::string line = logged("listening on ");
@@ -90,7 +90,7 @@ class ServingTest : public testing::Test {
         options);
   }
 
-  /// The first line that has it.
+  /// Returns the first line of the log that contains `what`.
   [[nodiscard]] std::string logged(std::string_view what) const {
     for (const std::string& line : log_->last_formatted()) {
       if (line.find(what) != std::string::npos) return line;

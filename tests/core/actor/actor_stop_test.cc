@@ -110,7 +110,7 @@ class Link {
   std::vector<JobMsg> kept_;
 };
 
-/// Ends the process with the seed when a run hangs: there is no other way out of a deadlock.
+/// Ends the process and prints the seed when a run hangs: there is no other way out of a deadlock.
 class Watchdog {
  public:
   Watchdog() : thread_([this](const std::stop_token& stop) { watch(stop); }) {}
@@ -163,7 +163,7 @@ class Trial {
     work.reset();
   }
 
-  /// The first job that was not answered exactly once, or answered without having been taken.
+  /// Names the first job that was taken and not answered exactly once, or answered and not taken.
   [[nodiscard]] std::optional<std::string> complaint() const {
     for (std::size_t job = 0; job < 2 * kJobs; ++job) {
       const int expected = taken_[job] != 0 ? 1 : 0;
@@ -175,7 +175,7 @@ class Trial {
     }
     return std::nullopt;
   }
-  /// One reference is ours; more would be a message that is still somewhere.
+  /// One reference is ours; another one would be a message that still exists somewhere.
   [[nodiscard]] bool leaks() const { return ledger_.use_count() != 1; }
 
  private:

@@ -1,4 +1,4 @@
-// Each row of the supervision table, played: an actor of that role fails in that way with messages
+// Plays each row of the supervision table: an actor of that role fails in that way with messages
 // waiting.
 
 #include <gtest/gtest.h>
@@ -213,7 +213,7 @@ TEST_F(SupervisionTest, LeavesTheOtherActorsAlone) {
   EXPECT_EQ(other_diary->lines, (std::vector<std::string>{"start", "work 1"}));
 }
 
-/// Fails in every way there is, so that nothing it throws may get out.
+/// Fails in every way there is; nothing that it throws may get out.
 class Hopeless {
  public:
   using Accepts = Protocol<WorkMsg>;

@@ -273,7 +273,7 @@ class Ticker {
   std::atomic<int>* handled_;
 };
 
-// Each message comes just when the one before has been handled: at any point of the actor's way to
+// Each message comes just when the one before has been handled, at any point of the actor's way to
 // sleep.
 TEST(ActorSystem, LosesNoWakeUpWhileAnActorFallsAsleep) {
   constexpr int kMessages = 100'000;

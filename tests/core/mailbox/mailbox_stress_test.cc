@@ -150,16 +150,16 @@ struct WarmStressTraits : MailboxTraits {
 class ParkedConsumer final : public Waker {
  public:
   void wake() noexcept override { permits_.release(); }
-  /// False when nobody woke it for so long that a wake-up must be lost.
+  /// Returns false when nobody woke it for so long that a wake-up must be lost.
   bool sleep() { return permits_.try_acquire_for(std::chrono::seconds(20)); }
 
  private:
   std::counting_semaphore<> permits_{0};
 };
 
-// Bursts with rests between them, now and then until the consumer has slept, and a consumer that
-// sleeps whenever it may. A push that the consumer does not notice before it sleeps, and that does
-// not wake it, ends this test.
+// The producers push in bursts with rests between them, now and then until the consumer has slept,
+// and the consumer sleeps whenever it may. A push that the consumer does not notice before it
+// sleeps, and that does not wake it, ends this test.
 TEST(MailboxStress, LosesNoWakeUpBetweenHotColdAndAsleep) {
   constexpr std::uint32_t kLanes = 3;
   constexpr std::uint32_t kPushes = 400'000;
@@ -181,7 +181,7 @@ TEST(MailboxStress, LosesNoWakeUpBetweenHotColdAndAsleep) {
           if (taken(result)) ++number;
         }
         for (std::uint64_t rest = random() % 64; rest > 0; --rest) pause_thread();
-        // What was pushed wakes it, so it sleeps once more at the latest when all lanes rest here.
+        // A push wakes the consumer, so it sleeps once more at the latest when all lanes rest here.
         if (number == before || number == kPushes || random() % 64 != 0) continue;
         while (sleeps == seen_asleep && !lost) std::this_thread::yield();
         seen_asleep = sleeps;

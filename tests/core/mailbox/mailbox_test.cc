@@ -171,7 +171,7 @@ TEST_F(MailboxTest, AcceptsTheMessagesOfAVariantOneByOne) {
   EXPECT_TRUE(refused);  // NOLINT(bugprone-use-after-move): that is the promise
 }
 
-/// Hot after eight messages, so that a test needs few.
+/// Turns hot after eight messages, so that a test needs few.
 struct WarmTraits : MailboxTraits {
   static constexpr std::size_t kHeatAfter = 8;
 };

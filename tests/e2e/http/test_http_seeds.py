@@ -19,7 +19,7 @@ OWN = Path(__file__).with_name("data") / "http_ws_seeds"
 REQUESTS, FRAMES = files(OWN / "http_request"), files(OWN / "websocket_frames")
 OTHERS = sorted(path for path in (ROOT.parent / "shared/data/http_ws_seeds").glob("*/*") if path.is_file())
 
-# What a server's frame begins with: a text, a close, a pong.
+# The first byte of a server's frame: a text, a close, a pong.
 FIRST_OF_FRAMES = b"\x81\x88\x8a"
 
 
@@ -29,7 +29,7 @@ def beginnings(seed: Path) -> list[bytes]:
 
 
 def send_and_close(connection: socket.socket, data: bytes) -> bytes:
-    """What the server says to `data`, behind which nothing comes."""
+    """Returns what the server says to `data`, after which nothing comes."""
     answer = b""
     try:
         connection.sendall(data)

@@ -186,7 +186,7 @@ def test_s5_what_is_no_token_is_400(raw: RawClient, fields: dict[str, Any]):
 
 @pytest.mark.parametrize("stop", [["x"] * 17, ["x"] * 10_000, [""], "", ["x" * 257], [5], 5, [None], {"a": 1}],
                          ids=lambda stop: str(stop)[:20])
-def test_s7_stop_texts_that_are_many_or_empty_or_long_are_400(raw: RawClient, stop: Any):
+def test_s7_stop_strings_that_are_many_or_empty_or_long_are_400(raw: RawClient, stop: Any):
     for path, needed in NEEDED.items():
         assert expect_400(raw, path, {**needed, "stop": stop}, "invalid_value", "invalid_type")["param"].startswith("stop")
 

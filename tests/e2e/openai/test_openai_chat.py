@@ -62,7 +62,7 @@ def test_three_choices_are_three_texts(client):
     assert texts == [choice.message.content for choice in answer.choices]
 
 
-def test_a_stop_text_ends_the_answer_and_is_left_out(client):
+def test_a_stop_string_ends_the_answer_and_is_left_out(client):
     whole = chat(client, temperature=0, max_tokens=100).choices[0].message.content
     word = whole.split()[2]
     cut = chat(client, temperature=0, max_tokens=100, stop=[word]).choices[0]

@@ -15,10 +15,10 @@ from waiting import eventually  # noqa: E402
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
-# Patience, not a measurement: a sanitizer build on a busy machine takes its time.
+# This is patience, not a measurement: a sanitizer build on a busy machine takes its time.
 PATIENCE_MS = 60_000
 
-# Text on its background; WCAG 2.2, success criterion 1.4.3.
+# The least contrast of text on its background; WCAG 2.2, success criterion 1.4.3.
 LEAST_CONTRAST = 4.5
 
 OpenPage = Callable[..., Page]
@@ -27,7 +27,7 @@ OpenPage = Callable[..., Page]
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with playwright_api.sync_playwright() as playwright:
-        # Its sandbox needs user namespaces, which containers often lack; it sees our own page alone.
+        # The browser's sandbox needs user namespaces, which containers often lack; it sees our own page alone.
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
@@ -72,7 +72,7 @@ def set_fields(page: Page, **fields: str) -> None:
 
 
 def change_requests(**fields: Any) -> Callable[[Page], None]:
-    """Every request of the page has these fields too."""
+    """Adds these fields to every request of the page."""
 
     def pass_on(socket: WebSocketRoute) -> None:
         server_side = socket.connect_to_server()
@@ -84,8 +84,8 @@ def change_requests(**fields: Any) -> Callable[[Page], None]:
 
 
 def threads_drawn(page: Page) -> int:
-    """How many points of the lanes have the colour of a thread: the warp and the ground are nearly grey."""
-    return page.locator("#lanes").evaluate("""(canvas) => {
+    """How many points of the chart have the colour of a thread: the warp and the ground are nearly grey."""
+    return page.locator("#row-chart").evaluate("""(canvas) => {
         const points = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
         let coloured = 0;
         for (let i = 0; i < points.length; i += 4) {
@@ -182,7 +182,7 @@ def test_an_answer_can_be_stopped(open_page: OpenPage, way: str) -> None:
     page = open_page(prepare=change_requests(ignore_eos="true", max_output_tokens="900"))
 
     def is_stopped() -> bool:
-        """False when the answer was at its end first, which takes a second or two."""
+        """Returns False when the answer ended first, which takes a second or two."""
         page.get_by_role("button", name="New chat").click()
         ask(page, "Tell me a story.")
         expect(page.locator(".answer p").first).not_to_be_empty(timeout=PATIENCE_MS)
@@ -213,12 +213,12 @@ def test_markup_stays_text(open_page: OpenPage) -> None:
 
     def say_it(socket: WebSocketRoute) -> None:
         def answer(text: str | bytes) -> None:
-            lane = re.search(r'"stream_id":"(\d+)"', str(text))[1]
+            stream_id = re.search(r'"stream_id":"(\d+)"', str(text))[1]
             escaped = markup.replace('"', r"\"")
             for event in ('"type":"response.created","response":{"id":"resp_1"}',
                           f'"type":"response.output_text.delta","delta":"{escaped}"',
                           '"type":"response.completed","response":{"id":"resp_1","usage":{"output_tokens":9}}'):
-                socket.send("{" + event + f',"stream_id":"{lane}"' + "}")
+                socket.send("{" + event + f',"stream_id":"{stream_id}"' + "}")
 
         socket.on_message(answer)
 
@@ -251,7 +251,7 @@ def test_a_key_from_the_settings_goes_along(open_page: OpenPage) -> None:
     shown: list[str | None] = []
 
     def prepare(page: Page) -> None:
-        # What a script may say in a handshake, and what Playwright does not tell.
+        # This records the protocols of a handshake, which a script may set and Playwright does not tell.
         page.add_init_script("""
             globalThis.protocols = [];
             globalThis.WebSocket = class extends WebSocket {
@@ -295,7 +295,7 @@ def test_half_a_character_is_no_obstacle(open_page: OpenPage) -> None:
     expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
 
 
-def test_an_error_without_a_lane_ends_the_only_answer(open_page: OpenPage) -> None:
+def test_an_error_without_a_stream_ends_the_only_answer(open_page: OpenPage) -> None:
     def refuse(socket: WebSocketRoute) -> None:
         socket.on_message(lambda text: socket.send('{"type":"error","status":400,"error":{"message":"no such thing"}}'))
 
@@ -315,7 +315,7 @@ def test_the_loom_stands_still_when_the_server_says_nothing_of_its_rows(open_pag
     expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
 
 
-def test_the_lanes_show_a_load(open_page: OpenPage) -> None:
+def test_the_loom_shows_a_load(open_page: OpenPage) -> None:
     page = open_page()
     assert threads_drawn(page) == 0
     page.get_by_role("button", name="Start a load").click()
@@ -403,7 +403,7 @@ def test_text_stands_out_from_its_ground(open_page: OpenPage, scheme: str) -> No
     assert {selector: value for selector, value in contrasts.items() if value < LEAST_CONTRAST} == {}
 
 
-def test_without_motion_the_lanes_step(open_page: OpenPage) -> None:
+def test_without_motion_the_loom_steps(open_page: OpenPage) -> None:
     page = open_page(reduced_motion="reduce")
     assert page.locator(".answer").count() == 0
     page.get_by_role("button", name="Start a load").click()

@@ -71,7 +71,7 @@ def test_a_stream_may_be_read_too(start_server: StartServer):
         assert answer.headers["access-control-allow-origin"] == LISTED
 
 
-# CORS does not hold for WebSockets: the server itself must look.
+# CORS does not apply to WebSockets: the server itself must check the origin.
 
 @pytest.mark.parametrize("origin", ["http://weft", "https://weft", "http://WEFT"])
 def test_the_servers_own_page_may_open_a_websocket(raw: RawClient, origin: str):

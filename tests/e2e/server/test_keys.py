@@ -130,7 +130,7 @@ def test_more_requests_at_once_than_a_key_may_have_are_429(limited):
         assert chat(somebody).usage.completion_tokens > 0
 
 
-def test_the_lanes_of_a_websocket_count_as_requests_at_once(limited):
+def test_the_streams_of_a_websocket_count_as_requests_at_once(limited):
     server = limited(max_concurrent=1)
     with connect(url_of(server), additional_headers={"X-Api-Key": KEY}) as socket:
         socket.send(create(stream_id="one", ignore_eos=True, max_output_tokens=900))
@@ -157,7 +157,7 @@ def test_a_key_that_has_used_its_tokens_waits_until_they_are_paid_back(limited, 
         with pytest.raises(openai.RateLimitError) as caught:
             chat(somebody)
         assert caught.value.code == "rate_limit_exceeded"
-        # 4 were there, and 4 come back each minute.
+        # 4 tokens were there, and 4 come back each minute.
         expected = (used - 4 + 1) * 15
         assert expected - PATIENCE_S <= int(caught.value.response.headers["retry-after"]) <= expected
         assert chat(watcher).usage.completion_tokens > 0

@@ -20,7 +20,7 @@ from weft_server import MODEL, WeftServer, program, write_config
 
 SECRET = "The launch code is 0000."
 
-# Paths, methods, ids and bodies as nobody sends who means well.
+# Paths, methods, ids and bodies that nobody sends who means well.
 HOSTILE = [
     b'GET /"}\x01{" HTTP/1.1\r\nHost: weft\r\n\r\n',
     b"GET /%0A%7B%22level%22:%22error%22%7D%0d%0a HTTP/1.1\r\nHost: weft\r\n\r\n",
@@ -44,7 +44,7 @@ def say(server: WeftServer, data: bytes) -> None:
 
 
 def last_line(server: WeftServer) -> str:
-    """Of the log, which a request of our own ends."""
+    """Returns the log line of a request of our own, after which no older request is logged."""
     with RawClient(server.port) as raw:
         raw.send_request("GET", "/v2", "X-Request-Id: the-last-one").read()
     return server.wait_for_log(r".*the-last-one.*")[0]

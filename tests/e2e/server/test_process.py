@@ -1,4 +1,4 @@
-"""What of the process can be seen from outside: its sockets, its memory, what it has not. Numbers: docs/bad-inputs.md."""
+"""What can be seen of the process from outside: its sockets, its memory. The numbers are those of docs/bad-inputs.md."""
 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
@@ -55,7 +55,7 @@ def test_x2_a_conversation_that_goes_on_is_as_if_it_were_asked_at_once(raw: RawC
 
 
 def test_x4_memory_does_not_grow_with_requests(start_server: StartServer, monkeypatch: pytest.MonkeyPatch):
-    # Of what is freed a sanitizer else keeps most.
+    # Otherwise a sanitizer keeps most of what is freed.
     monkeypatch.setenv("ASAN_OPTIONS", "quarantine_size_mb=0:thread_local_quarantine_size_kb=0")
     server = start_server(limits={"max_stored_responses": 10})
 
@@ -76,5 +76,5 @@ def test_x4_memory_does_not_grow_with_requests(start_server: StartServer, monkey
         return server.memory()
 
     before = ask_many(150)
-    # Megabytes for each request are what others lost; the allocators' own play is some for all of them.
+    # Other servers lost megabytes for each request; the allocators' own slack is some MiB for all requests together.
     assert ask_many(300) - before < 300 * 32

@@ -13,13 +13,13 @@ from raw_http import RawClient
 from response_socket import create, receive, receive_response, url_of
 from waiting import PATIENCE_S, eventually
 
-# What runs is to end, however slow a sanitizer build is on a busy machine.
+# Requests that run must come to their end, however slow a sanitizer build is on a busy machine.
 PATIENT = {"drain_timeout_s": PATIENCE_S}
 LONG = {"prompt": "Once", "stream": True, "max_tokens": 300, "ignore_eos": True}
 
 
 def is_closed_to_others(port: int) -> bool:
-    """A new client is refused, or told to come again."""
+    """Whether a new client is refused, or told to come again."""
     try:
         with RawClient(port) as raw:
             return raw.post("/v1/completions", {"prompt": "Once", "max_tokens": 1}).read().status == 503

@@ -27,7 +27,7 @@ Dial = Callable[[], ssl.SSLSocket]
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """And its key beside it."""
+    """Makes a certificate, and its key beside it."""
     folder = tmp_path_factory.mktemp("certificate")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                     "-days", "2", "-subj", "/CN=weft", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost",
@@ -127,7 +127,7 @@ def test_a_client_that_cuts_the_connection_takes_its_request_along(secure: WeftS
     with RawClient(dial()) as raw:
         raw.post("/v1/completions", {"prompt": "Once", "stream": True, **ENDLESS_BODY})
         assert raw.read_head().status == 200
-    # Closed, without TLS's goodbye.
+    # The client closes without TLS's goodbye.
     eventually(lambda: not secure.running(), "the request is gone with its client")
 
 

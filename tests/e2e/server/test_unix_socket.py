@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def serve(start_server: StartServer, path: Path) -> WeftServer:
-    """At a port too, by which the tests look at it."""
+    """A server that listens at a port, too, by which the tests look at it."""
     server = start_server(server={"unix_socket": str(path)})
     server.wait_for_log(f"listening on unix:{path}$")
     return server

@@ -18,7 +18,7 @@ MESSAGE_LIMIT = 8 << 20
 SAMPLES = ["$", "\u00a3", "\u20ac", "\U0001f984", "\u03ba\u1f79\u03c3\u03bc\u03b5", "\ud7ff\ue000\ufffd\ufffe\uffff",
            "\x7f\x80\u07ff\u0800\U00010000\U0010ffff"]
 
-# Each is broken at its last byte at the latest.
+# Each text is invalid at its last byte at the latest.
 BROKEN = {"a continuation alone": b"\x80", "another": b"\xbf", "a two-byte character cut off": b"\xc3(",
           "a three-byte character cut off": b"\xe2\x82(", "a four-byte character cut off": b"\xf0\x9f\xa6(",
           "a slash in two bytes": b"\xc0\xaf", "a delete in two bytes": b"\xc1\xbf", "a slash in three": b"\xe0\x80\xaf",
@@ -41,7 +41,7 @@ def deliver(request: pytest.FixtureRequest) -> Iterator[Deliver]:
 
 
 def message(tag: str | bytes = "x", size: int = 0) -> bytes:
-    """A text that is answered with an error which has `tag` in it."""
+    """Returns a text that is answered with an error which has `tag` in it."""
     text = b'{"type":"response.create","stream_id":"' + (tag if isinstance(tag, bytes) else tag.encode()) + b'"'
     return text + b" " * (size - len(text) - 1) + b"}"
 
@@ -59,7 +59,7 @@ def expect_pong(ws: RawWebSocket, payload: bytes) -> None:
 
 
 def expect_open(ws: RawWebSocket) -> None:
-    """It has said nothing more, and goes on."""
+    """Expects that the server has said nothing more, and that the connection goes on."""
     ws.send(frame(PING, b"still there?"))
     expect_pong(ws, b"still there?")
     ws.send(frame(TEXT, message("and well")))
@@ -67,7 +67,7 @@ def expect_open(ws: RawWebSocket) -> None:
 
 
 def expect_closed(ws: RawWebSocket, code: int) -> None:
-    """With `code`, and the connection ends without waiting for the client."""
+    """Expects a close with `code`, and that the connection ends without waiting for the client."""
     got = ws.read()
     assert (got.opcode, got.final, got.reserved) == (CLOSE, True, 0)
     assert got.code() == code
@@ -75,7 +75,7 @@ def expect_closed(ws: RawWebSocket, code: int) -> None:
 
 
 def pieces(text: bytes, *cuts: int) -> bytes:
-    """As a message in fragments, cut there."""
+    """Returns a message in fragments, cut at these offsets."""
     parts = [text[begin:end] for begin, end in pairwise((0, *cuts, len(text)))]
     return b"".join(frame(CONTINUATION if i else TEXT, part, final=i == len(parts) - 1) for i, part in enumerate(parts))
 
@@ -515,7 +515,7 @@ def test_a_client_that_only_cuts_its_connection_is_gone(server: WeftServer):
 
 
 def test_every_close_code_that_the_server_sends_may_be_sent(server: WeftServer):
-    """Those of the tests above, once more in one place: 1000, 1002, 1003, 1007 and 1009."""
+    """The codes of the tests above, once more in one test: 1000, 1002, 1003, 1007 and 1009."""
     for bad, code in ((close_frame(), 1000), (frame(3), 1002), (frame(BINARY), 1003), (frame(TEXT, b"\xff"), 1007),
                       (frame(TEXT, length=2**40), 1009)):
         with RawClient(server.port) as raw:

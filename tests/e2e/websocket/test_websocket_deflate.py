@@ -21,7 +21,7 @@ TAIL = b"\0\0\xff\xff"
 
 
 class Deflating(RawWebSocket):
-    """With a window for each direction, which lasts."""
+    """A WebSocket with compression, whose window in each direction lasts from message to message."""
 
     def __init__(self, raw: RawClient, offer: str = OFFER) -> None:
         super().__init__(raw, offer)
@@ -69,7 +69,7 @@ def ws(raw: RawClient) -> Deflating:
 
 
 def agreed(raw: RawClient, *offers: str) -> dict[str, str | None] | None:
-    """The parameters of the answer."""
+    """Returns the parameters in the answer to these offers; None without compression."""
     lines = ["Sec-WebSocket-Extensions: " + offer for offer in offers]
     headers = raw.send_request("GET", PATH, *UPGRADE, key_header(), *lines).read_head().headers
     if "sec-websocket-extensions" not in headers:
@@ -216,7 +216,7 @@ def test_text_that_ends_in_a_character_closes_with_1007_packed_too(ws: Deflating
 
 
 def first_byte(ws: Deflating) -> bytes:
-    """Of what the server says; nothing at the end."""
+    """Reads the first byte that the server says; nothing at the end."""
     try:
         return ws.raw.take(1)
     except ConnectionResetError:

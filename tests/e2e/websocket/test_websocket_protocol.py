@@ -15,9 +15,9 @@ def test_a_client_that_closes_without_reading_on_is_not_worked_for(server, raw: 
     ws = RawWebSocket(raw)
     before = server.log().count("error=client_gone")
     create = {"type": "response.create", "input": "Once", "ignore_eos": True, "max_output_tokens": 900}
-    for lane in range(8):
-        ws.send(frame(TEXT, json.dumps({**create, "stream_id": str(lane)}).encode()))
-    eventually(lambda: len(server.running()) == 8, "all lanes run")
+    for stream_id in range(8):
+        ws.send(frame(TEXT, json.dumps({**create, "stream_id": str(stream_id)}).encode()))
+    eventually(lambda: len(server.running()) == 8, "all streams run")
     ws.send(close_frame(1000))
     eventually(lambda: server.log().count("error=client_gone") == before + 8, "they have ended because the client has gone")
 

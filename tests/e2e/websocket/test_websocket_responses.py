@@ -87,22 +87,22 @@ def test_a_response_that_is_cancelled_is_incomplete(socket):
     assert ask(socket, max_output_tokens=2)[-1]["type"] == "response.incomplete"
 
 
-def test_lanes_come_interleaved_and_each_in_order(socket):
-    for lane in "abc":
-        socket.send(create(stream_id=lane, ignore_eos=True, max_output_tokens=200))
-    lanes: dict[str, list[dict[str, Any]]] = {"a": [], "b": [], "c": []}
+def test_streams_come_interleaved_and_each_in_order(socket):
+    for stream_id in "abc":
+        socket.send(create(stream_id=stream_id, ignore_eos=True, max_output_tokens=200))
+    streams: dict[str, list[dict[str, Any]]] = {"a": [], "b": [], "c": []}
     order = ""
-    while not all(events and events[-1]["type"] in ENDS for events in lanes.values()):
+    while not all(events and events[-1]["type"] in ENDS for events in streams.values()):
         event = receive(socket)
         order += event["stream_id"]
-        lanes[event["stream_id"]].append(event)
-    for events in lanes.values():
+        streams[event["stream_id"]].append(event)
+    for events in streams.values():
         assert [event["sequence_number"] for event in events] == list(range(len(events)))
-    assert len({text_of(events) for events in lanes.values()}) == 1, "each is as if it were alone"
+    assert len({text_of(events) for events in streams.values()}) == 1, "each is as if it were alone"
     assert order.rindex("a") > order.index("c"), "the third began before the first had ended"
 
 
-def test_one_lane_is_cancelled_and_the_other_ends_by_itself(socket):
+def test_one_stream_is_cancelled_and_the_other_ends_by_itself(socket):
     socket.send(create(stream_id="long", ignore_eos=True, max_output_tokens=900, temperature=1))
     socket.send(create(stream_id="short", ignore_eos=True, max_output_tokens=8))
     socket.send(json.dumps({"type": "response.cancel", "stream_id": "long"}))
@@ -115,16 +115,16 @@ def test_one_lane_is_cancelled_and_the_other_ends_by_itself(socket):
     assert ends["long"]["usage"]["output_tokens"] < 900
 
 
-def test_messages_of_one_lane_wait_for_each_other(socket):
+def test_messages_of_one_stream_wait_for_each_other(socket):
     for number in (2, 3, 4):
         socket.send(create(max_output_tokens=number, ignore_eos=True))
     answers = [receive_response(socket)[-1]["response"] for _ in range(3)]
     assert [answer["usage"]["output_tokens"] for answer in answers] == [2, 3, 4]
 
 
-def test_more_lanes_than_may_be_are_refused(socket):
-    for lane in range(17):
-        socket.send(create(stream_id=str(lane), ignore_eos=True, max_output_tokens=900))
+def test_more_streams_than_may_be_are_refused(socket):
+    for stream_id in range(17):
+        socket.send(create(stream_id=str(stream_id), ignore_eos=True, max_output_tokens=900))
     while (event := receive(socket))["type"] != "error":
         pass
     assert (event["status"], event["error"]["code"], event["stream_id"]) == (429, "too_many_streams", "16")
@@ -132,8 +132,8 @@ def test_more_lanes_than_may_be_are_refused(socket):
 
 def test_a_socket_that_is_left_takes_its_responses_with_it(server):
     with connect(url_of(server)) as socket:
-        for lane in "ab":
-            socket.send(create(stream_id=lane, ignore_eos=True, max_output_tokens=900, temperature=1))
+        for stream_id in "ab":
+            socket.send(create(stream_id=stream_id, ignore_eos=True, max_output_tokens=900, temperature=1))
         ids = set()
         while len(ids) < 2:
             event = receive(socket)

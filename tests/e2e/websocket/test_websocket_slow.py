@@ -27,8 +27,8 @@ def dial(server: WeftServer, receive_buffer: int) -> RawWebSocket:
 def test_w1_a_client_that_reads_nothing_is_cut_off(start_server: StartServer):
     server = start_server(limits={"max_unread_bytes": 4096, "write_timeout_s": 1})
     ws = dial(server, 1)
-    for lane in range(16):
-        ws.send(frame(1, create(stream_id=str(lane), ignore_eos=True, max_output_tokens=900, top_logprobs=20,
+    for stream_id in range(16):
+        ws.send(frame(1, create(stream_id=str(stream_id), ignore_eos=True, max_output_tokens=900, top_logprobs=20,
                                 temperature=1).encode()))
     server.wait_for_log("WS /v1/responses 499.*client_too_slow")
     server.wait_until_idle()
@@ -95,7 +95,7 @@ def test_w9_a_cancel_over_http_after_the_end_changes_nothing(server: WeftServer,
 
 
 def ends_up_to(ws: ClientConnection, is_last: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
-    """Of responses; errors, which those may get whose response has ended, are none."""
+    """Returns the ends of responses up to the last. Errors do not count: a cancel of an ended response may get one."""
     ends: list[dict[str, Any]] = []
     while not (ends and is_last(ends[-1])):
         event = receive(ws)
@@ -111,7 +111,7 @@ def test_w9_a_response_that_is_cancelled_often_ends_once(server: WeftServer):
         for _ in range(20):
             ws.send(json.dumps({"type": "response.cancel", "response_id": created["id"]}))
         ends = ends_up_to(ws, lambda event: event["response"]["id"] == created["id"])
-        # Whatever the others have done comes before this one's end.
+        # Whatever the others have done comes before the end of this one.
         ws.send(create(stream_id="another", ignore_eos=True, max_output_tokens=8))
         ends += ends_up_to(ws, lambda event: event["stream_id"] == "another")
     assert [end["type"] for end in ends] == ["response.incomplete"] * 2

@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-// Beside the arena, all that is taken of the device's memory is what products take.
+// Besides the arena, products take all that is used of the device's memory.
 TEST(CudaCapacity, FillsTheMemoryThatItMayTakeAndNoMore) {
   const RandomLlama llama(LlamaShape{}, 1);
   const cuda::Properties gpu{"some", 4, 90, 4096};

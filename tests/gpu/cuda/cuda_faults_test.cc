@@ -1,4 +1,4 @@
-// Any call to CUDA may fail: each fails once, here, on a GPU that is none.
+// Any call to CUDA may fail: each fails once here, on a fake GPU.
 
 #include <gtest/gtest.h>
 
@@ -40,8 +40,8 @@ class CudaFaultsTest : public testing::Test {
     return cuda::CudaStepDevice::make(*std::move(device), limits, {});
   }
 
-  /// A step with something of everything: a row begins with penalties and one without, one forks,
-  /// pages are copied, one row is chosen on the host.
+  /// A step with everything in it: one row begins with penalties and one without, one forks, pages
+  /// are copied, one row is chosen on the host.
   StepResult first_step(StepDevice& device) {
     SamplingParams params;
     params.temperature = 0;

@@ -52,7 +52,7 @@ Status FakeRuntime::free_memory(std::size_t& bytes) {
 
 Status FakeRuntime::allocate_from(std::byte*& memory, std::size_t bytes) {
   memory = static_cast<std::byte*>(::operator new(bytes, kAlignment));
-  // What nobody has written must not matter.
+  // Memory that nobody has written must not matter.
   std::memset(memory, 0xff, bytes);
   sizes_[memory] = bytes;
   return Status::kSuccess;

@@ -12,14 +12,14 @@
 
 namespace weft::test {
 
-/// What becomes of the work that a FakeRuntime is given.
+/// What becomes of the work that a FakeRuntime gets.
 enum class FakeWork {
   kDone,
   kPending,  ///< it is not done, and queries say so
   kLost,     ///< it is not done, and queries say it is
 };
 
-/// What a test sees and says of a FakeRuntime, also after it has been given away.
+/// What a test reads and sets of a FakeRuntime, also after it has been given away.
 struct FakeGpu {
   std::int64_t calls = 0;     ///< that could fail
   std::int64_t fail_at = -1;  ///< this call fails
@@ -30,11 +30,11 @@ struct FakeGpu {
   std::size_t taken = 0;  ///< allocations that were not given back
   std::int64_t launches = 0;
   std::int64_t l2_bytes = 4096;
-  /// Which ways there are; without: kVector alone.
+  /// Which ways of a product the fake has; without: kVector alone.
   std::function<bool(cuda::LinearWay way, std::int64_t tokens)> can{};
-  /// What a product takes by the fake's events, in seconds; what else is launched takes nothing.
+  /// How long a product takes by the fake's events, in seconds; all other launches take no time.
   std::function<double(const cuda::CudaLinearParams& params)> linear_seconds{};
-  /// Rows that decoding attention must compute again, of one launch.
+  /// How many rows of one launch decoding attention must compute again.
   std::function<std::uint32_t(float phi)> recomputed{};
 };
 

@@ -22,7 +22,7 @@ class HostCapacityTest : public testing::Test {
  protected:
   [[nodiscard]] const Program& program() const { return *llama_.program(); }
 
-  /// What a device of these limits takes, weights included.
+  /// Returns what a device of these limits takes, weights included.
   [[nodiscard]] std::int64_t taken(const DeviceLimits& limits) const {
     const auto options = step_options(program(), limits, DType::kF32, 1);
     return program().weight_bytes() + HostDevice::memory_bytes(program(), options);
@@ -51,7 +51,7 @@ TEST_F(HostCapacityTest, FillsTheMemoryThatItMayTakeAndNoMore) {
     const DeviceLimits limits = host_capacity(program(), wishes, free_bytes).value();
     EXPECT_LT(limits.pages, most.pages);
     EXPECT_LE(taken(limits), free_bytes / 2);
-    // Not far below it either: what rows hold beside is less than an eighth here.
+    // It is not far below it either: besides KV, rows take less than an eighth here.
     EXPECT_GE(taken(limits), free_bytes / 2 * 7 / 8);
   }
 }

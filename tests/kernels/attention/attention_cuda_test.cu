@@ -155,13 +155,14 @@ struct Inputs {
     values.assign(numbers * width_of(model.dtype), kPoison);
     std::size_t taken = 0;
     for (const DeviceSequence& sequence : sequences) {
-      for (std::int32_t place = 0; place < sequence.context; ++place) {
-        const auto at = static_cast<std::size_t>(sequence.first_page + place / model.page_tokens);
-        if (place % model.page_tokens == 0) pages[at] = free[taken++];
+      for (std::int32_t position = 0; position < sequence.context; ++position) {
+        const auto at =
+            static_cast<std::size_t>(sequence.first_page + position / model.page_tokens);
+        if (position % model.page_tokens == 0) pages[at] = free[taken++];
         for (std::int32_t head = 0; head < model.kv_heads; ++head) {
           const std::size_t row =
               (static_cast<std::size_t>(pages[at]) * model.kv_heads + head) * model.page_tokens +
-              place % model.page_tokens;
+              position % model.page_tokens;
           for (std::int32_t d = 0; d < model.head_size; ++d) {
             put_number(keys, model.dtype, row * model.head_size + d, random.number(1));
             put_number(values, model.dtype, row * model.head_size + d, random.number(1));

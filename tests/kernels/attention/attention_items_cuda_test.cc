@@ -45,8 +45,8 @@ Plan plan_of(std::vector<DeviceSequence> sequences, AttentionShape shape) {
   return {std::move(sequences), shape, std::move(items)};
 }
 
-/// Every place of every token is in one item; parts are whole, have slots and counters of their own
-/// and are within the workspace.
+/// Every position of every token is in one item; parts are whole, have slots and counters of their
+/// own and are within the workspace.
 void expect_whole(const Plan& plan) {
   std::map<std::pair<std::int32_t, std::int32_t>, std::vector<CudaAttentionItem>> tokens;
   for (const CudaAttentionItem& item : plan.items)
@@ -58,7 +58,7 @@ void expect_whole(const Plan& plan) {
     std::ranges::sort(parts, {}, &CudaAttentionItem::part);
     const DeviceSequence& sequence = plan.sequences[static_cast<std::size_t>(key.first)];
     const CudaAttentionItem& first = parts.front();
-    std::int32_t place = 0;
+    std::int32_t position = 0;
     for (std::size_t p = 0; p < parts.size(); ++p) {
       const CudaAttentionItem& part = parts[p];
       EXPECT_EQ(part.part, static_cast<std::int32_t>(p));
@@ -66,11 +66,11 @@ void expect_whole(const Plan& plan) {
       EXPECT_EQ(part.tokens, first.tokens);
       EXPECT_EQ(part.first_slot, first.first_slot);
       EXPECT_EQ(part.counter, first.counter);
-      EXPECT_EQ(part.begin, place);
+      EXPECT_EQ(part.begin, position);
       EXPECT_TRUE(part.end > part.begin || parts.size() == 1);
-      place = part.end;
+      position = part.end;
     }
-    EXPECT_EQ(place,
+    EXPECT_EQ(position,
               plan.shape.causal ? sequence.start + key.second + first.tokens : sequence.context);
     covered[static_cast<std::size_t>(key.first)] += first.tokens;
     if (parts.size() == 1) continue;

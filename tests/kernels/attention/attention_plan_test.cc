@@ -79,8 +79,8 @@ TEST(AttentionPlanTest, GivesThreadsEqualParts) {
 TEST(AttentionPlanTest, SeesWhatMasksLeave) {
   AttentionParams params;
   const SequenceSpan span{.context = 90};
-  const auto seen = [&](std::int32_t place) {
-    const KeyRange range = visible_keys(params, span, place);
+  const auto seen = [&](std::int32_t position) {
+    const KeyRange range = visible_keys(params, span, position);
     return std::pair(range.begin, range.end);
   };
   EXPECT_EQ(seen(0), std::pair(0, 1));

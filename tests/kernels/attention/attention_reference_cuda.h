@@ -101,13 +101,13 @@ class AttentionReference {
 
   void attend(const DeviceSequence& sequence, std::int32_t token, std::int32_t head) const {
     const std::int64_t size = params_.kv.head_size;
-    const std::int32_t place = sequence.start + token;
-    const std::int32_t end = params_.spec.causal ? place + 1 : sequence.context;
+    const std::int32_t position = sequence.start + token;
+    const std::int32_t end = params_.spec.causal ? position + 1 : sequence.context;
     std::vector<std::int32_t> keys;
     std::vector<double> scores;
     double greatest = -HUGE_VAL;
     for (std::int32_t key = 0; key < end; ++key) {
-      if (!sees(sequence, place, key)) continue;
+      if (!sees(sequence, position, key)) continue;
       keys.push_back(key);
       scores.push_back(score(sequence, token, head, key));
       greatest = std::fmax(greatest, scores.back());

@@ -33,8 +33,8 @@ struct Model {
   float query_range = 3;
 };
 
-/// A sequence's whole context: queries, keys and values of each place. Keys and values are numbers
-/// that the cache holds as they are.
+/// A sequence's whole context: queries, keys and values of each position. Keys and values are
+/// numbers that the cache holds as they are.
 struct Context {
   std::vector<float> queries;  // [context, A, D]
   std::vector<float> keys;     // [context, K, D]
@@ -65,14 +65,14 @@ struct Piece {
 /// Runs one step and gives [tokens of the pieces, A * D].
 std::vector<float> run_attention(const Model& model, const std::vector<Piece>& pieces,
                                  int threads = 1) {
-  std::int32_t places = 0;
+  std::int32_t positions = 0;
   std::int32_t tokens = 0;
   for (const Piece& piece : pieces) {
-    places += piece.context->length + model.page_tokens;
+    positions += piece.context->length + model.page_tokens;
     tokens += piece.count;
   }
   PagedCache cache({.dtype = model.dtype,
-                    .pages = places / model.page_tokens + 1,
+                    .pages = positions / model.page_tokens + 1,
                     .page_tokens = model.page_tokens,
                     .kv_heads = model.kv_heads,
                     .head_size = model.head_size});
@@ -87,8 +87,8 @@ std::vector<float> run_attention(const Model& model, const std::vector<Piece>& p
     // A causal query must not need what stands behind it: it is not even there.
     const std::int32_t filled = model.params.spec.causal ? start + count : context->length;
     pages[s] = cache.take_pages(filled);
-    for (std::int32_t place = 0; place < filled; ++place) {
-      cache.put(pages[s], place, context->keys, context->values);
+    for (std::int32_t position = 0; position < filled; ++position) {
+      cache.put(pages[s], position, context->keys, context->values);
     }
     spans.push_back({.first = row,
                      .count = count,
@@ -164,24 +164,24 @@ double biased(const Model& model, double score, std::int32_t head, std::int32_t 
 
 /// One query's result in float64.
 std::vector<double> attention_reference(const Model& model, const Context& context,
-                                        std::int32_t place, std::int32_t head) {
+                                        std::int32_t position, std::int32_t head) {
   const auto size = static_cast<std::size_t>(model.head_size);
   const auto kv = static_cast<std::size_t>(head / (model.heads / model.kv_heads));
   const auto at = [&](std::int32_t key) {
     return (static_cast<std::size_t>(key) * static_cast<std::size_t>(model.kv_heads) + kv) * size;
   };
-  const auto query = (static_cast<std::size_t>(place) * static_cast<std::size_t>(model.heads) +
+  const auto query = (static_cast<std::size_t>(position) * static_cast<std::size_t>(model.heads) +
                       static_cast<std::size_t>(head)) *
                      size;
   std::vector<double> scores;
   std::vector<std::int32_t> keys;
   for (std::int32_t key = 0; key < context.length; ++key) {
-    if (!sees(model.params, place, key)) continue;
+    if (!sees(model.params, position, key)) continue;
     double dot = 0;
     for (std::size_t d = 0; d < size; ++d) {
       dot += double{context.queries[query + d]} * context.keys[at(key) + d];
     }
-    scores.push_back(biased(model, dot, head, key - place));
+    scores.push_back(biased(model, dot, head, key - position));
     keys.push_back(key);
   }
   std::vector<double> out(size, 0.0);
@@ -325,8 +325,8 @@ TEST_P(AttentionTest, GivesTheSameBitsHoweverAPromptIsCutAndPaged) {
       return test::same_bits(same, part.data(), std::ssize(part));
     };
     model.page_tokens = 1;
-    for (const std::int32_t place : {0, 1, 16, 63, 64, 65, 127, 128, kLength - 1}) {
-      ASSERT_TRUE(agrees(place, 1)) << "the token at " << place << " alone";
+    for (const std::int32_t position : {0, 1, 16, 63, 64, 65, 127, 128, kLength - 1}) {
+      ASSERT_TRUE(agrees(position, 1)) << "the token at " << position << " alone";
     }
     for (const std::int32_t cut : {13, 64, 99}) {
       model.page_tokens = cut + 5;

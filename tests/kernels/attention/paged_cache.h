@@ -58,26 +58,26 @@ class PagedCache {
     return pages;
   }
 
-  /// The token at `place` of [tokens, K, D] keys and values.
-  void put(std::span<const std::int32_t> pages, std::int32_t place, std::span<const float> keys,
+  /// The token at `position` of [tokens, K, D] keys and values.
+  void put(std::span<const std::int32_t> pages, std::int32_t position, std::span<const float> keys,
            std::span<const float> values) {
     for (std::int32_t head = 0; head < layer_.kv_heads; ++head) {
       for (std::int32_t d = 0; d < layer_.head_size; ++d) {
         const auto from = static_cast<std::size_t>(
-            (std::int64_t{place} * layer_.kv_heads + head) * layer_.head_size + d);
-        write(keys_.span(), index(pages, place, head, d), keys[from]);
-        write(values_.span(), index(pages, place, head, d), values[from]);
+            (std::int64_t{position} * layer_.kv_heads + head) * layer_.head_size + d);
+        write(keys_.span(), index(pages, position, head, d), keys[from]);
+        write(values_.span(), index(pages, position, head, d), values[from]);
       }
     }
   }
 
-  [[nodiscard]] float key(std::span<const std::int32_t> pages, std::int32_t place,
+  [[nodiscard]] float key(std::span<const std::int32_t> pages, std::int32_t position,
                           std::int32_t head, std::int32_t d) const {
-    return read(keys_.span(), index(pages, place, head, d));
+    return read(keys_.span(), index(pages, position, head, d));
   }
-  [[nodiscard]] float value(std::span<const std::int32_t> pages, std::int32_t place,
+  [[nodiscard]] float value(std::span<const std::int32_t> pages, std::int32_t position,
                             std::int32_t head, std::int32_t d) const {
-    return read(values_.span(), index(pages, place, head, d));
+    return read(values_.span(), index(pages, position, head, d));
   }
 
   /// Keys and values that are numbers.
@@ -116,11 +116,11 @@ class PagedCache {
     return static_cast<std::size_t>(block_of(layer_.dtype).bytes);
   }
 
-  [[nodiscard]] std::size_t index(std::span<const std::int32_t> pages, std::int32_t place,
+  [[nodiscard]] std::size_t index(std::span<const std::int32_t> pages, std::int32_t position,
                                   std::int32_t head, std::int32_t d) const {
-    const std::int64_t page = pages[static_cast<std::size_t>(place / layer_.page_tokens)];
+    const std::int64_t page = pages[static_cast<std::size_t>(position / layer_.page_tokens)];
     const std::int64_t slot =
-        (page * layer_.kv_heads + head) * layer_.page_tokens + place % layer_.page_tokens;
+        (page * layer_.kv_heads + head) * layer_.page_tokens + position % layer_.page_tokens;
     return static_cast<std::size_t>(slot * layer_.head_size + d);
   }
 

@@ -408,7 +408,7 @@ TEST(OpsReferenceTest, ChoosesAsTheHostsSampler) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
       settings.seed = seed;
       auto logits = random.numbers(kVocabulary, -4, 4);
-      const cuda::SampleItem item{.place = 4, .output_tokens = 2};
+      const cuda::SampleItem item{.position = 4, .output_tokens = 2};
       const std::int32_t count = 1;
       cuda::SampleChoice choice;
       TokenId last = kNoToken;

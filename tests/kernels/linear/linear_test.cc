@@ -129,7 +129,7 @@ double finish(const LinearParams& params, double gate, double up, std::int64_t r
   return params.residual.data == nullptr ? value : value + params.residual.row(row)[output];
 }
 
-/// The largest error of `out` over what is allowed, with its place.
+/// Compares `out` with float64: the largest error over what is allowed, and where it is.
 testing::AssertionResult agrees(const LinearParams& params, const RandomMatrix& weight) {
   double worst = 0;
   std::string place;

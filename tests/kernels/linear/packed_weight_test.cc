@@ -36,7 +36,7 @@ PackedWeight allocate(DType dtype, std::int64_t outputs, std::int64_t inputs, bo
   return std::move(*weight);
 }
 
-/// What stands in the weight for (output, input), by the layout's description alone.
+/// Returns the weight's number for (output, input), found by the layout's description alone.
 double number_at(const PackedWeight& weight, std::int64_t output, std::int64_t input) {
   const PackedLayout& layout = weight.layout();
   const std::byte* panel = weight.data() + layout.panel_of(output) * layout.panel_bytes();
@@ -80,7 +80,7 @@ void expect_holds(const PackedWeight& weight, const RandomMatrix& matrix, std::i
   }
 }
 
-/// Every byte that no number stands in.
+/// Counts the bytes of padding that are not zero.
 std::size_t count_nonzero_padding(PackedWeight& weight) {
   const PackedLayout& layout = weight.layout();
   std::vector<std::byte> copy(weight.data(), weight.data() + weight.bytes());

@@ -33,7 +33,7 @@ struct Step {
       : vocabulary(size), settings(count), lists(count), items(count) {
     for (std::size_t i = 0; i < count; ++i) {
       items[i].slot = static_cast<std::int32_t>(i);
-      items[i].place = static_cast<std::int64_t>(100 + i);
+      items[i].position = static_cast<std::int64_t>(100 + i);
       settings[i].seed = 77 + i / 2;
     }
     counts.resize(count * static_cast<std::size_t>(size));

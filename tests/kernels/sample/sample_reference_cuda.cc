@@ -47,7 +47,7 @@ void edit(Logits& logits, const SampleSettings& settings, const SampleLists& lis
 
 /// Steps 7 to 16.
 TokenId draw(const Logits& logits, const SampleSettings& settings, const SampleItem& item) {
-  const auto place = static_cast<std::uint64_t>(item.place);
+  const auto position = static_cast<std::uint64_t>(item.position);
   std::vector<std::uint64_t> keys(2 * logits.size());
   if (!(settings.temperature > 0) || settings.typical_p >= 1) {
     return weft::sample(logits,
@@ -56,7 +56,7 @@ TokenId draw(const Logits& logits, const SampleSettings& settings, const SampleI
                          .top_k = settings.top_k,
                          .min_p = settings.min_p,
                          .seed = settings.seed,
-                         .draw = place},
+                         .draw = position},
                         keys);
   }
   const TokenId best = weft::sample(logits, {}, {});
@@ -68,7 +68,7 @@ TokenId draw(const Logits& logits, const SampleSettings& settings, const SampleI
   if (settings.top_p < 1) kept = sampling::top_p(kept, settings.top_p);
   if (settings.min_p > 0) kept = sampling::min_p(kept, settings.min_p);
   const auto purpose = sampling::Purpose::kDraw;
-  return sampling::draw(kept, sampling::random_number(purpose, settings.seed, place)).token;
+  return sampling::draw(kept, sampling::random_number(purpose, settings.seed, position)).token;
 }
 
 void tell_top(const Logits& logits, const sampling::Softmax& softmax, std::int32_t count,

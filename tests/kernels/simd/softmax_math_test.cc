@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
 
-/// In place; the size is a multiple of 16.
+/// Computes in place; the size is a multiple of 16.
 void exp_of_all(std::span<float> numbers) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<float> d;

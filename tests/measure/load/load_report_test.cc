@@ -23,7 +23,7 @@ Outcome answered(double at, double end, std::vector<double> came) {
   return outcome;
 }
 
-/// Two that were answered, of two tokens each, and one that failed.
+/// Returns two requests that were answered, with two tokens each, and one that failed.
 std::vector<Outcome> some_outcomes() {
   Outcome failed = answered(2, 0.25, {});
   failed.error = "http 500";

@@ -28,7 +28,7 @@ double mean(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-/// Standard deviation over mean.
+/// Returns the standard deviation over the mean.
 double variation(const std::vector<double>& values) {
   const double middle = mean(values);
   double sum = 0;

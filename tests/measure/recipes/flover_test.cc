@@ -75,7 +75,7 @@ TEST(FloverRecipesTest, PoliciesStandBesideBatchesThatAreKeptFull) {
   expect_whole(report);
   ASSERT_EQ(report.tables.size(), 4U);
   ASSERT_EQ(report.tables[0].rows.size(), 6U);
-  // With the least and the most of both rounds.
+  // The cell has the least and the most of both rounds.
   EXPECT_THAT(report.tables[0].rows[1][7], testing::MatchesRegex(".*x \\[.*x, .*x\\]"));
   EXPECT_EQ(report.tables[0].rows[2][0], "static, padded (computed)");
   EXPECT_EQ(report.data.at(0).at("rounds").as_array().size(), 2U);

@@ -23,7 +23,8 @@ TEST(ForwardSplitTest, StepsCountAsFarAsTheyLieWithinTheRequest) {
   one.began = 0.010;
   one.end = 0.050;
   run.outcomes = {one};
-  // Before it, into it, within it, beyond its end, after it.
+  // The steps lie before the request, across its beginning, within it, across its end, and after
+  // it.
   run.steps = {step_between(1000, 1005), step_between(1005, 1015), step_between(1016, 1046),
                step_between(1055, 1070), step_between(1070, 1080)};
   const ForwardSplit split = split_forward(run);

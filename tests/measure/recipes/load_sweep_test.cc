@@ -28,7 +28,7 @@ TEST(LoadSweepTest, ACurveIsFollowedToWhereItRisesAboveALatency) {
   EXPECT_DOUBLE_EQ(largest_within(curve, 1000).value(), 4);
   EXPECT_FALSE(largest_within(curve, 9).has_value());
   EXPECT_FALSE(largest_within({}, 9).has_value());
-  // What falls again later does not count.
+  // A later fall does not count.
   EXPECT_DOUBLE_EQ(largest_within({{1, 10}, {2, 30}, {3, 5}}, 20).value(), 1.5);
 }
 
@@ -36,7 +36,7 @@ TEST(LoadSweepTest, AtEqualLatencyTheFirstIsComparedWhereBothHaveOne) {
   const std::vector<LatencyCurve> curves = {{"ours", {{1, 1}, {10, 4}}},
                                             {"theirs", {{1, 2.5}, {2, 4.5}}}};
   const AtEqualLatency equal(curves, 1);
-  // Twice as long: theirs is above it. Three times: 7 and 1.25.
+  // At twice the latency the second curve is above it. At three times they bear 7 and 1.25.
   EXPECT_FALSE(equal.rows[0].most[1].has_value());
   EXPECT_DOUBLE_EQ(*equal.rows[1].most[0], 7);
   EXPECT_DOUBLE_EQ(*equal.rows[1].most[1], 1.25);
@@ -54,7 +54,7 @@ TEST(LoadSweepTest, WhereNoLatencyIsReachedByBothThatIsSaid) {
 
 TEST(LoadSweepTest, LengthsAreDividedUntilTheyFitTheContext) {
   const RequestLengths lengths{{Lengths::Kind::kUniform, 32, 512, 272}, fixed_length(128)};
-  // 640 tokens, and the context has 256. An hour is enough for any request.
+  // They may have 640 tokens, and the context has 256. An hour is enough for any request.
   EXPECT_EQ(length_divisor(small_setup(), lengths, 3600), 4);
   const RequestLengths fitting = divided(lengths, 4);
   EXPECT_EQ(to_string(fitting.prompt), "8..128");
@@ -86,7 +86,7 @@ TEST(LoadSweepTest, EachRateIsPlayedWithTheSameRequestsAtItsOwnPace) {
   EXPECT_EQ(curve.name, "one");
   EXPECT_EQ(curves.back().points.size(), 2U);
   ASSERT_EQ(curve.points.size(), 2U);
-  // 24 requests at least, a fifth of them.
+  // There are at least 24 requests, of which the scale leaves a fifth.
   for (const LoadPoint& point : curve.points) {
     ASSERT_EQ(point.arrivals.size(), 5U);
     EXPECT_NEAR(point.arrivals.back().at, 4 / point.rate, 1e-9);

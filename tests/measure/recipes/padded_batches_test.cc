@@ -18,7 +18,7 @@ StepRecord step_of(std::int32_t decodes, std::int32_t prompt_tokens, int millise
 }
 
 TEST(PaddedBatchesTest, CostsAreFoundInStepsThatHaveThem) {
-  // 10 ms, 2 ms for each that continues, 1 ms for each token of a prompt.
+  // A step takes 10 ms, 2 ms for each sequence that continues, and 1 ms for each token of a prompt.
   const StepCosts costs = StepCosts::of({step_of(1, 0, 12), step_of(4, 0, 18), step_of(0, 8, 18),
                                          step_of(2, 3, 17), step_of(8, 0, 26)});
   EXPECT_NEAR(costs.step, 0.010, 1e-9);
@@ -35,7 +35,7 @@ TEST(PaddedBatchesTest, WhatNoStepShowsCostsNothing) {
 
 TEST(PaddedBatchesTest, AllOfABatchReturnWithItsLongestAndLaterOnesWait) {
   const StepCosts costs{.step = 1, .decode = 0.5, .prompt_token = 0.25};
-  // The first alone; the two that come meanwhile together, after it.
+  // The first runs alone; the two that come meanwhile run together, after it.
   const std::vector<Outcome> outcomes =
       padded_batches({{0, 4, 3}, {1, 4, 2}, {2, 8, 6}, {100, 4, 1}}, 8, costs);
   ASSERT_EQ(outcomes.size(), 4U);

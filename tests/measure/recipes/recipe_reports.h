@@ -12,7 +12,7 @@
 
 namespace weft::test {
 
-/// On the tiny model, by one thread.
+/// A setup with the tiny model on one thread.
 inline measure::RecipeSetup small_setup(double scale) {
   measure::RecipeSetup setup{.model = tiny_model()};
   setup.config.threads = 1;
@@ -32,7 +32,7 @@ inline std::vector<std::string> series_of(const measure::Figure& figure) {
   return names;
 }
 
-/// What holds of every report of a recipe.
+/// Checks what holds for every report of a recipe.
 inline void expect_whole(const measure::Report& report) {
   for (const measure::Table& table : report.tables) {
     EXPECT_FALSE(table.rows.empty()) << table.title;

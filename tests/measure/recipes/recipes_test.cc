@@ -49,7 +49,7 @@ TEST(RecipesTest, OrcaLoadComparesThePoliciesAtEachRate) {
 TEST(RecipesTest, FineinferLoadComparesTheMemorysUseAndSplitsTheTime) {
   const Report report = report_of("fineinfer-load");
   expect_whole(report);
-  // Full load, loads, at equal latency twice, split.
+  // The tables are full load, loads, at equal latency twice, split.
   ASSERT_EQ(report.tables.size(), 5U);
   EXPECT_EQ(report.tables[0].rows.size(), 2U * 3U);
   EXPECT_EQ(report.tables[1].rows.size(), 2U * 2U * 5U);
@@ -59,7 +59,7 @@ TEST(RecipesTest, FineinferLoadComparesTheMemorysUseAndSplitsTheTime) {
     EXPECT_THAT(series_of(report.figures[i]), testing::ElementsAre("token pages", "padded"));
   }
   EXPECT_THAT(series_of(report.figures[4]), testing::ElementsAre("forward", "everything else"));
-  // Memory for three padded sequences.
+  // There is memory for three padded sequences.
   const auto& full = report.data.at("ShareGPT-like").at("full_load");
   EXPECT_LE(full.at("padded").at("mean_batch").as_double(), 3);
   EXPECT_GE(full.at("token_pages").at("mean_batch").as_double(), 1);

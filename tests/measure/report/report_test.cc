@@ -189,8 +189,8 @@ TEST(ReportPageTest, NothingRunsAndNothingIsFetched) {
   EXPECT_THAT(html, Not(HasSubstr("<img")));
   EXPECT_THAT(html, Not(HasSubstr("@import")));
   EXPECT_THAT(html, Not(HasSubstr("src=")));
-  // All that a URL names is a hatching of the same chart, and no address but SVG's name stands
-  // there.
+  // All that a url() names is a hatching of the same chart, and the only address is SVG's
+  // namespace.
   EXPECT_EQ(count_of("url(", html), count_of("url(#", html));
   EXPECT_EQ(count_of("http://", html), count_of("http://www.w3.org/2000/svg", html));
 }

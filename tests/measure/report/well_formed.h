@@ -11,13 +11,13 @@
 
 namespace weft::measure {
 
-/// Reads as much of XML as our pages have: elements with quoted attributes, text, five entities and
-/// a doctype. No comments, no CDATA.
+/// Parses as much of XML as our pages have: elements with quoted attributes, text, five entities
+/// and a doctype. No comments, no CDATA.
 class XmlCheck {
  public:
   explicit XmlCheck(std::string_view text) : rest_(text) {}
 
-  /// What is wrong, or nothing.
+  /// Returns what is wrong; empty when nothing is.
   std::string run() {
     while (!rest_.empty() && wrong_.empty()) {
       if (rest_.front() == '<') {
@@ -111,7 +111,7 @@ MATCHER(IsWellFormed,  // NOLINT(readability-identifier-naming): a matcher
   return wrong.empty();
 }
 
-/// How often `what` stands in `text`.
+/// Counts how often `text` contains `what`.
 inline std::size_t count_of(std::string_view what, std::string_view text) {
   std::size_t count = 0;
   for (auto at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1))

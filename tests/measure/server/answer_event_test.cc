@@ -100,7 +100,7 @@ TEST_F(AnswerEventTest, TakesWhateverFieldsHaveOtherTypes) {
 TEST_F(AnswerEventTest, FollowsTheEventsOfAResponse) {
   const auto begun = response(
       R"({"type":"response.created","stream_id":"3","response":{"usage":null,"error":null}})");
-  EXPECT_EQ(begun.lane, "3");
+  EXPECT_EQ(begun.stream_id, "3");
   EXPECT_FALSE(begun.piece || begun.finished);
   EXPECT_TRUE(
       response(R"({"type":"response.output_text.delta","stream_id":"3","delta":"x"})").piece);
@@ -109,14 +109,14 @@ TEST_F(AnswerEventTest, FollowsTheEventsOfAResponse) {
   EXPECT_TRUE(end.finished);
   EXPECT_EQ(end.prompt, 4);
   EXPECT_EQ(end.output, 9);
-  EXPECT_EQ(end.lane, "3");
+  EXPECT_EQ(end.stream_id, "3");
 }
 
 TEST_F(AnswerEventTest, ReadsTheErrorsOfAWebSocket) {
   const auto refused =
       response(R"({"type":"error","status":429,"error":{"code":"overloaded","message":"m"}})");
   EXPECT_EQ(refused.error, "overloaded");
-  EXPECT_EQ(refused.lane, "");
+  EXPECT_EQ(refused.stream_id, "");
   EXPECT_EQ(response(R"({"type":"response.failed","response":{"error":{"code":"oops"}}})").error,
             "oops");
   EXPECT_EQ(response(R"({"type":"response.failed","response":{}})").error, "unknown");

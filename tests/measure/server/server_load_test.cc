@@ -169,7 +169,7 @@ TEST_F(ServerLoadTest, AsksForTheLengthsOfTheLoad) {
   EXPECT_EQ(boost::json::parse(bodies[1]).at("max_tokens"), 6);
 }
 
-/// Answers nothing by itself.
+/// A client that answers nothing by itself.
 class SilentClient final : public LoadClient {
  public:
   void ask(std::shared_ptr<AnswerMeter> meter) override { asked.push_back(std::move(meter)); }

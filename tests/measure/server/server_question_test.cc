@@ -14,8 +14,9 @@ namespace {
 namespace json = boost::json;
 using testing::HasSubstr;
 
-json::value asked(QuestionOptions options, const Arrival& arrival, std::string_view lane = {}) {
-  return json::parse(QuestionWriter(std::move(options)).next(arrival, lane));
+json::value asked(QuestionOptions options, const Arrival& arrival,
+                  std::string_view stream_id = {}) {
+  return json::parse(QuestionWriter(std::move(options)).next(arrival, stream_id));
 }
 
 TEST(ServerQuestion, DrawsExactlySoManyTokenIdsOfTheRange) {

@@ -30,7 +30,7 @@ constexpr auto kDelta = R"({"type":"response.output_text.delta","stream_id":"0",
 constexpr auto kEnd = R"({"type":"response.completed","stream_id":"0",)"
                       R"("response":{"usage":{"input_tokens":9,"output_tokens":4}}})";
 
-/// RFC 6455, section 4.2.2.
+/// Makes the answer to an upgrade (RFC 6455, section 4.2.2).
 std::string upgraded(const HttpStub::Request& request) {
   const std::string key =
       std::string(request["Sec-WebSocket-Key"]) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -44,7 +44,7 @@ std::string upgraded(const HttpStub::Request& request) {
          "\r\n\r\n";
 }
 
-/// A short text message of a server's.
+/// Makes a short text message of a server.
 std::string frame(const std::string& text) {
   std::string bytes = "\x81";
   if (text.size() < 126) return bytes + static_cast<char>(text.size()) + text;
@@ -54,9 +54,9 @@ std::string frame(const std::string& text) {
 
 class WebSocketLoadTest : public testing::Test {
  protected:
-  /// What becomes of so many at once, when each connection says these messages.
+  /// Returns the outcomes of so many requests at once, when each connection sends these messages.
   std::vector<Outcome> play(const std::vector<std::string>& messages, Then then,
-                            std::size_t requests = 1, std::size_t lanes = 8,
+                            std::size_t requests = 1, std::size_t max_streams = 8,
                             std::chrono::milliseconds limit = std::chrono::seconds(30)) {
     return play(
         [=](const HttpStub::Request& request) {
@@ -64,15 +64,15 @@ class WebSocketLoadTest : public testing::Test {
           for (const std::string& message : messages) script.pieces.push_back(frame(message));
           return script;
         },
-        requests, lanes, limit);
+        requests, max_streams, limit);
   }
-  std::vector<Outcome> play(StreamStub::Handler handler, std::size_t requests, std::size_t lanes,
-                            std::chrono::milliseconds limit) {
+  std::vector<Outcome> play(StreamStub::Handler handler, std::size_t requests,
+                            std::size_t max_streams, std::chrono::milliseconds limit) {
     boost::asio::io_context context{1};
     StreamStub server(std::move(handler));
     const auto connector =
         Connector::create(context, {.url = parse_server_url(server.url()).value()}).value();
-    WebSocketLoadClient client(connector, {.api = ServerApi::kResponses}, limit, lanes);
+    WebSocketLoadClient client(connector, {.api = ServerApi::kResponses}, limit, max_streams);
     ServerLoad player(context.get_executor(),
                       {.arrivals = std::vector<Arrival>(requests), .at_once = at_once_}, client);
     player.start([&context] { context.stop(); });
@@ -87,7 +87,7 @@ class WebSocketLoadTest : public testing::Test {
   std::map<std::string, std::string> words_;
 };
 
-TEST_F(WebSocketLoadTest, FollowsAnAnswerOfItsLane) {
+TEST_F(WebSocketLoadTest, FollowsAnAnswerOfItsStream) {
   const auto outcomes = play({kDelta, kDelta, kEnd}, Then::kHang);
   EXPECT_EQ(outcomes[0].error, "");
   EXPECT_THAT(outcomes[0].came, SizeIs(2));
@@ -95,7 +95,7 @@ TEST_F(WebSocketLoadTest, FollowsAnAnswerOfItsLane) {
   EXPECT_EQ(outcomes[0].output, 4);
 }
 
-TEST_F(WebSocketLoadTest, PutsNoMoreOnAConnectionThanItHasLanes) {
+TEST_F(WebSocketLoadTest, PutsNoMoreOnAConnectionThanItHasStreams) {
   constexpr auto kOther = R"({"type":"response.completed","stream_id":"1","response":{}})";
   const auto outcomes = play({kDelta, kEnd, kOther}, Then::kHang, 4, 2);
   for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.error, "");
@@ -112,7 +112,7 @@ TEST_F(WebSocketLoadTest, ChargesNobodyWithWhatComesLateForAnother) {
   EXPECT_EQ(connections_, 1);
 }
 
-TEST_F(WebSocketLoadTest, LooksAtNothingOfALaneThatItDoesNotKnow) {
+TEST_F(WebSocketLoadTest, LooksAtNothingOfAStreamThatItDoesNotKnow) {
   const auto outcomes = play({R"({"type":"error","stream_id":"7","error":{"code":"late"}})",
                               R"({"type":"response.completed","stream_id":"mine"})", kDelta, kEnd},
                              Then::kHang);
@@ -120,11 +120,11 @@ TEST_F(WebSocketLoadTest, LooksAtNothingOfALaneThatItDoesNotKnow) {
   EXPECT_THAT(outcomes[0].came, SizeIs(1));
 }
 
-TEST_F(WebSocketLoadTest, TellsTheErrorsOfALaneFromThoseOfAll) {
-  constexpr auto kOfLane =
+TEST_F(WebSocketLoadTest, TellsTheErrorsOfAStreamFromThoseOfAll) {
+  constexpr auto kOfStream =
       R"({"type":"error","stream_id":"0","error":{"code":"overloaded","message":"full"}})";
   const auto one =
-      play({kOfLane, R"({"type":"response.completed","stream_id":"1"})"}, Then::kHang, 2);
+      play({kOfStream, R"({"type":"response.completed","stream_id":"1"})"}, Then::kHang, 2);
   EXPECT_EQ(one[0].error, "error overloaded");
   EXPECT_EQ(one[1].error, "");
   EXPECT_EQ(words_.at("error overloaded"), "full");

@@ -12,7 +12,7 @@
 namespace weft::measure {
 namespace {
 
-/// Keeps the plans that it is given.
+/// Keeps the plans that it gets.
 class PlanKeeper final : public StepDevice {
  public:
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return limits_; }
@@ -26,7 +26,7 @@ class PlanKeeper final : public StepDevice {
 
 class HoleDeviceTest : public testing::Test {
  protected:
-  /// A step of the rows [0, rows), of which those from `started` on are new.
+  /// Runs a step of the rows [0, rows), of which those from `started` on are new.
   const Plan& step(std::int32_t rows, std::int32_t started, std::vector<PlanMove> moves = {}) {
     Plan plan;
     plan.rows = rows;
@@ -65,17 +65,17 @@ TEST_F(HoleDeviceTest, RowsThatLieTogetherLeaveNoHole) {
 
 TEST_F(HoleDeviceTest, WhatEndedInTheMiddleIsComputedUntilSomebodyTakesItsPlace) {
   step(4, 0);
-  // The second one ends; the shuffle moves the last one there.
+  // The second one ends, and the shuffle moves the last one there.
   EXPECT_EQ(added(step(3, 3, {{3, 1}})), 1U);
   EXPECT_EQ(added(step(3, 3)), 1U);
   EXPECT_EQ(holes_.computed_holes(), 2);
-  // Who comes lies in the hole.
+  // The next one to come fills the hole.
   EXPECT_EQ(added(step(4, 3)), 0U);
 }
 
 TEST_F(HoleDeviceTest, WhatEndedAtAnEdgeIsComputedNoLonger) {
   step(4, 0);
-  // The first one ends, then the last one: what is left lies together.
+  // The first one ends, then the last one: the rows that are left are contiguous.
   EXPECT_EQ(added(step(3, 3, {{3, 0}})), 0U);
   EXPECT_EQ(added(step(2, 2, {{2, 0}})), 0U);
 }

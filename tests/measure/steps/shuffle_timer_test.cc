@@ -8,7 +8,7 @@
 namespace weft::measure {
 namespace {
 
-/// Keeps the plans that it is given, and gives a token for each sample.
+/// Keeps the plans that it gets, and returns a token for each sample.
 class SamplingPlanKeeper final : public StepDevice {
  public:
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return limits_; }

@@ -27,7 +27,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A peak of a byte a nanosecond, and of an operation a nanosecond where it computes.
+/// A peak of a byte a nanosecond and, where it computes, of an operation a nanosecond.
 class FixedPeak final : public DevicePeak {
  public:
   explicit FixedPeak(bool computes = true) : computes_(computes) {}
@@ -50,7 +50,7 @@ class FixedPeak final : public DevicePeak {
   std::set<std::int32_t> times_;
 };
 
-/// Notes who has written to each place of the KV, and looks whether a step finds its own there.
+/// Notes who has written to each position of the KV, and checks that a step finds its own there.
 class WatchedDevice final : public StepDevice {
  public:
   explicit WatchedDevice(const DeviceLimits& limits)
@@ -77,11 +77,12 @@ class WatchedDevice final : public StepDevice {
     if (steps_ == fails_at_) throw std::runtime_error("it burns");
   }
 
-  /// {sequences, position} of the steps in which all sequences decode, and how many there were.
+  /// Returns {sequences, position} of the steps in which all sequences decode, and how many there
+  /// were.
   [[nodiscard]] const std::map<std::pair<std::size_t, std::int32_t>, int>& decodes() const {
     return decodes_;
   }
-  /// Tokens of the prompts with a choice behind them.
+  /// Returns the lengths of the prompts that ended with a choice.
   [[nodiscard]] const std::map<std::int32_t, int>& prompts() const { return prompts_; }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   void fail_at(std::int64_t step) { fails_at_ = step; }
@@ -197,7 +198,8 @@ TEST_F(StepBenchTest, CountsTheBytesAndOperationsOfADecodeStep) {
   const std::int64_t embeddings = std::int64_t{3} * program.hidden * 2;  // of bf16
   const std::int64_t kv = std::int64_t{3} * 40 * program.kv_bytes_per_token(DType::kF32);
   EXPECT_EQ(cell.work.bytes, static_cast<double>(program.weight_bytes() + embeddings + kv));
-  // By hand: two for each weight and sequence; scores and values of 4 heads of 16 in 2 layers.
+  // By hand there are two for each weight and sequence, and scores and values of 4 heads of 16 in 2
+  // layers.
   const double weights = 2 * (64 * 64 * 2 + 2 * 64 * 32 + 3 * 64 * 96) + 80 * 64;
   EXPECT_EQ(cell.work.operations, 3 * (2 * weights + 2 * 4 * 40 * 4 * 16));
   EXPECT_EQ(figures.weight_bytes, program.weight_bytes());
@@ -213,7 +215,7 @@ TEST_F(StepBenchTest, CountsTheHeadOfAPromptOnceAndItsAttentionBelowTheDiagonal)
   const double pairs = 300;  // 1 + 2 + ... + 24
   EXPECT_EQ(figures.prefill[0].work.operations,
             24 * 2 * layers + 2 * 80 * 64 + 2 * 4 * pairs * 4 * 16);
-  // In two steps, of which the first has no use for the head: 2 bytes a weight.
+  // It takes two steps, of which the first has no use for the head; a weight has 2 bytes.
   const double vectors = static_cast<double>(program.weight_bytes()) - 2 * (layers + 80 * 64);
   const double kv = static_cast<double>((16 + 24) * program.kv_bytes_per_token(DType::kF32));
   EXPECT_EQ(figures.prefill[0].work.bytes,
@@ -231,7 +233,7 @@ TEST_F(StepBenchTest, TakesTheLongerOfReadingAndComputingForTheLimit) {
   EXPECT_TRUE(three.computes());
   EXPECT_EQ(one.times_first.median, 1);
   EXPECT_GT(three.times_first.median, 0);
-  // Reading is repeated as steps are, and for a prompt is as rare.
+  // Reading is repeated as often as steps are, and for a prompt as rarely.
   EXPECT_THAT(peak_.times(), ElementsAre(1, 5));
 }
 

@@ -7,7 +7,7 @@
 namespace weft::measure {
 namespace {
 
-/// Does nothing but note that it was asked to.
+/// Does nothing but note that it was called.
 class IdleDevice final : public StepDevice {
  public:
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return limits_; }

@@ -18,7 +18,7 @@ using testing::SizeIs;
 
 Quartiles around(double value) { return {value * 0.9, value, value * 1.1}; }
 
-/// Takes 20 ms, of which reading would take 16 and computing 2 for each sequence.
+/// A cell that takes 20 ms, of which reading would take 16, and computing 2 for each sequence.
 StepCell cell(std::int32_t batch, std::int32_t tokens) {
   StepCell one;
   one.batch = batch;

@@ -14,7 +14,7 @@ class StepWorkTest : public testing::Test {
  protected:
   StepWorkTest() : program_(*llama_.program()) {}
 
-  /// Bytes that a longer context adds to a step of one sequence.
+  /// Returns the bytes that a longer context adds to a step of one sequence.
   [[nodiscard]] double added(std::int32_t from, std::int32_t to) const {
     return decode_work(program_, DType::kBF16, 1, to).bytes -
            decode_work(program_, DType::kBF16, 1, from).bytes;
@@ -48,7 +48,7 @@ TEST_F(StepWorkTest, ReadsNoMoreThanTheChunkThatATokenIsIn) {
 }
 
 TEST_F(StepWorkTest, ReadsTheExpertsThatEvenChoicesHit) {
-  // Eight experts of one matrix each, of which a token has two.
+  // There are eight experts of one matrix each, of which a token has two.
   MatrixPlan matrix;
   matrix.dtype = DType::kBF16;
   matrix.outputs = 32;

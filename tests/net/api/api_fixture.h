@@ -16,7 +16,8 @@
 
 namespace weft::test {
 
-/// "param code" of a refusal with status 400, which must be well formed as well; "200" for none.
+/// Returns "param code" of a refusal with status 400, which must be well formed as well; "200" for
+/// none.
 template <class T>
 std::string verdict(const ApiResult<T>& result) {
   if (result) return "200";
@@ -28,7 +29,7 @@ std::string verdict(const ApiResult<T>& result) {
   return status + (error.param.empty() ? "-" : error.param) + " " + error.code;
 }
 
-/// A tiny model, and bodies that are asked of it.
+/// A tiny model, and functions that decode bodies for it.
 class ApiFixture : public testing::Test {
  public:
   simdjson::dom::object body(std::string_view text) {

@@ -36,7 +36,7 @@ inline std::shared_ptr<const ServedModel> byte_model() {
   return std::make_shared<const ServedModel>(std::move(model));
 }
 
-/// A delta of the byte model that gives all its bytes as text.
+/// Makes a delta of the byte model that gives all its bytes as text.
 inline Delta text_delta(std::string_view text, std::int32_t choice = 0) {
   Delta delta;
   delta.choice = choice;
@@ -45,7 +45,7 @@ inline Delta text_delta(std::string_view text, std::int32_t choice = 0) {
   return delta;
 }
 
-/// How a request of one output ended.
+/// Makes the end of a request of one output.
 inline Finish finish_of(FinishReason reason, Usage usage = {5, 3}) {
   Finish finish;
   finish.reason = reason;

@@ -39,14 +39,14 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// A cell without the spaces around it and the backticks in it.
+/// Returns a cell without the spaces around it and the backticks in it.
 std::string plain(std::string cell) {
   std::erase(cell, '`');
   const std::size_t begin = std::min(cell.find_first_not_of(' '), cell.size());
   return cell.substr(begin, cell.find_last_not_of(' ') + 1 - begin);
 }
 
-/// The rows "| `name` | default | range | meaning |" under a heading, by their names.
+/// Returns the rows "| `name` | default | range | meaning |" under a heading, by their names.
 std::map<std::string, std::vector<std::string>> table(const std::string& heading) {
   std::map<std::string, std::vector<std::string>> rows;
   bool inside = false;

@@ -23,7 +23,7 @@ class TextApiTest : public ApiFixture {
     const auto answer = detokenize(body(text), card);
     return answer ? *answer : verdict(answer);
   }
-  /// The text that a conversation is rendered to, by way of its tokens.
+  /// Returns the text that a conversation is rendered to, by way of its tokens.
   std::string rendered(const std::string& fields) {
     const auto answer =
         tokenize(body(R"({"messages":[{"role":"user","content":"hi"}])" + fields + "}"), card);

@@ -28,7 +28,7 @@ struct Step {
   Delta delta;
 };
 
-/// The texts of some outputs as deltas in a random order, now and then without a text or a token.
+/// The texts of some outputs as deltas in a random order, some of them without a text or a token.
 struct Played {
   std::int32_t outputs = 1;
   std::vector<std::string> texts{};  ///< by the choice's index
@@ -60,7 +60,7 @@ void cut(std::mt19937& random, const std::string& text, std::size_t part, std::i
   }
 }
 
-/// Mixes the deltas of different outputs, those of one in their order.
+/// Mixes the deltas of different outputs and keeps the order of each output's.
 std::vector<Step> interleave(std::mt19937& random, std::vector<std::vector<Step>> outputs) {
   std::vector<Step> mixed;
   std::vector<std::size_t> at(outputs.size());
@@ -94,7 +94,7 @@ Played play(std::mt19937& random, std::size_t parts, std::int32_t outputs) {
   return played;
 }
 
-/// The messages of a whole answer, [DONE] left out.
+/// Returns the messages of a whole answer, without [DONE].
 std::vector<value> run(const Played& played, ReplyWriter& writer, Framing framing) {
   EventBatch out(framing);
   std::vector<value> messages;
@@ -137,7 +137,7 @@ struct Assembled {
   value finish_reason;
 };
 
-/// What a client makes of chat chunks, or of the one chat.completion.
+/// Puts together what a client reads from chat chunks, or from the one chat.completion.
 std::vector<Assembled> assembled_chat(const std::vector<value>& messages, std::size_t outputs) {
   std::vector<Assembled> all(outputs);
   for (const value& message : messages) {
@@ -177,7 +177,8 @@ TEST(WritersPropertyTest, AChatStreamPutTogetherIsThePlainAnswer) {
   }
 }
 
-/// What a client makes of text_completion objects; logprobs as rows of the columns.
+/// Puts together what a client reads from text_completion objects, with logprobs as rows of the
+/// columns.
 std::vector<Assembled> assembled_texts(const std::vector<value>& messages, std::size_t outputs) {
   std::vector<Assembled> all(outputs);
   for (const value& message : messages) {

@@ -41,7 +41,7 @@ inline WrittenEvent event_of(std::string_view lines) {
   return event;
 }
 
-/// The events of a batch. All but [DONE] are valid JSON.
+/// Returns the events of a batch. All but [DONE] must be valid JSON.
 inline std::vector<WrittenEvent> events_of(const EventBatch& batch) {
   std::vector<WrittenEvent> events;
   std::string_view bytes = batch.bytes();

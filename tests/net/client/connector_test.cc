@@ -28,7 +28,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A certificate of "localhost" that has signed itself, and its key, as PEM files.
+/// Writes a certificate of "localhost" that has signed itself, and its key, as PEM files.
 void write_certificate(const std::string& certificate_file, const std::string& key_file) {
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
   const std::unique_ptr<X509, decltype(&X509_free)> certificate(X509_new(), X509_free);
@@ -70,7 +70,7 @@ class ConnectorTest : public testing::Test {
     config.tls_key = key;
     start(std::move(config));
   }
-  /// The answer to a GET.
+  /// Returns the answer to a GET.
   Result<HttpAnswer> ask(const std::string& origin, bool verify, const std::string& path = "/live",
                          const std::string& key = {}) {
     const std::string url = origin + ":" + std::to_string(server_->port());

@@ -1,4 +1,4 @@
-// Against a server that says what a test lets it say.
+// EventClient against a server that says what a test lets it say.
 
 #include "weft/net/client/event_client.h"
 
@@ -38,7 +38,7 @@ class EventClientTest : public testing::Test {
   void serve(const StreamStub::Script& script) {
     serve([script](const HttpStub::Request&) { return script; });
   }
-  /// Its events are in events_.
+  /// Asks, and collects the events in events_.
   Result<EventAnswer> ask(std::chrono::milliseconds limit = kLong) {
     std::optional<Result<EventAnswer>> answer;
     events_.clear();

@@ -11,7 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// The events of a stream whose bytes come in pieces of `size`, each in memory that goes with it.
+/// Returns the events of a stream whose bytes come in pieces of `size`, each in memory that is
+/// freed before the next.
 std::vector<std::string> events_of(std::string_view stream, std::size_t size,
                                    std::size_t most = 1000) {
   EventSplitter splitter(most);

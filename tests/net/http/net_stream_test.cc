@@ -29,7 +29,7 @@ class NetStreamTest : public testing::Test {
     stream->allow_send_now();
   }
 
-  /// All that comes until `bytes` are there.
+  /// Reads all that comes until `bytes` are there.
   std::string read(std::size_t bytes) {
     std::string all;
     while (all.size() < bytes) {

@@ -11,7 +11,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-/// The header of a handshake that is as it should be, plus these fields.
+/// Makes the header of a valid handshake with these fields besides.
 http::request_header<> handshake(
     const std::vector<std::pair<std::string_view, std::string_view>>& more = {}) {
   http::request_header<> header;
@@ -27,13 +27,13 @@ http::request_header<> handshake(
   return header;
 }
 
-/// 101 when it is none.
+/// Returns the status of the refusal; 101 when there is none.
 unsigned status_of(const http::request_header<>& header, std::string_view cors_origins = "") {
   const auto refusal = refuse_handshake(header, cors_origins);
   return refusal ? refusal->status : 101;
 }
 
-/// With one field replaced.
+/// Returns the status when one field is replaced.
 unsigned status_with(std::string_view name, std::string_view value) {
   auto header = handshake();
   header.set(name, value);

@@ -16,7 +16,7 @@ namespace {
 
 using test::FailsWith;
 
-// The hash of "abc" as FIPS 180-2, appendix B.1, has it.
+// The hash of "abc" according to FIPS 180-2, appendix B.1.
 constexpr const char* kHashOfAbc =
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 

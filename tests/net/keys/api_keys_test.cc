@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 const KeyHolder::Time start{std::chrono::hours(1)};
 
-/// How long a request that is refused is told to wait; 0 when it may begin.
+/// Returns how long a request that is refused is told to wait; 0 when it may begin.
 milliseconds wait_of(KeyHolder& holder, KeyHolder::Time now) {
   const ApiResult<void> done = holder.begin(now);
   if (done) return 0ms;

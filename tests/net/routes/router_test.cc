@@ -23,7 +23,7 @@ constexpr std::array kSomeRoutes = {
     Route{.method = verb::post, .path = "/pages/{id}/close", .handle = nullptr},
 };
 
-/// The index of the route that is found; -1 and its reply when it is none.
+/// The index of the route that is found; -1 and the reply when there is none.
 struct FoundRoute {
   std::ptrdiff_t index = -1;
   HttpReply refusal{};
@@ -66,7 +66,7 @@ TEST(RouterTest, RefusesAnotherMethodOfAPathWith405AndThoseThatItHas) {
   EXPECT_THAT(found(verb::get, "/pages/7").refusal.headers, Contains(Pair("Allow", "DELETE")));
 }
 
-// An id at the end may have slashes in it, so two patterns can have one path.
+// An id at the end may contain slashes, so two patterns can match one path.
 TEST(RouterTest, NamesTheMethodsOfAllPatternsThatAPathHas) {
   EXPECT_THAT(found(verb::get, "/pages/7/close").refusal.headers,
               Contains(Pair("Allow", "DELETE, POST")));

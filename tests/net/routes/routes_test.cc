@@ -21,7 +21,7 @@ TEST(RoutesTest, HaveEachMethodOfAPathOnce) {
   }
 }
 
-// A request that a pattern with a hole takes must not be another's of the same method.
+// A request that a pattern with "{id}" matches must not match another one of the same method.
 TEST(RoutesTest, AreFoundWhateverTheirOrder) {
   for (const Route& route : all_routes()) {
     std::string path(route.path);

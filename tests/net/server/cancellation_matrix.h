@@ -15,12 +15,12 @@ namespace weft::test {
 /// How far a request has come when its client leaves.
 enum class Phase : std::uint8_t {
   kQueued,      ///< another request has the only row
-  kTokenizing,  ///< an actor before the tokenizer has it in its hands
-  kEnqueueing,  ///< it is tokenized, and the scheduler has the message in its hands
-  kPrefill,     ///< the second of many steps over its prompt stands at the device
-  kDecode,      ///< it has made tokens, and the step for the next one stands at the device
-  kLastToken,   ///< the step for its last token stands at the device
-  kSending,     ///< all is computed, and lies in the server because nobody reads it
+  kTokenizing,  ///< an actor before the tokenizer handles it
+  kEnqueueing,  ///< it is tokenized, and the scheduler handles the message
+  kPrefill,     ///< the second of many steps over its prompt waits at the device
+  kDecode,      ///< it has made tokens, and the step for the next one waits at the device
+  kLastToken,   ///< the step for its last token waits at the device
+  kSending,     ///< all is computed, and stays in the server because nobody reads it
 };
 
 enum class Leaving : std::uint8_t {
@@ -30,11 +30,11 @@ enum class Leaving : std::uint8_t {
   kHalfOpen,        ///< its host vanishes, and no packet says so
   kSlow,            ///< reads nothing
   kDeadline,        ///< the time that it gave the request is over
-  kSigterm,         ///< the server is the one who goes, and does not wait
+  kSigterm,         ///< the server goes, and does not wait
   kKilled,          ///< the process is killed
 };
 
-/// What is to become of the request.
+/// How the request must end.
 enum class Ends : std::uint8_t {
   kGone,      ///< cancelled as client_gone, its connection closed
   kCutOff,    ///< cancelled as client_too_slow, its connection closed
@@ -48,7 +48,8 @@ struct Cell {
   Leaving leaving;
   Transport transport;
 
-  /// The one place that says which cells do not end as their way to leave says, and why.
+  /// Which end is expected. Cells that do not end as their way to leave suggests are listed here
+  /// alone, each with its reason.
   [[nodiscard]] Ends expected() const {
     // What is computed is not taken back: its client may still read it.
     const bool computed = phase == Phase::kSending;
@@ -58,8 +59,8 @@ struct Cell {
       case Leaving::kSigterm:
         return computed ? Ends::kWell : Ends::kStopping;
       case Leaving::kSlow:
-        // Who has been sent nothing, or little, is not slow. A plain answer is sent when it is
-        // whole.
+        // A client that has been sent nothing, or little, is not slow. A plain answer is sent when
+        // it is complete.
         if (computed) return Ends::kCutOff;
         return phase == Phase::kDecode && transport != Transport::kPlain ? Ends::kCutOff
                                                                          : Ends::kWell;
@@ -67,8 +68,8 @@ struct Cell {
         return Ends::kGone;
     }
   }
-  /// The actor that has the message sees the end when it has done what it does: it is not
-  /// interrupted. Connection, key and running answer do not wait for that.
+  /// The actor that has the message sees the end when it has handled it: it is not interrupted.
+  /// Connection, key and running answer do not wait for that.
   [[nodiscard]] bool in_an_actors_hands() const {
     return phase == Phase::kTokenizing || phase == Phase::kEnqueueing;
   }

@@ -34,7 +34,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 using Clock = std::chrono::steady_clock;
 
-// By it the device knows the request that the cell is about.
+// The seed by which the device knows the request that the cell is about.
 constexpr std::uint64_t kVictimsSeed = 777;
 
 constexpr const char* kKeys = R"(
@@ -49,7 +49,7 @@ constexpr const char* kKeys = R"(
 constexpr const char* kVictimsKey = "X-Api-Key: v\r\n";
 constexpr const char* kOthersKey = "X-Api-Key: o\r\n";
 
-/// What has come to the device for the victim, the step that stands before it included.
+/// Records what has come to the device for the victim, including the step that waits before it.
 class DeviceWatch {
  public:
   struct Seen {
@@ -100,7 +100,7 @@ class Desk {
   StepGate* const gate_;
 };
 
-/// SO_SNDBUF or SO_RCVBUF; the system takes the smallest or largest there is.
+/// Sets SO_SNDBUF or SO_RCVBUF; the system takes the smallest or largest there is.
 void set_size(int socket, int buffer, int bytes) {
   ::setsockopt(socket, SOL_SOCKET, buffer, &bytes, sizeof bytes);
 }
@@ -164,7 +164,7 @@ class CancellationMatrix : public ServedPipeline, public testing::WithParamInter
   Clock::time_point left;  // when the server could know
   int steps_when_left = 0;
 
-  /// Milliseconds from there until something was free, and of which cell.
+  /// Milliseconds from `left` until something was free, and in which cell.
   static inline std::vector<std::pair<double, std::string>> times;
 };
 
@@ -174,8 +174,8 @@ void CancellationMatrix::SetUp() {
   server_config.io_threads = 1;
   server_config.api_key_file = folder.write("keys.toml", kKeys).string();
   if (cell.outruns_client()) server_config.max_unread_bytes = 64;
-  // Found out by the clock, which runs before the client leaves and must not end then; elsewhere
-  // the defaults are longer than any cell.
+  // The clock finds the client out; it runs before the client leaves and must not end then.
+  // Elsewhere the defaults are longer than any cell.
   const bool by_clock = cell.must_be_found_out() && !cell.outruns_client();
   const bool by_pings =
       cell.leaving == Leaving::kHalfOpen && cell.transport == Transport::kWebSocket;
@@ -315,7 +315,7 @@ void CancellationMatrix::leave() {
   }
 }
 
-/// One token after the other, until the server has enough of it.
+/// Produces one token after the other until the server has enough of it.
 void CancellationMatrix::outrun_client() {
   const auto noticed = [this] { return was_logged("client_too_slow"); };
   while (!noticed()) {
@@ -328,7 +328,7 @@ void CancellationMatrix::outrun_client() {
   steps_when_left = watch.seen().steps + 1;
 }
 
-/// As `weft serve` does it on SIGTERM.
+/// Does what `weft serve` does on SIGTERM.
 void CancellationMatrix::begin_to_stop() {
   server->drain();
   engine->async_drain([this](boost::system::error_code) { drained = true; });
@@ -411,7 +411,7 @@ void CancellationMatrix::expect_one_line_in_the_log() const {
   EXPECT_TRUE(eventually([&] { return !logged(victims_address).empty(); }));
   const auto lines = logged(victims_address);
   ASSERT_EQ(lines.size(), 1U);
-  // What was all given to the connection has ended well, for a WebSocket.
+  // Over a WebSocket an answer has ended well once all of it was given to the connection.
   if (cell.phase == Phase::kSending) return;
   static constexpr std::array kErrors{"error=client_gone", "error=client_too_slow",
                                       "error=deadline_exceeded", "error=stopping", " 200 "};

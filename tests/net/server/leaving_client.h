@@ -19,7 +19,7 @@ namespace weft::test {
 
 enum class Transport : std::uint8_t { kSse, kWebSocket, kPlain };
 
-/// What is asked, the same in each API.
+/// The question, which is the same in each API.
 struct Question {
   std::string prompt;
   int max_tokens = 1;
@@ -59,7 +59,7 @@ class LeavingClient : public PlainClient {
     post("/v1/completions", body, headers_);
   }
 
-  /// What the answer to `question` ends with.
+  /// Returns what the answer to `question` ends with.
   [[nodiscard]] std::string end_of(const Question& question) const {
     const std::string tokens = R"(_tokens":)" + std::to_string(question.max_tokens);
     if (transport_ == Transport::kSse) return "data: [DONE]\n\n";
@@ -68,8 +68,8 @@ class LeavingClient : public PlainClient {
 
   void say_close_frame() { say_frame(Opcode::kClose, "\x03\xE8"); }
 
-  /// From here on its host is not there: what comes is dropped without a word, and nothing goes
-  /// out.
+  /// Makes the client's host vanish: from here on what comes is dropped without a word, and nothing
+  /// goes out.
   void vanish() {
     std::array<sock_filter, 1> drop_all{{BPF_STMT(BPF_RET | BPF_K, 0)}};
     const sock_fprog program{.len = 1, .filter = drop_all.data()};
@@ -78,7 +78,7 @@ class LeavingClient : public PlainClient {
     }
   }
 
-  /// A process of its own becomes the only one that has the socket.
+  /// Makes a process of its own the only one that has the socket.
   void move_to_child() {
     posix_spawn_file_actions_t actions{};
     ::posix_spawn_file_actions_init(&actions);
@@ -100,7 +100,8 @@ class LeavingClient : public PlainClient {
   }
 
  private:
-  // Small, so that an answer that is not read soon lies in the server; smaller ones make TCP wait.
+  // It is small, so that an answer that is not read soon stays in the server; smaller ones make TCP
+  // wait.
   static constexpr int kReceiveBuffer = 8 << 10;
 
   const Transport transport_;

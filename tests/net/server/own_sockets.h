@@ -10,12 +10,13 @@
 
 namespace weft::test {
 
-/// One of this process' sockets, known again after its descriptor has been closed and given away.
+/// One of this process' sockets, which is recognised after its descriptor has been closed and given
+/// away.
 struct OwnSocket {
   int descriptor = -1;
   std::string name;  ///< "socket:[12345]"
 
-  /// Bytes that it has taken and the other side has not.
+  /// How many bytes it has taken that the other side has not.
   [[nodiscard]] int unsent() const {
     int bytes = 0;
     ::ioctl(descriptor, TIOCOUTQ, &bytes);
@@ -23,7 +24,7 @@ struct OwnSocket {
   }
 };
 
-/// Calls `each` for every socket until it says true; whether it did.
+/// Calls `each` for every socket until it returns true; returns whether it did.
 template <class Each>
 bool any_own_socket(Each each) {
   std::error_code gone;  // such as the descriptor of the folder itself
@@ -37,7 +38,7 @@ bool any_own_socket(Each each) {
   return false;
 }
 
-/// The one whose other end is this port of loopback; none: descriptor -1.
+/// Returns the socket whose other end is this port of loopback; descriptor -1 when there is none.
 inline OwnSocket own_socket_to(std::uint16_t port) {
   OwnSocket found;
   any_own_socket([&](const OwnSocket& socket) {

@@ -14,10 +14,10 @@
 
 namespace weft::test {
 
-/// What a WebSocket's frame is.
+/// The kind of a WebSocket's frame.
 enum class Opcode : std::uint8_t { kText = 1, kClose = 8, kPing = 9 };
 
-/// A client that says exactly what it is told to, over TCP.
+/// A client that sends exactly what it is told to, over TCP.
 class PlainClient {
  public:
   explicit PlainClient(std::uint16_t port, int receive_buffer = 0) : socket_(io_) {
@@ -32,7 +32,7 @@ class PlainClient {
     boost::system::error_code ignored;  // the server may have hung up
     boost::asio::write(socket_, boost::asio::buffer(text.data(), text.size()), ignored);
   }
-  /// A request with a body of JSON.
+  /// Sends a request with a body of JSON.
   void post(std::string_view path, std::string_view body, std::string_view headers = {}) {
     say("POST " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nContent-Length: " +
         std::to_string(body.size()) + "\r\n" + std::string(headers) + "\r\n" + std::string(body));
@@ -41,7 +41,7 @@ class PlainClient {
     say("GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n" + std::string(headers) + "\r\n");
   }
 
-  /// Asks for a WebSocket; what the server says to that.
+  /// Asks for a WebSocket; returns what the server answers.
   std::string ask_to_upgrade(std::string_view headers = {}) {
     get("/v1/responses",
         "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
@@ -49,7 +49,7 @@ class PlainClient {
             std::string(headers));
     return read_until("\r\n\r\n");
   }
-  /// A frame of a WebSocket, masked, as a client's must be, with zeros.
+  /// Sends a frame of a WebSocket, masked, as a client's must be, with zeros.
   void say_frame(Opcode opcode, std::string_view payload) {
     std::string frame(1, static_cast<char>(0x80U | static_cast<unsigned>(opcode)));
     if (payload.size() < 126) {
@@ -63,7 +63,7 @@ class PlainClient {
     say(frame.append(payload));
   }
 
-  /// All up to `what`, with it; less when the server ends.
+  /// Reads up to and including `what`; less when the server ends.
   std::string read_until(std::string_view what) {
     while (true) {
       const auto found = heard_.find(what);
@@ -76,7 +76,7 @@ class PlainClient {
     }
     return take(heard_.size());
   }
-  /// Head and body of one answer that says its length.
+  /// Reads head and body of one answer that states its length.
   std::string read_answer() {
     std::string head = read_until("\r\n\r\n");
     const auto place = head.find("Content-Length: ");
@@ -98,7 +98,7 @@ class PlainClient {
   }
 
  private:
-  /// False at the end, and when nothing comes for so long that a test has failed.
+  /// Returns false at the end, and when nothing comes for so long that a test has failed.
   bool hear() {
     constexpr int kPatienceMs = 30'000;
     pollfd wanted{.fd = socket_.native_handle(), .events = POLLIN, .revents = 0};

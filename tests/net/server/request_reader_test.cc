@@ -18,7 +18,7 @@ using std::chrono::steady_clock;
 
 class RequestReaderTest : public testing::Test {
  public:
-  /// Puts `bytes` in and says what next() has come to.
+  /// Puts `bytes` in and returns the result of next().
   Found put(std::string_view bytes) {
     reader.put(boost::asio::buffer(bytes.data(), bytes.size()));
     return reader.next();

@@ -44,7 +44,7 @@ class StepGate {
     allowed_ += steps;
     changed_.notify_all();
   }
-  /// Until a step stands before the closed gate.
+  /// Waits until a step stands before the closed gate.
   void wait_for_step() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return waiting_; });
@@ -73,7 +73,7 @@ class StepGate {
   int allowed_ = 0;
 };
 
-/// `done()` becomes true, sooner or later; false when it does not.
+/// Waits until `done()` is true; returns false when it never is.
 inline bool eventually(const std::function<bool()>& done) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!done()) {
@@ -132,7 +132,7 @@ class ServedPipeline : public testing::Test {
            stats.pages_free == stats.pages && server->service().running().count() == 0;
   }
 
-  /// Lines of the log that have it.
+  /// Returns the lines of the log that contain `what`.
   [[nodiscard]] std::vector<std::string> logged(std::string_view what) const {
     std::vector<std::string> lines = log_->last_formatted();
     std::erase_if(lines,

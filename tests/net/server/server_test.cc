@@ -280,7 +280,7 @@ class LeftBehindTest : public ServerTest, public testing::WithParamInterface<Tra
     gate.close();
   }
   LeavingClient leaving() const { return {server->port(), GetParam(), kKey}; }
-  /// Its first step stands before the gate.
+  /// Asks, and waits until the first step stands before the gate.
   void ask(LeavingClient& one, const Question& question) {
     one.upgrade();
     one.ask(question);
@@ -296,7 +296,8 @@ class LeftBehindTest : public ServerTest, public testing::WithParamInterface<Tra
  private:
   static constexpr const char* kKey = "X-Api-Key: one\r\n";
 
-  /// Asks for more than there can be, which costs the key nothing.
+  /// Whether the key's allowance is spent: asks for more than is possible, which costs the key
+  /// nothing.
   bool is_spent() const {
     PlainClient one = client();
     one.post(kCompletions, R"({"prompt":[5],"max_tokens":1000000})", kKey);
@@ -536,7 +537,7 @@ TEST_F(BodyMemoryTest, AWebSocketWhoseMessageFindsNoRoomIsClosedWith1013) {
   EXPECT_TRUE(will_show("weft_body_bytes 0"));
 }
 
-TEST_F(BodyMemoryTest, AMessageThatWaitsInItsLaneCountsUntilItsTurn) {
+TEST_F(BodyMemoryTest, AMessageThatWaitsInItsStreamCountsUntilItsTurn) {
   start();
   gate.close();
   PlainClient one = client();

@@ -5,7 +5,7 @@
 #include "weft/gpu/step_device.h"
 #include "weft/tests/net/api/tiny_model.h"
 
-/// What a server of the tiny model is made with and asked.
+/// The options and requests of a server of the tiny model.
 namespace weft::test {
 
 inline constexpr DeviceLimits kTinyLimits{.rows = 4,

@@ -35,7 +35,7 @@ class IoThreadTest : public testing::Test {
       thread.add(std::make_shared<FakeConnection>(thread, std::move(place)));
     });
   }
-  /// What was given to the thread before has been done.
+  /// Waits until the thread has done what it was given before.
   void wait() {
     std::promise<void> done;
     boost::asio::post(thread.context(), [&done] { done.set_value(); });

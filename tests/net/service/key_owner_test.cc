@@ -1,4 +1,4 @@
-// What one key makes is nothing to another.
+// A client cannot see what another key's requests made.
 
 #include <gmock/gmock.h>
 

@@ -127,7 +127,7 @@ TEST(RequestLogTest, ReplacesBytesOfABodyThatAreNoUtf8) {
   EXPECT_THAT(text.text(), HasSubstr("body=\"a\uFFFD\uFFFD(\\u0001\""));
 }
 
-// A client chooses the path, and could write lines of its own with it.
+// A client chooses the path, and must not write lines of its own with it.
 TEST(RequestLogTest, ShowsNoBytesOfAPathThatAreMoreThanText) {
   LoggedRequest request = kRequest;
   request.path = "/a\n\x1B[2J b\x7F\xFF%";

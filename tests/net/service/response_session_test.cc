@@ -33,7 +33,7 @@ class ResponseSessionTest : public ServedPipeline {
     std::string all = socket.read_until(R"("type":"response.incomplete")");
     return all.append(socket.read_until(R"("completed_at":null}})"));
   }
-  /// One that is kept for the connection alone.
+  /// Makes a response that is kept for the connection alone; returns its id.
   static std::string kept_by(Socket& socket) {
     socket.create(R"("max_output_tokens":2,"store":false)");
     const std::string all = events(socket);

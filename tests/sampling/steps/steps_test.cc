@@ -1,5 +1,5 @@
-// Each step alone, and their order, against the plain reference. What the sampler draws from is
-// read from its logprobs, so that nothing is left to chance.
+// Tests each step alone, and their order, against the plain reference. The probabilities are read
+// from the sampler's logprobs, so that nothing is left to chance.
 
 #include <gtest/gtest.h>
 
@@ -192,7 +192,7 @@ void set_everything(ReferenceCase& sample, std::minstd_rand& random) {
 TEST(Steps, AllTogetherAreAsTheReference) { expect_as_reference(set_everything); }
 
 TEST(Steps, SwappingTwoNeighboursWouldShow) {
-  // Those that give the same in either order: they only take tokens out, or add.
+  // Pairs that give the same in either order: they only take tokens out, or add.
   const std::set<std::string> commuting = {"logit_bias bad_tokens", "bad_tokens allowed_tokens",
                                            "allowed_tokens min_tokens", "min_tokens repetition",
                                            "frequency_and_presence dry"};
@@ -227,7 +227,7 @@ TEST(Steps, SwappingTwoNeighboursWouldShow) {
 }
 
 TEST(Steps, BiasComesBeforeRepetition) {
-  // Not neighbours, but what lies between them only takes tokens out.
+  // They are not neighbours, but the steps between them only take tokens out.
   ReferenceCase sample;
   sample.tokens = {0};
   sample.params.logit_bias = {{0, 4}};

@@ -30,7 +30,7 @@ TEST(KvMemory, CountsTheMostPagesOfAGroupWithItsPromptShared) {
   // The last token's keys and values are never needed: 4 + 4 tokens, then 4 + 5.
   EXPECT_EQ(memory.most_pages(make_group({.prompt = 4, .max_tokens = 5})->spec), 2);
   EXPECT_EQ(memory.most_pages(make_group({.prompt = 4, .max_tokens = 6})->spec), 3);
-  // Two pages of the prompt are whole and shared, two more are each output's own.
+  // Two pages of the prompt are full and shared, and each output has two more of its own.
   const auto three = make_group({.prompt = 9, .max_tokens = 8, .sequences = 3});
   EXPECT_EQ(memory.most_pages(three->spec), 2 + 3 * 2);
 }

@@ -41,7 +41,7 @@ Costs equal_costs(unsigned pattern, int rows) {
 
 std::string text_of(const Costs& costs) { return ::testing::PrintToString(costs); }
 
-/// Whether the rows of a set lie within some `length` rows, one after the other.
+/// Whether the rows of a set lie within `length` consecutive rows.
 bool fit_within(unsigned rows, int length) {
   return rows == 0 || static_cast<int>(std::bit_width(rows)) - std::countr_zero(rows) <= length;
 }
@@ -124,7 +124,7 @@ TEST(RowShuffle, IsTheLeastForSampledPatternsOfSixteenRowsWithRandomCosts) {
   }
 }
 
-/// Does the moves and compares who runs where.
+/// Carries out the moves and compares who runs where.
 void expect_contiguous_and_nobody_lost(const Costs& costs) {
   const Shuffle shuffle(costs);
   std::vector<int> content(costs.size(), -1);

@@ -19,7 +19,7 @@ struct ChunkParts : SchedulerParts {
     chunks.choose_decodes(tick);
     chunks.choose_prefills(tick);
   }
-  /// A group whose prompt is computed, and whose next token is under way.
+  /// Begins a group whose prompt is computed, and whose next token is under way.
   Group& begin_decoding(const GroupWish& wish) {
     Group& group = begin(wish);
     decode(group);

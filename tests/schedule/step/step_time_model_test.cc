@@ -40,7 +40,7 @@ class Steps {
     const auto prefill = random_() % 3 == 0 ? 0 : static_cast<std::int32_t>(random_() % 512);
     return {decodes, prefill, decodes * static_cast<std::int64_t>(random_() % 1000) + prefill};
   }
-  /// What measured times differ from exact ones by: normal, 10 %.
+  /// The factor between a measured time and the exact one: normal, 10 %.
   double noise() { return std::max(0.5, 1 + 0.1 * normal_(random_)); }
   bool once_in(unsigned steps) { return random_() % steps == 0; }
 
@@ -49,7 +49,7 @@ class Steps {
   std::normal_distribution<double> normal_;
 };
 
-/// The worst relative error of predictions over steps that were not learnt from.
+/// Returns the worst relative error of predictions over steps that were not learnt from.
 double worst_error(const StepTimeModel& model, const Device& device) {
   Steps fresh(999);
   double worst = 0;

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// So few values that every chain is long.
+/// It has so few values that every chain is long.
 struct Colliding {
   std::size_t operator()(int key) const noexcept { return static_cast<std::size_t>(key % 3); }
 };

@@ -39,7 +39,7 @@ TEST(RisingHeap, StopsAVisitWhenItIsTold) {
   EXPECT_EQ(visits, 3);
 }
 
-/// Against sorting, with keys that rise, go down by set_key, come and go.
+/// Compares with sorting, while keys rise, go down by set_key, come and go.
 TEST(RisingHeap, VisitsInTheOrderOfTrueKeysInAnyHistory) {
   constexpr Slot kSlots = 40;
   std::mt19937 random(11);

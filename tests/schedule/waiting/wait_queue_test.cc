@@ -26,7 +26,7 @@ WaitItem chat(ClientId client, std::uint64_t order, std::int32_t priority = 0) {
   return {.cls = RequestClass::kChat, .priority = priority, .client = client, .order = order};
 }
 
-/// The orders of the first of a class.
+/// Returns the orders of the first of a class.
 std::vector<std::uint64_t> orders(const WaitQueue& queue, const ServedTokens& served,
                                   std::size_t most = 100, RequestClass cls = RequestClass::kChat,
                                   std::size_t most_of_one_line = WaitQueue::kUnlimited) {
@@ -148,7 +148,7 @@ TEST_F(WaitQueueTest, RemovesFromAnyPlace) {
   EXPECT_THAT(orders(queue_, served_), ElementsAre(2, 3));
 }
 
-/// Against sorting all that waits, while counters rise behind the queue's back.
+/// Compares with sorting all that waits, while counters rise behind the queue's back.
 TEST_F(WaitQueueTest, AdmitsInTheStatedOrderInAnyHistory) {
   std::mt19937 random(2);
   std::vector<WaitItem> pool(400);

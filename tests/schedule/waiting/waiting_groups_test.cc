@@ -10,7 +10,7 @@
 namespace weft::test {
 namespace {
 
-/// Who of chat should be admitted next, by the order of arrival.
+/// Returns who of chat should be admitted next, by the order of arrival.
 std::vector<std::uint64_t> next_of(const WaitingGroups& waiting, std::size_t of_one_client = 8) {
   std::array<Group*, 8> groups{};
   const std::size_t count = waiting.candidates(RequestClass::kChat, groups, of_one_client);
@@ -68,7 +68,7 @@ TEST(WaitingGroups, ChargesAPromptOnceHoweverOftenItsGroupBegins) {
   parts.waiting.come_back(again);
   parts.waiting.admit(again);
   parts.waiting.admit(other);
-  // Charged twice, client 1 would have 20 against 15.
+  // If it were charged twice, client 1 would have 20 against 15.
   EXPECT_EQ(next_of(parts.waiting), (Orders{3, 4}));
 }
 

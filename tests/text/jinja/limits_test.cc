@@ -29,13 +29,13 @@ Result<std::string> render(const std::string& source, const boost::json::object&
 }
 
 /// The code of the error and its detail; "no error" when there is none.
-struct Outcome {
+struct RenderOutcome {
   boost::system::error_code code;
   std::string detail;
 };
 
-Outcome rendered(const std::string& source, const boost::json::object& variables = {},
-                 const TemplateLimits& limits = {}) {
+RenderOutcome rendered(const std::string& source, const boost::json::object& variables = {},
+                       const TemplateLimits& limits = {}) {
   const auto text = render(source, variables, limits);
   if (text) return {{}, "no error"};
   return {text.error().code, text.error().detail};
@@ -43,7 +43,7 @@ Outcome rendered(const std::string& source, const boost::json::object& variables
 
 void expect_limit(const std::string& source, std::string_view what,
                   const boost::json::object& variables = {}, const TemplateLimits& limits = {}) {
-  const Outcome result = rendered(source, variables, limits);
+  const RenderOutcome result = rendered(source, variables, limits);
   EXPECT_EQ(result.code, TextErrc::kTemplateLimit) << source.substr(0, 100) << result.detail;
   EXPECT_NE(result.detail.find(what), std::string::npos) << result.detail;
 }
@@ -111,7 +111,7 @@ TEST(JinjaLimitsTest, BoundsTheStackOfTheEvaluation) {
   // Three levels of the source's nesting each, and nine of the evaluation's.
   const std::string nested =
       repeated("[0 or 1 and not 0 < 1 + 0 ~ 1 * 2 ** (", 20) + "f()" + repeated(")]", 20);
-  Outcome result;
+  RenderOutcome result;
   std::thread([&] {
     result = rendered("{% macro f() %}{{ " + nested + " }}{% endmacro %}{{ f() }}");
   }).join();
@@ -278,7 +278,7 @@ TEST(JinjaLimitsTest, FindsKeysThatAreNestedTuples) {
 }
 
 TEST(JinjaLimitsTest, CutsTheMessageThatATemplateRaises) {
-  const Outcome result = rendered("{{ raise_exception('\u00e9' * 1000000) }}");
+  const RenderOutcome result = rendered("{{ raise_exception('\u00e9' * 1000000) }}");
   EXPECT_EQ(result.code, TextErrc::kTemplateFailed);
   EXPECT_LT(result.detail.size(), jinja::kMaxMessageBytes + 20);
   EXPECT_TRUE(result.detail.ends_with("\u00e9..."));

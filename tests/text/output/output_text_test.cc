@@ -23,7 +23,7 @@ namespace json = boost::json;
 using Texts = std::vector<std::string>;
 using Hit = std::optional<std::size_t>;
 
-/// A tokenizer of these tokens, by id; the last one is special.
+/// Makes a tokenizer of these tokens, by id; the last one is special.
 Tokenizer tokenizer_of(const Texts& tokens, const json::value& decoder) {
   json::object vocabulary;
   for (const std::string& token : tokens) vocabulary[token] = vocabulary.size();
@@ -40,7 +40,7 @@ Tokenizer tokenizer_of(const Texts& tokens, const json::value& decoder) {
   return Tokenizer::from_json(json::serialize(all), "made").value();
 }
 
-// Decoders as files have them.
+// The functions below make decoders as files have them.
 json::value fuse() { return {{"type", "Fuse"}}; }
 json::value byte_level_json() { return {{"type", "ByteLevel"}}; }
 json::value llama() {
@@ -54,7 +54,7 @@ json::value llama() {
 
 StopStrings stops_of(const Texts& texts) { return StopStrings::compile(texts).value(); }
 
-/// An output that is fed tokens by their texts, and what each gave.
+/// An output that is fed tokens by their texts, and what each appended.
 class Output {
  public:
   Output(Tokenizer tokenizer, const Texts& stops, bool skip_special = true)
@@ -80,7 +80,7 @@ class Output {
   Hit hit_;
 };
 
-TEST(OutputTextTest, FindsAStopTextThatLiesAcrossTokens) {
+TEST(OutputTextTest, FindsAStopStringThatLiesAcrossTokens) {
   Output output(tokenizer_of({"So", " it", " is.\n", "\nUser", ":", "<s>"}, fuse()),
                 {"?", "\n\nUser:"});
   EXPECT_EQ(output.push("So"), "So");
@@ -102,7 +102,7 @@ TEST(OutputTextTest, GivesWhatWasHeldBackWhenTheOutputEnds) {
   EXPECT_EQ(output.hit(), std::nullopt);
 }
 
-TEST(OutputTextTest, FindsAStopTextInWhatTheDecoderHeldBackToTheEnd) {
+TEST(OutputTextTest, FindsAStopStringInWhatTheDecoderHeldBackToTheEnd) {
   Output output(tokenizer_of({"a", "<0x0A>", "<s>"}, llama()), {"\n"});
   EXPECT_EQ(output.push("a"), "a");
   EXPECT_EQ(output.push("<0x0A>"), "");
@@ -163,12 +163,12 @@ std::vector<TokenId> random_ids(std::mt19937& random, const Tokenizer& tokenizer
   return ids;
 }
 
-/// The text before the first place of `stop`; all of it when there is none.
+/// Returns the text before the first occurrence of `stop`; all of it when there is none.
 std::string before(const std::string& text, const std::string& stop) {
   return text.substr(0, text.find(stop));
 }
 
-/// Some character of the text and the one behind it.
+/// Returns some character of the text and the one behind it.
 std::string two_characters(std::mt19937& random, const std::string& text) {
   const std::u32string all = to_code_points(text);
   if (all.empty()) return "?";
@@ -178,7 +178,7 @@ std::string two_characters(std::mt19937& random, const std::string& text) {
   return two;
 }
 
-TEST(OutputTextTest, GivesWhatDecodeGivesUpToTheStopText) {
+TEST(OutputTextTest, GivesWhatDecodeGivesUpToTheStopString) {
   std::mt19937 random(31);
   for (const Tokenizer& tokenizer : test_tokenizers()) {
     int hits = 0;
@@ -219,7 +219,7 @@ TEST(OutputTextTest, DelaysNoTextThatTheDecoderGivesWhenThereIsNothingToStopAt) 
   }
 }
 
-/// Tokens too long for a string to hold in place, with whatever decoders look for.
+/// Makes tokens that are too long for a string's inline buffer, with whatever decoders look for.
 Texts long_tokens(std::mt19937& random) {
   const Texts parts = {"\u2581", "\u0120", "</w>", "##", " .", " do not", "|", "word", "\u00E6"};
   Texts tokens;
@@ -246,7 +246,7 @@ TEST(OutputTextTest, AllocatesNothingOnceItsBuffersHaveTheirSize) {
       {{"type", "CTC"}, {"pad_token", "#"}, {"word_delimiter_token", "|"}, {"cleanup", true}},
       {{"type", "Replace"}, {"pattern", {{"String", "o"}}}, {"content", "ooo"}},
       nullptr};
-  const std::string near_miss(StopStrings::kMaxTextBytes, 'w');
+  const std::string near_miss(StopStrings::kMaxStringBytes, 'w');
   std::mt19937 random(33);
   for (const json::value& decoder : decoders) {
     const Tokenizer tokenizer = tokenizer_of(long_tokens(random), decoder);

@@ -21,7 +21,7 @@ using Texts = std::vector<std::string>;
 
 StopStrings compiled(const Texts& texts) { return StopStrings::compile(texts).value(); }
 
-/// What is left of an output, and which text ended it.
+/// What is left of an output, and which stop string ended it.
 struct Kept {
   std::string text;
   std::optional<std::size_t> hit;
@@ -33,7 +33,8 @@ struct Kept {
   }
 };
 
-/// The definition: the earliest beginning, there the shortest, of equal texts the first.
+/// Searches by the definition: the earliest beginning, there the shortest, of equal strings the
+/// first.
 Kept searched(const Texts& stops, const std::string& text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     std::optional<std::size_t> hit;
@@ -108,7 +109,7 @@ TEST(StopScannerTest, KeepsTheSameOfLongTextsFullOfNearMisses) {
   }
 }
 
-TEST(StopScannerTest, GivesTextAsSoonAsNoStopTextCanHoldIt) {
+TEST(StopScannerTest, GivesTextAsSoonAsNoStopStringCanHoldIt) {
   StopScanner scanner(compiled({"stop", "tonic"}));
   std::string out;
   const auto fed = [&](std::string_view text) {
@@ -123,7 +124,7 @@ TEST(StopScannerTest, GivesTextAsSoonAsNoStopTextCanHoldIt) {
   EXPECT_EQ(fed("e"), "se");
 }
 
-TEST(StopScannerTest, HoldsBackLessThanTheLongestStopText) {
+TEST(StopScannerTest, HoldsBackLessThanTheLongestStopString) {
   std::mt19937 random(22);
   const Texts stops = {"abab", "bbaab", "aab"};
   StopScanner scanner(compiled(stops));
@@ -142,14 +143,14 @@ TEST(StopScannerTest, HoldsBackLessThanTheLongestStopText) {
   EXPECT_EQ(most, 4U);  // "bbaa"
 }
 
-TEST(StopScannerTest, CutsWhereTheEarliestStopTextBegins) {
+TEST(StopScannerTest, CutsWhereTheEarliestStopStringBegins) {
   const StopStrings stops = compiled({"Answer", "The Answer:"});
   EXPECT_EQ(streamed_parts(stops, {"So. The Answer: 4"}), (Kept{"So. ", 1}));
   EXPECT_EQ(streamed_parts(stops, {"So. The Ans", "wer", ":"}), (Kept{"So. ", 1}));
   EXPECT_EQ(streamed_parts(stops, {"So. The Answer", " is 4"}), (Kept{"So. The ", 0}));
 }
 
-TEST(StopScannerTest, CutsWhereAStopTextBeginsThatWaitedForALongerOneToTheEnd) {
+TEST(StopScannerTest, CutsWhereAStopStringBeginsThatWaitedForALongerOneToTheEnd) {
   EXPECT_EQ(streamed_parts(compiled({"Answer", "The Answer:"}), {"The Ans", "wer"}),
             (Kept{"The ", 0}));
 }
@@ -172,7 +173,7 @@ TEST(StopScannerTest, PassesAllWhenThereIsNothingToStopAt) {
   EXPECT_EQ(streamed_parts(compiled({}), {"as it", " is"}), (Kept{"as it is", std::nullopt}));
 }
 
-// The lead bytes agree, so parts of a character are a beginning of a stop text.
+// The lead bytes agree, so parts of a character are a beginning of a stop string.
 TEST(StopScannerTest, GivesWholeCharactersForWholeCharacters) {
   std::mt19937 random(23);
   const StopStrings stops = compiled({"\u6F22\u6F21", "\u6F23", "\U0001F680\u200D\U0001F681"});
@@ -207,8 +208,8 @@ TEST(StopStringsTest, KnowsItsTexts) {
 TEST(StopStringsTest, TakesAsManyAndAsLongOnesAsAllowed) {
   std::mt19937 random(24);
   Texts texts;
-  for (std::size_t i = 0; i < StopStrings::kMaxTexts; ++i) {
-    std::string text(StopStrings::kMaxTextBytes, ' ');
+  for (std::size_t i = 0; i < StopStrings::kMaxStrings; ++i) {
+    std::string text(StopStrings::kMaxStringBytes, ' ');
     for (char& c : text) c = static_cast<char>(1 + random() % 127);
     texts.push_back(std::move(text));
   }

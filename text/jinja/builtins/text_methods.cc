@@ -159,7 +159,7 @@ Value method_zfill(Run& run, const Value& self, const Slots& slots) {
 struct Window {
   std::string_view text;
   std::size_t first = 0;  ///< In code points.
-  bool valid = true;      ///< False: the bounds leave no place, not even for an empty string.
+  bool valid = true;      ///< False: the bounds leave no position, not even for an empty string.
 };
 
 std::int64_t bound(const Value& value, std::int64_t fallback, std::int64_t size) {

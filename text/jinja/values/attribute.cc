@@ -55,7 +55,7 @@ std::optional<Value> own_attribute(Run& run, const Value& object, std::string_vi
   return std::nullopt;
 }
 
-/// A place counted from either end; nothing when it is outside.
+/// Returns an index counted from either end; nothing when it is outside.
 std::optional<std::size_t> place(std::int64_t index, std::size_t size) {
   const auto count = static_cast<std::int64_t>(size);
   if (index < 0) index += count;

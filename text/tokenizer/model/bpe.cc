@@ -190,7 +190,8 @@ void Bpe::merge_long(EncodeScratch& scratch) const {
   for (std::uint32_t i = 0; i < size; ++i) {
     list.push_back({scratch.symbols[i], i == 0 ? kNone : i - 1, i + 1 == size ? kNone : i + 1});
   }
-  // An entry is rank and place; one that no longer fits its pair is passed over when it comes up.
+  // An entry is a rank and the index of a symbol; one that no longer fits its pair is skipped when
+  // it comes up.
   const auto rule_at = [&](std::uint32_t at) {
     const std::uint32_t next = list[at].next;
     return next == kNone ? BpeMerges::Rule{} : merges_.find(list[at].id, list[next].id);

@@ -41,7 +41,7 @@ class Bpe {
   void set_extra_symbols(const std::vector<char32_t>& characters);
 
   /// Lets words be cut before each `mark` that does not follow another, if no rule merges across
-  /// such a place; then a text without spaces between words is as quick as one with.
+  /// such a cut; then a text without spaces between words is as quick as one with.
   void cut_before(char32_t mark);
 
   /// Appends the tokens of one word.

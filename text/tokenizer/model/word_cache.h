@@ -13,8 +13,8 @@
 
 namespace weft {
 
-/// Remembers the tokens of short words: one entry a cache line, a newer word takes the place of an
-/// older one with the same slot. Owner only.
+/// Remembers the tokens of short words: one entry a cache line, a newer word replaces an older one
+/// with the same slot. Owner only.
 class WordCache {
  public:
   static constexpr std::size_t kMaxWord = 34;   ///< bytes; with the ids it fills a cache line

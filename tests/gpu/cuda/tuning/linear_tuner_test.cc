@@ -110,7 +110,7 @@ TEST(FastestOf, WantsMoreThanNoiseToReplaceTheDefault) {
 TEST_F(LinearTunerTest, EachCallThatFailsIsToldAndNothingIsKept) {
   static_cast<void>(times({1}));
   const std::int64_t calls = gpu->calls;
-  // The last calls are of the timers' ends, and nobody is left to be told.
+  // The last calls read the timers' ends, and nobody is left to be told of a failure.
   const std::int64_t step = std::max<std::int64_t>(calls / 50, 1);
   for (std::int64_t n = 0; n + 8 < calls; n += step) {
     gpu->calls = 0;

@@ -103,7 +103,7 @@ TEST(TuningTable, CallsAModelByOneWordWhateverItsSpecSays) {
 TEST(FindTuning, TakesTheFileThatTheUserNames) {
   const TempFolder folder;
   const auto file = folder.write("mine.txt", std::string(kText)).string();
-  // It may have been measured on another GPU: it is the user's to know.
+  // It may have been measured on another GPU; the user has to know that.
   EXPECT_EQ(find_tuning(file, "another", program_of("llama", 7)).value().phi, -20);
   const auto bad = folder.write("bad.txt", "weft-tuning 1 GPU\nbf16\n").string();
   const auto refused = find_tuning(bad, "GPU", program_of("llama", 7));

@@ -80,7 +80,7 @@ TEST(SvgChartTest, APapersSeriesIsMarkedAndLooksLikeOursOfThatName) {
 TEST(SvgChartTest, SeriesAreToldApartWithoutColours) {
   const std::string lines =
       chart(figure({line("a", {{1, 1}}), line("b", {{1, 2}}), line("c", {{1, 3}})}));
-  // A mark in the legend and one in the chart, of three forms.
+  // Each of three forms has a mark in the legend and one in the chart.
   EXPECT_EQ(count_of("m-4 0a4 4", lines), 2U);
   EXPECT_EQ(count_of("m-3.6-3.6h7.2", lines), 2U);
   EXPECT_EQ(count_of("m0-4.8l4.6 8", lines), 2U);
@@ -142,7 +142,7 @@ TEST(SvgChartTest, BarsOfOnePlaceStandBesideEachOtherAndOnZero) {
   Figure one = figure({line("a", {{1, 10}, {2, 20}}), line("b", {{1, 30}, {2, -5}})});
   for (Series& series : one.series) series.style = Series::Style::kBars;
   const std::string svg = chart(one);
-  // Two of the legend and four.
+  // Two bars of the legend and four of the figure.
   EXPECT_EQ(count_of("class=\"bar\"", svg), 6U);
   EXPECT_THAT(svg, HasSubstr("end\">0</text>"));
 }

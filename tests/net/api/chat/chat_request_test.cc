@@ -18,7 +18,7 @@ namespace json = boost::json;
 
 class ChatRequestTest : public ApiFixture {
  public:
-  /// A body with one message and what else is asked for.
+  /// Makes a body of one message and these fields.
   static std::string with(const std::string& fields) {
     const std::string more = fields.empty() ? "" : "," + fields;
     return R"({"messages":[{"role":"user","content":"hello"}])" + more + "}";
@@ -189,7 +189,7 @@ TEST_F(ChatRequestTest, StreamsCanEndWithUsage) {
   EXPECT_EQ(refusal(with(R"("stream_options":{"x":1})")), "stream_options.x unknown_parameter");
 }
 
-TEST_F(ChatRequestTest, StopTextsAreFewAndShort) {
+TEST_F(ChatRequestTest, StopStringsAreFewAndShort) {
   EXPECT_EQ(part(with(R"("stop":"a")")).stop, (std::vector<std::string>{"a"}));
   EXPECT_EQ(part(with(R"("stop":["a","b"])")).stop, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(part(with(R"("stop":[])")).stop.empty());

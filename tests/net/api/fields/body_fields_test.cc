@@ -20,7 +20,7 @@ class BodyFieldsTest : public testing::Test {
   BodyFields fields(std::string_view text, std::string path = {}) {
     return BodyFields(parser.parse(text).value(), std::move(path));
   }
-  /// "param code" of the first mistake that taking a field finds.
+  /// Returns "param code" of the first mistake that taking a field finds.
   template <class Take>
   std::string mistake(std::string_view text, const Take& take) {
     BodyFields of = fields(text);

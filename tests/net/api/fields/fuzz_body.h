@@ -15,14 +15,15 @@
 
 namespace weft::test {
 
-/// The tiny model under its name, made once.
+/// Returns the tiny model under its name, made once.
 inline const ModelCard& tiny_card() {
   static const ModelCard card{
       .name = "tiny", .created = 1, .model = std::make_shared<const ServedModel>(tiny_model())};
   return card;
 }
 
-/// A refusal is the client's doing, and its body JSON in UTF-8 that is not much longer than a page.
+/// Checks that a refusal blames the client, and that its body is JSON in UTF-8, not much longer
+/// than a page.
 inline void require_refusal(const ApiError& error) {
   const std::string body = error_body(error);
   boost::system::error_code no_json;
@@ -32,7 +33,7 @@ inline void require_refusal(const ApiError& error) {
   fuzz_require(!error.message.empty() && !error.code.empty() && body.size() < 16'384);
 }
 
-/// What is taken is valid for the engine.
+/// Checks that what is accepted is valid for the engine.
 inline void require_valid(const Request& request) {
   fuzz_require(validate(request.sampling, kTinyVocabulary).has_value());
   fuzz_require(request.max_tokens >= 0);
@@ -41,8 +42,8 @@ inline void require_valid(const Request& request) {
   fuzz_require(prompts == 1);
 }
 
-/// Parses the input and hands it to `read`, twice, which must say the same; then looks at what
-/// came.
+/// Parses the input and gives it to `read` twice, which must return the same; then checks the
+/// result.
 template <class Read, class Check>
 void fuzz_body(const std::uint8_t* data, std::size_t size, const Read& read, const Check& check) {
   BodyParser parser;

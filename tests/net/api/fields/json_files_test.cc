@@ -25,7 +25,7 @@ class JsonFilesTest : public ApiFixture {
     if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder;
   }
 
-  /// What every decoder makes of an object: nothing crashes, and every refusal is well formed.
+  /// Lets every decoder read an object: nothing crashes, and every refusal is well formed.
   void decode(simdjson::dom::object object) const {
     static_cast<void>(verdict(read_chat(object, context)));
     static_cast<void>(verdict(read_completion(object, context)));

@@ -260,7 +260,7 @@ TEST_F(SamplingFieldsTest, SeedsHaveAllOfSixtyFourBits) {
 }
 
 TEST_F(SamplingFieldsTest, AWordIsATokenAtTheBeginningOrBehindText) {
-  // Behind the space that begins every text "ab" is two tokens, and one behind other text.
+  // With the space that begins every text "ab" is two tokens; behind other text it is one.
   EXPECT_EQ(taken(R"({"bad_words": ["ab"]})").bad_tokens, (std::vector<TokenId>{kAbToken}));
   EXPECT_EQ(taken(R"({"bad_words": ["a"]})").bad_tokens, (std::vector<TokenId>{kSpaceAToken}));
   EXPECT_EQ(taken(R"({"dry_sequence_breakers": ["\n", ":"]})").dry.breakers,

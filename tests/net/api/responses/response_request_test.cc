@@ -26,7 +26,7 @@ class ResponseRequestTest : public ApiFixture {
     return request ? *std::move(request) : ResponseRequest();
   }
   std::string refusal(const std::string& text) { return verdict(read(text)); }
-  /// The verdict on `fields` beside an input.
+  /// Returns the verdict on `fields` beside an input.
   std::string with(const std::string& fields) {
     return refusal(R"({"input":"hi",)" + fields + "}");
   }

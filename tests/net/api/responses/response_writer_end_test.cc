@@ -39,7 +39,7 @@ std::vector<std::string> names_of(const EventBatch& out) {
   return names;
 }
 
-/// The last event's response, after a begin and a text.
+/// Returns the last event's response, after a begin and a text.
 template <class End>
 boost::json::value ended_response(const ResponseOptions& options, std::string_view text,
                                   End&& end) {

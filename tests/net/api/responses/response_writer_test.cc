@@ -25,7 +25,7 @@ Finish finish_after(std::chrono::seconds took, FinishReason reason = FinishReaso
   return finish;
 }
 
-/// A response object from its status to its end; `rest` begins with the output.
+/// Returns a response object from its status to its end; `rest` begins with the output.
 std::string object_of(std::string_view status, std::string_view rest) {
   return R"({"id":"resp_1","object":"response","status":")" + std::string(status) +
          R"(","created_at":1700,"model":"demo","metadata":{"k":"v"},"output":)" +
@@ -124,19 +124,19 @@ TEST(ResponseWriterTest, SendsTheSameOverWebSocketWithoutDone) {
   EXPECT_EQ(data_of(out), expected);
 }
 
-TEST(ResponseWriterTest, PutsTheLaneIntoEveryEvent) {
+TEST(ResponseWriterTest, PutsTheStreamIdIntoEveryEvent) {
   ResponseOptions options = response_options();
-  options.stream_id = "lane \"7\"";
+  options.stream_id = "stream \"7\"";
   const auto writer = make_response_writer(options, byte_model(), Framing::kWebSocket);
   EventBatch out(Framing::kWebSocket);
   write_hello(*writer, out);
   for (const std::string& data : data_of(out)) {
-    EXPECT_EQ(json_of(data).at("stream_id"), "lane \"7\"") << data;
+    EXPECT_EQ(json_of(data).at("stream_id"), "stream \"7\"") << data;
   }
   const auto failing = make_response_writer(options, byte_model(), Framing::kWebSocket);
   out.clear();
   failing->fail({.message = "no"}, {}, out);
-  EXPECT_EQ(json_of(data_of(out).front()).at("stream_id"), "lane \"7\"");
+  EXPECT_EQ(json_of(data_of(out).front()).at("stream_id"), "stream \"7\"");
 }
 
 TEST(ResponseWriterTest, AddsTheMessageWhenItsFirstTextComes) {
