@@ -130,7 +130,7 @@ int serve_letters(int io_threads) {
   auto pipeline =
       std::make_unique<Pipeline>(io.get_executor(), config(), test::tiny_model(kContext),
                                  std::vector<std::shared_ptr<StepDevice>>{device});
-  ModelCard card{.name = "letters", .created = 1, .model = pipeline->share_model()};
+  ModelCard card{.name = "letters", .created = 1, .model = pipeline->model()};
   Engine engine(io.get_executor(), std::move(pipeline));
   (*server)->open(engine, std::move(card));
   std::printf("%d\n", (*server)->port());
