@@ -110,8 +110,11 @@ TEST_F(AsioCompliance, TakesUseFuture) {
   }
 }
 
-TEST_F(AsioCompliance, TakesAsTupleOfUseFutureWhichLosesNothingOfARefusal) {
-  auto refused = engine_->async_generate(prompt(), asio::as_tuple(asio::use_future));
+TEST_F(AsioCompliance, TakesUseFutureOfAFunctionWhichLosesNothingOfARefusal) {
+  const auto both = [](error_code error, GenerationResult result) {
+    return std::pair(error, std::move(result));
+  };
+  auto refused = engine_->async_generate(prompt(), asio::use_future(both));
   port_->fail(0, {EngineErrc::kNeverFits, "5 pages of 4"});
   poll();
   const auto [error, result] = refused.get();

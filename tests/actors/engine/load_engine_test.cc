@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
@@ -17,7 +16,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,6 +27,7 @@ namespace weft {
 namespace {
 
 namespace asio = boost::asio;
+using boost::system::error_code;
 
 Config demo_config() {
   Config config;
@@ -97,7 +96,10 @@ TEST_F(LoadEngineTest, ALogitProcessorChoosesForItsRequestAndEndsNoOther) {
     request.max_tokens = 3;
     request.sampling.ignore_eos = true;
     request.sampling.logit_processor = std::make_shared<CountingProcessor>();
-    return engine->async_generate(std::move(request), asio::as_tuple(asio::use_future));
+    return engine->async_generate(
+        std::move(request), asio::use_future([](error_code error, GenerationResult result) {
+          return std::pair(error, std::move(result));
+        }));
   };
   auto counted = ask(20);
   auto failed = ask(9);
@@ -105,8 +107,8 @@ TEST_F(LoadEngineTest, ALogitProcessorChoosesForItsRequestAndEndsNoOther) {
   for (auto* one : {&counted, &failed}) {
     while (one->wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
   }
-  EXPECT_EQ(std::get<1>(counted.get()).choices.at(0).tokens, (std::vector<TokenId>{21, 22, 23}));
-  EXPECT_EQ(std::get<0>(failed.get()), EngineErrc::kNoTokenLeft);
+  EXPECT_EQ(counted.get().second.choices.at(0).tokens, (std::vector<TokenId>{21, 22, 23}));
+  EXPECT_EQ(failed.get().first, EngineErrc::kNoTokenLeft);
 }
 
 TEST_F(LoadEngineTest, SaysWhyThereIsNone) {

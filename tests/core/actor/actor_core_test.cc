@@ -35,6 +35,7 @@ class PlayedActor final : public ActorCore {
   void create(const Error& /*why*/) override {}
   void destroy(const Error& /*why*/) noexcept override {}
   void handle_batch() override { ++batches; }
+  bool message_in_hand() const noexcept override { return false; }
   void answer_in_hand(const Error& /*why*/) noexcept override {}
   void answer_waiting(const Error& /*why*/) noexcept override {}
   void close_and_answer(const Error& /*why*/) noexcept override {}
