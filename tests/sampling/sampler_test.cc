@@ -437,9 +437,9 @@ class NextTokenProcessor final : public LogitProcessor {
 TEST(Sampler, ARequestsOwnProcessorComesBeforeAllOtherSteps) {
   const auto processor = std::make_shared<NextTokenProcessor>();
   const ReferenceCase sample{.params = {.logit_processor = processor, .top_k = 3, .logprobs = true},
-                             .end_tokens = {},
                              .tokens = {4, 5, 6},
-                             .prompt_tokens = 2};
+                             .prompt_tokens = 2,
+                             .end_tokens = {}};
   std::vector<float> logits(kVocabulary, 0);
   SamplerScratch scratch(kVocabulary);
   const auto outcome = sampler_of(sample, kVocabulary).sample(logits, scratch);
@@ -451,8 +451,8 @@ TEST(Sampler, ARequestsOwnProcessorComesBeforeAllOtherSteps) {
 TEST(Sampler, AProcessorThatMasksOrThrowsLeavesNothingToChoose) {
   const auto processor = std::make_shared<NextTokenProcessor>();
   ReferenceCase sample{.params = {.logit_processor = processor, .bad_tokens = {7}},
-                       .end_tokens = {},
-                       .tokens = {4, 5, 6}};
+                       .tokens = {4, 5, 6},
+                       .end_tokens = {}};
   EXPECT_EQ(choose_once(std::vector<float>(kVocabulary, 0), sample), kNoToken);
   sample.tokens = {1, 2, 3, 4, 5};
   EXPECT_EQ(choose_once(std::vector<float>(kVocabulary, 0), sample), kNoToken);

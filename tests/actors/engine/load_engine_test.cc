@@ -69,6 +69,7 @@ TEST_F(LoadEngineTest, GivesAnEngineThatServesAndTellsOfItsModel) {
   Request request;
   request.prompt_tokens = ids;
   request.max_tokens = 2;
+  request.sampling.ignore_eos = true;
   auto result = engine->async_generate(std::move(request), asio::use_future);
   io.restart();
   while (result.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
@@ -96,10 +97,10 @@ TEST_F(LoadEngineTest, ALogitProcessorChoosesForItsRequestAndEndsNoOther) {
     request.max_tokens = 3;
     request.sampling.ignore_eos = true;
     request.sampling.logit_processor = std::make_shared<CountingProcessor>();
-    return engine->async_generate(
-        std::move(request), asio::use_future([](error_code error, GenerationResult result) {
-          return std::pair(error, std::move(result));
-        }));
+    return engine->async_generate(std::move(request),
+                                  asio::use_future([](error_code error, GenerationResult result) {
+                                    return std::pair(error, std::move(result));
+                                  }));
   };
   auto counted = ask(20);
   auto failed = ask(9);
@@ -129,20 +130,6 @@ TEST_F(LoadEngineTest, IsCancelledWhileItLoads) {
   ASSERT_FALSE(engine);
   EXPECT_EQ(engine.error().code, asio::error::operation_aborted);
   EXPECT_EQ(told, 1) << "the rest of the weights was loaded, too";
-}
-
-TEST_F(LoadEngineTest, EndsWithItsContextWhenNobodyRunsIt) {
-  std::optional<asio::io_context> context(std::in_place);
-  bool ran = false;
-  async_load_engine(context->get_executor(), demo_config(), {},
-                    [&](const Result<Engine>& /*engine*/) { ran = true; });
-  context->run_one();  // the completion is there, and takes the engine along
-  EXPECT_TRUE(ran);
-  Config nothing = demo_config();
-  nothing.model = "/nowhere";
-  async_load_engine(context->get_executor(), nothing, {},
-                    [&](const Result<Engine>& /*engine*/) { ADD_FAILURE() << "nobody runs it"; });
-  context.reset();
 }
 
 }  // namespace
