@@ -49,6 +49,11 @@ std::vector<OutputEnd> outputs_of(RequestGroup& group) {
   return best;
 }
 
+std::int32_t prompt_tokens_of(const GroupSpec& spec) {
+  const auto& said = spec.encoder_input.empty() ? spec.prompt : spec.encoder_input;
+  return static_cast<std::int32_t>(said.size());
+}
+
 // None for a timeout that no clock lives to see.
 std::optional<TimePoint> deadline_of(ActiveRequest& request) {
   using std::chrono::milliseconds;
@@ -104,7 +109,7 @@ void SchedulerActor::on(EnqueueMsg&& message) {
     group.order = ++arrivals_;
     groups_.emplace(request.id(), &group);
     if (const auto when = deadline_of(request)) add_deadline({*when, group.ticket.share()});
-    request.admit();
+    request.admit(prompt_tokens_of(group.spec));
     scheduler_.submit(std::move(message.group), now);
   }
   after_message();

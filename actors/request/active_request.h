@@ -105,7 +105,7 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   }
 
   /// One thread at a time: its arguments are good and there is room for it.
-  void admit() noexcept;
+  void admit(std::int32_t prompt_tokens) noexcept;
   /// One thread at a time: something for the sink; dropped once the request has finished.
   void deliver(const DeltaView& delta) noexcept;
 

@@ -97,9 +97,9 @@ class RequestSink {
   RequestSink& operator=(const RequestSink&) = delete;
   virtual ~RequestSink() = default;
 
-  /// The request is valid and the engine has room for it. At most once, before the first deliver();
-  /// left out when the request ends earlier.
-  virtual void admit() noexcept {}
+  /// The request is valid, of so many tokens, and the engine has room for it. At most once, before
+  /// the first deliver(); left out when the request ends earlier.
+  virtual void admit(std::int32_t /*prompt_tokens*/) noexcept {}
   virtual void deliver(const DeltaView& delta) noexcept = 0;
   virtual void finish(Finish&& finish) noexcept = 0;
 };

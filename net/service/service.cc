@@ -29,6 +29,17 @@ ApiError unauthorized(bool shown) {
                            : "an API key is needed: Authorization: Bearer KEY"};
 }
 
+/// What clients that also run in browsers send about themselves: OpenAI's (X-Stainless-...), and
+/// those that OpenRouter has taught to name their application. Nothing is done with them.
+constexpr std::string_view kClientHeaders =
+    ", User-Agent, X-Title, HTTP-Referer, X-Client-Request-Id, Idempotency-Key"
+    ", OpenAI-Organization, OpenAI-Project, OpenAI-Beta"
+    ", X-Stainless-Arch, X-Stainless-Async, X-Stainless-Custom-Poll-Interval, X-Stainless-Helper"
+    ", X-Stainless-Helper-Method, X-Stainless-Lang, X-Stainless-OS, X-Stainless-Package-Version"
+    ", X-Stainless-Poll-Helper, X-Stainless-Raw-Response, X-Stainless-Read-Timeout"
+    ", X-Stainless-Retry-Count, X-Stainless-Runtime, X-Stainless-Runtime-Version"
+    ", X-Stainless-Stream-Helper, X-Stainless-Timeout";
+
 /// What a browser asks before it sends a script's request elsewhere (CORS).
 HttpReply preflight_reply() {
   return {.status = 204,
@@ -36,7 +47,7 @@ HttpReply preflight_reply() {
           .headers = {{"Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS"},
                       {"Access-Control-Allow-Headers",
                        "Authorization, Content-Type, X-Api-Key, X-Request-Id, " +
-                           std::string(kTimeoutHeader)},
+                           std::string(kTimeoutHeader) + std::string(kClientHeaders)},
                       {"Access-Control-Max-Age", "600"}}};
 }
 

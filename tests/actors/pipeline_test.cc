@@ -25,6 +25,7 @@ TEST_F(PipelineTest, ARequestGoesFromActorToActor) {
   const Sent one = send(request(5, 1));
   enqueue();
   EXPECT_EQ(one.sink->admitted, 1);
+  EXPECT_EQ(one.sink->prompt_tokens, 5);
   ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId));
   ASSERT_TRUE(play.expect<StepDoneMsg>(kExecutorId, kSchedulerId));
   ASSERT_TRUE(play.expect<DeliverMsg>(kSchedulerId, kDetokenizerId));

@@ -47,9 +47,6 @@ void allow_only_text(BodyFields& fields, std::string_view name, std::string_view
 /// An object whose `type` is "text" and nothing else: response_format, text.format.
 void allow_only_text_format(BodyFields& fields, std::string_view name);
 
-/// Fields of every API that change no output: who asks, what for, and how it is kept elsewhere.
-void ignore_common(BodyFields& fields);
-
 /// validate() in the API's names, and the bound of sequences over all `prompts` of a body.
 void check_request(BodyFields& fields, const Request& request, const ServedModel& model,
                    std::size_t prompts = 1);

@@ -14,7 +14,7 @@
 namespace weft {
 
 /// POST /v1/responses, and response.create over WebSocket (where `type`, `stream_id` and
-/// `generate` have been taken out of the body, and `stream` and `background` are refused).
+/// `generate` have been taken out of the body, and answers always stream).
 /// `previous_response_id` is looked for in context.local, then in context.stored; one that is in
 /// neither is 400 "previous_response_not_found" about that field.
 ///

@@ -12,6 +12,7 @@
 #include "weft/core/io/file.h"
 #include "weft/net/api/chat/chat_request.h"
 #include "weft/net/api/completions/completion_request.h"
+#include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/sampling_fields.h"
 #include "weft/net/api/responses/response_request.h"
 #include "weft/tests/fixture/source_path.h"
@@ -76,6 +77,20 @@ TEST(HttpApiPageTest, ExplainsEverySamplingFieldAndNoOther) {
     EXPECT_EQ(standard, defaults.at(name)) << name << ": " << row->second.at(2);
   }
   EXPECT_EQ(rows.size(), sampling_field_names().size());
+}
+
+TEST(HttpApiPageTest, ListsTheFieldsThatChangeNothingAndNoOthers) {
+  const auto rows = table("Fields that change nothing");
+  for (const HarmlessField& field : harmless_fields()) {
+    const std::string path = std::string(path_of(field.place)) + std::string(field.name);
+    const auto row = rows.find(path);
+    const std::string line = "| `" + path + "` | " + std::string(words_of(field.values)) + " | " +
+                             std::string(field.sender) + " |";
+    ASSERT_NE(row, rows.end()) << line;
+    EXPECT_EQ(row->second.at(2), words_of(field.values)) << line;
+    EXPECT_EQ(row->second.at(3), field.sender) << line;
+  }
+  EXPECT_EQ(rows.size(), harmless_fields().size());
 }
 
 TEST(HttpApiPageTest, ListsTheCodesOfErrors) {
