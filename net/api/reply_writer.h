@@ -12,10 +12,10 @@
 namespace weft {
 
 /// Turns what an answer's engine requests (its parts) produce into the answer's bytes. Called in
-/// this order: admit() for each part, begin(), delta() any number of times, then end() or fail() once; fail() also without
-/// begin(), when the request never began. What is produced for a plain answer (Framing::kBody) is
-/// kept until end(); all calls come then, begin() too, whether it ends well or not. Owner only; it
-/// does not block and knows no socket.
+/// this order: admit() for each part, begin(), delta() any number of times, then end() or fail()
+/// once; fail() also without begin(), when the request never began. What is produced for a plain
+/// answer (Framing::kBody) is kept until end(); all calls come then, begin() too, whether it ends
+/// well or not. Owner only; it does not block and knows no socket.
 class ReplyWriter {
  public:
   ReplyWriter() = default;

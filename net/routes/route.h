@@ -21,7 +21,7 @@ class Service;
 struct HttpCall {
   const boost::beast::http::request_header<>& header;
   std::string_view path;   ///< of the target, decoded
-  std::string_view id;     ///< what stands in the path where the route has "{id}"
+  std::string_view id;     ///< what stands in the path where the route has "{id}" or "{name}"
   std::string_view query;  ///< what stands behind "?"
   std::string_view body;
   BodyMemory::Share& memory;              ///< what counts the body; who keeps a copy takes it
@@ -39,7 +39,7 @@ using RouteResult = std::variant<HttpReply, ApiCall, LaterReply, Upgrade>;
 /// One method on one path.
 struct Route {
   boost::beast::http::verb method;
-  std::string_view path;     ///< "{id}" stands for any name; at the end, slashes may be in it
+  std::string_view path;     ///< "{id}" stands for any name without slashes, "{name}" for any
   bool guarded = true;       ///< wants a key, where there are keys
   bool wants_model = false;  ///< is refused while the model loads and while the server drains
   RouteResult (*handle)(Service& service, const HttpCall& call);

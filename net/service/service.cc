@@ -1,5 +1,6 @@
 #include "weft/net/service/service.h"
 
+#include <boost/beast/core/string.hpp>
 #include <utility>
 
 #include "weft/core/prometheus.h"
@@ -64,6 +65,25 @@ std::string presented_key(const http::request_header<>& header) {
     }
   }
   return {};
+}
+
+/// Whether the body is not to be read as it comes.
+bool is_encoded(const http::request_header<>& header) {
+  for (const std::string_view coding : list_items(header[http::field::content_encoding])) {
+    if (!boost::beast::iequals(coding, "identity")) return true;
+  }
+  return header.count(http::field::content_encoding) > 1;
+}
+
+/// RFC 9110, section 15.5.16.
+HttpReply encoding_reply() {
+  HttpReply reply =
+      error_reply({.status = 415,
+                   .code = "unsupported_content_encoding",
+                   .param = "Content-Encoding",
+                   .message = "a body is read as it is: compressed ones are not supported"});
+  reply.headers.emplace_back("Accept-Encoding", "identity");
+  return reply;
 }
 
 ApiResult<KeyLease> lease_of(const std::shared_ptr<KeyHolder>& key) {
@@ -143,6 +163,7 @@ std::variant<Service::Admission, HttpReply> Service::admit(const http::request_h
   if (admission.route->wants_model) {
     if (const auto reason = not_ready()) return error_reply(*reason);
   }
+  if (is_encoded(header)) return encoding_reply();
   return admission;
 }
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <boost/asio/thread_pool.hpp>
+#include <functional>
 #include <string>
 
 #include "weft/net/api/api_call.h"
@@ -15,7 +16,7 @@ namespace weft {
 class TextWorker {
  public:
   /// Makes the reply's body of a request's, or says what is wrong with it.
-  using Work = ApiResult<std::string> (*)(simdjson::dom::object, const ModelCard&);
+  using Work = std::function<ApiResult<std::string>(simdjson::dom::object)>;
 
   TextWorker() = default;
   TextWorker(const TextWorker&) = delete;
@@ -23,8 +24,8 @@ class TextWorker {
   ~TextWorker() { stop(); }
 
   /// A later reply, for which the call's body and its memory are kept; 429 at once when too many
-  /// wait. `card` and the worker outlive the work.
-  [[nodiscard]] RouteResult start(const HttpCall& call, Work work, const ModelCard& card);
+  /// wait. What `work` borrows and the worker outlive it.
+  [[nodiscard]] RouteResult start(const HttpCall& call, Work work);
 
   /// Waits for what has begun; what waits is dropped, and nobody is told.
   void stop() noexcept;

@@ -438,7 +438,7 @@ TEST_F(PipelineTest, AsManyRequestsAsMayWaitAreTakenAndTheNextIsTold) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
   EXPECT_EQ(third.error(), EngineErrc::kOverloaded);
   EXPECT_GT(third.sink->end->retry_after, 0ms);
-  EXPECT_EQ(third.sink->end->error.detail, "as many requests as may wait");
+  EXPECT_EQ(third.sink->end->error.detail, "too many requests wait");
   play.run_all();
   expect_served();
 }
@@ -455,7 +455,7 @@ TEST_F(PipelineTest, AsManyPromptTokensAsMayWaitAreTakenButOneRequestAlone) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
   EXPECT_EQ(second.error(), EngineErrc::kOverloaded);
   EXPECT_GT(second.sink->end->retry_after, 0ms);
-  EXPECT_EQ(second.sink->end->error.detail, "as many prompt tokens as may wait");
+  EXPECT_EQ(second.sink->end->error.detail, "too many prompt tokens wait");
   EXPECT_FALSE(small.sink->end);
   play.run_all();
   EXPECT_EQ(pipeline->stats().queued_prompt_tokens, 0);

@@ -23,6 +23,11 @@ namespace weft {
 [[nodiscard]] ApiResult<ApiCall> decode_response(simdjson::dom::object body,
                                                  const ApiContext& context, bool generate = true);
 
+/// POST /v1/responses/input_tokens: how many tokens the prompt of such a response has. The body of
+/// the answer. It takes as long as the prompt is long: not for a thread that others wait for.
+[[nodiscard]] ApiResult<std::string> count_input_tokens(simdjson::dom::object body,
+                                                        const ApiContext& context);
+
 /// What the answer of the Responses API says besides the text.
 struct ResponseOptions {
   std::string id{};            ///< "resp_..."

@@ -17,7 +17,8 @@ struct StoredResponse {
   std::string id{};
   std::string owner{};                ///< whose it is: nobody else finds it
   std::string object{};               ///< the response object, as JSON
-  boost::json::array conversation{};  ///< its messages, the answer the last
+  boost::json::array conversation{};  ///< its messages, the answer, if there is one, the last
+  bool answered = false;              ///< there is one
   std::size_t bytes = 0;              ///< what it takes, roughly; put() works it out
 
   StoredResponse() = default;

@@ -66,6 +66,20 @@ def test_h3_chunks_over_the_limit_are_413(raw: RawClient):
     expect_refused(raw, 413, "body_too_large")
 
 
+@pytest.mark.parametrize("coding", ["gzip", "br", "deflate, gzip", "x-nothing"])
+def test_a_body_that_is_compressed_is_415(raw: RawClient, coding: str):
+    raw.send_request("POST", "/v1/completions", f"Content-Encoding: {coding}", body=b"\x1f\x8b\x08\x00")
+    answer = raw.read()
+    assert (answer.status, answer.error()["code"]) == (415, "unsupported_content_encoding")
+    assert answer.headers["accept-encoding"] == "identity"
+    assert raw.is_at_end()
+
+
+def test_a_body_that_says_that_it_is_not_compressed_is_taken(raw: RawClient):
+    answer = raw.send_request("POST", "/tokenize", "Content-Encoding: identity", body=b'{"prompt":"x"}').read()
+    assert answer.status == 200
+
+
 @pytest.mark.parametrize("fields", [
     {"max_tokens": 2**63}, {"max_tokens": 1e30}, {"max_tokens": -1}, {"n": 10**9}, {"n": 0}, {"top_k": 2**31},
     {"temperature": 1e9}, {"top_logprobs": 21, "logprobs": True}, {"logit_bias": {"99999999": 1}},

@@ -250,5 +250,19 @@ TEST_F(ResponseRequestTest, TheEchoSaysWhatHolds) {
   EXPECT_EQ(least.at("tool_choice"), "auto");
 }
 
+TEST_F(ResponseRequestTest, ThePromptOfAnInputIsCountedWithoutAnAnswer) {
+  const auto count = [this](const std::string& fields) -> std::string {
+    const auto answer = count_input_tokens(body("{" + fields + "}"), context);
+    return answer ? *answer : verdict(answer);
+  };
+  // <s> and a token for each byte of "▁user:hi;go", of which "▁" is one.
+  EXPECT_EQ(count(R"("input":"hi")"), R"({"object":"response.input_tokens","input_tokens":12})");
+  EXPECT_EQ(count(R"("input":"hi","instructions":"a","tools":[],"truncation":"disabled")"),
+            R"({"object":"response.input_tokens","input_tokens":21})");
+  EXPECT_EQ(count(R"("input":"hi","previous_response_id":"resp_9")"),
+            "previous_response_id previous_response_not_found");
+  EXPECT_EQ(count(R"("instructions":"a")"), "input missing_required_parameter");
+}
+
 }  // namespace
 }  // namespace weft::test
