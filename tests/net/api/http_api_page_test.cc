@@ -97,7 +97,7 @@ TEST(HttpApiPageTest, ListsTheCodesOfErrors) {
   const auto rows = table("Errors");
   for (const std::string_view code :
        {api_code::kInvalidJson, api_code::kInvalidType, api_code::kInvalidValue, api_code::kMissing,
-        api_code::kUnknown, api_code::kUnsupported, api_code::kModelNotFound,
+        api_code::kUnknown, api_code::kDuplicate, api_code::kUnsupported, api_code::kModelNotFound,
         api_code::kPreviousNotFound, api_code::kContextLength}) {
     EXPECT_TRUE(rows.contains(std::string(code))) << code;
   }
