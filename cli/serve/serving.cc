@@ -123,9 +123,19 @@ void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card) 
   // An actor may have failed while the others were started.
   if (failure_) return stop();
   const EngineStats stats = engine_->stats();
+  tell_of_template(*card.model);
   log_->info("serving " + card.name + " with " + std::to_string(stats.rows) + " rows and " +
              std::to_string(stats.pages) + " pages");
   server_->open(*engine_, std::move(card));
+}
+
+void Serving::tell_of_template(const ServedModel& model) {
+  const Error* const problem = model.chat.problem();
+  if (problem == nullptr) return;
+  const std::string what = "the model cannot chat, and serves completions alone: ";
+  if (model.tokenizer.chat_template().empty()) return log_->info(what + problem->detail);
+  const std::string file(model.tokenizer.chat_template_file());
+  log_->warning(what + file + ": " + to_string(*problem));
 }
 
 void Serving::on_lost(std::string why) {

@@ -40,6 +40,7 @@ class Serving {
  private:
   void load();
   void on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card);
+  void tell_of_template(const ServedModel& model);
   void on_lost(std::string why);
   void wait_for_signal();
   void stop();

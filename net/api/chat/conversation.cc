@@ -143,7 +143,16 @@ json::array take_list(BodyFields& fields, std::string_view name, dom::array list
 
 }  // namespace
 
+void refuse_without_template(BodyFields& fields, const ServedModel& model) {
+  const Error* const problem = model.chat.problem();
+  if (problem == nullptr) return;
+  fields.fail(
+      bad_field({}, "this model cannot chat, and serves completions alone: " + to_string(*problem),
+                api_code::kUnsupported));
+}
+
 json::array take_messages(BodyFields& fields, const ServedModel& model) {
+  refuse_without_template(fields, model);
   const auto list = fields.array("messages");
   if (list) return take_list(fields, "messages", *list, model, kChat);
   fields.fail("messages", "is missing", api_code::kMissing);
@@ -151,6 +160,7 @@ json::array take_messages(BodyFields& fields, const ServedModel& model) {
 }
 
 json::array take_input(BodyFields& fields, const ServedModel& model) {
+  refuse_without_template(fields, model);
   const auto input = fields.any("input");
   if (!input) {
     fields.fail("input", "is missing", api_code::kMissing);

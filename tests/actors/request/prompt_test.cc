@@ -66,7 +66,7 @@ TEST_F(PromptTest, EachRefusalNamesItsField) {
         r.prompt_tokens.clear();
         r.messages = {{{"role", "user"}, {"content", "ab"}}};
       }),
-      "bad_request: messages: the model has no chat template: the chat template cannot be used");
+      "bad_request: the model has no chat template: the chat template cannot be used");
 }
 
 TEST_F(PromptTest, AConversationThatTheTemplateRefusesIsTheMessagesFault) {

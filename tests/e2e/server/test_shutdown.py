@@ -67,7 +67,7 @@ def test_a_websocket_ends_its_response_and_is_told_that_the_server_goes(start_se
         for socket in (busy, idle):
             with pytest.raises(ConnectionClosed) as closed:
                 socket.recv(timeout=PATIENCE_S)
-            assert closed.value.rcvd.code == 1001
+            assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1001, "the server is going down")
     assert server.wait() == 0
 
 

@@ -532,6 +532,7 @@ TEST_F(BodyMemoryTest, AWebSocketWhoseMessageFindsNoRoomIsClosedWith1013) {
   one.say_frame(Opcode::kText, std::string(2000, ' '));
   const std::string code = {3, static_cast<char>(1013 - 3 * 256)};
   EXPECT_THAT(one.read_until(code), StartsWith("\x88"));
+  EXPECT_THAT(one.read_until("try again later"), StartsWith("too many large messages"));
   one.close();
   EXPECT_TRUE(will_show("weft_body_bytes 0"));
 }
