@@ -21,6 +21,9 @@ namespace {
 // After what ran has ended: for the last bytes to reach their clients.
 constexpr std::chrono::seconds kLastBytes{5};
 
+// The same when it is told to end at once: for the error that each stream ends with.
+constexpr std::chrono::seconds kLastWords{2};
+
 // Models of fewer bytes are there before anybody has read how much of them is.
 constexpr std::int64_t kWorthTelling = 1'000'000'000;
 
@@ -148,9 +151,11 @@ void Serving::on_lost(std::string why) {
 void Serving::wait_for_signal() {
   signals_.async_wait([this](boost::system::error_code error, int signal) {
     if (error) return;
-    if (stopping_) std::_Exit(status_after(signal));
-    log_->info("stopping; once more ends it at once");
+    // With nothing to say to anybody, or to who insists.
+    if (stopping_ && (engine_ == nullptr || ended_by_ != 0)) std::_Exit(status_after(signal));
     wait_for_signal();
+    if (stopping_) return stop_at_once(signal);
+    log_->info("stopping; once more ends it at once");
     stop();
   });
 }
@@ -175,8 +180,20 @@ void Serving::stop() {
   });
 }
 
+void Serving::stop_at_once(int signal) {
+  log_->warning("what runs is cancelled");
+  ended_by_ = signal;
+  engine_->async_shutdown([](boost::system::error_code) {});
+  // The device may be in the middle of a long step, and the engine waits for it.
+  deadline_.expires_after(kLastWords);
+  deadline_.async_wait([signal](boost::system::error_code error) {
+    if (!error) std::_Exit(status_after(signal));
+  });
+}
+
 void Serving::on_drained() {
-  server_->close(kLastBytes);
+  server_->close(ended_by_ == 0 ? kLastBytes : kLastWords);
+  if (ended_by_ != 0) std::_Exit(status_after(ended_by_));
   signals_.cancel();
   deadline_.cancel();
   io_.stop();

@@ -19,9 +19,10 @@
 namespace weft::cli {
 
 /// A server from its first breath to its last: it listens, loads the model while it answers 503,
-/// serves, and on SIGINT or SIGTERM lets what runs come to its end. A second signal ends the
-/// process at once. An engine that cannot serve any more, as one that has lost its device, ends it
-/// likewise, once every request has been told.
+/// serves, and on SIGINT or SIGTERM lets what runs come to its end. A second signal cancels
+/// it, so that each stream ends with an error event, and ends the process then, or after two
+/// seconds; a third one at once. An engine that cannot serve any more, as one that has lost its
+/// device, ends it likewise, once every request has been told.
 class Serving {
  public:
   /// Makes the pipeline, on a thread of its own; throws what Pipeline's constructors throw.
@@ -44,6 +45,7 @@ class Serving {
   void on_lost(std::string why);
   void wait_for_signal();
   void stop();
+  void stop_at_once(int signal);
   void on_drained();
 
   const Config config_;
@@ -58,6 +60,7 @@ class Serving {
   std::thread loader_;
   std::optional<Error> failure_;
   bool stopping_ = false;
+  int ended_by_ = 0;  // the second signal; 0 = there was none
 };
 
 /// What a process ends with whose run() failed: kEngineLost where a new one may do better.
