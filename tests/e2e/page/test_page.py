@@ -404,16 +404,27 @@ def test_a_short_answer_has_no_rate(open_page: OpenPage, deltas: list[str]) -> N
 
 
 def test_a_rate_is_of_the_time_in_which_a_text_came(open_page: OpenPage) -> None:
-    page = open_page()
-    rate = page.evaluate("""() => {
-        const source = document.querySelector('script').textContent;
-        const body = source.match(/rate\\(tokens\\) \\{[\\s\\S]*?\\n  \\}/)[0];
-        const Exchange = {kRateOver: 0.25, kRateTokens: 8};
-        const of = (one, tokens) => new Function('Exchange', `return function ${body}`)(Exchange).call(one, tokens);
-        const come = (seconds, first, all) => ({firstAt: 1000, lastAt: 1000 + 1000 * seconds, firstLength: first, text: 'x'.repeat(all)});
-        return [of(come(2, 10, 100), 100), of(come(0.1, 10, 100), 100), of(come(2, 99, 100), 100), of(come(0, 0, 0), 0)];
-    }""")
-    assert rate == [45, None, None, None]
+    sockets: list[tuple[WebSocketRoute, str]] = []
+
+    def listen(socket: WebSocketRoute) -> None:
+        socket.on_message(lambda text: sockets.append((socket, json.loads(text)["stream_id"])))
+
+    page = open_page(prepare=lambda page: page.route_web_socket(re.compile("/v1/responses$"), listen))
+    ask(page, "Hello")
+    eventually(lambda: page.wait_for_timeout(20) or sockets, "the question has come")
+    socket, lane = sockets[0]
+    pieces, pause_ms = 5, 200
+    socket.send(json.dumps({"type": "response.created", "stream_id": lane, "response": {"id": "resp_1"}}))
+    for piece in range(pieces):
+        if piece > 0:
+            page.wait_for_timeout(pause_ms)
+        socket.send(json.dumps({"type": "response.output_text.delta", "stream_id": lane, "delta": "0123456789"}))
+    socket.send(json.dumps({"type": "response.completed", "stream_id": lane,
+                            "response": {"id": "resp_1", "usage": {"output_tokens": 100}}}))
+    expect(page.locator(".meta")).to_contain_text("100 tokens", timeout=PATIENCE_MS)
+    rate = int(re.search(r"(\d+) a second", page.locator(".meta").inner_text())[1])
+    # What came first was there before: four fifths of the tokens in four pauses, or a little longer.
+    assert 20 <= rate <= 80 * 1000 // ((pieces - 1) * pause_ms) + 1
 
 
 def test_the_lanes_show_a_load(open_page: OpenPage) -> None:
