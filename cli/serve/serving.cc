@@ -133,8 +133,8 @@ void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card) 
 }
 
 void Serving::tell_of_template(const ServedModel& model) {
-  const Error* const problem = model.chat.problem();
-  if (problem == nullptr) return;
+  const auto problem = model.chat.problem();
+  if (!problem) return;
   const std::string what = "the model cannot chat, and serves completions alone: ";
   if (model.tokenizer.chat_template().empty()) return log_->info(what + problem->detail);
   const std::string file(model.tokenizer.chat_template_file());

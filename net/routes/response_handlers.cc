@@ -22,9 +22,9 @@ HttpReply no_such_response() {
 
 /// Whether the events are asked for. They are those of a response that has ended, so there is no
 /// middle from which somebody who was cut off could go on.
-ApiResult<bool> wants_stream(std::string_view query) {
+ApiResult<Framing> framing_of(std::string_view query) {
   const std::string stream = query_value(query, "stream");
-  if (stream.empty() || stream == "false" || stream == "0") return false;
+  if (stream.empty() || stream == "false" || stream == "0") return Framing::kBody;
   if (stream != "true" && stream != "1") {
     return bad_field("stream", "must be true or false", api_code::kInvalidType);
   }
@@ -33,7 +33,7 @@ ApiResult<bool> wants_stream(std::string_view query) {
                      "is not supported: a response is replayed from its beginning",
                      api_code::kUnsupported);
   }
-  return true;
+  return Framing::kSse;
 }
 
 ApiResult<InputItemsPage> page_of(std::string_view query) {
@@ -57,11 +57,11 @@ ApiResult<InputItemsPage> page_of(std::string_view query) {
 }  // namespace
 
 RouteResult get_response(Service& service, const HttpCall& call) {
-  const auto streams = wants_stream(call.query);
-  if (!streams) return error_reply(streams.error());
+  const auto framing = framing_of(call.query);
+  if (!framing) return error_reply(framing.error());
   const auto found = service.stored_responses().find(call.id, owner_of(call.key));
   if (found == nullptr) return no_such_response();
-  if (!*streams) return HttpReply{.body = found->object};
+  if (*framing == Framing::kBody) return HttpReply{.body = found->object};
   return HttpReply{.content_type = std::string(kEventStreamType),
                    .body = replay_events(*found),
                    .headers = {{"Cache-Control", "no-cache"}}};

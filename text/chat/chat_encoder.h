@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -33,8 +34,9 @@ class ChatEncoder {
 
   /// Why there can be no conversations, if so: kBadTemplate, "there is no chat template" or
   /// "chat_template:3:5: why", and kTemplateLimit. It is the model's and no request's fault.
-  [[nodiscard]] const Error* problem() const noexcept {
-    return template_ ? nullptr : &template_.error();
+  [[nodiscard]] std::optional<Error> problem() const {
+    if (template_) return std::nullopt;
+    return template_.error();
   }
 
   /// The prompt, with the special tokens that the template writes and no others: such a token's

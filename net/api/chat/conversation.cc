@@ -144,8 +144,8 @@ json::array take_list(BodyFields& fields, std::string_view name, dom::array list
 }  // namespace
 
 void refuse_without_template(BodyFields& fields, const ServedModel& model) {
-  const Error* const problem = model.chat.problem();
-  if (problem == nullptr) return;
+  const auto problem = model.chat.problem();
+  if (!problem) return;
   fields.fail(
       bad_field({}, "this model cannot chat, and serves completions alone: " + to_string(*problem),
                 api_code::kUnsupported));

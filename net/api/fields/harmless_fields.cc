@@ -155,7 +155,7 @@ std::string_view words_of(Harmless values) noexcept {
   return {};
 }
 
-void take_harmless_fields(BodyFields& fields, FieldPlace place) {
+void take_harmless_fields(const BodyFields& fields, FieldPlace place) {
   for (const HarmlessField& field : kHarmlessFields) {
     if (field.place != place) continue;
     const auto value = fields.any(field.name);

@@ -56,6 +56,6 @@ struct HarmlessField {
 [[nodiscard]] std::string_view words_of(Harmless values) noexcept;
 
 /// Takes all fields of `place`; 400 "unsupported" for a value that is not among those of its row.
-void take_harmless_fields(BodyFields& fields, FieldPlace place);
+void take_harmless_fields(const BodyFields& fields, FieldPlace place);
 
 }  // namespace weft

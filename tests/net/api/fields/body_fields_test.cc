@@ -82,7 +82,7 @@ TEST_F(BodyFieldsTest, AFieldThatStandsTwiceIsRefusedByItsPath) {
   EXPECT_EQ(parsed(R"({"a":{"b":[[{"c":1,"c":2}]]}})"), code("a.b[0][0].c"));
   EXPECT_EQ(parsed(R"({"a":{"x":1},"b":{"x":1},"c":[{"x":1},{"x":1}]})"), "200");
   EXPECT_EQ(parsed(R"({"a":1,"A":1})"), "200");
-  for (const std::size_t count : {11, 12, 13, 100'000}) {
+  for (const std::size_t count : {11U, 12U, 13U, 100'000U}) {
     std::string many = "{\"twice\":0";
     for (std::size_t i = 2; i < count; ++i) many += ",\"f" + std::to_string(i) + "\":0";
     EXPECT_EQ(parsed(many + "}"), "200") << count;

@@ -89,7 +89,8 @@ std::vector<std::string> texts_of(const StoredResponse& response, const InputIte
   std::vector<std::string> texts;
   const auto list = input_items(response, page);
   if (!list) return {list.error().param + " " + list.error().code};
-  for (const auto& item : json_of(*list).at("data").as_array()) {
+  const auto body = json_of(*list);
+  for (const auto& item : body.at("data").as_array()) {
     texts.emplace_back(item.at("content").at(0).at("text").as_string().c_str());
   }
   return texts;
