@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::array kEngineErrors = {
     ErrorText{static_cast<int>(EngineErrc::kOverloaded), "overloaded",
-              "the engine has as many requests as it may; try again later"},
+              "the engine is overloaded; try again later"},
     ErrorText{static_cast<int>(EngineErrc::kBadRequest), "bad_request",
               "the request cannot be served as it is"},
     ErrorText{static_cast<int>(EngineErrc::kContextLengthExceeded), "context_length_exceeded",

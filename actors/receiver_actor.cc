@@ -46,7 +46,7 @@ std::int64_t estimated_tokens(const Request& request, std::int64_t bytes) {
 }
 
 Error too_many(const char* what) {
-  return {EngineErrc::kOverloaded, std::string("as many ") + what + " as may wait"};
+  return {EngineErrc::kOverloaded, std::string("too many ") + what + " wait"};
 }
 
 }  // namespace

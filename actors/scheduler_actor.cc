@@ -49,7 +49,12 @@ std::vector<OutputEnd> outputs_of(RequestGroup& group) {
   return best;
 }
 
-// Returns the request's deadline; none for a timeout beyond the clock's range.
+std::int32_t prompt_tokens_of(const GroupSpec& spec) {
+  const auto& said = spec.encoder_input.empty() ? spec.prompt : spec.encoder_input;
+  return static_cast<std::int32_t>(said.size());
+}
+
+// None for a timeout that no clock lives to see.
 std::optional<TimePoint> deadline_of(ActiveRequest& request) {
   using std::chrono::milliseconds;
   const TimePoint arrived = request.times().arrived;
@@ -104,7 +109,7 @@ void SchedulerActor::on(EnqueueMsg&& message) {
     group.order = ++arrivals_;
     groups_.emplace(request.id(), &group);
     if (const auto when = deadline_of(request)) add_deadline({*when, group.ticket.share()});
-    request.admit();
+    request.admit(prompt_tokens_of(group.spec));
     scheduler_.submit(std::move(message.group), now);
   }
   after_message();

@@ -1,17 +1,24 @@
 #include "weft/cli/backend_options.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "weft/net/client/server_url.h"
 
 namespace weft::cli {
-bool BackendOptions::remote() const { return is_server_url(place); }
+bool BackendOptions::remote() const {
+  std::error_code ignored;
+  if (is_server_url(place)) return true;
+  return is_server_address(place) && !std::filesystem::exists(place, ignored);
+}
 
 void add_backend_options(CLI::App& command, BackendOptions& options) {
   command
       .add_option("URL|MODEL", options.place,
-                  "A server (http://, https://, ws://, wss://), or a model to run in this process")
+                  "A server (http://, https://, ws://, wss://, HOST:PORT), or a model to run in "
+                  "this process")
       ->required();
   command.add_option("--api-key", options.api_key, "What the server knows you by")
       ->envname("WEFT_API_KEY");

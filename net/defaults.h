@@ -29,6 +29,10 @@ inline constexpr std::chrono::seconds kLinger{2};
 /// before it could know is told that it comes too late, and not merely hung up on.
 inline constexpr std::chrono::milliseconds kLastCall{100};
 
+/// The same of a connection that came while the server drains already, and has still to send all:
+/// longer than a handshake and a request take around the world.
+inline constexpr std::chrono::milliseconds kLateCall{1000};
+
 /// Messages of one stream that wait for the one before them. More are refused with an error event.
 inline constexpr std::size_t kWaitingMessages = 16;
 

@@ -15,8 +15,8 @@ StreamState::StreamState(const Request& request, std::int32_t choices,
                          boost::asio::any_io_executor executor)
     : executor_(std::move(executor)), output_(request, choices) {}
 
-void StreamState::admit() noexcept {
-  output_.admit();
+void StreamState::admit(std::int32_t prompt_tokens) noexcept {
+  output_.admit(prompt_tokens);
   complete_if_there();
 }
 

@@ -46,7 +46,7 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
   /// submitted.
   void set_request(const std::shared_ptr<ActiveRequest>& request) noexcept { request_ = request; }
 
-  void admit() noexcept override;
+  void admit(std::int32_t prompt_tokens) noexcept override;
   void deliver(const DeltaView& delta) noexcept override;
   void finish(Finish&& finish) noexcept override;
 

@@ -71,8 +71,8 @@ bool ActiveRequest::ask_to_end(EndCause cause) noexcept {
   return true;
 }
 
-void ActiveRequest::admit() noexcept {
-  if (!finished()) sink_->admit();
+void ActiveRequest::admit(std::int32_t prompt_tokens) noexcept {
+  if (!finished()) sink_->admit(prompt_tokens);
 }
 
 void ActiveRequest::deliver(const DeltaView& delta) noexcept {

@@ -105,10 +105,9 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
     return cause_.load(std::memory_order_acquire);
   }
 
-  /// Tells the sink that the arguments are good and there is room for the request. One thread at a
-  /// time.
-  void admit() noexcept;
-  /// Delivers something to the sink; dropped once the request has finished. One thread at a time.
+  /// One thread at a time: its arguments are good and there is room for it.
+  void admit(std::int32_t prompt_tokens) noexcept;
+  /// One thread at a time: something for the sink; dropped once the request has finished.
   void deliver(const DeltaView& delta) noexcept;
 
   /// Whether it has had its terminal event. Thread-safe.

@@ -66,19 +66,29 @@ SamplingParams for_device(const SamplingParams& sampling, std::size_t ends) {
   return device;
 }
 
+// In the words of OpenAI's API, which clients look for to shorten a conversation.
+Error too_long(const Request& request, const ServedModel& model, std::size_t prompt) {
+  const std::string said = request.messages.empty() ? "prompt" : "messages";
+  std::string text = "This model's maximum context length is " + std::to_string(model.context) +
+                     " tokens. However, ";
+  if (request.max_tokens > 0) {
+    const auto whole = static_cast<std::int64_t>(prompt) + request.max_tokens;
+    text += "you requested " + std::to_string(whole) + " tokens (" + std::to_string(prompt) +
+            " in the " + said + ", " + std::to_string(request.max_tokens) +
+            " in the completion). Please reduce the length of the " + said + " or completion.";
+  } else {
+    text += "your " + said + " resulted in " + std::to_string(prompt) +
+            " tokens. Please reduce the length of the " + said + ".";
+  }
+  return {EngineErrc::kContextLengthExceeded, std::move(text)};
+}
+
 Result<std::int32_t> output_bound(const Request& request, const ServedModel& model,
                                   std::size_t prompt) {
   const std::int64_t room = model.context - static_cast<std::int64_t>(prompt);
-  const auto numbers = [&] {
-    return std::to_string(prompt) + " prompt tokens and max_tokens " +
-           std::to_string(request.max_tokens) + ", the context has " +
-           std::to_string(model.context);
-  };
   if (request.max_tokens < 0)
     return bad_request("max_tokens: " + std::to_string(request.max_tokens));
-  if (room < 1 || request.max_tokens > room) {
-    return Error{EngineErrc::kContextLengthExceeded, numbers()};
-  }
+  if (room < 1 || request.max_tokens > room) return too_long(request, model, prompt);
   return request.max_tokens > 0 ? request.max_tokens : static_cast<std::int32_t>(room);
 }
 
@@ -150,9 +160,7 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   if (model.has_encoder) {
     spec.encoder_input = std::exchange(spec.prompt, {std::max<TokenId>(model.start_token, 0)});
     if (std::cmp_greater(prompt, model.context)) {
-      return Error{EngineErrc::kContextLengthExceeded,
-                   std::to_string(prompt) + " tokens for the encoder, the context has " +
-                       std::to_string(model.context)};
+      return too_long(request, model, prompt);
     }
   }
   const auto completed = complete(spec, request, model, seed);

@@ -98,10 +98,9 @@ class RequestSink {
   RequestSink& operator=(const RequestSink&) = delete;
   virtual ~RequestSink() = default;
 
-  /// The request is valid and the engine has room for it. Called at most once, before the first
-  /// deliver(); not called when the request ends earlier.
-  virtual void admit() noexcept {}
-  /// Something new of one output; what `delta` points to is valid during the call only.
+  /// The request is valid, of so many tokens, and the engine has room for it. At most once, before
+  /// the first deliver(); left out when the request ends earlier.
+  virtual void admit(std::int32_t /*prompt_tokens*/) noexcept {}
   virtual void deliver(const DeltaView& delta) noexcept = 0;
   /// The terminal event.
   virtual void finish(Finish&& finish) noexcept = 0;

@@ -22,15 +22,20 @@ class RequestOutput {
   /// stream_defaults.h.
   RequestOutput(const Request& request, std::int32_t choices);
 
-  // The functions below are for the thread that delivers.
-  void admit() noexcept { admitted_.store(true); }
-  /// Returns false when the delta could not be kept: then the request has failed and must be ended.
+  // By the one who delivers.
+  void admit(std::int32_t prompt_tokens) noexcept {
+    prompt_tokens_.store(prompt_tokens);
+    admitted_.store(true);
+  }
+  /// False when it could not be kept: the request has failed then and is to be ended.
   [[nodiscard]] bool deliver(const DeltaView& delta) noexcept;
   /// Publishes the end, after all deliveries.
   void finish(Finish&& finish) noexcept;
 
   // The functions below are thread-safe.
   [[nodiscard]] bool admitted() const noexcept { return admitted_.load(); }
+  /// Of the request that was admitted; 0 before.
+  [[nodiscard]] std::int32_t prompt_tokens() const noexcept { return prompt_tokens_.load(); }
   [[nodiscard]] bool finished() const noexcept { return finished_.load(); }
   [[nodiscard]] bool has_unread() const noexcept;
   [[nodiscard]] std::size_t unread_bytes() const noexcept;
@@ -53,6 +58,7 @@ class RequestOutput {
   std::vector<std::unique_ptr<ChoiceBuffer>> choices_;
   std::atomic<bool> lost_{false};  // something could not be kept, so nothing after it is
   Finish finish_;
+  std::atomic<std::int32_t> prompt_tokens_{0};
   std::atomic<bool> admitted_{false};
   std::atomic<bool> finished_{false};
 };

@@ -5,11 +5,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <system_error>
 #include <utility>
 #include <variant>
 
+#include "weft/cli/chat/help_text.h"
 #include "weft/cli/fail.h"
 #include "weft/core/io/file.h"
 #include "weft/net/api/fields/json_text.h"
@@ -21,7 +23,6 @@ namespace json = boost::json;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kLargestPromptFile = std::size_t{64} << 20;
-constexpr std::size_t kHelpColumn = 32;
 
 json::object message_of(std::string_view role, std::string_view text) {
   return {{"role", role}, {"content", text}};
@@ -131,12 +132,15 @@ void ChatSession::conclude() {
     case kCompleted:
       break;
     case kLength:
-      return terminal_.note("(cut: as long as it may be)");
+      return terminal_.note(settings_.contains("max_output_tokens")
+                                ? "(cut: as long as it may be)"
+                                : "(cut: the context is full; /new begins a new conversation)");
     case kCancelled:
       return terminal_.note("(stopped)");
     case kRefused:
     case kFailed:
-      return complain("error: " + answer_end_->why);
+      return complain("error: " + answer_end_->why +
+                      (answer_end_->context_full ? " /new begins a new conversation." : ""));
   }
 }
 
@@ -227,7 +231,8 @@ void ChatSession::on(const chat::Save& command) {
                              {"system", system_},
                              {"settings", settings_},
                              {"messages", messages_}};
-  // A file of the user's own is never overwritten; one that was saved here before is.
+  std::error_code ignored;
+  // A file of the user's own is never overwritten, but what was saved here before.
   const bool again = command.path == saved_;
   if (const int error = write_file(command.path, json_text(content) + '\n', again); error != 0) {
     return complain(error == EEXIST ? command.path + " is there already"
@@ -235,6 +240,9 @@ void ChatSession::on(const chat::Save& command) {
                                           std::generic_category().message(error));
   }
   saved_ = command.path;
+  const auto whole = std::filesystem::absolute(command.path, ignored).string();
+  terminal_.note("saved " + std::to_string(messages_.size()) + " messages to " +
+                 (whole.empty() ? command.path : whole));
 }
 
 void ChatSession::on(const chat::System& command) { system_ = command.text; }
@@ -242,7 +250,7 @@ void ChatSession::on(const chat::System& command) { system_ = command.text; }
 void ChatSession::on(const chat::Set& command) {
   if (command.name.empty()) return on(chat::Status{});
   if (command.value) {
-    settings_[command.name] = *command.value;
+    try_setting(command.name, *command.value);
   } else if (const auto* set = settings_.if_contains(command.name)) {
     terminal_.note(command.name + " is no longer set; it was " + json_text(*set));
     settings_.erase(command.name);
@@ -251,17 +259,31 @@ void ChatSession::on(const chat::Set& command) {
   }
 }
 
+void ChatSession::try_setting(const std::string& name, json::value value) {
+  using enum AnswerEnd::Kind;
+  const json::object before = settings_;
+  settings_[name] = std::move(value);
+  answer_end_.reset();
+  answer_id_ = "s" + std::to_string(++questions_);
+  json::object trial = request("x", false);
+  trial["generate"] = false;  // checked as any other, and nothing is computed
+  backend_.start(answer_id_, std::move(trial));
+  stream_answer(answer_id_);
+  answer_id_.clear();
+  // A server that knows no such trial has not looked at the field.
+  const bool refused =
+      answer_end_->kind == kRefused && !answer_end_->again && answer_end_->param != "generate";
+  if (!refused && answer_end_->kind != kCancelled) return;
+  settings_ = before;
+  const std::string so = name + (before.contains(name) ? " is as it was" : " is not set");
+  if (refused) return complain("error: " + answer_end_->why + "; " + so);
+  terminal_.note("(stopped) " + so);
+}
+
 void ChatSession::on(const chat::Forget& /*command*/) { messages_.clear(); }
 
 void ChatSession::on(const chat::Help& /*command*/) {
-  std::string text;
-  for (const CommandHelp& command : command_help()) {
-    std::string usage = "  " + std::string(command.name) + " " + std::string(command.arguments);
-    usage.resize(std::max(usage.size() + 1, kHelpColumn), ' ');
-    text += usage + std::string(command.text) + "\n";
-  }
-  text += "Ctrl-C stops an answer; Tab completes; the arrow keys go through what was typed.\n";
-  terminal_.print(text);
+  terminal_.print(help_text(Terminal::columns()));
 }
 
 void ChatSession::on(const chat::Quit& /*command*/) { leaving_ = true; }

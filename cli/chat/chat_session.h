@@ -57,7 +57,10 @@ class ChatSession {
   void take_answer(AnswerNews news);
   void show_finished();
   void wait_for_batches();
-  /// Prints the answer until answer_end_ is set.
+  /// Sets a field if the backend takes requests that have it, with the others that are set. One
+  /// that cannot be asked says so at the next question.
+  void try_setting(const std::string& name, boost::json::value value);
+  /// Until answer_end_ is there.
   void stream_answer(const std::string& id);
   void conclude();
   [[nodiscard]] boost::json::object request(boost::json::value input, bool batch) const;

@@ -40,6 +40,8 @@ AnswerEnd refusal(const json::object& event) {
     if (code == "cancelled") end.kind = AnswerEnd::Kind::kCancelled;
     if (code == kEngineFailed) end.again = false;
     end.fewer_streams = code == "too_many_streams";
+    end.context_full = code == "context_length_exceeded";
+    end.param = text_of(*error, "param");
   }
   return end;
 }

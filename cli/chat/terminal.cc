@@ -2,6 +2,7 @@
 
 #include <histedit.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -186,6 +187,13 @@ class Terminal::Editor {
   const Idle* idle_ = nullptr;
   bool interrupted_ = false;
 };
+
+std::size_t Terminal::columns() noexcept {
+  constexpr std::size_t kUsual = 80;
+  winsize size{};
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : kUsual;
+}
 
 Terminal::Terminal(Complete completions) {
   const bool person = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;

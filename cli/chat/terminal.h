@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -41,6 +42,8 @@ class Terminal {
 
   /// Whether a person types and sees.
   [[nodiscard]] bool interactive() const noexcept { return editor_ != nullptr; }
+  /// How wide a line of output may be; 80 where that is not a terminal's.
+  [[nodiscard]] static std::size_t columns() noexcept;
   [[nodiscard]] Input read(const std::string& prompt, const Idle& idle);
   /// Waits without reading, for the time in which an answer comes.
   [[nodiscard]] Event wait(std::optional<Time> until);

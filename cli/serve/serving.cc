@@ -21,7 +21,10 @@ namespace {
 // The time after the last answer in which its bytes may still reach their client.
 constexpr std::chrono::seconds kLastBytes{5};
 
-// Models of fewer bytes are loaded before anybody has read how far they are.
+// The same when it is told to end at once: for the error that each stream ends with.
+constexpr std::chrono::seconds kLastWords{2};
+
+// Models of fewer bytes are there before anybody has read how much of them is.
 constexpr std::int64_t kWorthTelling = 1'000'000'000;
 
 std::string served_name(const Config& config, const ServerConfig& server) {
@@ -123,9 +126,19 @@ void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card) 
   // An actor may have failed while the others were started.
   if (failure_) return stop();
   const EngineStats stats = engine_->stats();
+  tell_of_template(*card.model);
   log_->info("serving " + card.name + " with " + std::to_string(stats.rows) + " rows and " +
              std::to_string(stats.pages) + " pages");
   server_->open(*engine_, std::move(card));
+}
+
+void Serving::tell_of_template(const ServedModel& model) {
+  const auto problem = model.chat.problem();
+  if (!problem) return;
+  const std::string what = "the model cannot chat, and serves completions alone: ";
+  if (model.tokenizer.chat_template().empty()) return log_->info(what + problem->detail);
+  const std::string file(model.tokenizer.chat_template_file());
+  log_->warning(what + file + ": " + to_string(*problem));
 }
 
 void Serving::on_lost(std::string why) {
@@ -138,9 +151,11 @@ void Serving::on_lost(std::string why) {
 void Serving::wait_for_signal() {
   signals_.async_wait([this](boost::system::error_code error, int signal) {
     if (error) return;
-    if (stopping_) std::_Exit(status_after(signal));
-    log_->info("stopping; once more ends it at once");
+    // With nothing to say to anybody, or to who insists.
+    if (stopping_ && (engine_ == nullptr || ended_by_ != 0)) std::_Exit(status_after(signal));
     wait_for_signal();
+    if (stopping_) return stop_at_once(signal);
+    log_->info("stopping; once more ends it at once");
     stop();
   });
 }
@@ -165,8 +180,20 @@ void Serving::stop() {
   });
 }
 
+void Serving::stop_at_once(int signal) {
+  log_->warning("what runs is cancelled");
+  ended_by_ = signal;
+  engine_->async_shutdown([](boost::system::error_code) {});
+  // The device may be in the middle of a long step, and the engine waits for it.
+  deadline_.expires_after(kLastWords);
+  deadline_.async_wait([signal](boost::system::error_code error) {
+    if (!error) std::_Exit(status_after(signal));
+  });
+}
+
 void Serving::on_drained() {
-  server_->close(kLastBytes);
+  server_->close(ended_by_ == 0 ? kLastBytes : kLastWords);
+  if (ended_by_ != 0) std::_Exit(status_after(ended_by_));
   signals_.cancel();
   deadline_.cancel();
   io_.stop();

@@ -18,10 +18,11 @@
 
 namespace weft::cli {
 
-/// Runs a server from start to end: it listens, loads the model while it answers 503, serves, and
-/// on SIGINT or SIGTERM drains. A second signal ends the process at once. When its engine cannot
-/// serve any more, for example because a device is lost, it ends likewise, once every request has
-/// been told.
+/// A server from its first breath to its last: it listens, loads the model while it answers 503,
+/// serves, and on SIGINT or SIGTERM lets what runs come to its end. A second signal cancels
+/// it, so that each stream ends with an error event, and ends the process then, or after two
+/// seconds; a third one at once. An engine that cannot serve any more, as one that has lost its
+/// device, ends it likewise, once every request has been told.
 class Serving {
  public:
   /// Makes the pipeline, on a thread of its own; throws what Pipeline's constructors throw.
@@ -40,9 +41,11 @@ class Serving {
  private:
   void load();
   void on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card);
+  void tell_of_template(const ServedModel& model);
   void on_lost(std::string why);
   void wait_for_signal();
   void stop();
+  void stop_at_once(int signal);
   void on_drained();
 
   const Config config_;
@@ -57,6 +60,7 @@ class Serving {
   std::thread loader_;
   std::optional<Error> failure_;
   bool stopping_ = false;
+  int ended_by_ = 0;  // the second signal; 0 = there was none
 };
 
 /// The exit status of a process whose run() failed: kEngineLost where a new process may do better.

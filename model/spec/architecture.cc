@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -52,7 +53,7 @@ class Resolver {
     model.context = top_.integer("context", {}, 1, kMaxContext);
     model.trained_context = top_.integer("trained_context", model.context, 1, kMaxContext);
     scope_.set("hidden", model.hidden);
-    model.end_tokens = end_tokens();
+    model.end_tokens = end_tokens(model.vocabulary);
     model.start_token = top_.integer("start_token", -1, -1, kMaxVocabulary);
     model.optional_prefixes = top_.texts("optional_prefixes");
     model.ignored_tensors = top_.texts("ignored_tensors");
@@ -87,11 +88,21 @@ class Resolver {
     }
   }
 
-  std::vector<std::int64_t> end_tokens() {
+  // One that is passed over would let a model write to the end of its context.
+  std::vector<std::int64_t> end_tokens(std::int64_t vocabulary) {
     const json::value found = top_.value("end_tokens");
+    if (found.is_null()) return {};
     std::vector<std::int64_t> ids;
     const auto add = [&](const json::value& id) {
-      if (id.is_int64()) ids.push_back(id.get_int64());
+      const std::int64_t* const number = id.if_int64();
+      if (number == nullptr) {
+        top_.fail("end_tokens", json::serialize(found) + " where token ids are needed");
+      } else if (*number < 0 || *number >= vocabulary) {
+        top_.fail("end_tokens", std::to_string(*number) + " is not in the vocabulary of " +
+                                    std::to_string(vocabulary));
+      } else {
+        ids.push_back(*number);
+      }
     };
     if (const json::array* list = found.if_array()) {
       std::ranges::for_each(*list, add);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "weft/actors/request/generation_result.h"
@@ -10,11 +11,11 @@
 
 namespace weft {
 
-/// Turns what an answer's engine requests (its parts) produce into the answer's bytes. The order of
-/// calls is begin(), delta() any number of times, then end() or fail() once; fail() also without
-/// begin(), when the request never began. For a plain answer (Framing::kBody) everything is kept
-/// until its end, and all calls come then, begin() too, whether it ends well or not. Owner only; it
-/// does not block and knows no socket.
+/// Turns what an answer's engine requests (its parts) produce into the answer's bytes. Called in
+/// this order: admit() for each part, begin(), delta() any number of times, then end() or fail()
+/// once; fail() also without begin(), when the request never began. What is produced for a plain
+/// answer (Framing::kBody) is kept until end(); all calls come then, begin() too, whether it ends
+/// well or not. Owner only; it does not block and knows no socket.
 class ReplyWriter {
  public:
   ReplyWriter() = default;
@@ -22,7 +23,10 @@ class ReplyWriter {
   ReplyWriter& operator=(const ReplyWriter&) = delete;
   virtual ~ReplyWriter() = default;
 
-  /// Called when every part is admitted: the answer is a 200 from here on.
+  /// A part's prompt has so many tokens.
+  virtual void admit(std::size_t /*part*/, std::int32_t /*prompt_tokens*/) {}
+
+  /// Every part is admitted: the answer is a 200 from here on.
   virtual void begin(EventBatch& out) = 0;
 
   /// Called with something new of one output of one part. Each call makes one event, however much

@@ -50,11 +50,27 @@ std::string ServerUrl::text() const { return (tls ? "https://" : "http://") + au
 
 bool is_server_url(std::string_view text) noexcept { return scheme_of(text) != nullptr; }
 
+bool is_server_address(std::string_view text) noexcept {
+  constexpr std::string_view kOfNames =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+  text = text.substr(0, text.find('/'));
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0 || !is_port(text.substr(colon + 1))) {
+    return false;
+  }
+  const std::string_view host = text.substr(0, colon);
+  const bool six = host.starts_with('[') && host.ends_with(']');
+  return six || host.find_first_not_of(kOfNames) == std::string_view::npos;
+}
+
 Result<ServerUrl> parse_server_url(std::string_view text) {
   const auto bad = [text](std::string_view what) {
     return Error{NetErrc::kBadUrl, std::string(text).append(": ").append(what)};
   };
   const Scheme* const scheme = scheme_of(text);
+  if (scheme == nullptr && is_server_address(text)) {
+    return parse_server_url(std::string(kSchemes.front().text).append(text));
+  }
   if (scheme == nullptr) return bad("begins with none of http://, https://, ws:// and wss://");
   if (!is_plain(text)) return bad("has a space or a control character in it");
   if (text.find_first_of("?#@") != std::string_view::npos) {

@@ -23,8 +23,12 @@ struct ServerUrl {
 /// Whether it begins with http://, https://, ws:// or wss://.
 [[nodiscard]] bool is_server_url(std::string_view text) noexcept;
 
-/// Parses a URL. A "/v1" at its end is left out, since every path has its own. NetErrc::kBadUrl
-/// says what is wrong.
+/// Whether it is a host with a port, as a server's log shows them: "127.0.0.1:8080", "[::1]:80",
+/// "host:8080/v1". A file may be called so as well.
+[[nodiscard]] bool is_server_address(std::string_view text) noexcept;
+
+/// A "/v1" at the end is left out: every path has its own. An address without a scheme is http's.
+/// NetErrc::kBadUrl with what is wrong.
 [[nodiscard]] Result<ServerUrl> parse_server_url(std::string_view text);
 
 }  // namespace weft

@@ -66,6 +66,20 @@ bool split_target(std::string_view target, std::string& path, std::string& query
   return percent_decode(target.substr(0, mark), path);
 }
 
+std::string query_value(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const auto end = std::min(query.find('&'), query.size());
+    const std::string_view pair = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    const auto equals = std::min(pair.find('='), pair.size());
+    std::string value;
+    if (pair.substr(0, equals) != name) continue;
+    const bool decodable = percent_decode(pair.substr(std::min(equals + 1, pair.size())), value);
+    return decodable ? value : std::string();
+  }
+  return {};
+}
+
 bool is_listed_origin(std::string_view origin, std::string_view origins) {
   const auto listed = list_items(origins);
   return origins == "*" || std::ranges::find(listed, origin) != listed.end();

@@ -26,7 +26,11 @@ inline constexpr std::string_view kTimeoutHeader = "X-Request-Timeout-Ms";
 /// is neither a path nor a URL, or not decodable.
 [[nodiscard]] bool split_target(std::string_view target, std::string& path, std::string& query);
 
-/// Whether the comma-separated list `origins` contains `origin`, or is "*".
+/// The value of a name in what stands behind "?", percent-decoded; of several the first. Empty when
+/// there is none, or it is not decodable.
+[[nodiscard]] std::string query_value(std::string_view query, std::string_view name);
+
+/// Whether `origins`, separated by commas, has it, or is "*".
 [[nodiscard]] bool is_listed_origin(std::string_view origin, std::string_view origins);
 
 /// Whether `text` is 1 .. 128 letters, digits and ._:- characters, since it is written to logs and

@@ -16,6 +16,7 @@
 namespace weft {
 
 inline constexpr std::string_view kJsonType = "application/json";
+inline constexpr std::string_view kEventStreamType = "text/event-stream; charset=utf-8";
 
 /// A whole answer of HTTP, before the connection adds what is its own (Date, Content-Length,
 /// Connection).

@@ -50,11 +50,21 @@ RouteResult upgrade(Service& service, const HttpCall& call) {
 }
 
 RouteResult tokenize_text(Service& service, const HttpCall& call) {
-  return service.text_worker().start(call, tokenize, service.card());
+  return service.text_worker().start(
+      call, [&card = service.card()](simdjson::dom::object body) { return tokenize(body, card); });
 }
 
 RouteResult detokenize_tokens(Service& service, const HttpCall& call) {
-  return service.text_worker().start(call, detokenize, service.card());
+  return service.text_worker().start(call, [&card = service.card()](simdjson::dom::object body) {
+    return detokenize(body, card);
+  });
+}
+
+RouteResult input_tokens(Service& service, const HttpCall& call) {
+  return service.text_worker().start(
+      call, [context = service.context(call.key, {})](simdjson::dom::object body) {
+        return count_input_tokens(body, context);
+      });
 }
 
 }  // namespace weft::handlers

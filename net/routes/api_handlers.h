@@ -12,5 +12,7 @@ namespace weft::handlers {
 [[nodiscard]] RouteResult upgrade(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult tokenize_text(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult detokenize_tokens(Service& service, const HttpCall& call);
+/// How long the prompt of a response would be.
+[[nodiscard]] RouteResult input_tokens(Service& service, const HttpCall& call);
 
 }  // namespace weft::handlers

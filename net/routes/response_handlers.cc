@@ -1,10 +1,14 @@
 #include "weft/net/routes/response_handlers.h"
 
 #include <boost/json/object.hpp>
+#include <charconv>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include "weft/net/api/fields/json_text.h"
-#include "weft/net/api/responses/response_store.h"
+#include "weft/net/api/responses/kept_response.h"
+#include "weft/net/http/header_values.h"
 #include "weft/net/service/service.h"
 
 namespace weft::handlers {
@@ -16,12 +20,61 @@ HttpReply no_such_response() {
                       .message = "there is no response of that id, or it is no longer kept"});
 }
 
+/// Whether the events are asked for. They are those of a response that has ended, so there is no
+/// middle from which somebody who was cut off could go on.
+ApiResult<Framing> framing_of(std::string_view query) {
+  const std::string stream = query_value(query, "stream");
+  if (stream.empty() || stream == "false" || stream == "0") return Framing::kBody;
+  if (stream != "true" && stream != "1") {
+    return bad_field("stream", "must be true or false", api_code::kInvalidType);
+  }
+  if (!query_value(query, "starting_after").empty()) {
+    return bad_field("starting_after",
+                     "is not supported: a response is replayed from its beginning",
+                     api_code::kUnsupported);
+  }
+  return Framing::kSse;
+}
+
+ApiResult<InputItemsPage> page_of(std::string_view query) {
+  InputItemsPage page{.after = query_value(query, "after")};
+  const std::string order = query_value(query, "order");
+  if (!order.empty() && order != "asc" && order != "desc") {
+    return bad_field("order", shown(order) + " is neither asc nor desc");
+  }
+  page.ascending = order == "asc";
+  const std::string limit = query_value(query, "limit");
+  if (limit.empty()) return page;
+  const auto [end, failed] = std::from_chars(limit.data(), limit.data() + limit.size(), page.limit);
+  if (failed != std::errc() || end != limit.data() + limit.size() || page.limit < 1 ||
+      page.limit > InputItemsPage::kMostItems) {
+    return bad_field(
+        "limit", shown(limit) + " is not in 1 .. " + std::to_string(InputItemsPage::kMostItems));
+  }
+  return page;
+}
+
 }  // namespace
 
 RouteResult get_response(Service& service, const HttpCall& call) {
+  const auto framing = framing_of(call.query);
+  if (!framing) return error_reply(framing.error());
   const auto found = service.stored_responses().find(call.id, owner_of(call.key));
   if (found == nullptr) return no_such_response();
-  return HttpReply{.body = found->object};
+  if (*framing == Framing::kBody) return HttpReply{.body = found->object};
+  return HttpReply{.content_type = std::string(kEventStreamType),
+                   .body = replay_events(*found),
+                   .headers = {{"Cache-Control", "no-cache"}}};
+}
+
+RouteResult list_input_items(Service& service, const HttpCall& call) {
+  const auto page = page_of(call.query);
+  if (!page) return error_reply(page.error());
+  const auto found = service.stored_responses().find(call.id, owner_of(call.key));
+  if (found == nullptr) return no_such_response();
+  auto items = input_items(*found, *page);
+  if (!items) return error_reply(items.error());
+  return HttpReply{.body = *std::move(items)};
 }
 
 RouteResult delete_response(Service& service, const HttpCall& call) {

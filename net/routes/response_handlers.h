@@ -6,7 +6,9 @@
 /// key.
 namespace weft::handlers {
 
+/// With ?stream=true its events.
 [[nodiscard]] RouteResult get_response(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult list_input_items(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult delete_response(Service& service, const HttpCall& call);
 /// Replies when the response has ended.
 [[nodiscard]] RouteResult cancel_response(Service& service, const HttpCall& call);

@@ -21,8 +21,8 @@ class Service;
 struct HttpCall {
   const boost::beast::http::request_header<>& header;
   std::string_view path;   ///< of the target, decoded
-  std::string_view id;     ///< the part of the path that stands for "{id}"
-  std::string_view query;  ///< what follows "?"
+  std::string_view id;     ///< what stands in the path where the route has "{id}" or "{name}"
+  std::string_view query;  ///< what stands behind "?"
   std::string_view body;
   BodyMemory::Share& memory;              ///< counts the body; a handler that keeps a copy takes it
   const std::shared_ptr<KeyHolder>& key;  ///< null where there are no keys
@@ -39,7 +39,7 @@ using RouteResult = std::variant<HttpReply, ApiCall, LaterReply, Upgrade>;
 /// One method on one path.
 struct Route {
   boost::beast::http::verb method;
-  std::string_view path;     ///< "{id}" stands for any name; at the end it may contain slashes
+  std::string_view path;     ///< "{id}" stands for any name without slashes, "{name}" for any
   bool guarded = true;       ///< wants a key, where there are keys
   bool wants_model = false;  ///< is refused while the model loads and while the server drains
   RouteResult (*handle)(Service& service, const HttpCall& call);

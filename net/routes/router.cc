@@ -1,5 +1,7 @@
 #include "weft/net/routes/router.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 
 namespace weft {
@@ -8,7 +10,19 @@ namespace http = boost::beast::http;
 
 namespace {
 
-constexpr std::string_view kHole = "{id}";
+/// What a pattern has where a path has a name.
+struct Hole {
+  std::string_view mark;
+  bool slashes;  ///< may be in the name
+};
+constexpr std::array kHoles = {Hole{"{id}", false}, Hole{"{name}", true}};
+
+const Hole* hole_of(std::string_view pattern) noexcept {
+  const auto* const found = std::ranges::find_if(kHoles, [pattern](const Hole& hole) {
+    return pattern.find(hole.mark) != std::string_view::npos;
+  });
+  return found == kHoles.end() ? nullptr : found;
+}
 
 }  // namespace
 
@@ -37,20 +51,22 @@ HttpReply Router::refusal(std::string_view path) const {
 }
 
 bool matches(std::string_view pattern, std::string_view path) noexcept {
-  if (pattern.find(kHole) == std::string_view::npos) return pattern == path;
+  if (hole_of(pattern) == nullptr) return pattern == path;
   return !id_in(pattern, path).empty();
 }
 
 std::string_view id_in(std::string_view pattern, std::string_view path) noexcept {
-  const auto hole = pattern.find(kHole);
-  if (hole == std::string_view::npos) return {};
-  const std::string_view before = pattern.substr(0, hole);
-  const std::string_view after = pattern.substr(hole + kHole.size());
+  const Hole* const hole = hole_of(pattern);
+  if (hole == nullptr) return {};
+  const auto place = pattern.find(hole->mark);
+  const std::string_view before = pattern.substr(0, place);
+  const std::string_view after = pattern.substr(place + hole->mark.size());
   if (path.size() <= before.size() + after.size() || !path.starts_with(before) ||
       !path.ends_with(after)) {
     return {};
   }
-  return path.substr(before.size(), path.size() - before.size() - after.size());
+  const auto name = path.substr(before.size(), path.size() - before.size() - after.size());
+  return hole->slashes || name.find('/') == std::string_view::npos ? name : std::string_view();
 }
 
 }  // namespace weft

@@ -30,8 +30,8 @@ class Router {
 /// Whether `path` matches `pattern`.
 [[nodiscard]] bool matches(std::string_view pattern, std::string_view path) noexcept;
 
-/// Returns the part of `path` that `pattern` calls "{id}"; empty when the pattern has none or does
-/// not match.
+/// The part of `path` that stands where `pattern` has "{id}" or "{name}"; empty when the pattern
+/// has none or does not match.
 [[nodiscard]] std::string_view id_in(std::string_view pattern, std::string_view path) noexcept;
 
 }  // namespace weft

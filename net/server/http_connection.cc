@@ -37,6 +37,7 @@ HttpConnection::HttpConnection(IoThread& thread, Service& service, NetStream&& s
       reader_(service.config(), service.body_memory()) {}
 
 void HttpConnection::start() {
+  if (thread_.draining()) last_call_ = net_defaults::kLateCall;
   thread_.add(shared_from_this());
   guarded([this] { begin(); });
 }
@@ -279,7 +280,7 @@ void HttpConnection::check_time(Time now) {
   const ServerConfig& config = service_.config();
   if (output_.is_stuck(now, config.write_timeout)) return hang_up_on_slow_client();
   const auto waited = now - state_began_;
-  const bool drained = thread_.draining() && waited > net_defaults::kLastCall;
+  const bool drained = thread_.draining() && waited > last_call_;
   switch (state_) {
     case State::kHandshake:
       if (drained || waited > config.header_timeout) close();

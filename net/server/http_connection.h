@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -97,6 +98,7 @@ class HttpConnection final : public Connection, private Answer::Reader {
 
   State state_ = State::kIdle;
   Time state_began_{};
+  std::chrono::milliseconds last_call_ = net_defaults::kLastCall;  // when the server drains
 
   // An outstanding read has a buffer of its own, since requests are taken from the reader
   // meanwhile.

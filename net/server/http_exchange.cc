@@ -118,8 +118,8 @@ void HttpExchange::begin_stream(std::string& out) {
   if (http10_ || thread_.draining()) keep_alive_ = false;
   auto headers = headers_;
   headers.emplace_back("Cache-Control", "no-cache");
-  headers.emplace_back("X-Accel-Buffering", "no");  // for nginx, which would keep events back
-  append_head_of(status_, "text/event-stream; charset=utf-8", headers, nullptr, out);
+  headers.emplace_back("X-Accel-Buffering", "no");  // nginx, which else keeps events back
+  append_head_of(status_, kEventStreamType, headers, nullptr, out);
 }
 
 void HttpExchange::append_head_of(unsigned status, std::string_view content_type,

@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <cstring>
+#include <future>
 #include <utility>
 
 #include "weft/net/defaults.h"
@@ -157,13 +158,16 @@ void Listener::pause() {
 }
 
 void Listener::stop() {
-  asio::post(acceptor_.get_executor(), [self = shared_from_this()] {
-    if (std::exchange(self->stopped_, true)) return;
+  std::promise<void> stopped;
+  asio::post(acceptor_.get_executor(), [this, &stopped] {
+    stopped_ = true;
     boost::system::error_code ignored;
-    ignored = self->acceptor_.close(ignored);
-    self->again_.cancel();
-    if (!self->unix_path_.empty()) unlink(self->unix_path_.c_str());
+    ignored = acceptor_.close(ignored);
+    again_.cancel();
+    if (!unix_path_.empty()) unlink(unix_path_.c_str());
+    stopped.set_value();
   });
+  stopped.get_future().wait();
 }
 
 }  // namespace weft

@@ -1,7 +1,9 @@
 #include "weft/net/server/request_reader.h"
 
+#include <algorithm>
 #include <boost/beast/http/error.hpp>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "weft/net/defaults.h"
@@ -27,13 +29,36 @@ ApiError answer_to(boost::system::error_code error) {
   return not_an_http_request();
 }
 
-/// Whether others could see the end of the body elsewhere (RFC 9112, section 6.1). Beast takes some
-/// of these encodings for no body at all.
+/// Whether others may see the end of the body elsewhere (RFC 9112, sections 6.1 and 6.3). Beast
+/// takes some of these encodings as no body at all, and several lengths that are equal as one.
 bool has_doubtful_end(const RequestReader::Header& header) {
+  const auto lengths = header.count(http::field::content_length);
+  const std::string_view length = header[http::field::content_length];
+  if (lengths > 1 || length.find_first_not_of("0123456789") != std::string_view::npos) return true;
   const auto encodings = header.count(http::field::transfer_encoding);
   if (encodings == 0) return false;
   return header.version() < 11 || encodings > 1 ||
          !boost::beast::iequals(header[http::field::transfer_encoding], "chunked");
+}
+
+/// Whether others may see another host or target: of these nobody knows how to read what is beyond
+/// ASCII. A host has the characters of RFC 3986, section 3.2.2, and a port.
+bool has_doubtful_address(const RequestReader::Header& header) {
+  constexpr std::string_view kOfHosts =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%!$&'()*+,;=:[]";
+  const auto hosts = header.count(http::field::host);
+  if (hosts > 1 || (hosts == 0 && header.version() >= 11)) return true;
+  const std::string_view host = header[http::field::host];
+  const std::string_view target = header.target();
+  return host.find_first_not_of(kOfHosts) != std::string_view::npos ||
+         std::ranges::any_of(target, [](char c) { return static_cast<unsigned char>(c) > 0x7F; });
+}
+
+/// Whether a field goes on in the next line (obs-fold). Beast makes a space of it, others do not
+/// (RFC 9112, section 5.2).
+bool has_folds(std::string_view header) {
+  return header.find("\n ") != std::string_view::npos ||
+         header.find("\n\t") != std::string_view::npos;
 }
 
 }  // namespace
@@ -55,6 +80,10 @@ RequestReader::Found RequestReader::next() {
   while (!parser_->is_done()) {
     boost::system::error_code error;
     const std::size_t taken = empty() ? 0 : parser_->put(input_.data(), error);
+    if (state_ == State::kHeader) {
+      const auto bytes = input_.data();
+      folded_ |= has_folds({static_cast<const char*>(bytes.data()), taken});
+    }
     input_.consume(taken);
     if (state_ == State::kBody) {
       body_bytes_ += taken;
@@ -77,6 +106,7 @@ void RequestReader::begin() {
   parser_.emplace();
   parser_->header_limit(static_cast<std::uint32_t>(config_.max_header_bytes));
   parser_->body_limit(static_cast<std::uint64_t>(config_.max_body_bytes));
+  folded_ = false;
   body_bytes_ = 0;
   memory_.clear();
 }
@@ -103,9 +133,9 @@ RequestReader::Found RequestReader::refuse(ApiError why) {
 std::optional<ApiError> RequestReader::header_error() const {
   const auto fields = std::distance(header().begin(), header().end());
   if (fields > config_.max_header_fields) return header_too_large();
-  if (header().version() >= 11 && header().count(http::field::host) != 1)
+  if (folded_ || has_doubtful_address(header()) || has_doubtful_end(header())) {
     return not_an_http_request();
-  if (has_doubtful_end(header())) return not_an_http_request();
+  }
   return std::nullopt;
 }
 

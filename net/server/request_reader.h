@@ -89,6 +89,7 @@ class RequestReader {
   State state_ = State::kBetween;
   Time began_{};  // of this state
   std::optional<Parser> parser_;
+  bool folded_ = false;  // a field of the header goes on in another line
   std::size_t body_bytes_ = 0;
   BodyMemory::Share memory_;
   std::optional<ApiError> error_;

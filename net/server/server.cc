@@ -100,12 +100,12 @@ void Server::open(Engine& engine, ModelCard card) { service_->open(engine, std::
 
 void Server::drain() {
   service_->drain();
-  for (const auto& listener : listeners_) listener->stop();
   for (const auto& thread : threads_) thread->drain();
 }
 
 void Server::close(std::chrono::milliseconds limit) {
   if (std::exchange(closed_, true)) return;
+  for (const auto& listener : listeners_) listener->stop();
   static_cast<void>(connections_.wait_until_none(std::chrono::steady_clock::now() + limit));
   for (const auto& thread : threads_) thread->abort_all();
   connections_.wait_until_none();  // they take themselves out

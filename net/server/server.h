@@ -37,10 +37,13 @@ class Server {
   /// Serves from now on. `engine` must live until after close().
   void open(Engine& engine, ModelCard card);
 
-  /// Accepts no connection and no request any more; connections end when what runs on them has
-  /// ended. On idle connections a request that is on its way is refused and not left unanswered.
+  /// Begins no request for the model any more; connections end as what runs on them ends. Of those
+  /// on which nothing runs, a request that is on its way is refused and not left unanswered. New
+  /// connections are told the same, so that whoever asks for /health hears why and not that nobody
+  /// is there.
   void drain();
-  /// Waits until the last connection has ended, or for `limit`, and then ends those that are left.
+  /// Accepts no connection any more, waits until the last one has ended, or `limit` is over, then
+  /// ends those that are left.
   void close(std::chrono::milliseconds limit);
 
   /// The addresses that it listens at, with their real ports: "http://127.0.0.1:8080",

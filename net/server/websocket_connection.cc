@@ -19,12 +19,21 @@ using std::chrono::steady_clock;
 
 namespace {
 
-/// Appends a whole message as one frame of a server (RFC 6455, section 5.2).
-void append_frame(std::string_view message, std::string& out) {
-  constexpr char kFinalText = '\x81';
+// Why a connection is closed, for whoever looks at a client's log (RFC 6455, section 7.1.6).
+constexpr std::string_view kGoingAway = "the server is going down";
+constexpr std::string_view kOnlyTexts = "messages are JSON in text frames";
+constexpr std::string_view kNoMemory = "too many large messages arrive at once; try again later";
+constexpr std::string_view kNotUtf8 = "a message is not UTF-8";
+constexpr std::string_view kServerFailed = "the server failed";
+
+constexpr char kTextFrame = '\x81';
+constexpr char kCloseFrame = '\x88';
+
+/// A whole message in one frame of a server's (RFC 6455, section 5.2); `first` is its first byte.
+void append_frame(char first, std::string_view message, std::string& out) {
   const std::size_t size = message.size();
   const auto byte = [size](unsigned place) { return static_cast<char>(size >> 8U * place); };
-  out.push_back(kFinalText);
+  out.push_back(first);
   if (size < 126) {
     out.push_back(byte(0));
   } else if (size < 1U << 16U) {
@@ -109,13 +118,17 @@ void WebSocketConnection::on_read(boost::system::error_code error, std::size_t b
   reading_ = false;
   if (ended_) return;
   if (error) return end(EndCause::kCancel);
-  if (socket_.got_binary()) return say_goodbye(websocket::close_code::unknown_data);
-  if (!body_memory_.grow(bytes)) return say_goodbye(websocket::close_code::try_again_later);
+  if (socket_.got_binary()) return say_goodbye(websocket::close_code::unknown_data, kOnlyTexts);
+  if (!body_memory_.grow(bytes)) {
+    return say_goodbye(websocket::close_code::try_again_later, kNoMemory);
+  }
   if (!socket_.is_message_done()) return read();
   const auto data = input_.data();
   const std::string_view text(static_cast<const char*>(data.data()), data.size());
   // Beast overlooks a character that is cut off where an empty frame ends the message.
-  if (!simdjson::validate_utf8(text)) return say_goodbye(websocket::close_code::bad_payload);
+  if (!simdjson::validate_utf8(text)) {
+    return say_goodbye(websocket::close_code::bad_payload, kNotUtf8);
+  }
   session_.on_message(text);
   input_.consume(input_.size());
   if (input_.capacity() > net_defaults::kReadAhead) input_.shrink_to_fit();
@@ -146,7 +159,9 @@ void WebSocketConnection::pump() {
   }
   if (writing_ || ended_) return;
   read();  // it may have waited for room
-  if (thread_.draining() && session_.idle()) say_goodbye(websocket::close_code::going_away);
+  if (thread_.draining() && session_.idle()) {
+    say_goodbye(websocket::close_code::going_away, kGoingAway);
+  }
 }
 
 void WebSocketConnection::send_now(const EventBatch& batch) {
@@ -154,7 +169,7 @@ void WebSocketConnection::send_now(const EventBatch& batch) {
   frames.clear();
   std::size_t begin = 0;
   for (const std::size_t end : batch.message_ends()) {
-    append_frame(batch.bytes().substr(begin, end - begin), frames);
+    append_frame(kTextFrame, batch.bytes().substr(begin, end - begin), frames);
     begin = end;
   }
   boost::system::error_code error;
@@ -205,11 +220,24 @@ void WebSocketConnection::leave() {
   session_.abandon(EndCause::kCancel);
 }
 
-void WebSocketConnection::say_goodbye(websocket::close_code code) {
+void WebSocketConnection::say_goodbye(websocket::close_code code, std::string_view reason) {
   if (leaving_ || ended_) return;
   leave();
-  socket_.async_close(code,
+  socket_.async_close(websocket::close_reason(code, reason),
                       [self = self()](boost::system::error_code) { self->end(EndCause::kCancel); });
+}
+
+void WebSocketConnection::hang_up(websocket::close_code code, std::string_view reason,
+                                  EndCause cause) {
+  if (accepted_ && !leaving_ && !ended_ && socket_.is_open() &&
+      socket_.next_layer().can_send_now()) {
+    std::string payload{static_cast<char>(code >> 8U), static_cast<char>(code & 0xFFU)};
+    std::string frame;
+    append_frame(kCloseFrame, payload.append(reason), frame);
+    boost::system::error_code ignored;
+    static_cast<void>(socket_.next_layer().send_now(frame, ignored));
+  }
+  end(cause);
 }
 
 void WebSocketConnection::end(EndCause cause) {
@@ -231,15 +259,21 @@ void WebSocketConnection::check_time(Time now) {
 
 void WebSocketConnection::drain() {
   if (session_.idle() && !writing_ && socket_.is_open()) {
-    say_goodbye(websocket::close_code::going_away);
+    say_goodbye(websocket::close_code::going_away, kGoingAway);
   }
 }
 
-void WebSocketConnection::abort() { end(EndCause::kShutdown); }
+void WebSocketConnection::abort() {
+  hang_up(websocket::close_code::going_away, kGoingAway, EndCause::kShutdown);
+}
 
 void WebSocketConnection::on_exception(const std::exception& failure) noexcept {
   service_.log().failure("a WebSocket had to be ended", failure);
-  end(EndCause::kCancel);
+  try {
+    hang_up(websocket::close_code::internal_error, kServerFailed, EndCause::kCancel);
+  } catch (const std::exception&) {
+    end(EndCause::kCancel);  // there may be no memory for a word of it
+  }
 }
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "weft/net/http/net_stream.h"
 #include "weft/net/service/io_thread.h"
@@ -47,7 +48,10 @@ class WebSocketConnection final : public Connection {
   void on_sent(boost::system::error_code error);
   /// Called when the closing handshake has begun: nobody wants what still runs.
   void leave();
-  void say_goodbye(boost::beast::websocket::close_code code);
+  /// Closes with this code and reason, once what is being written is out.
+  void say_goodbye(boost::beast::websocket::close_code code, std::string_view reason);
+  /// Says the same if that can be done at once, and ends without waiting for the client.
+  void hang_up(boost::beast::websocket::close_code code, std::string_view reason, EndCause cause);
   void end(EndCause cause);
   [[nodiscard]] std::shared_ptr<WebSocketConnection> self() {
     return std::static_pointer_cast<WebSocketConnection>(shared_from_this());

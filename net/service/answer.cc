@@ -10,8 +10,8 @@ namespace weft {
 Answer::Part::Part(Answer& answer, const Request& request)
     : output(request, request.sampling.n), answer_(answer) {}
 
-void Answer::Part::admit() noexcept {
-  output.admit();
+void Answer::Part::admit(std::int32_t prompt_tokens) noexcept {
+  output.admit(prompt_tokens);
   answer_.thread_.wake(answer_);
 }
 
@@ -106,6 +106,9 @@ void Answer::fetch(EventBatch& out) {
     if (failed != nullptr && !whole) return fail(*failed, out);
     if (whole ? !finished && failed == nullptr : !admitted) return;
     begun_ = true;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      call_.writer->admit(i, parts_[i].output.prompt_tokens());
+    }
     call_.writer->begin(out);
   }
   fetch_deltas(out);

@@ -70,7 +70,7 @@ class Answer final : public Wakeable {
   class Part final : public RequestSink {
    public:
     Part(Answer& answer, const Request& request);
-    void admit() noexcept override;
+    void admit(std::int32_t prompt_tokens) noexcept override;
     void deliver(const DeltaView& delta) noexcept override;
     void finish(Finish&& finish) noexcept override;
 

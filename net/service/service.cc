@@ -1,5 +1,6 @@
 #include "weft/net/service/service.h"
 
+#include <boost/beast/core/string.hpp>
 #include <utility>
 
 #include "weft/core/prometheus.h"
@@ -29,14 +30,25 @@ ApiError unauthorized(bool shown) {
                            : "an API key is needed: Authorization: Bearer KEY"};
 }
 
-/// The reply to what a browser asks before it sends a script's request elsewhere (CORS).
+/// What clients that also run in browsers send about themselves: OpenAI's (X-Stainless-...), and
+/// those that OpenRouter has taught to name their application. Nothing is done with them.
+constexpr std::string_view kClientHeaders =
+    ", User-Agent, X-Title, HTTP-Referer, X-Client-Request-Id, Idempotency-Key"
+    ", OpenAI-Organization, OpenAI-Project, OpenAI-Beta"
+    ", X-Stainless-Arch, X-Stainless-Async, X-Stainless-Custom-Poll-Interval, X-Stainless-Helper"
+    ", X-Stainless-Helper-Method, X-Stainless-Lang, X-Stainless-OS, X-Stainless-Package-Version"
+    ", X-Stainless-Poll-Helper, X-Stainless-Raw-Response, X-Stainless-Read-Timeout"
+    ", X-Stainless-Retry-Count, X-Stainless-Runtime, X-Stainless-Runtime-Version"
+    ", X-Stainless-Stream-Helper, X-Stainless-Timeout";
+
+/// What a browser asks before it sends a script's request elsewhere (CORS).
 HttpReply preflight_reply() {
   return {.status = 204,
           .content_type = {},
           .headers = {{"Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS"},
                       {"Access-Control-Allow-Headers",
                        "Authorization, Content-Type, X-Api-Key, X-Request-Id, " +
-                           std::string(kTimeoutHeader)},
+                           std::string(kTimeoutHeader) + std::string(kClientHeaders)},
                       {"Access-Control-Max-Age", "600"}}};
 }
 
@@ -53,6 +65,25 @@ std::string presented_key(const http::request_header<>& header) {
     }
   }
   return {};
+}
+
+/// Whether the body is not to be read as it comes.
+bool is_encoded(const http::request_header<>& header) {
+  for (const std::string_view coding : list_items(header[http::field::content_encoding])) {
+    if (!boost::beast::iequals(coding, "identity")) return true;
+  }
+  return header.count(http::field::content_encoding) > 1;
+}
+
+/// RFC 9110, section 15.5.16.
+HttpReply encoding_reply() {
+  HttpReply reply =
+      error_reply({.status = 415,
+                   .code = "unsupported_content_encoding",
+                   .param = "Content-Encoding",
+                   .message = "a body is read as it is: compressed ones are not supported"});
+  reply.headers.emplace_back("Accept-Encoding", "identity");
+  return reply;
 }
 
 ApiResult<KeyLease> lease_of(const std::shared_ptr<KeyHolder>& key) {
@@ -134,6 +165,7 @@ std::variant<Service::Admission, HttpReply> Service::admit(const http::request_h
   if (admission.route->wants_model) {
     if (const auto reason = not_ready()) return error_reply(*reason);
   }
+  if (is_encoded(header)) return encoding_reply();
   return admission;
 }
 

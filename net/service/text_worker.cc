@@ -23,11 +23,11 @@ HttpReply too_many_texts() {
                       .retry_after = std::chrono::milliseconds(1000)});
 }
 
-HttpReply reply_of(TextWorker::Work work, const std::string& text, const ModelCard& card) {
+HttpReply reply_of(const TextWorker::Work& work, const std::string& text) {
   return reply_or_500([&]() -> HttpReply {
     const ParsedBody body(text);
     if (!body.object()) return error_reply(body.object().error());
-    auto result = work(*body.object(), card);
+    auto result = work(*body.object());
     if (!result) return error_reply(result.error());
     return {.body = *std::move(result)};
   });
@@ -35,21 +35,21 @@ HttpReply reply_of(TextWorker::Work work, const std::string& text, const ModelCa
 
 }  // namespace
 
-RouteResult TextWorker::start(const HttpCall& call, Work work, const ModelCard& card) {
+RouteResult TextWorker::start(const HttpCall& call, Work work) {
   if (waiting_.fetch_add(1) >= net_defaults::kTextWork) {
     waiting_.fetch_sub(1);
     return too_many_texts();
   }
   auto text =
       std::make_shared<WaitingText>(WaitingText{std::string(call.body), std::move(call.memory)});
-  return LaterReply([this, work, &card, text = std::move(text)](auto done) mutable {
-    boost::asio::post(
-        thread_, [this, work, &card, text = std::move(text), done = std::move(done)]() mutable {
-          HttpReply reply = reply_of(work, text->body, card);
-          text = nullptr;
-          waiting_.fetch_sub(1);
-          done(std::move(reply));
-        });
+  return LaterReply([this, work = std::move(work), text = std::move(text)](auto done) mutable {
+    boost::asio::post(thread_, [this, work = std::move(work), text = std::move(text),
+                                done = std::move(done)]() mutable {
+      HttpReply reply = reply_of(work, text->body);
+      text = nullptr;
+      waiting_.fetch_sub(1);
+      done(std::move(reply));
+    });
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <boost/asio/thread_pool.hpp>
+#include <functional>
 #include <string>
 
 #include "weft/net/api/api_call.h"
@@ -14,17 +15,17 @@ namespace weft {
 /// go on meanwhile. At most kTextWork texts wait for it. Thread-safe.
 class TextWorker {
  public:
-  /// Makes the reply's body from a request's, or says what is wrong with it.
-  using Work = ApiResult<std::string> (*)(simdjson::dom::object, const ModelCard&);
+  /// Makes the reply's body of a request's, or says what is wrong with it.
+  using Work = std::function<ApiResult<std::string>(simdjson::dom::object)>;
 
   TextWorker() = default;
   TextWorker(const TextWorker&) = delete;
   TextWorker& operator=(const TextWorker&) = delete;
   ~TextWorker() { stop(); }
 
-  /// Returns a later reply, for which the call's body and its memory are kept; 429 at once when too
-  /// many wait. `card` and the worker must outlive the work.
-  [[nodiscard]] RouteResult start(const HttpCall& call, Work work, const ModelCard& card);
+  /// A later reply, for which the call's body and its memory are kept; 429 at once when too many
+  /// wait. What `work` borrows and the worker outlive it.
+  [[nodiscard]] RouteResult start(const HttpCall& call, Work work);
 
   /// Waits for what has begun; what waits is dropped, and nobody is told.
   void stop() noexcept;

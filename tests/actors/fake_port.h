@@ -82,7 +82,7 @@ class FakePort final : public RequestPort {
     return *requests_.at(i);
   }
 
-  void admit(std::size_t i) const { request(i).admit(); }
+  void admit(std::size_t i) const { request(i).admit(1); }
   void deliver(std::size_t i, std::string_view text, std::span<const TokenId> tokens,
                std::int32_t choice = 0) const {
     request(i).deliver({.choice = choice, .text = text, .tokens = tokens});

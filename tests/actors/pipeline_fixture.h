@@ -25,7 +25,10 @@ namespace weft::test {
 /// Keeps everything that a request gets.
 class KeepingSink final : public RequestSink {
  public:
-  void admit() noexcept override { ++admitted; }
+  void admit(std::int32_t tokens) noexcept override {
+    ++admitted;
+    prompt_tokens = tokens;
+  }
   void deliver(const DeltaView& delta) noexcept override {
     EXPECT_FALSE(end) << "something came after the end";
     const auto choice = static_cast<std::size_t>(delta.choice);
@@ -42,6 +45,7 @@ class KeepingSink final : public RequestSink {
   }
 
   int admitted = 0;
+  std::int32_t prompt_tokens = 0;
   std::vector<std::string> texts;
   std::vector<std::vector<TokenId>> tokens;
   std::vector<float> logprobs;

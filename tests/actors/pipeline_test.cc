@@ -25,6 +25,7 @@ TEST_F(PipelineTest, ARequestGoesFromActorToActor) {
   const Sent one = send(request(5, 1));
   enqueue();
   EXPECT_EQ(one.sink->admitted, 1);
+  EXPECT_EQ(one.sink->prompt_tokens, 5);
   ASSERT_TRUE(play.expect<StepMsg>(kSchedulerId, kExecutorId));
   ASSERT_TRUE(play.expect<StepDoneMsg>(kExecutorId, kSchedulerId));
   ASSERT_TRUE(play.expect<DeliverMsg>(kSchedulerId, kDetokenizerId));
@@ -484,7 +485,7 @@ TEST_F(PipelineTest, AsManyRequestsAsMayWaitAreTakenAndTheNextIsTold) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
   EXPECT_EQ(third.error(), EngineErrc::kOverloaded);
   EXPECT_GT(third.sink->end->retry_after, 0ms);
-  EXPECT_EQ(third.sink->end->error.detail, "as many requests as may wait");
+  EXPECT_EQ(third.sink->end->error.detail, "too many requests wait");
   play.run_all();
   expect_served();
 }
@@ -501,7 +502,7 @@ TEST_F(PipelineTest, AsManyPromptTokensAsMayWaitAreTakenButOneRequestAlone) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
   EXPECT_EQ(second.error(), EngineErrc::kOverloaded);
   EXPECT_GT(second.sink->end->retry_after, 0ms);
-  EXPECT_EQ(second.sink->end->error.detail, "as many prompt tokens as may wait");
+  EXPECT_EQ(second.sink->end->error.detail, "too many prompt tokens wait");
   EXPECT_FALSE(small.sink->end);
   play.run_all();
   EXPECT_EQ(pipeline->stats().queued_prompt_tokens, 0);

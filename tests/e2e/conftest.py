@@ -1,6 +1,7 @@
 """Fixtures: servers, which are asked after each test whether anything is left of it."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import openai
@@ -9,7 +10,7 @@ import pytest
 from prompts import MODEL, QUESTION
 from raw_http import RawClient
 from waiting import PATIENCE_S
-from weft_server import WeftServer
+from weft_server import MODEL as MODEL_FOLDER, WeftServer
 
 # The exit status that tells ctest that nothing could be run, so that it says so (SKIP_RETURN_CODE).
 ALL_SKIPPED = 77
@@ -40,8 +41,8 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServ
     `key` is shown where it asks for one that the configuration itself does not have."""
     servers: list[WeftServer] = []
 
-    def start(key: str = "", **config: dict[str, Any]) -> WeftServer:
-        servers.append(WeftServer(tmp_path_factory.mktemp("server"), config, key))
+    def start(key: str = "", model: Path = MODEL_FOLDER, **config: dict[str, Any]) -> WeftServer:
+        servers.append(WeftServer(tmp_path_factory.mktemp("server"), config, key, model))
         return servers[-1]
 
     yield start

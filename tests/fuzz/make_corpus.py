@@ -273,8 +273,15 @@ def chat_request():
         "roles": {"messages": [{"role": "developer", "content": parts[:1]}, user, {"role": "assistant", "content": None},
                                {"role": "tool", "content": "4", "tool_call_id": "c", "name": "n"}]},
         "parts": {"messages": [{"role": "user", "content": parts}]},
+        "history": {"messages": [user, {"role": "assistant", "content": "a", "reasoning_content": "b", "audio": {"id": "c"},
+                                        "provider_specific_fields": {}, "thinking_blocks": []}],
+                    "stream": True, "stream_options": {"continuous_usage_stats": True}, "verbosity": "low",
+                    "prompt_logprobs": 0, "cache_prompt": True, "web_search_options": {}},
     }
-    return {name: json.dumps(body, separators=(",", ":")).encode() for name, body in bodies.items()}
+    wrong = {"twice": b'{"messages":[{"role":"user","content":"a","role":"user"}]}',
+             "large": b'{"messages":[],"logit_bias":{"1":[0,99999999999999999999]},"seed":-1e999}',
+             "mark": b'\xef\xbb\xbf{"messages":[]}'}
+    return {**wrong, **{name: json.dumps(body, separators=(",", ":")).encode() for name, body in bodies.items()}}
 
 
 def completion_request():
@@ -297,6 +304,8 @@ def response_request():
         "items": {"input": items, "previous_response_id": "resp_1", "store": False, "stream": True, "top_logprobs": 2,
                   "include": ["message.output_text.logprobs"], "truncation": "disabled", "reasoning": {"effort": None},
                   "text": {"format": {"type": "text"}}, "tools": [], "tool_choice": "auto", "background": False},
+        "codex": {"input": [{**items[0], "phase": "commentary"}], "include": ["reasoning.encrypted_content"],
+                  "client_metadata": {"a": "b"}, "context_management": [], "text": {"verbosity": "low"}},
         "other_items": {"input": [{"type": "function_call_output", "call_id": "c", "output": "o"}]},
     }
     return {name: json.dumps(body, separators=(",", ":")).encode() for name, body in bodies.items()}

@@ -44,7 +44,7 @@ ChatEncoder::ChatEncoder(const Tokenizer& tokenizer)
 
 Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
                                                  std::chrono::local_seconds now) const {
-  if (!template_) return in_messages(template_.error());
+  if (!template_) return template_.error();
   ChatTemplateInput input;
   json::value messages = std::move(conversation.messages);
   json::value tools = std::move(conversation.tools);

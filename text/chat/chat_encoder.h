@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,18 +27,24 @@ struct Conversation {
 /// thread-safe.
 class ChatEncoder {
  public:
-  /// `source` is Jinja. One that is empty or wrong is told to those who ask for it, by encode().
+  /// `source` is Jinja. One that is empty or wrong is told by problem().
   ChatEncoder(Tokenizer tokenizer, std::string_view source);
   /// By the tokenizer's own template.
   explicit ChatEncoder(const Tokenizer& tokenizer);
 
+  /// Why there can be no conversations, if so: kBadTemplate, "there is no chat template" or
+  /// "chat_template:3:5: why", and kTemplateLimit. It is the model's and no request's fault.
+  [[nodiscard]] std::optional<Error> problem() const {
+    if (template_) return std::nullopt;
+    return template_.error();
+  }
+
   /// The prompt, with the special tokens that the template writes and no others: such a token's
   /// text in the conversation stays text. `now` is what the template is told of the time.
   ///
-  /// The detail of each error begins with the field. "messages: ": kBadTemplate, there is no
-  /// template or it cannot be parsed; kTemplateFailed and kTemplateLimit, as it is or with this
-  /// conversation; kTextTooLarge. "chat_template_kwargs: ": kBadTemplateKwarg, a name
-  /// that is not in kRequestTemplateVariables.
+  /// Errors: that of problem(). All others begin with the field. "messages: ": kTemplateFailed and
+  /// kTemplateLimit, as it is or with this conversation; kTextTooLarge. "chat_template_kwargs: ":
+  /// kBadTemplateKwarg, a name that is not in kRequestTemplateVariables.
   [[nodiscard]] Result<std::vector<TokenId>> encode(Conversation conversation,
                                                     std::chrono::local_seconds now) const;
 

@@ -218,6 +218,10 @@ std::span<const TokenId> Tokenizer::tokens_after() const noexcept {
 }
 
 std::string_view Tokenizer::chat_template() const noexcept { return data_->parts.chat_template; }
+std::string_view Tokenizer::chat_template_file() const noexcept {
+  const std::string& file = data_->parts.chat_template_file;
+  return file.empty() ? std::string_view("chat_template") : std::string_view(file);
+}
 
 const Decoder& Tokenizer::decoder() const noexcept { return data_->parts.decoder; }
 

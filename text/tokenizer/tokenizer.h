@@ -107,6 +107,8 @@ class Tokenizer {
 
   /// Jinja; empty when there is none.
   [[nodiscard]] std::string_view chat_template() const noexcept;
+  /// The file that it was read from, for operators; "chat_template" where it stood beside the rest.
+  [[nodiscard]] std::string_view chat_template_file() const noexcept;
 
  private:
   friend class IncrementalDetokenizer;

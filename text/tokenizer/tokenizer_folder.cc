@@ -49,31 +49,43 @@ void read_role_texts(const json::value& config, const TokenTable& tokens, TokenR
   set_role(roles.unknown, config, "unk_token", tokens);
 }
 
-/// Token ids, one or several; those that are none are left out.
-std::vector<TokenId> ids_of(const json::value* from, const TokenTable& tokens) {
+/// kNoToken for what is none.
+TokenId id_of(const json::value& value, const TokenTable& tokens) {
+  const std::int64_t* const number = value.if_int64();
+  const bool known =
+      number != nullptr && *number >= 0 && static_cast<std::uint64_t>(*number) < tokens.size();
+  return known ? static_cast<TokenId>(*number) : kNoToken;
+}
+
+/// Token ids, one or several. What is none is a mistake: a model that lacks its end token writes to
+/// the end of its context.
+Result<std::vector<TokenId>> end_ids(const json::value& config, const TokenTable& tokens,
+                                     const fs::path& file) {
+  const json::value* const from = find(config, "eos_token_id");
   std::vector<TokenId> ids;
-  const auto add = [&](const json::value& id) {
-    const std::int64_t* number = id.if_int64();
-    if (number != nullptr && *number >= 0 && static_cast<std::uint64_t>(*number) < tokens.size()) {
-      ids.push_back(static_cast<TokenId>(*number));
-    }
-  };
-  if (from != nullptr && from->is_array()) {
-    for (const json::value& id : from->get_array()) add(id);
-  } else if (from != nullptr) {
-    add(*from);
+  if (from == nullptr || from->is_null()) return ids;
+  const json::array one{*from};
+  for (const json::value& value : from->is_array() ? from->get_array() : one) {
+    ids.push_back(id_of(value, tokens));
+    if (ids.back() != kNoToken) continue;
+    return bad_tokenizer(file.string(), "eos_token_id: " + json::serialize(value) +
+                                            " is not a token id in 0 .. " +
+                                            std::to_string(tokens.size() - 1));
   }
   return ids;
 }
 
 /// Roles by id, as generation_config.json and config.json have them; several tokens may end a
 /// generation.
-void read_role_ids(const json::value& config, const TokenTable& tokens, TokenRoles& roles) {
-  const std::vector<TokenId> begins = ids_of(find(config, "bos_token_id"), tokens);
-  if (roles.bos == kNoToken && !begins.empty()) roles.bos = begins.front();
-  const std::vector<TokenId> ends = ids_of(find(config, "eos_token_id"), tokens);
-  if (roles.eos == kNoToken && !ends.empty()) roles.eos = ends.front();
-  roles.ends.insert(roles.ends.end(), ends.begin(), ends.end());
+Result<void> read_role_ids(const json::value& config, const TokenTable& tokens,
+                           const fs::path& file, TokenRoles& roles) {
+  const json::value* const begin = find(config, "bos_token_id");
+  if (roles.bos == kNoToken && begin != nullptr) roles.bos = id_of(*begin, tokens);
+  const auto ends = end_ids(config, tokens, file);
+  if (!ends) return ends.error();
+  if (roles.eos == kNoToken && !ends->empty()) roles.eos = ends->front();
+  roles.ends.insert(roles.ends.end(), ends->begin(), ends->end());
+  return {};
 }
 
 /// Whether the class of a tokenizer_config.json builds its post-processor from add_bos_token and
@@ -103,7 +115,7 @@ std::string_view chat_template_of(const json::value& config) {
   return {};
 }
 
-/// Calls `use` with the value of a JSON file, when there is one.
+/// Returns what `use` makes of the value of a JSON file, when there is one.
 template <class Use>
 Result<void> with_json(const fs::path& path, Use use) {
   std::error_code ignored;
@@ -113,8 +125,7 @@ Result<void> with_json(const fs::path& path, Use use) {
   std::string problem;
   const json::value config = parse_json(*text, kMaxConfigDepth, problem);
   if (!problem.empty()) return bad_tokenizer(path.string(), "is not valid JSON: " + problem);
-  use(config);
-  return {};
+  return use(config);
 }
 
 void read_tokenizer_config(const json::value& config, TokenizerParts& parts) {
@@ -125,28 +136,38 @@ void read_tokenizer_config(const json::value& config, TokenizerParts& parts) {
   obey_flag(config, "add_eos_token", parts.roles.eos, parts.post_processor.after);
 }
 
+Result<void> read_template_file(const fs::path& file, TokenizerParts& parts) {
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return {};
+  Result<std::string> text = read_text_file(file, kMaxConfigFile);
+  if (!text) return text.error();
+  parts.chat_template = std::move(*text);
+  parts.chat_template_file = file.string();
+  return {};
+}
+
 Result<void> read_beside(const fs::path& folder, TokenizerParts& parts) {
   const TokenTable& tokens = *parts.tokens;
   TokenRoles& roles = parts.roles;
   Result<void> done = with_json(folder / "tokenizer_config.json", [&](const json::value& config) {
     read_tokenizer_config(config, parts);
+    parts.chat_template_file = (folder / "tokenizer_config.json").string();
+    return Result<void>();
   });
   if (!done) return done;
-  done = with_json(folder / "special_tokens_map.json",
-                   [&](const json::value& config) { read_role_texts(config, tokens, roles); });
+  done = with_json(folder / "special_tokens_map.json", [&](const json::value& config) {
+    read_role_texts(config, tokens, roles);
+    return Result<void>();
+  });
   if (!done) return done;
   for (const std::string_view name : {"generation_config.json", "config.json"}) {
-    done = with_json(folder / name,
-                     [&](const json::value& config) { read_role_ids(config, tokens, roles); });
+    const fs::path file = folder / name;
+    done = with_json(file, [&](const json::value& config) {
+      return read_role_ids(config, tokens, file, roles);
+    });
     if (!done) return done;
   }
-  std::error_code ignored;
-  const fs::path jinja = folder / "chat_template.jinja";
-  if (!fs::exists(jinja, ignored)) return {};
-  Result<std::string> text = read_text_file(jinja, kMaxConfigFile);
-  if (!text) return text.error();
-  parts.chat_template = std::move(*text);
-  return {};
+  return read_template_file(folder / "chat_template.jinja", parts);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/completions/completion_options.h"
+#include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/sampling/defaults.h"
 
@@ -46,7 +47,8 @@ void refuse_unsupported_chat_fields(BodyFields& fields) {
   if (fields.any("chat_template")) {
     fields.fail("chat_template", "is the server's to choose", api_code::kUnsupported);
   }
-  ignore_common(fields);
+  take_harmless_fields(fields, FieldPlace::kRequest);
+  take_harmless_fields(fields, FieldPlace::kCompletion);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "weft/net/api/chat/chat_api.h"
+#include "weft/net/api/completions/chunk_usage.h"
 #include "weft/net/api/completions/completion_parts.h"
 #include "weft/net/api/fields/json_text.h"
 #include "weft/net/api/token_logprobs.h"
@@ -24,22 +25,27 @@ class ChatStreamWriter final : public ReplyWriter {
         logprobs_(model_),
         head_(completion_head(options_, "chat.completion.chunk")),
         before_index_(head_ + "{\"index\":"),
-        after_choice_(options_.include_usage ? "}],\"usage\":null}" : "}]}") {}
+        usage_(options_) {}
+
+  void admit(std::size_t part, std::int32_t prompt_tokens) override {
+    usage_.admit(part, prompt_tokens);
+  }
 
   void begin(EventBatch& out) override {
     for (std::size_t choice = 0; choice < outputs(); ++choice) {
       begin_chunk(choice, out)
           .append(",\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"logprobs\":null,")
-          .append("\"finish_reason\":null")
-          .append(after_choice_);
-      out.end();
+          .append("\"finish_reason\":null");
+      end_chunk(choice, out);
     }
   }
 
   void delta(std::size_t part, const Delta& delta, EventBatch& out) override {
     const bool logprobs = options_.logprobs && !delta.tokens.empty();
+    const std::size_t index = part * outputs() + static_cast<std::size_t>(delta.choice);
+    usage_.add(index, delta.tokens.size());
     if (delta.text.empty() && !logprobs) return;
-    std::string& text = begin_chunk(part * outputs() + static_cast<std::size_t>(delta.choice), out);
+    std::string& text = begin_chunk(index, out);
     text.append(",\"delta\":{\"content\":");
     append_json_string(text, delta.text);
     text.append("},\"logprobs\":");
@@ -50,18 +56,18 @@ class ChatStreamWriter final : public ReplyWriter {
     } else {
       text.append("null");
     }
-    text.append(",\"finish_reason\":null").append(after_choice_);
-    out.end();
+    text.append(",\"finish_reason\":null");
+    end_chunk(index, out);
   }
 
   void end(std::span<const Finish> parts, EventBatch& out) override {
     for (std::size_t part = 0; part < parts.size(); ++part) {
+      usage_.settle(part, parts[part].usage);
       for (std::size_t choice = 0; choice < outputs(); ++choice) {
         std::string& text = begin_chunk(part * outputs() + choice, out);
         text.append(",\"delta\":{},\"logprobs\":null,");
         append_finish(parts[part], choice, *model_, text);
-        text.append(after_choice_);
-        out.end();
+        end_chunk(part * outputs() + choice, out);
       }
     }
     add_stream_end(options_, head_, parts, out);
@@ -84,13 +90,18 @@ class ChatStreamWriter final : public ReplyWriter {
     return text;
   }
 
+  void end_chunk(std::size_t index, EventBatch& out) {
+    usage_.end_chunk(index, out.text());
+    out.end();
+  }
+
   const CompletionOptions options_;
   const std::shared_ptr<const ServedModel> model_;
   TokenLogprobWriter logprobs_;
   const std::string head_;
   const std::string before_index_;
-  const std::string after_choice_;
-  std::string token_logprobs_;  // the logprobs of one delta
+  ChunkUsage usage_;
+  std::string token_logprobs_;  // of one delta
 };
 
 /// Writes one chat.completion.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "weft/net/api/fields/body_defaults.h"
+#include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/json_value.h"
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/text/chat/template_variables.h"
@@ -52,7 +53,7 @@ std::string text_of_part(BodyFields& message, dom::element part, std::size_t ind
                 api_code::kUnsupported);
   }
   const std::string_view text = fields.needed_text("text");
-  fields.ignore({"annotations", "logprobs", "cache_control"});
+  take_harmless_fields(fields, FieldPlace::kPart);
   fields.finish();
   return std::string(text);
 }
@@ -76,6 +77,9 @@ std::string take_content(BodyFields& message, std::string_view role, const Diale
   const auto content = message.any("content");
   if (!content) {
     if (role != "assistant") message.fail("content", "is missing", api_code::kMissing);
+    // What was said is in it alone.
+    if (message.has("audio"))
+      message.fail("audio", "needs a text beside it", api_code::kUnsupported);
     return {};
   }
   std::string_view text;
@@ -92,7 +96,7 @@ void check_item_type(BodyFields& item) {
     item.fail("type", shown(*type) + " is not supported, only messages are",
               api_code::kUnsupported);
   }
-  item.ignore({"id", "status"});
+  take_harmless_fields(item, FieldPlace::kItem);
 }
 
 std::string_view take_role(BodyFields& message, const Dialect& dialect) {
@@ -113,7 +117,8 @@ json::object take_message(BodyFields& message, const Dialect& dialect, bool know
   if (role == "tool") {
     if (const auto id = message.text("tool_call_id")) result["tool_call_id"] = *id;
   }
-  message.ignore({"name", "refusal", "annotations"});
+  take_harmless_fields(message, FieldPlace::kMessage);
+  if (role == "assistant") take_harmless_fields(message, FieldPlace::kHistory);
   return result;
 }
 
@@ -138,7 +143,16 @@ json::array take_list(BodyFields& fields, std::string_view name, dom::array list
 
 }  // namespace
 
+void refuse_without_template(BodyFields& fields, const ServedModel& model) {
+  const auto problem = model.chat.problem();
+  if (!problem) return;
+  fields.fail(
+      bad_field({}, "this model cannot chat, and serves completions alone: " + to_string(*problem),
+                api_code::kUnsupported));
+}
+
 json::array take_messages(BodyFields& fields, const ServedModel& model) {
+  refuse_without_template(fields, model);
   const auto list = fields.array("messages");
   if (list) return take_list(fields, "messages", *list, model, kChat);
   fields.fail("messages", "is missing", api_code::kMissing);
@@ -146,6 +160,7 @@ json::array take_messages(BodyFields& fields, const ServedModel& model) {
 }
 
 json::array take_input(BodyFields& fields, const ServedModel& model) {
+  refuse_without_template(fields, model);
   const auto input = fields.any("input");
   if (!input) {
     fields.fail("input", "is missing", api_code::kMissing);

@@ -19,6 +19,10 @@ namespace weft {
 /// `input` of the Responses API: a text, or a list of message items.
 [[nodiscard]] boost::json::array take_input(BodyFields& fields, const ServedModel& model);
 
+/// 400 "unsupported" about no field when the model's chat template cannot be used: no conversation
+/// of any client could. Says where it is wrong, and in which file not.
+void refuse_without_template(BodyFields& fields, const ServedModel& model);
+
 [[nodiscard]] boost::json::object message_of(std::string_view role, std::string_view content);
 
 /// `chat_template_kwargs`. Those in kServerTemplateVariables are refused here, and the ChatEncoder

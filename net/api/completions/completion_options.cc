@@ -3,19 +3,20 @@
 #include <string>
 #include <utility>
 
+#include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/request_fields.h"
 
 namespace weft {
 namespace {
 
-bool take_include_usage(BodyFields& fields) {
+void take_stream_options(BodyFields& fields, CompletionOptions& to) {
   const auto object = fields.object("stream_options");
-  if (!object) return false;
+  if (!object) return;
   BodyFields options(*object, "stream_options", fields);
-  const bool usage = options.flag("include_usage").value_or(false);
-  options.ignore({"include_obfuscation"});
+  to.include_usage = options.flag("include_usage").value_or(false) && to.stream;
+  to.usage_in_chunks = options.flag("continuous_usage_stats").value_or(false) && to.stream;
+  take_harmless_fields(options, FieldPlace::kStreamOptions);
   options.finish();
-  return usage;
 }
 
 }  // namespace
@@ -27,7 +28,7 @@ CompletionOptions take_options(BodyFields& fields, const ApiContext& context,
   options.created = context.created;
   options.model = take_model(fields, context.card);
   options.stream = fields.flag("stream").value_or(false);
-  options.include_usage = take_include_usage(fields) && options.stream;
+  take_stream_options(fields, options);
   return options;
 }
 

@@ -17,7 +17,8 @@ struct CompletionOptions {
   std::string model{};
   std::string service_tier{};  ///< what the request had: "default", "flex"; empty = none
   bool stream = false;
-  bool include_usage = false;  ///< stream_options.include_usage: one more chunk with no choices
+  bool include_usage = false;    ///< stream_options.include_usage: one more chunk with no choices
+  bool usage_in_chunks = false;  ///< stream_options.continuous_usage_stats: every chunk has it
   bool logprobs = false;
   std::int32_t top_logprobs = 0;
   std::int32_t outputs_per_part = 1;  ///< output c of part p is choice p * outputs_per_part + c

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weft/net/api/completions/completion_options.h"
+#include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/prompt_list.h"
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/sampling/defaults.h"
@@ -25,7 +26,8 @@ void refuse_unsupported_completion_fields(BodyFields& fields) {
   if (suffix && !suffix->empty()) {
     fields.fail("suffix", "is not supported", api_code::kUnsupported);
   }
-  ignore_common(fields);
+  take_harmless_fields(fields, FieldPlace::kRequest);
+  take_harmless_fields(fields, FieldPlace::kCompletion);
 }
 
 /// Returns the texts of the prompts, which `echo` puts before the outputs.

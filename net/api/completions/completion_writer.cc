@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weft/core/text/utf8.h"
+#include "weft/net/api/completions/chunk_usage.h"
 #include "weft/net/api/completions/completion_api.h"
 #include "weft/net/api/completions/completion_parts.h"
 #include "weft/net/api/completions/logprob_columns.h"
@@ -21,7 +22,11 @@ class CompletionWriter final : public ReplyWriter {
         model_(std::move(model)),
         head_(completion_head(options_, "text_completion")),
         before_text_(head_ + "{\"text\":"),
-        after_choice_(options_.include_usage ? "}],\"usage\":null}" : "}]}") {}
+        usage_(options_) {}
+
+  void admit(std::size_t part, std::int32_t prompt_tokens) override {
+    usage_.admit(part, prompt_tokens);
+  }
 
   void begin(EventBatch& /*out*/) override {}
 
@@ -34,10 +39,13 @@ class CompletionWriter final : public ReplyWriter {
       output.text.append(delta.text);
       return;
     }
+    const std::size_t index = part * outputs() + choice;
+    usage_.add(index, delta.tokens.size());
     if (delta.text.empty() && !logprobs) return;
     std::string& text = begin_chunk(output, delta.text, out);
-    append_middle(part * outputs() + choice, logprobs ? &*output.columns : nullptr, text);
-    text.append("\"finish_reason\":null").append(after_choice_);
+    append_middle(index, logprobs ? &*output.columns : nullptr, text);
+    text.append("\"finish_reason\":null");
+    usage_.end_chunk(index, text);
     out.end();
     if (logprobs) output.columns->clear();
   }
@@ -104,11 +112,12 @@ class CompletionWriter final : public ReplyWriter {
 
   void end_stream(std::span<const Finish> parts, EventBatch& out) {
     for (std::size_t part = 0; part < parts.size(); ++part) {
+      usage_.settle(part, parts[part].usage);
       for (std::size_t choice = 0; choice < outputs(); ++choice) {
         std::string& text = begin_chunk(at(part, choice), {}, out);
         append_middle(part * outputs() + choice, nullptr, text);
         append_finish(parts[part], choice, *model_, text);
-        text.append(after_choice_);
+        usage_.end_chunk(part * outputs() + choice, text);
         out.end();
       }
     }
@@ -139,8 +148,8 @@ class CompletionWriter final : public ReplyWriter {
   const CompletionOptions options_;
   const std::shared_ptr<const ServedModel> model_;
   const std::string head_;
-  const std::string before_text_;  // of a chunk, up to its text
-  const std::string after_choice_;
+  const std::string before_text_;  // of a chunk: up to its text
+  ChunkUsage usage_;
   std::vector<Output> kept_;  // by the choice's index
 };
 

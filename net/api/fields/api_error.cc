@@ -81,6 +81,12 @@ std::string_view field_in(std::string_view detail) {
   return inner.empty() || !narrower ? field : inner;
 }
 
+/// What a client is told: a detail that is a whole sentence by itself, or with the error's words.
+std::string text_for_client(const Error& error, EngineErrc why) {
+  const bool whole = why == EngineErrc::kContextLengthExceeded && !error.detail.empty();
+  return whole ? error.detail : to_string(error);
+}
+
 std::string cut(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return lossy_utf8(text);
   return lossy_utf8(cut_utf8(text, bytes)) + "...";
@@ -135,7 +141,8 @@ ApiError api_error_of(const Error& error, std::chrono::milliseconds retry_after)
   }
   // A detail about the server's state is for its operator, not for the client.
   const bool clients = answer->status < 500;
-  result.message = clients ? cut(to_string(error), kMessageBytes) : make_error_code(why).message();
+  result.message =
+      clients ? cut(text_for_client(error, why), kMessageBytes) : make_error_code(why).message();
   if (answer->status == 400) result.param = field_in(result.message);
   return result;
 }

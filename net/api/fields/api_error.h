@@ -34,6 +34,7 @@ inline constexpr std::string_view kInvalidType = "invalid_type";
 inline constexpr std::string_view kInvalidValue = "invalid_value";
 inline constexpr std::string_view kMissing = "missing_required_parameter";
 inline constexpr std::string_view kUnknown = "unknown_parameter";
+inline constexpr std::string_view kDuplicate = "duplicate_parameter";
 inline constexpr std::string_view kUnsupported = "unsupported";
 inline constexpr std::string_view kModelNotFound = "model_not_found";
 inline constexpr std::string_view kPreviousNotFound = "previous_response_not_found";

@@ -10,15 +10,17 @@
 
 namespace weft {
 
-/// Parses a client's JSON text: an object of valid UTF-8, at most kMaxDepth levels deep. Owner
-/// only; the parser and its memory are kept for the next text as long as they are small.
+/// A client's JSON text, parsed: at most kMaxDepth levels deep, UTF-8, and an object in which no
+/// object has a field twice, at any depth. Owner only; the parser and its memory are kept for the
+/// next text as long as they are small.
 class BodyParser {
  public:
   /// Levels of objects and arrays; the body itself is the first.
   static constexpr std::size_t kMaxDepth = 64;
 
-  /// 400 "invalid_json" that says what is wrong and, where that is known, at which byte. The object
-  /// borrows the parser, until its next parse() or trim().
+  /// 400 "invalid_json" that says what is wrong and, where that is known, at which byte;
+  /// "invalid_value" and "duplicate_parameter" with the path of a number that is too large, or of a
+  /// field that stands twice. The object borrows the parser, until its next parse() or trim().
   [[nodiscard]] ApiResult<simdjson::dom::object> parse(std::string_view text);
 
   /// Frees the memory of a big body, some 15 bytes for each byte of it; parse() does it too.

@@ -34,7 +34,9 @@ Request token_prompt(BodyFields& fields, const std::string& path, dom::array ids
       fields.fail(indexed(path, index),
                   std::to_string(*id) + " is not in 0 .. " + std::to_string(model.vocabulary - 1));
     } else if (std::cmp_greater_equal(index, model.context)) {
-      fields.fail(path, "has more tokens than the context of " + std::to_string(model.context),
+      fields.fail(path,
+                  "This model's maximum context length is " + std::to_string(model.context) +
+                      " tokens. However, this prompt has more.",
                   api_code::kContextLength);
     }
     if (fields.error()) return request;

@@ -9,6 +9,7 @@
 #include "weft/actors/request/stream_defaults.h"
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/field_name.h"
+#include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/sampling_fields.h"
 #include "weft/text/output/stop_strings.h"
 
@@ -64,11 +65,6 @@ constexpr std::array kTiers = {
     Tier{"batch", RequestClass::kBatch, "batch"},
 };
 
-bool is_empty_list(dom::element element) {
-  dom::array list;
-  return element.get(list) == simdjson::SUCCESS && list.begin() == list.end();
-}
-
 bool is_one_of(dom::element element, std::initializer_list<std::string_view> values) {
   std::string_view text;
   return element.get(text) == simdjson::SUCCESS && std::ranges::find(values, text) != values.end();
@@ -118,15 +114,20 @@ std::string take_service_tier(BodyFields& fields, const ApiContext& context, Req
 
 void allow_no_tools(BodyFields& fields, std::string_view name) {
   const auto list = fields.any(name);
-  if (list && !is_empty_list(*list)) fields.fail(name, kNoTools, api_code::kUnsupported);
+  if (list && !is_harmless(*list, Harmless::kEmptyList)) {
+    fields.fail(name, kNoTools, api_code::kUnsupported);
+  }
 }
 
 void refuse_tools(BodyFields& fields) {
   for (const std::string_view name : {"tools", "functions"}) allow_no_tools(fields, name);
   for (const std::string_view name : {"tool_choice", "function_call"}) {
     const auto choice = fields.any(name);
-    if (choice && !is_one_of(*choice, {"none", "auto"})) {
+    if (!choice || is_one_of(*choice, {"none", "auto"})) continue;
+    if (choice->is_string() || choice->is_object()) {
       fields.fail(name, kNoTools, api_code::kUnsupported);
+    } else {
+      fields.fail(name, "must be a string or an object", api_code::kInvalidType);
     }
   }
 }
@@ -153,12 +154,6 @@ void allow_only_text_format(BodyFields& fields, std::string_view name) {
   allow_only_text(format, "type", "text");
   static_cast<void>(format.needed_text("type"));
   format.finish();
-}
-
-void ignore_common(BodyFields& fields) {
-  fields.ignore({"user", "metadata", "store", "safety_identifier", "prompt_cache_key",
-                 "prompt_cache_retention", "cache_salt", "parallel_tool_calls", "request_id",
-                 "prediction"});
 }
 
 void check_request(BodyFields& fields, const Request& request, const ServedModel& model,

@@ -50,12 +50,7 @@ void allow_only_text(BodyFields& fields, std::string_view name, std::string_view
 /// Allows an object whose `type` is "text" and nothing else: response_format, text.format.
 void allow_only_text_format(BodyFields& fields, std::string_view name);
 
-/// Ignores the fields of every API that change no output: who asks, what for, and how it is kept
-/// elsewhere.
-void ignore_common(BodyFields& fields);
-
-/// Calls validate() and reports in the API's names; checks the bound of sequences over all
-/// `prompts` of a body.
+/// validate() in the API's names, and the bound of sequences over all `prompts` of a body.
 void check_request(BodyFields& fields, const Request& request, const ServedModel& model,
                    std::size_t prompts = 1);
 

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <limits>
 #include <string>
-#include <unordered_set>
 
 #include "weft/net/api/fields/word_tokens.h"
 #include "weft/sampling/defaults.h"
@@ -61,23 +60,21 @@ void read_beam_search(Reading& to, std::string_view name) { to.beam_search = to.
 
 json::value write_beam_search(const SamplingParams& params) { return params.beams.num_beams > 1; }
 
-/// Reads a key as a token id; nothing when it is no whole number.
+/// Nothing when the key is no whole number as one writes it: "05" would be a second name of "5".
 std::optional<TokenId> token_of(std::string_view key) {
   TokenId id = kNoToken;
   const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
-  if (error != std::errc() || end != key.data() + key.size()) return std::nullopt;
+  if (error != std::errc() || std::to_string(id) != key) return std::nullopt;
   return id;
 }
 
 void read_logit_bias(Reading& to, std::string_view name) {
   const auto object = to.fields.object(name);
   if (!object) return;
-  std::unordered_set<TokenId> seen;  // "5" and "05" too are one token, of which the first counts
   for (const dom::key_value_pair entry : *object) {
     const auto id = token_of(entry.key);
     double bias = 0;
     if (!id) return to.fields.fail(name, shown(entry.key) + " is no token id");
-    if (!seen.insert(*id).second) continue;
     if (entry.value.get(bias) != simdjson::SUCCESS) {
       return to.fields.fail(name, "the bias of token " + std::to_string(*id) + " must be a number",
                             api_code::kInvalidType);

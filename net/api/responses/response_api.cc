@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "weft/net/api/fields/json_text.h"
 #include "weft/net/api/responses/response_request.h"
 
 namespace weft {
@@ -34,6 +35,19 @@ ApiResult<ApiCall> decode_response(simdjson::dom::object body, const ApiContext&
   call.object_id = read->options.id;
   call.writer = make_response_writer(std::move(read->options), context.card.model, read->framing);
   return call;
+}
+
+ApiResult<std::string> count_input_tokens(simdjson::dom::object body, const ApiContext& context) {
+  auto read = read_response(body, context, previous_of(body, context).get(), true);
+  if (!read) return read.error();
+  Request& request = read->parts.front();
+  const auto ids = context.card.model->chat.encode(
+      {.messages = std::move(request.messages),
+       .chat_template_kwargs = std::move(request.chat_template_kwargs)},
+      wall_clock());
+  if (!ids) return api_error_of(ids.error());
+  return json_text(
+      boost::json::object{{"object", "response.input_tokens"}, {"input_tokens", ids->size()}});
 }
 
 }  // namespace weft

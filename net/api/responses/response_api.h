@@ -13,17 +13,22 @@
 
 namespace weft {
 
-/// Decodes the body of POST /v1/responses, or of response.create over WebSocket (where `type`,
-/// `stream_id` and `generate` have been taken out of the body, and `stream` and `background` are
-/// refused). `previous_response_id` is looked for in context.local, then in context.stored; one
-/// that is in neither is 400 "previous_response_not_found" about that field.
+/// POST /v1/responses, and response.create over WebSocket (where `type`, `stream_id` and
+/// `generate` have been taken out of the body, and answers always stream).
+/// `previous_response_id` is looked for in context.local, then in context.stored; one that is in
+/// neither is 400 "previous_response_not_found" about that field.
 ///
 /// Source: Open Responses, https://openresponses.org/specification (2026-04-24); OpenAI's API
 /// reference, "Create a response".
 [[nodiscard]] ApiResult<ApiCall> decode_response(simdjson::dom::object body,
                                                  const ApiContext& context, bool generate = true);
 
-/// What an answer of the Responses API has besides its text.
+/// POST /v1/responses/input_tokens: how many tokens the prompt of such a response has. The body of
+/// the answer. It takes as long as the prompt is long: not for a thread that others wait for.
+[[nodiscard]] ApiResult<std::string> count_input_tokens(simdjson::dom::object body,
+                                                        const ApiContext& context);
+
+/// What the answer of the Responses API says besides the text.
 struct ResponseOptions {
   std::string id{};            ///< "resp_..."
   std::string message_id{};    ///< of its one output item, "msg_..."

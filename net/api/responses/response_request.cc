@@ -1,6 +1,7 @@
 #include "weft/net/api/responses/response_request.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/fields/body_defaults.h"
+#include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/json_value.h"
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/net/api/fields/sampling_fields.h"
@@ -46,6 +48,15 @@ json::object take_metadata(BodyFields& fields) {
   return pairs;
 }
 
+/// What else OpenAI's clients ask to include, of items that no answer of this server has: Codex and
+/// openai-agents send the first one by default.
+constexpr std::array<std::string_view, 7> kAbsentIncludes = {
+    "reasoning.encrypted_content",   "file_search_call.results",
+    "web_search_call.results",       "web_search_call.action.sources",
+    "code_interpreter_call.outputs", "computer_call_output.output.image_url",
+    "message.input_image.image_url",
+};
+
 /// Whether "message.output_text.logprobs" is asked for; there is nothing else to include.
 bool take_include(BodyFields& fields) {
   const auto list = fields.array("include");
@@ -56,12 +67,13 @@ bool take_include(BodyFields& fields) {
     std::string_view name;
     if (entry.get(name) != simdjson::SUCCESS) {
       fields.fail(indexed("include", index), "must be a string", api_code::kInvalidType);
-    } else if (name != "message.output_text.logprobs") {
+    } else if (name == "message.output_text.logprobs") {
+      logprobs = true;
+    } else if (std::ranges::find(kAbsentIncludes, name) == kAbsentIncludes.end()) {
       fields.fail(indexed("include", index), shown(name) + " is not supported",
                   api_code::kUnsupported);
     }
     if (fields.error()) return false;
-    logprobs = true;
     ++index;
   }
   return logprobs;
@@ -88,6 +100,7 @@ void refuse_other_formats(BodyFields& fields) {
   if (!object) return;
   BodyFields text(*object, "text", fields);
   allow_only_text_format(text, "format");
+  take_harmless_fields(text, FieldPlace::kResponseText);
   text.finish();
 }
 
@@ -96,11 +109,7 @@ void refuse_other_formats(BodyFields& fields) {
 bool take_stream(BodyFields& fields, const ApiContext& context) {
   if (context.websocket) {
     fields.ignore({"type", "stream_id", "generate"});  // of the message, and read before this
-    for (const std::string_view name : {"stream", "background"}) {
-      if (fields.any(name)) {
-        fields.fail(name, "has no place in a message of a WebSocket", api_code::kUnsupported);
-      }
-    }
+    allow_only(fields, {{"stream", true}, {"background", false}});
     return true;
   }
   allow_only(fields, {{"background", false}});
@@ -109,12 +118,10 @@ bool take_stream(BodyFields& fields, const ApiContext& context) {
 
 void refuse_unsupported_response_fields(BodyFields& fields, const SamplingParams& sampling) {
   if (sampling.n != 1) fields.fail("n", "must be 1", api_code::kUnsupported);
-  refuse_tools(fields);
   refuse_reasoning(fields);
   refuse_other_formats(fields);
   allow_only_text(fields, "truncation", "disabled");
   allow_only(fields, {{"include_stop_str_in_output", false}});
-  fields.ignore({"stream_options"});
 }
 
 /// Copies the response object's fields that do not change from the request.
@@ -198,6 +205,7 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
                                          const StoredResponse* previous, bool generate) {
   BodyFields fields(body);
   json::object echo;
+  refuse_tools(fields);  // before its choice is echoed, which else must be a text
   echo_fields(fields, context, echo);
   Request request = take_request(fields, context);
   const bool stream = take_stream(fields, context);
@@ -207,7 +215,8 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
   take_response_logprobs(fields, request.sampling);
   json::array conversation = take_conversation(fields, context, previous);
   refuse_unsupported_response_fields(fields, request.sampling);
-  ignore_common(fields);
+  take_harmless_fields(fields, FieldPlace::kRequest);
+  take_harmless_fields(fields, FieldPlace::kResponse);
   check_request(fields, request, *context.card.model);
   if (auto error = fields.finish()) return *std::move(error);
 

@@ -17,8 +17,9 @@ struct StoredResponse {
   std::string id{};
   std::string owner{};                ///< the client, who alone finds it
   std::string object{};               ///< the response object, as JSON
-  boost::json::array conversation{};  ///< its messages; the answer is the last
-  std::size_t bytes = 0;              ///< its size, roughly; put() computes it
+  boost::json::array conversation{};  ///< its messages, the answer, if there is one, the last
+  bool answered = false;              ///< there is one
+  std::size_t bytes = 0;              ///< what it takes, roughly; put() works it out
 
   StoredResponse() = default;
 };

@@ -69,6 +69,7 @@ class ResponseRecord {
     stored.owner = options_.owner;
     stored.object = std::move(object);
     stored.conversation = std::move(options_.conversation);
+    stored.answered = options_.generate;
     if (options_.generate) {
       stored.conversation.push_back(
           boost::json::object{{"role", "assistant"}, {"content", std::move(text_)}});

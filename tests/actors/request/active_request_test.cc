@@ -18,7 +18,7 @@ namespace {
 
 class CountingSink final : public RequestSink {
  public:
-  void admit() noexcept override { admissions.fetch_add(1); }
+  void admit(std::int32_t /*prompt_tokens*/) noexcept override { admissions.fetch_add(1); }
   void deliver(const DeltaView& /*delta*/) noexcept override { deliveries.fetch_add(1); }
   void finish(Finish&& finish) noexcept override {
     last = std::move(finish);
@@ -50,7 +50,7 @@ std::vector<std::uint64_t> take_ids(EndingRequests& ending) {
 TEST(ActiveRequestTest, TellsItsSinkOfEachThingThatHappens) {
   const Made made;
   RequestTicket ticket(made.request);
-  ticket->admit();
+  ticket->admit(3);
   ticket->deliver({});
   ticket->deliver({});
   std::move(ticket).finish({.reason = FinishReason::kLength});
@@ -63,7 +63,7 @@ TEST(ActiveRequestTest, TellsItsSinkOfEachThingThatHappens) {
 TEST(ActiveRequestTest, DropsWhatComesAfterItsEnd) {
   const Made made;
   RequestTicket(made.request).finish({});
-  made.request->admit();
+  made.request->admit(3);
   made.request->deliver({});
   EXPECT_EQ(made.sink->admissions, 0);
   EXPECT_EQ(made.sink->deliveries, 0);

@@ -72,7 +72,7 @@ TEST_F(PromptTest, EachRefusalNamesItsField) {
         r.prompt_tokens.clear();
         r.messages = {{{"role", "user"}, {"content", "ab"}}};
       }),
-      "bad_request: messages: the model has no chat template: the chat template cannot be used");
+      "bad_request: the model has no chat template: the chat template cannot be used");
 }
 
 TEST_F(PromptTest, AConversationThatTheTemplateRefusesIsTheMessagesFault) {
@@ -89,13 +89,18 @@ TEST_F(PromptTest, AConversationThatTheTemplateRefusesIsTheMessagesFault) {
 }
 
 TEST_F(PromptTest, MoreThanTheContextIsRefusedWithTheNumbers) {
-  EXPECT_EQ(refusal([](Request& r) { r.max_tokens = 30; }),
-            "context_length_exceeded: 3 prompt tokens and max_tokens 30, the context has 32");
-  EXPECT_EQ(refusal([](Request& r) {
-              r.prompt_tokens.assign(32, 1);
-              r.max_tokens = 0;
-            }),
-            "context_length_exceeded: 32 prompt tokens and max_tokens 0, the context has 32");
+  EXPECT_EQ(
+      refusal([](Request& r) { r.max_tokens = 30; }),
+      "context_length_exceeded: This model's maximum context length is 32 tokens. However, you "
+      "requested 33 tokens (3 in the prompt, 30 in the completion). Please reduce the length "
+      "of the prompt or completion.");
+  EXPECT_EQ(
+      refusal([](Request& r) {
+        r.prompt_tokens.assign(32, 1);
+        r.max_tokens = 0;
+      }),
+      "context_length_exceeded: This model's maximum context length is 32 tokens. However, your "
+      "prompt resulted in 32 tokens. Please reduce the length of the prompt.");
   EXPECT_EQ(refusal([](Request& r) { r.max_tokens = 29; }), "no refusal");
 }
 
@@ -145,8 +150,13 @@ TEST_F(PromptTest, TheDecoderOfAnEncoderModelBeginsWithItsStartToken) {
   const auto group = prepare(std::move(request)).value();
   EXPECT_EQ(group->spec.prompt, (std::vector<TokenId>{3}));
   EXPECT_EQ(group->spec.encoder_input, (std::vector<TokenId>{1, 2}));
-  EXPECT_EQ(refusal([](Request& r) { r.prompt_tokens.assign(33, 1); }),
-            "context_length_exceeded: 33 tokens for the encoder, the context has 32");
+  EXPECT_THAT(refusal([](Request& r) {
+                r.prompt_tokens.assign(33, 1);
+                r.max_tokens = 0;
+              }),
+              testing::AllOf(
+                  StartsWith("context_length_exceeded: This model's maximum context length is 32"),
+                  HasSubstr("your prompt resulted in 33 tokens")));
 }
 
 }  // namespace

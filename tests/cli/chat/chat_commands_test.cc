@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <string_view>
+
+#include "weft/cli/chat/help_text.h"
 
 namespace weft::cli {
 namespace {
@@ -140,6 +143,32 @@ TEST(ChatCommands, CompletesCommandsAndSettings) {
   EXPECT_THAT(completions_of("/b"), ElementsAre("/batch"));
   EXPECT_THAT(completions_of("/set top"), ElementsAre("top_p", "top_k"));
   EXPECT_THAT(completions_of("what"), IsEmpty());
+}
+
+/// The words of a text, one space between them.
+std::string words_in(std::string_view text) {
+  std::string words;
+  for (const char c : text) {
+    const bool space = c == ' ' || c == '\n';
+    if (!space) words += c;
+    if (space && !words.empty() && words.back() != ' ') words += ' ';
+  }
+  return words;
+}
+
+TEST(HelpText, BreaksLinesBetweenWords) {
+  const std::string all = words_in(help_text(10'000));
+  for (const CommandHelp& command : command_help()) EXPECT_THAT(all, HasSubstr(command.text));
+  for (const std::size_t columns : {40U, 59U, 60U, 80U, 100U, 132U}) {
+    const std::string text = help_text(columns);
+    EXPECT_EQ(words_in(text), all) << columns;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = text.find('\n', begin);
+      EXPECT_LE(end - begin, columns) << text.substr(begin, end - begin);
+      EXPECT_NE(text[end - 1], ' ') << text.substr(begin, end - begin);
+      begin = end + 1;
+    }
+  }
 }
 
 TEST(PromptFile, TakesTextsPromptsAndBatchLines) {

@@ -89,11 +89,28 @@ TEST_P(ChatProgram, SaysWhatIsWrongWithALineAndGoesOn) {
   EXPECT_THAT(outcome.output, EndsWith("1 + 2 = 3.\n"));
 }
 
-TEST_P(ChatProgram, SaysWhatTheServerRefusesAndForgetsTheQuestion) {
+TEST_P(ChatProgram, RefusesASettingAtOnceAndGoesOnWithout) {
   const ProgramRun outcome =
-      say("/set top_p 7\nWhat is 1 + 1?\n/set top_p\nWhat is 1 + 2?\n/status", true);
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("error: top_p"), HasSubstr("1 + 2 = 3."),
-                                    HasSubstr("2 messages in the conversation")));
+      say("/set top_p 7\n/set temperatur 0.5\n/set temperature hot\n/set seed 5\n"
+          "What is 1 + 2?\n/status",
+          true);
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("error: top_p: "), HasSubstr("; top_p is not set"),
+                    HasSubstr("unknown parameter: \"temperatur\"; temperatur is not set"),
+                    HasSubstr("temperature: must be a number; temperature is as it was"),
+                    HasSubstr("1 + 2 = 3."), HasSubstr("2 messages in the conversation"),
+                    HasSubstr("temperature = 0\nseed = 5\n")));
+}
+
+TEST_P(ChatProgram, SaysWhatToDoWhenTheContextIsFull) {
+  const std::string line(5000, 'a');
+  const ProgramRun outcome = say(
+      "/set max_tokens 900\n" + line + "\n/set max_tokens\n" + line + "\nWhat is 1 + 2?\n/status",
+      true);
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("This model's maximum context length is 1024 tokens."),
+                    HasSubstr("/new begins a new conversation"), HasSubstr("1 + 2 = 3."),
+                    HasSubstr("2 messages in the conversation")));
 }
 
 TEST_P(ChatProgram, SavesTheConversationAndOverwritesNothing) {
@@ -102,7 +119,8 @@ TEST_P(ChatProgram, SavesTheConversationAndOverwritesNothing) {
   const std::string own = folder.write("own.txt", "mine").string();
   const ProgramRun outcome =
       say("/system Be brief.\nWhat is 1 + 1?\n/save " + file + "\n/save " + own, true);
-  EXPECT_THAT(outcome.output, HasSubstr("own.txt is there already"));
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("saved 2 messages to " + file + "\n"),
+                                    HasSubstr("own.txt is there already")));
   std::ifstream saved(file);
   std::string text;
   std::getline(saved, text);
@@ -142,6 +160,12 @@ TEST(ChatProgramErrors, NamesTheServerThatIsNotThere) {
   const ProgramRun outcome = chat("http://127.0.0.1:1", "hello", true);
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("weft chat: http://127.0.0.1:1: Connection refused"));
+}
+
+TEST(ChatProgramErrors, AnAddressWithoutASchemeIsAServer) {
+  DemoServer server({});
+  const std::string url = server.url();
+  EXPECT_EQ(chat(url.substr(url.find("//") + 2), "What is 1 + 1?").output, "1 + 1 = 2.\n");
 }
 
 TEST(ChatProgramErrors, SaysOnceThatItWaitsForTheModel) {
@@ -185,7 +209,7 @@ TEST(ChatProgramErrors, LetsOnlyTheRequestFailThatIsTooLarge) {
 TEST(ChatProgramErrors, ExitsWithOneWhenSomethingCouldNotBeDone) {
   EXPECT_EQ(chat(chat_model_path, "What is 1 + 1?").status, 0);
   EXPECT_EQ(chat(chat_model_path, "/set top_p 7\nWhat is 1 + 1?").status, 1);
-  EXPECT_EQ(chat(chat_model_path, "/set top_p 7\n/batch [\"Who are you?\"]").status, 1);
+  EXPECT_EQ(chat(chat_model_path, "/new\n/batch [\"Who are you?\"]").status, 0);
   EXPECT_EQ(chat(chat_model_path, "/nothing-like-it").status, 1);
 }
 

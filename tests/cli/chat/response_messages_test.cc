@@ -58,6 +58,19 @@ TEST(ResponseMessages, ReadsHowAnAnswerEnded) {
   EXPECT_FALSE(failed.again);
 }
 
+TEST(ResponseMessages, ReadsWhatWasWrongWithARequest) {
+  const AnswerEnd full =
+      end_in(R"({"type":"error","stream_id":"c1","status":400,"error":{"message":"too long",)"
+             R"("code":"context_length_exceeded","param":null}})");
+  EXPECT_EQ(full.kind, Kind::kRefused);
+  EXPECT_TRUE(full.context_full);
+  const AnswerEnd wrong =
+      end_in(R"({"type":"error","stream_id":"c1","status":400,"error":{"message":"top_p: is 7",)"
+             R"("code":"invalid_value","param":"top_p"}})");
+  EXPECT_FALSE(wrong.context_full);
+  EXPECT_EQ(wrong.param, "top_p");
+}
+
 TEST(ResponseMessages, KnowsWhichRefusalsAreForNow) {
   const AnswerEnd bad = end_in(
       R"({"type":"error","status":400,"stream_id":"c1","error":{"message":"top_p: too big"}})");

@@ -73,6 +73,7 @@ class ServingTest : public testing::Test {
 
   std::function<void(const Plan&)> on_step;
   std::function<void(const PipelineOptions&)> on_load;
+  std::string chat_template;  ///< instead of the model's, where it is not empty
   bool fails_to_load = false;
 
  private:
@@ -84,8 +85,15 @@ class ServingTest : public testing::Test {
     fake.run = [this](const Plan& plan) {
       if (on_step) on_step(plan);
     };
+    Vocabulary vocabulary = tiny_vocabulary();
+    vocabulary.chat_template = chat_template;
+    ServedModel model = tiny_model(kTinyLimits.context);
+    if (!chat_template.empty()) {
+      model.tokenizer = Tokenizer::from_vocabulary(vocabulary, "tiny").value();
+      model.chat = ChatEncoder(model.tokenizer);
+    }
     return std::make_unique<Pipeline>(
-        std::move(executor), config, tiny_model(kTinyLimits.context),
+        std::move(executor), config, std::move(model),
         std::vector<std::shared_ptr<StepDevice>>{std::make_shared<FakeDevice>(std::move(fake))},
         options);
   }
@@ -175,6 +183,21 @@ TEST_F(ServingTest, TellsHowMuchOfALargeModelIsLoaded) {
   EXPECT_TRUE(was_logged("loading: 0.2 of 2.0 GB"));
   EXPECT_FALSE(was_logged("loading: 0.3 of 2.0 GB"));
   EXPECT_FALSE(was_logged("of 0.0 GB"));
+  ::raise(SIGTERM);
+  EXPECT_TRUE(served.get());
+}
+
+TEST_F(ServingTest, WarnsOfATemplateThatCannotBeParsedAndServesCompletions) {
+  chat_template = "{{ bos_token }}\n{% for m messages %}";
+  auto served = serve();
+  PlainClient one(port());
+  EXPECT_TRUE(
+      was_logged("the model cannot chat, and serves completions alone: chat_template: "
+                 "chat_template:2:"));
+  one.post(kCompletions, kThreeTokens);
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+  one.post("/v1/chat/completions", R"({"messages":[{"role":"user","content":"a"}]})");
+  EXPECT_THAT(one.read_answer(), HasSubstr("this model cannot chat"));
   ::raise(SIGTERM);
   EXPECT_TRUE(served.get());
 }

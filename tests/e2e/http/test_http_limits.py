@@ -66,6 +66,20 @@ def test_h3_chunks_over_the_limit_are_413(raw: RawClient):
     expect_refused(raw, 413, "body_too_large")
 
 
+@pytest.mark.parametrize("coding", ["gzip", "br", "deflate, gzip", "x-nothing"])
+def test_a_body_that_is_compressed_is_415(raw: RawClient, coding: str):
+    raw.send_request("POST", "/v1/completions", f"Content-Encoding: {coding}", body=b"\x1f\x8b\x08\x00")
+    answer = raw.read()
+    assert (answer.status, answer.error()["code"]) == (415, "unsupported_content_encoding")
+    assert answer.headers["accept-encoding"] == "identity"
+    assert raw.is_at_end()
+
+
+def test_a_body_that_says_that_it_is_not_compressed_is_taken(raw: RawClient):
+    answer = raw.send_request("POST", "/tokenize", "Content-Encoding: identity", body=b'{"prompt":"x"}').read()
+    assert answer.status == 200
+
+
 @pytest.mark.parametrize("fields", [
     {"max_tokens": 2**63}, {"max_tokens": 1e30}, {"max_tokens": -1}, {"n": 10**9}, {"n": 0}, {"top_k": 2**31},
     {"temperature": 1e9}, {"top_logprobs": 21, "logprobs": True}, {"logit_bias": {"99999999": 1}},
@@ -96,6 +110,12 @@ def test_h6_h7_no_name_is_a_path_and_no_error_tells_of_the_inside(raw: RawClient
     "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n",
     "Content-Length: 2\r\nContent-Length: 3\r\n",
     "Content-Length: 2, 3\r\n",
+    "Content-Length: 2, 2\r\n",
+    "Content-Length: 2\r\nContent-Length: 2\r\n",
+    "Transfer-Encoding:\r\n chunked\r\n",
+    "Transfer-Encoding: chunked\r\n\t\r\n",
+    "X-Folded: a\r\n b\r\n",
+    "Content-Length:\r\n 2\r\n",
     "Content-Length: +2\r\n",
     "Content-Length: -1\r\n",
     "Content-Length: 0x2\r\n",
@@ -120,6 +140,33 @@ def test_h9_a_header_that_two_servers_could_read_differently_is_400(raw: RawClie
     assert answer.status == 400
     assert answer.headers["connection"] == "close"
     assert raw.is_at_end()
+
+
+@pytest.mark.parametrize("host", [b"we\xc3\xb6ft", b"\x80", b"we ft", b"me@weft", b"weft/", b"weft, other"])
+def test_h9_a_host_that_is_none_is_400(raw: RawClient, host: bytes):
+    raw.send(b"GET /live HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
+    expect_refused(raw, 400, "bad_request")
+
+
+@pytest.mark.parametrize("body, path", [
+    (b'{"prompt":"x","max_tokens":1,"prompt":"y"}', "prompt"), (b'{"prompt":"x","temperature":0,"temper\\u0061ture":1}', "temperature"),
+    (b'{"prompt":"x","logit_bias":{"5":1,"5":2}}', "logit_bias.5"), (b'{"prompt":"x","metadata":[{"a":{"b":1,"b":1}}]}', "metadata[0].a.b")])
+def test_h11_a_field_that_stands_twice_is_400_by_its_name(raw: RawClient, body: bytes, path: str):
+    answer = raw.send_request("POST", "/v1/completions", body=body).read()
+    assert (answer.status, answer.error()["code"], answer.error()["param"]) == (400, "duplicate_parameter", path)
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1" * 400, str(2**64), str(-2**63 - 1)])
+def test_h4_a_number_beyond_64_bits_is_400_with_its_name(raw: RawClient, number: str):
+    body = b'{"prompt":"x","logit_bias":{"5":1,"6":%s}}' % number.encode()
+    error = raw.send_request("POST", "/v1/completions", body=body).read().error()
+    assert (error["code"], error["param"]) == ("invalid_value", "logit_bias.6")
+
+
+def test_h11_a_byte_order_mark_before_a_body_is_400(raw: RawClient):
+    answer = raw.send_request("POST", "/tokenize", body=b'\xef\xbb\xbf{"prompt":"x"}').read()
+    assert (answer.status, answer.error()["code"]) == (400, "invalid_json")
+    assert "byte order mark" in answer.error()["message"]
 
 
 @pytest.mark.parametrize("request_bytes", [

@@ -137,7 +137,7 @@ def test_s2_a_negative_count_is_400(raw: RawClient, field: str):
                    "unknown_parameter")
 
 
-@pytest.mark.parametrize("field", ["n_discard", "n_keep", "n_predict", "cache_prompt", "id_slot", "samplers",
+@pytest.mark.parametrize("field", ["n_discard", "n_keep", "n_predict", "id_slot", "samplers",
                                    "repeat_penalty", "mirostat", "penalize_nl", "sampler_seq", "temperatur"])
 @pytest.mark.parametrize("value", [-1, 10**9, ["tfs_z"], "tfs_z"], ids=str)
 def test_s2_s3_s6_fields_of_other_servers_are_400_by_name(raw: RawClient, field: str, value: Any):

@@ -28,7 +28,16 @@ def test_more_than_the_context_is_a_bad_request_with_the_numbers(client):
     with pytest.raises(openai.BadRequestError) as caught:
         chat(client, max_tokens=100_000)
     assert caught.value.code == "context_length_exceeded"
-    assert "1024" in caught.value.message
+    assert "This model's maximum context length is 1024 tokens." in caught.value.message
+    assert "100000 in the completion" in caught.value.message
+    assert caught.value.message.count("max_tokens") == 0
+
+
+def test_a_prompt_without_room_is_told_in_the_words_that_clients_look_for(client):
+    with pytest.raises(openai.BadRequestError) as caught:
+        chat(client, messages=[{"role": "user", "content": "word " * 5000}], max_tokens=None)
+    assert caught.value.message.startswith("Error code: 400")
+    assert "This model's maximum context length is 1024 tokens. However, your messages resulted in" in caught.value.message
 
 
 def test_an_error_is_one_in_a_stream_too(client):
@@ -66,6 +75,7 @@ def test_a_full_queue_is_a_rate_limit_that_says_when_to_come_again(start_server:
             with pytest.raises(openai.RateLimitError) as caught:
                 chat(client)
         assert caught.value.code == "overloaded"
+        assert "too many requests wait: the engine is overloaded; try again later" in caught.value.message
         assert int(caught.value.response.headers["retry-after"]) >= 1
         eventually(server.is_idle, "the one that ran is gone")
         assert chat(client).choices[0].finish_reason == "length"

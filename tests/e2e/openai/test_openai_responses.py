@@ -22,6 +22,40 @@ def test_a_response_has_text_and_is_kept(client):
         client.responses.retrieve(answer.id)
 
 
+def test_a_response_that_is_kept_can_be_streamed(client):
+    answer = respond(client, max_output_tokens=100)
+    with client.responses.retrieve(answer.id, stream=True) as stream:
+        events = list(stream)
+    assert events[0].type == "response.created"
+    assert "".join(event.delta for event in events if event.type == "response.output_text.delta") == answer.output_text
+    assert (events[-1].type, events[-1].response) == ("response.completed", answer)
+    with pytest.raises(openai.BadRequestError) as caught:
+        client.responses.retrieve(answer.id, stream=True, starting_after=3)
+    assert caught.value.param == "starting_after"
+
+
+def test_the_input_of_a_response_that_is_kept_can_be_listed(client):
+    first = respond(client, instructions="Be brief.")
+    second = respond(client, input="And then?", previous_response_id=first.id)
+    texts = [item.content[0].text for item in client.responses.input_items.list(second.id, order="asc", limit=2)]
+    assert texts == ["What is Weft?", first.output_text, "And then?"], "of all pages"
+    with pytest.raises(openai.NotFoundError):
+        client.responses.input_items.list("resp_never")
+
+
+def test_an_input_is_counted_before_it_is_sent(client):
+    counted = client.responses.input_tokens.count(model=MODEL, input="What is Weft?")
+    assert counted.input_tokens == respond(client).usage.input_tokens
+    with pytest.raises(openai.BadRequestError):
+        client.responses.input_tokens.count(model=MODEL, input=[])
+
+
+def test_a_named_tool_is_refused_for_what_it_is(client):
+    with pytest.raises(openai.BadRequestError) as caught:
+        respond(client, tool_choice={"type": "function", "name": "look"})
+    assert (caught.value.param, "not supported" in caught.value.message) == ("tool_choice", True)
+
+
 def test_a_response_that_is_not_to_be_stored_is_not(client):
     answer = respond(client, store=False)
     with pytest.raises(openai.NotFoundError):

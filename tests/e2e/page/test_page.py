@@ -1,5 +1,6 @@
 """The page that `/` shows, in a browser: what a visitor does with it, and what it asks of the engine."""
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -208,21 +209,26 @@ def test_a_refusal_is_shown_and_the_question_can_be_asked_again(open_page: OpenP
     expect(page.locator("article")).to_have_count(1)
 
 
-def test_markup_stays_text(open_page: OpenPage) -> None:
-    markup = '<img src="x" onerror="document.title = \'broken\'"><b>bold</b>'
+def answers(*deltas: str, tokens: int = 9) -> Callable[[Page], None]:
+    """Every question is answered with these texts, at once."""
 
     def say_it(socket: WebSocketRoute) -> None:
         def answer(text: str | bytes) -> None:
-            stream_id = re.search(r'"stream_id":"(\d+)"', str(text))[1]
-            escaped = markup.replace('"', r"\"")
-            for event in ('"type":"response.created","response":{"id":"resp_1"}',
-                          f'"type":"response.output_text.delta","delta":"{escaped}"',
-                          '"type":"response.completed","response":{"id":"resp_1","usage":{"output_tokens":9}}'):
-                socket.send("{" + event + f',"stream_id":"{stream_id}"' + "}")
+            stream_id = json.loads(text)["stream_id"]
+            done = {"id": "resp_1", "usage": {"output_tokens": tokens}}
+            for event in ({"type": "response.created", "response": {"id": "resp_1"}},
+                          *({"type": "response.output_text.delta", "delta": delta} for delta in deltas),
+                          {"type": "response.completed", "response": done}):
+                socket.send(json.dumps({**event, "stream_id": stream_id}))
 
         socket.on_message(answer)
 
-    page = open_page(prepare=lambda page: page.route_web_socket(re.compile("/v1/responses$"), say_it))
+    return lambda page: page.route_web_socket(re.compile("/v1/responses$"), say_it)
+
+
+def test_markup_stays_text(open_page: OpenPage) -> None:
+    markup = '<img src="x" onerror="document.title = \'broken\'"><b>bold</b>'
+    page = open_page(prepare=answers(markup))
     ask(page, markup)
     expect(page.locator(".answer")).to_have_text(markup)
     expect(page.locator(".said")).to_contain_text(markup)
@@ -315,7 +321,113 @@ def test_the_loom_stands_still_when_the_server_says_nothing_of_its_rows(open_pag
     expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
 
 
-def test_the_loom_shows_a_load(open_page: OpenPage) -> None:
+def test_the_loom_says_that_the_server_is_gone(open_page: OpenPage) -> None:
+    page = open_page()
+    expect(page.locator("#bare")).to_have_text("Nothing runs. Ask something, or start a load.")
+    page.route("**/requests", lambda route: route.fulfill(body="nothing that it knows"))
+    expect(page.locator("#bare")).to_contain_text("The server does not answer", timeout=PATIENCE_MS)
+    page.unroute("**/requests")
+    expect(page.locator("#bare")).to_contain_text("Nothing runs", timeout=PATIENCE_MS)
+
+
+def tracks_drawn(page: Page) -> tuple[float, float]:
+    """Where the first and the last coloured line of the tracks are, as parts of their height."""
+    return tuple(page.locator("#tracks").evaluate("""(canvas) => {
+        const {width, height} = canvas;
+        const points = canvas.getContext('2d').getImageData(0, 0, width, height).data;
+        const coloured = (y) => {
+            for (let i = y * width * 4; i < (y + 1) * width * 4; i += 4) {
+                const [red, green, blue] = points.subarray(i, i + 3);
+                if (Math.max(red, green, blue) - Math.min(red, green, blue) > 40) return true;
+            }
+        };
+        const lines = [...Array(height).keys()].filter(coloured);
+        return [lines[0] / height, lines.at(-1) / height];
+    }"""))
+
+
+def test_a_row_far_down_is_a_broad_thread_at_the_top(open_page: OpenPage) -> None:
+    """The engine gives rows as they come free, and moves them: a thread stays where it began."""
+    reading = {"requests": [], "row": 200}
+
+    def read(route: Route) -> None:
+        rows: list[Any] = [None] * reading["row"] + [{"request": 7, "phase": "decode"}]
+        reading["row"] -= 1
+        route.fulfill(json={"requests": [], "rows": rows})
+
+    page = open_page(prepare=lambda page: page.route("**/requests", read))
+    eventually(lambda: threads_drawn(page) > 100, "the thread is drawn")
+    page.wait_for_timeout(1000)
+    first, last = tracks_drawn(page)
+    assert first < 0.1 and 0.1 < last < 0.3, "one track of four, whatever its row is called"
+
+
+def test_a_reload_keeps_the_conversation(open_page: OpenPage) -> None:
+    sent: list[str] = []
+    page = open_page(prepare=lambda page: page.on(
+        "websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(str(frame)))))
+    set_fields(page, temperature="0")
+    ask(page, "What is 345 + 278?")
+    expect(page.locator(".meta")).to_contain_text("tokens", timeout=PATIENCE_MS)
+    meta = page.locator(".meta").inner_text()
+    page.reload()
+    expect(page.locator(".said")).to_contain_text("What is 345 + 278?")
+    expect(page.locator(".answer")).to_contain_text("623")
+    expect(page.locator(".meta")).to_have_text(meta)
+    expect(page.locator("#welcome")).to_be_hidden()
+    ask(page, "And what is 1 + 1?")
+    expect(page.locator(".meta:not(:empty)")).to_have_count(2, timeout=PATIENCE_MS)
+    assert "What is 345 + 278?" in sent[-1], "the server has it no more"
+    page.get_by_role("button", name="New chat").click()
+    page.reload()
+    expect(page.locator("#welcome")).to_be_visible()
+    expect(page.locator("article")).to_have_count(0)
+
+
+def test_a_reload_keeps_what_there_is_of_an_answer(open_page: OpenPage) -> None:
+    page = open_page(prepare=change_requests(ignore_eos="true", max_output_tokens="900"))
+    ask(page, "Tell me a story.")
+    expect(page.locator(".answer p").first).not_to_be_empty(timeout=PATIENCE_MS)
+    page.reload()
+    expect(page.locator(".answer p").first).not_to_be_empty()
+    expect(page.locator(".meta")).to_have_text(re.compile("cut off when the page was left|tokens"))
+    expect(page.get_by_role("button", name="Send")).to_be_visible()
+
+
+@pytest.mark.parametrize("deltas", [["A short answer."], ["A ", "short ", "answer."]])
+def test_a_short_answer_has_no_rate(open_page: OpenPage, deltas: list[str]) -> None:
+    """Nine tokens that come together were not made in the millisecond in which they were read."""
+    page = open_page(prepare=answers(*deltas))
+    ask(page, "Hello")
+    expect(page.locator(".meta")).to_contain_text("9 tokens", timeout=PATIENCE_MS)
+    assert "a second" not in page.locator(".meta").inner_text()
+
+
+def test_a_rate_is_of_the_time_in_which_a_text_came(open_page: OpenPage) -> None:
+    sockets: list[tuple[WebSocketRoute, str]] = []
+
+    def listen(socket: WebSocketRoute) -> None:
+        socket.on_message(lambda text: sockets.append((socket, json.loads(text)["stream_id"])))
+
+    page = open_page(prepare=lambda page: page.route_web_socket(re.compile("/v1/responses$"), listen))
+    ask(page, "Hello")
+    eventually(lambda: page.wait_for_timeout(20) or sockets, "the question has come")
+    socket, stream_id = sockets[0]
+    pieces, pause_ms = 5, 200
+    socket.send(json.dumps({"type": "response.created", "stream_id": stream_id, "response": {"id": "resp_1"}}))
+    for piece in range(pieces):
+        if piece > 0:
+            page.wait_for_timeout(pause_ms)
+        socket.send(json.dumps({"type": "response.output_text.delta", "stream_id": stream_id, "delta": "0123456789"}))
+    socket.send(json.dumps({"type": "response.completed", "stream_id": stream_id,
+                            "response": {"id": "resp_1", "usage": {"output_tokens": 100}}}))
+    expect(page.locator(".meta")).to_contain_text("100 tokens", timeout=PATIENCE_MS)
+    rate = int(re.search(r"(\d+) a second", page.locator(".meta").inner_text())[1])
+    # What came first was there before: four fifths of the tokens in four pauses, or a little longer.
+    assert 20 <= rate <= 80 * 1000 // ((pieces - 1) * pause_ms) + 1
+
+
+def test_the_lanes_show_a_load(open_page: OpenPage) -> None:
     page = open_page()
     assert threads_drawn(page) == 0
     page.get_by_role("button", name="Start a load").click()

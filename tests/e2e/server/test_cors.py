@@ -41,6 +41,14 @@ def test_an_origin_of_the_list_may_read(start_server: StartServer, origin: str):
             assert "X-Request-Id" in answer.headers["access-control-expose-headers"]
 
 
+def test_a_page_may_send_what_openais_client_says_about_itself(start_server: StartServer):
+    with RawClient(start_server(server={"cors_origins": LIST}).port) as raw:
+        listed = preflight(raw, LISTED).headers["access-control-allow-headers"].lower().split(", ")
+    assert {"x-title", "http-referer", "user-agent", *(f"x-stainless-{name}" for name in (
+        "arch", "lang", "os", "package-version", "retry-count", "runtime", "runtime-version", "timeout", "helper-method",
+        "async", "read-timeout", "poll-helper", "custom-poll-interval", "raw-response"))} <= set(listed)
+
+
 @pytest.mark.parametrize("origin", ["https://app.example.evil", "https://app.exampl", "http://app.example",
                                     "https://app.example:444", "null", "HTTPS://APP.EXAMPLE", LIST, "*", ""])
 def test_another_origin_may_not(start_server: StartServer, origin: str):

@@ -19,12 +19,9 @@ LONG = {"prompt": "Once", "stream": True, "max_tokens": 300, "ignore_eos": True}
 
 
 def is_closed_to_others(port: int) -> bool:
-    """Whether a new client is refused, or told to come again."""
-    try:
-        with RawClient(port) as raw:
-            return raw.post("/v1/completions", {"prompt": "Once", "max_tokens": 1}).read().status == 503
-    except (ConnectionError, AssertionError):
-        return True
+    """A new client is told to come again."""
+    with RawClient(port) as raw:
+        return raw.post("/v1/completions", {"prompt": "Once", "max_tokens": 1}).read().status == 503
 
 
 def test_a_stream_is_finished_and_nothing_new_is_begun(start_server: StartServer):
@@ -38,6 +35,10 @@ def test_a_stream_is_finished_and_nothing_new_is_begun(start_server: StartServer
         server.kill(signal.SIGTERM)
         eventually(lambda: is_closed_to_others(server.port), "new clients are refused")
         assert idle.is_at_end(), "what asks for nothing is closed"
+        for path, status in (("/health", 503), ("/live", 200), ("/requests", 200)):
+            with RawClient(server.port) as other:
+                answer = other.send_request("GET", path).read()
+                assert (answer.status, answer.headers["connection"]) == (status, "close"), path
         text = (first + b"".join(chunks)).decode()
     events = [json.loads(event.removeprefix("data: ")) for event in text.split("\n\n")[:-2]]
     assert text.endswith("data: [DONE]\n\n")
@@ -67,7 +68,7 @@ def test_a_websocket_ends_its_response_and_is_told_that_the_server_goes(start_se
         for socket in (busy, idle):
             with pytest.raises(ConnectionClosed) as closed:
                 socket.recv(timeout=PATIENCE_S)
-            assert closed.value.rcvd.code == 1001
+            assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1001, "the server is going down")
     assert server.wait() == 0
 
 
@@ -87,4 +88,23 @@ def test_a_second_signal_ends_it_whatever_runs(start_server: StartServer, second
         server.wait_for_log("stopping")
         assert server.process.poll() is None, "it lets the stream end"
         server.kill(second)
+        text = b"".join(raw.chunks()).decode()
+        last = json.loads(text.split("\n\n")[-2].removeprefix("data: "))
+        assert last["error"]["code"] == "stopping", "the client hears that this is no end of its text"
         assert server.wait() == 128 + second
+
+
+def test_a_websocket_hears_of_a_second_signal(start_server: StartServer):
+    server = start_server()
+    with connect(url_of(server)) as socket:
+        socket.send(create(ignore_eos=True, max_output_tokens=900, n=1))
+        assert receive(socket)["type"] == "response.created"
+        server.kill(signal.SIGTERM)
+        server.wait_for_log("stopping")
+        server.kill(signal.SIGTERM)
+        last = receive_response(socket)[-1]
+        assert (last["type"], last["response"]["error"]["code"]) == ("response.failed", "stopping")
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=PATIENCE_S)
+        assert closed.value.rcvd.code == 1001
+    assert server.wait() == 128 + signal.SIGTERM

@@ -515,9 +515,19 @@ def test_a_client_that_only_cuts_its_connection_is_gone(server: WeftServer):
 
 
 def test_every_close_code_that_the_server_sends_may_be_sent(server: WeftServer):
-    """The codes of the tests above, once more in one test: 1000, 1002, 1003, 1007 and 1009."""
+    """Those of the tests above, once more in one place: 1000, 1002, 1003, 1007 and 1009. Beast gives no reasons."""
     for bad, code in ((close_frame(), 1000), (frame(3), 1002), (frame(BINARY), 1003), (frame(TEXT, b"\xff"), 1007),
                       (frame(TEXT, length=2**40), 1009)):
         with RawClient(server.port) as raw:
             got = RawWebSocket(raw).send(bad).read()
-            assert (got.opcode, got.payload) == (CLOSE, struct.pack(">H", code)), "without a reason"
+            assert (got.opcode, got.code()) == (CLOSE, code)
+            assert (len(got.payload) > 2) == (code == 1003), got.payload
+
+
+def test_a_close_of_the_servers_own_says_why(server: WeftServer):
+    cut = "\u20ac".encode()[:2]
+    for bad, code, reason in ((frame(BINARY, b"\1"), 1003, b"messages are JSON in text frames"),
+                              (frame(TEXT, cut, final=False) + frame(CONTINUATION), 1007, b"a message is not UTF-8")):
+        with RawClient(server.port) as raw:
+            got = RawWebSocket(raw).send(bad).read()
+            assert (got.opcode, got.payload) == (CLOSE, struct.pack(">H", code) + reason)

@@ -32,6 +32,11 @@ def test_a_response_is_events_whose_numbers_rise_by_one(socket):
     assert all("stream_id" not in event for event in events)
 
 
+def test_openai_agents_and_codex_may_say_that_it_streams(socket):
+    events = ask(socket, stream=True, include=["reasoning.encrypted_content"], client_metadata={"a": "b"}, tools=[])
+    assert events[-1]["type"] in ("response.completed", "response.incomplete")
+
+
 def test_a_conversation_goes_on_without_being_stored(socket, raw):
     first = ask(socket, store=False, max_output_tokens=100)[-1]["response"]
     assert raw.send_request("GET", f"/v1/responses/{first['id']}").read().status == 404
@@ -58,7 +63,7 @@ def test_an_unknown_id_is_an_error_and_the_socket_goes_on(socket):
 @pytest.mark.parametrize("message", [
     '{"type":"response.dance"}', '{"type":5}', "{}", "[]", "no JSON", "", '{"type":"response.cancel"}',
     '{"type":"response.create"}', '{"type":"response.create","input":"x","stream_id":""}',
-    '{"type":"response.create","input":"x","stream":true}', '{"type":"response.create","input":"x","generate":5}',
+    '{"type":"response.create","input":"x","stream":false}', '{"type":"response.create","input":"x","generate":5}',
     '{"type":"response.create","input":"x","background":true}', "[" * 10_000])
 def test_a_message_that_makes_no_sense_is_an_error_and_the_socket_goes_on(socket, message):
     socket.send(message)

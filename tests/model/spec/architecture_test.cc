@@ -93,6 +93,14 @@ TEST_P(WrongConfigTest, IsRefusedByFieldAndFile) {
 
 INSTANTIATE_TEST_SUITE_P(, WrongConfigTest,
                          testing::ValuesIn(std::vector<Wrong>{
+                             {"eos_token_id", 32, "32 is not in the vocabulary of 32"},
+                             {"eos_token_id", -1, "-1 is not in the vocabulary"},
+                             {"eos_token_id", boost::json::array{2, "</s>"},
+                              "token ids are needed"},
+                             {"eos_token_id", boost::json::array{2, 99}, "99 is not in"},
+                             {"eos_token_id", boost::json::array{2, nullptr}, "token ids"},
+                             {"eos_token_id", "</s>", "where token ids are needed"},
+                             {"eos_token_id", 2.5, "where token ids are needed"},
                              {"num_attention_heads", 0, "0 is not in 1 .. 1024"},
                              {"num_attention_heads", -8, "is not in"},
                              {"num_attention_heads", 100000, "is not in"},

@@ -12,6 +12,7 @@
 #include "weft/core/io/file.h"
 #include "weft/net/api/chat/chat_request.h"
 #include "weft/net/api/completions/completion_request.h"
+#include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/sampling_fields.h"
 #include "weft/net/api/responses/response_request.h"
 #include "weft/tests/fixture/source_path.h"
@@ -78,11 +79,25 @@ TEST(HttpApiPageTest, ExplainsEverySamplingFieldAndNoOther) {
   EXPECT_EQ(rows.size(), sampling_field_names().size());
 }
 
+TEST(HttpApiPageTest, ListsTheFieldsThatChangeNothingAndNoOthers) {
+  const auto rows = table("Fields that change nothing");
+  for (const HarmlessField& field : harmless_fields()) {
+    const std::string path = std::string(path_of(field.place)) + std::string(field.name);
+    const auto row = rows.find(path);
+    const std::string line = "| `" + path + "` | " + std::string(words_of(field.values)) + " | " +
+                             std::string(field.sender) + " |";
+    ASSERT_NE(row, rows.end()) << line;
+    EXPECT_EQ(row->second.at(2), words_of(field.values)) << line;
+    EXPECT_EQ(row->second.at(3), field.sender) << line;
+  }
+  EXPECT_EQ(rows.size(), harmless_fields().size());
+}
+
 TEST(HttpApiPageTest, ListsTheCodesOfErrors) {
   const auto rows = table("Errors");
   for (const std::string_view code :
        {api_code::kInvalidJson, api_code::kInvalidType, api_code::kInvalidValue, api_code::kMissing,
-        api_code::kUnknown, api_code::kUnsupported, api_code::kModelNotFound,
+        api_code::kUnknown, api_code::kDuplicate, api_code::kUnsupported, api_code::kModelNotFound,
         api_code::kPreviousNotFound, api_code::kContextLength}) {
     EXPECT_TRUE(rows.contains(std::string(code))) << code;
   }
@@ -105,7 +120,9 @@ class HttpApiPageFieldsTest : public ApiFixture {
     const auto rows = table(heading);
     EXPECT_GE(rows.size(), 5U) << heading;
     const auto said_of = [&](const std::string& name) {
-      return verdict(read(body("{\"" + name + "\":{\"?\":[0]}," + rest + "}")));
+      const std::string field = "\"" + name + "\":";
+      const std::string needed = rest.starts_with(field) ? "" : "," + rest;
+      return verdict(read(body("{" + field + "{\"?\":[0]}" + needed + "}")));
     };
     const std::string unknown = " unknown_parameter";
     for (const auto& [names, row] : rows) {

@@ -60,8 +60,14 @@ TEST_F(TextApiTest, AConversationIsRenderedByTheTemplate) {
             "chat_template_kwargs invalid_value");
   EXPECT_EQ(rendered(R"(,"prompt":"x")"), "prompt unknown_parameter");
   EXPECT_EQ(rendered(R"(,"add_special_tokens":true)"), "add_special_tokens unsupported");
-  model->chat = ChatEncoder(model->tokenizer, "");
-  EXPECT_EQ(rendered(""), "messages invalid_value");
+}
+
+TEST_F(TextApiTest, AModelWithoutAUsableTemplateCannotChatAndSaysSo) {
+  for (const char* source : {"", "{% if %}"}) {
+    model->chat = ChatEncoder(model->tokenizer, source);
+    EXPECT_EQ(rendered(""), "- unsupported") << source;
+    EXPECT_THAT(tokens(R"({"prompt":"a"})"), testing::HasSubstr("\"count\""));
+  }
 }
 
 TEST_F(TextApiTest, ATemplatesOwnRefusalIsTheMessagesFault) {

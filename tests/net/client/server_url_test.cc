@@ -42,6 +42,18 @@ TEST(ServerUrl, TakesAddressesOfBothKinds) {
   EXPECT_EQ(parsed("http://[::1]").port, "80");
 }
 
+TEST(ServerUrl, TakesAnAddressWithoutASchemeForHttp) {
+  for (const char* text : {"127.0.0.1:8080", "[::1]:8080", "my-host.example:80", "host:8080/v1"}) {
+    EXPECT_TRUE(is_server_address(text)) << text;
+    EXPECT_EQ(parsed(text).text(), parsed("http://" + std::string(text)).text());
+    EXPECT_FALSE(parsed(text).tls);
+  }
+  for (const char* text : {"host", "host:", ":80", "host:0", "host:80x", "C:\\model", "a/b:80",
+                           "::1", "models/demo", "http://host:80", "a b:80", "host:65536"}) {
+    EXPECT_FALSE(is_server_address(text)) << text;
+  }
+}
+
 TEST(ServerUrl, LeavesOutWhatEveryPathBeginsWith) {
   EXPECT_EQ(parsed("http://host/").base, "");
   EXPECT_EQ(parsed("http://host/v1").base, "");
@@ -51,7 +63,10 @@ TEST(ServerUrl, LeavesOutWhatEveryPathBeginsWith) {
 
 TEST(ServerUrl, SaysWhatIsWrong) {
   for (const auto& [text, what] : {
-           std::pair("host:80", "begins with none of"),
+           std::pair("host", "begins with none of"),
+           {"host:0", "begins with none of"},
+           {"ftp://host:80", "begins with none of"},
+           {"a b:80", "begins with none of"},
            {"http://", "no host"},
            {"http://:80", "no host"},
            {"http://host:", "a port that is none"},

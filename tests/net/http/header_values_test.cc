@@ -54,6 +54,15 @@ TEST(HeaderValuesTest, TakesATargetApart) {
   EXPECT_EQ(parts_of("HTTPS://host"), Parts("/", ""));
 }
 
+TEST(HeaderValuesTest, FindsAValueInAQuery) {
+  EXPECT_EQ(query_value("a=1&stream=true&b", "stream"), "true");
+  EXPECT_EQ(query_value("stream=1&stream=2", "stream"), "1");
+  EXPECT_EQ(query_value("after=msg%5F1", "after"), "msg_1");
+  for (const char* query : {"", "stream", "stream=", "xstream=1", "stream=%4", "=&&=1"}) {
+    EXPECT_EQ(query_value(query, "stream"), "") << query;
+  }
+}
+
 TEST(HeaderValuesTest, RefusesATargetThatIsNoPath) {
   for (const char* target : {"", "*", "host:80", "a/b", "?a", "ftp://host/a", "/%", "/%4", "/%4g",
                              "/%g4", "/a%00b", "/%-1"}) {

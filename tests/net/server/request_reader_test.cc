@@ -83,15 +83,47 @@ TEST_F(RequestReaderTest, RefusesABodyThatFindsNoMemoryAndGivesBackWhatItHad) {
 }
 
 TEST_F(RequestReaderTest, RefusesHeadersThatOthersMayReadDifferently) {
-  for (const char* fields : {"", "Host: a\r\nHost: b\r\n", "Host: x\r\nTransfer-Encoding: gzip\r\n",
-                             "Host: x\r\nTransfer-Encoding: gzip, chunked\r\n"}) {
+  for (const char* fields :
+       {"", "Host: a\r\nHost: b\r\n", "Host: x\r\nTransfer-Encoding: gzip\r\n",
+        "Host: x\r\nTransfer-Encoding: gzip, chunked\r\n",
+        "Host: x\r\nTransfer-Encoding:\r\n chunked\r\n",
+        "Host: x\r\nTransfer-Encoding: chunked\r\n\t\r\n", "Host: x\r\nX-A: b\r\n c\r\n",
+        "Host: x\r\nContent-Length: 0\r\nContent-Length: 0\r\n",
+        "Host: x\r\nContent-Length: 7, 7\r\n", "Host: b\xC3\xBC\r\n", "Host: b\x80\r\n",
+        "Host: a b\r\n", "Host: user@a\r\n", "Host: a/b\r\n"}) {
     RequestReader one(config, memory);
-    const std::string header = "GET / HTTP/1.1\r\n" + std::string(fields) + "\r\n";
+    const std::string header = "POST / HTTP/1.1\r\n" + std::string(fields) + "\r\n";
     one.put(boost::asio::buffer(header));
     ASSERT_EQ(one.next(), Found::kHeader) << fields;
     ASSERT_TRUE(one.header_error()) << fields;
     EXPECT_EQ(one.header_error()->status, 400) << fields;
   }
+}
+
+TEST_F(RequestReaderTest, TakesTheHeadersThatAllReadAlike) {
+  for (const char* fields :
+       {"Host: \r\n", "Host: [::1]:8080\r\n", "Host: a-b.example:80\r\nContent-Length: 0\r\n",
+        "Host: x\r\nTransfer-Encoding: Chunked\r\n", "Host: x\r\nX-A: b\xC3\xBC\r\n"}) {
+    RequestReader one(config, memory);
+    const std::string header = "POST / HTTP/1.1\r\n" + std::string(fields) + "\r\n0\r\n\r\n ";
+    one.put(boost::asio::buffer(header));
+    ASSERT_EQ(one.next(), Found::kHeader) << fields;
+    EXPECT_FALSE(one.header_error()) << fields;
+  }
+}
+
+TEST_F(RequestReaderTest, FoldsOfOneRequestAreNotThoseOfTheNext) {
+  EXPECT_EQ(put("GET / HTTP/1.1\r\nHost: x\r\nX-A: b\r\n"), Found::kNothing);
+  EXPECT_EQ(put(" c\r\n\r\n"), Found::kHeader) << "in pieces";
+  EXPECT_TRUE(reader.header_error());
+  reader.drop();
+  EXPECT_EQ(put("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), Found::kHeader);
+  EXPECT_FALSE(reader.header_error());
+}
+
+TEST_F(RequestReaderTest, RefusesATargetBeyondAscii) {
+  EXPECT_EQ(put("GET /b\xC3\xBC HTTP/1.1\r\nHost: x\r\n\r\n"), Found::kHeader);
+  EXPECT_TRUE(reader.header_error());
 }
 
 TEST_F(RequestReaderTest, IsLateWhenAHeaderTakesTooLong) {

@@ -399,6 +399,32 @@ TEST_F(ServerTest, ARunningStreamIsFinishedWhileTheServerDrains) {
   EXPECT_TRUE(eventually([&] { return server->connections() == 0; }));
 }
 
+TEST_F(ServerTest, WhoComesWhileTheServerDrainsHearsThatItGoes) {
+  start();
+  gate.close();
+  PlainClient one = client();
+  one.post(kCompletions, R"({"prompt":[5],"max_tokens":4,"ignore_eos":true,"stream":true})");
+  gate.wait_for_step();
+  server->drain();
+  const auto asked = [this](std::string_view path) {
+    PlainClient late = client();
+    late.get(path);
+    return late.read_to_end();
+  };
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(asked("/health"), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("shutting_down"),
+                                        HasSubstr("Retry-After"), HasSubstr("Connection: close")));
+  }
+  EXPECT_THAT(asked("/live"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(asked("/v1/models"), StartsWith("HTTP/1.1 503"));
+  PlainClient silent = client();
+  EXPECT_EQ(silent.read_to_end(), "") << "who says nothing is not waited for";
+  gate.open();
+  EXPECT_THAT(one.read_to_end(), HasSubstr("data: [DONE]"));
+  server->close(std::chrono::seconds(30));
+  EXPECT_THROW(client(), boost::system::system_error);
+}
+
 TEST_F(ServerTest, ARequestThatWasSentBeforeTheServerDrainsIsAnsweredThoughNobodyHadReadIt) {
   start();
   std::vector<std::unique_ptr<PlainClient>> clients;
@@ -533,6 +559,7 @@ TEST_F(BodyMemoryTest, AWebSocketWhoseMessageFindsNoRoomIsClosedWith1013) {
   one.say_frame(Opcode::kText, std::string(2000, ' '));
   const std::string code = {3, static_cast<char>(1013 - 3 * 256)};
   EXPECT_THAT(one.read_until(code), StartsWith("\x88"));
+  EXPECT_THAT(one.read_until("try again later"), StartsWith("too many large messages"));
   one.close();
   EXPECT_TRUE(will_show("weft_body_bytes 0"));
 }

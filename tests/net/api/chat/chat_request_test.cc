@@ -148,6 +148,14 @@ TEST_F(ChatRequestTest, ADeveloperIsTheSystemWhereTheTemplateDoesNotKnowIt) {
             R"([{"role":"developer","content":"x"},{"role":"system","content":"y"}])");
 }
 
+TEST_F(ChatRequestTest, AModelWhoseTemplateIsWrongIsToBlameAndNotTheMessages) {
+  model->chat = ChatEncoder(model->tokenizer, "{{ bos_token }}\n{% for m messages %}");
+  const auto refused = read(with(""));
+  EXPECT_EQ(verdict(refused), "- unsupported");
+  EXPECT_THAT(refused.error().message, testing::AllOf(testing::HasSubstr("this model cannot chat"),
+                                                      testing::HasSubstr("chat_template:2:")));
+}
+
 TEST_F(ChatRequestTest, AConversationIsBounded) {
   const auto many = [](std::size_t count, const std::string& entry) {
     std::string list = "[" + entry;

@@ -94,6 +94,45 @@ TEST(ChatWriterTest, TellsTheUsageInAChunkOfItsOwn) {
   EXPECT_EQ(data[4], "[DONE]");
 }
 
+TEST(ChatWriterTest, TellsTheUsageInEveryChunkWhereThatIsAskedFor) {
+  CompletionOptions options = chat_options(true);
+  options.usage_in_chunks = true;
+  const auto writer = make_chat_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kSse);
+  writer->admit(0, 7);
+  writer->begin(out);
+  writer->delta(0, text_delta("ab"), out);
+  Delta half;
+  half.tokens = {0xE2};  // of a character: there is no chunk, and the next one counts it
+  writer->delta(0, half, out);
+  writer->delta(0, text_delta("c"), out);
+  writer->end(std::vector{finish_of(FinishReason::kStop, {7, 5})}, out);
+  std::vector<std::string> usages;
+  for (const std::string& data : data_of(out)) {
+    if (data != "[DONE]") usages.push_back(boost::json::serialize(json_of(data).at("usage")));
+  }
+  const auto usage = [](int tokens) {
+    return R"({"prompt_tokens":7,"completion_tokens":)" + std::to_string(tokens) +
+           R"(,"total_tokens":)" + std::to_string(7 + tokens) + "}";
+  };
+  EXPECT_THAT(usages, ElementsAre(usage(0), usage(2), usage(4), usage(5)));
+}
+
+TEST(ChatWriterTest, UsageInChunksIsOfTheChunksOwnOutput) {
+  CompletionOptions options = chat_options(true);
+  options.usage_in_chunks = true;
+  options.outputs_per_part = 2;
+  const auto writer = make_chat_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kSse);
+  writer->admit(0, 7);
+  writer->delta(0, text_delta("abc", 1), out);
+  writer->delta(0, text_delta("a", 0), out);
+  const auto data = data_of(out);
+  ASSERT_EQ(data.size(), 2U);
+  EXPECT_EQ(json_of(data[0]).at("usage").at("completion_tokens"), 3);
+  EXPECT_EQ(json_of(data[1]).at("usage").at("completion_tokens"), 1);
+}
+
 TEST(ChatWriterTest, SaysNothingOfADeltaWithoutText) {
   const auto writer = make_chat_writer(chat_options(true), byte_model());
   EventBatch out(Framing::kSse);

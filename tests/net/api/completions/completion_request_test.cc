@@ -139,7 +139,7 @@ TEST_F(CompletionRequestTest, WhatCannotBeDoneIsRefusedByName) {
            {R"("add_special_tokens":false)", "add_special_tokens unsupported"},
            {R"("include_stop_str_in_output":true)", "include_stop_str_in_output unsupported"},
            {R"("response_format":{"type":"json_object"})", "response_format.type unsupported"},
-           {R"("prompt_logprobs":1)", "prompt_logprobs unknown_parameter"},
+           {R"("prompt_logprobs":1)", "prompt_logprobs unsupported"},
            {R"("messages":[])", "messages unknown_parameter"},
            {R"("max_completion_tokens":5)", "max_completion_tokens unknown_parameter"},
            {R"("model":"other")", "404 model model_not_found"},

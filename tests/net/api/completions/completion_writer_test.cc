@@ -108,6 +108,30 @@ TEST(CompletionWriterTest, PutsThePromptBeforeTheFirstTextOfEachOutput) {
   }
 }
 
+TEST(CompletionWriterTest, TellsTheUsageOfEachPromptInItsChunksWhereThatIsAskedFor) {
+  CompletionOptions options = completion_options(true);
+  options.usage_in_chunks = true;
+  options.include_usage = true;
+  const auto writer = make_completion_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kSse);
+  writer->admit(0, 5);
+  writer->admit(1, 9);
+  writer->begin(out);
+  writer->delta(1, text_delta("ab"), out);
+  writer->delta(0, text_delta("c"), out);
+  writer->end(
+      std::vector{finish_of(FinishReason::kStop, {5, 1}), finish_of(FinishReason::kStop, {9, 3})},
+      out);
+  std::vector<std::string> totals;
+  for (const std::string& data : data_of(out)) {
+    if (data == "[DONE]") continue;
+    const auto usage = json_of(data).at("usage");
+    totals.push_back(boost::json::serialize(usage.at("prompt_tokens")) + "+" +
+                     boost::json::serialize(usage.at("completion_tokens")));
+  }
+  EXPECT_THAT(totals, ElementsAre("9+2", "5+1", "5+1", "9+3", "14+4"));
+}
+
 Delta completion_delta_with_logprobs() {
   Delta delta;
   delta.text = "A";

@@ -73,6 +73,14 @@ TEST(ApiErrorTest, WhatIsTheServersFaultTellsNothingOfIt) {
   }
 }
 
+TEST(ApiErrorTest, WhatAClientIsToldIsASentenceAndNotTwo) {
+  const std::string words = "This model's maximum context length is 32 tokens. Please reduce it.";
+  EXPECT_EQ(api_error_of({EngineErrc::kContextLengthExceeded, words}).message, words);
+  EXPECT_EQ(api_error_of({EngineErrc::kContextLengthExceeded, words}).param, "");
+  EXPECT_EQ(api_error_of({EngineErrc::kOverloaded, "too many requests wait"}).message,
+            "too many requests wait: the engine is overloaded; try again later");
+}
+
 TEST(ApiErrorTest, OnlyWhatIsWorthTryingAgainSaysWhen) {
   using std::chrono::milliseconds;
   const auto retry = [](EngineErrc why, milliseconds given) {

@@ -43,7 +43,13 @@ TEST_F(JsonFilesTest, EveryTextIsTakenOrRefusedAsItShould) {
     const std::string said = verdict(parsed);
     if (name.starts_with("y_")) {
       const bool is_object = text.find_first_not_of(" \t\r\n") == text.find('{');
-      EXPECT_EQ(said, is_object ? "200" : "- invalid_type") << name;
+      // JSON leaves open what a field that stands twice means, and so others may read it
+      // differently.
+      const bool is_doubtful = name.find("duplicated_key") != std::string::npos;
+      EXPECT_EQ(said, is_doubtful ? "a duplicate_parameter"
+                      : is_object ? "200"
+                                  : "- invalid_type")
+          << name;
       ++valid;
     }
     if (name.starts_with("n_")) {

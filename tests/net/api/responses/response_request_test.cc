@@ -136,9 +136,9 @@ TEST_F(ResponseRequestTest, AnAnswerIsABodyAStreamOrMessages) {
   EXPECT_EQ(with(R"("background":true)"), "background unsupported");
   context.websocket = true;
   EXPECT_EQ(taken(R"({"input":"hi"})").framing, Framing::kWebSocket);
-  EXPECT_EQ(with(R"("stream":true)"), "stream unsupported");
+  EXPECT_EQ(with(R"("stream":true)"), "200");
   EXPECT_EQ(with(R"("stream":false)"), "stream unsupported");
-  EXPECT_EQ(with(R"("background":false)"), "background unsupported");
+  EXPECT_EQ(with(R"("background":true)"), "background unsupported");
   EXPECT_EQ(with(R"("type":"response.create","stream_id":"a","generate":true)"), "200")
       << "the message's own fields";
 }
@@ -161,7 +161,8 @@ TEST_F(ResponseRequestTest, LogprobsAreIncludedWhenAskedFor) {
   EXPECT_EQ(three.parts[0].sampling.top_logprobs, 3);
   EXPECT_EQ(three.options.echo.at("top_logprobs"), 3);
   EXPECT_EQ(with(R"("include":[])"), "200");
-  EXPECT_EQ(with(R"("include":["reasoning.encrypted_content"])"), "include[0] unsupported");
+  EXPECT_EQ(with(R"("include":["reasoning.encrypted_content"])"), "200");
+  EXPECT_EQ(with(R"("include":["message.output_text"])"), "include[0] unsupported");
   EXPECT_EQ(with(R"("include":["message.output_text.logprobs",5])"), "include[1] invalid_type");
   EXPECT_EQ(with(R"("top_logprobs":21)"), "top_logprobs invalid_value");
 }
@@ -198,7 +199,6 @@ TEST_F(ResponseRequestTest, WhatAsksForNothingSpecialIsTaken) {
 TEST_F(ResponseRequestTest, WhatCannotBeDoneIsRefusedByName) {
   for (const auto& [fields, expected] : std::vector<std::pair<std::string, std::string>>{
            {R"("text":{"format":{"type":"json_schema"}})", "text.format.type unsupported"},
-           {R"("text":{"verbosity":"low"})", "text.verbosity unknown_parameter"},
            {R"("text":5)", "text invalid_type"},
            {R"("truncation":"auto")", "truncation unsupported"},
            {R"("reasoning":{"effort":"high"})", "reasoning unsupported"},
@@ -248,6 +248,20 @@ TEST_F(ResponseRequestTest, TheEchoSaysWhatHolds) {
   EXPECT_EQ(least.at("service_tier"), "default");
   EXPECT_EQ(least.at("store"), true);
   EXPECT_EQ(least.at("tool_choice"), "auto");
+}
+
+TEST_F(ResponseRequestTest, ThePromptOfAnInputIsCountedWithoutAnAnswer) {
+  const auto count = [this](const std::string& fields) -> std::string {
+    const auto answer = count_input_tokens(body("{" + fields + "}"), context);
+    return answer ? *answer : verdict(answer);
+  };
+  // <s> and a token for each byte of "▁user:hi;go", of which "▁" is one.
+  EXPECT_EQ(count(R"("input":"hi")"), R"({"object":"response.input_tokens","input_tokens":12})");
+  EXPECT_EQ(count(R"("input":"hi","instructions":"a","tools":[],"truncation":"disabled")"),
+            R"({"object":"response.input_tokens","input_tokens":21})");
+  EXPECT_EQ(count(R"("input":"hi","previous_response_id":"resp_9")"),
+            "previous_response_id previous_response_not_found");
+  EXPECT_EQ(count(R"("instructions":"a")"), "input missing_required_parameter");
 }
 
 }  // namespace

@@ -1,0 +1,168 @@
+#include "weft/net/api/fields/harmless_fields.h"
+
+#include <array>
+#include <string>
+
+namespace weft {
+namespace {
+
+namespace dom = simdjson::dom;
+
+/// A row for each; the places' names are for its rows alone.
+consteval auto make_harmless_fields() {
+  using enum FieldPlace;
+  return std::to_array<HarmlessField>({
+      {kRequest, "user", Harmless::kAnything, "OpenAI's clients: who asks"},
+      {kRequest, "metadata", Harmless::kAnything, "OpenAI's clients: labels of a kept answer"},
+      {kRequest, "store", Harmless::kAnything, "OpenAI's clients: whether OpenAI keeps the answer"},
+      {kRequest, "safety_identifier", Harmless::kAnything, "OpenAI's clients: who asks"},
+      {kRequest, "prompt_cache_key", Harmless::kAnything,
+       "OpenAI's clients, Codex: a cache's place"},
+      {kRequest, "prompt_cache_retention", Harmless::kAnything, "OpenAI's clients: a cache's time"},
+      {kRequest, "cache_salt", Harmless::kAnything, "vLLM's clients: who shares a cache"},
+      {kRequest, "parallel_tool_calls", Harmless::kAnything, "Codex: how tools are called"},
+      {kRequest, "request_id", Harmless::kAnything, "vLLM's clients: a name in its log"},
+      {kRequest, "prediction", Harmless::kAnything, "OpenAI's clients: makes the same text sooner"},
+      {kRequest, "cache_prompt", Harmless::kFlag,
+       "llama.cpp's clients: whether a prompt is cached"},
+      {kCompletion, "return_token_ids", Harmless::kFalse, "vLLM's clients: its default"},
+      {kCompletion, "prompt_logprobs", Harmless::kZero,
+       "vLLM's clients: logprobs of no prompt token"},
+      {kCompletion, "spaces_between_special_tokens", Harmless::kTrue,
+       "vLLM's clients: its default"},
+      {kCompletion, "verbosity", Harmless::kVerbosity,
+       "OpenAI's clients: a wish that only OpenAI's models know"},
+      {kCompletion, "web_search_options", Harmless::kEmptyObject,
+       "OpenAI's clients: a search that asks for nothing"},
+      {kResponse, "stream_options", Harmless::kAnything, "OpenAI's clients: padding of events"},
+      {kResponse, "client_metadata", Harmless::kAnything, "Codex: about itself"},
+      {kResponse, "context_management", Harmless::kEmptyList, "OpenAI's clients: no compaction"},
+      {kStreamOptions, "include_obfuscation", Harmless::kFlag,
+       "OpenAI's clients: padding of events"},
+      {kResponseText, "verbosity", Harmless::kVerbosity,
+       "Codex: a wish that only OpenAI's models know"},
+      {kMessage, "name", Harmless::kAnything, "OpenAI's clients: templates do not know it"},
+      {kMessage, "refusal", Harmless::kAnything, "OpenAI's clients, in history"},
+      {kMessage, "annotations", Harmless::kAnything, "OpenAI's clients, in history"},
+      {kMessage, "provider_specific_fields", Harmless::kAnything, "LiteLLM, in history"},
+      {kMessage, "cache_control", Harmless::kAnything,
+       "LiteLLM, OpenRouter's clients: a cache's end"},
+      {kHistory, "reasoning_content", Harmless::kAnything,
+       "LiteLLM, vLLM's clients: earlier thoughts, which no template repeats"},
+      {kHistory, "reasoning", Harmless::kAnything, "OpenRouter's and vLLM's clients: the same"},
+      {kHistory, "reasoning_details", Harmless::kAnything, "OpenRouter's clients: the same"},
+      {kHistory, "thinking_blocks", Harmless::kAnything, "LiteLLM: the same"},
+      {kHistory, "audio", Harmless::kAnything, "OpenAI's clients: sound beside a text"},
+      {kHistory, "phase", Harmless::kText, "Codex: a comment or an answer"},
+      {kItem, "id", Harmless::kAnything, "OpenAI's clients, in history"},
+      {kItem, "status", Harmless::kAnything, "OpenAI's clients, in history"},
+      {kPart, "annotations", Harmless::kAnything, "OpenAI's clients, in history"},
+      {kPart, "logprobs", Harmless::kAnything, "OpenAI's clients, in history"},
+      {kPart, "cache_control", Harmless::kAnything, "LiteLLM, OpenRouter's clients: a cache's end"},
+  });
+}
+
+constexpr auto kHarmlessFields = make_harmless_fields();
+
+bool is_this_flag(dom::element value, bool wanted) {
+  bool flag = false;
+  return value.get(flag) == simdjson::SUCCESS && flag == wanted;
+}
+
+template <class Container>
+bool is_empty(dom::element value) {
+  Container container;
+  return value.get(container) == simdjson::SUCCESS && container.begin() == container.end();
+}
+
+bool is_verbosity(dom::element value) {
+  std::string_view text;
+  return value.get(text) == simdjson::SUCCESS &&
+         (text == "low" || text == "medium" || text == "high");
+}
+
+}  // namespace
+
+bool is_harmless(dom::element value, Harmless values) {
+  switch (values) {
+    case Harmless::kAnything:
+      return true;
+    case Harmless::kText:
+      return value.is_string();
+    case Harmless::kFlag:
+      return value.is_bool();
+    case Harmless::kTrue:
+      return is_this_flag(value, true);
+    case Harmless::kFalse:
+      return is_this_flag(value, false);
+    case Harmless::kZero:
+      return whole_number(value) == 0;
+    case Harmless::kEmptyList:
+      return is_empty<dom::array>(value);
+    case Harmless::kEmptyObject:
+      return is_empty<dom::object>(value);
+    case Harmless::kVerbosity:
+      return is_verbosity(value);
+  }
+  return false;
+}
+
+std::span<const HarmlessField> harmless_fields() noexcept { return kHarmlessFields; }
+
+std::string_view path_of(FieldPlace place) noexcept {
+  using enum FieldPlace;
+  switch (place) {
+    case kRequest:
+    case kCompletion:
+    case kResponse:
+      return {};
+    case kStreamOptions:
+      return "stream_options.";
+    case kResponseText:
+      return "text.";
+    case kMessage:
+    case kHistory:
+      return "messages[].";
+    case kItem:
+      return "input[].";
+    case kPart:
+      return "messages[].content[].";
+  }
+  return {};
+}
+
+std::string_view words_of(Harmless values) noexcept {
+  switch (values) {
+    case Harmless::kAnything:
+      return "anything";
+    case Harmless::kText:
+      return "a text";
+    case Harmless::kFlag:
+      return "true, false";
+    case Harmless::kTrue:
+      return "true";
+    case Harmless::kFalse:
+      return "false";
+    case Harmless::kZero:
+      return "0";
+    case Harmless::kEmptyList:
+      return "an empty list";
+    case Harmless::kEmptyObject:
+      return "an empty object";
+    case Harmless::kVerbosity:
+      return "low, medium, high";
+  }
+  return {};
+}
+
+void take_harmless_fields(const BodyFields& fields, FieldPlace place) {
+  for (const HarmlessField& field : kHarmlessFields) {
+    if (field.place != place) continue;
+    const auto value = fields.any(field.name);
+    if (!value || is_harmless(*value, field.values)) continue;
+    fields.fail(field.name, "can only be " + std::string(words_of(field.values)) + " here",
+                api_code::kUnsupported);
+  }
+}
+
+}  // namespace weft
