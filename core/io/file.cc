@@ -1,7 +1,6 @@
 #include "weft/core/io/file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,38 +82,6 @@ const TableCategory& file_category() noexcept { return kFileCategory; }
 
 boost::system::error_code make_error_code(FileErrc code) noexcept {
   return {static_cast<int>(code), file_category()};
-}
-
-MappedFile::MappedFile(std::filesystem::path path, std::span<const std::byte> bytes) noexcept
-    : path_(std::move(path)), bytes_(bytes) {}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})) {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-MappedFile::~MappedFile() {
-  // munmap takes what mmap gave, which is not const by its signature alone.
-  if (!bytes_.empty())
-    ::munmap(const_cast<std::byte*>(bytes_.data()),
-             bytes_.size());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-}
-
-Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) return failure(path.string(), errno);
-  struct stat status{};
-  if (::fstat(file.get(), &status) != 0) return failure(path.string(), errno);
-  if (!S_ISREG(status.st_mode)) return Error{FileErrc::kNotAFile, path.string()};
-  const auto size = static_cast<std::size_t>(status.st_size);
-  if (size == 0) return MappedFile(path, {});  // mmap refuses to map nothing
-  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
-  if (memory == MAP_FAILED) return failure(path.string(), errno);
-  return MappedFile(path, {static_cast<const std::byte*>(memory), size});
 }
 
 Result<SharedSource> open_file_source(const std::filesystem::path& path) {

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <limits>
-#include <span>
 #include <string>
 
 #include "weft/core/error/error.h"
@@ -25,30 +24,6 @@ enum class FileErrc {
 
 [[nodiscard]] const TableCategory& file_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(FileErrc code) noexcept;
-
-/// A file's bytes in memory, read-only and private to this process (MAP_PRIVATE). The mapping lives
-/// as long as this object; bytes() stay where they are when it is moved. A file that another
-/// process cuts while it is mapped ends this one with SIGBUS: checkpoints must not change under a
-/// running model.
-class MappedFile {
- public:
-  [[nodiscard]] static Result<MappedFile> open(const std::filesystem::path& path);
-
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&& other) noexcept;
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile();
-
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  MappedFile(std::filesystem::path path, std::span<const std::byte> bytes) noexcept;
-
-  std::filesystem::path path_;
-  std::span<const std::byte> bytes_;
-};
 
 /// Opens a file to be read in pieces: kCannotRead, kNotAFile. The file stays open as long as the
 /// source lives, so that another one of its name changes nothing; reading fails with kCut where it

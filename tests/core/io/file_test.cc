@@ -11,8 +11,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/temp_folder.h"
@@ -22,9 +20,7 @@ namespace {
 
 using test::FailsWith;
 using test::TempFolder;
-using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 
 /// Bytes of the source as text.
@@ -33,76 +29,6 @@ Result<std::string> read_at(const ByteSource& source, std::uint64_t offset, std:
   const auto read = source.read(offset, std::as_writable_bytes(std::span(text)));
   if (!read) return read.error();
   return text;
-}
-
-static_assert(!std::is_copy_constructible_v<MappedFile>);
-static_assert(std::is_nothrow_move_constructible_v<MappedFile>);
-
-TEST(MappedFileTest, HoldsTheBytesOfAFile) {
-  const TempFolder folder;
-  const auto file = MappedFile::open(folder.write("f", std::string_view("abc")));
-  ASSERT_TRUE(file) << to_string(file.error());
-  EXPECT_THAT(file->bytes(), ElementsAre(std::byte{'a'}, std::byte{'b'}, std::byte{'c'}));
-  EXPECT_EQ(file->path(), folder.path() / "f");
-}
-
-TEST(MappedFileTest, MayBeEmpty) {
-  const TempFolder folder;
-  const auto file = MappedFile::open(folder.write("f", std::string_view()));
-  ASSERT_TRUE(file);
-  EXPECT_THAT(file->bytes(), IsEmpty());
-}
-
-TEST(MappedFileTest, KeepsItsBytesInPlaceWhenMoved) {
-  const TempFolder folder;
-  auto file = MappedFile::open(folder.write("f", std::string_view("abc")));
-  auto other = MappedFile::open(folder.write("g", std::string_view("xy")));
-  ASSERT_TRUE(file && other);
-  const auto* place = file->bytes().data();
-  MappedFile moved = std::move(*file);
-  EXPECT_EQ(moved.bytes().data(), place);
-  moved = std::move(*other);
-  EXPECT_EQ(moved.bytes().size(), 2u);
-  EXPECT_EQ(moved.path(), folder.path() / "g");
-}
-
-TEST(MappedFileTest, OutlivesTheNameOfItsFile) {
-  const TempFolder folder;
-  const auto path = folder.write("f", std::string_view("abc"));
-  const auto file = MappedFile::open(path);
-  ASSERT_TRUE(file);
-  std::filesystem::remove(path);
-  EXPECT_EQ(file->bytes()[2], std::byte{'c'});
-}
-
-TEST(MappedFileTest, CannotBeWrittenAndIsSharedWithNobody) {
-  const TempFolder folder;
-  const auto file = MappedFile::open(folder.write("f", std::string_view("abc")));
-  ASSERT_TRUE(file);
-  std::ifstream maps("/proc/self/maps");
-  std::string found;
-  for (std::string line; std::getline(maps, line);) {
-    if (line.ends_with((folder.path() / "f").string())) found = line;
-  }
-  EXPECT_THAT(found, HasSubstr(" r--p ")) << "readable and private";
-}
-
-TEST(MappedFileTest, SaysWhichFileCannotBeReadAndWhy) {
-  const TempFolder folder;
-  EXPECT_THAT(MappedFile::open(folder.path() / "none"),
-              FailsWith(FileErrc::kCannotRead, "none (No such file or directory)"));
-  EXPECT_THAT(MappedFile::open(folder.write("f", std::string_view()) / "below"),
-              FailsWith(FileErrc::kCannotRead, "Not a directory"));
-  EXPECT_THAT(MappedFile::open(""), FailsWith(FileErrc::kCannotRead, ""));
-}
-
-TEST(MappedFileTest, RefusesWhatIsNoFileWithoutWaitingForIt) {
-  const TempFolder folder;
-  EXPECT_THAT(MappedFile::open(folder.path()), FailsWith(FileErrc::kNotAFile, "weft-test"));
-  EXPECT_THAT(MappedFile::open("/dev/zero"), FailsWith(FileErrc::kNotAFile, "/dev/zero"));
-  const auto pipe = folder.path() / "pipe";
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_THAT(MappedFile::open(pipe), FailsWith(FileErrc::kNotAFile, "pipe"));
 }
 
 TEST(FileSourceTest, ReadsAnyBytesOfAFile) {
