@@ -1,6 +1,7 @@
 """Fixtures: servers, which are asked after each test whether anything is left of it."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import openai
@@ -9,6 +10,7 @@ import pytest
 from prompts import MODEL, QUESTION
 from raw_http import RawClient
 from waiting import PATIENCE_S
+from weft_server import MODEL as DEMO_MODEL
 from weft_server import WeftServer
 
 # What ctest is told when nothing could be run, so that it says so (SKIP_RETURN_CODE).
@@ -37,11 +39,12 @@ def server(shared_server: WeftServer) -> Iterator[WeftServer]:
 def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
     """start_server(table={key: value}): one of its own. A test that has not stopped it finds it idle at the end.
 
-    `key` is shown where it asks for one that the configuration itself does not have."""
+    `key` is shown where it asks for one that the configuration itself does not have; `model` is served instead of the
+    demo model."""
     servers: list[WeftServer] = []
 
-    def start(key: str = "", **config: dict[str, Any]) -> WeftServer:
-        servers.append(WeftServer(tmp_path_factory.mktemp("server"), config, key))
+    def start(key: str = "", model: Path = DEMO_MODEL, **config: dict[str, Any]) -> WeftServer:
+        servers.append(WeftServer(tmp_path_factory.mktemp("server"), config, key, model))
         return servers[-1]
 
     yield start
