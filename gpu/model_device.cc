@@ -7,13 +7,14 @@
 
 namespace weft {
 
-std::vector<float> vector_values(const VectorPlan& plan) {
+Result<std::vector<float>> vector_values(const VectorPlan& plan) {
   if (plan.parts.empty() && !plan.values.empty()) return plan.values;
   std::vector<float> values(static_cast<std::size_t>(plan.size), 0.0F);
   for (const VectorPart& part : plan.parts) {
     const auto place = std::span(values).subspan(static_cast<std::size_t>(part.first),
                                                  static_cast<std::size_t>(part.count));
-    read_values(*part.tensor, part.offset, part.stride, place);
+    const auto read = read_values(*part.tensor, part.offset, part.stride, place);
+    if (!read) return read.error();
   }
   return values;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "weft/core/dtype.h"
+#include "weft/core/error/error.h"
 #include "weft/gpu/load_progress.h"  // IWYU pragma: export
 #include "weft/gpu/step.h"
 #include "weft/kernels/rows.h"
@@ -25,8 +26,8 @@ struct DeviceOptions {
   DType kv_dtype = DType::kF32;    ///< f32, f16 or bf16
 };
 
-/// The numbers of one of a program's vectors.
-[[nodiscard]] std::vector<float> vector_values(const VectorPlan& plan);
+/// The numbers of one of a program's vectors. Errors of reading the checkpoint's files.
+[[nodiscard]] Result<std::vector<float>> vector_values(const VectorPlan& plan);
 
 /// One model on one device: runs one fused step at a time and allocates nothing in it. One thread
 /// at a time may call; results are valid until the next step.

@@ -5,8 +5,8 @@
 #include <boost/json/value.hpp>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <random>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -33,8 +33,6 @@ constexpr std::array<NamedShape, 5> kShapes = {{
     {"llama-2-13b", {40, 5120, 13824, 40, 40, 32000, 4096}},
 }};
 
-using Numbers = std::shared_ptr<const std::vector<std::uint16_t>>;
-
 constexpr std::int64_t kPlaces = 4096;
 
 /// Draws a model's tensors.
@@ -44,22 +42,19 @@ class Weights {
     const std::int64_t largest =
         std::max({shape.vocabulary, shape.ffn, shape.hidden}) * shape.hidden;
     // A variance of 1 / hidden keeps the size of what passes through.
-    matrices = numbers(largest + kPlaces, std::sqrt(3 / static_cast<double>(shape.hidden)), 0);
-    norms = numbers(shape.hidden + kPlaces, 0.25, 1);
+    matrices_ = numbers(largest + kPlaces, std::sqrt(3 / static_cast<double>(shape.hidden)), 0);
+    norms_ = numbers(shape.hidden + kPlaces, 0.25, 1);
   }
-
-  Numbers matrices;
-  Numbers norms;
 
   std::vector<CheckpointTensor> tensors() {
     const std::int64_t hidden = shape_.hidden;
     const std::int64_t kv = hidden / shape_.heads * shape_.kv_heads;
     std::vector<CheckpointTensor> all;
     const auto matrix = [&](std::string name, std::int64_t outputs, std::int64_t inputs) {
-      all.push_back(tensor(std::move(name) + ".weight", {outputs, inputs}, matrices));
+      all.push_back(tensor(std::move(name) + ".weight", {outputs, inputs}, matrices_));
     };
     const auto norm = [&](std::string name) {
-      all.push_back(tensor(std::move(name) + ".weight", {hidden}, norms));
+      all.push_back(tensor(std::move(name) + ".weight", {hidden}, norms_));
     };
     matrix("model.embed_tokens", shape_.vocabulary, hidden);
     matrix("lm_head", shape_.vocabulary, hidden);
@@ -81,26 +76,33 @@ class Weights {
 
  private:
   /// Evenly spread over middle - range .. middle + range.
-  Numbers numbers(std::int64_t count, double range, double middle) {
-    std::vector<std::uint16_t> all(static_cast<std::size_t>(count));
-    for (std::uint16_t& number : all) {
+  SharedSource numbers(std::int64_t count, double range, double middle) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(count) * sizeof(std::uint16_t));
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint16_t)) {
       const double part = static_cast<double>(random_()) / std::minstd_rand::max();
-      number = to_bf16(static_cast<float>(middle + range * (2 * part - 1)));
+      const std::uint16_t number = to_bf16(static_cast<float>(middle + range * (2 * part - 1)));
+      std::memcpy(bytes.data() + at, &number, sizeof number);
     }
-    return std::make_shared<const std::vector<std::uint16_t>>(std::move(all));
+    return std::make_shared<const MemorySource>("random", std::move(bytes));
   }
 
-  CheckpointTensor tensor(std::string name, std::vector<std::int64_t> shape, const Numbers& from) {
-    std::int64_t count = 1;
-    for (const std::int64_t size : shape) count *= size;
-    const auto place = static_cast<std::size_t>(random_() % kPlaces);
-    return {std::move(name), DType::kBF16, std::move(shape),
-            std::as_bytes(std::span(*from).subspan(place, static_cast<std::size_t>(count))),
-            "random"};
+  CheckpointTensor tensor(std::string name, std::vector<std::int64_t> shape,
+                          const SharedSource& from) {
+    std::uint64_t count = 1;
+    for (const std::int64_t size : shape) count *= static_cast<std::uint64_t>(size);
+    const std::uint64_t place = random_() % kPlaces;
+    return {std::move(name),
+            DType::kBF16,
+            std::move(shape),
+            from,
+            place * sizeof(std::uint16_t),
+            count * sizeof(std::uint16_t)};
   }
 
   const LlamaShape shape_;
   std::minstd_rand random_;
+  SharedSource matrices_;
+  SharedSource norms_;
 };
 
 boost::json::value config_of_shape(const LlamaShape& shape) {
@@ -136,10 +138,10 @@ std::string llama_shape_names() {
 
 RandomLlama::RandomLlama(const LlamaShape& shape, std::uint32_t seed) {
   Weights weights(shape, seed);
-  checkpoint_ = std::make_shared<Checkpoint>(
-      Checkpoint::make(CheckpointFormat::kSafetensors, "random", config_of_shape(shape),
-                       weights.tensors(), nullptr, {weights.matrices, weights.norms})
-          .value());
+  checkpoint_ = std::make_shared<Checkpoint>(Checkpoint::make(CheckpointFormat::kSafetensors,
+                                                              "random", config_of_shape(shape),
+                                                              weights.tensors(), nullptr)
+                                                 .value());
   const Spec spec = find_spec(*checkpoint_).value();
   const Architecture architecture = resolve_architecture(spec, *checkpoint_).value();
   program_ = std::make_shared<Program>(compile(architecture, *checkpoint_).value());

@@ -122,9 +122,7 @@ void ask_all(const BatchOptions& options, BatchJournal& journal, BatchOutput& ou
 }
 
 void run_batch(const BatchOptions& options) {
-  const MappedFile file = value_or_fail(kBatchVerb, MappedFile::open(options.in));
-  const std::string_view requests(reinterpret_cast<const char*>(file.bytes().data()),
-                                  file.bytes().size());
+  const std::string requests = value_or_fail(kBatchVerb, read_text_file(options.in, kAnySize));
   BatchOutput output = value_or_fail(kBatchVerb, BatchOutput::open(options.out));
   if (output.is(options.in))
     fail(kBatchVerb, options.out + " holds the requests; results go elsewhere");

@@ -99,9 +99,8 @@ QuestionOptions question_options(const BenchServeOptions& options) {
       value_or_fail(kBenchServeVerb, id_range(options.ids));
   questions.extra = value_or_fail(kBenchServeVerb, extra_fields(options.extra));
   if (!options.prompts.empty()) {
-    const MappedFile file = value_or_fail(kBenchServeVerb, MappedFile::open(options.prompts));
-    const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
-                                file.bytes().size());
+    const std::string text =
+        value_or_fail(kBenchServeVerb, read_text_file(options.prompts, kAnySize));
     questions.prompts =
         value_or_fail(kBenchServeVerb, measure::parse_prompts(text, options.prompts));
     value_or_fail(kBenchServeVerb, measure::check_prompts(questions));

@@ -1,6 +1,9 @@
 #include "weft/core/io/byte_reader.h"
 
+#include <algorithm>
 #include <array>
+
+#include "weft/core/error/internal_error.h"
 
 namespace weft {
 namespace {
@@ -28,12 +31,39 @@ Error ByteReader::end_of_data(std::string_view field, std::uint64_t wanted) cons
   return {ByteErrc::kEndOfData, std::move(detail)};
 }
 
+bool ByteReader::holds(std::uint64_t count) {
+  if (offset_ < begin_) internal_error("a field that begins before its window");
+  const std::uint64_t from = offset_ - begin_;
+  if (from <= bytes_.size() && count <= bytes_.size() - from) return true;
+  if (wanted_ != nullptr) *wanted_ = std::max(*wanted_, offset_ + count);
+  return false;
+}
+
+const std::byte* ByteReader::take(std::uint64_t count) {
+  if (count > remaining() || !holds(count)) return nullptr;
+  const std::byte* from = bytes_.data() + (offset_ - begin_);
+  offset_ += count;
+  return from;
+}
+
 Result<std::span<const std::byte>> ByteReader::read_bytes(std::uint64_t count,
                                                           std::string_view field) {
+  if (count == 0) return bytes_.first(0);  // not null, for memcpy
+  const std::byte* from = take(count);
+  if (from == nullptr) return end_of_data(field, count);
+  return std::span(from, count);
+}
+
+std::span<const std::byte> ByteReader::peek(std::uint64_t count) {
+  count = std::min(count, remaining());
+  if (count == 0 || !holds(count)) return {};
+  return bytes_.subspan(offset_ - begin_, count);
+}
+
+Result<void> ByteReader::skip(std::uint64_t count, std::string_view field) {
   if (count > remaining()) return end_of_data(field, count);
-  const auto found = bytes_.subspan(offset_, count);
   offset_ += count;
-  return found;
+  return {};
 }
 
 Result<std::string_view> ByteReader::read_text(std::uint64_t count, std::string_view field) {
@@ -43,10 +73,10 @@ Result<std::string_view> ByteReader::read_text(std::uint64_t count, std::string_
 }
 
 Result<void> ByteReader::seek(std::uint64_t offset, std::string_view field) {
-  if (offset > bytes_.size()) {
+  if (offset > end_) {
     std::string detail(field);
     detail.append(" is at offset ").append(std::to_string(offset));
-    detail.append(" of ").append(std::to_string(bytes_.size())).append(" bytes");
+    detail.append(" of ").append(std::to_string(end_)).append(" bytes");
     return Error{ByteErrc::kEndOfData, std::move(detail)};
   }
   offset_ = offset;
@@ -74,6 +104,11 @@ std::span<const std::byte> FieldReader::bytes(std::uint64_t count, std::string_v
 std::string_view FieldReader::text(std::uint64_t count, std::string_view field) {
   if (error_) return {};
   return keep(reader_.read_text(count, field));
+}
+
+void FieldReader::skip(std::uint64_t count, std::string_view field) {
+  if (error_) return;
+  if (const auto moved = reader_.skip(count, field); !moved) error_ = moved.error();
 }
 
 void FieldReader::seek(std::uint64_t offset, std::string_view field) {

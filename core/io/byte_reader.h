@@ -23,26 +23,47 @@ enum class ByteErrc {
 [[nodiscard]] const TableCategory& byte_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(ByteErrc code) noexcept;
 
+/// Some bytes of a whole that is not in memory: those from `begin` on. Readers of it count offsets
+/// from the whole's start and hold sizes against the whole's end.
+struct ByteWindow {
+  std::span<const std::byte> bytes;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;  ///< Of the whole.
+  /// Readers raise it to the end of a field that is in the whole and not in the window; the field
+  /// is kEndOfData then, whatever else they say is to be forgotten, and a window that reaches so
+  /// far is tried next.
+  std::uint64_t wanted = 0;
+};
+
 /// Reads little-endian fields from bytes in order and never past their end: every size and count
 /// that a file states is compared with the bytes that are left before anything is allocated or
 /// touched. Errors name the field and its offset. Borrows the bytes; owner only.
 class ByteReader {
  public:
-  explicit ByteReader(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
+  explicit ByteReader(std::span<const std::byte> bytes) noexcept
+      : bytes_(bytes), end_(bytes.size()) {}
+  /// Begins at the window's begin. Borrows the window too.
+  explicit ByteReader(ByteWindow& window) noexcept
+      : bytes_(window.bytes),
+        begin_(window.begin),
+        end_(window.end),
+        offset_(window.begin),
+        wanted_(&window.wanted) {}
 
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
-  [[nodiscard]] std::uint64_t remaining() const noexcept { return bytes_.size() - offset_; }
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::uint64_t remaining() const noexcept { return end_ - offset_; }
+  /// The offset at which the whole ends.
+  [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
 
   /// Reads an integer or a floating-point number, which errors call `field`.
   template <class T>
     requires std::is_arithmetic_v<T>
   [[nodiscard]] Result<T> read(std::string_view field) {
     static_assert(std::endian::native == std::endian::little);
-    if (remaining() < sizeof(T)) return end_of_data(field, sizeof(T));
+    const std::byte* from = take(sizeof(T));
+    if (from == nullptr) return end_of_data(field, sizeof(T));
     T value;
-    std::memcpy(&value, bytes_.data() + offset_, sizeof(T));
-    offset_ += sizeof(T);
+    std::memcpy(&value, from, sizeof(T));
     return value;
   }
 
@@ -53,7 +74,13 @@ class ByteReader {
   /// Reads `count` bytes as text, borrowed; not checked to be UTF-8.
   [[nodiscard]] Result<std::string_view> read_text(std::uint64_t count, std::string_view field);
 
-  /// Goes to `offset` from the start.
+  /// The next `count` bytes, or as many as there are, borrowed; goes nowhere.
+  [[nodiscard]] std::span<const std::byte> peek(std::uint64_t count);
+
+  /// Goes over `count` bytes, which need not be in the window.
+  [[nodiscard]] Result<void> skip(std::uint64_t count, std::string_view field);
+
+  /// Goes to `offset` from the start, which need not be in the window.
   [[nodiscard]] Result<void> seek(std::uint64_t offset, std::string_view field);
 
   /// Checks that `count` items of `bytes_each` can still be in the data; kEndOfData names a count
@@ -63,9 +90,16 @@ class ByteReader {
 
  private:
   [[nodiscard]] Error end_of_data(std::string_view field, std::uint64_t wanted) const;
+  /// Where the next `count` bytes stand, after which it goes on; null when they are not there.
+  [[nodiscard]] const std::byte* take(std::uint64_t count);
+  /// Whether they are in the window; asks for them when they are not.
+  [[nodiscard]] bool holds(std::uint64_t count);
 
   std::span<const std::byte> bytes_;
+  std::uint64_t begin_ = 0;
+  std::uint64_t end_ = 0;
   std::uint64_t offset_ = 0;
+  std::uint64_t* wanted_ = nullptr;
 };
 
 /// A ByteReader for headers of many fields: after the first field that is missing, everything reads
@@ -74,6 +108,7 @@ class ByteReader {
 class FieldReader {
  public:
   explicit FieldReader(std::span<const std::byte> bytes) noexcept : reader_(bytes) {}
+  explicit FieldReader(ByteWindow& window) noexcept : reader_(window) {}
 
   template <class T>
   T take(std::string_view field) {
@@ -81,7 +116,7 @@ class FieldReader {
   }
   std::span<const std::byte> bytes(std::uint64_t count, std::string_view field);
   std::string_view text(std::uint64_t count, std::string_view field);
-  void skip(std::uint64_t count, std::string_view field) { bytes(count, field); }
+  void skip(std::uint64_t count, std::string_view field);
   void seek(std::uint64_t offset, std::string_view field);
   /// Fails like ByteReader::expect().
   void expect(std::uint64_t count, std::uint64_t bytes_each, std::string_view field);

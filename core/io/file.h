@@ -1,53 +1,41 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <span>
+#include <limits>
 #include <string>
 
 #include "weft/core/error/error.h"
+#include "weft/core/io/byte_source.h"
 
 namespace weft {
 
 /// What can go wrong with a file before its format matters.
 enum class FileErrc {
-  /// The system refused to open, stat, map or read it; the detail has the path and the reason.
+  /// The system refused to open, stat or read it; the detail has the path and the reason.
   kCannotRead = 1,
   /// It is a folder, a device or a pipe where a file is needed.
   kNotAFile,
   /// It is larger than anything of its kind.
   kTooLarge,
+  /// Another process has cut it since it was opened; the detail has the path and both sizes.
+  kCut,
 };
 
 [[nodiscard]] const TableCategory& file_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(FileErrc code) noexcept;
 
-/// A file's bytes in memory, read-only and private to this process (MAP_PRIVATE). The mapping lives
-/// as long as this object; bytes() stay where they are when it is moved. A file that another
-/// process cuts while it is mapped ends this one with SIGBUS: checkpoints must not change under a
-/// running model.
-class MappedFile {
- public:
-  [[nodiscard]] static Result<MappedFile> open(const std::filesystem::path& path);
+/// Opens a file to be read in pieces: kCannotRead, kNotAFile. The file stays open as long as the
+/// source lives, so that another one of its name changes nothing; reading fails with kCut where it
+/// has become shorter, and with kCannotRead. It is never mapped: a mapped file that is cut ends the
+/// process with SIGBUS.
+[[nodiscard]] Result<SharedSource> open_file_source(const std::filesystem::path& path);
 
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&& other) noexcept;
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile();
+/// No bound: for a file that a command was told to read, by whoever owns file and memory.
+inline constexpr std::size_t kAnySize = std::numeric_limits<std::size_t>::max();
 
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  MappedFile(std::filesystem::path path, std::span<const std::byte> bytes) noexcept;
-
-  std::filesystem::path path_;
-  std::span<const std::byte> bytes_;
-};
-
-/// Reads a whole small text file such as config.json. kTooLarge above `max_bytes`.
+/// The whole of a small text file such as config.json. kTooLarge above `max_bytes`; errors of
+/// open_file_source() and of reading it.
 [[nodiscard]] Result<std::string> read_text_file(const std::filesystem::path& path,
                                                  std::size_t max_bytes);
 

@@ -55,7 +55,8 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::load(std::unique_ptr<Runtime> ru
   std::unique_ptr<CudaDevice> device(new CudaDevice(std::move(runtime), std::move(checkpoint),
                                                     std::move(program), options, tuning));
   try {
-    device->take_memory(progress);
+    const auto taken = device->take_memory(progress);
+    if (!taken) return taken.error();
   } catch (const Failure& failure) {
     return error_of(failure);
   }
@@ -69,7 +70,7 @@ std::int64_t CudaDevice::memory_bytes(const Program& program, const DeviceOption
       arena_bytes(program, all, step_shape_of(program, all, properties)));
 }
 
-void CudaDevice::take_memory(const LoadProgress& progress) {
+Result<void> CudaDevice::take_memory(const LoadProgress& progress) {
   use();
   const std::size_t bytes = arena_bytes(*program_, options_, shape_);
   memory_ = cuda::take_memory(*runtime_, bytes);
@@ -81,8 +82,11 @@ void CudaDevice::take_memory(const LoadProgress& progress) {
         "clearing the device's memory");
   synchronize();
   ThreadTeam team({options_.threads, false});
-  WeightLoader(*runtime_, team, layout_.weight_bytes).load(*program_, layout_, options_, progress);
+  const auto loaded = WeightLoader(*runtime_, team, layout_.weight_bytes)
+                          .load(*program_, layout_, options_, progress);
+  if (!loaded) return loaded;
   writer_ = std::make_unique<StepWriter>(*runtime_, shape_, layout_.step, options_.max_context);
+  return {};
 }
 
 void CudaDevice::use() { check(*runtime_, runtime_->use(), "choosing the GPU"); }

@@ -22,6 +22,7 @@ namespace weft::cuda {
 /// throws Failure. One thread at a time, which it makes the GPU's.
 class CudaDevice final : public ModelDevice {
  public:
+  /// kOutOfMemory, kDriver; errors of reading the checkpoint's files.
   [[nodiscard]] static Result<std::unique_ptr<CudaDevice>> load(
       std::unique_ptr<Runtime> runtime, std::shared_ptr<const Checkpoint> checkpoint,
       std::shared_ptr<const Program> program, const DeviceOptions& options, const Tuning& tuning,
@@ -64,7 +65,7 @@ class CudaDevice final : public ModelDevice {
              std::shared_ptr<const Program> program, const DeviceOptions& options,
              const Tuning& tuning);
 
-  void take_memory(const LoadProgress& progress);
+  [[nodiscard]] Result<void> take_memory(const LoadProgress& progress);
   void write_step(const Step& step, bool encodes);
   [[nodiscard]] std::span<const std::int32_t> first_pages(std::span<const std::int32_t> pages,
                                                           std::int32_t tokens) const;

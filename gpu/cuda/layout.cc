@@ -74,7 +74,7 @@ class Layouter {
 
   void table(const CheckpointTensor* tensor) {
     if (tensor == nullptr || layout_.tables.contains(tensor)) return;
-    layout_.tables[tensor] = arena_.take(tensor->bytes.size());
+    layout_.tables[tensor] = arena_.take(tensor->size);
   }
 
   std::vector<DeviceKvLayer> kv(const std::vector<KvLayerPlan>& plans, std::int32_t pages) {

@@ -25,7 +25,8 @@ WeightLoader::WeightLoader(Runtime& runtime, ThreadTeam& team, std::size_t bytes
     : runtime_(runtime),
       team_(team),
       buffer_bytes_(std::min(bytes, kBufferBytes)),
-      stream_(make_stream(runtime)) {
+      stream_(make_stream(runtime)),
+      readers_(static_cast<std::size_t>(team.size())) {
   for (std::size_t i = 0; i < kBuffers; ++i) {
     buffers_.push_back({take_pinned(runtime, buffer_bytes_), make_event(runtime)});
   }
@@ -34,14 +35,16 @@ WeightLoader::WeightLoader(Runtime& runtime, ThreadTeam& team, std::size_t bytes
 // No copy may read a buffer that is gone.
 WeightLoader::~WeightLoader() { static_cast<void>(runtime_.synchronize(stream_.get())); }
 
-void WeightLoader::bring(std::byte* to, std::size_t bytes, std::size_t grain, const Write& write) {
+Result<void> WeightLoader::bring(std::byte* to, std::size_t bytes, std::size_t grain,
+                                 const Write& write) {
   const std::size_t most = buffer_bytes_ / grain * grain;
   for (std::size_t at = 0; at < bytes; at += most) {
     const std::size_t count = std::min(most, bytes - at);
     Buffer& buffer = buffers_[next_++ % buffers_.size()];
     if (buffer.used) check(runtime_, runtime_.wait(buffer.copied.get()), "copying weights");
     const std::span out(buffer.memory.get(), count);
-    team_.run([&](Share share) { write(out, at, share); });
+    const auto written = team_.try_run([&](Share share) { return write(out, at, share); });
+    if (!written) return written;
     check(runtime_, runtime_.copy_to_device(to + at, out.data(), count, stream_.get()),
           "copying weights");
     check(runtime_, runtime_.record(buffer.copied.get(), stream_.get()), "recording an event");
@@ -49,31 +52,51 @@ void WeightLoader::bring(std::byte* to, std::size_t bytes, std::size_t grain, co
     done_ += static_cast<std::int64_t>(count);
     if (progress_) progress_(std::min(done_, total_), total_);
   }
+  return {};
 }
 
 void WeightLoader::bring_copy(std::byte* to, std::span<const std::byte> bytes) {
-  bring(to, bytes.size(), 1, [&](std::span<std::byte> out, std::size_t at, Share share) {
+  const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) -> Result<void> {
     const auto [begin, end] = share.of(static_cast<std::int64_t>(out.size()), kGrainBytes);
-    if (begin == end) return;
+    if (begin == end) return {};
     std::memcpy(out.data() + begin, bytes.data() + at + begin,
                 static_cast<std::size_t>(end - begin));
-  });
+    return {};
+  };
+  static_cast<void>(bring(to, bytes.size(), 1, write));  // what is in memory can be read
 }
 
-void WeightLoader::matrix(const MatrixPlan& plan, const DeviceMatrix& matrix, bool scales) {
-  const std::int64_t row = row_bytes(matrix, scales);
-  const std::byte* to = scales ? matrix.scales : matrix.data;
+Result<void> WeightLoader::table(const CheckpointTensor& tensor, std::byte* to) {
   const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) {
-    const auto rows = static_cast<std::int64_t>(out.size()) / row;
-    const auto [begin, end] = share.of(rows);
-    if (begin == end) return;
-    write_matrix_rows(plan, matrix, static_cast<std::int64_t>(at) / row + begin, end - begin,
-                      scales,
-                      out.subspan(static_cast<std::size_t>(begin * row),
-                                  static_cast<std::size_t>((end - begin) * row)));
+    const auto [begin, end] = share.of(static_cast<std::int64_t>(out.size()), kGrainBytes);
+    return tensor.read(
+        at + static_cast<std::uint64_t>(begin),
+        out.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
   };
-  bring(const_cast<std::byte*>(to), static_cast<std::size_t>(matrix.rows() * row),
-        static_cast<std::size_t>(row), write);
+  return bring(to, tensor.size, 1, write);
+}
+
+Result<void> WeightLoader::matrix(const MatrixPlan& plan, const DeviceMatrix& matrix) {
+  MatrixRows rows(plan, matrix);
+  const auto held = team_.try_run([&](Share share) { return rows.hold_transposed(share); });
+  if (!held) return held;
+  for (const bool scales : {false, true}) {
+    if (scales && plan.dtype != DType::kQ8_0) break;
+    const std::int64_t row = row_bytes(matrix, scales);
+    const std::byte* to = scales ? matrix.scales : matrix.data;
+    const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) {
+      const auto [begin, end] = share.of(static_cast<std::int64_t>(out.size()) / row);
+      return rows.write(static_cast<std::int64_t>(at) / row + begin, end - begin, scales,
+                        out.subspan(static_cast<std::size_t>(begin * row),
+                                    static_cast<std::size_t>((end - begin) * row)),
+                        readers_[static_cast<std::size_t>(share.index)]);
+    };
+    const auto brought =
+        bring(const_cast<std::byte*>(to), static_cast<std::size_t>(matrix.rows() * row),
+              static_cast<std::size_t>(row), write);
+    if (!brought) return brought;
+  }
+  return {};
 }
 
 void WeightLoader::experts(const Layout& layout) {
@@ -113,26 +136,28 @@ void WeightLoader::page_blocks(const Layout& layout) {
   bring_copy(reinterpret_cast<std::byte*>(layout.page_blocks), std::as_bytes(std::span(blocks)));
 }
 
-void WeightLoader::load(const Program& program, const Layout& layout, const DeviceOptions& options,
-                        const LoadProgress& progress) {
+Result<void> WeightLoader::load(const Program& program, const Layout& layout,
+                                const DeviceOptions& options, const LoadProgress& progress) {
   progress_ = progress;
   total_ = static_cast<std::int64_t>(layout.weight_bytes);
   for (std::size_t i = 0; i < program.matrices.size(); ++i) {
-    matrix(program.matrices[i], layout.matrices[i], false);
-    if (program.matrices[i].dtype == DType::kQ8_0) {
-      matrix(program.matrices[i], layout.matrices[i], true);
-    }
+    const auto brought = matrix(program.matrices[i], layout.matrices[i]);
+    if (!brought) return brought;
   }
   for (std::size_t i = 0; i < program.vectors.size(); ++i) {
-    const std::vector<float> values = vector_values(program.vectors[i]);
-    bring_copy(reinterpret_cast<std::byte*>(layout.vectors[i]), std::as_bytes(std::span(values)));
+    const auto values = vector_values(program.vectors[i]);
+    if (!values) return values.error();
+    bring_copy(reinterpret_cast<std::byte*>(layout.vectors[i]), std::as_bytes(std::span(*values)));
   }
-  for (const auto& [tensor, place] : layout.tables) bring_copy(place, tensor->bytes);
+  for (const auto& [tensor, place] : layout.tables) {
+    if (const auto brought = table(*tensor, place); !brought) return brought;
+  }
   experts(layout);
   rotary(program, layout, options.max_context);
   page_blocks(layout);
   check(runtime_, runtime_.synchronize(stream_.get()), "copying weights");
   if (progress_) progress_(total_, total_);
+  return {};
 }
 
 }  // namespace weft::cuda

@@ -8,6 +8,7 @@
 #include "weft/gpu/cuda/layout.h"
 #include "weft/gpu/cuda/runtime/resources.h"
 #include "weft/gpu/model_device.h"
+#include "weft/gpu/part_reader.h"
 #include "weft/kernels/share.h"
 
 namespace weft {
@@ -16,22 +17,23 @@ class ThreadTeam;
 
 namespace weft::cuda {
 
-/// Brings a model's weights from its mapped files into the device's memory: all threads of a team
+/// Brings a model's weights from its files into the device's memory: all threads of a team read and
 /// write them, in the device's order and type, into one of a few page-locked buffers while the
-/// others are copied on a stream of their own. Throws Failure.
+/// others are copied on a stream of their own. What the GPU refuses throws Failure.
 class WeightLoader {
  public:
   /// Takes the buffers, for weights of so many bytes in all.
   WeightLoader(Runtime& runtime, ThreadTeam& team, std::size_t bytes);
   ~WeightLoader();
 
-  /// All weights, tables and constants of `layout`. Returns once they are there.
-  void load(const Program& program, const Layout& layout, const DeviceOptions& options,
-            const LoadProgress& progress);
+  /// All weights, tables and constants of `layout`. Returns once they are there. Errors of reading
+  /// the files.
+  [[nodiscard]] Result<void> load(const Program& program, const Layout& layout,
+                                  const DeviceOptions& options, const LoadProgress& progress);
 
  private:
   /// Writes its share of a piece of bytes; called by every member of the team.
-  using Write = std::function<void(std::span<std::byte> out, std::size_t at, Share share)>;
+  using Write = std::function<Result<void>(std::span<std::byte> out, std::size_t at, Share share)>;
   struct Buffer {
     OwnedPinned memory;
     OwnedEvent copied;
@@ -40,9 +42,10 @@ class WeightLoader {
 
   /// Brings `bytes` bytes to `to`, in pieces of whole multiples of `grain`; `write` gets each piece
   /// and where in the whole it begins.
-  void bring(std::byte* to, std::size_t bytes, std::size_t grain, const Write& write);
+  Result<void> bring(std::byte* to, std::size_t bytes, std::size_t grain, const Write& write);
   void bring_copy(std::byte* to, std::span<const std::byte> bytes);
-  void matrix(const MatrixPlan& plan, const DeviceMatrix& matrix, bool scales);
+  Result<void> matrix(const MatrixPlan& plan, const DeviceMatrix& matrix);
+  Result<void> table(const CheckpointTensor& tensor, std::byte* to);
   void experts(const Layout& layout);
   void rotary(const Program& program, const Layout& layout, std::int64_t positions);
   void page_blocks(const Layout& layout);
@@ -52,6 +55,7 @@ class WeightLoader {
   const std::size_t buffer_bytes_;
   OwnedStream stream_;
   std::vector<Buffer> buffers_;
+  std::vector<PartReader> readers_;  ///< one for each member of the team
   std::size_t next_ = 0;
   LoadProgress progress_;
   std::int64_t done_ = 0;

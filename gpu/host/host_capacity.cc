@@ -1,6 +1,7 @@
 #include "weft/gpu/host/host_capacity.h"
 
 #include "weft/gpu/host/host_step_device.h"
+#include "weft/gpu/host/host_weights.h"
 #include "weft/gpu/step_options.h"
 
 namespace weft {
@@ -23,7 +24,7 @@ Result<DeviceLimits> host_capacity(const Program& program, const CapacityWishes&
   };
   DeviceNeeds needs;
   needs.bytes = [&](const DeviceLimits& limits) {
-    return program.weight_bytes() + HostDevice::memory_bytes(program, options(limits)) +
+    return HostWeights::bytes(program) + HostDevice::memory_bytes(program, options(limits)) +
            limits.rows * row_bytes(limits);
   };
   DeviceLimits one;

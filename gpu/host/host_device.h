@@ -19,7 +19,8 @@ class ThreadTeam;
 /// One thread at a time may call; results are valid until the next step.
 class HostDevice final : public ModelDevice {
  public:
-  /// Loads the weights of `program`, which `checkpoint` must be the source of. Both are kept.
+  /// Loads the weights of `program`, which `checkpoint` must be the source of. Both are kept, and
+  /// the checkpoint's files are not read any more. kNoMemory, kOutOfMemory; errors of reading them.
   [[nodiscard]] static Result<std::unique_ptr<HostDevice>> load(
       std::shared_ptr<const Checkpoint> checkpoint, std::shared_ptr<const Program> program,
       const DeviceOptions& options, const LoadProgress& progress = {});

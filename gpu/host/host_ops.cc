@@ -10,6 +10,7 @@
 #include "weft/kernels/norm/norm.h"
 #include "weft/kernels/norm/scale_rows.h"
 #include "weft/kernels/rotary/rotary.h"
+#include "weft/model/checkpoint/checkpoint.h"
 
 namespace weft {
 namespace {
@@ -25,7 +26,9 @@ class OpRunner {
     params.ids = step_.ids;
     params.out = state_.rows(op.out);
     if (op.table != nullptr) {
-      params.table = op.table->bytes.data();
+      const HostWeights::Table table = state_.weights->table(op.table);
+      params.table = table.rows;
+      params.packed = table.packed;
       params.dtype = op.table->dtype;
     }
     params.vocabulary = state_.program->vocabulary;

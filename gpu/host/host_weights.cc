@@ -1,56 +1,156 @@
 #include "weft/gpu/host/host_weights.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <span>
+#include <set>
+#include <utility>
+#include <variant>
 
 #include "weft/gpu/host/thread_team.h"
+#include "weft/gpu/part_reader.h"
 #include "weft/model/checkpoint/checkpoint.h"
 
 namespace weft {
 namespace {
 
 // Outputs that one thread packs at a time: whole panels, so that threads write to lines of their
-// own.
+// own. Of a transposed tensor threads share out the inputs, whose bytes stand together in the file.
 constexpr std::int64_t kGrain = 256;
+constexpr std::int64_t kInputGrain = PackedLayout::kBlock;
+// Of a table, which is only copied.
+constexpr std::int64_t kGrainBytes = std::int64_t{1} << 20U;
 
-SourceMatrix source_of(const MatrixPart& part, std::int64_t first, std::int64_t count) {
-  const DTypeBlock block = block_of(part.tensor->dtype);
-  const std::int64_t start = part.offset + first * part.stride_output;
-  return {part.tensor->bytes.data() + start / block.elements * block.bytes,
-          part.tensor->dtype,
-          count,
-          part.inputs,
-          part.stride_output,
-          part.stride_input};
+Result<void> fill_outputs(PackedWeight& weight, const MatrixPart& part, Share share,
+                          PartReader& reader) {
+  const auto [begin, end] = share.of(part.outputs, kGrain);
+  const std::int64_t most = outputs_at_once(part);
+  for (std::int64_t output = begin; output < end; output += most) {
+    const auto source = reader.read(part, {output, std::min(most, end - output), 0, part.inputs});
+    if (!source) return source.error();
+    weight.fill(part.first_output + output, *source);
+  }
+  return {};
 }
 
-void fill(PackedWeight& weight, const MatrixPlan& plan, Share share) {
-  for (const MatrixPart& part : plan.parts) {
-    const auto [begin, end] = share.of(part.outputs, kGrain);
-    if (begin == end) continue;
-    weight.fill(part.first_output + begin, source_of(part, begin, end - begin));
+Result<void> fill_inputs(PackedWeight& weight, const MatrixPart& part, Share share,
+                         PartReader& reader) {
+  const auto [begin, end] = share.of(part.inputs, kInputGrain);
+  const std::int64_t most = inputs_at_once(part);
+  for (std::int64_t input = begin; input < end; input += most) {
+    const auto source = reader.read(part, {0, part.outputs, input, std::min(most, end - input)});
+    if (!source) return source.error();
+    weight.fill(part.first_output, *source, input);
   }
+  return {};
+}
+
+Result<void> fill(PackedWeight& weight, const MatrixPlan& plan, Share share, PartReader& reader) {
+  for (const MatrixPart& part : plan.parts) {
+    const auto fill_part = part.stride_input == 1 ? fill_outputs : fill_inputs;
+    if (const auto filled = fill_part(weight, part, share, reader); !filled) return filled;
+  }
+  return {};
+}
+
+Result<PackedWeight> pack(const MatrixPlan& plan, ThreadTeam& team,
+                          std::vector<PartReader>& readers) {
+  auto matrix = PackedWeight::allocate(plan.dtype, plan.outputs, plan.inputs, plan.gated);
+  if (!matrix) return matrix.error();
+  const auto filled = team.try_run([&](Share share) {
+    return fill(*matrix, plan, share, readers[static_cast<std::size_t>(share.index)]);
+  });
+  if (!filled) return filled.error();
+  return matrix;
+}
+
+std::set<const CheckpointTensor*> tables_of(const Program& program) {
+  std::set<const CheckpointTensor*> tables;
+  for (const OpList* list : {&program.encode, &program.decode}) {
+    for (const Op& op : list->ops) {
+      const auto* embed = std::get_if<EmbedOp>(&op);
+      if (embed != nullptr && embed->table != nullptr) tables.insert(embed->table);
+    }
+  }
+  return tables;
+}
+
+// Whether the matrix holds the table's numbers bit for bit, row for row.
+bool holds(const MatrixPlan& matrix, const CheckpointTensor& table) {
+  if (matrix.gated || matrix.parts.size() != 1 || matrix.dtype != table.dtype) return false;
+  const MatrixPart& part = matrix.parts.front();
+  return part.tensor == &table && part.offset == 0 && part.first_output == 0 &&
+         part.stride_input == 1 && part.stride_output == matrix.inputs &&
+         part.inputs == matrix.inputs && part.outputs == matrix.outputs &&
+         table.shape == std::vector{matrix.outputs, matrix.inputs};
+}
+
+MatrixId matrix_of(const Program& program, const CheckpointTensor& table) {
+  const auto found = std::ranges::find_if(
+      program.matrices, [&](const MatrixPlan& matrix) { return holds(matrix, table); });
+  if (found == program.matrices.end()) return kAbsent;
+  return static_cast<MatrixId>(found - program.matrices.begin());
+}
+
+Result<HostMemory> copy(const CheckpointTensor& table, ThreadTeam& team) {
+  auto memory = HostMemory::allocate(table.size);
+  if (!memory) return memory.error();
+  const auto read = team.try_run([&](Share share) -> Result<void> {
+    const auto [begin, end] = share.of(static_cast<std::int64_t>(table.size), kGrainBytes);
+    return table.read(static_cast<std::uint64_t>(begin),
+                      memory->bytes().subspan(static_cast<std::size_t>(begin),
+                                              static_cast<std::size_t>(end - begin)));
+  });
+  if (!read) return read.error();
+  return memory;
 }
 
 }  // namespace
 
+std::int64_t HostWeights::bytes(const Program& program) {
+  std::int64_t bytes = program.weight_bytes();
+  for (const CheckpointTensor* table : tables_of(program)) {
+    if (matrix_of(program, *table) == kAbsent) bytes += static_cast<std::int64_t>(table->size);
+  }
+  return bytes;
+}
+
+HostWeights::Table HostWeights::table(const CheckpointTensor* tensor) const {
+  const HeldTable& held = tables_.at(tensor);
+  if (held.matrix != kAbsent) return {&matrix(held.matrix), nullptr};
+  return {nullptr, held.rows.bytes().data()};
+}
+
 Result<HostWeights> HostWeights::load(const Program& program, ThreadTeam& team,
                                       const LoadProgress& progress) {
   HostWeights weights;
-  const std::int64_t total = program.weight_bytes();
+  const std::int64_t total = bytes(program);
   std::int64_t done = 0;
-  for (const VectorPlan& plan : program.vectors) weights.vectors_.push_back(vector_values(plan));
+  const auto tell = [&](std::int64_t more) {
+    done += more;
+    if (progress) progress(done, total);
+  };
+  for (const VectorPlan& plan : program.vectors) {
+    auto values = vector_values(plan);
+    if (!values) return values.error();
+    weights.vectors_.push_back(std::move(*values));
+  }
+  std::vector<PartReader> readers(static_cast<std::size_t>(team.size()));
   for (const MatrixPlan& plan : program.matrices) {
-    auto matrix = PackedWeight::allocate(plan.dtype, plan.outputs, plan.inputs, plan.gated);
+    auto matrix = pack(plan, team, readers);
     if (!matrix) return matrix.error();
-    team.run([&](Share share) { fill(*matrix, plan, share); });
     weights.matrices_.push_back(std::move(*matrix));
     const std::int64_t numbers = plan.outputs * plan.inputs * (plan.gated ? 2 : 1);
-    done += bytes_of(plan.dtype, numbers).value_or(0);
-    if (progress) progress(done, total);
+    tell(bytes_of(plan.dtype, numbers).value_or(0));
   }
-  if (progress) progress(total, total);
+  for (const CheckpointTensor* table : tables_of(program)) {
+    HeldTable& held = weights.tables_[table];
+    held.matrix = matrix_of(program, *table);
+    if (held.matrix != kAbsent) continue;
+    auto rows = copy(*table, team);
+    if (!rows) return rows.error();
+    held.rows = std::move(*rows);
+    tell(static_cast<std::int64_t>(table->size));
+  }
+  tell(total - done);
   return weights;
 }
 

@@ -8,8 +8,10 @@
 #include <mutex>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "weft/core/error/error.h"
 #include "weft/core/mailbox/cache_line.h"
 #include "weft/gpu/host/team_barrier.h"
 #include "weft/kernels/share.h"
@@ -50,6 +52,17 @@ class ThreadTeam {
     using Plain = std::remove_reference_t<Work>;
     run_erased({.object = const_cast<void*>(static_cast<const void*>(std::addressof(work))),
                 .call = [](void* object, Share share) { (*static_cast<Plain*>(object))(share); }});
+  }
+
+  /// As run(), of work that returns a Result<void>: the error of one of the members that have one.
+  template <class Work>
+  [[nodiscard]] Result<void> try_run(Work&& work) {
+    std::vector<Result<void>> results(static_cast<std::size_t>(size_));
+    run([&](Share share) { results[static_cast<std::size_t>(share.index)] = work(share); });
+    for (Result<void>& result : results) {
+      if (!result) return std::move(result);
+    }
+    return {};
   }
 
   /// Called by every member from within its work, equally often: returns when all have come.

@@ -7,6 +7,7 @@
 #include "weft/core/dtype.h"
 #include "weft/core/token.h"
 #include "weft/kernels/embedding/embedding_spec.h"
+#include "weft/kernels/linear/packed_weight.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/share.h"
 
@@ -15,9 +16,12 @@ namespace weft {
 /// out[t] = scale * table[ids[t]] + positions[position_ids[t] + position_offset] + constant
 struct EmbeddingParams {
   std::span<const TokenId> ids = {};  ///< [T], each in [0, V)
-  /// [V, H], row-major as in the checkpoint, any alignment; null = zeros (positions alone)
+  /// [V, H], row-major as in the checkpoint, any alignment
   const std::byte* table = nullptr;
-  DType dtype = DType::kF32;    ///< of the table: f32, f16, bf16, q8_0
+  /// [V, H] as the weight that it is for the head which is tied to it; instead of a table. Neither
+  /// = zeros (positions alone)
+  const PackedWeight* packed = nullptr;
+  DType dtype = DType::kF32;    ///< of the table or the weight: f32, f16, bf16, q8_0
   std::int64_t vocabulary = 0;  ///< V
   EmbeddingSpec spec = {};
   const float* positions = nullptr;                 ///< [P, H], or null

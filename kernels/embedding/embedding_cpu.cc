@@ -46,16 +46,53 @@ void widen(DType dtype, const std::byte* from, std::int64_t count, float* HWY_RE
   }
 }
 
+/// One lane of a panel: its numbers stand in groups of `kTogether`, a panel's lanes apart.
+template <class T, std::int64_t kTogether, class Widen>
+void widen_lane(const std::byte* from, std::int64_t count, float* HWY_RESTRICT to,
+                const Widen& widen_one) {
+  constexpr std::int64_t kSize = sizeof(T);
+  constexpr std::int64_t kStep = PackedLayout::kPanelOutputs * kTogether * kSize;
+  for (std::int64_t i = 0; i < count; i += kTogether, from += kStep) {
+    const std::int64_t together = std::min(kTogether, count - i);
+    for (std::int64_t j = 0; j < together; ++j) to[i + j] = widen_one(read<T>(from + j * kSize), i);
+  }
+}
+
+/// A row of a table that is held as a weight, bit for bit what widen() makes of it.
+void widen_packed(const PackedWeight& weight, std::int64_t row, float* HWY_RESTRICT to) {
+  const PackedLayout& layout = weight.layout();
+  const std::int64_t lane = layout.lane_of(row);
+  const std::byte* panel = weight.data() + layout.panel_of(row) * layout.panel_bytes();
+  const std::byte* from = panel + layout.offset(lane, 0);
+  const std::int64_t count = layout.inputs;
+  if (layout.dtype == DType::kF32) {
+    widen_lane<float, 1>(from, count, to, [](float value, std::int64_t) { return value; });
+  } else if (layout.dtype == DType::kF16) {
+    widen_lane<std::uint16_t, 1>(from, count, to,
+                                 [](std::uint16_t bits, std::int64_t) { return from_f16(bits); });
+  } else if (layout.dtype == DType::kBF16) {
+    widen_lane<std::uint16_t, 2>(from, count, to,
+                                 [](std::uint16_t bits, std::int64_t) { return from_bf16(bits); });
+  } else {
+    widen_lane<std::int8_t, 4>(from, count, to, [&](std::int8_t number, std::int64_t input) {
+      return from_f16(read<std::uint16_t>(panel + layout.scale_offset(lane, input))) *
+             static_cast<float>(number);
+    });
+  }
+}
+
 void embed_rows(const EmbeddingParams& params, Share::Range tokens) {
   const std::int64_t width = params.out.width;
   const std::int64_t row_bytes = *bytes_of(params.dtype, width);
   for (std::int64_t t = tokens.begin; t < tokens.end; ++t) {
     const auto token = static_cast<std::size_t>(t);
     float* HWY_RESTRICT out = params.out.row(t);
-    if (params.table == nullptr) {
-      std::fill_n(out, width, 0.0F);
-    } else {
+    if (params.packed != nullptr) {
+      widen_packed(*params.packed, params.ids[token], out);
+    } else if (params.table != nullptr) {
       widen(params.dtype, params.table + params.ids[token] * row_bytes, width, out);
+    } else {
+      std::fill_n(out, width, 0.0F);
     }
     if (params.spec.scale != 1) {
       for (std::int64_t i = 0; i < width; ++i) out[i] *= params.spec.scale;

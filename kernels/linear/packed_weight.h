@@ -40,8 +40,9 @@ class PackedWeight {
   /// Fills outputs [first_output, first_output + source.outputs) and inputs [first_input,
   /// first_input + source.inputs). The source may be of another type: it is converted (to the
   /// nearest; into q8_0 only from q8_0, and at whole blocks). Calls from several threads may run
-  /// at once when their ranges of outputs do not meet. A source of integers, or one that stands
-  /// over the edges, is a bug of the caller: internal_error.
+  /// at once when their ranges of outputs do not meet, or those of inputs, in whole blocks. A
+  /// source of integers, or one that stands over the edges, is a bug of the caller:
+  /// internal_error.
   void fill(std::int64_t first_output, const SourceMatrix& source, std::int64_t first_input = 0);
 
   [[nodiscard]] DType dtype() const noexcept { return layout_.dtype; }

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/core/error/internal_error.h"
 #include "weft/model/checkpoint/checkpoint_file.h"
 #include "weft/model/model_error.h"
 
@@ -16,19 +17,25 @@ std::string_view to_string(CheckpointFormat format) noexcept {
   return kNames[static_cast<std::size_t>(format)];
 }
 
+Result<void> CheckpointTensor::read(std::uint64_t first, std::span<std::byte> out) const {
+  if (first > size || out.size() > size - first) internal_error("bytes outside their tensor");
+  return source->read(offset + first, out);
+}
+
 Result<Checkpoint> Checkpoint::make(CheckpointFormat format, std::filesystem::path path,
                                     boost::json::value config,
                                     std::vector<CheckpointTensor> tensors,
-                                    std::shared_ptr<const Vocabulary> vocabulary, Storage storage) {
+                                    std::shared_ptr<const Vocabulary> vocabulary) {
   if (!config.is_object())
     return Error{ModelErrc::kBadConfig, path.string() + ": the configuration is no object"};
   std::ranges::sort(tensors, {}, &CheckpointTensor::name);
   const auto twice = std::ranges::adjacent_find(tensors, {}, &CheckpointTensor::name);
   if (twice != tensors.end()) {
-    const std::string& other = std::next(twice)->file;
-    return bad_checkpoint(
-        twice->file, "tensor " + in_quotes(twice->name) +
-                         (other == twice->file ? " is there twice" : " is in " + other + " too"));
+    const std::string& file = twice->file();
+    const std::string& other = std::next(twice)->file();
+    return bad_checkpoint(file,
+                          "tensor " + in_quotes(twice->name) +
+                              (other == file ? " is there twice" : " is in " + other + " too"));
   }
   Checkpoint checkpoint;
   checkpoint.format_ = format;
@@ -36,7 +43,6 @@ Result<Checkpoint> Checkpoint::make(CheckpointFormat format, std::filesystem::pa
   checkpoint.config_ = std::move(config);
   checkpoint.tensors_ = std::move(tensors);
   checkpoint.vocabulary_ = std::move(vocabulary);
-  checkpoint.storage_ = std::move(storage);
   return checkpoint;
 }
 

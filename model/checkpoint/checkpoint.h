@@ -12,38 +12,41 @@
 
 #include "weft/core/dtype.h"
 #include "weft/core/error/error.h"
+#include "weft/core/io/byte_source.h"
 
 namespace weft {
 
 struct Vocabulary;
 
-/// One tensor of a checkpoint. Row-major and contiguous; `bytes` may stand at any address, so read
-/// through memcpy.
+/// One tensor of a checkpoint and where its bytes lie, row-major and contiguous.
 struct CheckpointTensor {
   std::string name;
   DType dtype = DType::kF32;
   std::vector<std::int64_t> shape;  ///< Outermost first, as Hugging Face and NumPy state it.
-  std::span<const std::byte> bytes;
-  std::string file;  ///< The file it stands in, for messages.
+  SharedSource source = {};         ///< The file it stands in.
+  std::uint64_t offset = 0;         ///< Of its first byte in the source.
+  std::uint64_t size = 0;           ///< In bytes.
+
+  [[nodiscard]] const std::string& file() const noexcept { return source->name(); }
+
+  /// Fills `out` with its bytes from its `first` on. Errors of the source, FileErrc::kCut among
+  /// them; bytes that are not the tensor's are a bug of the caller: internal_error. Thread-safe.
+  [[nodiscard]] Result<void> read(std::uint64_t first, std::span<std::byte> out) const;
 };
 
 enum class CheckpointFormat : std::uint8_t { kSafetensors, kPickle, kLlama2C, kGguf };
 
 [[nodiscard]] std::string_view to_string(CheckpointFormat format) noexcept;
 
-/// The files of one model, opened and checked but not copied: tensors are views of mapped memory
-/// that live as long as this object. Immutable; reading is thread-safe.
+/// The files of one model, opened and checked but not read: tensors say where their bytes are. The
+/// files stay open as long as this object lives. Immutable; reading is thread-safe.
 class Checkpoint {
  public:
-  /// A reader's way to keep what the tensors point into.
-  using Storage = std::vector<std::shared_ptr<const void>>;
-
   /// Sorts `tensors` by name. kBadCheckpoint when a name comes twice.
   [[nodiscard]] static Result<Checkpoint> make(CheckpointFormat format, std::filesystem::path path,
                                                boost::json::value config,
                                                std::vector<CheckpointTensor> tensors,
-                                               std::shared_ptr<const Vocabulary> vocabulary,
-                                               Storage storage);
+                                               std::shared_ptr<const Vocabulary> vocabulary);
 
   [[nodiscard]] CheckpointFormat format() const noexcept { return format_; }
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
@@ -69,7 +72,6 @@ class Checkpoint {
   boost::json::value config_;
   std::vector<CheckpointTensor> tensors_;
   std::shared_ptr<const Vocabulary> vocabulary_;
-  Storage storage_;
 };
 
 /// Opens a model: a folder in Hugging Face layout (config.json beside model.safetensors, its shards

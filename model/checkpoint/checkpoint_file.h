@@ -15,13 +15,12 @@
 
 namespace weft {
 
-/// What one file of a checkpoint holds. Tensors are in the file's order and are views of the bytes
-/// that the reader was given, or of `storage` where it had to make bytes of its own.
+/// What one file of a checkpoint holds. Tensors are in the file's order and lie in the source that
+/// the reader was given, or in memory where it had to make bytes of its own.
 struct CheckpointFile {
   std::vector<CheckpointTensor> tensors;
   boost::json::object config;  ///< Empty where the format has none.
   std::shared_ptr<const Vocabulary> vocabulary;
-  Checkpoint::Storage storage;
 };
 
 /// Bytes of a tensor of this type and shape. Nothing when a dimension is negative, the product

@@ -1,9 +1,15 @@
 #include "weft/model/checkpoint/checkpoint_format.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "weft/model/checkpoint/checkpoint_file.h"
+#include "weft/model/checkpoint/header_bytes.h"
 #include "weft/model/checkpoint/llama2c.h"
 
 namespace weft {
@@ -11,6 +17,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
+constexpr std::uint64_t kToldFrom = 512;       // the longest header is tar's
 constexpr std::size_t kSafetensorsHeader = 8;  // where the '{' of a safetensors header stands
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -49,8 +56,11 @@ constexpr std::array kForeign = {
 
 }  // namespace
 
-Result<CheckpointFormat> format_of(std::span<const std::byte> bytes, std::string_view name) {
-  const std::string_view text = text_of(bytes);
+Result<CheckpointFormat> format_of(const ByteSource& file) {
+  const auto bytes = read_held(file, 0, std::min(file.size(), kToldFrom));
+  if (!bytes) return bytes.error();
+  const std::string_view text = text_of(*bytes);
+  const std::string_view name = file.name();
   if (text.starts_with("version https://git-lfs.github.com/spec/"sv))
     return bad_checkpoint(name, "is a git-lfs pointer: the file itself was not downloaded");
   if (looks_like_safetensors(text)) return CheckpointFormat::kSafetensors;
@@ -61,7 +71,7 @@ Result<CheckpointFormat> format_of(std::span<const std::byte> bytes, std::string
   }
   if (looks_like_tar(text))
     return unsupported_checkpoint(name, "is a tar archive, as only the first PyTorch wrote them");
-  if (is_llama2c(bytes)) return CheckpointFormat::kLlama2C;
+  if (is_llama2c(*bytes, file.size())) return CheckpointFormat::kLlama2C;
   return unsupported_checkpoint(name, "begins with " + in_quotes(text.substr(0, 16)) +
                                           ", which is no checkpoint format known here");
 }

@@ -31,35 +31,33 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-/// A shard or the only file of a model, with the memory that its tensors point into.
+/// A shard or the only file of a model.
 struct OpenFile {
   CheckpointFormat format = CheckpointFormat::kSafetensors;
   CheckpointFile content;
 };
 
-Result<CheckpointFile> read_content(CheckpointFormat format, const MappedFile& file) {
+Result<CheckpointFile> read_content(CheckpointFormat format, const SharedSource& file) {
   switch (format) {
     case CheckpointFormat::kSafetensors:
-      return read_safetensors(file.bytes(), file.path().string());
+      return read_safetensors(file);
     case CheckpointFormat::kPickle:
-      return read_pickle_checkpoint(file.bytes(), file.path().string());
+      return read_pickle_checkpoint(file);
     case CheckpointFormat::kLlama2C:
-      return read_llama2c(file.bytes(), file.path().string());
+      return read_llama2c(file);
     case CheckpointFormat::kGguf:
       break;
   }
-  return read_gguf(file.bytes(), file.path().string());
+  return read_gguf(file);
 }
 
 Result<OpenFile> open_file(const fs::path& path) {
-  auto mapped = MappedFile::open(path);
-  if (!mapped) return mapped.error();
-  const auto file = std::make_shared<const MappedFile>(std::move(*mapped));
-  const auto format = format_of(file->bytes(), path.string());
+  const auto file = open_file_source(path);
+  if (!file) return file.error();
+  const auto format = format_of(**file);
   if (!format) return format.error();
   auto content = read_content(*format, *file);
   if (!content) return content.error();
-  content->storage.push_back(file);
   return OpenFile{*format, std::move(*content)};
 }
 
@@ -76,12 +74,11 @@ Result<json::value> read_config(const fs::path& path) {
 /// What make() needs, from one file and then from each further one of the same model.
 void append(OpenFile& model, CheckpointFile&& more) {
   std::ranges::move(more.tensors, std::back_inserter(model.content.tensors));
-  std::ranges::move(more.storage, std::back_inserter(model.content.storage));
 }
 
 Result<Checkpoint> finish(OpenFile&& model, const fs::path& path, json::value config) {
   return Checkpoint::make(model.format, path, std::move(config), std::move(model.content.tensors),
-                          std::move(model.content.vocabulary), std::move(model.content.storage));
+                          std::move(model.content.vocabulary));
 }
 
 /// Whether every tensor that the index promises is in the shard that it names.

@@ -1,5 +1,6 @@
 #include "weft/model/checkpoint/llama2c.h"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <cstdlib>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "weft/core/io/byte_reader.h"
+#include "weft/model/checkpoint/header_bytes.h"
 
 namespace weft {
 namespace {
@@ -137,10 +139,13 @@ bool has_magic(std::span<const std::byte> bytes) {
   return FieldReader(bytes).take<std::uint32_t>("magic") == kLlama2cMagic;
 }
 
-Result<Layout> read_layout(std::span<const std::byte> bytes, std::string_view file) {
-  FieldReader fields(bytes);
+/// Of a file of `size` bytes that begins so.
+Result<Layout> read_layout(std::span<const std::byte> begin, std::uint64_t size,
+                           std::string_view file) {
+  ByteWindow window{begin, 0, size};
+  FieldReader fields(window);
   Layout layout;
-  if (has_magic(bytes)) {
+  if (has_magic(begin)) {
     fields.skip(sizeof kLlama2cMagic, "magic");
     layout.version = fields.take<std::int32_t>("version");
     if (!fields.failed() && layout.version != 1)
@@ -167,14 +172,14 @@ Result<Layout> read_layout(std::span<const std::byte> bytes, std::string_view fi
 }
 
 /// The model's bytes behind the header are exactly those that it describes.
-Result<std::vector<Group>> read_groups(const Layout& layout, std::span<const std::byte> bytes,
+Result<std::vector<Group>> read_groups(const Layout& layout, std::uint64_t size,
                                        std::string_view file) {
   std::vector<Group> groups = groups_of(layout.header, layout.version);
   const auto wanted =
       static_cast<std::uint64_t>(bytes_of_all(groups, layout.header.layers)) + layout.weights;
-  if (wanted != bytes.size())
+  if (wanted != size)
     return bad_checkpoint(file, "its header describes " + std::to_string(wanted) +
-                                    " bytes, it has " + std::to_string(bytes.size()));
+                                    " bytes, it has " + std::to_string(size));
   return groups;
 }
 
@@ -199,12 +204,10 @@ boost::json::object config_of_header(const Header& header) {
 }
 
 std::vector<CheckpointTensor> tensors_of(const std::vector<Group>& groups, std::int64_t layers,
-                                         std::span<const std::byte> weights,
-                                         std::string_view file) {
+                                         std::uint64_t offset, const SharedSource& source) {
   std::vector<CheckpointTensor> tensors;
-  std::size_t offset = 0;
   for (const Group& group : groups) {
-    const auto size = static_cast<std::size_t>(bytes_of_one(group));
+    const auto size = static_cast<std::uint64_t>(bytes_of_one(group));
     const std::int64_t count = group.per_layer ? layers : 1;
     for (std::int64_t i = 0; i < count; ++i, offset += size) {
       if (group.skipped) continue;
@@ -213,8 +216,9 @@ std::vector<CheckpointTensor> tensors_of(const std::vector<Group>& groups, std::
       tensors.push_back({.name = std::move(name),
                          .dtype = DType::kF32,
                          .shape = group.shape,
-                         .bytes = weights.subspan(offset, size),
-                         .file = std::string(file)});
+                         .source = source,
+                         .offset = offset,
+                         .size = size});
     }
   }
   return tensors;
@@ -222,19 +226,22 @@ std::vector<CheckpointTensor> tensors_of(const std::vector<Group>& groups, std::
 
 }  // namespace
 
-bool is_llama2c(std::span<const std::byte> bytes) {
-  if (has_magic(bytes)) return true;
-  const auto layout = read_layout(bytes, {});
-  return layout && read_groups(*layout, bytes, {});
+bool is_llama2c(std::span<const std::byte> begin, std::uint64_t size) {
+  if (has_magic(begin)) return true;
+  const auto layout = read_layout(begin, size, {});
+  return layout && read_groups(*layout, size, {});
 }
 
-Result<CheckpointFile> read_llama2c(std::span<const std::byte> bytes, std::string_view name) {
-  const auto layout = read_layout(bytes, name);
+Result<CheckpointFile> read_llama2c(const SharedSource& source) {
+  const std::uint64_t size = source->size();
+  const auto begin = read_held(*source, 0, std::min(size, kHeaderBytes1));
+  if (!begin) return begin.error();
+  const auto layout = read_layout(*begin, size, source->name());
   if (!layout) return layout.error();
-  const auto groups = read_groups(*layout, bytes, name);
+  const auto groups = read_groups(*layout, size, source->name());
   if (!groups) return groups.error();
   CheckpointFile file;
-  file.tensors = tensors_of(*groups, layout->header.layers, bytes.subspan(layout->weights), name);
+  file.tensors = tensors_of(*groups, layout->header.layers, layout->weights, source);
   file.config = config_of_header(layout->header);
   return file;
 }

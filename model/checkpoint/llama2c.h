@@ -8,25 +8,26 @@
 #include <string_view>
 
 #include "weft/core/error/error.h"
+#include "weft/core/io/byte_source.h"
 #include "weft/model/checkpoint/checkpoint_file.h"
 #include "weft/text/tokenizer/vocabulary.h"
 
 namespace weft {
 
-/// Whether the bytes are a model of llama2.c: by the magic number of its versions from 1 on, or by
-/// a header of version 0, whose numbers are all in range and give exactly the size of the file.
-[[nodiscard]] bool is_llama2c(std::span<const std::byte> bytes);
+/// Whether a file of `size` bytes whose first ones, 256 where it has them, are `begin` is a model
+/// of llama2.c: by the magic number of its versions from 1 on, or by a header of version 0, whose
+/// numbers are all in range and give exactly the size of the file.
+[[nodiscard]] bool is_llama2c(std::span<const std::byte> begin, std::uint64_t size);
 
 /// Reads a model of karpathy/llama2.c (export.py): version 0, which is seven int32 and float32
 /// weights, or version 1, which is a header of 256 bytes and float32 weights in another order.
 /// Tensors get the names of Hugging Face's llama and the config its keys. What differs is
 /// "rope_style": "interleaved": rows of q_proj and k_proj stand as Meta has them, in pairs.
 ///
-/// `name` is the file's name in messages. kUnsupportedFormat for the quantized version 2 and later;
+/// Only the header is read. kUnsupportedFormat for the quantized version 2 and later;
 /// kBadCheckpoint when a number of the header is out of range or the file's size is not what they
-/// give. Thread-safe.
-[[nodiscard]] Result<CheckpointFile> read_llama2c(std::span<const std::byte> bytes,
-                                                  std::string_view name);
+/// give. Errors of reading. Thread-safe.
+[[nodiscard]] Result<CheckpointFile> read_llama2c(const SharedSource& source);
 
 /// Reads a tokenizer of llama2.c (tokenizer.py): an int32, the longest token's length, then for
 /// each token its score, length and text. The file does not say how many there are: `tokens` does,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -15,6 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxLlama2cTokens = 1 << 21;
 constexpr std::int32_t kMaxLlama2cTokenBytes = 65'536;
+constexpr std::size_t kMaxTokenizerBytes = 64ULL << 20U;  // that of 32,000 tokens has 434 kB
 
 // As in every SentencePiece model that llama2.c was trained with.
 constexpr TokenId kUnknown = 0;
@@ -121,9 +123,10 @@ Result<Vocabulary> read_llama2c_tokenizer(std::span<const std::byte> bytes, std:
 std::shared_ptr<const Vocabulary> find_llama2c_tokenizer(const fs::path& model,
                                                          std::int64_t tokens) {
   for (const fs::path& path : candidates(model, tokens)) {
-    const auto file = MappedFile::open(path);
-    if (!file) continue;
-    auto vocabulary = read_llama2c_tokenizer(file->bytes(), path.string(), tokens);
+    const auto text = read_text_file(path, kMaxTokenizerBytes);
+    if (!text) continue;
+    auto vocabulary =
+        read_llama2c_tokenizer(std::as_bytes(std::span(*text)), path.string(), tokens);
     if (vocabulary) return std::make_shared<const Vocabulary>(std::move(*vocabulary));
   }
   return nullptr;

@@ -6,12 +6,15 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "weft/core/dtype.h"
 #include "weft/core/io/byte_reader.h"
+#include "weft/model/checkpoint/header_bytes.h"
 
 namespace weft {
 namespace {
@@ -19,7 +22,8 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the reference reader's
-constexpr std::size_t kMaxHeaderDepth = 8;              // a tensor's shape stands at depth 3
+constexpr std::uint64_t kLengthBytes = 8;
+constexpr std::size_t kMaxHeaderDepth = 8;  // a tensor's shape stands at depth 3
 constexpr std::string_view kMetadata = "__metadata__";
 
 struct NamedDType {
@@ -49,7 +53,7 @@ class HeaderReader {
  public:
   explicit HeaderReader(std::string_view file) noexcept : file_(file) {}
 
-  [[nodiscard]] Result<std::vector<Entry>> read(std::string_view text);
+  [[nodiscard]] Result<std::vector<Entry>> read(const simdjson::padded_string& text);
 
  private:
   [[nodiscard]] Error bad(std::string_view name, std::string_view what) const {
@@ -71,12 +75,13 @@ class HeaderReader {
   dom::parser parser_;
 };
 
-Result<std::vector<Entry>> HeaderReader::read(std::string_view text) {
-  if (!text.starts_with('{')) return bad_checkpoint(file_, "the header does not start with '{'");
+Result<std::vector<Entry>> HeaderReader::read(const simdjson::padded_string& text) {
+  if (!std::string_view(text).starts_with('{'))
+    return bad_checkpoint(file_, "the header does not start with '{'");
   if (parser_.allocate(text.size(), kMaxHeaderDepth) != simdjson::SUCCESS)
     return bad_checkpoint(file_, "the header is too large to parse");
   dom::object header;
-  const simdjson::error_code error = parser_.parse(text.data(), text.size()).get(header);
+  const simdjson::error_code error = parser_.parse(text).get(header);
   if (error != simdjson::SUCCESS)
     return bad_checkpoint(file_, std::string("the header: ") + simdjson::error_message(error));
   std::vector<Entry> entries;
@@ -202,29 +207,48 @@ Result<void> check_names(std::string_view file, const std::vector<Entry>& entrie
   return {};
 }
 
-Result<std::string_view> read_header_text(ByteReader& reader, std::string_view file) {
+/// The bytes of the header, which the file has.
+Result<std::uint64_t> read_header_length(const ByteSource& source) {
+  const auto prefix = read_held(source, 0, std::min(source.size(), kLengthBytes));
+  if (!prefix) return prefix.error();
+  ByteWindow window{*prefix, 0, source.size()};
+  ByteReader reader(window);
   const auto length = reader.read<std::uint64_t>("the header's length");
-  if (!length) return bad_bytes(file, length.error());
+  if (!length) return bad_bytes(source.name(), length.error());
   if (*length > kMaxHeaderBytes)
-    return bad_checkpoint(file, "a header of " + std::to_string(*length) + " bytes, more than " +
-                                    std::to_string(kMaxHeaderBytes));
-  const auto text = reader.read_text(*length, "the header");
-  if (!text) return bad_bytes(file, text.error());
-  return *text;
+    return bad_checkpoint(source.name(), "a header of " + std::to_string(*length) +
+                                             " bytes, more than " +
+                                             std::to_string(kMaxHeaderBytes));
+  const auto fits = reader.skip(*length, "the header");
+  if (!fits) return bad_bytes(source.name(), fits.error());
+  return *length;
+}
+
+/// With the room behind it that simdjson wants, so that it is not copied again.
+Result<simdjson::padded_string> read_header_text(const ByteSource& source, std::uint64_t length) {
+  simdjson::padded_string text(length);
+  if (text.data() == nullptr)
+    return bad_checkpoint(source.name(), "the header is too large to parse");
+  const auto read =
+      source.read(kLengthBytes, std::as_writable_bytes(std::span(text.data(), length)));
+  if (!read) return read.error();
+  return text;
 }
 
 }  // namespace
 
-Result<CheckpointFile> read_safetensors(std::span<const std::byte> bytes, std::string_view name) {
-  ByteReader reader(bytes);
-  const auto text = read_header_text(reader, name);
+Result<CheckpointFile> read_safetensors(const SharedSource& source) {
+  const auto length = read_header_length(*source);
+  if (!length) return length.error();
+  const auto text = read_header_text(*source, *length);
   if (!text) return text.error();
+  const std::string_view name = source->name();
   HeaderReader header(name);
   auto entries = header.read(*text);
   if (!entries) return entries.error();
-  const auto data = bytes.subspan(reader.offset());
+  const std::uint64_t data = kLengthBytes + *length;
   if (const auto checked = check_names(name, *entries); !checked) return checked.error();
-  if (const auto checked = check_cover(name, *entries, data.size()); !checked)
+  if (const auto checked = check_cover(name, *entries, source->size() - data); !checked)
     return checked.error();
   CheckpointFile file;
   file.tensors.reserve(entries->size());
@@ -232,8 +256,9 @@ Result<CheckpointFile> read_safetensors(std::span<const std::byte> bytes, std::s
     file.tensors.push_back({.name = std::string(entry.name),
                             .dtype = entry.dtype,
                             .shape = std::move(entry.shape),
-                            .bytes = data.subspan(entry.begin, entry.end - entry.begin),
-                            .file = std::string(name)});
+                            .source = source,
+                            .offset = data + entry.begin,
+                            .size = entry.end - entry.begin});
   }
   return file;
 }

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <span>
-#include <string_view>
-
 #include "weft/core/error/error.h"
+#include "weft/core/io/byte_source.h"
 #include "weft/model/checkpoint/checkpoint_file.h"
 
 namespace weft {
@@ -16,11 +13,9 @@ namespace weft {
 /// the file exactly, without holes, overlaps or bytes left over; __metadata__, when there is one,
 /// maps text to text.
 ///
-/// Tensors are views of `bytes`. `name` is the file's name in messages and in
-/// CheckpointTensor::file. kBadCheckpoint when a rule is broken; kUnsupportedFormat for a dtype
-/// that core/dtype.h does not have, naming the tensor: a model that holds one needs it.
-/// Thread-safe.
-[[nodiscard]] Result<CheckpointFile> read_safetensors(std::span<const std::byte> bytes,
-                                                      std::string_view name);
+/// Only the header is read. kBadCheckpoint when a rule is broken; kUnsupportedFormat for a dtype
+/// that core/dtype.h does not have, naming the tensor: a model that holds one needs it. Errors of
+/// reading. Thread-safe.
+[[nodiscard]] Result<CheckpointFile> read_safetensors(const SharedSource& source);
 
 }  // namespace weft

@@ -1,7 +1,8 @@
 #include "weft/model/checkpoint/tensor_values.h"
 
-#include <cstddef>
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "weft/core/error/internal_error.h"
 #include "weft/kernels/simd/narrow_float.h"
@@ -10,51 +11,75 @@
 namespace weft {
 namespace {
 
+constexpr std::int64_t kPieceBytes = std::int64_t{1} << 20U;
+
 template <class T>
-T load(const CheckpointTensor& tensor, std::int64_t byte) {
+T load(const std::byte* from) {
   T value;
-  std::memcpy(&value, tensor.bytes.data() + byte, sizeof(T));
+  std::memcpy(&value, from, sizeof(T));
   return value;
 }
 
-float read_q8_0(const CheckpointTensor& tensor, std::int64_t index) {
+float load_q8_0(const std::byte* from, std::int64_t index) {
   const DTypeBlock block = block_of(DType::kQ8_0);
-  const std::int64_t start = index / block.elements * block.bytes;
-  const float scale = from_f16(load<std::uint16_t>(tensor, start));
-  return scale * static_cast<float>(load<std::int8_t>(tensor, start + 2 + index % block.elements));
+  const std::byte* start = from + index / block.elements * block.bytes;
+  const float scale = from_f16(load<std::uint16_t>(start));
+  return scale * static_cast<float>(load<std::int8_t>(start + 2 + index % block.elements));
 }
 
-float read_value(const CheckpointTensor& tensor, std::int64_t index) {
-  switch (tensor.dtype) {
+float load_value(DType dtype, const std::byte* from, std::int64_t index) {
+  switch (dtype) {
     case DType::kF64:
-      return static_cast<float>(load<double>(tensor, index * 8));
+      return static_cast<float>(load<double>(from + index * 8));
     case DType::kF32:
-      return load<float>(tensor, index * 4);
+      return load<float>(from + index * 4);
     case DType::kF16:
-      return from_f16(load<std::uint16_t>(tensor, index * 2));
+      return from_f16(load<std::uint16_t>(from + index * 2));
     case DType::kBF16:
-      return from_bf16(load<std::uint16_t>(tensor, index * 2));
+      return from_bf16(load<std::uint16_t>(from + index * 2));
     case DType::kQ8_0:
-      return read_q8_0(tensor, index);
+      return load_q8_0(from, index);
     default:
-      internal_error("read_values: not a floating-point tensor");
+      internal_error("widen_values: not a floating-point type");
   }
 }
 
 }  // namespace
 
-void read_values(const CheckpointTensor& tensor, std::int64_t offset, std::int64_t stride,
-                 std::span<float> out) {
-  if (out.empty()) return;
+void widen_values(DType dtype, const std::byte* from, std::int64_t offset, std::int64_t stride,
+                  std::span<float> out) {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = load_value(dtype, from, offset + stride * static_cast<std::int64_t>(i));
+  }
+}
+
+Result<void> read_values(const CheckpointTensor& tensor, std::int64_t offset, std::int64_t stride,
+                         std::span<float> out) {
+  if (out.empty()) return {};
   const DTypeBlock block = block_of(tensor.dtype);
-  const auto numbers =
-      static_cast<std::int64_t>(tensor.bytes.size()) / block.bytes * block.elements;
+  const std::int64_t numbers =
+      static_cast<std::int64_t>(tensor.size) / block.bytes * block.elements;
   const std::int64_t last = offset + stride * static_cast<std::int64_t>(out.size() - 1);
   if (offset < 0 || stride < 0 || last >= numbers)
     internal_error("read_values: outside the tensor");
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = read_value(tensor, offset + stride * static_cast<std::int64_t>(i));
+  // As many as a piece has room for; a single one where they stand further apart.
+  const std::int64_t step = std::max<std::int64_t>(stride, 1);
+  const std::int64_t most =
+      std::max<std::int64_t>(kPieceBytes / block.bytes * block.elements / step, 1);
+  std::vector<std::byte> piece;
+  while (!out.empty()) {
+    const auto some = out.first(std::min(out.size(), static_cast<std::size_t>(most)));
+    const std::int64_t begin = offset / block.elements;
+    const std::int64_t end =
+        (offset + stride * static_cast<std::int64_t>(some.size() - 1)) / block.elements + 1;
+    piece.resize(static_cast<std::size_t>((end - begin) * block.bytes));
+    const auto read = tensor.read(static_cast<std::uint64_t>(begin * block.bytes), piece);
+    if (!read) return read;
+    widen_values(tensor.dtype, piece.data(), offset - begin * block.elements, stride, some);
+    offset += stride * static_cast<std::int64_t>(some.size());
+    out = out.subspan(some.size());
   }
+  return {};
 }
 
 }  // namespace weft

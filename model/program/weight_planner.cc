@@ -66,7 +66,7 @@ void WeightPlanner::missing(const TensorNames& names, std::string_view suffix, i
 }
 
 void WeightPlanner::misfit(const CheckpointTensor& tensor, const std::string& wanted) {
-  refuse({ModelErrc::kBadTensor, tensor.file + ": " + tensor.name + " is " +
+  refuse({ModelErrc::kBadTensor, tensor.file() + ": " + tensor.name + " is " +
                                      std::string(to_string(tensor.dtype)) + " " +
                                      shape_text(tensor.shape) + ", the model needs " + wanted});
 }
@@ -368,7 +368,7 @@ std::int64_t WeightPlanner::parameters() const {
   std::int64_t count = 0;
   for (const CheckpointTensor* tensor : used_) {
     const DTypeBlock block = block_of(tensor->dtype);
-    count += static_cast<std::int64_t>(tensor->bytes.size()) / block.bytes * block.elements;
+    count += static_cast<std::int64_t>(tensor->size) / block.bytes * block.elements;
   }
   return count;
 }

@@ -10,7 +10,8 @@ import pytest
 from prompts import MODEL, QUESTION
 from raw_http import RawClient
 from waiting import PATIENCE_S
-from weft_server import MODEL as MODEL_FOLDER, WeftServer
+from weft_server import MODEL as DEMO_MODEL
+from weft_server import WeftServer
 
 # The exit status that tells ctest that nothing could be run, so that it says so (SKIP_RETURN_CODE).
 ALL_SKIPPED = 77
@@ -38,10 +39,11 @@ def server(shared_server: WeftServer) -> Iterator[WeftServer]:
 def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
     """start_server(table={key: value}): one of its own. A test that has not stopped it finds it idle at the end.
 
-    `key` is shown where it asks for one that the configuration itself does not have."""
+    `key` is shown where it asks for one that the configuration itself does not have; `model` is served instead of the
+    demo model."""
     servers: list[WeftServer] = []
 
-    def start(key: str = "", model: Path = MODEL_FOLDER, **config: dict[str, Any]) -> WeftServer:
+    def start(key: str = "", model: Path = DEMO_MODEL, **config: dict[str, Any]) -> WeftServer:
         servers.append(WeftServer(tmp_path_factory.mktemp("server"), config, key, model))
         return servers[-1]
 

@@ -6,7 +6,7 @@
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  weft::test::check_checkpoint(
-      weft::read_pickle_checkpoint(weft::test::fuzz_bytes(data, size), "input"));
+  weft::test::check_checkpoint(weft::read_pickle_checkpoint(
+      weft::test::source_of(weft::test::fuzz_bytes(data, size), "input")));
   return 0;
 }

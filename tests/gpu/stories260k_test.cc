@@ -27,6 +27,7 @@
 #include "weft/model/spec/architecture.h"
 #include "weft/model/spec/spec.h"
 #include "weft/tests/fixture/source_path.h"
+#include "weft/tests/fixture/tensor_bytes.h"
 
 namespace weft {
 namespace {
@@ -108,18 +109,18 @@ std::vector<Case> golden_cases() {
 
 /// The same model with its weights as float32 numbers.
 Checkpoint widened(const Checkpoint& checkpoint) {
-  const auto numbers = std::make_shared<std::vector<std::vector<float>>>();
   std::vector<CheckpointTensor> tensors(checkpoint.tensors().begin(), checkpoint.tensors().end());
   for (CheckpointTensor& tensor : tensors) {
     std::size_t count = 1;
     for (const std::int64_t size : tensor.shape) count *= static_cast<std::size_t>(size);
-    numbers->emplace_back(count);
-    read_values(tensor, 0, 1, numbers->back());
-    tensor.dtype = DType::kF32;
-    tensor.bytes = std::as_bytes(std::span(numbers->back()));
+    std::vector<float> numbers(count);
+    read_values(tensor, 0, 1, numbers).value();
+    const auto bytes = std::as_bytes(std::span(numbers));
+    tensor = {tensor.name, DType::kF32, tensor.shape, test::source_of(bytes, tensor.file()),
+              0,           bytes.size()};
   }
   return Checkpoint::make(checkpoint.format(), checkpoint.path(), checkpoint.config(),
-                          std::move(tensors), nullptr, {numbers})
+                          std::move(tensors), nullptr)
       .value();
 }
 

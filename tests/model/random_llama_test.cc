@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/tests/fixture/tensor_bytes.h"
 
 namespace weft {
 namespace {
@@ -61,8 +61,7 @@ TEST(RandomLlamaTest, DrawsTheSameWeightsFromTheSameSeedAndOthersFromAnother) {
   const RandomLlama same({}, 1);
   const RandomLlama other({}, 2);
   const auto bytes = [](const RandomLlama& llama) {
-    const auto& tensor = llama.checkpoint()->tensors().front();
-    return std::vector<std::byte>(tensor.bytes.begin(), tensor.bytes.end());
+    return test::bytes_of(llama.checkpoint()->tensors().front());
   };
   EXPECT_EQ(bytes(one), bytes(same));
   EXPECT_NE(bytes(one), bytes(other));

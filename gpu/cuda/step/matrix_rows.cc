@@ -13,6 +13,8 @@ namespace weft::cuda {
 namespace {
 
 constexpr std::int64_t kScaleBytes = 2;  // of a q8_0 block, before its 32 numbers
+// Of a tensor that is held whole, what one thread reads at a time.
+constexpr std::int64_t kGrainBytes = std::int64_t{1} << 20U;
 
 // Which output of the program's matrix a stored row holds; -1 = none.
 std::int64_t output_of(const DeviceMatrix& matrix, std::int64_t row) {
@@ -24,6 +26,12 @@ std::int64_t output_of(const DeviceMatrix& matrix, std::int64_t row) {
   return in_pair < kGateBlock ? output : matrix.outputs + output;
 }
 
+// How many outputs from that of a stored row on stand in the rows after it.
+std::int64_t outputs_in_order(const DeviceMatrix& matrix, std::int64_t row, std::int64_t output) {
+  if (!matrix.gated) return matrix.outputs - output;
+  return std::min(kGateBlock - row % kGateBlock, matrix.outputs - output % matrix.outputs);
+}
+
 const MatrixPart* part_of(const MatrixPlan& plan, std::int64_t output) {
   const auto found = std::ranges::find_if(plan.parts, [&](const MatrixPart& part) {
     return output >= part.first_output && output < part.first_output + part.outputs;
@@ -31,13 +39,14 @@ const MatrixPart* part_of(const MatrixPlan& plan, std::int64_t output) {
   return found == plan.parts.end() ? nullptr : &*found;
 }
 
-void write_converted(const MatrixPart& part, std::int64_t offset, DType dtype, std::byte* out) {
+void write_converted(const SourceMatrix& source, std::int64_t row, DType dtype, std::byte* out) {
   constexpr std::int64_t kAtOnce = 1024;
   std::array<float, kAtOnce> values{};
-  for (std::int64_t done = 0; done < part.inputs; done += kAtOnce) {
-    const std::int64_t count = std::min(kAtOnce, part.inputs - done);
+  for (std::int64_t done = 0; done < source.inputs; done += kAtOnce) {
+    const std::int64_t count = std::min(kAtOnce, source.inputs - done);
     const auto some = std::span(values).first(static_cast<std::size_t>(count));
-    read_values(*part.tensor, offset + done * part.stride_input, part.stride_input, some);
+    widen_values(source.dtype, source.data, row * source.stride_output + done * source.stride_input,
+                 source.stride_input, some);
     if (dtype == DType::kF32) {
       std::memcpy(out + done * 4, some.data(), some.size_bytes());
       continue;
@@ -51,10 +60,10 @@ void write_converted(const MatrixPart& part, std::int64_t offset, DType dtype, s
 }
 
 // A row of whole blocks, of which the numbers or the scales are wanted.
-void write_blocks(const MatrixPart& part, std::int64_t offset, bool scales, std::byte* out) {
+void write_blocks(const SourceMatrix& source, std::int64_t row, bool scales, std::byte* out) {
   const DTypeBlock block = block_of(DType::kQ8_0);
-  const std::byte* from = part.tensor->bytes.data() + offset / block.elements * block.bytes;
-  for (std::int64_t i = 0; i < part.inputs / block.elements; ++i, from += block.bytes) {
+  const std::byte* from = source.data + row * source.stride_output / block.elements * block.bytes;
+  for (std::int64_t i = 0; i < source.inputs / block.elements; ++i, from += block.bytes) {
     if (scales) {
       std::memcpy(out + i * kScaleBytes, from, kScaleBytes);
     } else {
@@ -64,19 +73,18 @@ void write_blocks(const MatrixPart& part, std::int64_t offset, bool scales, std:
   }
 }
 
-void write_row(const MatrixPart& part, std::int64_t output, const DeviceMatrix& matrix, bool scales,
-               std::byte* out) {
-  const std::int64_t offset = part.offset + (output - part.first_output) * part.stride_output;
-  const bool alike = part.tensor->dtype == matrix.dtype && part.stride_input == 1;
+void write_row(const SourceMatrix& source, std::int64_t row, const DeviceMatrix& matrix,
+               bool scales, std::byte* out) {
+  const bool alike = source.dtype == matrix.dtype && source.stride_input == 1;
   if (matrix.dtype == DType::kQ8_0) {
     if (!alike) internal_error("only q8_0 becomes q8_0");
-    write_blocks(part, offset, scales, out);
+    write_blocks(source, row, scales, out);
   } else if (alike) {
     const std::int64_t width = block_of(matrix.dtype).bytes;
-    std::memcpy(out, part.tensor->bytes.data() + offset * width,
-                static_cast<std::size_t>(part.inputs * width));
+    std::memcpy(out, source.data + row * source.stride_output * width,
+                static_cast<std::size_t>(source.inputs * width));
   } else {
-    write_converted(part, offset, matrix.dtype, out);
+    write_converted(source, row, matrix.dtype, out);
   }
 }
 
@@ -88,24 +96,94 @@ std::int64_t row_bytes(const DeviceMatrix& matrix, bool scales) {
                                       : bytes_of(matrix.dtype, matrix.stride).value();
 }
 
-void write_matrix_rows(const MatrixPlan& plan, const DeviceMatrix& matrix, std::int64_t first,
-                       std::int64_t count, bool scales, std::span<std::byte> out) {
-  const std::int64_t bytes = row_bytes(matrix, scales);
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::byte* row = out.data() + i * bytes;
-    const std::int64_t output = output_of(matrix, first + i);
-    const MatrixPart* part = output < 0 ? nullptr : part_of(plan, output);
-    const std::int64_t used =
-        scales || part == nullptr
-            ? 0
-            : (matrix.dtype == DType::kQ8_0 ? matrix.inputs
-                                            : bytes_of(matrix.dtype, matrix.inputs).value());
-    // What follows the numbers, or all of it.
-    if (!scales || part == nullptr) {
-      std::memset(row + used, 0, static_cast<std::size_t>(bytes - used));
-    }
-    if (part != nullptr) write_row(*part, output, matrix, scales, row);
+MatrixRows::MatrixRows(const MatrixPlan& plan, const DeviceMatrix& matrix)
+    : plan_(plan), matrix_(matrix) {
+  // Parts of one tensor (queries, keys and values) lie between each other.
+  std::map<const CheckpointTensor*, PieceBytes> places;
+  for (const MatrixPart& part : plan.parts) {
+    if (part.stride_input == 1) continue;
+    const PieceBytes own = place_of(part, {0, part.outputs, 0, part.inputs});
+    PieceBytes& all = places.try_emplace(part.tensor, own).first->second;
+    all = {std::min(all.begin, own.begin), std::max(all.end, own.end)};
   }
+  for (const auto& [tensor, place] : places) {
+    held_[tensor] = {place.begin, std::vector<std::byte>(place.end - place.begin)};
+  }
+}
+
+Result<void> MatrixRows::hold_transposed(Share share) {
+  for (auto& [tensor, held] : held_) {
+    const auto [begin, end] = share.of(static_cast<std::int64_t>(held.bytes.size()), kGrainBytes);
+    const auto read = tensor->read(
+        held.begin + static_cast<std::uint64_t>(begin),
+        std::span(held.bytes)
+            .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
+    if (!read) return read;
+  }
+  return {};
+}
+
+MatrixRows::Run MatrixRows::run_at(std::int64_t row, std::int64_t most) const {
+  const std::int64_t output = output_of(matrix_, row);
+  const MatrixPart* part = output < 0 ? nullptr : part_of(plan_, output);
+  if (part == nullptr) return {};
+  const std::int64_t in_part = output - part->first_output;
+  return {part, in_part,
+          std::min({most, part->outputs - in_part, outputs_in_order(matrix_, row, output)})};
+}
+
+bool MatrixRows::stands_alike(const MatrixPart& part) const {
+  return part.tensor->dtype == matrix_.dtype && block_of(matrix_.dtype).elements == 1 &&
+         part.stride_input == 1 && part.stride_output == part.inputs &&
+         part.inputs == matrix_.stride;
+}
+
+Result<SourceMatrix> MatrixRows::source_of(const Run& run, PartReader& reader) const {
+  const PartPiece piece{run.output, run.rows, 0, run.part->inputs};
+  const auto held = held_.find(run.part->tensor);
+  if (run.part->stride_input == 1 || held == held_.end()) return reader.read(*run.part, piece);
+  const std::uint64_t offset = place_of(*run.part, piece).begin - held->second.begin;
+  return SourceMatrix{held->second.bytes.data() + offset,
+                      run.part->tensor->dtype,
+                      run.rows,
+                      run.part->inputs,
+                      run.part->stride_output,
+                      run.part->stride_input};
+}
+
+Result<void> MatrixRows::write_run(const Run& run, bool scales, std::span<std::byte> out,
+                                   PartReader& reader) const {
+  if (stands_alike(*run.part)) {
+    return run.part->tensor->read(
+        place_of(*run.part, {run.output, run.rows, 0, run.part->inputs}).begin, out);
+  }
+  const auto source = source_of(run, reader);
+  if (!source) return source.error();
+  const std::int64_t bytes = row_bytes(matrix_, scales);
+  for (std::int64_t i = 0; i < run.rows; ++i) {
+    write_row(*source, i, matrix_, scales, out.data() + i * bytes);
+  }
+  return {};
+}
+
+Result<void> MatrixRows::write(std::int64_t first, std::int64_t count, bool scales,
+                               std::span<std::byte> out, PartReader& reader) const {
+  const std::int64_t bytes = row_bytes(matrix_, scales);
+  const bool padded = !scales && matrix_.stride != matrix_.inputs;
+  for (std::int64_t done = 0; done < count;) {
+    Run run = run_at(first + done, count - done);
+    if (run.part != nullptr && !stands_alike(*run.part))
+      run.rows = std::min(run.rows, outputs_at_once(*run.part));
+    const auto place = out.subspan(static_cast<std::size_t>(done * bytes),
+                                   static_cast<std::size_t>(run.rows * bytes));
+    // What follows a row's numbers, or all of a row that no part has.
+    if (run.part == nullptr || padded) std::ranges::fill(place, std::byte{0});
+    if (run.part != nullptr) {
+      if (const auto written = write_run(run, scales, place, reader); !written) return written;
+    }
+    done += run.rows;
+  }
+  return {};
 }
 
 }  // namespace weft::cuda

@@ -2,18 +2,60 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
+#include <vector>
 
+#include "weft/core/error/error.h"
+#include "weft/gpu/part_reader.h"
 #include "weft/kernels/linear/linear_cuda.h"
+#include "weft/kernels/share.h"
 #include "weft/model/program/program.h"
 
 namespace weft::cuda {
 
-/// Writes stored rows [first, first + count) of a matrix as DeviceMatrix has them (of q8_0 the
-/// numbers, or with `scales` the scales) to `out`, which they fill. Each is read from the plan's
-/// parts and converted to the matrix's type. Thread-safe; rows that meet no part are zeros.
-void write_matrix_rows(const MatrixPlan& plan, const DeviceMatrix& matrix, std::int64_t first,
-                       std::int64_t count, bool scales, std::span<std::byte> out);
+/// A matrix on its way from the plan's parts in their files to rows as DeviceMatrix has them,
+/// converted to the matrix's type. Borrows plan and matrix. Errors are those of reading a
+/// checkpoint's tensors.
+class MatrixRows {
+ public:
+  MatrixRows(const MatrixPlan& plan, const DeviceMatrix& matrix);
+
+  /// Reads a share of the parts that stand transposed in their tensors: a row of them is spread
+  /// over the whole, so they are held in memory meanwhile. All shares come before write(), and may
+  /// run at once.
+  [[nodiscard]] Result<void> hold_transposed(Share share);
+
+  /// Writes stored rows [first, first + count) (of q8_0 the numbers, or with `scales` the scales)
+  /// to `out`, which they fill; rows that meet no part are zeros. Several threads may write at
+  /// once, each through a reader of its own.
+  [[nodiscard]] Result<void> write(std::int64_t first, std::int64_t count, bool scales,
+                                   std::span<std::byte> out, PartReader& reader) const;
+
+ private:
+  /// Bytes of a tensor from `begin` on.
+  struct Held {
+    std::uint64_t begin = 0;
+    std::vector<std::byte> bytes;
+  };
+  /// Stored rows that are outputs of one part, one after the other; or one that is of none.
+  struct Run {
+    const MatrixPart* part = nullptr;
+    std::int64_t output = 0;  ///< of the part
+    std::int64_t rows = 1;
+  };
+
+  [[nodiscard]] Run run_at(std::int64_t row, std::int64_t most) const;
+  /// Whether the part's rows stand in the file as they will on the device.
+  [[nodiscard]] bool stands_alike(const MatrixPart& part) const;
+  [[nodiscard]] Result<SourceMatrix> source_of(const Run& run, PartReader& reader) const;
+  [[nodiscard]] Result<void> write_run(const Run& run, bool scales, std::span<std::byte> out,
+                                       PartReader& reader) const;
+
+  const MatrixPlan& plan_;
+  const DeviceMatrix& matrix_;
+  std::map<const CheckpointTensor*, Held> held_;
+};
 
 /// Bytes of one stored row.
 [[nodiscard]] std::int64_t row_bytes(const DeviceMatrix& matrix, bool scales);

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "weft/core/io/byte_reader.h"
 #include "weft/model/checkpoint/gguf/gguf_metadata.h"
 #include "weft/model/checkpoint/gguf/gguf_vocabulary.h"
+#include "weft/model/checkpoint/header_bytes.h"
 
 namespace weft {
 namespace {
@@ -74,8 +76,8 @@ struct TensorInfo {
 
 class GgufReader {
  public:
-  GgufReader(std::span<const std::byte> bytes, std::string_view file)
-      : bytes_(bytes), file_(file), fields_(bytes) {}
+  GgufReader(const SharedSource& source, ByteWindow& window)
+      : source_(source), file_(source->name()), fields_(window) {}
 
   Result<CheckpointFile> read();
 
@@ -90,11 +92,11 @@ class GgufReader {
   Result<TensorInfo> read_info();
   Result<std::vector<std::int64_t>> read_shape(std::string_view name);
   Result<DType> read_dtype(std::string_view name);
-  Result<std::span<const std::byte>> data_section(std::uint64_t alignment) const;
+  Result<std::uint64_t> data_section(std::uint64_t alignment) const;
   Result<void> check_places(const std::vector<TensorInfo>& infos, std::uint64_t alignment,
                             std::uint64_t data_bytes) const;
 
-  std::span<const std::byte> bytes_;
+  const SharedSource& source_;
   std::string_view file_;
   FieldReader fields_;
 };
@@ -177,12 +179,13 @@ Result<std::vector<TensorInfo>> GgufReader::read_infos(std::uint64_t count) {
   return infos;
 }
 
-Result<std::span<const std::byte>> GgufReader::data_section(std::uint64_t alignment) const {
+/// Where it begins.
+Result<std::uint64_t> GgufReader::data_section(std::uint64_t alignment) const {
   const std::uint64_t begin = (fields_.offset() + alignment - 1) / alignment * alignment;
-  if (begin > bytes_.size())
+  if (begin > source_->size())
     return bad("the tensors' section begins at offset " + std::to_string(begin) + " of " +
-               std::to_string(bytes_.size()));
-  return bytes_.subspan(begin);
+               std::to_string(source_->size()));
+  return begin;
 }
 
 Result<void> GgufReader::check_places(const std::vector<TensorInfo>& infos, std::uint64_t alignment,
@@ -226,14 +229,15 @@ Result<CheckpointFile> GgufReader::read() {
   if (infos->empty()) return file;
   const auto data = data_section(metadata->alignment);
   if (!data) return data.error();
-  const auto placed = check_places(*infos, metadata->alignment, data->size());
+  const auto placed = check_places(*infos, metadata->alignment, source_->size() - *data);
   if (!placed) return placed.error();
   for (TensorInfo& info : *infos) {
     file.tensors.push_back({.name = std::string(info.name),
                             .dtype = info.dtype,
                             .shape = std::move(info.shape),
-                            .bytes = data->subspan(info.offset, info.size),
-                            .file = std::string(file_)});
+                            .source = source_,
+                            .offset = *data + info.offset,
+                            .size = info.size});
   }
   return file;
 }
@@ -281,8 +285,9 @@ std::int64_t integer_at(const boost::json::object& config, std::string_view key)
 
 }  // namespace
 
-Result<CheckpointFile> read_gguf(std::span<const std::byte> bytes, std::string_view name) {
-  return GgufReader(bytes, name).read();
+Result<CheckpointFile> read_gguf(const SharedSource& source) {
+  HeaderBytes header(*source, 0, source->size());
+  return header.parse([&](ByteWindow& window) { return GgufReader(source, window).read(); });
 }
 
 Result<std::vector<std::filesystem::path>> gguf_shards(const std::filesystem::path& path,

@@ -1,26 +1,23 @@
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
-#include <span>
-#include <string_view>
 #include <vector>
 
 #include "weft/core/error/error.h"
+#include "weft/core/io/byte_source.h"
 #include "weft/model/checkpoint/checkpoint_file.h"
 
 namespace weft {
 
 /// Reads a GGUF file of version 2 or 3 (ggml, docs/gguf.md): metadata, tensors of plain types and
 /// Q8_0, a vocabulary when there is one. A file of metadata alone is fine. Dimensions are turned
-/// round to outermost first; tensors are views of `bytes`; names stay as they are.
+/// round to outermost first; names stay as they are. What is before the tensors' bytes is read.
 ///
-/// `name` is the file's name in messages. kUnsupportedFormat for other versions, big-endian files
-/// and other quantized types, naming the tensor; kBadCheckpoint for a count, length, dimension or
-/// offset that the file does not have room for, more than 4 dimensions, one of 0, tensors that
-/// overlap or do not stand at a multiple of the alignment. Thread-safe.
-[[nodiscard]] Result<CheckpointFile> read_gguf(std::span<const std::byte> bytes,
-                                               std::string_view name);
+/// kUnsupportedFormat for other versions, big-endian files and other quantized types, naming the
+/// tensor; kBadCheckpoint for a count, length, dimension or offset that the file does not have room
+/// for, more than 4 dimensions, one of 0, tensors that overlap or do not stand at a multiple of the
+/// alignment, a header of more than kMaxHeldBytes. Errors of reading. Thread-safe.
+[[nodiscard]] Result<CheckpointFile> read_gguf(const SharedSource& source);
 
 /// The files of a model that was split into several (NAME-00001-of-00003.gguf), in order; `config`
 /// is the metadata of the one at `path`. Only `path` when it is not split. kBadCheckpoint when name

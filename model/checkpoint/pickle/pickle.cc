@@ -432,7 +432,7 @@ Result<void> PickleReader::Machine::put() {
 
 Result<void> PickleReader::Machine::put_at(std::size_t index) {
   // Each index in use costs the file at least a byte, so a larger one is no memo of this file.
-  if (index >= kMaxValues || index >= bytes_.bytes().size())
+  if (index >= kMaxValues || index >= bytes_.end())
     return bad("memo index " + std::to_string(index));
   const auto top = pop();
   if (!top) return top.error();
@@ -451,8 +451,7 @@ Result<void> PickleReader::Machine::get() {
 }
 
 Result<std::string_view> PickleReader::Machine::read_line() {
-  const auto rest = bytes_.bytes().subspan(bytes_.offset());
-  const auto window = rest.first(std::min(rest.size(), kMaxImportNameBytes));
+  const auto window = bytes_.peek(kMaxImportNameBytes);
   const auto end = std::ranges::find(window, std::byte{'\n'});
   if (end == window.end()) return bad("GLOBAL without a name");
   const auto length = static_cast<std::uint64_t>(end - window.begin());

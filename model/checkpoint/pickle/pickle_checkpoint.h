@@ -1,10 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <span>
-#include <string_view>
-
 #include "weft/core/error/error.h"
+#include "weft/core/io/byte_source.h"
 #include "weft/model/checkpoint/checkpoint_file.h"
 
 namespace weft {
@@ -14,14 +11,13 @@ namespace weft {
 /// the file is run, see model/checkpoint/pickle/pickle.h.
 ///
 /// The state dict is the file's value, or what that value has under "state_dict" or "model"; what
-/// it holds beside tensors (versions, step counts) is left out. Tensors are views of `bytes`; those
-/// that are not row-major (a saved transpose) are copied into order, altogether at most twice the
-/// file's size.
+/// it holds beside tensors (versions, step counts) is left out. Pickles and directory are read, and
+/// tensors that are not row-major (a saved transpose), which are put in order in memory, altogether
+/// at most twice the file's size.
 ///
-/// `name` is the file's name in messages. kForbiddenPickle for anything outside the allow-list;
-/// kUnsupportedFormat for big-endian files, TorchScript, tensors with a stride of 0 (expand()); and
-/// kBadCheckpoint for everything else that does not fit. Thread-safe.
-[[nodiscard]] Result<CheckpointFile> read_pickle_checkpoint(std::span<const std::byte> bytes,
-                                                            std::string_view name);
+/// kForbiddenPickle for anything outside the allow-list; kUnsupportedFormat for big-endian files,
+/// TorchScript, tensors with a stride of 0 (expand()); and kBadCheckpoint for everything else that
+/// does not fit. Errors of reading. Thread-safe.
+[[nodiscard]] Result<CheckpointFile> read_pickle_checkpoint(const SharedSource& source);
 
 }  // namespace weft

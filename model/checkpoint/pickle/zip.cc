@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "weft/core/io/byte_reader.h"
 #include "weft/model/checkpoint/checkpoint_file.h"
+#include "weft/model/checkpoint/header_bytes.h"
 
 namespace weft {
 namespace {
@@ -21,7 +23,9 @@ constexpr std::uint32_t kLocator64 = 0x07064b50;
 constexpr std::uint16_t kExtra64 = 0x0001;
 
 constexpr std::uint64_t kEndRecordBytes = 22;
+constexpr std::uint64_t kEndRecord64Bytes = 56;
 constexpr std::uint64_t kLocatorBytes = 20;
+constexpr std::uint64_t kLocalHeaderBytes = 30;
 constexpr std::uint64_t kCentralHeaderBytes = 46;
 constexpr std::uint64_t kMaxCommentBytes = 0xffff;
 
@@ -32,7 +36,7 @@ constexpr std::uint64_t kCountIn64 = 0xffff;
 constexpr unsigned kEncrypted = 1U << 0U | 1U << 6U | 1U << 13U;
 constexpr unsigned kPatch = 1U << 5U;
 
-/// The fields that matter of an entry in the central directory.
+/// The fields that matter of an entry in the central directory, whose bytes it borrows.
 struct CentralHeader {
   std::string_view name;
   std::uint16_t flags = 0;
@@ -57,39 +61,54 @@ struct Placed {
 
 class ZipReader {
  public:
-  ZipReader(std::span<const std::byte> bytes, std::string_view file) : bytes_(bytes), file_(file) {}
+  explicit ZipReader(const ByteSource& source) : source_(source), file_(source.name()) {}
 
   Result<std::vector<ZipEntry>> read();
 
  private:
   [[nodiscard]] Error bad(std::string_view what) const { return bad_checkpoint(file_, what); }
+  Result<void> read_tail();
   [[nodiscard]] std::optional<std::uint64_t> find_end_record() const;
   [[nodiscard]] Result<Directory> read_directory(std::uint64_t end_record) const;
   [[nodiscard]] Result<Directory> read_directory64(std::uint64_t end_record) const;
+  [[nodiscard]] Result<Directory> read_record64(ByteWindow& window) const;
+  [[nodiscard]] Result<std::vector<Placed>> read_entries(const Directory& directory) const;
   [[nodiscard]] Result<CentralHeader> read_header(FieldReader& fields) const;
   [[nodiscard]] Result<void> check_plain(const CentralHeader& header) const;
   [[nodiscard]] Result<Placed> place(const CentralHeader& header, std::uint64_t end) const;
+  [[nodiscard]] Result<Placed> place(const CentralHeader& header, ByteWindow& window) const;
 
-  std::span<const std::byte> bytes_;
+  const ByteSource& source_;
   std::string_view file_;
+  std::vector<std::byte> tail_;  // where an end record may be, and a locator before it
 };
 
+Result<void> ZipReader::read_tail() {
+  constexpr std::uint64_t kMost = kLocatorBytes + kEndRecordBytes + kMaxCommentBytes;
+  const std::uint64_t count = std::min(source_.size(), kMost);
+  auto tail = read_held(source_, source_.size() - count, count);
+  if (!tail) return tail.error();
+  tail_ = std::move(*tail);
+  return {};
+}
+
 std::optional<std::uint64_t> ZipReader::find_end_record() const {
-  if (bytes_.size() < kEndRecordBytes) return std::nullopt;
-  const std::uint64_t last = bytes_.size() - kEndRecordBytes;
+  if (tail_.size() < kEndRecordBytes) return std::nullopt;
+  const std::uint64_t last = tail_.size() - kEndRecordBytes;
   const std::uint64_t first = last - std::min(last, kMaxCommentBytes);
   for (std::uint64_t at = last + 1; at-- > first;) {
     std::uint32_t signature = 0;
     std::uint16_t comment = 0;
-    std::memcpy(&signature, bytes_.data() + at, sizeof signature);
-    std::memcpy(&comment, bytes_.data() + at + kEndRecordBytes - sizeof comment, sizeof comment);
-    if (signature == kEndRecord && comment == last - at) return at;
+    std::memcpy(&signature, tail_.data() + at, sizeof signature);
+    std::memcpy(&comment, tail_.data() + at + kEndRecordBytes - sizeof comment, sizeof comment);
+    if (signature == kEndRecord && comment == last - at) return source_.size() - tail_.size() + at;
   }
   return std::nullopt;
 }
 
 Result<Directory> ZipReader::read_directory(std::uint64_t end_record) const {
-  FieldReader fields(bytes_);
+  ByteWindow window{tail_, source_.size() - tail_.size(), source_.size()};
+  FieldReader fields(window);
   fields.seek(end_record + 4, "the end record");
   const auto disk = fields.take<std::uint16_t>("disk");
   const auto first_disk = fields.take<std::uint16_t>("disk of the directory");
@@ -108,7 +127,8 @@ Result<Directory> ZipReader::read_directory(std::uint64_t end_record) const {
 
 Result<Directory> ZipReader::read_directory64(std::uint64_t end_record) const {
   if (end_record < kLocatorBytes) return bad("the zip64 locator is missing");
-  FieldReader fields(bytes_);
+  ByteWindow window{tail_, source_.size() - tail_.size(), source_.size()};
+  FieldReader fields(window);
   fields.seek(end_record - kLocatorBytes, "the zip64 locator");
   if (fields.take<std::uint32_t>("the zip64 locator") != kLocator64)
     return bad("the zip64 locator is missing");
@@ -116,8 +136,16 @@ Result<Directory> ZipReader::read_directory64(std::uint64_t end_record) const {
   const auto record = fields.take<std::uint64_t>("offset of the zip64 end record");
   const auto disks = fields.take<std::uint32_t>("disks");
   fields.seek(record, "the zip64 end record");
+  if (fields.failed()) return bad(fields.error().detail);
+  if (disks > 1) return unsupported_checkpoint(file_, "a zip archive in several parts");
+  return HeaderBytes(source_, record, source_.size(), kEndRecord64Bytes)
+      .parse([this](ByteWindow& found) { return read_record64(found); });
+}
+
+Result<Directory> ZipReader::read_record64(ByteWindow& window) const {
+  FieldReader fields(window);
   if (fields.take<std::uint32_t>("the zip64 end record") != kEndRecord64)
-    return bad("there is no zip64 end record at offset " + std::to_string(record));
+    return bad("there is no zip64 end record at offset " + std::to_string(window.begin));
   fields.skip(20, "the zip64 end record");
   fields.skip(8, "entries of this disk");
   Directory directory;
@@ -125,7 +153,6 @@ Result<Directory> ZipReader::read_directory64(std::uint64_t end_record) const {
   directory.size = fields.take<std::uint64_t>("size of the directory");
   directory.offset = fields.take<std::uint64_t>("offset of the directory");
   if (fields.failed()) return bad(fields.error().detail);
-  if (disks > 1) return unsupported_checkpoint(file_, "a zip archive in several parts");
   return directory;
 }
 
@@ -189,8 +216,15 @@ Result<void> ZipReader::check_plain(const CentralHeader& header) const {
 
 Result<Placed> ZipReader::place(const CentralHeader& header, std::uint64_t end) const {
   if (const auto plain = check_plain(header); !plain) return plain.error();
-  FieldReader fields(bytes_.first(end));
-  fields.seek(header.local_header, "local header of " + in_quotes(header.name));
+  if (header.local_header > end)
+    return bad("local header of " + in_quotes(header.name) + " is at offset " +
+               std::to_string(header.local_header) + " of " + std::to_string(end) + " bytes");
+  return HeaderBytes(source_, header.local_header, end, kLocalHeaderBytes + header.name.size())
+      .parse([&](ByteWindow& window) { return place(header, window); });
+}
+
+Result<Placed> ZipReader::place(const CentralHeader& header, ByteWindow& window) const {
+  FieldReader fields(window);
   if (fields.take<std::uint32_t>("local header") != kLocalHeader)
     return bad("there is no local header at offset " + std::to_string(header.local_header));
   fields.skip(2, "version");
@@ -201,12 +235,14 @@ Result<Placed> ZipReader::place(const CentralHeader& header, std::uint64_t end) 
   const auto extra_bytes = fields.take<std::uint16_t>("length of the extra field");
   const auto name = fields.text(name_bytes, "name");
   fields.skip(extra_bytes, "extra field");
-  const auto data = fields.bytes(header.size, "data of " + in_quotes(header.name));
+  const std::uint64_t data = fields.offset();
+  fields.skip(header.size, "data of " + in_quotes(header.name));
   if (fields.failed()) return bad(fields.error().detail);
   if (name != header.name || method != header.method || (flags & (kEncrypted | kPatch)) != 0)
     return bad("the local header at offset " + std::to_string(header.local_header) +
                " is not that of " + in_quotes(header.name));
-  return Placed{{header.name, data}, header.local_header, fields.offset()};
+  return Placed{
+      {std::string(header.name), data, header.size}, header.local_header, fields.offset()};
 }
 
 /// The same bytes under two names would let a small file claim to be a large one.
@@ -219,7 +255,26 @@ Result<void> check_overlap(std::vector<Placed>& placed, std::string_view file) {
                                   in_quotes(std::next(clash)->entry.name) + " overlap");
 }
 
+Result<std::vector<Placed>> ZipReader::read_entries(const Directory& directory) const {
+  const auto bytes = read_held(source_, directory.offset, directory.size);
+  if (!bytes) return bytes.error();
+  ByteWindow window{*bytes, directory.offset, directory.offset + directory.size};
+  FieldReader fields(window);
+  std::vector<Placed> placed;
+  placed.reserve(directory.entries);
+  for (std::uint64_t i = 0; i < directory.entries; ++i) {
+    const auto header = read_header(fields);
+    if (!header) return header.error();
+    auto entry = place(*header, directory.offset);
+    if (!entry) return entry.error();
+    placed.push_back(std::move(*entry));
+  }
+  if (fields.remaining() != 0) return bad("the directory is longer than its entries");
+  return placed;
+}
+
 Result<std::vector<ZipEntry>> ZipReader::read() {
+  if (const auto done = read_tail(); !done) return done.error();
   const auto end_record = find_end_record();
   if (!end_record) return bad("the zip archive's end is missing");
   const auto directory = read_directory(*end_record);
@@ -228,41 +283,32 @@ Result<std::vector<ZipEntry>> ZipReader::read() {
       directory->entries > directory->size / kCentralHeaderBytes)
     return bad("the directory of " + std::to_string(directory->entries) + " entries at offset " +
                std::to_string(directory->offset) + " does not fit the file");
-  FieldReader fields(bytes_.first(directory->offset + directory->size));
-  fields.seek(directory->offset, "the directory");
-  std::vector<Placed> placed;
-  placed.reserve(directory->entries);
-  for (std::uint64_t i = 0; i < directory->entries; ++i) {
-    const auto header = read_header(fields);
-    if (!header) return header.error();
-    const auto entry = place(*header, directory->offset);
-    if (!entry) return entry.error();
-    placed.push_back(*entry);
-  }
-  if (fields.remaining() != 0) return bad("the directory is longer than its entries");
-  if (const auto apart = check_overlap(placed, file_); !apart) return apart.error();
+  auto placed = read_entries(*directory);
+  if (!placed) return placed.error();
+  if (const auto apart = check_overlap(*placed, file_); !apart) return apart.error();
   std::vector<ZipEntry> entries;
-  entries.reserve(placed.size());
-  for (const Placed& one : placed) entries.push_back(one.entry);
+  entries.reserve(placed->size());
+  for (Placed& one : *placed) entries.push_back(std::move(one.entry));
   return entries;
 }
 
 }  // namespace
 
-Result<ZipArchive> ZipArchive::read(std::span<const std::byte> bytes, std::string_view file) {
-  auto entries = ZipReader(bytes, file).read();
+Result<ZipArchive> ZipArchive::read(const ByteSource& source) {
+  auto entries = ZipReader(source).read();
   if (!entries) return entries.error();
   std::ranges::sort(*entries, {}, &ZipEntry::name);
   const auto twice = std::ranges::adjacent_find(*entries, {}, &ZipEntry::name);
   if (twice != entries->end())
-    return bad_checkpoint(file, "entry " + in_quotes(twice->name) + " is there twice");
+    return bad_checkpoint(source.name(), "entry " + in_quotes(twice->name) + " is there twice");
   ZipArchive archive;
   archive.entries_ = std::move(*entries);
   return archive;
 }
 
 const ZipEntry* ZipArchive::find(std::string_view name) const noexcept {
-  const auto found = std::ranges::lower_bound(entries_, name, {}, &ZipEntry::name);
+  const auto found = std::ranges::lower_bound(
+      entries_, name, {}, [](const ZipEntry& entry) -> std::string_view { return entry.name; });
   return found != entries_.end() && found->name == name ? &*found : nullptr;
 }
 

@@ -92,6 +92,56 @@ TEST(ByteReaderTest, ReadsNothingFromNothing) {
   EXPECT_TRUE(reader.seek(0, "start"));
 }
 
+TEST(ByteReaderTest, LooksAheadAndGoesOverBytes) {
+  const auto bytes = eight();
+  ByteReader reader(bytes);
+  EXPECT_TRUE(reader.skip(5, "first"));
+  EXPECT_EQ(reader.peek(2).data(), bytes.data() + 5);
+  EXPECT_THAT(reader.peek(2), SizeIs(2));
+  EXPECT_THAT(reader.peek(100), SizeIs(3));
+  EXPECT_EQ(reader.offset(), 5u);
+  EXPECT_THAT(reader.skip(4, "rest"), ends("rest at offset 5 needs 4 bytes, there are 3"));
+  EXPECT_TRUE(reader.skip(3, "rest"));
+  EXPECT_THAT(reader.peek(1), IsEmpty());
+}
+
+TEST(ByteWindowTest, CountsOffsetsFromTheStartOfTheWholeAndHoldsCountsAgainstItsEnd) {
+  const auto bytes = eight();
+  ByteWindow window{bytes, 100, 200};
+  ByteReader reader(window);
+  EXPECT_EQ(reader.offset(), 100u);
+  EXPECT_EQ(reader.remaining(), 100u);
+  EXPECT_EQ(reader.end(), 200u);
+  EXPECT_EQ(reader.read<std::uint16_t>("a").value(), 0x0201);
+  EXPECT_TRUE(reader.seek(106, "b"));
+  EXPECT_EQ(reader.read<std::uint16_t>("b").value(), 0x0807);
+  EXPECT_TRUE(reader.expect(92, 1, "items"));
+  EXPECT_THAT(reader.expect(93, 1, "items"), ends("there are 92"));
+  EXPECT_THAT(reader.read_bytes(93, "c"), ends("c at offset 108 needs 93 bytes, there are 92"));
+  EXPECT_EQ(window.wanted, 0u) << "what the whole does not have is not asked for";
+}
+
+TEST(ByteWindowTest, IsToldHowFarItsReadersWouldHaveRead) {
+  const auto bytes = eight();
+  ByteWindow window{bytes, 100, 200};
+  ByteReader reader(window);
+  EXPECT_TRUE(reader.skip(6, "a"));
+  EXPECT_TRUE(reader.read<std::uint32_t>("b").has_error());
+  EXPECT_EQ(window.wanted, 110u);
+  ByteReader copy = reader;
+  EXPECT_THAT(copy.peek(20), IsEmpty());
+  EXPECT_EQ(window.wanted, 126u) << "of all its readers";
+  EXPECT_TRUE(reader.seek(150, "c"));
+  EXPECT_TRUE(reader.read_bytes(0, "c"));
+  EXPECT_TRUE(reader.read<std::uint8_t>("c").has_error());
+  EXPECT_EQ(window.wanted, 151u);
+  FieldReader fields(window);
+  fields.skip(90, "d");
+  fields.bytes(10, "d");
+  EXPECT_TRUE(fields.failed());
+  EXPECT_EQ(window.wanted, 200u);
+}
+
 TEST(FieldReaderTest, ReadsWhatIsThere) {
   const auto bytes = ByteWriter().put<std::uint16_t>(7).text("ab").put(1.5F).bytes();
   FieldReader fields(bytes);

@@ -6,6 +6,7 @@
 
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/host/host_step_device.h"
+#include "weft/gpu/host/host_weights.h"
 #include "weft/gpu/step_options.h"
 #include "weft/model/random_llama.h"
 #include "weft/tests/fixture/golden_model.h"
@@ -25,7 +26,7 @@ class HostCapacityTest : public testing::Test {
   /// Returns what a device of these limits takes, weights included.
   [[nodiscard]] std::int64_t taken(const DeviceLimits& limits) const {
     const auto options = step_options(program(), limits, DType::kF32, 1);
-    return program().weight_bytes() + HostDevice::memory_bytes(program(), options);
+    return HostWeights::bytes(program()) + HostDevice::memory_bytes(program(), options);
   }
 
   RandomLlama llama_{LlamaShape{.context = kContext}, 1};

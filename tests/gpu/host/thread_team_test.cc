@@ -126,6 +126,18 @@ TEST_P(ThreadTeamTest, PassesThoseWhoHaveNothingMoreToSync) {
   EXPECT_EQ(calls.back(), 1);
 }
 
+TEST_P(ThreadTeamTest, TellsOfAMembersError) {
+  const auto last = GetParam() - 1;
+  EXPECT_TRUE(team_.try_run([](Share) { return Result<void>(); }));
+  const auto failed = team_.try_run([&](Share share) -> Result<void> {
+    if (share.index == last) return Error{CoreErrc::kStopped, "member " + std::to_string(last)};
+    return {};
+  });
+  ASSERT_TRUE(failed.has_error());
+  EXPECT_EQ(failed.error().detail, "member " + std::to_string(last));
+  EXPECT_TRUE(team_.try_run([](Share) { return Result<void>(); })) << "and can go on";
+}
+
 TEST_P(ThreadTeamTest, EndsRightAfterItsStart) {
   for (int round = 0; round < 50; ++round) const ThreadTeam short_lived({.threads = GetParam()});
 }

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "weft/kernels/linear/packed_weight.h"
 #include "weft/kernels/simd/narrow_float.h"
+#include "weft/tests/fixture/same_bits.h"
 #include "weft/tests/kernels/op_fixture.h"
 
 namespace weft {
@@ -106,6 +108,57 @@ TEST_P(EmbeddingTest, GivesTheTableItselfBitForBitWhenNothingIsAdded) {
         is_close(out.row(0), std::span(stored.numbers).subspan(std::size_t{9} * 37, 37), 0));
     EXPECT_TRUE(is_close(out.row(1), std::span(stored.numbers).first(37), 0));
   }
+}
+
+TEST_P(EmbeddingTest, GivesTheSameBitsFromTheWeightOfTheHead) {
+  Random random(4);
+  const std::vector<TokenId> ids{0, 10, 3, 7};
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0}) {
+    for (const std::int64_t width : {32, 37, 96, 416}) {
+      if (!bytes_of(dtype, width)) continue;
+      const Stored stored(dtype, width, random);
+      auto weight = PackedWeight::allocate(dtype, kVocabulary, width).value();
+      weight.fill(0, {stored.table(), dtype, kVocabulary, width, width});
+      Table wanted(4, width);
+      Table got(4, width);
+      EmbeddingParams params{.ids = ids,
+                             .table = stored.table(),
+                             .dtype = dtype,
+                             .vocabulary = kVocabulary,
+                             .spec = {.scale = 1.7F},
+                             .out = wanted.rows()};
+      embed(params, Share{});
+      params.table = nullptr;
+      params.packed = &weight;
+      params.out = got.rows();
+      in_parts(3, [&](Share share) { embed(params, share); });
+      for (std::int64_t t = 0; t < 4; ++t) {
+        EXPECT_TRUE(test::same_bits(got.rows().row(t), wanted.rows().row(t), width))
+            << to_string(dtype) << ", width " << width << ", token " << t;
+      }
+      EXPECT_TRUE(got.is_untouched_between_rows());
+    }
+  }
+}
+
+TEST_P(EmbeddingTest, NoticesAWeightThatIsNoTableOfThisShape) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto weight = PackedWeight::allocate(DType::kF32, kVocabulary, 4).value();
+  const auto gated = PackedWeight::allocate(DType::kF32, kVocabulary, 4, true).value();
+  const std::vector<TokenId> ids{0};
+  Table out(1, 4);
+  const EmbeddingParams good{
+      .ids = ids, .packed = &weight, .vocabulary = kVocabulary, .out = out.rows()};
+  embed(good, Share{});
+  EmbeddingParams params = good;
+  params.packed = &gated;
+  WEFT_EXPECT_BUG(embed(params, Share{}), "no table of this shape");
+  params = good;
+  params.vocabulary = kVocabulary - 1;
+  WEFT_EXPECT_BUG(embed(params, Share{}), "no table of this shape");
+  params = good;
+  params.dtype = DType::kBF16;
+  WEFT_EXPECT_BUG(embed(params, Share{}), "no table of this shape");
 }
 
 TEST_P(EmbeddingTest, NoticesIdsAndPositionsOutsideTheirTables) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,11 +15,13 @@
 #include "weft/core/io/byte_reader.h"
 #include "weft/core/io/file.h"
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/checkpoint/header_bytes.h"
 #include "weft/model/checkpoint/pickle/pickle.h"
 #include "weft/model/checkpoint/pickle/pickle_checkpoint.h"
 #include "weft/model/model_error.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/source_path.h"
+#include "weft/tests/fixture/tensor_bytes.h"
 #include "weft/text/tokenizer/vocabulary.h"
 
 namespace weft {
@@ -26,6 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using test::bytes_of;
 using test::FailsWith;
 using testing::HasSubstr;
 using testing::SizeIs;
@@ -54,7 +58,7 @@ void expect_equal(const Checkpoint& left, const Checkpoint& right) {
     ASSERT_NE(other, nullptr) << tensor.name;
     EXPECT_EQ(tensor.dtype, other->dtype) << tensor.name;
     EXPECT_EQ(tensor.shape, other->shape) << tensor.name;
-    EXPECT_TRUE(std::ranges::equal(tensor.bytes, other->bytes)) << tensor.name;
+    EXPECT_TRUE(bytes_of(tensor) == bytes_of(*other)) << tensor.name;
   }
 }
 
@@ -80,7 +84,7 @@ TEST_F(CheckpointDataTest, GoldenModelsOpen) {
     EXPECT_THAT(model.tensors(), SizeIs(row.tensors)) << row.name;
     EXPECT_TRUE(model.config().as_object().contains("model_type"));
     for (const CheckpointTensor& tensor : model.tensors())
-      EXPECT_FALSE(tensor.bytes.empty()) << tensor.name;
+      EXPECT_NE(tensor.size, 0u) << tensor.name;
   }
 }
 
@@ -120,12 +124,13 @@ std::string gguf_name(const std::string& name) {
 /// Hugging Face's (first half with second half).
 std::vector<std::byte> in_halves(const CheckpointTensor& tensor, std::size_t head_size) {
   const auto rows = static_cast<std::size_t>(tensor.shape[0]);
-  const std::size_t row_bytes = tensor.bytes.size() / rows;
-  std::vector<std::byte> moved(tensor.bytes.size());
+  const std::vector<std::byte> bytes = bytes_of(tensor);
+  const std::size_t row_bytes = bytes.size() / rows;
+  std::vector<std::byte> moved(bytes.size());
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t in_head = row % head_size;
     const std::size_t to = row - in_head + in_head / 2 + in_head % 2 * (head_size / 2);
-    std::ranges::copy(tensor.bytes.subspan(row * row_bytes, row_bytes),
+    std::ranges::copy(std::span(bytes).subspan(row * row_bytes, row_bytes),
                       moved.begin() + static_cast<std::ptrdiff_t>(to * row_bytes));
   }
   return moved;
@@ -144,14 +149,13 @@ TEST_F(CheckpointDataTest, AllFormatsOfStories260KHoldTheSameNumbers) {
     const CheckpointTensor* in_gguf = gguf.find(gguf_name(tensor.name));
     ASSERT_NE(in_gguf, nullptr) << tensor.name;
     EXPECT_EQ(tensor.shape, in_gguf->shape) << tensor.name;
-    EXPECT_TRUE(std::ranges::equal(tensor.bytes, in_gguf->bytes)) << tensor.name;
+    EXPECT_TRUE(bytes_of(tensor) == bytes_of(*in_gguf)) << tensor.name;
     const CheckpointTensor* in_hf = hf.find(tensor.name);
     ASSERT_NE(in_hf, nullptr) << tensor.name;
     EXPECT_EQ(tensor.shape, in_hf->shape) << tensor.name;
     const bool turns = tensor.name.find("q_proj") != std::string::npos ||
                        tensor.name.find("k_proj") != std::string::npos;
-    EXPECT_TRUE(turns ? std::ranges::equal(in_halves(tensor, 8), in_hf->bytes)
-                      : std::ranges::equal(tensor.bytes, in_hf->bytes))
+    EXPECT_TRUE((turns ? in_halves(tensor, 8) : bytes_of(tensor)) == bytes_of(*in_hf))
         << tensor.name;
   }
 }
@@ -240,13 +244,14 @@ TEST_F(CheckpointDataTest, EveryMalformedPickleIsRefusedByName) {
   std::size_t files = 0;
   for (const auto& entry : fs::directory_iterator(shared() / "data/malformed/pickle")) {
     const std::string name = entry.path().filename().string();
-    const auto file = MappedFile::open(entry.path());
+    const auto file = open_file_source(entry.path());
     ASSERT_TRUE(file) << name;
+    const auto bytes = read_held(**file, 0, (*file)->size()).value();
     ++files;
     const auto opened = open_checkpoint(entry.path());
     ASSERT_TRUE(opened.has_error()) << name;
     EXPECT_THAT(opened.error().detail, HasSubstr(name));
-    const auto read = read_pickle_checkpoint(file->bytes(), name);
+    const auto read = read_pickle_checkpoint(test::source_of(bytes, name));
     ASSERT_TRUE(read.has_error()) << name;
     EXPECT_THAT(read.error().detail, HasSubstr(name));
   }
@@ -263,10 +268,11 @@ TEST_F(CheckpointDataTest, EveryMaliciousPickleIsRefusedForWhatItAsks) {
     if (!is_malicious || entry.path().extension() == ".zip") continue;
     ++malicious;
     // Not as a checkpoint, which lacks more than that, but as the pickle inside one.
-    const auto file = MappedFile::open(entry.path());
+    const auto file = open_file_source(entry.path());
     ASSERT_TRUE(file) << name;
     PickleReader pickle(name);
-    ByteReader reader(file->bytes());
+    const auto bytes = read_held(**file, 0, (*file)->size()).value();
+    ByteReader reader(bytes);
     auto read = pickle.read(reader);
     while (read && reader.remaining() > 0) read = pickle.read(reader);
     EXPECT_THAT(read, FailsWith(ModelErrc::kForbiddenPickle, name));

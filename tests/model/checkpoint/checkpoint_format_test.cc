@@ -8,6 +8,7 @@
 #include "weft/model/model_error.h"
 #include "weft/tests/fixture/byte_writer.h"
 #include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/tensor_bytes.h"
 
 namespace weft {
 namespace {
@@ -16,7 +17,7 @@ using namespace std::string_view_literals;
 using test::FailsWith;
 
 Result<CheckpointFormat> format_of_text(std::string_view text) {
-  return format_of(test::ByteWriter().text(text).bytes(), "m");
+  return format_of(*test::source_of(test::ByteWriter().text(text).bytes(), "m"));
 }
 
 TEST(CheckpointFormatTest, IsToldFromTheFirstBytes) {

@@ -17,6 +17,7 @@
 #include "weft/tests/fixture/checkpoint_errors.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/temp_folder.h"
+#include "weft/tests/fixture/tensor_bytes.h"
 
 namespace weft {
 namespace {
@@ -65,7 +66,7 @@ TEST(CheckpointTest, SortsTensorsAndFindsThemByName) {
   tensors[1].name = "";
   tensors[2].name = "a";
   const auto made =
-      Checkpoint::make(CheckpointFormat::kGguf, "m", boost::json::object(), tensors, nullptr, {});
+      Checkpoint::make(CheckpointFormat::kGguf, "m", boost::json::object(), tensors, nullptr);
   ASSERT_TRUE(made);
   EXPECT_THAT(names_of(*made), ElementsAre("", "a", "b"));
   EXPECT_EQ(made->find("a"), &made->tensors()[1]);
@@ -77,15 +78,15 @@ TEST(CheckpointTest, SortsTensorsAndFindsThemByName) {
 
 TEST(CheckpointTest, RefusesATensorThatIsInTwoFilesAndNamesBoth) {
   std::vector<CheckpointTensor> tensors(2);
-  tensors[0] = {.name = "a", .shape = {}, .bytes = {}, .file = "first"};
-  tensors[1] = {.name = "a", .shape = {}, .bytes = {}, .file = "second"};
+  tensors[0] = {.name = "a", .shape = {}, .source = test::source_of({}, "first")};
+  tensors[1] = {.name = "a", .shape = {}, .source = test::source_of({}, "second")};
   EXPECT_THAT(
-      Checkpoint::make(CheckpointFormat::kPickle, "m", boost::json::object(), tensors, nullptr, {}),
+      Checkpoint::make(CheckpointFormat::kPickle, "m", boost::json::object(), tensors, nullptr),
       is_bad("first: tensor 'a' is in second too"));
 }
 
 TEST(CheckpointTest, RefusesAConfigurationThatIsNoObject) {
-  EXPECT_THAT(Checkpoint::make(CheckpointFormat::kPickle, "m", nullptr, {}, nullptr, {}),
+  EXPECT_THAT(Checkpoint::make(CheckpointFormat::kPickle, "m", nullptr, {}, nullptr),
               FailsWith(ModelErrc::kBadConfig, "m"));
 }
 
@@ -105,7 +106,7 @@ TEST_F(ModelFolder, IsReadWithItsConfiguration) {
   EXPECT_EQ(model->path(), folder_.path());
   EXPECT_EQ(boost::json::serialize(model->config()), R"({"model_type":"llama"})");
   ASSERT_THAT(names_of(*model), ElementsAre("a"));
-  EXPECT_THAT(model->find("a")->bytes, ElementsAre(std::byte{7}));
+  EXPECT_THAT(test::bytes_of(*model->find("a")), ElementsAre(std::byte{7}));
 }
 
 TEST_F(ModelFolder, OutlivesTheMoveOfItsCheckpoint) {
@@ -113,7 +114,7 @@ TEST_F(ModelFolder, OutlivesTheMoveOfItsCheckpoint) {
   auto model = open();
   ASSERT_TRUE(model);
   const Checkpoint moved = std::move(*model);
-  EXPECT_THAT(moved.find("a")->bytes, ElementsAre(std::byte{7}));
+  EXPECT_THAT(test::bytes_of(*moved.find("a")), ElementsAre(std::byte{7}));
 }
 
 TEST_F(ModelFolder, MayBeSplitIntoShards) {

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -18,6 +17,7 @@
 #include "weft/tests/fixture/checkpoint_errors.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/temp_folder.h"
+#include "weft/tests/fixture/tensor_bytes.h"
 
 namespace weft {
 namespace {
@@ -25,6 +25,7 @@ namespace {
 using test::ByteWriter;
 using test::FailsWith;
 using test::is_bad;
+using test::source_of;
 using testing::ElementsAre;
 using Bytes = std::vector<std::byte>;
 
@@ -56,12 +57,14 @@ Bytes version_1(const Header& header, std::size_t weights, bool shared = true,
   return out.bytes();
 }
 
+bool is_model(const Bytes& bytes) { return is_llama2c(bytes, bytes.size()); }
+
 /// The first weight of a tensor, which says where it stands.
 float first_of(const CheckpointFile& file, const std::string& name) {
   for (const CheckpointTensor& tensor : file.tensors) {
     if (tensor.name != name) continue;
     float first = 0;
-    std::memcpy(&first, tensor.bytes.data(), sizeof first);
+    tensor.read(0, std::as_writable_bytes(std::span(&first, 1))).value();
     return first;
   }
   ADD_FAILURE() << "no tensor " << name;
@@ -77,8 +80,8 @@ std::vector<std::int64_t> shape_of(const CheckpointFile& file, const std::string
 
 TEST(Llama2CTest, ReadsVersion0InItsOrder) {
   const Bytes bytes = version_0(kHeader, kWeights + kTables);
-  EXPECT_TRUE(is_llama2c(bytes));
-  const auto file = read_llama2c(bytes, "m.bin");
+  EXPECT_TRUE(is_model(bytes));
+  const auto file = read_llama2c(source_of(bytes, "m.bin"));
   ASSERT_TRUE(file) << to_string(file.error());
   EXPECT_EQ(file->tensors.size(), 2u + 2 * 9);
   EXPECT_EQ(first_of(*file, "model.embed_tokens.weight"), 0);
@@ -102,21 +105,21 @@ TEST(Llama2CTest, ReadsAClassifierOfItsOwn) {
   Header header = kHeader;
   header[5] = -5;
   const Bytes bytes = version_0(header, kWeights + kTables + 40);
-  const auto file = read_llama2c(bytes, "m.bin");
+  const auto file = read_llama2c(source_of(bytes, "m.bin"));
   ASSERT_TRUE(file) << to_string(file.error());
   EXPECT_EQ(first_of(*file, "lm_head.weight"), kWeights + kTables);
   EXPECT_EQ(file->config.at("tie_word_embeddings"), false);
   EXPECT_EQ(file->config.at("vocab_size"), 5);
   const Bytes later = version_1(kHeader, kWeights + 40, false);
-  const auto second = read_llama2c(later, "m.bin");
+  const auto second = read_llama2c(source_of(later, "m.bin"));
   ASSERT_TRUE(second) << to_string(second.error());
   EXPECT_EQ(first_of(*second, "lm_head.weight"), kWeights);
 }
 
 TEST(Llama2CTest, ReadsVersion1InItsOrder) {
   const Bytes bytes = version_1(kHeader, kWeights);
-  EXPECT_TRUE(is_llama2c(bytes));
-  const auto file = read_llama2c(bytes, "m.bin");
+  EXPECT_TRUE(is_model(bytes));
+  const auto file = read_llama2c(source_of(bytes, "m.bin"));
   ASSERT_TRUE(file) << to_string(file.error());
   EXPECT_EQ(first_of(*file, "model.layers.0.input_layernorm.weight"), 0);
   EXPECT_EQ(first_of(*file, "model.layers.0.post_attention_layernorm.weight"), 16);
@@ -127,7 +130,7 @@ TEST(Llama2CTest, ReadsVersion1InItsOrder) {
 }
 
 TEST(Llama2CTest, GivesItsConfigurationHuggingFacesKeys) {
-  const auto config = read_llama2c(version_1(kHeader, kWeights), "m.bin")->config;
+  const auto config = read_llama2c(source_of(version_1(kHeader, kWeights), "m.bin"))->config;
   EXPECT_EQ(config.at("model_type"), "llama");
   EXPECT_EQ(config.at("hidden_size"), 8);
   EXPECT_EQ(config.at("intermediate_size"), 6);
@@ -141,10 +144,10 @@ TEST(Llama2CTest, GivesItsConfigurationHuggingFacesKeys) {
 }
 
 TEST(Llama2CTest, IsToldFromJunkByRangesAndSize) {
-  EXPECT_FALSE(is_llama2c({}));
-  EXPECT_FALSE(is_llama2c(Bytes(28)));
-  EXPECT_FALSE(is_llama2c(version_0(kHeader, kWeights + kTables - 1)));
-  EXPECT_FALSE(is_llama2c(version_0(kHeader, kWeights + kTables + 1)));
+  EXPECT_FALSE(is_model({}));
+  EXPECT_FALSE(is_model(Bytes(28)));
+  EXPECT_FALSE(is_model(version_0(kHeader, kWeights + kTables - 1)));
+  EXPECT_FALSE(is_model(version_0(kHeader, kWeights + kTables + 1)));
   struct Row {
     std::size_t field;
     std::int32_t value;
@@ -158,29 +161,31 @@ TEST(Llama2CTest, IsToldFromJunkByRangesAndSize) {
         Row{6, INT32_MAX, "seq_len"}}) {
     Header header = kHeader;
     header[row.field] = row.value;
-    EXPECT_THAT(read_llama2c(version_0(header, kWeights + kTables), "m.bin"),
+    EXPECT_THAT(read_llama2c(source_of(version_0(header, kWeights + kTables), "m.bin")),
                 is_bad(std::string("m.bin: ") + row.name + " is out of range"));
-    EXPECT_FALSE(is_llama2c(version_0(header, kWeights + kTables)));
+    EXPECT_FALSE(is_model(version_0(header, kWeights + kTables)));
   }
 }
 
 TEST(Llama2CTest, RefusesOtherSizesAndVersions) {
-  EXPECT_THAT(read_llama2c(version_1(kHeader, kWeights - 1), "m"), is_bad("its header describes"));
-  EXPECT_THAT(read_llama2c(version_1(kHeader, kWeights + 1), "m"), is_bad("its header describes"));
+  EXPECT_THAT(read_llama2c(source_of(version_1(kHeader, kWeights - 1), "m")),
+              is_bad("its header describes"));
+  EXPECT_THAT(read_llama2c(source_of(version_1(kHeader, kWeights + 1), "m")),
+              is_bad("its header describes"));
   EXPECT_THAT(
-      read_llama2c(version_1(kHeader, kWeights, true, 2), "m"),
+      read_llama2c(source_of(version_1(kHeader, kWeights, true, 2), "m")),
       FailsWith(ModelErrc::kUnsupportedFormat, "version 2 of llama2.c's format (quantized)"));
-  EXPECT_THAT(read_llama2c(version_1(kHeader, kWeights, true, -1), "m"),
+  EXPECT_THAT(read_llama2c(source_of(version_1(kHeader, kWeights, true, -1), "m")),
               FailsWith(ModelErrc::kUnsupportedFormat, "version -1"));
   const Bytes whole = version_1(kHeader, kWeights);
   for (std::size_t size = 0; size < 300; ++size) {
-    EXPECT_TRUE(read_llama2c(std::span(whole).first(size), "m").has_error());
+    EXPECT_TRUE(read_llama2c(source_of(std::span(whole).first(size), "m")).has_error());
   }
 }
 
 TEST(Llama2CTest, HoldsTheLargestHeaderWithoutOverflow) {
   const Header largest = {1 << 20, 1 << 20, 1024, 1024, 1024, -(1 << 21), 1 << 24};
-  EXPECT_THAT(read_llama2c(version_0(largest, 1), "m"), is_bad("its header describes"));
+  EXPECT_THAT(read_llama2c(source_of(version_0(largest, 1), "m")), is_bad("its header describes"));
 }
 
 // --- Its tokenizer.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,13 +13,16 @@
 #include "weft/tests/fixture/byte_writer.h"
 #include "weft/tests/fixture/checkpoint_errors.h"
 #include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/tensor_bytes.h"
 
 namespace weft {
 namespace {
 
 using test::ByteWriter;
+using test::CutSource;
 using test::FailsWith;
 using test::is_bad;
+using test::source_of;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -30,32 +34,36 @@ std::vector<std::byte> file_of(std::string_view header, std::size_t data_bytes) 
 }
 
 Result<CheckpointFile> read_header(std::string_view header, std::size_t data_bytes) {
-  // Its tensors dangle; the tests that use this look at names and shapes.
-  return read_safetensors(file_of(header, data_bytes), "m.safetensors");
+  return read_safetensors(source_of(file_of(header, data_bytes), "m.safetensors"));
 }
 
 constexpr std::string_view kTwo = R"({"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},)"
                                   R"("__metadata__":{"format":"pt"},)"
                                   R"("a":{"dtype":"BF16","shape":[1,2],"data_offsets":[0,4]}})";
 
-TEST(SafetensorsTest, ReadsTensorsAsViewsOfTheFile) {
-  const auto bytes = file_of(kTwo, 12);
-  const auto file = read_safetensors(bytes, "m.safetensors");
+TEST(SafetensorsTest, SaysWhereTensorsLieInTheFile) {
+  const auto source = source_of(file_of(kTwo, 12), "m.safetensors");
+  const auto file = read_safetensors(source);
   ASSERT_TRUE(file) << to_string(file.error());
   ASSERT_EQ(file->tensors.size(), 2u);
   const CheckpointTensor& a = file->tensors[0];
   EXPECT_EQ(a.name, "a");
   EXPECT_EQ(a.dtype, DType::kBF16);
   EXPECT_THAT(a.shape, ElementsAre(1, 2));
-  EXPECT_EQ(a.bytes.data(), bytes.data() + 8 + kTwo.size());
-  EXPECT_EQ(a.bytes.size(), 4u);
-  EXPECT_EQ(a.file, "m.safetensors");
+  EXPECT_EQ(a.source, source);
+  EXPECT_EQ(a.offset, 8 + kTwo.size());
+  EXPECT_EQ(a.size, 4u);
+  EXPECT_EQ(a.file(), "m.safetensors");
   const CheckpointTensor& b = file->tensors[1];
   EXPECT_EQ(b.name, "b");
   EXPECT_EQ(b.dtype, DType::kF32);
   EXPECT_THAT(b.shape, ElementsAre(2));
-  EXPECT_EQ(b.bytes.data(), a.bytes.data() + 4);
-  EXPECT_EQ(b.bytes.size(), 8u);
+  EXPECT_EQ(b.offset, a.offset + 4);
+  EXPECT_EQ(b.size, 8u);
+  EXPECT_THAT(test::bytes_of(b), testing::ElementsAreArray(test::ByteWriter()
+                                                               .put(std::uint32_t{0x07060504})
+                                                               .put(std::uint32_t{0x0b0a0908})
+                                                               .bytes()));
 }
 
 TEST(SafetensorsTest, ReadsEveryTypeThatTensorsMayHave) {
@@ -90,10 +98,11 @@ TEST(SafetensorsTest, ReadsScalarsEmptyTensorsAndNoTensors) {
 }
 
 TEST(SafetensorsTest, RefusesAHeaderLengthThatTheFileDoesNotHave) {
-  EXPECT_THAT(read_safetensors({}, "m"), is_bad("m: the header's length at offset 0"));
-  EXPECT_THAT(read_safetensors(ByteWriter().zeros(7).bytes(), "m"), is_bad("header's length"));
+  EXPECT_THAT(read_safetensors(source_of({}, "m")), is_bad("m: the header's length at offset 0"));
+  EXPECT_THAT(read_safetensors(source_of(ByteWriter().zeros(7).bytes(), "m")),
+              is_bad("header's length"));
   const auto with_length = [](std::uint64_t length) {
-    return read_safetensors(ByteWriter().put(length).text("{}").bytes(), "m");
+    return read_safetensors(source_of(ByteWriter().put(length).text("{}").bytes(), "m"));
   };
   EXPECT_TRUE(with_length(2));
   EXPECT_THAT(with_length(0), is_bad("does not start with '{'"));
@@ -187,7 +196,17 @@ TEST(SafetensorsTest, ReadsNothingPastACutFile) {
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::vector<std::byte> cut(whole.begin(),
                                      whole.begin() + static_cast<std::ptrdiff_t>(size));
-    EXPECT_THAT(read_safetensors(cut, "m"), is_bad("m: "));
+    EXPECT_THAT(read_safetensors(source_of(cut, "m")), is_bad("m: "));
+  }
+}
+
+TEST(SafetensorsTest, ReadsNothingBehindTheHeaderAndSaysWhenThatIsCut) {
+  const auto whole = source_of(file_of(kTwo, 12), "m");
+  const std::size_t header = 8 + kTwo.size();
+  EXPECT_TRUE(read_safetensors(std::make_shared<CutSource>(whole, header)));
+  for (const std::size_t end : {std::size_t{0}, std::size_t{7}, std::size_t{8}, header - 1}) {
+    EXPECT_THAT(read_safetensors(std::make_shared<CutSource>(whole, end)),
+                FailsWith(FileErrc::kCut, "m"));
   }
 }
 

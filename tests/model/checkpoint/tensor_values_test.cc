@@ -3,13 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "weft/core/error/internal_error.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/tests/fixture/byte_writer.h"
+#include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/tensor_bytes.h"
 
 namespace weft {
 namespace {
@@ -23,9 +27,10 @@ std::vector<float> read_values(DType dtype, const std::vector<std::byte>& bytes,
   std::vector<std::byte> shifted(1);
   shifted.insert(shifted.end(), bytes.begin(), bytes.end());
   const auto numbers = static_cast<std::int64_t>(bytes.size());
-  const CheckpointTensor tensor{"t", dtype, {numbers}, std::span(shifted).subspan(1), "file"};
+  const CheckpointTensor tensor{"t", dtype,       {numbers}, test::source_of(shifted, "file"),
+                                1,   bytes.size()};
   std::vector<float> out(count);
-  read_values(tensor, offset, stride, out);
+  read_values(tensor, offset, stride, out).value();
   return out;
 }
 
@@ -55,6 +60,27 @@ TEST(TensorValuesTest, AreReadWithAStride) {
   EXPECT_THAT(read_values(DType::kF32, numbers.bytes(), 1, 4, 3), ElementsAre(1, 5, 9));
   EXPECT_THAT(read_values(DType::kF32, numbers.bytes(), 11, 5, 1), ElementsAre(11));
   EXPECT_THAT(read_values(DType::kF32, numbers.bytes(), 99, 1, 0), ElementsAre());
+}
+
+TEST(TensorValuesTest, AreReadInPiecesOfAMebibyte) {
+  constexpr std::size_t kNumbers = 700'000;
+  ByteWriter numbers;
+  for (std::size_t i = 0; i < kNumbers; ++i) numbers.put(static_cast<float>(i));
+  const auto bytes = numbers.bytes();
+  const auto all = read_values(DType::kF32, bytes, 0, 1, kNumbers);
+  const auto third = read_values(DType::kF32, bytes, 1, 3, kNumbers / 3);
+  for (std::size_t i = 0; i < kNumbers; ++i) ASSERT_EQ(all[i], static_cast<float>(i));
+  for (std::size_t i = 0; i < third.size(); ++i) ASSERT_EQ(third[i], static_cast<float>(3 * i + 1));
+  EXPECT_THAT(read_values(DType::kF32, bytes, 5, 600'000, 2), ElementsAre(5, 600'005));
+}
+
+TEST(TensorValuesTest, OfAFileThatWasCutAreAnError) {
+  const auto whole = test::source_of(ByteWriter().put(1.0F).put(2.0F).bytes(), "file");
+  const CheckpointTensor tensor{
+      "t", DType::kF32, {2}, std::make_shared<test::CutSource>(whole, 7), 0, 8};
+  std::vector<float> out(2);
+  EXPECT_THAT(weft::read_values(tensor, 0, 1, out), test::FailsWith(FileErrc::kCut, "file"));
+  EXPECT_TRUE(weft::read_values(tensor, 0, 1, std::span(out).first(1)));
 }
 
 #ifdef WEFT_ABORT_ON_INTERNAL_ERROR

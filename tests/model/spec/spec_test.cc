@@ -180,7 +180,7 @@ TEST(FindSpecTest, PrefersTheSpecInTheModelsFolder) {
   folder.write("weft.toml", kMine);
   const Checkpoint checkpoint =
       Checkpoint::make(CheckpointFormat::kSafetensors, folder.path(),
-                       json::parse(R"({"model_type": "llama"})"), {}, nullptr, {})
+                       json::parse(R"({"model_type": "llama"})"), {}, nullptr)
           .value();
   EXPECT_EQ(find_spec(checkpoint).value().name(), "mine");
 }
@@ -191,7 +191,7 @@ TEST(FindSpecTest, PrefersTheSpecBesideTheModelsFile) {
   folder.write("tiny.gguf", std::string_view("GGUF"));
   const auto named = [&](const char* file) {
     return Checkpoint::make(CheckpointFormat::kGguf, folder.path() / file,
-                            json::parse(R"({"general.architecture": "llama"})"), {}, nullptr, {})
+                            json::parse(R"({"general.architecture": "llama"})"), {}, nullptr)
         .value();
   };
   EXPECT_EQ(find_spec(named("tiny.gguf")).value().name(), "mine");
@@ -203,7 +203,7 @@ TEST(FindSpecTest, DoesNotPassOverABrokenSpecOfTheModel) {
   const auto path = folder.write("weft.toml", "name = 'mine'\nhiden = 1");
   const Checkpoint checkpoint =
       Checkpoint::make(CheckpointFormat::kSafetensors, folder.path(),
-                       json::parse(R"({"model_type": "llama"})"), {}, nullptr, {})
+                       json::parse(R"({"model_type": "llama"})"), {}, nullptr)
           .value();
   EXPECT_THAT(find_spec(checkpoint), FailsWith(ModelErrc::kBadSpec, path.string() + ": hiden"));
 }

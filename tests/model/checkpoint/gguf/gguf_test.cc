@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "weft/tests/fixture/gguf_writer.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/temp_folder.h"
+#include "weft/tests/fixture/tensor_bytes.h"
 
 namespace weft {
 namespace {
@@ -28,9 +30,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// Its tensors dangle: for tests that look at the rest.
 Result<CheckpointFile> read_gguf_bytes(const std::vector<std::byte>& bytes) {
-  return read_gguf(bytes, "m.gguf");
+  return read_gguf(test::source_of(bytes, "m.gguf"));
 }
 
 Result<CheckpointFile> read_one(const GgufWriter::Tensor& tensor, std::size_t data_bytes) {
@@ -45,11 +46,30 @@ TEST(GgufTest, ReadsTensorsOutermostDimensionFirst) {
   EXPECT_EQ(file->tensors[0].name, "b");
   EXPECT_EQ(file->tensors[0].dtype, DType::kF32);
   EXPECT_THAT(file->tensors[0].shape, ElementsAre(3, 2));
-  EXPECT_EQ(file->tensors[0].bytes.data(), bytes.data() + bytes.size() - 24);
-  EXPECT_EQ(file->tensors[0].bytes.size(), 24u);
+  EXPECT_EQ(file->tensors[0].offset, bytes.size() - 24);
+  EXPECT_EQ(file->tensors[0].size, 24u);
   EXPECT_THAT(file->tensors[1].shape, IsEmpty());
-  EXPECT_EQ(file->tensors[1].bytes.size(), 4u);
+  EXPECT_EQ(file->tensors[1].size, 4u);
   EXPECT_EQ(file->vocabulary, nullptr);
+}
+
+TEST(GgufTest, ReadsAHeaderOfAnyLengthAndSaysWhenItIsCut) {
+  std::vector<std::string> words;
+  for (int i = 0; i < 30'000; ++i) words.push_back("word" + std::to_string(i));
+  const auto bytes = GgufWriter()
+                         .text("some.text", std::string(100'000, 'x'))
+                         .texts("some.words", words)
+                         .tensor({"a", {2, 3}, 0})
+                         .bytes(24);
+  const auto whole = test::source_of(bytes, "m.gguf");
+  const auto file = read_gguf(whole);
+  ASSERT_TRUE(file) << to_string(file.error());
+  EXPECT_EQ(file->config.at("some.text").as_string().size(), 100'000u);
+  EXPECT_EQ(file->tensors.at(0).offset, bytes.size() - 24);
+  for (const std::size_t end : {std::size_t{0}, std::size_t{3}, std::size_t{90'000}}) {
+    EXPECT_THAT(read_gguf(std::make_shared<test::CutSource>(whole, end)),
+                test::FailsWith(FileErrc::kCut, "m.gguf"));
+  }
 }
 
 TEST(GgufTest, ReadsPlainTypesAndQ8) {
@@ -65,7 +85,7 @@ TEST(GgufTest, ReadsPlainTypesAndQ8) {
     const auto file = read_one({"t", {32}, 0, row.type}, row.bytes);
     ASSERT_TRUE(file) << to_string(file.error());
     EXPECT_EQ(file->tensors[0].dtype, row.dtype);
-    EXPECT_EQ(file->tensors[0].bytes.size(), row.bytes);
+    EXPECT_EQ(file->tensors[0].size, row.bytes);
     EXPECT_THAT(read_one({"t", {32}, 0, row.type}, row.bytes - 1), is_bad("tensor 't'"));
   }
 }
@@ -274,7 +294,7 @@ TEST(GgufTest, SurvivesEveryByteBeingWrong) {
       bad[at] = static_cast<std::byte>(value);
       const auto file = read_gguf_bytes(bad);
       if (!file) continue;
-      for (const CheckpointTensor& tensor : file->tensors) EXPECT_LE(tensor.bytes.size(), 32u);
+      for (const CheckpointTensor& tensor : file->tensors) EXPECT_LE(tensor.size, 32u);
     }
   }
 }

@@ -11,6 +11,7 @@
 
 #include "weft/model/checkpoint/gguf/gguf.h"
 #include "weft/model/checkpoint/llama2c.h"
+#include "weft/tests/fixture/tensor_bytes.h"
 #include "weft/tests/text/tokenizer/vocab_vectors.h"
 #include "weft/text/output/incremental_detokenizer.h"
 #include "weft/text/text_error.h"
@@ -23,7 +24,8 @@ namespace fs = std::filesystem;
 
 Result<Tokenizer> tokenizer_of(const fs::path& path) {
   const std::string bytes = test::read_file(path);
-  const auto file = read_gguf(std::as_bytes(std::span(bytes)), path.filename().string());
+  const auto file =
+      read_gguf(test::source_of(std::as_bytes(std::span(bytes)), path.filename().string()));
   if (!file) return file.error();
   if (file->vocabulary == nullptr) return Error{make_error_code(TextErrc::kBadTokenizer), "none"};
   return Tokenizer::from_vocabulary(*file->vocabulary, path.filename().string());

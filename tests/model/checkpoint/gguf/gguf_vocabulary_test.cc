@@ -13,6 +13,7 @@
 #include "weft/tests/fixture/checkpoint_errors.h"
 #include "weft/tests/fixture/gguf_writer.h"
 #include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/tensor_bytes.h"
 
 namespace weft {
 namespace {
@@ -35,7 +36,7 @@ GgufWriter gguf_tokenizer(const std::string& model) {
 }
 
 Result<CheckpointFile> read_vocabulary(const GgufWriter& writer) {
-  return read_gguf(writer.bytes(), "m.gguf");
+  return read_gguf(test::source_of(writer.bytes(), "m.gguf"));
 }
 
 Vocabulary vocabulary_of(const GgufWriter& writer) {
@@ -209,7 +210,7 @@ TEST(GgufVocabularyTest, ReadsALargeVocabularyInASecond) {
                          .bytes();
   // The processor's time, so that other programs do not count.
   const std::clock_t start = std::clock();
-  const auto file = read_gguf(bytes, "m.gguf");
+  const auto file = read_gguf(test::source_of(bytes, "m.gguf"));
   const std::clock_t taken = std::clock() - start;
   ASSERT_TRUE(file) << to_string(file.error());
   EXPECT_LT(taken, kLoadSeconds * CLOCKS_PER_SEC);

@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstring>
+#include <memory>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "weft/tests/fixture/checkpoint_errors.h"
 #include "weft/tests/fixture/pickle_writer.h"
 #include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/tensor_bytes.h"
 #include "weft/tests/fixture/zip_writer.h"
 
 namespace weft {
@@ -25,6 +27,7 @@ using test::is_bad;
 using test::is_forbidden;
 using test::is_unsupported;
 using test::PickleWriter;
+using test::source_of;
 using test::ZipWriter;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -39,8 +42,8 @@ Bytes counting(std::size_t elements) {
 }
 
 std::vector<float> floats_of(const CheckpointTensor& tensor) {
-  std::vector<float> values(tensor.bytes.size() / sizeof(float));
-  std::memcpy(values.data(), tensor.bytes.data(), values.size() * sizeof(float));
+  std::vector<float> values(tensor.size / sizeof(float));
+  tensor.read(0, std::as_writable_bytes(std::span(values))).value();
   return values;
 }
 
@@ -53,13 +56,14 @@ Bytes archive_of(const PickleWriter& pickle, const Bytes& storage) {
   return ZipWriter().add("m/data.pkl", pickle.bytes()).add("m/data/0", storage).bytes();
 }
 
-/// An archive and what was read from it, which may point into it.
+/// An archive and what was read from it.
 struct Archive {
   Archive(const PickleWriter& pickle, const Bytes& storage)
-      : bytes(archive_of(pickle, storage)), file(read_pickle_checkpoint(bytes, "m.pth")) {}
+      : source(source_of(archive_of(pickle, storage), "m.pth")),
+        file(read_pickle_checkpoint(source)) {}
   Archive(const PickleWriter::Tensor& tensor, const Bytes& storage)
       : Archive(dict_of(tensor), storage) {}
-  Bytes bytes;
+  SharedSource source;
   Result<CheckpointFile> file;
 };
 
@@ -90,10 +94,10 @@ struct Legacy {
 };
 
 Result<CheckpointFile> read_legacy(const Legacy& legacy) {
-  return read_pickle_checkpoint(legacy.bytes(), "m.pth");
+  return read_pickle_checkpoint(source_of(legacy.bytes(), "m.pth"));
 }
 
-TEST(PickleCheckpointTest, ReadsTensorsAsViewsOfTheArchive) {
+TEST(PickleCheckpointTest, SaysWhereTensorsLieInTheArchive) {
   const Archive archive({.elements = 8, .offset = 2, .shape = {2, 3}, .strides = {3, 1}},
                         counting(8));
   ASSERT_TRUE(archive.file) << to_string(archive.file.error());
@@ -102,7 +106,7 @@ TEST(PickleCheckpointTest, ReadsTensorsAsViewsOfTheArchive) {
   EXPECT_EQ(tensor.dtype, DType::kF32);
   EXPECT_THAT(tensor.shape, ElementsAre(2, 3));
   EXPECT_THAT(floats_of(tensor), ElementsAre(2, 3, 4, 5, 6, 7));
-  EXPECT_THAT(archive.file->storage, IsEmpty()) << "nothing was copied";
+  EXPECT_EQ(tensor.source, archive.source) << "nothing was copied";
 }
 
 TEST(PickleCheckpointTest, PutsTransposedTensorsInOrder) {
@@ -137,7 +141,7 @@ TEST(PickleCheckpointTest, LetsTensorsShareAStorage) {
       counting(2));
   ASSERT_TRUE(archive.file) << to_string(archive.file.error());
   ASSERT_THAT(archive.file->tensors, SizeIs(2));
-  EXPECT_EQ(archive.file->tensors[0].bytes.data(), archive.file->tensors[1].bytes.data());
+  EXPECT_EQ(archive.file->tensors[0].offset, archive.file->tensors[1].offset);
 }
 
 TEST(PickleCheckpointTest, FindsTheStateDictOneLevelDown) {
@@ -237,19 +241,19 @@ TEST(PickleCheckpointTest, RefusesStoragesThatTheArchiveDoesNotHold) {
 TEST(PickleCheckpointTest, RefusesArchivesThatAreNoStateDicts) {
   const Bytes good = dict_of({.elements = 1, .shape = {1}, .strides = {1}}).bytes();
   const auto with = [&](const std::string& name, const std::string& text) {
-    return read_pickle_checkpoint(ZipWriter()
-                                      .add("m/data.pkl", good)
-                                      .add("m/data/0", counting(1))
-                                      .add(name, ByteWriter().text(text).bytes())
-                                      .bytes(),
-                                  "m.pth");
+    return read_pickle_checkpoint(source_of(ZipWriter()
+                                                .add("m/data.pkl", good)
+                                                .add("m/data/0", counting(1))
+                                                .add(name, ByteWriter().text(text).bytes())
+                                                .bytes(),
+                                            "m.pth"));
   };
   EXPECT_TRUE(with("m/byteorder", "little"));
   EXPECT_TRUE(with("m/code/data.pkl", "x"));
   EXPECT_THAT(with("m/byteorder", "big"), is_unsupported("not little-endian"));
   EXPECT_THAT(with("m/constants.pkl", ""), is_unsupported("TorchScript"));
   EXPECT_THAT(with("n/data.pkl", ""), is_bad("two files data.pkl"));
-  EXPECT_THAT(read_pickle_checkpoint(ZipWriter().add("data.pkl", good).bytes(), "m.pth"),
+  EXPECT_THAT(read_pickle_checkpoint(source_of(ZipWriter().add("data.pkl", good).bytes(), "m.pth")),
               is_bad("no file data.pkl"));
 }
 
@@ -260,7 +264,7 @@ TEST(PickleCheckpointTest, NamesWhatAPickleMayNotDo) {
 
 TEST(PickleCheckpointTest, ReadsTheOlderLayout) {
   const Bytes bytes = Legacy().bytes();
-  const auto file = read_pickle_checkpoint(bytes, "m.pth");
+  const auto file = read_pickle_checkpoint(source_of(bytes, "m.pth"));
   ASSERT_TRUE(file) << to_string(file.error());
   ASSERT_THAT(file->tensors, SizeIs(1));
   EXPECT_THAT(floats_of(file->tensors[0]), ElementsAre(0, 1, 2));
@@ -296,7 +300,8 @@ TEST(PickleCheckpointTest, RefusesAnOlderLayoutWithStoragesMissingOrTwice) {
                         .append(Legacy().object.bytes())
                         .append(PickleWriter().op(']').bytes())
                         .bytes();
-  EXPECT_THAT(read_pickle_checkpoint(none, "m.pth"), is_bad("storage '0' is not in the file"));
+  EXPECT_THAT(read_pickle_checkpoint(source_of(none, "m.pth")),
+              is_bad("storage '0' is not in the file"));
   const PickleWriter::Tensor three{.elements = 3, .shape = {3}, .strides = {1}, .legacy = true};
   PickleWriter::Tensor other = three;
   other.elements = 2;
@@ -307,13 +312,41 @@ TEST(PickleCheckpointTest, RefusesAnOlderLayoutWithStoragesMissingOrTwice) {
       is_bad("described in two ways"));
 }
 
+TEST(PickleCheckpointTest, ReadsPicklesOfAnyLength) {
+  PickleWriter many;
+  many.op('}').op('(');
+  const PickleWriter::Tensor three{.elements = 3, .shape = {3}, .strides = {1}, .legacy = true};
+  for (int i = 0; i < 1500; ++i)
+    many.text("a tensor's name, number " + std::to_string(i)).tensor(three);
+  Legacy legacy;
+  legacy.object = many.op('u');
+  ASSERT_GT(legacy.bytes().size(), std::size_t{2} << 16U) << "more than is read at first";
+  const auto file = read_legacy(legacy);
+  ASSERT_TRUE(file) << to_string(file.error());
+  ASSERT_THAT(file->tensors, SizeIs(1500));
+  EXPECT_EQ(file->tensors.back().name, "a tensor's name, number 1499");
+  EXPECT_THAT(floats_of(file->tensors.back()), ElementsAre(0, 1, 2));
+}
+
+TEST(PickleCheckpointTest, SaysWhenAFileWasCutSinceItWasOpened) {
+  const PickleWriter transposed = dict_of({.elements = 6, .shape = {3, 2}, .strides = {1, 3}});
+  for (const Bytes& whole : {Legacy().bytes(), archive_of(transposed, counting(6))}) {
+    const auto source = source_of(whole, "m.pth");
+    for (std::size_t end = 0; end < whole.size(); ++end) {
+      const auto read = read_pickle_checkpoint(std::make_shared<test::CutSource>(source, end));
+      if (read) continue;  // nothing behind it is looked at
+      EXPECT_THAT(read, test::FailsWith(FileErrc::kCut, "m.pth")) << end;
+    }
+  }
+}
+
 TEST(PickleCheckpointTest, ReadsNothingPastACutFile) {
   for (const Bytes& whole :
        {Legacy().bytes(),
         archive_of(dict_of({.elements = 2, .shape = {2}, .strides = {1}}), counting(2))}) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
       const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-      EXPECT_TRUE(read_pickle_checkpoint(cut, "m.pth").has_error()) << size;
+      EXPECT_TRUE(read_pickle_checkpoint(source_of(cut, "m.pth")).has_error()) << size;
     }
   }
 }

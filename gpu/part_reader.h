@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/kernels/linear/packed_weight.h"
+#include "weft/model/program/program.h"
+
+namespace weft {
+
+/// A rectangle of a MatrixPart, counted from the part's first output and input.
+struct PartPiece {
+  std::int64_t output = 0;
+  std::int64_t outputs = 0;
+  std::int64_t input = 0;
+  std::int64_t inputs = 0;
+};
+
+/// Where a piece stands in its tensor, from the first of its numbers to the last.
+struct PieceBytes {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+[[nodiscard]] PieceBytes place_of(const MatrixPart& part, const PartPiece& piece);
+
+/// How much of a part is read at once, some MiB: so many outputs, whole panels, of one whose inputs
+/// stand side by side; so many inputs, whole blocks, of one that stands transposed in its tensor.
+[[nodiscard]] std::int64_t outputs_at_once(const MatrixPart& part);
+[[nodiscard]] std::int64_t inputs_at_once(const MatrixPart& part);
+
+/// Reads a program's matrices from their checkpoint, piece by piece through a buffer of its own,
+/// which is as large as the largest piece. Owner only: each thread has one.
+class PartReader {
+ public:
+  /// Valid until the next call. One read, of all bytes from the piece's first to its last; blocks
+  /// are whole. Errors of CheckpointTensor::read().
+  [[nodiscard]] Result<SourceMatrix> read(const MatrixPart& part, const PartPiece& piece);
+
+ private:
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace weft

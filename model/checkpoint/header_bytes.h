@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/core/io/byte_reader.h"
+#include "weft/core/io/byte_source.h"
+
+namespace weft {
+
+/// What a reader holds of a file at most besides its tensors' bytes, which it never reads:
+/// metadata, names, a vocabulary, a pickle. The largest in use have some ten MiB.
+inline constexpr std::uint64_t kMaxHeldBytes = 256ULL << 20U;
+
+/// Bytes [begin, begin + count) of the source, which has them. kBadCheckpoint above kMaxHeldBytes;
+/// errors of reading.
+[[nodiscard]] Result<std::vector<std::byte>> read_held(const ByteSource& source,
+                                                       std::uint64_t begin, std::uint64_t count);
+
+/// The header of a file, which does not say how long it is: as many bytes from `begin` on as its
+/// parser turns out to want. What was parsed may point into them. Owner only.
+class HeaderBytes {
+ public:
+  /// The whole ends at `end`, at most the source's size. `guess` bytes are read at first.
+  HeaderBytes(const ByteSource& source, std::uint64_t begin, std::uint64_t end,
+              std::uint64_t guess = std::uint64_t{64} << 10U)
+      : source_(source), begin_(begin), end_(end), guess_(guess) {}
+
+  /// Returns what parse(ByteWindow&) does, a Result, once it wants no more bytes than it was shown;
+  /// before that it is called again from the start with twice as many or more. kBadCheckpoint when
+  /// that is more than kMaxHeldBytes; errors of reading.
+  template <class Parse>
+  auto parse(const Parse& parse) -> decltype(parse(std::declval<ByteWindow&>())) {
+    while (true) {
+      if (const auto grown = grow(); !grown) return grown.error();
+      ByteWindow window{bytes_, begin_, end_};
+      auto parsed = parse(window);
+      if (window.wanted == 0) return parsed;
+      guess_ = window.wanted - begin_;
+    }
+  }
+
+ private:
+  [[nodiscard]] Result<void> grow();
+
+  const ByteSource& source_;
+  std::uint64_t begin_;
+  std::uint64_t end_;
+  std::uint64_t guess_;
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace weft
