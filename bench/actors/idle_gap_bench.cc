@@ -3,25 +3,25 @@
 //
 //   weft_idle_gap_bench [seconds for each figure, default 3]
 
-#include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "weft/actors/pipeline.h"
 #include "weft/bench/actors/demo_model.h"
-#include "weft/bench/actors/gap_meter.h"
 #include "weft/bench/actors/host_models.h"
-#include "weft/bench/actors/load.h"
 #include "weft/bench/actors/timed_device.h"
 #include "weft/bench/ratio.h"
+#include "weft/measure/engine/load_player.h"
+#include "weft/measure/engine/running_pipeline.h"
+#include "weft/measure/load/load.h"
+#include "weft/measure/load/outcome.h"
+#include "weft/measure/steps/step_meter.h"
 
 namespace weft::bench {
 namespace {
@@ -50,33 +50,36 @@ Timed make_timed(bool spins) {
   return {std::move(model), std::make_unique<TimedDevice>(std::move(options))};
 }
 
+/// The middle of what was measured over time.
+std::vector<double> middle_of(const std::vector<double>& all) {
+  const auto eighth = static_cast<std::ptrdiff_t>(all.size() / 8);
+  return {all.begin() + eighth, all.end() - eighth};
+}
+
 /// All rows run from nearly the beginning to the end, so what is measured in the middle is steps of
 /// all rows.
-void measure(const char* name, ServedModel model, std::unique_ptr<StepDevice> device,
-             double seconds) {
-  boost::asio::io_context io;
-  const std::int32_t rows = device->limits().rows;
+void measure_gaps(const char* name, ServedModel model, std::unique_ptr<StepDevice> device,
+                  double seconds) {
+  const auto rows = static_cast<std::size_t>(device->limits().rows);
   const auto output = static_cast<std::int32_t>(device->limits().context) - kPrompt;
-  auto meter = std::make_shared<GapMeter>(std::move(device));
+  const auto meter = std::make_shared<measure::StepMeter>(std::move(device));
+  {
+    const measure::RunningPipeline pipeline({}, {std::move(model), {meter}});
+    const measure::Load load{
+        std::vector<measure::Arrival>(rows, {0, kPrompt, output, RequestClass::kChat})};
+    measure::LoadPlayer player(*pipeline, 1);
+    static_cast<void>(measure::require_served(player.play(load, {.seconds = seconds}), name));
+  }
   std::vector<double> gaps;
   std::vector<double> steps;
-  {
-    Pipeline pipeline(io.get_executor(), Config{}, std::move(model), {meter});
-    const auto work = boost::asio::make_work_guard(io);
-    std::thread reader([&io] { io.run(); });
-    const std::vector<Arrival> arrivals(static_cast<std::size_t>(rows),
-                                        {0, kPrompt, output, RequestClass::kChat});
-    static_cast<void>(play_for(pipeline, arrivals, seconds));
-    io.stop();
-    reader.join();
+  const auto& records = meter->records();
+  for (std::size_t i = 1; i < records.size(); ++i) {
+    const std::chrono::duration<double> gap = records[i].began - records[i - 1].ended;
+    gaps.push_back(gap.count());
+    steps.push_back(records[i].seconds());
   }
-  const std::size_t count = meter->steps().size();
-  const auto cut = [&](const std::vector<double>& all) {
-    return std::vector<double>(all.begin() + static_cast<std::ptrdiff_t>(count / 8),
-                               all.begin() + static_cast<std::ptrdiff_t>(count - count / 8));
-  };
-  gaps = cut(meter->gaps());
-  steps = cut(meter->steps());
+  gaps = middle_of(gaps);
+  steps = middle_of(steps);
   const double gap_sum = std::accumulate(gaps.begin(), gaps.end(), 0.0);
   const double step_sum = std::accumulate(steps.begin(), steps.end(), 0.0);
   std::printf("%-28s %6zu %10.3f %10.1f %10.1f %10.1f %9.2f %%\n", name, steps.size(),
@@ -95,12 +98,12 @@ int main(int count, char** arguments) {
               "p99", "gap of step");
   for (const bool spins : {false, true}) {
     Timed timed = make_timed(spins);
-    measure(spins ? "2 ms, keeping a processor" : "2 ms, asleep", std::move(timed.model),
-            std::move(timed.device), seconds);
+    measure_gaps(spins ? "2 ms, keeping a processor" : "2 ms, asleep", std::move(timed.model),
+                 std::move(timed.device), seconds);
   }
   HostModel demo = load_demo_model(kRows);
-  measure("demo model, 256 rows", std::move(demo.model), std::move(demo.device), seconds);
+  measure_gaps("demo model, 256 rows", std::move(demo.model), std::move(demo.device), seconds);
   HostModel llama = make_random_llama(16, 512);
-  measure("random llama 1.1 B, 16 rows", std::move(llama.model), std::move(llama.device),
-          3 * seconds);
+  measure_gaps("random llama 1.1 B, 16 rows", std::move(llama.model), std::move(llama.device),
+               3 * seconds);
 }

@@ -1,26 +1,40 @@
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "weft/bench/actors/host_models.h"
-#include "weft/bench/actors/load.h"
 #include "weft/bench/actors/modelled_device.h"
 #include "weft/bench/actors/serving_experiments.h"
 #include "weft/bench/ratio.h"
+#include "weft/measure/engine/load_player.h"
+#include "weft/measure/engine/running_pipeline.h"
+#include "weft/measure/load/load.h"
+#include "weft/measure/load/outcome.h"
 
 namespace weft::bench {
 namespace {
 
-/// The load that is offered, as parts of what the device can carry.
+using measure::Arrival;
+using measure::LoadPlayer;
+using measure::Outcome;
+
+/// What is offered, in shares of what the device can carry.
 constexpr double kChatShare = 0.2;
 constexpr double kLoad = 2;
 
+/// Requests of one kind.
+struct Requests {
+  std::int32_t prompt;
+  std::int32_t output;
+};
+
 struct Case {
   const char* name;
-  std::int32_t chat_prompt;
-  std::int32_t chat_output;
-  std::int32_t batch_prompt;
-  std::int32_t batch_output;
+  Requests chat;
+  Requests batch;
   double seconds;
 };
 
@@ -28,55 +42,77 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// The times of chat requests that are sent one after the other, each alone.
-std::vector<double> unloaded(Pipeline& pipeline, const Case& what) {
-  constexpr int kTimes = 11;
+measure::Lengths exactly(std::int32_t tokens) {
+  return {.low = tokens, .high = tokens, .mean = static_cast<double>(tokens)};
+}
+
+/// As many of them as come within `seconds`.
+std::vector<Arrival> poisson(const Requests& kind, RequestClass cls, double per_second,
+                             double seconds, std::uint64_t seed) {
+  measure::LoadShape shape;
+  shape.per_second = per_second;
+  shape.prompt = exactly(kind.prompt);
+  shape.output = exactly(kind.output);
+  shape.cls = cls;
+  // More than will come in that time: twice as many, and some where they are few.
+  constexpr std::size_t kSome = 32;
+  shape.requests = static_cast<std::size_t>(2 * per_second * seconds) + kSome;
+  auto arrivals = measure::draw(shape, seed);
+  std::erase_if(arrivals, [seconds](const Arrival& one) { return one.at >= seconds; });
+  return arrivals;
+}
+
+std::vector<Outcome> play(LoadPlayer& player, const std::vector<Arrival>& arrivals,
+                          double seconds = 0) {
+  return measure::require_served(player.play({.arrivals = arrivals}, {.seconds = seconds}),
+                                 "overload");
+}
+
+std::vector<double> first_token_times(const std::vector<Outcome>& outcomes, RequestClass cls) {
   std::vector<double> times;
-  for (int i = 0; i < kTimes; ++i) {
-    const auto one = play(pipeline, {{0, what.chat_prompt, what.chat_output, RequestClass::kChat}});
-    times.push_back(one.front().first);
+  for (const Outcome& one : outcomes) {
+    if (one.asked.cls == cls) times.push_back(measure::first_token_of(one));
   }
   return times;
 }
 
-/// How many such requests a second the device can carry, measured with as many as fill it for a
-/// while.
-double capacity(Pipeline& pipeline, std::int32_t prompt, std::int32_t output, std::int32_t rows) {
+/// Chat requests one after the other, each alone.
+std::vector<double> unloaded(LoadPlayer& player, const Requests& chat) {
+  constexpr int kTimes = 11;
+  std::vector<double> times;
+  for (int i = 0; i < kTimes; ++i) {
+    const auto one = play(player, {{0, chat.prompt, chat.output, RequestClass::kChat}});
+    times.push_back(measure::first_token_of(one.front()));
+  }
+  return times;
+}
+
+/// Requests a second that the device can carry of this kind: of as many as fill it for a while.
+double capacity(LoadPlayer& player, const Requests& kind, std::int32_t rows) {
   const std::vector<Arrival> all(static_cast<std::size_t>(3 * rows),
-                                 {0, prompt, output, RequestClass::kBatch});
-  const auto outcomes = play(pipeline, all);
-  double last = 0;
-  for (const Outcome& one : outcomes) last = std::max(last, one.ended_at);
-  return static_cast<double>(all.size()) / last;
+                                 {0, kind.prompt, kind.output, RequestClass::kBatch});
+  return measure::summarize(play(player, all)).requests_per_second();
 }
 
 void run_case(const Case& what, ServedModel model, std::shared_ptr<StepDevice> device) {
   const std::int32_t rows = device->limits().rows;
   Config config;
   config.max_queued_requests = 1 << 16;  // nothing is refused: the load is what is asked for
-  const RunningPipeline pipeline(config, {std::move(model), {std::move(device)}});
-  // These come first, since the costs of steps are learnt from them.
-  const double chat_most = capacity(*pipeline, what.chat_prompt, what.chat_output, rows);
-  const double batch_most = capacity(*pipeline, what.batch_prompt, what.batch_output, rows);
-  const auto alone = unloaded(*pipeline, what);
-  const LoadShape chat{kChatShare * chat_most, what.seconds,     what.chat_prompt,
-                       what.chat_prompt,       what.chat_output, what.chat_output,
-                       RequestClass::kChat};
-  const LoadShape batch{(kLoad - kChatShare) * batch_most,
-                        what.seconds,
-                        what.batch_prompt,
-                        what.batch_prompt,
-                        what.batch_output,
-                        what.batch_output,
-                        RequestClass::kBatch};
-  const auto chats = poisson(chat, 1);
-  const auto light = first_token_times(play(*pipeline, chats), RequestClass::kChat);
-  // Some batch work is left over at the end, since more is offered than can be carried.
-  const auto arrivals = merge(chats, poisson(batch, 2));
-  const auto outcomes = play_for(*pipeline, arrivals, what.seconds);
+  const measure::RunningPipeline pipeline(config, {std::move(model), {std::move(device)}});
+  LoadPlayer player(*pipeline, 1);
+  // First, since the costs of steps are learnt from these.
+  const double chat_most = capacity(player, what.chat, rows);
+  const double batch_most = capacity(player, what.batch, rows);
+  const auto alone = unloaded(player, what.chat);
+  const auto chats =
+      poisson(what.chat, RequestClass::kChat, kChatShare * chat_most, what.seconds, 1);
+  const auto light = first_token_times(play(player, chats), RequestClass::kChat);
+  // Batch work is left over at the end, as its load is.
+  const auto batches =
+      poisson(what.batch, RequestClass::kBatch, (kLoad - kChatShare) * batch_most, what.seconds, 2);
+  const auto arrivals = measure::merge(chats, batches);
+  const auto outcomes = play(player, arrivals, what.seconds);
   const auto first = first_token_times(outcomes, RequestClass::kChat);
-  const auto sent = std::ranges::count(arrivals, RequestClass::kBatch, &Arrival::cls);
-  const auto ended = std::ranges::count(outcomes, RequestClass::kBatch, &Outcome::cls);
   const auto waits = first_token_times(outcomes, RequestClass::kBatch);
   const auto print = [](const std::vector<double>& times) {
     std::printf(" | %7.1f %7.1f %7.1f", 1e3 * median(times), 1e3 * mean(times),
@@ -85,9 +121,9 @@ void run_case(const Case& what, ServedModel model, std::shared_ptr<StepDevice> d
   std::printf("%-16s %5zu %7.1f", what.name, first.size(), 1e3 * median(alone));
   print(light);
   print(first);
-  std::printf(" | %6.2f %6.2f | %9.1f %4ld of %4ld\n", median(first) / median(light),
-              median(first) / median(alone), waits.empty() ? 0 : 1e3 * median(waits),
-              static_cast<long>(ended), static_cast<long>(sent));
+  std::printf(" | %6.2f %6.2f | %9.1f %4zu of %4zu\n", median(first) / median(light),
+              median(first) / median(alone), waits.empty() ? 0 : 1e3 * median(waits), waits.size(),
+              batches.size());
   std::fflush(stdout);
 }
 
@@ -106,14 +142,14 @@ void run_overload() {
   std::printf("%-16s %5s %7s | %7s %7s %7s | %7s %7s %7s | %6s %6s |\n", "", "", "median", "median",
               "mean", "p90", "median", "mean", "p90", "chat's", "one's");
   constexpr double kSeconds = 7;
-  for (const Case& what : {Case{"prompts of 128", 128, 32, 64, 64, kSeconds},
-                           Case{"prompts of 512", 512, 32, 64, 64, kSeconds},
-                           Case{"batch's of 512", 512, 32, 512, 64, kSeconds}}) {
+  for (const Case& what : {Case{"prompts of 128", {128, 32}, {64, 64}, kSeconds},
+                           Case{"prompts of 512", {512, 32}, {64, 64}, kSeconds},
+                           Case{"batch's of 512", {512, 32}, {512, 64}, kSeconds}}) {
     ModelledDevice modelled = make_modelled_device(kRows, 1024, kStepTokens);
     run_case(what, std::move(modelled.model), std::move(modelled.device));
   }
   HostModel demo = load_demo_model(kRows);
-  run_case({"demo model, 256", 256, 32, 64, 64, kSeconds}, std::move(demo.model),
+  run_case({"demo model, 256", {256, 32}, {64, 64}, kSeconds}, std::move(demo.model),
            std::move(demo.device));
 }
 

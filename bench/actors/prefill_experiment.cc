@@ -1,10 +1,17 @@
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <utility>
+#include <vector>
 
-#include "weft/bench/actors/load.h"
 #include "weft/bench/actors/modelled_device.h"
 #include "weft/bench/actors/serving_experiments.h"
 #include "weft/bench/ratio.h"
+#include "weft/measure/engine/load_player.h"
+#include "weft/measure/engine/running_pipeline.h"
+#include "weft/measure/load/load.h"
+#include "weft/measure/load/outcome.h"
 
 namespace weft::bench {
 namespace {
@@ -19,18 +26,23 @@ void run(std::chrono::microseconds target) {
   Config config;
   config.target_inter_token = target;
   ModelledDevice modelled = make_modelled_device(32, 8192, 4096);
-  const RunningPipeline pipeline(config, {std::move(modelled.model), {std::move(modelled.device)}});
-  // Streams come first, so that the cost of prefill is learnt from what comes while they run.
-  std::vector<Arrival> arrivals(kDecodingStreams, {0, 16, kStreamOutput, RequestClass::kChat});
+  const measure::RunningPipeline pipeline(
+      config, {std::move(modelled.model), {std::move(modelled.device)}});
+  // Streams first, so that the cost of prefill is learnt from what comes while they run.
+  measure::Load load;
+  load.arrivals.assign(kDecodingStreams, {0, 16, kStreamOutput, RequestClass::kChat});
   for (std::int32_t i = 0; i < kLongPrompts; ++i) {
-    arrivals.push_back({kPause * (i + 1), kLongPrompt, 1, RequestClass::kBatch});
+    load.arrivals.push_back({kPause * (i + 1), kLongPrompt, 1, RequestClass::kBatch});
   }
-  const auto outcomes = play(*pipeline, arrivals);
+  const auto outcomes =
+      measure::require_served(measure::LoadPlayer(*pipeline, 1).play(load), "prefill");
   std::vector<double> between;
   std::vector<double> first;
-  for (const Outcome& one : outcomes) {
-    between.insert(between.end(), one.between.begin(), one.between.end());
-    if (one.cls == RequestClass::kBatch) first.push_back(one.first);
+  for (const measure::Outcome& one : outcomes) {
+    for (std::size_t i = 1; i < one.came.size(); ++i) {
+      between.push_back(one.came[i] - one.came[i - 1]);
+    }
+    if (one.asked.cls == RequestClass::kBatch) first.push_back(measure::first_token_of(one));
   }
   std::printf("%9.0f ms %10.1f %10.1f %10.1f %10.1f %14.0f\n",
               1e-3 * static_cast<double>(target.count()), 1e3 * median(between),

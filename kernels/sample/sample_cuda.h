@@ -15,7 +15,8 @@ inline constexpr std::int32_t kMaxStopList = 256;
 inline constexpr std::int32_t kMaxTop = 32;
 
 /// How a slot's tokens are chosen, in the device's memory. Its steps and their order are those of
-/// weft::Sampler (sampling/sampler.h); what is not here is done on the host.
+/// weft::Sampler (sampling/sampler.h); what is not here is done on the host. weft::SampleParams are
+/// a few of them: the host's op is a shortcut for requests that want no others.
 struct SampleSettings {
   std::uint64_t seed = 0;
   float temperature = 1;  ///< 0: the best logit, ties to the lower id

@@ -8,8 +8,7 @@
 #include <cstdlib>
 #include <iomanip>
 #include <sstream>
-
-#include "weft/measure/measure_error.h"
+#include <utility>
 
 namespace weft::measure {
 namespace {
@@ -37,11 +36,7 @@ EngineRun play(const RecipeSetup& setup, std::string_view part, const Config& co
   if (stopped(setup)) {
     throw boost::system::system_error(make_error_code(boost::system::errc::operation_canceled));
   }
-  for (const Outcome& one : run.outcomes) {
-    if (one.error.empty()) continue;
-    throw boost::system::system_error(make_error_code(MeasureErrc::kBadLoad),
-                                      std::string(part) + ": a request failed: " + one.error);
-  }
+  run.outcomes = require_served(std::move(run.outcomes), part);
   return run;
 }
 

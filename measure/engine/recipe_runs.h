@@ -14,9 +14,8 @@
 /// What several recipes do alike.
 namespace weft::measure {
 
-/// One run of a recipe. Throws as Recipe::run() says, and with kBadLoad when a request failed: the
-/// figures of a load that was not served whole compare nothing.
-/// `wrap` as in EngineRunOptions.
+/// One run of a recipe. Throws as Recipe::run() and require_served() say. `wrap` as in
+/// EngineRunOptions.
 [[nodiscard]] EngineRun play(const RecipeSetup& setup, std::string_view part, const Config& config,
                              const Load& load, const DeviceWrap& wrap = {});
 

@@ -1,8 +1,11 @@
 #include "weft/measure/load/outcome.h"
 
 #include <algorithm>
+#include <boost/system/system_error.hpp>
 #include <numeric>
 #include <utility>
+
+#include "weft/measure/measure_error.h"
 
 namespace weft::measure {
 namespace {
@@ -16,6 +19,15 @@ bool keeps(const Outcome& outcome, const Slo& slo) {
 double rate(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
 
 }  // namespace
+
+std::vector<Outcome> require_served(std::vector<Outcome> outcomes, std::string_view part) {
+  for (const Outcome& one : outcomes) {
+    if (one.error.empty()) continue;
+    throw boost::system::system_error(make_error_code(MeasureErrc::kBadLoad),
+                                      std::string(part) + ": a request failed: " + one.error);
+  }
+  return outcomes;
+}
 
 Spread Spread::of(std::vector<double> values) {
   Spread spread;

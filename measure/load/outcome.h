@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/measure/load/load.h"
@@ -25,7 +26,12 @@ struct Outcome {
   std::vector<double> came;  ///< when each piece of the answer came, most often one token each
 };
 
-/// The distribution of one quantity; all 0 where nothing was measured.
+/// Gives the outcomes back. Throws boost::system::system_error with kBadLoad, `part` and why where
+/// a request failed: the figures of a load that was not served whole compare nothing.
+[[nodiscard]] std::vector<Outcome> require_served(std::vector<Outcome> outcomes,
+                                                  std::string_view part);
+
+/// Of one quantity; all 0 where nothing was measured.
 struct Spread {
   std::size_t count = 0;
   double mean = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;

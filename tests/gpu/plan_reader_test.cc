@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "weft/tests/gpu/plan_writer.h"
+#include "weft/tests/gpu/plan_builder.h"
 
 namespace weft::test {
 namespace {
@@ -24,10 +24,10 @@ const DeviceLimits reader_limits{.rows = 4,
 
 class PlanReaderTest : public testing::Test {
  protected:
-  /// Reads what has been written; the next plan is empty.
+  /// Reads what has been built; the next plan is empty.
   std::span<const SlotTokens> read() {
-    plan_ = writer_.plan();
-    writer_.plan().clear();
+    plan_ = builder_.plan();
+    builder_.plan().clear();
     reader_.change_rows(plan_);
     encodes_ = reader_.read_encodes(plan_);
     return reader_.read_entries(plan_);
@@ -37,15 +37,15 @@ class PlanReaderTest : public testing::Test {
     return reader_.slot(reader_.slot_of(row));
   }
 
-  PlanWriter writer_;
+  PlanBuilder builder_;
   Plan plan_;
   PlanReader reader_{reader_limits, 8};
   std::span<const SlotTokens> encodes_;
 };
 
 TEST_F(PlanReaderTest, LaysTheTokensOfEntriesOneBehindTheOther) {
-  writer_.start(0, greedy(), 3).table(0, 0, {7, 3}).feed(0, 0, {10, 11, 12});
-  writer_.start(2, greedy(), 1).table(2, 0, {5}).feed(2, 0, {20});
+  builder_.start(0, greedy(), 3).table(0, 0, {7, 3}).feed(0, 0, {10, 11, 12});
+  builder_.start(2, greedy(), 1).table(2, 0, {5}).feed(2, 0, {20});
   const std::span<const SlotTokens> entries = read();
   ASSERT_THAT(entries, SizeIs(2));
   EXPECT_EQ(entries[0].slot, 0);
@@ -59,13 +59,13 @@ TEST_F(PlanReaderTest, LaysTheTokensOfEntriesOneBehindTheOther) {
 }
 
 TEST_F(PlanReaderTest, MovesWhatStandsInARowWithItsSlot) {
-  writer_.start(0, greedy(), 1).table(0, 0, {7}).feed(0, 0, {10}).sample();
+  builder_.start(0, greedy(), 1).table(0, 0, {7}).feed(0, 0, {10}).sample();
   read();
   StepResult result;
   reader_.begin_results(result);
   reader_.tell(result, 0, SampleResult{.token = 42});
-  writer_.plan().moves = {{0, 3}, {3, 1}};
-  writer_.feed_last(1, 1);
+  builder_.plan().moves = {{0, 3}, {3, 1}};
+  builder_.feed_last(1, 1);
   const std::span<const SlotTokens> entries = read();
   ASSERT_THAT(entries, SizeIs(1));
   EXPECT_EQ(entries[0].slot, 0);
@@ -76,12 +76,12 @@ TEST_F(PlanReaderTest, MovesWhatStandsInARowWithItsSlot) {
 }
 
 TEST_F(PlanReaderTest, FeedsAnyTokenWhereNoneCouldBeChosen) {
-  writer_.start(0, greedy(), 1).table(0, 0, {7}).feed_last(0, 0);
+  builder_.start(0, greedy(), 1).table(0, 0, {7}).feed_last(0, 0);
   EXPECT_THAT(reader_.known_ids(read()[0]), ElementsAre(0));
 }
 
 TEST_F(PlanReaderTest, CountsWhatASamplerHasSeen) {
-  writer_.start(1, greedy(), 4, {1, 2, 3}).table(1, 0, {7, 8}).feed(1, 3, {4, 5});
+  builder_.start(1, greedy(), 4, {1, 2, 3}).table(1, 0, {7, 8}).feed(1, 3, {4, 5});
   const std::span<const SlotTokens> entries = read();
   EXPECT_THAT(PlanReader::history(plan_, plan_.starts[0]), ElementsAre(1, 2, 3));
   EXPECT_EQ(entries[0].observed, 3);
@@ -92,7 +92,7 @@ TEST_F(PlanReaderTest, CountsWhatASamplerHasSeen) {
 }
 
 TEST_F(PlanReaderTest, GivesEachChangedTableOnceWithWhatWasSaidLast) {
-  writer_.table(0, 1, {7, 8}).table(3, 0, {9}).table(0, 0, {4, 5}).table(3, 2, {6});
+  builder_.table(0, 1, {7, 8}).table(3, 0, {9}).table(0, 0, {4, 5}).table(3, 2, {6});
   read();
   ASSERT_THAT(reader_.tables(), SizeIs(2));
   EXPECT_EQ(reader_.tables()[0].slot, 0);
@@ -101,7 +101,7 @@ TEST_F(PlanReaderTest, GivesEachChangedTableOnceWithWhatWasSaidLast) {
   EXPECT_EQ(reader_.tables()[1].slot, 3);
   // What stood between two stretches is given along.
   EXPECT_THAT(reader_.tables()[1].pages, ElementsAre(9, 0, 6));
-  writer_.table(0, 3, {6});
+  builder_.table(0, 3, {6});
   read();
   ASSERT_THAT(reader_.tables(), SizeIs(1));
   EXPECT_EQ(reader_.tables()[0].first, 3);
@@ -109,8 +109,8 @@ TEST_F(PlanReaderTest, GivesEachChangedTableOnceWithWhatWasSaidLast) {
 }
 
 TEST_F(PlanReaderTest, GivesEncodersPagesOfTheirOwnAndKeepsWhereTheirOutputLies) {
-  writer_.start(0, greedy(), 1).encode(0, {1, 2, 3, 4, 5}, {6, 2});
-  writer_.start(1, greedy(), 1).encode(1, {8}, {3});
+  builder_.start(0, greedy(), 1).encode(0, {1, 2, 3, 4, 5}, {6, 2});
+  builder_.start(1, greedy(), 1).encode(1, {8}, {3});
   read();
   ASSERT_THAT(encodes_, SizeIs(2));
   EXPECT_THAT(encodes_[0].pages, ElementsAre(0, 1));
@@ -120,16 +120,16 @@ TEST_F(PlanReaderTest, GivesEncodersPagesOfTheirOwnAndKeepsWhereTheirOutputLies)
   EXPECT_THAT(state_of_row(0).cross_pages, ElementsAre(6, 2));
   EXPECT_EQ(state_of_row(0).cross_context, 5);
   // A sequence that begins again without an encoder's output forgets the one before it.
-  writer_.start(0, greedy(), 1);
+  builder_.start(0, greedy(), 1);
   read();
   EXPECT_THAT(state_of_row(0).cross_pages, IsEmpty());
   EXPECT_EQ(state_of_row(0).cross_context, 0);
 }
 
 TEST_F(PlanReaderTest, WantsLogitsOfAnEntryOnceAndSaysWhoSharesThem) {
-  writer_.start(0, greedy(), 2).table(0, 0, {7}).feed(0, 0, {10, 11}).sample().sample(3);
-  writer_.start(1, greedy(), 1).table(1, 0, {8}).feed(1, 0, {12}).sample();
-  writer_.plan().forks.push_back({.from = 0, .to = 3});
+  builder_.start(0, greedy(), 2).table(0, 0, {7}).feed(0, 0, {10, 11}).sample().sample(3);
+  builder_.start(1, greedy(), 1).table(1, 0, {8}).feed(1, 0, {12}).sample();
+  builder_.plan().forks.push_back({.from = 0, .to = 3});
   read();
   EXPECT_THAT(reader_.outputs(), ElementsAre(1, 2));
   const std::span<const SlotChoice> choices = reader_.choices();
@@ -144,9 +144,9 @@ TEST_F(PlanReaderTest, WantsLogitsOfAnEntryOnceAndSaysWhoSharesThem) {
 }
 
 TEST_F(PlanReaderTest, ForksWithTheTokensOfTheSamePlan) {
-  writer_.table(2, 0, {20, 21}).start(0, greedy(), 2).encode(0, {1, 2}, {6});
-  writer_.table(0, 0, {7, 8}).feed(0, 0, {10, 11, 12}).sample().sample(2);
-  writer_.plan().forks.push_back({.from = 0, .to = 2, .copied_pages = 1});
+  builder_.table(2, 0, {20, 21}).start(0, greedy(), 2).encode(0, {1, 2}, {6});
+  builder_.table(0, 0, {7, 8}).feed(0, 0, {10, 11, 12}).sample().sample(2);
+  builder_.plan().forks.push_back({.from = 0, .to = 2, .copied_pages = 1});
   read();
   EXPECT_EQ(state_of_row(2).observed, 3);
   EXPECT_EQ(state_of_row(2).prompt_tokens, 2);
@@ -159,8 +159,8 @@ TEST_F(PlanReaderTest, ForksWithTheTokensOfTheSamePlan) {
 }
 
 TEST_F(PlanReaderTest, TellsEachChoiceItsPlaceAmongTheMostProbable) {
-  writer_.start(0, greedy(), 1).table(0, 0, {7}).feed(0, 0, {10}).sample();
-  writer_.start(1, greedy(), 1).table(1, 0, {8}).feed(1, 0, {12}).sample();
+  builder_.start(0, greedy(), 1).table(0, 0, {7}).feed(0, 0, {10}).sample();
+  builder_.start(1, greedy(), 1).table(1, 0, {8}).feed(1, 0, {12}).sample();
   read();
   StepResult result;
   reader_.begin_results(result);

@@ -19,7 +19,7 @@
 #include "weft/tests/fixture/golden_model.h"
 #include "weft/tests/fixture/same_bits.h"
 #include "weft/tests/gpu/device_kinds.h"
-#include "weft/tests/gpu/plan_writer.h"
+#include "weft/tests/gpu/plan_builder.h"
 
 namespace weft::test {
 namespace {
@@ -79,7 +79,7 @@ class StepDeviceTest : public testing::TestWithParam<DeviceKind> {
   std::unique_ptr<StepDevice> device_;
   std::unique_ptr<ModelDevice> alone_;
   std::vector<float> logits_;
-  PlanWriter plan_;
+  PlanBuilder plan_;
 };
 
 const Tokens first_prompt = {3, 17, 42, 9, 61, 5};
@@ -239,7 +239,7 @@ TEST_P(StepDeviceTest, RunsARowThatCouldChooseNothingWhereItsPlanWasMadeAlready)
 TEST_P(StepDeviceTest, OfSeveralTablesOfARowTheLastHolds) {
   const Tokens prompt = {3, 17, 42, 9, 61, 5, 33};
   const Tokens wanted = continuation(prompt, 2);
-  PlanWriter plan;
+  PlanBuilder plan;
   // What an amended plan says twice, as of a row that was moved to another slab.
   plan.start(0, greedy(), 7).table(0, 0, {9, 10}).table(0, 1, {11}).table(0, 0, {2, 3, 4});
   plan.start(1, greedy(), 7).table(1, 0, {9, 10, 11});
@@ -271,7 +271,7 @@ class EncodingStepDeviceTest : public testing::TestWithParam<DeviceKind> {
 };
 
 TEST_P(EncodingStepDeviceTest, EncodesSeveralInputsInOneStep) {
-  PlanWriter plan;
+  PlanBuilder plan;
   for (std::int32_t row = 0; row < 2; ++row) {
     const Tokens input = golden_.expected->ids("prompt_", row);
     Pages pages(static_cast<std::size_t>(limits_.pages_for(std::ssize(input))));
@@ -296,7 +296,7 @@ TEST_P(EncodingStepDeviceTest, BeginsWithAnotherRowsEncoderOutput) {
   const Tokens wanted = golden_.expected->ids("greedy_", 1);
   const Tokens input = golden_.expected->ids("prompt_", 1);
   const Pages cross = {3, 1, 4, 5, 9};
-  PlanWriter plan;
+  PlanBuilder plan;
   plan.start(0, greedy(), 1).encode(0, input, cross).table(0, 0, {0}).feed(0, 0, {start_}).sample();
   ASSERT_EQ(plan.run(*device_).samples.front().token, wanted[1]);
   plan.start(1, greedy(), 1).table(1, 0, {2}).feed(1, 0, {start_}).sample();
@@ -315,7 +315,7 @@ TEST_P(EncodingStepDeviceTest, SamplersDoNotCountWhatTheEncoderReads) {
     SamplingParams params;
     params.temperature = 0;
     params.penalties.frequency = frequency_penalty;
-    PlanWriter plan;
+    PlanBuilder plan;
     plan.start(0, std::make_shared<const SamplingParams>(params), 1);
     plan.encode(0, Tokens(20, kOften), {3, 1, 4, 5, 9}).table(0, 0, {0});
     return plan.feed(0, 0, {start_}).sample().run(*device_).samples.front().token;
@@ -352,7 +352,7 @@ TEST(HostStepDevice, ChoosesTheSameOnAnyNumberOfThreads) {
   const auto sampling = std::make_shared<const SamplingParams>(params);
   const auto run = [&](int threads) {
     const auto device = host_kind(threads).load_steps(llama.checkpoint(), llama.program(), limits);
-    PlanWriter plan;
+    PlanBuilder plan;
     for (std::int32_t row = 0; row < kRows - 1; ++row) {
       plan.start(row, sampling, 1, {}, static_cast<std::uint64_t>(row)).table(row, 0, {row});
       plan.feed(row, 0, {100 * row}).sample();

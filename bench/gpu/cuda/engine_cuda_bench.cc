@@ -3,78 +3,64 @@
 //   (weights and KV of every step at the rate of a kernel that only reads)
 //   a step of the pipeline over the same step's recorded forward pass, replayed bare
 
-#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "weft/bench/actors/demo_model.h"
-#include "weft/bench/actors/load.h"
-#include "weft/bench/actors/serving_experiments.h"
 #include "weft/bench/ratio.h"
 #include "weft/gpu/cuda/cuda_step_device.h"
 #include "weft/gpu/cuda/runtime/read_bandwidth.h"
 #include "weft/gpu/cuda/tuning/find_tuning.h"
 #include "weft/gpu/cuda/tuning/tuning.h"
 #include "weft/gpu/step_options.h"
+#include "weft/measure/engine/load_player.h"
+#include "weft/measure/engine/running_pipeline.h"
+#include "weft/measure/load/load.h"
+#include "weft/measure/load/outcome.h"
+#include "weft/measure/steps/step_meter.h"
 #include "weft/model/random_llama.h"
 
 namespace weft::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::int32_t kRows = 32;
 constexpr std::int32_t kOutput = 512;
 constexpr std::int32_t kPrompt = 16;
 constexpr int kReplays = 50;
+constexpr std::size_t kLastSteps = 50;
 
-/// Notes how long steps took, and how long the device waited between them.
-class Watched final : public StepDevice {
- public:
-  explicit Watched(std::unique_ptr<cuda::CudaStepDevice> device) : device_(std::move(device)) {}
-
-  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
-
-  void run(const Plan& plan, StepResult& result) override {
-    const bool full = plan.entries.size() == std::size_t{kRows} && plan.starts.empty();
-    const auto began = Clock::now();
-    device_->run(plan, result);
-    const auto ended = Clock::now();
-    if (full && last_full_) {
-      steps.push_back(std::chrono::duration<double>(ended - last_end_).count());
-      waits.push_back(std::chrono::duration<double>(began - last_end_).count());
-    }
-    last_full_ = full;
-    last_end_ = ended;
-    if (full) last_plan = plan;
-  }
-
-  cuda::CudaStepDevice& device() { return *device_; }
-  std::vector<double> steps, waits;
-  Plan last_plan;
-
- private:
-  std::unique_ptr<cuda::CudaStepDevice> device_;
-  bool last_full_ = false;
-  Clock::time_point last_end_{};
-};
-
-std::vector<Arrival> at_once(std::size_t count) {
-  return std::vector<Arrival>(count, {0, kPrompt, kOutput, RequestClass::kChat});
+/// Seconds that so many requests take when they come at once.
+double seconds_at_once(measure::LoadPlayer& player, std::size_t count) {
+  const std::vector<measure::Arrival> arrivals(count, {0, kPrompt, kOutput, RequestClass::kChat});
+  const auto outcomes = measure::require_served(player.play({.arrivals = arrivals}), "at once");
+  return measure::summarize(outcomes).seconds;
 }
 
-double total(const std::vector<Outcome>& outcomes) {
-  double last = 0;
-  for (const Outcome& one : outcomes) {
-    if (!one.error.empty()) std::printf("failed: %s\n", one.error.c_str());
-    last = std::max(last, one.ended_at);
+/// Steps that continued all rows and followed another such step, in seconds from the end of that:
+/// to their own end, and to their own beginning.
+struct FullSteps {
+  std::vector<double> steps, waits;
+};
+
+/// The last of those that began after `since`.
+FullSteps last_full_steps(const std::deque<measure::StepRecord>& records, TimePoint since) {
+  const auto is_full = [since](const measure::StepRecord& one) {
+    return one.began >= since && one.decodes == kRows && one.prefills == 0;
+  };
+  FullSteps full;
+  for (std::size_t i = records.size(); i-- > 1 && full.steps.size() < kLastSteps;) {
+    if (!is_full(records[i]) || !is_full(records[i - 1])) continue;
+    const TimePoint before = records[i - 1].ended;
+    full.steps.push_back(std::chrono::duration<double>(records[i].ended - before).count());
+    full.waits.push_back(std::chrono::duration<double>(records[i].began - before).count());
   }
-  return last;
+  return full;
 }
 
 /// Seconds of the recorded forward pass of the step that ran last.
@@ -127,19 +113,21 @@ void run() {
       cuda::CudaDevice::load(std::move(runtime), llama.checkpoint(), llama.program(),
                              step_options(*llama.program(), limits, DType::kBF16), tuning);
   auto made = cuda::CudaStepDevice::make(std::move(loaded).value(), limits, {});
-  const auto watched = std::make_shared<Watched>(std::move(made).value());
+  const std::shared_ptr<cuda::CudaStepDevice> device = std::move(made).value();
+  const auto meter = std::make_shared<measure::StepMeter>(device);
   ServedModel model = demo_model(limits.context);
   model.vocabulary = limits.vocabulary;
-  const double rate = read_rate(watched->device().device());
+  const double rate = read_rate(device->device());
   double alone = 0;
   double together = 0;
+  TimePoint began{};
   {
-    const RunningPipeline pipeline({}, {std::move(model), {watched}});
-    static_cast<void>(play(*pipeline, at_once(2)));
-    alone = total(play(*pipeline, at_once(1)));
-    watched->steps.clear();
-    watched->waits.clear();
-    together = total(play(*pipeline, at_once(kRows)));
+    const measure::RunningPipeline pipeline({}, {std::move(model), {meter}});
+    measure::LoadPlayer player(*pipeline, 1);
+    static_cast<void>(seconds_at_once(player, 2));
+    alone = seconds_at_once(player, 1);
+    together = seconds_at_once(player, kRows);
+    began = player.began();
   }
   const auto weights = static_cast<double>(llama.program()->weight_bytes());
   const auto kv = static_cast<double>(llama.program()->kv_bytes_per_token(DType::kBF16));
@@ -152,18 +140,14 @@ void run() {
               alone / predicted(1));
   std::printf("%d at once: %.3f s, %.3f of what their bytes take, %.3f times one alone\n", kRows,
               together, together / predicted(kRows), together / alone);
-  watched->device().device().use();
-  const double bare = replayed(watched->device().device());
-  const std::size_t last = std::min<std::size_t>(watched->steps.size(), 50);
-  const std::vector<double> steps(watched->steps.end() - static_cast<std::ptrdiff_t>(last),
-                                  watched->steps.end());
-  const std::vector<double> waits(watched->waits.end() - static_cast<std::ptrdiff_t>(last),
-                                  watched->waits.end());
+  device->device().use();
+  const double bare = replayed(device->device());
+  const FullSteps last = last_full_steps(meter->records(), began);
   std::printf(
       "last %zu steps of %d rows: %.3f ms each, bare replay %.3f ms: %.3f times; between "
       "two steps %.1f us: %.2f %%\n",
-      last, kRows, median(steps) * 1e3, bare * 1e3, median(steps) / bare, median(waits) * 1e6,
-      100 * median(waits) / median(steps));
+      last.steps.size(), kRows, median(last.steps) * 1e3, bare * 1e3, median(last.steps) / bare,
+      median(last.waits) * 1e6, 100 * median(last.waits) / median(last.steps));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 #include "weft/gpu/step_options.h"
 #include "weft/model/random_llama.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
-#include "weft/tests/gpu/plan_writer.h"
+#include "weft/tests/gpu/plan_builder.h"
 
 namespace weft::test {
 namespace {
@@ -46,7 +46,7 @@ class CudaFaultsTest : public testing::Test {
     SamplingParams params;
     params.temperature = 0;
     params.penalties.presence = 1;
-    PlanWriter plan;
+    PlanBuilder plan;
     plan.start(0, std::make_shared<const SamplingParams>(params), 6, {1, 2}).table(0, 0, {0, 1});
     plan.feed(0, 0, prompt).sample();
     params = {};
@@ -60,7 +60,7 @@ class CudaFaultsTest : public testing::Test {
   }
 
   StepResult second_step(StepDevice& device) {
-    PlanWriter plan;
+    PlanBuilder plan;
     plan.feed_last(0, 6).sample().feed_last(1, 6).sample();
     return plan.run(device);
   }

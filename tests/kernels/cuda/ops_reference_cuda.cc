@@ -1,74 +1,20 @@
 #include "weft/tests/kernels/cuda/ops_reference_cuda.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "weft/tests/kernels/cuda/rows_reference_cuda.h"
+#include "weft/tests/kernels/norm/norm_reference.h"
+#include "weft/tests/kernels/rotary/rotary_reference.h"
 
 namespace weft::cuda::reference {
 namespace {
-
-struct Moments {
-  double mean = 0;
-  double inverse = 1;
-};
-
-Moments moments_of(const NormSpec& spec, const double* numbers, std::int64_t count) {
-  Moments moments;
-  const auto n = static_cast<double>(count);
-  if (spec.kind == NormKind::kLayer) {
-    for (std::int64_t i = 0; i < count; ++i) moments.mean += numbers[i];
-    moments.mean /= n;
-  }
-  double squares = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    squares += (numbers[i] - moments.mean) * (numbers[i] - moments.mean);
-  }
-  moments.inverse = 1 / std::sqrt(squares / n + double{spec.eps});
-  return moments;
-}
 
 std::vector<double> row_of(const DeviceRows& rows, std::int64_t row, std::int64_t width) {
   std::vector<double> numbers(static_cast<std::size_t>(width));
   for (std::int64_t i = 0; i < width; ++i) numbers[static_cast<std::size_t>(i)] = at(rows, row, i);
   return numbers;
-}
-
-/// `count` heads of `size` numbers.
-void norm_heads(const HeadNorm& norm, double* heads, std::int64_t count, std::int64_t size) {
-  const HeadNormSpec& spec = norm.spec;
-  if (!spec.enabled) return;
-  const std::int64_t together = spec.scope == HeadNormScope::kAllHeads ? count * size : size;
-  const bool own_weights = spec.scope != HeadNormScope::kPerHead;
-  for (std::int64_t begin = 0; begin < count * size; begin += together) {
-    const Moments moments = moments_of(spec.norm, heads + begin, together);
-    for (std::int64_t i = begin; i < begin + together; ++i) {
-      const std::int64_t own = own_weights ? i : i % size;
-      heads[i] = (heads[i] - moments.mean) * moments.inverse;
-      if (norm.weight != nullptr) heads[i] *= double{norm.weight[own]} + spec.norm.weight_offset;
-      if (norm.bias != nullptr) heads[i] += norm.bias[own];
-    }
-  }
-}
-
-void turn_heads(const CudaRotaryParams& params, double* heads, std::int64_t count,
-                std::int64_t position) {
-  const std::int64_t pairs = params.spec.rotary_size / 2;
-  const bool halves = params.spec.style == RotaryStyle::kHalves;
-  for (std::int64_t h = 0; h < count; ++h) {
-    double* head = heads + h * params.shape.head_size;
-    for (std::int64_t i = 0; i < pairs; ++i) {
-      double& a = head[halves ? i : 2 * i];
-      double& b = head[halves ? i + pairs : 2 * i + 1];
-      const double cosine = params.cosines[position * pairs + i];
-      const double sine = params.sines[position * pairs + i];
-      const double turned = a * cosine - b * sine;
-      b = b * cosine + a * sine;
-      a = turned;
-    }
-  }
 }
 
 /// Keys or values of one token, as they stand in the row.
@@ -89,12 +35,6 @@ void write_cache(const CudaRotaryParams& params, std::byte* cache, std::int64_t 
   }
 }
 
-double clipped(double number, double limit) {
-  // NaN is neither below nor above and stays.
-  if (!(limit > 0)) return number;
-  return number < -limit ? -limit : (number > limit ? limit : number);
-}
-
 double embedded(const CudaEmbeddingParams& params, std::int64_t id, std::int64_t column) {
   if (params.table == nullptr) return 0;
   const std::int64_t width = params.out.width;
@@ -113,15 +53,11 @@ void count_token(const TokenCounts& counts, std::int64_t slot, TokenId token, bo
 }  // namespace
 
 void norm(const CudaNormParams& params) {
-  const std::int64_t width = params.in.width;
   for (std::int64_t t = 0; t < params.rows; ++t) {
-    const auto in = row_of(params.in, t, width);
-    const Moments moments = moments_of(params.spec, in.data(), width);
-    for (std::int64_t i = 0; i < width; ++i) {
-      double value = (in[static_cast<std::size_t>(i)] - moments.mean) * moments.inverse;
-      if (params.weight != nullptr) value *= double{params.weight[i]} + params.spec.weight_offset;
-      if (params.bias != nullptr) value += params.bias[i];
-      value *= params.scale;
+    auto numbers = row_of(params.in, t, params.in.width);
+    test::norm_reference(params.spec, params.weight, params.bias, numbers);
+    for (std::int64_t i = 0; i < params.in.width; ++i) {
+      double value = numbers[static_cast<std::size_t>(i)] * params.scale;
       if (params.residual.data != nullptr) value += at(params.residual, t, i);
       put(params.out, t, i, value);
     }
@@ -151,17 +87,7 @@ void rotate_and_store(const CudaRotaryParams& params) {
   const std::int64_t width = first_value + params.shape.kv_heads * size;
   for (std::int64_t t = 0; t < params.rows; ++t) {
     auto numbers = row_of(params.qkv, t, width);
-    for (double& number : numbers) number = clipped(number, params.spec.clip);
-    const auto norms = [&] {
-      norm_heads(params.query_norm, numbers.data(), params.shape.heads, size);
-      norm_heads(params.key_norm, numbers.data() + first_key, params.shape.kv_heads, size);
-    };
-    if (!params.spec.norm_after_rotary) norms();
-    if (params.spec.rotary_size > 0) {
-      turn_heads(params, numbers.data(), params.shape.heads + params.shape.kv_heads,
-                 std::max(params.position_ids[t], 0));
-    }
-    if (params.spec.norm_after_rotary) norms();
+    test::rotary_reference(params, std::max(params.position_ids[t], 0), numbers);
     for (std::int64_t i = 0; i < width; ++i) {
       put(params.qkv, t, i, numbers[static_cast<std::size_t>(i)]);
     }

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
+#include <utility>
 #include <vector>
 
+#include "weft/tests/kernels/experts/experts_reference.h"
 #include "weft/tests/kernels/op_fixture.h"
 
 namespace weft {
@@ -38,64 +38,13 @@ struct Routed {
   }
 };
 
-struct Choice {
-  std::int32_t expert;
-  double weight;
-};
-
-std::vector<double> softmax(std::vector<double> numbers) {
-  double sum = 0;
-  for (double& number : numbers) sum += number = std::exp(number);
-  for (double& number : numbers) number /= sum;
-  return numbers;
-}
-
-/// What the papers say, in float64 and with sorts.
-std::vector<Choice> route_reference(const RouteParams& params, std::span<const float> scores) {
-  std::vector<double> weight(scores.begin(), scores.end());
-  if (params.spec.kind == RouterKind::kSoftmaxThenTopK) weight = softmax(weight);
-  if (params.spec.kind == RouterKind::kSigmoid) {
-    for (double& w : weight) w = 1 / (1 + std::exp(-w));
-  }
-  std::vector<double> choice = weight;
-  if (params.selection_bias != nullptr) {
-    for (std::size_t e = 0; e < choice.size(); ++e) choice[e] += params.selection_bias[e];
-  }
-  const std::size_t size = choice.size() / static_cast<std::size_t>(params.spec.groups);
-  std::vector<std::pair<double, std::size_t>> groups;
-  for (std::size_t g = 0; g < static_cast<std::size_t>(params.spec.groups); ++g) {
-    std::vector<double> own(choice.begin() + static_cast<std::ptrdiff_t>(g * size),
-                            choice.begin() + static_cast<std::ptrdiff_t>((g + 1) * size));
-    std::ranges::sort(own, std::greater<>());
-    groups.emplace_back(-std::accumulate(own.begin(), own.begin() + params.spec.group_best, 0.0),
-                        g);
-  }
-  std::ranges::sort(groups);
-  std::vector<std::pair<double, std::size_t>> experts;
-  for (std::int32_t i = 0; i < params.spec.chosen_groups; ++i) {
-    const std::size_t g = groups[static_cast<std::size_t>(i)].second;
-    for (std::size_t e = g * size; e < (g + 1) * size; ++e) experts.emplace_back(-choice[e], e);
-  }
-  std::ranges::sort(experts);
-  std::vector<double> weights;
-  for (std::int32_t r = 0; r < params.spec.chosen; ++r) {
-    weights.push_back(weight[experts[static_cast<std::size_t>(r)].second]);
-  }
-  if (params.spec.kind == RouterKind::kTopKThenSoftmax) weights = softmax(weights);
-  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  std::vector<Choice> chosen;
-  for (std::size_t r = 0; r < weights.size(); ++r) {
-    chosen.push_back({static_cast<std::int32_t>(experts[r].second),
-                      weights[r] / (params.spec.normalize ? sum : 1) * params.spec.scale});
-  }
-  return chosen;
-}
-
 void expect_routes(Routed& routed) {
   in_parts(3, [&](Share share) { route(routed.params, share); });
   const auto chosen = static_cast<std::size_t>(routed.params.spec.chosen);
   for (std::int64_t t = 0; t < routed.params.scores.count; ++t) {
-    const auto want = route_reference(routed.params, routed.scores.row(t));
+    const auto scores = routed.scores.row(t);
+    const auto want = test::route_reference(routed.params.spec, routed.params.selection_bias,
+                                            {scores.begin(), scores.end()});
     for (std::size_t r = 0; r < chosen; ++r) {
       const std::size_t at = static_cast<std::size_t>(t) * chosen + r;
       ASSERT_EQ(routed.expert_of[at], want[r].expert) << "token " << t << ", rank " << r;
@@ -106,20 +55,11 @@ void expect_routes(Routed& routed) {
 
 /// starts, order and token_of say where the choices of each expert stand.
 void expect_sorted(const Routed& routed) {
-  const auto experts = static_cast<std::size_t>(routed.params.scores.width);
-  EXPECT_EQ(routed.starts.front(), 0);
-  EXPECT_EQ(routed.starts.back(), static_cast<std::int32_t>(routed.order.size()));
-  std::size_t place = 0;
-  for (std::size_t e = 0; e < experts; ++e) {
-    EXPECT_EQ(routed.starts[e], static_cast<std::int32_t>(place));
-    for (std::size_t c = 0; c < routed.expert_of.size(); ++c) {
-      if (routed.expert_of[c] != static_cast<std::int32_t>(e)) continue;
-      ASSERT_EQ(routed.order[place], static_cast<std::int32_t>(c));
-      ASSERT_EQ(routed.token_of[place], static_cast<std::int32_t>(c) / routed.params.spec.chosen);
-      ++place;
-    }
-  }
-  EXPECT_EQ(place, routed.order.size());
+  const auto want =
+      test::sort_choices(routed.expert_of, routed.params.scores.width, routed.params.spec.chosen);
+  EXPECT_EQ(routed.starts, want.starts);
+  EXPECT_EQ(routed.order, want.order);
+  EXPECT_EQ(routed.token_of, want.token_of);
 }
 
 TEST(ExpertsTest, ChooseAsThePapersSayForEveryKindOfRouter) {
@@ -228,6 +168,7 @@ TEST(ExpertsTest, CombineTheirOutputsForEachToken) {
   route(routed.params, Share{});
   Table in(kTokens * 3, kWidth, random);
   Table residual(kTokens, kWidth, random);
+  const auto sorted = test::sort_choices(routed.expert_of, 6, 3);
   std::vector<std::int32_t> place_of(kTokens * 3, -1);
   for (int form = 0; form < 3; ++form) {  // without a residual, with one, and with out itself
     Table out(kTokens, kWidth, random);
@@ -243,12 +184,9 @@ TEST(ExpertsTest, CombineTheirOutputsForEachToken) {
     for (std::int64_t t = 0; t < kTokens; ++t) {
       std::vector<double> row(kWidth, 0.0);
       if (form > 0) std::ranges::copy(form == 1 ? residual.row(t) : out.row(t), row.begin());
-      for (std::size_t place = 0; place < routed.order.size(); ++place) {
-        if (routed.token_of[place] != t) continue;
-        const float weight = routed.weight_of[static_cast<std::size_t>(routed.order[place])];
-        for (std::size_t i = 0; i < row.size(); ++i) {
-          row[i] += double{weight} * in.row(static_cast<std::int64_t>(place))[i];
-        }
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        row[i] += test::combine_reference(t, 3, routed.weight_of.data(), sorted.place_of.data(),
+                                          [&](std::int32_t place) { return in.row(place)[i]; });
       }
       want.push_back(row);
     }

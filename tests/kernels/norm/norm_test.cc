@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "weft/tests/kernels/norm/norm_reference.h"
 #include "weft/tests/kernels/op_fixture.h"
 
 namespace weft {
@@ -13,20 +14,11 @@ namespace {
 class NormTest : public OpTest {};
 WEFT_OP_TEST(NormTest);
 
-std::vector<double> norm_reference(const NormParams& params, std::int64_t t) {
-  const auto width = static_cast<std::size_t>(params.in.width);
+std::vector<double> wanted_row(const NormParams& params, std::int64_t t) {
   const float* in = params.in.row(t);
-  double mean = 0;
-  for (std::size_t i = 0; i < width; ++i) mean += in[i];
-  mean = params.spec.kind == NormKind::kLayer ? mean / static_cast<double>(width) : 0;
-  double variance = 0;
-  for (std::size_t i = 0; i < width; ++i) variance += (in[i] - mean) * (in[i] - mean);
-  variance /= static_cast<double>(width);
-  std::vector<double> out(width);
-  for (std::size_t i = 0; i < width; ++i) {
-    out[i] = (in[i] - mean) / std::sqrt(variance + params.spec.eps);
-    if (params.weight != nullptr) out[i] *= double{params.weight[i]} + params.spec.weight_offset;
-    if (params.bias != nullptr) out[i] += params.bias[i];
+  std::vector<double> out(in, in + params.in.width);
+  test::norm_reference(params.spec, params.weight, params.bias, out);
+  for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] *= params.scale;
     if (params.residual.data != nullptr) out[i] += params.residual.row(t)[i];
   }
@@ -56,7 +48,7 @@ TEST_P(NormTest, AgreesWithFloat64AtEveryWidth) {
         if (form >= 3) params.residual = residual.rows();
         norm(params, Share{});
         for (std::int64_t t = 0; t < 3; ++t) {
-          EXPECT_TRUE(is_close(out.row(t), norm_reference(params, t), tolerance(width)))
+          EXPECT_TRUE(is_close(out.row(t), wanted_row(params, t), tolerance(width)))
               << "width " << width << ", form " << form << ", row " << t;
         }
         EXPECT_TRUE(out.is_untouched_between_rows());
@@ -74,7 +66,7 @@ TEST_P(NormTest, KeepsTheVarianceOfNumbersFarFromZero) {
       .spec = {.kind = NormKind::kLayer, .eps = 1e-6F}, .in = in.rows(), .out = out.rows()};
   norm(params, Share{});
   // The mean itself is rounded at 1000: 6e-5, of a deviation of 0.3.
-  EXPECT_TRUE(is_close(out.row(0), norm_reference(params, 0), 5e-4));
+  EXPECT_TRUE(is_close(out.row(0), wanted_row(params, 0), 5e-4));
 }
 
 TEST_P(NormTest, GivesARowTheSameBitsAmongOthersInPlaceAndByAnyNumberOfThreads) {
@@ -107,7 +99,7 @@ TEST_P(NormTest, MayAddToItsOwnResidual) {
   Table out(2, kWidth, random);
   NormParams params{
       .spec = {.eps = 1e-5F}, .in = in.rows(), .residual = out.rows(), .out = out.rows()};
-  const auto want = norm_reference(params, 1);
+  const auto want = wanted_row(params, 1);
   norm(params, Share{});
   EXPECT_TRUE(is_close(out.row(1), want, tolerance(kWidth)));
 }

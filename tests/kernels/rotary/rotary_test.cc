@@ -9,6 +9,7 @@
 
 #include "weft/tests/kernels/attention/paged_cache.h"
 #include "weft/tests/kernels/op_fixture.h"
+#include "weft/tests/kernels/rotary/rotary_reference.h"
 
 namespace weft {
 namespace {
@@ -54,78 +55,16 @@ struct Step {
   }
 };
 
-void norm_reference(std::vector<double>& heads, const HeadNorm& norm, std::size_t size) {
-  const HeadNormSpec& spec = norm.spec;
-  if (!spec.enabled) return;
-  const std::size_t together = spec.scope == HeadNormScope::kAllHeads ? heads.size() : size;
-  for (std::size_t begin = 0; begin < heads.size(); begin += together) {
-    const auto count = static_cast<double>(together);
-    double mean = 0;
-    double squares = 0;
-    for (std::size_t i = 0; i < together; ++i) mean += heads[begin + i] / count;
-    if (spec.norm.kind == NormKind::kRms) mean = 0;
-    for (std::size_t i = 0; i < together; ++i) squares += std::pow(heads[begin + i] - mean, 2);
-    for (std::size_t i = begin; i < begin + together; ++i) {
-      const std::size_t own = spec.scope == HeadNormScope::kPerHead ? i % size : i;
-      heads[i] = (heads[i] - mean) / std::sqrt(squares / count + spec.norm.eps);
-      if (norm.weight != nullptr) heads[i] *= double{norm.weight[own]} + spec.norm.weight_offset;
-      if (norm.bias != nullptr) heads[i] += norm.bias[own];
-    }
-  }
-}
-
-void turn_reference(const RotaryParams& params, std::vector<double>& heads, std::int32_t position) {
-  const auto size = static_cast<std::size_t>(params.shape.head_size);
-  const auto pairs = static_cast<std::size_t>(params.spec.rotary_size / 2);
-  for (std::size_t head = 0; head < heads.size(); head += size) {
-    for (std::size_t i = 0; i < pairs; ++i) {
-      const bool halves = params.spec.style == RotaryStyle::kHalves;
-      double& a = heads[head + (halves ? i : 2 * i)];
-      double& b = heads[head + (halves ? i + pairs : 2 * i + 1)];
-      const double cosine = params.cosines[static_cast<std::size_t>(position) * pairs + i];
-      const double sine = params.sines[static_cast<std::size_t>(position) * pairs + i];
-      const double turned = a * cosine - b * sine;
-      b = b * cosine + a * sine;
-      a = turned;
-    }
-  }
-}
-
-/// What a token's row becomes, in float64.
-std::vector<double> rotary_reference(const Step& step, std::span<const float> row,
-                                     std::size_t token) {
-  const RotaryParams& params = step.params;
-  const auto size = static_cast<std::size_t>(params.shape.head_size);
-  std::vector<double> all(row.begin(), row.end());
-  if (params.spec.clip > 0) {
-    for (double& x : all) x = std::clamp(x, -double{params.spec.clip}, double{params.spec.clip});
-  }
-  const auto first_key = all.begin() + std::ptrdiff_t{params.shape.heads} * params.shape.head_size;
-  const auto first_value =
-      first_key + std::ptrdiff_t{params.shape.kv_heads} * params.shape.head_size;
-  std::vector<double> queries(all.begin(), first_key);
-  std::vector<double> keys(first_key, first_value);
-  const auto norms = [&] {
-    norm_reference(queries, params.query_norm, size);
-    norm_reference(keys, params.key_norm, size);
-  };
-  if (!params.spec.norm_after_rotary) norms();
-  turn_reference(params, queries, step.position_ids[token]);
-  turn_reference(params, keys, step.position_ids[token]);
-  if (params.spec.norm_after_rotary) norms();
-  std::ranges::copy(queries, all.begin());
-  std::ranges::copy(keys, first_key);
-  return all;
-}
-
 /// Each token's row, and the cache: the tokens' keys and values as they stand in the row, rounded,
 /// and nothing else.
 void expect_rotated(Step& step, int threads = 1) {
+  const RotaryParams& params = step.params;
   std::vector<std::vector<double>> want;
   for (std::size_t t = 0; t < 8; ++t) {
-    want.push_back(rotary_reference(step, step.qkv.row(static_cast<std::int64_t>(t)), t));
+    const auto row = step.qkv.row(static_cast<std::int64_t>(t));
+    want.emplace_back(row.begin(), row.end());
+    test::rotary_reference(params, step.position_ids[t], want.back());
   }
-  const RotaryParams& params = step.params;
   in_parts(threads, [&](Share share) { rotate_and_store(params, share); });
   for (const SequenceSpan& span : step.spans) {
     for (std::int32_t i = 0; i < span.count; ++i) {

@@ -158,6 +158,19 @@ TEST(EngineLoadTest, WhatIsStoppedEndsAndWhatHasNotBegunIsLeftOut) {
   }
 }
 
+TEST(EngineLoadTest, WhatHasNotEndedInTimeIsLeftOut) {
+  // The last would come in an hour, and the one before it waits for the first.
+  const Load load{{{0, 5, 250}, {0, 5, 250}, {3600, 5, 5}}, 1};
+  EngineRunOptions options;
+  options.seconds = 0.02;
+  const EngineRun run = run_engine(tiny_model(), small_config(), load, 1, options).value();
+  EXPECT_LT(run.outcomes.size(), 3U);
+  for (const Outcome& one : run.outcomes) {
+    EXPECT_EQ(one.error, "");
+    EXPECT_EQ(one.output, 250);
+  }
+}
+
 TEST(EngineLoadTest, ProgressIsToldUpToTheEnd) {
   std::size_t last = 0;
   std::size_t all = 0;

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/system/system_error.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "weft/measure/measure_error.h"
 
 namespace weft::measure {
 namespace {
@@ -27,6 +30,17 @@ Outcome failed(std::string error) {
   one.end = 1;
   one.came = {1};
   return one;
+}
+
+TEST(OutcomeTest, ALoadThatWasNotServedWholeIsThrownWithWhyItFailed) {
+  EXPECT_EQ(require_served({outcome(0, {1}), outcome(1, {1})}, "part").size(), 2U);
+  try {
+    static_cast<void>(require_served({outcome(0, {1}), failed("overloaded")}, "part"));
+    FAIL() << "nothing was thrown";
+  } catch (const boost::system::system_error& error) {
+    EXPECT_EQ(error.code(), MeasureErrc::kBadLoad);
+    EXPECT_THAT(error.what(), testing::HasSubstr("part: a request failed: overloaded"));
+  }
 }
 
 TEST(OutcomeTest, ARequestsFiguresAreThoseOfTheField) {

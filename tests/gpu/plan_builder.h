@@ -23,11 +23,11 @@ inline std::shared_ptr<const SamplingParams> greedy() {
   return std::make_shared<const SamplingParams>(params);
 }
 
-/// Writes plans for one row after the other.
-class PlanWriter {
+/// Puts plans together by hand, one command after the other, and runs them.
+class PlanBuilder {
  public:
-  PlanWriter& start(std::int32_t row, std::shared_ptr<const SamplingParams> sampling,
-                    std::int32_t prompt, const Tokens& history = {}, std::uint64_t seed = 0) {
+  PlanBuilder& start(std::int32_t row, std::shared_ptr<const SamplingParams> sampling,
+                     std::int32_t prompt, const Tokens& history = {}, std::uint64_t seed = 0) {
     PlanStart start;
     start.row = row;
     start.sampling = std::move(sampling);
@@ -38,36 +38,36 @@ class PlanWriter {
     plan_.starts.push_back(std::move(start));
     return *this;
   }
-  PlanWriter& table(std::int32_t row, std::int32_t first, const Pages& pages) {
+  PlanBuilder& table(std::int32_t row, std::int32_t first, const Pages& pages) {
     plan_.tables.push_back({row, first, static_cast<std::int32_t>(plan_.pages.size()),
                             static_cast<std::int32_t>(pages.size())});
     plan_.pages.insert(plan_.pages.end(), pages.begin(), pages.end());
     return *this;
   }
-  PlanWriter& encode(std::int32_t row, const Tokens& input, const Pages& pages) {
+  PlanBuilder& encode(std::int32_t row, const Tokens& input, const Pages& pages) {
     plan_.encodes.push_back({row, add_ids(input), static_cast<std::int32_t>(input.size()),
                              static_cast<std::int32_t>(plan_.pages.size()),
                              static_cast<std::int32_t>(pages.size())});
     plan_.pages.insert(plan_.pages.end(), pages.begin(), pages.end());
     return *this;
   }
-  PlanWriter& feed(std::int32_t row, std::int32_t at, const Tokens& ids) {
+  PlanBuilder& feed(std::int32_t row, std::int32_t at, const Tokens& ids) {
     plan_.entries.push_back({row, static_cast<std::int32_t>(ids.size()), at, add_ids(ids)});
     return *this;
   }
-  PlanWriter& feed_last(std::int32_t row, std::int32_t at) {
+  PlanBuilder& feed_last(std::int32_t row, std::int32_t at) {
     plan_.entries.push_back({row, 1, at, kLastToken});
     return *this;
   }
   /// For `row`, or the row of the last entry.
-  PlanWriter& sample(std::int32_t row = -1) {
+  PlanBuilder& sample(std::int32_t row = -1) {
     const auto entry = static_cast<std::int32_t>(plan_.entries.size()) - 1;
     plan_.samples.push_back({entry, row < 0 ? plan_.entries.back().row : row});
     return *this;
   }
   Plan& plan() { return plan_; }
 
-  /// Runs what has been written; the next plan is empty.
+  /// Runs what has been built; the next plan is empty.
   StepResult run(StepDevice& device) {
     StepResult result;
     device.run(plan_, result);

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "weft/core/time/clock.h"
+#include "weft/core/token.h"
+#include "weft/measure/load/load.h"
+#include "weft/measure/load/outcome.h"
+
+namespace weft {
+class Pipeline;
+}
+
+namespace weft::measure {
+
+/// What is asked about a load while it is played, from the thread that plays it.
+struct PlayOptions {
+  /// How many requests have ended, of how many; a few times a second.
+  std::function<void(std::size_t done, std::size_t of)> progress{};
+  /// When it becomes true, what runs is cancelled and what has not begun is left out.
+  const std::atomic<bool>* stop = nullptr;
+  /// The same when so many seconds have passed since the load's beginning; 0 = never.
+  double seconds = 0;
+};
+
+/// Sends loads to a pipeline. Prompts are drawn, no two alike; outputs have exactly the length
+/// asked for and are greedy. One thread at a time.
+class LoadPlayer {
+ public:
+  /// `pipeline` must outlive the player.
+  LoadPlayer(Pipeline& pipeline, std::uint64_t seed);
+
+  /// Sends each request at its time, whatever became of those before it, and waits for all. The
+  /// outcomes are in the order of the arrivals; of requests that were stopped there is none.
+  [[nodiscard]] std::vector<Outcome> play(const Load& load, const PlayOptions& options = {});
+
+  /// The beginning of the load that was played last.
+  [[nodiscard]] TimePoint began() const noexcept { return began_; }
+
+ private:
+  std::vector<TokenId> draw_prompt(std::int32_t length);
+
+  Pipeline& pipeline_;
+  std::mt19937_64 random_;
+  std::vector<TokenId> tokens_;  // what prompts are made of
+  TimePoint began_{};
+};
+
+}  // namespace weft::measure
