@@ -36,6 +36,12 @@ std::optional<std::string_view> twice_in(dom::object object) {
   return std::nullopt;
 }
 
+/// What has others inside of it: lists of tokens have millions of entries that have not.
+bool is_container(dom::element value) {
+  const auto type = value.type();
+  return type == dom::element_type::ARRAY || type == dom::element_type::OBJECT;
+}
+
 /// "messages" and "[2].role", or "a" and "b".
 std::string joined(std::string outer, const std::string& inner) {
   if (!inner.starts_with('[')) outer.push_back('.');
@@ -50,13 +56,14 @@ std::optional<std::string> duplicate_key(dom::element document) {
   if (document.get(list) == simdjson::SUCCESS) {
     std::size_t index = 0;
     for (const dom::element item : list) {
-      if (const auto inner = duplicate_key(item)) return joined(indexed("", index), *inner);
+      const auto inner = is_container(item) ? duplicate_key(item) : std::nullopt;
+      if (inner) return joined(indexed("", index), *inner);
       ++index;
     }
   } else if (document.get(object) == simdjson::SUCCESS) {
     if (const auto key = twice_in(object)) return std::string(*key);
     for (const dom::key_value_pair field : object) {
-      const auto inner = duplicate_key(field.value);
+      const auto inner = is_container(field.value) ? duplicate_key(field.value) : std::nullopt;
       if (inner) return joined(std::string(field.key), *inner);
     }
   }
