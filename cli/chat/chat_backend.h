@@ -17,11 +17,11 @@ struct AnswerEnd {
     kFailed,     ///< it began and failed, or the connection was lost meanwhile
   };
   Kind kind = Kind::kCompleted;
-  std::string why{};          ///< for people, with kRefused and kFailed
-  bool again = false;         ///< the same request may succeed later
-  bool context_full = false;  ///< the conversation is longer than the model's context
-  std::string param{};        ///< the field that is wrong, with kRefused
-  bool fewer_streams = false;   ///< as many answers at once are more than the connection may have
+  std::string why{};           ///< for people, with kRefused and kFailed
+  bool again = false;          ///< the same request may succeed later
+  bool context_full = false;   ///< the conversation is longer than the model's context
+  std::string param{};         ///< the field that is wrong, with kRefused
+  bool fewer_streams = false;  ///< as many answers at once are more than the connection may have
   std::int64_t output_tokens = 0;
 };
 

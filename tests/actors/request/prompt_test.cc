@@ -67,12 +67,11 @@ TEST_F(PromptTest, EachRefusalNamesItsField) {
   EXPECT_EQ(refusal([](Request& r) { r.max_tokens = -1; }), "bad_request: max_tokens: -1");
   EXPECT_EQ(refusal([](Request& r) { r.prompt = "ab"; }),
             "bad_request: prompt, prompt_tokens, messages: more than one is given");
-  EXPECT_EQ(
-      refusal([](Request& r) {
-        r.prompt_tokens.clear();
-        r.messages = {{{"role", "user"}, {"content", "ab"}}};
-      }),
-      "bad_request: the model has no chat template: the chat template cannot be used");
+  EXPECT_EQ(refusal([](Request& r) {
+              r.prompt_tokens.clear();
+              r.messages = {{{"role", "user"}, {"content", "ab"}}};
+            }),
+            "bad_request: the model has no chat template: the chat template cannot be used");
 }
 
 TEST_F(PromptTest, AConversationThatTheTemplateRefusesIsTheMessagesFault) {
