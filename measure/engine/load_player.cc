@@ -183,7 +183,7 @@ class PlayedLoad {
 
 LoadPlayer::LoadPlayer(Pipeline& pipeline, std::uint64_t seed)
     : pipeline_(pipeline), random_(seed) {
-  const ServedModel& model = pipeline.model();
+  const ServedModel& model = *pipeline.model();
   const auto count = std::min<std::size_t>(static_cast<std::size_t>(model.vocabulary),
                                            model.tokenizer.vocabulary_size());
   for (std::size_t id = 0; id < count; ++id) {
