@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/request_text.h"
 #include "weft/sampling/beam_search.h"
 #include "weft/text/output/stop_strings.h"
+#include "weft/text/text_error.h"
 
 namespace weft {
 namespace {
@@ -19,14 +21,54 @@ Error bad_field(const char* field, const Error& error) {
   return bad_request(std::string(field) + ": " + to_string(error));
 }
 
+// What clients look for in the message are the words that other servers use.
+Error context_exceeded(const ServedModel& model, const std::string& why) {
+  return {EngineErrc::kContextLengthExceeded, "This model's maximum context length is " +
+                                                  std::to_string(model.context) +
+                                                  " tokens. However, " + why};
+}
+
+const char* prompt_of(const Request& request) {
+  return request.messages.empty() ? "prompt" : "messages";
+}
+
+// `why` ends with how many tokens there are at least, behind the field.
+Error too_many_tokens(const Request& request, const ServedModel& model, const Error& why) {
+  const std::string said = prompt_of(request);
+  std::string_view count = why.detail;
+  if (count.starts_with("messages: ")) count.remove_prefix(std::string_view("messages: ").size());
+  return context_exceeded(model, "your " + said + " resulted in " + std::string(count) +
+                                     ". Please reduce the length of the " + said + ".");
+}
+
+// A text may be megabytes: as much of it is tokenized as shows that it does not fit.
+std::size_t max_prompt_tokens(const ServedModel& model) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(model.context, 0));
+}
+
 Result<std::vector<TokenId>> conversation_tokens(const Request& request, const ServedModel& model,
                                                  std::chrono::local_seconds now) {
   auto ids = model.chat.encode({.messages = request.messages,
                                 .tools = request.tools,
                                 .chat_template_kwargs = request.chat_template_kwargs},
-                               now);
-  if (!ids) return bad_request(to_string(ids.error()));
-  return ids;
+                               now, max_prompt_tokens(model));
+  if (ids) return ids;
+  if (ids.error().code == TextErrc::kTooManyTokens) {
+    return too_many_tokens(request, model, ids.error());
+  }
+  return bad_request(to_string(ids.error()));
+}
+
+// What a user writes is text: only BOS and the like are put around it.
+Result<std::vector<TokenId>> text_tokens(const Request& request, const ServedModel& model) {
+  std::vector<TokenId> ids;
+  const auto encoded =
+      model.tokenizer.encode(request.prompt, {.max_tokens = max_prompt_tokens(model)}, ids);
+  if (encoded) return ids;
+  if (encoded.error().code == TextErrc::kTooManyTokens) {
+    return too_many_tokens(request, model, encoded.error());
+  }
+  return bad_field("prompt", encoded.error());
 }
 
 // Returns the prompt's tokens: of a text with the tokenizer's BOS and the like, of tokens as they
@@ -37,14 +79,8 @@ Result<std::vector<TokenId>> prompt_tokens(const Request& request, const ServedM
                     (request.messages.empty() ? 0 : 1);
   if (given > 1) return bad_request("prompt, prompt_tokens, messages: more than one is given");
   if (!request.messages.empty()) return conversation_tokens(request, model, now);
-  std::vector<TokenId> ids = request.prompt_tokens;
-  if (ids.empty()) {
-    // What a user writes is text: special tokens such as BOS are put around it, but not looked for
-    // in it.
-    const auto encoded = model.tokenizer.encode(request.prompt, {}, ids);
-    if (!encoded) return bad_field("prompt", encoded.error());
-  }
-  return ids;
+  if (!request.prompt_tokens.empty()) return request.prompt_tokens;
+  return text_tokens(request, model);
 }
 
 std::vector<TokenId> ends_of(const SamplingParams& sampling, const ServedModel& model) {
@@ -68,19 +104,17 @@ SamplingParams for_device(const SamplingParams& sampling, std::size_t ends) {
 
 // In the words of OpenAI's API, which clients look for to shorten a conversation.
 Error too_long(const Request& request, const ServedModel& model, std::size_t prompt) {
-  const std::string said = request.messages.empty() ? "prompt" : "messages";
-  std::string text = "This model's maximum context length is " + std::to_string(model.context) +
-                     " tokens. However, ";
-  if (request.max_tokens > 0) {
-    const auto whole = static_cast<std::int64_t>(prompt) + request.max_tokens;
-    text += "you requested " + std::to_string(whole) + " tokens (" + std::to_string(prompt) +
-            " in the " + said + ", " + std::to_string(request.max_tokens) +
-            " in the completion). Please reduce the length of the " + said + " or completion.";
-  } else {
-    text += "your " + said + " resulted in " + std::to_string(prompt) +
-            " tokens. Please reduce the length of the " + said + ".";
+  const std::string said = prompt_of(request);
+  if (request.max_tokens <= 0) {
+    return context_exceeded(model, "your " + said + " resulted in " + std::to_string(prompt) +
+                                       " tokens. Please reduce the length of the " + said + ".");
   }
-  return {EngineErrc::kContextLengthExceeded, std::move(text)};
+  const auto whole = static_cast<std::int64_t>(prompt) + request.max_tokens;
+  return context_exceeded(model, "you requested " + std::to_string(whole) + " tokens (" +
+                                     std::to_string(prompt) + " in the " + said + ", " +
+                                     std::to_string(request.max_tokens) +
+                                     " in the completion). Please reduce the length of the " +
+                                     said + " or completion.");
 }
 
 Result<std::int32_t> output_bound(const Request& request, const ServedModel& model,

@@ -13,6 +13,7 @@
 #include "weft/actors/pipeline.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
+#include "weft/cli/serve/heap.h"
 #include "weft/core/error/caught_error.h"
 
 namespace weft::cli {
@@ -23,6 +24,9 @@ constexpr std::chrono::seconds kLastBytes{5};
 
 // The same when it is told to end at once: for the error that each stream ends with.
 constexpr std::chrono::seconds kLastWords{2};
+
+// Long after a burst's last request, soon for who looks at the process.
+constexpr std::chrono::seconds kIdleCheck{2};
 
 // Models of fewer bytes are there before anybody has read how much of them is.
 constexpr std::int64_t kWorthTelling = 1'000'000'000;
@@ -65,7 +69,8 @@ Serving::Serving(const Config& config, const ServerConfig& server, std::shared_p
       log_(std::move(log)),
       make_pipeline_(make_pipeline ? std::move(make_pipeline) : make_default),
       signals_(io_, SIGINT, SIGTERM),
-      deadline_(io_) {}
+      deadline_(io_),
+      idle_check_(io_) {}
 
 Serving::~Serving() {
   if (loader_.joinable()) loader_.join();
@@ -130,6 +135,21 @@ void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card) 
   log_->info("serving " + card.name + " with " + std::to_string(stats.rows) + " rows and " +
              std::to_string(stats.pages) + " pages");
   server_->open(*engine_, std::move(card));
+  return_free_memory();  // of loading
+  watch_idleness();
+}
+
+void Serving::watch_idleness() {
+  idle_check_.expires_after(kIdleCheck);
+  idle_check_.async_wait([this](boost::system::error_code error) {
+    if (error || engine_ == nullptr) return;
+    const EngineStats stats = engine_->stats();
+    if (stats.requests == 0 && stats.finished != given_back_after_) {
+      return_free_memory();
+      given_back_after_ = stats.finished;
+    }
+    watch_idleness();
+  });
 }
 
 void Serving::tell_of_template(const ServedModel& model) {
@@ -196,6 +216,7 @@ void Serving::on_drained() {
   if (ended_by_ != 0) std::_Exit(status_after(ended_by_));
   signals_.cancel();
   deadline_.cancel();
+  idle_check_.cancel();
   io_.stop();
 }
 

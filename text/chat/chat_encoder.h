@@ -4,6 +4,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <chrono>
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -40,13 +42,17 @@ class ChatEncoder {
   }
 
   /// The prompt, with the special tokens that the template writes and no others: such a token's
-  /// text in the conversation stays text. `now` is what the template is told of the time.
+  /// text in the conversation stays text. `now` is what the template is told of the time. More than
+  /// `max_tokens` are of no use, as in EncodeOptions: rendering ends once the prompt has too many
+  /// bytes for them.
   ///
   /// Errors: that of problem(). All others begin with the field. "messages: ": kTemplateFailed and
-  /// kTemplateLimit, as it is or with this conversation; kTextTooLarge. "chat_template_kwargs: ":
-  /// kBadTemplateKwarg, a name that is not in kRequestTemplateVariables.
-  [[nodiscard]] Result<std::vector<TokenId>> encode(Conversation conversation,
-                                                    std::chrono::local_seconds now) const;
+  /// kTemplateLimit, as it is or with this conversation; kTemplateOutput, kTextTooLarge and
+  /// kTooManyTokens. "chat_template_kwargs: ": kBadTemplateKwarg, a name that is not in
+  /// kRequestTemplateVariables.
+  [[nodiscard]] Result<std::vector<TokenId>> encode(
+      Conversation conversation, std::chrono::local_seconds now,
+      std::size_t max_tokens = std::numeric_limits<std::size_t>::max()) const;
 
  private:
   Tokenizer tokenizer_;
