@@ -300,7 +300,7 @@ TEST(JinjaLimitsTest, BoundsTheOutput) {
   for (const std::string& source :
        {"{{ 'a' * " + std::to_string(limits.output_bytes + 1) + " }}",
         "{% for a in range(100000) %}" + std::string(100, 'x') + "{% endfor %}"}) {
-    const Outcome result = rendered(source);
+    const RenderOutcome result = rendered(source);
     EXPECT_EQ(result.code, TextErrc::kTemplateOutput);
     EXPECT_NE(result.detail.find("more than 4194304 bytes of output"), std::string::npos);
   }
