@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "weft/net/routes/router.h"
+#include "weft/tests/fixture/source_path.h"
 
 namespace weft {
 namespace {
@@ -19,6 +21,21 @@ TEST(RoutesTest, HaveEachMethodOfAPathOnce) {
     EXPECT_TRUE(route.path.starts_with('/')) << route.path;
     EXPECT_NE(route.handle, nullptr) << route.path;
   }
+}
+
+TEST(RoutesTest, AreThoseOfThePage) {
+  std::set<std::string> rows;
+  std::ifstream page(test::source_path("docs/http-api.md"));
+  for (std::string line; std::getline(page, line);) {
+    const auto end = line.find("` |");
+    const bool is_row = line.starts_with("| `") && line.find(" /") < end;
+    if (is_row && end != std::string::npos) rows.insert(line.substr(3, end - 3));
+  }
+  std::set<std::string> routes;
+  for (const Route& route : all_routes()) {
+    routes.insert(std::string(to_string(route.method)) + " " + std::string(route.path));
+  }
+  EXPECT_EQ(rows, routes);
 }
 
 // A request that a pattern with "{id}" matches must not match another one of the same method.
