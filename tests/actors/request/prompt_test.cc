@@ -139,19 +139,23 @@ TEST_F(PromptTest, ATextThatCannotFitIsRefusedBeforeItIsTokenized) {
     });
   };
   // <0x61> has 6 bytes.
-  EXPECT_EQ(refused(text, false),
-            "context_length_exceeded: This model's maximum context length is 32 tokens. However, your "
-            "prompt resulted in at least 1398102 tokens. Please reduce the length of the prompt.");
-  EXPECT_EQ(refused(text, true),
-            "context_length_exceeded: This model's maximum context length is 32 tokens. However, your "
-            "messages resulted in at least 33 tokens. Please reduce the length of the messages.");
+  EXPECT_EQ(
+      refused(text, false),
+      "context_length_exceeded: This model's maximum context length is 32 tokens. However, your "
+      "prompt resulted in at least 1398102 tokens. Please reduce the length of the prompt.");
+  EXPECT_EQ(
+      refused(text, true),
+      "context_length_exceeded: This model's maximum context length is 32 tokens. However, your "
+      "messages resulted in at least 33 tokens. Please reduce the length of the messages.");
   for (const bool chat : {false, true}) {
     EXPECT_THAT(refused(text.substr(0, 33), chat), HasSubstr("at least 33 tokens"));
     EXPECT_EQ(refused(text.substr(0, 27), chat), "no refusal");
+    const std::string said = chat ? "messages" : "prompt";
     EXPECT_EQ(refused(text.substr(0, 28), chat),
-              "context_length_exceeded: This model's maximum context length is 32 tokens. However, you "
-              "requested 33 tokens (28 in the prompt, 5 in the completion). Please reduce the "
-              "length of the prompt or completion.");
+              "context_length_exceeded: This model's maximum context length is 32 tokens. However, "
+              "you requested 33 tokens (28 in the " +
+                  said + ", 5 in the completion). Please reduce the length of the " + said +
+                  " or completion.");
   }
 }
 
