@@ -76,7 +76,7 @@ def test_x4_memory_does_not_grow_with_requests(start_server: StartServer, monkey
         server.wait_until_idle()
         return server.memory()
 
-    before = ask_many(150)
+    before = ask_many(450)  # what loading gave back is taken again by the first requests
     # Other servers lost megabytes for each request; the allocators' own slack is some MiB for all requests together.
     assert ask_many(300) - before < 300 * 32
 
