@@ -1,4 +1,6 @@
-# Finds CUDA and NCCL. Sets WEFT_HAS_CUDA and WEFT_HAS_NCCL; without them everything else builds and works.
+# Finds CUDA and NCCL. Sets WEFT_HAS_CUDA and WEFT_HAS_NCCL; without them everything else builds and works. Of NVIDIA's
+# libraries only the runtime is linked, statically; cuBLASLt and NCCL are loaded when a GPU is asked for
+# (core/io/shared_library.h), so that a program without one neither needs nor pays for them.
 
 set(WEFT_HAS_CUDA OFF)
 set(WEFT_HAS_NCCL OFF)
@@ -49,7 +51,10 @@ if(NOT WEFT_CUDA STREQUAL OFF)
 endif()
 
 if(WEFT_HAS_CUDA)
-  find_package(NCCL QUIET)
-  set(WEFT_HAS_NCCL ${NCCL_FOUND})
+  find_path(WEFT_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  mark_as_advanced(WEFT_NCCL_INCLUDE_DIR)
+  if(WEFT_NCCL_INCLUDE_DIR)
+    set(WEFT_HAS_NCCL ON)
+  endif()
 endif()
 message(STATUS "weft: CUDA ${WEFT_HAS_CUDA} ${CMAKE_CUDA_ARCHITECTURES}, NCCL ${WEFT_HAS_NCCL}")

@@ -23,6 +23,5 @@ write_basic_package_version_file(
   ${package_dir}/weftConfigVersion.cmake COMPATIBILITY SameMinorVersion
 )
 install(FILES ${package_dir}/weftConfig.cmake ${package_dir}/weftConfigVersion.cmake
-              ${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft
 )

@@ -31,8 +31,8 @@ struct DeviceInfo {
 /// Thread-safe; meaningless while others use the device.
 [[nodiscard]] Result<double> measure_read_bandwidth(const std::string& name);
 
-/// The version of NCCL that GPUs exchange tensors with, as "2.27.3"; empty when this build has
-/// none.
+/// The version of NCCL that GPUs exchange tensors with, as "2.27.3"; empty when this build knows
+/// none, or none is there. Loads it.
 [[nodiscard]] std::string nccl_version();
 
 }  // namespace weft

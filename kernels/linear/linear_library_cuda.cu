@@ -1,12 +1,12 @@
-#include <cublasLt.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
 
 #include "weft/kernels/cuda/launch_cuda.cuh"
+#include "weft/kernels/linear/cublas_lt_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
+#include "weft/kernels/linear/linear_library_cuda.h"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
 
 /// Many tokens: cuBLASLt multiplies. Row-major [T, N] is column-major [N, T], so it computes
@@ -87,7 +87,7 @@ Key key_of(const Product& product) {
 
 /// What describes a product; plain memory, nothing to free.
 struct Descriptors {
-  explicit Descriptors(const Product& product) {
+  Descriptors(const CublasLt& library, const Product& product) {
     const CudaLinearParams& params = *product.params;
     const DeviceMatrix& weight = params.weight;
     const auto inputs = static_cast<std::uint64_t>(weight.inputs);
@@ -96,23 +96,20 @@ struct Descriptors {
     const cudaDataType_t narrow = type_of(weight.dtype);
     const cudaDataType_t wide = type_of(product.d_dtype);
     const cublasOperation_t transposed = CUBLAS_OP_T;
-    cublasLtMatmulDescInit(&matmul, CUBLAS_COMPUTE_32F, CUDA_R_32F);
-    cublasLtMatmulDescSetAttribute(&matmul, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
-                                   sizeof(transposed));
+    library.init_matmul(&matmul, sizeof(matmul), CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    library.set_matmul(&matmul, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof(transposed));
     if (product.bias != nullptr) {
       const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
       const cudaDataType_t bias = CUDA_R_32F;
-      cublasLtMatmulDescSetAttribute(&matmul, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
-                                     sizeof(epilogue));
-      cublasLtMatmulDescSetAttribute(&matmul, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &product.bias,
-                                     sizeof(product.bias));
-      cublasLtMatmulDescSetAttribute(&matmul, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &bias,
-                                     sizeof(bias));
+      library.set_matmul(&matmul, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue));
+      library.set_matmul(&matmul, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &product.bias,
+                         sizeof(product.bias));
+      library.set_matmul(&matmul, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &bias, sizeof(bias));
     }
-    cublasLtMatrixLayoutInit(&a, narrow, inputs, rows, weight.stride);
-    cublasLtMatrixLayoutInit(&b, narrow, inputs, tokens, params.in.stride);
-    cublasLtMatrixLayoutInit(&c, wide, rows, tokens, product.c_stride);
-    cublasLtMatrixLayoutInit(&d, wide, rows, tokens, product.d_stride);
+    library.init_layout(&a, sizeof(a), narrow, inputs, rows, weight.stride);
+    library.init_layout(&b, sizeof(b), narrow, inputs, tokens, params.in.stride);
+    library.init_layout(&c, sizeof(c), wide, rows, tokens, product.c_stride);
+    library.init_layout(&d, sizeof(d), wide, rows, tokens, product.d_stride);
   }
 
   cublasLtMatmulDescOpaque_t matmul;
@@ -135,6 +132,7 @@ Status status_of_library(cublasStatus_t status) {
 }  // namespace
 
 struct LinearLibrary::Impl {
+  CublasLt library;
   cublasLtHandle_t handle = nullptr;
   std::byte* memory = nullptr;       ///< the library's, then staged sums
   std::map<Key, LibraryPlan> plans;  ///< as many as a program has products of different sizes
@@ -145,13 +143,13 @@ struct LinearLibrary::Impl {
     plan = &at->second;
     if (!added) return Status::kSuccess;
     cublasLtMatmulPreferenceOpaque_t preference;
-    cublasLtMatmulPreferenceInit(&preference);
-    cublasLtMatmulPreferenceSetAttribute(&preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                         &kLibraryBytes, sizeof(kLibraryBytes));
+    library.init_preference(&preference, sizeof(preference));
+    library.set_preference(&preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kLibraryBytes,
+                           sizeof(kLibraryBytes));
     cublasLtMatmulHeuristicResult_t result{};
     int found = 0;
-    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-        handle, &with.matmul, &with.a, &with.b, &with.c, &with.d, &preference, 1, &result, &found);
+    cublasStatus_t status = library.find_algorithm(handle, &with.matmul, &with.a, &with.b, &with.c,
+                                                   &with.d, &preference, 1, &result, &found);
     if (status == CUBLAS_STATUS_SUCCESS && found == 0) status = CUBLAS_STATUS_NOT_SUPPORTED;
     if (status != CUBLAS_STATUS_SUCCESS)
       plans.erase(at);
@@ -161,12 +159,12 @@ struct LinearLibrary::Impl {
   }
 
   Status multiply(const Product& product, Stream stream) {
-    Descriptors with(product);
+    Descriptors with(library, product);
     const LibraryPlan* plan = nullptr;
     const Status status = find(product, with, plan);
     if (status != Status::kSuccess) return status;
     const float beta = product.c != nullptr ? 1.0F : 0.0F;
-    return status_of_library(cublasLtMatmul(
+    return status_of_library(library.multiply(
         handle, &with.matmul, &product.alpha, product.params->weight.data, &with.a,
         product.params->in.data, &with.b, &beta, product.c != nullptr ? product.c : product.d,
         &with.c, product.d, &with.d, &plan->algorithm, memory, kLibraryBytes, stream));
@@ -211,15 +209,24 @@ struct LinearLibrary::Impl {
 LinearLibrary::LinearLibrary() : impl_(new Impl) {}
 
 LinearLibrary::~LinearLibrary() {
-  if (impl_->handle != nullptr) cublasLtDestroy(impl_->handle);
+  if (impl_->handle != nullptr) impl_->library.destroy(impl_->handle);
   cudaFree(impl_->memory);
   delete impl_;
 }
 
 Status LinearLibrary::prepare() {
+  const auto library = CublasLt::load();
+  if (!library) return status_of(cudaErrorSharedObjectInitFailed);
+  impl_->library = *library;
   const Status status = status_of(cudaMalloc(&impl_->memory, kBytes));
   if (status != Status::kSuccess) return status;
-  return status_of_library(cublasLtCreate(&impl_->handle));
+  return status_of_library(impl_->library.create(&impl_->handle));
+}
+
+Result<void> load_linear_library() {
+  const auto library = CublasLt::load();
+  if (!library) return library.error();
+  return {};
 }
 
 bool LinearLibrary::fits(const DeviceMatrix& weight) {

@@ -17,3 +17,11 @@ run(${CMAKE_COMMAND} -S ${WORK}/examples -B ${WORK}/build -G Ninja -DCMAKE_PREFI
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/build --output-on-failure --no-tests=error)
 run(${WORK}/prefix/bin/weft --version)
+
+# NVIDIA's libraries cost a tenth of a second and 200 MB, which who asks for no GPU must not pay. This is what ldd does.
+execute_process(
+  COMMAND ${CMAKE_COMMAND} -E env LD_TRACE_LOADED_OBJECTS=1 ${WORK}/prefix/bin/weft OUTPUT_VARIABLE libraries
+)
+if(NOT libraries MATCHES "libc\\.so" OR libraries MATCHES "lib(cublas|cuda|nccl|nv)")
+  message(FATAL_ERROR "weft is linked with:\n${libraries}")
+endif()

@@ -5,6 +5,7 @@
 #include "weft/gpu/cuda/runtime/runtime.h"
 #include "weft/gpu/cuda/runtime/step_kernels.h"
 #include "weft/gpu/device_info.h"
+#include "weft/kernels/linear/linear_library_cuda.h"
 
 namespace weft::cuda {
 namespace {
@@ -179,6 +180,10 @@ Result<std::unique_ptr<Runtime>> open_runtime(int index) {
     return Error{DeviceErrc::kUnfit,
                  "cuda:" + std::to_string(index) + ", an sm_" + std::to_string(properties.major) +
                      std::to_string(properties.minor) + ": the oldest that runs models is sm_80"};
+  }
+  if (const auto library = load_linear_library(); !library) {
+    return Error{DeviceErrc::kUnfit,
+                 "cuda:" + std::to_string(index) + ": " + library.error().detail};
   }
   return std::make_unique<RealRuntime>(index, properties);
 }

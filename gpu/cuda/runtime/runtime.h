@@ -112,8 +112,8 @@ class Runtime {
   virtual Status run(const CudaSignalParams& params, Stream stream) = 0;
 };
 
-/// The runtime of GPU `index`. kDriver, kUnfit where it is older than sm_80; kNoGpuSupport in a
-/// build without CUDA.
+/// The runtime of GPU `index`. kDriver; kUnfit where it is older than sm_80, or a library of
+/// NVIDIA's is missing, which is loaded now and not before; kNoGpuSupport in a build without CUDA.
 [[nodiscard]] Result<std::unique_ptr<Runtime>> open_runtime(int index);
 
 }  // namespace weft::cuda

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <initializer_list>
+
+#include "weft/core/error/error.h"
+
+namespace weft {
+
+/// A library of the system's that is loaded while the program runs, because few runs of it need it
+/// and it is large. It stays until the process ends, whatever becomes of this object: NVIDIA's keep
+/// threads and handlers of their own. Cheap to copy; thread-safe.
+class SharedLibrary {
+ public:
+  /// The first of `names` that is there: a file's name, looked for like those that a program is
+  /// linked with, or a path. FileErrc::kCannotRead with what the system says of the first.
+  [[nodiscard]] static Result<SharedLibrary> open(std::initializer_list<const char*> names);
+
+  /// Sets `function` to the one of that name. Its type is the caller's word, best taken from the
+  /// library's own header with decltype. FileErrc::kCannotRead with the library and the name.
+  template <class Function>
+  [[nodiscard]] Result<void> find(const char* name, Function*& function) const {
+    const Result<void*> found = symbol(name);
+    if (!found) return found.error();
+    function = reinterpret_cast<Function*>(*found);
+    return {};
+  }
+
+ private:
+  explicit SharedLibrary(void* handle) noexcept : handle_(handle) {}
+  [[nodiscard]] Result<void*> symbol(const char* name) const;
+
+  void* handle_;
+};
+
+}  // namespace weft
