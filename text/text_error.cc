@@ -1,6 +1,7 @@
 #include "weft/text/text_error.h"
 
 #include <array>
+#include <string>
 
 namespace weft {
 namespace {
@@ -24,6 +25,10 @@ constexpr std::array kTextErrors = {
               "the stop texts cannot be used"},
     ErrorText{static_cast<int>(TextErrc::kBadTemplateKwarg), "bad_template_kwarg",
               "the chat template cannot be given that"},
+    ErrorText{static_cast<int>(TextErrc::kTooManyTokens), "too_many_tokens",
+              "the text has more tokens than fit"},
+    ErrorText{static_cast<int>(TextErrc::kTemplateOutput), "template_output",
+              "the chat template wrote more than its limit"},
 };
 
 constexpr TableCategory kTextCategory(0x90d4b6e1738ac25f, "weft.text", kTextErrors);
@@ -34,6 +39,10 @@ const TableCategory& text_category() noexcept { return kTextCategory; }
 
 boost::system::error_code make_error_code(TextErrc code) noexcept {
   return {static_cast<int>(code), text_category()};
+}
+
+Error too_many_tokens(std::size_t least) {
+  return {TextErrc::kTooManyTokens, "at least " + std::to_string(least) + " tokens"};
 }
 
 }  // namespace weft

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "weft/core/error/error.h"
 
 namespace weft {
@@ -18,17 +20,24 @@ enum class TextErrc {
   kBadTemplate,
   /// A chat template failed while it ran, or said raise_exception.
   kTemplateFailed,
-  /// A chat template ran past its bound of steps, depth or output.
+  /// A chat template ran past its bound of steps, depth or memory.
   kTemplateLimit,
   /// A request's stop texts are too many, or one is empty, too long or not UTF-8; the detail names
   /// it.
   kBadStopString,
   /// A request's chat_template_kwargs have a name that is not allowed; the detail has it.
   kBadTemplateKwarg,
+  /// A text has more tokens than whoever asked for them can use; the detail says how many at least.
+  kTooManyTokens,
+  /// A chat template wrote more bytes than its bound.
+  kTemplateOutput,
 };
 
 [[nodiscard]] const TableCategory& text_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(TextErrc code) noexcept;
+
+/// kTooManyTokens: "at least N tokens".
+[[nodiscard]] Error too_many_tokens(std::size_t least);
 
 }  // namespace weft
 

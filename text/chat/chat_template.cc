@@ -44,7 +44,7 @@ class Variables {
   explicit Variables(jinja::Run& run) : run_(run), dict_(run.memory()) {}
 
   void set(std::string_view name, const jinja::Value& value) {
-    if (run_.charge(jinja::Dict::kBytesPerEntry)) dict_.set(jinja::Text{name}, value);
+    dict_.set(jinja::Text{name}, value);
   }
   void set_all(const json::object& object) {
     for (const auto& entry : object) set(entry.key(), jinja::from_json(run_, entry.value()));
@@ -61,14 +61,29 @@ class Variables {
   jinja::Dict dict_;
 };
 
-Result<std::string> finish(jinja::Run& run, const std::string& name, const jinja::ast::Block& block,
-                           const Variables& variables) {
-  std::string prompt = jinja::Interpreter(run, variables.dict()).render(block);
-  if (!run.failed()) return prompt;
+Error failure_of(const jinja::Run& run, const std::string& name) {
   const bool located = run.failed_line() != 0;
   const std::string line = located ? std::to_string(run.failed_line()) : std::string();
   return Error{run.failure()->code,
                jinja::concat({name, located ? ":" : "", line, ": ", run.failure()->detail})};
+}
+
+/// Renders with the variables that `set(variables)` sets.
+template <class Set>
+Result<std::string> render_with(const std::string& name, const jinja::ast::Block& block,
+                                std::chrono::local_seconds now, const TemplateLimits& limits,
+                                Set set) {
+  jinja::Run run(limits, now);
+  std::string prompt;
+  try {
+    Variables variables(run);
+    set(run, variables);
+    prompt = jinja::Interpreter(run, variables.dict()).render(block);
+  } catch (const jinja::MemorySpent&) {
+    run.fail_memory();
+  }
+  if (run.failed()) return failure_of(run, name);
+  return prompt;
 }
 
 }  // namespace
@@ -86,24 +101,22 @@ Result<std::string> ChatTemplate::render(const ChatTemplateInput& input,
                                          std::chrono::local_seconds now,
                                          const TemplateLimits& limits) const {
   if (auto error = check_kwargs(input.kwargs)) return std::move(*error);
-  jinja::Run run(limits, now);
-  Variables variables(run);
-  variables.set_all(input.special_tokens);
-  variables.set_all(input.kwargs);
-  variables.set_messages(input.messages);
-  variables.set("tools", jinja::from_json(run, input.tools));
-  variables.set("documents", jinja::from_json(run, input.documents));
-  variables.set("add_generation_prompt", input.add_generation_prompt);
-  return finish(run, parsed_->name, parsed_->block, variables);
+  return render_with(parsed_->name, parsed_->block, now, limits,
+                     [&](jinja::Run& run, Variables& variables) {
+                       variables.set_all(input.special_tokens);
+                       variables.set_all(input.kwargs);
+                       variables.set_messages(input.messages);
+                       variables.set("tools", jinja::from_json(run, input.tools));
+                       variables.set("documents", jinja::from_json(run, input.documents));
+                       variables.set("add_generation_prompt", input.add_generation_prompt);
+                     });
 }
 
 Result<std::string> ChatTemplate::render(const json::object& variables,
                                          std::chrono::local_seconds now,
                                          const TemplateLimits& limits) const {
-  jinja::Run run(limits, now);
-  Variables values(run);
-  values.set_all(variables);
-  return finish(run, parsed_->name, parsed_->block, values);
+  return render_with(parsed_->name, parsed_->block, now, limits,
+                     [&](jinja::Run& /*run*/, Variables& values) { values.set_all(variables); });
 }
 
 const std::string& ChatTemplate::name() const noexcept { return parsed_->name; }

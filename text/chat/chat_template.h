@@ -46,7 +46,7 @@ class ChatTemplate {
   /// The prompt. `now` is the wall clock that strftime_now() shows.
   ///
   /// kTemplateFailed with "name:line: why", where why is the template's own message when it called
-  /// raise_exception; kTemplateLimit in the same form; kBadTemplateKwarg with
+  /// raise_exception; kTemplateLimit and kTemplateOutput in the same form; kBadTemplateKwarg with
   /// "chat_template_kwargs: why" when input.kwargs have another name than a request may set.
   [[nodiscard]] Result<std::string> render(const ChatTemplateInput& input,
                                            std::chrono::local_seconds now,

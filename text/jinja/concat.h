@@ -1,18 +1,24 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 
+#include "weft/text/jinja/limits.h"
+
 namespace weft::jinja {
 
-/// The parts in one string, sized once.
+/// The parts in one string, sized once: for messages, so that each is cut to what a message shows
+/// of it. A part may be megabytes that a template made.
 [[nodiscard]] inline std::string concat(std::initializer_list<std::string_view> parts) {
+  constexpr std::size_t kMost = 2 * kMaxMessageBytes;  // is cut again, where a character ends
   std::size_t size = 0;
-  for (const std::string_view part : parts) size += part.size();
+  for (const std::string_view part : parts) size += std::min(part.size(), kMost);
   std::string text;
   text.reserve(size);
-  for (const std::string_view part : parts) text.append(part);
+  for (const std::string_view part : parts) text.append(part.substr(0, kMost));
   return text;
 }
 

@@ -4,7 +4,8 @@
 
 namespace weft {
 
-/// What one rendering of a chat template may use. Past any of these it ends with kTemplateLimit.
+/// What one rendering of a chat template may use. Past these it ends with kTemplateLimit, past the
+/// output's with kTemplateOutput.
 struct TemplateLimits {
   /// Statements, expressions, calls, elements walked, and 64 bytes of text read character by
   /// character (1024 where they are only counted or compared). The heaviest public templates take
@@ -12,9 +13,10 @@ struct TemplateLimits {
   std::size_t steps = 1'000'000;
   /// Bytes of the rendered prompt: about a million tokens.
   std::size_t output_bytes = std::size_t{4} << 20;
-  /// Bytes of all values made while rendering. Nothing is freed before the end, so a prompt that is
-  /// put together piece by piece counts every intermediate string.
-  std::size_t memory_bytes = std::size_t{128} << 20;
+  /// Bytes that a rendering holds at once: values, of which none is freed before the end, what they
+  /// are put together in, and the prompt. A prompt that is put together piece by piece counts every
+  /// intermediate string. The conversation itself is not copied and does not count.
+  std::size_t memory_bytes = std::size_t{64} << 20;
 };
 
 namespace jinja {
@@ -38,6 +40,8 @@ inline constexpr std::size_t kMaxRange = 100'000;
 inline constexpr std::size_t kScannedBytesPerStep = 1024;
 inline constexpr std::size_t kReadBytesPerStep = 64;
 inline constexpr std::size_t kLooksPerStep = 32;
+/// Digits of a number that is formatted: more than the 1074 that a double can have.
+inline constexpr int kMaxPrecision = 100'000;
 /// Bytes of a name in a template. Names are compared byte by byte at every use.
 inline constexpr std::size_t kMaxNameBytes = 1000;
 /// Bytes of an error's message, of which a template may make megabytes.

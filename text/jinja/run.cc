@@ -25,30 +25,29 @@ bool Run::step(std::size_t count) {
   return false;
 }
 
-bool Run::charge(std::size_t bytes) {
+bool Run::has_room(std::size_t bytes) {
   if (failed()) return false;
-  charged_ += std::min(bytes, limits_.memory_bytes + 1);
-  if (charged_ <= limits_.memory_bytes) return true;
-  fail_limit("more than ", std::to_string(limits_.memory_bytes), " bytes of values");
+  if (held_.fits(bytes)) return true;
+  fail_memory();
   return false;
 }
 
-Value Run::charged_text(std::string_view text, bool markup) {
+void Run::fail_memory() {
+  fail_limit("more than ", std::to_string(limits_.memory_bytes), " bytes of values");
+}
+
+Value Run::text(std::string_view text, bool markup) {
+  if (!has_room(text.size())) return {};
   if (text.empty()) return Text{{}, markup};
-  auto* copy = static_cast<char*>(memory_.allocate(text.size(), 1));
+  auto* copy = static_cast<char*>(arena_.allocate(text.size(), 1));
   std::memcpy(copy, text.data(), text.size());
   return Text{{copy, text.size()}, markup};
 }
 
-Value Run::text(std::string_view text, bool markup) {
-  if (!charge(text.size())) return {};
-  return charged_text(text, markup);
-}
-
 Value Run::list(std::span<const Value> items, List::Type type) {
-  if (!charge(items.size_bytes())) return {};
+  if (!has_room(items.size_bytes())) return {};
   const auto bytes = std::max<std::size_t>(items.size_bytes(), 1);
-  auto* copy = static_cast<Value*>(memory_.allocate(bytes, alignof(Value)));
+  auto* copy = static_cast<Value*>(arena_.allocate(bytes, alignof(Value)));
   std::uninitialized_copy(items.begin(), items.end(), copy);
   return static_cast<const List*>(make<List>(std::span<const Value>(copy, items.size()), type));
 }
@@ -59,7 +58,7 @@ bool TextBuilder::append_repeated(std::size_t count, std::string_view text) {
     run_.fail_limit("a string longer than memory");
     return false;
   }
-  if (!run_.charge(*bytes)) return false;
+  if (!run_.has_room(*bytes)) return false;
   if (*bytes == 0) return true;
   // Each round doubles what is there, so that a pad of one byte is not put down byte by byte.
   const std::size_t first = text_.size();

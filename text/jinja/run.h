@@ -15,6 +15,7 @@
 #include "weft/core/error/error.h"
 #include "weft/text/jinja/concat.h"
 #include "weft/text/jinja/limits.h"
+#include "weft/text/jinja/memory.h"
 #include "weft/text/jinja/values/value.h"
 #include "weft/text/text_error.h"
 
@@ -22,10 +23,11 @@ namespace weft::jinja {
 
 /// One rendering: the memory of its values, its budgets, and the first failure. A failure is kept
 /// and everything after it does little and gives undefined values, so that the rendering winds down
-/// by itself; whoever loops asks step(), charge() or failed(). Owner only.
+/// by itself; whoever loops asks step(), has_room() or failed(). Owner only.
 class Run {
  public:
-  Run(const TemplateLimits& limits, std::chrono::local_seconds now) : limits_(limits), now_(now) {}
+  Run(const TemplateLimits& limits, std::chrono::local_seconds now)
+      : limits_(limits), now_(now), held_(limits.memory_bytes), arena_(held_) {}
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
@@ -48,6 +50,11 @@ class Run {
     keep_failure(TextErrc::kTemplateLimit, concat({parts...}));
     return Undefined{};
   }
+  template <class... Parts>
+  Value fail_output(const Parts&... parts) {
+    keep_failure(TextErrc::kTemplateOutput, concat({parts...}));
+    return Undefined{};
+  }
   /// Says where a failure happened; the first one to say so is the innermost.
   void locate_failure(std::uint32_t line) {
     if (failed() && failed_line_ == 0) failed_line_ = line;
@@ -61,23 +68,25 @@ class Run {
   bool step_read(std::size_t bytes) { return step(1 + bytes / kReadBytesPerStep); }
   /// For looking at `count` small things, such as names.
   bool step_look(std::size_t count) { return step(1 + count / kLooksPerStep); }
-  /// Takes from the budget of memory before it is used; false once the rendering has failed.
-  bool charge(std::size_t bytes);
+  /// Whether so many bytes more may be held; the rendering fails when not. For what could ask for
+  /// gigabytes, since all that is allocated from memory() and scratch() is bounded.
+  bool has_room(std::size_t bytes);
+  /// For MemorySpent.
+  void fail_memory();
 
-  /// A new object, which is never destroyed; its memory goes with the rendering. For single small
-  /// objects: past the budget it still gives one.
+  /// A new object, which is never destroyed; its memory goes with the rendering.
   template <class T, class... Args>
   T* make(Args&&... args) {
-    charge(sizeof(T));
-    return std::construct_at(static_cast<T*>(memory_.allocate(sizeof(T), alignof(T))),
+    return std::construct_at(static_cast<T*>(arena_.allocate(sizeof(T), alignof(T))),
                              std::forward<Args>(args)...);
   }
-  [[nodiscard]] std::pmr::memory_resource* memory() { return &memory_; }
+  /// For values: what is allocated stays until the rendering ends. Throws MemorySpent.
+  [[nodiscard]] std::pmr::memory_resource* memory() { return &arena_; }
+  /// For what values are made of, which is given back. Throws MemorySpent.
+  [[nodiscard]] std::pmr::memory_resource* scratch() { return &held_; }
 
-  /// A copy of `text`, charged.
+  /// A copy of `text`.
   Value text(std::string_view text, bool markup = false);
-  /// A copy that is charged already.
-  Value charged_text(std::string_view text, bool markup);
   Value list(std::span<const Value> items, List::Type type = List::Type::kList);
 
  private:
@@ -86,48 +95,59 @@ class Run {
   TemplateLimits limits_;
   std::chrono::local_seconds now_;
   std::size_t steps_ = 0;
-  std::size_t charged_ = 0;
   std::optional<Error> failure_;
   std::uint32_t failed_line_ = 0;
-  std::pmr::monotonic_buffer_resource memory_;
+  BoundedMemory held_;
+  Arena arena_;
 };
 
 /// Puts a string together, within the budget of memory.
 class TextBuilder {
  public:
-  explicit TextBuilder(Run& run) : run_(run) {}
+  explicit TextBuilder(Run& run) : run_(run), text_(run.scratch()) {}
 
   /// False when the budget is spent, and then nothing is added.
   bool append(std::string_view text) {
-    if (!run_.charge(text.size())) return false;
+    if (!run_.has_room(text.size())) return false;
     text_ += text;
     return true;
   }
   bool append(std::size_t count, char c) {
-    if (!run_.charge(count)) return false;
+    if (!run_.has_room(count)) return false;
     text_.append(count, c);
     return true;
+  }
+  /// What `write(std::string&)` appends to a string, which is small.
+  template <class Write>
+  bool append_with(Write write) {
+    piece_.clear();
+    write(piece_);
+    return append(piece_);
   }
   bool append_repeated(std::size_t count, std::string_view text);
 
   [[nodiscard]] std::size_t size() const { return text_.size(); }
   [[nodiscard]] std::string_view view() const { return text_; }
   [[nodiscard]] Run& run() { return run_; }
-  [[nodiscard]] Value finish(bool markup = false) { return run_.charged_text(text_, markup); }
+  /// A string in any case, an empty one when there is no room for it.
+  [[nodiscard]] Value finish(bool markup = false) {
+    return run_.has_room(text_.size()) ? run_.text(text_, markup) : Text{{}, markup};
+  }
 
  private:
   Run& run_;
-  std::string text_;
+  std::pmr::string text_;
+  std::string piece_;
 };
 
 /// Puts a list together, within the budgets of memory and steps.
 class ListBuilder {
  public:
-  explicit ListBuilder(Run& run) : run_(run) {}
+  explicit ListBuilder(Run& run) : run_(run), items_(run.scratch()) {}
 
   /// False when a budget is spent, and then nothing is added.
   bool push(const Value& value) {
-    if (!run_.step() || !run_.charge(sizeof(Value))) return false;
+    if (!run_.step()) return false;
     items_.push_back(value);
     return true;
   }
@@ -142,7 +162,7 @@ class ListBuilder {
 
  private:
   Run& run_;
-  std::vector<Value> items_;
+  std::pmr::vector<Value> items_;
 };
 
 }  // namespace weft::jinja

@@ -54,7 +54,7 @@ bool add_pairs(Run& run, const Value& source, Dict& dict) {
       return false;
     }
     const Value key = parts->at(run, 0);
-    if (!check_hashable(run, key) || !run.charge(Dict::kBytesPerEntry)) return false;
+    if (!check_hashable(run, key)) return false;
     dict.set(key, parts->at(run, 1));
   }
   return pairs.has_value();
@@ -68,7 +68,7 @@ bool fill_dict(Run& run, const Arguments& arguments, Dict& dict) {
   if (!arguments.positional.empty() && !add_pairs(run, arguments.positional[0], dict)) return false;
   for (const Keyword& keyword : arguments.keywords) {
     const Value name = Text{keyword.name};
-    if (!check_hashable(run, name) || !run.charge(Dict::kBytesPerEntry)) return false;
+    if (!check_hashable(run, name)) return false;
     dict.set(name, keyword.value);
   }
   return true;
@@ -86,7 +86,7 @@ Value global_namespace(Run& run, const Value& /*self*/, const Slots& slots) {
   auto* space = run.make<Namespace>(run);
   for (const Dict::Entry& entry : attributes.entries()) {
     const Text* name = entry.key.text();
-    if (name != nullptr) space->set(run, name->view, entry.value);
+    if (name != nullptr) space->set(name->view, entry.value);
   }
   return static_cast<Object*>(space);
 }
@@ -109,9 +109,10 @@ Value raise_exception(Run& run, const Value& /*self*/, const Slots& slots) {
 
 Value strftime_now(Run& run, const Value& /*self*/, const Slots& slots) {
   const auto format = slots.text(run, 0, {});
-  // The longest directive of two characters gives 24.
-  constexpr std::size_t kGrowth = 12;
-  if (!format || !run.step_read(format->size()) || !run.charge(format->size() * kGrowth)) return {};
+  // The longest directive of two characters gives 24; the text of that, while it grows.
+  constexpr std::size_t kGrowth = 3 * 12;
+  if (!format || !run.step_read(format->size())) return {};
+  if (!run.has_room(format->size() * kGrowth)) return {};
   const auto text = format_time(run.now(), *format);
   if (!text) return run.fail("strftime_now: a directive of the format is not known");
   return run.text(*text);

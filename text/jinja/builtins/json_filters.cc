@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory_resource>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,14 +16,14 @@
 namespace weft::jinja {
 namespace {
 
-/// Bytes that are put together before they are charged for.
+/// Bytes that are put together before they are appended.
 constexpr std::size_t kJsonChunk = 4096;
 
 struct JsonStyle {
   bool ascii = false;
   bool sorted = false;
   bool indented = false;
-  std::string indent;
+  std::string_view indent;
   std::string_view item_separator = ", ";
   std::string_view key_separator = ": ";
 };
@@ -159,9 +160,11 @@ class JsonWriter {
   }
 
   void write_dict(const Dict& dict, std::size_t depth) {
-    std::vector<Dict::Entry> entries(dict.entries().begin(), dict.entries().end());
-    if (!run_.charge(entries.size() * sizeof(Dict::Entry))) return;
+    std::pmr::vector<Dict::Entry> entries(dict.entries().begin(), dict.entries().end(),
+                                          run_.scratch());
     if (style_.sorted) {
+      // It takes as much for itself.
+      if (!run_.has_room(entries.size() * sizeof(Dict::Entry))) return;
       std::ranges::stable_sort(entries, [this](const auto& left, const auto& right) {
         return less(run_, left.key, right.key);
       });
@@ -195,8 +198,11 @@ bool read_indent(Run& run, const Value& indent, JsonStyle& style) {
     return false;
   }
   const auto spaces = static_cast<std::size_t>(std::max<std::int64_t>(*width, 0));
-  if (!run.charge(spaces)) return false;
-  style.indent.assign(spaces, ' ');
+  TextBuilder text(run);
+  text.append(spaces, ' ');
+  const Value kept = text.finish();
+  if (kept.text() == nullptr) return false;
+  style.indent = kept.text()->view;
   return true;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 
-std::optional<double> read_float(std::string_view text) {
+std::optional<double> read_float(Run& run, std::string_view text) {
   text = trim_right(trim_left(text));
   const auto digit_at = [&](std::size_t at) {
     return at < text.size() && is_ascii_digit(text[at]);
@@ -24,7 +24,7 @@ std::optional<double> read_float(std::string_view text) {
   for (std::size_t at = text.find('_'); at != std::string_view::npos; at = text.find('_', at + 1)) {
     if (at == 0 || !digit_at(at - 1) || !digit_at(at + 1)) return std::nullopt;
   }
-  std::string plain(text);
+  std::pmr::string plain(text, run.scratch());
   std::erase(plain, '_');
   const bool plus = plain.starts_with('+');
   const char* begin = plain.data() + (plus ? 1 : 0);
@@ -46,7 +46,7 @@ std::optional<double> read_float(std::string_view text) {
 }
 
 /// Takes 0x, 0o and 0b away where the base allows; gives the base that they stand for.
-std::int64_t take_prefix(std::string& digits, std::int64_t base) {
+std::int64_t take_prefix(std::pmr::string& digits, std::int64_t base) {
   constexpr std::array<std::pair<char, std::int64_t>, 3> kPrefixes = {
       {{'x', 16}, {'o', 8}, {'b', 2}}};
   for (const auto& [letter, own] : kPrefixes) {
@@ -61,7 +61,7 @@ std::int64_t take_prefix(std::string& digits, std::int64_t base) {
 
 /// int(text, base): nothing when Python raises ValueError. A number beyond 64 bits fails the run.
 std::optional<std::int64_t> read_int(Run& run, std::string_view text, std::int64_t base) {
-  std::string digits(trim_right(trim_left(text)));
+  std::pmr::string digits(trim_right(trim_left(text)), run.scratch());
   const bool negative = digits.starts_with('-');
   if (negative || digits.starts_with('+')) digits.erase(0, 1);
   base = take_prefix(digits, base);
@@ -106,7 +106,7 @@ Value filter_int(Run& run, const Value& self, const Slots& slots) {
     if (!run.step_read(text->view.size())) return {};
     value = read_int(run, text->view, *base);
     // "42.23"|int is 42; infinity is what Jinja's own fallback is for.
-    const auto number = value ? std::nullopt : read_float(text->view);
+    const auto number = value ? std::nullopt : read_float(run, text->view);
     if (number && !std::isinf(*number)) value = truncate(run, *number);
   } else if (const double* number = self.real()) {
     value = truncate(run, *number);
@@ -121,7 +121,7 @@ Value filter_float(Run& run, const Value& self, const Slots& slots) {
   std::optional<double> value = self.number();
   if (const Text* text = self.text()) {
     if (!run.step_read(text->view.size())) return {};
-    value = read_float(text->view);
+    value = read_float(run, text->view);
   }
   return value ? Value(*value) : slots.get(0, 0.0);
 }

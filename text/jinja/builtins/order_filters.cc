@@ -31,9 +31,11 @@ struct Keyed {
   Value item;
 };
 
-std::vector<Keyed> keyed(Run& run, const Items& items, const Value& path, bool case_sensitive) {
-  std::vector<Keyed> all;
-  for (std::size_t at = 0; at < items.size() && run.step() && run.charge(sizeof(Keyed)); ++at) {
+using AllKeyed = std::pmr::vector<Keyed>;
+
+AllKeyed keyed(Run& run, const Items& items, const Value& path, bool case_sensitive) {
+  AllKeyed all(run.scratch());
+  for (std::size_t at = 0; at < items.size() && run.step(); ++at) {
     const Value item = items.at(run, at);
     all.push_back({key_of(run, item, path, case_sensitive), item});
   }
@@ -42,13 +44,14 @@ std::vector<Keyed> keyed(Run& run, const Items& items, const Value& path, bool c
 
 /// Stable, and `reverse` keeps equal elements in their order, as Python's sorted() does. Once the
 /// run has failed nothing is less than anything, which ends the sort.
-void sort_keyed(Run& run, std::vector<Keyed>& all, bool reverse) {
+void sort_keyed(Run& run, AllKeyed& all, bool reverse) {
+  if (!run.has_room(all.size() * sizeof(Keyed))) return;  // it takes as much for itself
   std::ranges::stable_sort(all, [&](const Keyed& left, const Keyed& right) {
     return reverse ? less(run, right.key, left.key) : less(run, left.key, right.key);
   });
 }
 
-Value items_of(Run& run, const std::vector<Keyed>& all) {
+Value items_of(Run& run, const AllKeyed& all) {
   ListBuilder out(run);
   for (const Keyed& one : all) {
     if (!out.push(one.item)) break;
@@ -58,7 +61,7 @@ Value items_of(Run& run, const std::vector<Keyed>& all) {
 
 /// The keys of several attributes, "a,b", as a list.
 Value keys_of(Run& run, const Value& item, std::string_view paths, bool case_sensitive) {
-  std::vector<Value> keys;
+  std::pmr::vector<Value> keys(run.scratch());
   while (run.step()) {
     const std::size_t comma = paths.find(',');
     keys.push_back(key_of(run, item, Text{paths.substr(0, comma)}, case_sensitive));
@@ -85,7 +88,7 @@ Value filter_sort(Run& run, const Value& self, const Slots& slots) {
 Value filter_unique(Run& run, const Value& self, const Slots& slots) {
   const auto items = Items::of(run, self);
   if (!items) return {};
-  std::set<Value, KeyLess> seen;
+  std::pmr::set<Value, KeyLess> seen(run.scratch());
   ListBuilder out(run);
   for (const Keyed& one : keyed(run, *items, slots.get(1, None{}), slots.truth(0, false))) {
     if (!check_hashable(run, one.key)) break;
@@ -125,7 +128,7 @@ Value filter_groupby(Run& run, const Value& self, const Slots& slots) {
   sort_keyed(run, all, false);
   ListBuilder out(run);
   for (std::size_t at = 0; at < all.size() && run.step();) {
-    std::vector<Value> members;
+    std::pmr::vector<Value> members(run.scratch());
     const std::size_t first = at;
     while (at < all.size() && equal(run, all[at].key, all[first].key)) {
       members.push_back(all[at++].item);

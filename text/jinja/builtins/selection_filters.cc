@@ -18,9 +18,7 @@ class KeptArguments {
  public:
   KeptArguments(Run& run, const Arguments& arguments)
       : positional_(arguments.positional.begin(), arguments.positional.end(), run.memory()),
-        keywords_(arguments.keywords.begin(), arguments.keywords.end(), run.memory()) {
-    run.charge(arguments.positional.size_bytes() + arguments.keywords.size_bytes());
-  }
+        keywords_(arguments.keywords.begin(), arguments.keywords.end(), run.memory()) {}
 
   [[nodiscard]] Arguments get() const { return {positional_, keywords_}; }
 

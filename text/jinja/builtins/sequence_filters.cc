@@ -85,14 +85,11 @@ Value filter_join(Run& run, const Value& self, const Slots& slots) {
 Value reverse_text(Run& run, const Text& text) {
   if (!run.step_read(text.view.size())) return {};
   TextBuilder out(run);
-  std::string backwards;
-  backwards.reserve(text.view.size());
   for (std::string_view rest = text.view; !rest.empty();) {
     const std::size_t bytes = last_utf8(rest).length;
-    backwards += rest.substr(rest.size() - bytes);
+    if (!out.append(rest.substr(rest.size() - bytes))) break;
     rest.remove_suffix(bytes);
   }
-  out.append(backwards);
   return out.finish(text.markup);
 }
 
@@ -121,7 +118,7 @@ Value filter_batch(Run& run, const Value& self, const Slots& slots) {
   const auto size = slots.integer(run, 0, 0);
   if (!items || !size) return {};
   ListBuilder batches(run);
-  std::vector<Value> batch;
+  std::pmr::vector<Value> batch(run.scratch());
   for (std::size_t at = 0; at < items->size() && run.step(); ++at) {
     if (at != 0 && static_cast<std::int64_t>(batch.size()) == *size) {
       batches.push(run.list(batch));
@@ -132,7 +129,7 @@ Value filter_batch(Run& run, const Value& self, const Slots& slots) {
   if (!batch.empty()) {
     const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(*size, 0));
     const bool fill = !slots.is_none(1);
-    while (fill && batch.size() < wanted && run.step() && run.charge(sizeof(Value))) {
+    while (fill && batch.size() < wanted && run.step()) {
       batch.push_back(slots[1]);
     }
     batches.push(run.list(batch));
@@ -152,8 +149,8 @@ Value filter_slice(Run& run, const Value& self, const Slots& slots) {
   for (std::size_t number = 0; number < slices; ++number) {
     const bool extra = number < all.size() % slices;
     const std::size_t size = all.size() / slices + (extra ? 1 : 0);
-    std::vector<Value> column(all.begin() + static_cast<std::ptrdiff_t>(start),
-                              all.begin() + static_cast<std::ptrdiff_t>(start + size));
+    const auto part = all.subspan(start, size);
+    std::pmr::vector<Value> column(part.begin(), part.end(), run.scratch());
     if (!slots.is_none(1) && !extra) column.push_back(slots[1]);
     if (!columns.push(run.list(column))) break;
     start += size;

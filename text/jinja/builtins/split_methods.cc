@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <memory_resource>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,9 +14,10 @@
 namespace weft::jinja {
 namespace {
 
-using Parts = std::vector<std::string_view>;
+using Parts = std::pmr::vector<std::string_view>;
 
-Value finish(Run& run, const Parts& parts, bool markup, List::Type type = List::Type::kList) {
+Value finish(Run& run, std::span<const std::string_view> parts, bool markup,
+             List::Type type = List::Type::kList) {
   ListBuilder list(run);
   for (const std::string_view part : parts) {
     if (!list.push(Text{part, markup})) break;
@@ -22,13 +25,10 @@ Value finish(Run& run, const Parts& parts, bool markup, List::Type type = List::
   return list.finish(type);
 }
 
-/// A vector of views takes 16 bytes for each part, so what it may grow to is charged for.
-bool charge_part(Run& run) { return run.charge(sizeof(std::string_view)); }
-
 Parts split_at(Run& run, std::string_view text, std::string_view separator, std::size_t most) {
-  Parts parts;
+  Parts parts(run.scratch());
   std::size_t at = 0;
-  while (parts.size() < most && charge_part(run)) {
+  while (parts.size() < most) {
     const std::size_t found = find(text, separator, at);
     if (found == kNotFound) break;
     parts.push_back(text.substr(at, found - at));
@@ -39,9 +39,9 @@ Parts split_at(Run& run, std::string_view text, std::string_view separator, std:
 }
 
 Parts split_space(Run& run, std::string_view text, std::size_t most) {
-  Parts parts;
+  Parts parts(run.scratch());
   text = trim_left(text);
-  while (!text.empty() && charge_part(run)) {
+  while (!text.empty()) {
     if (parts.size() == most) {
       parts.push_back(text);
       break;
@@ -59,9 +59,9 @@ Parts split_space(Run& run, std::string_view text, std::size_t most) {
 }
 
 Parts split_space_from_right(Run& run, std::string_view text, std::size_t most) {
-  Parts parts;
+  Parts parts(run.scratch());
   text = trim_right(text);
-  while (!text.empty() && charge_part(run)) {
+  while (!text.empty()) {
     if (parts.size() == most) {
       parts.push_back(text);
       break;
@@ -82,12 +82,11 @@ Parts split_space_from_right(Run& run, std::string_view text, std::size_t most) 
 /// Searches backwards in reversed copies: forward search is linear, std::string_view::rfind is not.
 Parts split_at_from_right(Run& run, std::string_view text, std::string_view separator,
                           std::size_t most) {
-  Parts parts;
-  if (!run.charge(text.size() + separator.size())) return parts;
-  const std::string backwards(text.rbegin(), text.rend());
-  const std::string separator_backwards(separator.rbegin(), separator.rend());
+  Parts parts(run.scratch());
+  const std::pmr::string backwards(text.rbegin(), text.rend(), run.scratch());
+  const std::pmr::string separator_backwards(separator.rbegin(), separator.rend(), run.scratch());
   std::size_t at = 0;
-  while (parts.size() < most && charge_part(run)) {
+  while (parts.size() < most) {
     const std::size_t found = jinja::find(backwards, separator_backwards, at);
     if (found == kNotFound) break;
     parts.push_back(text.substr(text.size() - found, found - at));
@@ -138,8 +137,9 @@ Value partition(Run& run, const Value& self, const Slots& slots, bool last) {
   const Text& text = *self.text();
   if (!separator || !run.step_read(text.view.size())) return {};
   if (separator->empty()) return run.fail("empty separator");
-  const std::size_t at = last ? find_last(text.view, *separator) : find(text.view, *separator);
-  Parts parts{text.view, {}, {}};
+  const std::size_t at =
+      last ? find_last(text.view, *separator, run.scratch()) : find(text.view, *separator);
+  std::array<std::string_view, 3> parts{text.view, {}, {}};
   if (at != kNotFound) {
     parts = {text.view.substr(0, at), *separator, text.view.substr(at + separator->size())};
   } else if (last) {

@@ -38,15 +38,16 @@ bool begins_word(char32_t code_point) {
 Value filter_title(Run& run, const Value& self, const Slots& /*slots*/) {
   const Text text = to_text(run, self);
   if (!run.step_read(text.view.size())) return {};
-  std::string out;
+  TextBuilder out(run);
   bool inside = false;
   for (std::string_view rest = text.view; !rest.empty();) {
     const Utf8Char next = utf8_at(rest);
-    inside ? append_lower_case(out, next.code) : append_upper_case(out, next.code);
+    const auto append_case = inside ? append_lower_case : append_upper_case;
+    if (!out.append_with([&](std::string& piece) { append_case(piece, next.code); })) break;
     inside = !begins_word(next.code);
     rest.remove_prefix(next.length);
   }
-  return run.text(out);
+  return out.finish();
 }
 
 Value filter_trim(Run& run, const Value& self, const Slots& slots) {
@@ -95,7 +96,7 @@ Value filter_format(Run& run, const Value& self, const Slots& slots) {
   Dict* named = run.make<Dict>(run.memory());
   for (const Keyword& keyword : all.keywords) {
     const Value name = Text{keyword.name};
-    if (!check_hashable(run, name) || !run.charge(Dict::kBytesPerEntry)) return {};
+    if (!check_hashable(run, name)) return {};
     named->set(name, keyword.value);
   }
   return format_percent(run, format, static_cast<const Dict*>(named));
@@ -110,8 +111,7 @@ Value filter_center(Run& run, const Value& self, const Slots& slots) {
 void append_quoted(TextBuilder& out, std::string_view text, bool for_query) {
   if (!out.run().step_read(text.size())) return;
   constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string quoted;
-  for (const char c : text) {
+  const auto quote = [&](std::string& quoted, char c) {
     const auto byte = static_cast<unsigned char>(c);
     const bool letter = byte < 0x80 && is_alnum(byte);
     if (letter || c == '_' || c == '.' || c == '-' || c == '~' || (c == '/' && !for_query)) {
@@ -123,8 +123,10 @@ void append_quoted(TextBuilder& out, std::string_view text, bool for_query) {
       quoted += kHex[byte >> 4U];
       quoted += kHex[byte & 0xFU];
     }
+  };
+  for (const char c : text) {
+    if (!out.append_with([&](std::string& piece) { quote(piece, c); })) return;
   }
-  out.append(quoted);
 }
 
 Value filter_urlencode(Run& run, const Value& self, const Slots& /*slots*/) {

@@ -28,27 +28,28 @@ Value method_capitalize(Run& run, const Value& self, const Slots&) {
 /// The first letter of each run of cased letters in title case, the others in lower case.
 Value method_title(Run& run, const Value& self, const Slots&) {
   if (!run.step_read(text_of(self).view.size())) return {};
-  std::string out;
+  TextBuilder out(run);
   bool inside = false;
   for (std::string_view rest = text_of(self).view; !rest.empty();) {
     const Utf8Char next = utf8_at(rest);
-    inside ? append_lower_case(out, next.code) : append_title_case(out, next.code);
+    const auto append_case = inside ? append_lower_case : append_title_case;
+    if (!out.append_with([&](std::string& piece) { append_case(piece, next.code); })) break;
     inside = is_cased(next.code);
     rest.remove_prefix(next.length);
   }
-  return run.text(out, text_of(self).markup);
+  return out.finish(text_of(self).markup);
 }
 
 Value method_swapcase(Run& run, const Value& self, const Slots&) {
   if (!run.step_read(text_of(self).view.size())) return {};
-  std::string out;
+  TextBuilder out(run);
   for (std::string_view rest = text_of(self).view; !rest.empty();) {
     const Utf8Char next = utf8_at(rest);
-    is_upper_case(next.code) ? append_lower_case(out, next.code)
-                             : append_upper_case(out, next.code);
+    const auto append_case = is_upper_case(next.code) ? append_lower_case : append_upper_case;
+    if (!out.append_with([&](std::string& piece) { append_case(piece, next.code); })) break;
     rest.remove_prefix(next.length);
   }
-  return run.text(out, text_of(self).markup);
+  return out.finish(text_of(self).markup);
 }
 
 Value method_strip(Run& run, const Value& self, const Slots& slots) {
@@ -189,7 +190,8 @@ std::optional<std::int64_t> search(Run& run, const Value& self, const Slots& slo
   const auto within = window(run, text_of(self).view, slots);
   if (!part || !within || !run.step_read(within->text.size())) return std::nullopt;
   if (!within->valid) return -1;
-  const std::size_t at = last ? find_last(within->text, *part) : find(within->text, *part);
+  const std::size_t at =
+      last ? find_last(within->text, *part, run.scratch()) : find(within->text, *part);
   if (at == kNotFound) return -1;
   return static_cast<std::int64_t>(within->first + count_code_points(within->text.substr(0, at)));
 }

@@ -1,6 +1,7 @@
 #include "weft/text/jinja/builtins/wordwrap.h"
 
 #include <algorithm>
+#include <memory_resource>
 #include <string>
 
 #include "weft/core/text/utf8.h"
@@ -25,7 +26,8 @@ bool is_word_or_punctuation(char32_t c) {
 /// words, which hyphens cut too. The rules are those of textwrap's wordsep_re.
 class Chunker {
  public:
-  Chunker(std::string_view line, bool hyphens) : hyphens_(hyphens) {
+  Chunker(std::string_view line, bool hyphens, std::pmr::memory_resource* scratch)
+      : text_(scratch), hyphens_(hyphens) {
     while (!line.empty()) {
       const Utf8Char next = utf8_at(line);
       text_.push_back(next.code);
@@ -34,8 +36,8 @@ class Chunker {
   }
 
   /// The lengths of the pieces, in code points.
-  std::vector<std::size_t> lengths() const {
-    std::vector<std::size_t> lengths;
+  std::pmr::vector<std::size_t> lengths() const {
+    std::pmr::vector<std::size_t> lengths(text_.get_allocator().resource());
     for (std::size_t at = 0; at < text_.size();) {
       const std::size_t end = chunk_end(at);
       lengths.push_back(end - at);
@@ -92,7 +94,7 @@ class Chunker {
     return end;
   }
 
-  std::u32string text_;
+  std::pmr::u32string text_;
   bool hyphens_;
 };
 
@@ -103,16 +105,14 @@ bool is_blank(std::string_view chunk) { return trim_left(chunk).empty(); }
 class Wrapper {
  public:
   Wrapper(TextBuilder& out, const WrapOptions& options, std::string_view separator)
-      : out_(out), options_(options), separator_(separator) {}
+      : out_(out), options_(options), separator_(separator), line_(out.run().scratch()) {}
 
   void wrap(std::string_view line) {
-    // A character is put into classes again and again, and kept with the length of its piece.
+    // A character is put into classes again and again.
     constexpr std::size_t kCost = 4;
-    constexpr std::size_t kBytesPerCharacter = sizeof(char32_t) + sizeof(std::size_t);
     Run& run = out_.run();
-    if (!run.step_read(kCost * line.size()) || !run.charge(kBytesPerCharacter * line.size()))
-      return;
-    const auto lengths = Chunker(line, options_.break_on_hyphens).lengths();
+    if (!run.step_read(kCost * line.size())) return;
+    const auto lengths = Chunker(line, options_.break_on_hyphens, run.scratch()).lengths();
     for (next_ = lengths.begin(), end_ = lengths.end(), rest_ = line; load();) {
       if (any_line_ && is_blank(chunk_)) drop();
       fill_line();
@@ -181,12 +181,12 @@ class Wrapper {
   TextBuilder& out_;
   const WrapOptions& options_;
   std::string_view separator_;
-  std::vector<std::size_t>::const_iterator next_;
-  std::vector<std::size_t>::const_iterator end_;
+  std::pmr::vector<std::size_t>::const_iterator next_;
+  std::pmr::vector<std::size_t>::const_iterator end_;
   std::string_view rest_;   ///< the text behind the current piece
   std::string_view chunk_;  ///< What is left of the current piece, and its characters.
   std::size_t size_ = 0;
-  std::vector<std::string_view> line_;
+  std::pmr::vector<std::string_view> line_;
   std::size_t length_ = 0;
   bool any_line_ = false;
 };

@@ -53,8 +53,7 @@ Value Interpreter::visit(const ast::Mapping& node, const Scope& scope) {
   for (const auto& [key_expr, value_expr] : node.entries) {
     const Value key = eval(*key_expr, scope);
     const Value value = eval(*value_expr, scope);
-    const bool fits = run_.step() && run_.charge(Dict::kBytesPerEntry) && check_hashable(run_, key);
-    if (!fits) return {};
+    if (!run_.step() || !check_hashable(run_, key)) return {};
     dict->set(key, value);
   }
   return static_cast<const Dict*>(dict);
@@ -173,21 +172,21 @@ Value Interpreter::apply(const ast::Slice& op, const Value& value, const Scope& 
 }
 
 Value Interpreter::apply(const ast::Call& op, const Value& value, const Scope& scope) {
-  Call call;
+  Call call(run_);
   if (!eval_arguments(op.arguments, scope, call)) return {};
   return call_value(value, call.arguments());
 }
 
 Value Interpreter::apply(const ast::Filter& op, const Value& value, const Scope& scope) {
   if (op.builtin == nullptr) return run_.fail("No filter named '", op.name, "'.");
-  Call call;
+  Call call(run_);
   if (!eval_arguments(op.arguments, scope, call)) return {};
   return jinja::call(run_, *op.builtin, value, call.arguments());
 }
 
 Value Interpreter::apply(const ast::Test& op, const Value& value, const Scope& scope) {
   if (op.builtin == nullptr) return run_.fail("No test named '", op.name, "'.");
-  Call call;
+  Call call(run_);
   if (!eval_arguments(op.arguments, scope, call)) return {};
   const Value holds = jinja::call(run_, *op.builtin, value, call.arguments());
   return truth(holds) != op.negated;

@@ -37,9 +37,14 @@ Interpreter::Flow Interpreter::run_block(const ast::Block& block, Scope& scope) 
 
 Interpreter::Flow Interpreter::run(const ast::Statement& statement, Scope& scope) {
   const Level level(*this);
-  const Flow flow = run_.failed() ? Flow::kNext
-                                  : std::visit([&](const auto& node) { return exec(node, scope); },
-                                               statement.node);
+  Flow flow = Flow::kNext;
+  try {
+    if (!run_.failed()) {
+      flow = std::visit([&](const auto& node) { return exec(node, scope); }, statement.node);
+    }
+  } catch (const MemorySpent&) {
+    run_.fail_memory();
+  }
   run_.locate_failure(statement.line);
   return flow;
 }
@@ -62,7 +67,7 @@ Interpreter::Flow Interpreter::exec(const ast::Set& node, Scope& scope) {
 Interpreter::Flow Interpreter::exec(const ast::SetBlock& node, Scope& scope) {
   output_.begin_capture();
   const Flow flow = run_block(node.body, *run_.make<Scope>(run_, &scope));
-  const Value text = captured(output_.end_capture());
+  const Value text = output_.end_capture();
   if (flow == Flow::kNext) assign(node.target, apply_filters(node.filters, text, scope), scope);
   return flow;
 }
@@ -117,7 +122,7 @@ Interpreter::Flow Interpreter::exec(const ast::CallBlock& node, Scope& scope) {
   Value callee = eval(*postfix.base, scope);
   const auto ops = std::span(postfix.ops);
   callee = apply_filters(ops.first(ops.size() - 1), callee, scope);
-  Call call;
+  Call call(run_);
   if (!eval_arguments(std::get<ast::Call>(ops.back().op).arguments, scope, call)) {
     return Flow::kNext;
   }
@@ -130,7 +135,7 @@ Interpreter::Flow Interpreter::exec(const ast::CallBlock& node, Scope& scope) {
 Interpreter::Flow Interpreter::exec(const ast::FilterBlock& node, Scope& scope) {
   output_.begin_capture();
   const Flow flow = run_block(node.body, *run_.make<Scope>(run_, &scope));
-  const Value text = captured(output_.end_capture());
+  const Value text = output_.end_capture();
   if (flow != Flow::kNext) return flow;
   output_.write(to_text(run_, apply_filters(node.filters, text, scope)).view);
   return Flow::kNext;
@@ -183,7 +188,7 @@ void Interpreter::assign_attribute(const ast::AttributeTarget& target, const Val
     run_.fail("cannot assign attribute on non-namespace object");
     return;
   }
-  space->set(run_, target.attribute, value);
+  space->set(target.attribute, value);
 }
 
 }  // namespace weft::jinja

@@ -97,14 +97,14 @@ class Interpreter {
 
   /// Arguments that have been worked out.
   struct Call {
-    std::vector<Value> positional;
-    std::vector<Keyword> keywords;
+    explicit Call(Run& run) : positional(run.scratch()), keywords(run.scratch()) {}
+    std::pmr::vector<Value> positional;
+    std::pmr::vector<Keyword> keywords;
     [[nodiscard]] Arguments arguments() const { return {positional, keywords}; }
   };
   bool eval_arguments(const ast::CallArguments& arguments, const Scope& scope, Call& call);
   bool spread_keywords(const Value& value, Call& call);
   Value call_value(const Value& callee, const Arguments& arguments);
-  Value captured(std::string_view text) { return run_.charged_text(text, false); }
 
   Run& run_;
   const Dict& variables_;

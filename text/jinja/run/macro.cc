@@ -66,7 +66,7 @@ Value Interpreter::other_keywords(const ast::Macro& macro, const Arguments& argu
     if (!run_.step_look(macro.parameters.size())) return {};
     if (caller || fills_parameter(macro, arguments, keyword.name)) continue;
     const Value name = Text{keyword.name};
-    if (!check_hashable(run_, name) || !run_.charge(Dict::kBytesPerEntry)) return {};
+    if (!check_hashable(run_, name)) return {};
     rest->set(name, keyword.value);
   }
   return static_cast<const Dict*>(rest);
@@ -115,7 +115,7 @@ Value Interpreter::call_macro(const ast::Macro& macro, const Scope& closure,
   output_.begin_capture();
   if (bind_parameters(macro, arguments, *scope)) run_block(macro.body, *scope);
   --calls_;
-  return captured(output_.end_capture());
+  return output_.end_capture();
 }
 
 Value Interpreter::call_loop(const ast::For& loop, const Scope& outer, const Value& iterable,
@@ -127,7 +127,7 @@ Value Interpreter::call_loop(const ast::For& loop, const Scope& outer, const Val
   output_.begin_capture();
   run_loop(loop, outer, iterable, depth);
   --calls_;
-  return captured(output_.end_capture());
+  return output_.end_capture();
 }
 
 }  // namespace weft::jinja

@@ -1,47 +1,52 @@
 #pragma once
 
+#include <deque>
+#include <memory_resource>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "weft/text/jinja/run.h"
 
 namespace weft::jinja {
 
 /// Where a rendering writes: the prompt, or, while a macro or a block is captured, a string of its
-/// own. The prompt is bounded by TemplateLimits::output_bytes, the others by its memory_bytes.
+/// own. The prompt is bounded by TemplateLimits::output_bytes too.
 class Output {
  public:
-  explicit Output(Run& run) : run_(run) {}
+  explicit Output(Run& run) : run_(run), prompt_(run), captures_(run.scratch()) {}
 
   void write(std::string_view text) {
-    const bool prompt = captures_.empty();
-    if (prompt ? !fits(text.size()) : !run_.charge(text.size())) return;
-    (prompt ? prompt_ : captures_.back()) += text;
+    if (!captures_.empty()) {
+      captures_.back().append(text);
+    } else if (fits(text.size())) {
+      prompt_.append(text);
+    }
   }
 
-  void begin_capture() { captures_.emplace_back(); }
-  /// What was written since the last begin_capture(), charged already.
-  std::string end_capture() {
-    std::string text = std::move(captures_.back());
+  void begin_capture() { captures_.emplace_back(run_); }
+  /// What was written since the last begin_capture().
+  Value end_capture() {
+    const Value text = captures_.back().finish();
     captures_.pop_back();
     return text;
   }
 
-  std::string take_prompt() { return std::move(prompt_); }
+  /// The prompt, which is the caller's to hold.
+  [[nodiscard]] std::string take_prompt() {
+    return run_.has_room(prompt_.size()) ? std::string(prompt_.view()) : std::string();
+  }
 
  private:
   bool fits(std::size_t bytes) {
     if (run_.failed()) return false;
     if (bytes <= run_.limits().output_bytes - prompt_.size()) return true;
-    run_.fail_limit("more than ", std::to_string(run_.limits().output_bytes), " bytes of output");
+    run_.fail_output("more than ", std::to_string(run_.limits().output_bytes), " bytes of output");
     return false;
   }
 
   Run& run_;
-  std::string prompt_;
-  std::vector<std::string> captures_;
+  TextBuilder prompt_;
+  std::pmr::deque<TextBuilder> captures_;
 };
 
 }  // namespace weft::jinja

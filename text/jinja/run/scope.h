@@ -22,7 +22,7 @@ class Scope {
     const auto found = std::ranges::find(bindings_, name, &Binding::first);
     if (found != bindings_.end()) {
       found->second = value;
-    } else if (run.charge(sizeof(Binding))) {
+    } else {
       bindings_.emplace_back(name, value);
     }
   }

@@ -137,7 +137,10 @@ std::string float_digits(const FormatSpec& spec, double size) {
 bool append_float(TextBuilder& out, const FormatSpec& spec, double value) {
   constexpr std::string_view kTypes = "eEfFgGn%";
   if (spec.type != 0 && kTypes.find(spec.type) == std::string_view::npos) return false;
-  if (!out.run().charge(static_cast<std::size_t>(spec.precision.value_or(0)))) return true;
+  if (spec.precision.value_or(0) > kMaxPrecision) {
+    out.run().fail_limit("more than ", std::to_string(kMaxPrecision), " digits");
+    return true;
+  }
   FormatSpec plain = spec;
   if (spec.type == '%') {
     value *= 100;

@@ -21,15 +21,13 @@ Value convert_text(Run& run, std::string_view text) {
 }
 
 Value convert_array(Run& run, const json::array& array, std::size_t depth) {
-  std::vector<Value> items;
-  if (!run.charge(array.size() * sizeof(Value))) return {};
+  std::pmr::vector<Value> items(run.scratch());
   items.reserve(array.size());
   for (const json::value& item : array) items.push_back(convert(run, item, depth + 1));
   return run.list(items);
 }
 
 Value convert_object(Run& run, const json::object& object, std::size_t depth) {
-  if (!run.charge(object.size() * Dict::kBytesPerEntry)) return {};
   Dict* dict = run.make<Dict>(run.memory());
   for (const auto& entry : object) {
     const Value key = convert_text(run, entry.key());

@@ -103,8 +103,8 @@ std::optional<Value> Namespace::attribute(Run& /*run*/, std::string_view name) {
   return *value;
 }
 
-void Namespace::set(Run& run, std::string_view name, const Value& value) {
-  if (run.charge(Dict::kBytesPerEntry)) attributes_.set(Value(Text{name}), value);
+void Namespace::set(std::string_view name, const Value& value) {
+  attributes_.set(Value(Text{name}), value);
 }
 
 std::optional<Value> Cycler::attribute(Run& run, std::string_view name) {

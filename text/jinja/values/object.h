@@ -56,7 +56,7 @@ class Namespace final : public Object {
   [[nodiscard]] std::string_view type_name() const override { return "Namespace"; }
   void print(TextBuilder& out, std::size_t depth) const override;
   std::optional<Value> attribute(Run& run, std::string_view name) override;
-  void set(Run& run, std::string_view name, const Value& value);
+  void set(std::string_view name, const Value& value);
 
  private:
   Dict attributes_;

@@ -55,7 +55,7 @@ void append_escaped(std::string& out, Utf8Char code_point, std::string_view byte
   }
 }
 
-/// Bytes that are put together before they are charged for.
+/// Bytes that are put together before they are appended.
 constexpr std::size_t kPrintChunk = 4096;
 
 void repr_text(TextBuilder& out, std::string_view text) {
@@ -67,7 +67,7 @@ void repr_text(TextBuilder& out, std::string_view text) {
     const Utf8Char next = utf8_at(text);
     append_escaped(quoted, next, text.substr(0, next.length), quote);
     text.remove_prefix(next.length);
-    // An escape is ten times its character: it is charged for as it comes.
+    // An escape is ten times its character.
     if (quoted.size() < kPrintChunk) continue;
     if (!out.append(quoted)) return;
     quoted.clear();

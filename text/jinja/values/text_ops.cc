@@ -18,16 +18,15 @@ using AppendCase = void (*)(std::string& out, char32_t code_point);
 /// The first character by `first`, the others by `others`.
 Value recase(Run& run, const Text& text, AppendCase first, AppendCase others) {
   if (!run.step_read(text.view.size())) return {};
-  std::string out;
-  out.reserve(text.view.size());
+  TextBuilder out(run);
   AppendCase append = first;
   for (std::string_view rest = text.view; !rest.empty();) {
     const Utf8Char next = utf8_at(rest);
-    append(out, next.code);
+    if (!out.append_with([&](std::string& piece) { append(piece, next.code); })) break;
     append = others;
     rest.remove_prefix(next.length);
   }
-  return run.text(out, text.markup);
+  return out.finish(text.markup);
 }
 
 /// What it costs to sort or look up a character, compared with reading it.
@@ -36,7 +35,7 @@ constexpr std::size_t kSetCost = 8;
 /// A set of characters, looked up in log time: it may be as long as the text.
 class CharacterSet {
  public:
-  explicit CharacterSet(std::string_view characters) {
+  CharacterSet(std::string_view characters, std::pmr::memory_resource* scratch) : sorted_(scratch) {
     while (!characters.empty()) {
       const Utf8Char next = utf8_at(characters);
       sorted_.push_back(next.code);
@@ -50,7 +49,7 @@ class CharacterSet {
   }
 
  private:
-  std::vector<char32_t> sorted_;
+  std::pmr::vector<char32_t> sorted_;
 };
 
 std::string_view strip_set(std::string_view text, Side side, const CharacterSet& set) {
@@ -104,7 +103,7 @@ Value strip(Run& run, const Text& text, Side side, const Value& characters) {
   const Text* set = characters.text();
   if (set == nullptr) return run.fail("strip arg must be None or str");
   if (!run.step_read(kSetCost * set->view.size())) return {};
-  view = strip_set(view, side, CharacterSet(set->view));
+  view = strip_set(view, side, CharacterSet(set->view, run.scratch()));
   return run.step_read(kSetCost * (text.view.size() - view.size())) ? Text{view, text.markup}
                                                                     : Value();
 }
@@ -143,8 +142,8 @@ Value center(Run& run, const Text& text, std::int64_t width, std::string_view fi
   return out.finish(text.markup);
 }
 
-std::vector<std::string_view> split_lines(Run& run, std::string_view text, bool keep_ends) {
-  std::vector<std::string_view> lines;
+std::pmr::vector<std::string_view> split_lines(Run& run, std::string_view text, bool keep_ends) {
+  std::pmr::vector<std::string_view> lines(run.scratch());
   if (!run.step_read(text.size())) return lines;
   std::size_t start = 0;
   for (std::size_t at = 0; at < text.size() && !run.failed();) {
@@ -154,7 +153,6 @@ std::vector<std::string_view> split_lines(Run& run, std::string_view text, bool 
       continue;
     }
     const std::size_t end = at + (text.substr(at).starts_with("\r\n") ? 2 : next.length);
-    run.charge(sizeof(std::string_view));
     lines.push_back(text.substr(start, (keep_ends ? end : at) - start));
     start = at = end;
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory_resource>
 #include <string_view>
 #include <vector>
 
@@ -32,8 +33,8 @@ Value replace(Run& run, std::string_view text, std::string_view from, std::strin
 Value center(Run& run, const Text& text, std::int64_t width, std::string_view fill);
 
 /// The lines of str.splitlines(); not all of them when the run has failed.
-[[nodiscard]] std::vector<std::string_view> split_lines(Run& run, std::string_view text,
-                                                        bool keep_ends);
+[[nodiscard]] std::pmr::vector<std::string_view> split_lines(Run& run, std::string_view text,
+                                                             bool keep_ends);
 
 /// At least one cased character, and all of those answer `question` with yes.
 Value all_cased_are(Run& run, std::string_view text, bool (*question)(char32_t code_point));

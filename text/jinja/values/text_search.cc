@@ -14,14 +14,15 @@ std::size_t find(std::string_view text, std::string_view part, std::size_t from)
   return static_cast<std::size_t>(static_cast<const char*>(place) - text.data());
 }
 
-std::size_t find_last(std::string_view text, std::string_view part) {
+std::size_t find_last(std::string_view text, std::string_view part,
+                      std::pmr::memory_resource* scratch) {
   if (part.empty()) return text.size();
   if (part.size() == 1) {
     const std::size_t place = text.rfind(part.front());
     return place == std::string_view::npos ? kNotFound : place;
   }
-  const std::string text_backwards(text.rbegin(), text.rend());
-  const std::string part_backwards(part.rbegin(), part.rend());
+  const std::pmr::string text_backwards(text.rbegin(), text.rend(), scratch);
+  const std::pmr::string part_backwards(part.rbegin(), part.rend(), scratch);
   const std::size_t place = jinja::find(text_backwards, part_backwards);
   return place == kNotFound ? kNotFound : text.size() - place - part.size();
 }

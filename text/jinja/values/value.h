@@ -149,9 +149,6 @@ class Dict {
     Value key;
     Value value;
   };
-  /// What an entry takes at most: itself, what growing leaves behind, and its place in the index.
-  static constexpr std::size_t kBytesPerEntry = 4 * sizeof(Entry);
-
   explicit Dict(std::pmr::memory_resource* memory) : entries_(memory), index_(memory) {}
 
   /// Adds or replaces; the key is hashable (compare.h).
