@@ -9,6 +9,7 @@
 #include "weft/actors/request/request_text.h"
 #include "weft/sampling/beam_search.h"
 #include "weft/text/output/stop_strings.h"
+#include "weft/text/text_error.h"
 
 namespace weft {
 namespace {
@@ -19,14 +20,39 @@ Error bad_field(const char* field, const Error& error) {
   return bad_request(std::string(field) + ": " + to_string(error));
 }
 
+Error context_exceeded(const std::string& what, const ServedModel& model) {
+  return {EngineErrc::kContextLengthExceeded,
+          what + ", the context has " + std::to_string(model.context)};
+}
+
+// A text may be megabytes: as much of it is tokenized as shows that it does not fit.
+std::size_t max_prompt_tokens(const ServedModel& model) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(model.context, 0));
+}
+
 Result<std::vector<TokenId>> conversation_tokens(const Request& request, const ServedModel& model,
                                                  std::chrono::local_seconds now) {
   auto ids = model.chat.encode({.messages = request.messages,
                                 .tools = request.tools,
                                 .chat_template_kwargs = request.chat_template_kwargs},
-                               now);
-  if (!ids) return bad_request(to_string(ids.error()));
-  return ids;
+                               now, max_prompt_tokens(model));
+  if (ids) return ids;
+  if (ids.error().code == TextErrc::kTooManyTokens) {
+    return context_exceeded(ids.error().detail, model);
+  }
+  return bad_request(to_string(ids.error()));
+}
+
+// What a user writes is text: only BOS and the like are put around it.
+Result<std::vector<TokenId>> text_tokens(const Request& request, const ServedModel& model) {
+  std::vector<TokenId> ids;
+  const auto encoded =
+      model.tokenizer.encode(request.prompt, {.max_tokens = max_prompt_tokens(model)}, ids);
+  if (encoded) return ids;
+  if (encoded.error().code == TextErrc::kTooManyTokens) {
+    return context_exceeded("prompt: " + encoded.error().detail, model);
+  }
+  return bad_field("prompt", encoded.error());
 }
 
 // Text with the tokenizer's BOS and the like, tokens as they are, or a conversation.
@@ -36,13 +62,8 @@ Result<std::vector<TokenId>> prompt_tokens(const Request& request, const ServedM
                     (request.messages.empty() ? 0 : 1);
   if (given > 1) return bad_request("prompt, prompt_tokens, messages: more than one is given");
   if (!request.messages.empty()) return conversation_tokens(request, model, now);
-  std::vector<TokenId> ids = request.prompt_tokens;
-  if (ids.empty()) {
-    // What a user writes is text: only BOS and the like are put around it.
-    const auto encoded = model.tokenizer.encode(request.prompt, {}, ids);
-    if (!encoded) return bad_field("prompt", encoded.error());
-  }
-  return ids;
+  if (!request.prompt_tokens.empty()) return request.prompt_tokens;
+  return text_tokens(request, model);
 }
 
 std::vector<TokenId> ends_of(const SamplingParams& sampling, const ServedModel& model) {
@@ -67,15 +88,12 @@ SamplingParams for_device(const SamplingParams& sampling, std::size_t ends) {
 Result<std::int32_t> output_bound(const Request& request, const ServedModel& model,
                                   std::size_t prompt) {
   const std::int64_t room = model.context - static_cast<std::int64_t>(prompt);
-  const auto numbers = [&] {
-    return std::to_string(prompt) + " prompt tokens and max_tokens " +
-           std::to_string(request.max_tokens) + ", the context has " +
-           std::to_string(model.context);
-  };
   if (request.max_tokens < 0)
     return bad_request("max_tokens: " + std::to_string(request.max_tokens));
   if (room < 1 || request.max_tokens > room) {
-    return Error{EngineErrc::kContextLengthExceeded, numbers()};
+    return context_exceeded(std::to_string(prompt) + " prompt tokens and max_tokens " +
+                                std::to_string(request.max_tokens),
+                            model);
   }
   return request.max_tokens > 0 ? request.max_tokens : static_cast<std::int32_t>(room);
 }
@@ -147,9 +165,7 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   if (model.has_encoder) {
     spec.encoder_input = std::exchange(spec.prompt, {std::max<TokenId>(model.start_token, 0)});
     if (std::cmp_greater(prompt, model.context)) {
-      return Error{EngineErrc::kContextLengthExceeded,
-                   std::to_string(prompt) + " tokens for the encoder, the context has " +
-                       std::to_string(model.context)};
+      return context_exceeded(std::to_string(prompt) + " tokens for the encoder", model);
     }
   }
   const auto completed = complete(spec, request, model, seed);

@@ -5,6 +5,7 @@
 #include "weft/cli/commands.h"
 #include "weft/cli/config_options.h"
 #include "weft/cli/fail.h"
+#include "weft/cli/serve/heap.h"
 #include "weft/cli/serve/serving.h"
 
 namespace weft::cli {
@@ -26,6 +27,7 @@ void run_serve(const ConfigOptions& options) {
   if (config.server.host.empty() && config.server.unix_socket.empty()) {
     fail(kServeVerb, "on what address? server.host and server.unix_socket are both empty");
   }
+  return_large_blocks();
   const auto served = Serving(config.engine, config.server, make_log(config.server)).run();
   if (!served) fail(kServeVerb, served.error(), exit_status(served.error()));
 }

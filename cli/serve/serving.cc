@@ -13,6 +13,7 @@
 #include "weft/actors/pipeline.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
+#include "weft/cli/serve/heap.h"
 #include "weft/core/error/caught_error.h"
 
 namespace weft::cli {
@@ -20,6 +21,9 @@ namespace {
 
 // After what ran has ended: for the last bytes to reach their clients.
 constexpr std::chrono::seconds kLastBytes{5};
+
+// Long after a burst's last request, soon for who looks at the process.
+constexpr std::chrono::seconds kIdleCheck{2};
 
 // Models of fewer bytes are there before anybody has read how much of them is.
 constexpr std::int64_t kWorthTelling = 1'000'000'000;
@@ -62,7 +66,8 @@ Serving::Serving(const Config& config, const ServerConfig& server, std::shared_p
       log_(std::move(log)),
       make_pipeline_(make_pipeline ? std::move(make_pipeline) : make_default),
       signals_(io_, SIGINT, SIGTERM),
-      deadline_(io_) {}
+      deadline_(io_),
+      idle_check_(io_) {}
 
 Serving::~Serving() {
   if (loader_.joinable()) loader_.join();
@@ -126,6 +131,21 @@ void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card) 
   log_->info("serving " + card.name + " with " + std::to_string(stats.rows) + " rows and " +
              std::to_string(stats.pages) + " pages");
   server_->open(*engine_, std::move(card));
+  return_free_memory();  // of loading
+  watch_idleness();
+}
+
+void Serving::watch_idleness() {
+  idle_check_.expires_after(kIdleCheck);
+  idle_check_.async_wait([this](boost::system::error_code error) {
+    if (error || engine_ == nullptr) return;
+    const EngineStats stats = engine_->stats();
+    if (stats.requests == 0 && stats.finished != given_back_after_) {
+      return_free_memory();
+      given_back_after_ = stats.finished;
+    }
+    watch_idleness();
+  });
 }
 
 void Serving::on_lost(std::string why) {
@@ -169,6 +189,7 @@ void Serving::on_drained() {
   server_->close(kLastBytes);
   signals_.cancel();
   deadline_.cancel();
+  idle_check_.cancel();
   io_.stop();
 }
 

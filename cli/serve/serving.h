@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,6 +45,8 @@ class Serving {
   void wait_for_signal();
   void stop();
   void on_drained();
+  /// Gives free memory back to the system when no request is under way after some were.
+  void watch_idleness();
 
   const Config config_;
   const ServerConfig server_config_;
@@ -52,6 +55,8 @@ class Serving {
   boost::asio::io_context io_{1};
   boost::asio::signal_set signals_;
   boost::asio::steady_timer deadline_;
+  boost::asio::steady_timer idle_check_;
+  std::uint64_t given_back_after_ = 0;  ///< requests that had ended
   std::unique_ptr<Server> server_;
   std::unique_ptr<Engine> engine_;
   std::thread loader_;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "weft/core/error/checked.h"
 #include "weft/text/chat/literal_texts.h"
 #include "weft/text/text_error.h"
 
@@ -30,6 +32,16 @@ json::object special_tokens_of(const Tokenizer& tokenizer) {
   return special;
 }
 
+// What a template writes may be special tokens.
+constexpr bool kParseSpecial = true;
+
+/// The bytes of a prompt beyond which it has more than `max_tokens`, or `limit` if that is less.
+std::size_t useful_bytes(const Tokenizer& tokenizer, std::size_t max_tokens, std::size_t limit) {
+  const auto longest = tokenizer.bytes_per_token(kParseSpecial);
+  const auto most = longest ? checked_multiply(*longest, max_tokens) : std::nullopt;
+  return most ? std::min(limit, *most) : limit;
+}
+
 Error in_messages(const Error& error) { return {error.code, "messages: " + error.detail}; }
 
 }  // namespace
@@ -43,7 +55,8 @@ ChatEncoder::ChatEncoder(const Tokenizer& tokenizer)
     : ChatEncoder(tokenizer, tokenizer.chat_template()) {}
 
 Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
-                                                 std::chrono::local_seconds now) const {
+                                                 std::chrono::local_seconds now,
+                                                 std::size_t max_tokens) const {
   if (!template_) return in_messages(template_.error());
   ChatTemplateInput input;
   json::value messages = std::move(conversation.messages);
@@ -56,15 +69,25 @@ Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
   input.kwargs = std::move(kwargs.as_object());
   input.add_generation_prompt = conversation.add_generation_prompt;
   input.special_tokens = special_tokens_;
-  auto prompt = template_->render(input, now);
+  TemplateLimits limits;
+  const std::size_t largest = limits.output_bytes;
+  // Marks are bytes of the prompt that no token stands for.
+  if (!literals->any()) limits.output_bytes = useful_bytes(tokenizer_, max_tokens, largest);
+  auto prompt = template_->render(input, now, limits);
   if (!prompt) {
-    const bool names_field = prompt.error().code == TextErrc::kBadTemplateKwarg;
-    return names_field ? prompt.error() : in_messages(prompt.error());
+    if (prompt.error().code == TextErrc::kBadTemplateKwarg) return prompt.error();
+    const bool useless =
+        prompt.error().code == TextErrc::kTemplateOutput && limits.output_bytes < largest;
+    return in_messages(useless ? too_many_tokens(max_tokens + 1) : prompt.error());
   }
   const std::vector<std::size_t> places = literals->take_marks(*prompt);
   std::vector<TokenId> ids;
-  const auto encoded = tokenizer_.encode(
-      *prompt, {.add_special = false, .parse_special = true, .literals = places}, ids);
+  const auto encoded = tokenizer_.encode(*prompt,
+                                         {.add_special = false,
+                                          .parse_special = kParseSpecial,
+                                          .literals = places,
+                                          .max_tokens = max_tokens},
+                                         ids);
   if (!encoded) return in_messages(encoded.error());
   return ids;
 }

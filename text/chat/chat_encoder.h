@@ -4,6 +4,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <chrono>
+#include <cstddef>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -32,14 +34,17 @@ class ChatEncoder {
   explicit ChatEncoder(const Tokenizer& tokenizer);
 
   /// The prompt, with the special tokens that the template writes and no others: such a token's
-  /// text in the conversation stays text. `now` is what the template is told of the time.
+  /// text in the conversation stays text. `now` is what the template is told of the time. More than
+  /// `max_tokens` are of no use, as in EncodeOptions: rendering ends once the prompt has too many
+  /// bytes for them.
   ///
   /// The detail of each error begins with the field. "messages: ": kBadTemplate, there is no
   /// template or it cannot be parsed; kTemplateFailed and kTemplateLimit, as it is or with this
-  /// conversation; kTextTooLarge. "chat_template_kwargs: ": kBadTemplateKwarg, a name
-  /// that is not in kRequestTemplateVariables.
-  [[nodiscard]] Result<std::vector<TokenId>> encode(Conversation conversation,
-                                                    std::chrono::local_seconds now) const;
+  /// conversation; kTemplateOutput, kTextTooLarge and kTooManyTokens. "chat_template_kwargs: ":
+  /// kBadTemplateKwarg, a name that is not in kRequestTemplateVariables.
+  [[nodiscard]] Result<std::vector<TokenId>> encode(
+      Conversation conversation, std::chrono::local_seconds now,
+      std::size_t max_tokens = std::numeric_limits<std::size_t>::max()) const;
 
  private:
   Tokenizer tokenizer_;

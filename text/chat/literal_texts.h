@@ -23,6 +23,9 @@ class LiteralTexts {
   [[nodiscard]] static Result<LiteralTexts> mark(std::span<boost::json::value* const> values,
                                                  const Tokenizer& tokenizer);
 
+  /// Whether anything was marked.
+  [[nodiscard]] bool any() const noexcept { return !mark_.empty(); }
+
   /// Takes the marks out of a prompt, and gives the places where they were, in their order.
   [[nodiscard]] std::vector<std::size_t> take_marks(std::string& prompt) const;
 

@@ -30,8 +30,9 @@ class ScratchPool {
   };
 
  private:
-  // A text of megabytes should not leave its buffers behind for good.
-  static constexpr std::size_t kMaxKept = 4U << 20;
+  // Of each buffer. A text of megabytes should not leave its buffers behind for good, and of its
+  // tokens' time the taking of new ones is a few percent.
+  static constexpr std::size_t kMaxKept = 1U << 20;
 
   Scratch take() {
     const std::lock_guard lock(mutex_);

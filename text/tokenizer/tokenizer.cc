@@ -1,34 +1,17 @@
 #include "weft/text/tokenizer/tokenizer.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "weft/core/text/utf8.h"
+#include "weft/text/tokenizer/longest_token.h"
 #include "weft/text/tokenizer/scratch_pool.h"
 #include "weft/text/tokenizer/token_bytes.h"
 #include "weft/text/tokenizer/tokenizer_parts.h"
 #include "weft/text/unicode/unicode.h"
 
 namespace weft {
-
-struct Tokenizer::Data {
-  TokenizerParts parts;
-  AddedTokenFinder raw_added;         ///< Found before normalization.
-  AddedTokenFinder normalized_added;  ///< Found after it.
-  AddedTokenFinder spelled_added;     ///< Found before it, with all that are special.
-  ByteTrie special_texts;             ///< the texts of all special added tokens
-  std::vector<bool> special;          ///< By id.
-  mutable ScratchPool scratch;
-
-  [[nodiscard]] bool has(TokenId id) const noexcept {
-    return id >= 0 && static_cast<std::size_t>(id) < parts.tokens->size();
-  }
-
-  Result<void> encode_section(std::string_view text, bool begins_input, bool parse_special,
-                              EncodeScratch& lent, std::vector<TokenId>& out) const;
-  Result<void> encode_plain(std::string_view text, bool begins_input, EncodeScratch& lent,
-                            std::vector<TokenId>& out) const;
-};
 
 namespace {
 
@@ -47,7 +30,41 @@ std::size_t end_without_space(std::string_view text) {
   return end;
 }
 
+/// One call of encode().
+struct Encoding {
+  EncodeScratch& lent;
+  std::vector<TokenId>& out;
+  std::size_t first;  ///< Its own tokens in `out` begin here.
+  std::size_t most;   ///< tokens
+
+  [[nodiscard]] Result<void> check_count() const {
+    const std::size_t count = out.size() - first;
+    if (count > most) return too_many_tokens(count);
+    return {};
+  }
+};
+
 }  // namespace
+
+struct Tokenizer::Data {
+  TokenizerParts parts;
+  AddedTokenFinder raw_added;         ///< Found before normalization.
+  AddedTokenFinder normalized_added;  ///< Found after it.
+  AddedTokenFinder spelled_added;     ///< Found before it, with all that are special.
+  ByteTrie special_texts;             ///< the texts of all special added tokens
+  std::vector<bool> special;          ///< By id.
+  /// longest_token(), by whether special tokens are looked for.
+  std::array<std::optional<std::size_t>, 2> longest;
+  mutable ScratchPool scratch;
+
+  [[nodiscard]] bool has(TokenId id) const noexcept {
+    return id >= 0 && static_cast<std::size_t>(id) < parts.tokens->size();
+  }
+
+  Result<void> encode_section(std::string_view text, bool begins_input, bool parse_special,
+                              const Encoding& to) const;
+  Result<void> encode_plain(std::string_view text, bool begins_input, const Encoding& to) const;
+};
 
 Result<Tokenizer> Tokenizer::assemble(TokenizerParts parts) {
   auto data = std::make_shared<Data>();
@@ -56,7 +73,9 @@ Result<Tokenizer> Tokenizer::assemble(TokenizerParts parts) {
   std::vector<AddedToken> normalized;
   std::vector<AddedToken> spelled;
   std::vector<std::pair<std::string_view, TokenId>> special_texts;
+  std::size_t longest_added = 0;
   for (AddedToken& token : parts.added) {
+    longest_added = std::max(longest_added, token.content.size());
     token.special = token.special || token.id == parts.roles.bos || token.id == parts.roles.eos;
     data->special[static_cast<std::size_t>(token.id)] = token.special;
     if (token.special) special_texts.emplace_back(token.content, token.id);
@@ -69,6 +88,7 @@ Result<Tokenizer> Tokenizer::assemble(TokenizerParts parts) {
     bool ignored = true;
     Result<void> done = parts.normalizer.apply(changed.content, ignored);
     if (!done) return done.error();
+    longest_added = std::max(longest_added, changed.content.size());
     if (!changed.content.empty()) normalized.push_back(std::move(changed));
   }
   std::vector<TokenId>& ends = parts.roles.ends;
@@ -79,6 +99,9 @@ Result<Tokenizer> Tokenizer::assemble(TokenizerParts parts) {
   data->raw_added = AddedTokenFinder(std::move(raw));
   data->normalized_added = AddedTokenFinder(std::move(normalized));
   data->spelled_added = AddedTokenFinder(std::move(spelled));
+  for (const bool parse_special : {false, true}) {
+    data->longest[parse_special ? 1 : 0] = longest_token(parts, longest_added, parse_special);
+  }
   data->parts = std::move(parts);
   return Tokenizer(std::move(data));
 }
@@ -89,6 +112,10 @@ Result<void> Tokenizer::encode(std::string_view text, EncodeOptions options,
     return Error{make_error_code(TextErrc::kTextTooLarge),
                  std::to_string(text.size()) + " bytes; at most " + std::to_string(kMaxTextBytes)};
   }
+  if (const auto longest = bytes_per_token(options.parse_special)) {
+    const std::size_t least = text.size() / *longest + (text.size() % *longest != 0 ? 1 : 0);
+    if (least > options.max_tokens) return too_many_tokens(least);
+  }
   std::string repaired;
   if (!is_utf8(text)) {
     repaired = lossy_utf8(text);
@@ -96,7 +123,7 @@ Result<void> Tokenizer::encode(std::string_view text, EncodeOptions options,
     if (options.literals) options.parse_special = false;  // their places have moved
   }
   const ScratchPool::Loan scratch(data_->scratch);
-  const std::size_t before = out.size();
+  const Encoding to{*scratch, out, out.size(), options.max_tokens};
   const PostProcessor& around = data_->parts.post_processor;
   if (options.add_special) out.insert(out.end(), around.before.begin(), around.before.end());
   std::vector<TextSection> sections;
@@ -104,28 +131,31 @@ Result<void> Tokenizer::encode(std::string_view text, EncodeOptions options,
   finder.split(text, options.parse_special,
                options.literals.value_or(std::span<const std::size_t>()), sections);
   const bool parse_normalized = options.parse_special && !options.literals;
+  Result<void> done;
   for (const TextSection& section : sections) {
     if (section.id != kNoToken) {
       out.push_back(section.id);
-      continue;
+    } else {
+      const bool begins_input = section.text.data() == text.data();
+      done = data_->encode_section(section.text, begins_input, parse_normalized, to);
     }
-    const bool begins_input = section.text.data() == text.data();
-    Result<void> done =
-        data_->encode_section(section.text, begins_input, parse_normalized, *scratch, out);
-    if (!done) {
-      out.resize(before);
-      return done;
-    }
+    if (done) done = to.check_count();
+    if (!done) break;
   }
   if (options.add_special) out.insert(out.end(), around.after.begin(), around.after.end());
-  return {};
+  if (done) done = to.check_count();
+  if (!done) out.resize(to.first);
+  return done;
+}
+
+std::optional<std::size_t> Tokenizer::bytes_per_token(bool parse_special) const noexcept {
+  return data_->longest[parse_special ? 1 : 0];
 }
 
 Result<void> Tokenizer::Data::encode_section(std::string_view text, bool begins_input,
-                                             bool parse_special, EncodeScratch& lent,
-                                             std::vector<TokenId>& out) const {
+                                             bool parse_special, const Encoding& to) const {
   if (parts.normalizer.empty() && normalized_added.empty()) {
-    return encode_plain(text, begins_input, lent, out);
+    return encode_plain(text, begins_input, to);
   }
   std::string normalized(text);
   Result<void> done = parts.normalizer.apply(normalized, begins_input);
@@ -134,30 +164,34 @@ Result<void> Tokenizer::Data::encode_section(std::string_view text, bool begins_
   normalized_added.split(normalized, parse_special, {}, sections);
   for (const TextSection& section : sections) {
     if (section.id != kNoToken) {
-      out.push_back(section.id);
-      continue;
+      to.out.push_back(section.id);
+    } else {
+      const bool begins = begins_input && section.text.data() == normalized.data();
+      done = encode_plain(section.text, begins, to);
     }
-    const bool begins = begins_input && section.text.data() == normalized.data();
-    done = encode_plain(section.text, begins, lent, out);
+    if (done) done = to.check_count();
     if (!done) return done;
   }
   return {};
 }
 
 Result<void> Tokenizer::Data::encode_plain(std::string_view text, bool begins_input,
-                                           EncodeScratch& lent, std::vector<TokenId>& out) const {
-  Pieces& pieces = lent.pieces;
+                                           const Encoding& to) const {
+  Pieces& pieces = to.lent.pieces;
   pieces.text = text;
   pieces.ranges.assign(1, {0, text.size()});
   pieces.begins_input = begins_input;
   Result<void> done = parts.pre_tokenizer.apply(pieces);
   if (!done) return done;
-  std::visit(
-      [&](const auto& model) {
-        for (const TextRange& range : pieces.ranges) model.encode(pieces.at(range), lent, out);
+  return std::visit(
+      [&](const auto& model) -> Result<void> {
+        for (const TextRange& range : pieces.ranges) {
+          model.encode(pieces.at(range), to.lent, to.out);
+          if (Result<void> few = to.check_count(); !few) return few;
+        }
+        return {};
       },
       *parts.model);
-  return {};
 }
 
 void Tokenizer::find_special_starts(std::string_view text, std::vector<std::size_t>& out) const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,6 +31,9 @@ struct EncodeOptions {
   /// Special tokens are then looked for in the text as it is and not in what a normalizer makes of
   /// it. Text that is not valid UTF-8 has none.
   std::optional<std::span<const std::size_t>> literals{};
+  /// More tokens than this are of no use: encode() ends with kTooManyTokens as soon as it knows
+  /// that there are more, of most tokenizers by the size of the text.
+  std::size_t max_tokens = std::numeric_limits<std::size_t>::max();
 };
 
 /// Turns text into a model's tokens and back, as Hugging Face's `tokenizers` does for
@@ -64,9 +68,15 @@ class Tokenizer {
 
   /// Appends the tokens of `text` to `out`. kTextTooLarge above kMaxTextBytes, when a normalizer
   /// makes more than 4 times its size and 1 KiB of it, or when a pattern of the file backtracks
-  /// past its bound; `out` is then as it was.
+  /// past its bound; kTooManyTokens; `out` is then as it was.
   [[nodiscard]] Result<void> encode(std::string_view text, EncodeOptions options,
                                     std::vector<TokenId>& out) const;
+
+  /// The most bytes of a text that one token can stand for, whatever the text is, which counts that
+  /// normalization may shrink it: a text of more bytes than so many tokens can stand for has more
+  /// tokens. Nothing where one token may stand for any number, as with normalizers that drop white
+  /// space.
+  [[nodiscard]] std::optional<std::size_t> bytes_per_token(bool parse_special) const noexcept;
 
   /// Appends the places in `text` where the text of a special token begins, or would if more text
   /// followed it, at once or after its last white space is trimmed.

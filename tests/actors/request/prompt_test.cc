@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
@@ -16,6 +20,22 @@
 
 namespace weft::test {
 namespace {
+
+/// A token for each byte.
+Tokenizer byte_tokenizer() {
+  boost::json::object vocabulary;
+  for (int byte = 0; byte < 256; ++byte) {
+    constexpr std::string_view kDigits = "0123456789ABCDEF";
+    std::string token = "<0x";
+    token += kDigits[static_cast<std::size_t>(byte / 16)];
+    token += kDigits[static_cast<std::size_t>(byte % 16)];
+    vocabulary[token + ">"] = byte;
+  }
+  boost::json::value all =
+      boost::json::parse(R"({"model": {"type": "BPE", "byte_fallback": true, "merges": []}})");
+  all.at("model").as_object()["vocab"] = vocabulary;
+  return Tokenizer::from_json(boost::json::serialize(all), "bytes").value();
+}
 
 class PromptTest : public testing::Test {
  public:
@@ -91,6 +111,34 @@ TEST_F(PromptTest, MoreThanTheContextIsRefusedWithTheNumbers) {
             }),
             "context_length_exceeded: 32 prompt tokens and max_tokens 0, the context has 32");
   EXPECT_EQ(refusal([](Request& r) { r.max_tokens = 29; }), "no refusal");
+}
+
+TEST_F(PromptTest, ATextThatCannotFitIsRefusedBeforeItIsTokenized) {
+  model.tokenizer = byte_tokenizer();
+  model.vocabulary = 256;
+  model.chat = ChatEncoder(model.tokenizer, "{% for m in messages %}{{ m.content }}{% endfor %}");
+  const std::string text(std::size_t{8} << 20, 'a');
+  const auto refused = [&](const std::string& content, bool chat) {
+    return refusal([&](Request& r) {
+      r.prompt_tokens.clear();
+      if (chat) {
+        r.messages = {{{"role", "user"}, {"content", content}}};
+      } else {
+        r.prompt = content;
+      }
+    });
+  };
+  // <0x61> has 6 bytes.
+  EXPECT_EQ(refused(text, false),
+            "context_length_exceeded: prompt: at least 1398102 tokens, the context has 32");
+  EXPECT_EQ(refused(text, true),
+            "context_length_exceeded: messages: at least 33 tokens, the context has 32");
+  for (const bool chat : {false, true}) {
+    EXPECT_THAT(refused(text.substr(0, 33), chat), HasSubstr("at least 33 tokens"));
+    EXPECT_EQ(refused(text.substr(0, 27), chat), "no refusal");
+    EXPECT_EQ(refused(text.substr(0, 28), chat),
+              "context_length_exceeded: 28 prompt tokens and max_tokens 5, the context has 32");
+  }
 }
 
 TEST_F(PromptTest, WithoutALimitTheContextIsFilled) {

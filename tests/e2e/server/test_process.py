@@ -9,6 +9,7 @@ import pytest
 from conftest import StartServer
 from raw_http import RawClient
 from raw_websocket import PATH, UPGRADE, key_header
+from waiting import eventually
 from weft_server import WeftServer
 
 LISTEN = "0A"
@@ -78,3 +79,29 @@ def test_x4_memory_does_not_grow_with_requests(start_server: StartServer, monkey
     before = ask_many(150)
     # Megabytes for each request are what others lost; the allocators' own play is some for all of them.
     assert ask_many(300) - before < 300 * 32
+
+
+@pytest.mark.parametrize("path, field", [("/v1/completions", "prompt"), ("/v1/responses", "input")])
+def test_t5_prompts_that_cannot_fit_cost_what_receiving_them_does(start_server: StartServer, path: str, field: str,
+                                                                  monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ASAN_OPTIONS", "quarantine_size_mb=0:thread_local_quarantine_size_kb=0")
+    server = start_server()
+    largest = (8 << 20) - 100  # bytes of a body
+
+    def refuse(text: str, *others: str) -> None:
+        with RawClient(server.port) as raw:
+            error = raw.post(path, {field: text}).read().error()
+        assert error["code"] in ("context_length_exceeded", *others)
+        assert error["code"] in others or "1024" in error["message"]
+
+    refuse("word " * 10_000)
+    server.wait_until_idle()
+    before, most_before = server.memory(), server.most_memory()
+    for _ in range(4):
+        refuse("word " * (largest // 5))
+    server.wait_until_idle()
+    # The body, the text in it, and the request's; tokens of it would be another 200 MB.
+    assert server.most_memory() - most_before < 100 << 10
+    with ThreadPoolExecutor(4) as clients:
+        list(clients.map(lambda text: refuse(text, "overloaded"), ["word " * (largest // 5)] * 20))
+    eventually(lambda: server.memory() < 1.3 * before, "what they took is given back")

@@ -73,6 +73,15 @@ void Bpe::cut_before(char32_t mark) {
   mark_ = text;
 }
 
+bool Bpe::keeps_whole() const noexcept {
+  if (options_.unknown != kNoToken && !options_.fuse_unknown) return true;
+  const auto lacks = [](const std::array<TokenId, 256>& ids) {
+    return std::ranges::find(ids, kNoToken) != ids.end();
+  };
+  if (options_.over_bytes) return std::ranges::none_of(byte_symbols_, lacks);
+  return options_.byte_fallback && !lacks(byte_tokens_);
+}
+
 void Bpe::encode(std::string_view word, EncodeScratch& scratch, std::vector<TokenId>& out) const {
   if (mark_.empty()) return encode_cached(word, options_.whole_words, scratch, out);
   if (options_.whole_words && word.size() <= longest_) {

@@ -44,6 +44,10 @@ class Bpe {
   /// such a place; then a text without spaces between words is as quick as one with.
   void cut_before(char32_t mark);
 
+  /// Whether no token of a word stands for more bytes than its text has, or than a character has
+  /// when it is the unknown one: nothing is dropped, and unknowns are not fused.
+  [[nodiscard]] bool keeps_whole() const noexcept;
+
   /// Appends the tokens of one word.
   void encode(std::string_view word, EncodeScratch& scratch, std::vector<TokenId>& out) const;
 

@@ -22,6 +22,9 @@ class Unigram {
   Unigram(std::shared_ptr<const TokenTable> tokens, std::vector<double> scores,
           const std::vector<bool>& plain, TokenId unknown, bool byte_fallback);
 
+  /// Whether no token of a word stands for more bytes than its text has: unknowns become bytes.
+  [[nodiscard]] bool keeps_whole() const noexcept { return !byte_tokens_.empty(); }
+
   /// Appends the tokens of one word.
   void encode(std::string_view word, EncodeScratch& scratch, std::vector<TokenId>& out) const;
 
