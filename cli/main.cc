@@ -1,11 +1,17 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
+#include <string_view>
 
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
 
 int main(int argc, char** argv) {
+  // Asked by scripts again and again, and the verbs' hundreds of options take milliseconds to add.
+  if (argc == 2 && std::string_view(argv[1]) == "--version") {
+    std::cout << WEFT_VERSION << '\n';
+    return 0;
+  }
   CLI::App app(
       "weft serves autoregressive language models: one fused step a tick over all requests.",
       "weft");

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weft/kernels/linear/linear_cuda.h"
+#include "weft/kernels/linear/linear_library_cuda.h"
 #include "weft/kernels/linear/linear_table_cuda.h"
 #include "weft/tests/kernels/linear/linear_cases.h"
 #include "weft/tests/kernels/linear/linear_reference.h"
@@ -482,6 +483,14 @@ TEST_P(LinearCudaTest, RefusesParametersThatDoNotFit) {
 INSTANTIATE_TEST_SUITE_P(ways, LinearCudaTest,
                          testing::Values(LinearWay::kVector, LinearWay::kFlat, LinearWay::kLibrary),
                          [](const auto& way) { return std::string(to_string(way.param)); });
+
+// Needs no GPU: the functions are those of the library that this was compiled for.
+TEST(LinearLibraryTest, IsThereWithAllItsFunctions) {
+  for (int again = 0; again < 2; ++again) {
+    const auto loaded = load_linear_library();
+    EXPECT_TRUE(loaded) << to_string(loaded.error());
+  }
+}
 
 }  // namespace
 }  // namespace weft::cuda
