@@ -16,10 +16,10 @@ from waiting import eventually  # noqa: E402
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
-# This is patience, not a measurement: a sanitizer build on a busy machine takes its time.
+# Patience, not a measurement: a sanitizer build on a busy machine takes its time.
 PATIENCE_MS = 60_000
 
-# The least contrast of text on its background; WCAG 2.2, success criterion 1.4.3.
+# Text on its background; WCAG 2.2, success criterion 1.4.3.
 LEAST_CONTRAST = 4.5
 
 OpenPage = Callable[..., Page]
@@ -28,7 +28,7 @@ OpenPage = Callable[..., Page]
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with playwright_api.sync_playwright() as playwright:
-        # The browser's sandbox needs user namespaces, which containers often lack; it sees our own page alone.
+        # Its sandbox needs user namespaces, which containers often lack; it sees our own page alone.
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
@@ -73,7 +73,7 @@ def set_fields(page: Page, **fields: str) -> None:
 
 
 def change_requests(**fields: Any) -> Callable[[Page], None]:
-    """Adds these fields to every request of the page."""
+    """Every request of the page has these fields too."""
 
     def pass_on(socket: WebSocketRoute) -> None:
         server_side = socket.connect_to_server()
@@ -85,8 +85,8 @@ def change_requests(**fields: Any) -> Callable[[Page], None]:
 
 
 def threads_drawn(page: Page) -> int:
-    """How many points of the chart have the colour of a thread: the warp and the ground are nearly grey."""
-    return page.locator("#row-chart").evaluate("""(canvas) => {
+    """How many points of the tracks have the colour of a thread: the warp and the ground are nearly grey."""
+    return page.locator("#tracks").evaluate("""(canvas) => {
         const points = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
         let coloured = 0;
         for (let i = 0; i < points.length; i += 4) {
@@ -183,7 +183,7 @@ def test_an_answer_can_be_stopped(open_page: OpenPage, way: str) -> None:
     page = open_page(prepare=change_requests(ignore_eos="true", max_output_tokens="900"))
 
     def is_stopped() -> bool:
-        """Returns False when the answer ended first, which takes a second or two."""
+        """False when the answer was at its end first, which takes a second or two."""
         page.get_by_role("button", name="New chat").click()
         ask(page, "Tell me a story.")
         expect(page.locator(".answer p").first).not_to_be_empty(timeout=PATIENCE_MS)
@@ -257,7 +257,7 @@ def test_a_key_from_the_settings_goes_along(open_page: OpenPage) -> None:
     shown: list[str | None] = []
 
     def prepare(page: Page) -> None:
-        # This records the protocols of a handshake, which a script may set and Playwright does not tell.
+        # What a script may say in a handshake, and what Playwright does not tell.
         page.add_init_script("""
             globalThis.protocols = [];
             globalThis.WebSocket = class extends WebSocket {
@@ -427,7 +427,7 @@ def test_a_rate_is_of_the_time_in_which_a_text_came(open_page: OpenPage) -> None
     assert 20 <= rate <= 80 * 1000 // ((pieces - 1) * pause_ms) + 1
 
 
-def test_the_lanes_show_a_load(open_page: OpenPage) -> None:
+def test_the_tracks_show_a_load(open_page: OpenPage) -> None:
     page = open_page()
     assert threads_drawn(page) == 0
     page.get_by_role("button", name="Start a load").click()
@@ -515,7 +515,7 @@ def test_text_stands_out_from_its_ground(open_page: OpenPage, scheme: str) -> No
     assert {selector: value for selector, value in contrasts.items() if value < LEAST_CONTRAST} == {}
 
 
-def test_without_motion_the_loom_steps(open_page: OpenPage) -> None:
+def test_without_motion_the_tracks_step(open_page: OpenPage) -> None:
     page = open_page(reduced_motion="reduce")
     assert page.locator(".answer").count() == 0
     page.get_by_role("button", name="Start a load").click()
