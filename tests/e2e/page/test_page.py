@@ -351,7 +351,7 @@ def test_a_row_far_down_is_a_broad_thread_at_the_top(open_page: OpenPage) -> Non
     reading = {"requests": [], "row": 200}
 
     def read(route: Route) -> None:
-        rows: list[Any] = [None] * reading["row"] + [{"request": 7, "phase": "decode"}]
+        rows: list[Any] = [None] * reading["row"] + [{"request": 1, "phase": "decode"}]
         reading["row"] -= 1
         route.fulfill(json={"requests": [], "rows": rows})
 
