@@ -162,7 +162,7 @@ TEST_P(ModelFilesTest, ThatAreReplacedByOthersChangeNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, ModelFilesTest, testing::Values(host_loader(), fake_gpu_loader()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& loader) { return loader.param.name; });
 
 class HostWeightsTest : public testing::Test {
  protected:
