@@ -95,7 +95,7 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   limits.pages = static_cast<std::int32_t>(std::min<std::int64_t>(wanted, useful));
   const std::int64_t held = std::int64_t{limits.pages} * limits.page_tokens;
   if (held < limits.context) {
-    if (wishes.context > 0 || wishes.pages > 0) {
+    if (wishes.context > 0 || (wishes.pages > 0 && !wishes.slabs)) {
       return Error{DeviceErrc::kOutOfMemory,
                    std::to_string(limits.pages) + " pages of " +
                        std::to_string(limits.page_tokens) + " tokens hold less than a context of " +
