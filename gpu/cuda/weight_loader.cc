@@ -79,7 +79,7 @@ Result<void> WeightLoader::table(const CheckpointTensor& tensor, std::byte* to) 
 Result<void> WeightLoader::matrix(const MatrixPlan& plan, const DeviceMatrix& matrix) {
   MatrixRows rows(plan, matrix);
   const auto held = team_.try_run([&](Share share) { return rows.hold_transposed(share); });
-  if (!held) return held;
+  if (!held) return held.error();
   for (const bool scales : {false, true}) {
     if (scales && plan.dtype != DType::kQ8_0) break;
     const std::int64_t row = row_bytes(matrix, scales);

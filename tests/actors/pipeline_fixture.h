@@ -25,9 +25,9 @@ namespace weft::test {
 /// Keeps everything that a request gets.
 class KeepingSink final : public RequestSink {
  public:
-  void admit(std::int32_t tokens) noexcept override {
+  void admit(std::int32_t count) noexcept override {
     ++admitted;
-    prompt_tokens = tokens;
+    prompt_tokens = count;
   }
   void deliver(const DeltaView& delta) noexcept override {
     EXPECT_FALSE(end) << "something came after the end";

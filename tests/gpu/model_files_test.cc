@@ -191,7 +191,7 @@ TEST_F(HostWeightsTest, HoldATableAsItStandsWhereTheHeadIsAnother) {
   CheckpointBuilder builder = small_checkpoint();
   const Checkpoint checkpoint = builder.tensor("head.weight", {6, 4}).make();
   const Program program = SmallSpec{.head = "tensor = 'head'"}.compile(checkpoint).value();
-  EXPECT_EQ(HostWeights::bytes(program), program.weight_bytes() + 6 * 4 * 4);
+  EXPECT_EQ(HostWeights::bytes(program), program.weight_bytes() + std::int64_t{6} * 4 * 4);
   const HostWeights weights = load(program).value();
   const HostWeights::Table table = weights.table(table_of(program));
   EXPECT_EQ(table.packed, nullptr);

@@ -150,12 +150,11 @@ TEST_F(PromptTest, ATextThatCannotFitIsRefusedBeforeItIsTokenized) {
   for (const bool chat : {false, true}) {
     EXPECT_THAT(refused(text.substr(0, 33), chat), HasSubstr("at least 33 tokens"));
     EXPECT_EQ(refused(text.substr(0, 27), chat), "no refusal");
-    const std::string said = chat ? "messages" : "prompt";
-    EXPECT_EQ(refused(text.substr(0, 28), chat),
-              "context_length_exceeded: This model's maximum context length is 32 tokens. However, "
-              "you requested 33 tokens (28 in the " +
-                  said + ", 5 in the completion). Please reduce the length of the " + said +
-                  " or completion.");
+    const std::string_view said = chat ? "messages" : "prompt";
+    EXPECT_THAT(
+        refused(text.substr(0, 28), chat),
+        testing::AllOf(HasSubstr("maximum context length is 32 tokens. However, you requested 33"),
+                       HasSubstr(said)));
   }
 }
 
