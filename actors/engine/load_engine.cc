@@ -3,7 +3,10 @@
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
 #include <cstdint>
+#include <exception>
 
+#include "weft/actors/engine_error.h"
+#include "weft/core/error/caught_error.h"
 #include "weft/core/thread.h"
 
 namespace weft {
@@ -25,6 +28,7 @@ void EngineLoad::start(boost::asio::any_io_executor executor, Config config,
     thread_ = std::thread([self = self, executor = std::move(executor), config = std::move(config),
                            options = std::move(options)]() mutable {
       name_this_thread("weft-load");
+      self->started_.wait();
       self->loaded_.emplace(self->load(std::move(executor), config, std::move(options)));
       PendingCompletion done = *std::move(self->completion_);
       self->completion_.reset();
@@ -35,21 +39,26 @@ void EngineLoad::start(boost::asio::any_io_executor executor, Config config,
     completion_.reset();  // it knows of this load, and this load of it
     throw;
   }
+  started_.count_down();
 }
 
 Result<Engine> EngineLoad::load(boost::asio::any_io_executor executor, const Config& config,
                                 PipelineOptions options) const {
-  // Exceptions are how loading is left half-way: what was taken is given back on the way.
-  options.progress = [this, told = std::move(options.progress)](std::int64_t done,
-                                                                std::int64_t total) {
-    if (cancelled_.load()) {
-      throw boost::system::system_error(boost::asio::error::operation_aborted);
-    }
-    if (told) told(done, total);
-  };
-  Result<Engine> engine = Engine::create(std::move(executor), config, options);
-  if (cancelled_.load()) return Error{boost::asio::error::operation_aborted, {}};
-  return engine;
+  try {
+    // Exceptions are how loading is left half-way: what was taken is given back on the way.
+    options.progress = [this, told = std::move(options.progress)](std::int64_t done,
+                                                                  std::int64_t total) {
+      if (cancelled_.load()) {
+        throw boost::system::system_error(boost::asio::error::operation_aborted);
+      }
+      if (told) told(done, total);
+    };
+    Result<Engine> engine = Engine::create(std::move(executor), config, options);
+    if (cancelled_.load()) return Error{boost::asio::error::operation_aborted, {}};
+    return engine;
+  } catch (const std::exception& failure) {
+    return caught_error(failure, EngineErrc::kInternal);
+  }
 }
 
 Result<Engine> EngineLoad::take() {

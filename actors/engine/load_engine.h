@@ -6,6 +6,7 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/system/error_code.hpp>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -43,6 +44,7 @@ class EngineLoad : public std::enable_shared_from_this<EngineLoad> {
   std::atomic<bool> cancelled_{false};
   std::optional<Result<Engine>> loaded_;
   std::optional<PendingCompletion> completion_;
+  std::latch started_{1};  ///< thread_ is assigned; what it completes joins it
   std::thread thread_;
 };
 
