@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
@@ -32,12 +31,10 @@ const char* prompt_of(const Request& request) {
   return request.messages.empty() ? "prompt" : "messages";
 }
 
-// `why` ends with how many tokens there are at least, behind the field.
+// `why` says how many tokens there are at least.
 Error too_many_tokens(const Request& request, const ServedModel& model, const Error& why) {
   const std::string said = prompt_of(request);
-  std::string_view count = why.detail;
-  if (count.starts_with("messages: ")) count.remove_prefix(std::string_view("messages: ").size());
-  return context_exceeded(model, "your " + said + " resulted in " + std::string(count) +
+  return context_exceeded(model, "your " + said + " resulted in " + why.detail +
                                      ". Please reduce the length of the " + said + ".");
 }
 

@@ -42,7 +42,11 @@ std::size_t useful_bytes(const Tokenizer& tokenizer, std::size_t max_tokens, std
   return most ? std::min(limit, *most) : limit;
 }
 
-Error in_messages(const Error& error) { return {error.code, "messages: " + error.detail}; }
+// Too many tokens are no field's fault: whoever bounds them names what they are for.
+Error in_messages(const Error& error) {
+  if (error.code == TextErrc::kTooManyTokens) return error;
+  return {error.code, "messages: " + error.detail};
+}
 
 }  // namespace
 

@@ -46,9 +46,9 @@ class ChatEncoder {
   /// `max_tokens` are of no use, as in EncodeOptions: rendering ends once the prompt has too many
   /// bytes for them.
   ///
-  /// Errors: that of problem(). All others begin with the field. "messages: ": kTemplateFailed and
-  /// kTemplateLimit, as it is or with this conversation; kTemplateOutput, kTextTooLarge and
-  /// kTooManyTokens. "chat_template_kwargs: ": kBadTemplateKwarg, a name that is not in
+  /// Errors: that of problem(); kTooManyTokens. All others begin with the field. "messages: ":
+  /// kTemplateFailed and kTemplateLimit, as it is or with this conversation; kTemplateOutput and
+  /// kTextTooLarge. "chat_template_kwargs: ": kBadTemplateKwarg, a name that is not in
   /// kRequestTemplateVariables.
   [[nodiscard]] Result<std::vector<TokenId>> encode(
       Conversation conversation, std::chrono::local_seconds now,
