@@ -172,7 +172,7 @@ void Serving::wait_for_signal() {
   signals_.async_wait([this](boost::system::error_code error, int signal) {
     if (error) return;
     // With nothing to say to anybody, or to who insists.
-    if (stopping_ && (engine_ == nullptr || ended_by_ != 0)) std::_Exit(status_after(signal));
+    if (stopping_ && (engine_ == nullptr || ended_by_ != 0)) end_process(signal);
     wait_for_signal();
     if (stopping_) return stop_at_once(signal);
     log_->info("stopping; once more ends it at once");
@@ -206,14 +206,19 @@ void Serving::stop_at_once(int signal) {
   engine_->async_shutdown([](boost::system::error_code) {});
   // The device may be in the middle of a long step, and the engine waits for it.
   deadline_.expires_after(kLastWords);
-  deadline_.async_wait([signal](boost::system::error_code error) {
-    if (!error) std::_Exit(status_after(signal));
+  deadline_.async_wait([this, signal](boost::system::error_code error) {
+    if (!error) end_process(signal);
   });
+}
+
+void Serving::end_process(int signal) {
+  log_->flush();
+  std::_Exit(status_after(signal));
 }
 
 void Serving::on_drained() {
   server_->close(ended_by_ == 0 ? kLastBytes : kLastWords);
-  if (ended_by_ != 0) std::_Exit(status_after(ended_by_));
+  if (ended_by_ != 0) end_process(ended_by_);
   signals_.cancel();
   deadline_.cancel();
   idle_check_.cancel();

@@ -48,6 +48,7 @@ class Serving {
   void stop();
   void stop_at_once(int signal);
   void on_drained();
+  [[noreturn]] void end_process(int signal);
   /// Gives free memory back to the system when no request is under way after some were.
   void watch_idleness();
 

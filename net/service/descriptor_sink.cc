@@ -46,12 +46,18 @@ void DescriptorSink::sink_it_(const spdlog::details::log_msg& message) {
   }
   lines_.emplace_back(text.data(), text.size());
   queued_bytes_ += text.size();
-  changed_.notify_one();
+  changed_.notify_all();
 }
 
 void DescriptorSink::drop(std::uint64_t lines) noexcept {
   dropped_.fetch_add(lines);
   untold_ += lines;
+}
+
+void DescriptorSink::flush_() {
+  std::unique_lock lock(mutex_, std::adopt_lock);  // the base has taken it, and gives it back
+  changed_.wait_for(lock, net_defaults::kLastLogLines, [&] { return queued_bytes_ == 0; });
+  lock.release();
 }
 
 void DescriptorSink::run() noexcept {
@@ -68,6 +74,7 @@ void DescriptorSink::run() noexcept {
       lock.lock();
       queued_bytes_ -= std::min(queued_bytes_, text.size());
       if (!written) drop(lines_of(text));
+      if (queued_bytes_ == 0) changed_.notify_all();
     } catch (const std::exception&) {  // no memory for the text: its lines are lost
       if (!lock.owns_lock()) lock.lock();
       drop(1);

@@ -38,7 +38,8 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
 
  private:
   void sink_it_(const spdlog::details::log_msg& message) override;
-  void flush_() override {}
+  /// Waits until what is queued is written, for at most net_defaults::kLastLogLines.
+  void flush_() override;
 
   void run() noexcept;
   std::string next_text();

@@ -95,6 +95,13 @@ void RequestLog::failure(std::string_view what, const std::exception& why) noexc
   }
 }
 
+void RequestLog::flush() noexcept {
+  try {
+    logger_->flush();
+  } catch (const std::exception&) {  // nobody is left to be told
+  }
+}
+
 std::uint64_t RequestLog::take_dropped() noexcept {
   std::uint64_t lines = 0;
   for (const auto& sink : logger_->sinks()) {

@@ -38,6 +38,9 @@ class RequestLog {
   /// Logs a request. A line that cannot be written, for want of memory, is dropped.
   void request(const LoggedRequest& request) noexcept;
   void failure(std::string_view what, const std::exception& why) noexcept;
+  /// Waits for what is logged to be written, for a process that ends without destructors; not for
+  /// long where nobody reads it.
+  void flush() noexcept;
   void info(std::string_view what) { note(spdlog::level::info, what); }
   void warning(std::string_view what) { note(spdlog::level::warn, what); }
   void error(std::string_view what) { note(spdlog::level::err, what); }

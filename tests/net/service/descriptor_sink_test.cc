@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spdlog/logger.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -36,6 +37,7 @@ class PipedLog {
   }
 
   void say(const std::string& line) { logger_->info(line); }
+  void flush() { logger_->flush(); }
   std::uint64_t take_dropped() { return sink_->take_dropped(); }
 
   /// Ends the sink, and with it the pipe.
@@ -46,6 +48,12 @@ class PipedLog {
   }
   void close_reader() {
     if (ends_[0] >= 0) ::close(std::exchange(ends_[0], -1));
+  }
+
+  /// How many bytes the pipe holds.
+  [[nodiscard]] int held() const {
+    int bytes = 0;
+    return ::ioctl(ends_[0], FIONREAD, &bytes) == 0 ? bytes : -1;
   }
 
   /// Waits for so many bytes, or for the pipe's end.
@@ -110,6 +118,20 @@ TEST(DescriptorSinkTest, WritesWhatIsQueuedBeforeItEnds) {
   for (int i = 0; i < 30; ++i) log.say("line");
   log.end_log();
   EXPECT_EQ(log.read(1000).size(), 150U);
+}
+
+TEST(DescriptorSinkTest, IsFlushedOnceAllItsLinesAreWritten) {
+  PipedLog log;
+  for (int i = 0; i < 30; ++i) log.say("line");
+  log.flush();
+  EXPECT_EQ(log.held(), 150);
+}
+
+TEST(DescriptorSinkTest, FlushingEndsThoughNobodyReads) {
+  PipedLog log;
+  for (std::size_t i = 0; i < kTooMany; ++i) log.say(std::string(kLineBytes - 1, 'x'));
+  log.flush();
+  EXPECT_GT(log.held(), 0);
 }
 
 TEST(DescriptorSinkTest, AReaderThatIsGoneCostsLinesAndNotTheProcess) {
