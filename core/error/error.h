@@ -29,6 +29,7 @@ class TableCategory final : public boost::system::error_category {
       : error_category(id), name_(name), table_(table) {}
 
   [[nodiscard]] const char* name() const noexcept override { return name_; }
+  using error_category::message;
   [[nodiscard]] std::string message(int value) const override;
 
   /// Returns the enumerator's name on the wire, "unknown_error" for a number that is not in the
