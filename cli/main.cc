@@ -5,6 +5,7 @@
 
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
+#include "weft/core/thread.h"
 
 int main(int argc, char** argv) {
   // Asked by scripts again and again, and the verbs' hundreds of options take milliseconds to add.
@@ -12,6 +13,7 @@ int main(int argc, char** argv) {
     std::cout << WEFT_VERSION << '\n';
     return 0;
   }
+  weft::ask_for_short_slices();  // verbs that run a model do so on this thread
   CLI::App app(
       "weft serves autoregressive language models: one fused step a tick over all requests.",
       "weft");

@@ -14,7 +14,8 @@ namespace weft {
 
 /// What a device takes memory for when it is made. All of it is taken then.
 struct DeviceOptions {
-  int threads = 0;                  ///< the host's: 0 = as many as the cores this process may use
+  int threads = 0;                  ///< the host's, at most: 0 = the cores this process may use
+  bool always_all_threads = false;  ///< the host's: also for ops too small to gain, as tests want
   std::int32_t max_tokens = 512;    ///< of a step
   std::int32_t max_outputs = 64;    ///< rows of logits of a step
   std::int32_t max_sequences = 64;  ///< of a step

@@ -97,18 +97,20 @@ class Model {
     const std::size_t count = std::min(weights, weights_.size());
     prepare(tokens);
     return bench::seconds([&] {
-      team_.run([&](Share share) {
-        auto& memory = workspaces_[static_cast<std::size_t>(share.index)];
-        for (std::size_t i = 0; i < count; ++i) {
-          const PackedWeight& weight = weights_[(next_ + i) % weights_.size()];
-          linear({.in = {in_.data(), tokens, shape_.inputs, shape_.inputs},
-                  .weight = &weight,
-                  .spec = {.activation = shape_.gated ? Activation::kSilu : Activation::kNone},
-                  .out = {out_.data(), tokens, shape_.outputs, shape_.outputs}},
-                 share, std::as_writable_bytes(std::span(memory)));
-          team_.sync();
-        }
-      });
+      const std::vector<std::int32_t> pieces(count, 4 * team_.size());  // as a step has them
+      team_.run(
+          pieces,
+          [&](std::int32_t op, Share share) {
+            auto& memory = workspaces_[static_cast<std::size_t>(share.thread)];
+            const PackedWeight& weight =
+                weights_[(next_ + static_cast<std::size_t>(op)) % weights_.size()];
+            linear({.in = {in_.data(), tokens, shape_.inputs, shape_.inputs},
+                    .weight = &weight,
+                    .spec = {.activation = shape_.gated ? Activation::kSilu : Activation::kNone},
+                    .out = {out_.data(), tokens, shape_.outputs, shape_.outputs}},
+                   share, std::as_writable_bytes(std::span(memory)));
+          },
+          team_.size());
       next_ = (next_ + count) % weights_.size();
     });
   }

@@ -159,6 +159,7 @@ void ActorCore::start_thread() {
 void ActorCore::thread_main(std::promise<void>& created) noexcept {
   try {
     name_this_thread(options_.name);
+    ask_for_short_slices();
     if (options_.thread->cpu) {
       if (const auto error = pin_this_thread(*options_.thread->cpu)) {
         throw boost::system::system_error(

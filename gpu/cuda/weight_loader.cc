@@ -89,7 +89,7 @@ Result<void> WeightLoader::matrix(const MatrixPlan& plan, const DeviceMatrix& ma
       return rows.write(static_cast<std::int64_t>(at) / row + begin, end - begin, scales,
                         out.subspan(static_cast<std::size_t>(begin * row),
                                     static_cast<std::size_t>((end - begin) * row)),
-                        readers_[static_cast<std::size_t>(share.index)]);
+                        readers_[static_cast<std::size_t>(share.thread)]);
     };
     const auto brought =
         bring(const_cast<std::byte*>(to), static_cast<std::size_t>(matrix.rows() * row),

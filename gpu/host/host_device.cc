@@ -1,6 +1,7 @@
 #include "weft/gpu/host/host_device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -110,7 +111,7 @@ Rows HostState::rows(BufferId id) const {
 }
 
 std::span<std::byte> HostState::workspace(Share share) const {
-  return workspaces.bytes().subspan(workspace_bytes * static_cast<std::size_t>(share.index),
+  return workspaces.bytes().subspan(workspace_bytes * static_cast<std::size_t>(share.thread),
                                     workspace_bytes);
 }
 
@@ -199,16 +200,36 @@ void prepare(HostState& state, const Step& step, bool encoding) {
   }
 }
 
+StepSize size_of(const HostStep& step) {
+  StepSize size;
+  size.tokens = static_cast<std::int64_t>(step.ids.size());
+  size.outputs = static_cast<std::int64_t>(step.outputs.size());
+  for (const SequenceSpan& span : step.spans) {
+    size.keys += std::int64_t{span.count} * (span.start + span.count);
+  }
+  for (const SequenceSpan& span : step.cross_spans) {
+    size.cross_keys += std::int64_t{span.count} * span.context;
+  }
+  return size;
+}
+
 void run_list(HostState& state, const OpList& list, const Step& step, bool encoding) {
   prepare(state, step, encoding);
   state.result = list.result;
   if (step.ids.empty()) return;
-  state.team->run([&](Share share) {
-    for (const Op& op : list.ops) {
-      state.run(op, share);
-      state.team->sync();
-    }
-  });
+  StepCosts& costs = encoding ? state.encode_costs : state.decode_costs;
+  const auto work = [&](std::int32_t op, Share share) {
+    state.run(list.ops[static_cast<std::size_t>(op)], share);
+  };
+  if (state.options.always_all_threads) {
+    const int all = state.team->size();
+    return state.team->run(costs.most_pieces(all), work, all);
+  }
+  const StepSize size = size_of(state.step);
+  const int members = state.members->next(costs.nanoseconds(size));
+  const auto began = std::chrono::steady_clock::now();
+  state.team->run(costs.pieces(size, members), work, members);
+  state.members->took(std::chrono::steady_clock::now() - began);
 }
 
 std::unique_ptr<HostState> begin_state(std::shared_ptr<const Checkpoint> checkpoint,
@@ -222,6 +243,9 @@ std::unique_ptr<HostState> begin_state(std::shared_ptr<const Checkpoint> checkpo
   state->options.max_context =
       options.max_context == 0 ? known : std::min(options.max_context, known);
   state->team = std::make_unique<ThreadTeam>(ThreadTeam::Options{options.threads, false});
+  state->members.emplace(state->team->size());
+  state->encode_costs = StepCosts(*state->program, state->program->encode);
+  state->decode_costs = StepCosts(*state->program, state->program->decode);
   for (const RotaryFrequencies& frequencies : state->program->rotary) {
     state->rotary.push_back(make_rotary_table(frequencies, state->options.max_context));
   }

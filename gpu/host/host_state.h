@@ -2,12 +2,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "weft/gpu/host/host_device.h"
 #include "weft/gpu/host/host_memory.h"
 #include "weft/gpu/host/host_weights.h"
+#include "weft/gpu/host/member_choice.h"
 #include "weft/gpu/host/rotary_table.h"
+#include "weft/gpu/host/step_costs.h"
 #include "weft/gpu/host/thread_team.h"
 #include "weft/kernels/attention/kv_layer.h"
 #include "weft/kernels/share.h"
@@ -47,6 +50,8 @@ struct HostState {
   HostMemory token_memory, output_memory, workspaces;
   std::size_t workspace_bytes = 0;  ///< of one thread
   HostStep step;
+  StepCosts encode_costs, decode_costs;
+  std::optional<MemberChoice> members;  ///< how many threads a step is worth
   BufferId result = kAbsent;
 
   [[nodiscard]] HostKv& kv(KvGroup group);
@@ -54,7 +59,7 @@ struct HostState {
   [[nodiscard]] Rows rows(BufferId id) const;  ///< data null for kAbsent
   [[nodiscard]] std::span<std::byte> workspace(Share share) const;
 
-  /// One thread's part of one op.
+  /// One piece of one op.
   void run(const Op& op, Share share);
 };
 

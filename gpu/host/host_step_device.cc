@@ -127,11 +127,9 @@ void HostStepDevice::choose(StepResult& result) {
     }
     return;
   }
-  device_->team().run([&](Share share) {
-    const auto thread = static_cast<std::size_t>(share.index);
-    for (std::size_t i = thread; i < count; i += static_cast<std::size_t>(share.count)) {
-      choose_one(result, i, scratches_[thread], copies_[thread]);
-    }
+  device_->team().run_pieces(static_cast<std::int32_t>(count), [&](Share share) {
+    const auto thread = static_cast<std::size_t>(share.thread);
+    choose_one(result, static_cast<std::size_t>(share.index), scratches_[thread], copies_[thread]);
   });
 }
 

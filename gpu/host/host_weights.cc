@@ -56,7 +56,7 @@ Result<PackedWeight> pack(const MatrixPlan& plan, ThreadTeam& team,
   auto matrix = PackedWeight::allocate(plan.dtype, plan.outputs, plan.inputs, plan.gated);
   if (!matrix) return matrix.error();
   const auto filled = team.try_run([&](Share share) {
-    return fill(*matrix, plan, share, readers[static_cast<std::size_t>(share.index)]);
+    return fill(*matrix, plan, share, readers[static_cast<std::size_t>(share.thread)]);
   });
   if (!filled) return filled.error();
   return matrix;

@@ -1,6 +1,8 @@
 #include "weft/gpu/host/thread_team.h"
 
+#include <algorithm>
 #include <boost/system/system_error.hpp>
+#include <latch>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -22,7 +24,7 @@ std::chrono::nanoseconds spin_for(int members) {
 ThreadTeam::ThreadTeam(Options options)
     : size_(options.threads > 0 ? options.threads : host_parallelism()),
       spin_(spin_for(size_)),
-      barrier_(size_, spin_) {
+      board_(spin_) {
   try {
     start_threads(options.pin);
   } catch (...) {
@@ -36,16 +38,20 @@ ThreadTeam::~ThreadTeam() { stop_threads(); }
 void ThreadTeam::start_threads(bool pin) {
   const std::vector<int> processors = host_processors();
   std::vector<boost::system::error_code> pinned(static_cast<std::size_t>(size_));
-  for (int index = 1; index < size_; ++index) {
-    const auto place = static_cast<std::size_t>(index);
-    threads_.emplace_back([this, index, pin, &processors, &pinned, place] {
-      name_this_thread("weft-team-" + std::to_string(index));
-      if (pin) pinned[place] = pin_this_thread(processors[place % processors.size()]);
-      serve(index);
+  std::latch placed(pin ? size_ - 1 : 0);
+  for (int member = 1; member < size_; ++member) {
+    const auto place = static_cast<std::size_t>(member);
+    threads_.emplace_back([this, member, pin, &processors, &pinned, &placed, place] {
+      name_this_thread("weft-team-" + std::to_string(member));
+      ask_for_short_slices();
+      if (pin) {
+        pinned[place] = pin_this_thread(processors[place % processors.size()]);
+        placed.count_down();
+      }
+      serve(member);
     });
   }
-  // The first run is here: after it every thread has pinned itself and told.
-  run([](Share /*share*/) {});
+  placed.wait();
   for (const auto& error : pinned) {
     if (error) throw std::system_error(error.value(), std::system_category(), "pin a thread");
   }
@@ -58,48 +64,63 @@ void ThreadTeam::stop_threads() noexcept {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void ThreadTeam::run_erased(Task task) {
-  const int others = size_ - 1;
+void ThreadTeam::run_erased(Task task, std::span<const std::int32_t> pieces, int members) {
   task_ = task;
-  const std::uint32_t returned = returned_.load(std::memory_order_relaxed);
-  working_.store(others, std::memory_order_relaxed);
-  if (others != 0) {
-    run_.fetch_add(1, std::memory_order_release);
+  const int others = std::min(members, size_) - 1;
+  if (others < 1) return run_alone(pieces);
+  const std::uint32_t run = board_.start(pieces);
+  seats_.store(std::uint64_t{run} << 32U | static_cast<std::uint32_t>(others),
+               std::memory_order_relaxed);
+  run_.store(run, std::memory_order_release);
+  if (others == size_ - 1) {
     run_.notify_all();
+  } else {
+    for (int i = 0; i < others; ++i) run_.notify_one();
   }
-  do_part(0);
-  if (others != 0) wait_until_changed(returned_, returned, spin_);
-  if (failure_ != nullptr) {
-    barrier_.mend();
-    std::rethrow_exception(std::exchange(failure_, nullptr));
+  work_on(run, 0);
+  if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void ThreadTeam::run_alone(std::span<const std::int32_t> pieces) const {
+  for (std::size_t op = 0; op < pieces.size(); ++op) {
+    for (std::int32_t i = 0; i < pieces[op]; ++i) {
+      task_.call(task_.object, static_cast<std::int32_t>(op),
+                 Share{.index = i, .count = pieces[op], .thread = 0});
+    }
   }
 }
 
-void ThreadTeam::serve(int index) {
-  // Nobody starts a run before all have come back from the last one, so the number goes up by one.
-  for (std::uint32_t seen = 0;; ++seen) {
+void ThreadTeam::serve(int member) {
+  for (std::uint32_t seen = 0;;) {
     if (!spin_until_changed(run_, seen, spin_)) {
       sleepers_.fetch_add(1, std::memory_order_relaxed);
       run_.wait(seen, std::memory_order_acquire);
       sleepers_.fetch_sub(1, std::memory_order_relaxed);
     }
+    seen = run_.load(std::memory_order_acquire);
     if (stopping_) return;
-    do_part(index);
-    if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      returned_.fetch_add(1, std::memory_order_release);
-      returned_.notify_all();
-    }
+    if (take_seat(seen)) work_on(seen, member);
   }
 }
 
-void ThreadTeam::do_part(int index) noexcept {
-  try {
-    task_.call(task_.object, Share{.index = index, .count = size_});
-  } catch (const TeamBroken&) {
-    // Who broke it up has kept the reason.
-  } catch (...) {
-    keep_failure(std::current_exception());
-    barrier_.break_up();
+bool ThreadTeam::take_seat(std::uint32_t run) noexcept {
+  std::uint64_t seats = seats_.load(std::memory_order_relaxed);
+  while (seats >> 32U == run && static_cast<std::uint32_t>(seats) != 0) {
+    if (seats_.compare_exchange_weak(seats, seats - 1, std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
+void ThreadTeam::work_on(std::uint32_t run, int member) noexcept {
+  while (const auto piece = board_.take(run)) {
+    try {
+      task_.call(task_.object, piece->op,
+                 Share{.index = piece->index, .count = piece->count, .thread = member});
+    } catch (...) {
+      keep_failure(std::current_exception());
+      board_.break_off();
+    }
+    board_.finish_piece();
   }
 }
 

@@ -59,7 +59,7 @@ class HostPeak final : public DevicePeak {
     const auto held = static_cast<std::int64_t>(memory_.bytes().size() / sizeof(std::uint64_t));
     const auto wanted = static_cast<std::int64_t>(bytes / sizeof(std::uint64_t));
     return seconds([&](Share share) {
-      std::uint64_t& sum = sums_[static_cast<std::size_t>(share.index)];
+      std::uint64_t& sum = sums_[static_cast<std::size_t>(share.thread)];
       for (std::int64_t left = wanted; left > 0; left -= held) {
         const auto [begin, end] = share.of(std::min(left, held));
         sum += add_up(std::span(words + begin, static_cast<std::size_t>(end - begin)));

@@ -54,6 +54,7 @@ class Runner {
     const std::int32_t pages = kSequences * kPagesOfOne;
     device_ = HostDevice::load(model.checkpoint, model.program,
                                {.threads = threads,
+                                .always_all_threads = true,
                                 .max_tokens = kMaxTokens,
                                 .max_outputs = kMaxTokens,
                                 .max_sequences = kSequences,

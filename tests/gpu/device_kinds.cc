@@ -37,11 +37,13 @@ DeviceKind host_kind(int threads) {
   kind.name = "host";
   kind.load = [threads](const auto& checkpoint, const auto& program, DeviceOptions options) {
     options.threads = threads;
+    options.always_all_threads = true;
     return HostDevice::load(checkpoint, program, options).value();
   };
   kind.load_steps = [threads](const auto& checkpoint, const auto& program,
                               const DeviceLimits& limits) {
-    const auto options = step_options(*program, limits, DType::kF32, threads);
+    auto options = step_options(*program, limits, DType::kF32, threads);
+    options.always_all_threads = true;
     return std::make_unique<HostStepDevice>(HostDevice::load(checkpoint, program, options).value(),
                                             limits, std::vector<TokenId>{});
   };
