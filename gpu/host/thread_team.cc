@@ -58,7 +58,7 @@ void ThreadTeam::start_threads(bool pin) {
 }
 
 void ThreadTeam::stop_threads() noexcept {
-  stopping_ = true;
+  stopping_.store(true, std::memory_order_relaxed);
   run_.fetch_add(1, std::memory_order_release);
   run_.notify_all();
   for (std::thread& thread : threads_) thread.join();
@@ -98,7 +98,7 @@ void ThreadTeam::serve(int member) {
       sleepers_.fetch_sub(1, std::memory_order_relaxed);
     }
     seen = run_.load(std::memory_order_acquire);
-    if (stopping_) return;
+    if (stopping_.load(std::memory_order_relaxed)) return;
     if (take_seat(seen)) work_on(seen, member);
   }
 }

@@ -108,7 +108,7 @@ class ThreadTeam {
   const std::chrono::nanoseconds spin_;
   PieceBoard board_;
   Task task_;
-  bool stopping_ = false;
+  std::atomic<bool> stopping_{false};  ///< read by members that are late for a run, too
   std::mutex failure_mutex_;
   std::exception_ptr failure_;
   std::atomic<int> sleepers_{0};
