@@ -1,23 +1,16 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string_view>
 
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
 #include "weft/core/thread.h"
 
-int main(int argc, char** argv) {
-  // Asked by scripts again and again, and the verbs' hundreds of options take milliseconds to add.
-  if (argc == 2 && std::string_view(argv[1]) == "--version") {
-    std::cout << WEFT_VERSION << '\n';
-    return 0;
-  }
-  weft::ask_for_short_slices();  // verbs that run a model do so on this thread
-  CLI::App app(
-      "weft serves autoregressive language models: one fused step a tick over all requests.",
-      "weft");
-  app.set_version_flag("--version", WEFT_VERSION);
+namespace {
+
+void add_verbs(CLI::App& app) {
   weft::cli::add_serve_command(app);
   weft::cli::add_chat_command(app);
   weft::cli::add_batch_command(app);
@@ -30,15 +23,25 @@ int main(int argc, char** argv) {
   weft::cli::add_tune_command(app);
   weft::cli::add_bench_command(app);
   weft::cli::add_version_command(app);
+}
+
+/// Runs the verb that the arguments name, and returns the exit status.
+int run(int argc, char** argv) {
+  // Asked by scripts again and again, and the verbs' hundreds of options take milliseconds to add.
+  if (argc == 2 && std::string_view(argv[1]) == "--version") {
+    std::cout << WEFT_VERSION << '\n';
+    return 0;
+  }
+  weft::ask_for_short_slices();  // verbs that run a model do so on this thread
+  CLI::App app(
+      "weft serves autoregressive language models: one fused step a tick over all requests.",
+      "weft");
+  app.set_version_flag("--version", WEFT_VERSION);
+  add_verbs(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& end) {
     return app.exit(end);
-  } catch (const std::exception& failure) {
-    // The exception is caught, so that what a verb has changed is put back, such as a terminal's
-    // mode.
-    std::cerr << "weft: " << failure.what() << '\n';
-    return weft::cli::kExitFailed;
   }
   // app.require_subcommand() would hide which word was not understood.
   if (app.get_subcommands().empty()) {
@@ -46,4 +49,27 @@ int main(int argc, char** argv) {
     return 2;
   }
   return 0;
+}
+
+/// Returns `status`, or that of a failure where what was printed did not get to its reader.
+int status_once_printed(int status) {
+  if (std::cout.flush()) return status;
+  std::cerr << "weft: standard output could not be written in full\n";
+  return status == 0 ? weft::cli::kExitFailed : status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return status_once_printed(run(argc, argv));
+  } catch (const std::bad_alloc&) {
+    std::cerr << "weft: out of memory\n";
+    return weft::cli::kExitFailed;
+  } catch (const std::exception& failure) {
+    // The exception is caught, so that what a verb has changed is put back, such as a terminal's
+    // mode.
+    std::cerr << "weft: " << failure.what() << '\n';
+    return weft::cli::kExitFailed;
+  }
 }

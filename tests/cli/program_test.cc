@@ -38,6 +38,14 @@ TEST(Program, PrintsItsVersion) {
   EXPECT_THAT(run_weft("version").output, StartsWith("weft " WEFT_VERSION "\n"));
 }
 
+TEST(Program, FailsWhenWhatItPrintsIsLost) {
+  for (const char* const verb : {"--version", "--help", "version", "devices"}) {
+    const ProgramRun outcome = run_weft(std::string(verb) + " >/dev/full");
+    EXPECT_EQ(outcome.status, 1) << verb;
+    EXPECT_THAT(outcome.output, HasSubstr("standard output could not be written")) << verb;
+  }
+}
+
 TEST(Program, ListsTheHostAsADevice) {
   const ProgramRun outcome = run_weft("devices");
   EXPECT_EQ(outcome.status, 0);
