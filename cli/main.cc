@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -9,6 +10,10 @@
 #include "weft/core/thread.h"
 
 namespace {
+
+constexpr const char* kOutOfMemory = "weft: out of memory\n";
+
+std::terminate_handler default_end = std::abort;
 
 void add_verbs(CLI::App& app) {
   weft::cli::add_serve_command(app);
@@ -58,13 +63,28 @@ int status_once_printed(int status) {
   return status == 0 ? weft::cli::kExitFailed : status;
 }
 
+/// Ends the process when an exception has nowhere to go. Memory can be missing in a function that
+/// must not throw, as some of CLI11's are; that is no bug to be looked for in a core dump.
+[[noreturn]] void end_of_exception() {
+  try {
+    if (const auto failure = std::current_exception()) std::rethrow_exception(failure);
+  } catch (const std::bad_alloc&) {
+    std::cerr << kOutOfMemory;
+    std::_Exit(weft::cli::kEngineLost);
+  } catch (...) {  // shown by the handler that follows
+  }
+  default_end();
+  std::abort();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  default_end = std::set_terminate(end_of_exception);
   try {
     return status_once_printed(run(argc, argv));
   } catch (const std::bad_alloc&) {
-    std::cerr << "weft: out of memory\n";
+    std::cerr << kOutOfMemory;
     return weft::cli::kExitFailed;
   } catch (const std::exception& failure) {
     // The exception is caught, so that what a verb has changed is put back, such as a terminal's

@@ -1,5 +1,7 @@
 #include "weft/cli/serve/serving.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <csignal>
@@ -55,6 +57,11 @@ std::unique_ptr<Pipeline> make_default(boost::asio::any_io_executor executor, co
   return std::make_unique<Pipeline>(std::move(executor), config, options);
 }
 
+bool ignores(int signal) {
+  struct sigaction now{};
+  return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 std::string exit_text(const ExitReport& report) {
   return report.actor + ": " + std::string(to_string(report.reason.kind)) + ": " +
          report.reason.what;
@@ -69,6 +76,7 @@ Serving::Serving(const Config& config, const ServerConfig& server, std::shared_p
       log_(std::move(log)),
       make_pipeline_(make_pipeline ? std::move(make_pipeline) : make_default),
       signals_(io_, SIGINT, SIGTERM),
+      hang_ups_(io_),
       deadline_(io_),
       idle_check_(io_) {}
 
@@ -82,6 +90,7 @@ Result<void> Serving::run() {
   server_ = *std::move(server);
   for (const std::string& address : server_->addresses()) log_->info("listening on " + address);
   wait_for_signal();
+  wait_for_hang_up();
   load();
   io_.run();
   engine_.reset();
@@ -180,6 +189,27 @@ void Serving::wait_for_signal() {
   });
 }
 
+void Serving::wait_for_hang_up() {
+  if (ignores(SIGHUP)) return;
+  // Asked now, since a terminal that has gone is none.
+  const bool at_terminal = ::isatty(STDERR_FILENO) == 1;
+  hang_ups_.add(SIGHUP);
+  wait_for_hang_up(at_terminal);
+}
+
+void Serving::wait_for_hang_up(bool at_terminal) {
+  hang_ups_.async_wait([this, at_terminal](boost::system::error_code error, int /*signal*/) {
+    if (error) return;
+    if (!at_terminal) {
+      log_->info("SIGHUP changes nothing: the log goes to standard error");
+      return wait_for_hang_up(false);
+    }
+    log_->info("stopping, since the terminal has gone");
+    if (engine_ == nullptr) std::_Exit(status_after(SIGHUP));
+    stop();
+  });
+}
+
 void Serving::stop() {
   if (std::exchange(stopping_, true)) return;
   server_->drain();
@@ -220,6 +250,7 @@ void Serving::on_drained() {
   server_->close(ended_by_ == 0 ? kLastBytes : kLastWords);
   if (ended_by_ != 0) end_process(ended_by_);
   signals_.cancel();
+  hang_ups_.cancel();
   deadline_.cancel();
   idle_check_.cancel();
   io_.stop();

@@ -23,7 +23,9 @@ namespace weft::cli {
 /// serves, and on SIGINT or SIGTERM lets what runs come to its end. A second signal cancels
 /// it, so that each stream ends with an error event, and ends the process then, or after two
 /// seconds; a third one at once. An engine that cannot serve any more, as one that has lost its
-/// device, ends it likewise, once every request has been told.
+/// device, ends it likewise, once every request has been told. SIGHUP ends it as SIGTERM does where
+/// it began at a terminal, which has gone then, and else does nothing: the log goes to stderr, which
+/// is not the server's to open anew. Where SIGHUP was ignored before, as under nohup, it still is.
 class Serving {
  public:
   /// Makes the pipeline, on a thread of its own; throws what Pipeline's constructors throw.
@@ -45,6 +47,8 @@ class Serving {
   void tell_of_template(const ServedModel& model);
   void on_lost(std::string why);
   void wait_for_signal();
+  void wait_for_hang_up();
+  void wait_for_hang_up(bool at_terminal);
   void stop();
   void stop_at_once(int signal);
   void on_drained();
@@ -58,6 +62,7 @@ class Serving {
   const MakePipeline make_pipeline_;
   boost::asio::io_context io_{1};
   boost::asio::signal_set signals_;
+  boost::asio::signal_set hang_ups_;
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer idle_check_;
   std::uint64_t given_back_after_ = 0;  ///< requests that had ended

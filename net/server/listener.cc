@@ -133,6 +133,7 @@ void Listener::accept() {
 
 void Listener::on_accept(boost::system::error_code error, NetStream::Socket socket,
                          IoThread& thread) {
+  if (!error) serve(std::move(socket), thread);
   if (stopped_) return;
   if (error) {
     // In a moment there may be descriptors and memory again. Asio itself skips a connection that
@@ -140,6 +141,10 @@ void Listener::on_accept(boost::system::error_code error, NetStream::Socket sock
     service_.log().warning("cannot accept a connection: " + error.message());
     return pause();
   }
+  accept();
+}
+
+void Listener::serve(NetStream::Socket socket, IoThread& thread) {
   // The connection is made on its own thread, and without this object: the thread may drop what
   // waits when the acceptor's thread is gone.
   asio::post(thread.context(),
@@ -147,7 +152,19 @@ void Listener::on_accept(boost::system::error_code error, NetStream::Socket sock
               place = ConnectionCount::Place(connections_), socket = std::move(socket)]() mutable {
                start_connection(thread, service, tls, std::move(socket), std::move(place));
              });
-  accept();
+}
+
+/// Closing the acceptor would reset those that the system has connected already, and the requests
+/// that they have sent.
+void Listener::accept_waiting() {
+  boost::system::error_code error;
+  error = acceptor_.non_blocking(true, error);
+  for (int i = 0; i < net_defaults::kBacklog && !error; ++i) {
+    IoThread& thread = *threads_[next_++ % threads_.size()];
+    NetStream::Socket socket(thread.context());
+    error = acceptor_.accept(socket, error);
+    if (!error) serve(std::move(socket), thread);
+  }
 }
 
 void Listener::pause() {
@@ -161,6 +178,7 @@ void Listener::stop() {
   std::promise<void> stopped;
   asio::post(acceptor_.get_executor(), [this, &stopped] {
     stopped_ = true;
+    accept_waiting();
     boost::system::error_code ignored;
     ignored = acceptor_.close(ignored);
     again_.cancel();

@@ -35,8 +35,9 @@ class Listener : public std::enable_shared_from_this<Listener> {
   /// Binds and listens. kCannotListen with address and reason.
   [[nodiscard]] Result<void> open(const Endpoint& endpoint, const std::string& name);
   void start();
-  /// Accepts no more; a Unix socket's file is removed. Returns when that is so: what was accepted
-  /// is with its I/O thread. Not on an I/O thread.
+  /// Accepts who has connected so far, whatever the bound, and then no more; a Unix socket's file is
+  /// removed. Returns when that is so: what was accepted is with its I/O thread. Not on an I/O
+  /// thread.
   void stop();
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 
@@ -45,6 +46,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
                                                       boost::asio::io_context::executor_type>;
   void accept();
   void on_accept(boost::system::error_code error, NetStream::Socket socket, IoThread& thread);
+  void serve(NetStream::Socket socket, IoThread& thread);
+  void accept_waiting();
   void pause();
 
   Threads& threads_;

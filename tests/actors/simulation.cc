@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "weft/actors/engine_error.h"
 #include "weft/tests/actors/checking_observer.h"
 #include "weft/tests/actors/letter_model.h"
+#include "weft/tests/fixture/allocation_count.h"
 
 namespace weft::test {
 namespace {
@@ -62,12 +64,14 @@ class Simulation::Sink final : public RequestSink {
   }
 
   void deliver(const DeltaView& delta) noexcept override {
+    const NoFailingAllocation own;
     EXPECT_FALSE(finish_) << "something came after the end";
     Choice& choice = choices.at(static_cast<std::size_t>(delta.choice));
     choice.text += delta.text;
     choice.tokens.insert(choice.tokens.end(), delta.tokens.begin(), delta.tokens.end());
   }
   void finish(Finish&& finish) noexcept override {
+    const NoFailingAllocation own;
     EXPECT_FALSE(finish_) << "a second end";
     finish_ = std::move(finish);
   }
@@ -188,6 +192,7 @@ void Simulation::end_one() {
 
 bool Simulation::deliver() {
   const bool delivered = system_.run_random(random_);
+  const NoFailingAllocation own;
   std::erase_if(open_, [this](const std::shared_ptr<Sink>& sink) {
     if (!sink->end()) return false;
     check(*sink);
@@ -208,9 +213,30 @@ void Simulation::step() {
     (chance(0.5) ? device_fails_ : actor_fails_) = true;
     // A failed actor is restarted only so often in so long a time.
     system_.advance(std::chrono::seconds(11));
+  } else if (event < 64 && options_.allocations) {
+    fail_one_allocation();
   } else if (!deliver()) {
     arrive();
   }
+}
+
+/// Lets one of the next allocations of the actors fail.
+void Simulation::fail_one_allocation() {
+  // A suspended machine's clock jumps; a failed actor is restarted only so often in so long a time.
+  system_.advance(chance(0.1) ? std::chrono::hours(1 + random(48)) : std::chrono::seconds(11));
+  const std::size_t which = 1 + random(chance(0.5) ? 4 : 40);
+  allocation_that_fails = which;
+  for (std::size_t i = 0; i < which && allocation_that_fails > 0; ++i) {
+    // Before the delivery, since what fails may end a request within it.
+    ++failures_;
+    if (!deliver()) break;
+  }
+  if (std::exchange(allocation_that_fails, 0) == 0) ++failed_allocations_;
+}
+
+void Simulation::note(std::uint64_t value) noexcept {
+  digest_ = (digest_ ^ value) * 0xD6E8FEB86659FD93U;
+  digest_ ^= digest_ >> 32U;
 }
 
 void Simulation::settle() {
@@ -236,6 +262,13 @@ void Simulation::settle() {
 
 void Simulation::check(Sink& sink) {
   const Finish& end = *sink.end();
+  note(static_cast<std::uint64_t>(end.reason));
+  note(static_cast<std::uint64_t>(end.error.code.value()));
+  note(static_cast<std::uint64_t>(system_.clock().now().time_since_epoch().count()));
+  for (const Sink::Choice& choice : sink.choices) {
+    for (const TokenId token : choice.tokens) note(static_cast<std::uint64_t>(token));
+    note(std::hash<std::string>()(choice.text));
+  }
   const Request& request = sink.request;
   if (end.reason == FinishReason::kError) {
     const auto& code = end.error.code;

@@ -17,7 +17,8 @@ namespace weft::test {
 /// How a simulation's requests and failures are chosen from the seed.
 struct SimulationOptions {
   std::uint64_t seed = 1;
-  bool failures = true;  ///< of the device and of actors
+  bool failures = true;      ///< of the device and of actors
+  bool allocations = false;  ///< fail while actors handle messages, and the clock jumps
 };
 
 /// The real actors over a fake device, a virtual clock and a wire that delivers in random order:
@@ -37,6 +38,9 @@ class Simulation {
 
   [[nodiscard]] std::size_t requests() const noexcept { return sinks_.size(); }
   [[nodiscard]] std::size_t completed() const noexcept { return completed_; }
+  [[nodiscard]] std::size_t failed_allocations() const noexcept { return failed_allocations_; }
+  /// A hash of all that has come out: two plays of a seed have the same.
+  [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
   [[nodiscard]] std::uint64_t preemptions() const { return pipeline_->stats().preemptions; }
 
  private:
@@ -50,6 +54,8 @@ class Simulation {
   void arrive();
   void end_one();
   bool deliver();
+  void fail_one_allocation();
+  void note(std::uint64_t value) noexcept;
   void check(Sink& sink);
 
   const SimulationOptions options_;
@@ -64,6 +70,8 @@ class Simulation {
   std::vector<std::shared_ptr<Sink>> open_;
   std::size_t completed_ = 0;
   std::size_t failures_ = 0;
+  std::size_t failed_allocations_ = 0;
+  std::uint64_t digest_ = 0;
 };
 
 }  // namespace weft::test

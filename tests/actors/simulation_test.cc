@@ -1,45 +1,87 @@
+// WEFT_SEED=N replays one seed. WEFT_SEEDS=N and WEFT_EVENTS=N, of each seed, play more than the suite does.
 #include "weft/tests/actors/simulation.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <iostream>
 
 namespace weft::test {
 namespace {
 
 // Under sanitizers an event takes some ten times as long.
 #if defined(WEFT_ABORT_ON_INTERNAL_ERROR)
-constexpr std::size_t kSeeds = 20;
+constexpr std::uint64_t kSeeds = 10;
 #else
-constexpr std::size_t kSeeds = 200;
+constexpr std::uint64_t kSeeds = 100;
 #endif
-constexpr std::size_t kEventsOfASeed = 5000;
+constexpr std::uint64_t kEventsOfASeed = 5000;
 
-void simulate(std::uint64_t seed, bool failures, std::size_t& completed) {
-  SCOPED_TRACE("seed " + std::to_string(seed) + ", replay with WEFT_SEED");
-  Simulation simulation({.seed = seed, .failures = failures});
-  for (std::size_t i = 0; i < kEventsOfASeed && !testing::Test::HasFailure(); ++i) {
-    simulation.step();
-  }
+std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+/// What all seeds came to.
+struct Tally {
+  std::uint64_t events = 0;
+  std::size_t requests = 0;
+  std::size_t completed = 0;
+  std::size_t failed_allocations = 0;
+  std::uint64_t digest = 0;
+};
+
+void simulate(const SimulationOptions& options, Tally& tally) {
+  SCOPED_TRACE("seed " + std::to_string(options.seed) + ", replay with WEFT_SEED");
+  Simulation simulation(options);
+  const std::uint64_t events = number_from("WEFT_EVENTS", kEventsOfASeed);
+  for (std::uint64_t i = 0; i < events && !testing::Test::HasFailure(); ++i) simulation.step();
   if (testing::Test::HasFailure()) return;
   simulation.settle();
-  completed += simulation.completed();
+  tally.events += events;
+  tally.requests += simulation.requests();
+  tally.completed += simulation.completed();
+  tally.failed_allocations += simulation.failed_allocations();
+  tally.digest ^= simulation.digest() + options.seed;
 }
 
-void simulate_all(bool failures) {
-  std::size_t completed = 0;
-  if (const char* seed = std::getenv("WEFT_SEED")) {
-    return simulate(std::strtoull(seed, nullptr, 10), failures, completed);
+Tally simulate_all(SimulationOptions options) {
+  Tally tally;
+  if (const std::uint64_t seed = number_from("WEFT_SEED", 0)) {
+    options.seed = seed;
+    simulate(options, tally);
+    return tally;
   }
-  for (std::uint64_t seed = 1; seed <= kSeeds / 2 && !testing::Test::HasFailure(); ++seed) {
-    simulate(seed, failures, completed);
+  const std::uint64_t seeds = number_from("WEFT_SEEDS", kSeeds);
+  for (options.seed = 1; options.seed <= seeds && !testing::Test::HasFailure(); ++options.seed) {
+    simulate(options, tally);
   }
-  EXPECT_GT(completed, kSeeds) << "the simulation hardly completes anything";
+  EXPECT_GT(tally.completed, 2 * seeds) << "the simulation hardly completes anything";
+  std::cout << seeds << " seeds, " << tally.events << " events, " << tally.requests
+            << " requests, " << tally.completed << " completed, " << tally.failed_allocations
+            << " failed allocations, digest " << std::hex << tally.digest << std::dec << '\n';
+  return tally;
 }
 
-TEST(SimulationTest, NothingIsLostWithoutFailures) { simulate_all(false); }
+TEST(SimulationTest, NothingIsLostWithoutFailures) { simulate_all({.failures = false}); }
 
-TEST(SimulationTest, NothingIsLostWhenDevicesAndActorsFail) { simulate_all(true); }
+TEST(SimulationTest, NothingIsLostWhenDevicesAndActorsFail) { simulate_all({}); }
+
+TEST(SimulationTest, NothingIsLostWhenAllocationsFailAndTheClockJumps) {
+  const Tally tally = simulate_all({.allocations = true});
+  if (std::getenv("WEFT_SEED") != nullptr) return;
+  EXPECT_GT(tally.failed_allocations, number_from("WEFT_SEEDS", kSeeds));
+}
+
+TEST(SimulationTest, ASeedReplaysBitByBit) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Tally first;
+    Tally second;
+    simulate({.seed = seed, .allocations = true}, first);
+    simulate({.seed = seed, .allocations = true}, second);
+    EXPECT_EQ(first.digest, second.digest) << "seed " << seed;
+  }
+}
 
 }  // namespace
 }  // namespace weft::test

@@ -33,19 +33,19 @@ CONFIG: dict[str, dict[str, Any]] = {
 class Load:
     """What `weft bench serve` plays: a trace, or a drawn load where there is none."""
 
-    def __init__(self, url: str, folder: Path, drawn: bool) -> None:
-        self._url, self._report, self._drawn = url, folder / "report.json", drawn
+    def __init__(self, url: str, folder: Path, trace: Path | None) -> None:
+        self._url, self._report, self._trace = url, folder / "report.json", trace
         self._per_second = 0.0  # what the server can carry
         self._trace_per_second = 1.0
-        if not drawn:
-            times = [line.split(",")[0] for line in TRACE.read_text().splitlines()[1:]]
+        if trace:
+            times = [line.split(",")[0] for line in trace.read_text().splitlines()[1:]]
             seconds = [sum(float(part) * unit for part, unit in zip(time.split()[1].split(":"), (3600, 60, 1)))
                        for time in (times[0], times[-1])]
             self._trace_per_second = len(times) / (seconds[1] - seconds[0])
 
     def _play(self, *options: str) -> dict[str, Any]:
-        shape = (["--input", "16..200", "--output", "1..100"] if self._drawn else
-                 ["--trace", str(TRACE), "--max-input", str(MAX_PROMPT), "--max-output", str(MAX_OUTPUT)])
+        shape = (["--trace", str(self._trace), "--max-input", str(MAX_PROMPT), "--max-output", str(MAX_OUTPUT)]
+                 if self._trace else ["--input", "16..200", "--output", "1..100"])
         subprocess.run([program(), "bench", "serve", self._url, *shape, *options, "--json", str(self._report)],
                        check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return json.loads(self._report.read_text())["data"]
@@ -58,7 +58,7 @@ class Load:
     def play(self, seconds: float, factor: float, seed: int) -> dict[str, Any]:
         rate = factor * self._per_second
         count = max(10, int(rate * seconds))
-        if self._drawn:
+        if not self._trace:
             return self._play("--arrivals", "poisson", "--rate", f"{rate:.3f}", "--requests", str(count), "--seed",
                               str(seed))
         return self._play("--requests", str(count), "--time-scale", f"{self._trace_per_second / rate:.6f}", "--seed",
@@ -114,9 +114,10 @@ class Operator:
 
 def main() -> None:
     options = parse(__doc__, ("--seconds", float, 600.0, "for how long"),
+                    ("--trace", Path, TRACE, "Azure's trace of the code service"),
                     ("--drawn", bool, False, "a drawn load instead of the Azure trace"))
-    if not options.drawn and not TRACE.exists():
-        print(f"skipped: there is no {TRACE}; --drawn plays a drawn load")
+    if not options.drawn and not options.trace.exists():
+        print(f"skipped: there is no {options.trace}; --drawn plays a drawn load")
         raise SystemExit(SKIPPED)
     rows = Rows("load")
     with tempfile.TemporaryDirectory() as name:
@@ -127,7 +128,7 @@ def main() -> None:
 def soak(folder: Path, options: Any, rows: Rows) -> None:
     model = copied_model(folder)
     server = WeftServer(folder / "server", CONFIG, model=model)
-    load = Load(server.url, folder, options.drawn)
+    load = Load(server.url, folder, None if options.drawn else options.trace)
     capacity = load.measure()
     rest = [at_rest(server)]
     descriptors, most_threads = server.descriptors(), threads(server)

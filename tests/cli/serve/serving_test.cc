@@ -202,6 +202,28 @@ TEST_F(ServingTest, WarnsOfATemplateThatCannotBeParsedAndServesCompletions) {
   EXPECT_TRUE(served.get());
 }
 
+TEST_F(ServingTest, SighupChangesNothing) {
+  auto served = serve();
+  PlainClient one(port());
+  for (int i = 0; i < 3; ++i) {
+    ::raise(SIGHUP);
+    one.post(kCompletions, kThreeTokens);
+    EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+  }
+  wait_for("SIGHUP changes nothing");
+  ::raise(SIGTERM);
+  EXPECT_TRUE(served.get());
+}
+
+TEST_F(ServingTest, SighupStaysIgnoredWhereItWas) {
+  const auto before = std::signal(SIGHUP, SIG_IGN);
+  auto served = serve();
+  port();
+  EXPECT_EQ(std::signal(SIGHUP, before), SIG_IGN);
+  ::raise(SIGTERM);
+  EXPECT_TRUE(served.get());
+}
+
 TEST_F(ServingTest, AModelThatCannotBeLoadedEndsItAsAnyFailureDoes) {
   fails_to_load = true;
   const Result<void> end = serve().get();
