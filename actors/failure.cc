@@ -1,11 +1,22 @@
 #include "weft/actors/failure.h"
 
+#include <new>
+#include <utility>
+
 #include "weft/actors/engine_error.h"
 
 namespace weft {
 
-Error request_failure(const Error& why) {
-  if (why.code.category() != core_category()) return why;
+Error request_failure(const Error& why) noexcept {
+  try {
+    return request_failure(Error(why));
+  } catch (const std::bad_alloc&) {
+    return request_failure(Error{why.code, {}});
+  }
+}
+
+Error request_failure(Error&& why) noexcept {
+  if (why.code.category() != core_category()) return std::move(why);
   switch (static_cast<CoreErrc>(why.code.value())) {
     case CoreErrc::kMailboxFull:
       return {EngineErrc::kOverloaded, {}};
@@ -17,7 +28,7 @@ Error request_failure(const Error& why) {
     case CoreErrc::kActorFailed:
       break;
   }
-  return {EngineErrc::kInternal, why.detail};
+  return {EngineErrc::kInternal, std::move(why.detail)};
 }
 
 Error nothing_chosen(const SamplingParams& params) {

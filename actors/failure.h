@@ -8,7 +8,9 @@
 namespace weft {
 
 /// The error for a request whose message an actor could not handle: EngineErrc for core's CoreErrc.
-[[nodiscard]] Error request_failure(const Error& why);
+/// A copy is without its detail when there is no memory for that.
+[[nodiscard]] Error request_failure(Error&& why) noexcept;
+[[nodiscard]] Error request_failure(const Error& why) noexcept;
 
 /// The error for a request for which no token could be chosen.
 [[nodiscard]] Error nothing_chosen(const SamplingParams& params);

@@ -113,7 +113,7 @@ void RequestTicket::finish(Finish&& finish) && noexcept {
 }
 
 void RequestTicket::fail(Error error) && noexcept {
-  error = request_failure(error);
+  error = request_failure(std::move(error));
   Finish finish;
   finish.reason =
       error.code == EngineErrc::kCancelled ? FinishReason::kCancelled : FinishReason::kError;

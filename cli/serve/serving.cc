@@ -153,9 +153,13 @@ void Serving::watch_idleness() {
   idle_check_.async_wait([this](boost::system::error_code error) {
     if (error || engine_ == nullptr) return;
     const EngineStats stats = engine_->stats();
-    if (stats.requests == 0 && stats.finished != given_back_after_) {
+    const std::size_t connections = server_->connections();
+    most_connections_ = std::max(most_connections_, connections);
+    const bool some_ended = stats.finished != given_back_after_ || connections < most_connections_;
+    if (stats.requests == 0 && some_ended) {
       return_free_memory();
       given_back_after_ = stats.finished;
+      most_connections_ = connections;
     }
     watch_idleness();
   });

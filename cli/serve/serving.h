@@ -53,7 +53,8 @@ class Serving {
   void stop_at_once(int signal);
   void on_drained();
   [[noreturn]] void end_process(int signal);
-  /// Gives free memory back to the system when no request is under way after some were.
+  /// Gives free memory back to the system when no request is under way after some were, or after
+  /// connections that asked for nothing.
   void watch_idleness();
 
   const Config config_;
@@ -66,6 +67,7 @@ class Serving {
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer idle_check_;
   std::uint64_t given_back_after_ = 0;  ///< requests that had ended
+  std::size_t most_connections_ = 0;    ///< since then
   std::unique_ptr<Server> server_;
   std::unique_ptr<Engine> engine_;
   std::thread loader_;
