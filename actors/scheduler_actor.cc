@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -88,6 +89,7 @@ SchedulerActor::SchedulerActor(ActorContext& context, std::shared_ptr<SchedulerS
 
 void SchedulerActor::on(EnqueueMsg&& message) {
   begin_message();
+  make_place_for_end();
   RequestGroup& group = *message.group;
   ActiveRequest& request = *group.ticket;
   const TimePoint now = context_.now();
@@ -107,10 +109,10 @@ void SchedulerActor::on(EnqueueMsg&& message) {
     message.group.reset();
   } else {
     group.order = ++arrivals_;
-    groups_.emplace(request.id(), &group);
     if (const auto when = deadline_of(request)) add_deadline({*when, group.ticket.share()});
     request.admit(prompt_tokens_of(group.spec));
     scheduler_.submit(std::move(message.group), now);
+    groups_.emplace(request.id(), &group);  // last: exiting() relies on what it finds here
   }
   after_message();
 }
@@ -185,6 +187,17 @@ void SchedulerActor::after_message() {
 void SchedulerActor::publish() {
   state_->stats->set(state_->replica, scheduler_.stats());
   if (rows_published_ != scheduler_.row_changes()) publish_rows();
+}
+
+/// Says that nobody holds anything any more.
+void SchedulerActor::publish_empty() {
+  SchedulerStats stats = scheduler_.stats();
+  stats.running = stats.waiting = 0;
+  stats.pages_free = state_->options.limits.pages;
+  state_->stats->set(state_->replica, stats);
+  for (std::int32_t row = 0; row < state_->options.limits.rows; ++row) {
+    state_->stats->set_row(state_->replica, row, {});
+  }
 }
 
 void SchedulerActor::publish_rows() {
@@ -308,10 +321,26 @@ void SchedulerActor::on_token(Group& group, std::int32_t sequence, const SampleR
 void SchedulerActor::on_end(Group& group, GroupEnd how, const Error& error) {
   auto& request = static_cast<RequestGroup&>(group);
   groups_.erase(request.ticket->id());
-  EndMsg end{std::move(request.ticket), std::move(request.text), how, error, {}};
-  if (how == GroupEnd::kFailed && !error.code) end.error = nothing_chosen(*request.spec.sampling);
-  end.outputs = outputs_of(request);
-  ends_.push_back(std::move(end));
+  add_end(request, how, error);
+}
+
+/// There is a place for it (make_place_for_end): until this message the detokenizer counts on the
+/// text, which must not be lost for want of memory.
+void SchedulerActor::add_end(RequestGroup& group, GroupEnd how, const Error& error) {
+  EndMsg& end = ends_.emplace_back(
+      EndMsg{std::move(group.ticket), std::move(group.text), how, request_failure(error), {}});
+  if (how == GroupEnd::kFailed && !error.code) end.error = nothing_chosen(*group.spec.sampling);
+  try {
+    end.outputs = outputs_of(group);
+  } catch (const std::bad_alloc&) {
+    end.how = GroupEnd::kFailed;
+    end.error = {EngineErrc::kInternal, {}};
+  }
+}
+
+void SchedulerActor::make_place_for_end() {
+  const std::size_t most = groups_.size() + 1;  // and the one that arrives
+  if (ends_.capacity() < most) ends_.reserve(2 * most);
 }
 
 void SchedulerActor::undelivered(EnqueueMsg&& message, const Error& why) {
@@ -335,9 +364,11 @@ void SchedulerActor::exiting(const Error& why) {
     end.how = GroupEnd::kFailed;
     end.error = request_failure(why);
   }
-  scheduler_.end_all(GroupEnd::kFailed, request_failure(why));
+  // Not through the scheduler, whose state may be half-changed.
+  for (const auto& [id, group] : groups_) add_end(*group, GroupEnd::kFailed, why);
+  groups_.clear();
   send_ends();
-  publish();
+  publish_empty();
 }
 
 }  // namespace weft

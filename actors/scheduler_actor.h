@@ -60,6 +60,8 @@ class SchedulerActor final : private SchedulerListener {
                 std::span<const TokenLogprob> top, SequenceEnd end) override;
   void on_end(Group& group, GroupEnd how, const Error& error) override;
 
+  void make_place_for_end();
+  void add_end(RequestGroup& group, GroupEnd how, const Error& error);
   void end_sequences(std::span<const StopHit> hits);
   void take_endings();
   void end(RequestGroup& group, EndCause cause);
@@ -72,6 +74,7 @@ class SchedulerActor final : private SchedulerListener {
   void arm_timer();
   void publish();
   void publish_rows();
+  void publish_empty();
   void begin_message() const;
   void after_message();
 

@@ -204,10 +204,6 @@ void Scheduler::fail(const Tick& tick, const Error& error) {
   while (!running_.empty()) finish(*running_.all().back(), GroupEnd::kFailed, error);
 }
 
-void Scheduler::end_all(GroupEnd how, const Error& error) {
-  for (Group* group : groups_.all()) end(*group, how, error);
-}
-
 SchedulerStats Scheduler::stats() const {
   SchedulerStats stats;
   stats.waiting = waiting_.size();

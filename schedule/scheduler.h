@@ -111,8 +111,6 @@ class Scheduler {
   void fail(const Tick& tick, const Error& error);
   /// The first tick since the last loss: those planned now need the results of none before it.
   [[nodiscard]] std::uint64_t needs_from() const noexcept { return needs_from_; }
-  /// Ends all groups.
-  void end_all(GroupEnd how, const Error& error);
 
   /// When plan() may find something though nothing happens before: the end of a batching window.
   [[nodiscard]] std::optional<TimePoint> wake_at() const { return admission_.opens_at(); }

@@ -247,8 +247,6 @@ void Simulation::settle() {
     }
     ++idle;
     system_.advance(std::chrono::milliseconds(10));
-    // An actor for whose turn there was no memory goes on with its next message (core/README.md).
-    if (failed_allocations_ > 0 && idle % 100 == 0) arrive();
   }
   EXPECT_TRUE(open_.empty()) << open_.size() << " requests wait for ever";
   while (deliver()) {

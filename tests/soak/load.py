@@ -21,12 +21,13 @@ import clients
 CYCLE_S = 45.0
 BAD_CLIENTS = 8
 HANG_UPS = 5  # in a cycle
-MAX_PROMPT, MAX_OUTPUT = 700, 300  # what the demo model's context of 1024 has room for
+MAX_PROMPT, MAX_OUTPUT = 256, 64  # so that a cycle has some hundreds of requests
 
 # A server that keeps little on purpose, so that all of that is soon there, and cuts slow readers off soon.
 CONFIG: dict[str, dict[str, Any]] = {
     "memory": {"max_rows": 64, "max_pages": 65536},
-    "limits": {"max_queued_requests": 128, "max_stored_responses": 10, "write_timeout_s": 5.0},
+    "edge": {"max_queued_requests": 48},
+    "limits": {"max_stored_responses": 10, "write_timeout_s": 5.0},
 }
 
 

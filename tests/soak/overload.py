@@ -13,7 +13,7 @@ from soak import Rows, WeftServer, parse, program
 
 IN_TIME_S = 10.0  # to the end of an answer
 # Twice the rows: enough to fill the next rows at once, and a wait of a few seconds.
-CONFIG = {"memory": {"max_rows": 32, "max_pages": 32768}, "limits": {"max_queued_requests": 64}}
+CONFIG = {"memory": {"max_rows": 32, "max_pages": 32768}, "edge": {"max_queued_requests": 64}}
 SHAPE = ("--api", "completions", "--input", "16..128", "--output", "16..64")
 FACTORS = (1.0, 1.5, 2.0)
 OVERLOAD = 10.0
