@@ -24,8 +24,9 @@ namespace weft::cli {
 /// it, so that each stream ends with an error event, and ends the process then, or after two
 /// seconds; a third one at once. An engine that cannot serve any more, as one that has lost its
 /// device, ends it likewise, once every request has been told. SIGHUP ends it as SIGTERM does where
-/// it began at a terminal, which has gone then, and else does nothing: the log goes to stderr, which
-/// is not the server's to open anew. Where SIGHUP was ignored before, as under nohup, it still is.
+/// it began at a terminal, which has gone then, and else does nothing: the log goes to stderr,
+/// which is not the server's to open anew. Where SIGHUP was ignored before, as under nohup, it
+/// still is.
 class Serving {
  public:
   /// Makes the pipeline, on a thread of its own; throws what Pipeline's constructors throw.

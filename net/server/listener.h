@@ -35,8 +35,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
   /// Binds and listens. kCannotListen with address and reason.
   [[nodiscard]] Result<void> open(const Endpoint& endpoint, const std::string& name);
   void start();
-  /// Accepts who has connected so far, whatever the bound, and then no more; a Unix socket's file is
-  /// removed. Returns when that is so: what was accepted is with its I/O thread. Not on an I/O
+  /// Accepts who has connected so far, whatever the bound, and then no more; a Unix socket's file
+  /// is removed. Returns when that is so: what was accepted is with its I/O thread. Not on an I/O
   /// thread.
   void stop();
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }

@@ -222,6 +222,8 @@ void Simulation::step() {
 
 /// Lets one of the next allocations of the actors fail.
 void Simulation::fail_one_allocation() {
+  // Where the successor of what failed could not be constructed the engine would end, as it should.
+  device_fails_ = actor_fails_ = false;
   // A suspended machine's clock jumps; a failed actor is restarted only so often in so long a time.
   system_.advance(chance(0.1) ? std::chrono::hours(1 + random(48)) : std::chrono::seconds(11));
   const std::size_t which = 1 + random(chance(0.5) ? 4 : 40);

@@ -1,4 +1,5 @@
-// WEFT_SEED=N replays one seed. WEFT_SEEDS=N and WEFT_EVENTS=N, of each seed, play more than the suite does.
+// WEFT_SEED=N replays one seed. WEFT_SEEDS=N and WEFT_EVENTS=N, of each seed, play more than the
+// suite does.
 #include "weft/tests/actors/simulation.h"
 
 #include <gtest/gtest.h>
@@ -57,8 +58,8 @@ Tally simulate_all(SimulationOptions options) {
     simulate(options, tally);
   }
   EXPECT_GT(tally.completed, 2 * seeds) << "the simulation hardly completes anything";
-  std::cout << seeds << " seeds, " << tally.events << " events, " << tally.requests
-            << " requests, " << tally.completed << " completed, " << tally.failed_allocations
+  std::cout << seeds << " seeds, " << tally.events << " events, " << tally.requests << " requests, "
+            << tally.completed << " completed, " << tally.failed_allocations
             << " failed allocations, digest " << std::hex << tally.digest << std::dec << '\n';
   return tally;
 }

@@ -1,6 +1,6 @@
-// A library for LD_PRELOAD that makes the calls of a program to the system fail, by seed. Which call
-// fails follows from the seed, the kind of fault and how many calls of that kind came before, so a
-// program that makes the same calls again gets the same faults.
+// A library for LD_PRELOAD that makes the calls of a program to the system fail, by seed. Which
+// call fails follows from the seed, the kind of fault and how many calls of that kind came before,
+// so a program that makes the same calls again gets the same faults.
 //
 // WEFT_FAULTS is a list such as "seed=7,alloc=5000,short=20": about one in so many calls fails.
 //   alloc   malloc and what is like it returns no memory
@@ -90,8 +90,8 @@ mode_t type_of(int file) {
   return ::fstat(file, &status) == 0 ? status.st_mode & S_IFMT : 0;
 }
 
-/// Whether reads and writes of `file` may wait or take less: an eventfd's do neither, and no more do
-/// the few bytes that a pipe between threads or from a signal's handler takes.
+/// Whether reads and writes of `file` may wait or take less: an eventfd's do neither, and no more
+/// do the few bytes that a pipe between threads or from a signal's handler takes.
 bool can_wait(int file) {
   if (one_in[kEintr] == 0 && one_in[kShort] == 0) return false;
   const mode_t type = type_of(file);
@@ -117,7 +117,11 @@ Function* real(Function* /*type*/, const char* name) {
 }
 
 // The function of the C library that has the same name as the one around it.
-#define REAL(name) (*[] { static const auto found = real(&::name, #name); return found; }())
+#define REAL(name)                                  \
+  (*[] {                                            \
+    static const auto found = real(&::name, #name); \
+    return found;                                   \
+  }())
 
 std::uint64_t number_of(const char* settings, const char* name) {
   const std::size_t length = std::strlen(name);
@@ -182,10 +186,10 @@ std::int64_t jump() {
 
 extern "C" {
 
-int __libc_start_main(int (*main)(int, char**, char**), int count, char** arguments,
-                      void (*init)(), void (*fini)(), void (*loader_fini)(), void* stack_end) {
-  using Start = int(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(),
-                    void*);
+int __libc_start_main(int (*main)(int, char**, char**), int count, char** arguments, void (*init)(),
+                      void (*fini)(), void (*loader_fini)(), void* stack_end) {
+  using Start =
+      int(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(), void*);
   program = main;
   auto* const start = reinterpret_cast<Start*>(::dlsym(RTLD_NEXT, "__libc_start_main"));
   return start(run_program, count, arguments, init, fini, loader_fini, stack_end);
@@ -197,7 +201,8 @@ void exit(int status) {
   std::abort();  // it does not return
 }
 
-// --- memory ---------------------------------------------------------------------------------------
+// --- memory
+// ---------------------------------------------------------------------------------------
 
 void* malloc(size_t size) { return fails(kAlloc, ENOMEM) ? nullptr : __libc_malloc(size); }
 void* calloc(size_t count, size_t size) {
@@ -216,7 +221,8 @@ int posix_memalign(void** memory, size_t alignment, size_t size) {
   return *memory == nullptr ? ENOMEM : 0;
 }
 
-// --- reads and writes -----------------------------------------------------------------------------
+// --- reads and writes
+// -----------------------------------------------------------------------------
 
 ssize_t read(int file, void* data, size_t size) {
   return interrupted(file) ? -1 : REAL(read)(file, data, shortened(file, size));
@@ -281,7 +287,8 @@ ssize_t sendmsg(int socket, const msghdr* message, int flags) {
 }
 int fdatasync(int file) { return disk_is_full(file) ? -1 : REAL(fdatasync)(file); }
 
-// --- waiting --------------------------------------------------------------------------------------
+// --- waiting
+// --------------------------------------------------------------------------------------
 
 int epoll_wait(int file, epoll_event* events, int count, int timeout) {
   return fails(kEintr, EINTR) ? -1 : REAL(epoll_wait)(file, events, count, timeout);
@@ -290,7 +297,8 @@ int poll(pollfd* files, nfds_t count, int timeout) {
   return fails(kEintr, EINTR) ? -1 : REAL(poll)(files, count, timeout);
 }
 
-// --- descriptors ----------------------------------------------------------------------------------
+// --- descriptors
+// ----------------------------------------------------------------------------------
 
 int accept(int socket, sockaddr* address, socklen_t* length) {
   if (fails(kEintr, EINTR) || fails(kEmfile, EMFILE)) return -1;
@@ -324,7 +332,8 @@ FILE* fopen64(const char* path, const char* how) {
   return fails(kEmfile, EMFILE) ? nullptr : REAL(fopen64)(path, how);
 }
 
-// --- the wall clock -------------------------------------------------------------------------------
+// --- the wall clock
+// -------------------------------------------------------------------------------
 
 int clock_gettime(clockid_t clock, timespec* now) {
   const int status = REAL(clock_gettime)(clock, now);

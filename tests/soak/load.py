@@ -160,7 +160,8 @@ def soak(folder: Path, options: Any, rows: Rows) -> None:
 
     settled = memory[max(1, len(memory) // 4):]  # the first quarter is warm-up
     growth = slope(settled)
-    seen = f"{growth:+.2f} MiB/h over {len(settled)} moments of rest, {settled[-1][1]:.1f} MiB at last" if settled else ""
+    seen = (f"{growth:+.2f} MiB/h over {len(settled)} moments of rest; MiB at each: "
+            + " ".join(f"{mib:.1f}" for _, mib in memory)) if settled else ""
     if len(settled) >= 3 and not server.is_sanitized():
         rows.add(f"memory, {took:.0f} s at 2x {capacity:.1f} requests/s", "slope < 1 MiB/h after warm-up", seen,
                  growth < 1)
