@@ -173,15 +173,18 @@ def main() -> None:
     statuses: collections.Counter[int | None] = collections.Counter()
     with tempfile.TemporaryDirectory() as name:
         player = Player(Path(name), Path(options.library).resolve())
-        for seed in range(options.seed, options.seed + options.seeds):
-            outcome = player.play(seed)
-            statuses[outcome.status] += 1
-            if options.verbose:
-                print(outcome.what, outcome.status, outcome.log[-2000:])
-            if outcome.errors:
-                failed.append(outcome)
-                print(f"{outcome.what}: {outcome.errors}\n{outcome.log[-3000:]}", flush=True)
-    rows.add(f"{options.seeds} runs of generate, batch and serve", "no signal, hang, torn or lost line",
+        try:
+            for seed in range(options.seed, options.seed + options.seeds):
+                outcome = player.play(seed)
+                statuses[outcome.status] += 1
+                if options.verbose:
+                    print(outcome.what, outcome.status, outcome.log[-2000:])
+                if outcome.errors:
+                    failed.append(outcome)
+                    print(f"{outcome.what}: {outcome.errors}\n{outcome.log[-3000:]}", flush=True)
+        except KeyboardInterrupt:  # the row is of those that were played
+            pass
+    rows.add(f"{statuses.total()} runs of generate, batch and serve", "no signal, hang, torn or lost line",
              f"{len(failed)} failed; ended with {dict(statuses)}; faults {dict(player.faults)}",
              not failed and player.faults.total() > 0)
     rows.exit()
