@@ -209,7 +209,7 @@ void Serving::wait_for_hang_up(bool at_terminal) {
       return wait_for_hang_up(false);
     }
     log_->info("stopping, since the terminal has gone");
-    if (engine_ == nullptr) std::_Exit(status_after(SIGHUP));
+    if (engine_ == nullptr) end_process(SIGHUP);
     stop();
   });
 }
