@@ -34,7 +34,7 @@ void SchedulerFixture::start(const SchedulerOptions& options,
 
 void SchedulerFixture::TearDown() {
   if (!scheduler_ || HasFatalFailure()) return;
-  scheduler_->end_all(GroupEnd::kCancelled, {});
+  for (GroupOutcome& outcome : outcomes_) end(outcome, GroupEnd::kCancelled);
   while (!planned_.empty()) run();
   scheduler_->check_invariants();
   const SchedulerStats stats = scheduler_->stats();
