@@ -12,8 +12,31 @@ enum class DType : std::uint8_t {
   kF32,
   kF16,
   kBF16,
-  /// Blocks of 32 numbers: a scale as f16, then 32 int8 (34 bytes). GGUF's Q8_0.
-  kQ8_0,  // NOLINT(readability-identifier-naming): the type's own name
+  // NOLINTBEGIN(readability-identifier-naming): the types' own names
+  // GGUF's encodings of weights, in blocks of 32 or 256; kernels/encoding says what is in a block.
+  kQ8_0,
+  kQ4_0,
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kQ2_K,
+  kQ3_K,
+  kQ4_K,
+  kQ5_K,
+  kQ6_K,
+  kIQ1_S,
+  kIQ1_M,
+  kIQ2_XXS,
+  kIQ2_XS,
+  kIQ2_S,
+  kIQ3_XXS,
+  kIQ3_S,
+  kIQ4_NL,
+  kIQ4_XS,
+  kTQ1_0,
+  kTQ2_0,
+  kMXFP4,
+  // NOLINTEND(readability-identifier-naming)
   kI64,
   kI32,
   kI16,
@@ -28,11 +51,14 @@ struct DTypeBlock {
   std::int64_t bytes = 1;
 };
 
-/// The block of a type: 32 numbers in 34 bytes for kQ8_0, one number for plain types.
+/// The block of a type: 32 numbers in 34 bytes for kQ8_0 (an f16 and 32 int8), one for plain types.
 [[nodiscard]] DTypeBlock block_of(DType dtype) noexcept;
 
 /// Returns "f32", "bf16", "q8_0", ...
 [[nodiscard]] std::string_view to_string(DType dtype) noexcept;
+
+/// Whether its numbers are codes in blocks, with scales of their own.
+[[nodiscard]] bool is_encoded(DType dtype) noexcept;
 
 /// Whether it holds real numbers that a model can compute with.
 [[nodiscard]] bool is_float(DType dtype) noexcept;

@@ -14,29 +14,46 @@ namespace {
 struct Row {
   DType dtype;
   std::string_view name;
-  std::int64_t bytes;  // of 32 numbers
+  std::int64_t bytes;  // of 256 numbers
   bool is_float;
 };
 
 constexpr std::array kAll = {
-    Row{DType::kF64, "f64", 256, true},   Row{DType::kF32, "f32", 128, true},
-    Row{DType::kF16, "f16", 64, true},    Row{DType::kBF16, "bf16", 64, true},
-    Row{DType::kQ8_0, "q8_0", 34, true},  Row{DType::kI64, "i64", 256, false},
-    Row{DType::kI32, "i32", 128, false},  Row{DType::kI16, "i16", 64, false},
-    Row{DType::kI8, "i8", 32, false},     Row{DType::kU8, "u8", 32, false},
-    Row{DType::kBool, "bool", 32, false},
+    Row{DType::kF64, "f64", 2048, true},       Row{DType::kF32, "f32", 1024, true},
+    Row{DType::kF16, "f16", 512, true},        Row{DType::kBF16, "bf16", 512, true},
+    Row{DType::kQ8_0, "q8_0", 272, true},      Row{DType::kQ4_0, "q4_0", 144, true},
+    Row{DType::kQ4_1, "q4_1", 160, true},      Row{DType::kQ5_0, "q5_0", 176, true},
+    Row{DType::kQ5_1, "q5_1", 192, true},      Row{DType::kQ2_K, "q2_k", 84, true},
+    Row{DType::kQ3_K, "q3_k", 110, true},      Row{DType::kQ4_K, "q4_k", 144, true},
+    Row{DType::kQ5_K, "q5_k", 176, true},      Row{DType::kQ6_K, "q6_k", 210, true},
+    Row{DType::kIQ1_S, "iq1_s", 50, true},     Row{DType::kIQ1_M, "iq1_m", 56, true},
+    Row{DType::kIQ2_XXS, "iq2_xxs", 66, true}, Row{DType::kIQ2_XS, "iq2_xs", 74, true},
+    Row{DType::kIQ2_S, "iq2_s", 82, true},     Row{DType::kIQ3_XXS, "iq3_xxs", 98, true},
+    Row{DType::kIQ3_S, "iq3_s", 110, true},    Row{DType::kIQ4_NL, "iq4_nl", 144, true},
+    Row{DType::kIQ4_XS, "iq4_xs", 136, true},  Row{DType::kTQ1_0, "tq1_0", 54, true},
+    Row{DType::kTQ2_0, "tq2_0", 66, true},     Row{DType::kMXFP4, "mxfp4", 136, true},
+    Row{DType::kI64, "i64", 2048, false},      Row{DType::kI32, "i32", 1024, false},
+    Row{DType::kI16, "i16", 512, false},       Row{DType::kI8, "i8", 256, false},
+    Row{DType::kU8, "u8", 256, false},         Row{DType::kBool, "bool", 256, false},
 };
 
 TEST(DTypeTest, HasANameASizeAndAKind) {
   std::set<std::string_view> names;
   for (const Row& row : kAll) {
     EXPECT_EQ(to_string(row.dtype), row.name);
-    EXPECT_EQ(bytes_of(row.dtype, 32), row.bytes) << row.name;
+    EXPECT_EQ(bytes_of(row.dtype, 256), row.bytes) << row.name;
     EXPECT_EQ(is_float(row.dtype), row.is_float) << row.name;
-    EXPECT_EQ(block_of(row.dtype).bytes * (32 / block_of(row.dtype).elements), row.bytes);
+    EXPECT_EQ(block_of(row.dtype).bytes * (256 / block_of(row.dtype).elements), row.bytes);
     names.insert(row.name);
   }
   EXPECT_EQ(names.size(), kAll.size());
+}
+
+TEST(DTypeTest, TellsEncodedWeightsFromPlainNumbers) {
+  EXPECT_TRUE(is_encoded(DType::kQ8_0));
+  EXPECT_TRUE(is_encoded(DType::kMXFP4));
+  EXPECT_FALSE(is_encoded(DType::kBF16));
+  EXPECT_FALSE(is_encoded(DType::kI8));
 }
 
 TEST(DTypeTest, CountsWholeBlocksOnly) {
@@ -44,6 +61,8 @@ TEST(DTypeTest, CountsWholeBlocksOnly) {
   EXPECT_EQ(bytes_of(DType::kQ8_0, 64), 68);
   EXPECT_EQ(bytes_of(DType::kQ8_0, 1), std::nullopt);
   EXPECT_EQ(bytes_of(DType::kQ8_0, 33), std::nullopt);
+  EXPECT_EQ(bytes_of(DType::kQ4_K, 512), 288);
+  EXPECT_EQ(bytes_of(DType::kQ4_K, 255), std::nullopt);
 }
 
 TEST(DTypeTest, RefusesNumbersThatAreNoCount) {

@@ -1,0 +1,240 @@
+// Decoders of blocks of integers and of tables. The guard is Highway's: the file is read once for
+// each instruction set. The loops are plain: the compiler makes SIMD code of them.
+#if defined(WEFT_KERNELS_DECODE_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_DECODE_BLOCKS_INL_H
+#undef WEFT_KERNELS_DECODE_BLOCKS_INL_H
+#else
+#define WEFT_KERNELS_DECODE_BLOCKS_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "weft/kernels/encoding/codebooks.h"
+#include "weft/kernels/simd/narrow_float.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
+namespace {
+
+using Bytes = const std::uint8_t*;
+
+template <class T>
+HWY_INLINE T load_bits(Bytes from) {
+  T value;
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+HWY_INLINE float load_f16(Bytes from) { return from_f16(load_bits<std::uint16_t>(from)); }
+
+/// Code i of 32 as 16 bytes have them: their low halves, then their high ones.
+HWY_INLINE int half_byte(Bytes codes, int i) { return codes[i % 16] >> (i / 16 * 4) & 15; }
+
+HWY_INLINE void decode_q8_0(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block);
+  for (int i = 0; i < 32; ++i)
+    to[i] = scale * static_cast<float>(load_bits<std::int8_t>(block + 2 + i));
+}
+
+HWY_INLINE void decode_q4_0(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block);
+  for (int i = 0; i < 16; ++i) {
+    to[i] = scale * static_cast<float>((block[2 + i] & 15) - 8);
+    to[i + 16] = scale * static_cast<float>((block[2 + i] >> 4) - 8);
+  }
+}
+
+HWY_INLINE void decode_q4_1(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block);
+  const float minimum = load_f16(block + 2);
+  for (int i = 0; i < 16; ++i) {
+    to[i] = scale * static_cast<float>(block[4 + i] & 15) + minimum;
+    to[i + 16] = scale * static_cast<float>(block[4 + i] >> 4) + minimum;
+  }
+}
+
+/// The fifth bits stand together before the others.
+HWY_INLINE int five_bits(std::uint32_t high, Bytes low, int i) {
+  return half_byte(low, i) | static_cast<int>(high >> i & 1U) << 4;
+}
+
+HWY_INLINE void decode_q5_0(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block);
+  const auto high = load_bits<std::uint32_t>(block + 2);
+  for (int i = 0; i < 32; ++i) {
+    to[i] = scale * static_cast<float>(five_bits(high, block + 6, i) - 16);
+  }
+}
+
+HWY_INLINE void decode_q5_1(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block);
+  const float minimum = load_f16(block + 2);
+  const auto high = load_bits<std::uint32_t>(block + 4);
+  for (int i = 0; i < 32; ++i) {
+    to[i] = scale * static_cast<float>(five_bits(high, block + 8, i)) + minimum;
+  }
+}
+
+HWY_INLINE void decode_table(Bytes codes, const std::array<std::int8_t, 16>& table, float scale,
+                             float* HWY_RESTRICT to) {
+  for (int i = 0; i < 16; ++i) {
+    to[i] = scale * static_cast<float>(table[codes[i] & 15]);
+    to[i + 16] = scale * static_cast<float>(table[codes[i] >> 4]);
+  }
+}
+
+HWY_INLINE void decode_iq4_nl(Bytes block, float* HWY_RESTRICT to) {
+  decode_table(block + 2, kIq4Values, load_f16(block), to);
+}
+
+HWY_INLINE void decode_iq4_xs(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block);
+  const unsigned high = load_bits<std::uint16_t>(block + 2);
+  for (int g = 0; g < 8; ++g) {
+    const int low = block[4 + g / 2] >> (g % 2 * 4) & 15;
+    const int code = low | static_cast<int>(high >> (2 * g) & 3U) << 4;
+    decode_table(block + 8 + 16 * g, kIq4Values, scale * static_cast<float>(code - 32),
+                 to + 32 * g);
+  }
+}
+
+/// 2^(e - 128): half of what the exponent says, since the table's numbers are doubled.
+HWY_INLINE float half_of_e8m0(std::uint32_t e) {
+  return std::bit_cast<float>(e < 2 ? 0x00200000U << e : (e - 1) << 23U);
+}
+
+HWY_INLINE void decode_mxfp4(Bytes block, float* HWY_RESTRICT to) {
+  decode_table(block + 1, kE2M1Values, half_of_e8m0(block[0]), to);
+}
+
+HWY_INLINE void decode_q2_k(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block + 80);
+  const float minimum = load_f16(block + 82);
+  for (int g = 0; g < 16; ++g) {
+    const float own_scale = scale * static_cast<float>(block[g] & 15);
+    const float own_minimum = minimum * static_cast<float>(block[g] >> 4);
+    const Bytes codes = block + 16 + g / 8 * 32 + g % 2 * 16;
+    const int shift = g % 8 / 2 * 2;
+    for (int i = 0; i < 16; ++i) {
+      to[16 * g + i] = own_scale * static_cast<float>(codes[i] >> shift & 3) - own_minimum;
+    }
+  }
+}
+
+HWY_INLINE void decode_q3_k(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block + 108);
+  const Bytes scales = block + 96;
+  for (int g = 0; g < 16; ++g) {
+    const int low = scales[g % 8] >> (g / 8 * 4) & 15;
+    const int high = scales[8 + g % 4] >> (g / 4 * 2) & 3;
+    const float own_scale = scale * static_cast<float>((low | high << 4) - 32);
+    const Bytes codes = block + 32 + g / 8 * 32 + g % 2 * 16;
+    const Bytes masks = block + g % 2 * 16;
+    const int shift = g % 8 / 2 * 2;
+    for (int i = 0; i < 16; ++i) {
+      // A weight whose third bit is not set is 4 less.
+      const int code = (codes[i] >> shift & 3) - 4 + (masks[i] >> (g / 2) & 1) * 4;
+      to[16 * g + i] = own_scale * static_cast<float>(code);
+    }
+  }
+}
+
+/// Scales and minimums of 8 groups in 6 bits each, as q4_k and q5_k have them.
+struct SixBits {
+  int scale;
+  int minimum;
+};
+HWY_INLINE SixBits six_bits(Bytes packed, int g) {
+  if (g < 4) return {packed[g] & 63, packed[g + 4] & 63};
+  return {(packed[g + 4] & 15) | (packed[g - 4] >> 2 & 0x30),
+          packed[g + 4] >> 4 | (packed[g] >> 2 & 0x30)};
+}
+
+HWY_INLINE void decode_q4_k(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block);
+  const float minimum = load_f16(block + 2);
+  for (int g = 0; g < 8; ++g) {
+    const SixBits own = six_bits(block + 4, g);
+    const float own_scale = scale * static_cast<float>(own.scale);
+    const float own_minimum = minimum * static_cast<float>(own.minimum);
+    const Bytes codes = block + 16 + g / 2 * 32;
+    const int shift = g % 2 * 4;
+    for (int i = 0; i < 32; ++i) {
+      to[32 * g + i] = own_scale * static_cast<float>(codes[i] >> shift & 15) - own_minimum;
+    }
+  }
+}
+
+HWY_INLINE void decode_q5_k(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block);
+  const float minimum = load_f16(block + 2);
+  for (int g = 0; g < 8; ++g) {
+    const SixBits own = six_bits(block + 4, g);
+    const float own_scale = scale * static_cast<float>(own.scale);
+    const float own_minimum = minimum * static_cast<float>(own.minimum);
+    const Bytes high = block + 16;
+    const Bytes codes = block + 48 + g / 2 * 32;
+    const int shift = g % 2 * 4;
+    for (int i = 0; i < 32; ++i) {
+      const int code = (codes[i] >> shift & 15) | (high[i] >> g & 1) << 4;
+      to[32 * g + i] = own_scale * static_cast<float>(code) - own_minimum;
+    }
+  }
+}
+
+HWY_INLINE void decode_q6_k(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block + 208);
+  for (int g = 0; g < 16; ++g) {
+    const float own_scale = scale * static_cast<float>(load_bits<std::int8_t>(block + 192 + g));
+    const int in_half = g % 8 * 16;  // the group's first weight of its half, of 128
+    const Bytes low = block + g / 8 * 64 + in_half % 64;
+    const Bytes high = block + 128 + g / 8 * 32 + in_half % 32;
+    const int low_shift = in_half / 64 * 4;
+    const int high_shift = in_half / 32 * 2;
+    for (int i = 0; i < 16; ++i) {
+      const int code = (low[i] >> low_shift & 15) | (high[i] >> high_shift & 3) << 4;
+      to[16 * g + i] = own_scale * static_cast<float>(code - 32);
+    }
+  }
+}
+
+/// `count` bytes, each of which has `digits` digits to base 3 as the fraction of 256.
+HWY_INLINE void decode_ternary(Bytes codes, int count, int digits, float scale,
+                               float* HWY_RESTRICT to) {
+  unsigned power = 1;
+  for (int digit = 0; digit < digits; ++digit, power *= 3) {
+    for (int i = 0; i < count; ++i) {
+      const int code = static_cast<int>((codes[i] * power & 255U) * 3 >> 8U);
+      to[digit * count + i] = scale * static_cast<float>(code - 1);
+    }
+  }
+}
+
+HWY_INLINE void decode_tq1_0(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block + 52);
+  decode_ternary(block, 32, 5, scale, to);
+  decode_ternary(block + 32, 16, 5, scale, to + 160);
+  decode_ternary(block + 48, 4, 4, scale, to + 240);
+}
+
+HWY_INLINE void decode_tq2_0(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block + 64);
+  for (int g = 0; g < 8; ++g) {
+    const Bytes codes = block + g / 4 * 32;
+    const int shift = g % 4 * 2;
+    for (int i = 0; i < 32; ++i) {
+      to[32 * g + i] = scale * static_cast<float>((codes[i] >> shift & 3) - 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // WEFT_KERNELS_DECODE_BLOCKS_INL_H

@@ -1,0 +1,237 @@
+#include "weft/kernels/encoding/encoding.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "weft/core/io/file.h"
+#include "weft/kernels/simd/cpu_features.h"
+#include "weft/kernels/simd/narrow_float.h"
+#include "weft/tests/fixture/expect_bug.h"
+#include "weft/tests/fixture/source_path.h"
+
+namespace weft {
+namespace {
+
+/// Blocks of one type with the hashes of what they decode to.
+struct KnownBlocks {
+  const Encoding* encoding = nullptr;
+  std::vector<std::vector<std::byte>> blocks;
+  std::vector<std::uint64_t> hashes;
+};
+
+class KnownBlocksReader {
+ public:
+  explicit KnownBlocksReader(std::string_view bytes) : bytes_(bytes) {}
+
+  std::vector<KnownBlocks> read() {
+    std::vector<KnownBlocks> all;
+    while (!bytes_.empty()) {
+      const auto type = take<std::uint32_t>();
+      const auto count = take<std::uint32_t>();
+      KnownBlocks known;
+      const auto found = std::ranges::find(encodings(), type, &Encoding::gguf_type);
+      if (found == encodings().end()) return {};
+      known.encoding = &*found;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const auto size = static_cast<std::size_t>(block_of(found->dtype).bytes);
+        const auto* from = reinterpret_cast<const std::byte*>(bytes_.data());
+        known.blocks.emplace_back(from, from + size);
+        bytes_.remove_prefix(size);
+        known.hashes.push_back(take<std::uint64_t>());
+      }
+      all.push_back(std::move(known));
+    }
+    return all;
+  }
+
+ private:
+  template <class T>
+  T take() {
+    T value;
+    std::memcpy(&value, bytes_.data(), sizeof(value));
+    bytes_.remove_prefix(sizeof(value));
+    return value;
+  }
+
+  std::string_view bytes_;
+};
+
+std::vector<KnownBlocks> known_blocks() {
+  constexpr std::size_t kMost = std::size_t{1} << 20U;
+  const auto file =
+      read_text_file(test::source_path("tests/kernels/encoding/data/blocks.bin"), kMost);
+  EXPECT_TRUE(file) << to_string(file.error());
+  return KnownBlocksReader(*file).read();
+}
+
+/// FNV-1a over the numbers' bits, every NaN as the same.
+std::uint64_t hash_of(const std::vector<float>& numbers) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const float number : numbers) {
+    const auto bits = std::isnan(number) ? 0x7fc00000U : std::bit_cast<std::uint32_t>(number);
+    for (unsigned shift = 0; shift < 32; shift += 8) {
+      hash = (hash ^ (bits >> shift & 0xffU)) * 0x100000001b3;
+    }
+  }
+  return hash;
+}
+
+std::vector<float> decode(DType dtype, const std::vector<std::byte>& bytes) {
+  const DTypeBlock block = block_of(dtype);
+  const auto count = static_cast<std::int64_t>(bytes.size()) / block.bytes;
+  std::vector<float> numbers(static_cast<std::size_t>(count * block.elements));
+  decode_blocks({.dtype = dtype, .data = bytes.data(), .count = count}, numbers.data());
+  return numbers;
+}
+
+/// A block of random codes under an ordinary scale.
+std::vector<std::byte> random_block(const Encoding& encoding, std::mt19937& random) {
+  std::vector<std::byte> block(static_cast<std::size_t>(block_of(encoding.dtype).bytes));
+  for (std::byte& byte : block) byte = static_cast<std::byte>(random());
+  const auto put = [&](std::int64_t at, std::uint16_t bits) {
+    std::memcpy(block.data() + at, &bits, sizeof(bits));
+  };
+  constexpr std::uint16_t kScale = 0x2c00;
+  if (encoding.scale_type == ScaleType::kE8M0) {
+    block[0] = std::byte{120};
+  } else if (encoding.scale_type == ScaleType::kF16) {
+    put(encoding.scale_at, kScale);
+    if (encoding.has_minimum) put(encoding.minimum_at, kScale);
+  } else {
+    for (std::size_t i = 1; i < 8; i += 2) block[48 + i] &= std::byte{0x2f};
+  }
+  return block;
+}
+
+std::vector<std::byte> joined(const std::vector<std::vector<std::byte>>& blocks) {
+  std::vector<std::byte> all;
+  for (const auto& block : blocks) all.insert(all.end(), block.begin(), block.end());
+  return all;
+}
+
+class EncodingTest : public testing::TestWithParam<CpuTarget> {
+ protected:
+  ForcedCpuTarget forced_{GetParam()};
+};
+
+TEST_P(EncodingTest, DecodesEveryBlockToTheBitsOfGgufPy) {
+  const auto all = known_blocks();
+  ASSERT_EQ(all.size(), encodings().size());
+  for (const KnownBlocks& known : all) {
+    for (std::size_t i = 0; i < known.blocks.size(); ++i) {
+      EXPECT_EQ(hash_of(decode(known.encoding->dtype, known.blocks[i])), known.hashes[i])
+          << to_string(known.encoding->dtype) << " block " << i;
+    }
+  }
+}
+
+TEST_P(EncodingTest, DecodesBlocksThatStandApartAtAnyAddress) {
+  std::mt19937 random(3);
+  for (const Encoding& encoding : encodings()) {
+    const auto size = static_cast<std::size_t>(block_of(encoding.dtype).bytes);
+    const auto first = random_block(encoding, random);
+    const auto second = random_block(encoding, random);
+    const std::size_t stride = size + 5;
+    std::vector<std::byte> apart(1 + stride + size);
+    std::ranges::copy(first, apart.begin() + 1);
+    std::ranges::copy(second, apart.begin() + 1 + static_cast<std::ptrdiff_t>(stride));
+    std::vector<float> numbers(static_cast<std::size_t>(2 * block_of(encoding.dtype).elements));
+    decode_blocks({.dtype = encoding.dtype,
+                   .data = apart.data() + 1,
+                   .count = 2,
+                   .stride = static_cast<std::int64_t>(stride)},
+                  numbers.data());
+    EXPECT_EQ(numbers, decode(encoding.dtype, joined({first, second})))
+        << to_string(encoding.dtype);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryTarget, EncodingTest, testing::ValuesIn(available_cpu_targets()),
+                         [](const auto& target) { return std::string(to_string(target.param)); });
+
+TEST(EncodingTable, StatesHowManyValuesAGroupHas) {
+  std::mt19937 random(7);
+  for (const Encoding& encoding : encodings()) {
+    std::size_t most = 0;
+    for (int block = 0; block < 400; ++block) {
+      const auto numbers = decode(encoding.dtype, random_block(encoding, random));
+      for (std::size_t at = 0; at < numbers.size();
+           at += static_cast<std::size_t>(encoding.group)) {
+        std::set<std::uint32_t> values;
+        for (std::int64_t i = 0; i < encoding.group; ++i) {
+          values.insert(std::bit_cast<std::uint32_t>(numbers[at + static_cast<std::size_t>(i)]));
+        }
+        most = std::max(most, values.size());
+      }
+    }
+    EXPECT_LE(most, encoding.levels) << to_string(encoding.dtype);
+    EXPECT_GE(most, std::min(encoding.levels, encoding.group) * 2 / 3) << to_string(encoding.dtype);
+  }
+}
+
+TEST(EncodingTable, HasARowForEveryEncodedType) {
+  std::set<std::uint32_t> numbers;
+  for (const Encoding& encoding : encodings()) {
+    EXPECT_EQ(&encoding_of(encoding.dtype), &encoding);
+    EXPECT_EQ(block_of(encoding.dtype).elements % encoding.group, 0);
+    numbers.insert(encoding.gguf_type);
+  }
+  EXPECT_EQ(numbers.size(), encodings().size());
+  WEFT_EXPECT_BUG(static_cast<void>(encoding_of(DType::kBF16)), "a plain type");
+}
+
+TEST(EncodingTable, FindsTheFirstScaleThatIsNoNumber) {
+  std::mt19937 random(5);
+  for (const Encoding& encoding : encodings()) {
+    const auto size = block_of(encoding.dtype).bytes;
+    std::vector<std::byte> good;
+    for (int i = 0; i < 5; ++i) good = joined({good, random_block(encoding, random)});
+    ASSERT_EQ(first_bad_scale(encoding, good), std::nullopt) << to_string(encoding.dtype);
+    std::vector<std::int64_t> places;
+    if (encoding.scale_type == ScaleType::kF16) {
+      places.push_back(encoding.scale_at + 1);
+      if (encoding.has_minimum) places.push_back(encoding.minimum_at + 1);
+    }
+    for (const std::int64_t place : places) {
+      for (const unsigned bits : {0x7cU, 0xfcU, 0x7eU}) {
+        auto bad = good;
+        for (const std::int64_t block : {4, 2}) {
+          bad[static_cast<std::size_t>(block * size + place)] = static_cast<std::byte>(bits);
+          EXPECT_EQ(first_bad_scale(encoding, bad), block) << to_string(encoding.dtype);
+        }
+      }
+    }
+  }
+}
+
+TEST(EncodingTable, FindsScalesThatAreNoF16InOnePiece) {
+  std::mt19937 random(5);
+  const Encoding& powers = encoding_of(DType::kMXFP4);
+  auto block = random_block(powers, random);
+  block[0] = std::byte{0xfe};
+  EXPECT_EQ(first_bad_scale(powers, block), std::nullopt);
+  block[0] = std::byte{0xff};
+  EXPECT_EQ(first_bad_scale(powers, block), 0);
+
+  const Encoding& nibbles = encoding_of(DType::kIQ1_M);
+  block = random_block(nibbles, random);
+  block[53] = std::byte{0xcf};
+  block[55] = std::byte{0x7f};
+  EXPECT_EQ(first_bad_scale(nibbles, block), 0) << "0x7c.. is infinite or no number";
+  block[53] = std::byte{0xbf};
+  EXPECT_EQ(first_bad_scale(nibbles, block), std::nullopt) << "0x7b.. is a number";
+}
+
+}  // namespace
+}  // namespace weft
