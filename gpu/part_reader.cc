@@ -42,7 +42,7 @@ Result<SourceMatrix> PartReader::read(const MatrixPart& part, const PartPiece& p
   const PieceBytes place = place_of(part, piece);
   const std::uint64_t count = place.end - place.begin;
   if (buffer_.size() < count) buffer_.resize(count);
-  const auto read = part.tensor->read(place.begin, std::span(buffer_).first(count));
+  const auto read = part.tensor->read_blocks(place.begin, std::span(buffer_).first(count));
   if (!read) return read.error();
   return SourceMatrix{buffer_.data(), part.tensor->dtype, piece.outputs,
                       piece.inputs,   part.stride_output, part.stride_input};

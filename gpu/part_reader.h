@@ -35,7 +35,7 @@ struct PieceBytes {
 class PartReader {
  public:
   /// Valid until the next call. One read, of all bytes from the piece's first to its last; blocks
-  /// are whole. Errors of CheckpointTensor::read().
+  /// are whole. Errors of CheckpointTensor::read_blocks().
   [[nodiscard]] Result<SourceMatrix> read(const MatrixPart& part, const PartPiece& piece);
 
  private:

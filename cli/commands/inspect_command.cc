@@ -6,6 +6,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
@@ -22,6 +23,7 @@ constexpr std::size_t kListed = 20;
 struct InspectOptions {
   ModelOptions model;
   bool no_program = false;
+  bool tensors = false;
 };
 
 std::string size_text(std::int64_t bytes) {
@@ -41,24 +43,61 @@ void line(const char* label, const std::string& text) {
   std::cout << std::left << std::setw(14) << label << text << '\n';
 }
 
-std::string dtypes_text(const Program& program) {
-  std::map<DType, std::int64_t> numbers;
-  for (const MatrixPlan& matrix : program.matrices) {
-    numbers[matrix.dtype] += matrix.outputs * matrix.inputs * (matrix.gated ? 2 : 1);
-  }
+/// Bytes by type, as "q4_k 1.5 MiB, f32 12 KiB".
+std::string dtypes_text(const std::map<DType, std::int64_t>& bytes) {
   std::string text;
-  for (const auto& [dtype, count] : numbers) {
+  for (const auto& [dtype, size] : bytes) {
     text.append(text.empty() ? "" : ", ").append(to_string(dtype)).append(" ");
-    text.append(size_text(bytes_of(dtype, count).value_or(0)));
+    text.append(size_text(size));
   }
   return text;
+}
+
+/// Of the program's matrices, as the host holds them.
+std::map<DType, std::int64_t> held_bytes(const Program& program) {
+  std::map<DType, std::int64_t> bytes;
+  for (const MatrixPlan& matrix : program.matrices) {
+    if (matrix.runs.empty()) bytes[matrix.dtype] += matrix.bytes();
+    for (const WeightRun& run : matrix.runs) {
+      bytes[run.dtype] += bytes_of(run.dtype, run.outputs * matrix.inputs).value_or(0);
+    }
+  }
+  return bytes;
+}
+
+std::map<DType, std::int64_t> file_bytes(const Checkpoint& checkpoint) {
+  std::map<DType, std::int64_t> bytes;
+  for (const CheckpointTensor& tensor : checkpoint.tensors()) {
+    bytes[tensor.dtype] += static_cast<std::int64_t>(tensor.size);
+  }
+  return bytes;
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t extent : shape) {
+    text.append(text.empty() ? "[" : ", ").append(std::to_string(extent));
+  }
+  return text.empty() ? "[]" : text + "]";
+}
+
+void print_tensors(const Checkpoint& checkpoint) {
+  constexpr int kTypeWidth = 9;
+  constexpr int kSizeWidth = 11;
+  std::cout << "\ntensors: type, size, name and shape\n";
+  for (const CheckpointTensor& tensor : checkpoint.tensors()) {
+    std::cout << "  " << std::left << std::setw(kTypeWidth) << to_string(tensor.dtype)
+              << std::setw(kSizeWidth) << size_text(static_cast<std::int64_t>(tensor.size))
+              << tensor.name << ' ' << shape_text(tensor.shape) << '\n';
+  }
 }
 
 void print_sizes(const OpenedModel& model) {
   const Program& program = *model.program;
   line("family", program.family + " (" + model.spec + ")");
   line("format", std::string(to_string(model.checkpoint->format())) + ", " +
-                     std::to_string(model.checkpoint->tensors().size()) + " tensors");
+                     std::to_string(model.checkpoint->tensors().size()) + " tensors (" +
+                     dtypes_text(file_bytes(*model.checkpoint)) + ")");
   line("parameters", std::to_string(program.parameters));
   line("vocabulary", std::to_string(program.vocabulary));
   line("hidden", std::to_string(program.hidden));
@@ -69,7 +108,8 @@ void print_sizes(const OpenedModel& model) {
     line("layers", std::to_string(layers) + ", " + std::to_string(kv.kv_heads) + " KV heads of " +
                        std::to_string(kv.head_size));
   }
-  line("weights", size_text(program.weight_bytes()) + " (" + dtypes_text(program) + ")");
+  line("weights",
+       size_text(program.weight_bytes()) + " (" + dtypes_text(held_bytes(program)) + ")");
   line("KV cache", size_text(program.kv_bytes_per_token(DType::kF32)) + " a token in f32, " +
                        size_text(program.kv_bytes_per_token(DType::kBF16)) + " in bf16");
   line("buffers", size_text(program.decode.floats_per_token * std::int64_t{sizeof(float)}) +
@@ -96,6 +136,7 @@ void run_inspect(const InspectOptions& options) {
       value_or_fail(kInspectVerb, open_model(options.model.path, options.model.spec));
   print_sizes(model);
   print_unused(*model.program);
+  if (options.tensors) print_tensors(*model.checkpoint);
   if (!options.no_program) std::cout << '\n' << describe(*model.program);
 }
 
@@ -107,6 +148,8 @@ void add_inspect_command(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
   add_model_options(*command, options->model, false);
   command->add_flag("--no-program", options->no_program, "Leave the list of ops out");
+  command->add_flag("--tensors", options->tensors,
+                    "List every tensor with its type and the bytes that it takes");
   command->callback([options] { run_inspect(*options); });
 }
 

@@ -1,5 +1,6 @@
 #include "weft/gpu/cuda/buffer_types.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 
@@ -61,7 +62,7 @@ class Uses {
 
   void product(BufferId in, MatrixId weight) {
     Use& use = wanted_[static_cast<std::size_t>(in)];
-    const DType type = input_type(program_.matrices[static_cast<std::size_t>(weight)].dtype);
+    const DType type = input_type(device_type(program_.matrices[static_cast<std::size_t>(weight)]));
     if (use.type && *use.type != type) use.plain = true;
     use.type = type;
   }
@@ -71,6 +72,14 @@ class Uses {
 };
 
 }  // namespace
+
+DType device_type(const MatrixPlan& plan) noexcept {
+  if (plan.runs.empty()) return device_type(plan.dtype);
+  const bool narrow = std::ranges::all_of(plan.runs, [](const WeightRun& run) {
+    return is_encoded(run.dtype) || run.dtype == DType::kBF16;
+  });
+  return narrow ? DType::kBF16 : DType::kF32;
+}
 
 std::vector<DType> buffer_types(const Program& program) { return Uses(program).types(); }
 

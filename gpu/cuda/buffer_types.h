@@ -12,6 +12,24 @@ namespace weft::cuda {
 /// is what the tensor cores take anyway; all else, the residual stream first of all, is f32.
 [[nodiscard]] std::vector<DType> buffer_types(const Program& program);
 
+/// The type in which numbers of a checkpoint are held on a GPU: their own where a kernel reads it.
+/// Other encodings become bf16 when they are loaded.
+[[nodiscard]] constexpr DType device_type(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::kF32:
+    case DType::kF16:
+    case DType::kBF16:
+    case DType::kQ8_0:
+      return dtype;
+    default:
+      return DType::kBF16;
+  }
+}
+
+/// The one type of a matrix. One that is made of several types is f32, or bf16 where that is the
+/// type of those that are not encoded.
+[[nodiscard]] DType device_type(const MatrixPlan& plan) noexcept;
+
 /// The type in which a product with such weights takes its input.
 [[nodiscard]] constexpr DType input_type(DType weight) noexcept {
   return weight == DType::kF16 || weight == DType::kBF16 ? weight : DType::kF32;

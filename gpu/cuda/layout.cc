@@ -74,7 +74,10 @@ class Layouter {
 
   void table(const CheckpointTensor* tensor) {
     if (tensor == nullptr || layout_.tables.contains(tensor)) return;
-    layout_.tables[tensor] = arena_.take(tensor->size);
+    const DTypeBlock block = block_of(tensor->dtype);
+    const std::int64_t numbers =
+        static_cast<std::int64_t>(tensor->size) / block.bytes * block.elements;
+    layout_.tables[tensor] = arena_.take(bytes(device_type(tensor->dtype), numbers));
   }
 
   std::vector<DeviceKvLayer> kv(const std::vector<KvLayerPlan>& plans, std::int32_t pages) {
@@ -179,17 +182,17 @@ Layout lay_out(const Program& program, const DeviceOptions& options, const CudaS
 
 DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena) {
   DeviceMatrix matrix;
-  matrix.dtype = plan.dtype;
+  matrix.dtype = device_type(plan);
   matrix.outputs = plan.outputs;
   matrix.inputs = plan.inputs;
   matrix.gated = plan.gated;
   matrix.stride = rounded_row(plan.inputs);
   const std::int64_t numbers = matrix.rows() * matrix.stride;
-  if (plan.dtype == DType::kQ8_0) {
+  if (matrix.dtype == DType::kQ8_0) {
     matrix.data = arena.take(size(numbers));
     matrix.scales = arena.take(size(matrix.rows() * (plan.inputs / 32) * 2));
   } else {
-    matrix.data = arena.take(bytes(plan.dtype, numbers));
+    matrix.data = arena.take(bytes(matrix.dtype, numbers));
   }
   return matrix;
 }

@@ -24,7 +24,7 @@ struct ExpertTable {
 struct Layout {
   std::vector<DeviceMatrix> matrices;                    ///< by MatrixId
   std::vector<float*> vectors;                           ///< by VectorId
-  std::map<const CheckpointTensor*, std::byte*> tables;  ///< of embeddings
+  std::map<const CheckpointTensor*, std::byte*> tables;  ///< of embeddings, in device_type()
   std::vector<float*> cosines, sines;                    ///< by Program::rotary
   std::vector<DeviceKvLayer> self_kv, cross_kv, encoder_kv;
   PageBlocks* page_blocks = nullptr;  ///< keys and values of each layer of self_kv

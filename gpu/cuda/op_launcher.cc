@@ -28,7 +28,7 @@ class Launcher {
     params.ids = layout_.step.ids;
     if (op.table != nullptr) {
       params.table = layout_.tables.at(op.table);
-      params.dtype = op.table->dtype;
+      params.dtype = device_type(op.table->dtype);
     }
     params.spec = op.spec;
     params.positions = vector(op.positions);

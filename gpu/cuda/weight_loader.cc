@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weft/gpu/cuda/buffer_types.h"
 #include "weft/gpu/cuda/step/matrix_rows.h"
 #include "weft/gpu/host/rotary_table.h"
 #include "weft/gpu/host/thread_team.h"
+#include "weft/kernels/simd/narrow_float.h"
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/checkpoint/tensor_values.h"
 
 namespace weft::cuda {
 namespace {
@@ -67,13 +70,38 @@ void WeightLoader::bring_copy(std::byte* to, std::span<const std::byte> bytes) {
 }
 
 Result<void> WeightLoader::table(const CheckpointTensor& tensor, std::byte* to) {
+  if (device_type(tensor.dtype) != tensor.dtype) return converted_table(tensor, to);
+  const std::int64_t block = block_of(tensor.dtype).bytes;
   const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) {
-    const auto [begin, end] = share.of(static_cast<std::int64_t>(out.size()), kGrainBytes);
-    return tensor.read(
+    const auto [begin, end] =
+        share.of(static_cast<std::int64_t>(out.size()), kGrainBytes / block * block);
+    return tensor.read_blocks(
         at + static_cast<std::uint64_t>(begin),
         out.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
   };
-  return bring(to, tensor.size, 1, write);
+  return bring(to, tensor.size, static_cast<std::size_t>(block), write);
+}
+
+// An embedding reads bf16 and none of the encodings but q8_0.
+Result<void> WeightLoader::converted_table(const CheckpointTensor& tensor, std::byte* to) {
+  constexpr std::int64_t kBytes = sizeof(std::uint16_t);
+  const DTypeBlock block = block_of(tensor.dtype);
+  const std::int64_t grain = block.elements * kBytes;
+  const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) -> Result<void> {
+    const auto [begin, end] =
+        share.of(static_cast<std::int64_t>(out.size()), kGrainBytes / grain * grain);
+    std::vector<float> values(static_cast<std::size_t>((end - begin) / kBytes));
+    const std::int64_t first = (static_cast<std::int64_t>(at) + begin) / kBytes;
+    if (const auto read = read_values(tensor, first, 1, values); !read) return read;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::uint16_t bits = to_bf16(values[i]);
+      std::memcpy(out.data() + begin + static_cast<std::int64_t>(i) * kBytes, &bits, kBytes);
+    }
+    return {};
+  };
+  const std::size_t bytes =
+      tensor.size / static_cast<std::size_t>(block.bytes) * static_cast<std::size_t>(grain);
+  return bring(to, bytes, static_cast<std::size_t>(grain), write);
 }
 
 Result<void> WeightLoader::matrix(const MatrixPlan& plan, const DeviceMatrix& matrix) {
@@ -81,7 +109,7 @@ Result<void> WeightLoader::matrix(const MatrixPlan& plan, const DeviceMatrix& ma
   const auto held = team_.try_run([&](Share share) { return rows.hold_transposed(share); });
   if (!held) return held.error();
   for (const bool scales : {false, true}) {
-    if (scales && plan.dtype != DType::kQ8_0) break;
+    if (scales && matrix.dtype != DType::kQ8_0) break;
     const std::int64_t row = row_bytes(matrix, scales);
     const std::byte* to = scales ? matrix.scales : matrix.data;
     const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) {

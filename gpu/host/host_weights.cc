@@ -16,7 +16,7 @@ namespace {
 // own. Of a transposed tensor threads share out the inputs, whose bytes stand together in the file.
 constexpr std::int64_t kGrain = 256;
 constexpr std::int64_t kInputGrain = PackedLayout::kBlock;
-// Of a table, which is only copied.
+// Of a table, which is only copied; to the next lower whole block.
 constexpr std::int64_t kGrainBytes = std::int64_t{1} << 20U;
 
 Result<void> fill_outputs(PackedWeight& weight, const MatrixPart& part, Share share,
@@ -53,7 +53,9 @@ Result<void> fill(PackedWeight& weight, const MatrixPlan& plan, Share share, Par
 
 Result<PackedWeight> pack(const MatrixPlan& plan, ThreadTeam& team,
                           std::vector<PartReader>& readers) {
-  auto matrix = PackedWeight::allocate(plan.dtype, plan.outputs, plan.inputs, plan.gated);
+  auto matrix = plan.runs.empty()
+                    ? PackedWeight::allocate(plan.dtype, plan.outputs, plan.inputs, plan.gated)
+                    : PackedWeight::allocate(plan.runs, plan.outputs, plan.inputs, plan.gated);
   if (!matrix) return matrix.error();
   const auto filled = team.try_run([&](Share share) {
     return fill(*matrix, plan, share, readers[static_cast<std::size_t>(share.thread)]);
@@ -94,10 +96,12 @@ Result<HostMemory> copy(const CheckpointTensor& table, ThreadTeam& team) {
   auto memory = HostMemory::allocate(table.size);
   if (!memory) return memory.error();
   const auto read = team.try_run([&](Share share) -> Result<void> {
-    const auto [begin, end] = share.of(static_cast<std::int64_t>(table.size), kGrainBytes);
-    return table.read(static_cast<std::uint64_t>(begin),
-                      memory->bytes().subspan(static_cast<std::size_t>(begin),
-                                              static_cast<std::size_t>(end - begin)));
+    const std::int64_t block = block_of(table.dtype).bytes;
+    const auto [begin, end] =
+        share.of(static_cast<std::int64_t>(table.size), kGrainBytes / block * block);
+    return table.read_blocks(static_cast<std::uint64_t>(begin),
+                             memory->bytes().subspan(static_cast<std::size_t>(begin),
+                                                     static_cast<std::size_t>(end - begin)));
   });
   if (!read) return read.error();
   return memory;
@@ -138,8 +142,7 @@ Result<HostWeights> HostWeights::load(const Program& program, ThreadTeam& team,
     auto matrix = pack(plan, team, readers);
     if (!matrix) return matrix.error();
     weights.matrices_.push_back(std::move(*matrix));
-    const std::int64_t numbers = plan.outputs * plan.inputs * (plan.gated ? 2 : 1);
-    tell(bytes_of(plan.dtype, numbers).value_or(0));
+    tell(plan.bytes());
   }
   for (const CheckpointTensor* table : tables_of(program)) {
     HeldTable& held = weights.tables_[table];

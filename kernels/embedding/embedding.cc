@@ -10,13 +10,13 @@ void check_embedding(const EmbeddingParams& params) {
   const auto tokens = static_cast<std::int64_t>(params.ids.size());
   const std::int64_t width = params.out.width;
   require(params.dtype == DType::kF32 || params.dtype == DType::kF16 ||
-              params.dtype == DType::kBF16 || params.dtype == DType::kQ8_0,
+              params.dtype == DType::kBF16 || is_encoded(params.dtype),
           "embed: a table of this type");
   require(width >= 1 && bytes_of(params.dtype, width).has_value(), "embed: the width of the table");
   require(params.packed == nullptr ||
               (params.table == nullptr && params.packed->dtype() == params.dtype &&
-               !params.packed->gated() && params.packed->outputs() == params.vocabulary &&
-               params.packed->inputs() == width),
+               !params.packed->gated() && !params.packed->is_mixed() &&
+               params.packed->outputs() == params.vocabulary && params.packed->inputs() == width),
           "embed: the weight is no table of this shape");
   require(holds_rows(params.out, tokens, width), "embed: out does not fit ids");
   require(params.positions == nullptr || params.position_ids.size() == params.ids.size(),

@@ -21,7 +21,7 @@ struct EmbeddingParams {
   /// [V, H] as the weight that it is for the head which is tied to it; instead of a table. Neither
   /// = zeros (positions alone)
   const PackedWeight* packed = nullptr;
-  DType dtype = DType::kF32;    ///< of the table or the weight: f32, f16, bf16, q8_0
+  DType dtype = DType::kF32;    ///< of the table or the weight: f32, f16, bf16 or an encoding
   std::int64_t vocabulary = 0;  ///< V
   EmbeddingSpec spec = {};
   const float* positions = nullptr;                 ///< [P, H], or null

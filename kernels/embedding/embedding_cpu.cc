@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "weft/kernels/cpu_ops.h"
+#include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/simd/narrow_float.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -23,17 +24,6 @@ HWY_INLINE T read(const std::byte* from) {
   return value;
 }
 
-void widen_q8_0(const std::byte* from, std::int64_t count, float* HWY_RESTRICT to) {
-  const auto [elements, bytes] = block_of(DType::kQ8_0);
-  for (std::int64_t block = 0; block < count / elements; ++block, from += bytes, to += elements) {
-    const float scale = from_f16(read<std::uint16_t>(from));
-    const std::byte* numbers = from + sizeof(std::uint16_t);
-    for (std::int64_t i = 0; i < elements; ++i) {
-      to[i] = scale * static_cast<float>(read<std::int8_t>(numbers + i));
-    }
-  }
-}
-
 void widen(DType dtype, const std::byte* from, std::int64_t count, float* HWY_RESTRICT to) {
   if (dtype == DType::kF32) {
     std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
@@ -42,7 +32,7 @@ void widen(DType dtype, const std::byte* from, std::int64_t count, float* HWY_RE
   } else if (dtype == DType::kBF16) {
     for (std::int64_t i = 0; i < count; ++i) to[i] = from_bf16(read<std::uint16_t>(from + 2 * i));
   } else {
-    widen_q8_0(from, count, to);
+    decode_blocks({.dtype = dtype, .data = from, .count = count / block_of(dtype).elements}, to);
   }
 }
 
@@ -63,8 +53,17 @@ void widen_packed(const PackedWeight& weight, std::int64_t row, float* HWY_RESTR
   const PackedLayout& layout = weight.layout();
   const std::int64_t lane = layout.lane_of(row);
   const std::byte* panel = weight.data() + layout.panel_of(row) * layout.panel_bytes();
-  const std::byte* from = panel + layout.offset(lane, 0);
   const std::int64_t count = layout.inputs;
+  if (layout.keeps_blocks()) {
+    const DTypeBlock block = block_of(layout.dtype);
+    decode_blocks({.dtype = layout.dtype,
+                   .data = panel + layout.block_offset(lane, 0),
+                   .count = count / block.elements,
+                   .stride = PackedLayout::kPanelOutputs * block.bytes},
+                  to);
+    return;
+  }
+  const std::byte* from = panel + layout.offset(lane, 0);
   if (layout.dtype == DType::kF32) {
     widen_lane<float, 1>(from, count, to, [](float value, std::int64_t) { return value; });
   } else if (layout.dtype == DType::kF16) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/linear/linear_cpu_avx512bf16.h"
 #include "weft/kernels/linear/linear_plan.h"
 #include "weft/kernels/simd/cpu_features.h"
@@ -17,6 +18,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "weft/kernels/simd/transpose-inl.h"
 #include "weft/kernels/simd/vector_math.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -183,9 +185,33 @@ HWY_ATTR HWY_INLINE void widen(const PackedLayout& layout, const std::byte* pane
   }
 }
 
+/// A panel of the file's blocks, which are decoded output by output and then turned.
+HWY_ATTR void widen_blocks(const PackedLayout& layout, const std::byte* panel, std::int64_t first,
+                           std::int64_t count, float* HWY_RESTRICT to) {
+  alignas(64) std::array<float, kLanes * LinearPlan::kWideInputs> rows;
+  const DTypeBlock block = block_of(layout.dtype);
+  for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+    decode_blocks({.dtype = layout.dtype,
+                   .data = panel + layout.block_offset(lane, first),
+                   .count = count / block.elements,
+                   .stride = kLanes * block.bytes},
+                  rows.data() + lane * LinearPlan::kWideInputs);
+  }
+  transpose_sixteen<false>(reinterpret_cast<const std::uint32_t*>(rows.data()),
+                           LinearPlan::kWideInputs, count, reinterpret_cast<std::uint32_t*>(to));
+}
+
 /// Inputs [first, first + count) of a panel as f32, [count, 16].
 HWY_ATTR void widen_panel(const PackedLayout& layout, const std::byte* panel, std::int64_t first,
                           std::int64_t count, float* HWY_RESTRICT to) {
+  if (layout.keeps_blocks()) {
+    widen_blocks(layout, panel, first, count, to);
+    return;
+  }
+  if (layout.dtype == DType::kF32) {
+    std::memcpy(to, panel + first * kLanes * 4, static_cast<std::size_t>(count * kLanes) * 4);
+    return;
+  }
   widen<1>(layout, panel, first, count, [&](std::int64_t i, int, int v, Floats value) HWY_ATTR {
     hn::Store(value, kFloats, to + i * kLanes + v * kWidth);
   });
@@ -209,13 +235,32 @@ HWY_ATTR HWY_NOINLINE void multiply_row(const PackedLayout& layout, const std::b
   }
 }
 
+/// The panels that rows pass by at once. Of a mixed weight they may differ.
+struct PanelGroup {
+  std::array<PackedPanel, LinearPlan::kGroupPanels> panels;
+  std::int64_t count = 0;
+  bool is_one_piece = true;  ///< of one type, one after the other
+
+  PanelGroup(const PackedWeight& weight, std::int64_t first, std::int64_t size) : count(size) {
+    for (std::int64_t i = 0; i < size; ++i) {
+      panels[static_cast<std::size_t>(i)] = weight.panel(first + i);
+    }
+    if (size == 2) {
+      is_one_piece = panels[0].data + panels[0].layout->panel_bytes() == panels[1].data &&
+                     panels[0].layout->dtype == panels[1].layout->dtype;
+    }
+  }
+};
+
 /// Weights as f32: where they are not, a block is widened into the workspace first.
 struct WideMultiplier {
   static constexpr std::int64_t kRows = kTileRows;
   static constexpr int kPanels = kTilePanels;
 
   static std::int64_t words_of(std::int64_t inputs) { return inputs; }
+  /// Of blocks to the next lower byte: nothing but what is fetched ahead depends on it.
   static std::int64_t word_bytes(const PackedLayout& layout) {
+    if (layout.keeps_blocks()) return layout.panel_bytes() / layout.inputs;
     return kLanes * layout.element_bytes();
   }
 
@@ -228,33 +273,33 @@ struct WideMultiplier {
     for (std::int64_t i = 0; i < inputs; ++i) to[i * stride] = std::bit_cast<std::uint32_t>(row[i]);
   }
 
-  /// Sets where words [first, first + count) of `panels` panels stand.
-  HWY_ATTR static void find_weights(const PackedLayout& layout, const std::byte* group,
-                                    std::int64_t panels, std::int64_t first, std::int64_t count,
+  /// Sets where words [first, first + count) of a group stand.
+  HWY_ATTR static void find_weights(const PanelGroup& group, std::int64_t first, std::int64_t count,
                                     float* wide, LinearTile& tile) {
-    if (layout.dtype == DType::kF32) {
-      tile.panels = group + first * kLanes * 4;
+    const PackedLayout& layout = *group.panels[0].layout;
+    if (layout.dtype == DType::kF32 && group.is_one_piece) {
+      tile.panels = group.panels[0].data + first * kLanes * 4;
       tile.panel_stride = layout.panel_bytes();
       return;
     }
     constexpr std::int64_t kPanelFloats = LinearPlan::kWideInputs * kLanes;
-    for (std::int64_t panel = 0; panel < panels; ++panel) {
-      widen_panel(layout, group + panel * layout.panel_bytes(), first, count,
-                  wide + panel * kPanelFloats);
+    for (std::int64_t panel = 0; panel < group.count; ++panel) {
+      const PackedPanel& from = group.panels[static_cast<std::size_t>(panel)];
+      widen_panel(*from.layout, from.data, first, count, wide + panel * kPanelFloats);
     }
     tile.panels = reinterpret_cast<const std::byte*>(wide);
     tile.panel_stride = kPanelFloats * 4;
   }
 
   /// The whole of a group for one row; false where a tile does as well.
-  static bool multiply_one(const PackedLayout& layout, const std::byte* group, std::int64_t panels,
-                           const std::uint32_t* row, float* sums) {
-    if (layout.dtype == DType::kF32) return false;
+  static bool multiply_one(const PanelGroup& group, const std::uint32_t* row, float* sums) {
+    const PackedLayout& layout = *group.panels[0].layout;
+    if (layout.dtype == DType::kF32 || layout.keeps_blocks() || !group.is_one_piece) return false;
     const auto* numbers = reinterpret_cast<const float*>(row);
-    if (panels == 2) {
-      multiply_row<2>(layout, group, numbers, sums);
+    if (group.count == 2) {
+      multiply_row<2>(layout, group.panels[0].data, numbers, sums);
     } else {
-      multiply_row<1>(layout, group, numbers, sums);
+      multiply_row<1>(layout, group.panels[0].data, numbers, sums);
     }
     return true;
   }
@@ -279,15 +324,14 @@ struct Bf16Multiplier {
     avx512bf16::pack_row(row, inputs, to, stride);
   }
 
-  static void find_weights(const PackedLayout& layout, const std::byte* group,
-                           std::int64_t /*panels*/, std::int64_t first, std::int64_t /*count*/,
+  static void find_weights(const PanelGroup& group, std::int64_t first, std::int64_t /*count*/,
                            float* /*wide*/, LinearTile& tile) {
-    tile.panels = group + first * kLanes * 4;
-    tile.panel_stride = layout.panel_bytes();
+    tile.panels = group.panels[0].data + first * kLanes * 4;
+    tile.panel_stride = group.panels[0].layout->panel_bytes();
   }
 
-  static bool multiply_one(const PackedLayout& /*layout*/, const std::byte* /*group*/,
-                           std::int64_t /*panels*/, const std::uint32_t* /*row*/, float* /*sums*/) {
+  static bool multiply_one(const PanelGroup& /*group*/, const std::uint32_t* /*row*/,
+                           float* /*sums*/) {
     return false;
   }
 
@@ -437,27 +481,27 @@ class Linear {
   }
 
   HWY_ATTR void multiply_group(std::int64_t rows, std::int64_t panel, std::int64_t count) {
-    const std::byte* group = params_.weight->data() + panel * layout_.panel_bytes();
-    if (rows == 1 &&
-        Multiplier::multiply_one(layout_, group, count, workspace_.rows, workspace_.sums)) {
-      return;
-    }
+    const PanelGroup group(*params_.weight, panel, count);
+    if (rows == 1 && Multiplier::multiply_one(group, workspace_.rows, workspace_.sums)) return;
+    const PackedLayout& layout = *group.panels[0].layout;
+    const std::byte* data = group.panels[0].data;
     constexpr std::int64_t kStep = LinearPlan::kWideInputs;
     for (std::int64_t word = 0; word < words_; word += kStep) {
       LinearTile block{.words = std::min(kStep, words_ - word), .first = word == 0};
-      Multiplier::find_weights(layout_, group, count, word, block.words, workspace_.wide, block);
+      Multiplier::find_weights(group, word, block.words, workspace_.wide, block);
       const bool ends = word + kStep >= words_;
-      block.ahead_step = Multiplier::word_bytes(layout_);
-      block.ahead = ends ? group + LinearPlan::kGroupPanels * layout_.panel_bytes()
-                         : group + (word + kStep) * block.ahead_step;
-      multiply_block(rows, count, word, block);
+      block.ahead_step = Multiplier::word_bytes(layout);
+      block.ahead = ends ? data + LinearPlan::kGroupPanels * layout.panel_bytes()
+                         : data + (word + kStep) * block.ahead_step;
+      multiply_block(rows, group, word, block);
     }
   }
 
   /// The rows pass by one block of the weight. While the first tiles do, the next block is fetched:
   /// without that memory would rest for all tiles but the first.
-  HWY_ATTR void multiply_block(std::int64_t rows, std::int64_t panels, std::int64_t word,
+  HWY_ATTR void multiply_block(std::int64_t rows, const PanelGroup& group, std::int64_t word,
                                const LinearTile& block) {
+    const std::int64_t panels = group.count;
     const Tiles tiles(rows);
     std::int64_t fetched = tiles.count == 1 ? panels : 0;  // the processor sees a plain stream
     for (std::int64_t tile = 0; tile < tiles.count; ++tile) {
@@ -469,7 +513,7 @@ class Linear {
         part.panels += panel * block.panel_stride;
         part.sums = workspace_.sums + begin * kGroupOutputs + panel * kLanes;
         if (fetched < panels) {
-          part.ahead += fetched++ * layout_.panel_bytes();
+          part.ahead += fetched++ * group.panels[0].layout->panel_bytes();
         } else {
           part.ahead = part.panels;
           part.ahead_step = 0;
@@ -490,7 +534,9 @@ class Linear {
 HWY_ATTR void linear_on_target(const LinearParams& params, Share share,
                                std::span<std::byte> workspace) {
 #if HWY_TARGET == HWY_AVX3
-  if (params.weight->dtype() == DType::kBF16 && cpu_target() == CpuTarget::kAvx512Bf16) {
+  const PackedWeight& weight = *params.weight;
+  if (weight.dtype() == DType::kBF16 && !weight.is_mixed() &&
+      cpu_target() == CpuTarget::kAvx512Bf16) {
     Linear<Bf16Multiplier>(params, workspace).run(share);
     return;
   }

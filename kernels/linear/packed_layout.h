@@ -6,13 +6,25 @@
 
 namespace weft {
 
-/// How a PackedWeight lies in memory. Outputs stand in panels of 16, the float32 lanes of the
-/// widest vector; a panel is one piece of memory, so that one thread's panels are one stream:
+/// Outputs of a weight, side by side, that are held in one type. Those of a gated weight count from
+/// 0 to 2N.
+struct WeightRun {
+  DType dtype = DType::kF32;
+  std::int64_t first_output = 0;
+  std::int64_t outputs = 0;
+
+  friend bool operator==(const WeightRun&, const WeightRun&) = default;
+};
+
+/// How a PackedWeight of one type lies in memory. Outputs stand in panels of 16, the float32 lanes
+/// of the widest vector; a panel is one piece of memory, so that one thread's panels are one
+/// stream:
 ///
 ///   f32   [K][16]
 ///   f16   [K][16]
 ///   bf16  [K/2][16][2]  pairs of inputs, as VDPBF16PS takes them
 ///   q8_0  [K/4][16][4]  int8 in fours, as VPDPBUSD takes them; then the scales, f16 [K/32][16]
+///   other encodings  [K/B][16]  blocks of B inputs as they stand in the file
 ///
 /// What fills up the last panel, or an odd K, is zero. A panel starts at a cache line. Of a gated
 /// weight, panel 2p holds the gate's outputs 16p .. 16p+15 and panel 2p+1 those of up.
@@ -24,6 +36,11 @@ struct PackedLayout {
   std::int64_t outputs = 0;
   std::int64_t inputs = 0;
   bool gated = false;
+
+  /// Whether a panel is made of the file's own blocks.
+  [[nodiscard]] bool keeps_blocks() const noexcept {
+    return is_encoded(dtype) && dtype != DType::kQ8_0;
+  }
 
   [[nodiscard]] constexpr std::int64_t panels() const noexcept {
     return (outputs + kPanelOutputs - 1) / kPanelOutputs * (gated ? 2 : 1);
@@ -44,7 +61,8 @@ struct PackedLayout {
     return line_up(words * interleave() * kPanelOutputs * element_bytes());
   }
 
-  [[nodiscard]] constexpr std::int64_t panel_bytes() const noexcept {
+  [[nodiscard]] std::int64_t panel_bytes() const noexcept {
+    if (keeps_blocks()) return line_up(block_offset(0, inputs));
     const std::int64_t scales = dtype == DType::kQ8_0 ? inputs / kBlock * kPanelOutputs * 2 : 0;
     return numbers_bytes() + line_up(scales);
   }
@@ -60,6 +78,12 @@ struct PackedLayout {
   [[nodiscard]] constexpr std::int64_t scale_offset(std::int64_t lane,
                                                     std::int64_t input) const noexcept {
     return numbers_bytes() + (input / kBlock * kPanelOutputs + lane) * 2;
+  }
+
+  /// Where the block of (output, input) stands in a panel that keeps blocks.
+  [[nodiscard]] std::int64_t block_offset(std::int64_t lane, std::int64_t input) const noexcept {
+    const DTypeBlock block = block_of(dtype);
+    return (input / block.elements * kPanelOutputs + lane) * block.bytes;
   }
 
   /// The panel that holds output `output`; outputs N .. 2N-1 of a gated weight are those of up.

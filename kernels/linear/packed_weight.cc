@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,16 +36,8 @@ std::string describe(DType dtype, std::int64_t outputs, std::int64_t inputs) {
 
 bool is_supported(DType dtype, std::int64_t outputs, std::int64_t inputs) noexcept {
   if (outputs < 1 || outputs > kMaxSide || inputs < 1 || inputs > kMaxSide) return false;
-  switch (dtype) {
-    case DType::kF32:
-    case DType::kF16:
-    case DType::kBF16:
-      return true;
-    case DType::kQ8_0:
-      return inputs % PackedLayout::kBlock == 0;
-    default:
-      return false;
-  }
+  if (dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16) return true;
+  return is_encoded(dtype) && inputs % block_of(dtype).elements == 0;
 }
 
 /// Zeroed memory at a huge page's border; null when there is none. A page comes into being in the
@@ -79,10 +72,11 @@ void gather(const std::byte* from, const SourceMatrix& source, std::int64_t lane
 /// A source on its way into a weight: walks it in pieces of one panel.
 class Filler {
  public:
-  Filler(const PackedLayout& layout, std::byte* data, std::int64_t first_output,
+  Filler(const PackedWeight& weight, std::byte* data, std::int64_t first_output,
          std::int64_t first_input, const SourceMatrix& source)
-      : layout_(layout),
+      : weight_(weight),
         data_(data),
+        layout_(weight.layout()),
         first_output_(first_output),
         first_input_(first_input),
         source_(source),
@@ -118,8 +112,9 @@ class Filler {
 
   void pack(std::int64_t row, std::int64_t input) {
     const std::int64_t output = first_output_ + row;
-    PackPiece piece{.layout = layout_,
-                    .panel = data_ + layout_.panel_of(output) * layout_.panel_bytes(),
+    const PackedPanel panel = weight_.panel(layout_.panel_of(output));
+    PackPiece piece{.layout = *panel.layout,
+                    .panel = data_ + (panel.data - weight_.data()),
                     .lane = layout_.lane_of(output),
                     .lanes = lanes_from(row),
                     .input = first_input_ + input,
@@ -149,14 +144,22 @@ class Filler {
     }
   }
 
-  PackedLayout layout_;
+  const PackedWeight& weight_;
   std::byte* data_;
+  const PackedLayout& layout_;
   std::int64_t first_output_;
   std::int64_t first_input_;
   SourceMatrix source_;
   DTypeBlock block_;
   std::vector<std::byte> gathered_;
 };
+
+/// A piece that goes into panels of one type.
+void check_types(DType to, std::int64_t first_input, const SourceMatrix& source) {
+  if (!is_encoded(to)) return;
+  if (source.dtype != to) internal_error("fill: an encoding is filled from the same only");
+  if (first_input % block_of(to).elements != 0) internal_error("fill: starts within a block");
+}
 
 void check_fill(const PackedLayout& layout, std::int64_t first_output, std::int64_t first_input,
                 const SourceMatrix& source) {
@@ -168,16 +171,10 @@ void check_fill(const PackedLayout& layout, std::int64_t first_output, std::int6
     internal_error("fill: inputs beyond the weight's");
   }
   if (!is_float(source.dtype)) internal_error("fill: the source holds no real numbers");
-  if (layout.dtype == DType::kQ8_0 && source.dtype != DType::kQ8_0) {
-    internal_error("fill: q8_0 is filled from q8_0 only");
-  }
-  if (source.dtype == DType::kQ8_0 &&
-      (source.stride_input != 1 || source.stride_output % PackedLayout::kBlock != 0 ||
-       source.inputs % PackedLayout::kBlock != 0)) {
-    internal_error("fill: a source of q8_0 is not in whole blocks");
-  }
-  if (layout.dtype == DType::kQ8_0 && first_input % PackedLayout::kBlock != 0) {
-    internal_error("fill: q8_0 starts within a block");
+  const std::int64_t block = block_of(source.dtype).elements;
+  if (block > 1 && (source.stride_input != 1 || source.stride_output % block != 0 ||
+                    source.inputs % block != 0)) {
+    internal_error("fill: an encoded source is not in whole blocks");
   }
 }
 
@@ -185,20 +182,52 @@ void check_fill(const PackedLayout& layout, std::int64_t first_output, std::int6
 
 void PackedWeight::Free::operator()(std::byte* memory) const noexcept { munmap(memory, mapped); }
 
+bool PackedWeight::can_hold(std::span<const WeightRun> runs, std::int64_t outputs,
+                            bool gated) noexcept {
+  std::int64_t next = 0;
+  for (const WeightRun& run : runs) {
+    const bool begins_panel = next == 0 || (gated ? next == outputs : next % kLanes == 0);
+    if (run.first_output != next || run.outputs < 1 || !begins_panel) return false;
+    next += run.outputs;
+  }
+  return next == (gated ? 2 : 1) * outputs;
+}
+
 Result<PackedWeight> PackedWeight::allocate(DType dtype, std::int64_t outputs, std::int64_t inputs,
                                             bool gated) {
   if (!is_supported(dtype, outputs, inputs)) {
     return Error{KernelErrc::kUnsupportedWeight, describe(dtype, outputs, inputs)};
   }
+  const WeightRun all{dtype, 0, gated ? 2 * outputs : outputs};
+  return allocate(std::span(&all, 1), outputs, inputs, gated);
+}
+
+Result<PackedWeight> PackedWeight::allocate(std::span<const WeightRun> runs, std::int64_t outputs,
+                                            std::int64_t inputs, bool gated) {
+  if (!can_hold(runs, outputs, gated)) internal_error("allocate: runs that are no weight's");
+  const DType first = runs.front().dtype;
+  const auto no_memory = [&] {
+    return Error{KernelErrc::kNoMemory, describe(first, outputs, inputs)};
+  };
   PackedWeight weight;
-  weight.layout_ = {.dtype = dtype, .outputs = outputs, .inputs = inputs, .gated = gated};
-  const auto bytes = checked_multiply(weight.layout_.panels(), weight.layout_.panel_bytes());
+  weight.runs_.clear();
+  std::optional<std::int64_t> bytes = 0;
+  for (const WeightRun& run : runs) {
+    if (!is_supported(run.dtype, outputs, inputs)) {
+      return Error{KernelErrc::kUnsupportedWeight, describe(run.dtype, outputs, inputs)};
+    }
+    const PackedLayout layout{
+        .dtype = run.dtype, .outputs = outputs, .inputs = inputs, .gated = gated};
+    const std::int64_t panels =
+        runs.size() == 1 ? layout.panels() : (run.outputs + kLanes - 1) / kLanes;
+    weight.runs_.push_back({layout, run.first_output, run.first_output / kLanes, *bytes});
+    const auto own = checked_multiply(panels, layout.panel_bytes());
+    bytes = own ? checked_add(*bytes, *own) : std::nullopt;
+    if (!bytes) return no_memory();
+  }
   constexpr std::int64_t kPage = 4096;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() - (1LL << 22U);
-  const auto no_memory = [&] {
-    return Error{KernelErrc::kNoMemory, describe(dtype, outputs, inputs)};
-  };
-  if (!bytes || *bytes > kMost) return no_memory();
+  if (*bytes > kMost) return no_memory();
   const auto mapped = static_cast<std::size_t>((*bytes + kPage - 1) / kPage * kPage);
   std::byte* memory = map_memory(mapped);
   if (memory == nullptr) return no_memory();
@@ -207,11 +236,30 @@ Result<PackedWeight> PackedWeight::allocate(DType dtype, std::int64_t outputs, s
   return weight;
 }
 
+PackedPanel PackedWeight::panel(std::int64_t index) const noexcept {
+  std::size_t run = 0;
+  if (is_mixed() && gated()) {
+    run = static_cast<std::size_t>(index % 2);
+    index /= 2;
+  } else {
+    while (run + 1 < runs_.size() && index >= runs_[run + 1].first_panel) ++run;
+    index -= runs_[run].first_panel;
+  }
+  const Run& found = runs_[run];
+  return {&found.layout, data_.get() + found.offset + index * found.layout.panel_bytes()};
+}
+
 void PackedWeight::fill(std::int64_t first_output, const SourceMatrix& source,
                         std::int64_t first_input) {
-  check_fill(layout_, first_output, first_input, source);
+  check_fill(layout(), first_output, first_input, source);
   if (source.outputs == 0 || source.inputs == 0) return;
-  Filler(layout_, data_.get(), first_output, first_input, source).run();
+  for (const Run& run : runs_) {
+    const std::int64_t end = first_output + source.outputs;
+    const bool is_last = &run == &runs_.back();
+    if (end <= run.first_output || (!is_last && first_output >= (&run + 1)->first_output)) continue;
+    check_types(run.layout.dtype, first_input, source);
+  }
+  Filler(*this, data_.get(), first_output, first_input, source).run();
   finish_packing();
 }
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/simd/narrow_float.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -11,6 +12,8 @@
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+
+#include "weft/kernels/simd/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
@@ -40,16 +43,6 @@ HWY_ATTR float narrow_to_odd(double value) {
   return std::bit_cast<float>(too_small ? bits + 1 : bits - 1);
 }
 
-HWY_ATTR void widen_blocks(const std::byte* from, std::int64_t count, float* HWY_RESTRICT to) {
-  for (std::int64_t block = 0; block < count / kBlock; ++block) {
-    const std::byte* at = from + block * (kBlock + 2);
-    const float scale = from_f16(load_as<std::uint16_t>(at));
-    for (std::int64_t i = 0; i < kBlock; ++i) {
-      to[block * kBlock + i] = scale * static_cast<float>(load_as<std::int8_t>(at + 2 + i));
-    }
-  }
-}
-
 /// A row's numbers as f32. `exact` is false when they will be rounded once more.
 HWY_ATTR void widen_row(const std::byte* from, DType type, std::int64_t count, bool exact,
                         float* HWY_RESTRICT to) {
@@ -67,10 +60,11 @@ HWY_ATTR void widen_row(const std::byte* from, DType type, std::int64_t count, b
         to[i] = from_f16(load_as<std::uint16_t>(from + 2 * i));
       }
       break;
-    case DType::kQ8_0:
-      widen_blocks(from, count, to);
-      break;
     default:
+      if (is_encoded(type)) {
+        decode_blocks({.dtype = type, .data = from, .count = count / block_of(type).elements}, to);
+        break;
+      }
       for (std::int64_t i = 0; i < count; ++i) {
         const auto value = load_as<double>(from + 8 * i);
         to[i] = exact ? static_cast<float>(value) : narrow_to_odd(value);
@@ -107,48 +101,6 @@ HWY_ATTR void convert_row(const PackPiece& piece, const std::byte* from, std::by
   std::memcpy(to, narrow.data(), count * sizeof(std::uint16_t));
 }
 
-/// 16 rows of 32-bit words become `words` rows of 16. `kPast`: the caches are passed by, since a
-/// weight is read long after it was packed and is larger than they are.
-template <bool kPast>
-HWY_ATTR void transpose_words(const std::uint32_t* HWY_RESTRICT rows, std::int64_t stride,
-                              std::int64_t words, std::uint32_t* HWY_RESTRICT to) {
-  std::int64_t word = 0;
-#if HWY_TARGET != HWY_SCALAR
-  const hn::FixedTag<std::uint32_t, 4> d;
-  const hn::Repartition<std::uint64_t, decltype(d)> pairs;
-  for (; word + 4 <= words; word += 4) {
-    for (std::int64_t lane = 0; lane < kLanes; lane += 4) {
-      const std::uint32_t* at = rows + lane * stride + word;
-      const auto a = hn::LoadU(d, at);
-      const auto b = hn::LoadU(d, at + stride);
-      const auto c = hn::LoadU(d, at + 2 * stride);
-      const auto e = hn::LoadU(d, at + 3 * stride);
-      const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
-      const auto ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, c, e));
-      const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
-      const auto ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
-      std::uint32_t* out = to + word * kLanes + lane;
-      const auto put = [&](auto turned, std::int64_t row) HWY_ATTR {
-        if constexpr (kPast) {
-          hn::Stream(hn::BitCast(d, turned), d, out + row * kLanes);
-        } else {
-          hn::Store(hn::BitCast(d, turned), d, out + row * kLanes);
-        }
-      };
-      put(hn::InterleaveLower(pairs, ab_low, ce_low), 0);
-      put(hn::InterleaveUpper(pairs, ab_low, ce_low), 1);
-      put(hn::InterleaveLower(pairs, ab_high, ce_high), 2);
-      put(hn::InterleaveUpper(pairs, ab_high, ce_high), 3);
-    }
-  }
-#endif
-  for (; word < words; ++word) {
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-      to[word * kLanes + lane] = rows[lane * stride + word];
-    }
-  }
-}
-
 /// Rows of 16 words, each two f16 of one output, become twice as many rows of 16 f16.
 HWY_ATTR void split_words(const std::uint32_t* HWY_RESTRICT from, std::int64_t words,
                           std::uint16_t* HWY_RESTRICT to) {
@@ -175,6 +127,18 @@ HWY_ATTR void store_numbers(const PackPiece& piece, std::int64_t begin, const st
   }
 }
 
+/// Blocks of the file, in the panel's order.
+HWY_ATTR void store_blocks(const PackPiece& piece) {
+  const DTypeBlock block = block_of(piece.layout.dtype);
+  for (std::int64_t lane = 0; lane < piece.lanes; ++lane) {
+    const std::byte* from = piece.rows[static_cast<std::size_t>(lane)];
+    for (std::int64_t i = 0; i < piece.count; i += block.elements, from += block.bytes) {
+      std::memcpy(piece.panel + piece.layout.block_offset(piece.lane + lane, piece.input + i), from,
+                  static_cast<std::size_t>(block.bytes));
+    }
+  }
+}
+
 HWY_ATTR void store_scales(const PackPiece& piece) {
   for (std::int64_t lane = 0; lane < piece.lanes; ++lane) {
     for (std::int64_t i = 0; i < piece.count; i += kBlock) {
@@ -185,6 +149,10 @@ HWY_ATTR void store_scales(const PackPiece& piece) {
 }
 
 HWY_ATTR void pack_piece_on_target(const PackPiece& piece) {
+  if (piece.layout.keeps_blocks()) {
+    store_blocks(piece);
+    return;
+  }
   constexpr std::int64_t kRowWords = kMaxInputs;
   alignas(64) std::array<std::uint32_t, kLanes * kRowWords> tile;
   auto* bytes = reinterpret_cast<std::byte*>(tile.data());
@@ -200,10 +168,10 @@ HWY_ATTR void pack_piece_on_target(const PackPiece& piece) {
     auto* to = reinterpret_cast<std::uint32_t*>(piece.panel + piece.input * kLanes * element);
     if (piece.layout.dtype == DType::kF16) {
       alignas(64) std::array<std::uint32_t, kLanes * kMaxInputs / 2> turned;
-      transpose_words<false>(tile.data(), kRowWords, words, turned.data());
+      transpose_sixteen<false>(tile.data(), kRowWords, words, turned.data());
       split_words(turned.data(), words, reinterpret_cast<std::uint16_t*>(to));
     } else {
-      transpose_words<true>(tile.data(), kRowWords, words, to);
+      transpose_sixteen<true>(tile.data(), kRowWords, words, to);
     }
     done = words * in_word;
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/kernels/encoding/encoding.h"
 #include "weft/model/checkpoint/checkpoint_file.h"
 #include "weft/model/model_error.h"
 
@@ -20,6 +21,18 @@ std::string_view to_string(CheckpointFormat format) noexcept {
 Result<void> CheckpointTensor::read(std::uint64_t first, std::span<std::byte> out) const {
   if (first > size || out.size() > size - first) internal_error("bytes outside their tensor");
   return source->read(offset + first, out);
+}
+
+Result<void> CheckpointTensor::read_blocks(std::uint64_t first, std::span<std::byte> out) const {
+  if (auto done = read(first, out); !done || !is_encoded(dtype)) return done;
+  const auto block = static_cast<std::uint64_t>(block_of(dtype).bytes);
+  if (first % block != 0 || out.size() % block != 0) internal_error("blocks that are not whole");
+  const auto bad = first_bad_scale(encoding_of(dtype), out);
+  if (!bad) return {};
+  const std::uint64_t number = first / block + static_cast<std::uint64_t>(*bad);
+  return bad_checkpoint(file(), "tensor " + in_quotes(name) + ": the scale of block " +
+                                    std::to_string(number) + " (" + std::string(to_string(dtype)) +
+                                    ") is not a finite number");
 }
 
 Result<Checkpoint> Checkpoint::make(CheckpointFormat format, std::filesystem::path path,

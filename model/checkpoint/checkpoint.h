@@ -32,6 +32,11 @@ struct CheckpointTensor {
   /// Fills `out` with its bytes from its `first` on. Errors of the source, FileErrc::kCut among
   /// them; bytes that are not the tensor's are a bug of the caller: internal_error. Thread-safe.
   [[nodiscard]] Result<void> read(std::uint64_t first, std::span<std::byte> out) const;
+
+  /// The same of whole blocks, to compute with them: kBadCheckpoint where the scale of one is
+  /// infinite or not a number. So all scales are checked when weights are loaded, by the one read
+  /// that there is.
+  [[nodiscard]] Result<void> read_blocks(std::uint64_t first, std::span<std::byte> out) const;
 };
 
 enum class CheckpointFormat : std::uint8_t { kSafetensors, kPickle, kLlama2C, kGguf };

@@ -1,10 +1,12 @@
 #include "weft/model/checkpoint/tensor_values.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/model/checkpoint/checkpoint.h"
 
@@ -20,13 +22,6 @@ T load(const std::byte* from) {
   return value;
 }
 
-float load_q8_0(const std::byte* from, std::int64_t index) {
-  const DTypeBlock block = block_of(DType::kQ8_0);
-  const std::byte* start = from + index / block.elements * block.bytes;
-  const float scale = from_f16(load<std::uint16_t>(start));
-  return scale * static_cast<float>(load<std::int8_t>(start + 2 + index % block.elements));
-}
-
 float load_value(DType dtype, const std::byte* from, std::int64_t index) {
   switch (dtype) {
     case DType::kF64:
@@ -37,10 +32,26 @@ float load_value(DType dtype, const std::byte* from, std::int64_t index) {
       return from_f16(load<std::uint16_t>(from + index * 2));
     case DType::kBF16:
       return from_bf16(load<std::uint16_t>(from + index * 2));
-    case DType::kQ8_0:
-      return load_q8_0(from, index);
     default:
       internal_error("widen_values: not a floating-point type");
+  }
+}
+
+/// Decodes each block once, and stays in it as long as the numbers do.
+void widen_blocks(DType dtype, const std::byte* from, std::int64_t offset, std::int64_t stride,
+                  std::span<float> out) {
+  constexpr std::int64_t kMostElements = 256;
+  const DTypeBlock block = block_of(dtype);
+  std::array<float, kMostElements> values;
+  std::int64_t decoded = -1;
+  for (float& value : out) {
+    const std::int64_t at = offset / block.elements;
+    if (at != decoded) {
+      decode_blocks({.dtype = dtype, .data = from + at * block.bytes, .count = 1}, values.data());
+      decoded = at;
+    }
+    value = values[static_cast<std::size_t>(offset % block.elements)];
+    offset += stride;
   }
 }
 
@@ -48,6 +59,10 @@ float load_value(DType dtype, const std::byte* from, std::int64_t index) {
 
 void widen_values(DType dtype, const std::byte* from, std::int64_t offset, std::int64_t stride,
                   std::span<float> out) {
+  if (is_encoded(dtype)) {
+    widen_blocks(dtype, from, offset, stride, out);
+    return;
+  }
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = load_value(dtype, from, offset + stride * static_cast<std::int64_t>(i));
   }
@@ -73,7 +88,7 @@ Result<void> read_values(const CheckpointTensor& tensor, std::int64_t offset, st
     const std::int64_t end =
         (offset + stride * static_cast<std::int64_t>(some.size() - 1)) / block.elements + 1;
     piece.resize(static_cast<std::size_t>((end - begin) * block.bytes));
-    const auto read = tensor.read(static_cast<std::uint64_t>(begin * block.bytes), piece);
+    const auto read = tensor.read_blocks(static_cast<std::uint64_t>(begin * block.bytes), piece);
     if (!read) return read;
     widen_values(tensor.dtype, piece.data(), offset - begin * block.elements, stride, some);
     offset += stride * static_cast<std::int64_t>(some.size());

@@ -18,7 +18,7 @@ void widen_values(DType dtype, const std::byte* from, std::int64_t offset, std::
 
 /// The same of a tensor's numbers, which are read from its first of these to its last in pieces of
 /// a MiB. They must be in the tensor; one outside is a bug of the caller: internal_error. Errors of
-/// CheckpointTensor::read().
+/// CheckpointTensor::read_blocks().
 [[nodiscard]] Result<void> read_values(const CheckpointTensor& tensor, std::int64_t offset,
                                        std::int64_t stride, std::span<float> out);
 

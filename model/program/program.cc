@@ -539,12 +539,16 @@ Result<Program> compile(const Architecture& architecture, const Checkpoint& chec
   return program;
 }
 
+std::int64_t MatrixPlan::bytes() const noexcept {
+  if (runs.empty()) return bytes_of(dtype, outputs * inputs * (gated ? 2 : 1)).value_or(0);
+  std::int64_t bytes = 0;
+  for (const WeightRun& run : runs) bytes += bytes_of(run.dtype, run.outputs * inputs).value_or(0);
+  return bytes;
+}
+
 std::int64_t Program::weight_bytes() const noexcept {
   std::int64_t bytes = 0;
-  for (const MatrixPlan& matrix : matrices) {
-    const std::int64_t numbers = matrix.outputs * matrix.inputs * (matrix.gated ? 2 : 1);
-    bytes += bytes_of(matrix.dtype, numbers).value_or(0);
-  }
+  for (const MatrixPlan& matrix : matrices) bytes += matrix.bytes();
   for (const VectorPlan& vector : vectors) bytes += vector.size * std::int64_t{sizeof(float)};
   return bytes;
 }

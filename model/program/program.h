@@ -12,6 +12,7 @@
 #include "weft/kernels/embedding/embedding_spec.h"
 #include "weft/kernels/experts/route_spec.h"
 #include "weft/kernels/linear/linear_spec.h"
+#include "weft/kernels/linear/packed_layout.h"
 #include "weft/kernels/norm/norm_spec.h"
 #include "weft/kernels/rotary/rotary_spec.h"
 #include "weft/model/program/rotary_frequencies.h"
@@ -43,11 +44,16 @@ struct MatrixPart {
 /// One weight matrix as a device holds it, [outputs, inputs]; a gated one has 2 * outputs rows.
 struct MatrixPlan {
   std::string name;
-  DType dtype = DType::kF32;
+  DType dtype = DType::kF32;  ///< of all of it; where there are runs, if it must be one type
   std::int64_t outputs = 0;
   std::int64_t inputs = 0;
   bool gated = false;
   std::vector<MatrixPart> parts;
+  /// Where the parts' types differ and a PackedWeight can hold each in its own; else empty.
+  std::vector<WeightRun> runs = {};
+
+  /// Held in its runs where it has some.
+  [[nodiscard]] std::int64_t bytes() const noexcept;
 };
 
 /// A run of numbers of a tensor and where it goes in the program's vector.

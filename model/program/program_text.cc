@@ -116,7 +116,17 @@ class OpWriter {
     if (id == kAbsent) return "?";
     const MatrixPlan& plan = program_.matrices[static_cast<std::size_t>(id)];
     return plan.name + " [" + std::to_string(plan.outputs) + ", " + std::to_string(plan.inputs) +
-           "] " + std::string(to_string(plan.dtype));
+           "] " + types(plan);
+  }
+
+  /// "q4_k", or "q4_k + q6_k" of a matrix that is held in runs.
+  static std::string types(const MatrixPlan& plan) {
+    if (plan.runs.empty()) return std::string(to_string(plan.dtype));
+    std::string text;
+    for (const WeightRun& run : plan.runs) {
+      text.append(text.empty() ? "" : " + ").append(to_string(run.dtype));
+    }
+    return text;
   }
 
   static const char* group(KvGroup group) {

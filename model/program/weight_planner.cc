@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "weft/kernels/linear/packed_weight.h"
 #include "weft/model/model_error.h"
 #include "weft/model/spec/tensor_names.h"
 
@@ -38,15 +39,37 @@ bool is_stack(const std::vector<std::int64_t>& shape, std::int64_t rows, std::in
   return shape.size() == 2 && shape[0] > rows && shape[0] % rows == 0 && expert < shape[0] / rows;
 }
 
-// The type in which a matrix made of these parts is held: theirs when they agree and a device can
-// hold it so.
-DType held_dtype(const MatrixPlan& matrix) {
-  const DType first = matrix.parts.front().tensor->dtype;
-  const bool same = std::ranges::all_of(
-      matrix.parts, [&](const MatrixPart& part) { return part.tensor->dtype == first; });
-  if (!same || first == DType::kF64) return DType::kF32;
-  const bool plain = block_of(first).elements == 1;
-  return plain || matrix.inputs % block_of(first).elements == 0 ? first : DType::kF32;
+// The type in which a part can be held.
+DType held_dtype(const MatrixPart& part) {
+  const DType dtype = part.tensor->dtype;
+  const bool whole_blocks = part.inputs % block_of(dtype).elements == 0;
+  return dtype == DType::kF64 || !whole_blocks ? DType::kF32 : dtype;
+}
+
+// Which outputs are held in which type; neighbours of one type are one run.
+std::vector<WeightRun> runs_of(const MatrixPlan& matrix) {
+  std::vector<WeightRun> runs;
+  for (const MatrixPart& part : matrix.parts) {
+    runs.push_back({held_dtype(part), part.first_output, part.outputs});
+  }
+  std::ranges::sort(runs, {}, &WeightRun::first_output);
+  std::vector<WeightRun> merged;
+  for (const WeightRun& run : runs) {
+    if (merged.empty() || merged.back().dtype != run.dtype) {
+      merged.push_back(run);
+    } else {
+      merged.back().outputs += run.outputs;
+    }
+  }
+  return merged;
+}
+
+// All in one type where the parts' agree. Where not, each in its own if that can be.
+void plan_types(MatrixPlan& matrix) {
+  const std::vector<WeightRun> runs = runs_of(matrix);
+  matrix.dtype = runs.size() == 1 ? runs.front().dtype : DType::kF32;
+  if (runs.size() > 1 && PackedWeight::can_hold(runs, matrix.outputs, matrix.gated))
+    matrix.runs = runs;
 }
 
 }  // namespace
@@ -145,7 +168,7 @@ void WeightPlanner::take_bias(Builder& builder, const LinearBlock& block, std::i
 WeightPlanner::Linear WeightPlanner::add(Builder builder) {
   Linear linear;
   if (builder.matrix.parts.empty()) return linear;
-  builder.matrix.dtype = held_dtype(builder.matrix);
+  plan_types(builder.matrix);
   builder.bias.name = builder.matrix.name + ".bias";
   builder.bias.size = builder.matrix.outputs * (builder.matrix.gated ? 2 : 1);
   // A head tied to the embedding, or layers that share weights, are one matrix.
@@ -164,10 +187,15 @@ void WeightPlanner::hold_alike(std::span<const MatrixId> matrices) {
   };
   // What is missing is told elsewhere.
   if (std::ranges::find(matrices, kAbsent) != matrices.end()) return;
-  const bool alike = std::ranges::all_of(
-      matrices, [&](MatrixId id) { return plan_of(id).dtype == plan_of(matrices.front()).dtype; });
+  const MatrixPlan& first = plan_of(matrices.front());
+  const bool alike = std::ranges::all_of(matrices, [&](MatrixId id) {
+    return plan_of(id).dtype == first.dtype && plan_of(id).runs == first.runs;
+  });
   if (alike) return;
-  for (const MatrixId id : matrices) plan_of(id).dtype = DType::kF32;
+  for (const MatrixId id : matrices) {
+    plan_of(id).dtype = DType::kF32;
+    plan_of(id).runs.clear();
+  }
 }
 
 WeightPlanner::Linear WeightPlanner::linear(const std::string& name, const LinearBlock& block,

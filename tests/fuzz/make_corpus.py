@@ -126,7 +126,15 @@ def gguf():
     ]
     arrays = [pair("nested", 9, array(9, [array(0, [b"\x01", b"\x02"])])), pair("texts", 9, array(8, [text("x")]))]
     tensors = [info("a", [2, 3], 0, 0), info("b", [32], 8, 32)]
+    # The encodings of weights: a row of 256 each, in blocks of so many bytes.
+    blocks = {2: 144, 3: 160, 6: 176, 7: 192, 8: 272, 10: 84, 11: 110, 12: 144, 13: 176, 14: 210, 16: 66, 17: 74, 18: 98,
+              19: 50, 20: 144, 21: 110, 22: 82, 23: 136, 29: 56, 34: 54, 35: 66, 39: 136}
+    mixed, size = [], 0
+    for kind, count in blocks.items():
+        mixed.append(info(f"t{kind}", [256], kind, size))
+        size += -(-count // 32) * 32
     return {
+        "encodings": file(3, vocabulary[:2], mixed, bytes(size)),
         "numbers": file(2, numbers + arrays, [], b""),
         "vocabulary": file(3, vocabulary, [], b""),
         "tensors": file(3, vocabulary[:2], tensors, bytes(32 + 34)),

@@ -22,6 +22,7 @@
 #include "weft/model/random_llama.h"
 #include "weft/model/spec/architecture.h"
 #include "weft/model/spec/spec.h"
+#include "weft/tests/fixture/encoded_llama.h"
 #include "weft/tests/fixture/same_bits.h"
 #include "weft/tests/fixture/source_path.h"
 
@@ -225,6 +226,11 @@ TEST_P(BatchInvarianceTest, GivesTheSameLogitsWhateverElseIsInTheStep) {
   for (const DType kv_dtype : {DType::kF32, DType::kBF16}) {
     expect_invariance({llama.checkpoint(), llama.program()}, kv_dtype, kv_dtype == DType::kF32);
   }
+}
+
+TEST_P(BatchInvarianceTest, GivesTheSameLogitsFromEncodedWeightsWhateverElseIsInTheStep) {
+  const test::CompiledModel llama = test::encoded_llama();
+  expect_invariance({llama.checkpoint, llama.program}, DType::kF32, false);
 }
 
 TEST_P(BatchInvarianceTest, LooksAtEveryEarlierTokenOfTheSequenceAndAtNoLaterOne) {

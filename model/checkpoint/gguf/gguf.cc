@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "weft/core/io/byte_reader.h"
+#include "weft/kernels/encoding/encoding.h"
 #include "weft/model/checkpoint/gguf/gguf_metadata.h"
 #include "weft/model/checkpoint/gguf/gguf_vocabulary.h"
 #include "weft/model/checkpoint/header_bytes.h"
@@ -24,6 +25,7 @@ constexpr std::uint64_t kMaxTensors = 1U << 20U;
 constexpr std::uint64_t kMaxTensorNameBytes = 1024;  // ggml's own is 64
 constexpr std::uint32_t kMaxDimensions = 4;
 
+/// A type that is no encoding of weights; those are in encodings(). Without a dtype: not read here.
 struct TensorType {
   std::uint32_t number;
   std::string_view name;
@@ -33,36 +35,17 @@ struct TensorType {
 constexpr std::array kTensorTypes = {
     TensorType{0, "F32", DType::kF32},
     TensorType{1, "F16", DType::kF16},
-    TensorType{2, "Q4_0"},
-    TensorType{3, "Q4_1"},
-    TensorType{6, "Q5_0"},
-    TensorType{7, "Q5_1"},
-    TensorType{8, "Q8_0", DType::kQ8_0},
-    TensorType{9, "Q8_1"},
-    TensorType{10, "Q2_K"},
-    TensorType{11, "Q3_K"},
-    TensorType{12, "Q4_K"},
-    TensorType{13, "Q5_K"},
-    TensorType{14, "Q6_K"},
-    TensorType{15, "Q8_K"},
-    TensorType{16, "IQ2_XXS"},
-    TensorType{17, "IQ2_XS"},
-    TensorType{18, "IQ3_XXS"},
-    TensorType{19, "IQ1_S"},
-    TensorType{20, "IQ4_NL"},
-    TensorType{21, "IQ3_S"},
-    TensorType{22, "IQ2_S"},
-    TensorType{23, "IQ4_XS"},
     TensorType{24, "I8", DType::kI8},
     TensorType{25, "I16", DType::kI16},
     TensorType{26, "I32", DType::kI32},
     TensorType{27, "I64", DType::kI64},
     TensorType{28, "F64", DType::kF64},
-    TensorType{29, "IQ1_M"},
     TensorType{30, "BF16", DType::kBF16},
-    TensorType{34, "TQ1_0"},
-    TensorType{35, "TQ2_0"},
-    TensorType{39, "MXFP4"},
+    // Of activations alone.
+    TensorType{9, "Q8_1"},
+    TensorType{15, "Q8_K"},
+    TensorType{40, "NVFP4"},
+    TensorType{41, "Q1_0"},
 };
 
 /// A tensor as the header states it, its bytes counted.
@@ -132,6 +115,8 @@ Result<std::vector<std::int64_t>> GgufReader::read_shape(std::string_view name) 
 Result<DType> GgufReader::read_dtype(std::string_view name) {
   const auto number = fields_.take<std::uint32_t>("type");
   if (fields_.failed()) return bad_tensor(name, fields_.error().detail);
+  const auto encoding = std::ranges::find(encodings(), number, &Encoding::gguf_type);
+  if (encoding != encodings().end()) return encoding->dtype;
   const auto* type = std::ranges::find(kTensorTypes, number, &TensorType::number);
   if (type == kTensorTypes.end())
     return bad_tensor(name, "has the unknown type " + std::to_string(number));
@@ -157,10 +142,13 @@ Result<TensorInfo> GgufReader::read_info() {
   info.dtype = *dtype;
   info.offset = fields_.take<std::uint64_t>("offset");
   if (fields_.failed()) return bad_tensor(info.name, fields_.error().detail);
+  const std::int64_t row = info.shape.empty() ? 1 : info.shape.back();
+  if (const auto block = block_of(info.dtype).elements; row % block != 0)
+    return bad_tensor(info.name, "its rows of " + std::to_string(row) +
+                                     " are not whole blocks of " + std::to_string(block) + " (" +
+                                     std::string(to_string(info.dtype)) + ")");
   const auto size = tensor_bytes(info.dtype, info.shape);
-  if (!size)
-    return bad_tensor(info.name, "its shape overflows, or its rows are not whole blocks of " +
-                                     std::string(to_string(info.dtype)));
+  if (!size) return bad_tensor(info.name, "its shape overflows");
   info.size = static_cast<std::uint64_t>(*size);
   return info;
 }

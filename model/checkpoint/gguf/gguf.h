@@ -10,11 +10,12 @@
 namespace weft {
 
 /// Reads a GGUF file of version 2 or 3 (ggml, docs/gguf.md): metadata, tensors of plain types and
-/// Q8_0, a vocabulary when there is one. A file of metadata alone is fine. Dimensions are turned
-/// round to outermost first; names stay as they are. What is before the tensors' bytes is read.
+/// of all encodings(), mixed as they come, a vocabulary when there is one. A file of metadata alone
+/// is fine. Dimensions are turned round to outermost first; names stay as they are. What is before
+/// the tensors' bytes is read.
 ///
-/// kUnsupportedFormat for other versions, big-endian files and other quantized types, naming the
-/// tensor; kBadCheckpoint for a count, length, dimension or offset that the file does not have room
+/// kUnsupportedFormat for other versions, big-endian files and other types, naming the tensor;
+/// kBadCheckpoint for a count, length, dimension or offset that the file does not have room
 /// for, more than 4 dimensions, one of 0, tensors that overlap or do not stand at a multiple of the
 /// alignment, a header of more than kMaxHeldBytes. Errors of reading. Thread-safe.
 [[nodiscard]] Result<CheckpointFile> read_gguf(const SharedSource& source);

@@ -14,6 +14,7 @@ namespace {
 
 using testing::AllOf;
 using testing::AnyOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
@@ -143,6 +144,14 @@ TEST(InspectVerb, ShowsTheArchitectureTheSizesAndTheProgram) {
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("llama"), HasSubstr("4985088"), HasSubstr("a token in f32"),
                     HasSubstr("no tensor"), HasSubstr("linear")));
+}
+
+TEST(InspectVerb, ListsTheTensorsWithTheirTypesAndSizes) {
+  const ProgramRun outcome = run_weft("inspect " + quoted_demo_model + "--no-program --tensors");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("tensors (bf16 9.5"), Not(HasSubstr("linear")),
+                    ContainsRegex("\n  bf16 +512 B +model.norm.weight \\[256\\]\n")));
 }
 
 TEST(InspectVerb, SaysWhatASpecLacks) {

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/linear/packed_weight.h"
 #include "weft/kernels/simd/narrow_float.h"
+#include "weft/tests/fixture/random_matrix.h"
 #include "weft/tests/fixture/same_bits.h"
 #include "weft/tests/kernels/op_fixture.h"
 
@@ -137,6 +139,35 @@ TEST_P(EmbeddingTest, GivesTheSameBitsFromTheWeightOfTheHead) {
             << to_string(dtype) << ", width " << width << ", token " << t;
       }
       EXPECT_TRUE(got.is_untouched_between_rows());
+    }
+  }
+}
+
+TEST_P(EmbeddingTest, TakesRowsOfEveryEncoding) {
+  const std::vector<TokenId> ids{0, 10, 3, 7};
+  for (const Encoding& encoding : encodings()) {
+    const std::int64_t width = 2 * block_of(encoding.dtype).elements;
+    const RandomMatrix matrix(encoding.dtype, kVocabulary, width, 3);
+    auto weight = PackedWeight::allocate(encoding.dtype, kVocabulary, width).value();
+    weight.fill(0, matrix.source());
+    Table from_table(4, width);
+    Table from_weight(4, width);
+    EmbeddingParams params{.ids = ids,
+                           .table = matrix.data(),
+                           .dtype = encoding.dtype,
+                           .vocabulary = kVocabulary,
+                           .out = from_table.rows()};
+    embed(params, Share{});
+    params.table = nullptr;
+    params.packed = &weight;
+    params.out = from_weight.rows();
+    in_parts(3, [&](Share share) { embed(params, share); });
+    for (std::int64_t t = 0; t < 4; ++t) {
+      for (std::int64_t i = 0; i < width; ++i) {
+        const double wanted = matrix.at(ids[static_cast<std::size_t>(t)], i);
+        ASSERT_EQ(from_table.rows().row(t)[i], wanted) << to_string(encoding.dtype);
+        ASSERT_EQ(from_weight.rows().row(t)[i], wanted) << to_string(encoding.dtype);
+      }
     }
   }
 }

@@ -16,8 +16,8 @@
 
 #include "weft/core/io/file.h"
 #include "weft/kernels/simd/cpu_features.h"
-#include "weft/kernels/simd/narrow_float.h"
 #include "weft/tests/fixture/expect_bug.h"
+#include "weft/tests/fixture/random_block.h"
 #include "weft/tests/fixture/source_path.h"
 
 namespace weft {
@@ -95,25 +95,6 @@ std::vector<float> decode(DType dtype, const std::vector<std::byte>& bytes) {
   return numbers;
 }
 
-/// A block of random codes under an ordinary scale.
-std::vector<std::byte> random_block(const Encoding& encoding, std::mt19937& random) {
-  std::vector<std::byte> block(static_cast<std::size_t>(block_of(encoding.dtype).bytes));
-  for (std::byte& byte : block) byte = static_cast<std::byte>(random());
-  const auto put = [&](std::int64_t at, std::uint16_t bits) {
-    std::memcpy(block.data() + at, &bits, sizeof(bits));
-  };
-  constexpr std::uint16_t kScale = 0x2c00;
-  if (encoding.scale_type == ScaleType::kE8M0) {
-    block[0] = std::byte{120};
-  } else if (encoding.scale_type == ScaleType::kF16) {
-    put(encoding.scale_at, kScale);
-    if (encoding.has_minimum) put(encoding.minimum_at, kScale);
-  } else {
-    for (std::size_t i = 1; i < 8; i += 2) block[48 + i] &= std::byte{0x2f};
-  }
-  return block;
-}
-
 std::vector<std::byte> joined(const std::vector<std::vector<std::byte>>& blocks) {
   std::vector<std::byte> all;
   for (const auto& block : blocks) all.insert(all.end(), block.begin(), block.end());
@@ -140,8 +121,8 @@ TEST_P(EncodingTest, DecodesBlocksThatStandApartAtAnyAddress) {
   std::mt19937 random(3);
   for (const Encoding& encoding : encodings()) {
     const auto size = static_cast<std::size_t>(block_of(encoding.dtype).bytes);
-    const auto first = random_block(encoding, random);
-    const auto second = random_block(encoding, random);
+    const auto first = test::random_block(encoding, random);
+    const auto second = test::random_block(encoding, random);
     const std::size_t stride = size + 5;
     std::vector<std::byte> apart(1 + stride + size);
     std::ranges::copy(first, apart.begin() + 1);
@@ -165,7 +146,7 @@ TEST(EncodingTable, StatesHowManyValuesAGroupHas) {
   for (const Encoding& encoding : encodings()) {
     std::size_t most = 0;
     for (int block = 0; block < 400; ++block) {
-      const auto numbers = decode(encoding.dtype, random_block(encoding, random));
+      const auto numbers = decode(encoding.dtype, test::random_block(encoding, random));
       for (std::size_t at = 0; at < numbers.size();
            at += static_cast<std::size_t>(encoding.group)) {
         std::set<std::uint32_t> values;
@@ -196,7 +177,7 @@ TEST(EncodingTable, FindsTheFirstScaleThatIsNoNumber) {
   for (const Encoding& encoding : encodings()) {
     const auto size = block_of(encoding.dtype).bytes;
     std::vector<std::byte> good;
-    for (int i = 0; i < 5; ++i) good = joined({good, random_block(encoding, random)});
+    for (int i = 0; i < 5; ++i) good = joined({good, test::random_block(encoding, random)});
     ASSERT_EQ(first_bad_scale(encoding, good), std::nullopt) << to_string(encoding.dtype);
     std::vector<std::int64_t> places;
     if (encoding.scale_type == ScaleType::kF16) {
@@ -218,14 +199,14 @@ TEST(EncodingTable, FindsTheFirstScaleThatIsNoNumber) {
 TEST(EncodingTable, FindsScalesThatAreNoF16InOnePiece) {
   std::mt19937 random(5);
   const Encoding& powers = encoding_of(DType::kMXFP4);
-  auto block = random_block(powers, random);
+  auto block = test::random_block(powers, random);
   block[0] = std::byte{0xfe};
   EXPECT_EQ(first_bad_scale(powers, block), std::nullopt);
   block[0] = std::byte{0xff};
   EXPECT_EQ(first_bad_scale(powers, block), 0);
 
   const Encoding& nibbles = encoding_of(DType::kIQ1_M);
-  block = random_block(nibbles, random);
+  block = test::random_block(nibbles, random);
   block[53] = std::byte{0xcf};
   block[55] = std::byte{0x7f};
   EXPECT_EQ(first_bad_scale(nibbles, block), 0) << "0x7c.. is infinite or no number";

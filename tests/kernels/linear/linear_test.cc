@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/tests/fixture/random_matrix.h"
@@ -27,7 +28,15 @@ namespace {
 
 constexpr double kEps = std::numeric_limits<float>::epsilon();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr DType kWeightTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
+// Of the encodings whose blocks are kept, one of each length: no others differ in the product.
+constexpr DType kWeightTypes[] = {DType::kF32,  DType::kF16,  DType::kBF16,
+                                  DType::kQ8_0, DType::kQ4_0, DType::kQ6_K};
+
+/// So many inputs, filled up to whole blocks.
+std::int64_t in_blocks(DType dtype, std::int64_t inputs) {
+  const std::int64_t block = block_of(dtype).elements;
+  return (inputs + block - 1) / block * block;
+}
 
 /// Rows with NaN between them and before the first, at an address that is no vector's.
 class RowBuffer {
@@ -79,16 +88,16 @@ void run(const LinearParams& params, int threads = 1) {
   }
 }
 
-PackedWeight pack(const RandomMatrix& matrix, bool gated = false) {
+PackedWeight pack_as(DType dtype, const RandomMatrix& matrix, bool gated) {
   const std::int64_t outputs = gated ? matrix.outputs() / 2 : matrix.outputs();
-  auto weight = PackedWeight::allocate(matrix.dtype(), outputs, matrix.inputs(), gated);
+  auto weight = PackedWeight::allocate(dtype, outputs, matrix.inputs(), gated);
   EXPECT_TRUE(weight) << to_string(weight.error());
-  weight->fill(0, {.data = matrix.data(),
-                   .dtype = matrix.dtype(),
-                   .outputs = matrix.outputs(),
-                   .inputs = matrix.inputs(),
-                   .stride_output = matrix.inputs()});
+  weight->fill(0, matrix.source());
   return std::move(*weight);
+}
+
+PackedWeight pack(const RandomMatrix& matrix, bool gated = false) {
+  return pack_as(matrix.dtype(), matrix, gated);
 }
 
 /// A sum in float64, and how far float32 may be from it: rounding errors of a chain of K additions
@@ -204,8 +213,8 @@ TEST_P(LinearTest, AgreesWithFloat64AtEverySizeAroundTheTiles) {
   constexpr std::int64_t kSizes[] = {1, 2, 15, 16, 17, 31, 33, 49, 70};
   constexpr std::int64_t kTokens[] = {1, 2, 7, 12, 13, 25, 33};
   for (const DType dtype : kWeightTypes) {
-    for (const std::int64_t inputs : {1, 2, 31, 32, 33, 256, 257, 288, 515, 544}) {
-      if (dtype == DType::kQ8_0 && inputs % 32 != 0) continue;
+    for (const std::int64_t inputs : {1, 2, 31, 32, 33, 256, 257, 288, 515, 544, 768}) {
+      if (!bytes_of(dtype, inputs)) continue;
       std::minstd_rand random(static_cast<std::uint32_t>(inputs));
       for (const std::int64_t outputs : kSizes) {
         // All triples would take minutes under sanitizers; over the seeds all pairs are met.
@@ -227,15 +236,94 @@ TEST_P(LinearTest, AgreesWithFloat64AtEverySizeAroundTheTiles) {
 
 TEST_P(LinearTest, AgreesWithFloat64AtEveryNumberOfRows) {
   for (const DType dtype : kWeightTypes) {
-    const RandomMatrix matrix(dtype, 18, 32, 17);
+    const std::int64_t inputs = in_blocks(dtype, 32);
+    const RandomMatrix matrix(dtype, 18, inputs, 17);
     const PackedWeight weight = pack(matrix);
     for (std::int64_t tokens = 1; tokens <= 70; ++tokens) {
-      RowBuffer in(tokens, 32);
+      RowBuffer in(tokens, inputs);
       RowBuffer out(tokens, 18);
       in.randomize(static_cast<std::uint32_t>(tokens));
       const LinearParams params{.in = in.rows(), .weight = &weight, .out = out.rows()};
       run(params);
       ASSERT_TRUE(agrees(params, matrix));
+    }
+  }
+}
+
+/// Decoding a weight is all that its encoding changes.
+TEST_P(LinearTest, GivesTheSameBitsForAnEncodedWeightAsForItsNumbers) {
+  for (const Encoding& encoding : encodings()) {
+    for (const bool gated : {false, true}) {
+      const std::int64_t inputs = 3 * block_of(encoding.dtype).elements;
+      const RandomMatrix matrix(encoding.dtype, 34, inputs, 19);
+      const PackedWeight encoded = pack(matrix, gated);
+      const PackedWeight numbers = pack_as(DType::kF32, matrix, gated);
+      for (const std::int64_t tokens : {1, 14}) {
+        RowBuffer in(tokens, inputs);
+        RowBuffer got(tokens, encoded.outputs());
+        RowBuffer wanted(tokens, encoded.outputs());
+        in.randomize(3);
+        run({.in = in.rows(), .weight = &encoded, .out = got.rows()}, 2);
+        run({.in = in.rows(), .weight = &numbers, .out = wanted.rows()});
+        for (std::int64_t r = 0; r < tokens; ++r) {
+          ASSERT_TRUE(test::same_bits(&got.at(r, 0), &wanted.at(r, 0), encoded.outputs()))
+              << to_string(encoding.dtype) << ", row " << r << " of " << tokens;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(LinearTest, MultipliesAWeightOfSeveralTypes) {
+  constexpr std::int64_t kInputs = 512;
+  const RandomMatrix first(DType::kQ4_K, 32, kInputs, 1);
+  const RandomMatrix second(DType::kQ6_K, 16, kInputs, 2);
+  const RandomMatrix third(DType::kF16, 19, kInputs, 3);
+  const WeightRun runs[] = {{DType::kQ4_K, 0, 32}, {DType::kQ6_K, 32, 16}, {DType::kF16, 48, 19}};
+  PackedWeight mixed = PackedWeight::allocate(runs, 67, kInputs).value();
+  PackedWeight numbers = PackedWeight::allocate(DType::kF32, 67, kInputs).value();
+  std::int64_t at = 0;
+  for (const RandomMatrix* part : {&first, &second, &third}) {
+    mixed.fill(at, part->source());
+    numbers.fill(at, part->source());
+    at += part->outputs();
+  }
+  for (const std::int64_t tokens : {1, 13}) {
+    RowBuffer in(tokens, kInputs);
+    RowBuffer got(tokens, 67);
+    RowBuffer wanted(tokens, 67);
+    in.randomize(5);
+    run({.in = in.rows(), .weight = &numbers, .out = wanted.rows()});
+    for (const int threads : {1, 3}) {
+      run({.in = in.rows(), .weight = &mixed, .out = got.rows()}, threads);
+      for (std::int64_t r = 0; r < tokens; ++r) {
+        ASSERT_TRUE(test::same_bits(&got.at(r, 0), &wanted.at(r, 0), 67)) << r;
+      }
+    }
+  }
+}
+
+TEST_P(LinearTest, MultipliesAGateAndAnUpOfDifferentTypes) {
+  constexpr std::int64_t kInputs = 256;
+  constexpr std::int64_t kOutputs = 37;
+  const RandomMatrix gate(DType::kQ4_0, kOutputs, kInputs, 1);
+  const RandomMatrix up(DType::kQ8_0, kOutputs, kInputs, 2);
+  const WeightRun runs[] = {{DType::kQ4_0, 0, kOutputs}, {DType::kQ8_0, kOutputs, kOutputs}};
+  PackedWeight mixed = PackedWeight::allocate(runs, kOutputs, kInputs, true).value();
+  PackedWeight numbers = PackedWeight::allocate(DType::kF32, kOutputs, kInputs, true).value();
+  for (PackedWeight* weight : {&mixed, &numbers}) {
+    weight->fill(0, gate.source());
+    weight->fill(kOutputs, up.source());
+  }
+  for (const std::int64_t tokens : {1, 13}) {
+    RowBuffer in(tokens, kInputs);
+    RowBuffer got(tokens, kOutputs);
+    RowBuffer wanted(tokens, kOutputs);
+    in.randomize(5);
+    run({.in = in.rows(), .weight = &numbers, .out = wanted.rows()});
+    run({.in = in.rows(), .weight = &mixed, .out = got.rows()}, 2);
+    for (std::int64_t r = 0; r < tokens; ++r) {
+      ASSERT_TRUE(test::same_bits(&got.at(r, 0), &wanted.at(r, 0), kOutputs)) << r;
     }
   }
 }
@@ -317,11 +405,12 @@ TEST_P(LinearTest, DoesAllThatCanFollowTheProduct) {
 
 TEST_P(LinearTest, MultipliesGateAndUp) {
   for (const DType dtype : kWeightTypes) {
+    const std::int64_t inputs = in_blocks(dtype, 64);
     for (const std::int64_t outputs : {1, 16, 19, 37}) {
-      const RandomMatrix matrix(dtype, 2 * outputs, 64, 31);
+      const RandomMatrix matrix(dtype, 2 * outputs, inputs, 31);
       const PackedWeight weight = pack(matrix, true);
       for (const std::int64_t tokens : {1, 5, 13}) {
-        RowBuffer in(tokens, 64);
+        RowBuffer in(tokens, inputs);
         RowBuffer residual(tokens, outputs);
         RowBuffer bias(1, 2 * outputs);
         in.randomize(4);
@@ -377,11 +466,11 @@ TEST_P(LinearTest, GivesTheSameBitsWhateverElseIsInTheStep) {
   constexpr std::int32_t kRows = 26;
   for (const DType dtype : kWeightTypes) {
     for (const bool gated : {false, true}) {
-      constexpr std::int64_t kInputs = 544;  // more than one block of inputs, as pairs too
-      const RandomMatrix matrix(dtype, 38, kInputs, 41);
+      const std::int64_t inputs = in_blocks(dtype, 544);  // more than one step, as pairs too
+      const RandomMatrix matrix(dtype, 38, inputs, 41);
       const PackedWeight weight = pack(matrix, gated);
       const std::int64_t outputs = weight.outputs();
-      RowBuffer in(kRows, kInputs);
+      RowBuffer in(kRows, inputs);
       in.randomize(9);
       RowBuffer expected(kRows, outputs);
       const auto once = [&](Rows out, std::vector<std::int32_t> rows, int threads) {
@@ -418,9 +507,10 @@ TEST_P(LinearTest, GivesTheSameBitsWhateverElseIsInTheStep) {
 
 TEST_P(LinearTest, GivesTheSameBitsForAnyNumberOfThreads) {
   for (const DType dtype : kWeightTypes) {
-    const RandomMatrix matrix(dtype, 150, 64, 47);
+    const std::int64_t inputs = in_blocks(dtype, 64);
+    const RandomMatrix matrix(dtype, 150, inputs, 47);
     const PackedWeight weight = pack(matrix);
-    RowBuffer in(13, 64);
+    RowBuffer in(13, inputs);
     in.randomize(11);
     RowBuffer alone(13, 150);
     LinearParams params{.in = in.rows(), .weight = &weight, .out = alone.rows()};
@@ -454,12 +544,13 @@ TEST_P(LinearTest, DoesNotReadOrWriteOtherRowsThanAskedFor) {
 
 TEST_P(LinearTest, KeepsNotANumberInItsRow) {
   for (const DType dtype : kWeightTypes) {
+    const std::int64_t inputs = in_blocks(dtype, 64);
     for (const Activation activation : kActivations) {
-      const RandomMatrix matrix(dtype, 20, 64, 59);
+      const RandomMatrix matrix(dtype, 20, inputs, 59);
       const PackedWeight weight = pack(matrix);
-      RowBuffer in(5, 64);
+      RowBuffer in(5, inputs);
       in.randomize(17);
-      in.at(3, 63) = kNan;
+      in.at(3, inputs - 1) = kNan;
       RowBuffer out(5, 20);
       run({.in = in.rows(),
            .weight = &weight,

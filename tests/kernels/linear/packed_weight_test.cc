@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/kernel_error.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/kernels/simd/narrow_float.h"
@@ -21,14 +22,6 @@ namespace weft {
 namespace {
 
 constexpr DType kPackedTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
-
-SourceMatrix source_of(const RandomMatrix& matrix) {
-  return {.data = matrix.data(),
-          .dtype = matrix.dtype(),
-          .outputs = matrix.outputs(),
-          .inputs = matrix.inputs(),
-          .stride_output = matrix.inputs()};
-}
 
 PackedWeight allocate(DType dtype, std::int64_t outputs, std::int64_t inputs, bool gated = false) {
   auto weight = PackedWeight::allocate(dtype, outputs, inputs, gated);
@@ -111,7 +104,7 @@ TEST_P(PackedWeightTest, HoldsEveryTypeConvertedFromEveryOther) {
            {std::pair(16, 32), std::pair(37, 160), std::pair(1, 64), std::pair(33, 288)}) {
         const RandomMatrix matrix(from, outputs, inputs, 7);
         PackedWeight weight = allocate(to, outputs, inputs);
-        weight.fill(0, source_of(matrix));
+        weight.fill(0, matrix.source());
         expect_holds(weight, matrix, 0, 0);
         EXPECT_EQ(count_nonzero_padding(weight), 0U);
       }
@@ -125,7 +118,7 @@ TEST_P(PackedWeightTest, HoldsOddSizes) {
       for (const std::int64_t inputs : {1, 2, 3, 31, 33, 127, 129, 131}) {
         const RandomMatrix matrix(DType::kF32, outputs, inputs, 3);
         PackedWeight weight = allocate(to, outputs, inputs);
-        weight.fill(0, source_of(matrix));
+        weight.fill(0, matrix.source());
         expect_holds(weight, matrix, 0, 0);
         EXPECT_EQ(count_nonzero_padding(weight), 0U) << outputs << " x " << inputs;
       }
@@ -170,7 +163,7 @@ TEST_P(PackedWeightTest, IsFilledInPiecesOfOutputsAndInputs) {
       }
       output += outputs;
     }
-    for (const auto& [matrix, o, i] : pieces) weight.fill(o, source_of(matrix), i);
+    for (const auto& [matrix, o, i] : pieces) weight.fill(o, matrix.source(), i);
     for (const auto& [matrix, o, i] : pieces) expect_holds(weight, matrix, o, i);
     EXPECT_EQ(count_nonzero_padding(weight), 0U);
   }
@@ -181,13 +174,83 @@ TEST_P(PackedWeightTest, IsFilledWithBlocksInPieces) {
   const RandomMatrix left(DType::kQ8_0, 20, 32, 1);
   const RandomMatrix right(DType::kQ8_0, 13, 64, 2);
   const RandomMatrix rest(DType::kQ8_0, 7, 64, 3);
-  weight.fill(0, source_of(left), 0);
-  weight.fill(0, source_of(right), 32);
-  weight.fill(13, source_of(rest), 32);
+  weight.fill(0, left.source(), 0);
+  weight.fill(0, right.source(), 32);
+  weight.fill(13, rest.source(), 32);
   expect_holds(weight, left, 0, 0);
   expect_holds(weight, right, 0, 32);
   expect_holds(weight, rest, 13, 32);
   EXPECT_EQ(count_nonzero_padding(weight), 0U);
+}
+
+TEST_P(PackedWeightTest, KeepsTheBlocksOfAnEncodingAsTheyAre) {
+  for (const Encoding& encoding : encodings()) {
+    if (encoding.dtype == DType::kQ8_0) continue;
+    const auto [elements, bytes] = block_of(encoding.dtype);
+    const std::int64_t inputs = 2 * elements;
+    const RandomMatrix whole(encoding.dtype, 20, inputs, 1);
+    const RandomMatrix left(encoding.dtype, 19, elements, 2);
+    const RandomMatrix right(encoding.dtype, 19, elements, 3);
+    PackedWeight weight = allocate(encoding.dtype, 39, inputs);
+    weight.fill(0, whole.source());
+    weight.fill(20, left.source());
+    weight.fill(20, right.source(), elements);
+    const auto same = [&](std::int64_t output, std::int64_t input, const std::byte* wanted) {
+      const PackedPanel panel = weight.panel(output / 16);
+      return std::memcmp(panel.data + panel.layout->block_offset(output % 16, input), wanted,
+                         static_cast<std::size_t>(bytes)) == 0;
+    };
+    for (std::int64_t o = 0; o < 20; ++o) {
+      EXPECT_TRUE(same(o, 0, whole.data() + 2 * o * bytes)) << to_string(encoding.dtype);
+      EXPECT_TRUE(same(o, elements, whole.data() + (2 * o + 1) * bytes));
+    }
+    for (std::int64_t o = 0; o < 19; ++o) {
+      EXPECT_TRUE(same(20 + o, 0, left.data() + o * bytes)) << to_string(encoding.dtype);
+      EXPECT_TRUE(same(20 + o, elements, right.data() + o * bytes));
+    }
+  }
+}
+
+TEST_P(PackedWeightTest, TakesAtMostThreePercentMoreThanTheFile) {
+  for (const Encoding& encoding : encodings()) {
+    for (const bool gated : {false, true}) {
+      const PackedWeight weight = allocate(encoding.dtype, 600, 1024, gated);
+      const auto in_file = bytes_of(encoding.dtype, std::int64_t{600} * 1024 * (gated ? 2 : 1));
+      EXPECT_LE(static_cast<double>(weight.bytes()), 1.03 * static_cast<double>(in_file.value()))
+          << to_string(encoding.dtype);
+    }
+  }
+}
+
+TEST_P(PackedWeightTest, HoldsSeveralTypesInOne) {
+  const WeightRun runs[] = {{DType::kF32, 0, 32}, {DType::kBF16, 32, 48}, {DType::kQ8_0, 80, 5}};
+  PackedWeight weight = PackedWeight::allocate(runs, 85, 64).value();
+  EXPECT_TRUE(weight.is_mixed());
+  std::vector<const std::byte*> ends;
+  for (std::int64_t panel = 0; panel < 6; ++panel) {
+    const PackedPanel found = weight.panel(panel);
+    EXPECT_EQ(found.layout->dtype, panel < 2   ? DType::kF32
+                                   : panel < 5 ? DType::kBF16
+                                               : DType::kQ8_0);
+    EXPECT_EQ(found.data, panel == 0 ? weight.data() : ends.back());
+    ends.push_back(found.data + found.layout->panel_bytes());
+  }
+  EXPECT_EQ(ends.back(), weight.data() + weight.bytes());
+}
+
+TEST(PackedWeight, HoldsRunsThatBeginAtPanels) {
+  const auto holds = [](const std::vector<WeightRun>& runs, std::int64_t outputs, bool gated) {
+    return PackedWeight::can_hold(runs, outputs, gated);
+  };
+  constexpr auto kType = DType::kF32;
+  EXPECT_TRUE(holds({{kType, 0, 33}}, 33, false));
+  EXPECT_TRUE(holds({{kType, 0, 32}, {kType, 32, 1}}, 33, false));
+  EXPECT_TRUE(holds({{kType, 0, 33}, {kType, 33, 33}}, 33, true));
+  EXPECT_FALSE(holds({{kType, 0, 31}, {kType, 31, 2}}, 33, false)) << "within a panel";
+  EXPECT_FALSE(holds({{kType, 0, 32}}, 33, false)) << "one output is missing";
+  EXPECT_FALSE(holds({{kType, 0, 16}, {kType, 32, 1}}, 33, false)) << "a gap";
+  EXPECT_FALSE(holds({{kType, 0, 32}, {kType, 32, 32}}, 48, true)) << "within the gate";
+  EXPECT_FALSE(holds({}, 1, false));
 }
 
 TEST_P(PackedWeightTest, KeepsGateAndUpApart) {
@@ -196,15 +259,15 @@ TEST_P(PackedWeightTest, KeepsGateAndUpApart) {
       const RandomMatrix gate(dtype, outputs, 64, 5);
       const RandomMatrix up(dtype, outputs, 64, 6);
       PackedWeight weight = allocate(dtype, outputs, 64, true);
-      weight.fill(0, source_of(gate));
-      weight.fill(outputs, source_of(up));
+      weight.fill(0, gate.source());
+      weight.fill(outputs, up.source());
       expect_holds(weight, gate, 0, 0);
       expect_holds(weight, up, outputs, 0);
       EXPECT_EQ(count_nonzero_padding(weight), 0U);
 
       // One matrix of both, as some checkpoints have it, stands over the border.
       const RandomMatrix both(dtype, 2 * outputs, 64, 7);
-      weight.fill(0, source_of(both));
+      weight.fill(0, both.source());
       expect_holds(weight, both, 0, 0);
     }
   }
@@ -218,7 +281,7 @@ TEST_P(PackedWeightTest, IsFilledByThreadsThatShareAPanel) {
       std::vector<std::jthread> threads;
       for (std::int64_t first = 0; first < 64; first += 10) {
         threads.emplace_back([&, first] {
-          SourceMatrix source = source_of(matrix);
+          SourceMatrix source = matrix.source();
           source.outputs = std::min<std::int64_t>(10, 64 - first);
           const DTypeBlock block = block_of(dtype);
           source.data += first * 256 / block.elements * block.bytes;
@@ -281,6 +344,7 @@ TEST(PackedWeight, RefusesTypesAndSizesThatNoOpMultipliesBy) {
   EXPECT_TRUE(refused(DType::kF32, 16, -1));
   EXPECT_TRUE(refused(DType::kF32, std::int64_t{1} << 31, 32));
   EXPECT_TRUE(refused(DType::kQ8_0, 16, 33));
+  EXPECT_TRUE(refused(DType::kQ4_K, 16, 128));
 }
 
 TEST(PackedWeight, SaysHowMuchThereWasNoMemoryFor) {
@@ -304,18 +368,18 @@ TEST(PackedWeight, TakesASourceThatDoesNotFitForABug) {
   const RandomMatrix matrix(DType::kF32, 4, 32, 1);
   const RandomMatrix blocks(DType::kQ8_0, 4, 32, 1);
   PackedWeight weight = allocate(DType::kF32, 5, 40);
-  EXPECT_THROW(weight.fill(2, source_of(matrix)), InternalError);
-  EXPECT_THROW(weight.fill(-1, source_of(matrix)), InternalError);
-  EXPECT_THROW(weight.fill(0, source_of(matrix), 9), InternalError);
-  SourceMatrix integers = source_of(matrix);
+  EXPECT_THROW(weight.fill(2, matrix.source()), InternalError);
+  EXPECT_THROW(weight.fill(-1, matrix.source()), InternalError);
+  EXPECT_THROW(weight.fill(0, matrix.source(), 9), InternalError);
+  SourceMatrix integers = matrix.source();
   integers.dtype = DType::kI32;
   EXPECT_THROW(weight.fill(0, integers), InternalError);
-  SourceMatrix turned = source_of(blocks);
+  SourceMatrix turned = blocks.source();
   turned.stride_input = 2;
   EXPECT_THROW(weight.fill(0, turned), InternalError);
   PackedWeight quantized = allocate(DType::kQ8_0, 4, 64);
-  EXPECT_THROW(quantized.fill(0, source_of(matrix)), InternalError);
-  EXPECT_THROW(quantized.fill(0, source_of(blocks), 16), InternalError);
+  EXPECT_THROW(quantized.fill(0, matrix.source()), InternalError);
+  EXPECT_THROW(quantized.fill(0, blocks.source(), 16), InternalError);
 }
 
 #endif

@@ -6,12 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <span>
 #include <vector>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/kernels/encoding/encoding.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/tests/fixture/byte_writer.h"
+#include "weft/tests/fixture/checkpoint_errors.h"
+#include "weft/tests/fixture/random_block.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/tensor_bytes.h"
 
@@ -52,6 +56,41 @@ TEST(TensorValuesTest, AreReadFromQuantizedBlocks) {
     for (int i = 0; i < 32; ++i) blocks.put(static_cast<std::int8_t>(first + i - 20));
   }
   EXPECT_THAT(read_values(DType::kQ8_0, blocks.bytes(), 30, 1, 4), ElementsAre(10, 11, 6, 6.5F));
+}
+
+TEST(TensorValuesTest, AreReadFromBlocksOfEveryEncoding) {
+  std::mt19937 random(1);
+  for (const Encoding& encoding : encodings()) {
+    std::vector<std::byte> bytes;
+    for (int i = 0; i < 3; ++i) {
+      const auto block = test::random_block(encoding, random);
+      bytes.insert(bytes.end(), block.begin(), block.end());
+    }
+    const auto elements = static_cast<std::size_t>(block_of(encoding.dtype).elements);
+    std::vector<float> all(3 * elements);
+    decode_blocks({.dtype = encoding.dtype, .data = bytes.data(), .count = 3}, all.data());
+    EXPECT_EQ(read_values(encoding.dtype, bytes, 0, 1, all.size()), all);
+    const auto some = read_values(encoding.dtype, bytes, 5, 7, 2 * elements / 7);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      EXPECT_EQ(some[i], all[5 + 7 * i]) << to_string(encoding.dtype);
+    }
+  }
+}
+
+TEST(TensorValuesTest, OfABlockWhoseScaleIsNoNumberAreAnError) {
+  ByteWriter blocks;
+  for (const unsigned scale : {0x3c00U, 0x7c00U, 0x3c00U}) {
+    blocks.put(static_cast<std::uint16_t>(scale)).zeros(32);
+  }
+  const auto bytes = blocks.bytes();
+  const CheckpointTensor tensor{
+      "blk.0.ffn", DType::kQ8_0, {3, 32}, test::source_of(bytes, "m.gguf"), 0, bytes.size()};
+  std::vector<float> out(32);
+  EXPECT_TRUE(weft::read_values(tensor, 0, 1, out));
+  EXPECT_TRUE(weft::read_values(tensor, 64, 1, out));
+  EXPECT_THAT(weft::read_values(tensor, 32, 1, out),
+              test::is_bad("m.gguf: tensor 'blk.0.ffn': the scale of block 1 (q8_0) is not a "
+                           "finite number"));
 }
 
 TEST(TensorValuesTest, AreReadWithAStride) {

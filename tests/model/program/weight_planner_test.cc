@@ -311,7 +311,7 @@ TEST(WeightPlannerTest, RefusesWeightsThatAreNoRealNumbers) {
                         "q.weight is i8 [4, 4], the model needs a floating-point tensor"));
 }
 
-TEST(WeightPlannerTest, HoldsPartsOfDifferentTypesAsFloat32) {
+TEST(WeightPlannerTest, HoldsPartsOfDifferentTypesThatShareAPanelAsFloat32) {
   const Checkpoint checkpoint = without_qkv()
                                     .tensor("q.weight", {4, 4})
                                     .zeros("k.weight", DType::kBF16, {4, 4}, 16)
@@ -319,6 +319,23 @@ TEST(WeightPlannerTest, HoldsPartsOfDifferentTypesAsFloat32) {
                                     .make();
   const Program program = SmallSpec().compile(checkpoint).value();
   EXPECT_EQ(program.matrices.front().dtype, DType::kF32);
+  EXPECT_THAT(program.matrices.front().runs, IsEmpty());
+}
+
+TEST(WeightPlannerTest, HoldsAGateAndAnUpOfTwoTypesEachInItsOwn) {
+  CheckpointBuilder builder = small_frame();
+  for (const char* name : {"q.weight", "k.weight", "v.weight", "out.weight"}) {
+    builder.tensor(name, {4, 4});
+  }
+  builder.tensor("gate.weight", {3, 4}).zeros("up.weight", DType::kBF16, {3, 4}, 12);
+  const Checkpoint checkpoint = builder.tensor("down.weight", {4, 3}).make();
+  const Program program = SmallSpec().compile(checkpoint).value();
+  const auto matrix = std::ranges::find(program.matrices, "0.mlp.gate_up", &MatrixPlan::name);
+  ASSERT_NE(matrix, program.matrices.end());
+  EXPECT_THAT(matrix->runs,
+              ElementsAre(WeightRun{DType::kF32, 0, 3}, WeightRun{DType::kBF16, 3, 3}));
+  EXPECT_EQ(matrix->bytes(), 3 * 4 * 4 + 3 * 4 * 2);
+  EXPECT_EQ(matrix->dtype, DType::kF32) << "for a device that holds it in one type";
 }
 
 TEST(WeightPlannerTest, CountsEachNumberOnceAlsoWhenTheHeadIsTied) {

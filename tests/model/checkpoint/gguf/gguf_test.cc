@@ -72,16 +72,16 @@ TEST(GgufTest, ReadsAHeaderOfAnyLengthAndSaysWhenItIsCut) {
   }
 }
 
-TEST(GgufTest, ReadsPlainTypesAndQ8) {
+TEST(GgufTest, ReadsPlainTypes) {
   struct Row {
     std::uint32_t type;
     DType dtype;
     std::size_t bytes;  // of 32 numbers
   };
   for (const Row& row :
-       {Row{0, DType::kF32, 128}, Row{1, DType::kF16, 64}, Row{8, DType::kQ8_0, 34},
-        Row{24, DType::kI8, 32}, Row{25, DType::kI16, 64}, Row{26, DType::kI32, 128},
-        Row{27, DType::kI64, 256}, Row{28, DType::kF64, 256}, Row{30, DType::kBF16, 64}}) {
+       {Row{0, DType::kF32, 128}, Row{1, DType::kF16, 64}, Row{24, DType::kI8, 32},
+        Row{25, DType::kI16, 64}, Row{26, DType::kI32, 128}, Row{27, DType::kI64, 256},
+        Row{28, DType::kF64, 256}, Row{30, DType::kBF16, 64}}) {
     const auto file = read_one({"t", {32}, 0, row.type}, row.bytes);
     ASSERT_TRUE(file) << to_string(file.error());
     EXPECT_EQ(file->tensors[0].dtype, row.dtype);
@@ -90,10 +90,55 @@ TEST(GgufTest, ReadsPlainTypesAndQ8) {
   }
 }
 
+TEST(GgufTest, ReadsEveryEncodingOfWeights) {
+  for (const auto& [type, dtype] :
+       {std::pair(2U, DType::kQ4_0), {3U, DType::kQ4_1},     {6U, DType::kQ5_0},
+        {7U, DType::kQ5_1},          {8U, DType::kQ8_0},     {10U, DType::kQ2_K},
+        {11U, DType::kQ3_K},         {12U, DType::kQ4_K},    {13U, DType::kQ5_K},
+        {14U, DType::kQ6_K},         {16U, DType::kIQ2_XXS}, {17U, DType::kIQ2_XS},
+        {18U, DType::kIQ3_XXS},      {19U, DType::kIQ1_S},   {20U, DType::kIQ4_NL},
+        {21U, DType::kIQ3_S},        {22U, DType::kIQ2_S},   {23U, DType::kIQ4_XS},
+        {29U, DType::kIQ1_M},        {34U, DType::kTQ1_0},   {35U, DType::kTQ2_0},
+        {39U, DType::kMXFP4}}) {
+    const DTypeBlock block = block_of(dtype);
+    const auto row = static_cast<std::uint64_t>(2 * block.elements);
+    const auto bytes = static_cast<std::size_t>(6 * block.bytes);
+    const auto file = read_one({"t", {row, 3}, 0, type}, bytes);
+    ASSERT_TRUE(file) << to_string(file.error());
+    EXPECT_EQ(file->tensors[0].dtype, dtype);
+    EXPECT_EQ(file->tensors[0].size, bytes);
+    EXPECT_THAT(read_one({"t", {row, 3}, 0, type}, bytes - 1), is_bad("tensor 't'"));
+    EXPECT_THAT(
+        read_one({"t", {row - 1, 3}, 0, type}, bytes),
+        is_bad("tensor 't': its rows of " + std::to_string(row - 1) + " are not whole blocks of " +
+               std::to_string(block.elements) + " (" + std::string(to_string(dtype)) + ")"));
+    EXPECT_THAT(read_one({"t", {}, 0, type}, bytes), is_bad("its rows of 1 are not whole blocks"));
+    EXPECT_THAT(read_one({"t", {1ULL << 40U, 1ULL << 40U}, 0, type}, bytes),
+                is_bad("tensor 't': its shape overflows"));
+  }
+}
+
+TEST(GgufTest, ReadsSeveralEncodingsInOneFile) {
+  const auto file = read_gguf_bytes(GgufWriter()
+                                        .tensor({"a", {256, 2}, 0, 12})
+                                        .tensor({"b", {256}, 288, 14})
+                                        .tensor({"c", {32}, 512, 39})
+                                        .tensor({"d", {4}, 544, 0})
+                                        .bytes(560));
+  ASSERT_TRUE(file) << to_string(file.error());
+  EXPECT_EQ(file->tensors[0].dtype, DType::kQ4_K);
+  EXPECT_EQ(file->tensors[0].size, 288U);
+  EXPECT_EQ(file->tensors[1].dtype, DType::kQ6_K);
+  EXPECT_EQ(file->tensors[1].size, 210U);
+  EXPECT_EQ(file->tensors[2].dtype, DType::kMXFP4);
+  EXPECT_EQ(file->tensors[3].dtype, DType::kF32);
+}
+
 TEST(GgufTest, NamesTheTypeThatIsNotSupported) {
-  EXPECT_THAT(read_one({"blk.0.ffn", {256}, 0, 12}, 144),
-              is_unsupported("m.gguf: tensor 'blk.0.ffn' has type Q4_K"));
-  EXPECT_THAT(read_one({"t", {32}, 0, 2}, 18), is_unsupported("Q4_0"));
+  EXPECT_THAT(read_one({"blk.0.ffn", {256}, 0, 15}, 292),
+              is_unsupported("m.gguf: tensor 'blk.0.ffn' has type Q8_K"));
+  EXPECT_THAT(read_one({"t", {32}, 0, 9}, 40), is_unsupported("Q8_1"));
+  EXPECT_THAT(read_one({"t", {64}, 0, 40}, 36), is_unsupported("NVFP4"));
   EXPECT_THAT(read_one({"t", {32}, 0, 4}, 128), is_bad("unknown type 4"));
   EXPECT_THAT(read_one({"t", {32}, 0, 0xffffffff}, 128), is_bad("unknown type 4294967295"));
 }
