@@ -11,6 +11,7 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -31,9 +32,6 @@ HWY_INLINE T load_bits(Bytes from) {
 }
 
 HWY_INLINE float load_f16(Bytes from) { return from_f16(load_bits<std::uint16_t>(from)); }
-
-/// Code i of 32 as 16 bytes have them: their low halves, then their high ones.
-HWY_INLINE int half_byte(Bytes codes, int i) { return codes[i % 16] >> (i / 16 * 4) & 15; }
 
 HWY_INLINE void decode_q8_0(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block);
@@ -58,34 +56,53 @@ HWY_INLINE void decode_q4_1(Bytes block, float* HWY_RESTRICT to) {
   }
 }
 
-/// The fifth bits stand together before the others.
-HWY_INLINE int five_bits(std::uint32_t high, Bytes low, int i) {
-  return half_byte(low, i) | static_cast<int>(high >> i & 1U) << 4;
+/// 32 codes of five bits: `high` has the fifth ones.
+template <class Use>
+HWY_INLINE void five_bits(std::uint32_t high, Bytes low, const Use& use) {
+  for (unsigned i = 0; i < 16; ++i) {
+    use(i, (low[i] & 15U) | (high >> i & 1U) << 4U);
+    use(i + 16, low[i] >> 4U | (high >> (i + 16) & 1U) << 4U);
+  }
 }
 
 HWY_INLINE void decode_q5_0(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block);
-  const auto high = load_bits<std::uint32_t>(block + 2);
-  for (int i = 0; i < 32; ++i) {
-    to[i] = scale * static_cast<float>(five_bits(high, block + 6, i) - 16);
-  }
+  five_bits(load_bits<std::uint32_t>(block + 2), block + 6,
+            [&](unsigned i, unsigned code)
+                HWY_ATTR { to[i] = scale * static_cast<float>(static_cast<int>(code) - 16); });
 }
 
 HWY_INLINE void decode_q5_1(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block);
   const float minimum = load_f16(block + 2);
-  const auto high = load_bits<std::uint32_t>(block + 4);
-  for (int i = 0; i < 32; ++i) {
-    to[i] = scale * static_cast<float>(five_bits(high, block + 8, i)) + minimum;
+  five_bits(load_bits<std::uint32_t>(block + 4), block + 8,
+            [&](unsigned i, unsigned code)
+                HWY_ATTR { to[i] = scale * static_cast<float>(static_cast<int>(code)) + minimum; });
+}
+
+/// What the low halves of 16 bytes stand for, then the high ones.
+HWY_INLINE void look_up(Bytes codes, const std::array<std::int8_t, 16>& table,
+                        std::int8_t* HWY_RESTRICT to) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int i = 0; i < 16; ++i) {
+    to[i] = table[codes[i] & 15];
+    to[i + 16] = table[codes[i] >> 4];
   }
+#else
+  const hwy::HWY_NAMESPACE::FixedTag<std::uint8_t, 16> d;
+  const auto numbers = LoadU(d, reinterpret_cast<Bytes>(table.data()));
+  const auto both = LoadU(d, codes);
+  auto* out = reinterpret_cast<std::uint8_t*>(to);
+  StoreU(TableLookupBytes(numbers, And(both, Set(d, 15))), d, out);
+  StoreU(TableLookupBytes(numbers, hwy::HWY_NAMESPACE::ShiftRight<4>(both)), d, out + 16);
+#endif
 }
 
 HWY_INLINE void decode_table(Bytes codes, const std::array<std::int8_t, 16>& table, float scale,
                              float* HWY_RESTRICT to) {
-  for (int i = 0; i < 16; ++i) {
-    to[i] = scale * static_cast<float>(table[codes[i] & 15]);
-    to[i + 16] = scale * static_cast<float>(table[codes[i] >> 4]);
-  }
+  std::array<std::int8_t, 32> numbers;
+  look_up(codes, table, numbers.data());
+  for (std::size_t i = 0; i < 32; ++i) to[i] = scale * static_cast<float>(numbers[i]);
 }
 
 HWY_INLINE void decode_iq4_nl(Bytes block, float* HWY_RESTRICT to) {

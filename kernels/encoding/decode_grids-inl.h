@@ -21,12 +21,30 @@ namespace {
 
 /// A point times a scale; weight i is negative where bit i of `signs` is set.
 template <std::size_t kPoint>
-HWY_INLINE void put_signed(const GridPoint<kPoint>& point, unsigned signs, float scale,
+HWY_INLINE void put_signed(const GridPoint<kPoint>& point, std::uint32_t signs, float scale,
                            float* HWY_RESTRICT to) {
+#if HWY_TARGET == HWY_SCALAR
   for (std::size_t i = 0; i < kPoint; ++i) {
     const float value = scale * static_cast<float>(point[i]);
     to[i] = (signs >> i & 1U) != 0 ? -value : value;
   }
+#else
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::CappedTag<float, kPoint> d;
+  const hn::RebindToSigned<decltype(d)> integers;
+  const hn::RebindToUnsigned<decltype(d)> bits;
+  const hn::Rebind<std::int8_t, decltype(d)> bytes;
+  for (std::size_t i = 0; i < kPoint; i += hn::Lanes(d)) {
+    const auto codes = hn::LoadU(bytes, point.data() + i);
+    const auto value = hn::Mul(hn::Set(d, scale), hn::ConvertTo(d, hn::PromoteTo(integers, codes)));
+    // Bit i moves up to where a float has its sign.
+    const auto to_sign =
+        hn::Sub(hn::Set(bits, static_cast<std::uint32_t>(31 - i)), hn::Iota(bits, 0));
+    const auto moved = hn::Shl(hn::Set(bits, signs), to_sign);
+    const auto sign = hn::And(moved, hn::Set(bits, 0x80000000U));
+    hn::StoreU(hn::Xor(value, hn::BitCast(d, sign)), d, to + i);
+  }
+#endif
 }
 
 HWY_INLINE void put_shifted(const GridPoint<8>& point, float shift, float scale,

@@ -307,9 +307,9 @@ TEST(GgufTest, RefusesShapesThatCannotBe) {
   EXPECT_THAT(read_one({"t", {kHuge + 1, kHuge}, 0}, 4), is_bad("its shape overflows"));
   EXPECT_THAT(read_one({"t", {kHuge, kHuge, kHuge, kHuge}, 0}, 4), is_bad("its shape overflows"));
   EXPECT_THAT(read_one({"t", {kHuge}, 0}, 4), is_bad("bytes at data offset 0 of 4"));
-  EXPECT_THAT(read_one({"t", {33}, 0, 8}, 68), is_bad("whole blocks of q8_0"));
-  EXPECT_THAT(read_one({"t", {2, 32}, 0, 8}, 68), is_bad("whole blocks of q8_0"));
-  EXPECT_THAT(read_one({"t", {}, 0, 8}, 68), is_bad("whole blocks of q8_0"));
+  EXPECT_THAT(read_one({"t", {33}, 0, 8}, 68), is_bad("not whole blocks of 32 (q8_0)"));
+  EXPECT_THAT(read_one({"t", {2, 32}, 0, 8}, 68), is_bad("not whole blocks of 32 (q8_0)"));
+  EXPECT_THAT(read_one({"t", {}, 0, 8}, 68), is_bad("not whole blocks of 32 (q8_0)"));
 }
 
 TEST(GgufTest, RefusesTensorsOutsideTheFileOrEachOther) {
