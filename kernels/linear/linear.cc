@@ -4,6 +4,7 @@
 
 #include "weft/core/error/internal_error.h"
 #include "weft/kernels/linear/linear_cpu.h"
+#include "weft/kernels/linear/linear_cpu_avx512vnni.h"
 #include "weft/kernels/linear/linear_plan.h"
 
 namespace weft {
@@ -56,8 +57,11 @@ void check_linear(const LinearParams& params) {
 
 std::size_t linear_workspace_bytes(std::int64_t max_rows, std::int64_t inputs) noexcept {
   const std::int64_t rows = std::max<std::int64_t>(max_rows, 1);
-  const std::int64_t packed = std::max(LinearPlan::rows_bytes(rows, inputs),
-                                       LinearPlan::rows_bytes(rows, (inputs + 1) / 2));
+  const std::int64_t coded =
+      (inputs + avx512vnni::kBlockInputs - 1) / avx512vnni::kBlockInputs * avx512vnni::kBlockWords;
+  const std::int64_t packed = std::max({LinearPlan::rows_bytes(rows, inputs),
+                                        LinearPlan::rows_bytes(rows, (inputs + 1) / 2),
+                                        LinearPlan::rows_bytes(rows, coded)});
   return static_cast<std::size_t>(packed + LinearPlan::sums_bytes(rows) + LinearPlan::kWideBytes);
 }
 

@@ -7,6 +7,7 @@
 
 #include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/linear/linear_cpu_avx512bf16.h"
+#include "weft/kernels/linear/linear_cpu_avx512vnni.h"
 #include "weft/kernels/linear/linear_plan.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/kernels/simd/narrow_float.h"
@@ -256,6 +257,7 @@ struct PanelGroup {
 struct WideMultiplier {
   static constexpr std::int64_t kRows = kTileRows;
   static constexpr int kPanels = kTilePanels;
+  static constexpr std::int64_t kStep = LinearPlan::kWideInputs;
 
   static std::int64_t words_of(std::int64_t inputs) { return inputs; }
   /// Of blocks to the next lower byte: nothing but what is fetched ahead depends on it.
@@ -315,6 +317,7 @@ struct WideMultiplier {
 struct Bf16Multiplier {
   static constexpr std::int64_t kRows = avx512bf16::kTileRows;
   static constexpr int kPanels = 2;
+  static constexpr std::int64_t kStep = LinearPlan::kBlockWords;
 
   static std::int64_t words_of(std::int64_t inputs) { return (inputs + 1) / 2; }
   static std::int64_t word_bytes(const PackedLayout& /*layout*/) { return kLanes * 4; }
@@ -337,6 +340,51 @@ struct Bf16Multiplier {
 
   static void multiply_tile(std::int64_t rows, std::int64_t panels, const LinearTile& tile) {
     avx512bf16::multiply_tile(rows, panels, tile);
+  }
+};
+
+/// Codes of weights times int8. A tile's weights are a group that was unpacked to the workspace.
+struct CodedMultiplier {
+  static constexpr std::int64_t kRows = avx512vnni::kTileRows;
+  static constexpr int kPanels = 2;
+  static constexpr std::int64_t kStep =
+      avx512vnni::kStepInputs / avx512vnni::kBlockInputs * avx512vnni::kBlockWords;
+  static_assert(kPanels == LinearPlan::kGroupPanels);
+  static_assert(sizeof(avx512vnni::CodedGroup) <= LinearPlan::kWideBytes);
+
+  static std::int64_t words_of(std::int64_t inputs) {
+    return inputs / avx512vnni::kBlockInputs * avx512vnni::kBlockWords;
+  }
+  /// Nothing is fetched ahead: unpacking reads the weights in the order of memory.
+  static std::int64_t word_bytes(const PackedLayout& /*layout*/) { return 0; }
+
+  static void pack_row(const float* row, std::int64_t inputs, std::uint32_t* to,
+                       std::int64_t stride) {
+    avx512vnni::pack_row(row, inputs, to, stride);
+  }
+
+  static void find_weights(const PanelGroup& group, std::int64_t first, std::int64_t count,
+                           float* wide, LinearTile& tile) {
+    const auto inputs = [](std::int64_t words) {
+      return words / avx512vnni::kBlockWords * avx512vnni::kBlockInputs;
+    };
+    auto& coded = *reinterpret_cast<avx512vnni::CodedGroup*>(wide);
+    for (std::size_t panel = 0; panel < static_cast<std::size_t>(group.count); ++panel) {
+      coded.panels[panel] =
+          avx512vnni::unpack(group.panels[panel], inputs(first), inputs(count), coded.rooms[panel]);
+    }
+    tile.panels = reinterpret_cast<const std::byte*>(wide);
+    tile.panel_stride = 0;
+  }
+
+  static bool multiply_one(const PanelGroup& /*group*/, const std::uint32_t* /*row*/,
+                           float* /*sums*/) {
+    return false;
+  }
+
+  static void multiply_tile(std::int64_t rows, std::int64_t panels, const LinearTile& tile) {
+    const auto& coded = *reinterpret_cast<const avx512vnni::CodedGroup*>(tile.panels);
+    avx512vnni::multiply_tile(rows, panels, coded.panels.data(), tile);
   }
 };
 #endif
@@ -485,7 +533,7 @@ class Linear {
     if (rows == 1 && Multiplier::multiply_one(group, workspace_.rows, workspace_.sums)) return;
     const PackedLayout& layout = *group.panels[0].layout;
     const std::byte* data = group.panels[0].data;
-    constexpr std::int64_t kStep = LinearPlan::kWideInputs;
+    constexpr std::int64_t kStep = Multiplier::kStep;
     for (std::int64_t word = 0; word < words_; word += kStep) {
       LinearTile block{.words = std::min(kStep, words_ - word), .first = word == 0};
       Multiplier::find_weights(group, word, block.words, workspace_.wide, block);
@@ -535,10 +583,15 @@ HWY_ATTR void linear_on_target(const LinearParams& params, Share share,
                                std::span<std::byte> workspace) {
 #if HWY_TARGET == HWY_AVX3
   const PackedWeight& weight = *params.weight;
-  if (weight.dtype() == DType::kBF16 && !weight.is_mixed() &&
-      cpu_target() == CpuTarget::kAvx512Bf16) {
-    Linear<Bf16Multiplier>(params, workspace).run(share);
-    return;
+  if (cpu_target() == CpuTarget::kAvx512Bf16) {
+    if (weight.all_types_are([](DType dtype) { return dtype == DType::kBF16; })) {
+      Linear<Bf16Multiplier>(params, workspace).run(share);
+      return;
+    }
+    if (weight.all_types_are(avx512vnni::has_codes)) {
+      Linear<CodedMultiplier>(params, workspace).run(share);
+      return;
+    }
   }
 #endif
   Linear<WideMultiplier>(params, workspace).run(share);

@@ -249,6 +249,10 @@ PackedPanel PackedWeight::panel(std::int64_t index) const noexcept {
   return {&found.layout, data_.get() + found.offset + index * found.layout.panel_bytes()};
 }
 
+bool PackedWeight::all_types_are(bool (*wanted)(DType)) const noexcept {
+  return std::ranges::all_of(runs_, [&](const Run& run) { return wanted(run.layout.dtype); });
+}
+
 void PackedWeight::fill(std::int64_t first_output, const SourceMatrix& source,
                         std::int64_t first_input) {
   check_fill(layout(), first_output, first_input, source);

@@ -67,6 +67,7 @@ class PackedWeight {
   /// Of all its outputs; of the first ones where it is mixed.
   [[nodiscard]] DType dtype() const noexcept { return layout().dtype; }
   [[nodiscard]] bool is_mixed() const noexcept { return runs_.size() > 1; }
+  [[nodiscard]] bool all_types_are(bool (*wanted)(DType)) const noexcept;
   [[nodiscard]] std::int64_t outputs() const noexcept { return layout().outputs; }
   [[nodiscard]] std::int64_t inputs() const noexcept { return layout().inputs; }
   [[nodiscard]] bool gated() const noexcept { return layout().gated; }

@@ -26,7 +26,8 @@ bool has(CpuTarget target) noexcept {
     case CpuTarget::kAvx512:
       return (hwy::SupportedTargets() & HWY_AVX3) != 0;
     case CpuTarget::kAvx512Bf16:
-      return has(CpuTarget::kAvx512) && __builtin_cpu_supports("avx512bf16") != 0;
+      return has(CpuTarget::kAvx512) && __builtin_cpu_supports("avx512bf16") != 0 &&
+             __builtin_cpu_supports("avx512vnni") != 0;
   }
   return false;
 #else

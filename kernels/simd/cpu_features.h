@@ -11,7 +11,7 @@ enum class CpuTarget : std::uint8_t {
   kPortable,    ///< what every processor of this architecture has
   kAvx2,        ///< with FMA and F16C
   kAvx512,      ///< F, BW, DQ, VL
-  kAvx512Bf16,  ///< and products of bf16 (AVX512-BF16)
+  kAvx512Bf16,  ///< and products of bf16 and of int8 (AVX512-BF16, AVX512-VNNI)
 };
 
 /// "portable", "avx2", "avx512", "avx512_bf16".
