@@ -13,7 +13,7 @@
 #include "weft/kernels/linear/linear_plan.h"
 #include "weft/kernels/simd/unroll.h"
 
-#define WEFT_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,f16c")))
+#define WEFT_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 
 namespace weft::avx512vnni {
 namespace {
@@ -21,14 +21,12 @@ namespace {
 constexpr std::int64_t kLanes = PackedLayout::kPanelOutputs;
 constexpr std::int64_t kCodeWords = 8;  // of a block of a row
 
-// --- The multiplication.
-
 /// Words of a row's block after its codes.
 constexpr std::int64_t kScaleWord = kCodeWords;
 constexpr std::int64_t kSumWord = kScaleWord + 1;
 
 template <int kRows, int kPanels, int kGroupWords, bool kHasMinimum, bool kIsSigned>
-WEFT_TARGET void multiply(const CodedPanel* coded, const LinearTile& tile) {
+WEFT_VNNI void multiply(const CodedPanel* coded, const LinearTile& tile) {
   __m512 sums[kRows][kPanels];
   WEFT_UNROLL
   for (int r = 0; r < kRows; ++r) {
@@ -117,10 +115,11 @@ Multiply find_multiply(const CodedPanel& coded, std::int64_t rows) {
   static constexpr auto kPlain = table_of<kPanels, 8, false, false>(kRows);
   static constexpr auto kWithMinimum = table_of<kPanels, 8, true, false>(kRows);
   static constexpr auto kHalves = table_of<kPanels, 4, false, false>(kRows);
-  const auto& table = coded.is_signed             ? kSigned
-                      : coded.group_words == 4    ? kHalves
-                      : coded.minimums != nullptr ? kWithMinimum
-                                                  : kPlain;
+  static constexpr auto kHalvesWithMinimum = table_of<kPanels, 4, true, false>(kRows);
+  const bool minimum = coded.minimums != nullptr;
+  const auto& whole = coded.is_signed ? kSigned : minimum ? kWithMinimum : kPlain;
+  const auto& halves = minimum ? kHalvesWithMinimum : kHalves;
+  const auto& table = coded.group_words == 4 ? halves : whole;
   return table[static_cast<std::size_t>(rows - 1)];
 }
 
@@ -129,189 +128,11 @@ bool are_alike(const CodedPanel& a, const CodedPanel& b) {
          (a.minimums == nullptr) == (b.minimums == nullptr);
 }
 
-// --- Unpacking.
-
-struct Four {
-  __m512i words[4];
-};
-
-/// 16 bytes of each of 16 blocks that stand `stride` bytes apart, as four words of 16 lanes.
-WEFT_TARGET inline Four load_lanes(const std::byte* from, std::int64_t stride) {
-  __m512i parts[4];  // part j of the k-th is lane 4j + k
-  WEFT_UNROLL
-  for (int k = 0; k < 4; ++k) {
-    const auto lane = [&](int j) WEFT_TARGET {
-      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + (4 * j + k) * stride));
-    };
-    parts[k] = _mm512_castsi128_si512(lane(0));
-    parts[k] = _mm512_inserti32x4(parts[k], lane(1), 1);
-    parts[k] = _mm512_inserti32x4(parts[k], lane(2), 2);
-    parts[k] = _mm512_inserti32x4(parts[k], lane(3), 3);
-  }
-  const __m512i a = _mm512_unpacklo_epi32(parts[0], parts[1]);
-  const __m512i b = _mm512_unpackhi_epi32(parts[0], parts[1]);
-  const __m512i c = _mm512_unpacklo_epi32(parts[2], parts[3]);
-  const __m512i d = _mm512_unpackhi_epi32(parts[2], parts[3]);
-  return {{_mm512_unpacklo_epi64(a, c), _mm512_unpackhi_epi64(a, c), _mm512_unpacklo_epi64(b, d),
-           _mm512_unpackhi_epi64(b, d)}};
-}
-
-/// The f16 of each of 16 blocks.
-WEFT_TARGET inline __m512 load_f16(const std::byte* from, std::int64_t stride) {
-  alignas(32) std::array<std::uint16_t, kLanes> bits;
-  for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-    std::memcpy(&bits[static_cast<std::size_t>(lane)], from + lane * stride, sizeof(bits[0]));
-  }
-  return _mm512_cvtph_ps(_mm256_load_si256(reinterpret_cast<const __m256i*>(bits.data())));
-}
-
-/// The low half of every byte, or the high one.
-template <int kShift>
-WEFT_TARGET inline __m512i half_bytes(__m512i bytes) {
-  return _mm512_and_si512(_mm512_srli_epi16(bytes, kShift), _mm512_set1_epi8(15));
-}
-
-WEFT_TARGET inline void store(std::byte* codes, std::int64_t word, __m512i value) {
-  _mm512_store_si512(codes + word * 64, value);
-}
-
-/// A block of 32: a scale, then 16 bytes of half-bytes.
-WEFT_TARGET void unpack_q4_0(const std::byte* from, std::byte* codes, float* scales) {
-  constexpr std::int64_t kBytes = 18;
-  _mm512_store_ps(scales, load_f16(from, kBytes));
-  const Four four = load_lanes(from + 2, kBytes);
-  WEFT_UNROLL
-  for (int word = 0; word < 4; ++word) {
-    store(codes, word, half_bytes<0>(four.words[word]));
-    store(codes, word + 4, half_bytes<4>(four.words[word]));
-  }
-}
-
-/// (words >> shift) & mask as floats.
-WEFT_TARGET inline __m512i bits_of(__m512i words, int shift, int mask) {
-  return _mm512_and_si512(_mm512_srli_epi32(words, static_cast<unsigned>(shift)),
-                          _mm512_set1_epi32(mask));
-}
-
-WEFT_TARGET void unpack_q4_k(const std::byte* from, std::byte* codes, float* scales,
-                             float* minimums) {
-  constexpr std::int64_t kBytes = 144;
-  const Four head = load_lanes(from, kBytes);  // scale and minimum, then 12 bytes of sixes
-  const __m512 scale = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(head.words[0]));
-  const __m512 minimum =
-      _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(head.words[0], 16)));
-  const __m512 minus = _mm512_sub_ps(_mm512_setzero_ps(), minimum);
-  for (int group = 0; group < 8; ++group) {
-    const int at = group % 4 * 8;
-    __m512i own_scale = bits_of(head.words[1], at, 63);
-    __m512i own_minimum = bits_of(head.words[2], at, 63);
-    if (group >= 4) {
-      own_scale = _mm512_or_si512(bits_of(head.words[3], at, 15),
-                                  _mm512_slli_epi32(bits_of(head.words[1], at + 6, 3), 4));
-      own_minimum = _mm512_or_si512(bits_of(head.words[3], at + 4, 15),
-                                    _mm512_slli_epi32(bits_of(head.words[2], at + 6, 3), 4));
-    }
-    _mm512_store_ps(scales + group * kLanes, _mm512_mul_ps(scale, _mm512_cvtepi32_ps(own_scale)));
-    _mm512_store_ps(minimums + group * kLanes,
-                    _mm512_mul_ps(minus, _mm512_cvtepi32_ps(own_minimum)));
-  }
-  for (std::int64_t part = 0; part < 8; ++part) {
-    const Four four = load_lanes(from + 16 + 16 * part, kBytes);
-    const std::int64_t to = part / 2 * 16 + part % 2 * 4;
-    WEFT_UNROLL
-    for (int word = 0; word < 4; ++word) {
-      store(codes, to + word, half_bytes<0>(four.words[word]));
-      store(codes, to + word + 8, half_bytes<4>(four.words[word]));
-    }
-  }
-}
-
-/// Two bits of every byte, as the fifth and the sixth.
-WEFT_TARGET inline __m512i high_bits(__m512i bytes, int shift) {
-  const __m512i moved = _mm512_srli_epi16(bytes, static_cast<unsigned>(shift));
-  return _mm512_slli_epi16(_mm512_and_si512(moved, _mm512_set1_epi8(3)), 4);
-}
-
-WEFT_TARGET void unpack_q6_k(const std::byte* from, std::byte* codes, float* scales) {
-  constexpr std::int64_t kBytes = 210;
-  const __m512 scale = load_f16(from + 208, kBytes);
-  const Four groups = load_lanes(from + 192, kBytes);
-  for (int group = 0; group < 16; ++group) {
-    const __m512i top =
-        _mm512_slli_epi32(groups.words[group / 4], static_cast<unsigned>(24 - group % 4 * 8));
-    const __m512 own = _mm512_cvtepi32_ps(_mm512_srai_epi32(top, 24));
-    _mm512_store_ps(scales + group * kLanes, _mm512_mul_ps(scale, own));
-  }
-  for (std::int64_t half = 0; half < 2; ++half) {
-    for (std::int64_t pair = 0; pair < 2; ++pair) {
-      const Four high = load_lanes(from + 128 + half * 32 + pair * 16, kBytes);
-      for (std::int64_t quarter = 0; quarter < 2; ++quarter) {
-        const std::int64_t part = quarter * 2 + pair;  // of the half's 64 bytes, 16 each
-        const Four low = load_lanes(from + half * 64 + part * 16, kBytes);
-        const int shift = static_cast<int>(quarter) * 2;
-        const std::int64_t to = half * 32 + part * 4;
-        WEFT_UNROLL
-        for (int word = 0; word < 4; ++word) {
-          store(
-              codes, to + word,
-              _mm512_or_si512(half_bytes<0>(low.words[word]), high_bits(high.words[word], shift)));
-          store(codes, to + word + 16,
-                _mm512_or_si512(half_bytes<4>(low.words[word]),
-                                high_bits(high.words[word], shift + 4)));
-        }
-      }
-    }
-  }
-}
-
-WEFT_TARGET void unpack_q8_0_scales(const std::byte* from, std::int64_t blocks, float* scales) {
-  for (std::int64_t block = 0; block < blocks; ++block) {
-    const auto* at = reinterpret_cast<const __m256i*>(from + block * kLanes * 2);
-    _mm512_store_ps(scales + block * kLanes, _mm512_cvtph_ps(_mm256_loadu_si256(at)));
-  }
-}
-
 }  // namespace
 
-bool has_codes(DType dtype) noexcept {
-  return dtype == DType::kQ8_0 || dtype == DType::kQ4_0 || dtype == DType::kQ4_K ||
-         dtype == DType::kQ6_K;
-}
-
-CodedPanel unpack(const PackedPanel& panel, std::int64_t first, std::int64_t count,
-                  CodedGroup::Room& room) {
-  const PackedLayout& layout = *panel.layout;
-  CodedPanel coded{.codes = room.codes.data(), .scales = room.scales.data()};
-  if (layout.dtype == DType::kQ8_0) {
-    coded.codes = panel.data + layout.offset(0, first);
-    coded.offset = 128;
-    coded.is_signed = true;
-    unpack_q8_0_scales(panel.data + layout.scale_offset(0, first), count / 32, room.scales.data());
-    return coded;
-  }
-  if (layout.dtype == DType::kQ4_0) coded.offset = 8;
-  if (layout.dtype == DType::kQ4_K) coded.minimums = room.minimums.data();
-  if (layout.dtype == DType::kQ6_K) {
-    coded.offset = 32;
-    coded.group_words = 4;
-  }
-  const std::int64_t elements = block_of(layout.dtype).elements;
-  for (std::int64_t input = 0; input < count; input += elements) {
-    const std::byte* from = panel.data + layout.block_offset(0, first + input);
-    std::byte* codes = room.codes.data() + input * kLanes;
-    const std::int64_t groups = input / (4 * coded.group_words) * kLanes;
-    float* scales = room.scales.data() + groups;
-    if (layout.dtype == DType::kQ4_0) unpack_q4_0(from, codes, scales);
-    if (layout.dtype == DType::kQ4_K)
-      unpack_q4_k(from, codes, scales, room.minimums.data() + groups);
-    if (layout.dtype == DType::kQ6_K) unpack_q6_k(from, codes, scales);
-  }
-  return coded;
-}
-
 // Plain loops, of which the compiler makes SIMD code.
-WEFT_TARGET void pack_row(const float* row, std::int64_t inputs, std::uint32_t* to,
-                          std::int64_t stride) {
+WEFT_VNNI void pack_row(const float* row, std::int64_t inputs, std::uint32_t* to,
+                        std::int64_t stride) {
   constexpr std::uint32_t kInfinity = 0x7f800000;
   // A block of smaller numbers is zero: 127 over its largest would be infinite.
   constexpr float kLeast = 1e-36F;

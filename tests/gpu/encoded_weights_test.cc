@@ -13,6 +13,7 @@
 #include "weft/gpu/host/host_weights.h"
 #include "weft/gpu/host/thread_team.h"
 #include "weft/gpu/model_device.h"
+#include "weft/kernels/simd/cpu_features.h"
 #include "weft/tests/fixture/checkpoint_errors.h"
 #include "weft/tests/fixture/encoded_llama.h"
 #include "weft/tests/fixture/same_bits.h"
@@ -55,13 +56,15 @@ class EncodedWeightsTest : public testing::TestWithParam<test::DeviceKind> {};
 INSTANTIATE_TEST_SUITE_P(EveryDevice, EncodedWeightsTest, testing::ValuesIn(test::device_kinds()),
                          test::kind_name);
 
-TEST_P(EncodedWeightsTest, GiveTheSameLogitsAsTheirNumbers) {
-  WEFT_SKIP_WITHOUT_GPU(GetParam());
-  const test::CompiledModel encoded = test::encoded_llama();
-  const bool host = GetParam().name == test::host_kind().name;
+void expect_logits_of_the_numbers(const test::DeviceKind& kind,
+                                  const test::CompiledModel& encoded) {
+  // What is above rounds rows to int8 to multiply them by codes.
+  const ForcedCpuTarget exact(available_cpu_targets().size() > 2 ? CpuTarget::kAvx512
+                                                                 : available_cpu_targets().back());
+  const bool host = kind.name == test::host_kind().name;
   const test::CompiledModel numbers = test::decoded(encoded, host ? DType::kF32 : DType::kBF16);
   const auto run = [&](const test::CompiledModel& model) {
-    const auto device = GetParam().load(model.checkpoint, model.program, kOptions);
+    const auto device = kind.load(model.checkpoint, model.program, kOptions);
     return logits_of(*device, model.program->vocabulary);
   };
   const std::vector<float> got = run(encoded);
@@ -69,6 +72,22 @@ TEST_P(EncodedWeightsTest, GiveTheSameLogitsAsTheirNumbers) {
   ASSERT_EQ(got.size(), want.size());
   ASSERT_TRUE(std::ranges::all_of(want, [](float logit) { return std::isfinite(logit); }));
   EXPECT_TRUE(test::same_bits(got.data(), want.data(), static_cast<std::int64_t>(got.size())));
+}
+
+TEST_P(EncodedWeightsTest, GiveTheSameLogitsAsTheirNumbers) {
+  WEFT_SKIP_WITHOUT_GPU(GetParam());
+  expect_logits_of_the_numbers(GetParam(), test::encoded_llama());
+}
+
+TEST_P(EncodedWeightsTest, GiveTheSameLogitsAsTheirNumbersInExperts) {
+  WEFT_SKIP_WITHOUT_GPU(GetParam());
+  const test::CompiledModel mixtral = test::encoded_mixtral();
+  const auto expert = std::ranges::find_if(mixtral.program->matrices, [](const MatrixPlan& plan) {
+    return plan.name.find("experts.0") != std::string::npos;
+  });
+  ASSERT_NE(expert, mixtral.program->matrices.end());
+  EXPECT_TRUE(is_encoded(expert->dtype) || !expert->runs.empty());
+  expect_logits_of_the_numbers(GetParam(), mixtral);
 }
 
 TEST(EncodedWeights, TakeNoMoreOfTheHostThanOfTheFile) {

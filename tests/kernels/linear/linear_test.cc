@@ -14,165 +14,33 @@
 #include <vector>
 
 #include "weft/core/error/internal_error.h"
-#include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/tests/fixture/random_matrix.h"
 #include "weft/tests/fixture/same_bits.h"
 #include "weft/tests/kernels/activation_reference.h"
 #include "weft/tests/kernels/linear/linear_cases.h"
-#include "weft/tests/kernels/linear/linear_reference.h"
+#include "weft/tests/kernels/linear/linear_fixture.h"
 
 namespace weft {
 namespace {
 
-constexpr double kEps = std::numeric_limits<float>::epsilon();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-// Of the encodings whose blocks are kept, one of each length: no others differ in the product.
-constexpr DType kWeightTypes[] = {DType::kF32,  DType::kF16,  DType::kBF16,
-                                  DType::kQ8_0, DType::kQ4_0, DType::kQ6_K};
+using test::agrees;
+using test::in_blocks;
+using test::kEps;
+using test::kNan;
+using test::pack;
+using test::RowBuffer;
+using test::run;
 
-/// So many inputs, filled up to whole blocks.
-std::int64_t in_blocks(DType dtype, std::int64_t inputs) {
-  const std::int64_t block = block_of(dtype).elements;
-  return (inputs + block - 1) / block * block;
-}
-
-/// Rows with NaN between them and before the first, at an address that is no vector's.
-class RowBuffer {
- public:
-  RowBuffer(std::int64_t count, std::int64_t width, std::int64_t gap = 3)
-      : count_(count),
-        width_(width),
-        stride_(width + gap),
-        numbers_(static_cast<std::size_t>(count * stride_ + 1), kNan) {}
-
-  [[nodiscard]] Rows rows() { return {numbers_.data() + 1, count_, width_, stride_}; }
-  [[nodiscard]] float& at(std::int64_t row, std::int64_t column) { return rows().row(row)[column]; }
-  void randomize(std::uint32_t seed) {
-    std::mt19937 random(seed);
-    std::normal_distribution<float> normal;
-    for (std::int64_t r = 0; r < count_; ++r) {
-      for (std::int64_t i = 0; i < width_; ++i) at(r, i) = normal(random);
-    }
-  }
-  [[nodiscard]] bool gaps_are_untouched() {
-    for (std::int64_t r = 0; r < count_; ++r) {
-      const float* end = rows().row(r) + width_;
-      if (!std::all_of(end, end + stride_ - width_, [](float f) { return std::isnan(f); })) {
-        return false;
-      }
-    }
-    return std::isnan(numbers_.front());
-  }
-
- private:
-  std::int64_t count_;
-  std::int64_t width_;
-  std::int64_t stride_;
-  std::vector<float> numbers_;
-};
-
-struct alignas(64) Line {
-  std::array<std::byte, 64> bytes;
-};
-
-/// Runs the op as `threads` threads would, each with a workspace full of NaN, in descending order.
-void run(const LinearParams& params, int threads = 1) {
-  const std::size_t bytes = linear_workspace_bytes(params.out.count, params.in.width);
-  std::vector<Line> memory((bytes + 63) / 64);
-  for (int index = threads - 1; index >= 0; --index) {
-    std::memset(memory.data(), 0xff, bytes);
-    linear(params, {.index = index, .count = threads},
-           {reinterpret_cast<std::byte*>(memory.data()), bytes});
-  }
-}
-
-PackedWeight pack_as(DType dtype, const RandomMatrix& matrix, bool gated) {
-  const std::int64_t outputs = gated ? matrix.outputs() / 2 : matrix.outputs();
-  auto weight = PackedWeight::allocate(dtype, outputs, matrix.inputs(), gated);
-  EXPECT_TRUE(weight) << to_string(weight.error());
-  weight->fill(0, matrix.source());
-  return std::move(*weight);
-}
-
-PackedWeight pack(const RandomMatrix& matrix, bool gated = false) {
-  return pack_as(matrix.dtype(), matrix, gated);
-}
-
-/// A sum in float64, and how far float32 may be from it: rounding errors of a chain of K additions
-/// walk at random, some 0.35 eps sqrt(K) of the products' norm.
-struct Sum {
-  double value = 0;
-  double tolerance = 0;
-};
-
-Sum reference(const float* row, const RandomMatrix& weight, std::int64_t output) {
-  const bool rounded = weight.dtype() == DType::kBF16 && cpu_target() == CpuTarget::kAvx512Bf16;
-  Sum sum;
-  double squares = 0;
-  for (std::int64_t i = 0; i < weight.inputs(); ++i) {
-    const double x = rounded ? from_bf16(to_bf16(row[i])) : row[i];
-    const double product = x * weight.at(output, i);
-    sum.value += product;
-    squares += product * product;
-  }
-  sum.tolerance =
-      2 * kEps * (4 + std::sqrt(static_cast<double>(weight.inputs()))) * std::sqrt(squares);
-  return sum;
-}
+// Of the encodings those that are multiplied each in its own way.
+constexpr DType kWeightTypes[] = {DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ8_0,
+                                  DType::kQ4_0, DType::kQ4_K, DType::kQ6_K};
 
 constexpr Activation kActivations[] = {
     Activation::kNone,        Activation::kSilu,      Activation::kGelu,
     Activation::kGeluTanh,    Activation::kGeluQuick, Activation::kRelu,
     Activation::kReluSquared, Activation::kSigmoid,   Activation::kTanh};
-
-/// What the op makes of a sum (of two, gated), in float64.
-double finish(const LinearParams& params, double gate, double up, std::int64_t row,
-              std::int64_t output) {
-  const bool gated = params.weight->gated();
-  const std::int64_t outputs = params.weight->outputs();
-  const auto bias = [&](std::int64_t i) { return params.bias == nullptr ? 0.0 : params.bias[i]; };
-  const double value = test::after_product(params.spec, gated, gate + bias(output),
-                                           gated ? up + bias(outputs + output) : 0.0);
-  return params.residual.data == nullptr ? value : value + params.residual.row(row)[output];
-}
-
-/// Compares `out` with float64: the largest error over what is allowed, and where it is.
-testing::AssertionResult agrees(const LinearParams& params, const RandomMatrix& weight) {
-  double worst = 0;
-  std::string place;
-  for (std::int64_t r = 0; r < params.out.count; ++r) {
-    const std::int64_t in_row =
-        params.input_rows.empty() ? r : params.input_rows[static_cast<std::size_t>(r)];
-    for (std::int64_t o = 0; o < params.out.width; ++o) {
-      const float* row = params.in.row(in_row);
-      const Sum gate = reference(row, weight, o);
-      const Sum up = params.weight->gated() ? reference(row, weight, params.out.width + o) : Sum();
-      const double expected = finish(params, gate.value, up.value, r, o);
-      double allowed = 0;
-      for (const double g : {-gate.tolerance, gate.tolerance}) {
-        for (const double u : {-up.tolerance, up.tolerance}) {
-          const double moved = finish(params, gate.value + g, up.value + u, r, o);
-          allowed = std::max(allowed, std::abs(moved - expected));
-        }
-      }
-      const double size = std::max({std::abs(expected), std::abs(gate.value), 1.0});
-      allowed += gate.tolerance + 8 * kEps * size * std::max(1.0, std::abs(up.value));
-      const double error = std::abs(params.out.row(r)[o] - expected);
-      if (!(error / allowed <= worst)) {
-        worst = std::isnan(error) ? HUGE_VAL : error / allowed;
-        place = "row " + std::to_string(r) + " output " + std::to_string(o) + ": " +
-                std::to_string(params.out.row(r)[o]) + " for " + std::to_string(expected);
-      }
-    }
-  }
-  if (worst <= 1) return testing::AssertionSuccess();
-  return testing::AssertionFailure()
-         << "worst error is " << worst << " of the allowed, at " << place << "; weight "
-         << to_string(weight.dtype()) << " [" << weight.outputs() << ", " << weight.inputs()
-         << "], T = " << params.out.count << ", " << to_string(cpu_target());
-}
 
 class LinearTest : public testing::TestWithParam<CpuTarget> {
  protected:
@@ -246,84 +114,6 @@ TEST_P(LinearTest, AgreesWithFloat64AtEveryNumberOfRows) {
       const LinearParams params{.in = in.rows(), .weight = &weight, .out = out.rows()};
       run(params);
       ASSERT_TRUE(agrees(params, matrix));
-    }
-  }
-}
-
-/// Decoding a weight is all that its encoding changes.
-TEST_P(LinearTest, GivesTheSameBitsForAnEncodedWeightAsForItsNumbers) {
-  for (const Encoding& encoding : encodings()) {
-    for (const bool gated : {false, true}) {
-      const std::int64_t inputs = 3 * block_of(encoding.dtype).elements;
-      const RandomMatrix matrix(encoding.dtype, 34, inputs, 19);
-      const PackedWeight encoded = pack(matrix, gated);
-      const PackedWeight numbers = pack_as(DType::kF32, matrix, gated);
-      for (const std::int64_t tokens : {1, 14}) {
-        RowBuffer in(tokens, inputs);
-        RowBuffer got(tokens, encoded.outputs());
-        RowBuffer wanted(tokens, encoded.outputs());
-        in.randomize(3);
-        run({.in = in.rows(), .weight = &encoded, .out = got.rows()}, 2);
-        run({.in = in.rows(), .weight = &numbers, .out = wanted.rows()});
-        for (std::int64_t r = 0; r < tokens; ++r) {
-          ASSERT_TRUE(test::same_bits(&got.at(r, 0), &wanted.at(r, 0), encoded.outputs()))
-              << to_string(encoding.dtype) << ", row " << r << " of " << tokens;
-        }
-      }
-    }
-  }
-}
-
-TEST_P(LinearTest, MultipliesAWeightOfSeveralTypes) {
-  constexpr std::int64_t kInputs = 512;
-  const RandomMatrix first(DType::kQ4_K, 32, kInputs, 1);
-  const RandomMatrix second(DType::kQ6_K, 16, kInputs, 2);
-  const RandomMatrix third(DType::kF16, 19, kInputs, 3);
-  const WeightRun runs[] = {{DType::kQ4_K, 0, 32}, {DType::kQ6_K, 32, 16}, {DType::kF16, 48, 19}};
-  PackedWeight mixed = PackedWeight::allocate(runs, 67, kInputs).value();
-  PackedWeight numbers = PackedWeight::allocate(DType::kF32, 67, kInputs).value();
-  std::int64_t at = 0;
-  for (const RandomMatrix* part : {&first, &second, &third}) {
-    mixed.fill(at, part->source());
-    numbers.fill(at, part->source());
-    at += part->outputs();
-  }
-  for (const std::int64_t tokens : {1, 13}) {
-    RowBuffer in(tokens, kInputs);
-    RowBuffer got(tokens, 67);
-    RowBuffer wanted(tokens, 67);
-    in.randomize(5);
-    run({.in = in.rows(), .weight = &numbers, .out = wanted.rows()});
-    for (const int threads : {1, 3}) {
-      run({.in = in.rows(), .weight = &mixed, .out = got.rows()}, threads);
-      for (std::int64_t r = 0; r < tokens; ++r) {
-        ASSERT_TRUE(test::same_bits(&got.at(r, 0), &wanted.at(r, 0), 67)) << r;
-      }
-    }
-  }
-}
-
-TEST_P(LinearTest, MultipliesAGateAndAnUpOfDifferentTypes) {
-  constexpr std::int64_t kInputs = 256;
-  constexpr std::int64_t kOutputs = 37;
-  const RandomMatrix gate(DType::kQ4_0, kOutputs, kInputs, 1);
-  const RandomMatrix up(DType::kQ8_0, kOutputs, kInputs, 2);
-  const WeightRun runs[] = {{DType::kQ4_0, 0, kOutputs}, {DType::kQ8_0, kOutputs, kOutputs}};
-  PackedWeight mixed = PackedWeight::allocate(runs, kOutputs, kInputs, true).value();
-  PackedWeight numbers = PackedWeight::allocate(DType::kF32, kOutputs, kInputs, true).value();
-  for (PackedWeight* weight : {&mixed, &numbers}) {
-    weight->fill(0, gate.source());
-    weight->fill(kOutputs, up.source());
-  }
-  for (const std::int64_t tokens : {1, 13}) {
-    RowBuffer in(tokens, kInputs);
-    RowBuffer got(tokens, kOutputs);
-    RowBuffer wanted(tokens, kOutputs);
-    in.randomize(5);
-    run({.in = in.rows(), .weight = &numbers, .out = wanted.rows()});
-    run({.in = in.rows(), .weight = &mixed, .out = got.rows()}, 2);
-    for (std::int64_t r = 0; r < tokens; ++r) {
-      ASSERT_TRUE(test::same_bits(&got.at(r, 0), &wanted.at(r, 0), kOutputs)) << r;
     }
   }
 }
@@ -667,8 +457,8 @@ TEST(Linear, TakesParametersThatDoNotFitForABug) {
     p.out = half.rows();
     p.spec.soft_cap = 1;
   }));
-  std::vector<Line> memory(1);
-  const std::span small(reinterpret_cast<std::byte*>(memory.data()), 64);
+  alignas(64) std::array<std::byte, 64> memory{};
+  const std::span small(memory);
   EXPECT_THROW(linear(good, {}, small), InternalError);
 }
 
