@@ -82,8 +82,8 @@ Result<void> CudaDevice::take_memory(const LoadProgress& progress) {
         "clearing the device's memory");
   synchronize();
   ThreadTeam team({options_.threads, false});
-  const auto loaded = WeightLoader(*runtime_, team, layout_.weight_bytes)
-                          .load(*program_, layout_, options_, progress);
+  auto loaded = WeightLoader(*runtime_, team, layout_.weight_bytes)
+                    .load(*program_, layout_, options_, progress);
   if (!loaded) return loaded;
   writer_ = std::make_unique<StepWriter>(*runtime_, shape_, layout_.step, options_.max_context);
   return {};

@@ -112,7 +112,7 @@ HWY_INLINE void decode_iq4_nl(Bytes block, float* HWY_RESTRICT to) {
 HWY_INLINE void decode_iq4_xs(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block);
   const unsigned high = load_bits<std::uint16_t>(block + 2);
-  for (int g = 0; g < 8; ++g) {
+  for (std::int64_t g = 0; g < 8; ++g) {
     const int low = block[4 + g / 2] >> (g % 2 * 4) & 15;
     const int code = low | static_cast<int>(high >> (2 * g) & 3U) << 4;
     decode_table(block + 8 + 16 * g, kIq4Values, scale * static_cast<float>(code - 32),
@@ -132,11 +132,11 @@ HWY_INLINE void decode_mxfp4(Bytes block, float* HWY_RESTRICT to) {
 HWY_INLINE void decode_q2_k(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block + 80);
   const float minimum = load_f16(block + 82);
-  for (int g = 0; g < 16; ++g) {
+  for (std::int64_t g = 0; g < 16; ++g) {
     const float own_scale = scale * static_cast<float>(block[g] & 15);
     const float own_minimum = minimum * static_cast<float>(block[g] >> 4);
     const Bytes codes = block + 16 + g / 8 * 32 + g % 2 * 16;
-    const int shift = g % 8 / 2 * 2;
+    const auto shift = g % 8 / 2 * 2;
     for (int i = 0; i < 16; ++i) {
       to[16 * g + i] = own_scale * static_cast<float>(codes[i] >> shift & 3) - own_minimum;
     }
@@ -146,13 +146,13 @@ HWY_INLINE void decode_q2_k(Bytes block, float* HWY_RESTRICT to) {
 HWY_INLINE void decode_q3_k(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block + 108);
   const Bytes scales = block + 96;
-  for (int g = 0; g < 16; ++g) {
+  for (std::int64_t g = 0; g < 16; ++g) {
     const int low = scales[g % 8] >> (g / 8 * 4) & 15;
     const int high = scales[8 + g % 4] >> (g / 4 * 2) & 3;
     const float own_scale = scale * static_cast<float>((low | high << 4) - 32);
     const Bytes codes = block + 32 + g / 8 * 32 + g % 2 * 16;
     const Bytes masks = block + g % 2 * 16;
-    const int shift = g % 8 / 2 * 2;
+    const auto shift = g % 8 / 2 * 2;
     for (int i = 0; i < 16; ++i) {
       // A weight whose third bit is not set is 4 less.
       const int code = (codes[i] >> shift & 3) - 4 + (masks[i] >> (g / 2) & 1) * 4;
@@ -166,7 +166,7 @@ struct SixBits {
   int scale;
   int minimum;
 };
-HWY_INLINE SixBits six_bits(Bytes packed, int g) {
+HWY_INLINE SixBits six_bits(Bytes packed, std::int64_t g) {
   if (g < 4) return {packed[g] & 63, packed[g + 4] & 63};
   return {(packed[g + 4] & 15) | (packed[g - 4] >> 2 & 0x30),
           packed[g + 4] >> 4 | (packed[g] >> 2 & 0x30)};
@@ -175,12 +175,12 @@ HWY_INLINE SixBits six_bits(Bytes packed, int g) {
 HWY_INLINE void decode_q4_k(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block);
   const float minimum = load_f16(block + 2);
-  for (int g = 0; g < 8; ++g) {
+  for (std::int64_t g = 0; g < 8; ++g) {
     const SixBits own = six_bits(block + 4, g);
     const float own_scale = scale * static_cast<float>(own.scale);
     const float own_minimum = minimum * static_cast<float>(own.minimum);
     const Bytes codes = block + 16 + g / 2 * 32;
-    const int shift = g % 2 * 4;
+    const auto shift = g % 2 * 4;
     for (int i = 0; i < 32; ++i) {
       to[32 * g + i] = own_scale * static_cast<float>(codes[i] >> shift & 15) - own_minimum;
     }
@@ -190,13 +190,13 @@ HWY_INLINE void decode_q4_k(Bytes block, float* HWY_RESTRICT to) {
 HWY_INLINE void decode_q5_k(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block);
   const float minimum = load_f16(block + 2);
-  for (int g = 0; g < 8; ++g) {
+  for (std::int64_t g = 0; g < 8; ++g) {
     const SixBits own = six_bits(block + 4, g);
     const float own_scale = scale * static_cast<float>(own.scale);
     const float own_minimum = minimum * static_cast<float>(own.minimum);
     const Bytes high = block + 16;
     const Bytes codes = block + 48 + g / 2 * 32;
-    const int shift = g % 2 * 4;
+    const auto shift = g % 2 * 4;
     for (int i = 0; i < 32; ++i) {
       const int code = (codes[i] >> shift & 15) | (high[i] >> g & 1) << 4;
       to[32 * g + i] = own_scale * static_cast<float>(code) - own_minimum;
@@ -206,13 +206,13 @@ HWY_INLINE void decode_q5_k(Bytes block, float* HWY_RESTRICT to) {
 
 HWY_INLINE void decode_q6_k(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block + 208);
-  for (int g = 0; g < 16; ++g) {
+  for (std::int64_t g = 0; g < 16; ++g) {
     const float own_scale = scale * static_cast<float>(load_bits<std::int8_t>(block + 192 + g));
-    const int in_half = g % 8 * 16;  // the group's first weight of its half, of 128
+    const std::int64_t in_half = g % 8 * 16;  // the group's first weight of its half, of 128
     const Bytes low = block + g / 8 * 64 + in_half % 64;
     const Bytes high = block + 128 + g / 8 * 32 + in_half % 32;
-    const int low_shift = in_half / 64 * 4;
-    const int high_shift = in_half / 32 * 2;
+    const auto low_shift = in_half / 64 * 4;
+    const auto high_shift = in_half / 32 * 2;
     for (int i = 0; i < 16; ++i) {
       const int code = (low[i] >> low_shift & 15) | (high[i] >> high_shift & 3) << 4;
       to[16 * g + i] = own_scale * static_cast<float>(code - 32);
@@ -221,11 +221,11 @@ HWY_INLINE void decode_q6_k(Bytes block, float* HWY_RESTRICT to) {
 }
 
 /// `count` bytes, each of which has `digits` digits to base 3 as the fraction of 256.
-HWY_INLINE void decode_ternary(Bytes codes, int count, int digits, float scale,
+HWY_INLINE void decode_ternary(Bytes codes, std::int64_t count, std::int64_t digits, float scale,
                                float* HWY_RESTRICT to) {
   unsigned power = 1;
-  for (int digit = 0; digit < digits; ++digit, power *= 3) {
-    for (int i = 0; i < count; ++i) {
+  for (std::int64_t digit = 0; digit < digits; ++digit, power *= 3) {
+    for (std::int64_t i = 0; i < count; ++i) {
       const int code = static_cast<int>((codes[i] * power & 255U) * 3 >> 8U);
       to[digit * count + i] = scale * static_cast<float>(code - 1);
     }
@@ -241,9 +241,9 @@ HWY_INLINE void decode_tq1_0(Bytes block, float* HWY_RESTRICT to) {
 
 HWY_INLINE void decode_tq2_0(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block + 64);
-  for (int g = 0; g < 8; ++g) {
+  for (std::int64_t g = 0; g < 8; ++g) {
     const Bytes codes = block + g / 4 * 32;
-    const int shift = g % 4 * 2;
+    const auto shift = g % 4 * 2;
     for (int i = 0; i < 32; ++i) {
       to[32 * g + i] = scale * static_cast<float>((codes[i] >> shift & 3) - 1);
     }

@@ -58,15 +58,15 @@ HWY_INLINE float half_step(float scale, unsigned code, float part) {
 }
 
 /// Four bits of a row of bytes, the low half of each first.
-HWY_INLINE unsigned nibble(Bytes from, int i) { return from[i / 2] >> (i % 2 * 4) & 15U; }
+HWY_INLINE unsigned nibble(Bytes from, std::int64_t i) { return from[i / 2] >> (i % 2 * 4) & 15U; }
 
 HWY_INLINE void decode_iq2_xxs(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block);
-  for (int g = 0; g < 8; ++g) {
+  for (std::int64_t g = 0; g < 8; ++g) {
     const Bytes indices = block + 2 + 8 * g;
     const auto rest = load_bits<std::uint32_t>(indices + 4);
     const float own_scale = half_step(scale, rest >> 28U, 0.25F);
-    for (int i = 0; i < 4; ++i) {
+    for (std::int64_t i = 0; i < 4; ++i) {
       put_signed(kIq2XxsPoints[indices[i]], even_signs(rest >> (7 * i)), own_scale,
                  to + 32 * g + 8 * i);
     }
@@ -75,7 +75,7 @@ HWY_INLINE void decode_iq2_xxs(Bytes block, float* HWY_RESTRICT to) {
 
 HWY_INLINE void decode_iq2_xs(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block);
-  for (int i = 0; i < 32; ++i) {
+  for (std::int64_t i = 0; i < 32; ++i) {
     const unsigned code = load_bits<std::uint16_t>(block + 2 + 2 * i);
     put_signed(kIq2XsPoints[code & 511U], even_signs(code >> 9U),
                half_step(scale, nibble(block + 66, i / 2), 0.25F), to + 8 * i);
@@ -84,7 +84,7 @@ HWY_INLINE void decode_iq2_xs(Bytes block, float* HWY_RESTRICT to) {
 
 HWY_INLINE void decode_iq2_s(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block);
-  for (int i = 0; i < 32; ++i) {
+  for (std::int64_t i = 0; i < 32; ++i) {
     const unsigned high = block[66 + i / 4] >> (i % 4 * 2) & 3U;
     put_signed(kIq2SPoints[block[2 + i] | high << 8U], block[34 + i],
                half_step(scale, nibble(block + 74, i / 2), 0.25F), to + 8 * i);
@@ -93,10 +93,10 @@ HWY_INLINE void decode_iq2_s(Bytes block, float* HWY_RESTRICT to) {
 
 HWY_INLINE void decode_iq3_xxs(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block);
-  for (int g = 0; g < 8; ++g) {
+  for (std::int64_t g = 0; g < 8; ++g) {
     const auto rest = load_bits<std::uint32_t>(block + 66 + 4 * g);
     const float own_scale = half_step(scale, rest >> 28U, 0.5F);
-    for (int i = 0; i < 8; ++i) {
+    for (std::int64_t i = 0; i < 8; ++i) {
       const unsigned signs = even_signs(rest >> (i / 2 * 7));
       put_signed(kIq3XxsPoints[block[2 + 8 * g + i]], signs >> (i % 2 * 4), own_scale,
                  to + 32 * g + 4 * i);
@@ -106,7 +106,7 @@ HWY_INLINE void decode_iq3_xxs(Bytes block, float* HWY_RESTRICT to) {
 
 HWY_INLINE void decode_iq3_s(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block);
-  for (int i = 0; i < 64; ++i) {
+  for (std::int64_t i = 0; i < 64; ++i) {
     const unsigned high = block[66 + i / 8] >> (i % 8) & 1U;
     const unsigned own_scale = 1 + 2 * nibble(block + 106, i / 8);
     put_signed(kIq3SPoints[block[2 + i] | high << 8U], nibble(block + 74, i),
@@ -118,11 +118,11 @@ constexpr float kIq1Shift = 0.125F;
 
 HWY_INLINE void decode_iq1_s(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block);
-  for (int g = 0; g < 8; ++g) {
+  for (std::int64_t g = 0; g < 8; ++g) {
     const unsigned rest = load_bits<std::uint16_t>(block + 34 + 2 * g);
     const float own_scale = scale * static_cast<float>(2 * (rest >> 12U & 7U) + 1);
     const float shift = (rest & 0x8000U) != 0 ? -kIq1Shift : kIq1Shift;
-    for (int i = 0; i < 4; ++i) {
+    for (std::int64_t i = 0; i < 4; ++i) {
       const unsigned high = rest >> (3 * i) & 7U;
       put_shifted(kIq1Points[block[2 + 4 * g + i] | high << 8U], shift, own_scale,
                   to + 32 * g + 8 * i);
@@ -131,11 +131,13 @@ HWY_INLINE void decode_iq1_s(Bytes block, float* HWY_RESTRICT to) {
 }
 
 HWY_INLINE void decode_iq1_m(Bytes block, float* HWY_RESTRICT to) {
-  const auto word = [&](int i) { return unsigned{load_bits<std::uint16_t>(block + 48 + 2 * i)}; };
+  const auto word = [&](std::int64_t i) {
+    return unsigned{load_bits<std::uint16_t>(block + 48 + 2 * i)};
+  };
   const unsigned bits =
       word(0) >> 12U | (word(1) >> 8U & 0xf0U) | (word(2) >> 4U & 0xf00U) | (word(3) & 0xf000U);
   const float scale = from_f16(static_cast<std::uint16_t>(bits));
-  for (int i = 0; i < 32; ++i) {
+  for (std::int64_t i = 0; i < 32; ++i) {
     const unsigned high = nibble(block + 32, i);
     const unsigned own_scale = 2 * (word(i / 8) >> (i / 2 % 4 * 3) & 7U) + 1;
     put_shifted(kIq1Points[block[i] | (high & 7U) << 8U], (high & 8U) != 0 ? -kIq1Shift : kIq1Shift,

@@ -164,7 +164,7 @@ WEFT_CODES void unpack_q5_1(const Blocks& blocks, const Unpacked& to) {
 /// The table's numbers plus the offset, for every byte's code.
 template <std::int32_t kOffset>
 WEFT_CODES void unpack_table(const Blocks& codes, const std::array<std::int8_t, 16>& table,
-                             std::int64_t first_word, const Unpacked& to) {
+                             int first_word, const Unpacked& to) {
   const __m128i numbers =
       _mm_add_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table.data())),
                    _mm_set1_epi8(static_cast<char>(kOffset)));
@@ -296,7 +296,7 @@ WEFT_CODES void unpack_q2_k(const Blocks& blocks, const Unpacked& to) {
   for (std::int64_t part = 0; part < 4; ++part) {
     const Four four = load_lanes(blocks.at(16 + 16 * part));
     for (int pair = 0; pair < 4; ++pair) {
-      const std::int64_t first = part / 2 * 32 + pair * 8 + part % 2 * 4;
+      const std::int64_t first = part / 2 * 32 + std::int64_t{pair} * 8 + part % 2 * 4;
       WEFT_UNROLL
       for (int word = 0; word < 4; ++word) {
         to.put_codes(first + word, bytes_of(four.words[word], 2 * pair, 3));
@@ -319,7 +319,7 @@ WEFT_CODES void unpack_q3_k(const Blocks& blocks, const Unpacked& to) {
     const Four four = load_lanes(blocks.at(32 + 16 * part));
     const Four third = load_lanes(blocks.at(part % 2 * 16));
     for (int pair = 0; pair < 4; ++pair) {
-      const std::int64_t first = part / 2 * 32 + pair * 8 + part % 2 * 4;
+      const std::int64_t first = part / 2 * 32 + std::int64_t{pair} * 8 + part % 2 * 4;
       const int bit = static_cast<int>(part / 2) * 4 + pair;
       WEFT_UNROLL
       for (int word = 0; word < 4; ++word) {
@@ -382,7 +382,7 @@ CodedPanel unpack(const PackedPanel& panel, std::int64_t first, std::int64_t cou
   if (layout.dtype == DType::kQ8_0) return use_q8_0(panel, first, count, room);
   const auto& unpacker = *std::ranges::find(kUnpackers, layout.dtype, &Unpacker::dtype);
   const DTypeBlock block = block_of(layout.dtype);
-  const std::int64_t groups = block.elements / (4 * unpacker.group_words);
+  const std::int64_t groups = block.elements / (std::int64_t{4} * unpacker.group_words);
   const std::byte* from = panel.data + layout.block_offset(0, first);
   for (std::int64_t i = 0; i < count / block.elements; ++i) {
     const std::int64_t group = i * groups * kOutputs;

@@ -42,7 +42,7 @@ WEFT_VNNI void multiply(const CodedPanel* coded, const LinearTile& tile) {
   const std::uint32_t* row = tile.rows;
   const std::int64_t blocks = tile.words / kBlockWords;
   for (std::int64_t block = 0; block < blocks; ++block, row += kBlockWords * kRows) {
-    for (int group = 0; group < kGroups; ++group) {
+    for (std::int64_t group = 0; group < kGroups; ++group) {
       const std::int64_t index = block * kGroups + group;
       __m512i products[kRows][kPanels];
       __m512i codes_sum[kRows];

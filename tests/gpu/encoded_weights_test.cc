@@ -34,7 +34,7 @@ constexpr DeviceOptions kOptions{.max_tokens = kTokens,
 std::vector<float> logits_of(ModelDevice& device, std::int64_t vocabulary) {
   std::vector<TokenId> ids(kTokens);
   for (std::int32_t i = 0; i < kTokens; ++i) {
-    ids[static_cast<std::size_t>(i)] = static_cast<TokenId>(7 * i % vocabulary);
+    ids[static_cast<std::size_t>(i)] = static_cast<TokenId>(std::int64_t{7} * i % vocabulary);
   }
   std::vector<std::int32_t> outputs(kTokens);
   std::iota(outputs.begin(), outputs.end(), 0);

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <random>
 #include <set>
 #include <string>
@@ -59,7 +58,7 @@ class KnownBlocksReader {
   template <class T>
   T take() {
     T value;
-    std::memcpy(&value, bytes_.data(), sizeof(value));
+    bytes_.copy(reinterpret_cast<char*>(&value), sizeof(value));
     bytes_.remove_prefix(sizeof(value));
     return value;
   }
