@@ -33,8 +33,8 @@ struct LinearParams {
 /// A row of `out` depends on its row of `in` alone, bit for bit: neither T nor the row's index nor
 /// the number of threads changes it. Sums are in float32 over K in one fixed order. On a
 /// processor that multiplies bf16 and int8 (CpuTarget::kAvx512Bf16), `in` is rounded first, for
-/// every T: with bf16 weights to bf16; with weights in q8_0, q4_0, q4_k or q6_k to int8, each 32
-/// inputs of a row under a scale of their own.
+/// every T: with bf16 weights to bf16; with weights whose codes are multiplied
+/// (kernels/encoding/README.md) to int8, each 32 inputs of a row under a scale of their own.
 /// `workspace` belongs to the calling thread, aligned to a cache line. Nothing is allocated. A
 /// parameter that does not fit is a bug of the caller: internal_error.
 void linear(const LinearParams& params, Share share, std::span<std::byte> workspace);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
@@ -22,6 +23,7 @@
 #include "weft/gpu/host/host_device.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample/sample.h"
+#include "weft/kernels/simd/cpu_features.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/checkpoint/tensor_values.h"
 #include "weft/model/spec/architecture.h"
@@ -208,14 +210,28 @@ TEST_P(Stories260KTest, ReadsTheNumbersThatDriftAsStated) {
               AllOf(Ge(GetParam().weights.from), Le(GetParam().weights.to)));
 }
 
+/// Whether the processor multiplies the codes of the form's weights, for which rows are rounded to
+/// int8: that is another 0.13 of drift beside the weights' own 0.2.
+bool multiplies_codes(const Form& form) {
+  return form.dtype == DType::kQ8_0 && cpu_target() == CpuTarget::kAvx512Bf16;
+}
+constexpr double kDriftByCodes = 0.35;
+constexpr std::size_t kSameByCodes = 7;
+
 TEST_P(Stories260KTest, ComputesLogitsWithinWhatItsTypeAllows) {
+  std::optional<ForcedCpuTarget> by_numbers;
+  if (multiplies_codes(GetParam())) {
+    EXPECT_LE(Story(open()).drift(cases_), kDriftByCodes);
+    by_numbers.emplace(CpuTarget::kAvx512);
+  }
   EXPECT_LE(Story(open()).drift(cases_), GetParam().kernels);
 }
 
 TEST_P(Stories260KTest, WritesTheGoldenTokens) {
   const Story story(open());
+  const std::size_t same = multiplies_codes(GetParam()) ? kSameByCodes : GetParam().same;
   for (const Case& each : cases_) {
-    const std::size_t count = std::min(each.greedy.size(), GetParam().same);
+    const std::size_t count = std::min(each.greedy.size(), same);
     EXPECT_THAT(story.generate(each.prompt, count),
                 ElementsAreArray(std::span(each.greedy).first(count)));
   }
