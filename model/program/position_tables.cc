@@ -1,15 +1,17 @@
 #include "weft/model/program/position_tables.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 
 namespace weft {
 
-std::vector<float> sinusoidal_positions(std::int64_t positions, std::int64_t width) {
+std::vector<float> sinusoidal_positions(std::int64_t positions, std::int64_t width, bool endpoint) {
   std::vector<float> table(static_cast<std::size_t>(positions * width), 0.0F);
   const std::int64_t half = width / 2;
-  const double step = half > 1 ? std::log(10000.0) / static_cast<double>(half - 1) : 0.0;
+  const std::int64_t steps = std::max<std::int64_t>(endpoint ? half - 1 : half, 1);
+  const double step = std::log(10000.0) / static_cast<double>(steps);
   for (std::int64_t i = 0; i < half; ++i) {
     const auto frequency = static_cast<float>(std::exp(-step * static_cast<double>(i)));
     for (std::int64_t position = 0; position < positions; ++position) {

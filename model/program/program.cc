@@ -19,6 +19,11 @@ namespace {
 // Computed position tables are float32: this bounds them to 1 GiB at a width of 4096.
 constexpr std::int64_t kMaxTablePositions = 65536;
 
+void reverse(RotaryFrequencies& frequencies) {
+  for (float& frequency : frequencies.frequency) frequency = -frequency;
+  for (float& frequency : frequencies.long_frequency) frequency = -frequency;
+}
+
 /// Turns the blocks of one stack into ops.
 class StackCompiler {
  public:
@@ -37,6 +42,8 @@ class StackCompiler {
       auto frequencies = rotary_frequencies(block.size, block.theta, block.scaling, model_.context,
                                             model_.trained_context);
       if (!frequencies) return frequencies.error();
+      if (block.reversed) reverse(*frequencies);
+      program_.context = std::max(program_.context, frequencies->context);
       const auto found = std::ranges::find(program_.rotary, *frequencies);
       rotary_tables_.push_back(static_cast<std::int32_t>(found - program_.rotary.begin()));
       if (found == program_.rotary.end()) program_.rotary.push_back(std::move(*frequencies));
@@ -61,6 +68,21 @@ class StackCompiler {
 
   void emit(Op op) { list_.ops.push_back(std::move(op)); }
 
+  /// Normalizes `in` into `out`; nothing when the block is not there.
+  void norm(const std::string& name, const NormBlock& block, std::int64_t width, BufferId in,
+            BufferId out, BufferId residual = kAbsent, float scale = 1) {
+    if (!block.present) return;
+    NormOp op;
+    op.spec = block.spec;
+    op.weight = weights_.vector(name + ".weight", block.tensor, ".weight", width, false);
+    op.bias = weights_.vector(name + ".bias", block.tensor, ".bias", width, true);
+    op.scale = scale;
+    op.in = in;
+    op.residual = residual;
+    op.out = out;
+    emit(op);
+  }
+
  private:
   [[nodiscard]] std::string name(std::string_view what) const {
     return prefix_ + std::to_string(layer_) + "." + std::string(what);
@@ -73,32 +95,39 @@ class StackCompiler {
     op.spec = block.spec;
     op.constant = types(block);
     const bool projects = !block.projection.tensor.empty();
-    op.out = projects ? buffer("e", block.size) : stream_;
-    // Positions are as wide as the stream; a projected embedding gets them after the projection.
+    const bool apart = projects || block.token_norm.present;
+    op.out = apart ? buffer("e", block.size) : stream_;
     positions(op);
-    emit(op);
-    if (projects) {
-      const auto linear = weights_.linear(prefix_ + "embedding.projection", block.projection,
-                                          model_.hidden, block.size);
-      BufferId residual = kAbsent;
-      if (op.positions != kAbsent) {
-        EmbedOp only_positions = op;
-        only_positions.table = nullptr;
-        only_positions.constant = kAbsent;
-        only_positions.out = stream_;
-        std::get<EmbedOp>(list_.ops.back()).positions = kAbsent;
-        emit(only_positions);
-        residual = stream_;
-      }
-      LinearOp project;
-      project.weight = linear.weight;
-      project.bias = linear.bias;
-      project.in = op.out;
-      project.residual = residual;
-      project.out = stream_;
-      emit(project);
+    if (apart) {
+      embed_apart(op, block, projects);
+    } else {
+      emit(op);
     }
     norm(prefix_ + "embedding.norm", block.norm, model_.hidden, stream_, stream_);
+  }
+
+  // Positions are as wide as the stream and have no norm of their own: they are added to what a
+  // projection or a norm makes of the token.
+  void embed_apart(EmbedOp op, const EmbeddingBlock& block, bool projects) {
+    EmbedOp placed = op;
+    placed.table = nullptr;
+    placed.constant = kAbsent;
+    placed.out = stream_;
+    op.positions = kAbsent;
+    emit(op);
+    const BufferId residual = placed.positions == kAbsent ? kAbsent : stream_;
+    if (residual != kAbsent) emit(placed);
+    const std::string token_norm = prefix_ + "embedding.token_norm";
+    if (!projects) {
+      norm(token_norm, block.token_norm, block.size, op.out, stream_, residual);
+      return;
+    }
+    norm(token_norm, block.token_norm, block.size, op.out, op.out);
+    LinearOp project = plain(weights_.linear(prefix_ + "embedding.projection", block.projection,
+                                             model_.hidden, block.size),
+                             op.out, stream_);
+    project.residual = residual;
+    emit(project);
   }
 
   // Row 0 of the token types: requests have one segment.
@@ -125,24 +154,9 @@ class StackCompiler {
       program_.context = std::min(program_.context, rows - offset);
     } else if (block.kind == PositionKind::kSinusoidal) {
       program_.context = std::min(program_.context, kMaxTablePositions);
-      op.positions =
-          weights_.computed(table, sinusoidal_positions(program_.context + offset, model_.hidden));
+      op.positions = weights_.computed(
+          table, sinusoidal_positions(program_.context + offset, model_.hidden, block.endpoint));
     }
-  }
-
-  /// Normalizes `in` into `out`; nothing when the block is not there.
-  void norm(const std::string& name, const NormBlock& block, std::int64_t width, BufferId in,
-            BufferId out, BufferId residual = kAbsent, float scale = 1) {
-    if (!block.present) return;
-    NormOp op;
-    op.spec = block.spec;
-    op.weight = weights_.vector(name + ".weight", block.tensor, ".weight", width, false);
-    op.bias = weights_.vector(name + ".bias", block.tensor, ".bias", width, true);
-    op.scale = scale;
-    op.in = in;
-    op.residual = residual;
-    op.out = out;
-    emit(op);
   }
 
   /// What a sublayer reads: the stream, or the stream normalized.
@@ -484,7 +498,9 @@ void compile_head(const Architecture& model, Program& program, StackCompiler& de
     project.bias = weight.bias;
     project.in = in;
     project.out = in = decoder.buffer("head.projected", width, RowKind::kOutputs);
+    project.spec.activation = head.projection_activation;
     decoder.emit(project);
+    decoder.norm("head.norm", head.projection_norm, width, in, in);
   }
   const LinearBlock tied{model.decoder.embedding.tensor, false};
   // Many files hold the tied head once more under its own name.
@@ -493,8 +509,12 @@ void compile_head(const Architecture& model, Program& program, StackCompiler& de
       weights.linear("head", head.tied ? tied : head.linear, model.vocabulary, width);
   LinearOp op;
   op.weight = weight.weight;
-  op.bias = head.bias.empty() ? weight.bias
-                              : weights.vector("head.bias", head.bias, "", model.vocabulary, false);
+  op.bias = weight.bias;
+  if (!head.bias.empty()) {
+    op.bias = weights.vector("head.bias", head.bias, "", model.vocabulary, false);
+  } else if (head.tied) {
+    op.bias = weights.vector("head.bias", head.linear.tensor, ".bias", model.vocabulary, true);
+  }
   op.spec = head.spec;
   op.in = in;
   op.out = decoder.buffer("logits", model.vocabulary, RowKind::kOutputs);

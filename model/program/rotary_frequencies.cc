@@ -88,7 +88,7 @@ Result<RotaryFrequencies> llama3(std::vector<float> plain, const Parameters& par
     const double smooth = std::clamp((trained / wavelength - low) / (high - low), 0.0, 1.0);
     frequency = static_cast<float>((1 - smooth) * frequency / factor + smooth * frequency);
   }
-  return RotaryFrequencies{std::move(plain), 1, {}, 1, 0};
+  return RotaryFrequencies{.frequency = std::move(plain)};
 }
 
 double yarn_magnitude(double factor, double mscale) {
@@ -129,7 +129,38 @@ Result<RotaryFrequencies> yarn(std::vector<float> plain, std::int32_t size, doub
                               ? yarn_magnitude(factor, mscale) / yarn_magnitude(factor, mscale_all)
                               : yarn_magnitude(factor, 1);
   const double magnitude = parameters.number("attention_factor", standard);
-  return RotaryFrequencies{std::move(plain), static_cast<float>(magnitude), {}, 1, 0};
+  return RotaryFrequencies{.frequency = std::move(plain),
+                           .magnitude = static_cast<float>(magnitude)};
+}
+
+// The base grows so that the slowest angles stretch and the fastest stay (NTK-aware scaling).
+double stretched_theta(double theta, double stretch, std::int32_t size) {
+  return theta * std::pow(stretch, static_cast<double>(size) / (size - 2));
+}
+
+// The reference implementation computes a base for each length; here sequences that exceed the
+// trained context all have the base of the longest, so that cached keys keep their angles.
+Result<RotaryFrequencies> dynamic(std::vector<float> plain, std::int32_t size, double theta,
+                                  const Parameters& parameters, double trained) {
+  const double alpha = parameters.number("alpha", 0);
+  const double factor = parameters.number("factor", 1);
+  if (!(factor >= 1) || !std::isfinite(factor) || !(alpha >= 0) || !std::isfinite(alpha)) {
+    return bad("dynamic needs factor >= 1 and, where there is one, a positive alpha");
+  }
+  if (size <= 2) return bad("dynamic needs more than two rotary dimensions");
+  // Hunyuan's base is stretched once, whatever the length.
+  if (alpha > 0) {
+    return RotaryFrequencies{.frequency =
+                                 plain_frequencies(size, stretched_theta(theta, alpha, size))};
+  }
+  const double longest = std::floor(trained * factor);
+  RotaryFrequencies result{.frequency = std::move(plain)};
+  if (longest <= trained) return result;
+  const double stretch = factor * longest / trained - (factor - 1);
+  result.long_frequency = plain_frequencies(size, stretched_theta(theta, stretch, size));
+  result.long_from = static_cast<std::int64_t>(trained);
+  result.context = static_cast<std::int64_t>(longest);
+  return result;
 }
 
 Result<RotaryFrequencies> longrope(const std::vector<float>& plain, const Parameters& parameters,
@@ -148,9 +179,12 @@ Result<RotaryFrequencies> longrope(const std::vector<float>& plain, const Parame
   const double factor = parameters.number("factor", context / trained);
   const double standard = factor <= 1 ? 1.0 : std::sqrt(1 + std::log(factor) / std::log(trained));
   const double magnitude = parameters.number("attention_factor", standard);
-  RotaryFrequencies result{plain, static_cast<float>(parameters.number("short_mscale", magnitude)),
-                           plain, static_cast<float>(parameters.number("long_mscale", magnitude)),
-                           static_cast<std::int64_t>(trained)};
+  RotaryFrequencies result{
+      .frequency = plain,
+      .magnitude = static_cast<float>(parameters.number("short_mscale", magnitude)),
+      .long_frequency = plain,
+      .long_magnitude = static_cast<float>(parameters.number("long_mscale", magnitude)),
+      .long_from = static_cast<std::int64_t>(trained)};
   for (std::size_t i = 0; i < plain.size(); ++i) {
     result.frequency[i] = static_cast<float>(plain[i] / shorter[i]);
     result.long_frequency[i] = static_cast<float>(plain[i] / longer[i]);
@@ -171,14 +205,13 @@ Result<RotaryFrequencies> rotary_frequencies(std::int32_t size, double theta,
   std::vector<float> plain = plain_frequencies(size, theta);
   const auto length = static_cast<double>(context);
   const auto trained = static_cast<double>(trained_context);
-  if (type == "default" || type == "mrope" || type == "dynamic") {
-    return RotaryFrequencies{std::move(plain), 1, {}, 1, 0};
-  }
+  if (type == "default" || type == "mrope") return RotaryFrequencies{.frequency = std::move(plain)};
+  if (type == "dynamic") return dynamic(std::move(plain), size, theta, parameters, length);
   if (type == "linear") {
     const double factor = parameters.number("factor", 0);
     if (!(factor > 0) || !std::isfinite(factor)) return bad("linear needs a positive factor");
     for (float& frequency : plain) frequency = static_cast<float>(frequency / factor);
-    return RotaryFrequencies{std::move(plain), 1, {}, 1, 0};
+    return RotaryFrequencies{.frequency = std::move(plain)};
   }
   if (type == "llama3") return llama3(std::move(plain), parameters);
   if (type == "yarn") return yarn(std::move(plain), size, theta, parameters, length, trained);

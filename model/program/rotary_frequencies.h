@@ -9,21 +9,23 @@
 namespace weft {
 
 /// The angles of a rotary position embedding: position * frequency[i] for pair i, cosines and sines
-/// times `magnitude`. LongRoPE has a second set, for sequences longer than the model was first
-/// trained with.
+/// times `magnitude`. LongRoPE and dynamic scaling have a second set, for sequences longer than the
+/// model was first trained with.
 struct RotaryFrequencies {
   std::vector<float> frequency;  ///< [R/2]
   float magnitude = 1;
-  std::vector<float> long_frequency;  ///< empty unless LongRoPE
+  std::vector<float> long_frequency = {};  ///< empty where there is one set for all
   float long_magnitude = 1;
   std::int64_t long_from = 0;  ///< sequences of more tokens than this use the long set
+  std::int64_t context = 0;  ///< positions that dynamic scaling makes of the model's; 0 = as it was
   friend bool operator==(const RotaryFrequencies&, const RotaryFrequencies&) = default;
 };
 
 /// For R = `size` dimensions. `scaling` is rope_parameters or rope_scaling of config.json, or null:
-/// default, linear (Chen et al., arXiv 2306.15595), dynamic (as default: positions past the trained
-/// context are refused), llama3 (Llama 3.1's), yarn (Peng et al., arXiv 2309.00071), longrope (Ding
-/// et al., arXiv 2402.13753). `context` and `trained_context` in tokens. kBadConfig.
+/// default, linear (Chen et al., arXiv 2306.15595), dynamic (NTK-aware scaling past
+/// `context`, up to factor times as many positions; with an `alpha` at any length), llama3
+/// (Llama 3.1's), yarn (Peng et al., arXiv 2309.00071), longrope (Ding et al., arXiv 2402.13753).
+/// `context` and `trained_context` in tokens. kBadConfig.
 [[nodiscard]] Result<RotaryFrequencies> rotary_frequencies(std::int32_t size, double theta,
                                                            const boost::json::value& scaling,
                                                            std::int64_t context,

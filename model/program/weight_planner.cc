@@ -264,7 +264,9 @@ WeightPlanner::Linear WeightPlanner::gated(const std::string& name, const GatedM
                                            std::int64_t inputs, int expert) {
   const std::int64_t size = block.size;
   Builder builder{{name, {}, size, inputs, true, {}}, {}, false};
-  if (block.fused.tensor.empty()) {
+  const bool apart =
+      !block.gate.tensor.empty() && find(block.fused.tensor, ".weight", expert) == nullptr;
+  if (block.fused.tensor.empty() || apart) {
     for (const auto& [part, to] : {std::pair(&block.gate, std::int64_t{0}), {&block.up, size}}) {
       const auto source = view(*part, size, inputs, expert);
       if (source) builder.matrix.parts.push_back(source->part(0, size, to));

@@ -53,6 +53,7 @@ class Resolver {
     model.context = top_.integer("context", {}, 1, kMaxContext);
     model.trained_context = top_.integer("trained_context", model.context, 1, kMaxContext);
     scope_.set("hidden", model.hidden);
+    has_encoder_ = model.kind == ModelKind::kEncoderDecoder;
     model.end_tokens = end_tokens(model.vocabulary);
     model.start_token = top_.integer("start_token", -1, -1, kMaxVocabulary);
     model.optional_prefixes = top_.texts("optional_prefixes");
@@ -116,7 +117,7 @@ class Resolver {
     scope_.set("stack", "decoder");
     const bool encodes = model.kind == ModelKind::kEncoder;
     model.decoder = stack(*top_.fields(), "", !encodes);
-    if (model.kind != ModelKind::kEncoderDecoder) return;
+    if (!has_encoder_) return;
     const SpecTableReader over = top_.table("encoder");
     json::object tree =
         over.present() ? merge_tables(*top_.fields(), *over.fields()) : *top_.fields();
@@ -148,7 +149,7 @@ class Resolver {
     layer.parallel = reader.flag("parallel", false);
     layer.attention = attention(reader.table("attention"), stack);
     layer.attention_residual = residual(reader.table("attention"));
-    if (reader.has("cross")) {
+    if (has_encoder_ && reader.has("cross")) {
       layer.has_cross = true;
       layer.cross = attention(reader.table("cross"), stack);
       layer.cross_residual = residual(reader.table("cross"));
@@ -211,6 +212,7 @@ class Resolver {
     block.projection = linear(reader, "projection");
     block.spec.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
     block.types = names(reader, "types");
+    block.token_norm = norm(reader, "token_norm");
     block.norm = norm(reader, "norm");
     const SpecTableReader positions = reader.table("positions");
     block.positions.kind =
@@ -218,6 +220,7 @@ class Resolver {
                                                 {"learned", PositionKind::kLearned},
                                                 {"sinusoidal", PositionKind::kSinusoidal}});
     block.positions.tensor = names(positions, "tensor");
+    block.positions.endpoint = positions.flag("endpoint", true);
     block.spec.position_offset = positions.integer("offset", 0, 0, kMaxContext);
     return block;
   }
@@ -291,6 +294,7 @@ class Resolver {
     if (rotary.size % 2 != 0) reader.fail("size", std::to_string(rotary.size) + " is not even");
     rotary.theta = reader.number("theta", 10000.0, 1e-6, kAny);
     rotary.scaling = reader.value("scaling");
+    rotary.reversed = reader.flag("reversed", false);
     block.rotary_spec.rotary_size = rotary.size;
     block.rotary_spec.style = reader.choice<RotaryStyle>(
         "style", {{"halves", RotaryStyle::kHalves}, {"interleaved", RotaryStyle::kInterleaved}});
@@ -342,6 +346,8 @@ class Resolver {
                                                     {"gelu_pytorch_tanh", kGeluTanh},
                                                     {"gelu_pytorch", kGelu},
                                                     {"gelu_python", kGelu},
+                                                    {"gelu_python_tanh", kGeluTanh},
+                                                    {"gelu_accurate", kGeluTanh},
                                                     {"quick_gelu", kGeluQuick},
                                                     {"relu", kRelu},
                                                     {"relu2", kReluSquared},
@@ -394,6 +400,8 @@ class Resolver {
                                         : LinearBlock{};
     block.bias = names(reader, "bias");
     block.projection = linear(reader, "projection");
+    if (reader.has("activation")) block.projection_activation = activation(reader);
+    block.projection_norm = norm(reader, "norm");
     block.spec.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
     block.spec.soft_cap = static_cast<float>(reader.number("soft_cap", 0, 0, kAny));
     return block;
@@ -403,6 +411,7 @@ class Resolver {
   SpecTableReader top_;
   const json::object* norm_defaults_ = nullptr;
   bool transposed_ = false;
+  bool has_encoder_ = false;
   std::int64_t hidden_ = 1;
   std::string layer_;
 };

@@ -111,6 +111,7 @@ struct LayerBlock {
 
 struct PositionBlock {
   PositionKind kind = PositionKind::kNone;
+  bool endpoint = true;  ///< sinusoidal: the last frequency is 1 / 10000 (position_tables.h)
   TensorNames tensor;
 };
 
@@ -120,7 +121,8 @@ struct EmbeddingBlock {
   LinearBlock projection;
   EmbeddingSpec spec;
   PositionBlock positions;
-  TensorNames types;  ///< row 0 is added
+  TensorNames types;     ///< row 0 is added
+  NormBlock token_norm;  ///< of the token's row alone (small Blenderbot's decoder)
   NormBlock norm;
 };
 
@@ -129,6 +131,7 @@ struct RotaryBlock {
   std::int32_t size = 0;  ///< R
   double theta = 10000;
   boost::json::value scaling;  ///< rope_parameters or rope_scaling of config.json, or null
+  bool reversed = false;       ///< angles fall with the position (nanochat)
   friend bool operator==(const RotaryBlock&, const RotaryBlock&) = default;
 };
 
@@ -146,7 +149,9 @@ struct HeadBlock {
   LinearBlock linear;
   TensorNames bias;        ///< under a name of its own (BART)
   LinearBlock projection;  ///< before the head, back to the embedding's width (OPT-350m)
-  LinearSpec spec;         ///< what follows the product with `linear`
+  Activation projection_activation = Activation::kNone;  ///< BERT's head
+  NormBlock projection_norm;                             ///< behind it
+  LinearSpec spec;                                       ///< what follows the product with `linear`
 };
 
 /// A model as a composition of known blocks: a spec applied to one checkpoint's config. Plain data.

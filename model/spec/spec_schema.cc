@@ -21,10 +21,11 @@ constexpr std::array<std::string_view, 9> kStack = {
     "layers",  "causal",          "norm:norm", "embedding:embedding", "attention:attention",
     "mlp:mlp", "cross:attention", "parallel",  "final_norm:norm",
 };
-constexpr std::array<std::string_view, 7> kEmbedding = {
-    "tensor", "size", "projection:linear", "scale", "types", "positions:positions", "norm:norm",
+constexpr std::array<std::string_view, 8> kEmbedding = {
+    "tensor", "size",      "projection:linear",   "scale",
+    "types",  "norm:norm", "positions:positions", "token_norm:norm",
 };
-constexpr std::array<std::string_view, 3> kPositions = {"kind", "tensor", "offset"};
+constexpr std::array<std::string_view, 4> kPositions = {"kind", "tensor", "offset", "endpoint"};
 constexpr std::array<std::string_view, 5> kNorm = {"tensor", "kind", "eps", "weight_offset",
                                                    "present"};
 constexpr std::array<std::string_view, 2> kLinear = {"tensor", "transposed"};
@@ -58,8 +59,8 @@ constexpr std::array<std::string_view, 23> kAttention = {
     "^residual",
 };
 constexpr std::array<std::string_view, 4> kQkv = {"tensor", "transposed", "groups", "order"};
-constexpr std::array<std::string_view, 5> kRotary = {"enabled", "size", "theta", "style",
-                                                     "scaling"};
+constexpr std::array<std::string_view, 6> kRotary = {"enabled", "size",    "theta",
+                                                     "style",   "scaling", "reversed"};
 constexpr std::array<std::string_view, 2> kRelativeBias = {"tensor", "max_distance"};
 constexpr std::array<std::string_view, 8> kMlp = {
     "gated",      "activation",      "gate_limit", "up_offset",
@@ -86,8 +87,9 @@ constexpr std::array<std::string_view, 14> kExperts = {
     "^dense",
 };
 constexpr std::array<std::string_view, 2> kShared = {"gate_tensor:linear", "^dense"};
-constexpr std::array<std::string_view, 8> kHead = {
-    "present", "tied", "tensor", "transposed", "bias", "projection:linear", "scale", "soft_cap"};
+constexpr std::array<std::string_view, 10> kHead = {
+    "present",           "tied",       "tensor",    "transposed", "bias",
+    "projection:linear", "activation", "norm:norm", "scale",      "soft_cap"};
 
 constexpr std::array kSchema = {
     SpecTable{"top", kTop},

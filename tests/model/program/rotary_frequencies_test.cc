@@ -58,8 +58,44 @@ TEST(RotaryFrequenciesTest, DivideByTheFactorOfLinearScaling) {
 }
 
 TEST(RotaryFrequenciesTest, DoNotChangeWithinTheTrainedContextOfDynamicScaling) {
-  EXPECT_THAT(frequencies(R"({"type": "dynamic", "factor": 4.0})").value().frequency,
-              are(plain_numbers()));
+  const auto got = frequencies(R"({"type": "dynamic", "factor": 4.0})", 10000, 4096).value();
+  EXPECT_THAT(got.frequency, are(plain_numbers()));
+  EXPECT_EQ(got.long_from, 4096);
+}
+
+// transformers' numbers for 16384 tokens.
+TEST(RotaryFrequenciesTest, StretchWithTheBaseOfTheLongestSequencePastTheContextOfDynamicScaling) {
+  const auto got = frequencies(R"({"type": "dynamic", "factor": 4.0})", 10000, 4096).value();
+  EXPECT_EQ(got.context, 16384);
+  EXPECT_EQ(got.long_magnitude, 1);
+  EXPECT_THAT(got.long_frequency,
+              are({1.0F, 0.219212472F, 0.0480541028F, 0.0105340583F, 0.00230919686F,
+                   0.000506204728F, 0.000110966386F, 2.43252125e-05F}));
+}
+
+TEST(RotaryFrequenciesTest, HaveOneSetWhenTheDynamicFactorAddsNothing) {
+  const auto got = frequencies(R"({"type": "dynamic", "factor": 1.0})").value();
+  EXPECT_THAT(got.long_frequency, IsEmpty());
+  EXPECT_EQ(got.context, 0);
+}
+
+// transformers' numbers for Hunyuan.
+TEST(RotaryFrequenciesTest, StretchAtAnyLengthWithAnAlpha) {
+  const auto got = frequencies(R"({"type": "dynamic", "alpha": 1000.0, "factor": 1.0})").value();
+  EXPECT_THAT(got.frequency,
+              are({1.0F, 0.117876865F, 0.0138949547F, 0.00163789373F, 0.000193069776F,
+                   2.27584587e-05F, 2.68269582e-06F, 3.16227755e-07F}));
+  EXPECT_THAT(got.long_frequency, IsEmpty());
+}
+
+TEST(RotaryFrequenciesTest, RefuseDynamicScalingThatShrinksOrHasNothingToStretch) {
+  for (const char* wrong : {R"({"type": "dynamic", "factor": 0.5})",
+                            R"({"type": "dynamic", "factor": 2.0, "alpha": -1.0})"}) {
+    EXPECT_THAT(frequencies(wrong), FailsWith(ModelErrc::kBadConfig, "dynamic needs")) << wrong;
+  }
+  const auto parameters = boost::json::parse(R"({"type": "dynamic", "factor": 2.0})");
+  EXPECT_THAT(rotary_frequencies(2, 10000, parameters, 4096, 4096),
+              FailsWith(ModelErrc::kBadConfig, "more than two rotary dimensions"));
 }
 
 TEST(RotaryFrequenciesTest, AreBentByWavelengthAsLlama3Does) {

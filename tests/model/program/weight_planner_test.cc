@@ -149,6 +149,21 @@ TEST(WeightPlannerTest, TakesAFusedGateApart) {
   }
 }
 
+TEST(WeightPlannerTest, TakesGateAndUpWhereTheFusedTensorIsNotThere) {
+  SmallSpec spec;
+  spec.mlp = "gate = 'gate'\nup = 'up'\ngate_up = 'both'";
+  const Checkpoint apart = without_mlp()
+                               .tensor("gate.weight", {3, 4})
+                               .tensor("up.weight", {3, 4}, 40)
+                               .tensor("down.weight", {4, 3})
+                               .make();
+  EXPECT_THAT(rows_of(spec.compile(apart).value(), "0.mlp.gate_up"),
+              ElementsAre(0, 1, 2, 10, 11, 12));
+  const Checkpoint fused =
+      without_mlp().tensor("both.weight", {6, 4}).tensor("down.weight", {4, 3}).make();
+  EXPECT_THAT(rows_of(spec.compile(fused).value(), "0.mlp.gate_up"), ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
 SmallSpec experts(const std::string& tensors) {
   SmallSpec spec;
   spec.mlp =
