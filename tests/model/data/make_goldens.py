@@ -152,6 +152,9 @@ CASES = {
                                             num_experts_per_tok=2)),
     "granite_swa": ("lm", "granite_swa", dict(GROUPED, **MULTIPLIERS, sliding_window=6,
                                               layer_types=SLIDES, layer_rope_theta=[100.0, 0])),
+    "granitemoe-dense": ("lm", "granitemoehybrid", dict(
+        GROUPED, **MULTIPLIERS, num_local_experts=0, shared_intermediate_size=12,
+        layer_types=["full_attention"] * L, position_embedding_type="rope", mamba_n_heads=4)),
     "granitemoe_swa": ("lm", "granitemoe_swa", dict(GROUPED, **MULTIPLIERS, num_local_experts=3,
                                                     num_experts_per_tok=2, sliding_window=6,
                                                     shared_intermediate_size=12,
@@ -190,12 +193,16 @@ CASES = {
     "mellum": ("lm", "mellum", dict(WIDE, num_experts=3, num_experts_per_tok=2,
                                     moe_intermediate_size=8, sliding_window=6, layer_types=SLIDES,
                                     mlp_layer_types=["sparse", "dense"])),
+    "megatron-decoder": ("lm", "megatron-bert", dict(SIZES, is_decoder=True)),
     "minimax_m2": ("lm", "minimax_m2", dict(WIDE, num_local_experts=4, num_experts_per_tok=2,
                                             intermediate_size=8, rotary_dim=4)),
     "ministral": ("lm", "ministral", dict(WIDE, sliding_window=6, layer_types=SLIDES)),
     "mistral": ("lm", "mistral", dict(WIDE, sliding_window=6)),
     "mixtral": ("lm", "mixtral", dict(WIDE, num_local_experts=3, num_experts_per_tok=2)),
     "mixtral-in_memory": ("lm", "mixtral", dict(WIDE, num_local_experts=3, num_experts_per_tok=2)),
+    "modernbert_decoder": ("lm", "modernbert-decoder", dict(
+        SIZES, sliding_window=6, layer_types=SLIDES, norm_bias=True, mlp_bias=True,
+        attention_bias=True, cls_token_id=1, sep_token_id=2)),
     "mpt": ("lm", "mpt", BLOCKS),
     "mvp": ("pair", "mvp", dict(PAIR, bos_token_id=0, eos_token_id=2, pad_token_id=1,
                                 decoder_start_token_id=2)),
@@ -233,6 +240,9 @@ CASES = {
     "roberta": ("encoder", "roberta", dict(SIZES, pad_token_id=1, bos_token_id=0)),
     "roberta-decoder": ("lm", "roberta", dict(SIZES, is_decoder=True, pad_token_id=1,
                                               bos_token_id=0)),
+    "roberta_prelayernorm": ("encoder", "roberta-prelayernorm", dict(SIZES, pad_token_id=1,
+                                                                     bos_token_id=0)),
+    "roformer-decoder": ("lm", "roformer", dict(SIZES, is_decoder=True, embedding_size=12)),
     "seed_oss": ("lm", "seed_oss", WIDE),
     "smollm3": ("lm", "smollm3", dict(GROUPED, no_rope_layers=[1, 0])),
     "solar_open": ("lm", "solar_open", dict(WIDE, n_routed_experts=4, num_experts_per_tok=2,
@@ -248,13 +258,15 @@ CASES = {
     "umt5": ("pair", "umt5", dict(T5, feed_forward_proj="gated-gelu")),
     "vaultgemma": ("lm", "vaultgemma", dict(WIDE, query_pre_attn_scalar=24, sliding_window=6,
                                             layer_types=SLIDES)),
+    "xlm_roberta_xl-decoder": ("lm", "xlm-roberta-xl", dict(SIZES, is_decoder=True, pad_token_id=1,
+                                                            bos_token_id=0)),
     "xglm": ("lm", "xglm", dict(vocab_size=V, d_model=H, ffn_dim=F, num_layers=L, attention_heads=A,
                                 max_position_embeddings=P, pad_token_id=1, bos_token_id=0,
                                 eos_token_id=2)),
 }
 
 # Half precision would round positions that are computed, so these files lack them, as Marian's do.
-COMPUTED = {"marian": "embed_positions"}
+COMPUTED = {"marian": "embed_positions", "roformer-decoder": "embed_positions"}
 # With the names that tensors have in memory, which save_pretrained changes to older ones.
 IN_MEMORY = {"gpt_neox-in_memory", "mixtral-in_memory"}
 # The reference has another dynamic base for each length, and one is that of the whole context.
