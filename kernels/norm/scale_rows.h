@@ -5,10 +5,11 @@
 
 namespace weft {
 
-/// out[t] = residual[t] + scales[t] * in[t].
+/// out[t, i] = residual[t, i] + scales[t, i / (H / W)] * in[t, i]: a row has one scale, or one for
+/// each run of H / W numbers.
 struct ScaleRowsParams {
   ConstRows in;        ///< [T, H]
-  ConstRows scales;    ///< [T, 1]
+  ConstRows scales;    ///< [T, W], W divides H
   ConstRows residual;  ///< [T, H], data null when there is none; may be `out`
   Rows out;            ///< [T, H]; may be `in`
 };

@@ -10,14 +10,18 @@ __global__ void __launch_bounds__(kRowThreads) scale_rows_kernel(CudaScaleRowsPa
   const std::int64_t width = params.out.width;
   const auto [row, first] = row_place();
   if (first >= width) return;
-  const float scale = load_one(DType::kF32, row_of(params.scales, row), 0);
+  const std::int64_t run = width / params.scales.width;
+  const std::byte* scales = row_of(params.scales, row);
   Four value = load_four(DType::kF32, row_of(params.in, row), first);
   Four residual{};
   if (params.residual.data != nullptr) {
     residual = load_four(DType::kF32, row_of(params.residual, row), first);
   }
 #pragma unroll
-  for (int i = 0; i < 4; ++i) value.at[i] = residual.at[i] + scale * value.at[i];
+  for (int i = 0; i < 4; ++i) {
+    const std::int64_t place = (first + i < width ? first + i : first) / run;
+    value.at[i] = residual.at[i] + load_one(DType::kF32, scales, place) * value.at[i];
+  }
   store_four(DType::kF32, writable_row(params.out, row), first, value, width - first);
 }
 

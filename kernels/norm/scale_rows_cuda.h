@@ -4,11 +4,11 @@
 
 namespace weft::cuda {
 
-/// out[t] = residual[t] + scales[t] * in[t]; all f32.
+/// out[t, i] = residual[t, i] + scales[t, i / (H / W)] * in[t, i]; all f32.
 struct CudaScaleRowsParams {
   std::int64_t rows = 0;
   DeviceRows in{};
-  DeviceRows scales{};    ///< [T, 1]
+  DeviceRows scales{};    ///< [T, W], W divides H
   DeviceRows residual{};  ///< data null when there is none; may be `out`
   DeviceRows out{};       ///< may be `in`
 };

@@ -31,12 +31,14 @@ void check_rotary(const RotaryParams& params) {
   require(holds_rows(params.qkv, params.qkv.count, width),
           "rotate_and_store: qkv does not fit the heads");
   if (params.kv.keys != nullptr && params.shape.kv_heads > 0) check_spans(params);
+  const bool placed = static_cast<std::int64_t>(params.position_ids.size()) >= params.qkv.count;
+  require(params.spec.query_growth_step >= 0 && (params.spec.query_growth_step == 0 || placed),
+          "rotate_and_store: query_growth_step");
   if (params.spec.rotary_size == 0) return;
   require(params.spec.rotary_size > 0 && params.spec.rotary_size % 2 == 0 &&
               params.spec.rotary_size <= params.shape.head_size,
           "rotate_and_store: rotary_size");
-  require(params.cosines != nullptr && params.sines != nullptr &&
-              static_cast<std::int64_t>(params.position_ids.size()) >= params.qkv.count,
+  require(params.cosines != nullptr && params.sines != nullptr && placed,
           "rotate_and_store: no positions to turn by");
 }
 

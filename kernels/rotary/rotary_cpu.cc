@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "weft/kernels/cpu_ops.h"
@@ -84,6 +85,12 @@ void turn(const RotaryParams& params, const Heads& heads, std::int64_t position)
   }
 }
 
+void grow(const Heads& queries, const RotarySpec& spec, std::int32_t position) {
+  const auto steps = static_cast<float>(position / spec.query_growth_step);
+  const float scale = 1.0F + spec.query_growth * std::log1p(steps);
+  for (std::int64_t i = 0; i < queries.count * queries.size; ++i) queries.data[i] *= scale;
+}
+
 void narrow(DType dtype, const float* HWY_RESTRICT from, std::int64_t count,
             std::byte* HWY_RESTRICT to) {
   if (dtype == DType::kF32) {
@@ -126,6 +133,9 @@ void rotate_token(const RotaryParams& params, std::int64_t row, const Heads& que
   if (params.spec.norm_after_rotary) {
     norm_heads(queries, params.query_norm);
     norm_heads(keys, params.key_norm);
+  }
+  if (params.spec.query_growth_step > 0) {
+    grow(queries, params.spec, params.position_ids[static_cast<std::size_t>(row)]);
   }
 }
 

@@ -22,6 +22,7 @@ struct Section {
   int index;  ///< of the first among the heads of its kind
   const HeadNorm* norm;
   bool turns;
+  bool grows;
   std::byte* cache;
 };
 
@@ -45,6 +46,7 @@ class TokenHeads {
     if (norms && !params_.spec.norm_after_rotary) norm(section);
     if (section.turns && params_.spec.rotary_size > 0) turn(section);
     if (norms && params_.spec.norm_after_rotary) norm(section);
+    if (section.grows && params_.spec.query_growth_step > 0) grow(section);
     write(section);
     if (section.cache != nullptr) store(section);
   }
@@ -88,6 +90,15 @@ class TokenHeads {
         left = a * cosine - b * sine;
         right = b * cosine + a * sine;
       }
+    });
+  }
+
+  __device__ void grow(const Section& section) const {
+    const int position = max(params_.position_ids[row_], 0);
+    const auto steps = static_cast<float>(position / params_.spec.query_growth_step);
+    const float scale = 1.0F + params_.spec.query_growth * log1pf(steps);
+    each_head(section, [&](int h) {
+      for (int i = lane_; i < params_.shape.head_size; i += kWarp) head(h)[i] *= scale;
     });
   }
 
@@ -195,6 +206,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   Section queries = part_of(begin, end, 0, params.shape.heads);
   queries.norm = &params.query_norm;
   queries.turns = true;
+  queries.grows = true;
   Section keys = part_of(begin, end, params.shape.heads, params.shape.kv_heads);
   keys.norm = &params.key_norm;
   keys.turns = true;

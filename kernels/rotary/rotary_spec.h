@@ -48,6 +48,10 @@ struct RotarySpec {
   RotaryStyle style = RotaryStyle::kHalves;
   std::int32_t rotary_size =
       0;  ///< R, even, at most D: the first R numbers of a head turn; 0 = none
+  /// At last, when the step is not 0, queries at position p are multiplied by
+  /// 1 + query_growth * ln(1 + floor(p / query_growth_step)) (Ministral 3).
+  float query_growth = 0;
+  std::int32_t query_growth_step = 0;
 };
 
 }  // namespace weft

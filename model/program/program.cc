@@ -288,8 +288,21 @@ class StackCompiler {
     emit(rotary(block, qkv));
     const BufferId mixed = buffer("a", query_width);
     emit(attention_op(block, qkv, mixed));
+    gate_heads(block, input, mixed);
     norm(name("attention.norm_inner"), residual.norm_inner, query_width, mixed, mixed);
     project(name("attention"), block.out, query_width, residual, mixed, input);
+  }
+
+  void gate_heads(const AttentionBlock& block, BufferId input, BufferId mixed) {
+    if (block.gate.tensor.empty()) return;
+    const std::int64_t width =
+        std::int64_t{block.shape.heads} * (block.gate_per_head ? 1 : block.shape.head_size);
+    const BufferId gate = buffer("g", width);
+    LinearOp op = plain(weights_.linear(name("attention.gate"), block.gate, width, model_.hidden),
+                        input, gate);
+    op.spec.activation = Activation::kSigmoid;
+    emit(op);
+    emit(ScaleRowsOp{mixed, gate, kAbsent, mixed});
   }
 
   void cross(const AttentionBlock& block, const ResidualBlock& residual) {

@@ -185,7 +185,8 @@ struct CombineOp {
   BufferId out = kAbsent;
 };
 
-/// out = residual + scale[t] * in[t].
+/// out = residual + scales * in; `scales` has one number for a row, or one for each run of its
+/// width's share.
 struct ScaleRowsOp {
   BufferId in = kAbsent;
   BufferId scales = kAbsent;

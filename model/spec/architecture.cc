@@ -249,6 +249,8 @@ class Resolver {
     block.spec.chunk = static_cast<std::int32_t>(reader.integer("chunk", 0, 0, kMaxContext));
     block.qkv = qkv(reader);
     block.out = linear(reader, "out");
+    block.gate = linear(reader, "gate");
+    block.gate_per_head = reader.table("gate").flag("per_head", false);
     block.alibi = reader.flag("alibi", false);
     block.alibi_scale = static_cast<float>(reader.number("alibi_scale", 1, 0, kAny));
     block.sinks = names(reader, "sinks");
@@ -265,6 +267,10 @@ class Resolver {
     block.query_norm = norm(reader, "q_norm");
     block.key_norm = norm(reader, "k_norm");
     block.rotary_spec.norm_after_rotary = reader.flag("norm_after_rotary", false);
+    block.rotary_spec.query_growth =
+        static_cast<float>(reader.number("query_growth", 0, -kAny, kAny));
+    block.rotary_spec.query_growth_step =
+        static_cast<std::int32_t>(reader.integer("query_growth_step", 0, 0, kMaxContext));
     block.head_norm_scope =
         reader.choice<HeadNormScope>("head_norm_scope", {{"head", HeadNormScope::kPerHead},
                                                          {"each_head", HeadNormScope::kEachHead},

@@ -55,6 +55,8 @@ struct AttentionBlock {
   AttentionSpec spec;
   QkvBlock qkv;
   LinearBlock out;
+  LinearBlock gate;            ///< the sigmoid of it scales what heads give
+  bool gate_per_head = false;  ///< [A, H] instead of [A D, H]
   NormBlock query_norm, key_norm;
   HeadNormScope head_norm_scope = HeadNormScope::kPerHead;
   RotarySpec rotary_spec;

@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 6> kResidual = {
     "norm_in:norm",    "norm_out:norm",  "norm_sum:norm",
     "norm_inner:norm", "residual_scale", "adds_normed_input",
 };
-constexpr std::array<std::string_view, 23> kAttention = {
+constexpr std::array<std::string_view, 26> kAttention = {
     "heads",
     "kv_heads",
     "head_size",
@@ -47,10 +47,13 @@ constexpr std::array<std::string_view, 23> kAttention = {
     "v:linear",
     "qkv:qkv",
     "out:linear",
+    "gate:head_gate",
     "q_norm:norm",
     "k_norm:norm",
     "head_norm_scope",
     "norm_after_rotary",
+    "query_growth",
+    "query_growth_step",
     "rotary:rotary",
     "alibi",
     "alibi_scale",
@@ -58,6 +61,7 @@ constexpr std::array<std::string_view, 23> kAttention = {
     "relative_bias:relative_bias",
     "^residual",
 };
+constexpr std::array<std::string_view, 3> kHeadGate = {"tensor", "transposed", "per_head"};
 constexpr std::array<std::string_view, 4> kQkv = {"tensor", "transposed", "groups", "order"};
 constexpr std::array<std::string_view, 6> kRotary = {"enabled", "size",    "theta",
                                                      "style",   "scaling", "reversed"};
@@ -103,6 +107,7 @@ constexpr std::array kSchema = {
     SpecTable{"linear", kLinear},
     SpecTable{"residual", kResidual},
     SpecTable{"attention", kAttention},
+    SpecTable{"head_gate", kHeadGate},
     SpecTable{"qkv", kQkv},
     SpecTable{"rotary", kRotary},
     SpecTable{"relative_bias", kRelativeBias},

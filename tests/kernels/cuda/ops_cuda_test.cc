@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "weft/tests/kernels/cuda/ops_cuda_fixture.h"
@@ -94,10 +96,11 @@ TEST_F(OpsCudaTest, EmbedsFromEveryType) {
 }
 
 TEST_F(OpsCudaTest, ScalesRows) {
-  for (const std::int64_t width : {1, 33, 4096}) {
+  for (const auto& [width, scale_count] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {1, 1}, {33, 1}, {33, 11}, {33, 33}, {4096, 1}, {4096, 32}, {4096, 4096}}) {
     for (const std::int64_t rows : {1, 65}) {
       RowsPair in = RowsPair::random(rows, width, DType::kF32, engine_);
-      RowsPair scales = RowsPair::random(rows, 1, DType::kF32, engine_);
+      RowsPair scales = RowsPair::random(rows, scale_count, DType::kF32, engine_);
       RowsPair residual = RowsPair::random(rows, width, DType::kF32, engine_);
       expect_runs([&](Stream stream) {
         return scale_rows({rows, in.device(), scales.device(), residual.device(), in.device()},

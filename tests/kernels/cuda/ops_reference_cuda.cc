@@ -98,9 +98,10 @@ void rotate_and_store(const CudaRotaryParams& params) {
 }
 
 void scale_rows(const CudaScaleRowsParams& params) {
+  const std::int64_t run = params.out.width / params.scales.width;
   for (std::int64_t t = 0; t < params.rows; ++t) {
     for (std::int64_t i = 0; i < params.out.width; ++i) {
-      double value = at(params.scales, t, 0) * at(params.in, t, i);
+      double value = at(params.scales, t, i / run) * at(params.in, t, i);
       if (params.residual.data != nullptr) value += at(params.residual, t, i);
       put(params.out, t, i, value);
     }

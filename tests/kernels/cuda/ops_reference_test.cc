@@ -311,14 +311,16 @@ TEST(OpsReferenceTest, EmbedsAndScalesAsTheHost) {
                           .position_ids = position_ids.data(),
                           .out = device_rows(got)});
   expect_same(got, want);
-  Table scales(3, 1, random);
-  scale_rows({want.rows(), scales.rows(), want.rows(), want.rows()}, Share{});
-  cuda::reference::scale_rows({.rows = 3,
-                               .in = device_rows(got),
-                               .scales = device_rows(scales),
-                               .residual = device_rows(got),
-                               .out = device_rows(got)});
-  expect_same(got, want);
+  for (const std::int64_t count : {std::int64_t{1}, want.rows().width / 2, want.rows().width}) {
+    Table scales(3, count, random);
+    scale_rows({want.rows(), scales.rows(), want.rows(), want.rows()}, Share{});
+    cuda::reference::scale_rows({.rows = 3,
+                                 .in = device_rows(got),
+                                 .scales = device_rows(scales),
+                                 .residual = device_rows(got),
+                                 .out = device_rows(got)});
+    expect_same(got, want);
+  }
 }
 
 TEST(OpsReferenceTest, WritesTablesAndCountsTokens) {

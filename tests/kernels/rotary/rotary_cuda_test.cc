@@ -153,6 +153,19 @@ TEST_F(RotaryCudaTest, NormsHeadsInEveryWayBeforeOrAfter) {
   }
 }
 
+TEST_F(RotaryCudaTest, GrowsQueriesByTheirPositionsAfterAllElse) {
+  for (const std::int32_t turned : {0, 16}) {
+    for (const bool after : {false, true}) {
+      RotarySetup step = setup(4, 2, 16, turned, DType::kF32, 9);
+      step.params.query_norm = {.spec = {.enabled = true, .norm = {.eps = 1e-5F}}};
+      step.params.spec.norm_after_rotary = after;
+      step.params.spec.query_growth = 0.4F;
+      step.params.spec.query_growth_step = 3;
+      step.expect_reference();
+    }
+  }
+}
+
 TEST_F(RotaryCudaTest, NormsOverManyHeadsAndTakesQueriesAlone) {
   RotarySetup wide = setup(128, 8, 128, 128, DType::kF16, 3);
   const float mark = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -45,6 +46,13 @@ inline void turn_heads_reference(const RotarySpec& spec, std::size_t size, const
   }
 }
 
+inline void grow_reference(const RotarySpec& spec, std::int64_t position,
+                           std::span<double> queries) {
+  if (spec.query_growth_step == 0) return;
+  const double steps = std::floor(static_cast<double>(position) / spec.query_growth_step);
+  for (double& number : queries) number *= 1 + spec.query_growth * std::log(1 + steps);
+}
+
 /// What becomes of `row`, a token's queries, keys and values. `params` are RotaryParams or
 /// CudaRotaryParams with pointers to the host's memory; `position` is the token's in their tables.
 template <class Params>
@@ -63,6 +71,7 @@ void rotary_reference(const Params& params, std::int64_t position, std::span<dou
   turn_heads_reference(params.spec, size, params.cosines + first, params.sines + first,
                        row.first(queries.size() + keys.size()));
   if (params.spec.norm_after_rotary) norms();
+  grow_reference(params.spec, position, queries);
 }
 
 }  // namespace weft::test

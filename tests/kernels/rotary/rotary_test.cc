@@ -144,6 +144,20 @@ TEST_P(RotaryTest, TakesQueriesAloneAndKeysAndValuesAlone) {
   expect_rotated(unstored);
 }
 
+TEST_P(RotaryTest, GrowsQueriesByTheirPositionsAfterAllElse) {
+  Random random(6);
+  for (const std::int32_t turned : {0, 16}) {
+    for (const bool after : {false, true}) {
+      Step step(4, 2, 16, turned, DType::kF32, random);
+      step.params.query_norm = {.spec = {.enabled = true, .norm = {.eps = 1e-5F}}};
+      step.params.spec.norm_after_rotary = after;
+      step.params.spec.query_growth = 0.4F;
+      step.params.spec.query_growth_step = 3;
+      expect_rotated(step, 2);
+    }
+  }
+}
+
 TEST_P(RotaryTest, ClipsWithoutHidingNaN) {
   Random random(4);
   Step step(1, 1, 8, 0, DType::kF32, random);

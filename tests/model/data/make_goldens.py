@@ -19,6 +19,7 @@ import sys
 
 import torch
 from safetensors.torch import load_file, save_file
+from chatglm import ChatGlm
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 V, H, L, A, K, D, F, P = 24, 16, 2, 4, 2, 4, 8, 64
@@ -52,6 +53,9 @@ def rope(kind, theta=10000.0, **more):
 
 # case: (kind, model_type, config)
 CASES = {
+    "afmoe": ("lm", "afmoe", dict(WIDE, sliding_window=6, layer_types=SLIDES, num_experts=4,
+                                  num_experts_per_tok=2, num_dense_layers=1,
+                                  moe_intermediate_size=8, mup_enabled=True, route_scale=1.5)),
     "arcee": ("lm", "arcee", WIDE),
     "aria_text": ("lm", "aria_text", dict(WIDE, moe_num_experts=3, moe_topk=2,
                                           moe_num_shared_experts=2, intermediate_size=8)),
@@ -68,8 +72,19 @@ CASES = {
     "blenderbot": ("pair", "blenderbot", dict(PAIR, **IDS, decoder_start_token_id=1)),
     "blenderbot-small": ("pair", "blenderbot-small", dict(PAIR, **IDS, decoder_start_token_id=1)),
     "bloom": ("lm", "bloom", dict(vocab_size=V, hidden_size=H, n_layer=L, n_head=A, **IDS)),
+    "chatglm": ("lm", "chatglm", dict(
+        model_type="chatglm", architectures=["ChatGLMModel"], padded_vocab_size=V, hidden_size=H,
+        num_layers=L, num_attention_heads=A, kv_channels=8, multi_query_attention=True,
+        multi_query_group_num=K, ffn_hidden_size=F, seq_length=P, layernorm_epsilon=1e-5,
+        rmsnorm=True, post_layer_norm=True, add_bias_linear=False, add_qkv_bias=True, rope_ratio=50,
+        apply_residual_connection_post_layernorm=False, tie_word_embeddings=False,
+        eos_token_id=2)),
     "codegen": ("lm", "codegen", dict(GPT, n_ctx=P, rotary_dim=2)),
     "cohere": ("lm", "cohere", dict(GROUPED, use_qk_norm=True, logit_scale=0.25)),
+    "cohere_compass_text": ("lm", "cohere_compass_text", dict(
+        GROUPED, sliding_window=6, layer_types=SLIDES, logit_scale=0.25,
+        rope_parameters=dict(sliding_attention=dict(rope("default"), mrope_section=[1, 1, 0]),
+                             full_attention=None))),
     "cohere2": ("lm", "cohere2", dict(GROUPED, sliding_window=6, layer_types=SLIDES,
                                       logit_scale=0.25)),
     "cohere2_moe": ("lm", "cohere2_moe", dict(GROUPED, sliding_window=6, layer_types=SLIDES,
@@ -113,6 +128,8 @@ CASES = {
     "flint": ("lm", "flint", dict(WIDE, num_experts=4, num_experts_per_tok=2,
                                   moe_intermediate_size=8, shared_expert_intermediate_size=12,
                                   mlp_only_layers=[0], sliding_window=6, layer_types=SLIDES)),
+    "fuyu": ("lm", "fuyu", dict(patch_size=2, num_channels=1, eos_token_id=2, text_config=dict(
+        SIZES, model_type="persimmon", partial_rotary_factor=0.5))),
     "gemma": ("lm", "gemma", WIDE),
     "gemma2": ("lm", "gemma2", dict(WIDE, query_pre_attn_scalar=24, sliding_window=6,
                                     layer_types=SLIDES, attn_logit_softcapping=5.0,
@@ -197,6 +214,8 @@ CASES = {
     "minimax_m2": ("lm", "minimax_m2", dict(WIDE, num_local_experts=4, num_experts_per_tok=2,
                                             intermediate_size=8, rotary_dim=4)),
     "ministral": ("lm", "ministral", dict(WIDE, sliding_window=6, layer_types=SLIDES)),
+    "ministral3": ("lm", "ministral3", dict(GROUPED, head_dim=D, rope_parameters=rope(
+        "yarn", factor=4.0, original_max_position_embeddings=5, llama_4_scaling_beta=0.5))),
     "mistral": ("lm", "mistral", dict(WIDE, sliding_window=6)),
     "mixtral": ("lm", "mixtral", dict(WIDE, num_local_experts=3, num_experts_per_tok=2)),
     "mixtral-in_memory": ("lm", "mixtral", dict(WIDE, num_local_experts=3, num_experts_per_tok=2)),
@@ -324,9 +343,12 @@ def nest(folder):
 def make(folder, name):
     kind, model_type, fields = CASES[name]
     generator = torch.Generator().manual_seed(sum((i + 1) * ord(c) for i, c in enumerate(name)))
-    config = AutoConfig.for_model(model_type, **fields)
-    config._attn_implementation = ATTENTION.get(name, "eager")
-    model = CLASSES[kind].from_config(config).float().eval()
+    if model_type == "chatglm":
+        model = ChatGlm(fields)
+    else:
+        config = AutoConfig.for_model(model_type, **fields)
+        config._attn_implementation = ATTENTION.get(name, "eager")
+        model = CLASSES[kind].from_config(config).float().eval()
     randomize(model, name, generator)
     model.tie_weights()
     expected = {}

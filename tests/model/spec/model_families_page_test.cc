@@ -1,0 +1,81 @@
+// docs/model-families.md says which model types load; this compares it with the built-in specs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <cstddef>
+#include <map>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "weft/core/io/file.h"
+#include "weft/model/spec/spec.h"
+#include "weft/tests/fixture/source_path.h"
+
+namespace weft {
+namespace {
+
+/// What stands between `open` and `close` in `text`; empty when they are not there.
+std::string between(std::string_view text, std::string_view open, std::string_view close) {
+  const std::size_t begin = text.find(open);
+  if (begin == std::string_view::npos) return "";
+  const std::size_t from = begin + open.size();
+  const std::size_t end = text.find(close, from);
+  return end == std::string_view::npos ? "" : std::string(text.substr(from, end - from));
+}
+
+struct Page {
+  std::map<std::string, std::string> spec_of;  ///< by model type; empty where none loads it
+  std::map<std::string, std::string> remark_of;
+};
+
+/// The rows "| `type` | [spec](...) | remark |" of the page.
+Page read_page() {
+  std::istringstream text(
+      read_text_file(test::source_path("docs/model-families.md"), std::size_t{1} << 20).value());
+  Page page;
+  for (std::string line; std::getline(text, line);) {
+    if (!line.starts_with("| `")) continue;
+    const std::string type = between(line, "| `", "` |");
+    EXPECT_FALSE(page.spec_of.contains(type)) << type << " stands there twice";
+    page.spec_of[type] = between(line, "` | [", "](");
+    const std::size_t last = line.rfind("| ", line.size() - 3);
+    page.remark_of[type] = line.substr(last + 2, line.size() - last - 4);
+  }
+  return page;
+}
+
+std::map<std::string, std::string> claimed() {
+  std::map<std::string, std::string> spec_of;
+  for (const Spec& spec : builtin_specs()) {
+    const auto& claims = spec.tree().at("claims").as_object();
+    for (const auto& type : claims.at("model_type").as_array()) {
+      const std::string name(type.as_string());
+      EXPECT_TRUE(spec_of.emplace(name, spec.name()).second) << name << " is claimed twice";
+    }
+  }
+  return spec_of;
+}
+
+TEST(ModelFamiliesPageTest, NamesTheSpecOfEveryModelTypeThatLoads) {
+  std::map<std::string, std::string> loading = read_page().spec_of;
+  std::erase_if(loading, [](const auto& row) { return row.second.empty(); });
+  EXPECT_EQ(loading, claimed());
+}
+
+TEST(ModelFamiliesPageTest, SaysWhatIsMissingWhereNoneLoads) {
+  const Page page = read_page();
+  std::size_t missing = 0;
+  for (const auto& [type, spec] : page.spec_of) {
+    if (!spec.empty()) continue;
+    ++missing;
+    EXPECT_NE(page.remark_of.at(type), "") << type;
+  }
+  EXPECT_GT(missing, 0U);
+}
+
+}  // namespace
+}  // namespace weft
