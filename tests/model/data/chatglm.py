@@ -89,6 +89,6 @@ class ChatGlm(torch.nn.Module):
     def save_pretrained(self, folder):
         os.makedirs(folder)
         with open(f"{folder}/config.json", "w") as file:
-            json.dump(self.fields, file, indent=2)
+            file.write(json.dumps(self.fields, indent=2) + "\n")
         save_file({name: tensor.data for name, tensor in self.names.items()},
                   f"{folder}/model.safetensors")
