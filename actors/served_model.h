@@ -18,7 +18,7 @@ struct ServedModel {
   std::vector<TokenId> end_tokens{};  ///< sorted, each once
   bool has_encoder = false;
   TokenId start_token = kNoToken;  ///< which the decoder of an encoder-decoder model begins with
-  std::int64_t long_from = 0;      ///< longer sequences use LongRoPE's long set; 0 = there is none
+  std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = there is none
 };
 
 /// Returns tokens as end tokens are kept: sorted, each once.

@@ -27,7 +27,7 @@ struct PlanStart {
   std::uint64_t seed = 0;
   std::int32_t prompt_tokens = 0;  ///< of what the sampler will see; the rest is output
   float mirostat_mu = 0;
-  bool long_context = false;       ///< uses the long set of LongRoPE
+  bool long_context = false;       ///< uses the long set of angles
   std::int32_t first_history = 0;  ///< in Plan::ids: tokens that are in the KV already
   std::int32_t history_tokens = 0;
   std::int32_t cross_context = 0;     ///< tokens of its encoder's output, where that is there

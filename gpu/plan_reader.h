@@ -19,7 +19,7 @@ struct SlotState {
   std::int32_t prompt_tokens = 0;         ///< of what its sampler sees; the rest is output
   std::int32_t observed = 0;              ///< tokens that its sampler has seen after this step
   TokenId last_token = kNoToken;          ///< what was chosen for it last
-  bool long_context = false;              ///< uses the long set of LongRoPE
+  bool long_context = false;              ///< uses the long set of angles
 };
 
 /// One sequence's tokens in the step: rows first .. first + count - 1 of the step, at positions

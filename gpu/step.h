@@ -16,7 +16,7 @@ struct StepSequence {
   std::span<const std::int32_t> pages;        ///< of its own KV, for start + count tokens
   std::span<const std::int32_t> cross_pages;  ///< of its encoder's output; empty without encoder
   std::int32_t cross_context = 0;             ///< tokens of that
-  bool long_context = false;  ///< uses the long set of LongRoPE; the same for its whole life
+  bool long_context = false;  ///< uses the long set of angles; the same for its whole life
 };
 
 /// One fused step over all running sequences: any mix of prefill chunks and single tokens. Borrowed

@@ -22,6 +22,8 @@ std::string_view to_string(Activation activation) noexcept {
       return "sigmoid";
     case Activation::kTanh:
       return "tanh";
+    case Activation::kSoftplus:
+      return "softplus";
   }
   return "unknown";
 }

@@ -17,6 +17,7 @@ enum class Activation : std::uint8_t {
   kReluSquared,  ///< max(x, 0)^2
   kSigmoid,
   kTanh,
+  kSoftplus,  ///< ln(1 + e^x)
 };
 
 /// For people.

@@ -27,6 +27,9 @@ __device__ inline float activate(Activation activation, float x) {
       return sigmoid(x);
     case Activation::kTanh:
       return tanhf(x);
+    case Activation::kSoftplus:
+      // Written so that NaN stays NaN.
+      return (x < 0 ? 0.0F : x) + log1pf(expf(-fabsf(x)));
     default:
       break;
   }

@@ -26,7 +26,7 @@ struct GroupSpec {
   std::int32_t max_tokens = 1;  ///< of each output
   std::uint64_t seed = 0;
   std::vector<TokenId> end_tokens;  ///< that end an output, sorted
-  bool long_context = false;        ///< by its greatest length (LongRoPE)
+  bool long_context = false;        ///< by its greatest length (LongRoPE, dynamic RoPE)
 
   [[nodiscard]] bool beams() const noexcept { return sampling->beams.num_beams > 1; }
 };

@@ -85,6 +85,10 @@ HWY_INLINE HWY_ATTR V activate(D d, Activation activation, V x) {
       return sigmoid_of(d, x);
     case Activation::kTanh:
       return tanh_of(d, x);
+    case Activation::kSoftplus: {
+      const V positive = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
+      return hn::Add(positive, hn::Log1p(d, exp_of(d, hn::Neg(hn::Abs(x)))));
+    }
   }
   return x;
 }

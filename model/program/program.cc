@@ -300,7 +300,7 @@ class StackCompiler {
     const BufferId gate = buffer("g", width);
     LinearOp op = plain(weights_.linear(name("attention.gate"), block.gate, width, model_.hidden),
                         input, gate);
-    op.spec.activation = Activation::kSigmoid;
+    op.spec.activation = block.gate_activation;
     emit(op);
     emit(ScaleRowsOp{mixed, gate, kAbsent, mixed});
   }
@@ -420,9 +420,11 @@ class StackCompiler {
 
   void route(const ExpertsBlock& routed, BufferId input, float scale) {
     const BufferId scores = buffer("scores", routed.count);
-    emit(plain(
+    LinearOp score = plain(
         weights_.linear(name("mlp.router"), routed.router_tensor, routed.count, model_.hidden),
-        input, scores));
+        input, scores);
+    score.spec.soft_cap = routed.router_soft_cap;
+    emit(score);
     RouteOp op;
     op.scores = scores;
     op.experts = routed.count;

@@ -17,6 +17,9 @@ namespace {
 
 namespace json = boost::json;
 
+// As many as a spec may state.
+constexpr double kMaxStretched = 1 << 30;
+
 Error bad(const std::string& what) { return {ModelErrc::kBadConfig, "rope scaling: " + what}; }
 
 class Parameters {
@@ -154,6 +157,7 @@ Result<RotaryFrequencies> dynamic(std::vector<float> plain, std::int32_t size, d
                                  plain_frequencies(size, stretched_theta(theta, alpha, size))};
   }
   const double longest = std::floor(trained * factor);
+  if (longest > kMaxStretched) return bad("a dynamic factor for more than 2^30 positions");
   RotaryFrequencies result{.frequency = std::move(plain)};
   if (longest <= trained) return result;
   const double stretch = factor * longest / trained - (factor - 1);

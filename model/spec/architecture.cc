@@ -210,6 +210,10 @@ class Resolver {
     if (block.tensor.empty()) reader.fail("tensor", "is missing");
     block.size = reader.integer("size", hidden_, 1, kMaxWidth);
     block.projection = linear(reader, "projection");
+    if (block.projection.tensor.empty() && block.size != hidden_) {
+      reader.fail("size", std::to_string(block.size) +
+                              " needs a projection to hidden = " + std::to_string(hidden_));
+    }
     block.spec.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
     block.types = names(reader, "types");
     block.token_norm = norm(reader, "token_norm");
@@ -250,7 +254,9 @@ class Resolver {
     block.qkv = qkv(reader);
     block.out = linear(reader, "out");
     block.gate = linear(reader, "gate");
-    block.gate_per_head = reader.table("gate").flag("per_head", false);
+    const SpecTableReader gate = reader.table("gate");
+    block.gate_per_head = gate.flag("per_head", false);
+    if (gate.has("activation")) block.gate_activation = activation(gate);
     block.alibi = reader.flag("alibi", false);
     block.alibi_scale = static_cast<float>(reader.number("alibi_scale", 1, 0, kAny));
     block.sinks = names(reader, "sinks");
@@ -360,6 +366,7 @@ class Resolver {
                                                     {"relu_squared", kReluSquared},
                                                     {"sigmoid", kSigmoid},
                                                     {"tanh", kTanh},
+                                                    {"softplus", kSoftplus},
                                                     {"linear", kNone}});
   }
 
@@ -389,6 +396,7 @@ class Resolver {
       reader.fail("chosen", "more than the chosen groups have");
     }
     block.router_tensor = linear(reader, "router_tensor");
+    block.router_soft_cap = static_cast<float>(reader.number("router_soft_cap", 0, 0, kAny));
     block.selection_bias = names(reader, "selection_bias");
     const SpecTableReader shared = reader.table("shared");
     if (shared.present()) block.shared = dense(shared, {});

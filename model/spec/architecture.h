@@ -55,7 +55,8 @@ struct AttentionBlock {
   AttentionSpec spec;
   QkvBlock qkv;
   LinearBlock out;
-  LinearBlock gate;            ///< the sigmoid of it scales what heads give
+  LinearBlock gate;  ///< scales what heads give
+  Activation gate_activation = Activation::kSigmoid;
   bool gate_per_head = false;  ///< [A, H] instead of [A D, H]
   NormBlock query_norm, key_norm;
   HeadNormScope head_norm_scope = HeadNormScope::kPerHead;
@@ -80,6 +81,7 @@ struct ExpertsBlock {
   std::int32_t count = 0;
   RouteSpec route;
   LinearBlock router_tensor;
+  float router_soft_cap = 0;
   TensorNames selection_bias;
   GatedMlpBlock shared;     ///< size 0 = none
   LinearBlock shared_gate;  ///< sigmoid of it scales the shared expert (Qwen2-MoE)

@@ -61,7 +61,8 @@ constexpr std::array<std::string_view, 26> kAttention = {
     "relative_bias:relative_bias",
     "^residual",
 };
-constexpr std::array<std::string_view, 3> kHeadGate = {"tensor", "transposed", "per_head"};
+constexpr std::array<std::string_view, 4> kHeadGate = {"tensor", "transposed", "per_head",
+                                                       "activation"};
 constexpr std::array<std::string_view, 4> kQkv = {"tensor", "transposed", "groups", "order"};
 constexpr std::array<std::string_view, 6> kRotary = {"enabled", "size",    "theta",
                                                      "style",   "scaling", "reversed"};
@@ -74,7 +75,7 @@ constexpr std::array<std::string_view, 5> kDense = {"size", "gate:linear", "up:l
                                                     "gate_up:gate_up", "down:linear"};
 constexpr std::array<std::string_view, 4> kGateUp = {"tensor", "transposed", "interleaved",
                                                      "up_first"};
-constexpr std::array<std::string_view, 14> kExperts = {
+constexpr std::array<std::string_view, 15> kExperts = {
     "enabled",
     "count",
     "chosen",
@@ -86,6 +87,7 @@ constexpr std::array<std::string_view, 14> kExperts = {
     "group_best",
     "margin",
     "router_tensor:linear",
+    "router_soft_cap",
     "selection_bias",
     "shared:shared",
     "^dense",

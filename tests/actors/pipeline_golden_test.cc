@@ -250,11 +250,11 @@ TEST_P(GpuPipelineGoldenTest, GivesTheSameTokensWhateverElseRuns) { expect_same_
 TEST_P(GpuPipelineGoldenTest, GivesTheSameTokensAfterGivingWay) { expect_same_after_giving_way(); }
 
 // Models with each kind of block to which a sequence's row could matter: rotary and learned
-// positions, ALiBi, sliding windows, sinks, experts, LongRoPE, an encoder.
+// positions, ALiBi, sliding windows, sinks, experts, LongRoPE, an encoder, gates, growing queries.
 std::vector<std::filesystem::path> committed() {
   std::vector<std::filesystem::path> folders;
-  for (const char* name : {"bloom", "gemma3", "gpt2", "gpt_oss", "llama", "m2m100", "mixtral",
-                           "phi3-longrope", "t5"}) {
+  for (const char* name : {"afmoe", "bloom", "gemma3", "gpt2", "gpt_oss", "llama", "m2m100",
+                           "ministral3", "mixtral", "phi3-longrope", "t5"}) {
     folders.push_back(committed_golden(name));
   }
   return folders;

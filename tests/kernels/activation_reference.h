@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "weft/kernels/activation.h"
@@ -28,6 +29,8 @@ inline double activate(Activation activation, double x) {
       return sigmoid(x);
     case Activation::kTanh:
       return std::tanh(x);
+    case Activation::kSoftplus:
+      return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
   }
   return x;
 }

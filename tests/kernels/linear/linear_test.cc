@@ -38,9 +38,9 @@ constexpr DType kWeightTypes[] = {DType::kF32,  DType::kF16,  DType::kBF16, DTyp
                                   DType::kQ4_0, DType::kQ4_K, DType::kQ6_K};
 
 constexpr Activation kActivations[] = {
-    Activation::kNone,        Activation::kSilu,      Activation::kGelu,
-    Activation::kGeluTanh,    Activation::kGeluQuick, Activation::kRelu,
-    Activation::kReluSquared, Activation::kSigmoid,   Activation::kTanh};
+    Activation::kNone,      Activation::kSilu,    Activation::kGelu,        Activation::kGeluTanh,
+    Activation::kGeluQuick, Activation::kRelu,    Activation::kReluSquared, Activation::kSigmoid,
+    Activation::kTanh,      Activation::kSoftplus};
 
 class LinearTest : public testing::TestWithParam<CpuTarget> {
  protected:

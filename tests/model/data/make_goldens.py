@@ -192,6 +192,16 @@ CASES = {
     "hyperclovax": ("lm", "hyperclovax", dict(GROUPED, **MULTIPLIERS, head_dim=D,
                                               use_post_norm=True)),
     "jais2": ("lm", "jais2", dict(GROUPED, head_dim=D)),
+    "laguna": ("lm", "laguna", dict(WIDE, sliding_window=6, layer_types=SLIDES, num_experts=4,
+                                    num_experts_per_tok=2, moe_intermediate_size=8,
+                                    shared_expert_intermediate_size=12,
+                                    num_attention_heads_per_layer=[4, 6],
+                                    mlp_layer_types=["dense", "sparse"],
+                                    moe_routed_scaling_factor=1.5,
+                                    moe_router_logit_softcapping=1.5)),
+    "laguna-numbers": ("lm", "laguna", dict(WIDE, num_experts=4, num_experts_per_tok=2,
+                                            moe_intermediate_size=8, gating="per-element",
+                                            shared_expert_intermediate_size=12)),
     "llama": ("lm", "llama", WIDE),
     "llama-biases": ("lm", "llama", dict(WIDE, attention_bias=True, mlp_bias=True,
                                          tie_word_embeddings=True)),
@@ -199,7 +209,7 @@ CASES = {
     "llama-llama3": ("lm", "llama", dict(WIDE, head_dim=8, rope_parameters=rope(
         "llama3", theta=100.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
         original_max_position_embeddings=32))),
-    # Its context is just as long as the longer prompt: the reference has another base for each length.
+    # The longer prompt fills its context: the reference has another base for each length.
     "llama-dynamic": ("lm", "llama", dict(WIDE, max_position_embeddings=10, rope_parameters=rope(
         "dynamic", factor=1.7))),
     "llama-yarn": ("lm", "llama", dict(WIDE, rope_parameters=rope(
@@ -244,6 +254,13 @@ CASES = {
     "phi3-longrope": ("lm", "phi3", dict(GROUPED, original_max_position_embeddings=12,
                                          rope_parameters=rope("longrope", short_factor=[1.0, 1.3],
                                                               long_factor=[2.0, 3.5]))),
+    "phi4_multimodal": ("lm", "phi4_multimodal", dict(
+        GROUPED, partial_rotary_factor=0.5, original_max_position_embeddings=P,
+        audio_config=dict(hidden_size=8, intermediate_size=8, num_blocks=1, input_size=16,
+                          num_attention_heads=2, ext_pw_out_channel=8, nemo_conv_channels=8,
+                          depthwise_separable_out_channel=8),
+        vision_config=dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, patch_size=14,
+                           num_attention_heads=2, image_size=28, crop_size=28))),
     "phimoe": ("lm", "phimoe", dict(GROUPED, num_local_experts=4, num_experts_per_tok=2,
                                     attention_bias=True, lm_head_bias=True,
                                     router_jitter_noise=0.2)),
@@ -277,15 +294,17 @@ CASES = {
     "umt5": ("pair", "umt5", dict(T5, feed_forward_proj="gated-gelu")),
     "vaultgemma": ("lm", "vaultgemma", dict(WIDE, query_pre_attn_scalar=24, sliding_window=6,
                                             layer_types=SLIDES)),
-    "xlm_roberta_xl-decoder": ("lm", "xlm-roberta-xl", dict(SIZES, is_decoder=True, pad_token_id=1,
-                                                            bos_token_id=0)),
     "xglm": ("lm", "xglm", dict(vocab_size=V, d_model=H, ffn_dim=F, num_layers=L, attention_heads=A,
                                 max_position_embeddings=P, pad_token_id=1, bos_token_id=0,
                                 eos_token_id=2)),
+    "xlm_roberta_xl": ("lm", "xlm-roberta-xl", dict(SIZES, is_decoder=True, pad_token_id=1,
+                                                    bos_token_id=0)),
 }
 
-# Half precision would round positions that are computed, so these files lack them, as Marian's do.
-COMPUTED = {"marian": "embed_positions", "roformer-decoder": "embed_positions"}
+# Tensors that a file lacks: half precision would round positions that are computed (Marian's files
+# have none), and what sees and hears is not read.
+LEFT_OUT = {"marian": "embed_positions", "roformer-decoder": "embed_positions",
+            "phi4_multimodal": "embed_tokens_extend"}
 # With the names that tensors have in memory, which save_pretrained changes to older ones.
 IN_MEMORY = {"gpt_neox-in_memory", "mixtral-in_memory"}
 # The reference has another dynamic base for each length, and one is that of the whole context.
@@ -298,8 +317,8 @@ CLASSES = {"lm": AutoModelForCausalLM, "encoder": AutoModel, "pair": AutoModelFo
 def randomize(model, name, generator):
     """Every number random, so that none hides; rounded to float16."""
     numbers = list(model.named_parameters())
-    if name in COMPUTED:
-        numbers = [(n, p) for n, p in numbers if COMPUTED[name] not in n]
+    if name in LEFT_OUT:
+        numbers = [(n, p) for n, p in numbers if LEFT_OUT[name] not in n]
     numbers += [(n, b) for n, b in model.named_buffers() if "correction_bias" in n]
     with torch.no_grad():
         for tensor_name, tensor in numbers:
@@ -360,10 +379,11 @@ def make(folder, name):
                 expected[f"{key}_{i}"] = value.contiguous()
     shutil.rmtree(folder, ignore_errors=True)
     model.half().save_pretrained(folder)
-    if name in COMPUTED or name in IN_MEMORY:
-        tensors = model.state_dict() if name in IN_MEMORY else load_file(f"{folder}/model.safetensors")
-        save_file({n: t.contiguous() for n, t in tensors.items() if COMPUTED.get(name, "?") not in n},
-                  f"{folder}/model.safetensors")
+    if name in LEFT_OUT or name in IN_MEMORY:
+        file = f"{folder}/model.safetensors"
+        tensors = model.state_dict() if name in IN_MEMORY else load_file(file)
+        left_out = LEFT_OUT.get(name, "nothing")
+        save_file({n: t.contiguous() for n, t in tensors.items() if left_out not in n}, file)
     if os.path.exists(f"{folder}/generation_config.json"):
         os.remove(f"{folder}/generation_config.json")
     save_file(expected, f"{folder}/expected.safetensors")

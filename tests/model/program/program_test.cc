@@ -162,6 +162,13 @@ TEST(ProgramTest, AddsTypesBeforeAndPositionsAfterTheProjectionOfTheEmbedding) {
   EXPECT_EQ(std::get<LinearOp>(program.decode.ops.at(2)).residual, second.out);
 }
 
+TEST(ProgramTest, RefusesANarrowEmbeddingWithoutAProjection) {
+  SmallSpec spec;
+  spec.embedding = "size = 2";
+  EXPECT_THAT(spec.compile(test::small_model()),
+              FailsWith(ModelErrc::kBadConfig, "size: 2 needs a projection to hidden = 4"));
+}
+
 TEST(ProgramTest, SharesOneTableOfAnglesBetweenLayers) {
   SmallSpec spec;
   spec.layers = 3;

@@ -93,6 +93,8 @@ TEST(RotaryFrequenciesTest, RefuseDynamicScalingThatShrinksOrHasNothingToStretch
                             R"({"type": "dynamic", "factor": 2.0, "alpha": -1.0})"}) {
     EXPECT_THAT(frequencies(wrong), FailsWith(ModelErrc::kBadConfig, "dynamic needs")) << wrong;
   }
+  EXPECT_THAT(frequencies(R"({"type": "dynamic", "factor": 1e300})"),
+              FailsWith(ModelErrc::kBadConfig, "more than 2^30 positions"));
   const auto parameters = boost::json::parse(R"({"type": "dynamic", "factor": 2.0})");
   EXPECT_THAT(rotary_frequencies(2, 10000, parameters, 4096, 4096),
               FailsWith(ModelErrc::kBadConfig, "more than two rotary dimensions"));
