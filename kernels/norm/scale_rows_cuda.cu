@@ -11,7 +11,7 @@ __global__ void __launch_bounds__(kRowThreads) scale_rows_kernel(CudaScaleRowsPa
   const auto [row, first] = row_place();
   if (first >= width) return;
   const std::int64_t run = width / params.scales.width;
-  const std::byte* scales = row_of(params.scales, row);
+  const void* scales = row_of(params.scales, row);
   Four value = load_four(DType::kF32, row_of(params.in, row), first);
   Four residual{};
   if (params.residual.data != nullptr) {

@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(, WrongConfigTest,
                              {"rms_norm_eps", "1e-5", "where a number is needed"},
                              {"rope_theta", 0, "is not in"},
                              {"rope_theta", -10000.0, "is not in"},
-                             {"hidden_act", "softplus", "'softplus' is not one of silu"},
+                             {"hidden_act", "mish", "'mish' is not one of silu"},
                              {"hidden_act", 3, "where a string is needed"},
                              {"tie_word_embeddings", "yes", "where true or false is needed"},
                          }));
