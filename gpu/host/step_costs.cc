@@ -67,7 +67,7 @@ class StepCosts::Estimator {
     const MatrixPlan& matrix = program_.matrices[static_cast<std::size_t>(weight)];
     const std::int64_t numbers = matrix.outputs * matrix.inputs * (matrix.gated ? 2 : 1);
     OpCost cost = of_floats(out);
-    cost.read = as_double(bytes_of(matrix.dtype, numbers).value_or(0)) / kBytesRead;
+    cost.read = as_double(matrix.bytes()) / kBytesRead;
     cost.per_row += as_double(numbers * buffer(out).rows_per_token) / kProducts;
     return cost;
   }
