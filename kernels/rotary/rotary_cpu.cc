@@ -86,8 +86,8 @@ void turn(const RotaryParams& params, const Heads& heads, std::int64_t position)
 }
 
 void grow(const Heads& queries, const RotarySpec& spec, std::int32_t position) {
-  const auto steps = static_cast<float>(position / spec.query_growth_step);
-  const float scale = 1.0F + spec.query_growth * std::log1p(steps);
+  const std::int32_t steps = position / spec.query_growth_step;
+  const float scale = 1.0F + spec.query_growth * std::log1p(static_cast<float>(steps));
   for (std::int64_t i = 0; i < queries.count * queries.size; ++i) queries.data[i] *= scale;
 }
 
