@@ -1,6 +1,7 @@
 #include "weft/kernels/encoding/encoding.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -135,6 +136,32 @@ TEST_P(EncodingTest, DecodesBlocksThatStandApartAtAnyAddress) {
     EXPECT_EQ(numbers, decode(encoding.dtype, joined({first, second})))
         << to_string(encoding.dtype);
   }
+}
+
+/// The last block ends where the memory does.
+TEST_P(EncodingTest, ReadsNothingBeyondTheLastBlock) {
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kPages = 8;
+  void* memory = mmap(nullptr, (kPages + 1) * kPage, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* end = static_cast<std::byte*>(memory) + kPages * kPage;
+  ASSERT_EQ(mprotect(end, kPage, PROT_NONE), 0);
+  for (const Encoding& encoding : encodings()) {
+    const DTypeBlock block = block_of(encoding.dtype);
+    for (const std::int64_t count : {1, 2, 3, 5, 7}) {
+      for (const std::int64_t stride : {block.bytes, 16 * block.bytes}) {
+        const std::int64_t size = (count - 1) * stride + block.bytes;
+        if (size > static_cast<std::int64_t>(kPages * kPage)) continue;
+        std::vector<float> numbers(static_cast<std::size_t>(count * block.elements), 1);
+        decode_blocks(
+            {.dtype = encoding.dtype, .data = end - size, .count = count, .stride = stride},
+            numbers.data());
+        EXPECT_TRUE(std::isfinite(numbers.back())) << to_string(encoding.dtype);
+      }
+    }
+  }
+  munmap(memory, (kPages + 1) * kPage);
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryTarget, EncodingTest, testing::ValuesIn(available_cpu_targets()),
