@@ -12,7 +12,8 @@ namespace weft {
 struct Share {
   int index = 0;
   int count = 1;
-  int thread = 0;  ///< who calls, so that its workspace is found: no two calls at once have the same
+  int thread =
+      0;  ///< who calls, so that its workspace is found: no two calls at once have the same
 
   struct Range {
     std::int64_t begin = 0;

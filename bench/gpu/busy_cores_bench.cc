@@ -6,7 +6,6 @@
 // SHAPE is one of `weft bench step`'s (llama-110m). Beside as many spinning processes as there are
 // processors, or beside COMMAND, which a shell starts again whenever it ends.
 
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -138,8 +137,8 @@ int run(const std::string& name, std::int32_t rows, int repeats, const std::stri
   }
   ask_for_short_slices();  // as the executor's thread does
   const RandomLlama llama(*shape, 1);
-  Steps all(
-      HostDevice::load(llama.checkpoint(), llama.program(), Steps::options(rows, 0)).value(), rows);
+  Steps all(HostDevice::load(llama.checkpoint(), llama.program(), Steps::options(rows, 0)).value(),
+            rows);
   Steps one(all.device().share_weights(Steps::options(rows, 1)).value(), rows);
   std::vector<double> idle_all, idle_one, busy_all, busy_one;
   for (int i = 0; i < repeats; ++i) {

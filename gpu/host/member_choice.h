@@ -29,15 +29,15 @@ class MemberChoice {
   /// Steps of like cost.
   struct Kind {
     int members = 0;
-    int rival = 0;              // 0: no trial is under way
+    int rival = 0;  // 0: no trial is under way
     bool rival_is_larger = false;
-    int trial_steps = 0;        // of the trial under way that are done
-    double rival_sum = 0;       // time by cost, of the trial
+    int trial_steps = 0;   // of the trial under way that are done
+    double rival_sum = 0;  // time by cost, of the trial
     double own_sum = 0;
-    double level = 0;           // time by cost with `members`, lately; 0: not known
-    double settled_level = 0;   // the same when the last trial ended
+    double level = 0;          // time by cost with `members`, lately; 0: not known
+    double settled_level = 0;  // the same when the last trial ended
     int until_trial = 0;
-    int gap = 0;                // steps between two trials
+    int gap = 0;  // steps between two trials
   };
 
   [[nodiscard]] static bool is_rivals_turn(const Kind& kind) noexcept;

@@ -55,10 +55,8 @@ class ThreadTeam {
   void run(std::span<const std::int32_t> pieces, Work&& work, int members) {
     using Plain = std::remove_reference_t<Work>;
     run_erased({.object = const_cast<void*>(static_cast<const void*>(std::addressof(work))),
-                .call =
-                    [](void* object, std::int32_t op, Share share) {
-                      (*static_cast<Plain*>(object))(op, share);
-                    }},
+                .call = [](void* object, std::int32_t op,
+                           Share share) { (*static_cast<Plain*>(object))(op, share); }},
                pieces, members);
   }
 

@@ -51,10 +51,8 @@ TEST_F(StepCostsTest, CostsGrowWithTokensOutputsAndKeys) {
   EXPECT_GT(costs_.nanoseconds({.tokens = 64, .outputs = 32, .keys = 1000}), cost);
   EXPECT_GT(costs_.nanoseconds({.tokens = 32, .outputs = 64, .keys = 1000}), cost);
   EXPECT_GT(costs_.nanoseconds({.tokens = 32, .outputs = 32, .keys = 5000}), cost);
-  EXPECT_EQ(costs_.nanoseconds(size), costs_.nanoseconds({.tokens = 32,
-                                                          .outputs = 32,
-                                                          .keys = 1000,
-                                                          .cross_keys = 900}))
+  EXPECT_EQ(costs_.nanoseconds(size),
+            costs_.nanoseconds({.tokens = 32, .outputs = 32, .keys = 1000, .cross_keys = 900}))
       << "a decoder alone has no cross attention";
 }
 
