@@ -172,13 +172,20 @@ HWY_INLINE SixBits six_bits(Bytes packed, std::int64_t g) {
           packed[g + 4] >> 4 | (packed[g] >> 2 & 0x30)};
 }
 
+/// What multiplies the codes of a group of q4_k and q5_k, and what is taken off then.
+struct KGroup {
+  float scale;
+  float minimum;
+};
+HWY_INLINE KGroup k_group(Bytes block, std::int64_t g) {
+  const SixBits own = six_bits(block + 4, g);
+  return {load_f16(block) * static_cast<float>(own.scale),
+          load_f16(block + 2) * static_cast<float>(own.minimum)};
+}
+
 HWY_INLINE void decode_q4_k(Bytes block, float* HWY_RESTRICT to) {
-  const float scale = load_f16(block);
-  const float minimum = load_f16(block + 2);
   for (std::int64_t g = 0; g < 8; ++g) {
-    const SixBits own = six_bits(block + 4, g);
-    const float own_scale = scale * static_cast<float>(own.scale);
-    const float own_minimum = minimum * static_cast<float>(own.minimum);
+    const auto [own_scale, own_minimum] = k_group(block, g);
     const Bytes codes = block + 16 + g / 2 * 32;
     const auto shift = g % 2 * 4;
     for (int i = 0; i < 32; ++i) {
@@ -188,12 +195,8 @@ HWY_INLINE void decode_q4_k(Bytes block, float* HWY_RESTRICT to) {
 }
 
 HWY_INLINE void decode_q5_k(Bytes block, float* HWY_RESTRICT to) {
-  const float scale = load_f16(block);
-  const float minimum = load_f16(block + 2);
   for (std::int64_t g = 0; g < 8; ++g) {
-    const SixBits own = six_bits(block + 4, g);
-    const float own_scale = scale * static_cast<float>(own.scale);
-    const float own_minimum = minimum * static_cast<float>(own.minimum);
+    const auto [own_scale, own_minimum] = k_group(block, g);
     const Bytes high = block + 16;
     const Bytes codes = block + 48 + g / 2 * 32;
     const auto shift = g % 2 * 4;
