@@ -17,7 +17,7 @@
 #include "weft/core/io/file.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/tests/fixture/expect_bug.h"
-#include "weft/tests/fixture/random_block.h"
+#include "weft/tests/fixture/random_matrix.h"
 #include "weft/tests/fixture/source_path.h"
 
 namespace weft {

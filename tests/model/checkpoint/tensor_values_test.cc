@@ -15,7 +15,7 @@
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/tests/fixture/byte_writer.h"
 #include "weft/tests/fixture/checkpoint_errors.h"
-#include "weft/tests/fixture/random_block.h"
+#include "weft/tests/fixture/random_matrix.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/tensor_bytes.h"
 
