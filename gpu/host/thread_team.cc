@@ -39,7 +39,7 @@ void ThreadTeam::start_threads(bool pin) {
   const std::vector<int> processors = host_processors();
   std::vector<boost::system::error_code> pinned(static_cast<std::size_t>(size_));
   std::latch placed(pin ? size_ - 1 : 0);
-  for (int member = 1; member < size_; ++member) {
+  const auto start = [&](int member) {
     const auto place = static_cast<std::size_t>(member);
     threads_.emplace_back([this, member, pin, &processors, &pinned, &placed, place] {
       name_this_thread("weft-team-" + std::to_string(member));
@@ -50,6 +50,14 @@ void ThreadTeam::start_threads(bool pin) {
       }
       serve(member);
     });
+  };
+  try {
+    for (int member = 1; member < size_; ++member) start(member);
+  } catch (...) {
+    // Those that run write into what would be gone.
+    if (pin) placed.count_down(size_ - 1 - static_cast<std::ptrdiff_t>(threads_.size()));
+    placed.wait();
+    throw;
   }
   placed.wait();
   for (const auto& error : pinned) {
