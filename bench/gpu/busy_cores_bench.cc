@@ -6,6 +6,7 @@
 // SHAPE is one of `weft bench step`'s (llama-110m). Beside as many spinning processes as there are
 // processors, or beside COMMAND, which a shell starts again whenever it ends.
 
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
