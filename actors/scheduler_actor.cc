@@ -189,7 +189,7 @@ void SchedulerActor::publish() {
   if (rows_published_ != scheduler_.row_changes()) publish_rows();
 }
 
-/// Says that nobody holds anything any more.
+/// Publishes that no row and no page is in use.
 void SchedulerActor::publish_empty() {
   SchedulerStats stats = scheduler_.stats();
   stats.running = stats.waiting = 0;

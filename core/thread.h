@@ -16,10 +16,10 @@ void name_this_thread(std::string_view name) noexcept;
 /// no SIGPIPE in it.
 void block_sigpipe_in_this_thread() noexcept;
 
-/// Asks the system to run the calling thread, and those it starts from now on, in short slices,
-/// where it has to share a processor: its part of the processor is the same, and once there is
-/// something to do it gets it at once. For threads that wait for each other every some
-/// microseconds. Without effect before Linux 6.12.
+/// Asks the system to run the calling thread, and those it starts from now on, in short slices
+/// where they share a processor with other programs. The thread's share of the processor stays the
+/// same, but it runs sooner after it was woken. For threads that wait for each other every few
+/// microseconds. Has no effect before Linux 6.12.
 void ask_for_short_slices() noexcept;
 
 /// Tells the processor that this thread waits in a loop.

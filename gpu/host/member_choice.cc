@@ -18,8 +18,8 @@ constexpr double kWins = 0.97;
 /// those are twice as slow, costs one step in so many.
 constexpr int kFirstGap = 64;
 constexpr int kMostGap = 1024;
-/// More members are tried more often: beside a busy program that has ended they soon pay again, and
-/// until then a trial costs the part of one step by which more are slower.
+/// More members are tried more often, so that a team is whole again soon after a busy program has
+/// ended. A trial that fails costs one slow step.
 constexpr int kMostGapForMore = 64;
 /// A change that is worth a trial, and how many steps it is averaged over.
 constexpr double kDrift = 1.25;

@@ -44,7 +44,7 @@ class PieceBoard {
   /// Says that a piece that was taken is done. Thread-safe.
   void finish_piece() noexcept;
 
-  /// Ends the run with the op that is open. For who has a piece; thread-safe.
+  /// Opens no further op in this run. Only for a thread that holds a piece; thread-safe.
   void break_off() noexcept { broken_.store(true, std::memory_order_relaxed); }
 
  private:
