@@ -13,6 +13,9 @@ enum class DType : std::uint8_t {
   kF16,
   kBF16,
   // NOLINTBEGIN(readability-identifier-naming): the types' own names
+  kF8_E4M3,  // OCP's 8-bit floating point: up to 448, a NaN and no infinity. No numbers by
+             // themselves: what the bytes of files and of a KV cache stand for takes a scale beside
+             // them
   // GGUF's encodings of weights, in blocks of 32 or 256; kernels/encoding says what is in a block.
   kQ8_0,
   kQ4_0,
@@ -36,6 +39,39 @@ enum class DType : std::uint8_t {
   kTQ1_0,
   kTQ2_0,
   kMXFP4,
+  // Inferflow's encodings: a scale and a minimum for each block of 32 or 64; kQ3H has 3.5 bits.
+  kQ2_B32,
+  kQ3_B32,
+  kQ3H_B64,
+  kQ4_B32,
+  kQ4_B64,
+  kQ5_B64,
+  kQ6_B64,
+  kQ8_B32,
+  // What Hugging Face's quantizers write, as blocks: integers of 2, 3, 4 and 8 bits with a scale
+  // and a zero for each group, FP8 (E4M3), and bitsandbytes' tables of 16.
+  kI2_32,
+  kI2_64,
+  kI2_128,
+  kI2_256,
+  kI3_32,
+  kI3_64,
+  kI3_128,
+  kI3_256,
+  kI4_32,
+  kI4_64,
+  kI4_128,
+  kI4_256,
+  kI8_32,
+  kI8_64,
+  kI8_128,
+  kI8_256,
+  kF8_32,
+  kF8_64,
+  kF8_128,
+  kF8_256,
+  kNF4_64,
+  kFP4_64,
   // NOLINTEND(readability-identifier-naming)
   kI64,
   kI32,
@@ -57,10 +93,14 @@ struct DTypeBlock {
 /// Returns "f32", "bf16", "q8_0", ...
 [[nodiscard]] std::string_view to_string(DType dtype) noexcept;
 
+/// Returns the type of that name; nothing where there is none.
+[[nodiscard]] std::optional<DType> dtype_named(std::string_view name) noexcept;
+
 /// Whether its numbers are codes in blocks, with scales of their own.
 [[nodiscard]] bool is_encoded(DType dtype) noexcept;
 
-/// Whether it holds real numbers that a model can compute with.
+/// Whether it holds real numbers that a model can compute with as they are. f8_e4m3 does not: its
+/// numbers mean something with a scale only, which stands elsewhere.
 [[nodiscard]] bool is_float(DType dtype) noexcept;
 
 /// Returns the bytes that `elements` numbers take; nothing when they are not whole blocks, are

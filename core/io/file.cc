@@ -21,6 +21,10 @@ constexpr std::array kFileErrors = {
     ErrorText{static_cast<int>(FileErrc::kTooLarge), "too_large", "the file is too large"},
     ErrorText{static_cast<int>(FileErrc::kCut), "cut",
               "the file is shorter than when it was opened"},
+    ErrorText{static_cast<int>(FileErrc::kCannotWrite), "cannot_write",
+              "the file cannot be written"},
+    ErrorText{static_cast<int>(FileErrc::kExists), "exists",
+              "something of that name is there, and is not replaced"},
 };
 
 constexpr TableCategory kFileCategory(0x1b93a7c45d20f6e8, "weft.file", kFileErrors);

@@ -20,6 +20,10 @@ enum class FileErrc {
   kTooLarge,
   /// Another process has cut it since it was opened; the detail has the path and both sizes.
   kCut,
+  /// The system refused to make, write or rename it; the detail has the path and the reason.
+  kCannotWrite,
+  /// Something of that name is there, and is not replaced.
+  kExists,
 };
 
 [[nodiscard]] const TableCategory& file_category() noexcept;

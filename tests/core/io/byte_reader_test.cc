@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/tests/fixture/byte_writer.h"
+#include "weft/tests/fixture/files/byte_writer.h"
 #include "weft/tests/fixture/result_matchers.h"
 
 namespace weft {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "weft/tests/fixture/byte_writer.h"
 #include "weft/tests/fixture/expect_bug.h"
+#include "weft/tests/fixture/files/byte_writer.h"
 
 namespace weft {
 namespace {

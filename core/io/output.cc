@@ -1,0 +1,132 @@
+#include "weft/core/io/output.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "weft/core/io/file.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+// New names are tried where another process has taken one.
+constexpr int kMostNames = 100;
+
+Error cannot_write(const fs::path& path, int error) {
+  const FileErrc code = error == EEXIST ? FileErrc::kExists : FileErrc::kCannotWrite;
+  if (code == FileErrc::kExists) return {code, path.string()};
+  return {code, path.string() + " (" + std::generic_category().message(error) + ")"};
+}
+
+/// A name beside the path, hidden from listings.
+fs::path hidden_name(const fs::path& path, int attempt) {
+  const fs::path folder = path.parent_path();
+  return folder / ("." + path.filename().string() + ".part-" + std::to_string(::getpid()) + "-" +
+                   std::to_string(attempt));
+}
+
+/// Makes the entries of a folder durable; not every file system can, and then none is lost either.
+void sync_folder(const fs::path& folder) {
+  const fs::path named = folder.empty() ? fs::path(".") : folder;
+  const int descriptor = ::open(named.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+/// Renames without replacing, where the file system can; others are asked first.
+int rename_new(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(to, ignored))) return EEXIST;
+  return std::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+Draft::Draft(fs::path path, fs::path hidden, Kind kind)
+    : path_(std::move(path)), hidden_(std::move(hidden)), kind_(kind) {}
+
+Draft::Draft(Draft&& other) noexcept
+    : path_(std::move(other.path_)),
+      hidden_(std::exchange(other.hidden_, {})),
+      kind_(other.kind_) {}
+
+Draft::~Draft() {
+  if (hidden_.empty()) return;
+  std::error_code ignored;
+  fs::remove_all(hidden_, ignored);
+}
+
+Result<Draft> Draft::make(const fs::path& named, Kind kind) {
+  // "out/" is the folder out.
+  const fs::path path = named.has_filename() ? named : named.parent_path();
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(path, ignored))) return cannot_write(path, EEXIST);
+  for (int attempt = 0; attempt < kMostNames; ++attempt) {
+    const fs::path hidden = hidden_name(path, attempt);
+    if (::mkdir(hidden.c_str(), 0777) == 0) return Draft(path, hidden, kind);
+    if (errno != EEXIST) return cannot_write(path, errno);
+  }
+  return cannot_write(path, EEXIST);
+}
+
+fs::path Draft::place() const {
+  return kind_ == Kind::kFolder ? hidden_ : hidden_ / path_.filename();
+}
+
+Result<void> Draft::finish() {
+  sync_folder(hidden_);
+  if (const int error = rename_new(place(), path_); error != 0) return cannot_write(path_, error);
+  sync_folder(path_.parent_path());
+  return {};
+}
+
+OutputFile::OutputFile(fs::path path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor) {}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<OutputFile> OutputFile::create(const fs::path& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) return cannot_write(path, errno);
+  return OutputFile(path, descriptor);
+}
+
+Result<void> OutputFile::write(std::uint64_t offset, std::span<const std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ::ssize_t count =
+        ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<::off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return cannot_write(path_, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(count);
+  }
+  return {};
+}
+
+Result<void> OutputFile::resize(std::uint64_t size) const {
+  if (::ftruncate(descriptor_, static_cast<::off_t>(size)) != 0) return cannot_write(path_, errno);
+  return {};
+}
+
+Result<void> OutputFile::sync() const {
+  if (::fsync(descriptor_) != 0) return cannot_write(path_, errno);
+  return {};
+}
+
+}  // namespace weft

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "weft/core/error/error.h"
+
+namespace weft {
+
+/// A file or folder that is being made. It stands in a hidden folder beside its place and is moved
+/// there once it is whole: nobody ever sees a part of it, and nothing is replaced. Owner only.
+class Draft {
+ public:
+  enum class Kind : std::uint8_t { kFile, kFolder };
+
+  /// Makes the hidden folder. FileErrc::kExists where something of the name is there already,
+  /// kCannotWrite.
+  [[nodiscard]] static Result<Draft> make(const std::filesystem::path& path, Kind kind);
+
+  Draft(Draft&& other) noexcept;
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  Draft& operator=(Draft&&) = delete;
+  /// Removes what is not finished.
+  ~Draft();
+
+  /// Where it is to be written: a folder that is there, or a file that is not.
+  [[nodiscard]] std::filesystem::path place() const;
+
+  /// Moves it, once what is in it is on the disk. kExists where another process has made something
+  /// of that name meanwhile, kCannotWrite.
+  [[nodiscard]] Result<void> finish();
+
+ private:
+  Draft(std::filesystem::path path, std::filesystem::path hidden, Kind kind);
+
+  std::filesystem::path path_;
+  std::filesystem::path hidden_;  // empty in an object that was moved from
+  Kind kind_;
+};
+
+/// A new file that is written piece by piece at any offset. Writing is thread-safe.
+class OutputFile {
+ public:
+  /// kExists, kCannotWrite.
+  [[nodiscard]] static Result<OutputFile> create(const std::filesystem::path& path);
+
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();
+
+  /// kCannotWrite with the system's reason, such as no space left.
+  [[nodiscard]] Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) const;
+
+  /// Makes it this long; what was not written is zeros. kCannotWrite.
+  [[nodiscard]] Result<void> resize(std::uint64_t size) const;
+
+  /// Returns once all of it is on the disk. kCannotWrite.
+  [[nodiscard]] Result<void> sync() const;
+
+ private:
+  OutputFile(std::filesystem::path path, int descriptor);
+
+  std::filesystem::path path_;
+  int descriptor_;
+};
+
+}  // namespace weft
