@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "weft/bench/ratio.h"
+#include "weft/core/kv_dtype.h"
 #include "weft/core/mailbox/cache_line.h"
 #include "weft/kernels/attention/attention.h"
 #include "weft/kernels/peaks/fma_peak.h"
@@ -38,7 +39,7 @@ constexpr Heads kModels[] = {
     {12, 12, 64},  // GPT-2
     {16, 1, 256},  // one KV head for all
 };
-constexpr DType kTypes[] = {DType::kBF16, DType::kF16, DType::kF32};
+constexpr DType kTypes[] = {DType::kBF16, DType::kF16, DType::kF32, DType::kI8, DType::kF8_E4M3};
 
 constexpr std::int32_t kPageTokens = 16;
 
@@ -84,8 +85,13 @@ class Step {
         values_(cache_bytes(dtype)),
         numbers_(static_cast<std::size_t>(sequences * count * heads.heads * heads.size), 0.25F),
         out_(numbers_.size()) {
-    fill(keys_.span(), dtype);
-    fill(values_.span(), dtype);
+    for (const auto memory : {keys_.span(), values_.span()}) {
+      if (is_coded_kv(dtype)) {
+        fill_with_codes(memory, static_cast<std::size_t>(kv_row_bytes(dtype, heads.size)));
+      } else {
+        fill(memory, dtype);
+      }
+    }
     page_ids_.resize(static_cast<std::size_t>(pages_));
     // Neighbours in a context are not neighbours in memory.
     for (std::int32_t i = 0; i < pages_; ++i) {
@@ -131,8 +137,8 @@ class Step {
 
  private:
   [[nodiscard]] std::size_t cache_bytes(DType dtype) const {
-    const std::int64_t numbers = std::int64_t{pages_} * kPageTokens * heads_.kv_heads * heads_.size;
-    return static_cast<std::size_t>(*bytes_of(dtype, numbers));
+    return static_cast<std::size_t>(std::int64_t{pages_} * kPageTokens * heads_.kv_heads *
+                                    kv_row_bytes(dtype, heads_.size));
   }
 
   static void fill(std::span<std::byte> memory, DType dtype) {
@@ -144,6 +150,15 @@ class Step {
       const std::uint16_t half = dtype == DType::kF16 ? to_f16(number) : to_bf16(number);
       const void* from = dtype == DType::kF32 ? static_cast<const void*>(&number) : &half;
       std::memcpy(memory.data() + at, from, width);
+    }
+  }
+
+  /// Any codes are as good as others.
+  static void fill_with_codes(std::span<std::byte> memory, std::size_t row_bytes) {
+    std::ranges::fill(memory, std::byte{0x31});
+    constexpr float kScale = 0.01F;
+    for (std::size_t at = 0; at < memory.size(); at += row_bytes) {
+      std::memcpy(memory.data() + at, &kScale, sizeof(kScale));
     }
   }
 
@@ -181,12 +196,23 @@ void decode_against_reading(benchmark::State& state) {
   // The caches of all sequences take several times the largest cache, whatever the model.
   constexpr std::int64_t kBytes = 256 << 20;
   constexpr std::int32_t kSequences = 8;
-  const std::int64_t token_bytes = *bytes_of(dtype, std::int64_t{2} * heads.kv_heads * heads.size);
+  const std::int64_t token_bytes = 2 * heads.kv_heads * kv_row_bytes(dtype, heads.size);
   const auto context = static_cast<std::int32_t>(kBytes / token_bytes / kSequences);
   const Step step(heads, dtype, kSequences, context, 1);
   bench::compare(state, 1, [&] { return step.run(); }, [&] { return read_cache(step); });
   state.counters["context"] = context;
   state.counters["GB/s"] = static_cast<double>(kBytes) / state.counters["ours_ns"].value;
+}
+
+/// As many tokens in codes as in bf16.
+void coded_decode_against_bf16(benchmark::State& state) {
+  const Heads heads = kModels[state.range(0)];
+  constexpr std::int32_t kSequences = 8;
+  constexpr std::int32_t kContext = 16'384;
+  const Step coded(heads, kTypes[state.range(1)], kSequences, kContext, 1);
+  const Step halves(heads, DType::kBF16, kSequences, kContext, 1);
+  bench::compare(state, 1, [&] { return coded.run(); }, [&] { return halves.run(); });
+  bench::add_inverse(state, "times_bf16");
 }
 
 void prefill_against_fma_peak(benchmark::State& state) {
@@ -209,6 +235,13 @@ BENCHMARK(decode_against_reading)
     ->ArgsProduct({{0, 1, 2, 3}, {0}})
     ->Args({0, 1})
     ->Args({0, 2})
+    ->ArgsProduct({{0, 1}, {3, 4}})
+    ->ArgNames({"model", "type"})
+    ->Iterations(bench::kPairs)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(coded_decode_against_bf16)
+    ->ArgsProduct({{0, 1}, {3, 4}})
     ->ArgNames({"model", "type"})
     ->Iterations(bench::kPairs)
     ->UseManualTime()

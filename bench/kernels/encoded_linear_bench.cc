@@ -1,9 +1,10 @@
 // The linear op by encoded weights over the same by bf16 weights, on one thread: [2048, 2048], as
-// many of them as 256 MiB of bf16 are. T = 1 is decode, T = 128 prefill. times_bf16 is how many
-// times as fast the encoded ones are.
+// many of them as 256 MiB of bf16 are. T = 1 is decode, T = 32 a batch, T = 128 prefill. times_bf16
+// is how many times as fast the encoded ones are.
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "weft/bench/ratio.h"
 #include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/linear/linear.h"
+#include "weft/kernels/simd/cpu_features.h"
 
 namespace weft {
 namespace {
@@ -73,9 +75,9 @@ void encoded_against_bf16(benchmark::State& state) {
 }
 
 void every_encoding(benchmark::internal::Benchmark* benchmark) {
-  constexpr int kPairsOfTimes = 5;  // 44 cases
+  constexpr int kPairsOfTimes = 5;  // of many cases
   for (std::size_t i = 0; i < encodings().size(); ++i) {
-    for (const std::int64_t tokens : {1, 128}) {
+    for (const std::int64_t tokens : {1, 32, 128}) {
       benchmark->Args({static_cast<std::int64_t>(i), tokens});
     }
   }
@@ -85,7 +87,35 @@ void every_encoding(benchmark::internal::Benchmark* benchmark) {
       ->Unit(benchmark::kMillisecond);
 }
 
+/// The same on processors that have less: each target but the best.
+void encoded_on_target(benchmark::State& state) {
+  const CpuTarget target = available_cpu_targets()[static_cast<std::size_t>(state.range(2))];
+  const ForcedCpuTarget forced(target);
+  encoded_against_bf16(state);
+  state.SetLabel(
+      std::string(to_string(encodings()[static_cast<std::size_t>(state.range(0))].dtype)) + " on " +
+      std::string(to_string(target)));
+}
+
+void every_target(benchmark::internal::Benchmark* benchmark) {
+  constexpr int kPairsOfTimes = 5;
+  const auto targets = static_cast<std::int64_t>(available_cpu_targets().size());
+  for (const DType dtype : {DType::kQ8_0, DType::kQ4_0, DType::kQ4_K, DType::kQ6_K}) {
+    const auto found = std::ranges::find(encodings(), dtype, &Encoding::dtype);
+    for (const std::int64_t tokens : {1, 32, 128}) {
+      for (std::int64_t target = 1; target + 1 < targets; ++target) {
+        benchmark->Args({found - encodings().begin(), tokens, target});
+      }
+    }
+  }
+  benchmark->ArgNames({"encoding", "T", "target"})
+      ->Iterations(kPairsOfTimes)
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
 BENCHMARK(encoded_against_bf16)->Apply(every_encoding);
+BENCHMARK(encoded_on_target)->Apply(every_target);
 
 }  // namespace
 }  // namespace weft

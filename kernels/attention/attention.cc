@@ -1,5 +1,6 @@
 #include "weft/kernels/attention/attention.h"
 
+#include "weft/core/kv_dtype.h"
 #include "weft/kernels/attention/attention_workspace.h"
 #include "weft/kernels/cpu_ops.h"
 #include "weft/kernels/require.h"
@@ -9,8 +10,7 @@ namespace {
 
 void check_layer(const AttentionParams& params) {
   const KvLayer& kv = params.kv;
-  require(kv.dtype == DType::kF32 || kv.dtype == DType::kF16 || kv.dtype == DType::kBF16,
-          "attention: a cache of this type");
+  require(is_kv_dtype(kv.dtype), "attention: a cache of this type");
   require(kv.keys != nullptr && kv.values != nullptr && kv.page_tokens >= 1 && kv.head_size >= 1,
           "attention: the cache");
   require(kv.kv_heads >= 1 && params.heads >= 1 && params.heads % kv.kv_heads == 0,

@@ -17,10 +17,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "weft/core/kv_dtype.h"
 #include "weft/kernels/attention/attention_plan.h"
 #include "weft/kernels/attention/attention_workspace.h"
+#include "weft/kernels/attention/kv_row-inl.h"
 #include "weft/kernels/require.h"
-#include "weft/kernels/simd/narrow_float.h"
 #include "weft/kernels/simd/simd_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -113,22 +114,6 @@ HWY_INLINE FloatVec capped(FloatVec score, float cap) {
   return hn::IfThenElse(hn::Eq(score, score), result, score);
 }
 
-template <class D>
-HWY_INLINE hn::Vec<D> widen(D d, const float* from) {
-  return hn::LoadU(d, from);
-}
-template <class D, class Half>
-HWY_INLINE hn::Vec<D> widen(D d, const Half* from) {
-  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<Half, D>(), from));
-}
-HWY_INLINE float widen_one(float number) { return number; }
-HWY_INLINE float widen_one(hwy::bfloat16_t number) {
-  return from_bf16(std::bit_cast<std::uint16_t>(number));
-}
-HWY_INLINE float widen_one(hwy::float16_t number) {
-  return from_f16(std::bit_cast<std::uint16_t>(number));
-}
-
 #if HWY_TARGET != HWY_SCALAR
 
 /// Stores each block of four lanes `step` numbers after the one before.
@@ -144,14 +129,13 @@ HWY_INLINE void store_fours(D d, V value, float* to, std::size_t step) {
 }
 
 /// Four keys' numbers at [at, at + lanes of D) to four columns of the turned keys.
-template <class D, class Stored>
-HWY_INLINE void turn_fours(D d, const std::array<const Stored*, 4>& keys, std::size_t at,
-                           float* to) {
+template <class D, class Row>
+HWY_INLINE void turn_fours(D d, const std::array<Row, 4>& keys, std::size_t at, float* to) {
   const hn::Repartition<std::uint64_t, D> pairs;
-  const auto k0 = widen(d, keys[0] + at);
-  const auto k1 = widen(d, keys[1] + at);
-  const auto k2 = widen(d, keys[2] + at);
-  const auto k3 = widen(d, keys[3] + at);
+  const auto k0 = keys[0].load(d, at);
+  const auto k1 = keys[1].load(d, at);
+  const auto k2 = keys[2].load(d, at);
+  const auto k3 = keys[3].load(d, at);
   const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, k0, k1));
   const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, k2, k3));
   const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, k0, k1));
@@ -168,8 +152,8 @@ HWY_INLINE void turn_fours(D d, const std::array<const Stored*, 4>& keys, std::s
 #endif  // HWY_TARGET != HWY_SCALAR
 
 /// Columns `to` .. `to` + 3 of the turned keys [size, kKeyBlock].
-template <class Stored>
-void turn_keys(const std::array<const Stored*, 4>& keys, std::size_t size, float* to) {
+template <class Row>
+void turn_keys(const std::array<Row, 4>& keys, std::size_t size, float* to) {
   std::size_t at = 0;
 #if HWY_TARGET != HWY_SCALAR
   const FloatTag d;
@@ -178,19 +162,19 @@ void turn_keys(const std::array<const Stored*, 4>& keys, std::size_t size, float
   for (; at + 4 <= size; at += 4) turn_fours(four, keys, at, to);
 #endif
   for (; at < size; ++at) {
-    for (std::size_t k = 0; k < 4; ++k) to[at * kKeyBlock + k] = widen_one(keys[k][at]);
+    for (std::size_t k = 0; k < 4; ++k) to[at * kKeyBlock + k] = keys[k].number(at);
   }
 }
 
 /// `to` is aligned and padded to whole vectors.
-template <class Stored>
-void widen_row(const Stored* from, std::size_t size, float* to) {
+template <class Row>
+void widen_row(const Row& from, std::size_t size, float* to) {
   const FloatTag d;
   std::size_t at = 0;
-  for (; at + kLanes <= size; at += kLanes) hn::Store(widen(d, from + at), d, to + at);
+  for (; at + kLanes <= size; at += kLanes) hn::Store(from.load(d, at), d, to + at);
   if (at == size) return;
   hn::Store(hn::Zero(d), d, to + at);
-  for (; at < size; ++at) to[at] = widen_one(from[at]);
+  for (; at < size; ++at) to[at] = from.number(at);
 }
 
 /// The keys and values of one KV head in the pages of one sequence, block after block. Pages lie
@@ -205,7 +189,7 @@ class KvBlocks {
         span_(span),
         head_(head),
         size_(static_cast<std::size_t>(kv.head_size)),
-        row_bytes_(size_ * static_cast<std::size_t>(block_of(kv.dtype).bytes)),
+        row_bytes_(static_cast<std::size_t>(kv_row_bytes(kv.dtype, kv.head_size))),
         visible_(visible),
         block_(visible.begin / kKeyBlock * kKeyBlock),
         skipped_(std::bit_floor(static_cast<std::size_t>(std::max(rows / kTileRows, 1))) - 1),
@@ -231,13 +215,7 @@ class KvBlocks {
     fetched_ = 0;
     fetch_end_ = std::min(visible_.end - block_ - kKeyBlock, kKeyBlock);
     if (fetch_end_ > 0) locate(block_ + kKeyBlock, next_);
-    if (kv_.dtype == DType::kF32) {
-      load_as<float>(work);
-    } else if (kv_.dtype == DType::kF16) {
-      load_as<hwy::float16_t>(work);
-    } else {
-      load_as<hwy::bfloat16_t>(work);
-    }
+    with_row_type(kv_.dtype, [&]<class Row>() HWY_ATTR { load_as<Row>(work); });
   }
 
   void advance() { block_ += kKeyBlock; }
@@ -293,26 +271,23 @@ class KvBlocks {
       fetch_line();
   }
 
-  template <class Stored>
+  template <class Row>
   void load_as(const AttentionWorkspace& work) {
-    const auto* zeros = reinterpret_cast<const Stored*>(work.zeros);
-    const auto row = [](const std::byte* cache, std::size_t start) {
-      return reinterpret_cast<const Stored*>(cache + start);
-    };
+    const Row nothing(reinterpret_cast<const std::byte*>(work.zeros));
     const KeyRange part = loaded();
     const auto begin = static_cast<std::size_t>(part.begin);
     const auto end = static_cast<std::size_t>(part.end);
     const Columns columns = whole_vectors(part);
     for (std::size_t c = columns.begin; c < columns.end; c += 4) {
-      std::array<const Stored*, 4> four;
+      std::array<Row, 4> four{nothing, nothing, nothing, nothing};
       for (std::size_t k = 0; k < 4; ++k) {
-        four[k] = c + k >= begin && c + k < end ? row(kv_.keys, current_[c + k]) : zeros;
+        if (c + k >= begin && c + k < end) four[k] = Row(kv_.keys + current_[c + k]);
       }
       turn_keys(four, size_, work.keys + c);
       fetch_position();
     }
     for (std::size_t c = begin; c < end; ++c) {
-      widen_row(row(kv_.values, current_[c]), size_, work.values + c * work.padded_size);
+      widen_row(Row(kv_.values + current_[c]), size_, work.values + c * work.padded_size);
       if (c % values_per_fetch_ == 0) fetch_position();
     }
   }

@@ -17,6 +17,7 @@ struct AttentionSpec {
   std::int32_t relative_buckets = 0;
   std::int32_t relative_max_distance = 0;
   bool relative_bidirectional = false;
+  friend bool operator==(const AttentionSpec&, const AttentionSpec&) = default;
 };
 
 }  // namespace weft

@@ -9,10 +9,18 @@
 namespace weft {
 
 /// One layer's part of the paged KV cache: `pages` pages of `page_tokens` tokens. Borrowed.
-/// A page holds [K, page_tokens, D] keys, and as many values in `values`.
+/// A page holds [K, page_tokens] rows of keys, and as many of values in `values`. A row is the D
+/// numbers of one token and KV head, in kv_row_bytes(dtype, D) bytes:
+/// - f32, f16, bf16: the numbers.
+/// - i8, f8_e4m3: a scale in f32, then D codes; a number is its code times the scale. The scale is
+///   the row's greatest absolute number / 127 (i8) or / 448 (f8_e4m3), so that the greatest number
+///   gets the greatest code, and a code is the nearest to number / scale, ties to even.
+///
+/// The scale is an f32 since f16 would end at 65504 and lose digits below 6e-5, where some models'
+/// keys and values are; the two bytes more are 1.5 % of a row of 128.
 struct KvLayer {
-  DType dtype = DType::kF32;  ///< f32, f16 or bf16
-  std::byte* keys = nullptr;  ///< [P, K, page_tokens, D], aligned to a cache line
+  DType dtype = DType::kF32;  ///< one of kKvDTypes
+  std::byte* keys = nullptr;  ///< [P, K, page_tokens] rows, aligned to a cache line
   std::byte* values = nullptr;
   std::int32_t pages = 0;
   std::int32_t page_tokens = 1;

@@ -9,6 +9,7 @@ namespace {
 void check_embedding(const EmbeddingParams& params) {
   const auto tokens = static_cast<std::int64_t>(params.ids.size());
   const std::int64_t width = params.out.width;
+  const std::int64_t rows = params.rows < 0 ? params.vocabulary : params.rows;
   require(params.dtype == DType::kF32 || params.dtype == DType::kF16 ||
               params.dtype == DType::kBF16 || is_encoded(params.dtype),
           "embed: a table of this type");
@@ -16,8 +17,10 @@ void check_embedding(const EmbeddingParams& params) {
   require(params.packed == nullptr ||
               (params.table == nullptr && params.packed->dtype() == params.dtype &&
                !params.packed->gated() && !params.packed->is_mixed() &&
-               params.packed->outputs() == params.vocabulary && params.packed->inputs() == width),
+               params.packed->outputs() == rows && params.packed->inputs() == width),
           "embed: the weight is no table of this shape");
+  require(params.first_row >= 0 && rows >= 0 && rows <= params.vocabulary - params.first_row,
+          "embed: rows outside the vocabulary");
   require(holds_rows(params.out, tokens, width), "embed: out does not fit ids");
   require(params.positions == nullptr || params.position_ids.size() == params.ids.size(),
           "embed: position_ids do not fit ids");

@@ -13,16 +13,19 @@
 
 namespace weft {
 
-/// out[t] = scale * table[ids[t]] + positions[position_ids[t] + position_offset] + constant
+/// out[t] = scale * table[ids[t]] + positions[position_ids[t] + position_offset] + constant, where
+/// a row that is not here counts as zeros.
 struct EmbeddingParams {
   std::span<const TokenId> ids = {};  ///< [T], each in [0, V)
-  /// [V, H], row-major as in the checkpoint, any alignment
+  /// [rows, H], row-major as in the checkpoint, any alignment
   const std::byte* table = nullptr;
-  /// [V, H] as the weight that it is for the head which is tied to it; instead of a table. Neither
-  /// = zeros (positions alone)
+  /// [rows, H] as the weight that it is for the head which is tied to it; instead of a table.
+  /// Neither = zeros (positions alone)
   const PackedWeight* packed = nullptr;
   DType dtype = DType::kF32;    ///< of the table or the weight: f32, f16, bf16 or an encoding
   std::int64_t vocabulary = 0;  ///< V
+  std::int64_t first_row = 0;   ///< the token of the first row that is here
+  std::int64_t rows = -1;       ///< that are here; -1: V
   EmbeddingSpec spec = {};
   const float* positions = nullptr;                 ///< [P, H], or null
   std::span<const std::int32_t> position_ids = {};  ///< [T] when there are positions

@@ -83,13 +83,16 @@ void widen_packed(const PackedWeight& weight, std::int64_t row, float* HWY_RESTR
 void embed_rows(const EmbeddingParams& params, Share::Range tokens) {
   const std::int64_t width = params.out.width;
   const std::int64_t row_bytes = *bytes_of(params.dtype, width);
+  const std::int64_t rows = params.rows < 0 ? params.vocabulary : params.rows;
   for (std::int64_t t = tokens.begin; t < tokens.end; ++t) {
     const auto token = static_cast<std::size_t>(t);
     float* HWY_RESTRICT out = params.out.row(t);
-    if (params.packed != nullptr) {
-      widen_packed(*params.packed, params.ids[token], out);
-    } else if (params.table != nullptr) {
-      widen(params.dtype, params.table + params.ids[token] * row_bytes, width, out);
+    const std::int64_t row = params.ids[token] - params.first_row;
+    const bool is_here = row >= 0 && row < rows;
+    if (is_here && params.packed != nullptr) {
+      widen_packed(*params.packed, row, out);
+    } else if (is_here && params.table != nullptr) {
+      widen(params.dtype, params.table + row * row_bytes, width, out);
     } else {
       std::fill_n(out, width, 0.0F);
     }

@@ -1,23 +1,24 @@
 #include "weft/kernels/cuda/row_cuda.cuh"
 #include "weft/kernels/embedding/embedding_cuda.h"
+#include "weft/kernels/encoding/decode_cuda.cuh"
 
 namespace weft::cuda {
 namespace {
 
-constexpr std::int64_t kBlock = 32;  // q8_0's, in 34 bytes
-constexpr std::int64_t kBlockBytes = 34;
-
-/// Numbers [first, first + 4) of a table's row; beyond the width nothing is read.
-__device__ Four table_row(const CudaEmbeddingParams& params, std::int64_t id, std::int64_t first) {
+/// Numbers [first, first + 4) of a token's row; beyond the width nothing is read.
+__device__ Four table_row(const CudaEmbeddingParams& params, TokenId token, std::int64_t first) {
   const std::int64_t width = params.out.width;
+  const std::int64_t id = token - params.first_row;
   Four four{};
-  if (params.table == nullptr) return four;
-  if (params.dtype == DType::kQ8_0) {
-    const std::byte* block = params.table + (id * (width / kBlock) + first / kBlock) * kBlockBytes;
-    const float scale = __half2float(*reinterpret_cast<const __half*>(block));
-    const auto* numbers = reinterpret_cast<const std::int8_t*>(block + 2) + first % kBlock;
+  if (params.table == nullptr || id < 0 || id >= params.table_rows) return four;
+  if (params.block.elements > 1) {
+    const std::int64_t block = (id * width + first) / params.block.elements;
+    const auto in_block = static_cast<int>(first % params.block.elements);
+    const auto* at = reinterpret_cast<const std::uint8_t*>(params.table);
+    const decoding::Eight eight =
+        decode_eight(params.dtype, at + block * params.block.bytes, in_block / 8 * 8);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) four.at[i] = scale * static_cast<float>(numbers[i]);
+    for (int i = 0; i < 4; ++i) four.at[i] = eight.at[in_block % 8 + i];
     return four;
   }
   if (width % 4 == 0) return load_four(params.dtype, params.table, id * width + first);

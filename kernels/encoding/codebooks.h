@@ -19,6 +19,20 @@ inline constexpr std::array<std::int8_t, 16> kIq4Values = {
 inline constexpr std::array<std::int8_t, 16> kE2M1Values = {0, 1,  2,  3,  4,  6,  8,  12,
                                                             0, -1, -2, -3, -4, -6, -8, -12};
 
+/// bitsandbytes' NF4: quantiles of a normal distribution between -1 and 1 (Dettmers and others,
+/// QLoRA, 2023, appendix E).
+inline constexpr std::array<float, 16> kNf4Values = {
+    -0x1p+0F,        -0x1.647362p-1F, -0x1.0cd66p-1F,  -0x1.94654p-2F,
+    -0x1.23449ap-2F, -0x1.7a6a7ep-3F, -0x1.74f0e2p-4F, 0x0p+0F,
+    0x1.45f5fep-4F,  0x1.4995c6p-3F,  0x1.f809bap-3F,  0x1.5a0674p-2F,
+    0x1.c3497p-2F,   0x1.200f56p-1F,  0x1.722766p-1F,  0x1p+0F};
+
+/// bitsandbytes' FP4: a sign and the numbers 0, 1/192, 2/3, 1, 1/3, 1/2, 1/6, 1/4. Its -0 is 0.
+inline constexpr std::array<float, 16> kFp4Values = {
+    0x0p+0F,         0x1.555556p-8F, 0x1.555556p-1F,  0x1p+0F,         0x1.555556p-2F,  0x1p-1F,
+    0x1.555556p-3F,  0x1p-2F,        0x0p+0F,         -0x1.555556p-8F, -0x1.555556p-1F, -0x1p+0F,
+    -0x1.555556p-2F, -0x1p-1F,       -0x1.555556p-3F, -0x1p-2F};
+
 template <std::size_t kPoint>
 using GridPoint = std::array<std::int8_t, kPoint>;
 

@@ -1,3 +1,6 @@
+#include <array>
+#include <utility>
+
 #include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/require.h"
 
@@ -9,6 +12,8 @@
 
 #include "weft/kernels/encoding/decode_blocks-inl.h"
 #include "weft/kernels/encoding/decode_grids-inl.h"
+#include "weft/kernels/encoding/decode_integers-inl.h"
+#include "weft/kernels/encoding/decode_planes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
@@ -29,7 +34,18 @@ void decode_all(Bytes from, std::int64_t count, std::int64_t stride, float* to) 
     decode_one<kDecode>(from + i * stride, to + i * kElements);
 }
 
+template <std::size_t... kIndex>
+constexpr std::array<DecodeAll, sizeof...(kIndex)> integer_decoders(
+    std::index_sequence<kIndex...> /*rows*/) {
+  return {decode_all<decode_integers<kIndex>, kIntegerCodes[kIndex].elements()>...};
+}
+constexpr auto kIntegerDecoders =
+    integer_decoders(std::make_index_sequence<kIntegerCodes.size()>());
+
 DecodeAll decoder_of(DType dtype) {
+  if (const IntegerCodes* integers = integer_codes_of(dtype); integers != nullptr) {
+    return kIntegerDecoders[static_cast<std::size_t>(integers - kIntegerCodes.data())];
+  }
   switch (dtype) {
     case DType::kQ8_0:
       return decode_all<decode_q8_0, 32>;
@@ -75,6 +91,34 @@ DecodeAll decoder_of(DType dtype) {
       return decode_all<decode_tq2_0, 256>;
     case DType::kMXFP4:
       return decode_all<decode_mxfp4, 32>;
+    case DType::kF8_32:
+      return decode_all<decode_f8<32>, 32>;
+    case DType::kF8_64:
+      return decode_all<decode_f8<64>, 64>;
+    case DType::kF8_128:
+      return decode_all<decode_f8<128>, 128>;
+    case DType::kF8_256:
+      return decode_all<decode_f8<256>, 256>;
+    case DType::kNF4_64:
+      return decode_all<decode_nf4, 64>;
+    case DType::kFP4_64:
+      return decode_all<decode_fp4, 64>;
+    case DType::kQ2_B32:
+      return decode_all<decode_planes<2, 32>, 32>;
+    case DType::kQ3_B32:
+      return decode_all<decode_planes<3, 32>, 32>;
+    case DType::kQ3H_B64:
+      return decode_all<decode_pairs_of_11, 64>;
+    case DType::kQ4_B32:
+      return decode_all<decode_planes<4, 32>, 32>;
+    case DType::kQ4_B64:
+      return decode_all<decode_planes<4, 64>, 64>;
+    case DType::kQ5_B64:
+      return decode_all<decode_planes<5, 64>, 64>;
+    case DType::kQ6_B64:
+      return decode_all<decode_planes<6, 64>, 64>;
+    case DType::kQ8_B32:
+      return decode_all<decode_planes<8, 32>, 32>;
     default:
       return nullptr;
   }

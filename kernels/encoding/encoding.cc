@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
+#include "weft/kernels/encoding/integer_codes.h"
 #include "weft/kernels/require.h"
 
 namespace weft {
@@ -15,8 +17,28 @@ constexpr auto kGrid = CodeType::kGrid;
 constexpr auto kF16 = ScaleType::kF16;
 constexpr auto kNibbles = ScaleType::kF16InNibbles;
 constexpr auto kE8M0 = ScaleType::kE8M0;
+constexpr auto kNotInGguf = Encoding::kNotInGguf;
 
-constexpr std::array kEncodings = {
+constexpr Encoding integers(const IntegerCodes& codes) {
+  return {.dtype = codes.dtype,
+          .gguf_type = Encoding::kNotInGguf,
+          .codes = CodeType::kLinear,
+          .group = codes.group,
+          .levels = std::int64_t{1} << static_cast<unsigned>(codes.bits),
+          .scale_type = codes.bits == 8 ? ScaleType::kF32 : ScaleType::kF16,
+          .scales = codes.groups};
+}
+
+constexpr Encoding floats(DType dtype, CodeType codes, std::int64_t group, std::int64_t levels) {
+  return {.dtype = dtype,
+          .gguf_type = Encoding::kNotInGguf,
+          .codes = codes,
+          .group = group,
+          .levels = levels,
+          .scale_type = ScaleType::kF32};
+}
+
+constexpr std::array kFixedEncodings = {
     Encoding{DType::kQ8_0, 8, kLinear, 32, 256, false, kF16, 0},
     Encoding{DType::kQ4_0, 2, kLinear, 32, 16, false, kF16, 0},
     Encoding{DType::kQ4_1, 3, kLinear, 32, 16, true, kF16, 0, 2},
@@ -39,7 +61,32 @@ constexpr std::array kEncodings = {
     Encoding{DType::kTQ1_0, 34, kLinear, 256, 3, false, kF16, 52},
     Encoding{DType::kTQ2_0, 35, kLinear, 256, 4, false, kF16, 64},
     Encoding{DType::kMXFP4, 39, kTable, 32, 16, false, kE8M0, 0},
+    Encoding{DType::kQ2_B32, kNotInGguf, kLinear, 32, 4, true, kF16, 0, 2},
+    Encoding{DType::kQ3_B32, kNotInGguf, kLinear, 32, 8, true, kF16, 0, 2},
+    Encoding{DType::kQ3H_B64, kNotInGguf, kLinear, 64, 12, true, kF16, 0, 2},
+    Encoding{DType::kQ4_B32, kNotInGguf, kLinear, 32, 16, true, kF16, 0, 2},
+    Encoding{DType::kQ4_B64, kNotInGguf, kLinear, 64, 16, true, kF16, 0, 2},
+    Encoding{DType::kQ5_B64, kNotInGguf, kLinear, 64, 32, true, kF16, 0, 2},
+    Encoding{DType::kQ6_B64, kNotInGguf, kLinear, 64, 64, true, kF16, 0, 2},
+    Encoding{DType::kQ8_B32, kNotInGguf, kLinear, 32, 256, true, kF16, 0, 2},
 };
+
+constexpr std::array kFloatEncodings = {
+    floats(DType::kF8_32, CodeType::kFloat, 32, 256),
+    floats(DType::kF8_64, CodeType::kFloat, 64, 256),
+    floats(DType::kF8_128, CodeType::kFloat, 128, 256),
+    floats(DType::kF8_256, CodeType::kFloat, 256, 256),
+    floats(DType::kNF4_64, kTable, 64, 16),
+    floats(DType::kFP4_64, kTable, 64, 15),
+};
+
+constexpr auto kEncodings = [] {
+  std::array<Encoding, kFixedEncodings.size() + kIntegerCodes.size() + kFloatEncodings.size()> all;
+  auto* next = std::ranges::copy(kFixedEncodings, all.begin()).out;
+  next = std::ranges::transform(kIntegerCodes, next, integers).out;
+  std::ranges::copy(kFloatEncodings, next);
+  return all;
+}();
 
 constexpr std::size_t kFirst = static_cast<std::size_t>(DType::kQ8_0);
 
@@ -68,8 +115,15 @@ bool has_good_scale(const Encoding& encoding, const std::byte* block) {
       // The exponent's bits stand in the last two words.
       return is_finite_f16((word_at(scale + 6) & 0xf000U) | (word_at(scale + 4) >> 4U & 0x0f00U));
     case ScaleType::kF16:
-      return is_finite_f16(word_at(scale)) &&
-             (!encoding.has_minimum || is_finite_f16(word_at(block + encoding.minimum_at)));
+      for (std::int64_t i = 0; i < encoding.scales; ++i) {
+        if (!is_finite_f16(word_at(scale + 2 * i))) return false;
+      }
+      return !encoding.has_minimum || is_finite_f16(word_at(block + encoding.minimum_at));
+    case ScaleType::kF32: {
+      float number = 0;
+      std::memcpy(&number, scale, sizeof(number));
+      return std::isfinite(number);
+    }
   }
   return false;
 }

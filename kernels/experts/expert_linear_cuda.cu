@@ -1,5 +1,6 @@
 #include "weft/kernels/activation_cuda.cuh"
 #include "weft/kernels/cuda/row_cuda.cuh"
+#include "weft/kernels/encoding/encoded_rows_cuda.cuh"
 #include "weft/kernels/experts/experts_cuda.h"
 
 namespace weft::cuda {
@@ -13,6 +14,8 @@ constexpr int kWarps = 8;
 constexpr int kNumbers = 8;
 constexpr int kStep = kWarp * kNumbers;
 constexpr int kQ8Block = 32;
+// Stands for all encodings that are held in blocks.
+constexpr DType kBlocks = DType::kQ4_0;
 
 struct Numbers {
   float at[kNumbers];
@@ -50,9 +53,27 @@ __device__ Numbers load_eight(const void* row, std::int64_t index) {
   return numbers;
 }
 
+/// What load_weights() needs of a row: its index, or where its blocks are.
+template <DType kDType>
+__device__ auto find_row(const DeviceMatrix& weight, std::int64_t row) {
+  if constexpr (kDType == kBlocks) {
+    return encoded_row(weight, row);
+  } else {
+    return row;
+  }
+}
+
+__device__ Numbers load_blocks(const EncodedRow& row, std::int64_t index) {
+  const decoding::Eight eight = row.load(index);
+  Numbers numbers;
+#pragma unroll
+  for (int i = 0; i < kNumbers; ++i) numbers.at[i] = eight.at[i];
+  return numbers;
+}
+
 /// Weights index .. index + 7 of a row; beyond the inputs they are zeros.
 template <DType kDType>
-__device__ Numbers load_weights(const DeviceMatrix& weight, std::int64_t row, std::int64_t index) {
+__device__ Numbers load_numbers(const DeviceMatrix& weight, std::int64_t row, std::int64_t index) {
   constexpr int kBytes = kDType == DType::kF32 ? 4 : (kDType == DType::kQ8_0 ? 1 : 2);
   Numbers numbers = load_eight<kDType>(weight.data + row * weight.stride * kBytes, index);
   if constexpr (kDType == DType::kQ8_0) {
@@ -64,6 +85,15 @@ __device__ Numbers load_weights(const DeviceMatrix& weight, std::int64_t row, st
     for (float& number : numbers.at) number *= scale;
   }
   return numbers;
+}
+
+template <DType kDType, class Row>
+__device__ Numbers load_weights(const DeviceMatrix& weight, const Row& row, std::int64_t index) {
+  if constexpr (kDType == kBlocks) {
+    return load_blocks(row, index);
+  } else {
+    return load_numbers<kDType>(weight, row, index);
+  }
 }
 
 /// Inputs index .. index + 7; what stands beyond the width is no number of the row.
@@ -95,12 +125,14 @@ __device__ Sums multiply(const CudaExpertLinearParams& params, const DeviceMatri
     const int place = begin + min(c, count - 1);
     in[c] = row_of(params.linear.in, params.gathers ? params.routing.token_of[place] : place);
   }
+  const auto first_row = find_row<kWeights>(weight, row);
+  const auto second_row = find_row<kWeights>(weight, weight.gated ? row + kGateBlock : row);
   Sums sums{};
   // Padded columns are zeros up to a multiple of 64, so all eight can be read.
   for (std::int64_t k = lane * kNumbers; k < weight.inputs; k += kStep) {
-    const Numbers first = load_weights<kWeights>(weight, row, k);
+    const Numbers first = load_weights<kWeights>(weight, first_row, k);
     Numbers second{};
-    if (weight.gated) second = load_weights<kWeights>(weight, row + kGateBlock, k);
+    if (weight.gated) second = load_weights<kWeights>(weight, second_row, k);
 #pragma unroll
     for (int c = 0; c < kChoices; ++c) {
       if (c >= count) break;
@@ -175,6 +207,7 @@ Status expert_linear(const CudaExpertLinearParams& params, Stream stream) {
   if (weight.dtype == DType::kF16) kernel = expert_linear_kernel<DType::kF16, DType::kF16>;
   if (weight.dtype == DType::kBF16) kernel = expert_linear_kernel<DType::kBF16, DType::kBF16>;
   if (weight.dtype == DType::kQ8_0) kernel = expert_linear_kernel<DType::kQ8_0, DType::kF32>;
+  if (weight.keeps_blocks()) kernel = expert_linear_kernel<kBlocks, DType::kF32>;
   return launch(kernel, grid, dim3(kWarps * kWarp), 0, stream, params);
 }
 

@@ -25,6 +25,7 @@ struct RouteSpec {
   float margin = 0;  ///< kSoftmaxOfClose: s counts beside b when b - s <= margin * max(|s|, b)
   bool normalize = false;  ///< weights sum to 1
   float scale = 1;         ///< multiplies the weights
+  friend bool operator==(const RouteSpec&, const RouteSpec&) = default;
 };
 
 }  // namespace weft

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/kernels/linear/codes/linear_codes.h"
+#include "weft/kernels/linear/codes/linear_cpu_amxint8.h"
 #include "weft/kernels/linear/linear_cpu.h"
-#include "weft/kernels/linear/linear_cpu_avx512vnni.h"
 #include "weft/kernels/linear/linear_plan.h"
 
 namespace weft {
@@ -57,12 +58,15 @@ void check_linear(const LinearParams& params) {
 
 std::size_t linear_workspace_bytes(std::int64_t max_rows, std::int64_t inputs) noexcept {
   const std::int64_t rows = std::max<std::int64_t>(max_rows, 1);
-  const std::int64_t coded =
-      (inputs + avx512vnni::kBlockInputs - 1) / avx512vnni::kBlockInputs * avx512vnni::kBlockWords;
-  const std::int64_t packed = std::max({LinearPlan::rows_bytes(rows, inputs),
-                                        LinearPlan::rows_bytes(rows, (inputs + 1) / 2),
-                                        LinearPlan::rows_bytes(rows, coded)});
-  return static_cast<std::size_t>(packed + LinearPlan::sums_bytes(rows) + LinearPlan::kWideBytes);
+  constexpr std::int64_t kLineWords = CodedPlan::kBlockInputs / 2;  // of pairs of bf16, in tiles
+  const std::int64_t blocks = (inputs + CodedPlan::kBlockInputs - 1) / CodedPlan::kBlockInputs;
+  const std::int64_t packed = std::max(
+      {LinearPlan::rows_bytes(rows, inputs), LinearPlan::rows_bytes(rows, (inputs + 1) / 2),
+       LinearPlan::rows_bytes(rows, blocks * kLineWords),
+       LinearPlan::rows_bytes(rows, blocks * CodedPlan::kBlockWords),
+       LinearPlan::rows_bytes(rows, blocks * amxint8::kBlockWords, amxint8::kTileRows)});
+  return static_cast<std::size_t>(packed + LinearPlan::sums_bytes(rows) + LinearPlan::kWideBytes +
+                                  LinearPlan::line_up(inputs * 4));
 }
 
 void linear(const LinearParams& params, Share share, std::span<std::byte> workspace) {

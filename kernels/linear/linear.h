@@ -12,8 +12,9 @@
 namespace weft {
 
 /// out = residual + scale * soft_cap(act(in * W^T + bias)), for T rows at once.
-/// With a gated weight: out = residual + scale * act(min(gate, limit)) * (clamp(up, limit) +
-/// up_offset) where gate = in * Wg^T + bias[0..N) and up = in * Wu^T + bias[N..2N).
+/// A weight whose columns stand in another order (PackedWeight::input_order) takes `in` in the
+/// inputs' own. With a gated weight: out = residual + scale * act(min(gate, limit)) * (clamp(up,
+/// limit) + up_offset) where gate = in * Wg^T + bias[0..N) and up = in * Wu^T + bias[N..2N).
 struct LinearParams {
   ConstRows in{};                        ///< [T, K]
   const PackedWeight* weight = nullptr;  ///< [N, K], or gated
@@ -31,10 +32,12 @@ struct LinearParams {
                                                  std::int64_t inputs) noexcept;
 
 /// A row of `out` depends on its row of `in` alone, bit for bit: neither T nor the row's index nor
-/// the number of threads changes it. Sums are in float32 over K in one fixed order. On a
-/// processor that multiplies bf16 and int8 (CpuTarget::kAvx512Bf16), `in` is rounded first, for
-/// every T: with bf16 weights to bf16; with weights whose codes are multiplied
-/// (kernels/encoding/README.md) to int8, each 32 inputs of a row under a scale of their own.
+/// the number of threads changes it. Sums are in float32 over K in one fixed order. Where
+/// narrower numbers are multiplied, `in` is rounded first, for every T: with bf16 weights to bf16
+/// on a processor that has their products (CpuTarget::kAvx512Bf16; of AMX the order of sums is
+/// another, linear_cpu_amxbf16.h); with weights whose codes are
+/// multiplied (kernels/encoding/README.md) to int8 on every processor but those that run the
+/// portable code of x86-64, each 32 inputs of a row under a scale of their own.
 /// `workspace` belongs to the calling thread, aligned to a cache line. Nothing is allocated. A
 /// parameter that does not fit is a bug of the caller: internal_error.
 void linear(const LinearParams& params, Share share, std::span<std::byte> workspace);

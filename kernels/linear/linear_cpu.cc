@@ -1,13 +1,20 @@
 #include "weft/kernels/linear/linear_cpu.h"
 
+// Size: one row, tiles and their epilogue share the types that Highway gives each target, for which
+// it compiles this file again by including it.
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
+#include <vector>
 
-#include "weft/kernels/linear/linear_cpu_avx512bf16.h"
-#include "weft/kernels/linear/linear_cpu_avx512vnni.h"
+#include "weft/kernels/linear/codes/linear_cpu_amxint8.h"
 #include "weft/kernels/linear/linear_plan.h"
+#include "weft/kernels/linear/targets/linear_cpu_amxbf16.h"
+#include "weft/kernels/linear/targets/linear_cpu_avx512bf16.h"
+#include "weft/kernels/linear/targets/linear_cpu_avx512vnni.h"
+#include "weft/kernels/linear/targets/linear_cpu_avxvnni.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/kernels/simd/unroll.h"
 
@@ -17,6 +24,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "weft/kernels/linear/codes/linear_codes-inl.h"
 #include "weft/kernels/linear/linear_widen-inl.h"
 #include "weft/kernels/simd/vector_math.h"
 
@@ -67,7 +75,12 @@ HWY_ATTR void multiply(const LinearTile& tile) {
         sums[r][v] = hn::MulAdd(number, weights[v], sums[r][v]);
       }
     }
-    __builtin_prefetch(ahead, 0, 2);  // into the second-level cache
+    if (tile.fetches) {
+      WEFT_UNROLL
+      for (int p = 0; p < kPanels; ++p) {
+        __builtin_prefetch(ahead + p * tile.ahead_stride, 0, 2);  // into the second-level cache
+      }
+    }
     rows += kRows;
     panels += kLanes;
     ahead += tile.ahead_step;
@@ -127,9 +140,18 @@ struct PanelGroup {
   }
 };
 
+/// Where a row goes: it is number `index` of the `rows` of a tile.
+struct PackedRow {
+  std::uint32_t* tile;
+  std::int64_t index;
+  std::int64_t rows;
+};
+
 /// Weights as f32: where they are not, a block is widened into the workspace first.
 struct WideMultiplier {
   static constexpr std::int64_t kRows = kTileRows;
+  /// Whether all tiles but the last have kRows, and that has room for more than its rows.
+  static constexpr bool kFillsTiles = false;
   static constexpr int kPanels = kTilePanels;
   static constexpr std::int64_t kStep = LinearPlan::kWideInputs;
 
@@ -140,13 +162,14 @@ struct WideMultiplier {
     return kLanes * layout.element_bytes();
   }
 
-  HWY_ATTR static void pack_row(const float* row, std::int64_t inputs, std::uint32_t* to,
-                                std::int64_t stride) {
-    if (stride == 1) {
-      std::memcpy(to, row, static_cast<std::size_t>(inputs) * sizeof(float));
+  HWY_ATTR static void pack_row(const float* row, std::int64_t inputs, const PackedRow& to) {
+    if (to.rows == 1) {
+      std::memcpy(to.tile, row, static_cast<std::size_t>(inputs) * sizeof(float));
       return;
     }
-    for (std::int64_t i = 0; i < inputs; ++i) to[i * stride] = std::bit_cast<std::uint32_t>(row[i]);
+    for (std::int64_t i = 0; i < inputs; ++i) {
+      to.tile[i * to.rows + to.index] = std::bit_cast<std::uint32_t>(row[i]);
+    }
   }
 
   /// Sets where words [first, first + count) of a group stand.
@@ -190,15 +213,15 @@ struct WideMultiplier {
 /// bf16 times bf16, as the processor multiplies them.
 struct Bf16Multiplier {
   static constexpr std::int64_t kRows = avx512bf16::kTileRows;
+  static constexpr bool kFillsTiles = false;
   static constexpr int kPanels = 2;
   static constexpr std::int64_t kStep = LinearPlan::kBlockWords;
 
   static std::int64_t words_of(std::int64_t inputs) { return (inputs + 1) / 2; }
   static std::int64_t word_bytes(const PackedLayout& /*layout*/) { return kLanes * 4; }
 
-  static void pack_row(const float* row, std::int64_t inputs, std::uint32_t* to,
-                       std::int64_t stride) {
-    avx512bf16::pack_row(row, inputs, to, stride);
+  static void pack_row(const float* row, std::int64_t inputs, const PackedRow& to) {
+    avx512bf16::pack_row(row, inputs, to.tile + to.index, to.rows);
   }
 
   static void find_weights(const PanelGroup& group, std::int64_t first, std::int64_t /*count*/,
@@ -217,38 +240,74 @@ struct Bf16Multiplier {
   }
 };
 
-/// Codes of weights times int8. A tile's weights are a group that was unpacked to the workspace.
-struct CodedMultiplier {
-  static constexpr std::int64_t kRows = avx512vnni::kTileRows;
-  static constexpr int kPanels = 2;
-  static constexpr std::int64_t kStep =
-      avx512vnni::kStepInputs / avx512vnni::kBlockInputs * avx512vnni::kBlockWords;
-  static_assert(kPanels == LinearPlan::kGroupPanels);
-  static_assert(sizeof(avx512vnni::CodedGroup) <= LinearPlan::kWideBytes);
+/// The same by tiles. Rows are filled up with zeros to whole lines, and so is the end of a weight.
+class AmxBf16Multiplier : public Bf16Multiplier {
+ public:
+  static constexpr std::int64_t kRows = amxbf16::kTileRows;
+  static_assert(kStep % amxbf16::kLineWords == 0);
 
   static std::int64_t words_of(std::int64_t inputs) {
-    return inputs / avx512vnni::kBlockInputs * avx512vnni::kBlockWords;
+    const std::int64_t words = Bf16Multiplier::words_of(inputs);
+    return (words + amxbf16::kLineWords - 1) / amxbf16::kLineWords * amxbf16::kLineWords;
   }
-  /// Nothing is fetched ahead: unpacking reads the weights in the order of memory.
-  static std::int64_t word_bytes(const PackedLayout& /*layout*/) { return 0; }
 
-  static void pack_row(const float* row, std::int64_t inputs, std::uint32_t* to,
-                       std::int64_t stride) {
-    avx512vnni::pack_row(row, inputs, to, stride);
+  static void pack_row(const float* row, std::int64_t inputs, const PackedRow& to) {
+    amxbf16::pack_row(row, inputs, to.tile, to.index, to.rows);
   }
 
   static void find_weights(const PanelGroup& group, std::int64_t first, std::int64_t count,
                            float* wide, LinearTile& tile) {
-    const auto inputs = [](std::int64_t words) {
-      return words / avx512vnni::kBlockWords * avx512vnni::kBlockInputs;
-    };
-    auto& coded = *reinterpret_cast<avx512vnni::CodedGroup*>(wide);
-    for (std::size_t panel = 0; panel < static_cast<std::size_t>(group.count); ++panel) {
-      coded.panels[panel] =
-          avx512vnni::unpack(group.panels[panel], inputs(first), inputs(count), coded.rooms[panel]);
+    Bf16Multiplier::find_weights(group, first, count, wide, tile);
+    const std::int64_t own = Bf16Multiplier::words_of(group.panels[0].layout->inputs) - first;
+    if (own >= count) return;
+    static_assert(kStep * kGroupOutputs * 4 <= LinearPlan::kWideBytes);
+    std::memset(wide, 0, static_cast<std::size_t>(LinearPlan::kWideBytes));
+    constexpr std::int64_t kPanelBytes = kStep * kLanes * 4;
+    auto* to = reinterpret_cast<std::byte*>(wide);
+    for (std::int64_t panel = 0; panel < group.count; ++panel) {
+      std::memcpy(to + panel * kPanelBytes, tile.panels + panel * tile.panel_stride,
+                  static_cast<std::size_t>(own * kLanes * 4));
     }
-    tile.panels = reinterpret_cast<const std::byte*>(wide);
-    tile.panel_stride = 0;
+    tile.panels = to;
+    tile.panel_stride = kPanelBytes;
+  }
+
+  void multiply_tile(std::int64_t rows, std::int64_t panels, const LinearTile& tile) {
+    amxbf16::multiply_tile(rows, panels, tile, tiles_);
+  }
+
+ private:
+  AmxTiles tiles_;
+};
+
+#endif
+
+#if HWY_TARGET != HWY_SCALAR
+/// Codes of weights times int8. A tile's weights are a group that was unpacked to the workspace.
+struct CodedMultiplier {
+  static constexpr std::int64_t kRows = kCodedTileRows;
+  static constexpr bool kFillsTiles = false;
+  static constexpr int kPanels = 1;
+  static constexpr std::int64_t kStep =
+      CodedPlan::kStepInputs / CodedPlan::kBlockInputs * CodedPlan::kBlockWords;
+  static_assert(sizeof(CodedGroup) <= LinearPlan::kWideBytes);
+
+  static std::int64_t words_of(std::int64_t inputs) {
+    return inputs / CodedPlan::kBlockInputs * CodedPlan::kBlockWords;
+  }
+  static std::int64_t inputs_of(std::int64_t words) {
+    return words / CodedPlan::kBlockWords * CodedPlan::kBlockInputs;
+  }
+  /// What is fetched ahead is said by the panels (CodedPanel), not by words.
+  static std::int64_t word_bytes(const PackedLayout& /*layout*/) { return 0; }
+
+  HWY_ATTR static void pack_row(const float* row, std::int64_t inputs, const PackedRow& to) {
+    pack_coded_row(row, inputs, to.tile + to.index, to.rows);
+  }
+
+  HWY_ATTR static void find_weights(const PanelGroup& group, std::int64_t first, std::int64_t count,
+                                    float* wide, LinearTile& tile) {
+    unpack_group(group, inputs_of(first), inputs_of(count), wide, tile);
   }
 
   static bool multiply_one(const PanelGroup& /*group*/, const std::uint32_t* /*row*/,
@@ -256,10 +315,82 @@ struct CodedMultiplier {
     return false;
   }
 
-  static void multiply_tile(std::int64_t rows, std::int64_t panels, const LinearTile& tile) {
-    const auto& coded = *reinterpret_cast<const avx512vnni::CodedGroup*>(tile.panels);
-    avx512vnni::multiply_tile(rows, panels, coded.panels.data(), tile);
+  HWY_ATTR static void multiply_tile(std::int64_t rows, std::int64_t /*panels*/,
+                                     const LinearTile& tile) {
+    multiply_coded_tile(rows, *reinterpret_cast<const CodedPanel*>(tile.panels), tile);
   }
+
+ protected:
+  HWY_ATTR static CodedGroup& unpack_group(const PanelGroup& group, std::int64_t first,
+                                           std::int64_t count, float* wide, LinearTile& tile) {
+    auto& coded = *reinterpret_cast<CodedGroup*>(wide);
+    for (std::size_t panel = 0; panel < static_cast<std::size_t>(group.count); ++panel) {
+      coded.panels[panel] = unpack(group.panels[panel], first, count, coded.rooms[panel]);
+    }
+    tile.panels = reinterpret_cast<const std::byte*>(coded.panels.data());
+    tile.panel_stride = sizeof(CodedPanel);
+    return coded;
+  }
+};
+#endif
+
+#if HWY_TARGET == HWY_AVX2
+/// The same, where the processor adds four products at once.
+struct VnniMultiplier : CodedMultiplier {
+  static constexpr std::int64_t kRows = avxvnni::kTileRows;
+
+  static void multiply_tile(std::int64_t rows, std::int64_t /*panels*/, const LinearTile& tile) {
+    avxvnni::multiply_tile(rows, *reinterpret_cast<const CodedPanel*>(tile.panels), tile);
+  }
+};
+#endif
+
+#if HWY_TARGET == HWY_AVX3
+struct VnniMultiplier : CodedMultiplier {
+  static constexpr std::int64_t kRows = avx512vnni::kTileRows;
+  static constexpr int kPanels = 2;
+  static_assert(kPanels == LinearPlan::kGroupPanels);
+
+  static void multiply_tile(std::int64_t rows, std::int64_t panels, const LinearTile& tile) {
+    avx512vnni::multiply_tile(rows, panels, reinterpret_cast<const CodedPanel*>(tile.panels), tile);
+  }
+};
+
+/// The same by tiles, for steps of many rows.
+class AmxCodedMultiplier : public CodedMultiplier {
+ public:
+  static constexpr std::int64_t kRows = amxint8::kTileRows;
+  static constexpr bool kFillsTiles = true;
+  static constexpr int kPanels = 2;
+  static constexpr std::int64_t kStep =
+      CodedPlan::kStepInputs / CodedPlan::kBlockInputs * amxint8::kBlockWords;
+
+  static std::int64_t words_of(std::int64_t inputs) {
+    return inputs / CodedPlan::kBlockInputs * amxint8::kBlockWords;
+  }
+  static std::int64_t inputs_of(std::int64_t words) {
+    return words / amxint8::kBlockWords * CodedPlan::kBlockInputs;
+  }
+
+  static void pack_row(const float* row, std::int64_t inputs, const PackedRow& to) {
+    amxint8::pack_row(row, inputs, to.tile, to.index, to.rows);
+  }
+
+  HWY_ATTR static void find_weights(const PanelGroup& group, std::int64_t first, std::int64_t count,
+                                    float* wide, LinearTile& tile) {
+    CodedGroup& coded = unpack_group(group, inputs_of(first), inputs_of(count), wide, tile);
+    for (std::size_t panel = 0; panel < static_cast<std::size_t>(group.count); ++panel) {
+      amxint8::center(coded.panels[panel], inputs_of(count));
+    }
+  }
+
+  void multiply_tile(std::int64_t rows, std::int64_t panels, const LinearTile& tile) {
+    amxint8::multiply_tile(rows, panels, reinterpret_cast<const CodedPanel*>(tile.panels), tile,
+                           tiles_);
+  }
+
+ private:
+  AmxTiles tiles_;
 };
 #endif
 
@@ -355,7 +486,8 @@ class Linear {
       : params_(params),
         layout_(params.weight->layout()),
         words_(Multiplier::words_of(layout_.inputs)),
-        workspace_(workspace, params.out.count, words_),
+        workspace_(workspace, params.out.count, words_,
+                   Multiplier::kFillsTiles ? Multiplier::kRows : 1),
         epilogue_(params) {}
 
   HWY_ATTR void run(Share share) {
@@ -381,8 +513,19 @@ class Linear {
 
     explicit Tiles(std::int64_t block_rows)
         : rows(block_rows), count((block_rows + Multiplier::kRows - 1) / Multiplier::kRows) {}
-    /// The rows are dealt out evenly: a tile of one row would cost as much as one of several.
-    [[nodiscard]] std::int64_t begin(std::int64_t tile) const { return rows * tile / count; }
+    /// The rows are dealt out evenly: a tile of one row would cost as much as one of several. Where
+    /// tiles are filled up, all but the last are full.
+    [[nodiscard]] std::int64_t begin(std::int64_t tile) const {
+      return Multiplier::kFillsTiles ? std::min(tile * Multiplier::kRows, rows)
+                                     : rows * tile / count;
+    }
+    [[nodiscard]] std::int64_t size(std::int64_t tile) const {
+      return begin(tile + 1) - begin(tile);
+    }
+    /// Rows that it has room for.
+    [[nodiscard]] std::int64_t room(std::int64_t tile) const {
+      return Multiplier::kFillsTiles ? amxint8::room_of(size(tile)) : size(tile);
+    }
   };
 
   /// Block rows stand in tiles, [words, rows of the tile] each.
@@ -390,16 +533,24 @@ class Linear {
     const Tiles tiles(rows);
     for (std::int64_t tile = 0; tile < tiles.count; ++tile) {
       const std::int64_t begin = tiles.begin(tile);
-      const std::int64_t size = tiles.begin(tile + 1) - begin;
+      const std::int64_t size = tiles.size(tile);
+      std::uint32_t* to = workspace_.rows + begin * words_;
       for (std::int64_t r = 0; r < size; ++r) {
         const std::int64_t out_row = first + begin + r;
         const std::int64_t in_row = params_.input_rows.empty()
                                         ? out_row
                                         : params_.input_rows[static_cast<std::size_t>(out_row)];
-        Multiplier::pack_row(params_.in.row(in_row), layout_.inputs,
-                             workspace_.rows + begin * words_ + r, size);
+        Multiplier::pack_row(in_order(params_.in.row(in_row)), layout_.inputs, {to, r, size});
       }
     }
+  }
+
+  /// A row as the weight's columns stand.
+  HWY_ATTR const float* in_order(const float* row) const {
+    const std::vector<std::int32_t>* order = params_.weight->input_order();
+    if (order == nullptr) return row;
+    for (std::size_t i = 0; i < order->size(); ++i) workspace_.ordered[i] = row[(*order)[i]];
+    return workspace_.ordered;
   }
 
   HWY_ATTR void multiply_group(std::int64_t rows, std::int64_t panel, std::int64_t count) {
@@ -413,34 +564,28 @@ class Linear {
       Multiplier::find_weights(group, word, block.words, workspace_.wide, block);
       const bool ends = word + kStep >= words_;
       block.ahead_step = Multiplier::word_bytes(layout);
+      block.ahead_stride = layout.panel_bytes();
       block.ahead = ends ? data + LinearPlan::kGroupPanels * layout.panel_bytes()
                          : data + (word + kStep) * block.ahead_step;
       multiply_block(rows, group, word, block);
     }
   }
 
-  /// The rows pass by one block of the weight. While the first tiles do, the next block is fetched:
-  /// without that memory would rest for all tiles but the first.
+  /// The rows pass by one block of the weight. While the first tile does, the next block is
+  /// fetched: without that memory would rest for all tiles but the first, and between two pages.
   HWY_ATTR void multiply_block(std::int64_t rows, const PanelGroup& group, std::int64_t word,
                                const LinearTile& block) {
-    const std::int64_t panels = group.count;
     const Tiles tiles(rows);
-    std::int64_t fetched = tiles.count == 1 ? panels : 0;  // the processor sees a plain stream
     for (std::int64_t tile = 0; tile < tiles.count; ++tile) {
-      const std::int64_t begin = tiles.begin(tile);
-      const std::int64_t size = tiles.begin(tile + 1) - begin;
-      for (std::int64_t panel = 0; panel < panels; panel += Multiplier::kPanels) {
+      for (std::int64_t panel = 0; panel < group.count; panel += Multiplier::kPanels) {
         LinearTile part = block;
-        part.rows = workspace_.rows + begin * words_ + word * size;
+        part.rows = workspace_.rows + tiles.begin(tile) * words_ + word * tiles.room(tile);
         part.panels += panel * block.panel_stride;
-        part.sums = workspace_.sums + begin * kGroupOutputs + panel * kLanes;
-        if (fetched < panels) {
-          part.ahead += fetched++ * group.panels[0].layout->panel_bytes();
-        } else {
-          part.ahead = part.panels;
-          part.ahead_step = 0;
-        }
-        Multiplier::multiply_tile(size, std::min<std::int64_t>(Multiplier::kPanels, panels - panel),
+        part.sums = workspace_.sums + tiles.begin(tile) * kGroupOutputs + panel * kLanes;
+        part.fetches = tile == 0;
+        part.ahead += panel * block.ahead_stride;
+        multiplier_.multiply_tile(tiles.size(tile),
+                                  std::min<std::int64_t>(Multiplier::kPanels, group.count - panel),
                                   part);
       }
     }
@@ -451,24 +596,52 @@ class Linear {
   const std::int64_t words_;
   const LinearWorkspace workspace_;
   const Epilogue epilogue_;
+  Multiplier multiplier_;  // of this call: it may hold registers of the thread's
 };
 
 HWY_ATTR void linear_on_target(const LinearParams& params, Share share,
                                std::span<std::byte> workspace) {
 #if HWY_TARGET == HWY_AVX3
-  const PackedWeight& weight = *params.weight;
-  if (cpu_target() == CpuTarget::kAvx512Bf16) {
-    if (weight.all_types_are([](DType dtype) { return dtype == DType::kBF16; })) {
+  const bool has_amx = cpu_target() == CpuTarget::kAvx512Amx;
+  if (multiplies_bf16(cpu_target()) &&
+      params.weight->all_types_are([](DType dtype) { return dtype == DType::kBF16; })) {
+    if (has_amx) {
+      Linear<AmxBf16Multiplier>(params, workspace).run(share);
+    } else {
       Linear<Bf16Multiplier>(params, workspace).run(share);
+    }
+    return;
+  }
+#endif
+#if HWY_TARGET != HWY_SCALAR
+  if (params.weight->all_types_are(has_codes)) {
+#if HWY_TARGET == HWY_AVX3
+    const bool halves = !params.weight->all_types_are(has_whole_groups);
+    if (has_amx &&
+        params.out.count >= (halves ? amxint8::kLeastRowsOfHalves : amxint8::kLeastRows)) {
+      Linear<AmxCodedMultiplier>(params, workspace).run(share);
       return;
     }
-    if (weight.all_types_are(avx512vnni::has_codes)) {
-      Linear<CodedMultiplier>(params, workspace).run(share);
+#endif
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+    if (multiplies_int8(cpu_target())) {
+      Linear<VnniMultiplier>(params, workspace).run(share);
       return;
     }
+#endif
+    Linear<CodedMultiplier>(params, workspace).run(share);
+    return;
   }
 #endif
   Linear<WideMultiplier>(params, workspace).run(share);
+}
+
+bool has_codes_on_target([[maybe_unused]] DType dtype) {
+#if HWY_TARGET == HWY_SCALAR
+  return false;
+#else
+  return has_codes(dtype);
+#endif
 }
 
 }  // namespace
@@ -480,6 +653,9 @@ HWY_AFTER_NAMESPACE();
 namespace weft {
 
 HWY_EXPORT(linear_on_target);
+HWY_EXPORT(has_codes_on_target);
+
+bool multiplies_codes(DType dtype) { return HWY_DYNAMIC_DISPATCH(has_codes_on_target)(dtype); }
 
 void linear_on_cpu(const LinearParams& params, Share share, std::span<std::byte> workspace) {
   HWY_DYNAMIC_DISPATCH(linear_on_target)(params, share, workspace);

@@ -18,8 +18,11 @@ struct LinearTile {
   std::int64_t words = 0;
   float* sums = nullptr;  ///< rows are LinearPlan::kGroupOutputs apart, panels 16
   bool first = false;
-  /// Memory that will be wanted soon; `ahead_step` bytes of it are asked for with every word.
-  const std::byte* ahead = nullptr;
+  /// Whether memory that will be wanted soon is asked for: `ahead_step` bytes with every word, of
+  /// each panel. The first tile that passes by a block of the weight does.
+  bool fetches = false;
+  const std::byte* ahead = nullptr;  ///< panels are `ahead_stride` bytes apart
+  std::int64_t ahead_stride = 0;
   std::int64_t ahead_step = 0;
 };
 

@@ -23,7 +23,20 @@ bool holds(const DeviceRows& rows, std::int64_t count, std::int64_t width) {
          rows.stride % kStep == 0 && rows.capacity >= count;
 }
 
+bool are_sound(const DeviceMatrix& weight) {
+  std::int64_t next = 0;
+  for (int i = 0; i < weight.run_count; ++i) {
+    const EncodedRun& run = weight.runs[i];
+    if (run.data == nullptr || run.block_elements < 1 || run.block_bytes < 1) return false;
+    if (weight.inputs % run.block_elements != 0) return false;
+    if (i == 0 ? run.first != 0 : run.first <= next) return false;
+    next = run.first;
+  }
+  return weight.run_count <= DeviceMatrix::kMaxRuns;
+}
+
 bool is_sound(const DeviceMatrix& weight) {
+  if (weight.keeps_blocks()) return weight.outputs > 0 && weight.inputs > 0 && are_sound(weight);
   const bool quantized = weight.dtype == DType::kQ8_0;
   if (weight.data == nullptr || weight.outputs <= 0 || weight.inputs <= 0) return false;
   if (weight.stride < weight.inputs || weight.stride % kStep != 0) return false;
@@ -33,7 +46,8 @@ bool is_sound(const DeviceMatrix& weight) {
 
 bool is_sound(const CudaLinearParams& params) {
   const DeviceMatrix& weight = params.weight;
-  const DType input = is_narrow(weight.dtype) ? weight.dtype : DType::kF32;
+  const DType input =
+      is_narrow(weight.dtype) && !weight.keeps_blocks() ? weight.dtype : DType::kF32;
   const std::int64_t least = params.input_rows == nullptr ? params.rows : 1;
   if (!is_sound(weight) || params.in.dtype != input) return false;
   if (!holds(params.in, least, weight.inputs)) return false;

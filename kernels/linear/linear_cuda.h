@@ -13,17 +13,36 @@ namespace weft::cuda {
 /// act(gate) * up.
 inline constexpr std::int64_t kGateBlock = 8;
 
+/// Outputs of a matrix from `first` on that are held as blocks of one encoding, row by row, as they
+/// stand in a file. Of a gated matrix the gates are outputs 0 .. N-1 and the ups N .. 2N-1.
+struct EncodedRun {
+  const std::byte* data = nullptr;  ///< aligned to 256 bytes
+  DType dtype = DType::kQ4_0;
+  std::int32_t first = 0;
+  std::int32_t block_elements = 1;  ///< block_of(dtype)
+  std::int32_t block_bytes = 1;
+};
+
 /// W [rows, K] in a device's memory, row-major. `rows` is N, or of a gated one 2 * N rounded up to
 /// whole pairs of blocks: gate row n at n / 8 * 16 + n % 8, up row n 8 further; rows that belong to
 /// no output are zeros. Columns K .. stride - 1 are zeros as well.
 struct DeviceMatrix {
   const std::byte* data = nullptr;    ///< aligned to 256 bytes
   const std::byte* scales = nullptr;  ///< q8_0: f16 [rows, K / 32]; `data` is then int8
-  DType dtype = DType::kBF16;         ///< f32, f16, bf16, q8_0
+  DType dtype = DType::kBF16;         ///< f32, f16, bf16, q8_0; with runs that of the first
   std::int64_t outputs = 0;           ///< N
   std::int64_t inputs = 0;            ///< K
   std::int64_t stride = 0;            ///< elements from row to row, K rounded up to 64
   bool gated = false;
+  /// What is encoded is held in runs, which follow one another, instead of `data`.
+  static constexpr int kMaxRuns = 3;
+  EncodedRun runs[kMaxRuns] = {};
+  std::int32_t run_count = 0;
+
+  [[nodiscard]] constexpr bool keeps_blocks() const noexcept { return run_count > 0; }
+  [[nodiscard]] constexpr bool encoded() const noexcept {
+    return keeps_blocks() || dtype == DType::kQ8_0;
+  }
 
   [[nodiscard]] std::int64_t rows() const noexcept {
     return gated ? (outputs + kGateBlock - 1) / kGateBlock * 2 * kGateBlock : outputs;
@@ -34,7 +53,7 @@ struct DeviceMatrix {
 /// see CudaLinearTable.
 enum class LinearWay : std::uint8_t {
   /// One warp for a few outputs, plain arithmetic; any dtype, any processor. A row's bits do not
-  /// depend on M.
+  /// depend on M. Of blocks it decodes what it multiplies.
   kVector,
   /// Few tokens, tensor cores, weights at the memory's speed; 16-bit weights, sm_90a. A row's bits
   /// do not depend on M.
@@ -44,7 +63,7 @@ enum class LinearWay : std::uint8_t {
 };
 
 /// The product and what follows it are those of weft::LinearParams. Sums are in float32. With
-/// 16-bit weights `in` has their type; with f32 and q8_0 it is f32.
+/// 16-bit weights `in` has their type; with others it is f32.
 struct CudaLinearParams {
   std::int64_t rows = 0;  ///< M
   DeviceRows in{};
@@ -62,6 +81,16 @@ struct CudaLinearParams {
 };
 
 inline constexpr std::size_t kLinearCounterBytes = std::size_t{64} << 10U;
+
+/// Decodes an encoded matrix (blocks or q8_0) into one of 16-bit numbers for products that follow
+/// in the stream: outputs [first, first + to.outputs) of `from`, of a gated one all. Those products
+/// must not begin to read weights before this has ended, as kVector and kFlat may: kLibrary alone.
+struct CudaDecodeParams {
+  DeviceMatrix from{};
+  std::int64_t first = 0;
+  DeviceMatrix to{};  ///< bf16
+};
+[[nodiscard]] Status decode_matrix(const CudaDecodeParams& params, Stream stream);
 
 /// Whether `way` can do this product on the current device. kFlat takes at most kMaxFlatTokens.
 [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens);

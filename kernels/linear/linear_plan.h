@@ -18,7 +18,7 @@ struct LinearPlan {
   static constexpr std::int64_t kGroupOutputs = kGroupPanels * PackedLayout::kPanelOutputs;
 
   /// Rows that a micro-kernel can take at once, at most.
-  static constexpr std::int64_t kMaxTileRows = 12;
+  static constexpr std::int64_t kMaxTileRows = 32;
 
   /// Inputs of a block when they are widened to f32 first: 32 outputs of them are 32 KiB.
   static constexpr std::int64_t kWideInputs = 256;
@@ -36,9 +36,11 @@ struct LinearPlan {
     return std::clamp(fit, kMaxTileRows, kMaxBlockRows);
   }
 
-  [[nodiscard]] static constexpr std::int64_t rows_bytes(std::int64_t rows,
-                                                         std::int64_t words) noexcept {
-    return line_up(std::min(rows, block_rows(words)) * words * 4);
+  /// Of `rows` rows, and those that fill them up to whole tiles of `tile_rows`.
+  [[nodiscard]] static constexpr std::int64_t rows_bytes(std::int64_t rows, std::int64_t words,
+                                                         std::int64_t tile_rows = 1) noexcept {
+    const std::int64_t filled = (rows + tile_rows - 1) / tile_rows * tile_rows;
+    return line_up(std::min(filled, block_rows(words)) * words * 4);
   }
   [[nodiscard]] static constexpr std::int64_t sums_bytes(std::int64_t rows) noexcept {
     return line_up(std::min(rows, kMaxBlockRows) * kGroupOutputs * 4);
@@ -55,11 +57,15 @@ struct LinearWorkspace {
   std::uint32_t* rows;  ///< packed rows of `in`
   float* sums;          ///< [block's rows, kGroupOutputs]
   float* wide;          ///< [kGroupPanels, kWideInputs, 16]
+  float* ordered;       ///< a row of `in` in the order of the weight's columns
 
-  LinearWorkspace(std::span<std::byte> memory, std::int64_t row_count, std::int64_t words) noexcept
+  LinearWorkspace(std::span<std::byte> memory, std::int64_t row_count, std::int64_t words,
+                  std::int64_t tile_rows) noexcept
       : rows(reinterpret_cast<std::uint32_t*>(memory.data())),
-        sums(reinterpret_cast<float*>(memory.data() + LinearPlan::rows_bytes(row_count, words))),
-        wide(sums + LinearPlan::sums_bytes(row_count) / 4) {}
+        sums(reinterpret_cast<float*>(memory.data() +
+                                      LinearPlan::rows_bytes(row_count, words, tile_rows))),
+        wide(sums + LinearPlan::sums_bytes(row_count) / 4),
+        ordered(wide + LinearPlan::kWideBytes / 4) {}
 };
 
 }  // namespace weft

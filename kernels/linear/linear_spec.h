@@ -13,6 +13,7 @@ struct LinearSpec {
   float gate_limit = 0;  ///< gated: gate to at most c, up to [-c, c] when c > 0 (gpt-oss)
   float up_offset = 0;   ///< gated: is added to up (gpt-oss has 1)
   float gate_alpha = 0;  ///< gated: when not 0, act(x) is x * sigmoid(alpha * x) (gpt-oss)
+  friend bool operator==(const LinearSpec&, const LinearSpec&) = default;
 };
 
 }  // namespace weft

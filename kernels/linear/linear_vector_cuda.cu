@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "weft/kernels/cuda/launch_cuda.cuh"
+#include "weft/kernels/encoding/encoded_rows_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
 
@@ -49,7 +50,13 @@ __device__ void widen(uint4 packed, float (&to)[8]) {
   }
 }
 
-struct F32 {
+/// What a kind needs to find a weight row's numbers again and again: its index.
+struct ByIndex {
+  using Row = std::int64_t;
+  static __device__ Row row(const DeviceMatrix& /*weight*/, std::int64_t index) { return index; }
+};
+
+struct F32 : ByIndex {
   using Input = float;
   static constexpr int kChunk = 4;
   static __device__ void load_input(const float* at, float (&to)[kChunk]) {
@@ -64,7 +71,7 @@ struct F32 {
 };
 
 template <class Number, class Pair>
-struct Narrow {
+struct Narrow : ByIndex {
   using Input = Number;
   static constexpr int kChunk = 8;
   static __device__ void load_input(const Number* at, float (&to)[kChunk]) {
@@ -78,19 +85,41 @@ struct Narrow {
   }
 };
 
-struct Q8 {
+/// Some multiple of four.
+template <int kCount>
+__device__ void load_floats(const float* at, float (&to)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; i += 4) {
+    float four[4];
+    widen(*reinterpret_cast<const float4*>(at + i), four);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) to[i + j] = four[j];
+  }
+}
+
+/// Blocks of an encoding.
+struct Blocks {
+  using Input = float;
+  using Row = EncodedRow;
+  static constexpr int kChunk = 8;
+  static __device__ Row row(const DeviceMatrix& weight, std::int64_t index) {
+    return encoded_row(weight, index);
+  }
+  static __device__ void load_input(const float* at, float (&to)[kChunk]) { load_floats(at, to); }
+  static __device__ float load_weight(const DeviceMatrix& /*weight*/, const Row& row,
+                                      std::int64_t k, float (&to)[kChunk]) {
+    const decoding::Eight eight = row.load(k);
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) to[i] = eight.at[i];
+    return 1.0F;
+  }
+};
+
+struct Q8 : ByIndex {
   using Input = float;
   static constexpr int kChunk = 16;
   static constexpr int kBlock = 32;  // of one scale
-  static __device__ void load_input(const float* at, float (&to)[kChunk]) {
-#pragma unroll
-    for (int i = 0; i < kChunk; i += 4) {
-      float four[4];
-      widen(*reinterpret_cast<const float4*>(at + i), four);
-#pragma unroll
-      for (int j = 0; j < 4; ++j) to[i + j] = four[j];
-    }
-  }
+  static __device__ void load_input(const float* at, float (&to)[kChunk]) { load_floats(at, to); }
   static __device__ float load_weight(const DeviceMatrix& weight, std::int64_t row, std::int64_t k,
                                       float (&to)[kChunk]) {
     const uint4 packed =
@@ -147,9 +176,11 @@ __device__ void multiply(const Product& product, std::int64_t output, std::int64
     const std::int64_t row = product.input_rows == nullptr ? at : product.input_rows[at];
     inputs[t] = static_cast<const typename Kind::Input*>(product.in) + row * product.in_stride;
   }
-  std::int64_t rows[kRows];
+  typename Kind::Row rows[kRows];
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) rows[r] = weight_row<kRows>(product, output, r);
+  for (int r = 0; r < kRows; ++r) {
+    rows[r] = Kind::row(product.weight, weight_row<kRows>(product, output, r));
+  }
 
   const std::int64_t columns = product.weight.inputs;
 #pragma unroll(kRows* kTokens <= 8 ? 4 : 1)
@@ -242,6 +273,7 @@ Status start(const CudaLinearParams& params, Stream stream) {
 }  // namespace
 
 Status linear_vector(const CudaLinearParams& params, Stream stream) {
+  if (params.weight.keeps_blocks()) return start<Blocks>(params, stream);
   switch (params.weight.dtype) {
     case DType::kF32:
       return start<F32>(params, stream);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/core/error/checked.h"
@@ -247,6 +248,13 @@ PackedPanel PackedWeight::panel(std::int64_t index) const noexcept {
   }
   const Run& found = runs_[run];
   return {&found.layout, data_.get() + found.offset + index * found.layout.panel_bytes()};
+}
+
+void PackedWeight::set_input_order(std::shared_ptr<const std::vector<std::int32_t>> order) {
+  if (order != nullptr && std::ssize(*order) != inputs()) {
+    internal_error("set_input_order: not one input for each column");
+  }
+  input_order_ = std::move(order);
 }
 
 bool PackedWeight::all_types_are(bool (*wanted)(DType)) const noexcept {

@@ -64,6 +64,13 @@ class PackedWeight {
   /// internal_error.
   void fill(std::int64_t first_output, const SourceMatrix& source, std::int64_t first_input = 0);
 
+  /// The input that each of the K columns belongs to, as many and each once; null, as it is at
+  /// first, for their own order. Another count is a bug of the caller: internal_error.
+  void set_input_order(std::shared_ptr<const std::vector<std::int32_t>> order);
+  [[nodiscard]] const std::vector<std::int32_t>* input_order() const noexcept {
+    return input_order_.get();
+  }
+
   /// Of all its outputs; of the first ones where it is mixed.
   [[nodiscard]] DType dtype() const noexcept { return layout().dtype; }
   [[nodiscard]] bool is_mixed() const noexcept { return runs_.size() > 1; }
@@ -94,6 +101,7 @@ class PackedWeight {
   std::vector<Run> runs_{Run{}};
   std::size_t bytes_ = 0;
   std::unique_ptr<std::byte, Free> data_;
+  std::shared_ptr<const std::vector<std::int32_t>> input_order_;
 };
 
 }  // namespace weft

@@ -15,6 +15,7 @@ struct NormSpec {
   NormKind kind = NormKind::kRms;
   float weight_offset = 0;  ///< 1 in families that store weights around zero (Gemma)
   float eps = 0;
+  friend bool operator==(const NormSpec&, const NormSpec&) = default;
 };
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #include "weft/kernels/peaks/bf16_peak.h"
 
 #include "weft/core/error/internal_error.h"
+#include "weft/kernels/simd/amx_tiles.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/kernels/simd/unroll.h"
 
@@ -10,11 +11,27 @@
 
 namespace weft {
 
-bool multiplies_bf16() { return cpu_target() == CpuTarget::kAvx512Bf16; }
+bool multiplies_bf16() { return multiplies_bf16(cpu_target()); }
 
 #if defined(__x86_64__)
 
-__attribute__((target("avx512f,avx512bf16"))) void do_bf16_operations(std::int64_t operations) {
+namespace {
+
+__attribute__((target("amx-tile,amx-bf16"))) void do_tiles(std::int64_t operations) {
+  constexpr std::int64_t kOperations = std::int64_t{4} * 2 * 16 * 16 * 32;
+  AmxShapes shapes;
+  shapes.tiles.fill({16, 64});
+  AmxTiles tiles;
+  tiles.shape(shapes);  // all zero
+  for (std::int64_t done = 0; done < operations; done += kOperations) {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+}
+
+__attribute__((target("avx512f,avx512bf16"))) void do_vectors(std::int64_t operations) {
   constexpr int kSums = 24;
   constexpr std::int64_t kOperations =
       std::int64_t{kSums} * 64;  // an instruction: 32 products, as many sums
@@ -27,6 +44,12 @@ __attribute__((target("avx512f,avx512bf16"))) void do_bf16_operations(std::int64
       asm volatile("" : "+v"(sums[i]));
     }
   }
+}
+
+}  // namespace
+
+void do_bf16_operations(std::int64_t operations) {
+  (cpu_target() == CpuTarget::kAvx512Amx ? do_tiles : do_vectors)(operations);
 }
 
 #else

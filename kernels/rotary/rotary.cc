@@ -1,5 +1,6 @@
 #include "weft/kernels/rotary/rotary.h"
 
+#include "weft/core/kv_dtype.h"
 #include "weft/kernels/cpu_ops.h"
 #include "weft/kernels/require.h"
 
@@ -11,8 +12,7 @@ void check_spans(const RotaryParams& params) {
   require(kv.values != nullptr && kv.page_tokens >= 1 && kv.kv_heads == params.shape.kv_heads &&
               kv.head_size == params.shape.head_size,
           "rotate_and_store: the cache does not fit the heads");
-  require(kv.dtype == DType::kF32 || kv.dtype == DType::kF16 || kv.dtype == DType::kBF16,
-          "rotate_and_store: a cache of this type");
+  require(is_kv_dtype(kv.dtype), "rotate_and_store: a cache of this type");
   for (const SequenceSpan& span : params.spans) {
     const auto room = static_cast<std::int64_t>(span.pages.size()) * kv.page_tokens;
     require(span.first >= 0 && span.count >= 0 && span.start >= 0 &&

@@ -27,8 +27,9 @@ struct RotaryParams {
   KvLayer kv = {};  ///< where keys and values go; keys null = nothing is written
 };
 
-/// Touches only its own tokens; nothing is allocated. Keys are rounded to the cache's type to
-/// nearest even.
+/// Touches only its own tokens; nothing is allocated. Keys and values are rounded to the cache's
+/// type to nearest even (kv_layer.h), each token's by itself: its bytes do not depend on other
+/// tokens.
 void rotate_and_store(const RotaryParams& params, Share share);
 
 }  // namespace weft

@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
+#include "weft/core/kv_dtype.h"
 #include "weft/kernels/cpu_ops.h"
 #include "weft/kernels/require.h"
-#include "weft/kernels/simd/narrow_float.h"
 
 #undef HWY_TARGET_INCLUDE
 // NOLINTNEXTLINE(readability-identifier-naming): Highway's name
@@ -12,6 +11,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "weft/kernels/attention/kv_row-inl.h"
 #include "weft/kernels/norm/norm_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -91,29 +91,16 @@ void grow(const Heads& queries, const RotarySpec& spec, std::int32_t position) {
   for (std::int64_t i = 0; i < queries.count * queries.size; ++i) queries.data[i] *= scale;
 }
 
-void narrow(DType dtype, const float* HWY_RESTRICT from, std::int64_t count,
-            std::byte* HWY_RESTRICT to) {
-  if (dtype == DType::kF32) {
-    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
-    return;
-  }
-  auto* HWY_RESTRICT halves = reinterpret_cast<std::uint16_t*>(to);
-  if (dtype == DType::kF16) {
-    for (std::int64_t i = 0; i < count; ++i) halves[i] = to_f16(from[i]);
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) halves[i] = to_bf16(from[i]);
-  }
-}
-
 /// Stores the heads of one token at `position` of its context.
 void store(const KvLayer& kv, std::byte* cache, const Heads& heads, const SequenceSpan& span,
            std::int64_t position) {
   const std::int64_t page = span.pages[static_cast<std::size_t>(position / kv.page_tokens)];
   require(page >= 0 && page < kv.pages, "rotate_and_store: a page outside the cache");
-  const std::int64_t head_bytes = *bytes_of(kv.dtype, kv.head_size);
+  const std::int64_t row_bytes = kv_row_bytes(kv.dtype, kv.head_size);
   for (std::int64_t h = 0; h < heads.count; ++h) {
     const std::int64_t slot = (page * kv.kv_heads + h) * kv.page_tokens + position % kv.page_tokens;
-    narrow(kv.dtype, heads.head(h), heads.size, cache + slot * head_bytes);
+    store_kv_row(kv.dtype, heads.head(h), static_cast<std::size_t>(heads.size),
+                 cache + slot * row_bytes);
   }
 }
 

@@ -24,6 +24,7 @@ struct HeadNormSpec {
   bool enabled = false;
   NormSpec norm = {};
   HeadNormScope scope = HeadNormScope::kPerHead;
+  friend bool operator==(const HeadNormSpec&, const HeadNormSpec&) = default;
 };
 
 /// A norm of queries or keys with its learned numbers, in the memory of who computes it.
@@ -38,6 +39,7 @@ struct HeadShape {
   std::int32_t heads = 0;      ///< A
   std::int32_t kv_heads = 0;   ///< K; 0 when only queries are there (attention to another's KV)
   std::int32_t head_size = 0;  ///< D
+  friend bool operator==(const HeadShape&, const HeadShape&) = default;
 };
 
 /// The attributes of what stands between the QKV projection and attention. One struct for the spec
@@ -52,6 +54,7 @@ struct RotarySpec {
   /// 1 + query_growth * ln(1 + floor(p / query_growth_step)) (Ministral 3).
   float query_growth = 0;
   std::int32_t query_growth_step = 0;
+  friend bool operator==(const RotarySpec&, const RotarySpec&) = default;
 };
 
 }  // namespace weft

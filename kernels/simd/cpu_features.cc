@@ -9,12 +9,14 @@
 #include <string>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/kernels/simd/amx_tiles.h"
 
 namespace weft {
 namespace {
 
-constexpr std::array kAllTargets = {CpuTarget::kPortable, CpuTarget::kAvx2, CpuTarget::kAvx512,
-                                    CpuTarget::kAvx512Bf16};
+constexpr std::array kAllTargets = {
+    CpuTarget::kPortable,   CpuTarget::kAvx2,       CpuTarget::kAvx2Vnni, CpuTarget::kAvx512,
+    CpuTarget::kAvx512Vnni, CpuTarget::kAvx512Bf16, CpuTarget::kAvx512Amx};
 
 bool has(CpuTarget target) noexcept {
 #if HWY_ARCH_X86
@@ -23,11 +25,16 @@ bool has(CpuTarget target) noexcept {
       return true;
     case CpuTarget::kAvx2:
       return (hwy::SupportedTargets() & HWY_AVX2) != 0;
+    case CpuTarget::kAvx2Vnni:
+      return has(CpuTarget::kAvx2) && __builtin_cpu_supports("avxvnni") != 0;
     case CpuTarget::kAvx512:
       return (hwy::SupportedTargets() & HWY_AVX3) != 0;
+    case CpuTarget::kAvx512Vnni:
+      return has(CpuTarget::kAvx512) && __builtin_cpu_supports("avx512vnni") != 0;
     case CpuTarget::kAvx512Bf16:
-      return has(CpuTarget::kAvx512) && __builtin_cpu_supports("avx512bf16") != 0 &&
-             __builtin_cpu_supports("avx512vnni") != 0;
+      return has(CpuTarget::kAvx512Vnni) && __builtin_cpu_supports("avx512bf16") != 0;
+    case CpuTarget::kAvx512Amx:
+      return has(CpuTarget::kAvx512Bf16) && may_use_amx();
   }
   return false;
 #else
@@ -35,8 +42,16 @@ bool has(CpuTarget target) noexcept {
 #endif
 }
 
-std::size_t count_available() noexcept {
-  return static_cast<std::size_t>(std::ranges::find_if_not(kAllTargets, has) - kAllTargets.begin());
+struct Available {
+  std::array<CpuTarget, kAllTargets.size()> targets;
+  std::size_t count;
+};
+
+Available find_available() noexcept {
+  Available all{};
+  const auto end = std::ranges::copy_if(kAllTargets, all.targets.begin(), has).out;
+  all.count = static_cast<std::size_t>(end - all.targets.begin());
+  return all;
 }
 
 /// What Highway may choose from when `target` is forced: it takes the best of these.
@@ -46,9 +61,12 @@ std::int64_t highway_targets(CpuTarget target) noexcept {
     case CpuTarget::kPortable:
       return HWY_STATIC_TARGET;
     case CpuTarget::kAvx2:
+    case CpuTarget::kAvx2Vnni:
       return HWY_AVX2;
     case CpuTarget::kAvx512:
+    case CpuTarget::kAvx512Vnni:
     case CpuTarget::kAvx512Bf16:
+    case CpuTarget::kAvx512Amx:
       return HWY_AVX3;
   }
 #else
@@ -64,14 +82,14 @@ constinit std::atomic<int> forced_target{-1};
 }  // namespace
 
 std::string_view to_string(CpuTarget target) noexcept {
-  constexpr std::array<std::string_view, kAllTargets.size()> kNames = {"portable", "avx2", "avx512",
-                                                                       "avx512_bf16"};
+  constexpr std::array<std::string_view, kAllTargets.size()> kNames = {
+      "portable", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "avx512_bf16", "avx512_amx"};
   return kNames[static_cast<std::size_t>(target)];
 }
 
 std::span<const CpuTarget> available_cpu_targets() noexcept {
-  static const std::size_t count = count_available();
-  return std::span(kAllTargets).first(count);
+  static const Available available = find_available();
+  return std::span(available.targets).first(available.count);
 }
 
 CpuTarget cpu_target() noexcept {

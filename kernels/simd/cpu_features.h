@@ -10,14 +10,28 @@ namespace weft {
 enum class CpuTarget : std::uint8_t {
   kPortable,    ///< what every processor of this architecture has
   kAvx2,        ///< with FMA and F16C
+  kAvx2Vnni,    ///< and products of int8 (AVX-VNNI)
   kAvx512,      ///< F, BW, DQ, VL
-  kAvx512Bf16,  ///< and products of bf16 and of int8 (AVX512-BF16, AVX512-VNNI)
+  kAvx512Vnni,  ///< and products of int8 (AVX512-VNNI)
+  kAvx512Bf16,  ///< and of bf16 (AVX512-BF16)
+  kAvx512Amx,   ///< and of tiles of both (AMX)
 };
 
-/// "portable", "avx2", "avx512", "avx512_bf16".
+/// Whether it has VPDPBUSD.
+[[nodiscard]] constexpr bool multiplies_int8(CpuTarget target) noexcept {
+  return target == CpuTarget::kAvx2Vnni || target >= CpuTarget::kAvx512Vnni;
+}
+
+/// Whether it has VDPBF16PS.
+[[nodiscard]] constexpr bool multiplies_bf16(CpuTarget target) noexcept {
+  return target >= CpuTarget::kAvx512Bf16;
+}
+
+/// "portable", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "avx512_bf16", "avx512_amx".
 [[nodiscard]] std::string_view to_string(CpuTarget target) noexcept;
 
-/// Those that this processor and system can run, ascending. Thread-safe.
+/// Those that this processor and system can run, ascending; some between may be missing. The first
+/// call asks the system for AMX (amx_tiles.h). Thread-safe.
 [[nodiscard]] std::span<const CpuTarget> available_cpu_targets() noexcept;
 
 /// The one that ops run on: the best available, unless a ForcedCpuTarget lives. Thread-safe.

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "weft/kernels/simd/narrow_float.h"
+#include "weft/core/kv_dtype.h"
 #include "weft/tests/fixture/same_bits.h"
 #include "weft/tests/kernels/attention/paged_cache.h"
 #include "weft/tests/kernels/op_fixture.h"
@@ -50,8 +50,13 @@ struct Context {
         values(random.numbers(
             static_cast<std::size_t>(std::int64_t{tokens} * model.kv_heads * model.head_size))),
         length(tokens) {
-    for (float& key : keys) key = PagedCache::as_stored(model.dtype, key);
-    for (float& value : values) value = PagedCache::as_stored(model.dtype, value);
+    const auto size = static_cast<std::size_t>(model.head_size);
+    for (std::vector<float>* numbers : {&keys, &values}) {
+      for (std::size_t at = 0; at < numbers->size(); at += size) {
+        const auto row = std::span(*numbers).subspan(at, size);
+        std::ranges::copy(PagedCache::as_stored(model.dtype, row), row.begin());
+      }
+    }
   }
 };
 
@@ -224,10 +229,10 @@ Model scaled(Model model) {
 TEST_P(AttentionTest, AgreesWithFloat64ForEveryHeadSizeAndType) {
   Random random(1);
   for (const std::int32_t head_size : {1, 3, 4, 16, 20, 32, 37, 64, 80, 96, 128, 256}) {
-    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+    for (const auto& [dtype, name] : kKvDTypes) {
       const Model model = scaled({.head_size = head_size, .dtype = dtype});
       const Context context(model, 83, random);
-      SCOPED_TRACE(testing::Message() << "D " << head_size << ", " << to_string(dtype));
+      SCOPED_TRACE(testing::Message() << "D " << head_size << ", " << name);
       expect_attention(model, {{&context, 70, 13}});
     }
   }
@@ -236,7 +241,8 @@ TEST_P(AttentionTest, AgreesWithFloat64ForEveryHeadSizeAndType) {
 TEST_P(AttentionTest, AgreesWithFloat64ForEveryContextAndPageSize) {
   Random random(2);
   for (const std::int32_t page_tokens : {1, 16, 64, 100}) {
-    const Model model = scaled({.heads = 2, .head_size = 20, .page_tokens = page_tokens});
+    Model model = scaled({.heads = 2, .head_size = 20, .page_tokens = page_tokens});
+    if (page_tokens > 1) model.dtype = page_tokens == 16 ? DType::kI8 : DType::kF8_E4M3;
     for (const std::int32_t length : {1, 2, 15, 16, 17, 63, 64, 65, 101, 127, 128, 129}) {
       const Context context(model, length, random);
       SCOPED_TRACE(testing::Message() << page_tokens << " a page, context " << length);
@@ -258,11 +264,11 @@ TEST_P(AttentionTest, AgreesWithFloat64ForEveryWayToShareHeads) {
 }
 
 /// Every mask and bias that a model may have, alone and some together.
-std::vector<Model> varieties() {
+std::vector<Model> varieties(DType dtype = DType::kBF16) {
   Random random(4);
   std::vector<Model> all;
   const auto add = [&](auto change) {
-    Model model = scaled({.head_size = 24, .dtype = DType::kBF16});
+    Model model = scaled({.head_size = 24, .dtype = dtype});
     change(model);
     all.push_back(std::move(model));
   };
@@ -300,12 +306,14 @@ std::vector<Model> varieties() {
 
 TEST_P(AttentionTest, AgreesWithFloat64ForEveryMaskAndBias) {
   Random random(5);
-  std::size_t index = 0;
-  for (const Model& model : varieties()) {
-    const Context context(model, 135, random);
-    SCOPED_TRACE(testing::Message() << "variety " << index++);
-    expect_attention(model, {{&context, 0, 135}});
-    expect_attention(model, {{&context, 134, 1}, {&context, 64, 15}}, 2);
+  for (const DType dtype : {DType::kBF16, DType::kI8, DType::kF8_E4M3}) {
+    std::size_t index = 0;
+    for (const Model& model : varieties(dtype)) {
+      const Context context(model, 135, random);
+      SCOPED_TRACE(testing::Message() << "variety " << index++ << ", " << kv_dtype_name(dtype));
+      if (!is_coded_kv(dtype)) expect_attention(model, {{&context, 0, 135}});
+      expect_attention(model, {{&context, 134, 1}, {&context, 64, 15}}, 2);
+    }
   }
 }
 
@@ -314,6 +322,8 @@ TEST_P(AttentionTest, GivesTheSameBitsHoweverAPromptIsCutAndPaged) {
   std::vector<Model> models = varieties();
   models.push_back(scaled({.heads = 8, .kv_heads = 1, .head_size = 64}));
   models.push_back(scaled({.heads = 3, .kv_heads = 3, .head_size = 80, .dtype = DType::kF16}));
+  models.push_back(scaled({.heads = 6, .kv_heads = 2, .head_size = 37, .dtype = DType::kI8}));
+  models.push_back(scaled({.kv_heads = 1, .head_size = 64, .dtype = DType::kF8_E4M3}));
   for (Model& model : models) {
     constexpr std::int32_t kLength = 140;
     const Context context(model, kLength, random);
@@ -354,8 +364,9 @@ TEST_P(AttentionTest, GivesTheSameBitsBesideOtherSequencesAndByAnyNumberOfThread
 
 TEST_P(AttentionTest, DoesNotLetALaterTokenTouchAnEarlierOne) {
   Random random(8);
-  for (const std::int32_t kv_heads : {1, 4}) {
-    const Model model = scaled({.kv_heads = kv_heads});
+  for (const auto& [kv_heads, dtype] : std::vector<std::pair<std::int32_t, DType>>{
+           {1, DType::kF32}, {4, DType::kF32}, {4, DType::kI8}, {1, DType::kF8_E4M3}}) {
+    const Model model = scaled({.kv_heads = kv_heads, .dtype = dtype});
     Context context(model, 100, random);
     const std::vector<float> clean = run_attention(model, {{&context, 0, 100}});
     const auto from = static_cast<std::ptrdiff_t>(std::int64_t{70} * kv_heads * model.head_size);

@@ -1,15 +1,18 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <random>
 #include <span>
 #include <vector>
 
+#include "weft/core/kv_dtype.h"
 #include "weft/core/mailbox/cache_line.h"
 #include "weft/kernels/attention/kv_layer.h"
 #include "weft/kernels/simd/narrow_float.h"
@@ -41,7 +44,7 @@ class PagedCache {
  public:
   explicit PagedCache(KvLayer layer)
       : layer_(layer), keys_(bytes(layer)), values_(bytes(layer)), free_(numbered(layer.pages)) {
-    // All bits set are a NaN in each of the types.
+    // All bits set are a NaN in each of the types, and as a scale.
     std::ranges::fill(keys_.span(), std::byte{0xff});
     std::ranges::fill(values_.span(), std::byte{0xff});
     layer_.keys = keys_.span().data();
@@ -61,48 +64,54 @@ class PagedCache {
   /// The token at `position` of [tokens, K, D] keys and values.
   void put(std::span<const std::int32_t> pages, std::int32_t position, std::span<const float> keys,
            std::span<const float> values) {
+    const auto size = static_cast<std::size_t>(layer_.head_size);
     for (std::int32_t head = 0; head < layer_.kv_heads; ++head) {
-      for (std::int32_t d = 0; d < layer_.head_size; ++d) {
-        const auto from = static_cast<std::size_t>(
-            (std::int64_t{position} * layer_.kv_heads + head) * layer_.head_size + d);
-        write(keys_.span(), index(pages, position, head, d), keys[from]);
-        write(values_.span(), index(pages, position, head, d), values[from]);
-      }
+      const auto from =
+          static_cast<std::size_t>(std::int64_t{position} * layer_.kv_heads + head) * size;
+      const std::size_t to = row(pages, position, head);
+      write_row(layer_.dtype, keys.subspan(from, size), keys_.span().subspan(to));
+      write_row(layer_.dtype, values.subspan(from, size), values_.span().subspan(to));
     }
   }
 
   [[nodiscard]] float key(std::span<const std::int32_t> pages, std::int32_t position,
                           std::int32_t head, std::int32_t d) const {
-    return read(keys_.span(), index(pages, position, head, d));
+    return read(layer_.dtype, keys_.span().subspan(row(pages, position, head)), d);
   }
   [[nodiscard]] float value(std::span<const std::int32_t> pages, std::int32_t position,
                             std::int32_t head, std::int32_t d) const {
-    return read(values_.span(), index(pages, position, head, d));
+    return read(layer_.dtype, values_.span().subspan(row(pages, position, head)), d);
   }
 
   /// Keys and values that are numbers.
   [[nodiscard]] std::int64_t filled() const {
     std::int64_t count = 0;
-    const std::size_t all = keys_.span().size() / width();
-    for (std::size_t i = 0; i < all; ++i) {
-      count += (read(keys_.span(), i) == read(keys_.span(), i)) ? 1 : 0;
-      count += (read(values_.span(), i) == read(values_.span(), i)) ? 1 : 0;
+    for (const AlignedBytes* memory : {&keys_, &values_}) {
+      for (std::size_t at = 0; at < memory->span().size(); at += row_bytes()) {
+        for (std::int32_t d = 0; d < layer_.head_size; ++d) {
+          count += std::isnan(read(layer_.dtype, memory->span().subspan(at), d)) ? 0 : 1;
+        }
+      }
     }
     return count;
   }
 
-  /// What is left of a number in the cache.
-  static float as_stored(DType dtype, float number) {
-    if (dtype == DType::kF16) return from_f16(to_f16(number));
-    if (dtype == DType::kBF16) return from_bf16(to_bf16(number));
-    return number;
+  /// What a cache leaves of the numbers of one token and KV head.
+  static std::vector<float> as_stored(DType dtype, std::span<const float> numbers) {
+    std::vector<std::byte> bytes(
+        static_cast<std::size_t>(kv_row_bytes(dtype, std::ssize(numbers))));
+    write_row(dtype, numbers, bytes);
+    std::vector<float> stored(numbers.size());
+    for (std::size_t d = 0; d < stored.size(); ++d) {
+      stored[d] = read(dtype, bytes, static_cast<std::int32_t>(d));
+    }
+    return stored;
   }
 
  private:
   static std::size_t bytes(const KvLayer& layer) {
-    const std::int64_t numbers =
-        std::int64_t{layer.pages} * layer.kv_heads * layer.page_tokens * layer.head_size;
-    return static_cast<std::size_t>(*bytes_of(layer.dtype, numbers));
+    return static_cast<std::size_t>(std::int64_t{layer.pages} * layer.kv_heads * layer.page_tokens *
+                                    kv_row_bytes(layer.dtype, layer.head_size));
   }
 
   static std::vector<std::int32_t> numbered(std::int32_t count) {
@@ -112,31 +121,65 @@ class PagedCache {
     return pages;
   }
 
-  [[nodiscard]] std::size_t width() const {
-    return static_cast<std::size_t>(block_of(layer_.dtype).bytes);
+  [[nodiscard]] std::size_t row_bytes() const {
+    return static_cast<std::size_t>(kv_row_bytes(layer_.dtype, layer_.head_size));
   }
 
-  [[nodiscard]] std::size_t index(std::span<const std::int32_t> pages, std::int32_t position,
-                                  std::int32_t head, std::int32_t d) const {
+  /// Where the row of a position and a head begins.
+  [[nodiscard]] std::size_t row(std::span<const std::int32_t> pages, std::int32_t position,
+                                std::int32_t head) const {
     const std::int64_t page = pages[static_cast<std::size_t>(position / layer_.page_tokens)];
     const std::int64_t slot =
         (page * layer_.kv_heads + head) * layer_.page_tokens + position % layer_.page_tokens;
-    return static_cast<std::size_t>(slot * layer_.head_size + d);
+    return static_cast<std::size_t>(slot) * row_bytes();
   }
 
-  void write(std::span<std::byte> memory, std::size_t at, float number) const {
-    const std::uint16_t half = layer_.dtype == DType::kF16 ? to_f16(number) : to_bf16(number);
-    const void* from = layer_.dtype == DType::kF32 ? static_cast<const void*>(&number) : &half;
-    std::memcpy(memory.data() + at * width(), from, width());
+  /// The scale by which a row's greatest number gets the greatest code.
+  static float scale_of(DType dtype, std::span<const float> numbers) {
+    float greatest = 0;
+    for (const float number : numbers) {
+      if (!std::isfinite(number)) return std::numeric_limits<float>::quiet_NaN();
+      greatest = std::max(greatest, std::abs(number));
+    }
+    const float scale = greatest / (dtype == DType::kI8 ? 127.0F : 448.0F);
+    return std::isnormal(scale) ? scale : 0;
   }
 
-  [[nodiscard]] float read(std::span<const std::byte> memory, std::size_t at) const {
-    float number = 0;
-    std::uint16_t half = 0;
-    void* to = layer_.dtype == DType::kF32 ? static_cast<void*>(&number) : &half;
-    std::memcpy(to, memory.data() + at * width(), width());
-    if (layer_.dtype == DType::kF16) return from_f16(half);
-    return layer_.dtype == DType::kBF16 ? from_bf16(half) : number;
+  static void write_row(DType dtype, std::span<const float> numbers, std::span<std::byte> to) {
+    std::byte* next = to.data();
+    const auto put = [&next](auto number) {
+      std::memcpy(next, &number, sizeof(number));
+      next += sizeof(number);
+    };
+    const float scale = is_coded_kv(dtype) ? scale_of(dtype, numbers) : 1;
+    if (is_coded_kv(dtype)) put(scale);
+    for (const float number : numbers) {
+      const float code = scale > 0 ? number / scale : 0;
+      if (dtype == DType::kF32) put(number);
+      if (dtype == DType::kF16) put(to_f16(number));
+      if (dtype == DType::kBF16) put(to_bf16(number));
+      if (dtype == DType::kI8) put(static_cast<std::int8_t>(std::nearbyint(code)));
+      if (dtype == DType::kF8_E4M3) put(to_e4m3(code));
+    }
+  }
+
+  template <class Number>
+  static Number number_at(std::span<const std::byte> memory, std::size_t offset) {
+    Number number;
+    std::memcpy(&number, memory.data() + offset, sizeof(number));
+    return number;
+  }
+
+  /// Number `d` of the row that begins with `memory`.
+  static float read(DType dtype, std::span<const std::byte> memory, std::int32_t d) {
+    const auto at = static_cast<std::size_t>(d);
+    if (dtype == DType::kF32) return number_at<float>(memory, at * sizeof(float));
+    if (dtype == DType::kF16) return from_f16(number_at<std::uint16_t>(memory, at * 2));
+    if (dtype == DType::kBF16) return from_bf16(number_at<std::uint16_t>(memory, at * 2));
+    const auto scale = number_at<float>(memory, 0);
+    const auto code = number_at<std::uint8_t>(memory, sizeof(scale) + at);
+    if (dtype == DType::kI8) return scale * static_cast<float>(static_cast<std::int8_t>(code));
+    return scale * from_e4m3(code);
   }
 
   KvLayer layer_;

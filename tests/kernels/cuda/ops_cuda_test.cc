@@ -77,10 +77,15 @@ TEST_F(OpsCudaTest, EmbedsFromEveryType) {
           CudaEmbeddingParams made{.rows = rows,
                                    .ids = on_device ? ids.device() : ids.host.data(),
                                    .table = on_device ? table.device() : table.host.data(),
+                                   .table_rows = kTokens,
                                    .dtype = dtype,
+                                   .block = block_of(dtype),
                                    .spec = {.scale = all ? 1.0F : 3.0F},
                                    .out = on_device ? out.device() : out.host()};
           if (all) return made;
+          // A rank's part of the table: the tokens before it and behind it are zeros.
+          made.first_row = 2;
+          made.table_rows = kTokens - 3;
           made.positions = on_device ? positions.device() : positions.host.data();
           made.position_ids = on_device ? position_ids.device() : position_ids.host.data();
           made.spec.position_offset = 2;

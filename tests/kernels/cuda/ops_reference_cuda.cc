@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "weft/kernels/encoding/encoding.h"
 #include "weft/tests/kernels/cuda/rows_reference_cuda.h"
 #include "weft/tests/kernels/norm/norm_reference.h"
 #include "weft/tests/kernels/rotary/rotary_reference.h"
@@ -35,13 +36,17 @@ void write_cache(const CudaRotaryParams& params, std::byte* cache, std::int64_t 
   }
 }
 
-double embedded(const CudaEmbeddingParams& params, std::int64_t id, std::int64_t column) {
-  if (params.table == nullptr) return 0;
+double embedded(const CudaEmbeddingParams& params, TokenId token, std::int64_t column) {
+  const std::int64_t id = token - params.first_row;
+  if (params.table == nullptr || id < 0 || id >= params.table_rows) return 0;
   const std::int64_t width = params.out.width;
-  if (params.dtype != DType::kQ8_0) return load(params.dtype, params.table, id * width + column);
-  const std::byte* block = params.table + (id * (width / 32) + column / 32) * 34;
-  const double scale = load(DType::kF16, block, 0);
-  return scale * static_cast<double>(std::to_integer<std::int8_t>(block[2 + column % 32]));
+  if (params.block.elements == 1) return load(params.dtype, params.table, id * width + column);
+  std::vector<float> numbers(static_cast<std::size_t>(params.block.elements));
+  const std::int64_t block = (id * width + column) / params.block.elements;
+  decode_blocks(
+      {.dtype = params.dtype, .data = params.table + block * params.block.bytes, .count = 1},
+      numbers.data());
+  return static_cast<double>(numbers[static_cast<std::size_t>(column % params.block.elements)]);
 }
 
 /// A token that is in a slot's sequence.

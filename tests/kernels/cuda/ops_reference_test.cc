@@ -306,6 +306,7 @@ TEST(OpsReferenceTest, EmbedsAndScalesAsTheHost) {
   cuda::reference::embed({.rows = 3,
                           .ids = ids.data(),
                           .table = bytes,
+                          .table_rows = 10,
                           .spec = spec,
                           .positions = positions.data(),
                           .position_ids = position_ids.data(),

@@ -9,12 +9,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "weft/core/io/file.h"
+#include "weft/kernels/encoding/integer_codes.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/tests/fixture/expect_bug.h"
 #include "weft/tests/fixture/random_matrix.h"
@@ -22,6 +24,11 @@
 
 namespace weft {
 namespace {
+
+const Encoding* encoding_numbered(std::uint32_t type) {
+  const auto found = std::ranges::find(encodings(), type, &Encoding::gguf_type);
+  return found == encodings().end() ? nullptr : &*found;
+}
 
 /// Blocks of one type with the hashes of what they decode to.
 struct KnownBlocks {
@@ -32,19 +39,18 @@ struct KnownBlocks {
 
 class KnownBlocksReader {
  public:
-  explicit KnownBlocksReader(std::string_view bytes) : bytes_(bytes) {}
+  /// Types are written as GGUF's numbers, or by name.
+  KnownBlocksReader(std::string_view bytes, bool named) : bytes_(bytes), named_(named) {}
 
   std::vector<KnownBlocks> read() {
     std::vector<KnownBlocks> all;
     while (!bytes_.empty()) {
-      const auto type = take<std::uint32_t>();
-      const auto count = take<std::uint32_t>();
       KnownBlocks known;
-      const auto found = std::ranges::find(encodings(), type, &Encoding::gguf_type);
-      if (found == encodings().end()) return {};
-      known.encoding = &*found;
+      known.encoding = named_ ? take_named() : encoding_numbered(take<std::uint32_t>());
+      if (known.encoding == nullptr) return {};
+      const auto count = take<std::uint32_t>();
       for (std::uint32_t i = 0; i < count; ++i) {
-        const auto size = static_cast<std::size_t>(block_of(found->dtype).bytes);
+        const auto size = static_cast<std::size_t>(block_of(known.encoding->dtype).bytes);
         const auto* from = reinterpret_cast<const std::byte*>(bytes_.data());
         known.blocks.emplace_back(from, from + size);
         bytes_.remove_prefix(size);
@@ -64,15 +70,22 @@ class KnownBlocksReader {
     return value;
   }
 
+  const Encoding* take_named() {
+    const std::string_view name = bytes_.substr(0, 8);
+    bytes_.remove_prefix(8);
+    const auto dtype = dtype_named(name.substr(0, name.find('\0')));
+    return dtype ? &encoding_of(*dtype) : nullptr;
+  }
+
   std::string_view bytes_;
+  bool named_;
 };
 
-std::vector<KnownBlocks> known_blocks() {
+std::vector<KnownBlocks> known_blocks(const std::string& name, bool named) {
   constexpr std::size_t kMost = std::size_t{1} << 20U;
-  const auto file =
-      read_text_file(test::source_path("tests/kernels/encoding/data/blocks.bin"), kMost);
+  const auto file = read_text_file(test::source_path("tests/kernels/encoding/data/" + name), kMost);
   EXPECT_TRUE(file) << to_string(file.error());
-  return KnownBlocksReader(*file).read();
+  return KnownBlocksReader(*file, named).read();
 }
 
 /// FNV-1a over the numbers' bits, every NaN as the same.
@@ -106,15 +119,32 @@ class EncodingTest : public testing::TestWithParam<CpuTarget> {
   ForcedCpuTarget forced_{GetParam()};
 };
 
-TEST_P(EncodingTest, DecodesEveryBlockToTheBitsOfGgufPy) {
-  const auto all = known_blocks();
-  ASSERT_EQ(all.size(), encodings().size());
+void expect_known_numbers(const std::vector<KnownBlocks>& all) {
   for (const KnownBlocks& known : all) {
     for (std::size_t i = 0; i < known.blocks.size(); ++i) {
       EXPECT_EQ(hash_of(decode(known.encoding->dtype, known.blocks[i])), known.hashes[i])
           << to_string(known.encoding->dtype) << " block " << i;
     }
   }
+}
+
+std::int64_t count_in_gguf() {
+  return std::ranges::count_if(encodings(), [](const Encoding& encoding) {
+    return encoding.gguf_type != Encoding::kNotInGguf;
+  });
+}
+
+TEST_P(EncodingTest, DecodesEveryBlockToTheBitsOfGgufPy) {
+  const auto all = known_blocks("blocks.bin", false);
+  ASSERT_EQ(std::ssize(all), count_in_gguf());
+  expect_known_numbers(all);
+}
+
+TEST_P(EncodingTest, DecodesEveryBlockOfOtherFormatsToTheBitsOfItsFormula) {
+  auto all = known_blocks("group_blocks.bin", true);
+  std::ranges::move(known_blocks("plane_blocks.bin", true), std::back_inserter(all));
+  ASSERT_EQ(std::ssize(all), std::ssize(encodings()) - count_in_gguf());
+  expect_known_numbers(all);
 }
 
 TEST_P(EncodingTest, DecodesBlocksThatStandApartAtAnyAddress) {
@@ -192,10 +222,19 @@ TEST(EncodingTable, HasARowForEveryEncodedType) {
   for (const Encoding& encoding : encodings()) {
     EXPECT_EQ(&encoding_of(encoding.dtype), &encoding);
     EXPECT_EQ(block_of(encoding.dtype).elements % encoding.group, 0);
-    numbers.insert(encoding.gguf_type);
+    if (encoding.gguf_type != Encoding::kNotInGguf) numbers.insert(encoding.gguf_type);
   }
-  EXPECT_EQ(numbers.size(), encodings().size());
+  EXPECT_EQ(std::ssize(numbers), count_in_gguf());
   WEFT_EXPECT_BUG(static_cast<void>(encoding_of(DType::kBF16)), "a plain type");
+}
+
+TEST(EncodingTable, LaysIntegersOutInAsManyBytesAsTheirTypeHas) {
+  for (const IntegerCodes& codes : kIntegerCodes) {
+    EXPECT_EQ(block_of(codes.dtype).elements, codes.elements()) << to_string(codes.dtype);
+    EXPECT_EQ(block_of(codes.dtype).bytes, codes.bytes()) << to_string(codes.dtype);
+    EXPECT_EQ(integer_codes_of(codes.dtype), &codes);
+  }
+  EXPECT_EQ(integer_codes_of(DType::kQ4_0), nullptr);
 }
 
 TEST(EncodingTable, FindsTheFirstScaleThatIsNoNumber) {
@@ -206,15 +245,21 @@ TEST(EncodingTable, FindsTheFirstScaleThatIsNoNumber) {
     for (int i = 0; i < 5; ++i) good = joined({good, test::random_block(encoding, random)});
     ASSERT_EQ(first_bad_scale(encoding, good), std::nullopt) << to_string(encoding.dtype);
     std::vector<std::int64_t> places;
+    if (encoding.scale_type == ScaleType::kF32) places.push_back(encoding.scale_at + 3);
     if (encoding.scale_type == ScaleType::kF16) {
-      places.push_back(encoding.scale_at + 1);
+      for (std::int64_t i = 0; i < encoding.scales; ++i) {
+        places.push_back(encoding.scale_at + 2 * i + 1);
+      }
       if (encoding.has_minimum) places.push_back(encoding.minimum_at + 1);
     }
     for (const std::int64_t place : places) {
-      for (const unsigned bits : {0x7cU, 0xfcU, 0x7eU}) {
+      for (unsigned bits : {0x7cU, 0xfcU, 0x7eU}) {
         auto bad = good;
+        if (encoding.scale_type == ScaleType::kF32) bits |= 3U;
         for (const std::int64_t block : {4, 2}) {
           bad[static_cast<std::size_t>(block * size + place)] = static_cast<std::byte>(bits);
+          if (encoding.scale_type == ScaleType::kF32)
+            bad[static_cast<std::size_t>(block * size + place - 1)] = std::byte{0xff};
           EXPECT_EQ(first_bad_scale(encoding, bad), block) << to_string(encoding.dtype);
         }
       }

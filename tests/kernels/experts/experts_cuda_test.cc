@@ -187,12 +187,13 @@ TEST_F(OpsCudaTest, MultipliesByExpertsAndCombinesThem) {
         const DType in_type = dtype == DType::kQ8_0 ? DType::kF32 : dtype;
         RowsPair scores = RowsPair::random(rows, kExperts, DType::kF32, engine_);
         RoutingPair routing(rows * kChosen, kExperts);
-        ExpertsPair experts({.dtype = dtype,
-                             .outputs = outputs,
-                             .inputs = inputs,
-                             .stride = (inputs + 63) / 64 * 64,
-                             .gated = gated},
-                            kExperts, engine_);
+        DeviceMatrix shape;
+        shape.dtype = dtype;
+        shape.outputs = outputs;
+        shape.inputs = inputs;
+        shape.stride = (inputs + 63) / 64 * 64;
+        shape.gated = gated;
+        ExpertsPair experts(shape, kExperts, engine_);
         const bool gathers = rows != 4;
         RowsPair in = RowsPair::random(gathers ? rows : rows * kChosen, inputs, in_type, engine_);
         RowsPair out = RowsPair::poisoned(rows * kChosen, outputs);

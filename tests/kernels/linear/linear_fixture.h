@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "weft/kernels/linear/codes/linear_codes.h"
 #include "weft/kernels/linear/linear.h"
-#include "weft/kernels/linear/linear_cpu_avx512vnni.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/tests/fixture/random_matrix.h"
@@ -82,6 +82,16 @@ inline void run(const LinearParams& params, int threads = 1) {
   }
 }
 
+/// Whether a target multiplies plain weights, or weights by their codes, as no poorer target does:
+/// VNNI is for codes alone, VDPBF16PS for bf16.
+constexpr bool has_own_plain_product(CpuTarget target) {
+  return target != CpuTarget::kAvx2Vnni && target != CpuTarget::kAvx512Vnni;
+}
+inline bool has_own_product(DType dtype) {
+  if (multiplies_codes(dtype)) return cpu_target() != CpuTarget::kAvx512Bf16;
+  return has_own_plain_product(cpu_target());
+}
+
 inline PackedWeight pack_as(DType dtype, const RandomMatrix& matrix, bool gated) {
   const std::int64_t outputs = gated ? matrix.outputs() / 2 : matrix.outputs();
   auto weight = PackedWeight::allocate(dtype, outputs, matrix.inputs(), gated);
@@ -96,13 +106,13 @@ inline PackedWeight pack(const RandomMatrix& matrix, bool gated = false) {
 
 /// A row as it is multiplied: rounded where the processor multiplies narrower numbers.
 inline std::vector<double> as_multiplied(const float* row, const RandomMatrix& weight) {
-  const bool narrow = cpu_target() == CpuTarget::kAvx512Bf16;
+  const bool narrow = multiplies_bf16(cpu_target());
   constexpr std::int64_t kBlock = 32;
   std::vector<double> inputs;
   for (std::int64_t i = 0; i < weight.inputs(); ++i) {
     if (narrow && weight.dtype() == DType::kBF16) {
       inputs.push_back(from_bf16(to_bf16(row[i])));
-    } else if (narrow && avx512vnni::has_codes(weight.dtype())) {
+    } else if (multiplies_codes(weight.dtype())) {
       const float* block = row + i / kBlock * kBlock;
       float most = 0;
       for (std::int64_t j = 0; j < kBlock; ++j) most = std::max(most, std::abs(block[j]));

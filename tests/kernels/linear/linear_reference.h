@@ -1,8 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/linear/linear_cuda.h"
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/tests/kernels/activation_reference.h"
@@ -68,6 +72,28 @@ inline double weight_at(const cuda::DeviceMatrix& weight, std::int64_t row, std:
   return scale * reinterpret_cast<const std::int8_t*>(weight.data)[index];
 }
 
+/// The numbers of a row in the order of DeviceMatrix, of a matrix that keeps blocks.
+inline std::vector<float> decoded_row(const cuda::DeviceMatrix& weight, std::int64_t row) {
+  std::int64_t output = row;
+  if (weight.gated) {
+    const std::int64_t in_pair = row % (2 * cuda::kGateBlock);
+    output = row / (2 * cuda::kGateBlock) * cuda::kGateBlock + in_pair % cuda::kGateBlock;
+    if (in_pair >= cuda::kGateBlock) output += weight.outputs;
+  }
+  const cuda::EncodedRun* run = &weight.runs[0];
+  for (int i = 1; i < weight.run_count; ++i) {
+    if (output >= weight.runs[i].first) run = &weight.runs[i];
+  }
+  const DTypeBlock block = block_of(run->dtype);
+  const std::int64_t blocks = weight.inputs / block.elements;
+  std::vector<float> numbers(static_cast<std::size_t>(weight.inputs));
+  decode_blocks({.dtype = run->dtype,
+                 .data = run->data + (output - run->first) * blocks * block.bytes,
+                 .count = blocks},
+                numbers.data());
+  return numbers;
+}
+
 /// Number `output` of row `row`, before it is rounded to the type of `out`.
 inline double linear_output(const cuda::CudaLinearParams& params, std::int64_t row,
                             std::int64_t output) {
@@ -75,9 +101,12 @@ inline double linear_output(const cuda::CudaLinearParams& params, std::int64_t r
   const std::int64_t from = params.input_rows == nullptr ? row : params.input_rows[row];
   const auto sum = [&](std::int64_t weight_row, std::int64_t bias) {
     double total = params.bias == nullptr ? 0 : static_cast<double>(params.bias[bias]);
+    std::vector<float> decoded;
+    if (weight.keeps_blocks()) decoded = decoded_row(weight, weight_row);
     for (std::int64_t k = 0; k < weight.inputs; ++k) {
       total += number_at(params.in.data, params.in.dtype, from * params.in.stride + k) *
-               weight_at(weight, weight_row, k);
+               (weight.keeps_blocks() ? static_cast<double>(decoded[static_cast<std::size_t>(k)])
+                                      : weight_at(weight, weight_row, k));
     }
     return total;
   };
@@ -89,6 +118,32 @@ inline double linear_output(const cuda::CudaLinearParams& params, std::int64_t r
   if (params.residual.data == nullptr) return value;
   return value + number_at(params.residual.data, params.residual.dtype,
                            row * params.residual.stride + output);
+}
+
+/// What CudaDecodeParams says, over memory of the host.
+inline void decode_reference(const cuda::CudaDecodeParams& params) {
+  const cuda::DeviceMatrix& to = params.to;
+  auto* numbers = reinterpret_cast<std::uint16_t*>(const_cast<std::byte*>(to.data));
+  for (std::int64_t row = 0; row < to.rows(); ++row) {
+    const bool pads =
+        to.gated &&
+        row % cuda::kGateBlock + row / (2 * cuda::kGateBlock) * cuda::kGateBlock >= to.outputs;
+    std::vector<float> decoded(static_cast<std::size_t>(to.stride));
+    if (!pads) {
+      const std::int64_t from = to.gated ? row : params.first + row;
+      if (params.from.keeps_blocks()) {
+        std::ranges::copy(decoded_row(params.from, from), decoded.begin());
+      } else {
+        for (std::int64_t k = 0; k < to.inputs; ++k) {
+          decoded[static_cast<std::size_t>(k)] =
+              static_cast<float>(weight_at(params.from, from, k));
+        }
+      }
+    }
+    for (std::int64_t k = 0; k < to.stride; ++k) {
+      numbers[row * to.stride + k] = to_bf16(decoded[static_cast<std::size_t>(k)]);
+    }
+  }
 }
 
 /// All of `out`; `way` and `workspace` are not looked at.

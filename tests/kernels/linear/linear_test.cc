@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -26,6 +27,7 @@ namespace weft {
 namespace {
 
 using test::agrees;
+using test::has_own_product;
 using test::in_blocks;
 using test::kEps;
 using test::kNan;
@@ -46,6 +48,16 @@ class LinearTest : public testing::TestWithParam<CpuTarget> {
  protected:
   ForcedCpuTarget forced_{GetParam()};
 };
+
+/// What weights without codes show: on targets that multiply them in their own way.
+class PlainLinearTest : public LinearTest {};
+
+std::vector<CpuTarget> targets_with_plain_products() {
+  std::vector<CpuTarget> targets;
+  std::ranges::copy_if(available_cpu_targets(), std::back_inserter(targets),
+                       test::has_own_plain_product);
+  return targets;
+}
 
 TEST_P(LinearTest, RunsOnTheTargetThatWasForced) {
   ASSERT_EQ(cpu_target(), GetParam());
@@ -74,13 +86,14 @@ TEST_P(LinearTest, RunsOnTheTargetThatWasForced) {
                    .inputs = 1,
                    .stride_output = 1});
   run({.in = {&x, 1, 1, 1}, .weight = &*narrow, .out = {&out, 1, 1, 1}});
-  EXPECT_EQ(out == 1, GetParam() == CpuTarget::kAvx512Bf16);
+  EXPECT_EQ(out == 1, multiplies_bf16(GetParam()));
 }
 
 TEST_P(LinearTest, AgreesWithFloat64AtEverySizeAroundTheTiles) {
   constexpr std::int64_t kSizes[] = {1, 2, 15, 16, 17, 31, 33, 49, 70};
   constexpr std::int64_t kTokens[] = {1, 2, 7, 12, 13, 25, 33};
   for (const DType dtype : kWeightTypes) {
+    if (!has_own_product(dtype)) continue;
     for (const std::int64_t inputs : {1, 2, 31, 32, 33, 256, 257, 288, 515, 544, 768}) {
       if (!bytes_of(dtype, inputs)) continue;
       std::minstd_rand random(static_cast<std::uint32_t>(inputs));
@@ -104,6 +117,7 @@ TEST_P(LinearTest, AgreesWithFloat64AtEverySizeAroundTheTiles) {
 
 TEST_P(LinearTest, AgreesWithFloat64AtEveryNumberOfRows) {
   for (const DType dtype : kWeightTypes) {
+    if (!has_own_product(dtype)) continue;
     const std::int64_t inputs = in_blocks(dtype, 32);
     const RandomMatrix matrix(dtype, 18, inputs, 17);
     const PackedWeight weight = pack(matrix);
@@ -120,8 +134,9 @@ TEST_P(LinearTest, AgreesWithFloat64AtEveryNumberOfRows) {
 
 TEST_P(LinearTest, TakesMoreRowsThanABlockHolds) {
   constexpr std::int64_t kOutputs = 3;
-  for (const auto& [tokens, inputs] : {std::pair(300, 32), std::pair(40, 9000)}) {
-    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+  for (const auto& [tokens, inputs] : {std::pair(300, 32), std::pair(40, 9024)}) {
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kQ4_0}) {
+      if (!has_own_product(dtype)) continue;
       const RandomMatrix matrix(dtype, kOutputs, inputs, 23);
       const PackedWeight weight = pack(matrix);
       RowBuffer in(tokens, inputs);
@@ -134,7 +149,7 @@ TEST_P(LinearTest, TakesMoreRowsThanABlockHolds) {
   }
 }
 
-TEST_P(LinearTest, EndsWithBiasActivationSoftCapScaleAndResidual) {
+TEST_P(PlainLinearTest, EndsWithBiasActivationSoftCapScaleAndResidual) {
   const RandomMatrix matrix(DType::kF32, 37, 40, 29);
   const PackedWeight weight = pack(matrix);
   RowBuffer in(5, 40);
@@ -161,7 +176,7 @@ TEST_P(LinearTest, EndsWithBiasActivationSoftCapScaleAndResidual) {
   }
 }
 
-TEST_P(LinearTest, DoesAllThatCanFollowTheProduct) {
+TEST_P(PlainLinearTest, DoesAllThatCanFollowTheProduct) {
   for (const bool gated : {false, true}) {
     const RandomMatrix matrix(DType::kBF16, gated ? 200 : 100, 72, 29);
     const PackedWeight weight = pack(matrix, gated);
@@ -195,6 +210,7 @@ TEST_P(LinearTest, DoesAllThatCanFollowTheProduct) {
 
 TEST_P(LinearTest, MultipliesGateAndUp) {
   for (const DType dtype : kWeightTypes) {
+    if (!has_own_product(dtype)) continue;
     const std::int64_t inputs = in_blocks(dtype, 64);
     for (const std::int64_t outputs : {1, 16, 19, 37}) {
       const RandomMatrix matrix(dtype, 2 * outputs, inputs, 31);
@@ -230,7 +246,7 @@ TEST_P(LinearTest, MultipliesGateAndUp) {
   }
 }
 
-TEST_P(LinearTest, AddsToARowInPlace) {
+TEST_P(PlainLinearTest, AddsToARowInPlace) {
   const RandomMatrix matrix(DType::kBF16, 37, 600, 37);
   const PackedWeight weight = pack(matrix);
   RowBuffer in(14, 600);
@@ -253,8 +269,9 @@ TEST_P(LinearTest, AddsToARowInPlace) {
 
 /// Rows by input row: the same row of `in` must give the same bits whatever stands around it.
 TEST_P(LinearTest, GivesTheSameBitsWhateverElseIsInTheStep) {
-  constexpr std::int32_t kRows = 26;
+  constexpr std::int32_t kRows = 35;  // as many as go by tiles whatever the type
   for (const DType dtype : kWeightTypes) {
+    if (!has_own_product(dtype)) continue;
     for (const bool gated : {false, true}) {
       const std::int64_t inputs = in_blocks(dtype, 544);  // more than one step, as pairs too
       const RandomMatrix matrix(dtype, 38, inputs, 41);
@@ -297,6 +314,7 @@ TEST_P(LinearTest, GivesTheSameBitsWhateverElseIsInTheStep) {
 
 TEST_P(LinearTest, GivesTheSameBitsForAnyNumberOfThreads) {
   for (const DType dtype : kWeightTypes) {
+    if (!has_own_product(dtype)) continue;
     const std::int64_t inputs = in_blocks(dtype, 64);
     const RandomMatrix matrix(dtype, 150, inputs, 47);
     const PackedWeight weight = pack(matrix);
@@ -317,7 +335,7 @@ TEST_P(LinearTest, GivesTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-TEST_P(LinearTest, DoesNotReadOrWriteOtherRowsThanAskedFor) {
+TEST_P(PlainLinearTest, DoesNotReadOrWriteOtherRowsThanAskedFor) {
   const RandomMatrix matrix(DType::kF32, 20, 33, 53);
   const PackedWeight weight = pack(matrix);
   RowBuffer in(6, 33);
@@ -334,6 +352,7 @@ TEST_P(LinearTest, DoesNotReadOrWriteOtherRowsThanAskedFor) {
 
 TEST_P(LinearTest, KeepsNotANumberInItsRow) {
   for (const DType dtype : kWeightTypes) {
+    if (!has_own_product(dtype)) continue;
     const std::int64_t inputs = in_blocks(dtype, 64);
     for (const Activation activation : kActivations) {
       const RandomMatrix matrix(dtype, 20, inputs, 59);
@@ -357,7 +376,7 @@ TEST_P(LinearTest, KeepsNotANumberInItsRow) {
 }
 
 /// One input, a weight of 1: the op is its activation.
-TEST_P(LinearTest, ActivatesToFourUnitsInTheLastPlace) {
+TEST_P(PlainLinearTest, ActivatesToFourUnitsInTheLastPlace) {
   const float one = 1;
   auto weight = PackedWeight::allocate(DType::kF32, 1, 1);
   ASSERT_TRUE(weight);
@@ -399,6 +418,10 @@ TEST_P(LinearTest, ActivatesToFourUnitsInTheLastPlace) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryTarget, LinearTest, testing::ValuesIn(available_cpu_targets()),
+                         [](const auto& target) { return std::string(to_string(target.param)); });
+
+INSTANTIATE_TEST_SUITE_P(EveryTarget, PlainLinearTest,
+                         testing::ValuesIn(targets_with_plain_products()),
                          [](const auto& target) { return std::string(to_string(target.param)); });
 
 TEST(LinearWorkspace, GrowsWithRowsAndHoldsFewer) {

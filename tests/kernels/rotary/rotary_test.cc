@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "weft/core/kv_dtype.h"
 #include "weft/tests/kernels/attention/paged_cache.h"
 #include "weft/tests/kernels/op_fixture.h"
 #include "weft/tests/kernels/rotary/rotary_reference.h"
@@ -72,17 +73,21 @@ void expect_rotated(Step& step, int threads = 1) {
       ASSERT_TRUE(is_close(row, want[static_cast<std::size_t>(span.first + i)], 1e-5))
           << "row " << span.first + i;
       if (params.kv.keys == nullptr) continue;
-      for (std::int32_t at = 0; at < params.shape.kv_heads * params.shape.head_size; ++at) {
-        const std::int32_t head = at / params.shape.head_size;
-        const std::int32_t d = at % params.shape.head_size;
-        const std::int32_t first = params.shape.heads * params.shape.head_size;
-        const auto key = static_cast<std::size_t>(first) + static_cast<std::size_t>(at);
-        const auto value =
-            key + static_cast<std::size_t>(params.shape.kv_heads * params.shape.head_size);
-        ASSERT_EQ(step.cache.key(span.pages, span.start + i, head, d),
-                  PagedCache::as_stored(params.kv.dtype, row[key]));
-        ASSERT_EQ(step.cache.value(span.pages, span.start + i, head, d),
-                  PagedCache::as_stored(params.kv.dtype, row[value]));
+      const auto& [heads, kv_heads, size] = params.shape;
+      const auto stored = [&](std::int32_t head) {
+        return PagedCache::as_stored(
+            params.kv.dtype,
+            row.subspan(static_cast<std::size_t>(head) * static_cast<std::size_t>(size),
+                        static_cast<std::size_t>(size)));
+      };
+      for (std::int32_t head = 0; head < kv_heads; ++head) {
+        const std::vector<float> keys = stored(heads + head);
+        const std::vector<float> values = stored(heads + kv_heads + head);
+        for (std::int32_t d = 0; d < size; ++d) {
+          const auto at = static_cast<std::size_t>(d);
+          ASSERT_EQ(step.cache.key(span.pages, span.start + i, head, d), keys[at]);
+          ASSERT_EQ(step.cache.value(span.pages, span.start + i, head, d), values[at]);
+        }
       }
     }
   }
@@ -97,9 +102,8 @@ TEST_P(RotaryTest, TurnsAndStoresEveryStyleSizeAndType) {
   for (const RotaryStyle style : {RotaryStyle::kHalves, RotaryStyle::kInterleaved}) {
     for (const auto& [size, turned] : std::vector<std::pair<std::int32_t, std::int32_t>>{
              {16, 16}, {20, 20}, {20, 6}, {64, 64}, {80, 32}, {96, 2}, {128, 128}, {33, 0}}) {
-      for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
-        SCOPED_TRACE(testing::Message()
-                     << "D " << size << ", R " << turned << ", " << to_string(dtype));
+      for (const auto& [dtype, name] : kKvDTypes) {
+        SCOPED_TRACE(testing::Message() << "D " << size << ", R " << turned << ", " << name);
         Step step(4, 2, size, turned, dtype, random);
         step.params.spec.style = style;
         expect_rotated(step, 3);
@@ -167,6 +171,63 @@ TEST_P(RotaryTest, ClipsWithoutHidingNaN) {
   rotate_and_store(step.params, Share{});
   EXPECT_EQ(step.qkv.row(0)[0], 1);
   EXPECT_TRUE(std::isnan(step.qkv.row(0)[1]));
+}
+
+/// Stores one key of `numbers` in a cache of codes, and returns what the cache holds of it.
+std::vector<float> stored_key(DType dtype, const std::vector<float>& numbers) {
+  Random random(7);
+  Step step(0, 1, static_cast<std::int32_t>(numbers.size()), 0, dtype, random);
+  std::ranges::copy(numbers, step.qkv.row(0).begin());
+  rotate_and_store(step.params, Share{});
+  std::vector<float> stored(numbers.size());
+  for (std::size_t d = 0; d < stored.size(); ++d) {
+    stored[d] = step.cache.key(step.pages[0], step.spans[0].start, 0, static_cast<std::int32_t>(d));
+  }
+  return stored;
+}
+
+TEST_P(RotaryTest, StoresCodesWithinHalfAStepOfTheNumbers) {
+  Random random(8);
+  for (const float range : {1e-30F, 1e-3F, 1.0F, 1e5F, 1.5e38F}) {
+    const std::vector<float> numbers = random.numbers(100, -range, range);
+    const float greatest = std::abs(
+        *std::ranges::max_element(numbers, {}, [](float number) { return std::abs(number); }));
+    const std::vector<float> integers = stored_key(DType::kI8, numbers);
+    const std::vector<float> floats = stored_key(DType::kF8_E4M3, numbers);
+    for (std::size_t d = 0; d < numbers.size(); ++d) {
+      SCOPED_TRACE(testing::Message() << "number " << d << " of up to " << range);
+      const float number = std::abs(numbers[d]);
+      // A little more, since the scale is rounded too.
+      EXPECT_LE(std::abs(integers[d] - numbers[d]), greatest / 127 * 0.50001F);
+      // Three bits of fraction, and below 2^-6 of 448 the step of the subnormals.
+      EXPECT_LE(std::abs(floats[d] - numbers[d]),
+                std::max(number / 16, greatest / 448 * 0x1p-10F) * 1.00001F);
+    }
+  }
+}
+
+TEST_P(RotaryTest, GivesTheGreatestNumberOfARowTheGreatestCode) {
+  const std::vector<float> numbers{0.5F, -8, 0, 4, 8};
+  EXPECT_EQ(stored_key(DType::kF8_E4M3, numbers), numbers) << "448 and its parts are codes";
+  const std::vector<float> stored = stored_key(DType::kI8, numbers);
+  EXPECT_FLOAT_EQ(stored[0], 8.0F / 127 * 8) << "7.9 steps";
+  EXPECT_FLOAT_EQ(stored[1], -8);
+  EXPECT_EQ(stored[2], 0);
+  EXPECT_FLOAT_EQ(stored[3], 8.0F / 127 * 64) << "63.5 steps: the even one";
+  EXPECT_FLOAT_EQ(stored[4], 8);
+}
+
+TEST_P(RotaryTest, ShowsABrokenNumberInAllOfItsRowOfCodes) {
+  for (const DType dtype : {DType::kI8, DType::kF8_E4M3}) {
+    for (const float broken : {kNaN, kInf, -kInf}) {
+      for (const float number : stored_key(dtype, {1, 2, broken, 3})) {
+        EXPECT_TRUE(std::isnan(number)) << kv_dtype_name(dtype) << ' ' << broken;
+      }
+    }
+    for (const float tiny : {0.0F, 1e-45F, 1e-37F}) {
+      for (const float number : stored_key(dtype, {tiny, -tiny, 0, tiny})) EXPECT_EQ(number, 0);
+    }
+  }
 }
 
 TEST_P(RotaryTest, NoticesWhatDoesNotFit) {

@@ -73,5 +73,53 @@ TEST(NarrowFloatTest, RoundsToTheNearestBrainFloatAndTiesToEven) {
   }
 }
 
+/// The number that 8 bits stand for, by the definition of the format.
+double e4m3_by_definition(std::uint8_t bits) {
+  const int exponent = bits >> 3 & 15;
+  const int fraction = bits & 7;
+  const double sign = (bits & 0x80) != 0 ? -1 : 1;
+  if ((bits & 0x7f) == 0x7f) return std::nan("");
+  if (exponent == 0) return sign * std::ldexp(fraction, -9);
+  return sign * std::ldexp(8 + fraction, exponent - 10);
+}
+
+TEST(NarrowFloatTest, WidensEveryE4M3) {
+  for (std::uint32_t bits = 0; bits < 0x100; ++bits) {
+    const auto byte = static_cast<std::uint8_t>(bits);
+    const double want = e4m3_by_definition(byte);
+    const float got = from_e4m3(byte);
+    if (std::isnan(want)) {
+      EXPECT_TRUE(std::isnan(got)) << bits;
+      EXPECT_EQ(to_e4m3(got) & 0x7f, 0x7f);
+    } else {
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(got),
+                std::bit_cast<std::uint32_t>(static_cast<float>(want)))
+          << bits;
+      EXPECT_EQ(to_e4m3(got), byte);
+    }
+  }
+}
+
+TEST(NarrowFloatTest, RoundsToTheNearestE4M3AndTiesToEven) {
+  for (std::uint8_t low = 0; low < 0x7e; ++low) {
+    const float below = from_e4m3(low);
+    const float above = from_e4m3(static_cast<std::uint8_t>(low + 1));
+    const float middle = (below + above) / 2;
+    const auto even = static_cast<std::uint8_t>(low + (low & 1));
+    EXPECT_EQ(to_e4m3(middle), even) << int{low};
+    EXPECT_EQ(to_e4m3(std::nextafter(middle, below)), low) << int{low};
+    EXPECT_EQ(to_e4m3(std::nextafter(middle, above)), low + 1) << int{low};
+    EXPECT_EQ(to_e4m3(-middle), even | 0x80) << int{low};
+  }
+}
+
+TEST(NarrowFloatTest, KnowsWhatAnE4M3CannotHold) {
+  EXPECT_EQ(to_e4m3(464.0F), 0x7e) << "half way to what would be the next one";
+  EXPECT_EQ(to_e4m3(464.00003F), 0x7f);
+  EXPECT_EQ(to_e4m3(-1e30F), 0xff);
+  EXPECT_EQ(to_e4m3(std::numeric_limits<float>::infinity()), 0x7f);
+  EXPECT_EQ(to_e4m3(1e-30F), 0);
+}
+
 }  // namespace
 }  // namespace weft

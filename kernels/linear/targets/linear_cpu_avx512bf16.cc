@@ -1,4 +1,4 @@
-#include "weft/kernels/linear/linear_cpu_avx512bf16.h"
+#include "weft/kernels/linear/targets/linear_cpu_avx512bf16.h"
 
 #if defined(__x86_64__)
 
@@ -46,7 +46,12 @@ WEFT_TARGET void multiply(const LinearTile& tile) {
                                       reinterpret_cast<__m512bh>(weights[p]));
       }
     }
-    _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T1);
+    if (tile.fetches) {
+      WEFT_UNROLL
+      for (int p = 0; p < kPanels; ++p) {
+        _mm_prefetch(reinterpret_cast<const char*>(ahead + p * tile.ahead_stride), _MM_HINT_T1);
+      }
+    }
     rows += kRows;
     panels += 64;
     ahead += tile.ahead_step;

@@ -1,13 +1,10 @@
-#include "weft/kernels/linear/linear_cpu_avx512vnni.h"
+#include "weft/kernels/linear/targets/linear_cpu_avx512vnni.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
-#include <limits>
+#include <array>
 #include <utility>
 
 #include "weft/kernels/linear/linear_plan.h"
@@ -19,11 +16,10 @@ namespace weft::avx512vnni {
 namespace {
 
 constexpr std::int64_t kLanes = PackedLayout::kPanelOutputs;
-constexpr std::int64_t kCodeWords = 8;  // of a block of a row
-
-/// Words of a row's block after its codes.
-constexpr std::int64_t kScaleWord = kCodeWords;
-constexpr std::int64_t kSumWord = kScaleWord + 1;
+constexpr std::int64_t kCodeWords = CodedPlan::kCodeWords;
+constexpr std::int64_t kScaleWord = CodedPlan::kScaleWord;
+constexpr std::int64_t kSumWord = CodedPlan::kSumWord;
+constexpr std::int64_t kBlockWords = CodedPlan::kBlockWords;
 
 template <int kRows, int kPanels, int kGroupWords, bool kHasMinimum, bool kIsSigned>
 WEFT_VNNI void multiply(const CodedPanel* coded, const LinearTile& tile) {
@@ -41,7 +37,10 @@ WEFT_VNNI void multiply(const CodedPanel* coded, const LinearTile& tile) {
   const __m512i flip = _mm512_set1_epi8(static_cast<char>(0x80));
   const std::uint32_t* row = tile.rows;
   const std::int64_t blocks = tile.words / kBlockWords;
+  CodedAhead ahead[] = {{coded[0], tile.fetches, blocks},
+                        {coded[kPanels - 1], tile.fetches, blocks}};
   for (std::int64_t block = 0; block < blocks; ++block, row += kBlockWords * kRows) {
+    for (int p = 0; p < kPanels; ++p) ahead[p].fetch();
     for (std::int64_t group = 0; group < kGroups; ++group) {
       const std::int64_t index = block * kGroups + group;
       __m512i products[kRows][kPanels];
@@ -129,45 +128,6 @@ bool are_alike(const CodedPanel& a, const CodedPanel& b) {
 }
 
 }  // namespace
-
-// Plain loops, of which the compiler makes SIMD code.
-WEFT_VNNI void pack_row(const float* row, std::int64_t inputs, std::uint32_t* to,
-                        std::int64_t stride) {
-  constexpr std::uint32_t kInfinity = 0x7f800000;
-  // A block of smaller numbers is zero: 127 over its largest would be infinite.
-  constexpr float kLeast = 1e-36F;
-  // Added to a number, it leaves the nearest integer in the lowest bits, ties to even.
-  constexpr float kRound = 0x1.8p23F;
-  for (std::int64_t i = 0; i < inputs; i += kBlockInputs, to += kBlockWords * stride) {
-    std::uint32_t most_bits = 0;
-    for (std::int64_t j = 0; j < kBlockInputs; ++j) {
-      most_bits = std::max(most_bits, std::bit_cast<std::uint32_t>(row[i + j]) & 0x7fffffffU);
-    }
-    const auto most = std::bit_cast<float>(most_bits);
-    const bool is_finite = most_bits < kInfinity;
-    const bool is_zero = most < kLeast;
-    std::array<std::uint32_t, kCodeWords> words{};
-    std::array<std::int32_t, 2> sums{};
-    if (is_finite && !is_zero) {
-      const float factor = 127 / most;
-      std::array<std::int8_t, kBlockInputs> codes;
-      for (std::size_t j = 0; j < codes.size(); ++j) {
-        const float moved = row[i + static_cast<std::int64_t>(j)] * factor + kRound;
-        codes[j] = static_cast<std::int8_t>(std::bit_cast<std::uint32_t>(moved) & 0xffU);
-      }
-      for (std::size_t j = 0; j < codes.size(); ++j) sums[j / 16] += codes[j];
-      std::memcpy(words.data(), codes.data(), sizeof(codes));
-    }
-    for (std::size_t word = 0; word < words.size(); ++word) {
-      to[static_cast<std::int64_t>(word) * stride] = words[word];
-    }
-    const float scale = is_zero ? 0 : most / 127;
-    constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-    to[kScaleWord * stride] = std::bit_cast<std::uint32_t>(is_finite ? scale : kNone);
-    to[kSumWord * stride] = static_cast<std::uint32_t>(sums[0]);
-    to[(kSumWord + 1) * stride] = static_cast<std::uint32_t>(sums[1]);
-  }
-}
 
 void multiply_tile(std::int64_t rows, std::int64_t panels, const CodedPanel* coded,
                    const LinearTile& tile) {

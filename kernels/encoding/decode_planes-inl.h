@@ -1,0 +1,67 @@
+// Decoders of Inferflow's blocks. The guard is Highway's: the file is read once for each
+// instruction set.
+#if defined(WEFT_KERNELS_DECODE_PLANES_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_DECODE_PLANES_INL_H
+#undef WEFT_KERNELS_DECODE_PLANES_INL_H
+#else
+#define WEFT_KERNELS_DECODE_PLANES_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/kernels/encoding/bit_planes.h"
+#include "weft/kernels/encoding/decode_blocks-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
+namespace {
+
+/// The codes of kBits bits that planes hold.
+template <unsigned kBits, std::size_t kCount>
+HWY_INLINE void join_planes(Bytes from, std::array<std::uint8_t, kCount>& codes) {
+  codes.fill(0);
+  unsigned below = 0;
+  for (const unsigned width : BitPlanes::kWidths) {
+    if ((kBits & width) == 0) continue;
+    const std::size_t bytes = kCount * width / 8;
+    const unsigned mask = (1U << width) - 1;
+    for (unsigned shift = 0; shift < 8; shift += width) {
+      for (std::size_t i = 0; i < bytes; ++i) {
+        std::uint8_t& code = codes[shift / width * bytes + i];
+        code = static_cast<std::uint8_t>(code | (from[i] >> shift & mask) << below);
+      }
+    }
+    from += bytes;
+    below += width;
+  }
+}
+
+template <unsigned kBits, std::size_t kCount>
+HWY_INLINE void decode_planes(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block);
+  const float minimum = load_f16(block + 2);
+  std::array<std::uint8_t, kCount> codes;
+  join_planes<kBits>(block + BitPlanes::kCodesAt, codes);
+  for (std::size_t i = 0; i < kCount; ++i) to[i] = scale * static_cast<float>(codes[i]) + minimum;
+}
+
+HWY_INLINE void decode_pairs_of_11(Bytes block, float* HWY_RESTRICT to) {
+  const float scale = load_f16(block);
+  const float minimum = load_f16(block + 2);
+  std::array<std::uint8_t, 32> pairs;
+  join_planes<kPairBits>(block + BitPlanes::kCodesAt, pairs);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    to[2 * i] = scale * static_cast<float>(pairs[i] / kPairBase) + minimum;
+    to[2 * i + 1] = scale * static_cast<float>(pairs[i] % kPairBase) + minimum;
+  }
+}
+
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // WEFT_KERNELS_DECODE_PLANES_INL_H

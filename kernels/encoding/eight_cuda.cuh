@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+/// What decoders on GPUs share. Blocks of an even number of bytes begin at even addresses.
+namespace weft::cuda::decoding {
+
+using Bytes = const std::uint8_t*;
+
+struct Eight {
+  float at[8];
+};
+
+/// Eight numbers, the j-th made by number(j).
+template <class Number>
+__device__ Eight eight(const Number& number) {
+  Eight all;
+#pragma unroll
+  for (int j = 0; j < 8; ++j) all.at[j] = number(j);
+  return all;
+}
+
+// One rounding each, as on the host: the compiler would make one operation of a product and a sum.
+__device__ inline float times(float a, float b) { return __fmul_rn(a, b); }
+__device__ inline float plus(float a, float b) { return __fadd_rn(a, b); }
+
+__device__ inline unsigned short_at(Bytes from) {
+  return *reinterpret_cast<const std::uint16_t*>(from);
+}
+__device__ inline unsigned word_at(Bytes from) {
+  return short_at(from) | short_at(from + 2) << 16U;
+}
+__device__ inline float half_of(unsigned bits) {
+  return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
+}
+__device__ inline float half_at(Bytes from) { return half_of(short_at(from)); }
+/// At any address.
+__device__ inline float odd_half_at(Bytes from) { return half_of(from[0] | from[1] << 8U); }
+/// At any address.
+__device__ inline float float_at(Bytes from) {
+  return __uint_as_float(from[0] | from[1] << 8U | from[2] << 16U | unsigned{from[3]} << 24U);
+}
+
+}  // namespace weft::cuda::decoding

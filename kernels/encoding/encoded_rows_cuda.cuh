@@ -1,0 +1,45 @@
+#pragma once
+
+#include "weft/kernels/encoding/decode_cuda.cuh"
+#include "weft/kernels/linear/linear_cuda.h"
+
+namespace weft::cuda {
+
+/// A row of blocks.
+struct EncodedRow {
+  const std::uint8_t* blocks = nullptr;  ///< null: the row belongs to no output, its weights are 0
+  DType dtype = DType::kQ4_0;
+  int elements = 1;
+  int bytes = 1;
+
+  /// Weights k .. k + 7, a multiple of 8.
+  [[nodiscard]] __device__ decoding::Eight load(std::int64_t k) const {
+    if (blocks == nullptr) return {};
+    const auto block = static_cast<int>(k) / elements;
+    return decode_eight(dtype, blocks + std::int64_t{block} * bytes,
+                        static_cast<int>(k) - block * elements);
+  }
+};
+
+/// Output `output` of a matrix that keeps blocks; ups are N .. 2N-1.
+__device__ inline EncodedRow encoded_output(const DeviceMatrix& weight, std::int64_t output) {
+  EncodedRun run = weight.runs[0];
+#pragma unroll
+  for (int i = 1; i < DeviceMatrix::kMaxRuns; ++i) {
+    if (i < weight.run_count && output >= weight.runs[i].first) run = weight.runs[i];
+  }
+  const std::int64_t row = (output - run.first) * (weight.inputs / run.block_elements);
+  return {reinterpret_cast<const std::uint8_t*>(run.data) + row * run.block_bytes, run.dtype,
+          run.block_elements, run.block_bytes};
+}
+
+/// Row `row` in the order of DeviceMatrix, in which gates and ups alternate.
+__device__ inline EncodedRow encoded_row(const DeviceMatrix& weight, std::int64_t row) {
+  if (!weight.gated) return encoded_output(weight, row);
+  const std::int64_t in_pair = row % (2 * kGateBlock);
+  const std::int64_t output = row / (2 * kGateBlock) * kGateBlock + in_pair % kGateBlock;
+  if (output >= weight.outputs) return {};
+  return encoded_output(weight, in_pair < kGateBlock ? output : weight.outputs + output);
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "weft/core/dtype.h"
+
+namespace weft {
+
+/// Numbers to be encoded.
+struct QuantizeParams {
+  DType dtype = DType::kQ8_0;
+  const float* from = nullptr;  ///< [blocks * elements of a block], whole blocks side by side
+  std::int64_t blocks = 0;
+  /// How much the square of each number's error counts, at least 0; null: all alike.
+  const float* importance = nullptr;
+};
+
+/// Whether there is a quantizer for this encoding. There is none for grids (iq1_s to iq3_s), whose
+/// points are only worth choosing with an importance matrix, and none for what the quantizers of
+/// Hugging Face's models make, which calibrate with data.
+[[nodiscard]] bool can_quantize(DType dtype) noexcept;
+
+/// Writes the blocks that decode_blocks() turns back into numbers near to the given ones: the
+/// inverse of the decoder. Returns the first block that could not be encoded, whose bytes are then
+/// of no use: a number is not finite, or a scale is too large for its type.
+///
+/// Without importances q8_0, q4_0, q4_1, q5_0, q5_1, tq1_0, tq2_0 and mxfp4 have the codes of
+/// PyPI's `gguf` 0.19, and Inferflow's encodings those of its paper's equations 1 and 3: a scale
+/// that the extreme numbers say. The others, and all of them with importances, search for the scale
+/// with the least sum of weighted squared errors. Thread-safe. A type without a quantizer is a bug
+/// of the caller: internal_error.
+[[nodiscard]] std::optional<std::int64_t> quantize_blocks(const QuantizeParams& params,
+                                                          std::byte* to);
+
+}  // namespace weft

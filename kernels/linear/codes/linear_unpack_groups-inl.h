@@ -1,0 +1,150 @@
+// Blocks of Inferflow's and of Hugging Face's weights as codes and scales. For linear_cpu.cc. The
+// guard is Highway's: the file is read once for each instruction set.
+#if defined(WEFT_KERNELS_LINEAR_UNPACK_GROUPS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_LINEAR_UNPACK_GROUPS_INL_H
+#undef WEFT_KERNELS_LINEAR_UNPACK_GROUPS_INL_H
+#else
+#define WEFT_KERNELS_LINEAR_UNPACK_GROUPS_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/kernels/encoding/bit_planes.h"
+#include "weft/kernels/encoding/integer_codes.h"
+#include "weft/kernels/linear/codes/linear_words-inl.h"
+#include "weft/kernels/simd/unroll.h"
+
+// The plain code of a processor without vectors of 128 bits decodes weights instead.
+#if HWY_TARGET != HWY_SCALAR
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
+namespace {
+
+// --- Blocks of planes of bits, with one scale and one minimum.
+
+/// kCount words of each block.
+template <int kCount>
+HWY_INLINE void load_words(const Blocks& blocks, Words* words) {
+  if constexpr (kCount % 4 == 0) {
+    for (int part = 0; part < kCount; part += 4) {
+      const Four four = load_lanes(blocks.at(4 * std::int64_t{part}));
+      WEFT_UNROLL
+      for (int k = 0; k < 4; ++k) words[part + k] = four.words[k];
+    }
+  } else {
+    for (int word = 0; word < kCount; ++word) {
+      words[word] = load_each<std::uint32_t>(blocks.at(4 * std::int64_t{word}));
+    }
+  }
+}
+
+/// Puts one plane's bits before the first kBelow bits of the codes, and returns its bytes.
+template <unsigned kWidth, int kCount, unsigned kBelow>
+HWY_INLINE std::int64_t add_plane(const Blocks& blocks, Words* codes) {
+  constexpr int kPlaneWords = kCount * static_cast<int>(kWidth) / 32;
+  Words plane[kPlaneWords];
+  load_words<kPlaneWords>(blocks, plane);
+  for (int word = 0; word < kCount / 4; ++word) {
+    const Words bits = bytes_of(plane[word % kPlaneWords],
+                                word / kPlaneWords * static_cast<int>(kWidth), (1U << kWidth) - 1);
+    codes[word] = codes[word] | left<static_cast<int>(kBelow)>(bits);
+  }
+  return 4 * kPlaneWords;
+}
+
+template <unsigned kBits, int kCount>
+HWY_ATTR void unpack_planes(const Blocks& blocks, const Unpacked& to) {
+  for (int group = 0; group < kCount / 32; ++group) {
+    to.put_scale(group, load_f16(blocks));
+    to.put_minimum(group, load_f16(blocks.at(2)));
+  }
+  Words codes[kCount / 4];
+  for (Words& word : codes) word = each<Words>([](int) HWY_ATTR { return hn::Zero(kWords); });
+  std::int64_t at = BitPlanes::kCodesAt;
+  if constexpr ((kBits & 8U) != 0) at += add_plane<8, kCount, 0>(blocks.at(at), codes);
+  if constexpr ((kBits & 4U) != 0) at += add_plane<4, kCount, 0>(blocks.at(at), codes);
+  if constexpr ((kBits & 2U) != 0) at += add_plane<2, kCount, (kBits & 4U)>(blocks.at(at), codes);
+  if constexpr ((kBits & 1U) != 0) add_plane<1, kCount, (kBits & 6U)>(blocks.at(at), codes);
+  for (int word = 0; word < kCount / 4; ++word) to.put_codes(word, codes[word]);
+}
+
+// --- Integers in groups, with a zero each: integer_codes.h says how a block lies.
+
+/// The codes of runs [run, run + 2) of 2 bits: each has 8 bytes.
+HWY_INLINE void unpack_two_bits(const Blocks& codes, std::int64_t run, const Unpacked& to) {
+  const Four four = load_lanes(codes.at(8 * run));
+  WEFT_UNROLL
+  for (int word = 0; word < 4; ++word) {
+    const std::int64_t first = 8 * (run + word / 2) + word % 2;
+    WEFT_UNROLL
+    for (int part = 0; part < 4; ++part) {
+      to.put_codes(first + std::int64_t{2} * part, bytes_of(four.words[word], 2 * part, 3));
+    }
+  }
+}
+
+/// A run of 3 bits has 12 bytes. 16 are loaded, those before it too where that is not the block's
+/// first: nothing beyond the block is read.
+HWY_INLINE void unpack_three_bits(const Blocks& codes, std::int64_t run, const Unpacked& to) {
+  const int before = run == 0 ? 0 : 1;
+  const Four four = load_lanes(codes.at(12 * run - std::int64_t{4} * before));
+  const Words high = four.words[before + 2];
+  WEFT_UNROLL
+  for (int word = 0; word < 8; ++word) {
+    const Words low = bytes_of(four.words[before + word % 2], word / 2 * 2, 3);
+    to.put_codes(8 * run + word, low | spread_bits<2>(high, word));
+  }
+}
+
+template <int kBits>
+HWY_INLINE void unpack_runs(const Blocks& codes, std::int64_t runs, const Unpacked& to) {
+  for (std::int64_t run = 0; run < runs; ++run) {
+    if constexpr (kBits == 2) {
+      if (run % 2 == 0) unpack_two_bits(codes, run, to);
+    } else if constexpr (kBits == 3) {
+      unpack_three_bits(codes, run, to);
+    } else if constexpr (kBits == 4) {
+      for_half_bytes(codes.at(16 * run),
+                     [&](int word, Words half) HWY_ATTR { to.put_codes(8 * run + word, half); });
+    } else {
+      for (std::int64_t half = 0; half < 2; ++half) {
+        const Four four = load_lanes(codes.at(32 * run + 16 * half));
+        for (int word = 0; word < 4; ++word) {
+          to.put_codes(8 * run + 4 * half + word, four.words[word]);
+        }
+      }
+    }
+  }
+}
+
+/// Row `kIndex` of kIntegerCodes. Codes are taken around their middle, so that what is added for a
+/// zero that stands there, as all of a symmetric weight do, is nothing.
+template <std::size_t kIndex>
+HWY_ATTR void unpack_integers(const Blocks& blocks, const Unpacked& to) {
+  constexpr IntegerCodes kCodes = kIntegerCodes[kIndex];
+  constexpr std::int64_t kRuns = kCodes.group / IntegerCodes::kRun;
+  const Words zeros = load_each<std::uint8_t>(blocks.at(kCodes.zeros_at()));
+  for (std::int64_t group = 0; group < kCodes.groups; ++group) {
+    const Blocks at = blocks.at(group * kCodes.scale_bytes());
+    const Numbers scale = kCodes.bits == 8 ? as_floats(load_each<std::uint32_t>(at)) : load_f16(at);
+    const Words zero = kCodes.groups == 1 ? zeros : bits_of(zeros, static_cast<int>(4 * group), 15);
+    const Numbers minimum = scale * negative(integers(zero, kCodes.middle()));
+    for (std::int64_t run = group * kRuns; run < (group + 1) * kRuns; ++run) {
+      to.put_scale(run, scale);
+      to.put_minimum(run, minimum);
+    }
+  }
+  unpack_runs<kCodes.bits>(blocks.at(kCodes.codes_at()), kRuns * kCodes.groups, to);
+}
+
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HWY_TARGET != HWY_SCALAR
+
+#endif  // WEFT_KERNELS_LINEAR_UNPACK_GROUPS_INL_H

@@ -1,0 +1,260 @@
+// What unpackers of encoded weights share. For linear_cpu.cc. The guard is Highway's: the
+// file is read once for each instruction set.
+#if defined(WEFT_KERNELS_LINEAR_WORDS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_LINEAR_WORDS_INL_H
+#undef WEFT_KERNELS_LINEAR_WORDS_INL_H
+#else
+#define WEFT_KERNELS_LINEAR_WORDS_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "weft/kernels/linear/linear_widen-inl.h"
+#include "weft/kernels/linear/packed_layout.h"
+#include "weft/kernels/simd/unroll.h"
+
+// The plain code of a processor without vectors of 128 bits decodes weights instead.
+#if HWY_TARGET != HWY_SCALAR
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
+namespace {
+
+constexpr std::int64_t kOutputs = PackedLayout::kPanelOutputs;
+constexpr std::int64_t kWordBytes = kOutputs * 4;
+
+constexpr hn::RebindToUnsigned<decltype(kFloats)> kWords;
+constexpr hn::RebindToSigned<decltype(kFloats)> kIntegers;
+constexpr hn::Rebind<hwy::float16_t, decltype(kFloats)> kHalves;
+
+/// A word of 32 bits of each of the 16 outputs.
+struct Words {
+  hn::Vec<decltype(kWords)> part[kPanelVectors];
+};
+
+/// A number of each of the 16 outputs.
+struct Numbers {
+  Floats part[kPanelVectors];
+};
+
+/// Words or Numbers, vector by vector.
+template <class All, class Make>
+HWY_INLINE All each(const Make& make) {
+  All all;
+  WEFT_UNROLL
+  for (int v = 0; v < kPanelVectors; ++v) all.part[v] = make(v);
+  return all;
+}
+
+HWY_INLINE Words operator|(const Words& a, const Words& b) {
+  return each<Words>([&](int v) HWY_ATTR { return hn::Or(a.part[v], b.part[v]); });
+}
+HWY_INLINE Numbers operator*(const Numbers& a, const Numbers& b) {
+  return each<Numbers>([&](int v) HWY_ATTR { return hn::Mul(a.part[v], b.part[v]); });
+}
+HWY_INLINE Numbers negative(const Numbers& numbers) {
+  return each<Numbers>([&](int v) HWY_ATTR { return hn::Sub(hn::Zero(kFloats), numbers.part[v]); });
+}
+
+template <int kBits>
+HWY_INLINE Words left(const Words& words) {
+  return each<Words>([&](int v) HWY_ATTR { return hn::ShiftLeft<kBits>(words.part[v]); });
+}
+
+/// words - offset as numbers; words are small.
+HWY_INLINE Numbers integers(const Words& words, std::int32_t offset = 0) {
+  return each<Numbers>([&](int v) HWY_ATTR {
+    const auto word = hn::BitCast(kIntegers, words.part[v]);
+    return hn::ConvertTo(kFloats, hn::Sub(word, hn::Set(kIntegers, offset)));
+  });
+}
+
+/// Bits of f32.
+HWY_INLINE Numbers as_floats(const Words& words) {
+  return each<Numbers>([&](int v) HWY_ATTR { return hn::BitCast(kFloats, words.part[v]); });
+}
+
+/// Bytes that are int8, in words of their own, plus 128.
+HWY_INLINE Words flipped(const Words& words) {
+  return each<Words>([&](int v) HWY_ATTR { return hn::Xor(words.part[v], hn::Set(kWords, 128)); });
+}
+
+/// Where one row of blocks is unpacked to: the inputs of a block, for 16 outputs.
+struct Unpacked {
+  std::byte* codes;
+  float* scales;
+  float* minimums;
+
+  HWY_INLINE void put_codes(std::int64_t word, const Words& value) const {
+    auto* to = reinterpret_cast<std::uint32_t*>(codes + word * kWordBytes);
+    for (int v = 0; v < kPanelVectors; ++v) hn::Store(value.part[v], kWords, to + v * kWidth);
+  }
+  HWY_INLINE void put_scale(std::int64_t group, const Numbers& value) const {
+    put(value, scales + group * kOutputs);
+  }
+  HWY_INLINE void put_minimum(std::int64_t group, const Numbers& value) const {
+    put(value, minimums + group * kOutputs);
+  }
+
+ private:
+  static HWY_INLINE void put(const Numbers& value, float* to) {
+    for (int v = 0; v < kPanelVectors; ++v) hn::Store(value.part[v], kFloats, to + v * kWidth);
+  }
+};
+
+/// Blocks of 16 outputs, which stand side by side; `from` is in the first.
+struct Blocks {
+  const std::byte* from;
+  std::int64_t bytes;
+
+  [[nodiscard]] Blocks at(std::int64_t offset) const { return {from + offset, bytes}; }
+};
+
+struct Four {
+  Words words[4];
+};
+
+/// Fours of words of blocks that are four blocks apart, as many as `d` has.
+template <class D>
+HWY_INLINE hn::Vec<D> load_fours(D d, const std::byte* from, std::int64_t block_bytes) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    const hn::Repartition<std::uint8_t, D> bytes;
+    return hn::BitCast(d, hn::LoadU(bytes, reinterpret_cast<const std::uint8_t*>(from)));
+  } else {
+    const hn::Half<D> half;
+    const std::int64_t fours = hn::MaxLanes(D()) / 8;
+    return hn::Combine(d, load_fours(half, from + fours * 4 * block_bytes, block_bytes),
+                       load_fours(half, from, block_bytes));
+  }
+}
+
+/// 16 bytes of each block as four words of 16 lanes.
+HWY_INLINE Four load_lanes(const Blocks& blocks) {
+  const hn::Repartition<std::uint64_t, decltype(kWords)> pairs;
+  Four four;
+  WEFT_UNROLL
+  for (int v = 0; v < kPanelVectors; ++v) {
+    const std::byte* from = blocks.from + v * kWidth * blocks.bytes;
+    // Lane 4j + k of the words is four number j of vector k.
+    const auto k0 = load_fours(kWords, from, blocks.bytes);
+    const auto k1 = load_fours(kWords, from + blocks.bytes, blocks.bytes);
+    const auto k2 = load_fours(kWords, from + 2 * blocks.bytes, blocks.bytes);
+    const auto k3 = load_fours(kWords, from + 3 * blocks.bytes, blocks.bytes);
+    const auto a = hn::BitCast(pairs, hn::InterleaveLower(kWords, k0, k1));
+    const auto b = hn::BitCast(pairs, hn::InterleaveUpper(kWords, k0, k1));
+    const auto c = hn::BitCast(pairs, hn::InterleaveLower(kWords, k2, k3));
+    const auto d = hn::BitCast(pairs, hn::InterleaveUpper(kWords, k2, k3));
+    four.words[0].part[v] = hn::BitCast(kWords, hn::InterleaveLower(pairs, a, c));
+    four.words[1].part[v] = hn::BitCast(kWords, hn::InterleaveUpper(pairs, a, c));
+    four.words[2].part[v] = hn::BitCast(kWords, hn::InterleaveLower(pairs, b, d));
+    four.words[3].part[v] = hn::BitCast(kWords, hn::InterleaveUpper(pairs, b, d));
+  }
+  return four;
+}
+
+/// A number of type T of each block. `kIsEnd`: the block ends with it, so that nothing may be read
+/// behind it.
+template <class T, bool kIsEnd = false>
+HWY_INLINE Words load_each(const Blocks& blocks) {
+#if HWY_TARGET == HWY_AVX3
+  // Words are loaded whole, so that 16 stores need not be waited for.
+  constexpr int kUnused = 8 * static_cast<int>(sizeof(std::uint32_t) - sizeof(T));
+  constexpr std::int64_t kBefore = kIsEnd ? kUnused / 8 : 0;
+  const auto offsets =
+      hn::Mul(hn::Iota(kIntegers, 0), hn::Set(kIntegers, static_cast<int>(blocks.bytes)));
+  const auto* base = reinterpret_cast<const int*>(blocks.from - kBefore);
+  Words words;
+  words.part[0] = hn::BitCast(kWords, hn::GatherOffset(kIntegers, base, offsets));
+  if constexpr (kUnused == 0) return words;
+  if constexpr (kIsEnd) return {{hn::ShiftRight<kUnused>(words.part[0])}};
+  return {{hn::And(words.part[0], hn::Set(kWords, (1U << (32U - kUnused)) - 1U))}};
+#else
+  alignas(64) std::array<std::uint32_t, kOutputs> numbers;
+  for (std::int64_t lane = 0; lane < kOutputs; ++lane) {
+    T number;
+    std::memcpy(&number, blocks.from + lane * blocks.bytes, sizeof(number));
+    numbers[static_cast<std::size_t>(lane)] = number;
+  }
+  return each<Words>([&](int v) HWY_ATTR { return hn::Load(kWords, numbers.data() + v * kWidth); });
+#endif
+}
+
+/// (words >> shift) & mask.
+HWY_INLINE Words bits_of(const Words& words, int shift, std::uint32_t mask) {
+  return each<Words>([&](int v) HWY_ATTR {
+    return hn::And(hn::ShiftRightSame(words.part[v], shift), hn::Set(kWords, mask));
+  });
+}
+
+/// What the low 16 bits of each word are as f16.
+HWY_INLINE Numbers from_halves(const Words& words) {
+  const hn::Rebind<std::uint16_t, decltype(kFloats)> halves;
+  const Words low = bits_of(words, 0, 0xffff);
+  return each<Numbers>([&](int v) HWY_ATTR {
+    const auto narrow = hn::DemoteTo(halves, hn::BitCast(kIntegers, low.part[v]));
+    return hn::PromoteTo(kFloats, hn::BitCast(kHalves, narrow));
+  });
+}
+template <bool kIsEnd = false>
+HWY_INLINE Numbers load_f16(const Blocks& blocks) {
+  return from_halves(load_each<std::uint16_t, kIsEnd>(blocks));
+}
+
+/// Byte `index` of 16.
+HWY_INLINE Words byte_of(const Four& four, int index) {
+  return bits_of(four.words[index / 4], index % 4 * 8, 255);
+}
+/// (byte >> shift) & mask for every byte; the mask is of bits that stay in their byte.
+HWY_INLINE Words bytes_of(const Words& bytes, int shift, std::uint32_t mask) {
+  return bits_of(bytes, shift, mask * 0x01010101U);
+}
+HWY_INLINE Words low_halves(const Words& bytes) { return bytes_of(bytes, 0, 15); }
+HWY_INLINE Words high_halves(const Words& bytes) { return bytes_of(bytes, 4, 15); }
+
+/// `bytes` with (high >> shift) & mask put before their first `bits` bits.
+template <int kBits>
+HWY_INLINE Words with_high(const Words& bytes, const Words& high, int shift, std::uint32_t mask) {
+  const std::uint32_t moved_mask = (mask << static_cast<unsigned>(kBits)) * 0x01010101U;
+  return bytes | each<Words>([&](int v) HWY_ATTR {
+           // One shift takes the bits to their place: what comes along from other bytes is masked.
+           const auto own = high.part[v];
+           const auto moved = shift < kBits   ? hn::ShiftLeftSame(own, kBits - shift)
+                              : shift > kBits ? hn::ShiftRightSame(own, shift - kBits)
+                                              : own;
+           return hn::And(moved, hn::Set(kWords, moved_mask));
+         });
+}
+
+/// Four bits of each word, from bit 4 * word on, become bit kTo of its bytes.
+template <int kTo>
+HWY_INLINE Words spread_bits(const Words& high, int word) {
+  const Words four = bits_of(high, 4 * word, 15);
+  return each<Words>([&](int v) HWY_ATTR {
+    const auto spread = hn::Mul(four.part[v], hn::Set(kWords, 0x00204081U));
+    return hn::ShiftLeft<kTo>(hn::And(spread, hn::Set(kWords, 0x01010101U)));
+  });
+}
+
+/// The low halves of 16 bytes as words of a run of 32, then the high ones.
+template <class Use>
+HWY_INLINE void for_half_bytes(const Blocks& codes, const Use& use) {
+  const Four four = load_lanes(codes);
+  WEFT_UNROLL
+  for (int word = 0; word < 4; ++word) {
+    use(word, low_halves(four.words[word]));
+    use(word + 4, high_halves(four.words[word]));
+  }
+}
+
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HWY_TARGET != HWY_SCALAR
+
+#endif  // WEFT_KERNELS_LINEAR_WORDS_INL_H

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernels/linear/codes/linear_codes.h"
+#include "weft/kernels/linear/linear_cpu.h"
+
+namespace weft::avx512vnni {
+
+/// Products of codes on AVX512-VNNI (VPDPBUSD), with the same bits as multiply_coded_tile() of
+/// linear_codes-inl.h. Only where cpu_target() says so.
+
+/// Most rows of a tile: with two panels, 12 sums of integers and 12 of floats.
+inline constexpr std::int64_t kTileRows = 6;
+
+/// 1 to kTileRows rows, 1 or 2 panels, which may differ in type. Of the tile rows, words, sums and
+/// first are looked at.
+void multiply_tile(std::int64_t rows, std::int64_t panels, const CodedPanel* coded,
+                   const LinearTile& tile);
+
+}  // namespace weft::avx512vnni
