@@ -6,6 +6,7 @@
 
 #include "weft/core/io/file.h"
 #include "weft/text/json/json_text.h"
+#include "weft/text/tokenizer/sentencepiece/m2m100_folder.h"
 #include "weft/text/tokenizer/tokenizer.h"
 #include "weft/text/tokenizer/tokenizer_load.h"
 
@@ -170,10 +171,37 @@ Result<void> read_beside(const fs::path& folder, TokenizerParts& parts) {
   return read_template_file(folder / "chat_template.jinja", parts);
 }
 
+Result<TokenizerParts> load_m2m100(const fs::path& folder) {
+  const auto vocabulary = read_m2m100_folder(folder);
+  if (!vocabulary) return vocabulary.error();
+  auto parts = read_vocabulary(*vocabulary, (folder / "vocab.json").string());
+  if (!parts) return parts;
+  if (const auto done = read_beside(folder, *parts); !done) return done.error();
+  std::string language = "en";  // M2M100Tokenizer's own, where none is named
+  const auto done = with_json(folder / "tokenizer_config.json", [&](const json::value& config) {
+    const std::string_view named = text_of(find(config, "src_lang"));
+    if (!named.empty()) language = named;
+    return Result<void>();
+  });
+  if (!done) return done.error();
+  const TokenId first = parts->tokens->find("__" + language + "__");
+  if (first == kNoToken)
+    return bad_tokenizer((folder / "tokenizer_config.json").string(),
+                         "src_lang: there is no token __" + language + "__");
+  parts->post_processor.before = {first};
+  parts->post_processor.after = {parts->roles.eos};
+  return parts;
+}
+
 }  // namespace
 
-Result<Tokenizer> Tokenizer::load(const std::filesystem::path& path) {
+Result<LoadedTokenizer> load_tokenizer_parts(const std::filesystem::path& path) {
   std::error_code ignored;
+  if (is_m2m100_folder(path)) {
+    auto parts = load_m2m100(path);
+    if (!parts) return parts.error();
+    return LoadedTokenizer{{}, std::move(*parts)};
+  }
   const fs::path file = fs::is_directory(path, ignored) ? path / "tokenizer.json" : path;
   Result<std::string> text = read_text_file(file, kMaxTokenizerFile);
   if (!text) return text.error();
@@ -184,8 +212,15 @@ Result<Tokenizer> Tokenizer::load(const std::filesystem::path& path) {
   if (!parts) return parts.error();
   Result<void> done = read_beside(file.parent_path(), *parts);
   if (!done) return done.error();
-  auto tokenizer = assemble(std::move(*parts));
-  if (!tokenizer) return error_in(file.string(), tokenizer.error());
+  return LoadedTokenizer{std::move(*text), std::move(*parts)};
+}
+
+Result<Tokenizer> Tokenizer::load(const std::filesystem::path& path) {
+  auto loaded = load_tokenizer_parts(path);
+  if (!loaded) return loaded.error();
+  const std::string file = loaded->parts.name;
+  auto tokenizer = assemble(std::move(loaded->parts));
+  if (!tokenizer) return error_in(file, tokenizer.error());
   return tokenizer;
 }
 

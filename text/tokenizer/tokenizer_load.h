@@ -1,13 +1,29 @@
 #pragma once
 
+#include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "weft/text/tokenizer/tokenizer_parts.h"
+#include "weft/text/tokenizer/vocabulary.h"
 
 namespace weft {
 
 /// The parts of a tokenizer.json; errors of Tokenizer::from_json.
 [[nodiscard]] Result<TokenizerParts> read_tokenizer_json(std::string_view text,
                                                          std::string_view name);
+
+/// The parts of a vocabulary's tables; errors of Tokenizer::from_vocabulary.
+[[nodiscard]] Result<TokenizerParts> read_vocabulary(const Vocabulary& vocabulary,
+                                                     std::string_view name);
+
+/// A tokenizer.json and what was made of it and of the files beside it.
+struct LoadedTokenizer {
+  std::string text;  ///< empty where the parts are of other files
+  TokenizerParts parts;
+};
+
+/// Errors of Tokenizer::load.
+[[nodiscard]] Result<LoadedTokenizer> load_tokenizer_parts(const std::filesystem::path& path);
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "weft/text/tokenizer/split/gpt2_pattern.h"
 
@@ -66,6 +67,19 @@ constexpr std::string_view kDeepSeekV3[] = {
     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
     R"(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 
+// Digits in threes from the right, then scripts that are written without spaces.
+constexpr std::string_view kAfmoe[] = {
+    R"(\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N})))",
+    R"([\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{F900}-\x{FAFF}\x{3040}-\x{309F}\x{30A0}-\x{30FF})"
+    R"(\x{FF65}-\x{FF9F}\x{2F00}-\x{2FDF}\x{E40}-\x{E7F}\x{E80}-\x{EFF}\x{1780}-\x{17FF})"
+    R"(\x{1000}-\x{109F}\x{AA60}-\x{AA7F}\x{A9E0}-\x{A9FF}\x{AC00}-\x{D7AF}\x{1100}-\x{11FF}]+)",
+    kDeepSeekV3[2]};
+
+constexpr std::string_view kJais2[] = {
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
+    R"(|\s*[\r\n]+|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S))"
+    R"(|\s{16}(?!\S)|\s{8}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1})"};
+
 constexpr std::string_view kBloom[] = {R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{964})"
                                        R"(\x{6D4}\x{60C})]+)"};
 
@@ -129,7 +143,8 @@ constexpr Named kNamed[] = {
     {"lfm2", {kLlama3, true}},
     {"dbrx", {kLlama3}},
     {"smaug-bpe", {kLlama3}},
-    {"glm4", {kLlama3}},
+    {"glm4", {kLlama3, true}},
+    {"glm5", {kLlama3, true}},
     {"chatglm-bpe", {kLlama3}},
     {"gpt-2", {kGpt2}},
     {"phi-2", {kGpt2}},
@@ -166,12 +181,15 @@ constexpr Named kNamed[] = {
     {"joyai-llm", {kDeepSeekV3}},
     {"qwen2", {kQwen2}},
     {"deepseek-r1-qwen", {kQwen2}},
+    {"kormo", {kQwen2}},
     {"megrez", {kQwen2}},
     {"stablelm2", {kQwen2}},
     {"hunyuan", {kQwen2}},
     {"solar-open", {kQwen2}},
     {"grok-2", {kQwen2}},
     {"qwen35", {kQwen35}},
+    {"afmoe", {kAfmoe}},
+    {"jais-2", {kJais2}},
     {"bloom", {kBloom}},
     {"poro-chat", {kBloom}},
     {"gpt3-finnish", {kBloom}},
@@ -181,7 +199,9 @@ constexpr Named kNamed[] = {
     {"llama4", {kGpt4o}},
     {"kanana2", {kGpt4o}},
     {"minimax-m2", {kGpt4o}},
+    {"talkie", {kGpt4o}},
     {"tiny_aya", {kTinyAya}},
+    {"cohere2moe", {kTinyAya}},
     {"kimi-k2", {kKimiK2}},
     {"bailingmoe", {kBailingMoe}},
     {"bailingmoe2", {kBailingMoe}},
@@ -197,6 +217,22 @@ constexpr Named kNamed[] = {
 const GgufPreTokenizer* find_gguf_pre_tokenizer(std::string_view name) {
   const auto* const found = std::ranges::find(kNamed, name, &Named::name);
   return found == std::end(kNamed) ? nullptr : &found->pre;
+}
+
+Result<std::vector<PreTokenizerStep>> gguf_split_steps(const GgufPreTokenizer& pre) {
+  std::vector<PreTokenizerStep> steps;
+  for (const std::string_view pattern : pre.patterns) {
+    SplitStep step;
+    if (const auto scanner = SplitScanner::find(pattern)) {
+      step.pattern = *scanner;
+    } else {
+      Result<Regex> regex = Regex::compile(pattern);
+      if (!regex) return regex.error();
+      step.pattern = *regex;
+    }
+    steps.emplace_back(std::move(step));
+  }
+  return steps;
 }
 
 std::vector<std::string_view> gguf_pre_tokenizer_names() {

@@ -7,8 +7,10 @@
 
 #include "weft/core/text/utf8.h"
 #include "weft/text/tokenizer/byte_alphabet.h"
+#include "weft/text/tokenizer/gguf/gguf_form.h"
 #include "weft/text/tokenizer/gguf/gguf_patterns.h"
 #include "weft/text/tokenizer/tokenizer.h"
+#include "weft/text/tokenizer/tokenizer_load.h"
 #include "weft/text/tokenizer/tokenizer_parts.h"
 
 namespace weft {
@@ -148,17 +150,10 @@ class VocabularyReader {
   }
 
   void read_roles() {
-    // What ends a turn, where the file does not say: the names that models use.
-    constexpr std::array<std::string_view, 10> kEndNames = {
-        "<|eot_id|>", "<|im_end|>",      "<|end|>", "<end_of_turn>", "<|endoftext|>",
-        "<|eom_id|>", "<|end_of_text|>", "<EOT>",   "<|eot|>",       "<|return|>"};
     parts_.roles = {
         from_.special.bos, from_.special.eos, from_.special.unknown, from_.special.padding, {}};
-    for (const std::string_view name : kEndNames) {
-      const TokenId id = parts_.tokens->find(name);
-      if (id != kNoToken && type(static_cast<std::size_t>(id)) == TokenType::kControl) {
-        parts_.roles.ends.push_back(id);
-      }
+    for (TokenId id = 0; std::cmp_less(id, from_.types.size()); ++id) {
+      if (ends_by_name(from_, id)) parts_.roles.ends.push_back(id);
     }
     if (from_.add_bos && from_.special.bos != kNoToken)
       parts_.post_processor.before = {from_.special.bos};
@@ -199,18 +194,8 @@ class VocabularyReader {
       return Error{make_error_code(TextErrc::kUnknownTokenizerPart),
                    parts_.name + ": pre-tokenizer \"" + from_.pre + "\""};
     }
-    std::vector<PreTokenizerStep> steps;
-    for (const std::string_view pattern : pre->patterns) {
-      SplitStep step;
-      if (const auto scanner = SplitScanner::find(pattern)) {
-        step.pattern = *scanner;
-      } else {
-        Result<Regex> regex = Regex::compile(pattern);
-        if (!regex) return regex.error();
-        step.pattern = *regex;
-      }
-      steps.emplace_back(std::move(step));
-    }
+    auto steps = gguf_split_steps(*pre);
+    if (!steps) return steps.error();
     BpeMerges merges;
     Result<void> done = read_merges(merges);
     if (!done) return done;
@@ -218,7 +203,7 @@ class VocabularyReader {
     options.over_bytes = true;
     options.whole_words = pre->whole_words;
     options.unknown = from_.special.unknown;
-    parts_.pre_tokenizer = PreTokenizer(std::move(steps));
+    parts_.pre_tokenizer = PreTokenizer(std::move(*steps));
     parts_.model.emplace(std::in_place_type<Bpe>, parts_.tokens, plain_tokens(), std::move(options),
                          std::move(merges));
     parts_.decoder = Decoder({ByteLevelDecoderStep{}});
@@ -267,6 +252,7 @@ class VocabularyReader {
     if (!has_all_bytes && from_.special.unknown == kNoToken) {
       return bad("has neither all byte tokens nor an unknown token");
     }
+    if (Result<void> done = normalize_first(); !done) return done;
     SymbolTable symbols(*this);
     BpeMerges merges = symbols.merges();
     BpeOptions options;
@@ -335,8 +321,8 @@ class VocabularyReader {
     std::unordered_map<char32_t, TokenId> extra_ids_;
   };
 
-  Result<void> read_unigram() {
-    if (from_.special.unknown == kNoToken) return bad("has no unknown token");
+  /// What SentencePiece does with a text before it cuts it.
+  Result<void> normalize_first() {
     std::vector<NormalizerStep> steps;
     if (!from_.precompiled_charsmap.empty()) {
       Result<PrecompiledCharsmap> charsmap = PrecompiledCharsmap::parse(from_.precompiled_charsmap);
@@ -351,6 +337,12 @@ class VocabularyReader {
       steps.emplace_back(StripStep{});
     }
     parts_.normalizer = Normalizer(std::move(steps));
+    return {};
+  }
+
+  Result<void> read_unigram() {
+    if (from_.special.unknown == kNoToken) return bad("has no unknown token");
+    if (Result<void> done = normalize_first(); !done) return done;
     surround_with_metaspace();
     parts_.model.emplace(std::in_place_type<Unigram>, parts_.tokens,
                          std::vector<double>(from_.scores.begin(), from_.scores.end()),
@@ -397,8 +389,12 @@ class VocabularyReader {
 
 }  // namespace
 
+Result<TokenizerParts> read_vocabulary(const Vocabulary& vocabulary, std::string_view name) {
+  return VocabularyReader(vocabulary, name).read();
+}
+
 Result<Tokenizer> Tokenizer::from_vocabulary(const Vocabulary& vocabulary, std::string_view name) {
-  Result<TokenizerParts> parts = VocabularyReader(vocabulary, name).read();
+  Result<TokenizerParts> parts = read_vocabulary(vocabulary, name);
   if (!parts) return parts.error();
   return assemble(std::move(*parts));
 }

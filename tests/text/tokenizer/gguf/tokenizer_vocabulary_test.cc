@@ -193,6 +193,16 @@ TEST(TokenizerVocabularyTest, TakesWholeWordsWithoutMergingWhereThePreTokenizerS
   EXPECT_EQ(tokens_of(make(vocabulary), "12"), (TokenTexts{"12"}));
 }
 
+TEST(TokenizerVocabularyTest, GroupsDigitsFromTheRightWhereThePreTokenizerDoes) {
+  Vocabulary vocabulary = byte_level();
+  vocabulary.pre = "llama-bpe";
+  EXPECT_EQ(tokens_of(make(vocabulary), "1212"), (TokenTexts{"12", "1", "2"}));
+  for (const char* pre : {"afmoe", "cohere2moe"}) {
+    vocabulary.pre = pre;
+    EXPECT_EQ(tokens_of(make(vocabulary), "1212"), (TokenTexts{"1", "2", "12"})) << pre;
+  }
+}
+
 TEST(TokenizerVocabularyTest, RefusesPreTokenizersItDoesNotKnow) {
   Vocabulary vocabulary = byte_level();
   vocabulary.pre = "quantum";

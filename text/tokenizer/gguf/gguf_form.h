@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+
+#include "weft/core/error/error.h"
+#include "weft/text/tokenizer/vocabulary.h"
+
+namespace weft {
+
+/// The tables that a GGUF file would have for the tokenizer.json at `path`, or in that folder, with
+/// what stands beside it: byte-level BPE ("gpt2") and SentencePiece's BPE with byte fallback
+/// ("llama"). Both tokenizers are then given the same texts, and every token's own.
+///
+/// GGUF has no form for Unicode's normalization (Qwen's NFC), which is left out as llama.cpp's
+/// converter does. kUnknownTokenizerPart naming the part of the file that it has no form for
+/// either, or the text that the two make different tokens of; errors of Tokenizer::load.
+[[nodiscard]] Result<Vocabulary> gguf_form(const std::filesystem::path& path);
+
+/// Whether a token ends a turn by its name, without a file saying so ("<|im_end|>").
+[[nodiscard]] bool ends_by_name(const Vocabulary& vocabulary, TokenId token);
+
+}  // namespace weft
