@@ -43,11 +43,17 @@ enum class KvLayout : std::uint8_t {
 
 /// The configuration of an engine. Plain data with the defaults; load() and validate() check it.
 struct Config {
-  std::string model{};         ///< a folder, a GGUF file or a llama2.c file
-  std::string spec{};          ///< a spec file; without: looked for
+  std::string model{};  ///< a folder, a GGUF file or a llama2.c file
+  std::string spec{};   ///< a spec file; without: looked for
+  /// Defaults of requests: "auto" for those of the model's makers, or the folder of a
+  /// generation_config.json; without: what Weft has.
+  std::string generation_config{};
   std::string device = "cpu";  ///< as `weft devices` names it
-  std::int32_t threads = 0;    ///< of the host device; 0: one for each core
-  std::string tuning{};        ///< a file of `weft tune`; without: what is built in for the GPU
+  std::string partition{};     ///< several devices, and how they share the model; without: one
+  /// Silence after which a process of a partition counts as lost.
+  std::chrono::microseconds rank_timeout{10'000'000};
+  std::int32_t threads = 0;  ///< of the host device; 0: one for each core
+  std::string tuning{};      ///< a file of `weft tune`; without: what is built in for the GPU
 
   // Memory; 0 means derived from what the device has.
   double memory_fraction =

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <limits>
 #include <optional>
+#include <string_view>
 
 #include "weft/config/setting_kinds.h"
+#include "weft/core/kv_dtype.h"
 
 /// The keys of an engine: the tables model, device, memory, scheduling and edge.
 namespace weft::engine_keys {
@@ -25,6 +28,10 @@ template <auto kMember>
 constexpr Setting milliseconds(double low, double high) {
   return setting_kinds::milliseconds<&FileConfig::engine, kMember>(low, high);
 }
+template <auto kMember>
+constexpr Setting seconds(double low, double high) {
+  return setting_kinds::seconds<&FileConfig::engine, kMember>(low, high);
+}
 /// kNames has the names of kValues in the same order.
 template <const auto& kNames, const auto& kValues, auto kMember>
 constexpr Setting choice() {
@@ -33,9 +40,17 @@ constexpr Setting choice() {
 
 inline constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 
-inline constexpr std::array<std::string_view, 4> kKvDtypeNames = {"auto", "f32", "f16", "bf16"};
-inline constexpr std::array<std::optional<DType>, 4> kKvDtypes = {std::nullopt, DType::kF32,
-                                                                  DType::kF16, DType::kBF16};
+/// "auto", which is no type, and those that a cache may have.
+inline constexpr auto kKvDtypeNames = [] {
+  std::array<std::string_view, kKvDTypes.size() + 1> names{"auto"};
+  for (std::size_t i = 0; i < kKvDTypes.size(); ++i) names[i + 1] = kKvDTypes[i].name;
+  return names;
+}();
+inline constexpr auto kKvDtypes = [] {
+  std::array<std::optional<DType>, kKvDTypes.size() + 1> values{};
+  for (std::size_t i = 0; i < kKvDTypes.size(); ++i) values[i + 1] = kKvDTypes[i].dtype;
+  return values;
+}();
 inline constexpr std::array<std::string_view, 2> kKvLayoutNames = {"pages", "slab"};
 inline constexpr std::array kKvLayouts = {KvLayout::kPages, KvLayout::kSlab};
 inline constexpr std::array<std::string_view, 2> kAdmissionNames = {"optimistic", "reserve"};
@@ -48,10 +63,21 @@ inline constexpr std::array kKeys = {
     ConfigKey{"model", "spec", text<&Config::spec>(),
               "The spec to read the model with; empty: looked for",
               "The model's own, or the built-in one that claims it"},
+    ConfigKey{"model", "generation_config", text<&Config::generation_config>(),
+              "generation_config.json whose values requests have that do not say theirs: auto for "
+              "the model's own, or the folder that it is in; empty: none",
+              "A request means the same with every model", "generation-config"},
 
     ConfigKey{"device", "name", text<&Config::device>(),
               "Where the model runs, as weft devices names it",
               "The host is the device that is always there", "device"},
+    ConfigKey{"device", "partition", text<&Config::partition>(),
+              "Several devices for one model: commas between those that share layers, bars between "
+              "stages; empty: device.name alone",
+              "One device is enough for most models, and nothing is exchanged", "partition"},
+    ConfigKey{"device", "rank_timeout_s", seconds<&Config::rank_timeout>(0.1, 3'600),
+              "Seconds of silence after which a process of a partition counts as lost",
+              "Longer than a machine stalls, shorter than people wait"},
     ConfigKey{"device", "threads", integer<&Config::threads>(0, 1024),
               "Threads of the host device; 0: one for each core",
               "A step waits for memory on all of them"},
@@ -86,7 +112,8 @@ inline constexpr std::array kKeys = {
               "longer and prompts be done hardly sooner"},
     ConfigKey{
         "memory", "kv_dtype", choice<kKvDtypeNames, kKvDtypes, &Config::kv_dtype>(),
-        "The numbers that keys and values are kept as",
+        "The numbers that keys and values are kept as. int8 and fp8 (E4M3) keep a scale for each "
+        "token and KV head beside them and are computed on the host only",
         "auto is f32 on the host, what the reference numbers are compared in, and on a GPU the "
         "weights' type where that has 16 bits: half the memory, at twice the speed"},
     ConfigKey{"memory", "kv_layout", choice<kKvLayoutNames, kKvLayouts, &Config::kv_layout>(),

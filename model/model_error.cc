@@ -21,6 +21,8 @@ constexpr std::array kModelErrors = {
     ErrorText{static_cast<int>(ModelErrc::kUnknownModel), "unknown_model",
               "no spec claims this model"},
     ErrorText{static_cast<int>(ModelErrc::kBadSpec), "bad_spec", "the model spec is not valid"},
+    ErrorText{static_cast<int>(ModelErrc::kCannotQuantize), "cannot_quantize",
+              "the tensor cannot be quantized so"},
 };
 
 constexpr TableCategory kModelCategory(0xc3f8217d5b904ae6, "weft.model", kModelErrors);

@@ -22,6 +22,8 @@ enum class ModelErrc {
   kUnknownModel,
   /// A spec is not valid; the detail names file and key.
   kBadSpec,
+  /// A tensor cannot be written in the type that was asked for; the detail names both.
+  kCannotQuantize,
 };
 
 /// The category of these errors, and how one becomes a boost::system::error_code.

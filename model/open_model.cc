@@ -5,6 +5,7 @@
 
 #include "weft/model/spec/architecture.h"
 #include "weft/model/spec/spec.h"
+#include "weft/text/tokenizer/gguf/gguf_form.h"
 
 namespace weft {
 
@@ -16,10 +17,12 @@ Result<OpenedModel> open_model(const std::filesystem::path& model,
   if (!found) return found.error();
   OpenedModel opened;
   opened.spec = found->file();
+  opened.family = std::make_shared<Spec>(*found);
   opened.checkpoint = std::make_shared<Checkpoint>(std::move(*checkpoint));
-  const auto architecture = resolve_architecture(*found, *opened.checkpoint);
+  auto architecture = resolve_architecture(*found, *opened.checkpoint);
   if (!architecture) return error_in(model.string(), architecture.error());
-  auto program = compile(*architecture, *opened.checkpoint);
+  opened.architecture = std::make_shared<Architecture>(*std::move(architecture));
+  auto program = compile(*opened.architecture, *opened.checkpoint);
   if (!program) return error_in(model.string(), program.error());
   opened.program = std::make_shared<Program>(std::move(*program));
   return opened;
@@ -30,12 +33,25 @@ Result<Tokenizer> load_tokenizer(const std::filesystem::path& model) {
   if (model.extension() == ".json" || std::filesystem::exists(model / "tokenizer.json", ignored)) {
     return Tokenizer::load(model);
   }
+  if (std::filesystem::exists(model / "sentencepiece.bpe.model", ignored))
+    return Tokenizer::load(model);
   const auto checkpoint = open_checkpoint(model);
   if (!checkpoint) return checkpoint.error();
   const Vocabulary* vocabulary = checkpoint->vocabulary();
   // The loader says best what is missing in a folder without tokenizer.json.
   if (vocabulary == nullptr) return Tokenizer::load(model);
   return Tokenizer::from_vocabulary(*vocabulary, model.string());
+}
+
+Result<std::shared_ptr<const Vocabulary>> gguf_vocabulary_of(const Checkpoint& checkpoint) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(checkpoint.path() / "tokenizer.json", ignored)) {
+    const Vocabulary* own = checkpoint.vocabulary();
+    return own == nullptr ? nullptr : std::make_shared<const Vocabulary>(*own);
+  }
+  auto made = gguf_form(checkpoint.path());
+  if (!made) return made.error();
+  return std::make_shared<const Vocabulary>(std::move(*made));
 }
 
 }  // namespace weft

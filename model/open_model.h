@@ -11,11 +11,17 @@
 
 namespace weft {
 
+struct Architecture;
+class Spec;
+
 /// A model's files, looked through and compiled, not loaded.
 struct OpenedModel {
   std::shared_ptr<const Checkpoint> checkpoint;
   std::shared_ptr<const Program> program;
   std::string spec;  ///< where the spec that was used stands
+  std::shared_ptr<const Architecture> architecture =
+      {};                                   ///< what parts for ranks are compiled from
+  std::shared_ptr<const Spec> family = {};  ///< that spec
 };
 
 /// Opens a folder in Hugging Face layout, a GGUF file or a llama2.c file. `spec` is the file of a
@@ -26,5 +32,10 @@ struct OpenedModel {
 
 /// The tokenizer of such a model: tokenizer.json, or the vocabulary in the model's file.
 [[nodiscard]] Result<Tokenizer> load_tokenizer(const std::filesystem::path& model);
+
+/// What a GGUF file of such a model has for its tokenizer, in a folder that of tokenizer.json; null
+/// where there is none. Errors of gguf_form() and of core/io/file.h.
+[[nodiscard]] Result<std::shared_ptr<const Vocabulary>> gguf_vocabulary_of(
+    const Checkpoint& checkpoint);
 
 }  // namespace weft

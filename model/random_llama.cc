@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "weft/core/dtype.h"
+#include "weft/kernels/encoding/encoding.h"
+#include "weft/kernels/encoding/random_block.h"
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/model/spec/architecture.h"
 #include "weft/model/spec/spec.h"
@@ -23,14 +25,20 @@ struct NamedShape {
   LlamaShape shape;
 };
 
-// The shapes of llama2.c's stories110M and of the models of these names; Llama-3.1-8B's without its
-// long context.
-constexpr std::array<NamedShape, 5> kShapes = {{
+using Family = LlamaShape::Family;
+
+// The shapes of llama2.c's stories110M and of the models of these names; Llama-3.1-8B's and
+// Qwen3-30B-A3B's without their long contexts.
+constexpr std::array<NamedShape, 7> kShapes = {{
     {"llama-110m", {12, 768, 2048, 12, 12, 32000, 1024}},
     {"tinyllama-1.1b", kTinyLlama},
     {"llama-2-7b", kLlama7B},
     {"llama-3-8b", {32, 4096, 14336, 32, 8, 128256, 8192}},
     {"llama-2-13b", {40, 5120, 13824, 40, 40, 32000, 4096}},
+    {"qwen3-30b-a3b",
+     {48, 2048, 768, 32, 4, 151936, 8192, DType::kBF16, Family::kQwen3Moe, 128, 128, 8}},
+    {"mixtral-8x7b",
+     {32, 4096, 14336, 32, 8, 32000, 8192, DType::kBF16, Family::kMixtral, 128, 8, 2}},
 }};
 
 constexpr std::int64_t kPlaces = 4096;
@@ -40,36 +48,67 @@ class Weights {
  public:
   Weights(const LlamaShape& shape, std::uint32_t seed) : shape_(shape), random_(seed) {
     const std::int64_t largest =
-        std::max({shape.vocabulary, shape.ffn, shape.hidden}) * shape.hidden;
+        std::max({shape.vocabulary, shape.ffn, shape.hidden, shape.heads * shape.head_size}) *
+        shape.hidden;
     // A variance of 1 / hidden keeps the size of what passes through.
-    matrices_ = numbers(largest + kPlaces, std::sqrt(3 / static_cast<double>(shape.hidden)), 0);
+    matrices_ =
+        is_encoded(shape.weights)
+            ? blocks(largest / block_of(shape.weights).elements + kPlaces)
+            : numbers(largest + kPlaces, std::sqrt(3 / static_cast<double>(shape.hidden)), 0);
     norms_ = numbers(shape.hidden + kPlaces, 0.25, 1);
   }
 
   std::vector<CheckpointTensor> tensors() {
     const std::int64_t hidden = shape_.hidden;
-    const std::int64_t kv = hidden / shape_.heads * shape_.kv_heads;
+    const std::int64_t head = shape_.head_size > 0 ? shape_.head_size : hidden / shape_.heads;
+    const std::int64_t queries = head * shape_.heads;
+    const std::int64_t kv = head * shape_.kv_heads;
     std::vector<CheckpointTensor> all;
     const auto matrix = [&](std::string name, std::int64_t outputs, std::int64_t inputs) {
-      all.push_back(tensor(std::move(name) + ".weight", {outputs, inputs}, matrices_));
+      all.push_back(
+          tensor(std::move(name) + ".weight", {outputs, inputs}, shape_.weights, matrices_));
     };
-    const auto norm = [&](std::string name) {
-      all.push_back(tensor(std::move(name) + ".weight", {hidden}, norms_));
+    const auto norm = [&](std::string name, std::int64_t size) {
+      all.push_back(tensor(std::move(name) + ".weight", {size}, DType::kBF16, norms_));
+    };
+    const bool is_qwen = shape_.family == Family::kQwen3Moe;
+    const auto mlp = [&](const std::string& gate, const std::string& up, const std::string& down) {
+      matrix(gate, shape_.ffn, hidden);
+      matrix(up, shape_.ffn, hidden);
+      matrix(down, hidden, shape_.ffn);
+    };
+    const auto experts = [&](const std::string& layer) {
+      const std::string block = layer + (is_qwen ? "mlp." : "block_sparse_moe.");
+      matrix(block + "gate", shape_.experts, hidden);
+      for (std::int64_t i = 0; i < shape_.experts; ++i) {
+        const std::string own = block + "experts." + std::to_string(i) + ".";
+        if (is_qwen) {
+          mlp(own + "gate_proj", own + "up_proj", own + "down_proj");
+        } else {
+          mlp(own + "w1", own + "w3", own + "w2");
+        }
+      }
     };
     matrix("model.embed_tokens", shape_.vocabulary, hidden);
     matrix("lm_head", shape_.vocabulary, hidden);
-    norm("model.norm");
+    norm("model.norm", hidden);
     for (std::int64_t i = 0; i < shape_.layers; ++i) {
       const std::string layer = "model.layers." + std::to_string(i) + ".";
-      norm(layer + "input_layernorm");
-      norm(layer + "post_attention_layernorm");
-      matrix(layer + "self_attn.q_proj", hidden, hidden);
+      norm(layer + "input_layernorm", hidden);
+      norm(layer + "post_attention_layernorm", hidden);
+      matrix(layer + "self_attn.q_proj", queries, hidden);
       matrix(layer + "self_attn.k_proj", kv, hidden);
       matrix(layer + "self_attn.v_proj", kv, hidden);
-      matrix(layer + "self_attn.o_proj", hidden, hidden);
-      matrix(layer + "mlp.gate_proj", shape_.ffn, hidden);
-      matrix(layer + "mlp.up_proj", shape_.ffn, hidden);
-      matrix(layer + "mlp.down_proj", hidden, shape_.ffn);
+      matrix(layer + "self_attn.o_proj", hidden, queries);
+      if (is_qwen) {
+        norm(layer + "self_attn.q_norm", head);
+        norm(layer + "self_attn.k_norm", head);
+      }
+      if (shape_.family == Family::kLlama) {
+        mlp(layer + "mlp.gate_proj", layer + "mlp.up_proj", layer + "mlp.down_proj");
+      } else {
+        experts(layer);
+      }
     }
     return all;
   }
@@ -86,17 +125,26 @@ class Weights {
     return std::make_shared<const MemorySource>("random", std::move(bytes));
   }
 
-  CheckpointTensor tensor(std::string name, std::vector<std::int64_t> shape,
+  SharedSource blocks(std::int64_t count) {
+    std::vector<std::byte> bytes;
+    const Encoding& encoding = encoding_of(shape_.weights);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto block = random_block(encoding, random_);
+      bytes.insert(bytes.end(), block.begin(), block.end());
+    }
+    return std::make_shared<const MemorySource>("random", std::move(bytes));
+  }
+
+  CheckpointTensor tensor(std::string name, std::vector<std::int64_t> shape, DType dtype,
                           const SharedSource& from) {
     std::uint64_t count = 1;
     for (const std::int64_t size : shape) count *= static_cast<std::uint64_t>(size);
     const std::uint64_t place = random_() % kPlaces;
-    return {std::move(name),
-            DType::kBF16,
-            std::move(shape),
-            from,
-            place * sizeof(std::uint16_t),
-            count * sizeof(std::uint16_t)};
+    const DTypeBlock block = block_of(dtype);
+    const auto bytes = static_cast<std::uint64_t>(block.bytes);
+    return {std::move(name),  dtype,
+            std::move(shape), from,
+            place * bytes,    count / static_cast<std::uint64_t>(block.elements) * bytes};
   }
 
   const LlamaShape shape_;
@@ -105,8 +153,28 @@ class Weights {
   SharedSource norms_;
 };
 
+std::string_view model_type(Family family) {
+  switch (family) {
+    case Family::kLlama:
+      return "llama";
+    case Family::kMixtral:
+      return "mixtral";
+    case Family::kQwen3Moe:
+      break;
+  }
+  return "qwen3_moe";
+}
+
 boost::json::value config_of_shape(const LlamaShape& shape) {
-  return {{"model_type", "llama"},
+  const std::int64_t head = shape.head_size > 0 ? shape.head_size : shape.hidden / shape.heads;
+  return {{"model_type", model_type(shape.family)},
+          {"head_dim", head},
+          {"num_local_experts", shape.experts},
+          {"num_experts", shape.experts},
+          {"num_experts_per_tok", shape.chosen},
+          {"moe_intermediate_size", shape.ffn},
+          {"norm_topk_prob", true},
+          {"sliding_window", nullptr},
           {"hidden_size", shape.hidden},
           {"intermediate_size", shape.ffn},
           {"num_hidden_layers", shape.layers},
@@ -143,8 +211,8 @@ RandomLlama::RandomLlama(const LlamaShape& shape, std::uint32_t seed) {
                                                               weights.tensors(), nullptr)
                                                  .value());
   const Spec spec = find_spec(*checkpoint_).value();
-  const Architecture architecture = resolve_architecture(spec, *checkpoint_).value();
-  program_ = std::make_shared<Program>(compile(architecture, *checkpoint_).value());
+  architecture_ = std::make_shared<Architecture>(resolve_architecture(spec, *checkpoint_).value());
+  program_ = std::make_shared<Program>(compile(*architecture_, *checkpoint_).value());
 }
 
 }  // namespace weft

@@ -6,20 +6,30 @@
 #include <string>
 #include <string_view>
 
+#include "weft/core/dtype.h"
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/open_model.h"
 #include "weft/model/program/program.h"
 
 namespace weft {
 
-/// The sizes of a model of Llama's family.
+/// The sizes of a model of Llama's family, or of one with experts in place of the MLP.
 struct LlamaShape {
+  /// By the names of its tensors; Qwen3-MoE has norms on queries and keys too.
+  enum class Family : std::uint8_t { kLlama, kMixtral, kQwen3Moe };
+
   std::int64_t layers = 2;
   std::int64_t hidden = 64;
-  std::int64_t ffn = 96;
+  std::int64_t ffn = 96;  ///< of an expert where there are some
   std::int64_t heads = 4;
   std::int64_t kv_heads = 2;
   std::int64_t vocabulary = 80;
   std::int64_t context = 256;
+  DType weights = DType::kBF16;  ///< of the matrices: bf16, or an encoding whose blocks divide them
+  Family family = Family::kLlama;
+  std::int64_t head_size = 0;  ///< 0 = hidden / heads
+  std::int64_t experts = 0;    ///< of every layer, in the families that have some
+  std::int64_t chosen = 0;     ///< of them for a token
 };
 
 /// TinyLlama-1.1B's.
@@ -44,7 +54,7 @@ inline constexpr LlamaShape kLlama7B{.layers = 32,
 /// "llama-110m, tinyllama-1.1b, ...", from the smallest.
 [[nodiscard]] std::string llama_shape_names();
 
-/// A llama with random bf16 weights, of any size, and its program: for measuring steps, whose time
+/// A llama with random weights, of any size, and its program: for measuring steps, whose time
 /// does not depend on what the weights are, as long as they are no zeros. Its matrices are windows
 /// of one run of random numbers, each at an offset of its own: the checkpoint of a model is hardly
 /// larger than its largest tensor. Immutable.
@@ -54,9 +64,14 @@ class RandomLlama {
 
   [[nodiscard]] const std::shared_ptr<const Checkpoint>& checkpoint() const { return checkpoint_; }
   [[nodiscard]] const std::shared_ptr<const Program>& program() const { return program_; }
+  /// As open_model() gives one.
+  [[nodiscard]] OpenedModel opened() const {
+    return {checkpoint_, program_, "random", architecture_};
+  }
 
  private:
   std::shared_ptr<const Checkpoint> checkpoint_;
+  std::shared_ptr<const Architecture> architecture_;
   std::shared_ptr<const Program> program_;
 };
 

@@ -35,10 +35,17 @@ Result<void> CheckpointTensor::read_blocks(std::uint64_t first, std::span<std::b
                                     ") is not a finite number");
 }
 
+std::uint64_t bytes_of_all(std::span<const CheckpointTensor> tensors) noexcept {
+  std::uint64_t bytes = 0;
+  for (const CheckpointTensor& tensor : tensors) bytes += tensor.size;
+  return bytes;
+}
+
 Result<Checkpoint> Checkpoint::make(CheckpointFormat format, std::filesystem::path path,
                                     boost::json::value config,
                                     std::vector<CheckpointTensor> tensors,
-                                    std::shared_ptr<const Vocabulary> vocabulary) {
+                                    std::shared_ptr<const Vocabulary> vocabulary,
+                                    std::optional<std::uint64_t> stored_bytes) {
   if (!config.is_object())
     return Error{ModelErrc::kBadConfig, path.string() + ": the configuration is no object"};
   std::ranges::sort(tensors, {}, &CheckpointTensor::name);
@@ -54,6 +61,7 @@ Result<Checkpoint> Checkpoint::make(CheckpointFormat format, std::filesystem::pa
   checkpoint.format_ = format;
   checkpoint.path_ = std::move(path);
   checkpoint.config_ = std::move(config);
+  checkpoint.stored_bytes_ = stored_bytes.value_or(bytes_of_all(tensors));
   checkpoint.tensors_ = std::move(tensors);
   checkpoint.vocabulary_ = std::move(vocabulary);
   return checkpoint;

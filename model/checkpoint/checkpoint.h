@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,12 @@ struct CheckpointTensor {
   SharedSource source = {};         ///< The file it stands in.
   std::uint64_t offset = 0;         ///< Of its first byte in the source.
   std::uint64_t size = 0;           ///< In bytes.
+  /// How much of it is best read at once. What a thread reads stays in its second-level cache until
+  /// it is packed, and a system call is nothing beside it.
+  std::int64_t piece_bytes = std::int64_t{1} << 20U;
+  /// Of a weight whose groups are not inputs side by side (GPTQ's activation order): its columns
+  /// stand in another order, and this is the input that each belongs to. Null: their own.
+  std::shared_ptr<const std::vector<std::int32_t>> input_order = {};
 
   [[nodiscard]] const std::string& file() const noexcept { return source->name(); }
 
@@ -39,6 +46,8 @@ struct CheckpointTensor {
   [[nodiscard]] Result<void> read_blocks(std::uint64_t first, std::span<std::byte> out) const;
 };
 
+[[nodiscard]] std::uint64_t bytes_of_all(std::span<const CheckpointTensor> tensors) noexcept;
+
 enum class CheckpointFormat : std::uint8_t { kSafetensors, kPickle, kLlama2C, kGguf };
 
 [[nodiscard]] std::string_view to_string(CheckpointFormat format) noexcept;
@@ -47,11 +56,12 @@ enum class CheckpointFormat : std::uint8_t { kSafetensors, kPickle, kLlama2C, kG
 /// files stay open as long as this object lives. Immutable; reading is thread-safe.
 class Checkpoint {
  public:
-  /// Sorts `tensors` by name. kBadCheckpoint when a name comes twice.
-  [[nodiscard]] static Result<Checkpoint> make(CheckpointFormat format, std::filesystem::path path,
-                                               boost::json::value config,
-                                               std::vector<CheckpointTensor> tensors,
-                                               std::shared_ptr<const Vocabulary> vocabulary);
+  /// Sorts `tensors` by name. kBadCheckpoint when a name comes twice. `stored_bytes` where they are
+  /// made of others: what those take.
+  [[nodiscard]] static Result<Checkpoint> make(
+      CheckpointFormat format, std::filesystem::path path, boost::json::value config,
+      std::vector<CheckpointTensor> tensors, std::shared_ptr<const Vocabulary> vocabulary,
+      std::optional<std::uint64_t> stored_bytes = std::nullopt);
 
   [[nodiscard]] CheckpointFormat format() const noexcept { return format_; }
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
@@ -65,6 +75,9 @@ class Checkpoint {
   [[nodiscard]] std::span<const CheckpointTensor> tensors() const noexcept { return tensors_; }
   [[nodiscard]] const CheckpointTensor* find(std::string_view name) const noexcept;
 
+  /// Bytes of the tensors as they stand in the files.
+  [[nodiscard]] std::uint64_t stored_bytes() const noexcept { return stored_bytes_; }
+
   /// The tokenizer that the checkpoint holds itself (GGUF; llama2.c's tokenizer.bin beside it), or
   /// null: then tokenizer.json beside the model has it.
   [[nodiscard]] const Vocabulary* vocabulary() const noexcept { return vocabulary_.get(); }
@@ -76,6 +89,7 @@ class Checkpoint {
   std::filesystem::path path_;
   boost::json::value config_;
   std::vector<CheckpointTensor> tensors_;
+  std::uint64_t stored_bytes_ = 0;
   std::shared_ptr<const Vocabulary> vocabulary_;
 };
 

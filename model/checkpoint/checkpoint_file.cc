@@ -43,6 +43,15 @@ std::string in_quotes(std::string_view text) {
   return shown.append(text.size() > kShown ? "...'" : "'");
 }
 
+std::string shape_text(std::span<const std::int64_t> shape) {
+  std::string text = "[";
+  for (const std::int64_t size : shape) {
+    if (text.size() > 1) text.append(", ");
+    text.append(std::to_string(size));
+  }
+  return text.append("]");
+}
+
 Error bad_checkpoint(std::string_view file, std::string_view what) {
   return in_file(ModelErrc::kBadCheckpoint, file, what);
 }

@@ -32,6 +32,9 @@ struct CheckpointFile {
 /// ASCII as \xNN.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
+/// "[3, 4]"
+[[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
+
 /// "FILE: WHAT" as kBadCheckpoint, or as kUnsupportedFormat.
 [[nodiscard]] Error bad_checkpoint(std::string_view file, std::string_view what);
 [[nodiscard]] Error unsupported_checkpoint(std::string_view file, std::string_view what);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "weft/model/checkpoint/gguf/gguf.h"
 #include "weft/model/checkpoint/llama2c.h"
 #include "weft/model/checkpoint/pickle/pickle_checkpoint.h"
+#include "weft/model/checkpoint/quantized/quantized.h"
 #include "weft/model/checkpoint/safetensors.h"
 #include "weft/model/model_error.h"
 #include "weft/text/json/json_text.h"
@@ -76,9 +78,20 @@ void append(OpenFile& model, CheckpointFile&& more) {
   std::ranges::move(more.tensors, std::back_inserter(model.content.tensors));
 }
 
+bool is_hugging_face(CheckpointFormat format) {
+  return format == CheckpointFormat::kSafetensors || format == CheckpointFormat::kPickle;
+}
+
 Result<Checkpoint> finish(OpenFile&& model, const fs::path& path, json::value config) {
+  const std::uint64_t stored = bytes_of_all(model.content.tensors);
+  if (is_hugging_face(model.format) && config.is_object()) {
+    auto weights =
+        assemble_quantized(std::move(model.content.tensors), config.as_object(), path.string());
+    if (!weights) return weights.error();
+    model.content.tensors = std::move(*weights);
+  }
   return Checkpoint::make(model.format, path, std::move(config), std::move(model.content.tensors),
-                          std::move(model.content.vocabulary));
+                          std::move(model.content.vocabulary), stored);
 }
 
 /// Whether every tensor that the index promises is in the shard that it names.
@@ -119,13 +132,35 @@ Result<OpenFile> open_named(const fs::path& path) {
   return path.extension() == ".json" ? open_shards(path) : open_file(path);
 }
 
+/// Older files of AutoGPTQ are called gptq_model-4bit-128g.safetensors; of one in shards there is
+/// an index so called.
+Result<std::optional<fs::path>> gptq_weights_of(const fs::path& folder) {
+  constexpr std::string_view kFile = ".safetensors";
+  constexpr std::string_view kIndex = ".safetensors.index.json";
+  std::optional<fs::path> only;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with("gptq_model-")) continue;
+    if (name.ends_with(kIndex)) return std::optional(entry->path());
+    if (!name.ends_with(kFile)) continue;
+    if (only)
+      return bad_checkpoint(folder.string(),
+                            "holds several gptq_model-*.safetensors: name one of them");
+    only = entry->path();
+  }
+  if (error) return Error{FileErrc::kCannotRead, folder.string() + " (" + error.message() + ")"};
+  return only;
+}
+
 /// Hugging Face's own order: safetensors before pickles, one file before shards.
-std::optional<fs::path> weights_of(const fs::path& folder) {
+Result<std::optional<fs::path>> weights_of(const fs::path& folder) {
   for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                            "pytorch_model.bin.index.json"}) {
-    if (is_there(folder / name)) return folder / name;
+    if (is_there(folder / name)) return std::optional(folder / name);
   }
-  return std::nullopt;
+  return gptq_weights_of(folder);
 }
 
 /// The folder's only .gguf file; of a split one, the first shard.
@@ -192,6 +227,25 @@ Result<Checkpoint> open_llama2c(OpenFile&& model, const fs::path& path) {
   return finish(std::move(model), path, std::move(config));
 }
 
+/// Older files of GPTQ and AWQ have their settings beside config.json: they are put into it.
+Result<void> add_settings_beside(const fs::path& folder, json::object& config) {
+  struct Beside {
+    const char* file;
+    const char* method;
+  };
+  constexpr std::array kBeside = {Beside{"quantize_config.json", "gptq"},
+                                  Beside{"quant_config.json", "awq"}};
+  for (const Beside& beside : kBeside) {
+    if (config.contains("quantization_config") || !is_there(folder / beside.file)) continue;
+    auto settings = read_config(folder / beside.file);
+    if (!settings) return settings.error();
+    auto& fields = settings->as_object();
+    if (!fields.contains("quant_method")) fields["quant_method"] = beside.method;
+    config["quantization_config"] = std::move(*settings);
+  }
+  return {};
+}
+
 Result<Checkpoint> open_alone(const fs::path& path) {
   auto model = open_file(path);
   if (!model) return model.error();
@@ -201,20 +255,26 @@ Result<Checkpoint> open_alone(const fs::path& path) {
   if (!is_there(beside)) return finish(std::move(*model), path, json::object());
   auto config = read_config(beside);
   if (!config) return config.error();
+  if (const auto added = add_settings_beside(path.parent_path(), config->as_object()); !added)
+    return added.error();
   return finish(std::move(*model), path, std::move(*config));
 }
 
 Result<Checkpoint> open_folder(const fs::path& folder) {
-  const auto weights = weights_of(folder);
+  const auto found = weights_of(folder);
+  if (!found) return found.error();
+  const std::optional<fs::path>& weights = *found;
   if (!weights) {
     const auto only = only_gguf_of(folder);
     return only ? open_alone(*only) : Result<Checkpoint>(only.error());
   }
   auto config = read_config(folder / "config.json");
   if (!config) return config.error();
+  if (const auto added = add_settings_beside(folder, config->as_object()); !added)
+    return added.error();
   auto model = open_named(*weights);
   if (!model) return model.error();
-  if (model->format != CheckpointFormat::kSafetensors && model->format != CheckpointFormat::kPickle)
+  if (!is_hugging_face(model->format))
     return bad_checkpoint(weights->string(),
                           "is a " + std::string(to_string(model->format)) + " file");
   return finish(std::move(*model), folder, std::move(*config));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weft/core/dtype.h"
+#include "weft/core/error/checked.h"
 #include "weft/core/io/byte_reader.h"
 #include "weft/model/checkpoint/header_bytes.h"
 
@@ -24,19 +25,14 @@ namespace dom = simdjson::dom;
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the reference reader's
 constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::size_t kMaxHeaderDepth = 8;  // a tensor's shape stands at depth 3
-constexpr std::string_view kMetadata = "__metadata__";
-
-struct NamedDType {
-  std::string_view name;
-  DType dtype;
-};
 
 constexpr std::array kDTypes = {
-    NamedDType{"F64", DType::kF64}, NamedDType{"F32", DType::kF32},
-    NamedDType{"F16", DType::kF16}, NamedDType{"BF16", DType::kBF16},
-    NamedDType{"I64", DType::kI64}, NamedDType{"I32", DType::kI32},
-    NamedDType{"I16", DType::kI16}, NamedDType{"I8", DType::kI8},
-    NamedDType{"U8", DType::kU8},   NamedDType{"BOOL", DType::kBool},
+    SafetensorsType{"F64", DType::kF64},         SafetensorsType{"F32", DType::kF32},
+    SafetensorsType{"F16", DType::kF16},         SafetensorsType{"BF16", DType::kBF16},
+    SafetensorsType{"I64", DType::kI64},         SafetensorsType{"I32", DType::kI32},
+    SafetensorsType{"I16", DType::kI16},         SafetensorsType{"I8", DType::kI8},
+    SafetensorsType{"U8", DType::kU8},           SafetensorsType{"BOOL", DType::kBool},
+    SafetensorsType{"F8_E4M3", DType::kF8_E4M3},
 };
 
 /// A tensor as the header states it.
@@ -46,6 +42,12 @@ struct Entry {
   std::vector<std::int64_t> shape;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
+};
+
+/// What __metadata__ says of a tensor.
+struct NamedEncoding {
+  std::string_view tensor;
+  std::string_view encoding;
 };
 
 /// Reads the header of one file. Names are views of the parser's text.
@@ -60,7 +62,9 @@ class HeaderReader {
     return bad_checkpoint(file_, "tensor " + in_quotes(name) + ": " + std::string(what));
   }
 
-  [[nodiscard]] Result<void> check_metadata(dom::element value) const;
+  [[nodiscard]] Result<void> read_metadata(dom::element value);
+  [[nodiscard]] Result<void> apply_encodings(std::vector<Entry>& entries);
+  [[nodiscard]] Result<void> apply_encoding(Entry& entry, std::string_view encoding) const;
   [[nodiscard]] Result<Entry> read_entry(std::string_view name, dom::element value) const;
   /// The tensor's field `key`, which must stand there exactly once: with two of them, two readers
   /// could see two models.
@@ -73,6 +77,7 @@ class HeaderReader {
 
   std::string_view file_;
   dom::parser parser_;
+  std::vector<NamedEncoding> encodings_;
 };
 
 Result<std::vector<Entry>> HeaderReader::read(const simdjson::padded_string& text) {
@@ -87,26 +92,72 @@ Result<std::vector<Entry>> HeaderReader::read(const simdjson::padded_string& tex
   std::vector<Entry> entries;
   bool has_metadata = false;
   for (const auto field : header) {
-    if (field.key == kMetadata) {
+    if (field.key == kSafetensorsMetadata) {
       if (std::exchange(has_metadata, true)) return bad(field.key, "stands twice in the header");
-      if (const auto checked = check_metadata(field.value); !checked) return checked.error();
+      if (const auto read = read_metadata(field.value); !read) return read.error();
       continue;
     }
     auto entry = read_entry(field.key, field.value);
     if (!entry) return entry.error();
     entries.push_back(std::move(*entry));
   }
+  if (const auto applied = apply_encodings(entries); !applied) return applied.error();
   return entries;
 }
 
-Result<void> HeaderReader::check_metadata(dom::element value) const {
+Result<void> HeaderReader::read_metadata(dom::element value) {
   dom::object metadata;
   if (value.get(metadata) != simdjson::SUCCESS)
     return bad_checkpoint(file_, "__metadata__ is no object");
   for (const auto field : metadata) {
-    if (!field.value.is_string())
+    std::string_view text;
+    if (field.value.get(text) != simdjson::SUCCESS)
       return bad_checkpoint(file_, "__metadata__: " + in_quotes(field.key) + " is no text");
+    if (field.key.starts_with(kSafetensorsEncoding))
+      encodings_.push_back({field.key.substr(kSafetensorsEncoding.size()), text});
   }
+  return {};
+}
+
+Result<void> HeaderReader::apply_encodings(std::vector<Entry>& entries) {
+  std::ranges::sort(encodings_, {}, &NamedEncoding::tensor);
+  const auto twice = std::ranges::adjacent_find(encodings_, {}, &NamedEncoding::tensor);
+  if (twice != encodings_.end()) return bad(twice->tensor, "has two encodings in __metadata__");
+  std::vector<bool> used(encodings_.size());
+  for (Entry& entry : entries) {
+    const auto named = std::ranges::lower_bound(encodings_, entry.name, {}, &NamedEncoding::tensor);
+    if (named == encodings_.end() || named->tensor != entry.name) continue;
+    used[static_cast<std::size_t>(named - encodings_.begin())] = true;
+    if (const auto applied = apply_encoding(entry, named->encoding); !applied) return applied;
+  }
+  const auto unused = std::ranges::find(used, false);
+  if (unused == used.end()) return {};
+  return bad(encodings_[static_cast<std::size_t>(unused - used.begin())].tensor,
+             "has an encoding in __metadata__ and is not in the file");
+}
+
+/// The tensor's rows of bytes become rows of numbers.
+Result<void> HeaderReader::apply_encoding(Entry& entry, std::string_view encoding) const {
+  const auto dtype = dtype_named(encoding);
+  if (!dtype || !is_encoded(*dtype))
+    return unsupported_checkpoint(
+        file_, "tensor " + in_quotes(entry.name) + " has encoding " + in_quotes(encoding));
+  if (entry.dtype != DType::kU8) return bad(entry.name, "has an encoding and is not of dtype U8");
+  if (entry.shape.size() < 2)
+    return bad(entry.name, "has an encoding and " + std::to_string(entry.shape.size()) +
+                               " dimensions, fewer than 2");
+  const DTypeBlock block = block_of(*dtype);
+  std::int64_t& row = entry.shape.back();
+  if (row % block.bytes != 0)
+    return bad(entry.name, "its rows of " + std::to_string(row) +
+                               " bytes are not whole blocks of " + std::to_string(block.bytes) +
+                               " (" + std::string(encoding) + ")");
+  const auto numbers = checked_multiply(row / block.bytes, block.elements);
+  if (!numbers) return bad(entry.name, "its shape has more elements than can be counted");
+  row = *numbers;
+  entry.dtype = *dtype;
+  if (!tensor_bytes(entry.dtype, entry.shape))
+    return bad(entry.name, "its shape has more elements than can be counted");
   return {};
 }
 
@@ -144,7 +195,7 @@ Result<DType> HeaderReader::read_dtype(std::string_view name, dom::object tensor
   if (!field) return field.error();
   std::string_view word;
   if (field->get(word) != simdjson::SUCCESS) return bad(name, "dtype is no text");
-  const auto* row = std::ranges::find(kDTypes, word, &NamedDType::name);
+  const auto* row = std::ranges::find(kDTypes, word, &SafetensorsType::name);
   if (row == kDTypes.end())
     return unsupported_checkpoint(file_,
                                   "tensor " + in_quotes(name) + " has dtype " + in_quotes(word));
@@ -236,6 +287,8 @@ Result<simdjson::padded_string> read_header_text(const ByteSource& source, std::
 }
 
 }  // namespace
+
+std::span<const SafetensorsType> safetensors_types() noexcept { return kDTypes; }
 
 Result<CheckpointFile> read_safetensors(const SharedSource& source) {
   const auto length = read_header_length(*source);

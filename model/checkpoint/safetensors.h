@@ -1,10 +1,27 @@
 #pragma once
 
+#include <span>
+#include <string_view>
+
+#include "weft/core/dtype.h"
 #include "weft/core/error/error.h"
 #include "weft/core/io/byte_source.h"
 #include "weft/model/checkpoint/checkpoint_file.h"
 
 namespace weft {
+
+/// The header's key that is no tensor, and how the keys in it begin that name an encoding.
+inline constexpr std::string_view kSafetensorsMetadata = "__metadata__";
+inline constexpr std::string_view kSafetensorsEncoding = "weft.encoding.";
+
+/// A type as the header names it.
+struct SafetensorsType {
+  std::string_view name;
+  DType dtype;
+};
+
+/// The types that are read and written.
+[[nodiscard]] std::span<const SafetensorsType> safetensors_types() noexcept;
 
 /// Reads a file of Hugging Face's safetensors format: 8 bytes of header length, a JSON header that
 /// maps names to {dtype, shape, data_offsets}, then the tensors' bytes without a gap. The rules are
@@ -13,9 +30,13 @@ namespace weft {
 /// the file exactly, without holes, overlaps or bytes left over; __metadata__, when there is one,
 /// maps text to text.
 ///
-/// Only the header is read. kBadCheckpoint when a rule is broken; kUnsupportedFormat for a dtype
-/// that core/dtype.h does not have, naming the tensor: a model that holds one needs it. Errors of
-/// reading. Thread-safe.
+/// Encoded weights are tensors of dtype U8 and shape [..., bytes of a row] with a key
+/// "weft.encoding.TENSOR" in __metadata__, whose value is the name of core/dtype.h ("q4_b64"). The
+/// tensor that is read has the shape [..., numbers of a row].
+///
+/// Only the header is read. kBadCheckpoint when a rule is broken; kUnsupportedFormat for a dtype or
+/// an encoding that core/dtype.h does not have, naming the tensor: a model that holds one needs it.
+/// Errors of reading. Thread-safe.
 [[nodiscard]] Result<CheckpointFile> read_safetensors(const SharedSource& source);
 
 }  // namespace weft

@@ -23,6 +23,10 @@ struct Lister {
   std::vector<BufferId> operator()(const ScaleRowsOp& op) const {
     return {op.in, op.scales, op.residual, op.out};
   }
+  std::vector<BufferId> operator()(const AllReduceOp& op) const { return {op.values}; }
+  std::vector<BufferId> operator()(const GatherOp& op) const { return {op.in, op.out}; }
+  std::vector<BufferId> operator()(const ReceiveOp& op) const { return {op.out}; }
+  std::vector<BufferId> operator()(const SendOp& op) const { return {op.in}; }
 };
 
 struct Life {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -15,6 +16,7 @@
 #include "weft/kernels/linear/packed_layout.h"
 #include "weft/kernels/norm/norm_spec.h"
 #include "weft/kernels/rotary/rotary_spec.h"
+#include "weft/model/program/program_part.h"
 #include "weft/model/program/rotary_frequencies.h"
 
 namespace weft {
@@ -51,6 +53,9 @@ struct MatrixPlan {
   std::vector<MatrixPart> parts;
   /// Where the parts' types differ and a PackedWeight can hold each in its own; else empty.
   std::vector<WeightRun> runs = {};
+  /// The input of each column; null: their own order. A part's tensor may have an order when this
+  /// is null: then its numbers are decoded and put back in the inputs' order when they are loaded.
+  std::shared_ptr<const std::vector<std::int32_t>> input_order = {};
 
   /// Held in its runs where it has some.
   [[nodiscard]] std::int64_t bytes() const noexcept;
@@ -104,6 +109,7 @@ struct KvLayerPlan {
 
 struct EmbedOp {
   const CheckpointTensor* table = nullptr;
+  Extent rows;  ///< of the table that are here; the tokens of others get zeros
   EmbeddingSpec spec;
   VectorId positions = kAbsent;
   VectorId constant = kAbsent;
@@ -194,13 +200,33 @@ struct ScaleRowsOp {
   BufferId out = kAbsent;
 };
 
+/// values = the sum of what the ranks that share the layers have there, the same on each.
+struct AllReduceOp {
+  BufferId values = kAbsent;
+};
+
+/// The first rank of those that share the layers gets all ranks' columns, one behind the other.
+struct GatherOp {
+  BufferId in = kAbsent;        ///< this rank's columns
+  BufferId out = kAbsent;       ///< all columns; the first rank's alone
+  std::vector<Extent> columns;  ///< of `out`, by rank
+};
+
+/// The stream comes from the stage before; it goes to the stage behind.
+struct ReceiveOp {
+  BufferId out = kAbsent;
+};
+struct SendOp {
+  BufferId in = kAbsent;
+};
+
 using Op = std::variant<EmbedOp, NormOp, LinearOp, RotaryOp, AttentionOp, RouteOp, ExpertLinearOp,
-                        CombineOp, ScaleRowsOp>;
+                        CombineOp, ScaleRowsOp, AllReduceOp, GatherOp, ReceiveOp, SendOp>;
 
 /// A list of fused ops to run in order, with a barrier between: one stack of the model.
 struct OpList {
   std::vector<Op> ops;
-  BufferId result = kAbsent;  ///< logits by output, or hidden states by token
+  BufferId result = kAbsent;  ///< logits by output, or hidden states by token; a rank's may be none
   std::int64_t floats_per_token = 0;
   std::int64_t floats_per_output = 0;
 };
@@ -209,13 +235,18 @@ struct OpList {
 /// into the checkpoint that it was compiled from, which must outlive it. Immutable.
 struct Program {
   std::string family;
+  ProgramPart part;  ///< of the model that it computes
   std::int64_t vocabulary = 0;
   std::int64_t hidden = 0;
   std::int64_t context = 0;
-  bool has_encoder = false;  ///< `encode` runs before `decode`
-  bool has_logits = true;    ///< otherwise `decode` is an encoder and gives hidden states
-  OpList encode;             ///< ends with the keys and values for the decoder's cross attention
+  bool has_encoder = false;   ///< `encode` runs before `decode`
+  bool has_logits = true;     ///< otherwise `decode` is an encoder and gives hidden states
+  bool gives_results = true;  ///< of the ranks one does: the first of the last stage
+  bool shares_head = false;   ///< with other ranks: `decode` ends with a GatherOp
+  OpList encode;              ///< ends with the keys and values for the decoder's cross attention
   OpList decode;
+  BufferId hidden_states = kAbsent;  ///< [T, H] that the head is multiplied by
+  std::size_t first_head_op = 0;     ///< of decode.ops: from here on they compute logits
   std::vector<BufferPlan> buffers;
   std::vector<MatrixPlan> matrices;
   std::vector<VectorPlan> vectors;
@@ -229,13 +260,15 @@ struct Program {
   std::vector<std::string> unused_tensors;  ///< in the checkpoint and not known to the spec
 
   [[nodiscard]] std::int64_t weight_bytes() const noexcept;
-  /// KV bytes of one token of context, in elements of `dtype`.
+  /// Bytes that one token of context takes in a KV cache of `dtype` (core/kv_dtype.h).
   [[nodiscard]] std::int64_t kv_bytes_per_token(DType dtype) const noexcept;
 };
 
-/// Compiles a model. kMissingTensor, kBadTensor (naming tensor and both shapes), kBadConfig.
+/// Compiles a model, or a rank's part of it. What of a layer cannot be shared by the ranks (the
+/// heads of a norm over all of them, blocks that the cut would go through) each computes whole.
+/// kMissingTensor, kBadTensor (naming tensor and both shapes), kBadConfig.
 [[nodiscard]] Result<Program> compile(const Architecture& architecture,
-                                      const Checkpoint& checkpoint);
+                                      const Checkpoint& checkpoint, const ProgramPart& part = {});
 
 /// One line for each op, with buffers, shapes and weights, for people.
 [[nodiscard]] std::string describe(const Program& program);

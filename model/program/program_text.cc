@@ -88,6 +88,27 @@ class OpWriter {
     out_ << "  * " << buffer(op.scales);
   }
 
+  void operator()(const AllReduceOp& op) const {
+    verb("all_reduce");
+    out_ << ' ' << buffer(op.values);
+  }
+
+  void operator()(const GatherOp& op) const {
+    verb("gather");
+    out_ << buffer(op.in);
+    if (op.out != kAbsent) out_ << " -> " << buffer(op.out);
+  }
+
+  void operator()(const ReceiveOp& op) const {
+    verb("receive");
+    out_ << buffer(op.out);
+  }
+
+  void operator()(const SendOp& op) const {
+    verb("send");
+    out_ << buffer(op.in);
+  }
+
  private:
   void verb(const char* name) const { out_ << std::left << std::setw(10) << name; }
 
@@ -116,7 +137,7 @@ class OpWriter {
     if (id == kAbsent) return "?";
     const MatrixPlan& plan = program_.matrices[static_cast<std::size_t>(id)];
     return plan.name + " [" + std::to_string(plan.outputs) + ", " + std::to_string(plan.inputs) +
-           "] " + types(plan);
+           "] " + types(plan) + (plan.input_order ? ", inputs reordered" : "");
   }
 
   /// "q4_k", or "q4_k + q6_k" of a matrix that is held in runs.

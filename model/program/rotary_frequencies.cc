@@ -94,6 +94,19 @@ Result<RotaryFrequencies> llama3(std::vector<float> plain, const Parameters& par
   return RotaryFrequencies{.frequency = std::move(plain)};
 }
 
+// GGUF files state what llama3's scaling makes of each frequency.
+Result<void> divide(std::vector<float>& frequencies, const std::vector<double>& divisors) {
+  if (divisors.empty()) return {};
+  const auto usable = [](double number) { return std::isfinite(number) && number > 0; };
+  if (divisors.size() != frequencies.size() || !std::ranges::all_of(divisors, usable)) {
+    return bad("divisors must be " + std::to_string(frequencies.size()) + " positive numbers");
+  }
+  for (std::size_t i = 0; i < frequencies.size(); ++i) {
+    frequencies[i] = static_cast<float>(frequencies[i] / divisors[i]);
+  }
+  return {};
+}
+
 double yarn_magnitude(double factor, double mscale) {
   return factor <= 1 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
 }
@@ -207,6 +220,8 @@ Result<RotaryFrequencies> rotary_frequencies(std::int32_t size, double theta,
   const Parameters parameters(scaling);
   const std::string type = parameters.type();
   std::vector<float> plain = plain_frequencies(size, theta);
+  if (const auto divided = divide(plain, parameters.numbers("divisors")); !divided)
+    return divided.error();
   const auto length = static_cast<double>(context);
   const auto trained = static_cast<double>(trained_context);
   if (type == "default" || type == "mrope") return RotaryFrequencies{.frequency = std::move(plain)};

@@ -7,23 +7,17 @@
 #include <utility>
 
 #include "weft/kernels/linear/packed_weight.h"
+#include "weft/model/checkpoint/checkpoint_file.h"
 #include "weft/model/model_error.h"
 #include "weft/model/spec/tensor_names.h"
 
 namespace weft {
 namespace {
 
+constexpr const char* kOwnOrder = "columns in their own order";
+
 // How many missing tensors a message lists before it only counts.
 constexpr std::size_t kListed = 5;
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text = "[";
-  for (const std::int64_t size : shape) {
-    if (text.size() > 1) text.append(", ");
-    text.append(std::to_string(size));
-  }
-  return text.append("]");
-}
 
 std::string with_expert(std::string name, int expert) {
   constexpr std::string_view kMark = "{expert}";
@@ -64,8 +58,23 @@ std::vector<WeightRun> runs_of(const MatrixPlan& matrix) {
   return merged;
 }
 
-// All in one type where the parts' agree. Where not, each in its own if that can be.
+// Whether the columns of all parts stand in the same order.
+bool is_one_order(const std::vector<MatrixPart>& parts) {
+  const auto& first = parts.front().tensor->input_order;
+  return std::ranges::all_of(parts, [&](const MatrixPart& part) {
+    const auto& own = part.tensor->input_order;
+    return own == first || (own != nullptr && first != nullptr && *own == *first);
+  });
+}
+
+// All in one type where the parts' agree. Where not, each in its own if that can be. Parts whose
+// columns stand in different orders are held as their numbers, in the inputs' own.
 void plan_types(MatrixPlan& matrix) {
+  if (!is_one_order(matrix.parts)) {
+    matrix.dtype = DType::kF32;
+    return;
+  }
+  matrix.input_order = matrix.parts.front().tensor->input_order;
   const std::vector<WeightRun> runs = runs_of(matrix);
   matrix.dtype = runs.size() == 1 ? runs.front().dtype : DType::kF32;
   if (runs.size() > 1 && PackedWeight::can_hold(runs, matrix.outputs, matrix.gated))
@@ -128,19 +137,22 @@ std::optional<WeightPlanner::View> WeightPlanner::view(const LinearBlock& block,
     return std::nullopt;
   }
   std::vector<std::int64_t> shape = tensor->shape;
+  // GGUF leaves out a first dimension of 1.
+  if (outputs == 1 && shape.size() == 1) shape.insert(shape.begin(), 1);
   View view{tensor, 0, outputs, inputs, inputs, 1};
-  if (expert != kAbsent && is_stack(shape, block.transposed ? inputs : outputs, expert)) {
+  // Blocks run along the inputs, however a model stores its plain matrices.
+  const bool transposed = block.transposed && !is_encoded(tensor->dtype);
+  if (expert != kAbsent && is_stack(shape, transposed ? inputs : outputs, expert)) {
     view.offset = expert * outputs * inputs;
-    shape = block.transposed ? std::vector{inputs, outputs} : std::vector{outputs, inputs};
+    shape = transposed ? std::vector{inputs, outputs} : std::vector{outputs, inputs};
   }
-  if (block.transposed) {
+  if (transposed) {
     view.stride_output = 1;
     view.stride_input = outputs;
     if (shape.size() == 2) std::swap(shape[0], shape[1]);
-    if (block_of(tensor->dtype).elements != 1) misfit(*tensor, "a type without blocks");
   }
   if (shape != std::vector{outputs, inputs}) {
-    misfit(*tensor, shape_text({outputs, inputs}) + (block.transposed ? " transposed" : ""));
+    misfit(*tensor, shape_text(std::array{outputs, inputs}) + (transposed ? " transposed" : ""));
     return std::nullopt;
   }
   return view;
@@ -158,19 +170,26 @@ void WeightPlanner::take_bias(Builder& builder, const LinearBlock& block, std::i
     shape.erase(shape.begin());
   }
   if (shape != std::vector{outputs}) {
-    misfit(*tensor, shape_text({outputs}));
+    misfit(*tensor, shape_text(std::array{outputs}));
     return;
   }
   builder.has_bias = true;
   builder.bias.parts.push_back({tensor, offset + first, count, step, to});
 }
 
-WeightPlanner::Linear WeightPlanner::add(Builder builder) {
+WeightPlanner::Linear WeightPlanner::add(Builder builder, const KeptPart& kept) {
   Linear linear;
   if (builder.matrix.parts.empty()) return linear;
-  plan_types(builder.matrix);
   builder.bias.name = builder.matrix.name + ".bias";
   builder.bias.size = builder.matrix.outputs * (builder.matrix.gated ? 2 : 1);
+  if (!kept.outputs.empty()) {
+    keep_numbers(builder.bias, builder.matrix.gated
+                                   ? in_both_halves(kept.outputs, builder.matrix.outputs)
+                                   : kept.outputs);
+  }
+  builder.has_bias = builder.has_bias && kept.bias;
+  keep_part(builder.matrix, kept);
+  plan_types(builder.matrix);
   // A head tied to the embedding, or layers that share weights, are one matrix.
   linear.weight = static_cast<MatrixId>(program_.matrices.size());
   program_.matrices.push_back(std::move(builder.matrix));
@@ -195,16 +214,18 @@ void WeightPlanner::hold_alike(std::span<const MatrixId> matrices) {
   for (const MatrixId id : matrices) {
     plan_of(id).dtype = DType::kF32;
     plan_of(id).runs.clear();
+    plan_of(id).input_order = nullptr;
   }
 }
 
 WeightPlanner::Linear WeightPlanner::linear(const std::string& name, const LinearBlock& block,
-                                            std::int64_t outputs, std::int64_t inputs, int expert) {
+                                            std::int64_t outputs, std::int64_t inputs, int expert,
+                                            const KeptPart& kept) {
   const auto source = view(block, outputs, inputs, expert);
   if (!source) return {};
   Builder builder{{name, {}, outputs, inputs, false, {source->part(0, outputs, 0)}}, {}, false};
   take_bias(builder, block, outputs, expert, 0, outputs, 0);
-  return add(std::move(builder));
+  return add(std::move(builder), kept);
 }
 
 void WeightPlanner::fused_qkv(Builder& builder, const AttentionBlock& block, std::int64_t inputs) {
@@ -236,14 +257,15 @@ void WeightPlanner::fused_qkv(Builder& builder, const AttentionBlock& block, std
 }
 
 WeightPlanner::Linear WeightPlanner::qkv(const std::string& name, const AttentionBlock& block,
-                                         std::int64_t inputs, bool queries, bool keys_and_values) {
+                                         std::int64_t inputs, bool queries, bool keys_and_values,
+                                         const KeptPart& kept) {
   const std::int64_t query_rows = std::int64_t{block.shape.heads} * block.shape.head_size;
   const std::int64_t kv_rows = std::int64_t{block.shape.kv_heads} * block.shape.head_size;
   const std::int64_t outputs = (queries ? query_rows : 0) + (keys_and_values ? 2 * kv_rows : 0);
   Builder builder{{name, {}, outputs, inputs, false, {}}, {}, false};
   if (!block.qkv.fused.tensor.empty() && queries && keys_and_values) {
     fused_qkv(builder, block, inputs);
-    return add(std::move(builder));
+    return add(std::move(builder), kept);
   }
   std::int64_t to = 0;
   const auto take = [&](const LinearBlock& source_block, std::int64_t rows) {
@@ -257,11 +279,11 @@ WeightPlanner::Linear WeightPlanner::qkv(const std::string& name, const Attentio
     take(block.qkv.key, kv_rows);
     take(block.qkv.value, kv_rows);
   }
-  return add(std::move(builder));
+  return add(std::move(builder), kept);
 }
 
 WeightPlanner::Linear WeightPlanner::gated(const std::string& name, const GatedMlpBlock& block,
-                                           std::int64_t inputs, int expert) {
+                                           std::int64_t inputs, int expert, const KeptPart& kept) {
   const std::int64_t size = block.size;
   Builder builder{{name, {}, size, inputs, true, {}}, {}, false};
   const bool apart =
@@ -272,7 +294,7 @@ WeightPlanner::Linear WeightPlanner::gated(const std::string& name, const GatedM
       if (source) builder.matrix.parts.push_back(source->part(0, size, to));
       take_bias(builder, *part, size, expert, 0, size, to);
     }
-    return add(std::move(builder));
+    return add(std::move(builder), kept);
   }
   const auto source = view(block.fused, 2 * size, inputs, expert);
   if (!source) return {};
@@ -284,7 +306,18 @@ WeightPlanner::Linear WeightPlanner::gated(const std::string& name, const GatedM
     builder.matrix.parts.push_back(source->part(from, size, to, step));
     take_bias(builder, block.fused, 2 * size, expert, from, size, to, step);
   }
-  return add(std::move(builder));
+  return add(std::move(builder), kept);
+}
+
+std::int64_t WeightPlanner::input_grain(const LinearBlock& block, int expert) {
+  const CheckpointTensor* tensor = find(block.tensor, ".weight", expert);
+  if (tensor == nullptr) return 1;  // told where it is needed
+  return tensor->input_order == nullptr ? block_of(tensor->dtype).elements : 0;
+}
+
+void WeightPlanner::keep(VectorId vector, const Extent& kept) {
+  if (vector == kAbsent) return;
+  keep_numbers(program_.vectors[static_cast<std::size_t>(vector)], std::span(&kept, 1));
 }
 
 VectorId WeightPlanner::vector(const std::string& name, const TensorNames& names,
@@ -298,9 +331,10 @@ VectorId WeightPlanner::vector(const std::string& name, const TensorNames& names
   std::int64_t numbers = 1;
   for (const std::int64_t extent : tensor->shape) numbers *= extent;
   if (numbers != size) {
-    misfit(*tensor, shape_text({size}));
+    misfit(*tensor, shape_text(std::array{size}));
     return kAbsent;
   }
+  if (tensor->input_order) misfit(*tensor, kOwnOrder);
   program_.vectors.push_back({name, size, {{tensor, 0, size, 1, 0}}, {}});
   return static_cast<VectorId>(program_.vectors.size() - 1);
 }
@@ -340,6 +374,7 @@ VectorId WeightPlanner::table(const std::string& name, const TensorNames& names,
     misfit(*tensor, "[rows, " + std::to_string(columns) + "]");
     return kAbsent;
   }
+  if (tensor->input_order) misfit(*tensor, kOwnOrder);
   *rows = tensor->shape[0];
   VectorPlan plan{name, *rows * columns, {}, {}};
   if (transposed) {
@@ -366,10 +401,12 @@ const CheckpointTensor* WeightPlanner::embedding(const TensorNames& names, std::
     missing(names, ".weight", kAbsent);
     return nullptr;
   }
-  if (tensor->shape != std::vector{rows, columns}) misfit(*tensor, shape_text({rows, columns}));
+  if (tensor->shape != std::vector{rows, columns})
+    misfit(*tensor, shape_text(std::array{rows, columns}));
   // Devices read its rows as they stand in the file.
   if (tensor->dtype == DType::kF64) misfit(*tensor, "f32 or a shorter type");
   if (!bytes_of(tensor->dtype, columns)) misfit(*tensor, "rows of whole blocks");
+  if (tensor->input_order) misfit(*tensor, kOwnOrder);
   return tensor;
 }
 

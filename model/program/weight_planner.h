@@ -9,6 +9,7 @@
 
 #include "weft/core/error/error.h"
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/keep_part.h"
 #include "weft/model/program/program.h"
 #include "weft/model/spec/architecture.h"
 
@@ -28,18 +29,28 @@ class WeightPlanner {
     VectorId bias = kAbsent;
   };
 
-  /// W [outputs, inputs] of one tensor; `expert` picks a matrix of a stack of experts.
+  /// W [outputs, inputs] of one tensor, or what is kept of it; `expert` picks a matrix of a stack
+  /// of experts.
   [[nodiscard]] Linear linear(const std::string& name, const LinearBlock& block,
-                              std::int64_t outputs, std::int64_t inputs, int expert = kAbsent);
+                              std::int64_t outputs, std::int64_t inputs, int expert = kAbsent,
+                              const KeptPart& kept = {});
 
   /// Queries, keys and values of `block` as one matrix [(A + 2K) * D, inputs]; only those asked
-  /// for.
+  /// for, and of those what is kept.
   [[nodiscard]] Linear qkv(const std::string& name, const AttentionBlock& block,
-                           std::int64_t inputs, bool queries, bool keys_and_values);
+                           std::int64_t inputs, bool queries, bool keys_and_values,
+                           const KeptPart& kept = {});
 
-  /// Gate and up as one gated matrix.
+  /// Gate and up as one gated matrix, or what is kept of it.
   [[nodiscard]] Linear gated(const std::string& name, const GatedMlpBlock& block,
-                             std::int64_t inputs, int expert = kAbsent);
+                             std::int64_t inputs, int expert = kAbsent, const KeptPart& kept = {});
+
+  /// The inputs of such a matrix can be cut at multiples of this; 0: nowhere, since its columns
+  /// stand in another order.
+  [[nodiscard]] std::int64_t input_grain(const LinearBlock& block, int expert = kAbsent);
+
+  /// Leaves of a vector, if there is one, a run of its numbers.
+  void keep(VectorId vector, const Extent& kept);
 
   /// A vector of `size` numbers called one of `names` with `suffix`. `optional`: kAbsent when
   /// absent.
@@ -100,7 +111,7 @@ class WeightPlanner {
   void take_bias(Builder& builder, const LinearBlock& block, std::int64_t outputs, int expert,
                  std::int64_t first, std::int64_t count, std::int64_t to, std::int64_t step = 1);
   void fused_qkv(Builder& builder, const AttentionBlock& block, std::int64_t inputs);
-  Linear add(Builder builder);
+  Linear add(Builder builder, const KeptPart& kept);
   void missing(const TensorNames& names, std::string_view suffix, int expert);
   void misfit(const CheckpointTensor& tensor, const std::string& wanted);
 

@@ -5,12 +5,14 @@
 #include <boost/json/serialize.hpp>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <utility>
 
 #include "weft/kernels/experts/experts.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/model_error.h"
+#include "weft/model/spec/gguf_spec.h"
 #include "weft/model/spec/spec.h"
 #include "weft/model/spec/spec_values.h"
 
@@ -305,7 +307,7 @@ class Resolver {
         reader.integer("size", block.shape.head_size, 2, block.shape.head_size));
     if (rotary.size % 2 != 0) reader.fail("size", std::to_string(rotary.size) + " is not even");
     rotary.theta = reader.number("theta", 10000.0, 1e-6, kAny);
-    rotary.scaling = reader.value("scaling");
+    rotary.scaling = scaling(reader);
     rotary.reversed = reader.flag("reversed", false);
     block.rotary_spec.rotary_size = rotary.size;
     block.rotary_spec.style = reader.choice<RotaryStyle>(
@@ -313,6 +315,17 @@ class Resolver {
     const auto found = std::ranges::find(stack.rotary, rotary);
     block.rotary = static_cast<std::int32_t>(found - stack.rotary.begin());
     if (found == stack.rotary.end()) stack.rotary.push_back(std::move(rotary));
+  }
+
+  static json::value scaling(const SpecTableReader& reader) {
+    const SpecTableReader own = reader.table("scaling");
+    if (!own.present()) return reader.value("scaling");
+    json::object fields;
+    for (const auto& [key, unused] : *own.fields()) {
+      json::value field = own.value(key);
+      if (!field.is_null()) fields[key] = std::move(field);
+    }
+    return fields;
   }
 
   GatedMlpBlock dense(const SpecTableReader& reader, std::optional<std::int64_t> size) {
@@ -430,20 +443,6 @@ class Resolver {
   std::string layer_;
 };
 
-// A GGUF file has other names for the fields of config.json and for the tensors.
-json::object apply_gguf(const Spec& spec, SpecScope& scope) {
-  const json::object& tree = spec.tree();
-  const SpecTableReader gguf = SpecTableReader(scope, &tree, "").table("gguf");
-  const SpecTableReader fields = gguf.table("config");
-  json::object config;
-  if (fields.present()) {
-    for (const auto& [key, unused] : *fields.fields()) config[key] = fields.value(key);
-  }
-  scope.set_config(std::move(config));
-  const SpecTableReader over = gguf.table("override");
-  return over.present() ? merge_tables(tree, *over.fields()) : tree;
-}
-
 std::string config_file(const Checkpoint& checkpoint) {
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(checkpoint.path(), ignored);
@@ -452,18 +451,24 @@ std::string config_file(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-Result<Architecture> resolve_architecture(const Spec& spec, const Checkpoint& checkpoint) {
-  SpecScope scope(checkpoint);
-  json::object tree = spec.tree();
-  if (checkpoint.format() == CheckpointFormat::kGguf) tree = apply_gguf(spec, scope);
-  const auto& config = checkpoint.config().get_object();
+Architecture resolve_tree(SpecScope& scope, const json::object& tree, const std::string& family) {
+  const auto& config = scope.checkpoint().config().get_object();
   if (const json::value* root = tree.if_contains("config_root");
       root != nullptr && root->is_string()) {
     if (const json::value* nested = config.if_contains(root->get_string())) {
       scope.set_root(nested->if_object());
     }
   }
-  Architecture model = Resolver(scope, tree).run(spec.name());
+  return Resolver(scope, tree).run(family);
+}
+
+Result<Architecture> resolve_architecture(const Spec& spec, const Checkpoint& checkpoint) {
+  SpecScope scope(checkpoint);
+  json::object tree = spec.tree();
+  if (checkpoint.format() == CheckpointFormat::kGguf) tree = apply_gguf(spec, scope);
+  Architecture model = resolve_tree(scope, tree, spec.name());
+  // What an expression has read is known and no weight.
+  std::ranges::copy(scope.tensors_read(), std::back_inserter(model.ignored_tensors));
   if (scope.error()) {
     Error error = *scope.error();
     error.detail = config_file(checkpoint) + " read by " + spec.file() + ": " + error.detail;

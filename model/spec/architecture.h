@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <cstdint>
 #include <filesystem>
@@ -19,6 +20,7 @@ namespace weft {
 
 class Checkpoint;
 class Spec;
+class SpecScope;
 
 enum class ModelKind : std::uint8_t { kDecoder, kEncoder, kEncoderDecoder };
 enum class PositionKind : std::uint8_t {
@@ -179,5 +181,9 @@ struct Architecture {
 /// is missing or out of range; kBadSpec for a key that is not known.
 [[nodiscard]] Result<Architecture> resolve_architecture(const Spec& spec,
                                                         const Checkpoint& checkpoint);
+
+/// Reads the keys in `tree` in a scope, which keeps what goes wrong.
+[[nodiscard]] Architecture resolve_tree(SpecScope& scope, const boost::json::object& tree,
+                                        const std::string& family);
 
 }  // namespace weft

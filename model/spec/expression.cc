@@ -404,7 +404,10 @@ class Evaluator {
   Result<value> call(const Node& node) {
     const std::string& name = node.word;
     if (name == "given") return given(node);
-    if (name == "has" || name == "rows" || name == "columns") return tensor_call(node);
+    if (name == "has" || name == "rows" || name == "columns" || name == "numbers") {
+      return tensor_call(node);
+    }
+    if (name == "pick") return pick(node);
     if (name == "len") return length(node);
     if (name == "min" || name == "max") return extreme(node);
     if (node.parts.size() != 1) return bad_call(node);
@@ -432,10 +435,17 @@ class Evaluator {
     auto tensor = run(node.parts[0]);
     if (!tensor) return tensor;
     if (!tensor->is_string()) return wrong_type(node.parts[0], *tensor, "a tensor's name");
+    if (node.word == "numbers") return scope_.numbers_of(tensor->get_string());
     const auto shape = scope_.shape_of(tensor->get_string());
     if (node.word == "has") return value(!shape.empty());
     const std::size_t axis = node.word == "rows" ? 0 : 1;
     return axis < shape.size() ? value(shape[axis]) : value();
+  }
+
+  Result<value> pick(const Node& node) {
+    if (node.parts.size() != 2) return bad_call(node);
+    auto base = run(node.parts[0]);
+    return base && base->is_array() ? index(node) : base;
   }
 
   Result<value> length(const Node& node) {

@@ -25,6 +25,9 @@ class ExpressionScope {
 
   /// The shape of a tensor of the checkpoint, outermost first; empty when there is none.
   [[nodiscard]] virtual std::vector<std::int64_t> shape_of(std::string_view tensor) const = 0;
+
+  /// The numbers of a short vector of the checkpoint as a list; null when there is none.
+  [[nodiscard]] virtual Result<boost::json::value> numbers_of(std::string_view tensor) const = 0;
 };
 
 /// How a spec computes a value from the fields of a model's config.json, parsed once:
@@ -36,8 +39,9 @@ class ExpressionScope {
 /// From the loosest: `c ? a : b`; `a ?? b` (b when a is missing or null); `or`; `and`; `not`;
 /// `== != < <= > >= in`; `+ -`; `* / // %`; unary `-`; `**`; `a[i]`. Values are numbers, strings in
 /// single quotes, true, false, null, lists `[a, b]`, names, and the functions sqrt, log, floor,
-/// ceil, round, min, max, len, int, given (whether the config states a field), has, rows, columns
-/// (of a tensor by name). A missing name is null; computing with null is an error that names it.
+/// ceil, round, min, max, len, int, pick (an element of a list, or what is no list), given (whether
+/// the config states a field), has, rows, columns, numbers (of a tensor by name). A missing name is
+/// null; computing with null is an error that names it.
 /// `/` gives an integer when it divides evenly. Nesting is bounded. Immutable; evaluation is
 /// thread-safe.
 class Expression {

@@ -12,6 +12,7 @@
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/model_error.h"
 #include "weft/model/spec/expression.h"
+#include "weft/model/spec/gguf_spec.h"
 
 namespace weft {
 namespace {
@@ -73,6 +74,7 @@ const SpecTable& table_named(std::string_view name) {
 struct KeyRule {
   bool known = false;
   std::string_view table;  // empty: a value
+  bool or_value = false;   // a table or a value
 };
 
 KeyRule rule_of(const SpecTable& table, std::string_view key) {
@@ -82,10 +84,10 @@ KeyRule rule_of(const SpecTable& table, std::string_view key) {
       const KeyRule inherited = rule_of(table_named(entry.substr(1)), key);
       if (inherited.known) return inherited;
     }
-    const std::size_t colon = entry.find(':');
-    if (entry.substr(0, colon) == key) {
-      return {true, colon == std::string_view::npos ? std::string_view() : entry.substr(colon + 1)};
-    }
+    const std::size_t mark = entry.find_first_of(":|");
+    if (entry.substr(0, mark) != key) continue;
+    if (mark == std::string_view::npos) return {true, {}};
+    return {true, entry.substr(mark + 1), entry[mark] == '|'};
   }
   return {};
 }
@@ -125,7 +127,7 @@ Result<void> check_table(const json::object& fields, const SpecTable& table,
     Result<void> checked;
     if (!rule.table.empty() && value.is_object()) {
       checked = check_table(value.get_object(), table_named(rule.table), path, file);
-    } else if (!rule.table.empty() && !names_a_tensor(table_named(rule.table))) {
+    } else if (!rule.table.empty() && !rule.or_value && !names_a_tensor(table_named(rule.table))) {
       return bad_spec(file, path + " must be a table");
     } else if (rule.table.empty() && value.is_object()) {
       return bad_spec(file, path + " must be a value, not a table");
@@ -205,11 +207,7 @@ Result<Spec> Spec::load(const std::filesystem::path& path) {
 
 bool Spec::claims(const Checkpoint& checkpoint) const {
   const auto& config = checkpoint.config().get_object();
-  if (checkpoint.format() == CheckpointFormat::kGguf) {
-    const json::object* gguf = table_at(tree_, "gguf");
-    return gguf != nullptr &&
-           lists(*gguf, "architectures", config.if_contains("general.architecture"));
-  }
+  if (checkpoint.format() == CheckpointFormat::kGguf) return claims_gguf(*this, checkpoint);
   const json::object* claimed = table_at(tree_, "claims");
   if (claimed == nullptr) return false;
   const json::value* architectures = config.if_contains("architectures");

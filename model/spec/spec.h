@@ -30,7 +30,7 @@ class Spec {
   [[nodiscard]] const boost::json::object& tree() const noexcept { return tree_; }
 
   /// Whether a checkpoint with this config is one of the family: by claims.model_type, then
-  /// claims.architectures; a GGUF file by gguf.architectures.
+  /// claims.architectures; a GGUF file by gguf.architectures and gguf.where.
   [[nodiscard]] bool claims(const Checkpoint& checkpoint) const;
 
  private:

@@ -6,7 +6,8 @@ namespace weft {
 namespace {
 
 // "key" holds a value; "key:table" a table of that name or, where the table has a key `tensor`,
-// the tensor's name itself; "*" any key with a value; "^" stands for the keys of another table.
+// the tensor's name itself; "key|table" a value or a table of that name; "*" any key with a value;
+// "^" stands for the keys of another table.
 constexpr std::array<std::string_view, 20> kTop = {
     "name",          "kind",       "claims:claims",     "config_root",
     "requires",      "let:let",    "each_layer:let",    "vocabulary",
@@ -16,7 +17,8 @@ constexpr std::array<std::string_view, 20> kTop = {
 };
 constexpr std::array<std::string_view, 2> kClaims = {"model_type", "architectures"};
 constexpr std::array<std::string_view, 1> kLet = {"*"};
-constexpr std::array<std::string_view, 3> kGguf = {"architectures", "config:let", "override:top"};
+constexpr std::array<std::string_view, 6> kGguf = {"architectures", "where",    "config:let",
+                                                   "override:top",  "write_as", "metadata:let"};
 constexpr std::array<std::string_view, 9> kStack = {
     "layers",  "causal",          "norm:norm", "embedding:embedding", "attention:attention",
     "mlp:mlp", "cross:attention", "parallel",  "final_norm:norm",
@@ -64,8 +66,8 @@ constexpr std::array<std::string_view, 26> kAttention = {
 constexpr std::array<std::string_view, 4> kHeadGate = {"tensor", "transposed", "per_head",
                                                        "activation"};
 constexpr std::array<std::string_view, 4> kQkv = {"tensor", "transposed", "groups", "order"};
-constexpr std::array<std::string_view, 6> kRotary = {"enabled", "size",    "theta",
-                                                     "style",   "scaling", "reversed"};
+constexpr std::array<std::string_view, 6> kRotary = {"enabled", "size",        "theta",
+                                                     "style",   "scaling|let", "reversed"};
 constexpr std::array<std::string_view, 2> kRelativeBias = {"tensor", "max_distance"};
 constexpr std::array<std::string_view, 8> kMlp = {
     "gated",      "activation",      "gate_limit", "up_offset",

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/checkpoint/tensor_values.h"
 #include "weft/model/model_error.h"
 #include "weft/model/spec/tensor_names.h"
 
@@ -13,6 +14,9 @@ namespace weft {
 namespace {
 
 namespace json = boost::json;
+
+// What an expression may read of a tensor: some numbers for each pair of a head.
+constexpr std::int64_t kMaxNumbers = 1024;
 
 // "a.b" is the field "a.b" (GGUF's keys are flat) or the field b of the object a. Null as it is.
 const json::value* look_up(const json::object& object, std::string_view name) {
@@ -55,9 +59,36 @@ std::array<const json::object*, 4> SpecScope::places() const {
   return {&variables_, &config_, root_, &checkpoint_.config().get_object()};
 }
 
+const CheckpointTensor* SpecScope::tensor(std::string_view name) const {
+  constexpr std::string_view kMark = "{layer}";
+  std::string whole(name);
+  const json::value* layer = variables_.if_contains("layer");
+  const std::size_t at = whole.find(kMark);
+  if (at != std::string::npos && layer != nullptr)
+    whole.replace(at, kMark.size(), json::serialize(*layer));
+  return find_tensor(checkpoint_, whole, prefixes_);
+}
+
+Result<json::value> SpecScope::numbers_of(std::string_view tensor) const {
+  const CheckpointTensor* found = this->tensor(tensor);
+  if (found == nullptr) return json::value();
+  if (!is_float(found->dtype) || found->shape.size() != 1 || found->shape[0] > kMaxNumbers) {
+    return Error{ModelErrc::kBadTensor, found->file() + ": " + found->name +
+                                            " is no vector of at most " +
+                                            std::to_string(kMaxNumbers) + " numbers"};
+  }
+  std::vector<float> numbers(static_cast<std::size_t>(found->shape[0]));
+  if (const auto read = read_values(*found, 0, 1, numbers); !read) return read.error();
+  tensors_read_.push_back(found->name);
+  return json::value(json::array(numbers.begin(), numbers.end()));
+}
+
 std::vector<std::int64_t> SpecScope::shape_of(std::string_view tensor) const {
-  const CheckpointTensor* found = find_tensor(checkpoint_, tensor, prefixes_);
-  return found == nullptr ? std::vector<std::int64_t>() : found->shape;
+  const CheckpointTensor* found = this->tensor(tensor);
+  if (found != nullptr) return found->shape;
+  const bool assumed = std::ranges::any_of(
+      assumed_, [&](const std::string& beginning) { return tensor.starts_with(beginning); });
+  return assumed ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>();
 }
 
 void SpecScope::set(std::string_view name, json::value value) {

@@ -16,6 +16,7 @@
 namespace weft {
 
 class Checkpoint;
+struct CheckpointTensor;
 
 /// The names that a spec's expressions see: variables first (`let`, `layer`, ...), then the
 /// checkpoint's config. Keeps the first error, so that a whole spec is read without a check after
@@ -27,6 +28,7 @@ class SpecScope final : public ExpressionScope {
   [[nodiscard]] const boost::json::value* find(std::string_view name) const override;
   [[nodiscard]] bool states(std::string_view name) const override;
   [[nodiscard]] std::vector<std::int64_t> shape_of(std::string_view tensor) const override;
+  [[nodiscard]] Result<boost::json::value> numbers_of(std::string_view tensor) const override;
 
   void set(std::string_view name, boost::json::value value);
   /// Names are looked up in this object before the config itself (a nested text_config).
@@ -36,11 +38,19 @@ class SpecScope final : public ExpressionScope {
   /// Tensors may be stored with or without one of these before their names.
   void set_prefixes(std::vector<std::string> prefixes) { prefixes_ = std::move(prefixes); }
 
+  /// Tensors whose names begin with one of these count as present: those of a file that is yet to
+  /// be written.
+  void assume_tensors(std::vector<std::string> beginnings) { assumed_ = std::move(beginnings); }
+
   /// The first failure wins.
   void fail(Error error) {
     if (!error_) error_ = std::move(error);
   }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+  [[nodiscard]] const Checkpoint& checkpoint() const { return checkpoint_; }
+  /// The tensors whose numbers expressions have asked for.
+  [[nodiscard]] const std::vector<std::string>& tensors_read() const { return tensors_read_; }
 
   /// A literal as it is; a string that begins with "=" evaluated.
   [[nodiscard]] boost::json::value evaluate(const boost::json::value& value,
@@ -49,12 +59,16 @@ class SpecScope final : public ExpressionScope {
  private:
   /// Where names are looked up, in this order; null where there is none.
   [[nodiscard]] std::array<const boost::json::object*, 4> places() const;
+  /// By its name, in which "{layer}" stands for the layer's number; null when there is none.
+  [[nodiscard]] const CheckpointTensor* tensor(std::string_view name) const;
 
   const Checkpoint& checkpoint_;
   boost::json::object variables_;
   boost::json::object config_;
   const boost::json::object* root_ = nullptr;
   std::vector<std::string> prefixes_;
+  std::vector<std::string> assumed_;
+  mutable std::vector<std::string> tensors_read_;
   std::optional<Error> error_;
 };
 

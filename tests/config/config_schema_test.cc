@@ -50,14 +50,24 @@ TEST(ConfigSchemaTest, HasEachKeyOnceAndTablesTogether) {
 
 // A new field in either struct does not compile here; then it needs a key as well.
 TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
-  const auto& [model, spec, device, threads, tuning, fraction, budget, rows, pages, page_tokens,
-               context, step_tokens, dtype, layout, policy, window, instances, admission, watermark,
-               target, every, requests, tokens, workers, bytes] = Config();
-  const std::initializer_list<const void*> fields = {
-      &model,    &spec,   &device,      &threads,   &tuning,      &fraction, &budget,
-      &rows,     &pages,  &page_tokens, &context,   &step_tokens, &dtype,    &layout,
-      &policy,   &window, &instances,   &admission, &watermark,   &target,   &every,
-      &requests, &tokens, &workers,     &bytes};
+  const auto& [model, spec, generation_config, device, partition, rank_timeout, threads, tuning,
+               fraction, budget, rows, pages, page_tokens, context, step_tokens, dtype, layout,
+               policy, window, instances, admission, watermark, target, every, requests, tokens,
+               workers, bytes] = Config();
+  const std::initializer_list<const void*> fields = {&model,     &spec,
+                                                     &device,    &threads,
+                                                     &tuning,    &fraction,
+                                                     &budget,    &rows,
+                                                     &pages,     &page_tokens,
+                                                     &context,   &step_tokens,
+                                                     &dtype,     &layout,
+                                                     &policy,    &window,
+                                                     &instances, &admission,
+                                                     &watermark, &target,
+                                                     &every,     &requests,
+                                                     &tokens,    &workers,
+                                                     &bytes,     &generation_config,
+                                                     &partition, &rank_timeout};
   const auto& [host, port, path, certificate, key, io, name, page, origins, deflate, drain, api_key,
                key_file, connections, header_bytes, header_fields, body_bytes, message_bytes,
                body_memory, streams, unread, header_time, body_rate, idle_time, write_time, ping,
@@ -216,14 +226,20 @@ TEST(ConfigSchemaTest, TakesTheNamesOfAChoiceOnly) {
   FileConfig config;
   EXPECT_EQ(assign(setting("memory.kv_dtype"), "bf16", config), std::nullopt);
   EXPECT_EQ(config.engine.kv_dtype, DType::kBF16);
+  EXPECT_EQ(assign(setting("memory.kv_dtype"), "int8", config), std::nullopt);
+  EXPECT_EQ(config.engine.kv_dtype, DType::kI8);
+  EXPECT_EQ(assign(setting("memory.kv_dtype"), "fp8", config), std::nullopt);
+  EXPECT_EQ(config.engine.kv_dtype, DType::kF8_E4M3);
+  EXPECT_EQ(assign(setting("memory.kv_dtype"), "auto", config), std::nullopt);
+  EXPECT_EQ(config.engine.kv_dtype, std::nullopt);
   EXPECT_EQ(assign(setting("memory.kv_layout"), "slab", config), std::nullopt);
   EXPECT_EQ(config.engine.kv_layout, KvLayout::kSlab);
   EXPECT_EQ(assign(setting("scheduling.admission"), "reserve", config), std::nullopt);
   EXPECT_EQ(config.engine.admission, AdmissionMode::kReserve);
   EXPECT_EQ(wrong("memory.kv_dtype", "q8_0"),
-            "\"q8_0\": must be one of \"auto\", \"f32\", \"f16\", \"bf16\"");
+            "\"q8_0\": must be one of \"auto\", \"f32\", \"f16\", \"bf16\", \"int8\", \"fp8\"");
   EXPECT_EQ(wrong("memory.kv_dtype", std::int64_t{16}),
-            "16: must be one of \"auto\", \"f32\", \"f16\", \"bf16\"");
+            "16: must be one of \"auto\", \"f32\", \"f16\", \"bf16\", \"int8\", \"fp8\"");
 }
 
 TEST(ConfigSchemaTest, TakesAPolicyByNameOrAWindowInMilliseconds) {

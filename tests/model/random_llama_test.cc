@@ -6,10 +6,11 @@
 #include <cstdint>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/model/checkpoint/checkpoint.h"
-#include "weft/tests/fixture/tensor_bytes.h"
+#include "weft/tests/fixture/files/tensor_bytes.h"
 
 namespace weft {
 namespace {
@@ -54,6 +55,31 @@ TEST(RandomLlamaTest, HasTheSizesOfItsShape) {
   const std::int64_t layer = 2 * 32 * 32 + 2 * 16 * 32 + 3 * 48 * 32 + 2 * 32;
   const std::int64_t embeddings = std::int64_t{2} * 50 * 32;
   EXPECT_EQ(program.parameters, 3 * layer + embeddings + 32);
+}
+
+TEST(RandomLlamaTest, HasTheExpertsOfItsShape) {
+  for (const auto& [family, name] : {std::pair(LlamaShape::Family::kMixtral, "mixtral"),
+                                     std::pair(LlamaShape::Family::kQwen3Moe, "qwen3_moe")}) {
+    const RandomLlama model({.layers = 1,
+                             .hidden = 32,
+                             .ffn = 16,
+                             .vocabulary = 50,
+                             .family = family,
+                             .head_size = 16,
+                             .experts = 4,
+                             .chosen = 2},
+                            1);
+    const Program& program = *model.program();
+    EXPECT_EQ(program.family, name);
+    EXPECT_EQ(program.max_experts, 4);
+    EXPECT_EQ(program.max_chosen, 2);
+    EXPECT_EQ(program.self_kv[0].head_size, 16);
+    const std::int64_t attention = 2 * 64 * 32 + 2 * 32 * 32;
+    const std::int64_t experts = 4 * 3 * 16 * 32 + 4 * 32;
+    const std::int64_t norms = 3 * 32 + (program.family == "qwen3_moe" ? 2 * 16 : 0);
+    EXPECT_EQ(program.parameters, attention + experts + norms + std::int64_t{2} * 50 * 32) << name;
+    EXPECT_THAT(program.unused_tensors, SizeIs(0));
+  }
 }
 
 TEST(RandomLlamaTest, DrawsTheSameWeightsFromTheSameSeedAndOthersFromAnother) {

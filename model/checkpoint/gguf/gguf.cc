@@ -116,7 +116,7 @@ Result<DType> GgufReader::read_dtype(std::string_view name) {
   const auto number = fields_.take<std::uint32_t>("type");
   if (fields_.failed()) return bad_tensor(name, fields_.error().detail);
   const auto encoding = std::ranges::find(encodings(), number, &Encoding::gguf_type);
-  if (encoding != encodings().end()) return encoding->dtype;
+  if (encoding != encodings().end() && number != Encoding::kNotInGguf) return encoding->dtype;
   const auto* type = std::ranges::find(kTensorTypes, number, &TensorType::number);
   if (type == kTensorTypes.end())
     return bad_tensor(name, "has the unknown type " + std::to_string(number));

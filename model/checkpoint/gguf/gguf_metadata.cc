@@ -99,6 +99,7 @@ Result<GgufMetadata> MetadataReader::read(std::uint64_t count) {
   keys.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) {
     if (const auto done = read_pair(); !done) return done.error();
+    metadata_.places.back().end = fields_.offset();
     keys.push_back(std::exchange(key_, {}));
   }
   std::ranges::sort(keys);
@@ -113,6 +114,7 @@ Result<void> MetadataReader::read_pair() {
   if (key->empty() || !simdjson::validate_utf8(*key))
     return bad("a key before offset " + std::to_string(fields_.offset()) + " is no text");
   key_ = *key;
+  metadata_.places.push_back({key_, fields_.offset(), 0});
   const auto type = read_type();
   if (!type) return type.error();
   if (*type == GgufType::kArray && key_.starts_with(kTokenizer)) {

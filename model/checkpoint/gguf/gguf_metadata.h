@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "weft/core/error/error.h"
 #include "weft/core/io/byte_reader.h"
@@ -36,6 +37,13 @@ struct GgufArray {
   std::span<const std::byte> bytes;
 };
 
+/// Where a key's type and value stand in the file.
+struct GgufPlace {
+  std::string_view key;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
 /// The metadata of one GGUF file. Borrows from the file's bytes.
 struct GgufMetadata {
   /// Everything but the tokenizer's arrays and arrays of more than 1024 elements. Integers are
@@ -43,7 +51,8 @@ struct GgufMetadata {
   boost::json::object values;
   /// The arrays whose keys begin with "tokenizer.".
   std::map<std::string_view, GgufArray> tokenizer_arrays;
-  std::uint64_t alignment = 32;  ///< Tensors begin at its multiples, from their section's start.
+  std::vector<GgufPlace> places;  ///< of all keys, in the file's order
+  std::uint64_t alignment = 32;   ///< Tensors begin at its multiples, from their section's start.
 };
 
 /// Reads `count` pairs of key and value. kBadCheckpoint when one is not there, a type is unknown, a

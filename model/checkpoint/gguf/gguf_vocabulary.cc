@@ -49,9 +49,10 @@ constexpr std::array kKinds = {
         .add_eos = true},
 };
 
-// Llama 3's tokenizers want <|begin_of_text|> though their files do not say so.
-constexpr std::array<std::string_view, 4> kPreWithBos = {"llama3", "llama-v3", "llama-bpe",
-                                                         "falcon3"};
+// Their tokenizers want the first token though their files do not say so.
+constexpr std::array<std::string_view, 10> kPreWithBos = {
+    "llama3",  "llama-v3", "llama-bpe", "falcon3", "falcon-h1",
+    "pixtral", "midm-2.0", "lfm2",      "tekken",  "chameleon"};
 
 class VocabularyReader {
  public:

@@ -19,9 +19,9 @@
 #include "weft/model/checkpoint/pickle/pickle.h"
 #include "weft/model/checkpoint/pickle/pickle_checkpoint.h"
 #include "weft/model/model_error.h"
+#include "weft/tests/fixture/files/tensor_bytes.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/source_path.h"
-#include "weft/tests/fixture/tensor_bytes.h"
 #include "weft/text/tokenizer/vocabulary.h"
 
 namespace weft {

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "weft/model/model_error.h"
-#include "weft/tests/fixture/byte_writer.h"
+#include "weft/tests/fixture/files/byte_writer.h"
+#include "weft/tests/fixture/files/tensor_bytes.h"
 #include "weft/tests/fixture/result_matchers.h"
-#include "weft/tests/fixture/tensor_bytes.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "weft/core/io/file.h"
 #include "weft/model/model_error.h"
-#include "weft/tests/fixture/checkpoint_errors.h"
+#include "weft/tests/fixture/files/checkpoint_errors.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/temp_folder.h"
 

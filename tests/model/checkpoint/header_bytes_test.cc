@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/tests/fixture/checkpoint_errors.h"
+#include "weft/tests/fixture/files/checkpoint_errors.h"
+#include "weft/tests/fixture/files/tensor_bytes.h"
 #include "weft/tests/fixture/result_matchers.h"
-#include "weft/tests/fixture/tensor_bytes.h"
 
 namespace weft {
 namespace {

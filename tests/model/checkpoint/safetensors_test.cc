@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "weft/model/model_error.h"
-#include "weft/tests/fixture/byte_writer.h"
-#include "weft/tests/fixture/checkpoint_errors.h"
+#include "weft/tests/fixture/files/byte_writer.h"
+#include "weft/tests/fixture/files/checkpoint_errors.h"
+#include "weft/tests/fixture/files/tensor_bytes.h"
 #include "weft/tests/fixture/result_matchers.h"
-#include "weft/tests/fixture/tensor_bytes.h"
 
 namespace weft {
 namespace {
@@ -76,7 +76,7 @@ TEST(SafetensorsTest, ReadsEveryTypeThatTensorsMayHave) {
        {Row{"F64", DType::kF64, 8}, Row{"F32", DType::kF32, 4}, Row{"F16", DType::kF16, 2},
         Row{"BF16", DType::kBF16, 2}, Row{"I64", DType::kI64, 8}, Row{"I32", DType::kI32, 4},
         Row{"I16", DType::kI16, 2}, Row{"I8", DType::kI8, 1}, Row{"U8", DType::kU8, 1},
-        Row{"BOOL", DType::kBool, 1}}) {
+        Row{"F8_E4M3", DType::kF8_E4M3, 1}, Row{"BOOL", DType::kBool, 1}}) {
     const auto file = read_header(std::string(R"({"a":{"dtype":")") + row.word +
                                       R"(","shape":[3],"data_offsets":[0,)" +
                                       std::to_string(3 * row.bytes) + "]}}",
@@ -187,8 +187,8 @@ TEST(SafetensorsTest, RefusesFieldsThatAreMissingOrOfAnotherKind) {
 }
 
 TEST(SafetensorsTest, NamesTheTensorWhoseTypeIsNotSupported) {
-  EXPECT_THAT(read_header(R"({"w":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}})", 1),
-              FailsWith(ModelErrc::kUnsupportedFormat, "tensor 'w' has dtype 'F8_E4M3'"));
+  EXPECT_THAT(read_header(R"({"w":{"dtype":"F8_E5M2","shape":[1],"data_offsets":[0,1]}})", 1),
+              FailsWith(ModelErrc::kUnsupportedFormat, "tensor 'w' has dtype 'F8_E5M2'"));
 }
 
 TEST(SafetensorsTest, ReadsNothingPastACutFile) {
@@ -208,6 +208,61 @@ TEST(SafetensorsTest, ReadsNothingBehindTheHeaderAndSaysWhenThatIsCut) {
     EXPECT_THAT(read_safetensors(std::make_shared<CutSource>(whole, end)),
                 FailsWith(FileErrc::kCut, "m"));
   }
+}
+
+/// A header with one tensor of bytes and what __metadata__ says beside it.
+std::string encoded_header(std::string_view tensor, std::string_view metadata) {
+  std::string header = R"({"__metadata__":{)";
+  header.append(metadata).append(R"(},"w":)").append(tensor).append("}");
+  return header;
+}
+
+constexpr std::string_view kBytes =
+    R"({"dtype":"U8","shape":[3,2,36],"data_offsets":[0,216]})";  // rows of one block of 64
+
+TEST(SafetensorsTest, ReadsBytesAsTheWeightsThatMetadataSaysTheyAre) {
+  const auto file =
+      read_header(encoded_header(kBytes, R"("format":"pt","weft.encoding.w":"q4_b64")"), 216);
+  ASSERT_TRUE(file) << to_string(file.error());
+  const CheckpointTensor& tensor = file->tensors.front();
+  EXPECT_EQ(tensor.dtype, DType::kQ4_B64);
+  EXPECT_THAT(tensor.shape, ElementsAre(3, 2, 64));
+  EXPECT_EQ(tensor.size, 216u);
+  const auto gguf = read_header(encoded_header(kBytes, R"("weft.encoding.w":"q8_b32")"), 216);
+  ASSERT_TRUE(gguf) << to_string(gguf.error());
+  EXPECT_EQ(gguf->tensors.front().dtype, DType::kQ8_B32);
+  EXPECT_THAT(gguf->tensors.front().shape, ElementsAre(3, 2, 32));
+}
+
+TEST(SafetensorsTest, RefusesEncodingsThatDoNotFitTheirTensor) {
+  const auto refuse = [](std::string_view tensor, std::string_view metadata) {
+    return read_header(encoded_header(tensor, metadata), 216);
+  };
+  constexpr std::string_view kGood = R"("weft.encoding.w":"q4_b64")";
+  for (const std::string_view name : {"q9_b64", "", "f32", "u8", "Q4_B64"}) {
+    std::string metadata = R"("weft.encoding.w":")";
+    metadata.append(name).append("\"");
+    EXPECT_THAT(refuse(kBytes, metadata), FailsWith(ModelErrc::kUnsupportedFormat, "tensor 'w'"))
+        << name;
+  }
+  EXPECT_THAT(refuse(R"({"dtype":"I8","shape":[6,36],"data_offsets":[0,216]})", kGood),
+              is_bad("tensor 'w': has an encoding and is not of dtype U8"));
+  EXPECT_THAT(refuse(R"({"dtype":"U8","shape":[216],"data_offsets":[0,216]})", kGood),
+              is_bad("tensor 'w': has an encoding and 1 dimensions"));
+  EXPECT_THAT(refuse(R"({"dtype":"U8","shape":[4,54],"data_offsets":[0,216]})", kGood),
+              is_bad("tensor 'w': its rows of 54 bytes are not whole blocks of 36"));
+  EXPECT_THAT(refuse(kBytes, R"("weft.encoding.v":"q4_b64")"),
+              is_bad("tensor 'v': has an encoding in __metadata__ and is not in the file"));
+  EXPECT_THAT(refuse(kBytes, R"("weft.encoding.w":"q4_b64","weft.encoding.w":"q8_b32")"),
+              is_bad("tensor 'w': has two encodings"));
+  EXPECT_THAT(refuse(kBytes, R"("weft.encoding.w":7)"), is_bad("is no text"));
+  // A shape of no bytes whose numbers cannot be counted.
+  EXPECT_THAT(
+      read_header(
+          encoded_header(R"({"dtype":"U8","shape":[0,9223372036854775800],"data_offsets":[0,0]})",
+                         kGood),
+          0),
+      is_bad("tensor 'w': its shape has more elements than can be counted"));
 }
 
 }  // namespace

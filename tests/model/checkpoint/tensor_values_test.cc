@@ -13,11 +13,11 @@
 #include "weft/core/error/internal_error.h"
 #include "weft/kernels/encoding/encoding.h"
 #include "weft/model/checkpoint/checkpoint.h"
-#include "weft/tests/fixture/byte_writer.h"
-#include "weft/tests/fixture/checkpoint_errors.h"
+#include "weft/tests/fixture/files/byte_writer.h"
+#include "weft/tests/fixture/files/checkpoint_errors.h"
+#include "weft/tests/fixture/files/tensor_bytes.h"
 #include "weft/tests/fixture/random_matrix.h"
 #include "weft/tests/fixture/result_matchers.h"
-#include "weft/tests/fixture/tensor_bytes.h"
 
 namespace weft {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "weft/model/model_error.h"
-#include "weft/tests/fixture/checkpoint_builder.h"
+#include "weft/tests/fixture/files/checkpoint_builder.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/small_model.h"
 
@@ -87,6 +87,8 @@ TEST(ProgramTest, CountsBytesOfKvPerToken) {
   EXPECT_THAT(program.self_kv, testing::SizeIs(1));
   EXPECT_EQ(program.kv_bytes_per_token(DType::kF32), 2 * 2 * 2 * 4);
   EXPECT_EQ(program.kv_bytes_per_token(DType::kBF16), 2 * 2 * 2 * 2);
+  EXPECT_EQ(program.kv_bytes_per_token(DType::kI8), 2 * 2 * (2 + 4))
+      << "with a scale for each head";
 }
 
 TEST(ProgramTest, CountsBytesOfItsWeights) {

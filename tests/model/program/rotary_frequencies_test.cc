@@ -5,6 +5,7 @@
 
 #include <boost/json/parse.hpp>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -55,6 +56,18 @@ TEST(RotaryFrequenciesTest, DivideByTheFactorOfLinearScaling) {
   EXPECT_THAT(frequencies(R"({"type": "linear", "factor": 4.0})").value().frequency,
               are({0.25F, 0.079056941F, 0.0250000004F, 0.00790569466F, 0.00249999994F,
                    0.000790569466F, 0.000250000012F, 7.90569466e-05F}));
+}
+
+TEST(RotaryFrequenciesTest, AreDividedByTheNumbersThatAFileStates) {
+  std::vector<float> wanted = plain_numbers();
+  wanted[2] /= 2;
+  wanted[7] /= 8;
+  EXPECT_THAT(frequencies(R"({"divisors": [1, 1, 2, 1, 1, 1, 1, 8]})").value().frequency,
+              are(wanted));
+  for (const char* wrong : {"[1, 2]", "[1, 1, 0, 1, 1, 1, 1, 8]"}) {
+    EXPECT_THAT(frequencies(std::string(R"({"divisors": )") + wrong + "}"),
+                FailsWith(ModelErrc::kBadConfig, "divisors must be 8 positive numbers"));
+  }
 }
 
 TEST(RotaryFrequenciesTest, DoNotChangeWithinTheTrainedContextOfDynamicScaling) {

@@ -10,7 +10,7 @@
 
 #include "weft/model/model_error.h"
 #include "weft/model/program/program.h"
-#include "weft/tests/fixture/checkpoint_builder.h"
+#include "weft/tests/fixture/files/checkpoint_builder.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/small_model.h"
 
@@ -207,6 +207,23 @@ TEST(WeightPlannerTest, HoldsExpertsOfSeveralTypesInFloat32) {
   EXPECT_EQ(type_of("0.mlp.experts.1.down"), DType::kBF16);
 }
 
+TEST(WeightPlannerTest, TakesAVectorForAMatrixOfOneRow) {
+  const Checkpoint checkpoint = without_mlp()
+                                    .tensor("router.weight", {2, 4})
+                                    .tensor("up.weight", {2, 3, 4})
+                                    .tensor("down.weight", {2, 4, 3})
+                                    .tensor("s.up.weight", {3, 4})
+                                    .tensor("s.down.weight", {4, 3})
+                                    .tensor("s.gate.weight", {4}, 8)
+                                    .make();
+  const Program program = experts(
+                              "up = 'up'\ndown = 'down'\n[mlp.experts.shared]\nsize = 3\n"
+                              "up = 's.up'\ndown = 's.down'\ngate_tensor = 's.gate'")
+                              .compile(checkpoint)
+                              .value();
+  EXPECT_THAT(named(program.matrices, "0.mlp.shared.gate"), ElementsAre(8, 9, 10, 11));
+}
+
 TEST(WeightPlannerTest, FindsExpertsInAStack) {
   for (const std::vector<std::int64_t>& shape :
        {std::vector<std::int64_t>{2, 3, 4}, std::vector<std::int64_t>{6, 4}}) {
@@ -351,6 +368,30 @@ TEST(WeightPlannerTest, HoldsAGateAndAnUpOfTwoTypesEachInItsOwn) {
               ElementsAre(WeightRun{DType::kF32, 0, 3}, WeightRun{DType::kBF16, 3, 3}));
   EXPECT_EQ(matrix->bytes(), 3 * 4 * 4 + 3 * 4 * 2);
   EXPECT_EQ(matrix->dtype, DType::kF32) << "for a device that holds it in one type";
+}
+
+TEST(WeightPlannerTest, KeepsTheOrderInWhichAllPartsHaveTheirColumns) {
+  CheckpointBuilder builder = without_qkv();
+  for (const char* name : {"q.weight", "k.weight", "v.weight"}) {
+    builder.zeros(name, DType::kBF16, {4, 4}, 16).in_order({2, 0, 1, 3});
+  }
+  const Checkpoint checkpoint = builder.make();
+  const Program program = SmallSpec().compile(checkpoint).value();
+  EXPECT_EQ(program.matrices.front().dtype, DType::kBF16);
+  ASSERT_NE(program.matrices.front().input_order, nullptr);
+  EXPECT_THAT(*program.matrices.front().input_order, ElementsAre(2, 0, 1, 3));
+}
+
+TEST(WeightPlannerTest, HoldsPartsWhoseColumnsStandInDifferentOrdersAsFloat32) {
+  const Checkpoint checkpoint = without_qkv()
+                                    .zeros("q.weight", DType::kBF16, {4, 4}, 16)
+                                    .in_order({2, 0, 1, 3})
+                                    .zeros("k.weight", DType::kBF16, {4, 4}, 16)
+                                    .zeros("v.weight", DType::kBF16, {4, 4}, 16)
+                                    .make();
+  const Program program = SmallSpec().compile(checkpoint).value();
+  EXPECT_EQ(program.matrices.front().dtype, DType::kF32);
+  EXPECT_EQ(program.matrices.front().input_order, nullptr);
 }
 
 TEST(WeightPlannerTest, CountsEachNumberOnceAlsoWhenTheHeadIsTied) {

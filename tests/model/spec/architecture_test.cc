@@ -9,7 +9,7 @@
 #include "weft/kernels/experts/experts.h"
 #include "weft/model/model_error.h"
 #include "weft/model/spec/spec.h"
-#include "weft/tests/fixture/checkpoint_builder.h"
+#include "weft/tests/fixture/files/checkpoint_builder.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/small_model.h"
 #include "weft/tests/fixture/source_path.h"
@@ -254,13 +254,57 @@ TEST(ArchitectureTest, ReadsAGgufByItsOwnNames) {
   EXPECT_TRUE(model.head.tied);
 }
 
+TEST(ArchitectureTest, ReadsScalingOfATableWithoutItsNulls) {
+  const Spec spec = Spec::parse(R"(
+      name = 'mine'
+      vocabulary = 4
+      hidden = 8
+      context = 16
+      layers = 1
+      embedding = { tensor = 'e' }
+      mlp = { size = 4 }
+      [attention]
+      heads = 1
+      [attention.rotary.scaling]
+      rope_type = 'linear'
+      factor = '= stretch'
+      beta_fast = '= missing')",
+                                "mine.toml")
+                        .value();
+  const Checkpoint checkpoint = CheckpointBuilder(R"({"stretch": 4})").make();
+  const Architecture model = resolve_architecture(spec, checkpoint).value();
+  EXPECT_EQ(model.decoder.rotary.at(0).scaling,
+            boost::json::parse(R"({"rope_type": "linear", "factor": 4})"));
+}
+
+TEST(ArchitectureTest, ReadsAGgufByASpecOfItsNamesAsItStands) {
+  const Spec spec = Spec::parse(R"(
+      name = 'mine'
+      vocabulary = '= arch.rows'
+      hidden = 8
+      context = 16
+      layers = 1
+      embedding = { tensor = 'my_table' }
+      mlp = { size = 4 }
+      attention = { heads = 1 })",
+                                "mine.toml")
+                        .value();
+  const Checkpoint checkpoint =
+      CheckpointBuilder(R"({"general.architecture": "odd", "odd.rows": 6, "odd.block_count": 9})")
+          .make(CheckpointFormat::kGguf);
+  const Architecture model = resolve_architecture(spec, checkpoint).value();
+  EXPECT_EQ(model.vocabulary, 6);
+  EXPECT_THAT(model.decoder.layers, testing::SizeIs(1));
+  EXPECT_THAT(model.decoder.embedding.tensor, ElementsAre("my_table"));
+}
+
 TEST(ArchitectureTest, NamesTheFieldThatAGgufLacks) {
   const Checkpoint checkpoint =
       CheckpointBuilder(R"({"general.architecture": "llama", "llama.embedding_length": 64})")
           .tensor("token_embd.weight", {32, 64})
           .make(CheckpointFormat::kGguf);
   EXPECT_THAT(resolve_architecture(find_spec(checkpoint).value(), checkpoint),
-              FailsWith(ModelErrc::kBadConfig, "llama.attention.head_count (missing)"));
+              FailsWith(ModelErrc::kBadConfig, "context = arch.context_length: is missing"));
 }
 
 }  // namespace

@@ -28,6 +28,10 @@ class Fields final : public ExpressionScope {
   [[nodiscard]] std::vector<std::int64_t> shape_of(std::string_view tensor) const override {
     return tensor == "head" ? std::vector<std::int64_t>{50, 16} : std::vector<std::int64_t>();
   }
+  [[nodiscard]] Result<boost::json::value> numbers_of(std::string_view tensor) const override {
+    return tensor == "factors" ? boost::json::value(boost::json::array{1.5, 2})
+                               : boost::json::value();
+  }
 
  private:
   boost::json::object fields_ = boost::json::parse(R"({
@@ -148,6 +152,11 @@ INSTANTIATE_TEST_SUITE_P(Functions, ExpressionValueTest,
                              {"rows('head')", "50"},
                              {"columns('head')", "16"},
                              {"rows('other')", "null"},
+                             {"numbers('factors')", "[1.5, 2]"},
+                             {"numbers('other')", "null"},
+                             {"pick(kinds, 1)", R"("sliding")"},
+                             {"pick(heads, 1)", "8"},
+                             {"pick(missing, 1)", "null"},
                          }));
 
 struct Failure {
@@ -200,6 +209,9 @@ INSTANTIATE_TEST_SUITE_P(Evaluating, ExpressionErrorTest,
                              {"-word", kBadConfig, "where a number is needed"},
                              {"max(1, word)", kBadConfig, "where a number is needed"},
                              {"has(1)", kBadConfig, "a tensor's name"},
+                             {"numbers(1)", kBadConfig, "a tensor's name"},
+                             {"pick(kinds, 2)", kBadConfig, "an index below 2"},
+                             {"pick(kinds)", kBadSpec, "pick() with 1 arguments is not known"},
                              {"given(1)", kBadConfig, "a field's name"},
                              {"sin(1)", kBadSpec, "sin() with 1 arguments is not known"},
                              {"sqrt(1, 2)", kBadSpec, "sqrt() with 2 arguments is not known"},

@@ -1,4 +1,5 @@
-// docs/model-families.md says which model types load; this compares it with the built-in specs.
+// docs/model-families.md says which model types load, docs/gguf.md which architectures of GGUF
+// files; this compares them with the built-in specs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 #include <boost/json/object.hpp>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -75,6 +77,36 @@ TEST(ModelFamiliesPageTest, SaysWhatIsMissingWhereNoneLoads) {
     EXPECT_NE(page.remark_of.at(type), "") << type;
   }
   EXPECT_GT(missing, 0U);
+}
+
+using SpecsOf = std::map<std::string, std::set<std::string>>;
+
+/// The rows "| `architecture` | [spec](...), [spec](...) | remark |" of docs/gguf.md.
+SpecsOf read_gguf_page() {
+  std::istringstream text(
+      read_text_file(test::source_path("docs/gguf.md"), std::size_t{1} << 20).value());
+  SpecsOf specs_of;
+  for (std::string line; std::getline(text, line);) {
+    if (!line.starts_with("| `")) continue;
+    std::set<std::string>& specs = specs_of[between(line, "| `", "` |")];
+    for (std::size_t at = line.find('['); at != std::string::npos; at = line.find('[', at + 1)) {
+      specs.insert(between(line.substr(at), "[", "]("));
+    }
+  }
+  return specs_of;
+}
+
+TEST(GgufPageTest, NamesTheSpecsOfEveryArchitectureThatLoads) {
+  SpecsOf wanted;
+  for (const Spec& spec : builtin_specs()) {
+    // A family that is only written as another's file has none.
+    const auto gguf = spec.tree().find("gguf");
+    if (gguf == spec.tree().end() || !gguf->value().as_object().contains("architectures")) continue;
+    for (const auto& name : gguf->value().at("architectures").as_array()) {
+      wanted[std::string(name.as_string())].insert(spec.name());
+    }
+  }
+  EXPECT_EQ(read_gguf_page(), wanted);
 }
 
 }  // namespace

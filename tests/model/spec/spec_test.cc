@@ -19,7 +19,7 @@
 #include "weft/model/model_error.h"
 #include "weft/model/program/program.h"
 #include "weft/model/spec/architecture.h"
-#include "weft/tests/fixture/checkpoint_builder.h"
+#include "weft/tests/fixture/files/checkpoint_builder.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/source_path.h"
 #include "weft/tests/fixture/temp_folder.h"
@@ -122,11 +122,28 @@ TEST(SpecTest, ClaimsAGgufByItsArchitectureOnly) {
   EXPECT_FALSE(claims(R"({"general.architecture": "a", "model_type": "a"})"));
 }
 
+TEST(SpecTest, ClaimsAGgufOfItsArchitectureWhereItsConditionHolds) {
+  const Spec spec =
+      parse_spec("name = 'mine'\n[gguf]\narchitectures = ['g']\nwhere = '= arch.experts > 0'")
+          .value();
+  const auto claims = [&](const char* config) {
+    return spec.claims(CheckpointBuilder(config).make(CheckpointFormat::kGguf));
+  };
+  EXPECT_TRUE(claims(R"({"general.architecture": "g", "g.experts": 2})"));
+  EXPECT_FALSE(claims(R"({"general.architecture": "g", "g.experts": 0})"));
+  EXPECT_FALSE(claims(R"({"general.architecture": "g"})"));
+}
+
 TEST(SpecTest, MergesTablesKeyByKey) {
   const auto object = [](const char* text) { return json::parse(text).get_object(); };
   EXPECT_EQ(merge_tables(object(R"({"a": 1, "t": {"x": 1, "y": 2}, "u": {"v": 1}})"),
                          object(R"({"b": 3, "t": {"y": 4}, "u": "name"})")),
             object(R"({"a": 1, "b": 3, "t": {"x": 1, "y": 4}, "u": "name"})"));
+}
+
+TEST(BuiltinSpecsTest, HaveKeysForWhatAllGgufFilesHaveAlike) {
+  const auto spec = Spec::parse(builtin_gguf_text(), "gguf.toml");
+  EXPECT_TRUE(spec) << to_string(spec.error());
 }
 
 TEST(BuiltinSpecsTest, AllParse) {
@@ -154,15 +171,28 @@ std::map<std::string, std::vector<std::string>> claimed(std::string_view table,
 }
 
 TEST(BuiltinSpecsTest, ClaimEveryKindOfModelOnce) {
-  for (const auto& [table, key] : {std::pair("claims", "model_type"),
-                                   {"claims", "architectures"},
-                                   {"gguf", "architectures"}}) {
+  for (const auto& [table, key] :
+       {std::pair("claims", "model_type"), {"claims", "architectures"}}) {
     const auto by_value = claimed(table, key);
     EXPECT_FALSE(by_value.empty()) << table << "." << key;
     for (const auto& [value, specs] : by_value) {
       EXPECT_EQ(specs.size(), 1U) << table << "." << key << " " << value;
     }
   }
+}
+
+TEST(BuiltinSpecsTest, ThatShareAGgufArchitectureEachSayWhichFilesAreTheirs) {
+  std::size_t shared = 0;
+  for (const auto& [architecture, names] : claimed("gguf", "architectures")) {
+    if (names.size() == 1) continue;
+    ++shared;
+    for (const std::string& name : names) {
+      const auto spec = std::ranges::find(builtin_specs(), name, &Spec::name);
+      EXPECT_TRUE(spec->tree().at("gguf").get_object().contains("where"))
+          << name << ", " << architecture;
+    }
+  }
+  EXPECT_GT(shared, 0U);
 }
 
 TEST(BuiltinSpecsTest, AllClaimSomething) {
@@ -253,7 +283,7 @@ TEST(SpecDocumentationTest, ExplainsEveryKeyAndNoOther) {
   for (const SpecTable& table : spec_schema()) {
     for (const std::string_view entry : table.keys) {
       if (entry.starts_with('^') || entry == "*") continue;  // keys of another table; free names
-      keys[std::string(table.name)].emplace(entry.substr(0, entry.find(':')));
+      keys[std::string(table.name)].emplace(entry.substr(0, entry.find_first_of(":|")));
     }
   }
   const auto page = documented();

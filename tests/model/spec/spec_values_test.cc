@@ -8,7 +8,7 @@
 #include <string>
 
 #include "weft/model/model_error.h"
-#include "weft/tests/fixture/checkpoint_builder.h"
+#include "weft/tests/fixture/files/checkpoint_builder.h"
 
 namespace weft {
 namespace {
@@ -58,6 +58,27 @@ TEST(SpecScopeTest, LeavesLiteralsAndEvaluatesLists) {
   EXPECT_EQ(text_of(scope, "a"), R"("a")");
   EXPECT_EQ(json::serialize(scope.evaluate(json::parse(R"(["a", "= a", 2])"), "here")),
             R"(["a",1,2])");
+}
+
+TEST(SpecScopeTest, ReadsTheNumbersOfAShortVectorAndRemembersIt) {
+  const Checkpoint checkpoint =
+      CheckpointBuilder("{}").tensor("factors", {3}, 2).tensor("matrix", {2, 2}).make();
+  SpecScope scope(checkpoint);
+  EXPECT_EQ(text_of(scope, "= numbers('factors')"), "[2E0,3E0,4E0]");
+  EXPECT_EQ(text_of(scope, "= numbers('missing')"), "null");
+  EXPECT_THAT(scope.tensors_read(), ElementsAre("factors"));
+  EXPECT_EQ(text_of(scope, "= numbers('matrix')"), "null");
+  ASSERT_TRUE(scope.error().has_value());
+  EXPECT_THAT(scope.error()->detail, testing::HasSubstr("matrix is no vector of at most 1024"));
+}
+
+TEST(SpecScopeTest, PutsTheLayersNumberIntoATensorsName) {
+  const Checkpoint checkpoint = CheckpointBuilder("{}").tensor("blk.1.up", {5, 3}).make();
+  SpecScope scope(checkpoint);
+  scope.set("layer", 1);
+  EXPECT_EQ(text_of(scope, "= [rows('blk.{layer}.up'), columns('blk.{layer}.up')]"), "[5,3]");
+  scope.set("layer", 0);
+  EXPECT_EQ(text_of(scope, "= has('blk.{layer}.up')"), "false");
 }
 
 TEST(SpecScopeTest, KeepsTheFirstError) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/tests/fixture/checkpoint_builder.h"
+#include "weft/tests/fixture/files/checkpoint_builder.h"
 
 namespace weft {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "weft/model/checkpoint/gguf/gguf.h"
 #include "weft/model/checkpoint/llama2c.h"
-#include "weft/tests/fixture/tensor_bytes.h"
+#include "weft/tests/fixture/files/tensor_bytes.h"
 #include "weft/tests/text/tokenizer/vocab_vectors.h"
 #include "weft/text/output/incremental_detokenizer.h"
 #include "weft/text/text_error.h"

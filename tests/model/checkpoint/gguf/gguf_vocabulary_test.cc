@@ -10,10 +10,10 @@
 
 #include "weft/model/checkpoint/gguf/gguf.h"
 #include "weft/model/model_error.h"
-#include "weft/tests/fixture/checkpoint_errors.h"
-#include "weft/tests/fixture/gguf_writer.h"
+#include "weft/tests/fixture/files/checkpoint_errors.h"
+#include "weft/tests/fixture/files/gguf_writer.h"
+#include "weft/tests/fixture/files/tensor_bytes.h"
 #include "weft/tests/fixture/result_matchers.h"
-#include "weft/tests/fixture/tensor_bytes.h"
 
 namespace weft {
 namespace {

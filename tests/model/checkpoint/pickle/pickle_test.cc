@@ -10,9 +10,9 @@
 
 #include "weft/core/io/byte_reader.h"
 #include "weft/model/model_error.h"
-#include "weft/tests/fixture/byte_writer.h"
-#include "weft/tests/fixture/checkpoint_errors.h"
-#include "weft/tests/fixture/pickle_writer.h"
+#include "weft/tests/fixture/files/byte_writer.h"
+#include "weft/tests/fixture/files/checkpoint_errors.h"
+#include "weft/tests/fixture/files/pickle_writer.h"
 #include "weft/tests/fixture/result_matchers.h"
 
 namespace weft {

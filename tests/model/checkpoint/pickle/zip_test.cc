@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "weft/model/model_error.h"
-#include "weft/tests/fixture/byte_writer.h"
-#include "weft/tests/fixture/checkpoint_errors.h"
+#include "weft/tests/fixture/files/byte_writer.h"
+#include "weft/tests/fixture/files/checkpoint_errors.h"
+#include "weft/tests/fixture/files/tensor_bytes.h"
+#include "weft/tests/fixture/files/zip_writer.h"
 #include "weft/tests/fixture/result_matchers.h"
-#include "weft/tests/fixture/tensor_bytes.h"
-#include "weft/tests/fixture/zip_writer.h"
 
 namespace weft {
 namespace {

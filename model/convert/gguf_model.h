@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/checkpoint/gguf/gguf_writer.h"
+#include "weft/model/program/program.h"
+#include "weft/model/spec/spec.h"
+#include "weft/text/tokenizer/vocabulary.h"
+
+namespace weft {
+
+/// A model as a GGUF file would have it: its checkpoint reads like that of the file, and its
+/// tensors are made of those of the model's own files when they are read.
+struct GgufModel {
+  std::vector<GgufPair> metadata;  ///< of the architecture, and the tokenizer's
+  std::shared_ptr<const Checkpoint> checkpoint;
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<const Checkpoint> source;  ///< where the numbers are read
+};
+
+/// Puts a model into GGUF's form: names, metadata and the order of heads by the [gguf] tables of
+/// its spec (docs/model-specs.md). `program` is the one that `spec` makes of the checkpoint;
+/// `vocabulary` may be null: then the file has no tokenizer. The form is read back by the spec, and
+/// what comes out is compared with `program`, so that no file says another model than the
+/// checkpoint. kUnsupportedFormat naming what GGUF cannot say, kCannotQuantize for tensors whose
+/// encoding it lacks; errors of reading.
+[[nodiscard]] Result<GgufModel> make_gguf_model(const Spec& spec,
+                                                std::shared_ptr<const Checkpoint> checkpoint,
+                                                const Program& program,
+                                                const Vocabulary* vocabulary);
+
+}  // namespace weft

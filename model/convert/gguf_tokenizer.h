@@ -1,0 +1,24 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/model/checkpoint/gguf/gguf_writer.h"
+#include "weft/text/tokenizer/vocabulary.h"
+
+namespace weft {
+
+/// The keys of a GGUF file that begin with "tokenizer.".
+struct GgufTokenizer {
+  boost::json::object values;
+  std::vector<GgufPair> lists;  ///< by token, and the merges
+};
+
+/// Writes what read_gguf_vocabulary() reads, and which tokens end a text: `end_tokens` are a
+/// model's, of which a file names two. A null `vocabulary`: there is none, which a file says too.
+[[nodiscard]] GgufTokenizer gguf_tokenizer(const Vocabulary* vocabulary,
+                                           std::span<const std::int64_t> end_tokens);
+
+}  // namespace weft

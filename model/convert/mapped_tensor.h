@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "weft/core/error/error.h"
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/convert/gguf_tensors.h"
+#include "weft/model/convert/weight_map.h"
+
+namespace weft {
+
+/// The tensor `made` whose numbers are read where `map` says, in the type that theirs have, or in
+/// f32. Messages name `file`; the tensors of the map outlive it. kCannotQuantize where they are
+/// encoded and GGUF lacks the encoding, or it would have to be changed.
+[[nodiscard]] Result<CheckpointTensor> mapped_tensor(const GgufTensor& made, UnitMap map,
+                                                     const std::string& file);
+
+}  // namespace weft

@@ -1,0 +1,378 @@
+#include "weft/model/convert/weight_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "weft/core/error/internal_error.h"
+#include "weft/model/model_error.h"
+
+namespace weft {
+namespace {
+
+// A file has theta and factors in f32, and angles are made of them in another order.
+constexpr double kSameAngle = 1e-6;
+
+/// Which row of a matrix in one order of pairs stands where in the other's.
+struct TurnedRows {
+  std::int64_t rows = 0;  ///< of queries and keys: values stay
+  std::int64_t head_size = 0;
+  std::int64_t size = 0;  ///< of a head, what turns
+  bool interleaves = false;
+
+  /// The row in `from` of a row in `to`.
+  [[nodiscard]] std::int64_t source(std::int64_t row) const {
+    const std::int64_t at = row % head_size;
+    if (row >= rows || at >= size) return row;
+    const std::int64_t half = size / 2;
+    const std::int64_t other = interleaves ? (at % 2) * half + at / 2
+                               : at < half ? 2 * at
+                                           : 2 * (at - half) + 1;
+    return row - at + other;
+  }
+};
+
+bool is_close(const std::vector<float>& a, const std::vector<float>& b) {
+  return std::ranges::equal(a, b, [](double x, double y) {
+    return std::abs(x - y) <= kSameAngle * std::max(std::abs(x), std::abs(y));
+  });
+}
+
+bool is_same(const RotaryFrequencies& a, const RotaryFrequencies& b) {
+  return is_close(a.frequency, b.frequency) && is_close(a.long_frequency, b.long_frequency) &&
+         is_close({a.magnitude, a.long_magnitude}, {b.magnitude, b.long_magnitude}) &&
+         a.long_from == b.long_from && a.context == b.context;
+}
+
+bool is_same(const BufferPlan& a, const BufferPlan& b) {
+  return a.name == b.name && a.rows == b.rows && a.width == b.width &&
+         a.rows_per_token == b.rows_per_token;
+}
+
+bool is_same(NormSpec a, NormSpec b) {
+  a.weight_offset = b.weight_offset = 0;
+  return a == b;
+}
+
+std::string line_of(const Program& program, std::size_t number) {
+  std::istringstream lines(describe(program));
+  std::string line;
+  for (std::size_t i = 0; std::getline(lines, line); ++i) {
+    if (i != number) continue;
+    const std::size_t text = line.find_first_not_of("0123456789 ");
+    return text == std::string::npos ? line : line.substr(text);
+  }
+  return "nothing";
+}
+
+class ProgramMatcher {
+ public:
+  ProgramMatcher(const Program& from, const Program& to) : from_(from), to_(to) {}
+
+  Result<WeightMap> run() {
+    std::string_view differs = whole();
+    if (!differs.empty()) return refusal(std::string(differs));
+    std::size_t line = 0;
+    for (const auto& [own, other] :
+         {std::pair(&from_.encode, &to_.encode), std::pair(&from_.decode, &to_.decode)}) {
+      if (own->ops.empty()) continue;
+      line += 1;  // the list's title
+      find_turns(*own, *other);
+      for (std::size_t i = 0; i < own->ops.size(); ++i) {
+        if (match(own->ops[i], other->ops[i])) continue;
+        return refusal("'" + line_of(from_, line + i) + "' would be read as '" +
+                       line_of(to_, line + i) + "'");
+      }
+      line += own->ops.size();
+    }
+    return std::move(map_);
+  }
+
+ private:
+  static Error refusal(const std::string& what) {
+    return {ModelErrc::kUnsupportedFormat, "GGUF has no form for all of this model: " + what};
+  }
+
+  [[nodiscard]] std::string_view whole() const {
+    if (from_.vocabulary != to_.vocabulary) return "its vocabulary";
+    if (from_.context != to_.context) return "its context";
+    if (from_.has_encoder != to_.has_encoder || from_.has_logits != to_.has_logits)
+      return "what its stacks are for";
+    if (from_.start_token != to_.start_token) return "its start token";
+    if (!std::ranges::equal(from_.buffers, to_.buffers,
+                            [](const auto& a, const auto& b) { return is_same(a, b); }))
+      return "its sizes";
+    if (from_.encode.ops.size() != to_.encode.ops.size() ||
+        from_.decode.ops.size() != to_.decode.ops.size())
+      return "some of its norms, gates or layers";
+    return {};
+  }
+
+  void find_turns(const OpList& own, const OpList& other) {
+    for (std::size_t i = 0; i < own.ops.size(); ++i) {
+      const auto* a = std::get_if<RotaryOp>(&own.ops[i]);
+      const auto* b = std::get_if<RotaryOp>(&other.ops[i]);
+      if (a == nullptr || b == nullptr || a->table == kAbsent || a->spec.style == b->spec.style)
+        continue;
+      const std::int64_t heads = std::int64_t{a->shape.heads} + a->shape.kv_heads;
+      turns_[a->qkv] = {heads * a->shape.head_size, a->shape.head_size, a->spec.rotary_size,
+                        a->spec.style == RotaryStyle::kHalves};
+    }
+  }
+
+  [[nodiscard]] const TurnedRows* turns_of(BufferId buffer) const {
+    const auto found = turns_.find(buffer);
+    return found == turns_.end() ? nullptr : &found->second;
+  }
+
+  // --- Ops. False where they do not compute the same.
+
+  bool match(const Op& own, const Op& other) {
+    if (own.index() != other.index()) return false;
+    return std::visit(
+        [&](const auto& op) { return same(op, std::get<std::decay_t<decltype(op)>>(other)); }, own);
+  }
+
+  /// What ranks exchange: whole models have none of it.
+  template <class RankOp>
+  static bool same(const RankOp& /*a*/, const RankOp& /*b*/) {
+    return false;
+  }
+
+  bool same(const EmbedOp& a, const EmbedOp& b) {
+    if (a.out != b.out || a.spec.scale != b.spec.scale) return false;
+    if ((a.table == nullptr) != (b.table == nullptr)) return false;
+    if (a.table != nullptr) {
+      const std::int64_t width = a.table->shape[1];
+      keep(*b.table, width, 0, {0, a.table->shape[0], a.table, 0, width, 1});
+    }
+    const std::int64_t skipped = a.spec.position_offset - b.spec.position_offset;
+    const std::int64_t width = from_.buffers[static_cast<std::size_t>(a.out)].width;
+    return vectors(a.positions, b.positions, {.skipped = skipped * width}) &&
+           vectors(a.constant, b.constant, {});
+  }
+
+  bool same(const NormOp& a, const NormOp& b) {
+    return is_same(a.spec, b.spec) && a.scale == b.scale && a.in == b.in && a.out == b.out &&
+           a.residual == b.residual &&
+           vectors(a.weight, b.weight, {.offset = a.spec.weight_offset - b.spec.weight_offset}) &&
+           vectors(a.bias, b.bias, {});
+  }
+
+  bool same(const LinearOp& a, const LinearOp& b) {
+    const TurnedRows* turns = turns_of(a.out);
+    return a.spec == b.spec && a.in == b.in && a.out == b.out && a.residual == b.residual &&
+           matrices(a.weight, b.weight, turns) && vectors(a.bias, b.bias, {.turns = turns});
+  }
+
+  bool same(const RotaryOp& a, const RotaryOp& b) {
+    RotarySpec spec = a.spec;
+    if (a.table != kAbsent) spec.style = b.spec.style;
+    if ((a.table == kAbsent) != (b.table == kAbsent) || spec != b.spec) return false;
+    const auto index = [](std::int32_t table) { return static_cast<std::size_t>(table); };
+    return a.qkv == b.qkv && a.shape == b.shape && a.group == b.group && a.layer == b.layer &&
+           a.stores == b.stores &&
+           (a.table == kAbsent ||
+            is_same(from_.rotary[index(a.table)], to_.rotary[index(b.table)])) &&
+           same(a.query_norm, b.query_norm, a.qkv) && same(a.key_norm, b.key_norm, a.qkv);
+  }
+
+  bool same(const HeadNormPlan& a, const HeadNormPlan& b, BufferId qkv) {
+    if (a.spec.enabled != b.spec.enabled || a.spec.scope != b.spec.scope) return false;
+    if (!a.spec.enabled) return true;
+    const float offset = a.spec.norm.weight_offset - b.spec.norm.weight_offset;
+    const TurnedRows* turns = turns_of(qkv);
+    return is_same(a.spec.norm, b.spec.norm) &&
+           vectors(a.weight, b.weight, {.offset = offset, .turns = turns}) &&
+           vectors(a.bias, b.bias, {.turns = turns});
+  }
+
+  bool same(const AttentionOp& a, const AttentionOp& b) {
+    AttentionSpec own = a.spec;
+    AttentionSpec other = b.spec;
+    if (a.relative_bias == kAbsent) own.relative_max_distance = other.relative_max_distance = 0;
+    return own == other && a.queries == b.queries && a.out == b.out && a.heads == b.heads &&
+           a.group == b.group && a.layer == b.layer &&
+           vectors(a.alibi_slopes, b.alibi_slopes, {}) &&
+           vectors(a.relative_bias, b.relative_bias, {}) && vectors(a.sinks, b.sinks, {});
+  }
+
+  bool same(const RouteOp& a, const RouteOp& b) {
+    return a.scores == b.scores && a.experts == b.experts && a.spec == b.spec &&
+           vectors(a.selection_bias, b.selection_bias, {});
+  }
+
+  bool same(const ExpertLinearOp& a, const ExpertLinearOp& b) {
+    if (a.spec != b.spec || a.gathers != b.gathers || a.in != b.in || a.out != b.out ||
+        a.weights.size() != b.weights.size() || a.biases.size() != b.biases.size())
+      return false;
+    for (std::size_t i = 0; i < a.weights.size(); ++i) {
+      if (!matrices(a.weights[i], b.weights[i], nullptr)) return false;
+    }
+    for (std::size_t i = 0; i < a.biases.size(); ++i) {
+      if (!vectors(a.biases[i], b.biases[i], {})) return false;
+    }
+    return true;
+  }
+
+  bool same(const CombineOp& a, const CombineOp& b) {
+    return a.chosen == b.chosen && a.in == b.in && a.residual == b.residual && a.out == b.out;
+  }
+
+  bool same(const ScaleRowsOp& a, const ScaleRowsOp& b) {
+    return a.in == b.in && a.scales == b.scales && a.residual == b.residual && a.out == b.out;
+  }
+
+  // --- Weights.
+
+  bool matrices(MatrixId own, MatrixId other, const TurnedRows* turns) {
+    if ((own == kAbsent) != (other == kAbsent)) return false;
+    if (own == kAbsent) return true;
+    const MatrixPlan& a = from_.matrices[static_cast<std::size_t>(own)];
+    const MatrixPlan& b = to_.matrices[static_cast<std::size_t>(other)];
+    if (a.outputs != b.outputs || a.inputs != b.inputs || a.gated != b.gated) return false;
+    for (const MatrixPart& part : b.parts) {
+      if (part.stride_input != 1 || part.stride_output % b.inputs != 0)
+        internal_error("map_weights: a tensor that is no matrix of rows");
+      const std::int64_t step = part.stride_output / b.inputs;
+      for (std::int64_t i = 0; i < part.outputs;) {
+        const std::int64_t row = part.first_output + i;
+        const std::int64_t wanted = turns == nullptr ? row : turns->source(row);
+        const bool alone = step != 1 || (turns != nullptr && row < turns->rows);
+        const std::int64_t most = alone ? 1 : part.outputs - i;
+        const auto run = rows_at(a, wanted, most);
+        if (!run) return false;
+        UnitRun placed = *run;
+        placed.first = part.offset / b.inputs + i * step;
+        keep(*part.tensor, b.inputs, 0, placed);
+        i += placed.count;
+      }
+    }
+    return true;
+  }
+
+  static std::optional<UnitRun> rows_at(const MatrixPlan& matrix, std::int64_t row,
+                                        std::int64_t most) {
+    const auto found = std::ranges::find_if(matrix.parts, [&](const MatrixPart& part) {
+      return row >= part.first_output && row < part.first_output + part.outputs;
+    });
+    if (found == matrix.parts.end()) return std::nullopt;
+    const std::int64_t at = row - found->first_output;
+    return UnitRun{0,
+                   std::min(most, found->outputs - at),
+                   found->tensor,
+                   found->offset + at * found->stride_output,
+                   found->stride_output,
+                   found->stride_input};
+  }
+
+  struct VectorChange {
+    std::int64_t skipped = 0;  ///< of the first numbers of `from`
+    float offset = 0;
+    const TurnedRows* turns = nullptr;
+  };
+
+  bool vectors(VectorId own, VectorId other, VectorChange change) {
+    if ((own == kAbsent) != (other == kAbsent)) return false;
+    if (own == kAbsent) return true;
+    const VectorPlan& a = from_.vectors[static_cast<std::size_t>(own)];
+    const VectorPlan& b = to_.vectors[static_cast<std::size_t>(other)];
+    if (a.parts.empty() != b.parts.empty() || a.size - change.skipped != b.size) return false;
+    if (a.parts.empty()) return a.values == b.values;
+    for (const VectorPart& part : b.parts) {
+      for (std::int64_t i = 0; i < part.count;) {
+        const std::int64_t number = part.first + i;
+        const std::int64_t wanted =
+            change.skipped + (change.turns == nullptr ? number : change.turns->source(number));
+        const bool alone = part.stride != 1 || change.turns != nullptr;
+        const auto run = numbers_at(a, wanted, alone ? 1 : part.count - i);
+        if (!run) return false;
+        UnitRun placed = *run;
+        placed.first = part.offset + i * part.stride;
+        keep(*part.tensor, 1, change.offset, placed);
+        i += placed.count;
+      }
+    }
+    return true;
+  }
+
+  static std::optional<UnitRun> numbers_at(const VectorPlan& vector, std::int64_t number,
+                                           std::int64_t most) {
+    const auto found = std::ranges::find_if(vector.parts, [&](const VectorPart& part) {
+      return number >= part.first && number < part.first + part.count;
+    });
+    if (found == vector.parts.end()) return std::nullopt;
+    const std::int64_t at = number - found->first;
+    return UnitRun{0,
+                   std::min(most, found->count - at),
+                   found->tensor,
+                   found->offset + at * found->stride,
+                   found->stride,
+                   1};
+  }
+
+  void keep(const CheckpointTensor& made, std::int64_t length, float offset, const UnitRun& run) {
+    UnitMap& map = map_[made.name];
+    // Layers may share a tensor, and the head may be the embedding.
+    if (map.runs.empty()) {
+      map.length = length;
+      map.offset = offset;
+    }
+    map.runs.push_back(run);
+  }
+
+  const Program& from_;
+  const Program& to_;
+  std::map<BufferId, TurnedRows> turns_;
+  WeightMap map_;
+};
+
+/// Sorts the runs, drops those that come twice and joins neighbours. False where a unit is left out
+/// or comes from two places.
+bool tidy(UnitMap& map, std::int64_t units) {
+  std::ranges::sort(map.runs, {}, &UnitRun::first);
+  std::vector<UnitRun> runs;
+  std::int64_t end = 0;
+  for (const UnitRun& run : map.runs) {
+    if (!runs.empty() && run == runs.back()) continue;
+    if (run.first != end) return false;
+    end += run.count;
+    runs.push_back(run);
+  }
+  map.runs = std::move(runs);
+  return end == units;
+}
+
+}  // namespace
+
+Result<WeightMap> map_weights(const Program& from, const Program& to) {
+  auto map = ProgramMatcher(from, to).run();
+  if (!map) return map;
+  std::map<std::string_view, std::int64_t> numbers;
+  const auto count = [&](const CheckpointTensor& tensor) {
+    std::int64_t all = 1;
+    for (const std::int64_t extent : tensor.shape) all *= extent;
+    numbers[tensor.name] = all;
+  };
+  for (const MatrixPlan& matrix : to.matrices) {
+    for (const MatrixPart& part : matrix.parts) count(*part.tensor);
+  }
+  for (const VectorPlan& vector : to.vectors) {
+    for (const VectorPart& part : vector.parts) count(*part.tensor);
+  }
+  for (auto& [name, units] : *map) {
+    const auto found = numbers.find(name);
+    if (found != numbers.end() && !tidy(units, found->second / units.length)) {
+      return Error{ModelErrc::kUnsupportedFormat, "GGUF has no form for all of this model: its " +
+                                                      name + " would be of several places"};
+    }
+  }
+  return map;
+}
+
+}  // namespace weft

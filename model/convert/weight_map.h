@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/program.h"
+
+namespace weft {
+
+/// Units of a tensor and where their numbers stand in another one; offset and strides in numbers.
+struct UnitRun {
+  std::int64_t first = 0;  ///< unit of the tensor that is made
+  std::int64_t count = 0;
+  const CheckpointTensor* tensor = nullptr;
+  std::int64_t offset = 0;
+  std::int64_t unit_stride = 0;
+  std::int64_t number_stride = 1;
+  friend bool operator==(const UnitRun&, const UnitRun&) = default;
+};
+
+/// What a tensor is made of.
+struct UnitMap {
+  std::int64_t length = 1;    ///< numbers in a unit: a matrix's row, or one of a vector
+  float offset = 0;           ///< is added to each number
+  std::vector<UnitRun> runs;  ///< by their first unit; they cover the tensor
+};
+
+/// By the names of the tensors that are made.
+using WeightMap = std::map<std::string, UnitMap, std::less<>>;
+
+/// Finds for each tensor that `to` reads where its numbers stand among those that `from` reads, if
+/// both compute the same: the same ops with the same attributes, but for the order in which heads
+/// turn, what norms add to their weights and where positions begin. kUnsupportedFormat naming the
+/// first op that differs, and as what it would be read.
+[[nodiscard]] Result<WeightMap> map_weights(const Program& from, const Program& to);
+
+}  // namespace weft

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "weft/kernels/rotary/rotary_spec.h"
+
+namespace weft {
+
+/// A run of things: [first, first + count).
+struct Extent {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+
+  [[nodiscard]] std::int64_t end() const noexcept { return first + count; }
+  friend bool operator==(const Extent&, const Extent&) = default;
+};
+
+/// What one rank computes of a model. Some ranks share their layers (tensor parallel: Megatron-LM,
+/// Shoeybi et al. 2019, section 3): each has some of a layer's heads and inner columns, and some of
+/// the vocabulary; what it adds to the stream is a part of a sum. Ranks that have other layers are
+/// the stages of a pipeline, which hand on the stream.
+struct ProgramPart {
+  std::int32_t rank = 0;          ///< among those that share its layers
+  std::int32_t ranks = 1;         ///< that share its layers
+  std::int32_t first_layer = 0;   ///< of the decoder
+  std::int32_t layers = -1;       ///< -1: all
+  std::int32_t rank_before = -1;  ///< its number in the stage before, whom the stream comes from
+
+  [[nodiscard]] bool is_whole() const noexcept { return ranks == 1 && layers < 0; }
+  /// Whether what the model's first stage alone does is this rank's: embedding, encoder.
+  [[nodiscard]] bool is_first_stage() const noexcept { return first_layer == 0; }
+  /// Whether it has the last of so many layers, and so the head.
+  [[nodiscard]] bool is_last_stage(std::int64_t all) const noexcept {
+    return layers < 0 || first_layer + layers == all;
+  }
+  [[nodiscard]] Extent layers_of(std::int64_t all) const noexcept {
+    return {first_layer, layers < 0 ? all - first_layer : layers};
+  }
+};
+
+/// The rank's run of `count` things, which differs from the others' by `grain` at most. None where
+/// some rank would get nothing, or the grain (0: cannot be cut) does not divide the count.
+[[nodiscard]] std::optional<Extent> share_of(std::int64_t count, std::int64_t grain,
+                                             const ProgramPart& part);
+
+/// Which heads a rank has.
+struct HeadShare {
+  Extent heads;
+  Extent kv_heads;  ///< those that its queries read; other ranks may have them, too
+};
+
+/// Queries stay with the keys that they read. `grain`: runs of heads begin and end at multiples of
+/// so many numbers, as blocks of the output's weights do. None where the heads cannot be shared so.
+[[nodiscard]] std::optional<HeadShare> share_heads(const HeadShape& shape, std::int64_t grain,
+                                                   const ProgramPart& part);
+
+}  // namespace weft

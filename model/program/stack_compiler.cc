@@ -1,0 +1,581 @@
+#include "weft/model/program/stack_compiler.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "weft/kernels/attention/relative_bias.h"
+#include "weft/model/model_error.h"
+#include "weft/model/program/position_tables.h"
+
+namespace weft {
+namespace {
+
+// Computed position tables are float32: this bounds them to 1 GiB at a width of 4096.
+constexpr std::int64_t kMaxTablePositions = 65536;
+
+void reverse(RotaryFrequencies& frequencies) {
+  for (float& frequency : frequencies.frequency) frequency = -frequency;
+  for (float& frequency : frequencies.long_frequency) frequency = -frequency;
+}
+
+void add_expert(ExpertLinearOp& op, const WeightPlanner::Linear& weight) {
+  op.weights.push_back(weight.weight);
+  op.biases.push_back(weight.bias);
+}
+
+}  // namespace
+
+Result<void> StackCompiler::run(const Extent& layers) {
+  first_layer_ = static_cast<std::size_t>(layers.first);
+  for (const RotaryBlock& block : stack_.rotary) {
+    auto frequencies = rotary_frequencies(block.size, block.theta, block.scaling, model_.context,
+                                          model_.trained_context);
+    if (!frequencies) return frequencies.error();
+    if (block.reversed) reverse(*frequencies);
+    program_.context = std::max(program_.context, frequencies->context);
+    const auto found = std::ranges::find(program_.rotary, *frequencies);
+    rotary_tables_.push_back(static_cast<std::int32_t>(found - program_.rotary.begin()));
+    if (found == program_.rotary.end()) program_.rotary.push_back(std::move(*frequencies));
+  }
+  if (first_layer_ > 0) {
+    receive();
+  } else {
+    stream_ = buffer("x", model_.hidden);
+    embed();
+  }
+  const auto end = static_cast<std::size_t>(layers.end());
+  for (layer_ = first_layer_; layer_ < end; ++layer_) {
+    auto compiled = layer(stack_.layers[layer_]);
+    if (!compiled) return compiled;
+  }
+  if (end == stack_.layers.size()) {
+    norm(prefix_ + "final_norm", stack_.final_norm, model_.hidden, stream_, stream_);
+  } else {
+    emit(SendOp{stream_});
+  }
+  return {};
+}
+
+BufferId StackCompiler::buffer(std::string_view name, std::int64_t width, RowKind rows,
+                               std::int64_t rows_per_token) {
+  program_.buffers.push_back({prefix_ + std::string(name), rows, width, rows_per_token, 0});
+  return static_cast<BufferId>(program_.buffers.size() - 1);
+}
+
+/// Normalizes `in` into `out`; nothing when the block is not there.
+void StackCompiler::norm(const std::string& name, const NormBlock& block, std::int64_t width,
+                         BufferId in, BufferId out, BufferId residual, float scale) {
+  if (!block.present) return;
+  NormOp op;
+  op.spec = block.spec;
+  op.weight = weights_.vector(name + ".weight", block.tensor, ".weight", width, false);
+  op.bias = weights_.vector(name + ".bias", block.tensor, ".bias", width, true);
+  op.scale = scale;
+  op.in = in;
+  op.residual = residual;
+  op.out = out;
+  emit(op);
+}
+
+void StackCompiler::embed() {
+  const EmbeddingBlock& block = stack_.embedding;
+  EmbedOp op;
+  op.table = weights_.embedding(block.tensor, model_.vocabulary, block.size);
+  const auto rows = share_of(model_.vocabulary, 1, program_.part);
+  op.rows = rows.value_or(Extent{0, model_.vocabulary});
+  const bool is_part = program_.part.ranks > 1 && rows;
+  op.spec = block.spec;
+  op.constant = types(block);
+  const bool projects = !block.projection.tensor.empty();
+  const bool apart = projects || block.token_norm.present;
+  op.out = apart ? buffer("e", block.size) : stream_;
+  positions(op);
+  if (is_part && !is_first_rank()) {
+    // The first rank's to add; where the token has a way of its own, each rank's.
+    op.constant = kAbsent;
+    if (!apart) op.positions = kAbsent;
+  }
+  if (apart) {
+    embed_apart(op, block, projects, is_part);
+  } else {
+    emit(op);
+    if (is_part) sum_up(stream_);
+  }
+  norm(prefix_ + "embedding.norm", block.norm, model_.hidden, stream_, stream_);
+}
+
+// Positions are as wide as the stream and have no norm of their own: they are added to what a
+// projection or a norm makes of the token.
+void StackCompiler::embed_apart(EmbedOp op, const EmbeddingBlock& block, bool projects,
+                                bool is_part) {
+  EmbedOp placed = op;
+  placed.table = nullptr;
+  placed.constant = kAbsent;
+  placed.out = stream_;
+  op.positions = kAbsent;
+  emit(op);
+  if (is_part) sum_up(op.out);
+  const BufferId residual = placed.positions == kAbsent ? kAbsent : stream_;
+  if (residual != kAbsent) emit(placed);
+  const std::string token_norm = prefix_ + "embedding.token_norm";
+  if (!projects) {
+    norm(token_norm, block.token_norm, block.size, op.out, stream_, residual);
+    return;
+  }
+  norm(token_norm, block.token_norm, block.size, op.out, op.out);
+  LinearOp project = plain(weights_.linear(prefix_ + "embedding.projection", block.projection,
+                                           model_.hidden, block.size),
+                           op.out, stream_);
+  project.residual = residual;
+  emit(project);
+}
+
+// Row 0 of the token types: requests have one segment.
+VectorId StackCompiler::types(const EmbeddingBlock& block) {
+  if (block.types.empty()) return kAbsent;
+  std::int64_t rows = 0;
+  const VectorId table =
+      weights_.table(prefix_ + "embedding.types", block.types, block.size, false, &rows);
+  return table;
+}
+
+void StackCompiler::positions(EmbedOp& op) {
+  const PositionBlock& block = stack_.embedding.positions;
+  const std::int64_t offset = op.spec.position_offset;
+  const std::string table = prefix_ + "embedding.positions";
+  if (block.kind == PositionKind::kLearned) {
+    std::int64_t rows = 0;
+    op.positions = weights_.table(table, block.tensor, model_.hidden, false, &rows);
+    if (op.positions != kAbsent && rows <= offset) {
+      weights_.refuse({ModelErrc::kBadTensor, block.tensor.front() + ": of its " +
+                                                  std::to_string(rows) + " rows " +
+                                                  "embedding.positions.offset leaves none"});
+    }
+    program_.context = std::min(program_.context, rows - offset);
+  } else if (block.kind == PositionKind::kSinusoidal) {
+    program_.context = std::min(program_.context, kMaxTablePositions);
+    op.positions = weights_.computed(
+        table, sinusoidal_positions(program_.context + offset, model_.hidden, block.endpoint));
+  }
+}
+
+/// What a sublayer reads: the stream, or the stream normalized.
+BufferId StackCompiler::entry(const std::string& name, const ResidualBlock& block) {
+  if (!block.norm_in.present) return stream_;
+  const BufferId normed = buffer("h", model_.hidden);
+  norm(name + ".norm_in", block.norm_in, model_.hidden, stream_, normed);
+  return normed;
+}
+
+StackCompiler::Exit StackCompiler::exit_of(const ResidualBlock& block, BufferId input,
+                                           bool is_part) {
+  if (block.norm_out.present) return {buffer("o", model_.hidden), kAbsent, 1, is_part};
+  Exit exit{stream_, block.adds_normed_input ? input : stream_, block.scale, is_part};
+  if (is_part && !is_first_rank() && !stream_is_part_) exit.residual = kAbsent;
+  return exit;
+}
+
+void StackCompiler::leave(const std::string& name, const ResidualBlock& block, const Exit& exit,
+                          BufferId input) {
+  if (exit.is_part && sums_later_) {
+    stream_is_part_ = true;
+  } else if (exit.is_part) {
+    sum_up(exit.out);
+    stream_is_part_ = false;
+  }
+  if (block.norm_out.present) {
+    norm(name + ".norm_out", block.norm_out, model_.hidden, exit.out, stream_,
+         block.adds_normed_input ? input : stream_, block.scale);
+  }
+  norm(name + ".norm_sum", block.norm_sum, model_.hidden, stream_, stream_);
+}
+
+Result<void> StackCompiler::layer(const LayerBlock& layer) {
+  const BufferId attention_in = entry(name("attention"), layer.attention_residual);
+  BufferId mlp_in = attention_in;
+  if (layer.parallel) {
+    if (layer.mlp_residual.norm_in.present) mlp_in = entry(name("mlp"), layer.mlp_residual);
+    if (mlp_in == stream_ || attention_in == stream_) {
+      return Error{ModelErrc::kBadSpec, "parallel needs attention.norm_in"};
+    }
+  }
+  sums_later_ = sums_once(layer);
+  attention(layer.attention, layer.attention_residual, attention_in);
+  sums_later_ = false;
+  if (layer.has_cross) cross(layer.cross, layer.cross_residual);
+  if (!layer.parallel) mlp_in = entry(name("mlp"), layer.mlp_residual);
+  mlp(layer.mlp, layer.mlp_residual, mlp_in);
+  return {};
+}
+
+bool StackCompiler::sums_once(const LayerBlock& layer) {
+  const ResidualBlock& first = layer.attention_residual;
+  const ResidualBlock& second = layer.mlp_residual;
+  return layer.parallel && !layer.has_cross && !first.norm_out.present && !first.norm_sum.present &&
+         !second.norm_out.present && !second.adds_normed_input && share(layer.attention, first) &&
+         share(layer.mlp, second);
+}
+
+std::optional<HeadShare> StackCompiler::share(const AttentionBlock& block,
+                                              const ResidualBlock& residual) {
+  const bool norms_all = block.head_norm_scope == HeadNormScope::kAllHeads &&
+                         (block.query_norm.present || block.key_norm.present);
+  if (program_.part.ranks == 1 || norms_all || residual.norm_inner.present) return std::nullopt;
+  return share_heads(block.shape, weights_.input_grain(block.out), program_.part);
+}
+
+HeadShare heads_of(const AttentionBlock& block, const std::optional<HeadShare>& share) {
+  return share.value_or(HeadShare{{0, block.shape.heads}, {0, block.shape.kv_heads}});
+}
+
+KeptPart kept_of(const AttentionBlock& block, const std::optional<HeadShare>& share, bool queries,
+                 bool keys_and_values) {
+  KeptPart kept;
+  if (!share) return kept;
+  const std::int64_t size = block.shape.head_size;
+  std::int64_t first = 0;
+  const auto keep = [&](const Extent& heads, std::int64_t all) {
+    kept.outputs.push_back({first + heads.first * size, heads.count * size});
+    first += all * size;
+  };
+  if (queries) keep(share->heads, block.shape.heads);
+  if (keys_and_values) {
+    keep(share->kv_heads, block.shape.kv_heads);
+    keep(share->kv_heads, block.shape.kv_heads);
+  }
+  return kept;
+}
+
+HeadNormPlan StackCompiler::head_norm(const std::string& what, const NormBlock& block,
+                                      const AttentionBlock& attention, std::int32_t heads,
+                                      const Extent& kept) {
+  HeadNormPlan plan;
+  if (!block.present) return plan;
+  plan.spec = {true, block.spec, attention.head_norm_scope};
+  const std::int64_t size = attention.shape.head_size;
+  const bool shared = attention.head_norm_scope == HeadNormScope::kPerHead;
+  const std::int64_t sets = shared ? 1 : heads;
+  plan.weight =
+      weights_.head_vectors(name(what) + ".weight", block.tensor, ".weight", sets, size, false);
+  plan.bias = weights_.head_vectors(name(what) + ".bias", block.tensor, ".bias", sets, size, true);
+  if (shared) return plan;
+  weights_.keep(plan.weight, {kept.first * size, kept.count * size});
+  weights_.keep(plan.bias, {kept.first * size, kept.count * size});
+  return plan;
+}
+
+RotaryOp StackCompiler::rotary(const AttentionBlock& block, const HeadShare& heads, BufferId qkv) {
+  RotaryOp op;
+  op.qkv = qkv;
+  op.shape = {static_cast<std::int32_t>(heads.heads.count),
+              static_cast<std::int32_t>(heads.kv_heads.count), block.shape.head_size};
+  op.spec = block.rotary_spec;
+  op.query_norm =
+      head_norm("attention.q_norm", block.query_norm, block, block.shape.heads, heads.heads);
+  op.key_norm =
+      head_norm("attention.k_norm", block.key_norm, block, block.shape.kv_heads, heads.kv_heads);
+  if (block.rotary != kAbsent) op.table = rotary_tables_[static_cast<std::size_t>(block.rotary)];
+  op.group = group_;
+  op.layer = cache_layer();
+  return op;
+}
+
+// An encoder's layers use one cache layer after the other's use of it is over.
+std::int32_t StackCompiler::cache_layer() const {
+  return group_ == KvGroup::kEncoder ? 0 : static_cast<std::int32_t>(layer_ - first_layer_);
+}
+
+AttentionOp StackCompiler::attention_op(const AttentionBlock& block, const Extent& heads,
+                                        BufferId queries, BufferId out) {
+  const std::int32_t all = block.shape.heads;
+  AttentionOp op;
+  op.queries = queries;
+  op.out = out;
+  op.heads = static_cast<std::int32_t>(heads.count);
+  op.group = group_;
+  op.layer = cache_layer();
+  op.spec = block.spec;
+  op.spec.causal = stack_.causal;
+  if (block.alibi) {
+    op.alibi_slopes =
+        weights_.computed(name("attention.alibi"), alibi_slopes(all, block.alibi_scale));
+    weights_.keep(op.alibi_slopes, heads);
+  }
+  op.sinks = weights_.vector(name("attention.sinks"), block.sinks, "", all, false);
+  weights_.keep(op.sinks, heads);
+  if (!block.relative_bias.empty()) {
+    std::int64_t buckets = 0;
+    op.relative_bias =
+        weights_.table(name("attention.relative_bias"), block.relative_bias, all, true, &buckets);
+    weights_.keep(op.relative_bias, {heads.first * buckets, heads.count * buckets});
+    op.spec.relative_buckets =
+        static_cast<std::int32_t>(std::min<std::int64_t>(buckets, kMaxRelativeBuckets + 1));
+    op.spec.relative_bidirectional = !stack_.causal;
+    check_relative(op, block);
+  }
+  return op;
+}
+
+// What RelativeBuckets of kernels/attention/relative_bias.h needs.
+void StackCompiler::check_relative(const AttentionOp& op, const AttentionBlock& block) {
+  if (op.relative_bias == kAbsent) return;
+  const AttentionSpec& spec = op.spec;
+  const std::int32_t side = spec.relative_buckets / (spec.relative_bidirectional ? 2 : 1);
+  if (side >= 2 && spec.relative_buckets <= kMaxRelativeBuckets &&
+      spec.relative_max_distance > side / 2) {
+    return;
+  }
+  weights_.refuse({ModelErrc::kBadTensor, block.relative_bias.front() + ": " +
+                                              std::to_string(spec.relative_buckets) +
+                                              " buckets do not suit relative_bias.max_distance " +
+                                              std::to_string(spec.relative_max_distance)});
+}
+
+void StackCompiler::attention(const AttentionBlock& block, const ResidualBlock& residual,
+                              BufferId input) {
+  const auto shared = share(block, residual);
+  const HeadShare heads = heads_of(block, shared);
+  const std::int64_t size = block.shape.head_size;
+  auto& cache = group_ == KvGroup::kEncoder ? program_.encoder_kv : program_.self_kv;
+  add_cache_layer(cache, {static_cast<std::int32_t>(heads.kv_heads.count), block.shape.head_size});
+  const std::int64_t query_width = heads.heads.count * size;
+  const std::int64_t kv_width = heads.kv_heads.count * size;
+  const auto weight = weights_.qkv(name("attention.qkv"), block, model_.hidden, true, true,
+                                   kept_of(block, shared, true, true));
+  const BufferId qkv = buffer("qkv", query_width + 2 * kv_width);
+  emit(plain(weight, input, qkv));
+  emit(rotary(block, heads, qkv));
+  const BufferId mixed = buffer("a", query_width);
+  emit(attention_op(block, heads.heads, qkv, mixed));
+  gate_heads(block, heads.heads, input, mixed);
+  norm(name("attention.norm_inner"), residual.norm_inner, query_width, mixed, mixed);
+  project(name("attention"), block, shared, residual, mixed, input);
+}
+
+void StackCompiler::gate_heads(const AttentionBlock& block, const Extent& heads, BufferId input,
+                               BufferId mixed) {
+  if (block.gate.tensor.empty()) return;
+  const std::int64_t size = block.gate_per_head ? 1 : block.shape.head_size;
+  const BufferId gate = buffer("g", heads.count * size);
+  KeptPart kept;
+  kept.outputs = {{heads.first * size, heads.count * size}};
+  LinearOp op = plain(weights_.linear(name("attention.gate"), block.gate, block.shape.heads * size,
+                                      model_.hidden, kAbsent, kept),
+                      input, gate);
+  op.spec.activation = block.gate_activation;
+  emit(op);
+  emit(ScaleRowsOp{mixed, gate, kAbsent, mixed});
+}
+
+void StackCompiler::cross(const AttentionBlock& block, const ResidualBlock& residual) {
+  const BufferId input = entry(name("cross"), residual);
+  const auto shared = share(block, residual);
+  const HeadShare heads = heads_of(block, shared);
+  program_.cross_kv.push_back(
+      {static_cast<std::int32_t>(heads.kv_heads.count), block.shape.head_size});
+  const std::int64_t query_width = heads.heads.count * block.shape.head_size;
+  const auto weight = weights_.qkv(name("cross.q"), block, model_.hidden, true, false,
+                                   kept_of(block, shared, true, false));
+  const BufferId queries = buffer("q", query_width);
+  emit(plain(weight, input, queries));
+  const BufferId mixed = buffer("a", query_width);
+  AttentionOp op = attention_op(block, heads.heads, queries, mixed);
+  op.group = KvGroup::kCross;
+  op.spec.causal = false;
+  op.spec.window = 0;
+  emit(op);
+  project(name("cross"), block, shared, residual, mixed, input);
+}
+
+void StackCompiler::project(const std::string& what, const AttentionBlock& block,
+                            const std::optional<HeadShare>& shared, const ResidualBlock& residual,
+                            BufferId in, BufferId entry) {
+  const std::int64_t size = block.shape.head_size;
+  const Exit exit = exit_of(residual, entry, shared.has_value());
+  KeptPart kept;
+  if (shared) {
+    kept.inputs = Extent{shared->heads.first * size, shared->heads.count * size};
+    kept.bias = is_first_rank();
+  }
+  const auto weight = weights_.linear(what + ".out", block.out, model_.hidden,
+                                      block.shape.heads * size, kAbsent, kept);
+  LinearOp op = plain(weight, in, exit.out);
+  op.residual = exit.residual;
+  op.spec.scale = exit.scale;
+  emit(op);
+  leave(what, residual, exit, entry);
+}
+
+void StackCompiler::add_cache_layer(std::vector<KvLayerPlan>& cache, const KvLayerPlan& plan) {
+  if (group_ != KvGroup::kEncoder || cache.empty()) {
+    cache.push_back(plan);
+    return;
+  }
+  cache[0].kv_heads = std::max(cache[0].kv_heads, plan.kv_heads);
+  cache[0].head_size = std::max(cache[0].head_size, plan.head_size);
+}
+
+LinearOp StackCompiler::plain(const WeightPlanner::Linear& weight, BufferId in, BufferId out) {
+  LinearOp op;
+  op.weight = weight.weight;
+  op.bias = weight.bias;
+  op.in = in;
+  op.out = out;
+  return op;
+}
+
+std::optional<Extent> StackCompiler::share(const GatedMlpBlock& block, std::int64_t grain) {
+  if (program_.part.ranks == 1) return std::nullopt;
+  return share_of(block.size, grain, program_.part);
+}
+
+std::optional<Extent> StackCompiler::share(const MlpBlock& block, const ResidualBlock& residual) {
+  if (program_.part.ranks == 1 || residual.norm_inner.present) return std::nullopt;
+  if (block.experts.count == 0) return share(block.dense, weights_.input_grain(block.dense.down));
+  // The shared expert's result is part of the same sum.
+  const GatedMlpBlock& beside = block.experts.shared;
+  if (beside.size > 0 && !share(beside, weights_.input_grain(beside.down))) return std::nullopt;
+  return share(block.dense, expert_grain(block));
+}
+
+std::int64_t StackCompiler::expert_grain(const MlpBlock& block) {
+  std::int64_t grain = 1;
+  for (int expert = 0; expert < block.experts.count; ++expert) {
+    grain = std::lcm(grain, weights_.input_grain(block.dense.down, expert));  // of 0 it is 0
+  }
+  return grain;
+}
+
+LinearOp StackCompiler::up(const std::string& what, const MlpBlock& mlp, const GatedMlpBlock& block,
+                           const KeptPart& kept, BufferId in, BufferId out) {
+  LinearOp op = plain(
+      mlp.gated ? weights_.gated(what + ".gate_up", block, model_.hidden, kAbsent, kept)
+                : weights_.linear(what + ".up", block.up, block.size, model_.hidden, kAbsent, kept),
+      in, out);
+  op.spec = mlp.up;
+  return op;
+}
+
+LinearOp StackCompiler::down(const std::string& what, const GatedMlpBlock& block,
+                             const KeptPart& kept, BufferId in, BufferId out) {
+  return plain(
+      weights_.linear(what + ".down", block.down, model_.hidden, block.size, kAbsent, kept), in,
+      out);
+}
+
+StackCompiler::InnerShare StackCompiler::inner_share(const GatedMlpBlock& block,
+                                                     const std::optional<Extent>& columns) const {
+  InnerShare share;
+  share.width = columns ? columns->count : block.size;
+  if (!columns) return share;
+  share.up.outputs = {*columns};
+  share.down.inputs = *columns;
+  share.down.bias = is_first_rank();
+  return share;
+}
+
+void StackCompiler::mlp(const MlpBlock& block, const ResidualBlock& residual, BufferId input) {
+  if (block.experts.count > 0) {
+    experts(block, residual, input);
+    return;
+  }
+  const auto columns = share(block, residual);
+  const InnerShare own = inner_share(block.dense, columns);
+  const BufferId inner = buffer("f", own.width);
+  emit(up(name("mlp"), block, block.dense, own.up, input, inner));
+  norm(name("mlp.norm_inner"), residual.norm_inner, own.width, inner, inner);
+  const Exit exit = exit_of(residual, input, columns.has_value());
+  LinearOp last = down(name("mlp"), block.dense, own.down, inner, exit.out);
+  last.residual = exit.residual;
+  last.spec.scale = exit.scale;
+  emit(last);
+  leave(name("mlp"), residual, exit, input);
+}
+
+void StackCompiler::experts(const MlpBlock& block, const ResidualBlock& residual, BufferId input) {
+  const ExpertsBlock& routed = block.experts;
+  program_.max_experts = std::max<std::int64_t>(program_.max_experts, routed.count);
+  program_.max_chosen = std::max<std::int64_t>(program_.max_chosen, routed.route.chosen);
+  const auto columns = share(block, residual);
+  const InnerShare own = inner_share(block.dense, columns);
+  const Exit exit = exit_of(residual, input, columns.has_value());
+  route(routed, input, exit.scale);
+  const BufferId inner = buffer("f", own.width, RowKind::kChoices, routed.route.chosen);
+  const BufferId each = buffer("e", model_.hidden, RowKind::kChoices, routed.route.chosen);
+  ExpertLinearOp first;
+  first.gathers = true;
+  first.spec = block.up;
+  first.in = input;
+  first.out = inner;
+  ExpertLinearOp second;
+  second.in = inner;
+  second.out = each;
+  for (int expert = 0; expert < routed.count; ++expert) {
+    const std::string one = name("mlp.experts." + std::to_string(expert));
+    add_expert(first, block.gated ? weights_.gated(one + ".gate_up", block.dense, model_.hidden,
+                                                   expert, own.up)
+                                  : weights_.linear(one + ".up", block.dense.up, block.dense.size,
+                                                    model_.hidden, expert, own.up));
+    add_expert(second, weights_.linear(one + ".down", block.dense.down, model_.hidden,
+                                       block.dense.size, expert, own.down));
+  }
+  weights_.hold_alike(first.weights);
+  weights_.hold_alike(second.weights);
+  emit(first);
+  emit(second);
+  emit(CombineOp{routed.route.chosen, each, exit.residual, exit.out});
+  if (routed.shared.size > 0) shared_expert(block, exit, input);
+  leave(name("mlp"), residual, exit, input);
+}
+
+void StackCompiler::route(const ExpertsBlock& routed, BufferId input, float scale) {
+  const BufferId scores = buffer("scores", routed.count);
+  LinearOp score =
+      plain(weights_.linear(name("mlp.router"), routed.router_tensor, routed.count, model_.hidden),
+            input, scores);
+  score.spec.soft_cap = routed.router_soft_cap;
+  emit(score);
+  RouteOp op;
+  op.scores = scores;
+  op.experts = routed.count;
+  op.spec = routed.route;
+  op.spec.scale *= scale;
+  op.selection_bias =
+      weights_.vector(name("mlp.selection_bias"), routed.selection_bias, "", routed.count, false);
+  emit(op);
+}
+
+void StackCompiler::shared_expert(const MlpBlock& block, const Exit& exit, BufferId input) {
+  const GatedMlpBlock& shared = block.experts.shared;
+  const InnerShare own = inner_share(
+      shared, exit.is_part ? share(shared, weights_.input_grain(shared.down)) : std::nullopt);
+  const BufferId inner = buffer("s", own.width);
+  const std::string what = name("mlp.shared");
+  emit(up(what, block, shared, own.up, input, inner));
+  if (block.experts.shared_gate.tensor.empty()) {
+    LinearOp last = down(what, shared, own.down, inner, exit.out);
+    last.residual = exit.out;
+    last.spec.scale = exit.scale;
+    emit(last);
+    return;
+  }
+  const BufferId gate = buffer("g", 1);
+  LinearOp gate_op =
+      plain(weights_.linear(name("mlp.shared.gate"), block.experts.shared_gate, 1, model_.hidden),
+            input, gate);
+  gate_op.spec.activation = Activation::kSigmoid;
+  gate_op.spec.scale = exit.scale;
+  emit(gate_op);
+  const BufferId ungated = buffer("u", model_.hidden);
+  emit(down(what, shared, own.down, inner, ungated));
+  emit(ScaleRowsOp{ungated, gate, exit.out, exit.out});
+}
+
+void StackCompiler::receive() {
+  stream_ = buffer("x", model_.hidden);
+  emit(ReceiveOp{stream_});
+}
+
+}  // namespace weft

@@ -1,0 +1,160 @@
+#include "weft/model/quantize/quantize_plan.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <variant>
+
+#include "weft/kernels/encoding/quantize/quantize.h"
+#include "weft/model/checkpoint/checkpoint_file.h"
+#include "weft/model/model_error.h"
+
+namespace weft {
+namespace {
+
+using TensorSet = std::set<const CheckpointTensor*>;
+
+Error refusal(const CheckpointTensor& tensor, const std::string& why) {
+  return {ModelErrc::kCannotQuantize, "tensor " + in_quotes(tensor.name) + ": " + why};
+}
+
+/// What a program does with a checkpoint's matrices.
+struct MatrixUse {
+  TensorSet layers;      ///< multiplied by in the layers
+  TensorSet ends;        ///< embedding, head and routers
+  TensorSet transposed;  ///< their inputs do not stand side by side
+
+  void add(const MatrixPlan& matrix, bool in_layer) {
+    for (const MatrixPart& part : matrix.parts) {
+      (in_layer ? layers : ends).insert(part.tensor);
+      if (part.stride_input != 1) transposed.insert(part.tensor);
+    }
+  }
+};
+
+class UseFinder {
+ public:
+  explicit UseFinder(const Program& program) : program_(program) {}
+
+  MatrixUse find() {
+    for (const OpList* list : {&program_.encode, &program_.decode}) {
+      for (const Op& op : list->ops) {
+        if (const auto* route = std::get_if<RouteOp>(&op)) scores_.insert(route->scores);
+      }
+      for (const Op& op : list->ops) {
+        std::visit([this](const auto& one) { look_at(one); }, op);
+      }
+    }
+    return use_;
+  }
+
+ private:
+  void look_at(const EmbedOp& op) { use_.ends.insert(op.table); }
+  void look_at(const LinearOp& op) {
+    const bool head = program_.buffers[static_cast<std::size_t>(op.out)].rows == RowKind::kOutputs;
+    add(op.weight, !head && !scores_.contains(op.out));
+  }
+  void look_at(const ExpertLinearOp& op) {
+    for (const MatrixId weight : op.weights) add(weight, true);
+  }
+  template <class Other>
+  void look_at(const Other& /*op*/) {}
+
+  void add(MatrixId matrix, bool in_layer) {
+    use_.add(program_.matrices[static_cast<std::size_t>(matrix)], in_layer);
+  }
+
+  const Program& program_;
+  std::set<BufferId> scores_;
+  MatrixUse use_;
+};
+
+bool fits(const CheckpointTensor& tensor, DType dtype) {
+  return tensor.shape.back() % block_of(dtype).elements == 0;
+}
+
+class Planner {
+ public:
+  Planner(const MatrixUse& use, const QuantizeOptions& options) : use_(use), options_(options) {}
+
+  Result<PlannedTensor> plan(const CheckpointTensor& tensor) const {
+    const PlannedTensor same{&tensor, tensor.dtype};
+    if (tensor.shape.size() < 2 || !is_float(tensor.dtype)) return same;
+    if (const auto wanted = rule_for(tensor)) return by_rule(tensor, *wanted);
+    if (options_.dtype == tensor.dtype) return same;
+    const bool chosen =
+        is_encoded(options_.dtype) ? is_encoded_by_default(tensor) : is_matrix(tensor);
+    if (!chosen) return same;
+    if (is_encoded(tensor.dtype)) return encoded_already(tensor);
+    return PlannedTensor{&tensor, options_.dtype};
+  }
+
+ private:
+  [[nodiscard]] std::optional<DType> rule_for(const CheckpointTensor& tensor) const {
+    for (const TypeRule& rule : options_.rules) {
+      if (::fnmatch(rule.pattern.c_str(), tensor.name.c_str(), 0) == 0) return rule.dtype;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool is_matrix(const CheckpointTensor& tensor) const {
+    return use_.layers.contains(&tensor) || use_.ends.contains(&tensor);
+  }
+
+  [[nodiscard]] bool is_encoded_by_default(const CheckpointTensor& tensor) const {
+    return use_.layers.contains(&tensor) && !use_.ends.contains(&tensor) &&
+           !use_.transposed.contains(&tensor) && fits(tensor, options_.dtype);
+  }
+
+  [[nodiscard]] Result<PlannedTensor> by_rule(const CheckpointTensor& tensor, DType dtype) const {
+    if (dtype == tensor.dtype) return PlannedTensor{&tensor, dtype};
+    if (is_encoded(tensor.dtype)) return encoded_already(tensor);
+    if (is_encoded(dtype)) {
+      if (!is_matrix(tensor)) return refusal(tensor, "the model does not multiply by it");
+      if (use_.transposed.contains(&tensor)) {
+        return refusal(tensor,
+                       "the file has it transposed, so its rows are no weights of an output");
+      }
+      if (!fits(tensor, dtype)) {
+        return refusal(tensor, "its rows of " + std::to_string(tensor.shape.back()) +
+                                   " are not whole blocks of " +
+                                   std::to_string(block_of(dtype).elements) + " (" +
+                                   std::string(to_string(dtype)) + ")");
+      }
+    }
+    return PlannedTensor{&tensor, dtype};
+  }
+
+  [[nodiscard]] static Error encoded_already(const CheckpointTensor& tensor) {
+    return refusal(tensor, "is " + std::string(to_string(tensor.dtype)) +
+                               " already; begin with the model as it was before");
+  }
+
+  const MatrixUse& use_;
+  const QuantizeOptions& options_;
+};
+
+}  // namespace
+
+Result<std::vector<PlannedTensor>> plan_quantization(const Checkpoint& checkpoint,
+                                                     const Program& program,
+                                                     const QuantizeOptions& options) {
+  const MatrixUse use = UseFinder(program).find();
+  const Planner planner(use, options);
+  std::vector<PlannedTensor> tensors;
+  bool changes = false;
+  for (const CheckpointTensor& tensor : checkpoint.tensors()) {
+    const auto planned = planner.plan(tensor);
+    if (!planned) return planned.error();
+    changes = changes || planned->dtype != tensor.dtype;
+    tensors.push_back(*planned);
+  }
+  if (changes || options.may_stay) return tensors;
+  return Error{ModelErrc::kCannotQuantize,
+               std::string(to_string(options.dtype)) + ": no tensor can become this"};
+}
+
+}  // namespace weft

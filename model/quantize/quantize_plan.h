@@ -1,0 +1,47 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/core/dtype.h"
+#include "weft/core/error/error.h"
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/program.h"
+
+namespace weft {
+
+/// The type of the tensors whose name a shell pattern matches ("*.down_proj.weight").
+struct TypeRule {
+  std::string pattern;
+  DType dtype = DType::kF16;
+};
+
+struct QuantizeOptions {
+  DType dtype = DType::kQ8_0;
+  std::vector<TypeRule> rules;  ///< the first that matches holds, before `dtype`
+  bool may_stay = false;        ///< it is no error where all tensors keep their types
+};
+
+/// A tensor of a checkpoint and the type that it is written in.
+struct PlannedTensor {
+  const CheckpointTensor* source = nullptr;
+  DType dtype = DType::kF32;
+};
+
+/// Says in which type each of a checkpoint's tensors is written, in their order.
+///
+/// With an encoding, those become `dtype` that the program multiplies by in its layers, as they
+/// stand and in rows of whole blocks. All others keep their type: embedding, head and the routers
+/// of experts, whose errors reach every token; norms, biases and other vectors; what the file has
+/// transposed. With f32, f16 or bf16 all matrices that it multiplies by, and the embedding, are of
+/// that type. A rule changes the type of any
+/// matrix.
+///
+/// kCannotQuantize naming the tensor: a rule's matrix does not fit its type, or the file has
+/// encoded it already; and where there would be nothing to do, naming the type.
+[[nodiscard]] Result<std::vector<PlannedTensor>> plan_quantization(const Checkpoint& checkpoint,
+                                                                   const Program& program,
+                                                                   const QuantizeOptions& options);
+
+}  // namespace weft
