@@ -22,8 +22,9 @@ struct GroupSpec {
   std::vector<TokenId> encoder_input;  ///< of an encoder-decoder model
   /// As the device gets them, with the logprobs that ranking needs.
   std::shared_ptr<const SamplingParams> sampling;
-  std::int32_t sequences = 1;   ///< rows: n, best_of or num_beams
-  std::int32_t max_tokens = 1;  ///< of each output
+  std::shared_ptr<ActivationReader> reader;  ///< of its one sequence; null: nobody
+  std::int32_t sequences = 1;                ///< rows: n, best_of or num_beams
+  std::int32_t max_tokens = 1;               ///< of each output
   std::uint64_t seed = 0;
   std::vector<TokenId> end_tokens;  ///< that end an output, sorted
   bool long_context = false;        ///< by its greatest length (LongRoPE, dynamic RoPE)

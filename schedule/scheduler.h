@@ -64,6 +64,10 @@ struct RowUse {
 /// plan t+1 is made before the results of step t are known, so it says "the token that step t gives
 /// this row", and a sequence that turns out to have ended at t costs one wasted row in t+1.
 ///
+/// On a device of S stages S steps run at once, and the plan t+S is made before the results of step
+/// t are known: rows are shared out among S ticks, of which each row is in one (Orca, section 4.2:
+/// stages are kept busy without cutting a batch into micro-batches).
+///
 /// It is the front of the parts that this folder's README lists, and passes a group from one to the
 /// next: from the queue (WaitingGroups, by Admission) to the rows and pages (RunningGroups), into
 /// plans (ChunkPlanner, PlanWriter, PlanAmender), and out again when it ends.

@@ -9,9 +9,21 @@ namespace {
 // chunks use the device better, and what arrives meanwhile still waits for no longer than this.
 constexpr std::int32_t kNobodyWaits = 4;
 
+/// Whether the sequence decodes now or, as far as is known, after the steps under way.
+bool goes_on(const Group& group, const Sequence& sequence) {
+  if (sequence.row < 0) return false;
+  if (sequence.in_flight == 0) return sequence.computed + 1 == group.known(sequence);
+  const auto planned = static_cast<std::int32_t>(sequence.outputs.size()) + sequence.in_flight;
+  return planned < group.spec.max_tokens;
+}
+
+}  // namespace
+
 /// How many tokens the sequence could feed in a tick: those that are known and not computed yet, or
-/// the one that the step under way will give it.
-std::int32_t tokens_to_feed(const Group& group, const Sequence& sequence, const Tick& tick) {
+/// the one that the step under way will give it, once that is as many ticks ago as there are
+/// stages.
+std::int32_t ChunkPlanner::tokens_to_feed(const Group& group, const Sequence& sequence,
+                                          const Tick& tick) const {
   if (sequence.row < 0 || sequence.planned_in == tick.plan.tick) return 0;
   const std::int32_t known = group.known(sequence);
   if (group.phase == GroupPhase::kPrompt && group.alive > 1) {
@@ -19,18 +31,19 @@ std::int32_t tokens_to_feed(const Group& group, const Sequence& sequence, const 
   }
   if (sequence.computed < known) return known - sequence.computed;
   const auto planned = static_cast<std::int32_t>(sequence.outputs.size()) + sequence.in_flight;
-  const bool next_is_coming = sequence.computed == known && sequence.in_flight == 1;
+  const bool next_is_coming =
+      sequence.computed == known && sequence.in_flight == 1 &&
+      tick.plan.tick >= sequence.planned_in + static_cast<std::uint64_t>(options_.limits.stages);
   // Which tokens a beam goes on with is known only after the step.
   return next_is_coming && !group.beams && planned < group.spec.max_tokens ? 1 : 0;
 }
 
-}  // namespace
-
 ChunkPlanner::ChunkPlanner(const SchedulerOptions& options, RunningGroups& running)
-    : options_(options), running_(running) {}
+    : options_(options), running_(running), turns_(options.limits) {}
 
 void ChunkPlanner::choose_decodes(Tick& tick) {
   if (decodes_wait(tick)) return;
+  if (options_.limits.stages > 1) give_turns(tick);
   while (choose_decodes_in_order(tick) == Pass::kListChanged) {
   }
 }
@@ -50,12 +63,26 @@ bool ChunkPlanner::decodes_wait(const Tick& tick) {
   return false;
 }
 
+/// Decides who decodes in a tick of a device with several stages.
+void ChunkPlanner::give_turns(const Tick& tick) {
+  turns_.begin(tick.plan.tick);
+  for (const Group* const group : running_.all()) {
+    if (group->phase != GroupPhase::kForked) continue;
+    for (const Sequence& sequence : group->sequences) {
+      if (!goes_on(*group, sequence)) continue;
+      turns_.add(sequence.planned_in, tokens_to_feed(*group, sequence, tick) == 1);
+    }
+  }
+  turns_.share_out();
+}
+
 /// Passes over those that have a chunk already.
 ChunkPlanner::Pass ChunkPlanner::choose_decodes_in_order(Tick& tick) {
   for (Group* const group : running_.all()) {
     if (group->phase != GroupPhase::kForked) continue;
     for (Sequence& sequence : group->sequences) {
       if (sequence.chunk > 0 || tokens_to_feed(*group, sequence, tick) != 1) continue;
+      if (options_.limits.stages > 1 && !turns_.take(sequence.planned_in)) continue;
       sequence.chunk = 1;
       const ChunkRoom room = running_.make_room_for_chunk(*group, sequence);
       if (room != ChunkRoom::kNone) {
@@ -122,12 +149,14 @@ ChunkPlanner::Budget ChunkPlanner::prefill_budget(const Tick& tick) const {
   Budget budget{options_.limits.step_tokens - taken, options_.limits.step_tokens};
   for (const PlanEncode& one : tick.plan.encodes) budget.encoder_tokens -= one.count;
   if (options_.target_inter_token <= Duration{0}) return budget;
-  const std::int32_t times = shape.decode_tokens > 0 ? 1 : kNobodyWaits;
+  // Each of the ticks that run at once delays the streams of the others.
+  const bool streams_wait = shape.decode_tokens > 0 || turns_.decoding() > 0;
+  const std::int32_t times = streams_wait ? 1 : kNobodyWaits;
+  const Duration target = times * options_.target_inter_token / options_.limits.stages;
   const StepShape without{shape.decode_tokens, 0,
                           shape.context_tokens + context_of_next_prefill(tick)};
   const std::int32_t within =
-      times_.prefill_tokens_within(times * options_.target_inter_token, without,
-                                   budget.tokens + shape.prefill_tokens) -
+      times_.prefill_tokens_within(target, without, budget.tokens + shape.prefill_tokens) -
       shape.prefill_tokens;
   budget.tokens = std::min(budget.tokens, std::max(within, kLeastChunk));
   return budget;

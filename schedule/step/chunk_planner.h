@@ -5,6 +5,7 @@
 #include "weft/core/time/clock.h"
 #include "weft/schedule/running_groups.h"
 #include "weft/schedule/scheduler_options.h"
+#include "weft/schedule/step/decode_turns.h"
 #include "weft/schedule/step/step_time_model.h"
 #include "weft/schedule/step/tick.h"
 
@@ -20,6 +21,10 @@ namespace weft {
 /// ticks, and of those that compute prompts the oldest of the better class gets at least
 /// kLeastChunk tokens a tick. Groups may give way while chunks are chosen; `Tick::shape` still
 /// counts those that were chosen for them.
+///
+/// On a device of S stages, where S ticks run at once, those that decode take turns (DecodeTurns):
+/// each decodes every S ticks, so at least every S * `decode_every`, and a tick has the S-th part
+/// of `target_inter_token`. Pieces of one prompt may be in ticks that run at once.
 ///
 /// Owns the model of a step's time, which learn() feeds. Owner only. Allocates nothing.
 class ChunkPlanner {
@@ -53,7 +58,10 @@ class ChunkPlanner {
     kListChanged,  ///< groups gave way; another pass finds whom this one did not reach
   };
 
+  [[nodiscard]] std::int32_t tokens_to_feed(const Group& group, const Sequence& sequence,
+                                            const Tick& tick) const;
   [[nodiscard]] bool decodes_wait(const Tick& tick);
+  void give_turns(const Tick& tick);
   [[nodiscard]] Pass choose_decodes_in_order(Tick& tick);
   [[nodiscard]] Pass choose_prefills_in_order(RequestClass cls, Tick& tick, Budget& budget);
   [[nodiscard]] ChunkRoom choose_prefill(Group& group, Sequence& sequence, Tick& tick,
@@ -63,6 +71,7 @@ class ChunkPlanner {
 
   const SchedulerOptions options_;
   RunningGroups& running_;
+  DecodeTurns turns_;
   StepTimeModel times_;
   std::int32_t ticks_without_decode_ = 0;
 };

@@ -21,6 +21,7 @@ void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_
   PlanStart start;
   start.row = sequence.row;
   start.sampling = group.spec.sampling;
+  start.reader = group.spec.reader;
   start.seed = seed_of(group, index);
   start.prompt_tokens = group.prompt_tokens();
   start.mirostat_mu = sequence.mirostat_mu;

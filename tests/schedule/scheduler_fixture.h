@@ -62,7 +62,8 @@ inline SchedulerOptions roomy() {
 
 /// The scheduler and a device whose tokens tell where a row, page, position or move is wrong: each
 /// token is compared with what the model gives a group that runs alone, each plan is checked, and
-/// so is that nothing is left at the end.
+/// so is that nothing is left at the end. Of a device with stages, what its last tokens may be is
+/// checked too.
 class SchedulerFixture : public testing::Test, protected SchedulerListener {
  protected:
   void start(const SchedulerOptions& options, std::function<Duration(const Plan&)> took = {});
@@ -82,7 +83,8 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
   void lose();
   /// Plans and runs once, with no plan ahead. Returns false when there was nothing to do.
   bool tick();
-  /// Runs one plan while another waits for it, as the pipeline does, until nothing is left to plan.
+  /// Runs a plan in each stage while another waits, as the pipeline does, until nothing is left to
+  /// plan.
   void finish_all();
 
   [[nodiscard]] const Plan& newest() const { return planned_.back()->plan; }
