@@ -19,6 +19,8 @@ constexpr std::array kDeviceErrors = {
     ErrorText{static_cast<int>(DeviceErrc::kUnfit), "unfit_device", "this device cannot do that"},
     ErrorText{static_cast<int>(DeviceErrc::kBadTuning), "bad_tuning",
               "this is no table of weft tune"},
+    ErrorText{static_cast<int>(DeviceErrc::kRankLost), "rank_lost",
+              "another process of the model is gone"},
 };
 
 constexpr TableCategory kDeviceCategory(0x2b9e84d1c07f35a6, "weft.device", kDeviceErrors);

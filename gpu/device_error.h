@@ -20,6 +20,8 @@ enum class DeviceErrc {
   kUnfit,
   /// A file of `weft tune` cannot be read; the detail has its name, the line and what is wrong.
   kBadTuning,
+  /// Another process of the model is gone or cannot be reached; the detail says which and why.
+  kRankLost,
 };
 
 /// The category of these errors, and how one becomes a boost::system::error_code.

@@ -1,18 +1,23 @@
 #include "weft/gpu/load_step_devices.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "weft/gpu/cuda/cuda_capacity.h"
 #include "weft/gpu/cuda/cuda_step_device.h"
+#include "weft/gpu/cuda/layout.h"
 #include "weft/gpu/cuda/runtime/cuda_info.h"
-#include "weft/gpu/cuda/runtime/failure.h"
 #include "weft/gpu/cuda/tuning/find_tuning.h"
 #include "weft/gpu/cuda/tuning/tuning.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/host/host_capacity.h"
 #include "weft/gpu/host/host_processors.h"
 #include "weft/gpu/host/host_step_device.h"
+#include "weft/gpu/memory_portion.h"
+#include "weft/gpu/ranks/load_ranks.h"
+#include "weft/gpu/ranks/partition.h"
+#include "weft/gpu/ranks/partitioned_device.h"
 #include "weft/gpu/step_options.h"
 
 namespace weft {
@@ -28,22 +33,24 @@ Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& w
                  "device.tuning: " + wishes.tuning + " is for a GPU, and the device is " + kHost};
   }
   const auto free_bytes = static_cast<std::int64_t>(host_info().free_bytes);
-  const auto limits = host_capacity(*model.program, capacity, free_bytes);
-  if (!limits) return limits.error();
+  const auto portion = take_portion(*model.program, wishes, capacity, free_bytes,
+                                    host_needs(*model.program, capacity));
+  if (!portion) return portion.error();
+  const DeviceLimits& limits = portion->limits;
   // Instances compete for the cores; each has its share of them.
   const int all = wishes.threads > 0 ? wishes.threads : host_parallelism();
   const int threads = wishes.instances > 1 ? std::max(1, all / wishes.instances) : wishes.threads;
-  const DeviceOptions options = step_options(*model.program, *limits, capacity.kv_dtype, threads);
+  const DeviceOptions options = step_options(*model.program, limits, capacity.kv_dtype, threads);
   auto device = HostDevice::load(model.checkpoint, model.program, options, progress);
   if (!device) return device.error();
-  auto first = std::make_unique<HostStepDevice>(*std::move(device), *limits, end_tokens);
-  StepDevices loaded{*limits, {}};
+  auto first = std::make_unique<HostStepDevice>(*std::move(device), limits, end_tokens);
+  StepDevices loaded{limits, {}};
   for (std::int32_t i = 1; i < wishes.instances; ++i) {
-    auto other = first->share_weights(*limits, capacity.kv_dtype, threads);
+    auto other = first->share_weights(limits, capacity.kv_dtype, threads);
     if (!other) return other.error();
-    loaded.devices.push_back(*std::move(other));
+    loaded.devices.push_back({with_claim(*std::move(other), portion->claim)});
   }
-  loaded.devices.push_back(std::move(first));
+  loaded.devices.push_back({with_claim(std::move(first), portion->claim)});
   return loaded;
 }
 
@@ -53,56 +60,57 @@ Result<std::unique_ptr<cuda::Runtime>> runtime_of(const std::string& device) {
   return cuda::open_runtime(*index);
 }
 
-Result<std::int64_t> free_memory(cuda::Runtime& runtime) {
-  std::size_t bytes = 0;
-  try {
-    cuda::check(runtime, runtime.use(), "choosing the GPU");
-    cuda::check(runtime, runtime.free_memory(bytes), "asking for free memory");
-  } catch (const cuda::Failure& failure) {
-    return cuda::error_of(failure);
-  }
-  return static_cast<std::int64_t>(bytes);
-}
-
 Result<StepDevices> load_on_gpu(const OpenedModel& model, const DeviceWishes& wishes,
                                 CapacityWishes capacity, const std::vector<TokenId>& end_tokens,
                                 const LoadProgress& progress) {
   if (wishes.instances > 1) {
     return Error{DeviceErrc::kUnfit, wishes.device + ": only cpu runs several instances"};
   }
+  if (const auto fits = cuda::check_kv_dtype(capacity.kv_dtype); !fits) return fits.error();
   auto runtime = runtime_of(wishes.device);
   if (!runtime) return runtime.error();
   const auto tuning =
       cuda::find_tuning(wishes.tuning, (*runtime)->properties().name, *model.program);
   if (!tuning) return tuning.error();
-  const auto free_bytes = free_memory(**runtime);
+  const auto free_bytes = cuda::free_memory(**runtime);
   if (!free_bytes) return free_bytes.error();
-  const auto limits =
-      cuda::cuda_capacity(*model.program, capacity, *free_bytes, (*runtime)->properties());
-  if (!limits) return limits.error();
-  DeviceOptions options = step_options(*model.program, *limits, capacity.kv_dtype);
+  const auto portion =
+      take_portion(*model.program, wishes, capacity, *free_bytes,
+                   cuda::cuda_needs(*model.program, capacity, (*runtime)->properties()));
+  if (!portion) return portion.error();
+  DeviceOptions options = step_options(*model.program, portion->limits, capacity.kv_dtype);
   options.threads = wishes.threads;
   auto device = cuda::CudaDevice::load(*std::move(runtime), model.checkpoint, model.program,
                                        options, *tuning, progress);
   if (!device) return device.error();
-  auto made = cuda::CudaStepDevice::make(*std::move(device), *limits, end_tokens);
+  auto made = cuda::CudaStepDevice::make(*std::move(device), portion->limits, end_tokens);
   if (!made) return made.error();
-  return StepDevices{*limits, {*std::move(made)}};
+  return StepDevices{portion->limits, {{with_claim(*std::move(made), portion->claim)}}};
 }
 
 }  // namespace
 
 DType kv_dtype_for(const std::string& device, const Program& program) {
-  if (device == kHost) return DType::kF32;
+  const auto partition = parse_partition(device);
+  const bool on_gpus = partition && std::ranges::none_of(partition->stages, [](const auto& stage) {
+                         return std::ranges::find(stage.devices, kHost) != stage.devices.end();
+                       });
+  if (!on_gpus) return DType::kF32;
   const auto narrow = std::ranges::find_if(program.matrices, [](const MatrixPlan& matrix) {
     return matrix.dtype == DType::kF16 || matrix.dtype == DType::kBF16;
   });
-  return narrow == program.matrices.end() ? DType::kF32 : narrow->dtype;
+  if (narrow != program.matrices.end()) return narrow->dtype;
+  const bool encoded = std::ranges::any_of(
+      program.matrices, [](const MatrixPlan& matrix) { return is_encoded(matrix.dtype); });
+  return encoded ? DType::kBF16 : DType::kF32;
 }
 
 Result<StepDevices> load_step_devices(const OpenedModel& model, const DeviceWishes& wishes,
                                       const std::vector<TokenId>& end_tokens,
                                       const LoadProgress& progress) {
+  const auto partition = parse_partition(wishes.device);
+  if (!partition) return partition.error();
+  if (partition->ranks() > 1) return load_ranks(model, *partition, wishes, end_tokens, progress);
   CapacityWishes capacity = wishes.capacity;
   capacity.kv_dtype = wishes.kv_dtype.value_or(kv_dtype_for(wishes.device, *model.program));
   const auto load = wishes.device == kHost ? load_on_host : load_on_gpu;
@@ -113,6 +121,13 @@ Result<std::unique_ptr<ModelDevice>> load_model_device(const OpenedModel& model,
                                                        const std::string& device,
                                                        const DeviceOptions& options,
                                                        const LoadProgress& progress) {
+  const auto partition = parse_partition(device);
+  if (!partition) return partition.error();
+  if (partition->ranks() > 1) {
+    auto ranks = PartitionedDevice::load(model, *partition, options, progress);
+    if (!ranks) return ranks.error();
+    return *std::move(ranks);
+  }
   if (device == kHost) {
     auto host = HostDevice::load(model.checkpoint, model.program, options, progress);
     if (!host) return host.error();

@@ -24,7 +24,7 @@ struct DeviceOptions {
   std::int32_t pages = 0;          ///< of the decoder's KV
   std::int32_t cross_pages = 0;    ///< of the encoder's output
   std::int32_t encoder_pages = 0;  ///< of an encoder at work
-  DType kv_dtype = DType::kF32;    ///< f32, f16 or bf16
+  DType kv_dtype = DType::kF32;    ///< one of kKvDTypes
 };
 
 /// The numbers of one of a program's vectors. Errors of reading the checkpoint's files.
@@ -50,6 +50,17 @@ class ModelDevice {
   /// [outputs, V] of the last decode, in the order of Step::outputs; the hidden states [T, H] of a
   /// model that has no logits. In the host's memory; a sampler may overwrite them.
   [[nodiscard]] virtual Rows results() = 0;
+
+  /// The hidden states [count, H] of rows first .. first + count - 1 of the last decode: what the
+  /// head is multiplied by. In the host's memory, until the next call.
+  [[nodiscard]] virtual Rows hidden_states(std::int32_t first, std::int32_t count) = 0;
+
+  /// Computes the logits [rows, V] of rows of the last decode, at most max_outputs. Overwrites
+  /// results(). Only of a model that has logits.
+  [[nodiscard]] virtual Rows logits_of(std::span<const std::int32_t> rows) = 0;
+
+  /// Of a rank: says that one is lost, so that no other waits for it. Any thread.
+  virtual void abandon() noexcept {}
 
   [[nodiscard]] virtual const Program& program() const = 0;
   [[nodiscard]] virtual const DeviceOptions& options() const = 0;

@@ -18,6 +18,9 @@ struct PartPiece {
   std::int64_t inputs = 0;
 };
 
+/// Where rows of an embedding's table stand in its tensor, in bytes.
+[[nodiscard]] Extent bytes_of_rows(const CheckpointTensor& table, const Extent& rows);
+
 /// Where a piece stands in its tensor, from the first of its numbers to the last.
 struct PieceBytes {
   std::uint64_t begin = 0;
@@ -38,8 +41,14 @@ class PartReader {
   /// are whole. Errors of CheckpointTensor::read_blocks().
   [[nodiscard]] Result<SourceMatrix> read(const MatrixPart& part, const PartPiece& piece);
 
+  /// The same in the inputs' own order: where the tensor has another, the piece is whole rows and
+  /// becomes f32.
+  [[nodiscard]] Result<SourceMatrix> read_in_order(const MatrixPart& part, const PartPiece& piece);
+
  private:
   std::vector<std::byte> buffer_;
+  std::vector<float> row_;
+  std::vector<float> ordered_;
 };
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 
 #include "weft/core/time/clock.h"
 #include "weft/core/token.h"
+#include "weft/gpu/activation_reader.h"
 #include "weft/sampling/sampler.h"
 #include "weft/sampling/sampling_params.h"
 
@@ -24,6 +25,7 @@ struct PlanMove {
 struct PlanStart {
   std::int32_t row = 0;
   std::shared_ptr<const SamplingParams> sampling;
+  std::shared_ptr<ActivationReader> reader{};  ///< of what is computed of it; null: nobody
   std::uint64_t seed = 0;
   std::int32_t prompt_tokens = 0;  ///< of what the sampler will see; the rest is output
   float mirostat_mu = 0;
@@ -69,7 +71,8 @@ struct PlanEncode {
   std::int32_t pages = 0;
 };
 
-/// The id of an entry whose one token is what the step before gave its row.
+/// The id of an entry whose one token is what its row's last sample was, in the plan before this
+/// one or, on a device of several stages, so many plans before (DeviceLimits::stages).
 inline constexpr std::int32_t kLastToken = -1;
 
 /// One sequence's new tokens.
@@ -121,7 +124,9 @@ struct SampleResult {
 struct StepResult {
   std::vector<SampleResult> samples;  ///< one for each PlanSample
   std::vector<TokenLogprob> top;
-  Duration took{};  ///< the device's own time
+  /// The device's own time; of a rank, without what it waited for others. Zero: as long as run()
+  /// was.
+  Duration took{};
 
   /// Empties the result and keeps its memory.
   void clear();

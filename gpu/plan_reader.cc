@@ -37,6 +37,7 @@ PlanReader::PlanReader(const DeviceLimits& limits, std::int32_t encoder_pages)
   output_of_entry_.reserve(rows);
   choices_.reserve(rows);
   forked_.reserve(place_of(limits.pages_per_row()));
+  readings_.reserve(rows);
 }
 
 std::span<const TokenId> PlanReader::history(const Plan& plan, const PlanStart& start) {
@@ -60,6 +61,8 @@ void PlanReader::start(const Plan& plan, const PlanStart& start) {
   slot.observed = start.history_tokens;
   slot.last_token = kNoToken;
   slot.long_context = start.long_context;
+  slot.reader = start.reader;
+  slot.has_failed = false;
 }
 
 void PlanReader::read_tables(const Plan& plan) {
@@ -110,6 +113,7 @@ std::span<const SlotTokens> PlanReader::read_encodes(const Plan& plan) {
 
 std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
   entries_.clear();
+  readings_.clear();
   std::int32_t first = 0;
   for (const PlanEntry& one : plan.entries) {
     SlotState& slot = state_of_row(one.row);
@@ -125,12 +129,34 @@ std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
                         .ids = ids,
                         .pages = std::span(slot.pages).first(pages),
                         .observed = slot.observed});
+    if (slot.reader) note_reading(entries_.back());
     slot.observed += one.count;
     first += one.count;
   }
   for (const PlanFork& one : plan.forks) fork(one);
   read_samples(plan);
   return entries_;
+}
+
+void PlanReader::note_reading(const SlotTokens& tokens) {
+  const SlotState& slot = slots_[place_of(tokens.slot)];
+  readings_.push_back({.slot = tokens.slot,
+                       .first = tokens.first,
+                       .count = tokens.count,
+                       .start = tokens.start,
+                       .ids = tokens.ids,
+                       .last = slot.last_token,
+                       .reader = slot.reader.get(),
+                       .has_failed = slot.has_failed});
+}
+
+void PlanReader::fail(std::int32_t slot, StepResult& result) {
+  SlotState& state = slots_[place_of(slot)];
+  state.has_failed = true;
+  state.last_token = kNoToken;
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    if (choices_[i].slot == slot) result.samples[i] = {};
+  }
 }
 
 void PlanReader::fork(const PlanFork& fork) {
@@ -187,8 +213,9 @@ void PlanReader::begin_results(StepResult& result) const {
 std::span<TokenLogprob> PlanReader::tell(StepResult& result, std::size_t index,
                                          const SampleResult& chosen) {
   const std::size_t first = index * std::size_t{kMaxTopLogprobs};
-  slots_[place_of(choices_[index].slot)].last_token = chosen.token;
-  result.samples[index] = chosen;
+  SlotState& slot = slots_[place_of(choices_[index].slot)];
+  result.samples[index] = slot.has_failed ? SampleResult{} : chosen;
+  slot.last_token = result.samples[index].token;
   result.samples[index].first_top = static_cast<std::int32_t>(first);
   return std::span(result.top).subspan(first, place_of(chosen.top_count));
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct SlotState {
   std::int32_t observed = 0;              ///< tokens that its sampler has seen after this step
   TokenId last_token = kNoToken;          ///< what was chosen for it last
   bool long_context = false;              ///< uses the long set of angles
+  std::shared_ptr<ActivationReader> reader{};
+  bool has_failed = false;  ///< its reader threw: nothing is chosen for it any more
 };
 
 /// One sequence's tokens in the step: rows first .. first + count - 1 of the step, at positions
@@ -39,6 +42,23 @@ struct SlotTable {
   std::int32_t slot = 0;
   std::int32_t first = 0;
   std::span<const std::int32_t> pages = {};
+};
+
+/// Tokens of the step that somebody reads: rows first .. first + count - 1, at positions from
+/// start on.
+struct SlotReading {
+  std::int32_t slot = 0;
+  std::int32_t first = 0;
+  std::int32_t count = 0;
+  std::int32_t start = 0;
+  std::span<const TokenId> ids = {};  ///< empty: one token, `last`
+  TokenId last = kNoToken;            ///< what was chosen for the slot before this step
+  ActivationReader* reader = nullptr;
+  bool has_failed = false;  ///< it threw before, and reads no more
+
+  [[nodiscard]] TokenId token(std::int32_t index) const {
+    return ids.empty() ? last : ids[static_cast<std::size_t>(index)];
+  }
 };
 
 /// A token is to be chosen for a slot.
@@ -90,6 +110,18 @@ class PlanReader {
   /// In the order of Plan::samples.
   [[nodiscard]] std::span<const SlotChoice> choices() const noexcept { return choices_; }
 
+  /// What read_entries() found that is read.
+  [[nodiscard]] std::span<const SlotReading> readings() const noexcept { return readings_; }
+
+  /// Nothing is chosen for a slot in this step, of which `result` has been told, and until another
+  /// sequence begins in it.
+  void fail(std::int32_t slot, StepResult& result);
+
+  /// Notes what another rank has chosen for a slot.
+  void hear(std::int32_t slot, TokenId token) {
+    slots_[static_cast<std::size_t>(slot)].last_token = token;
+  }
+
   /// Pages to copy once the step has been computed, so that a fork has its own.
   std::span<const PlanCopy> forked_pages(const PlanFork& fork);
 
@@ -111,6 +143,7 @@ class PlanReader {
   void read_tables(const Plan& plan);
   void read_samples(const Plan& plan);
   void fork(const PlanFork& fork);
+  void note_reading(const SlotTokens& tokens);
 
   const DeviceLimits limits_;
   std::vector<SlotState> slots_;
@@ -125,6 +158,7 @@ class PlanReader {
   std::vector<std::int32_t> output_of_entry_;
   std::vector<SlotChoice> choices_;
   std::vector<PlanCopy> forked_;
+  std::vector<SlotReading> readings_;
 };
 
 }  // namespace weft

@@ -18,11 +18,15 @@ class SequenceRunner {
   /// Called with results of consecutive tokens, in order; the rows are valid for the call.
   using Sink = std::function<void(ConstRows)>;
 
+  /// Tokens of a step whose logits can be asked for: few, since a row of logits is large.
+  static constexpr std::int32_t kStepOutputs = 64;
+
   explicit SequenceRunner(ModelDevice& device);
 
   /// Options for a device that a runner needs for sequences of `context` tokens, every one of whose
-  /// logits may be asked for.
-  [[nodiscard]] static DeviceOptions options_for(const Program& program, std::int64_t context);
+  /// logits may be asked for, of at most `outputs` tokens in a step.
+  [[nodiscard]] static DeviceOptions options_for(const Program& program, std::int64_t context,
+                                                 std::int32_t outputs = kStepOutputs);
 
   /// Reads the encoder's input; before the first feed() of an encoder-decoder model.
   [[nodiscard]] Result<void> encode(std::span<const TokenId> ids);

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "weft/core/token.h"
@@ -19,6 +22,9 @@ struct DeviceLimits {
   std::int64_t context = 0;      ///< positions of a sequence
   std::int32_t cross_pages = 0;  ///< of the encoder's output; 0 without encoder
   std::int64_t vocabulary = 0;
+  /// Ticks that run at once, at most: the stages of a pipeline. A plan names kLastToken only for a
+  /// row whose last sample was so many plans before, or more.
+  std::int32_t stages = 1;
 
   [[nodiscard]] std::int64_t pages_for(std::int64_t tokens) const noexcept {
     return (tokens + page_tokens - 1) / page_tokens;
@@ -33,7 +39,14 @@ struct DeviceLimits {
 
 /// A device as the pipeline sees it: it carries out plans, one after the other. What stands in a
 /// row (page table, last token, sampler) is the device's, and plans change it. One thread at a
-/// time.
+/// time, but for abandon().
+///
+/// A device may be one of several ranks, among which a model is cut: stages, each with some of its
+/// layers, and in a stage ranks that share these. Every rank gets every plan, all in the same
+/// order, each on a thread of its own. run() waits inside for what it needs of other ranks: a
+/// stage's input, its fellows' part of a sum, and at the first stage the tokens that the plan
+/// `limits().stages` before this one chose. "Before" counts plans as they were run: Plan::tick
+/// starts again at 1 when a scheduler is replaced.
 class StepDevice {
  public:
   StepDevice() = default;
@@ -47,8 +60,26 @@ class StepDevice {
   /// Runs one step; `result` has been cleared. Allocates nothing once its vectors have their size.
   /// A row whose last token is kNoToken is fed any other: what it gives is not looked at.
   /// A failure is an exception: ActorFailure(kDeviceLost) when the device is gone for good, any
-  /// other when only this step is lost.
+  /// other when only this step is lost. Of several ranks any failure is the loss of all.
   virtual void run(const Plan& plan, StepResult& result) = 0;
+
+  /// Whether run() says what was chosen; of several ranks one does, the first of the last stage.
+  /// The others leave the result empty but for `took`; constant.
+  [[nodiscard]] virtual bool samples() const noexcept { return true; }
+
+  /// Called when another rank is lost: from now on run() throws ActorFailure(kDeviceLost), also one
+  /// that is under way, as soon as it would wait for another rank. Any thread, any number of times.
+  virtual void abandon() noexcept {}
+
+  /// Has `tell` called with the reason when the device finds out between two steps that it is lost:
+  /// by any thread, once, at once where it is lost already. An empty one ends that, and returns
+  /// when no call is under way. A device that only a step can show lost never calls it.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): who overrides it keeps it
+  virtual void watch(std::function<void(const std::string& why)> /*tell*/) {}
 };
+
+/// The devices of one instance: a whole device, or the ranks of a model that is cut, by stage and
+/// in each stage by place. Their limits are the same.
+using DeviceRanks = std::vector<std::shared_ptr<StepDevice>>;
 
 }  // namespace weft

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "weft/kernels/linear/linear_cuda.h"
+
 namespace weft::cuda {
 namespace {
 
@@ -15,6 +17,7 @@ class Uses {
       for (const Op& op : list->ops) std::visit(*this, op);
       plain(list->result);
     }
+    plain(program.hidden_states);  // applications read it
   }
 
   [[nodiscard]] std::vector<DType> types() const {
@@ -49,6 +52,13 @@ class Uses {
     plain(op.residual);
     plain(op.out);
   }
+  void operator()(const AllReduceOp& op) { plain(op.values); }
+  void operator()(const GatherOp& op) {
+    plain(op.in);
+    plain(op.out);
+  }
+  void operator()(const ReceiveOp& op) { plain(op.out); }
+  void operator()(const SendOp& op) { plain(op.in); }
 
  private:
   struct Use {
@@ -73,7 +83,23 @@ class Uses {
 
 }  // namespace
 
+std::vector<WeightRun> encoded_runs(const MatrixPlan& plan) {
+  const std::int64_t outputs = plan.gated ? 2 * plan.outputs : plan.outputs;
+  if (plan.input_order) return {};
+  if (plan.runs.empty()) {
+    if (!is_encoded(plan.dtype) || plan.dtype == DType::kQ8_0) return {};
+    return {{plan.dtype, 0, outputs}};
+  }
+  const bool all_encoded =
+      std::ranges::all_of(plan.runs, [](const WeightRun& run) { return is_encoded(run.dtype); });
+  if (!all_encoded || plan.runs.size() > std::size_t{DeviceMatrix::kMaxRuns}) return {};
+  return plan.runs;
+}
+
 DType device_type(const MatrixPlan& plan) noexcept {
+  if (const auto runs = encoded_runs(plan); !runs.empty()) return runs.front().dtype;
+  // Kernels read inputs in their own order; columns are put into it when the matrix is loaded.
+  if (plan.input_order) return is_encoded(plan.dtype) ? DType::kBF16 : device_type(plan.dtype);
   if (plan.runs.empty()) return device_type(plan.dtype);
   const bool narrow = std::ranges::all_of(plan.runs, [](const WeightRun& run) {
     return is_encoded(run.dtype) || run.dtype == DType::kBF16;

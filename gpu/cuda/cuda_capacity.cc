@@ -1,18 +1,20 @@
 #include "weft/gpu/cuda/cuda_capacity.h"
 
 #include "weft/gpu/cuda/cuda_step_device.h"
+#include "weft/gpu/cuda/layout.h"
+#include "weft/gpu/cuda/runtime/failure.h"
 #include "weft/gpu/step_options.h"
 #include "weft/kernels/linear/linear_cuda.h"
 
 namespace weft::cuda {
 
-Result<DeviceLimits> cuda_capacity(const Program& program, const CapacityWishes& wishes,
-                                   std::int64_t free_bytes, const Properties& properties) {
-  const auto options = [&](const DeviceLimits& limits) {
-    return step_options(program, limits, wishes.kv_dtype);
+DeviceNeeds cuda_needs(const Program& program, const CapacityWishes& wishes,
+                       const Properties& properties) {
+  const auto options = [&program, kv_dtype = wishes.kv_dtype](const DeviceLimits& limits) {
+    return step_options(program, limits, kv_dtype);
   };
   DeviceNeeds needs;
-  needs.bytes = [&](const DeviceLimits& limits) {
+  needs.bytes = [&program, options, properties](const DeviceLimits& limits) {
     return CudaDevice::memory_bytes(program, options(limits), properties) +
            static_cast<std::int64_t>(kLinearEngineBytes);
   };
@@ -21,7 +23,24 @@ Result<DeviceLimits> cuda_capacity(const Program& program, const CapacityWishes&
   // A page also takes an entry in the list of copies.
   needs.page_bytes =
       page_bytes(program, options(one)) + static_cast<std::int64_t>(sizeof(PageCopy));
-  return device_capacity(program, wishes, free_bytes, needs);
+  return needs;
+}
+
+Result<std::int64_t> free_memory(Runtime& runtime) {
+  std::size_t bytes = 0;
+  try {
+    check(runtime, runtime.use(), "choosing the GPU");
+    check(runtime, runtime.free_memory(bytes), "asking for free memory");
+  } catch (const Failure& failure) {
+    return error_of(failure);
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+Result<DeviceLimits> cuda_capacity(const Program& program, const CapacityWishes& wishes,
+                                   std::int64_t free_bytes, const Properties& properties) {
+  if (const auto fits = check_kv_dtype(wishes.kv_dtype); !fits) return fits.error();
+  return device_capacity(program, wishes, free_bytes, cuda_needs(program, wishes, properties));
 }
 
 }  // namespace weft::cuda

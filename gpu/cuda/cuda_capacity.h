@@ -7,7 +7,14 @@
 
 namespace weft::cuda {
 
-/// device_capacity() of a GPU.
+/// What a GPU takes memory for.
+[[nodiscard]] DeviceNeeds cuda_needs(const Program& program, const CapacityWishes& wishes,
+                                     const Properties& properties);
+
+/// Bytes that nobody has taken. kDriver.
+[[nodiscard]] Result<std::int64_t> free_memory(Runtime& runtime);
+
+/// device_capacity() of a GPU. Errors of check_kv_dtype() too.
 [[nodiscard]] Result<DeviceLimits> cuda_capacity(const Program& program,
                                                  const CapacityWishes& wishes,
                                                  std::int64_t free_bytes,

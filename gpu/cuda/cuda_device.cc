@@ -42,6 +42,7 @@ CudaDevice::CudaDevice(std::unique_ptr<Runtime> runtime,
 CudaDevice::~CudaDevice() {
   // Whichever thread ends it, its calls are for this GPU. What they say was said before.
   static_cast<void>(runtime_->use());
+  leave();
   // Nothing may be freed while work uses it.
   if (stream_) static_cast<void>(runtime_->synchronize(stream_.get()));
 }
@@ -52,6 +53,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::load(std::unique_ptr<Runtime> ru
                                                      const DeviceOptions& options,
                                                      const Tuning& tuning,
                                                      const LoadProgress& progress) {
+  if (const auto fits = check_kv_dtype(options.kv_dtype); !fits) return fits.error();
   std::unique_ptr<CudaDevice> device(new CudaDevice(std::move(runtime), std::move(checkpoint),
                                                     std::move(program), options, tuning));
   try {
@@ -86,6 +88,17 @@ Result<void> CudaDevice::take_memory(const LoadProgress& progress) {
                     .load(*program_, layout_, options_, progress);
   if (!loaded) return loaded;
   writer_ = std::make_unique<StepWriter>(*runtime_, shape_, layout_.step, options_.max_context);
+  return {};
+}
+
+Result<void> CudaDevice::join(const CudaRank& place) {
+  try {
+    use();
+    check(*runtime_, runtime_->join(place), "meeting the other ranks");
+  } catch (const Failure& failure) {
+    return error_of(failure);
+  }
+  is_rank_ = true;
   return {};
 }
 
@@ -163,21 +176,53 @@ void CudaDevice::decode(const Step& step) {
   if (rows == 0) return;
   writer_->upload(stream_.get(), rows, outputs, whole);
   launch(program_->decode, {rows, outputs, writer_->decodes() && !whole, whole});
-  const DeviceRows from = layout_.buffers[static_cast<std::size_t>(result_)];
-  // For whoever runs sequences without a pipeline, which wants no results in the host's memory.
-  if (results_.empty()) {
-    const std::int64_t most = program_->has_logits ? shape_.outputs : shape_.tokens;
-    results_.resize(static_cast<std::size_t>(most * from.width));
+  if (result_ == kAbsent) return synchronize();  // another rank has it
+  copy_to_host(result_, 0, result_rows_, results_);
+}
+
+/// f32 rows of a buffer. Memory is taken when it is first asked for: a pipeline mostly never does.
+Rows CudaDevice::copy_to_host(BufferId buffer, std::int64_t first, std::int64_t count,
+                              std::vector<float>& to) {
+  const DeviceRows from = layout_.buffers[static_cast<std::size_t>(buffer)];
+  // A copy to memory that is not page-locked waits for what is before it, and would go on waiting
+  // when another rank is lost.
+  if (is_rank_) synchronize();
+  if (to.empty()) {
+    const auto& plan = program_->buffers[static_cast<std::size_t>(buffer)];
+    const std::int64_t most = plan.rows == RowKind::kOutputs ? shape_.outputs : shape_.tokens;
+    to.resize(static_cast<std::size_t>(most * from.width));
   }
-  for (std::int64_t row = 0; row < result_rows_; ++row) {
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(float));
+  for (std::int64_t row = 0; row < count; ++row) {
     check(*runtime_,
-          runtime_->copy_to_host(
-              reinterpret_cast<std::byte*>(results_.data() + row * from.width),
-              bytes_of(from.data) + row * from.stride * static_cast<std::int64_t>(sizeof(float)),
-              static_cast<std::size_t>(from.width) * sizeof(float), stream_.get()),
+          runtime_->copy_to_host(reinterpret_cast<std::byte*>(to.data() + row * from.width),
+                                 bytes_of(from.data) + (first + row) * from.stride * kSize,
+                                 static_cast<std::size_t>(from.width * kSize), stream_.get()),
           "copying results");
   }
   synchronize();
+  return {to.data(), count, from.width, from.width};
+}
+
+Rows CudaDevice::hidden_states(std::int32_t first, std::int32_t count) {
+  return copy_to_host(program_->hidden_states, first, count, hidden_states_);
+}
+
+Rows CudaDevice::logits_of(std::span<const std::int32_t> rows) {
+  const OpList& decode = program_->decode;
+  OpList head;
+  head.ops.assign(decode.ops.begin() + static_cast<std::ptrdiff_t>(program_->first_head_op),
+                  decode.ops.end());
+  writer_->replace_outputs(stream_.get(), rows);
+  const StepView view{writer_->tokens(), static_cast<std::int64_t>(rows.size()), false, false};
+  launch_ops(*runtime_, *program_, head, layout_, shape_, tuning_, view, stream_.get());
+  result_ = decode.result;
+  result_rows_ = view.outputs;
+  if (result_ == kAbsent) {
+    synchronize();
+    return {};
+  }
+  return copy_to_host(result_, 0, result_rows_, results_);
 }
 
 Rows CudaDevice::results() {

@@ -19,10 +19,11 @@ namespace weft::cuda {
 /// One model on one NVIDIA GPU. All memory is one arena, taken when it is made (Flover, section
 /// 3.2); all work is in one stream. decode() and encode() run a step that brings its own pages, for
 /// who runs sequences without a pipeline; CudaStepDevice builds on the parts below. What fails
-/// throws Failure. One thread at a time, which it makes the GPU's.
+/// throws Failure. One thread at a time, which it makes the GPU's. It may be a rank of its model:
+/// then all ranks run the same steps at once.
 class CudaDevice final : public ModelDevice {
  public:
-  /// kOutOfMemory, kDriver; errors of reading the checkpoint's files.
+  /// kOutOfMemory, kDriver; errors of check_kv_dtype() and of reading the checkpoint's files.
   [[nodiscard]] static Result<std::unique_ptr<CudaDevice>> load(
       std::unique_ptr<Runtime> runtime, std::shared_ptr<const Checkpoint> checkpoint,
       std::shared_ptr<const Program> program, const DeviceOptions& options, const Tuning& tuning,
@@ -38,6 +39,9 @@ class CudaDevice final : public ModelDevice {
   void decode(const Step& step) override;
   void encode(const Step& step) override;
   [[nodiscard]] Rows results() override;
+  [[nodiscard]] Rows hidden_states(std::int32_t first, std::int32_t count) override;
+  [[nodiscard]] Rows logits_of(std::span<const std::int32_t> rows) override;
+  void abandon() noexcept override { runtime_->abandon(); }
   [[nodiscard]] const Program& program() const override { return *program_; }
   [[nodiscard]] const DeviceOptions& options() const override { return options_; }
 
@@ -53,6 +57,13 @@ class CudaDevice final : public ModelDevice {
   void use();
   void synchronize();
 
+  /// Makes it a rank of its model, which it was loaded as a part of. All ranks call it at once,
+  /// each on its thread. kDriver.
+  [[nodiscard]] Result<void> join(const CudaRank& place);
+  [[nodiscard]] bool is_rank() const noexcept { return is_rank_; }
+  /// Waits for no other rank any more. Owner.
+  void leave() noexcept { runtime_->leave(); }
+
   /// Launches from the next one on use `tuning`; what has been recorded stays as it is. For whoever
   /// compares tunings.
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
@@ -67,6 +78,8 @@ class CudaDevice final : public ModelDevice {
 
   [[nodiscard]] Result<void> take_memory(const LoadProgress& progress);
   void write_step(const Step& step, bool encodes);
+  Rows copy_to_host(BufferId buffer, std::int64_t first, std::int64_t count,
+                    std::vector<float>& to);
   [[nodiscard]] std::span<const std::int32_t> first_pages(std::span<const std::int32_t> pages,
                                                           std::int32_t tokens) const;
 
@@ -80,9 +93,11 @@ class CudaDevice final : public ModelDevice {
   OwnedStream stream_;
   Layout layout_;
   std::unique_ptr<StepWriter> writer_;
+  bool is_rank_ = false;
   BufferId result_ = kAbsent;
   std::int64_t result_rows_ = 0;
   std::vector<float> results_;
+  std::vector<float> hidden_states_;  // for those who ask for them
 };
 
 }  // namespace weft::cuda

@@ -12,6 +12,7 @@
 #include "weft/core/actor/supervision.h"
 #include "weft/core/error/internal_error.h"
 #include "weft/gpu/cuda/step/device_sampling.h"
+#include "weft/gpu/read_activations.h"
 
 namespace weft::cuda {
 namespace {
@@ -48,6 +49,8 @@ CudaStepDevice::CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceL
     : device_(std::move(device)),
       limits_(limits),
       end_tokens_(std::move(end_tokens)),
+      samples_(device_->program().gives_results),
+      hears_tokens_(device_->program().part.is_first_stage() && !samples_),
       reader_(limits, device_->options().encoder_pages),
       samplers_(at(limits.rows)),
       scratch_(at(limits.vocabulary)) {
@@ -57,21 +60,42 @@ CudaStepDevice::CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceL
 CudaStepDevice::~CudaStepDevice() {
   // Graphs and page-locked memory are given back on this thread.
   static_cast<void>(device_->runtime().use());
+  device_->leave();
 }
 
 Result<std::unique_ptr<CudaStepDevice>> CudaStepDevice::make(std::unique_ptr<CudaDevice> device,
                                                              const DeviceLimits& limits,
                                                              std::vector<TokenId> end_tokens) {
+  auto made = prepare(std::move(device), limits, std::move(end_tokens));
+  if (!made) return made;
+  if (auto recorded = (*made)->record(); !recorded) return recorded.error();
+  return made;
+}
+
+Result<std::unique_ptr<CudaStepDevice>> CudaStepDevice::prepare(std::unique_ptr<CudaDevice> device,
+                                                                const DeviceLimits& limits,
+                                                                std::vector<TokenId> end_tokens) {
   std::unique_ptr<CudaStepDevice> made(
       new CudaStepDevice(std::move(device), limits, std::move(end_tokens)));
   try {
     made->device_->use();
     made->take_memory();
-    made->record();
+    made->take_told();
   } catch (const Failure& failure) {
     return error_of(failure);
   }
   return made;
+}
+
+Result<void> CudaStepDevice::record() {
+  try {
+    device_->use();
+    connect_tokens();
+    record_graphs();
+  } catch (const Failure& failure) {
+    return error_of(failure);
+  }
+  return {};
 }
 
 void CudaStepDevice::take_memory() {
@@ -89,9 +113,33 @@ void CudaStepDevice::take_memory() {
   *flag_ = 0;
 }
 
+void CudaStepDevice::take_told() {
+  if (!samples_ || device_->program().part.is_whole()) return;
+  Runtime& runtime = device_->runtime();
+  const std::int64_t copies = limits_.stages + 1;
+  told_ = cuda::take_memory(runtime, at(copies * limits_.rows) * sizeof(TokenId));
+  telling_ = make_stream(runtime);
+  chosen_ = make_event(runtime);
+}
+
+// NCCL connects a group's ranks in their first exchange, and that call waits for all of them; what
+// a plan chooses is heard with the next one. So tokens that mean nothing are exchanged first.
+void CudaStepDevice::connect_tokens() {
+  Runtime& runtime = device_->runtime();
+  if (told_) {
+    const CudaTokensParams params{reinterpret_cast<TokenId*>(told_.get()), limits_.rows};
+    check(runtime, runtime.run(params, telling_.get()), "connecting ranks");
+    check(runtime, runtime.synchronize(telling_.get()), "connecting ranks");
+  } else if (hears_tokens_) {
+    const CudaTokensParams params{device_->layout().last_tokens, limits_.rows};
+    check(runtime, runtime.run(params, device_->stream()), "connecting ranks");
+    device_->synchronize();
+  }
+}
+
 // One graph for each bucket of rows. Steps of no sequence run first, so that nothing is set up
 // while a graph is recorded.
-void CudaStepDevice::record() {
+void CudaStepDevice::record_graphs() {
   Runtime& runtime = device_->runtime();
   const OpList& decode = device_->program().decode;
   std::vector<std::int64_t> buckets;
@@ -121,6 +169,8 @@ void CudaStepDevice::run(const Plan& plan, StepResult& result) {
 
 // A context that has failed once answers every call with its error.
 void CudaStepDevice::give_up(const Failure& failure) {
+  // The others of its step wait for what this rank did not do.
+  if (device_->is_rank()) throw ActorFailure(ExitKind::kDeviceLost, failure.what());
   if (device_->runtime().synchronize(device_->stream()) != Status::kSuccess) {
     throw ActorFailure(ExitKind::kDeviceLost, failure.what());
   }
@@ -129,6 +179,7 @@ void CudaStepDevice::give_up(const Failure& failure) {
 
 void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   device_->use();
+  if (hears_tokens_) hear_tokens();
   change_rows(plan);
   encode(plan);
   write_entries(plan);
@@ -136,7 +187,42 @@ void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   for (const PlanFork& one : plan.forks) fork(one);
   choose();
   wait(recorded);
-  tell(result);
+  if (samples_) {
+    tell(result);
+    read_activations(reader_, *device_, result);
+  } else if (device_->program().shares_head) {
+    follow_activations(reader_, *device_);
+  }
+}
+
+/// The tokens of all plans that this one may rely on.
+void CudaStepDevice::hear_tokens() {
+  Runtime& runtime = device_->runtime();
+  ++plans_;
+  while (heard_ + static_cast<std::uint64_t>(limits_.stages) < plans_) {
+    check(runtime,
+          runtime.run(CudaTokensParams{device_->layout().last_tokens, limits_.rows},
+                      device_->stream()),
+          "hearing tokens");
+    ++heard_;
+  }
+}
+
+// A copy is used again by the plan that relies on what it told.
+void CudaStepDevice::tell_tokens() {
+  Runtime& runtime = device_->runtime();
+  const auto copies = static_cast<std::uint64_t>(limits_.stages) + 1;
+  const std::size_t bytes = at(limits_.rows) * sizeof(TokenId);
+  std::byte* const copy = told_.get() + bytes * (plans_++ % copies);
+  check(runtime,
+        runtime.copy_on_device(copy, raw(device_->layout().last_tokens), bytes, device_->stream()),
+        "telling tokens");
+  check(runtime, runtime.record(chosen_.get(), device_->stream()), "telling tokens");
+  check(runtime, runtime.wait(telling_.get(), chosen_.get()), "telling tokens");
+  check(
+      runtime,
+      runtime.run(CudaTokensParams{reinterpret_cast<TokenId*>(copy), limits_.rows}, telling_.get()),
+      "telling tokens");
 }
 
 void CudaStepDevice::change_rows(const Plan& plan) {
@@ -162,6 +248,11 @@ void CudaStepDevice::copy_pages(std::span<const PlanCopy> copies) {
 
 void CudaStepDevice::start(const Plan& plan, const PlanStart& start) {
   const std::int32_t slot = reader_.slot_of(start.row);
+  if (!samples_) {
+    device_->writer().write_table(device_->shape().cross_table(slot), 0,
+                                  reader_.slot(slot).cross_pages);
+    return;
+  }
   const std::span<const TokenId> history = PlanReader::history(plan, start);
   SlotSampler& own = samplers_[at(slot)];
   own.on_host = !samples_on_device(*start.sampling, end_tokens_);
@@ -306,6 +397,7 @@ void CudaStepDevice::fork(const PlanFork& fork) {
                                  device_->stream()),
           "copying a page table");
   }
+  if (!samples_) return;
   settings_[to] = settings_[from];
   settings_[to].seed = fork.seed;
   lists_[to] = lists_[from];
@@ -320,10 +412,16 @@ void CudaStepDevice::fork(const PlanFork& fork) {
   }
 }
 
+bool CudaStepDevice::chooses_on_host() const {
+  return std::ranges::any_of(reader_.choices(), [&](const SlotChoice& choice) {
+    return samplers_[at(choice.slot)].on_host;
+  });
+}
+
 void CudaStepDevice::choose() {
   Runtime& runtime = device_->runtime();
   const Layout& layout = device_->layout();
-  if (!reader_.choices().empty()) {
+  if (samples_ && !reader_.choices().empty()) {
     CudaSampleParams params;
     params.items = layout.step.samples;
     params.item_count = &layout.step.head->samples;
@@ -339,6 +437,7 @@ void CudaStepDevice::choose() {
   }
   check(runtime, runtime.run(CudaSignalParams{&layout.step.head->number, flag_}, device_->stream()),
         "telling that a step is done");
+  if (told_ && !chooses_on_host()) tell_tokens();
 }
 
 void CudaStepDevice::wait(Recorded* recorded) {
@@ -356,6 +455,7 @@ void CudaStepDevice::wait(Recorded* recorded) {
     if (Clock::now() < look) continue;
     look = Clock::now() + kLookForErrors;
     Runtime& runtime = device_->runtime();
+    check(runtime, runtime.ranks_state(), "running a step");
     const Status status = runtime.query(device_->stream());
     if (status == kNotReady) continue;
     check(runtime, status, "running a step");
@@ -378,6 +478,7 @@ void CudaStepDevice::tell(StepResult& result) {
     std::transform(choice.top.begin(), choice.top.begin() + choice.top_count, top.begin(),
                    [](const DeviceTop& one) { return TokenLogprob{one.token, one.logprob}; });
   }
+  if (told_ && chooses_on_host()) tell_tokens();
 }
 
 void CudaStepDevice::choose_on_host(std::size_t index, StepResult& result) {
@@ -391,8 +492,15 @@ void CudaStepDevice::choose_on_host(std::size_t index, StepResult& result) {
                              vocabulary * sizeof(float), device_->stream()),
         "copying logits");
   device_->synchronize();
-  reader_.tell(result, index,
-               samplers_[at(choice.slot)].sampler->sample({logits_, vocabulary}, scratch_));
+  const SampleOutcome outcome =
+      samplers_[at(choice.slot)].sampler->sample({logits_, vocabulary}, scratch_);
+  reader_.tell(result, index, outcome);
+  if (!told_) return;
+  choices_[index].token = outcome.token;
+  check(runtime,
+        runtime.copy_to_device(raw(device_->layout().last_tokens + choice.slot),
+                               raw(&choices_[index].token), sizeof(TokenId), device_->stream()),
+        "telling tokens");
 }
 
 }  // namespace weft::cuda

@@ -23,16 +23,28 @@ namespace weft::cuda {
 /// for those rows alone.
 ///
 /// run() waits for its step: asleep for most of what the last such step took, then awake.
+///
+/// As a rank it takes tokens that another one chose from that one's memory, where embeddings read
+/// them, and no host has a hand in it. Those that it chose itself are sent from a copy and on a
+/// stream of their own: who hears them may be behind, and no step waits for that.
 class CudaStepDevice final : public StepDevice {
  public:
   /// `device` was made with step_options(`limits`). Records the graphs. kDriver, kOutOfMemory.
   [[nodiscard]] static Result<std::unique_ptr<CudaStepDevice>> make(
       std::unique_ptr<CudaDevice> device, const DeviceLimits& limits,
       std::vector<TokenId> end_tokens);
+  /// The first half of make(), for ranks: all take their memory, then all CudaDevice::join(), then
+  /// all record(). No rank may ask for memory while another's work waits for it.
+  [[nodiscard]] static Result<std::unique_ptr<CudaStepDevice>> prepare(
+      std::unique_ptr<CudaDevice> device, const DeviceLimits& limits,
+      std::vector<TokenId> end_tokens);
+  [[nodiscard]] Result<void> record();
   ~CudaStepDevice() override;
 
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return limits_; }
   void run(const Plan& plan, StepResult& result) override;
+  [[nodiscard]] bool samples() const noexcept override { return samples_; }
+  void abandon() noexcept override { device_->abandon(); }
 
   /// For who measures parts of a step.
   [[nodiscard]] CudaDevice& device() noexcept { return *device_; }
@@ -49,7 +61,9 @@ class CudaStepDevice final : public StepDevice {
                  std::vector<TokenId> end_tokens);
 
   void take_memory();
-  void record();
+  void take_told();
+  void connect_tokens();
+  void record_graphs();
   void run_step(const Plan& plan, StepResult& result);
   [[noreturn]] void give_up(const Failure& failure);
   void change_rows(const Plan& plan);
@@ -59,6 +73,9 @@ class CudaStepDevice final : public StepDevice {
   void fork(const PlanFork& fork);
   void copy_pages(std::span<const PlanCopy> copies);
   Recorded* forward(const Plan& plan);
+  void hear_tokens();
+  void tell_tokens();
+  [[nodiscard]] bool chooses_on_host() const;
   void choose();
   void wait(Recorded* recorded);
   void tell(StepResult& result);
@@ -71,6 +88,10 @@ class CudaStepDevice final : public StepDevice {
   std::unique_ptr<CudaDevice> device_;
   const DeviceLimits limits_;
   const std::vector<TokenId> end_tokens_;
+  const bool samples_;
+  const bool hears_tokens_;  // another rank chooses the tokens that this one is fed
+  std::uint64_t plans_ = 0;  // that were run, and of how many of them the tokens are known
+  std::uint64_t heard_ = 0;
   PlanReader reader_;
   std::vector<SlotSampler> samplers_;  // by slot
   OwnedPinned pinned_;
@@ -80,6 +101,10 @@ class CudaStepDevice final : public StepDevice {
   SampleSettings* settings_ = nullptr;  // [rows], by slot
   SampleLists* lists_ = nullptr;        // [rows], by slot
   float* logits_ = nullptr;             // [V], of a row that is chosen on the host
+  // Of a rank that tells what it chose: copies of the last tokens, [stages + 1][rows].
+  OwnedMemory told_;
+  OwnedStream telling_;
+  OwnedEvent chosen_;
   std::vector<Recorded> recorded_;
   SamplerScratch scratch_;
   std::vector<PageCopy> copies_;  // of one call of copy_pages()

@@ -1,9 +1,12 @@
 #include "weft/gpu/cuda/layout.h"
 
 #include <algorithm>
+#include <string>
 
 #include "weft/core/dtype.h"
+#include "weft/core/kv_dtype.h"
 #include "weft/gpu/cuda/buffer_types.h"
+#include "weft/gpu/device_error.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/program/buffer_planner.h"
 
@@ -11,6 +14,9 @@ namespace weft::cuda {
 namespace {
 
 constexpr std::int64_t kRowElements = 64;  // DeviceRows::stride and DeviceMatrix::stride
+
+// Bounds what a head of many tokens is decoded into: it is done in pieces.
+constexpr std::int64_t kDecodedNumbers = std::int64_t{64} << 20;
 
 constexpr std::int64_t rounded_row(std::int64_t elements) {
   return (elements + kRowElements - 1) / kRowElements * kRowElements;
@@ -20,6 +26,13 @@ std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
 std::size_t bytes(DType dtype, std::int64_t elements) {
   return size(bytes_of(dtype, elements).value());
+}
+
+/// Numbers of what an encoded matrix is decoded into.
+std::int64_t decoded_numbers(const DeviceMatrix& matrix) {
+  DeviceMatrix piece = matrix;
+  piece.outputs = decoded_outputs(matrix);
+  return piece.rows() * piece.stride;
 }
 
 /// Lays one model out.
@@ -54,7 +67,7 @@ class Layouter {
     }
     for (const OpList* list : {&program_.encode, &program_.decode}) {
       for (const Op& op : list->ops) {
-        if (const auto* embed = std::get_if<EmbedOp>(&op)) table(embed->table);
+        if (const auto* embed = std::get_if<EmbedOp>(&op)) table(embed->table, embed->rows);
         if (const auto* experts = std::get_if<ExpertLinearOp>(&op)) {
           const std::size_t count = experts->weights.size();
           layout_.experts[experts] = {arena_.take<DeviceMatrix>(count),
@@ -72,12 +85,10 @@ class Layouter {
     layout_.weight_bytes = arena_.used() - before;
   }
 
-  void table(const CheckpointTensor* tensor) {
+  void table(const CheckpointTensor* tensor, const Extent& rows) {
     if (tensor == nullptr || layout_.tables.contains(tensor)) return;
-    const DTypeBlock block = block_of(tensor->dtype);
-    const std::int64_t numbers =
-        static_cast<std::int64_t>(tensor->size) / block.bytes * block.elements;
-    layout_.tables[tensor] = arena_.take(bytes(device_type(tensor->dtype), numbers));
+    const std::int64_t numbers = rows.count * tensor->shape.back();
+    layout_.tables[tensor] = {arena_.take(bytes(device_type(tensor->dtype), numbers)), rows};
   }
 
   std::vector<DeviceKvLayer> kv(const std::vector<KvLayerPlan>& plans, std::int32_t pages) {
@@ -128,11 +139,29 @@ class Layouter {
     for (const DeviceMatrix& matrix : layout_.matrices) inputs = std::max(inputs, matrix.stride);
     const std::int64_t rows = shape_.tokens * std::max<std::int64_t>(program_.max_chosen, 1);
     layout_.converted = arena_.take(size(rows * inputs) * sizeof(float));
+    std::int64_t decoded = 0;
+    for (const DeviceMatrix& matrix : layout_.matrices) {
+      if (matrix.encoded()) decoded = std::max(decoded, decoded_numbers(matrix));
+    }
+    layout_.decoded = arena_.take(bytes(DType::kBF16, decoded));
+    gathered();
     layout_.linear_workspace =
         arena_.take(cuda_linear_workspace_bytes(shape_.attention.processors, shape_.tokens));
     layout_.attention_workspace = arena_.take(cuda_attention_workspace_bytes(
         shape_.items, shape_.attention.heads, shape_.attention.head_size));
     layout_.recomputed = arena_.take<std::uint32_t>(1);
+  }
+
+  void gathered() {
+    for (const Op& op : program_.decode.ops) {
+      const auto* gather = std::get_if<GatherOp>(&op);
+      if (gather == nullptr || gather->out == kAbsent) continue;
+      for (const Extent& columns : gather->columns) {
+        const bool own = layout_.gathered.empty();  // the first rank's
+        layout_.gathered.push_back(
+            own ? DeviceRows{} : take_rows(DType::kF32, columns.count, shape_.outputs, arena_));
+      }
+    }
   }
 
   void routing() {
@@ -152,7 +181,8 @@ class Layouter {
     std::byte* memory = arena_.take(counted.bytes);
     layout_.step = StepArea::cut(shape_, options_.max_context, memory);
     const auto slots = size(shape_.slots);
-    const std::size_t logits = slots * size(program_.has_logits ? program_.vocabulary : 0);
+    const bool chooses = program_.has_logits && program_.gives_results;
+    const std::size_t logits = slots * size(chooses ? program_.vocabulary : 0);
     layout_.page_tables = arena_.take<std::int32_t>(size(shape_.table_entries()));
     layout_.last_tokens = arena_.take<TokenId>(slots);
     layout_.settings = arena_.take<SampleSettings>(slots);
@@ -180,6 +210,13 @@ Layout lay_out(const Program& program, const DeviceOptions& options, const CudaS
   return Layouter(program, options, shape, arena).run();
 }
 
+std::int64_t decoded_outputs(const DeviceMatrix& matrix) noexcept {
+  if (matrix.gated) return matrix.outputs;
+  const std::int64_t most =
+      std::max(kDecodedNumbers / matrix.stride / kRowElements, std::int64_t{1});
+  return std::min(matrix.outputs, most * kRowElements);
+}
+
 DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena) {
   DeviceMatrix matrix;
   matrix.dtype = device_type(plan);
@@ -187,6 +224,16 @@ DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena) {
   matrix.inputs = plan.inputs;
   matrix.gated = plan.gated;
   matrix.stride = rounded_row(plan.inputs);
+  for (const WeightRun& run : encoded_runs(plan)) {
+    const DTypeBlock block = block_of(run.dtype);
+    EncodedRun& held = matrix.runs[matrix.run_count++];
+    held.data = arena.take(bytes(run.dtype, run.outputs * plan.inputs));
+    held.dtype = run.dtype;
+    held.first = static_cast<std::int32_t>(run.first_output);
+    held.block_elements = static_cast<std::int32_t>(block.elements);
+    held.block_bytes = static_cast<std::int32_t>(block.bytes);
+  }
+  if (matrix.keeps_blocks()) return matrix;
   const std::int64_t numbers = matrix.rows() * matrix.stride;
   if (matrix.dtype == DType::kQ8_0) {
     matrix.data = arena.take(size(numbers));
@@ -200,6 +247,12 @@ DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena) {
 DeviceRows take_rows(DType dtype, std::int64_t width, std::int64_t rows, Arena& arena) {
   const std::int64_t stride = rounded_row(width);
   return {arena.take(bytes(dtype, rows * stride)), dtype, width, stride, rows};
+}
+
+Result<void> check_kv_dtype(DType dtype) {
+  if (!is_coded_kv(dtype)) return {};
+  return Error{DeviceErrc::kUnfit, "memory.kv_dtype: " + std::string(kv_dtype_name(dtype)) +
+                                       " is computed on the host only"};
 }
 
 std::int64_t page_bytes(const Program& program, const DeviceOptions& options) {

@@ -19,17 +19,27 @@ struct ExpertTable {
   const float** biases = nullptr;
 };
 
+/// Rows of an embedding's table.
+struct DeviceTable {
+  std::byte* data = nullptr;  ///< in device_type()
+  Extent rows;                ///< of the checkpoint's that are here
+};
+
 /// Where all of a model lies in a device's memory. Pointers are the device's; null where the layout
 /// was made only to be counted.
 struct Layout {
-  std::vector<DeviceMatrix> matrices;                    ///< by MatrixId
-  std::vector<float*> vectors;                           ///< by VectorId
-  std::map<const CheckpointTensor*, std::byte*> tables;  ///< of embeddings, in device_type()
-  std::vector<float*> cosines, sines;                    ///< by Program::rotary
+  std::vector<DeviceMatrix> matrices;  ///< by MatrixId
+  std::vector<float*> vectors;         ///< by VectorId
+  std::map<const CheckpointTensor*, DeviceTable> tables;
+  std::vector<float*> cosines, sines;  ///< by Program::rotary
   std::vector<DeviceKvLayer> self_kv, cross_kv, encoder_kv;
   PageBlocks* page_blocks = nullptr;  ///< keys and values of each layer of self_kv
   std::vector<DeviceRows> buffers;    ///< by BufferId
   std::byte* converted = nullptr;     ///< the input of a product in another type, or gathered
+  std::byte* decoded = nullptr;       ///< bf16 of an encoded matrix, for one product
+  /// The columns of logits that come from other ranks, by rank; its own has no memory. Empty where
+  /// none come.
+  std::vector<DeviceRows> gathered;
   std::byte* linear_workspace = nullptr;
   std::byte* attention_workspace = nullptr;
   std::uint32_t* recomputed = nullptr;  ///< see CudaAttentionParams
@@ -56,9 +66,15 @@ struct Layout {
 /// A matrix as devices hold it, its numbers taken from `arena`.
 [[nodiscard]] DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena);
 
+/// How many outputs of an encoded matrix are decoded at once, of a gated one all.
+[[nodiscard]] std::int64_t decoded_outputs(const DeviceMatrix& matrix) noexcept;
+
 /// So many rows of `width` numbers.
 [[nodiscard]] DeviceRows take_rows(DType dtype, std::int64_t width, std::int64_t rows,
                                    Arena& arena);
+
+/// DeviceErrc::kUnfit for keys and values that only the host computes with: int8 and fp8.
+[[nodiscard]] Result<void> check_kv_dtype(DType dtype);
 
 /// Bytes of one page of the decoder's KV, keys and values of all layers.
 [[nodiscard]] std::int64_t page_bytes(const Program& program, const DeviceOptions& options);

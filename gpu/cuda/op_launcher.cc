@@ -1,13 +1,20 @@
 #include "weft/gpu/cuda/op_launcher.h"
 
+#include <algorithm>
 #include <cstddef>
 
+#include "weft/core/error/internal_error.h"
 #include "weft/gpu/cuda/buffer_types.h"
 #include "weft/gpu/cuda/runtime/failure.h"
 #include "weft/model/checkpoint/checkpoint.h"
 
 namespace weft::cuda {
 namespace {
+
+/// Up to so many rows a product decodes what it multiplies; beyond, decoding the matrix once and
+/// multiplying by tensor cores is faster. Measured on an H100 (docs/performance.md): blocks cost
+/// more to decode than q8_0.
+std::int64_t most_direct_rows(const DeviceMatrix& weight) { return weight.keeps_blocks() ? 4 : 8; }
 
 /// Fills an op's parameters from its plan and the step, and launches it.
 class Launcher {
@@ -27,8 +34,12 @@ class Launcher {
     params.rows = step_.rows;
     params.ids = layout_.step.ids;
     if (op.table != nullptr) {
-      params.table = layout_.tables.at(op.table);
+      const DeviceTable& table = layout_.tables.at(op.table);
+      params.table = table.data;
+      params.first_row = table.rows.first;
+      params.table_rows = table.rows.count;
       params.dtype = device_type(op.table->dtype);
+      params.block = block_of(params.dtype);
     }
     params.spec = op.spec;
     params.positions = vector(op.positions);
@@ -57,13 +68,13 @@ class Launcher {
     params.rows = rows_of(op.out);
     if (params.rows == 0) return;
     params.weight = layout_.matrices[static_cast<std::size_t>(op.weight)];
-    const bool gathers = is_output(op.out) && !is_output(op.in);
-    params.in = input(op.in, params.weight.dtype, params.rows,
-                      gathers ? layout_.step.output_rows : nullptr);
     params.bias = vector(op.bias);
     params.residual = buffer(op.residual);
     params.out = buffer(op.out);
     params.workspace = layout_.linear_workspace;
+    const bool encoded = params.weight.encoded();
+    if (encoded && params.rows > most_direct_rows(params.weight) && decode(op, params)) return;
+    params.in = linear_input(op, params.weight.dtype, params.rows);
     params.way = way_of(runtime_, tuning_.linear, params.weight, params.rows);
     run(params, "linear");
   }
@@ -161,7 +172,75 @@ class Launcher {
         "scale rows");
   }
 
+  void operator()(const AllReduceOp& op) const {
+    const std::int64_t rows = rows_of(op.values);
+    if (rows > 0) run(CudaAllReduceParams{rows, buffer(op.values)}, "all-reduce");
+  }
+
+  void operator()(const GatherOp& op) const {
+    const std::int64_t rows = rows_of(op.in);
+    if (rows == 0) return;
+    const DeviceRows own = buffer(op.in);
+    const bool is_first = op.out != kAbsent;
+    run(CudaGatherParams{rows, own, op.columns, is_first ? layout_.gathered.data() : nullptr},
+        "gather");
+    if (!is_first) return;
+    const DeviceRows whole = buffer(op.out);
+    for (std::size_t rank = 0; rank < op.columns.size(); ++rank) {
+      const Extent& place = op.columns[rank];
+      run(CudaConvertParams{rows, rank == 0 ? own : layout_.gathered[rank], nullptr,
+                            columns(whole, place.first, place.count)},
+          "gather");
+    }
+  }
+
+  void operator()(const ReceiveOp& op) const {
+    run(CudaReceiveParams{rows_of(op.out), buffer(op.out)}, "receive");
+  }
+  void operator()(const SendOp& op) const {
+    run(CudaSendParams{rows_of(op.in), buffer(op.in)}, "send");
+  }
+
  private:
+  [[nodiscard]] DeviceRows linear_input(const LinearOp& op, DType weight, std::int64_t rows) const {
+    const bool gathers = is_output(op.out) && !is_output(op.in);
+    return input(op.in, weight, rows, gathers ? layout_.step.output_rows : nullptr);
+  }
+
+  /// Decodes the weight, in pieces, for products with 16-bit weights. Returns whether it can be
+  /// done.
+  [[nodiscard]] bool decode(const LinearOp& op, CudaLinearParams params) const {
+    const DeviceMatrix blocks = params.weight;
+    DeviceMatrix piece = blocks;
+    piece.run_count = 0;
+    piece.scales = nullptr;
+    piece.data = layout_.decoded;
+    piece.dtype = DType::kBF16;
+    piece.outputs = decoded_outputs(blocks);
+    params.way = LinearWay::kLibrary;
+    if (!runtime_.can(params.way, piece, params.rows)) return false;
+    params.in = linear_input(op, piece.dtype, params.rows);
+    const CudaLinearParams whole = params;
+    for (std::int64_t first = 0; first < blocks.outputs; first += decoded_outputs(blocks)) {
+      piece.outputs = std::min(decoded_outputs(blocks), blocks.outputs - first);
+      run(CudaDecodeParams{blocks, first, piece}, "decode");
+      params.weight = piece;
+      if (whole.bias != nullptr) params.bias = whole.bias + first;
+      params.residual = columns(whole.residual, first, piece.outputs);
+      params.out = columns(whole.out, first, piece.outputs);
+      run(params, "linear");
+    }
+    return true;
+  }
+
+  /// Columns [first, first + width) of rows.
+  [[nodiscard]] static DeviceRows columns(DeviceRows rows, std::int64_t first, std::int64_t width) {
+    if (rows.data == nullptr) return rows;
+    rows.data = static_cast<std::byte*>(rows.data) + bytes_of(rows.dtype, first).value();
+    rows.width = width;
+    return rows;
+  }
+
   template <class Params>
   void run(const Params& params, const char* name) const {
     check(runtime_, runtime_.run(params, stream_), name);
@@ -221,6 +300,7 @@ class Launcher {
 
 LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table, const DeviceMatrix& weight,
                  std::int64_t rows) {
+  if (weight.keeps_blocks()) return LinearWay::kVector;
   const LinearWay way = table.choose({weight.dtype, weight.rows(), weight.inputs, rows});
   if (runtime.can(way, weight, rows)) return way;
   const LinearWay other = LinearWay::kLibrary;

@@ -69,42 +69,44 @@ void WeightLoader::bring_copy(std::byte* to, std::span<const std::byte> bytes) {
   static_cast<void>(bring(to, bytes.size(), 1, write));  // what is in memory can be read
 }
 
-Result<void> WeightLoader::table(const CheckpointTensor& tensor, std::byte* to) {
-  if (device_type(tensor.dtype) != tensor.dtype) return converted_table(tensor, to);
+Result<void> WeightLoader::table(const CheckpointTensor& tensor, const DeviceTable& to) {
+  const Extent place = bytes_of_rows(tensor, to.rows);
   const std::int64_t block = block_of(tensor.dtype).bytes;
   const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) {
     const auto [begin, end] =
         share.of(static_cast<std::int64_t>(out.size()), kGrainBytes / block * block);
     return tensor.read_blocks(
-        at + static_cast<std::uint64_t>(begin),
+        static_cast<std::uint64_t>(place.first + begin) + at,
         out.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
   };
-  return bring(to, tensor.size, static_cast<std::size_t>(block), write);
+  return bring(to.data, static_cast<std::size_t>(place.count), static_cast<std::size_t>(block),
+               write);
 }
 
-// An embedding reads bf16 and none of the encodings but q8_0.
-Result<void> WeightLoader::converted_table(const CheckpointTensor& tensor, std::byte* to) {
-  constexpr std::int64_t kBytes = sizeof(std::uint16_t);
-  const DTypeBlock block = block_of(tensor.dtype);
-  const std::int64_t grain = block.elements * kBytes;
-  const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) -> Result<void> {
-    const auto [begin, end] =
-        share.of(static_cast<std::int64_t>(out.size()), kGrainBytes / grain * grain);
-    std::vector<float> values(static_cast<std::size_t>((end - begin) / kBytes));
-    const std::int64_t first = (static_cast<std::int64_t>(at) + begin) / kBytes;
-    if (const auto read = read_values(tensor, first, 1, values); !read) return read;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::uint16_t bits = to_bf16(values[i]);
-      std::memcpy(out.data() + begin + static_cast<std::int64_t>(i) * kBytes, &bits, kBytes);
-    }
-    return {};
-  };
-  const std::size_t bytes =
-      tensor.size / static_cast<std::size_t>(block.bytes) * static_cast<std::size_t>(grain);
-  return bring(to, bytes, static_cast<std::size_t>(grain), write);
+Result<void> WeightLoader::blocks(const MatrixPlan& plan, const DeviceMatrix& matrix) {
+  const std::int64_t outputs = matrix.gated ? 2 * matrix.outputs : matrix.outputs;
+  for (int i = 0; i < matrix.run_count; ++i) {
+    const EncodedRun& run = matrix.runs[i];
+    const std::int64_t end = i + 1 < matrix.run_count ? matrix.runs[i + 1].first : outputs;
+    const std::int64_t row = matrix.inputs / run.block_elements * run.block_bytes;
+    const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) -> Result<void> {
+      const auto [begin, stop] = share.of(static_cast<std::int64_t>(out.size()) / row);
+      if (begin == stop) return {};
+      return read_encoded_outputs(plan, run.first + static_cast<std::int64_t>(at) / row + begin,
+                                  stop - begin,
+                                  out.subspan(static_cast<std::size_t>(begin * row),
+                                              static_cast<std::size_t>((stop - begin) * row)));
+    };
+    const auto brought =
+        bring(const_cast<std::byte*>(run.data), static_cast<std::size_t>((end - run.first) * row),
+              static_cast<std::size_t>(row), write);
+    if (!brought) return brought;
+  }
+  return {};
 }
 
 Result<void> WeightLoader::matrix(const MatrixPlan& plan, const DeviceMatrix& matrix) {
+  if (matrix.keeps_blocks()) return blocks(plan, matrix);
   MatrixRows rows(plan, matrix);
   const auto held = team_.try_run([&](Share share) { return rows.hold_transposed(share); });
   if (!held) return held.error();

@@ -45,8 +45,8 @@ class WeightLoader {
   Result<void> bring(std::byte* to, std::size_t bytes, std::size_t grain, const Write& write);
   void bring_copy(std::byte* to, std::span<const std::byte> bytes);
   Result<void> matrix(const MatrixPlan& plan, const DeviceMatrix& matrix);
-  Result<void> table(const CheckpointTensor& tensor, std::byte* to);
-  Result<void> converted_table(const CheckpointTensor& tensor, std::byte* to);
+  Result<void> blocks(const MatrixPlan& plan, const DeviceMatrix& matrix);
+  Result<void> table(const CheckpointTensor& tensor, const DeviceTable& to);
   void experts(const Layout& layout);
   void rotary(const Program& program, const Layout& layout, std::int64_t positions);
   void page_blocks(const Layout& layout);

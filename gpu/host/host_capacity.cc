@@ -17,20 +17,24 @@ std::int64_t row_bytes(const DeviceLimits& limits) {
 
 }  // namespace
 
-Result<DeviceLimits> host_capacity(const Program& program, const CapacityWishes& wishes,
-                                   std::int64_t free_bytes) {
-  const auto options = [&](const DeviceLimits& limits) {
-    return step_options(program, limits, wishes.kv_dtype, 1);
+DeviceNeeds host_needs(const Program& program, const CapacityWishes& wishes) {
+  const auto options = [&program, kv_dtype = wishes.kv_dtype](const DeviceLimits& limits) {
+    return step_options(program, limits, kv_dtype, 1);
   };
   DeviceNeeds needs;
-  needs.bytes = [&](const DeviceLimits& limits) {
+  needs.bytes = [&program, options](const DeviceLimits& limits) {
     return HostWeights::bytes(program) + HostDevice::memory_bytes(program, options(limits)) +
            limits.rows * row_bytes(limits);
   };
   DeviceLimits one;
   one.page_tokens = wishes.page_tokens;
   needs.page_bytes = HostDevice::page_bytes(program, options(one));
-  return device_capacity(program, wishes, free_bytes, needs);
+  return needs;
+}
+
+Result<DeviceLimits> host_capacity(const Program& program, const CapacityWishes& wishes,
+                                   std::int64_t free_bytes) {
+  return device_capacity(program, wishes, free_bytes, host_needs(program, wishes));
 }
 
 }  // namespace weft

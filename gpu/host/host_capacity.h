@@ -6,6 +6,9 @@
 
 namespace weft {
 
+/// What the host takes memory for.
+[[nodiscard]] DeviceNeeds host_needs(const Program& program, const CapacityWishes& wishes);
+
 /// device_capacity() of the host.
 [[nodiscard]] Result<DeviceLimits> host_capacity(const Program& program,
                                                  const CapacityWishes& wishes,

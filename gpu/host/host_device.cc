@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/core/kv_dtype.h"
 #include "weft/core/mailbox/cache_line.h"
 #include "weft/gpu/host/host_state.h"
+#include "weft/gpu/ranks/rank_link.h"
 #include "weft/kernels/attention/attention.h"
 #include "weft/kernels/linear/linear.h"
 
@@ -41,7 +43,7 @@ std::size_t workspace_bytes_of(const Program& program, const DeviceOptions& opti
 // Bytes of one page's keys in one layer; the values take as many.
 std::int64_t key_bytes(DType dtype, std::int32_t page_tokens, std::int32_t kv_heads,
                        std::int32_t head_size) {
-  return bytes_of(dtype, std::int64_t{page_tokens} * kv_heads * head_size).value();
+  return std::int64_t{page_tokens} * kv_heads * kv_row_bytes(dtype, head_size);
 }
 
 // Keys and values of all layers.
@@ -257,8 +259,10 @@ std::unique_ptr<HostState> begin_state(std::shared_ptr<const Checkpoint> checkpo
 Result<std::unique_ptr<HostDevice>> HostDevice::load(std::shared_ptr<const Checkpoint> checkpoint,
                                                      std::shared_ptr<const Program> program,
                                                      const DeviceOptions& options,
-                                                     const LoadProgress& progress) {
+                                                     const LoadProgress& progress,
+                                                     std::shared_ptr<RankLink> link) {
   auto state = begin_state(std::move(checkpoint), std::move(program), options);
+  state->link = std::move(link);
   auto weights = HostWeights::load(*state->program, *state->team, progress);
   if (!weights) return weights.error();
   state->weights = std::make_shared<const HostWeights>(std::move(*weights));
@@ -301,6 +305,12 @@ void HostDevice::copy_page(std::int32_t from, std::int32_t to) {
   }
 }
 
+RankLink* HostDevice::link() { return state_->link.get(); }
+
+void HostDevice::abandon() noexcept {
+  if (state_->link) state_->link->abandon();
+}
+
 ThreadTeam& HostDevice::team() { return *state_->team; }
 
 void HostDevice::decode(const Step& step) {
@@ -313,6 +323,30 @@ void HostDevice::encode(const Step& step) {
 
 Rows HostDevice::results() {
   return state_->result == kAbsent ? Rows() : state_->rows(state_->result);
+}
+
+Rows HostDevice::hidden_states(std::int32_t first, std::int32_t count) {
+  const Rows all = state_->rows(state_->program->hidden_states);
+  return {all.row(first), count, all.width, all.stride};
+}
+
+Rows HostDevice::logits_of(std::span<const std::int32_t> rows) {
+  HostState& state = *state_;
+  const OpList& list = state.program->decode;
+  if (std::cmp_greater(rows.size(), state.options.max_outputs)) {
+    internal_error("more logits are wanted than the device was made for");
+  }
+  state.step.outputs = rows;
+  state.result = list.result;
+  const std::size_t begin = state.program->first_head_op;
+  const int all = state.team->size();
+  const auto work = [&](std::int32_t op, Share share) {
+    state.run(list.ops[begin + static_cast<std::size_t>(op)], share);
+  };
+  state.team->run(state.decode_costs.pieces(size_of(state.step), all).subspan(begin), work, all);
+  const Rows logits = results();
+  state.step.outputs = {};  // they were borrowed
+  return logits;
 }
 
 const Program& HostDevice::program() const { return *state_->program; }

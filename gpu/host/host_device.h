@@ -12,6 +12,7 @@
 namespace weft {
 
 struct HostState;
+class RankLink;
 class ThreadTeam;
 
 /// One model on the host's processors. Runs one fused step at a time, on a team of threads; nothing
@@ -20,10 +21,12 @@ class ThreadTeam;
 class HostDevice final : public ModelDevice {
  public:
   /// Loads the weights of `program`, which `checkpoint` must be the source of. Both are kept, and
-  /// the checkpoint's files are not read any more. kNoMemory, kOutOfMemory; errors of reading them.
+  /// the checkpoint's files are not read any more. A part of a model needs the link to its other
+  /// ranks. kNoMemory, kOutOfMemory; errors of reading them.
   [[nodiscard]] static Result<std::unique_ptr<HostDevice>> load(
       std::shared_ptr<const Checkpoint> checkpoint, std::shared_ptr<const Program> program,
-      const DeviceOptions& options, const LoadProgress& progress = {});
+      const DeviceOptions& options, const LoadProgress& progress = {},
+      std::shared_ptr<RankLink> link = {});
 
   /// Another device for the same model: it has KV, buffers and threads of its own, and the weights
   /// of this one. kOutOfMemory.
@@ -42,6 +45,12 @@ class HostDevice final : public ModelDevice {
   void decode(const Step& step) override;
   void encode(const Step& step) override;
   [[nodiscard]] Rows results() override;
+  [[nodiscard]] Rows hidden_states(std::int32_t first, std::int32_t count) override;
+  [[nodiscard]] Rows logits_of(std::span<const std::int32_t> rows) override;
+
+  /// To the other ranks of its model; null where it has the whole.
+  [[nodiscard]] RankLink* link();
+  void abandon() noexcept override;
 
   /// Copies a page of the decoder's KV, in all layers, over another.
   void copy_page(std::int32_t from, std::int32_t to);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 
 #include "weft/core/error/error.h"
 
@@ -14,6 +15,12 @@ class HostMemory {
   HostMemory() = default;
   /// DeviceErrc::kOutOfMemory naming the size.
   [[nodiscard]] static Result<HostMemory> allocate(std::size_t bytes);
+
+  /// Memory that other processes open by its name ("/weft-..."), until remove_shared(); all of it
+  /// is taken at once. kOutOfMemory naming the size and the reason.
+  [[nodiscard]] static Result<HostMemory> create_shared(const std::string& name, std::size_t bytes);
+  [[nodiscard]] static Result<HostMemory> open_shared(const std::string& name, std::size_t bytes);
+  static void remove_shared(const std::string& name) noexcept;
 
   HostMemory(HostMemory&& other) noexcept;
   HostMemory& operator=(HostMemory&& other) noexcept;

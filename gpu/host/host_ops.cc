@@ -3,6 +3,7 @@
 
 #include "weft/core/error/internal_error.h"
 #include "weft/gpu/host/host_state.h"
+#include "weft/gpu/ranks/rank_link.h"
 #include "weft/kernels/attention/attention.h"
 #include "weft/kernels/embedding/embedding.h"
 #include "weft/kernels/experts/experts.h"
@@ -30,6 +31,8 @@ class OpRunner {
       params.table = table.rows;
       params.packed = table.packed;
       params.dtype = op.table->dtype;
+      params.first_row = op.rows.first;
+      params.rows = op.rows.count;
     }
     params.vocabulary = state_.program->vocabulary;
     params.spec = op.spec;
@@ -159,7 +162,27 @@ class OpRunner {
         share_);
   }
 
+  void operator()(const AllReduceOp& op) const { link().all_reduce(numbers(op.values)); }
+
+  void operator()(const GatherOp& op) const {
+    link().gather(state_.rows(op.in), op.columns, state_.rows(op.out));
+  }
+
+  void operator()(const ReceiveOp& op) const { link().receive(numbers(op.out)); }
+  void operator()(const SendOp& op) const { link().send(numbers(op.in)); }
+
  private:
+  [[nodiscard]] RankLink& link() const {
+    if (state_.link == nullptr) internal_error("a part of a model without its other ranks");
+    return *state_.link;
+  }
+
+  /// All of a buffer, whose rows stand one behind the other.
+  [[nodiscard]] std::span<float> numbers(BufferId id) const {
+    const Rows rows = state_.rows(id);
+    return {rows.data, static_cast<std::size_t>(rows.count * rows.width)};
+  }
+
   [[nodiscard]] std::size_t choices_of(std::int32_t chosen) const {
     return step_.ids.size() * static_cast<std::size_t>(chosen);
   }

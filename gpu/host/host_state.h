@@ -17,6 +17,8 @@
 
 namespace weft {
 
+class RankLink;
+
 /// A KV cache: its layers are views of one piece of memory.
 struct HostKv {
   HostMemory memory;
@@ -43,6 +45,7 @@ struct HostState {
   std::shared_ptr<const Checkpoint> checkpoint;
   std::shared_ptr<const Program> program;
   DeviceOptions options;
+  std::shared_ptr<RankLink> link;  ///< to the other ranks; null: there are none
   std::unique_ptr<ThreadTeam> team;
   std::shared_ptr<const HostWeights> weights;
   std::vector<RotaryTable> rotary;

@@ -1,10 +1,12 @@
 #include "weft/gpu/host/host_step_device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <utility>
 
 #include "weft/gpu/host/thread_team.h"
+#include "weft/gpu/read_activations.h"
 #include "weft/gpu/step_options.h"
 
 namespace weft {
@@ -22,8 +24,14 @@ HostStepDevice::HostStepDevice(std::unique_ptr<HostDevice> device, const DeviceL
     : device_(std::move(device)),
       limits_(limits),
       end_tokens_(std::move(end_tokens)),
+      samples_(device_->program().gives_results),
+      hears_tokens_(device_->program().part.is_first_stage() && !samples_),
       reader_(limits, device_->options().encoder_pages) {
   const std::size_t rows = at(limits.rows);
+  ids_.reserve(at(limits_.step_tokens));
+  sequences_.reserve(rows);
+  if (!samples_) return;
+  told_.reserve(rows);
   samplers_.reserve(rows);
   for (std::size_t i = 0; i < rows; ++i) {
     samplers_.emplace_back(static_cast<std::size_t>(limits.vocabulary),
@@ -33,8 +41,6 @@ HostStepDevice::HostStepDevice(std::unique_ptr<HostDevice> device, const DeviceL
     scratches_.emplace_back(static_cast<std::size_t>(limits_.vocabulary));
     copies_.emplace_back(static_cast<std::size_t>(limits_.vocabulary));
   }
-  ids_.reserve(at(limits_.step_tokens));
-  sequences_.reserve(rows);
 }
 
 HostStepDevice::~HostStepDevice() = default;
@@ -48,10 +54,44 @@ Result<std::unique_ptr<HostStepDevice>> HostStepDevice::share_weights(const Devi
 }
 
 void HostStepDevice::run(const Plan& plan, StepResult& result) {
+  RankLink* const link = device_->link();
+  if (link == nullptr) return run_step(plan, result);
+  const auto began = std::chrono::steady_clock::now();
+  const Duration waited = link->waited();
+  if (hears_tokens_) hear_tokens();
+  run_step(plan, result);
+  if (samples_) tell_tokens(result);
+  result.took = std::chrono::steady_clock::now() - began - (link->waited() - waited);
+}
+
+void HostStepDevice::run_step(const Plan& plan, StepResult& result) {
   change_rows(plan);
   encode(plan);
   decode(plan);
-  choose(result);
+  if (samples_) {
+    choose(result);
+    read_activations(reader_, *device_, result);
+  } else if (device_->program().shares_head) {
+    follow_activations(reader_, *device_);
+  }
+}
+
+/// The tokens of all plans that this one may rely on.
+void HostStepDevice::hear_tokens() {
+  ++plans_;
+  while (heard_ + static_cast<std::uint64_t>(limits_.stages) < plans_) {
+    for (const SlotToken& one : device_->link()->hear_tokens()) reader_.hear(one.slot, one.token);
+    ++heard_;
+  }
+}
+
+void HostStepDevice::tell_tokens(const StepResult& result) {
+  told_.clear();
+  const auto choices = reader_.choices();
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    told_.push_back({choices[i].slot, result.samples[i].token});
+  }
+  device_->link()->tell_tokens(told_);
 }
 
 void HostStepDevice::change_rows(const Plan& plan) {
@@ -66,6 +106,7 @@ void HostStepDevice::copy_pages(std::span<const PlanCopy> copies) {
 }
 
 void HostStepDevice::start(const Plan& plan, const PlanStart& start) {
+  if (!samples_) return;
   Sampler& sampler = samplers_[at(reader_.slot_of(start.row))];
   sampler.start(start.sampling, end_tokens_, start.seed, at(start.prompt_tokens),
                 start.mirostat_mu);
@@ -95,9 +136,10 @@ void HostStepDevice::decode(const Plan& plan) {
   sequences_.clear();
   for (const SlotTokens& tokens : reader_.read_entries(plan)) {
     add(tokens);
-    samplers_[at(tokens.slot)].observe(reader_.known_ids(tokens));
+    if (samples_) samplers_[at(tokens.slot)].observe(reader_.known_ids(tokens));
   }
   for (const PlanFork& fork : plan.forks) {
+    if (!samples_) break;
     samplers_[at(reader_.slot_of(fork.to))].start_as(samplers_[at(reader_.slot_of(fork.from))],
                                                      fork.seed, fork.mirostat_mu);
   }

@@ -8,13 +8,15 @@
 #include "weft/core/error/error.h"
 #include "weft/gpu/host/host_device.h"
 #include "weft/gpu/plan_reader.h"
+#include "weft/gpu/ranks/rank_link.h"
 #include "weft/gpu/step_device.h"
 #include "weft/sampling/sampler.h"
 
 namespace weft {
 
-/// The host as a device of the pipeline: a HostDevice, what a PlanReader keeps and, for each of its
-/// slots, a sampler. Everything is allocated when it is made.
+/// The host as a device of the pipeline, or a rank on the host: a HostDevice, what a PlanReader
+/// keeps and, where tokens are chosen, for each of its slots a sampler. Everything is allocated
+/// when it is made.
 class HostStepDevice final : public StepDevice {
  public:
   /// `device` was made with step_options(`limits`). `end_tokens` are the model's, for samplers.
@@ -24,6 +26,8 @@ class HostStepDevice final : public StepDevice {
 
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return limits_; }
   void run(const Plan& plan, StepResult& result) override;
+  [[nodiscard]] bool samples() const noexcept override { return samples_; }
+  void abandon() noexcept override { device_->abandon(); }
 
   /// Another one with the same weights.
   [[nodiscard]] Result<std::unique_ptr<HostStepDevice>> share_weights(const DeviceLimits& limits,
@@ -31,6 +35,9 @@ class HostStepDevice final : public StepDevice {
                                                                       int threads) const;
 
  private:
+  void run_step(const Plan& plan, StepResult& result);
+  void hear_tokens();
+  void tell_tokens(const StepResult& result);
   void change_rows(const Plan& plan);
   void copy_pages(std::span<const PlanCopy> copies);
   void start(const Plan& plan, const PlanStart& start);
@@ -44,7 +51,12 @@ class HostStepDevice final : public StepDevice {
   std::unique_ptr<HostDevice> device_;
   const DeviceLimits limits_;
   const std::vector<TokenId> end_tokens_;
+  const bool samples_;
+  const bool hears_tokens_;  // another rank chooses the tokens that this one is fed
   PlanReader reader_;
+  std::uint64_t plans_ = 0;  // that were run, and of how many of them the tokens are known
+  std::uint64_t heard_ = 0;
+  std::vector<SlotToken> told_;
   std::vector<Sampler> samplers_;           // by slot
   std::vector<SamplerScratch> scratches_;   // one a thread
   std::vector<std::vector<float>> copies_;  // one a thread: logits that several rows draw from

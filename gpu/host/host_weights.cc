@@ -1,7 +1,7 @@
 #include "weft/gpu/host/host_weights.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 #include <variant>
 
@@ -21,10 +21,13 @@ constexpr std::int64_t kGrainBytes = std::int64_t{1} << 20U;
 
 Result<void> fill_outputs(PackedWeight& weight, const MatrixPart& part, Share share,
                           PartReader& reader) {
+  const auto read =
+      weight.input_order() == nullptr ? &PartReader::read_in_order : &PartReader::read;
   const auto [begin, end] = share.of(part.outputs, kGrain);
   const std::int64_t most = outputs_at_once(part);
   for (std::int64_t output = begin; output < end; output += most) {
-    const auto source = reader.read(part, {output, std::min(most, end - output), 0, part.inputs});
+    const auto source =
+        (reader.*read)(part, {output, std::min(most, end - output), 0, part.inputs});
     if (!source) return source.error();
     weight.fill(part.first_output + output, *source);
   }
@@ -57,6 +60,7 @@ Result<PackedWeight> pack(const MatrixPlan& plan, ThreadTeam& team,
                     ? PackedWeight::allocate(plan.dtype, plan.outputs, plan.inputs, plan.gated)
                     : PackedWeight::allocate(plan.runs, plan.outputs, plan.inputs, plan.gated);
   if (!matrix) return matrix.error();
+  if (plan.input_order != nullptr) matrix->set_input_order(plan.input_order);
   const auto filled = team.try_run([&](Share share) {
     return fill(*matrix, plan, share, readers[static_cast<std::size_t>(share.thread)]);
   });
@@ -64,42 +68,46 @@ Result<PackedWeight> pack(const MatrixPlan& plan, ThreadTeam& team,
   return matrix;
 }
 
-std::set<const CheckpointTensor*> tables_of(const Program& program) {
-  std::set<const CheckpointTensor*> tables;
+/// The embeddings' tables and which of their rows are here.
+using Tables = std::map<const CheckpointTensor*, Extent>;
+
+Tables tables_of(const Program& program) {
+  Tables tables;
   for (const OpList* list : {&program.encode, &program.decode}) {
     for (const Op& op : list->ops) {
       const auto* embed = std::get_if<EmbedOp>(&op);
-      if (embed != nullptr && embed->table != nullptr) tables.insert(embed->table);
+      if (embed != nullptr && embed->table != nullptr) tables[embed->table] = embed->rows;
     }
   }
   return tables;
 }
 
-// Whether the matrix holds the table's numbers bit for bit, row for row.
-bool holds(const MatrixPlan& matrix, const CheckpointTensor& table) {
+// Whether the matrix holds the table's rows bit for bit, row for row.
+bool holds(const MatrixPlan& matrix, const CheckpointTensor& table, const Extent& rows) {
   if (matrix.gated || matrix.parts.size() != 1 || matrix.dtype != table.dtype) return false;
   const MatrixPart& part = matrix.parts.front();
-  return part.tensor == &table && part.offset == 0 && part.first_output == 0 &&
-         part.stride_input == 1 && part.stride_output == matrix.inputs &&
+  return part.tensor == &table && part.offset == rows.first * matrix.inputs &&
+         part.first_output == 0 && part.stride_input == 1 && part.stride_output == matrix.inputs &&
          part.inputs == matrix.inputs && part.outputs == matrix.outputs &&
-         table.shape == std::vector{matrix.outputs, matrix.inputs};
+         matrix.outputs == rows.count && table.shape.size() == 2 &&
+         table.shape.back() == matrix.inputs;
 }
 
-MatrixId matrix_of(const Program& program, const CheckpointTensor& table) {
+MatrixId matrix_of(const Program& program, const CheckpointTensor& table, const Extent& rows) {
   const auto found = std::ranges::find_if(
-      program.matrices, [&](const MatrixPlan& matrix) { return holds(matrix, table); });
+      program.matrices, [&](const MatrixPlan& matrix) { return holds(matrix, table, rows); });
   if (found == program.matrices.end()) return kAbsent;
   return static_cast<MatrixId>(found - program.matrices.begin());
 }
 
-Result<HostMemory> copy(const CheckpointTensor& table, ThreadTeam& team) {
-  auto memory = HostMemory::allocate(table.size);
+Result<HostMemory> copy(const CheckpointTensor& table, const Extent& rows, ThreadTeam& team) {
+  const Extent place = bytes_of_rows(table, rows);
+  auto memory = HostMemory::allocate(static_cast<std::size_t>(place.count));
   if (!memory) return memory.error();
   const auto read = team.try_run([&](Share share) -> Result<void> {
     const std::int64_t block = block_of(table.dtype).bytes;
-    const auto [begin, end] =
-        share.of(static_cast<std::int64_t>(table.size), kGrainBytes / block * block);
-    return table.read_blocks(static_cast<std::uint64_t>(begin),
+    const auto [begin, end] = share.of(place.count, kGrainBytes / block * block);
+    return table.read_blocks(static_cast<std::uint64_t>(place.first + begin),
                              memory->bytes().subspan(static_cast<std::size_t>(begin),
                                                      static_cast<std::size_t>(end - begin)));
   });
@@ -111,8 +119,8 @@ Result<HostMemory> copy(const CheckpointTensor& table, ThreadTeam& team) {
 
 std::int64_t HostWeights::bytes(const Program& program) {
   std::int64_t bytes = program.weight_bytes();
-  for (const CheckpointTensor* table : tables_of(program)) {
-    if (matrix_of(program, *table) == kAbsent) bytes += static_cast<std::int64_t>(table->size);
+  for (const auto& [table, rows] : tables_of(program)) {
+    if (matrix_of(program, *table, rows) == kAbsent) bytes += bytes_of_rows(*table, rows).count;
   }
   return bytes;
 }
@@ -144,14 +152,14 @@ Result<HostWeights> HostWeights::load(const Program& program, ThreadTeam& team,
     weights.matrices_.push_back(std::move(*matrix));
     tell(plan.bytes());
   }
-  for (const CheckpointTensor* table : tables_of(program)) {
+  for (const auto& [table, rows] : tables_of(program)) {
     HeldTable& held = weights.tables_[table];
-    held.matrix = matrix_of(program, *table);
+    held.matrix = matrix_of(program, *table, rows);
     if (held.matrix != kAbsent) continue;
-    auto rows = copy(*table, team);
-    if (!rows) return rows.error();
-    held.rows = std::move(*rows);
-    tell(static_cast<std::int64_t>(table->size));
+    auto copied = copy(*table, rows, team);
+    if (!copied) return copied.error();
+    held.rows = *std::move(copied);
+    tell(bytes_of_rows(*table, rows).count);
   }
   tell(total - done);
   return weights;

@@ -45,12 +45,23 @@ class StepCosts::Estimator {
   }
   OpCost operator()(const RotaryOp& op) const { return of_floats(op.qkv); }
   OpCost operator()(const RouteOp& op) const { return of_floats(op.scores); }
+  // What ranks exchange is done by one thread.
+  OpCost operator()(const AllReduceOp& /*op*/) const { return one_piece(); }
+  OpCost operator()(const GatherOp& /*op*/) const { return one_piece(); }
+  OpCost operator()(const ReceiveOp& /*op*/) const { return one_piece(); }
+  OpCost operator()(const SendOp& /*op*/) const { return one_piece(); }
   template <class Other>
   OpCost operator()(const Other& op) const {
     return of_floats(op.out);
   }
 
  private:
+  static OpCost one_piece() {
+    OpCost cost;
+    cost.one_piece = true;
+    return cost;
+  }
+
   [[nodiscard]] const BufferPlan& buffer(BufferId id) const {
     return program_.buffers[static_cast<std::size_t>(id)];
   }
@@ -97,7 +108,9 @@ double StepCosts::nanoseconds(const StepSize& size) const {
 }
 
 std::span<const std::int32_t> StepCosts::most_pieces(int members) {
-  std::ranges::fill(pieces_, members > 1 ? members * kPiecesOfMember : 1);
+  const std::int32_t most = members > 1 ? members * kPiecesOfMember : 1;
+  std::ranges::transform(costs_, pieces_.begin(),
+                         [&](const OpCost& cost) { return cost.one_piece ? 1 : most; });
   return pieces_;
 }
 

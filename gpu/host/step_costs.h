@@ -44,6 +44,7 @@ class StepCosts {
     double chosen = 1;
     bool by_output = false;
     bool cross = false;
+    bool one_piece = false;  // not to be cut: it waits for other ranks
   };
 
   class Estimator;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/core/kv_dtype.h"
 #include "weft/gpu/host/host_device.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/model/checkpoint/checkpoint.h"
@@ -194,7 +195,7 @@ void expect_invariance(const Model& model, DType kv_dtype, bool thorough) {
     Runner run(model, threads, kv_dtype, page_seed++);
     schedule(run);
     EXPECT_TRUE(agrees(run, alone, model.program->vocabulary))
-        << what << ", " << threads << " threads, KV " << to_string(kv_dtype);
+        << what << ", " << threads << " threads, KV " << kv_dtype_name(kv_dtype);
   };
   for (const int threads : {1, 2, 3}) {
     expect_same(threads, run_alone, "alone");
@@ -223,13 +224,15 @@ INSTANTIATE_TEST_SUITE_P(EveryTarget, BatchInvarianceTest,
 
 TEST_P(BatchInvarianceTest, GivesTheSameLogitsWhateverElseIsInTheStep) {
   const RandomLlama llama({}, 11);
-  for (const DType kv_dtype : {DType::kF32, DType::kBF16}) {
+  for (const DType kv_dtype : {DType::kF32, DType::kBF16, DType::kI8, DType::kF8_E4M3}) {
+    // Attention is the same code with and without products of int8.
+    if (kv_dtype != DType::kF32 && multiplies_int8(GetParam())) continue;
     expect_invariance({llama.checkpoint(), llama.program()}, kv_dtype, kv_dtype == DType::kF32);
   }
 }
 
 TEST_P(BatchInvarianceTest, GivesTheSameLogitsFromEncodedWeightsWhateverElseIsInTheStep) {
-  const test::CompiledModel llama = test::encoded_llama();
+  const test::CompiledModel llama = test::encoded_llama(3, 2);
   expect_invariance({llama.checkpoint, llama.program}, DType::kF32, false);
 }
 

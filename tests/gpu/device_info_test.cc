@@ -50,7 +50,7 @@ TEST(DeviceInfo, MeasuresWhatIsThere) {
 }
 
 TEST(DeviceErrc, EachHasANameAndAMessage) {
-  EXPECT_EQ(device_category().table().size(), static_cast<std::size_t>(DeviceErrc::kBadTuning));
+  EXPECT_EQ(device_category().table().size(), static_cast<std::size_t>(DeviceErrc::kRankLost));
   for (const ErrorText& row : device_category().table()) {
     EXPECT_FALSE(row.name.empty());
     EXPECT_FALSE(row.message.empty());

@@ -1,11 +1,19 @@
 #include "weft/tests/gpu/device_kinds.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "weft/core/kv_dtype.h"
 #include "weft/gpu/cuda/cuda_step_device.h"
 #include "weft/gpu/cuda/runtime/cuda_info.h"
 #include "weft/gpu/host/host_step_device.h"
+#include "weft/gpu/ranks/host_ranks.h"
+#include "weft/gpu/ranks/partitioned_device.h"
+#include "weft/gpu/ranks/step_ranks.h"
 #include "weft/gpu/step_options.h"
+#include "weft/model/spec/architecture.h"
+#include "weft/model/spec/spec.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
 
 namespace weft::test {
@@ -30,19 +38,142 @@ DeviceKind kind_of(std::string name, const MakeRuntime& make_runtime) {
   return kind;
 }
 
+template <class Device>
+std::unique_ptr<StepDevice> as_one(std::vector<std::unique_ptr<Device>> ranks) {
+  return std::make_unique<StepRanks>(
+      DeviceRanks(std::make_move_iterator(ranks.begin()), std::make_move_iterator(ranks.end())));
+}
+
+/// The ranks of a partition on GPUs; `open` opens those.
+using OpenRanks = std::function<GpuRanks(const OpenedModel& model, const Partition& partition,
+                                         const DeviceOptions& options)>;
+
+DeviceKind gpu_ranks(std::string name, const std::string& partition, const OpenRanks& open) {
+  DeviceKind kind;
+  kind.name = std::move(name);
+  const Partition cut = parse_partition(partition).value();
+  kind.stages = cut.stages.size();
+  kind.load = [cut, open](const auto& checkpoint, const auto& program, DeviceOptions options) {
+    options.threads = 1;
+    const OpenedModel model = opened(checkpoint, program);
+    auto devices = load_gpu_ranks(model, open(model, cut, options), options, {}).value();
+    return std::make_unique<PartitionedDevice>(
+        program, PartitionedDevice::Devices(std::make_move_iterator(devices.begin()),
+                                            std::make_move_iterator(devices.end())));
+  };
+  kind.load_steps = [cut, open](const auto& checkpoint, const auto& program,
+                                const DeviceLimits& limits) {
+    const OpenedModel model = opened(checkpoint, program);
+    const DeviceOptions options = step_options(*program, limits, DType::kF32, 1);
+    auto devices =
+        load_gpu_step_ranks(model, open(model, cut, options), limits, options, {}, {}).value();
+    return as_one(std::move(devices));
+  };
+  return kind;
+}
+
+/// Those of a model whose weights' types a test has changed.
+std::vector<std::shared_ptr<const Program>> parts(const OpenedModel& model,
+                                                  const Partition& partition) {
+  auto programs = compile_parts(model, partition).value();
+  const auto& whole = model.program->matrices;
+  const bool alike = std::ranges::all_of(
+      whole, [&](const MatrixPlan& one) { return one.dtype == whole.front().dtype; });
+  if (whole.empty() || !alike) return programs;
+  for (auto& program : programs) {
+    Program own = *program;
+    for (MatrixPlan& matrix : own.matrices) {
+      if (matrix.runs.empty()) matrix.dtype = whole.front().dtype;
+    }
+    program = std::make_shared<const Program>(std::move(own));
+  }
+  return programs;
+}
+
 }  // namespace
 
-DeviceKind host_kind(int threads) {
+OpenedModel opened(const std::shared_ptr<const Checkpoint>& checkpoint,
+                   const std::shared_ptr<const Program>& program) {
+  const Spec spec = find_spec(*checkpoint).value();
+  auto architecture =
+      std::make_shared<const Architecture>(resolve_architecture(spec, *checkpoint).value());
+  return {checkpoint, program, "test", std::move(architecture)};
+}
+
+GpuRanks fake_gpu_ranks(const OpenedModel& model, const Partition& partition,
+                        const DeviceOptions& options,
+                        const std::vector<std::shared_ptr<FakeGpu>>& gpus) {
+  GpuRanks ranks;
+  ranks.programs = parts(model, partition);
+  ranks.all = std::make_shared<cuda::CudaRanks>(partition.widths());
+  RanksLayout layout = layout_of(model, partition, options);
+  layout.shares_processors = true;
+  const auto shared = SharedRanks::make(layout).value();
+  for (const auto& gpu : gpus) {
+    gpu->ranks = shared;
+    ranks.runtimes.push_back(std::make_unique<FakeRuntime>(gpu));
+    ranks.tunings.emplace_back();
+  }
+  return ranks;
+}
+
+DeviceKind fake_gpu_ranks_kind(const std::string& name, const std::string& partition) {
+  return gpu_ranks(name, partition, [](const auto& model, const auto& cut, const auto& options) {
+    std::vector<std::shared_ptr<FakeGpu>> gpus(cut.ranks());
+    for (auto& gpu : gpus) gpu = std::make_shared<FakeGpu>();
+    return fake_gpu_ranks(model, cut, options, gpus);
+  });
+}
+
+DeviceKind gpu_ranks_kind(const std::string& name, const std::string& partition) {
+  auto kind = gpu_ranks(name, partition, [](const auto& model, const auto& cut, const auto&) {
+    return open_gpu_ranks(model, cut, parts(model, cut), {}).value();
+  });
+  kind.gpus = parse_partition(partition).value().ranks();
+  return kind;
+}
+
+DeviceKind ranks_kind(const std::string& name, const std::string& partition) {
+  DeviceKind kind;
+  kind.name = name;
+  kind.stages = parse_partition(partition).value().stages.size();
+  kind.load = [partition](const auto& checkpoint, const auto& program,
+                          const DeviceOptions& options) {
+    return PartitionedDevice::load(opened(checkpoint, program), parse_partition(partition).value(),
+                                   options)
+        .value();
+  };
+  kind.load_steps = [partition](const auto& checkpoint, const auto& program,
+                                const DeviceLimits& limits) {
+    const OpenedModel model = opened(checkpoint, program);
+    const Partition cut = parse_partition(partition).value();
+    const HostRanks plan = plan_host_ranks(model, cut, compile_parts(model, cut).value(),
+                                           step_options(*program, limits, DType::kF32, 1))
+                               .value();
+    auto devices = load_host_ranks(model, plan, {}).value();
+    std::vector<std::unique_ptr<HostStepDevice>> ranks;
+    for (auto& device : devices) {
+      ranks.push_back(
+          std::make_unique<HostStepDevice>(std::move(device), limits, std::vector<TokenId>{}));
+    }
+    return as_one(std::move(ranks));
+  };
+  return kind;
+}
+
+DeviceKind host_kind(int threads, DType kv_dtype) {
   DeviceKind kind;
   kind.name = "host";
+  if (kv_dtype != DType::kF32) kind.name.append("_").append(kv_dtype_name(kv_dtype));
+  kind.kv_dtype = kv_dtype;
   kind.load = [threads](const auto& checkpoint, const auto& program, DeviceOptions options) {
     options.threads = threads;
     options.always_all_threads = true;
     return HostDevice::load(checkpoint, program, options).value();
   };
-  kind.load_steps = [threads](const auto& checkpoint, const auto& program,
-                              const DeviceLimits& limits) {
-    auto options = step_options(*program, limits, DType::kF32, threads);
+  kind.load_steps = [threads, kv_dtype](const auto& checkpoint, const auto& program,
+                                        const DeviceLimits& limits) {
+    auto options = step_options(*program, limits, kv_dtype, threads);
     options.always_all_threads = true;
     return std::make_unique<HostStepDevice>(HostDevice::load(checkpoint, program, options).value(),
                                             limits, std::vector<TokenId>{});
@@ -56,12 +187,14 @@ DeviceKind fake_gpu_kind() {
 }
 
 DeviceKind gpu_kind() {
-  return kind_of("gpu", [] { return cuda::open_runtime(0).value(); });
+  DeviceKind kind = kind_of("gpu", [] { return cuda::open_runtime(0).value(); });
+  kind.gpus = 1;
+  return kind;
 }
 
-bool has_gpu() {
+std::size_t gpu_count() {
   const auto devices = cuda::list_devices();
-  return devices && !devices->empty();
+  return devices ? devices->size() : 0;
 }
 
 }  // namespace weft::test

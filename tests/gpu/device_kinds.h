@@ -8,37 +8,72 @@
 #include <string>
 #include <vector>
 
+#include "weft/core/dtype.h"
 #include "weft/gpu/model_device.h"
+#include "weft/gpu/ranks/cuda_ranks.h"
+#include "weft/gpu/ranks/partition.h"
 #include "weft/gpu/step_device.h"
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/open_model.h"
+#include "weft/tests/gpu/cuda/fake_runtime.h"
 
 namespace weft::test {
 
 /// A kind of device: each test of devices runs on all kinds that are here.
 struct DeviceKind {
   std::string name;
+  std::size_t gpus = 0;    ///< that must be here
+  std::size_t stages = 1;  ///< each wants a layer at least
   std::function<std::unique_ptr<ModelDevice>(const std::shared_ptr<const Checkpoint>&,
                                              const std::shared_ptr<const Program>&,
                                              const DeviceOptions&)>
       load;
-  /// Makes a device with keys and values in float32.
+  DType kv_dtype = DType::kF32;  ///< of the devices that load_steps makes
   std::function<std::unique_ptr<StepDevice>(const std::shared_ptr<const Checkpoint>&,
                                             const std::shared_ptr<const Program>&,
                                             const DeviceLimits&)>
       load_steps;
 };
 
-[[nodiscard]] DeviceKind host_kind(int threads = 1);
+/// With another type of keys and values than f32 it is called "host_int8" and the like.
+[[nodiscard]] DeviceKind host_kind(int threads = 1, DType kv_dtype = DType::kF32);
+
+/// Ranks on the host, as parse_partition() reads them; all of them run a plan before it counts as
+/// done.
+[[nodiscard]] DeviceKind ranks_kind(const std::string& name, const std::string& partition);
 
 /// The GPUs' device over naive loops in the host's memory.
 [[nodiscard]] DeviceKind fake_gpu_kind();
 
+/// Ranks on such GPUs, as ranks_kind() has them: "cuda:0,cuda:1" and the like.
+[[nodiscard]] DeviceKind fake_gpu_ranks_kind(const std::string& name, const std::string& partition);
+
+/// What the ranks of a partition on fake GPUs are made with, which `gpus` are, by rank.
+[[nodiscard]] GpuRanks fake_gpu_ranks(const OpenedModel& model, const Partition& partition,
+                                      const DeviceOptions& options,
+                                      const std::vector<std::shared_ptr<FakeGpu>>& gpus);
+
+/// A model as it was opened, of what kinds are given.
+[[nodiscard]] OpenedModel opened(const std::shared_ptr<const Checkpoint>& checkpoint,
+                                 const std::shared_ptr<const Program>& program);
+
 /// The first GPU; where there is none, WEFT_SKIP_WITHOUT_GPU skips the test.
 [[nodiscard]] DeviceKind gpu_kind();
-[[nodiscard]] bool has_gpu();
+/// Ranks on GPUs: their names begin with "gpu_", too.
+[[nodiscard]] DeviceKind gpu_ranks_kind(const std::string& name, const std::string& partition);
+[[nodiscard]] std::size_t gpu_count();
+[[nodiscard]] inline bool has_gpu() { return gpu_count() > 0; }
 
 [[nodiscard]] inline std::vector<DeviceKind> device_kinds() {
-  return {host_kind(), fake_gpu_kind(), gpu_kind()};
+  return {host_kind(),
+          ranks_kind("host_tp2", "cpu,cpu"),
+          ranks_kind("host_pp2", "cpu | cpu"),
+          fake_gpu_kind(),
+          fake_gpu_ranks_kind("fake_gpu_tp2", "cuda:0,cuda:1"),
+          fake_gpu_ranks_kind("fake_gpu_pp2", "cuda:0 | cuda:1"),
+          gpu_kind(),
+          gpu_ranks_kind("gpu_tp2", "cuda:0,cuda:1"),
+          gpu_ranks_kind("gpu_pp2", "cuda:0 | cuda:1")};
 }
 
 inline std::string kind_name(const testing::TestParamInfo<DeviceKind>& info) {
@@ -52,8 +87,8 @@ inline std::ostream& operator<<(std::ostream& out, const DeviceKind& kind) {
 }  // namespace weft::test
 
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage): it returns from the test
-#define WEFT_SKIP_WITHOUT_GPU(kind)                     \
-  if ((kind).name == "gpu" && !weft::test::has_gpu()) { \
-    GTEST_SKIP() << "no GPU is here";                   \
-  }                                                     \
+#define WEFT_SKIP_WITHOUT_GPU(kind)                      \
+  if ((kind).gpus > weft::test::gpu_count()) {           \
+    GTEST_SKIP() << (kind).gpus << " GPUs are not here"; \
+  }                                                      \
   static_assert(true)

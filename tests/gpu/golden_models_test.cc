@@ -2,30 +2,47 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "weft/core/io/file.h"
+#include "weft/core/kv_dtype.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample/sample.h"
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/convert/gguf_model.h"
+#include "weft/model/open_model.h"
 #include "weft/model/program/program.h"
 #include "weft/model/random_llama.h"
+#include "weft/model/spec/architecture.h"
+#include "weft/model/spec/spec.h"
 #include "weft/tests/fixture/golden_model.h"
 #include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/temp_folder.h"
 #include "weft/tests/gpu/device_kinds.h"
+#include "weft/tests/gpu/golden_runs.h"
 
 namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
+using test::feed_in_pieces;
+using test::relative_error;
 using testing::ContainerEq;
 using testing::IsEmpty;
 
@@ -35,18 +52,11 @@ using Rows = test::ReferenceNumbers::Rows;
 constexpr double kTolerance = 1e-4;
 // How far results may differ when other intermediate numbers are rounded to bf16.
 constexpr double kNarrowTolerance = 2e-2;
+// The same for keys and values in int8, whose step is 1/127 of the greatest, and in fp8, whose step
+// is 1/8 of a number's power of two: with random routers that is enough to choose other experts.
+constexpr double kInt8Tolerance = 2e-2;
+constexpr double kFp8Tolerance = 1.5e-1;
 constexpr std::int64_t kContext = 128;
-
-double relative_error(const std::vector<float>& got, const std::vector<float>& wanted) {
-  double difference = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const double each = static_cast<double>(got[i]) - static_cast<double>(wanted[i]);
-    difference += each * each;
-    norm += static_cast<double>(wanted[i]) * static_cast<double>(wanted[i]);
-  }
-  return std::sqrt(difference / norm);
-}
 
 TokenId best(const std::vector<float>& logits) { return sample(logits, {}, {}); }
 
@@ -59,12 +69,15 @@ class GoldenFixture : public testing::Test {
     ASSERT_TRUE(golden) << to_string(golden.error());
     checkpoint_ = golden->model.checkpoint;
     program_ = golden->model.program;
+    layers_ = golden->model.architecture->decoder.layers.size();
     expected_ = golden->expected;
     ASSERT_TRUE(expected_->has_prompt(0));
   }
 
   [[nodiscard]] std::unique_ptr<ModelDevice> device(const test::DeviceKind& kind) const {
-    return kind.load(checkpoint_, program_, SequenceRunner::options_for(*program_, kContext));
+    DeviceOptions options = SequenceRunner::options_for(*program_, kContext);
+    options.kv_dtype = kind.kv_dtype;
+    return kind.load(checkpoint_, program_, options);
   }
   [[nodiscard]] std::unique_ptr<ModelDevice> device(int threads) const {
     return device(test::host_kind(threads));
@@ -81,30 +94,13 @@ class GoldenFixture : public testing::Test {
     return answer;
   }
 
-  /// Returns the logits for `ids`, fed in pieces of at most `piece` tokens.
-  static Rows feed(SequenceRunner& runner, std::span<const TokenId> ids, std::size_t piece) {
-    Rows rows;
-    const auto keep = [&](ConstRows results) {
-      for (std::int64_t i = 0; i < results.count; ++i) {
-        rows.emplace_back(results.row(i), results.row(i) + results.width);
-      }
-    };
-    const auto whole = static_cast<std::int64_t>(ids.size());
-    while (!ids.empty()) {
-      const std::size_t count = std::min(piece, ids.size());
-      runner.feed(ids.first(count), keep, false, whole).value();
-      ids = ids.subspan(count);
-    }
-    return rows;
-  }
-
   /// Runs all prompts, each at once or in pieces.
   [[nodiscard]] std::vector<Rows> run(ModelDevice& device, std::size_t piece) const {
     std::vector<Rows> results;
     for (int i = 0; expected_->has_prompt(i); ++i) {
       SequenceRunner runner(device);
       const std::vector<TokenId> ids = start(runner, i);
-      results.push_back(feed(runner, ids, std::min(piece, ids.size())));
+      results.push_back(feed_in_pieces(runner, ids, std::min(piece, ids.size())));
     }
     return results;
   }
@@ -115,6 +111,22 @@ class GoldenFixture : public testing::Test {
     for (std::size_t i = 0; i < got.size(); ++i) {
       expect_close(got[i], expected_->rows(kind, static_cast<int>(i)), kTolerance, i);
     }
+  }
+
+  /// Of all rows. Some are far off where a router of random weights chooses other experts.
+  [[nodiscard]] double median_error(const std::vector<Rows>& got) const {
+    const std::string kind = program_->has_logits ? "logits_" : "hidden_";
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const Rows wanted = expected_->rows(kind, static_cast<int>(i));
+      EXPECT_EQ(got[i].size(), wanted.size()) << "prompt " << i;
+      for (std::size_t row = 0; row < wanted.size(); ++row) {
+        errors.push_back(relative_error(got[i][row], wanted[row]));
+      }
+    }
+    const auto middle = errors.begin() + std::ssize(errors) / 2;
+    std::ranges::nth_element(errors, middle);
+    return *middle;
   }
 
   static void expect_close(const Rows& got, const Rows& wanted, double tolerance, std::size_t i) {
@@ -131,6 +143,7 @@ class GoldenFixture : public testing::Test {
   std::shared_ptr<const Checkpoint> checkpoint_;
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const test::ReferenceNumbers> expected_;
+  std::size_t layers_ = 0;  // of the decoder
 };
 
 class GoldenModelTest : public GoldenFixture, public testing::WithParamInterface<fs::path> {
@@ -155,10 +168,19 @@ TEST_P(GoldenModelTest, ChoosesTheTokensThatTheReferenceChooses) {
       got = input = {static_cast<TokenId>(program_->start_token)};
     }
     while (got.size() < wanted.size()) {
-      got.push_back(best(feed(runner, input, kAtOnce).back()));
+      got.push_back(best(feed_in_pieces(runner, input, kAtOnce).back()));
       input = {got.back()};
     }
     EXPECT_THAT(got, ContainerEq(wanted)) << "prompt " << i;
+  }
+}
+
+TEST_P(GoldenModelTest, StaysNearTheReferenceWithKeysAndValuesAsCodes) {
+  for (const auto& [dtype, tolerance] :
+       {std::pair(DType::kI8, kInt8Tolerance), std::pair(DType::kF8_E4M3, kFp8Tolerance)}) {
+    const double error = median_error(run(*device(test::host_kind(2, dtype)), kAtOnce));
+    EXPECT_LE(error, tolerance) << kv_dtype_name(dtype);
+    EXPECT_GT(error, kTolerance) << kv_dtype_name(dtype) << " rounds";
   }
 }
 
@@ -188,6 +210,9 @@ class GpuGoldenModelTest : public GoldenFixture, public testing::WithParamInterf
   void SetUp() override {
     WEFT_SKIP_WITHOUT_GPU(std::get<0>(GetParam()));
     open(std::get<1>(GetParam()));
+    if (std::get<0>(GetParam()).stages > layers_) {
+      GTEST_SKIP() << "the model has fewer layers than there are stages";
+    }
   }
   [[nodiscard]] std::unique_ptr<ModelDevice> gpu() const { return device(std::get<0>(GetParam())); }
 
@@ -287,6 +312,176 @@ std::string name_of_tiles(
 
 std::vector<test::DeviceKind> gpus() { return {test::fake_gpu_kind(), test::gpu_kind()}; }
 
+/// Ranks on GPUs, real ones for every model. The loops of fake ones take seconds for each, so they
+/// have models of each kind of block that is cut: heads, experts, an encoder, tables of positions.
+std::vector<KindAndFolder> ranks_cases() {
+  std::vector<KindAndFolder> cases;
+  for (const auto& [name, partition] : {std::pair{"tp2", "cuda:0,cuda:1"},
+                                        {"pp2", "cuda:0 | cuda:1"},
+                                        {"tp2pp2", "cuda:0,cuda:1 | cuda:2,cuda:3"}}) {
+    const auto fake = test::fake_gpu_ranks_kind(std::string("fake_gpu_") + name, partition);
+    for (const char* model : {"gemma2", "gpt2", "llama", "mixtral", "t5"}) {
+      cases.emplace_back(fake, test::committed_golden(model));
+    }
+    const auto gpus = test::gpu_ranks_kind(std::string("gpu_") + name, partition);
+    for (const fs::path& folder : test::committed_goldens()) cases.emplace_back(gpus, folder);
+  }
+  return cases;
+}
+
+/// The same models as GGUF files: other names, other metadata, permuted rows. What their programs
+/// are made of is tested above.
+class GgufGoldenModelTest : public GoldenFixture, public testing::WithParamInterface<fs::path> {
+ protected:
+  void SetUp() override { open(GetParam()); }
+};
+
+TEST_P(GgufGoldenModelTest, ComputesWhatTheReferenceComputes) {
+  expect_reference(run(*device(1), kAtOnce));
+}
+
+/// The folders' models in the form that `weft quantize FOLDER OUT.gguf` writes.
+class WrittenAsGgufTest : public GoldenFixture {
+ protected:
+  /// Opens the model of a folder and takes its place; empty, or why that cannot be.
+  std::string write_as_gguf(const fs::path& folder) {
+    const OpenedModel model = open_model(folder).value();
+    checkpoint_ = model.checkpoint;
+    program_ = model.program;
+    auto written = make_gguf_model(*model.family, model.checkpoint, *model.program, nullptr);
+    if (!written) return to_string(written.error());
+    written_ = std::make_unique<GgufModel>(std::move(*written));
+    return {};
+  }
+
+  void take_written() {
+    checkpoint_ = written_->checkpoint;
+    program_ = written_->program;
+    EXPECT_EQ(checkpoint_->format(), CheckpointFormat::kGguf);
+    EXPECT_THAT(program_->unused_tensors, IsEmpty());
+  }
+
+  std::unique_ptr<GgufModel> written_;
+};
+
+class GoldenWrittenAsGgufTest : public WrittenAsGgufTest,
+                                public testing::WithParamInterface<fs::path> {
+ protected:
+  /// What GGUF cannot say, by the name of the folder; of all others the specs name an architecture.
+  static std::string_view missing(const std::string& name) {
+    static const std::map<std::string, std::string_view> reasons = {
+        {"bert-decoder", "what its stacks are for"},
+        {"cwm", "window 6' would be read as"},
+        {"data2vec-decoder", "what its stacks are for"},
+        {"ernie-decoder", "what its stacks are for"},
+        {"falcon-alibi", "its sizes"},
+        // The scale of the scores: files do not say it.
+        {"gemma2", "scale 0.204124, window 6, soft cap 5' would be read as"},
+        {"gemma3", "scale 0.204124, window 6' would be read as"},
+        {"gemma3-nested", "scale 0.204124, window 6' would be read as"},
+        {"laguna", "would be read as"},
+        {"llama-dynamic", "its context"},
+        {"ministral", "window 6' would be read as"},
+        {"mistral", "window 6' would be read as"},
+        {"phi", "q norm, k norm, turn 2 of 4 by halves"},
+        {"phimoe", "route"},  // the margin
+        {"roberta-decoder", "what its stacks are for"},
+        {"smollm3", "rotary"},    // every fourth layer does not turn
+        {"t5", "relative bias"},  // how far it reaches
+        {"t5-gated", "relative bias"},
+        {"umt5", "relative bias"},
+        {"vaultgemma", "post_attention_norm.weight"},
+    };
+    const auto found = reasons.find(name);
+    return found == reasons.end() ? std::string_view() : found->second;
+  }
+};
+
+TEST_P(GoldenWrittenAsGgufTest, ComputesWhatTheReferenceComputesOrSaysWhatIsMissing) {
+  open(GetParam());
+  const std::string reason = write_as_gguf(GetParam());
+  const std::string_view expected = missing(GetParam().filename().string());
+  if (!expected.empty()) {
+    EXPECT_THAT(reason, testing::HasSubstr(std::string(expected)));
+    return;
+  }
+  const Spec spec = find_spec(*checkpoint_).value();
+  if (!spec.tree().contains("gguf")) {
+    EXPECT_THAT(reason, testing::HasSubstr(spec.name() + ": GGUF has no architecture"));
+    return;
+  }
+  ASSERT_EQ(reason, "");
+  take_written();
+  expect_reference(run(*device(2), kAtOnce));
+}
+
+/// A golden whose config has other values, which GGUF can say.
+struct ChangedGolden {
+  std::string folder;
+  boost::json::object changes;
+};
+
+class ChangedWrittenAsGgufTest : public WrittenAsGgufTest,
+                                 public testing::WithParamInterface<ChangedGolden> {};
+
+TEST_P(ChangedWrittenAsGgufTest, ComputesWhatTheFolderComputes) {
+  const fs::path golden = test::committed_golden(GetParam().folder);
+  const test::TempFolder folder;
+  fs::create_symlink(golden / "model.safetensors", folder.path() / "model.safetensors");
+  boost::json::object config =
+      boost::json::parse(read_text_file(golden / "config.json", kAnySize).value()).as_object();
+  boost::json::value* nested = config.if_contains("text_config");
+  boost::json::object& fields = nested == nullptr ? config : nested->as_object();
+  for (const auto& [key, value] : GetParam().changes) fields[key] = value;
+  folder.write("config.json", boost::json::serialize(config));
+  expected_ = std::make_shared<test::ReferenceNumbers>(golden / "expected.safetensors");
+  ASSERT_EQ(write_as_gguf(folder.path()), "");
+  const std::vector<Rows> wanted = run(*device(2), kAtOnce);
+  take_written();
+  const std::vector<Rows> got = run(*device(2), kAtOnce);
+  for (std::size_t i = 0; i < wanted.size(); ++i) expect_close(got[i], wanted[i], kTolerance, i);
+}
+
+std::vector<ChangedGolden> changed_goldens() {
+  const boost::json::object scale = {{"query_pre_attn_scalar", 4}};
+  const boost::json::object distance = {{"relative_attention_max_distance", 128}};
+  const boost::json::object open = {{"sliding_window", nullptr}};
+  return {{"gemma2", scale},
+          {"gemma3", scale},
+          {"gemma3-nested", scale},
+          {"laguna", {{"moe_router_logit_softcapping", 0.0}}},
+          {"ministral", {{"layer_types", {"full_attention", "full_attention"}}}},
+          {"mistral", open},
+          {"phi", {{"qk_layernorm", false}}},
+          {"phimoe", {{"router_jitter_noise", 0.01}}},
+          {"smollm3", {{"no_rope_layers", {1, 1}}}},
+          {"t5", distance},
+          {"umt5", distance}};
+}
+
+TEST(GgufGoldenModelsTest, AreThereForEverySpecThatReadsGguf) {
+  std::set<std::string> wanted;
+  for (const Spec& spec : builtin_specs()) {
+    const auto* gguf = spec.tree().if_contains("gguf");
+    if (gguf != nullptr && gguf->as_object().contains("architectures")) wanted.insert(spec.name());
+  }
+  std::set<std::string> got;
+  for (const fs::path& folder : test::committed_gguf_goldens()) {
+    got.insert(find_spec(open_checkpoint(folder).value()).value().name());
+  }
+  EXPECT_EQ(got, wanted);
+}
+
+TEST_P(GgufGoldenModelTest, KnowsEveryTensorOfTheFile) {
+  EXPECT_THAT(program_->unused_tensors, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Committed, GoldenWrittenAsGgufTest,
+                         testing::ValuesIn(test::committed_goldens()), name_of);
+INSTANTIATE_TEST_SUITE_P(Committed, ChangedWrittenAsGgufTest, testing::ValuesIn(changed_goldens()),
+                         [](const auto& each) { return test::test_name(each.param.folder); });
+INSTANTIATE_TEST_SUITE_P(Committed, GgufGoldenModelTest,
+                         testing::ValuesIn(test::committed_gguf_goldens()), name_of);
 INSTANTIATE_TEST_SUITE_P(Committed, GoldenModelTest, testing::ValuesIn(test::committed_goldens()),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Shared, GoldenModelTest, testing::ValuesIn(test::shared_goldens()),
@@ -298,6 +493,7 @@ INSTANTIATE_TEST_SUITE_P(Committed, GpuGoldenModelTest,
                          testing::Combine(testing::ValuesIn(gpus()),
                                           testing::ValuesIn(test::committed_goldens())),
                          name_of_both);
+INSTANTIATE_TEST_SUITE_P(Ranks, GpuGoldenModelTest, testing::ValuesIn(ranks_cases()), name_of_both);
 INSTANTIATE_TEST_SUITE_P(Shared, GpuGoldenModelTest,
                          testing::Combine(testing::ValuesIn(gpus()),
                                           testing::ValuesIn(test::shared_goldens())),

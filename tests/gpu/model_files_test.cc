@@ -22,11 +22,11 @@
 #include "weft/gpu/host/thread_team.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/model/open_model.h"
+#include "weft/tests/fixture/files/tensor_bytes.h"
 #include "weft/tests/fixture/golden_model.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/small_model.h"
 #include "weft/tests/fixture/temp_folder.h"
-#include "weft/tests/fixture/tensor_bytes.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
 
 namespace weft::test {

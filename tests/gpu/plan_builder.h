@@ -85,4 +85,33 @@ class PlanBuilder {
   Plan plan_;
 };
 
+/// A prompt of plan_of_everything().
+inline const Tokens full_prompt = {3, 17, 42, 9, 61, 5};
+
+/// A plan with everything in it: one row begins with penalties and one without, one forks, pages
+/// are copied, one row is chosen on the host.
+inline Plan plan_of_everything() {
+  SamplingParams params;
+  params.temperature = 0;
+  params.penalties.presence = 1;
+  PlanBuilder plan;
+  plan.start(0, std::make_shared<const SamplingParams>(params), 6, {1, 2}).table(0, 0, {0, 1});
+  plan.feed(0, 0, full_prompt).sample();
+  params = {};
+  params.mirostat.version = 2;
+  plan.start(1, std::make_shared<const SamplingParams>(params), 6).table(1, 0, {2, 3});
+  plan.feed(1, 0, full_prompt).sample();
+  plan.plan().copies.push_back({4, 5});
+  plan.plan().forks.push_back({.from = 0, .to = 2, .copied_pages = 1, .seed = 3});
+  plan.table(2, 0, {6, 7}).sample(2);
+  return plan.plan();
+}
+
+/// The next one: two of its rows go on.
+inline Plan plan_after_everything() {
+  PlanBuilder plan;
+  plan.feed_last(0, 6).sample().feed_last(1, 6).sample();
+  return plan.plan();
+}
+
 }  // namespace weft::test

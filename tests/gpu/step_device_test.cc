@@ -37,8 +37,9 @@ class StepDeviceTest : public testing::TestWithParam<DeviceKind> {
   void SetUp() override {
     WEFT_SKIP_WITHOUT_GPU(GetParam());
     device_ = GetParam().load_steps(llama_.checkpoint(), llama_.program(), small_limits);
-    alone_ = host_kind().load(llama_.checkpoint(), llama_.program(),
-                              SequenceRunner::options_for(*llama_.program(), 32));
+    DeviceOptions options = SequenceRunner::options_for(*llama_.program(), 32);
+    options.kv_dtype = GetParam().kv_dtype;
+    alone_ = host_kind().load(llama_.checkpoint(), llama_.program(), options);
   }
 
   /// The most probable tokens after `prompt`, one by one, computed alone.
@@ -250,6 +251,9 @@ TEST_P(StepDeviceTest, OfSeveralTablesOfARowTheLastHolds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, StepDeviceTest, testing::ValuesIn(device_kinds()), kind_name);
+INSTANTIATE_TEST_SUITE_P(CodedKv, StepDeviceTest,
+                         testing::Values(host_kind(2, DType::kI8), host_kind(2, DType::kF8_E4M3)),
+                         kind_name);
 
 class EncodingStepDeviceTest : public testing::TestWithParam<DeviceKind> {
  protected:
@@ -327,6 +331,9 @@ TEST_P(EncodingStepDeviceTest, SamplersDoNotCountWhatTheEncoderReads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, EncodingStepDeviceTest, testing::ValuesIn(device_kinds()), kind_name);
+INSTANTIATE_TEST_SUITE_P(CodedKv, EncodingStepDeviceTest,
+                         testing::Values(host_kind(2, DType::kI8), host_kind(2, DType::kF8_E4M3)),
+                         kind_name);
 
 // Rows enough that the team shares the work; with one thread there is nobody to share it with.
 TEST(HostStepDevice, ChoosesTheSameOnAnyNumberOfThreads) {

@@ -122,7 +122,7 @@ void run() {
   double together = 0;
   TimePoint began{};
   {
-    const measure::RunningPipeline pipeline({}, {std::move(model), {meter}});
+    const measure::RunningPipeline pipeline({}, {std::move(model), {{meter}}});
     measure::LoadPlayer player(*pipeline, 1);
     static_cast<void>(seconds_at_once(player, 2));
     alone = seconds_at_once(player, 1);

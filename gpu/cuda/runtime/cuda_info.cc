@@ -4,23 +4,12 @@
 
 #include <charconv>
 
-#include "weft/core/io/shared_library.h"
 #include "weft/gpu/cuda/runtime/read_bandwidth.h"
-
-#ifdef WEFT_HAS_NCCL
-#include <nccl.h>
-#endif
 
 namespace weft::cuda {
 namespace {
 
 constexpr std::string_view kPrefix = "cuda:";
-
-#ifdef WEFT_HAS_NCCL
-#define WEFT_TEXT_OF(number) #number
-#define WEFT_NCCL(major) "libnccl.so." WEFT_TEXT_OF(major)
-constexpr const char* kNccl = WEFT_NCCL(NCCL_MAJOR);
-#endif
 
 Error driver_error(cudaError_t status, const std::string& what) {
   return {DeviceErrc::kDriver, what + ": " + cudaGetErrorString(status)};
@@ -91,21 +80,6 @@ Result<double> measure_read_bandwidth(const std::string& name) {
     return driver_error(static_cast<cudaError_t>(status), name);
   }
   return bytes_per_second;
-}
-
-std::string nccl_version() {
-#ifdef WEFT_HAS_NCCL
-  const auto library = SharedLibrary::open({kNccl});
-  decltype(&ncclGetVersion) get_version = nullptr;
-  if (!library || !library->find("ncclGetVersion", get_version)) return "";
-  int version = 0;
-  if (get_version(&version) != ncclSuccess) return "";
-  // NCCL writes 2.27.3 as 22703.
-  return std::to_string(version / 10000) + '.' + std::to_string(version / 100 % 100) + '.' +
-         std::to_string(version % 100);
-#else
-  return "";
-#endif
 }
 
 }  // namespace weft::cuda

@@ -1,7 +1,10 @@
 #include <cuda_runtime_api.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
 
+#include "weft/gpu/cuda/runtime/nccl_ranks.h"
 #include "weft/gpu/cuda/runtime/runtime.h"
 #include "weft/gpu/cuda/runtime/step_kernels.h"
 #include "weft/gpu/device_info.h"
@@ -17,6 +20,9 @@ static_assert(static_cast<int>(kLaunchFailure) == cudaErrorLaunchFailure);
 // Older ones have neither bf16 nor copies to shared memory that do not wait.
 constexpr int kOldestMajor = 8;
 
+// While a rank waits it looks so often whether another is lost.
+constexpr std::chrono::milliseconds kLookForRanks{1};
+
 Status status_of(cudaError_t error) { return static_cast<Status>(error); }
 
 /// CUDA itself. Whatever was launched says at once whether that could be done; what fails later is
@@ -29,6 +35,8 @@ class RealRuntime final : public Runtime {
                     properties.major * 10 + properties.minor, properties.l2CacheSize} {}
 
   [[nodiscard]] std::string describe(Status status) const override {
+    if (status == kRankLost) return "another rank of the model was lost";
+    if (is_nccl(status)) return describe_nccl(status);
     return cudaGetErrorString(static_cast<cudaError_t>(status));
   }
   [[nodiscard]] Properties properties() const override { return properties_; }
@@ -71,11 +79,23 @@ class RealRuntime final : public Runtime {
     return status_of(cudaEventRecord(event, stream));
   }
   Status wait(Event event) override { return status_of(cudaEventSynchronize(event)); }
+  Status wait(Stream stream, Event event) override {
+    return status_of(cudaStreamWaitEvent(stream, event, 0));
+  }
   Status elapsed(Event from, Event to, float& milliseconds) override {
     return status_of(cudaEventElapsedTime(&milliseconds, from, to));
   }
   Status query(Stream stream) override { return status_of(cudaStreamQuery(stream)); }
-  Status synchronize(Stream stream) override { return status_of(cudaStreamSynchronize(stream)); }
+  Status synchronize(Stream stream) override {
+    if (!ranks_ || has_left_) return status_of(cudaStreamSynchronize(stream));
+    for (auto look = Clock::now() + kLookForRanks;; std::this_thread::yield()) {
+      const Status status = query(stream);
+      if (status != kNotReady) return status;
+      if (Clock::now() < look) continue;
+      if (const Status state = ranks_state(); state != Status::kSuccess) return state;
+      look = Clock::now() + kLookForRanks;
+    }
+  }
 
   Status copy_to_device(std::byte* to, const std::byte* from, std::size_t bytes,
                         Stream stream) override {
@@ -109,6 +129,16 @@ class RealRuntime final : public Runtime {
   }
   void release(Graph graph) noexcept override { static_cast<void>(cudaGraphExecDestroy(graph)); }
 
+  Status join(const CudaRank& place) override { return NcclRanks::join(place, ranks_); }
+  Status ranks_state() override { return ranks_ ? ranks_->state() : Status::kSuccess; }
+  void abandon() noexcept override {
+    if (ranks_) ranks_->abandon();
+  }
+  void leave() noexcept override {
+    if (ranks_) ranks_->leave();
+    has_left_ = true;
+  }
+
   [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight,
                          std::int64_t tokens) const override {
     return cuda::can(way, weight, tokens);
@@ -121,6 +151,9 @@ class RealRuntime final : public Runtime {
   Status run(const CudaLinearParams& params, Stream stream) override {
     if (!linear_) linear_ = std::make_unique<LinearEngine>();
     return linear_->run(params, stream);
+  }
+  Status run(const CudaDecodeParams& params, Stream stream) override {
+    return decode_matrix(params, stream);
   }
   Status run(const CudaRotaryParams& params, Stream stream) override {
     return rotate_and_store(params, stream);
@@ -161,11 +194,35 @@ class RealRuntime final : public Runtime {
   Status run(const CudaSignalParams& params, Stream stream) override {
     return signal(params, stream);
   }
+  Status run(const CudaAllReduceParams& params, Stream stream) override {
+    return exchange(params, stream);
+  }
+  Status run(const CudaGatherParams& params, Stream stream) override {
+    return exchange(params, stream);
+  }
+  Status run(const CudaSendParams& params, Stream stream) override {
+    return exchange(params, stream);
+  }
+  Status run(const CudaReceiveParams& params, Stream stream) override {
+    return exchange(params, stream);
+  }
+  Status run(const CudaTokensParams& params, Stream stream) override {
+    return exchange(params, stream);
+  }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  template <class Params>
+  Status exchange(const Params& params, Stream stream) {
+    return ranks_ ? ranks_->run(params, stream) : kRankLost;
+  }
+
   const int index_;
   const Properties properties_;
   std::unique_ptr<LinearEngine> linear_;  // made on the thread that computes
+  std::unique_ptr<NcclRanks> ranks_;      // of a rank
+  bool has_left_ = false;
 };
 
 }  // namespace

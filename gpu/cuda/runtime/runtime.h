@@ -6,6 +6,8 @@
 #include <string>
 
 #include "weft/core/error/error.h"
+#include "weft/gpu/cuda/runtime/collectives.h"
+#include "weft/gpu/cuda/runtime/rank_groups.h"
 #include "weft/gpu/cuda/runtime/step_kernels.h"
 #include "weft/kernels/attention/attention_cuda.h"
 #include "weft/kernels/cuda/copy_cuda.h"
@@ -31,6 +33,8 @@ using Graph = CUgraphExec_st*;
 inline constexpr Status kOutOfMemory{2};
 inline constexpr Status kNotReady{600};
 inline constexpr Status kLaunchFailure{719};
+/// Ours: another rank of the model was lost.
+inline constexpr Status kRankLost{10'000};
 
 /// What is known of a GPU.
 struct Properties {
@@ -70,10 +74,13 @@ class Runtime {
   virtual void release(Event event) noexcept = 0;
   virtual Status record(Event event, Stream stream) = 0;
   virtual Status wait(Event event) = 0;
+  /// Lets what comes next in the stream wait.
+  virtual Status wait(Stream stream, Event event) = 0;
   /// Between two timing events that have been waited for.
   virtual Status elapsed(Event from, Event to, float& milliseconds) = 0;
   /// kNotReady while work is left; an error is that of any work before.
   virtual Status query(Stream stream) = 0;
+  /// Of a rank: kRankLost as soon as one is lost, whatever is left.
   virtual Status synchronize(Stream stream) = 0;
 
   virtual Status copy_to_device(std::byte* to, const std::byte* from, std::size_t bytes,
@@ -90,6 +97,16 @@ class Runtime {
   virtual Status launch(Graph graph, Stream stream) = 0;
   virtual void release(Graph graph) noexcept = 0;
 
+  /// Makes this GPU a rank of a model. Blocks until all ranks have called it, each on its thread.
+  virtual Status join(const CudaRank& place) = 0;
+  /// Whether ranks still can exchange anything: kRankLost, or how it failed. Of no rank: kSuccess.
+  virtual Status ranks_state() = 0;
+  /// Says that a rank is lost. Any thread.
+  virtual void abandon() noexcept = 0;
+  /// Ends all work here that waits for other ranks, now and later. To be called before graphs and
+  /// memory are given back, which else might wait for ever. Any number of times.
+  virtual void leave() noexcept = 0;
+
   /// Whether `way` can do this product here.
   [[nodiscard]] virtual bool can(LinearWay way, const DeviceMatrix& weight,
                                  std::int64_t tokens) const = 0;
@@ -97,6 +114,7 @@ class Runtime {
   virtual Status run(const CudaEmbeddingParams& params, Stream stream) = 0;
   virtual Status run(const CudaNormParams& params, Stream stream) = 0;
   virtual Status run(const CudaLinearParams& params, Stream stream) = 0;
+  virtual Status run(const CudaDecodeParams& params, Stream stream) = 0;
   virtual Status run(const CudaRotaryParams& params, Stream stream) = 0;
   virtual Status run(const CudaAttentionParams& params, Stream stream) = 0;
   virtual Status run(const CudaRouteParams& params, Stream stream) = 0;
@@ -110,6 +128,12 @@ class Runtime {
   virtual Status run(const CudaCountParams& params, Stream stream) = 0;
   virtual Status run(const CudaSampleParams& params, Stream stream) = 0;
   virtual Status run(const CudaSignalParams& params, Stream stream) = 0;
+  // Of a rank.
+  virtual Status run(const CudaAllReduceParams& params, Stream stream) = 0;
+  virtual Status run(const CudaGatherParams& params, Stream stream) = 0;
+  virtual Status run(const CudaSendParams& params, Stream stream) = 0;
+  virtual Status run(const CudaReceiveParams& params, Stream stream) = 0;
+  virtual Status run(const CudaTokensParams& params, Stream stream) = 0;
 };
 
 /// The runtime of GPU `index`. kDriver; kUnfit where it is older than sm_80, or a library of

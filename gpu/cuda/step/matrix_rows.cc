@@ -96,6 +96,25 @@ std::int64_t row_bytes(const DeviceMatrix& matrix, bool scales) {
                                       : bytes_of(matrix.dtype, matrix.stride).value();
 }
 
+Result<void> read_encoded_outputs(const MatrixPlan& plan, std::int64_t first, std::int64_t count,
+                                  std::span<std::byte> out) {
+  const std::size_t row = out.size() / static_cast<std::size_t>(count);
+  for (std::int64_t done = 0; done < count;) {
+    const MatrixPart* part = part_of(plan, first + done);
+    if (part == nullptr) internal_error("an output that no part has");
+    const std::int64_t in_part = first + done - part->first_output;
+    // Rows of a tensor that holds two matrices by turns stand apart.
+    const bool together = part->stride_output == part->inputs;
+    const std::int64_t rows = together ? std::min(count - done, part->outputs - in_part) : 1;
+    const auto read = part->tensor->read_blocks(
+        place_of(*part, {in_part, rows, 0, part->inputs}).begin,
+        out.subspan(static_cast<std::size_t>(done) * row, static_cast<std::size_t>(rows) * row));
+    if (!read) return read;
+    done += rows;
+  }
+  return {};
+}
+
 MatrixRows::MatrixRows(const MatrixPlan& plan, const DeviceMatrix& matrix)
     : plan_(plan), matrix_(matrix) {
   // Parts of one tensor (queries, keys and values) lie between each other.
@@ -141,7 +160,8 @@ bool MatrixRows::stands_alike(const MatrixPart& part) const {
 Result<SourceMatrix> MatrixRows::source_of(const Run& run, PartReader& reader) const {
   const PartPiece piece{run.output, run.rows, 0, run.part->inputs};
   const auto held = held_.find(run.part->tensor);
-  if (run.part->stride_input == 1 || held == held_.end()) return reader.read(*run.part, piece);
+  if (run.part->stride_input == 1 || held == held_.end())
+    return reader.read_in_order(*run.part, piece);
   const std::uint64_t offset = place_of(*run.part, piece).begin - held->second.begin;
   return SourceMatrix{held->second.bytes.data() + offset,
                       run.part->tensor->dtype,

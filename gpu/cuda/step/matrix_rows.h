@@ -57,6 +57,11 @@ class MatrixRows {
   std::map<const CheckpointTensor*, Held> held_;
 };
 
+/// Reads outputs [first, first + count) of a matrix that is held in blocks, as they stand in their
+/// file, to `out`, which they fill. Errors of CheckpointTensor::read_blocks().
+[[nodiscard]] Result<void> read_encoded_outputs(const MatrixPlan& plan, std::int64_t first,
+                                                std::int64_t count, std::span<std::byte> out);
+
 /// Bytes of one stored row.
 [[nodiscard]] std::int64_t row_bytes(const DeviceMatrix& matrix, bool scales);
 

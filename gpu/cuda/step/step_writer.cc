@@ -150,6 +150,12 @@ void StepWriter::upload(Stream stream, std::int64_t rows, std::int64_t outputs, 
       "uploading a step");
 }
 
+void StepWriter::replace_outputs(Stream stream, std::span<const std::int32_t> rows) {
+  outputs_ = 0;
+  for (const std::int32_t row : rows) add_output(row);
+  bring(device_.output_rows, area_.output_rows, rows.size(), stream, "uploading outputs");
+}
+
 // How many of the first copies no page of which is both source and target.
 std::size_t StepWriter::batch_of(std::span<const PageCopy> copies) {
   ++batch_;

@@ -60,6 +60,9 @@ class StepWriter {
   /// that belong to no sequence. Encoders see their whole sequences.
   void upload(Stream stream, std::int64_t rows, std::int64_t outputs, bool encodes);
 
+  /// Brings over other outputs for the step that was uploaded last, which has been computed.
+  void replace_outputs(Stream stream, std::span<const std::int32_t> rows);
+
   /// Copies pages of the decoder's KV, one after the other.
   void copy_pages(Stream stream, std::span<const PageCopy> copies, const Layout& layout);
 

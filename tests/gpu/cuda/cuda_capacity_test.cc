@@ -3,10 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <memory>
+#include <string>
 
+#include "weft/core/kv_dtype.h"
 #include "weft/gpu/cuda/cuda_device.h"
+#include "weft/gpu/device_error.h"
 #include "weft/gpu/step_options.h"
 #include "weft/model/random_llama.h"
+#include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/gpu/cuda/fake_runtime.h"
 
 namespace weft::test {
 namespace {
@@ -35,6 +41,22 @@ TEST(CudaCapacity, FillsTheMemoryThatItMayTakeAndNoMore) {
   DeviceLimits beyond = limits;
   beyond.pages += 4;  // pieces of the arena are rounded up
   EXPECT_GT(taken(beyond), bytes);
+}
+
+TEST(CudaCapacity, RefusesKeysAndValuesThatOnlyTheHostComputesWith) {
+  const RandomLlama llama(LlamaShape{}, 1);
+  const cuda::Properties gpu{"some", 4, 90, 4096};
+  for (const DType dtype : {DType::kI8, DType::kF8_E4M3}) {
+    const std::string reason =
+        "memory.kv_dtype: " + std::string(kv_dtype_name(dtype)) + " is computed on the host only";
+    EXPECT_THAT(
+        cuda::cuda_capacity(*llama.program(), {.kv_dtype = dtype}, std::int64_t{1} << 32U, gpu),
+        FailsWith(DeviceErrc::kUnfit, reason));
+    EXPECT_THAT(cuda::CudaDevice::load(std::make_unique<FakeRuntime>(std::make_shared<FakeGpu>()),
+                                       llama.checkpoint(), llama.program(),
+                                       {.threads = 1, .pages = 1, .kv_dtype = dtype}, {}),
+                FailsWith(DeviceErrc::kUnfit, reason));
+  }
 }
 
 }  // namespace

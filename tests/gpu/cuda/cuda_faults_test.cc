@@ -27,8 +27,6 @@ const DeviceLimits limits{.rows = 3,
                           .context = 32,
                           .vocabulary = LlamaShape{}.vocabulary};
 
-const Tokens prompt = {3, 17, 42, 9, 61, 5};
-
 class CudaFaultsTest : public testing::Test {
  public:
   [[nodiscard]] Result<std::unique_ptr<cuda::CudaStepDevice>> make(
@@ -40,30 +38,13 @@ class CudaFaultsTest : public testing::Test {
     return cuda::CudaStepDevice::make(*std::move(device), limits, {});
   }
 
-  /// A step with everything in it: one row begins with penalties and one without, one forks, pages
-  /// are copied, one row is chosen on the host.
-  StepResult first_step(StepDevice& device) {
-    SamplingParams params;
-    params.temperature = 0;
-    params.penalties.presence = 1;
-    PlanBuilder plan;
-    plan.start(0, std::make_shared<const SamplingParams>(params), 6, {1, 2}).table(0, 0, {0, 1});
-    plan.feed(0, 0, prompt).sample();
-    params = {};
-    params.mirostat.version = 2;
-    plan.start(1, std::make_shared<const SamplingParams>(params), 6).table(1, 0, {2, 3});
-    plan.feed(1, 0, prompt).sample();
-    plan.plan().copies.push_back({4, 5});
-    plan.plan().forks.push_back({.from = 0, .to = 2, .copied_pages = 1, .seed = 3});
-    plan.table(2, 0, {6, 7}).sample(2);
-    return plan.run(device);
+  static StepResult run(StepDevice& device, const Plan& plan) {
+    StepResult result;
+    device.run(plan, result);
+    return result;
   }
-
-  StepResult second_step(StepDevice& device) {
-    PlanBuilder plan;
-    plan.feed_last(0, 6).sample().feed_last(1, 6).sample();
-    return plan.run(device);
-  }
+  StepResult first_step(StepDevice& device) const { return run(device, plan_of_everything()); }
+  StepResult second_step(StepDevice& device) const { return run(device, plan_after_everything()); }
 
  private:
   RandomLlama llama_{LlamaShape{}, 11};

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
+#include <vector>
 
+#include "weft/core/actor/supervision.h"
 #include "weft/tests/kernels/attention/attention_reference_cuda.h"
 #include "weft/tests/kernels/cuda/ops_reference_cuda.h"
 #include "weft/tests/kernels/linear/linear_reference.h"
@@ -27,9 +30,66 @@ void convert(const cuda::CudaConvertParams& params) {
   }
 }
 
+float* row_of(const cuda::DeviceRows& rows, std::int64_t row) {
+  return static_cast<float*>(rows.data) + row * rows.stride;
+}
+
+/// The numbers of rows, one behind the other.
+std::vector<float> packed(std::int64_t rows, const cuda::DeviceRows& from) {
+  std::vector<float> numbers;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    numbers.insert(numbers.end(), row_of(from, row), row_of(from, row) + from.width);
+  }
+  return numbers;
+}
+
+/// Back into rows, of which those of `from` begin `stride` numbers apart.
+void unpack(const float* from, std::int64_t stride, std::int64_t rows, const cuda::DeviceRows& to) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::copy_n(from + row * stride, to.width, row_of(to, row));
+  }
+}
+
+void all_reduce(RankLink& link, const cuda::CudaAllReduceParams& params) {
+  std::vector<float> numbers = packed(params.rows, params.values);
+  link.all_reduce(numbers);
+  unpack(numbers.data(), params.values.width, params.rows, params.values);
+}
+
+void gather(RankLink& link, const cuda::CudaGatherParams& params) {
+  std::vector<float> own = packed(params.rows, params.in);
+  const Rows part{own.data(), params.rows, params.in.width, params.in.width};
+  if (params.parts == nullptr) return link.gather(part, params.columns, {});
+  const std::int64_t width = params.columns.back().end();
+  std::vector<float> whole(static_cast<std::size_t>(params.rows * width));
+  link.gather(part, params.columns, {whole.data(), params.rows, width, width});
+  for (std::size_t rank = 1; rank < params.columns.size(); ++rank) {
+    unpack(whole.data() + params.columns[rank].first, width, params.rows, params.parts[rank]);
+  }
+}
+
+void receive(RankLink& link, const cuda::CudaReceiveParams& params) {
+  std::vector<float> numbers(static_cast<std::size_t>(params.rows * params.values.width));
+  link.receive(numbers);
+  unpack(numbers.data(), params.values.width, params.rows, params.values);
+}
+
+void tell(RankLink& link, const cuda::CudaTokensParams& params) {
+  std::vector<SlotToken> tokens;
+  for (std::int32_t slot = 0; slot < params.count; ++slot) {
+    tokens.push_back({slot, params.tokens[slot]});
+  }
+  link.tell_tokens(tokens);
+}
+
+void hear(RankLink& link, const cuda::CudaTokensParams& params) {
+  for (const SlotToken& one : link.hear_tokens()) params.tokens[one.slot] = one.token;
+}
+
 }  // namespace
 
 FakeRuntime::~FakeRuntime() {
+  EXPECT_TRUE(link_ == nullptr || has_left_) << "a rank that others may wait for";
   EXPECT_TRUE(sizes_.empty()) << "memory that was not given back";
   EXPECT_TRUE(graphs_.empty()) << "graphs that were not given back";
   EXPECT_EQ(handles_, 0U) << "streams or events that were not given back";
@@ -127,9 +187,32 @@ Status FakeRuntime::launched(Work work) {
   if (recording_) {
     recorded_.push_back(std::move(work));
   } else if (gpu_->work == FakeWork::kDone) {
-    work();
+    try {
+      work();
+    } catch (const ActorFailure&) {  // of a RankLink
+      return cuda::kRankLost;
+    }
   }
   return Status::kSuccess;
+}
+
+Status FakeRuntime::exchanged(Work work) {
+  EXPECT_NE(link_, nullptr) << "it is no rank";
+  EXPECT_FALSE(has_left_);
+  return launched(std::move(work));
+}
+
+Status FakeRuntime::join(const cuda::CudaRank& place) {
+  const std::vector<std::int32_t>& widths = place.all->widths;
+  link_ = gpu_->ranks->link(place.stage, place.rank);
+  chooses_ = place.rank == 0 && static_cast<std::size_t>(place.stage) + 1 == widths.size();
+  return call();
+}
+
+Status FakeRuntime::ranks_state() { return broken_ ? gpu_->failure : Status::kSuccess; }
+
+void FakeRuntime::abandon() noexcept {
+  if (gpu_->ranks) gpu_->ranks->abandon();
 }
 
 Status FakeRuntime::copy_to_device(std::byte* to, const std::byte* from, std::size_t bytes,
@@ -191,6 +274,12 @@ Status FakeRuntime::run(const cuda::CudaLinearParams& params, cuda::Stream) {
     if (gpu_->linear_seconds) now_ += gpu_->linear_seconds(params);
   });
 }
+Status FakeRuntime::run(const cuda::CudaDecodeParams& params, cuda::Stream) {
+  return launched([=, this] {
+    decode_reference(params);
+    ++gpu_->decoded;
+  });
+}
 Status FakeRuntime::run(const cuda::CudaRotaryParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::rotate_and_store(params); });
 }
@@ -234,6 +323,21 @@ Status FakeRuntime::run(const cuda::CudaSampleParams& params, cuda::Stream) {
 }
 Status FakeRuntime::run(const cuda::CudaSignalParams& params, cuda::Stream) {
   return launched([=] { *params.flag = *params.value; });
+}
+Status FakeRuntime::run(const cuda::CudaAllReduceParams& params, cuda::Stream) {
+  return exchanged([=, this] { all_reduce(*link_, params); });
+}
+Status FakeRuntime::run(const cuda::CudaGatherParams& params, cuda::Stream) {
+  return exchanged([=, this] { gather(*link_, params); });
+}
+Status FakeRuntime::run(const cuda::CudaSendParams& params, cuda::Stream) {
+  return exchanged([=, this] { link_->send(packed(params.rows, params.values)); });
+}
+Status FakeRuntime::run(const cuda::CudaReceiveParams& params, cuda::Stream) {
+  return exchanged([=, this] { receive(*link_, params); });
+}
+Status FakeRuntime::run(const cuda::CudaTokensParams& params, cuda::Stream) {
+  return exchanged([=, this] { (chooses_ ? tell : hear)(*link_, params); });
 }
 
 }  // namespace weft::test

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "weft/gpu/cuda/runtime/runtime.h"
+#include "weft/gpu/ranks/rank_link.h"
+#include "weft/gpu/ranks/shared_ranks.h"
 
 namespace weft::test {
 
@@ -29,7 +31,10 @@ struct FakeGpu {
   std::size_t memory = std::size_t{1} << 30U;
   std::size_t taken = 0;  ///< allocations that were not given back
   std::int64_t launches = 0;
+  std::int64_t decoded = 0;  ///< pieces of matrices
   std::int64_t l2_bytes = 4096;
+  /// What ranks exchange numbers through; a GPU without it can be none.
+  std::shared_ptr<SharedRanks> ranks{};
   /// Which ways of a product the fake has; without: kVector alone.
   std::function<bool(cuda::LinearWay way, std::int64_t tokens)> can{};
   /// How long a product takes by the fake's events, in seconds; all other launches take no time.
@@ -39,7 +44,8 @@ struct FakeGpu {
 };
 
 /// A GPU in the host's memory: what is launched is done at once, by the naive loops that kernels
-/// are compared with; a graph is a list of what was launched while it was recorded.
+/// are compared with; a graph is a list of what was launched while it was recorded. Ranks exchange
+/// numbers as those on the host do: what waits for another rank is the launch itself.
 class FakeRuntime final : public cuda::Runtime {
  public:
   explicit FakeRuntime(std::shared_ptr<FakeGpu> gpu) : gpu_(std::move(gpu)) {}
@@ -63,6 +69,7 @@ class FakeRuntime final : public cuda::Runtime {
   void release(cuda::Event event) noexcept override;
   cuda::Status record(cuda::Event event, cuda::Stream stream) override;
   cuda::Status wait(cuda::Event event) override;
+  cuda::Status wait(cuda::Stream, cuda::Event) override { return call(); }
   cuda::Status elapsed(cuda::Event from, cuda::Event to, float& milliseconds) override;
   cuda::Status query(cuda::Stream stream) override;
   cuda::Status synchronize(cuda::Stream stream) override;
@@ -80,12 +87,18 @@ class FakeRuntime final : public cuda::Runtime {
   cuda::Status launch(cuda::Graph graph, cuda::Stream stream) override;
   void release(cuda::Graph graph) noexcept override;
 
+  cuda::Status join(const cuda::CudaRank& place) override;
+  cuda::Status ranks_state() override;
+  void abandon() noexcept override;
+  void leave() noexcept override { has_left_ = true; }
+
   [[nodiscard]] bool can(cuda::LinearWay way, const cuda::DeviceMatrix& weight,
                          std::int64_t tokens) const override;
 
   cuda::Status run(const cuda::CudaEmbeddingParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaNormParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaLinearParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaDecodeParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaRotaryParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaAttentionParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaRouteParams& params, cuda::Stream stream) override;
@@ -99,6 +112,11 @@ class FakeRuntime final : public cuda::Runtime {
   cuda::Status run(const cuda::CudaCountParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaSampleParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaSignalParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaAllReduceParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaGatherParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaSendParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaReceiveParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaTokensParams& params, cuda::Stream stream) override;
 
  private:
   using Work = std::function<void()>;
@@ -106,12 +124,16 @@ class FakeRuntime final : public cuda::Runtime {
   cuda::Status call();
   cuda::Status allocate_from(std::byte*& memory, std::size_t bytes);
   cuda::Status launched(Work work);
+  cuda::Status exchanged(Work work);
   template <class Handle>
   Handle* new_handle();
 
   const std::shared_ptr<FakeGpu> gpu_;
   bool broken_ = false;
   bool recording_ = false;
+  bool has_left_ = false;
+  std::unique_ptr<RankLink> link_;  // of a rank
+  bool chooses_ = false;            // it tells tokens and hears none
   std::vector<Work> recorded_;
   std::map<const void*, std::vector<Work>> graphs_;
   std::map<const void*, std::size_t> sizes_;

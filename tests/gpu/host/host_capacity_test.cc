@@ -176,6 +176,26 @@ TEST_F(HostCapacityTest, SmallerNumbersInTheCacheGiveMorePages) {
   EXPECT_GT(narrow.pages, wide.pages);
 }
 
+TEST_F(HostCapacityTest, CodesInTheCacheGiveTwiceThePagesLessTheirScales) {
+  const auto page_bytes = [&](DType dtype) {
+    return HostDevice::page_bytes(program(), step_options(program(), {}, dtype, 1));
+  };
+  const KvLayerPlan& layer = program().self_kv.front();
+  const std::int64_t scales = page_bytes(DType::kBF16) * 4 / (std::int64_t{2} * layer.head_size);
+  for (const DType dtype : {DType::kI8, DType::kF8_E4M3}) {
+    EXPECT_EQ(page_bytes(dtype), page_bytes(DType::kBF16) / 2 + scales);
+  }
+  CapacityWishes wishes{.memory_fraction = 1, .rows = 64};
+  const std::int64_t free_bytes = taken(host_capacity(program(), wishes, kPlenty).value()) * 2 / 5;
+  wishes.kv_dtype = DType::kBF16;
+  const DeviceLimits halves = host_capacity(program(), wishes, free_bytes).value();
+  wishes.kv_dtype = DType::kI8;
+  const DeviceLimits codes = host_capacity(program(), wishes, free_bytes).value();
+  const std::int64_t room = halves.pages * page_bytes(DType::kBF16);
+  EXPECT_NEAR(static_cast<double>(codes.pages),
+              static_cast<double>(room) / static_cast<double>(page_bytes(DType::kI8)), 1.5);
+}
+
 TEST(HostCapacity, AStepOfAnEncoderHoldsItsLongestInput) {
   const auto golden = GoldenModel::open(committed_golden("m2m100")).value();
   const Program& program = *golden.model.program;

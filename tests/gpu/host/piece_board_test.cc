@@ -53,7 +53,7 @@ TEST_F(PieceBoardTest, ARunWithoutOpsIsOverAtOnce) {
 }
 
 TEST_F(PieceBoardTest, AnOpIsNotBegunWhileAPieceOfTheLastIsHeld) {
-  const std::int32_t pieces[] = {2, 1};
+  const std::int32_t pieces[] = {2, 2};  // who waits is not told of an op of one piece
   const std::uint32_t run = board_.start(pieces);
   ASSERT_TRUE(board_.take(run));
   ASSERT_TRUE(board_.take(run));
@@ -69,7 +69,9 @@ TEST_F(PieceBoardTest, AnOpIsNotBegunWhileAPieceOfTheLastIsHeld) {
   board_.finish_piece();
   other.join();
   ASSERT_TRUE(taken);
-  EXPECT_EQ(text_of(*taken), "1: 0 of 1");
+  EXPECT_EQ(text_of(*taken), "1: 0 of 2");
+  ASSERT_TRUE(board_.take(run));
+  board_.finish_piece();
   EXPECT_FALSE(board_.take(run));
 }
 

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "weft/core/token.h"
+
+namespace weft {
+
+/// What a model has computed of one token. Borrowed for the call.
+struct TokenActivations {
+  std::int32_t position = 0;  ///< of the token in its sequence
+  TokenId token = kNoToken;
+  /// [H], after the last layer and its final norm: what the head is multiplied by.
+  std::span<const float> hidden_state{};
+  /// [V], of the token that follows; before penalties, temperature and masks. Empty unless wanted.
+  std::span<const float> logits{};
+};
+
+/// An application's own look into a sequence: sees what the model computes of each token of its
+/// prompt and of its output but the last, which is not fed to the model.
+///
+/// read() runs between two steps, on the executor's thread, in the order of the positions: all rows
+/// wait for it, so it is to copy what it needs and not to block. Logits of a whole prompt cost one
+/// product with the head for each token. On a GPU the numbers are copied to the host first. A
+/// sequence that was interrupted is computed, and read, again from its first token. After an end
+/// token or a stop string one more token may be read, whose step had begun. What read() throws ends
+/// its own request, with EngineErrc::kNoTokenLeft. The engine may keep the reader until another
+/// request takes its row.
+class ActivationReader {
+ public:
+  ActivationReader() = default;
+  ActivationReader(const ActivationReader&) = delete;
+  ActivationReader& operator=(const ActivationReader&) = delete;
+  virtual ~ActivationReader() = default;
+
+  /// Whether read() gets logits. Constant.
+  [[nodiscard]] virtual bool wants_logits() const noexcept { return false; }
+
+  virtual void read(const TokenActivations& token) = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "weft/core/token.h"
+#include "weft/kernels/cuda/cuda_types.h"
+#include "weft/model/program/program_part.h"
+
+/// What ranks exchange in a step. All of a group launch the same in the same order and with the
+/// same rows. May be recorded.
+namespace weft::cuda {
+
+/// values = the sum over the ranks of the stage, the same bits on each.
+struct CudaAllReduceParams {
+  std::int64_t rows = 0;
+  DeviceRows values{};  ///< f32
+};
+
+/// The stage's first rank gets the others' columns.
+struct CudaGatherParams {
+  std::int64_t rows = 0;
+  DeviceRows in{};                    ///< f32; this rank's
+  std::span<const Extent> columns{};  ///< of all, by rank
+  /// [ranks] of the first rank: where those of the others go, as wide as theirs are; elsewhere
+  /// null.
+  const DeviceRows* parts = nullptr;
+};
+
+/// The stream, to the ranks of the next stage that take this one's.
+struct CudaSendParams {
+  std::int64_t rows = 0;
+  DeviceRows values{};  ///< f32
+};
+
+/// The stream, from a rank of the stage before.
+struct CudaReceiveParams {
+  std::int64_t rows = 0;
+  DeviceRows values{};  ///< f32
+};
+
+/// The last tokens of all slots, from the rank that chooses to those of the first stage.
+struct CudaTokensParams {
+  TokenId* tokens = nullptr;  ///< [count] in the device's memory, written where they are heard
+  std::int32_t count = 0;
+};
+
+}  // namespace weft::cuda

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "weft/core/error/error.h"
+
+namespace weft::cuda {
+
+/// What the ranks of a group exchange.
+enum class GroupKind : std::uint8_t {
+  kStage,   ///< sums and columns, among those that share layers
+  kStream,  ///< the stream, from a stage to the next
+  kTokens,  ///< what was chosen, from the first of the group to the others
+};
+
+/// Ranks that exchange numbers. Ranks are numbered stage by stage.
+struct NcclGroup {
+  GroupKind kind = GroupKind::kStage;
+  std::int32_t stage = 0;  ///< of kStage; of kStream the one that sends
+  std::vector<std::int32_t> ranks;
+};
+
+/// The groups of a model whose stages have so many ranks each, in the order in which all join them.
+/// Those of one rank are left out.
+[[nodiscard]] std::vector<NcclGroup> rank_groups(const std::vector<std::int32_t>& widths);
+
+/// The number of a rank among all.
+[[nodiscard]] std::int32_t rank_number(const std::vector<std::int32_t>& widths, std::int32_t stage,
+                                       std::int32_t rank);
+
+/// What the ranks of one model have in common, by which they find each other. Thread-safe.
+struct CudaRanks {
+  /// As ncclUniqueId.
+  using GroupId = std::array<char, 128>;
+
+  explicit CudaRanks(std::vector<std::int32_t> ranks_of_stages)
+      : widths(std::move(ranks_of_stages)), groups(rank_groups(widths)) {}
+
+  const std::vector<std::int32_t> widths;
+  const std::vector<NcclGroup> groups;
+  std::vector<GroupId> ids;       ///< of the groups
+  std::atomic<bool> lost{false};  ///< a rank is; nobody waits for another any more
+};
+
+/// Which rank of a model a GPU is.
+struct CudaRank {
+  std::shared_ptr<CudaRanks> all;
+  std::int32_t stage = 0;
+  std::int32_t rank = 0;  ///< in its stage
+};
+
+/// Ranks of this process that will find each other. Loads NCCL. kUnfit naming the library where it
+/// is missing; kDriver; kNoGpuSupport in a build without CUDA or NCCL.
+[[nodiscard]] Result<std::shared_ptr<CudaRanks>> make_ranks(std::vector<std::int32_t> widths);
+
+}  // namespace weft::cuda

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "weft/core/error/error.h"
+
+namespace weft {
+
+class MemoryClaim;
+
+/// Bytes of one device's memory that several engines may take together. Give the same budget to
+/// each of them (PipelineOptions::memory_budget): an engine takes its weights, buffers and KV cache
+/// from what is left when it is loaded, instead of from what the device has free, and gives them
+/// back when it goes. memory.fraction counts of what is left. Thread-safe.
+class MemoryBudget : public std::enable_shared_from_this<MemoryBudget> {
+ public:
+  /// `bytes` is not negative.
+  [[nodiscard]] static std::shared_ptr<MemoryBudget> make(std::int64_t bytes);
+
+  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::int64_t left() const;
+
+  /// Calls `decide` with what is left; it returns how much of that it takes, or why it cannot.
+  /// Nobody else takes anything meanwhile. More than what is left is a bug: internal_error.
+  [[nodiscard]] Result<MemoryClaim> take(
+      const std::function<Result<std::int64_t>(std::int64_t left)>& decide);
+
+ private:
+  friend class MemoryClaim;
+
+  explicit MemoryBudget(std::int64_t bytes) : bytes_(bytes), left_(bytes) {}
+  void give_back(std::int64_t bytes);
+
+  const std::int64_t bytes_;
+  mutable std::mutex mutex_;
+  std::int64_t left_;
+};
+
+/// Bytes taken from a budget, which get them back when this goes. Empty: none. Owner only.
+class MemoryClaim {
+ public:
+  MemoryClaim() = default;
+  MemoryClaim(std::shared_ptr<MemoryBudget> budget, std::int64_t bytes) noexcept
+      : budget_(std::move(budget)), bytes_(bytes) {}
+  MemoryClaim(MemoryClaim&&) noexcept = default;
+  MemoryClaim& operator=(MemoryClaim&&) = delete;
+  ~MemoryClaim() {
+    if (budget_) budget_->give_back(bytes_);
+  }
+
+ private:
+  std::shared_ptr<MemoryBudget> budget_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace weft

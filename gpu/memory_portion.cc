@@ -1,0 +1,52 @@
+#include "weft/gpu/memory_portion.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "weft/gpu/device_error.h"
+
+namespace weft {
+
+Result<MemoryPortion> take_portion(const Program& program, const DeviceWishes& wishes,
+                                   const CapacityWishes& capacity, std::int64_t free_bytes,
+                                   const DeviceNeeds& needs) {
+  MemoryPortion portion;
+  const auto take = [&](std::int64_t most) -> Result<std::int64_t> {
+    const auto limits = device_capacity(program, capacity, std::min(most, free_bytes), needs);
+    if (!limits) return limits.error();
+    portion.limits = *limits;
+    const std::int64_t one = needs.bytes(*limits);
+    const std::int64_t all = one + (wishes.instances - 1) * (one - program.weight_bytes());
+    if (all > most) {
+      return Error{DeviceErrc::kOutOfMemory, "device.instances: " + std::to_string(all) +
+                                                 " bytes, and the budget has " +
+                                                 std::to_string(most)};
+    }
+    return all;
+  };
+  if (!wishes.budget) {
+    const auto taken = take(std::numeric_limits<std::int64_t>::max());
+    if (!taken) return taken.error();
+    return portion;
+  }
+  auto claim = wishes.budget->take(take);
+  if (!claim) {
+    return Error{claim.error().code, "memory budget: " + claim.error().detail};
+  }
+  portion.claim = std::make_shared<MemoryClaim>(*std::move(claim));
+  return portion;
+}
+
+std::shared_ptr<StepDevice> with_claim(std::unique_ptr<StepDevice> device,
+                                       const std::shared_ptr<MemoryClaim>& claim) {
+  struct Both {
+    std::shared_ptr<MemoryClaim> claim;
+    std::unique_ptr<StepDevice> device;  // goes first
+  };
+  const auto both = std::make_shared<Both>(claim, std::move(device));
+  return {both, both->device.get()};
+}
+
+}  // namespace weft

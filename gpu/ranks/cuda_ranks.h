@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/core/token.h"
+#include "weft/gpu/cuda/cuda_device.h"
+#include "weft/gpu/cuda/cuda_step_device.h"
+#include "weft/gpu/cuda/runtime/rank_groups.h"
+#include "weft/gpu/cuda/runtime/runtime.h"
+#include "weft/gpu/device_capacity.h"
+#include "weft/gpu/load_progress.h"
+#include "weft/gpu/ranks/partition.h"
+#include "weft/model/open_model.h"
+
+namespace weft {
+
+/// What the ranks of a partition on GPUs are made with, by rank, stage by stage. Each is a GPU of
+/// this process.
+struct GpuRanks {
+  std::vector<std::shared_ptr<const Program>> programs;
+  std::vector<std::unique_ptr<cuda::Runtime>> runtimes;  ///< given away when the ranks are loaded
+  std::vector<cuda::Tuning> tunings;
+  std::shared_ptr<cuda::CudaRanks> all;
+};
+
+/// Opens the GPUs of a partition that runs_on_gpus(). `tuning` is a file of `weft tune`, or empty.
+/// kNoSuchDevice naming the device; kUnfit where NCCL is missing; errors of find_tuning().
+[[nodiscard]] Result<GpuRanks> open_gpu_ranks(const OpenedModel& model, const Partition& partition,
+                                              std::vector<std::shared_ptr<const Program>> programs,
+                                              const std::string& tuning);
+
+/// What fits on each of the GPUs, which have so many bytes free: the least that fits on any. Errors
+/// of device_capacity(), which name the rank, and of check_kv_dtype().
+[[nodiscard]] Result<DeviceLimits> gpu_ranks_capacity(const GpuRanks& ranks,
+                                                      const CapacityWishes& wishes,
+                                                      const std::vector<std::int64_t>& free_bytes);
+
+/// Bytes that each rank has free.
+[[nodiscard]] Result<std::vector<std::int64_t>> free_memory(const GpuRanks& ranks);
+
+/// Loads all ranks at once, each on a thread of its own, and lets them meet. `options.threads` are
+/// those of each. Errors of loading any.
+[[nodiscard]] Result<std::vector<std::unique_ptr<cuda::CudaDevice>>> load_gpu_ranks(
+    const OpenedModel& model, GpuRanks ranks, const DeviceOptions& options,
+    const LoadProgress& progress);
+
+/// The same as devices of the pipeline.
+[[nodiscard]] Result<std::vector<std::unique_ptr<cuda::CudaStepDevice>>> load_gpu_step_ranks(
+    const OpenedModel& model, GpuRanks ranks, const DeviceLimits& limits,
+    const DeviceOptions& options, const std::vector<TokenId>& end_tokens,
+    const LoadProgress& progress);
+
+}  // namespace weft

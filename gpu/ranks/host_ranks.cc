@@ -1,0 +1,54 @@
+#include "weft/gpu/ranks/host_ranks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/gpu/host/host_processors.h"
+#include "weft/gpu/ranks/load_at_once.h"
+
+namespace weft {
+
+RanksLayout layout_of(const OpenedModel& model, const Partition& partition,
+                      const DeviceOptions& options) {
+  const auto ranks = static_cast<int>(partition.ranks());
+  RanksLayout layout;
+  layout.widths = partition.widths();
+  layout.hidden = model.program->hidden;
+  layout.step_tokens = options.max_tokens;
+  // The last stage's ranks share the logits; one may have a column more than another.
+  layout.columns = model.program->vocabulary / layout.widths.back() + 1;
+  layout.rows = std::max(options.max_outputs, options.max_sequences);
+  layout.shares_processors =
+      ranks * threads_of_rank(partition, options.threads) > host_parallelism();
+  return layout;
+}
+
+Result<HostRanks> plan_host_ranks(const OpenedModel& model, const Partition& partition,
+                                  std::vector<std::shared_ptr<const Program>> programs,
+                                  const DeviceOptions& options) {
+  HostRanks ranks;
+  for (std::size_t stage = 0; stage < partition.stages.size(); ++stage) {
+    ranks.stages.resize(ranks.stages.size() + partition.stages[stage].devices.size(),
+                        static_cast<std::int32_t>(stage));
+  }
+  auto shared = SharedRanks::make(layout_of(model, partition, options));
+  if (!shared) return shared.error();
+  ranks.shared = *std::move(shared);
+  ranks.options = options;
+  ranks.options.threads = threads_of_rank(partition, options.threads);
+  ranks.programs = std::move(programs);
+  return ranks;
+}
+
+Result<std::vector<std::unique_ptr<HostDevice>>> load_host_ranks(const OpenedModel& model,
+                                                                 const HostRanks& ranks,
+                                                                 const LoadProgress& progress) {
+  return load_at_once<HostDevice>(
+      ranks.programs.size(), progress, [&](std::size_t rank, const LoadProgress& own) {
+        auto link = ranks.shared->link(ranks.stages[rank], ranks.programs[rank]->part.rank);
+        return HostDevice::load(model.checkpoint, ranks.programs[rank], ranks.options, own,
+                                std::move(link));
+      });
+}
+
+}  // namespace weft

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/gpu/host/host_device.h"
+#include "weft/gpu/load_progress.h"
+#include "weft/gpu/ranks/partition.h"
+#include "weft/gpu/ranks/shared_ranks.h"
+#include "weft/model/open_model.h"
+
+namespace weft {
+
+/// What the ranks of a partition are made with, those of lists by rank, stage by stage.
+struct HostRanks {
+  std::vector<std::shared_ptr<const Program>> programs;
+  std::vector<std::int32_t> stages;  ///< which stage each is of
+  DeviceOptions options;             ///< of each
+  std::shared_ptr<SharedRanks> shared;
+};
+
+/// What the ranks' memory in common must hold, with steps as `options` has them.
+[[nodiscard]] RanksLayout layout_of(const OpenedModel& model, const Partition& partition,
+                                    const DeviceOptions& options);
+
+/// For ranks that are all on the host of this process. Its threads, `options.threads` or all that
+/// it has, are shared out: each rank has one at least. kOutOfMemory.
+[[nodiscard]] Result<HostRanks> plan_host_ranks(
+    const OpenedModel& model, const Partition& partition,
+    std::vector<std::shared_ptr<const Program>> programs, const DeviceOptions& options);
+
+/// Loads all ranks at once, each on a thread of its own. Errors of loading any.
+[[nodiscard]] Result<std::vector<std::unique_ptr<HostDevice>>> load_host_ranks(
+    const OpenedModel& model, const HostRanks& ranks, const LoadProgress& progress);
+
+}  // namespace weft

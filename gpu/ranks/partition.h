@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/model/open_model.h"
+#include "weft/model/program/program.h"
+
+namespace weft {
+
+/// Which devices a model runs on, and how they share it.
+struct Partition {
+  /// A stage of the pipeline: its devices share its layers.
+  struct Stage {
+    std::vector<std::string> devices;  ///< as list_devices() names them; one may stand there twice
+    std::int32_t layers = -1;          ///< of the decoder; -1: its share of those left
+  };
+  std::vector<Stage> stages;
+
+  [[nodiscard]] std::size_t ranks() const noexcept;
+  [[nodiscard]] std::vector<std::int32_t> widths() const;
+};
+
+/// Reads "cuda:0,cuda:1 | cuda:2@20 | cpu": commas between devices that share layers, bars between
+/// the stages of a pipeline, @ and a number of layers behind a stage. kUnfit naming what is wrong.
+[[nodiscard]] Result<Partition> parse_partition(std::string_view text);
+[[nodiscard]] std::string to_string(const Partition& partition);
+
+/// Whether the ranks are GPUs or on the host. kUnfit for some of each, and for a GPU that stands
+/// there twice; what else a device is called is found out where it is opened.
+[[nodiscard]] Result<bool> runs_on_gpus(const Partition& partition);
+
+/// How many of the host's threads each rank has, one at least: its share of `wanted`, or of all
+/// (0).
+[[nodiscard]] int threads_of_rank(const Partition& partition, int wanted);
+
+/// The part of each rank, stage by stage. Layers that nobody has a number for are shared evenly;
+/// kUnfit where a stage would have none, or the numbers are not those of the model.
+[[nodiscard]] Result<std::vector<ProgramPart>> parts_of(const Partition& partition,
+                                                        std::int64_t layers);
+
+/// The programs of all ranks, stage by stage. Errors of parts_of() and compile().
+[[nodiscard]] Result<std::vector<std::shared_ptr<const Program>>> compile_parts(
+    const OpenedModel& model, const Partition& partition);
+
+}  // namespace weft

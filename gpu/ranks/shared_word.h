@@ -1,0 +1,32 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace weft {
+
+/// A number in memory that threads or processes share, and that can be waited for. Zero bytes are
+/// one. A wait ends when the number changes or `lost` is set.
+class SharedWord {
+ public:
+  [[nodiscard]] std::uint32_t load() const noexcept {
+    return value_.load(std::memory_order_acquire);
+  }
+
+  /// Adds 1 and wakes who waits. Returns the number before.
+  std::uint32_t increment() noexcept;
+
+  /// Waits, the first `spin` awake, while the number is `seen` and `lost` is 0. May return early.
+  void wait(std::uint32_t seen, std::chrono::nanoseconds spin,
+            const std::atomic<std::uint32_t>& lost) noexcept;
+
+  /// Wakes all who wait, so that they look at `lost`.
+  void wake() noexcept;
+
+ private:
+  std::atomic<std::uint32_t> value_;
+  std::atomic<std::uint32_t> sleepers_;
+};
+
+}  // namespace weft

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "weft/gpu/ranks/rank_threads.h"
+#include "weft/gpu/step_device.h"
+
+namespace weft {
+
+/// The ranks of a model as one device, which runs one plan at a time on all of them, each on a
+/// thread of its own: for who measures and tests steps. A pipeline of actors has an executor for
+/// each rank instead.
+class StepRanks final : public StepDevice {
+ public:
+  explicit StepRanks(DeviceRanks ranks);
+
+  [[nodiscard]] const DeviceLimits& limits() const noexcept override {
+    return ranks_.front()->limits();
+  }
+  /// What fails on any rank takes the others along.
+  void run(const Plan& plan, StepResult& result) override;
+  void abandon() noexcept override;
+
+ private:
+  const DeviceRanks ranks_;
+  std::vector<StepResult> results_;  // of those that choose nothing
+  RankThreads threads_;
+};
+
+}  // namespace weft

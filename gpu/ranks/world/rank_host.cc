@@ -1,0 +1,215 @@
+#include "weft/gpu/ranks/world/rank_host.h"
+
+#include <poll.h>
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "weft/core/actor/supervision.h"
+#include "weft/core/thread.h"
+#include "weft/gpu/device_error.h"
+#include "weft/gpu/ranks/world/handshake.h"
+#include "weft/gpu/ranks/world/plan_codec.h"
+
+namespace weft {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+/// Processes are started within so long of each other.
+constexpr int kGathering = 60'000;
+
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address.starts_with("localhost:") ||
+         address.starts_with("[::1]:");
+}
+
+Error in(const std::string& who, const Error& error) {
+  return {error.code, who + ": " + error.detail};
+}
+
+}  // namespace
+
+/// A rank of another process.
+class RankHost::RemoteRank final : public StepDevice {
+ public:
+  RemoteRank(std::shared_ptr<RankHost> host, std::int32_t process, const DeviceLimits& limits)
+      : host_(std::move(host)), process_(host_->process(process)), limits_(limits) {}
+
+  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return limits_; }
+  [[nodiscard]] bool samples() const noexcept override { return false; }
+
+  void run(const Plan& plan, StepResult& result) override {
+    encode_plan(plan, bytes_);
+    if (auto sent = process_.socket->send(RankMessage::kPlan, bytes_); !sent) {
+      host_->abandon(host_->name_of(process_) + ": " + sent.error().detail);
+    }
+    ++plans_;
+    std::unique_lock lock(host_->mutex_);
+    host_->done_.wait(lock, [&] { return host_->lost_ || process_.done == plans_; });
+    if (host_->lost_) throw ActorFailure(ExitKind::kDeviceLost, *host_->lost_);
+    result.took = process_.took;
+  }
+
+  void abandon() noexcept override { host_->abandon("another rank was lost"); }
+  void watch(std::function<void(const std::string& why)> tell) override {
+    host_->tell_of_loss(std::move(tell));
+  }
+
+ private:
+  const std::shared_ptr<RankHost> host_;
+  Process& process_;
+  const DeviceLimits limits_;
+  std::vector<std::byte> bytes_;
+  std::uint64_t plans_ = 0;
+};
+
+Result<std::shared_ptr<RankHost>> RankHost::gather(const RankWorld& world) {
+  if (world.key.empty() && !is_loopback(world.address)) {
+    return Error{DeviceErrc::kUnfit, "ranks on " + world.address + ": WEFT_RANK_KEY is not set"};
+  }
+  auto listener = RankListener::open(world.address);
+  if (!listener) return listener.error();
+  std::shared_ptr<RankHost> host(new RankHost(world));
+  host->processes_.resize(static_cast<std::size_t>(world.size));
+  for (std::int32_t missing = world.size - 1; missing > 0;) {
+    const auto descriptor = listener->accept(kGathering);
+    if (!descriptor) {
+      return in(std::to_string(missing) + " of the other ranks", descriptor.error());
+    }
+    auto socket = std::make_unique<RankSocket>(*descriptor);
+    // Whoever is none of ours is sent away; the others are still waited for.
+    const auto rank = greet_rank(*socket, world);
+    if (!rank || host->process(*rank).socket) continue;
+    host->process(*rank).socket = std::move(socket);
+    host->process(*rank).descriptor = *descriptor;
+    host->process(*rank).drum =
+        std::make_unique<RankDrum>(*host->process(*rank).socket, world.timeout / 4);
+    --missing;
+  }
+  return host;
+}
+
+RankHost::~RankHost() {
+  watcher_.request_stop();
+  if (watcher_.joinable()) watcher_.join();
+  for (Process& process : processes_) {
+    process.drum.reset();
+    if (process.socket) static_cast<void>(process.socket->send(RankMessage::kBye));
+  }
+}
+
+std::string RankHost::name_of(const Process& process) const {
+  return "rank " + std::to_string(&process - processes_.data());
+}
+
+Result<void> RankHost::set_up(std::int32_t process, const RankSetup& setup) {
+  Process& one = process(number);
+  if (auto sent = one.socket->send(RankMessage::kSetup, encode_setup(setup)); !sent) {
+    return in(name_of(one), sent.error());
+  }
+  return {};
+}
+
+Result<void> RankHost::wait_until_ready(std::function<void()> on_lost) {
+  on_lost_ = std::move(on_lost);
+  const auto silence = static_cast<int>(world_.timeout.count());
+  for (Process& one : processes_) {
+    if (!one.socket) continue;
+    for (bool ready = false; !ready;) {
+      const auto frame = one.socket->receive(silence);
+      if (!frame) return in(name_of(one), frame.error());
+      ready = frame->kind == RankMessage::kReady;
+      if (frame->kind != RankMessage::kFailed) continue;
+      return Error{DeviceErrc::kRankLost,
+                   name_of(one) + ": " +
+                       std::string(reinterpret_cast<const char*>(frame->payload.data()),
+                                   frame->payload.size())};
+    }
+  }
+  for (Process& one : processes_) one.heard = Steady::now();
+  watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+  return {};
+}
+
+std::unique_ptr<StepDevice> RankHost::device(std::int32_t process, const DeviceLimits& limits) {
+  return std::make_unique<RemoteRank>(shared_from_this(), number, limits);
+}
+
+void RankHost::abandon(const std::string& why) noexcept {
+  std::function<void()> tell;
+  {
+    const std::lock_guard lock(mutex_);
+    if (lost_) return;
+    lost_ = why;
+    tell = std::exchange(on_lost_, {});
+  }
+  done_.notify_all();
+  for (Process& process : processes_) {
+    if (process.socket) process.socket->shut_down();
+  }
+  if (tell) tell();
+  const std::lock_guard lock(telling_);
+  if (watcher_of_device_) std::exchange(watcher_of_device_, {})(why);
+}
+
+void RankHost::tell_of_loss(std::function<void(const std::string& why)> tell) {
+  const std::lock_guard lock(telling_);
+  watcher_of_device_ = std::move(tell);
+  const std::lock_guard state(mutex_);
+  if (lost_ && watcher_of_device_) std::exchange(watcher_of_device_, {})(*lost_);
+}
+
+void RankHost::watch(const std::stop_token& stop) {
+  name_this_thread("weft-ranks");
+  std::vector<pollfd> sockets;
+  std::vector<Process*> owners;
+  for (Process& process : processes_) {
+    if (!process.socket) continue;
+    sockets.push_back({process.descriptor, POLLIN, 0});
+    owners.push_back(&process);
+  }
+  while (!stop.stop_requested()) {
+    // Short, so that the end is not waited for.
+    constexpr int kLook = 20;
+    if (::poll(sockets.data(), sockets.size(), kLook) < 0) continue;
+    for (std::size_t i = 0; i < sockets.size(); ++i) {
+      Process& process = *owners[i];
+      if (sockets[i].revents != 0) {
+        if (auto heard = hear(process); !heard) {
+          return abandon(name_of(process) + ": " + heard.error().detail);
+        }
+      } else if (Steady::now() - process.heard > world_.timeout) {
+        return abandon(name_of(process) + ": it has been silent for too long");
+      }
+    }
+  }
+}
+
+Result<void> RankHost::hear(Process& process) {
+  // What has begun to come must come whole before the silence is too long.
+  const auto frame = process.socket->receive(static_cast<int>(world_.timeout.count()));
+  if (!frame) return frame.error();
+  process.heard = Steady::now();
+  if (frame->kind == RankMessage::kFailed) {
+    return Error{
+        DeviceErrc::kRankLost,
+        std::string(reinterpret_cast<const char*>(frame->payload.data()), frame->payload.size())};
+  }
+  if (frame->kind != RankMessage::kDone) return {};
+  std::int64_t nanoseconds = 0;
+  if (frame->payload.size() != sizeof(nanoseconds)) {
+    return Error{DeviceErrc::kRankLost, "it sent what is no message"};
+  }
+  std::memcpy(&nanoseconds, frame->payload.data(), sizeof(nanoseconds));
+  {
+    const std::lock_guard lock(mutex_);
+    process.took = std::chrono::nanoseconds(nanoseconds);
+    ++process.done;
+  }
+  done_.notify_all();
+  return {};
+}
+
+}  // namespace weft

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/core/time/clock.h"
+#include "weft/gpu/ranks/world/rank_setup.h"
+#include "weft/gpu/ranks/world/rank_socket.h"
+#include "weft/gpu/ranks/world/rank_world.h"
+#include "weft/gpu/step_device.h"
+
+namespace weft {
+
+/// The head's connections to the processes that have the other ranks: the control plane between
+/// processes. A thread of its own hears what they say and beats the drum; a process that has gone
+/// or has been silent for the world's timeout is lost, and with it all of them.
+class RankHost : public std::enable_shared_from_this<RankHost> {
+ public:
+  /// Waits for all processes, each for a minute at most. kRankLost; kUnfit for an address beyond
+  /// the loopback without a key.
+  [[nodiscard]] static Result<std::shared_ptr<RankHost>> gather(const RankWorld& world);
+
+  RankHost(const RankHost&) = delete;
+  RankHost& operator=(const RankHost&) = delete;
+  /// Tells the others that this is the end.
+  ~RankHost();
+
+  /// Tells process `process` what it is.
+  [[nodiscard]] Result<void> set_up(std::int32_t process, const RankSetup& setup);
+  /// Waits until every process has loaded; then the thread begins. `on_lost` is called once, by it
+  /// or by who abandons.
+  [[nodiscard]] Result<void> wait_until_ready(std::function<void()> on_lost);
+
+  /// The rank of a process as a device, which keeps this.
+  [[nodiscard]] std::unique_ptr<StepDevice> device(std::int32_t process,
+                                                   const DeviceLimits& limits);
+
+  /// StepDevice::watch() of any of its devices; the last one counts.
+  void tell_of_loss(std::function<void(const std::string& why)> tell);
+
+  /// Ends all processes. Any thread.
+  void abandon(const std::string& why) noexcept;
+
+ private:
+  class RemoteRank;
+  struct Process {
+    std::unique_ptr<RankSocket> socket;
+    std::unique_ptr<RankDrum> drum;
+    int descriptor = -1;
+    std::chrono::steady_clock::time_point heard;
+    std::uint64_t done = 0;  // plans
+    Duration took{};         // of the last
+  };
+
+  explicit RankHost(const RankWorld& world) : world_(world) {}
+  void watch(const std::stop_token& stop);
+  [[nodiscard]] Result<void> hear(Process& process);
+  [[nodiscard]] Process& process(std::int32_t number) {
+    return processes_[static_cast<std::size_t>(number)];
+  }
+  [[nodiscard]] std::string name_of(const Process& process) const;
+
+  const RankWorld world_;
+  std::vector<Process> processes_;  // that of the head is empty
+  std::mutex mutex_;
+  std::condition_variable done_;
+  std::optional<std::string> lost_;
+  std::function<void()> on_lost_;
+  std::function<void(const std::string& why)> watcher_of_device_;  // called under `telling_`
+  std::mutex telling_;
+  std::jthread watcher_;
+};
+
+}  // namespace weft

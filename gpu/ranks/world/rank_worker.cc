@@ -1,0 +1,149 @@
+#include "weft/gpu/ranks/world/rank_worker.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "weft/core/thread.h"
+#include "weft/gpu/device_error.h"
+#include "weft/gpu/ranks/world/handshake.h"
+#include "weft/gpu/ranks/world/plan_codec.h"
+#include "weft/gpu/ranks/world/rank_socket.h"
+
+namespace weft {
+namespace {
+
+/// How long a rank tries to reach a head that has not begun to listen.
+constexpr int kReaching = 60'000;
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+/// The plans that have come and are not run, and the thread that runs them.
+class PlanRunner {
+ public:
+  PlanRunner(RankSocket& socket, const LoadRank& load, const RankSetup& setup)
+      : socket_(socket), setup_(setup), thread_([this, &load] { run(load); }) {}
+
+  /// No plan is begun any more, and one that waits for other ranks ends.
+  ~PlanRunner() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      if (device_) device_->abandon();
+    }
+    changed_.notify_all();
+  }
+
+  void push(std::span<const std::byte> plan) {
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.emplace_back(plan.begin(), plan.end());
+    }
+    changed_.notify_all();
+  }
+
+  /// Why it has ended by itself.
+  [[nodiscard]] std::optional<Error> failure() {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
+
+ private:
+  void run(const LoadRank& load) {
+    name_this_thread("weft-rank");
+    try {
+      auto device = load(setup_);
+      if (!device) return fail(device.error());
+      {
+        const std::lock_guard lock(mutex_);
+        device_ = *std::move(device);
+      }
+      if (auto sent = socket_.send(RankMessage::kReady); !sent) return fail(sent.error());
+      while (const auto plan = take()) {
+        if (auto ran = run_plan(*plan); !ran) return fail(ran.error());
+      }
+    } catch (const std::exception& failure) {
+      fail({DeviceErrc::kRankLost, failure.what()});
+    }
+  }
+
+  std::optional<std::vector<std::byte>> take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (stopping_) return std::nullopt;
+    std::vector<std::byte> plan = std::move(waiting_.front());
+    waiting_.pop_front();
+    return plan;
+  }
+
+  Result<void> run_plan(std::span<const std::byte> bytes) {
+    if (auto decoded = decode_plan(bytes, setup_.limits, plan_); !decoded) return decoded;
+    result_.clear();
+    const auto began = std::chrono::steady_clock::now();
+    device_->run(plan_, result_);
+    Duration took = result_.took;
+    if (took == Duration{}) took = std::chrono::steady_clock::now() - began;
+    const std::int64_t nanoseconds = std::chrono::nanoseconds(took).count();
+    return socket_.send(RankMessage::kDone, std::as_bytes(std::span(&nanoseconds, 1)));
+  }
+
+  void fail(const Error& error) {
+    static_cast<void>(socket_.send(RankMessage::kFailed, bytes_of(to_string(error))));
+    const std::lock_guard lock(mutex_);
+    if (!stopping_) failure_ = error;
+    socket_.shut_down();
+  }
+
+  RankSocket& socket_;
+  const RankSetup& setup_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::vector<std::byte>> waiting_;  // as many as the head has ticks under way
+  bool stopping_ = false;
+  std::optional<Error> failure_;
+  std::unique_ptr<StepDevice> device_;
+  Plan plan_;
+  StepResult result_;
+  std::jthread thread_;
+};
+
+}  // namespace
+
+Result<void> run_rank(const RankWorld& world, const LoadRank& load) {
+  const auto descriptor = RankSocket::connect(world.address, kReaching);
+  if (!descriptor) return descriptor.error();
+  RankSocket socket(*descriptor);
+  if (auto greeted = greet_head(socket, world); !greeted) return greeted;
+  auto first = socket.receive(kReaching);
+  while (first && first->kind == RankMessage::kBeat) first = socket.receive(kReaching);
+  if (!first) return first.error();
+  if (first->kind != RankMessage::kSetup) {
+    return Error{DeviceErrc::kRankLost, "the head speaks another protocol"};
+  }
+  const auto setup = decode_setup(first->payload);
+  if (!setup) return setup.error();
+  const RankDrum drum(socket, world.timeout / 4);
+  PlanRunner runner(socket, load, *setup);
+  for (;;) {
+    const auto frame = socket.receive(static_cast<int>(world.timeout.count()));
+    if (!frame) {
+      const auto failure = runner.failure();
+      return failure ? *failure : Error{frame.error().code, "the head: " + frame.error().detail};
+    }
+    if (frame->kind == RankMessage::kBye) return {};
+    if (frame->kind == RankMessage::kPlan) runner.push(frame->payload);
+  }
+}
+
+}  // namespace weft

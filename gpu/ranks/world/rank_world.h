@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "weft/core/error/error.h"
+
+namespace weft {
+
+/// The processes that run a model together, one for each rank of its partition, and which of them
+/// this one is. Process 0, the head, has the actors and the server; it is the rank that chooses
+/// tokens.
+struct RankWorld {
+  std::int32_t rank = 0;
+  std::int32_t size = 1;
+  std::string address = "127.0.0.1:29500";    ///< where the head listens
+  std::string key{};                          ///< that all must have; empty: on the loopback alone
+  std::chrono::milliseconds timeout{10'000};  ///< of silence after which a process counts as lost
+
+  [[nodiscard]] bool is_alone() const noexcept { return size == 1; }
+};
+
+/// Reads a variable of the environment; none when it is not set.
+using Environment = std::function<std::optional<std::string>(const char* name)>;
+[[nodiscard]] Environment process_environment();
+
+/// What a launcher says of this process: torchrun's RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT;
+/// mpirun's OMPI_COMM_WORLD_RANK and _SIZE, MPICH's PMI_RANK and PMI_SIZE, srun's SLURM_PROCID,
+/// SLURM_NTASKS and SLURM_LAUNCH_NODE_IPADDR; Kubernetes' LWS_WORKER_INDEX, LWS_GROUP_SIZE and
+/// LWS_LEADER_ADDRESS. WEFT_RANK_KEY is the key. Without any of them the process is alone.
+/// DeviceErrc::kUnfit naming a variable that is no number or out of range.
+[[nodiscard]] Result<RankWorld> rank_world_of(const Environment& environment);
+
+}  // namespace weft

@@ -1,0 +1,83 @@
+#include "weft/gpu/read_activations.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+#include "weft/gpu/activation_reader.h"
+
+namespace weft {
+namespace {
+
+std::span<const float> numbers(const Rows& rows, std::int64_t index) {
+  return {rows.row(index), static_cast<std::size_t>(rows.width)};
+}
+
+/// Rows [first, first + count) of a reading, as many as the device gives the logits of at once.
+struct ReadRows {
+  std::int32_t first = 0;
+  std::int32_t count = 0;
+};
+
+/// The logits of these rows, which all ranks that share the head compute together.
+Rows logits_of(const SlotReading& reading, const ReadRows& rows, ModelDevice& device) {
+  std::vector<std::int32_t> wanted(static_cast<std::size_t>(rows.count));
+  std::iota(wanted.begin(), wanted.end(), reading.first + rows.first);
+  return device.logits_of(wanted);
+}
+
+/// Calls work(rows, with_logits) for the pieces of a reading.
+template <class Work>
+void for_pieces(const SlotReading& reading, ModelDevice& device, const Work& work) {
+  const bool with_logits = device.program().has_logits && reading.reader->wants_logits();
+  const std::int32_t most = with_logits ? device.options().max_outputs : reading.count;
+  for (std::int32_t first = 0; first < reading.count; first += most) {
+    work(ReadRows{first, std::min(most, reading.count - first)}, with_logits);
+  }
+}
+
+/// Returns whether the reader has taken the rows.
+bool tell(const SlotReading& reading, const ReadRows& rows, const Rows& hidden,
+          const Rows& logits) {
+  try {
+    for (std::int32_t i = 0; i < rows.count; ++i) {
+      TokenActivations token;
+      token.position = reading.start + rows.first + i;
+      token.token = reading.token(rows.first + i);
+      token.hidden_state = numbers(hidden, i);
+      if (logits.data != nullptr) token.logits = numbers(logits, i);
+      reading.reader->read(token);
+    }
+  } catch (...) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void read_activations(PlanReader& plan, ModelDevice& device, StepResult& result) {
+  const bool is_alone = device.program().part.ranks == 1;
+  for (const SlotReading& reading : plan.readings()) {
+    bool reads = !reading.has_failed;
+    for_pieces(reading, device, [&](const ReadRows& rows, bool with_logits) {
+      // What the device fails at is its own failure, and not the reader's.
+      if (!reads && is_alone) return;
+      const Rows hidden = device.hidden_states(reading.first + rows.first, rows.count);
+      const Rows logits = with_logits ? logits_of(reading, rows, device) : Rows{};
+      reads = reads && tell(reading, rows, hidden, logits);
+    });
+    if (!reads && !reading.has_failed) plan.fail(reading.slot, result);
+  }
+}
+
+void follow_activations(const PlanReader& plan, ModelDevice& device) {
+  for (const SlotReading& reading : plan.readings()) {
+    for_pieces(reading, device, [&](const ReadRows& rows, bool with_logits) {
+      if (with_logits) static_cast<void>(logits_of(reading, rows, device));
+    });
+  }
+}
+
+}  // namespace weft

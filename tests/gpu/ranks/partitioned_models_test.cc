@@ -1,0 +1,111 @@
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "weft/gpu/ranks/partition.h"
+#include "weft/gpu/ranks/partitioned_device.h"
+#include "weft/gpu/sequence_runner.h"
+#include "weft/model/spec/architecture.h"
+#include "weft/tests/fixture/golden_model.h"
+#include "weft/tests/gpu/device_kinds.h"
+#include "weft/tests/gpu/golden_runs.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+using Numbers = test::ReferenceNumbers::Rows;
+
+// How far a sum of parts may be from the sum in one go, as a part of the row's norm.
+constexpr double kTolerance = 1e-5;
+constexpr std::int64_t kContext = 128;
+
+struct Cut {
+  const char* name;
+  const char* partition;
+};
+
+constexpr Cut kCuts[] = {{"tp2", "cpu,cpu"},
+                         {"tp4", "cpu,cpu,cpu,cpu"},
+                         {"pp2", "cpu | cpu"},
+                         {"pp3", "cpu | cpu | cpu"},
+                         {"tp2pp2", "cpu,cpu | cpu,cpu"}};
+
+/// A golden model on ranks of the host, beside the same on one.
+class PartitionedModelTest : public testing::TestWithParam<std::tuple<fs::path, Cut>> {
+ protected:
+  void SetUp() override {
+    auto golden = test::GoldenModel::open(std::get<0>(GetParam()));
+    ASSERT_TRUE(golden) << to_string(golden.error());
+    golden_ = std::make_unique<test::GoldenModel>(*std::move(golden));
+    partition_ = parse_partition(std::get<1>(GetParam()).partition).value();
+    if (partition_.stages.size() > golden_->model.architecture->decoder.layers.size()) {
+      GTEST_SKIP() << "the model has fewer layers than there are stages";
+    }
+  }
+
+  [[nodiscard]] std::unique_ptr<ModelDevice> ranks() const {
+    const auto options = SequenceRunner::options_for(*golden_->model.program, kContext);
+    return PartitionedDevice::load(golden_->model, partition_, options).value();
+  }
+
+  [[nodiscard]] std::unique_ptr<ModelDevice> alone() const {
+    const auto options = SequenceRunner::options_for(*golden_->model.program, kContext);
+    return test::host_kind().load(golden_->model.checkpoint, golden_->model.program, options);
+  }
+
+  /// The results of all prompts, of which at most `piece` tokens are fed at once.
+  [[nodiscard]] std::vector<Numbers> run(ModelDevice& device, std::size_t piece) const {
+    std::vector<Numbers> results;
+    for (int i = 0; golden_->expected->has_prompt(i); ++i) {
+      SequenceRunner runner(device);
+      std::vector<TokenId> ids = golden_->expected->ids("prompt_", i);
+      if (golden_->model.program->has_encoder) {
+        runner.encode(ids).value();
+        ids = golden_->expected->ids("greedy_", i);
+        ids.pop_back();
+      }
+      results.push_back(test::feed_in_pieces(runner, ids, piece));
+    }
+    return results;
+  }
+
+  std::unique_ptr<test::GoldenModel> golden_;
+  Partition partition_;
+};
+
+TEST_P(PartitionedModelTest, ComputesWhatOneDeviceComputes) {
+  const std::vector<Numbers> wanted = run(*alone(), 1000);
+  const std::vector<Numbers> got = run(*ranks(), 1000);
+  ASSERT_EQ(got.size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    ASSERT_EQ(got[i].size(), wanted[i].size()) << "prompt " << i;
+    for (std::size_t row = 0; row < wanted[i].size(); ++row) {
+      EXPECT_LE(test::relative_error(got[i][row], wanted[i][row]), kTolerance)
+          << "prompt " << i << ", row " << row;
+    }
+  }
+}
+
+TEST_P(PartitionedModelTest, GivesTheSameBitsTokenByTokenAsAtOnce) {
+  if (!golden_->model.program->has_logits) GTEST_SKIP() << "an encoder takes its sequence at once";
+  const auto device = ranks();
+  EXPECT_EQ(run(*device, 1), run(*device, 1000));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ours, PartitionedModelTest,
+                         testing::Combine(testing::ValuesIn(test::committed_goldens()),
+                                          testing::ValuesIn(kCuts)),
+                         [](const auto& each) {
+                           return test::test_name(std::get<0>(each.param)) + "_" +
+                                  std::get<1>(each.param).name;
+                         });
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,149 @@
+#include "weft/gpu/ranks/world/plan_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "weft/gpu/device_error.h"
+#include "weft/gpu/ranks/world/rank_setup.h"
+#include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/gpu/plan_builder.h"
+
+namespace weft {
+namespace {
+
+using test::FailsWith;
+using test::PlanBuilder;
+
+constexpr DeviceLimits kCodecLimits{.rows = 4,
+                                    .pages = 8,
+                                    .page_tokens = 4,
+                                    .step_tokens = 16,
+                                    .context = 32,
+                                    .cross_pages = 6,
+                                    .vocabulary = 100};
+
+class Reader final : public ActivationReader {
+ public:
+  [[nodiscard]] bool wants_logits() const noexcept override { return true; }
+  void read(const TokenActivations& /*token*/) override {}
+};
+
+/// A plan that uses every list.
+Plan full_plan() {
+  PlanBuilder builder;
+  builder.start(1, test::greedy(), 3, {7, 8}).table(1, 0, {0, 1}).encode(2, {1, 2, 3}, {4});
+  builder.feed(1, 0, {5, 6, 7}).sample().feed_last(2, 9).sample();
+  Plan plan = builder.plan();
+  plan.tick = 12;
+  plan.first_row = 1;
+  plan.rows = 2;
+  plan.moves = {{3, 2}};
+  plan.slab_copies = {{1, 2}};
+  plan.copies = {{2, 3}};
+  plan.forks.push_back({.from = 1, .to = 2, .copied_pages = 1});
+  plan.starts.front().reader = std::make_shared<Reader>();
+  plan.starts.front().long_context = true;
+  return plan;
+}
+
+std::vector<std::byte> encoded(const Plan& plan) {
+  std::vector<std::byte> bytes;
+  encode_plan(plan, bytes);
+  return bytes;
+}
+
+TEST(PlanCodec, BringsAcrossAllThatARankNeeds) {
+  const Plan sent = full_plan();
+  Plan got;
+  ASSERT_TRUE(decode_plan(encoded(sent), kCodecLimits, got));
+  EXPECT_EQ(got.tick, 12U);
+  EXPECT_EQ(got.rows, 2);
+  EXPECT_EQ(got.moves, sent.moves);
+  EXPECT_EQ(got.ids, sent.ids);
+  EXPECT_EQ(got.pages, sent.pages);
+  ASSERT_EQ(got.starts.size(), 1U);
+  EXPECT_EQ(got.starts[0].history_tokens, 2);
+  EXPECT_TRUE(got.starts[0].long_context);
+  ASSERT_TRUE(got.starts[0].reader);
+  EXPECT_TRUE(got.starts[0].reader->wants_logits());
+  EXPECT_EQ(got.starts[0].sampling, nullptr) << "which only the rank that chooses needs";
+  EXPECT_EQ(encoded(got), encoded(sent)) << "and everything else";
+}
+
+TEST(PlanCodec, RefusesWhatIsCutOffOrTooLong) {
+  const std::vector<std::byte> whole = encoded(full_plan());
+  Plan plan;
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(decode_plan(std::span(whole).first(size), kCodecLimits, plan)) << size << " bytes";
+  }
+  std::vector<std::byte> longer = whole;
+  longer.push_back({});
+  EXPECT_THAT(decode_plan(longer, kCodecLimits, plan),
+              FailsWith(DeviceErrc::kOutOfRange, "plan: end"));
+}
+
+TEST(PlanCodec, RefusesIndicesBeyondWhatTheDeviceHas) {
+  const std::vector<std::pair<const char*, std::function<void(Plan&)>>> wrongs = {
+      {"moves", [](Plan& plan) { plan.moves.front().to = 4; }},
+      {"copies", [](Plan& plan) { plan.copies.front().from = 8; }},
+      {"copies", [](Plan& plan) { plan.slab_copies.front().to = -1; }},
+      {"tables", [](Plan& plan) { plan.pages.front() = 8; }},
+      {"encodes", [](Plan& plan) { plan.pages.back() = 6; }},
+      {"starts", [](Plan& plan) { plan.starts.front().cross_context = 1; }},
+      {"ids", [](Plan& plan) { plan.ids.front() = 100; }},
+      {"starts", [](Plan& plan) { plan.starts.front().history_tokens = 100; }},
+      {"starts", [](Plan& plan) { plan.starts.front().first_cross_page = -1; }},
+      {"tables", [](Plan& plan) { plan.tables.front().first = 8; }},
+      {"forks", [](Plan& plan) { plan.forks.front().copied_pages = 9; }},
+      {"entries", [](Plan& plan) { plan.entries.front().start = 30; }},
+      {"entries", [](Plan& plan) { plan.entries.back().count = 2; }},
+      {"encodes", [](Plan& plan) { plan.encodes.front().count = 5; }},
+      {"step", [](Plan& plan) { plan.entries.resize(5, plan.entries.back()); }},
+      {"samples", [](Plan& plan) { plan.samples.front().entry = 2; }},
+  };
+  for (const auto& [list, spoil] : wrongs) {
+    Plan plan = full_plan();
+    spoil(plan);
+    Plan got;
+    EXPECT_THAT(decode_plan(encoded(plan), kCodecLimits, got),
+                FailsWith(DeviceErrc::kOutOfRange, "plan: " + std::string(list)));
+  }
+}
+
+TEST(RankSetup, ComesAcrossWhole) {
+  RankSetup setup;
+  setup.index = 1;
+  setup.limits = kCodecLimits;
+  setup.kv_dtype = DType::kI8;
+  setup.threads = 2;
+  setup.fingerprint = 77;
+  setup.partition = "cpu,cpu";
+  setup.memory = "/weft-1";
+  const auto bytes = encode_setup(setup);
+  const auto got = decode_setup(bytes).value();
+  EXPECT_EQ(got.index, 1);
+  EXPECT_EQ(got.limits.vocabulary, 100);
+  EXPECT_EQ(got.kv_dtype, DType::kI8);
+  EXPECT_EQ(got.partition, "cpu,cpu");
+  EXPECT_EQ(got.memory, "/weft-1");
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(decode_setup(std::span(bytes).first(size))) << size << " bytes";
+  }
+  setup.limits.page_tokens = 0;
+  EXPECT_THAT(decode_setup(encode_setup(setup)),
+              FailsWith(DeviceErrc::kRankLost, "fits no device"));
+}
+
+TEST(ProcessesOfAPartition, PutTheRankThatChoosesIntoTheHead) {
+  // "a,b | c,d": c chooses.
+  EXPECT_EQ(index_of_process(0, 4, 2), 2);
+  EXPECT_EQ(index_of_process(1, 4, 2), 3);
+  EXPECT_EQ(index_of_process(2, 4, 2), 0);
+  EXPECT_EQ(index_of_process(3, 4, 2), 1);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,306 @@
+// Processes of one model, played by threads of this one, over real connections on the loopback.
+
+#include "weft/gpu/ranks/world/rank_world.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "weft/core/actor/supervision.h"
+#include "weft/gpu/device_error.h"
+#include "weft/gpu/ranks/world/handshake.h"
+#include "weft/gpu/ranks/world/load_world.h"
+#include "weft/gpu/ranks/world/rank_host.h"
+#include "weft/gpu/ranks/world/rank_socket.h"
+#include "weft/gpu/ranks/world/rank_worker.h"
+#include "weft/gpu/sequence_runner.h"
+#include "weft/model/random_llama.h"
+#include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/gpu/device_kinds.h"
+#include "weft/tests/gpu/plan_builder.h"
+
+namespace weft {
+namespace {
+
+using test::FailsWith;
+using test::PlanBuilder;
+using test::Tokens;
+using namespace std::chrono_literals;
+
+constexpr DeviceLimits kWorldLimits{.rows = 2,
+                                    .pages = 16,
+                                    .page_tokens = 4,
+                                    .step_tokens = 16,
+                                    .context = 32,
+                                    .vocabulary = LlamaShape{}.vocabulary};
+
+RankWorld world_of(std::int32_t rank, std::int32_t size, const std::string& key = "secret") {
+  RankWorld world;
+  world.rank = rank;
+  world.size = size;
+  world.key = key;
+  world.timeout = 60s;
+  return world;
+}
+
+/// An address on which nobody listens just now.
+std::string free_address() {
+  const auto listener = RankListener::open("127.0.0.1:0").value();
+  return "127.0.0.1:" + std::to_string(listener.port());
+}
+
+TEST(RankWorld, IsWhatALauncherSays) {
+  const auto read = [](std::map<std::string, std::string> variables) {
+    return rank_world_of(
+        [variables = std::move(variables)](const char* name) -> std::optional<std::string> {
+          const auto found = variables.find(name);
+          if (found == variables.end()) return std::nullopt;
+          return found->second;
+        });
+  };
+  EXPECT_TRUE(read({}).value().is_alone());
+  EXPECT_TRUE(read({{"RANK", "0"}, {"WORLD_SIZE", "1"}}).value().is_alone());
+  const RankWorld torchrun = read({{"RANK", "2"},
+                                   {"WORLD_SIZE", "4"},
+                                   {"MASTER_ADDR", "10.0.0.1"},
+                                   {"MASTER_PORT", "123"},
+                                   {"WEFT_RANK_KEY", "k"}})
+                                 .value();
+  EXPECT_EQ(torchrun.rank, 2);
+  EXPECT_EQ(torchrun.size, 4);
+  EXPECT_EQ(torchrun.address, "10.0.0.1:123");
+  EXPECT_EQ(torchrun.key, "k");
+  const RankWorld mpirun =
+      read({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}}).value();
+  EXPECT_EQ(mpirun.rank, 1);
+  EXPECT_EQ(mpirun.address, "127.0.0.1:29500");
+  EXPECT_EQ(read({{"LWS_WORKER_INDEX", "1"}, {"LWS_GROUP_SIZE", "2"}, {"LWS_LEADER_ADDRESS", "l"}})
+                .value()
+                .address,
+            "l:29500");
+  EXPECT_EQ(read({{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "3"}}).value().size, 3);
+  EXPECT_THAT(read({{"RANK", "x"}, {"WORLD_SIZE", "2"}}),
+              FailsWith(DeviceErrc::kUnfit, "RANK='x' is no number from 0 to 1"));
+  EXPECT_THAT(read({{"RANK", "0"}, {"WORLD_SIZE", "1000"}}),
+              FailsWith(DeviceErrc::kUnfit, "WORLD_SIZE='1000'"));
+}
+
+TEST(RankHost, WantsAKeyBeyondTheLoopback) {
+  RankWorld world = world_of(0, 2, "");
+  world.address = "0.0.0.0:0";
+  EXPECT_THAT(RankHost::gather(world), FailsWith(DeviceErrc::kUnfit, "WEFT_RANK_KEY is not set"));
+}
+
+TEST(RankHost, SendsAwayWhoHasAnotherKeyOrIsNoRank) {
+  RankWorld world = world_of(0, 2);
+  world.address = free_address();
+  auto host = std::async(std::launch::async, [&] { return RankHost::gather(world); });
+  {
+    RankSocket stranger(RankSocket::connect(world.address, 10'000).value());
+    static_cast<void>(stranger.send(RankMessage::kPlan, {}));
+    EXPECT_FALSE(stranger.receive(10'000)) << "the head hangs up";
+  }
+  {
+    RankSocket talker(RankSocket::connect(world.address, 10'000).value());
+    static_cast<void>(talker.send(RankMessage::kHello, std::vector<std::byte>(1000)));
+    EXPECT_FALSE(talker.receive(10'000)) << "which is longer than a greeting";
+  }
+  {
+    RankSocket other(RankSocket::connect(world.address, 10'000).value());
+    EXPECT_THAT(greet_head(other, world_of(1, 2, "guess")),
+                FailsWith(DeviceErrc::kRankLost, "the head has another key"));
+  }
+  RankSocket ours(RankSocket::connect(world.address, 10'000).value());
+  EXPECT_TRUE(greet_head(ours, world_of(1, 2)));
+  EXPECT_TRUE(host.get());
+}
+
+/// A model in two processes, of which this one plays both.
+class RankWorldTest : public testing::Test {
+ protected:
+  void start(const std::string& partition, RankWorld head = world_of(0, 2)) {
+    head.address = free_address();
+    partition_ = parse_partition(partition).value();
+    programs_ = compile_parts(model_, partition_).value();
+    RankWorld own = head;
+    own.rank = 1;
+    worker_ = std::async(std::launch::async, [this, own] {
+      return run_rank(own, [this](const RankSetup& setup) { return load_rank_of(model_, setup); });
+    });
+    devices_ =
+        load_world({model_, partition_, programs_, head, limits(), DType::kF32, 2}, {}, {}).value();
+  }
+
+  [[nodiscard]] DeviceLimits limits() const {
+    DeviceLimits limits = kWorldLimits;
+    limits.stages = static_cast<std::int32_t>(partition_.stages.size());
+    return limits;
+  }
+
+  /// Runs a plan on all ranks and returns what was chosen.
+  TokenId run(const Plan& plan) {
+    TokenId token = kNoToken;
+    std::vector<std::jthread> threads;
+    for (auto& device : devices_) {
+      threads.emplace_back([&] {
+        StepResult result;
+        device->run(plan, result);
+        if (device->samples()) token = result.samples.front().token;
+      });
+    }
+    threads.clear();
+    return token;
+  }
+
+  [[nodiscard]] StepDevice& remote() {
+    return devices_.front()->samples() ? *devices_.back() : *devices_.front();
+  }
+  [[nodiscard]] StepDevice& local() {
+    return devices_.front()->samples() ? *devices_.front() : *devices_.back();
+  }
+
+  const RandomLlama llama_{LlamaShape{}, 11};
+  const OpenedModel model_ = llama_.opened();
+  Partition partition_;
+  std::vector<std::shared_ptr<const Program>> programs_;
+  std::future<Result<void>> worker_;
+  std::vector<std::unique_ptr<StepDevice>> devices_;
+};
+
+TEST_F(RankWorldTest, ChoosesTheTokensThatOneProcessChooses) {
+  for (const char* partition : {"cpu,cpu", "cpu | cpu"}) {
+    const auto alone =
+        test::host_kind().load_steps(model_.checkpoint, model_.program, kWorldLimits);
+    PlanBuilder builder;
+    builder.start(0, test::greedy(), 3).table(0, 0, {0, 1, 2, 3});
+    builder.feed(0, 0, {1, 2, 3}).sample();
+    Plan first = builder.plan();
+    StepResult wanted;
+    alone->run(first, wanted);
+    start(partition);
+    EXPECT_EQ(run(first), wanted.samples.front().token) << partition;
+    // A pipeline knows a token one plan later; here it is known when the plan is made.
+    TokenId last = wanted.samples.front().token;
+    for (std::int32_t at = 3; at < 8; ++at) {
+      PlanBuilder next;
+      next.feed(0, at, {last}).sample();
+      wanted.clear();
+      alone->run(next.plan(), wanted);
+      last = wanted.samples.front().token;
+      EXPECT_EQ(run(next.plan()), last) << partition << ", position " << at;
+    }
+    devices_.clear();
+    EXPECT_TRUE(worker_.get()) << "the head has said goodbye";
+  }
+}
+
+TEST_F(RankWorldTest, FeedsAllRanksTheTokenThatOneChose) {
+  const auto alone = test::host_kind().load_steps(model_.checkpoint, model_.program, kWorldLimits);
+  start("cpu,cpu");
+  PlanBuilder builder;
+  builder.start(0, test::greedy(), 3).table(0, 0, {0, 1, 2, 3}).feed(0, 0, {1, 2, 3}).sample();
+  for (std::int32_t at = 3; at < 8; ++at) {
+    StepResult wanted;
+    alone->run(builder.plan(), wanted);
+    EXPECT_EQ(run(builder.plan()), wanted.samples.front().token);
+    builder.plan().clear();
+    builder.feed_last(0, at).sample();
+  }
+}
+
+TEST_F(RankWorldTest, IsLostWhenAProcessIsGone) {
+  start("cpu,cpu");
+  std::promise<void> told;
+  remote().watch([&](const std::string& /*why*/) { told.set_value(); });
+  // What a process that is killed does: its connection ends.
+  remote().abandon();
+  told.get_future().wait();
+  StepResult result;
+  PlanBuilder builder;
+  builder.start(0, test::greedy(), 1).table(0, 0, {0}).feed(0, 0, {1}).sample();
+  EXPECT_THROW(remote().run(builder.plan(), result), ActorFailure);
+  EXPECT_THROW(local().run(builder.plan(), result), ActorFailure) << "which would wait for it";
+  EXPECT_THAT(worker_.get(), FailsWith(DeviceErrc::kRankLost, "the head"));
+}
+
+TEST_F(RankWorldTest, TellsAtOnceWhoAsksAfterTheLoss) {
+  start("cpu,cpu");
+  remote().abandon();
+  std::string told;
+  remote().watch([&](const std::string& why) { told = why; });
+  EXPECT_EQ(told, "another rank was lost");
+}
+
+TEST_F(RankWorldTest, EndsTheStepOfOthersWhenAProcessGoesInItsMidst) {
+  start("cpu,cpu");
+  PlanBuilder builder;
+  builder.start(0, test::greedy(), 1).table(0, 0, {0}).feed(0, 0, {1}).sample();
+  // The other rank never gets this plan.
+  auto step = std::async(std::launch::async, [&] {
+    StepResult result;
+    local().run(builder.plan(), result);
+  });
+  remote().abandon();
+  EXPECT_THROW(step.get(), ActorFailure);
+}
+
+TEST_F(RankWorldTest, RefusesAProcessWithAnotherModel) {
+  RankWorld head = world_of(0, 2);
+  head.address = free_address();
+  LlamaShape shape;
+  shape.ffn *= 2;
+  const RandomLlama other(shape, 3);
+  RankWorld own = head;
+  own.rank = 1;
+  auto worker = std::async(std::launch::async, [&] {
+    return run_rank(own,
+                    [&](const RankSetup& setup) { return load_rank_of(other.opened(), setup); });
+  });
+  partition_ = parse_partition("cpu,cpu").value();
+  programs_ = compile_parts(model_, partition_).value();
+  EXPECT_THAT(
+      load_world({model_, partition_, programs_, head, kWorldLimits, DType::kF32, 1}, {}, {}),
+      FailsWith(DeviceErrc::kRankLost, "another model than the head"));
+  EXPECT_THAT(worker.get(), FailsWith(DeviceErrc::kUnfit, "another model than the head"));
+}
+
+TEST_F(RankWorldTest, WantsAsManyProcessesAsRanks) {
+  partition_ = parse_partition("cpu,cpu,cpu").value();
+  programs_ = compile_parts(model_, partition_).value();
+  EXPECT_THAT(
+      load_world({model_, partition_, programs_, world_of(0, 2), kWorldLimits, DType::kF32, 1}, {},
+                 {}),
+      FailsWith(DeviceErrc::kUnfit, "3 ranks, and the launcher has started 2 processes"));
+}
+
+TEST(RankHost, CountsASilentProcessAsLost) {
+  RankWorld world = world_of(0, 2);
+  world.address = free_address();
+  world.timeout = 200ms;
+  // It says that it is ready, and nothing any more.
+  std::promise<void> over;
+  std::jthread silent([&] {
+    RankSocket socket(RankSocket::connect(world.address, 10'000).value());
+    greet_head(socket, world_of(1, 2)).value();
+    socket.send(RankMessage::kReady).value();
+    over.get_future().wait();
+  });
+  const auto host = RankHost::gather(world).value();
+  std::promise<void> lost;
+  ASSERT_TRUE(host->wait_until_ready([&] { lost.set_value(); }));
+  lost.get_future().wait();
+  over.set_value();
+  StepResult result;
+  EXPECT_THROW(host->device(1, kWorldLimits)->run(Plan(), result), ActorFailure);
+}
+
+}  // namespace
+}  // namespace weft
