@@ -14,8 +14,8 @@ namespace weft::defaults {
 /// executor runs; they are refused then.
 inline constexpr std::size_t kSpareMessages = 1024;
 
-/// Plans that wait for an executor: one that runs, one that waits, and those taken back meanwhile.
-/// When the mailbox is full, the tick fails its requests.
+/// Plans that wait for an executor: one that runs in each stage, one that waits, and those taken
+/// back meanwhile. When the mailbox is full, the tick fails its requests.
 inline constexpr std::size_t kExecutorMessages = 64;
 
 /// When a refusal for want of room says to try again: what is under way takes at least this long,

@@ -37,7 +37,7 @@ enum class EngineErrc {
   /// The TokenStream is empty: default-constructed or moved from.
   kNoStream,
   /// Of the tokens that the request allows, the model gives none a number above minus infinity; or
-  /// the request's LogitProcessor threw.
+  /// the request's LogitProcessor or ActivationReader threw.
   kNoTokenLeft,
 };
 

@@ -1,9 +1,25 @@
 #include "weft/actors/executor_actor.h"
 
 #include <chrono>
+#include <exception>
+#include <new>
 #include <utility>
 
+#include "weft/core/actor/supervision.h"
+
 namespace weft {
+namespace {
+
+/// A copy on the heap, or null when there is no memory for it.
+std::unique_ptr<Error> copy_of(const Error& why) noexcept {
+  try {
+    return std::make_unique<Error>(why);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
 
 ExecutorMetrics::ExecutorMetrics(MetricsRegistry& registry)
     : steps(registry.counter("weft_steps_total", "Fused steps run")),
@@ -13,8 +29,12 @@ ExecutorMetrics::ExecutorMetrics(MetricsRegistry& registry)
                                       kTickBounds)) {}
 
 ExecutorActor::ExecutorActor(ActorContext& context, std::shared_ptr<ExecutorState> state,
-                             const ActorRef<SchedulerProtocol>& scheduler)
-    : context_(context), state_(std::move(state)), scheduler_(scheduler.sender(context.id())) {}
+                             const ActorRef<SchedulerProtocol>& scheduler,
+                             const std::vector<ActorRef<ExecutorProtocol>>& others)
+    : context_(context), state_(std::move(state)), scheduler_(scheduler.sender(context.id())) {
+  others_.reserve(others.size());
+  for (const auto& other : others) others_.push_back(other.sender(context.id()));
+}
 
 void ExecutorActor::meet(const PipelineTick& tick) noexcept {
   if (tick.generation <= state_->generation) return;
@@ -28,40 +48,111 @@ bool ExecutorActor::outdated(const PipelineTick& tick) const noexcept {
 
 void ExecutorActor::on(StepMsg&& message) {
   PipelineTick& tick = *message.tick;
-  if (!tick.take(message.number)) return;
-  meet(tick);
-  if (outdated(tick)) {
-    return give_back_lost(tick, {CoreErrc::kActorFailed, "a step before it was lost"});
+  if (leads()) {
+    if (!tick.take(message.number)) return;
+    meet(tick);
+    const bool runs = !outdated(tick);
+    tick.begin(runs ? state_->ranks->size() : 1);
+    if (!runs) return lose(tick, {CoreErrc::kActorFailed, "a step before it was lost"});
+    if (!pass_on(tick)) return;
   }
-  ExecutorMetrics& metrics = *state_->metrics;
+  state_->ranks->size() > 1 ? run_with_others(tick) : run(tick);
+}
+
+void ExecutorActor::on(DeviceLostMsg&& message) {
+  state_->ranks->abandon();
+  throw ActorFailure(ExitKind::kDeviceLost, message.why);
+}
+
+void ExecutorActor::undelivered(DeviceLostMsg&& /*message*/, const Error& /*why*/) {}
+
+/// Returns false when the system stops and another rank has left already; then the tick is lost.
+bool ExecutorActor::pass_on(PipelineTick& tick) {
+  for (std::size_t i = 0; i < others_.size(); ++i) {
+    const PushResult result = others_[i].try_send(StepMsg{&tick, tick.number});
+    if (taken(result)) continue;
+    // Those that have it will not get what they need of the others.
+    tick.lose();
+    static_cast<void>(tick.leave(others_.size() - i));  // this rank is still to leave it
+    const bool stops = result == PushResult::kClosed && context_.system_ready();
+    if (stops) state_->ranks->note_stop();
+    state_->ranks->abandon();
+    if (!stops) throw ActorFailure(ExitKind::kDeviceLost, "another rank is lost");
+    lose(tick, {CoreErrc::kStopped, {}});
+    return false;
+  }
+  return true;
+}
+
+void ExecutorActor::run(PipelineTick& tick) {
+  StepDevice& device = state_->ranks->device(state_->rank);
+  const bool samples = device.samples();
+  StepResult& result = samples ? tick.result : state_->nothing;
+  if (!samples) result.clear();
   using Seconds = std::chrono::duration<double>;
   const TimePoint began = context_.now();
-  if (message.number == last_tick_ + 1 && tick.due_at_once) {
-    metrics.idle_seconds.observe(Seconds(began - last_end_).count());
+  if (leads() && tick.number == last_tick_ + 1 && tick.due_at_once) {
+    state_->metrics->idle_seconds.observe(Seconds(began - last_end_).count());
   }
-  state_->device->run(tick.plan, tick.result);
+  device.run(tick.plan, result);
   last_end_ = context_.now();
-  last_tick_ = message.number;
-  if (tick.result.took == Duration{}) tick.result.took = last_end_ - began;
-  metrics.steps.add();
-  metrics.step_seconds.observe(Seconds(tick.result.took).count());
-  tick.set_holder(PipelineTick::Holder::kDone);
-  scheduler_.try_send(StepDoneMsg{&tick, nullptr});
+  last_tick_ = tick.number;
+  tick.note_took(result.took == Duration{} ? last_end_ - began : result.took);
+  if (tick.leave()) give_back(tick, nullptr);
+}
+
+void ExecutorActor::run_with_others(PipelineTick& tick) {
+  try {
+    run(tick);
+  } catch (...) {
+    state_->ranks->abandon();
+    if (!state_->ranks->stops()) {
+      throw ActorFailure(ExitKind::kDeviceLost, exit_reason(std::current_exception()).what);
+    }
+    lose(tick, {CoreErrc::kStopped, {}});
+  }
+}
+
+/// The other ranks run this plan too, and wait for this one. Returns false when it was lost.
+bool ExecutorActor::run_at_stop(PipelineTick& tick) noexcept {
+  try {
+    run(tick);
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
 
 void ExecutorActor::undelivered(StepMsg&& message, const Error& why) {
   PipelineTick& tick = *message.tick;
-  // The message was in hand when the device failed, or is still in the queue.
-  const bool mine =
-      tick.held_by(message.number, PipelineTick::Holder::kExecutor) || tick.take(message.number);
-  if (mine) give_back_lost(tick, why);
+  if (leads()) {
+    // The message was in hand when the device failed, or is still in the queue.
+    if (!tick.held_by(message.number, PipelineTick::Holder::kExecutor)) {
+      if (!tick.take(message.number)) return;
+      tick.begin(1);
+    }
+    return lose(tick, why);
+  }
+  if (why.code == CoreErrc::kStopped && run_at_stop(tick)) return;
+  state_->ranks->abandon();
+  lose(tick, why);
 }
 
-void ExecutorActor::give_back_lost(PipelineTick& tick, const Error& why) {
+void ExecutorActor::lose(PipelineTick& tick, const Error& why) noexcept {
   meet(tick);
   if (tick.generation == state_->generation) state_->last_lost = tick.number;
+  tick.lose();
+  if (tick.leave()) give_back(tick, copy_of(why));
+}
+
+void ExecutorActor::give_back(PipelineTick& tick, std::unique_ptr<Error> failure) noexcept {
+  if (!tick.lost()) {
+    tick.result.took = tick.took();
+    state_->metrics->steps.add();
+    state_->metrics->step_seconds.observe(std::chrono::duration<double>(tick.result.took).count());
+  }
   tick.set_holder(PipelineTick::Holder::kDone);
-  scheduler_.try_send(StepDoneMsg{&tick, std::make_unique<Error>(why)});
+  scheduler_.try_send(StepDoneMsg{&tick, std::move(failure)});
 }
 
 }  // namespace weft

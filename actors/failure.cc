@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
+#include "weft/schedule/group.h"
 
 namespace weft {
 
@@ -31,10 +32,11 @@ Error request_failure(Error&& why) noexcept {
   return {EngineErrc::kInternal, std::move(why.detail)};
 }
 
-Error nothing_chosen(const SamplingParams& params) {
-  const bool masks = params.logit_processor != nullptr || !params.allowed_tokens.empty() ||
-                     !params.bad_tokens.empty() || params.min_tokens > 0 ||
-                     !params.logit_bias.empty();
+Error nothing_chosen(const GroupSpec& spec) {
+  const SamplingParams& params = *spec.sampling;
+  const bool masks = spec.reader != nullptr || params.logit_processor != nullptr ||
+                     !params.allowed_tokens.empty() || !params.bad_tokens.empty() ||
+                     params.min_tokens > 0 || !params.logit_bias.empty();
   return {masks ? EngineErrc::kNoTokenLeft : EngineErrc::kNotNumbers, {}};
 }
 

@@ -3,9 +3,10 @@
 #include "weft/actors/request/active_request.h"
 #include "weft/core/error/error.h"
 #include "weft/core/mailbox/mailbox_word.h"
-#include "weft/sampling/sampling_params.h"
 
 namespace weft {
+
+struct GroupSpec;
 
 /// The error for a request whose message an actor could not handle: EngineErrc for core's CoreErrc.
 /// A copy is without its detail when there is no memory for that.
@@ -13,7 +14,7 @@ namespace weft {
 [[nodiscard]] Error request_failure(const Error& why) noexcept;
 
 /// The error for a request for which no token could be chosen.
-[[nodiscard]] Error nothing_chosen(const SamplingParams& params);
+[[nodiscard]] Error nothing_chosen(const GroupSpec& spec);
 
 /// The error for a request that an actor did not take. `ready` is ActorSystem's: an actor that is
 /// closed has failed for good when it is false, else the system stops.

@@ -35,12 +35,20 @@ struct EndingMsg {};
 
 /// SchedulerActor -> ExecutorActor: the plan of this number waits in the tick. The tick's holder
 /// word says who owns it; a message about a plan that was taken back or has run means nothing.
+/// From the first rank's executor to the others': run it too.
 struct StepMsg {
   PipelineTick* tick = nullptr;
   std::uint64_t number = 0;
 };
 
-/// ExecutorActor -> SchedulerActor: the step has run, or why not. Gives the tick back.
+/// The device -> ExecutorActor of the first rank: between two steps it was found lost.
+struct DeviceLostMsg {
+  std::string why;
+};
+
+/// ExecutorActor -> SchedulerActor: the step has run, or was lost (PipelineTick::lost), and why.
+/// Gives the tick back; sent by the last rank that had it, so those of several ranks come in any
+/// order.
 struct StepDoneMsg {
   PipelineTick* tick = nullptr;
   std::unique_ptr<Error> failure;
@@ -79,7 +87,7 @@ struct EndMsg {
 };
 
 using SchedulerProtocol = Protocol<EnqueueMsg, EndingMsg, StepDoneMsg, TickFreeMsg>;
-using ExecutorProtocol = Protocol<StepMsg>;
+using ExecutorProtocol = Protocol<StepMsg, DeviceLostMsg>;
 using DetokenizerProtocol = Protocol<DeliverMsg, EndMsg>;
 
 }  // namespace weft

@@ -10,7 +10,7 @@
 #include "weft/actors/engine_error.h"
 #include "weft/actors/executor_actor.h"
 #include "weft/actors/failure.h"
-#include "weft/actors/loaded_model.h"
+#include "weft/actors/loading/loaded_model.h"
 #include "weft/actors/messages.h"
 #include "weft/actors/pipeline_stats.h"
 #include "weft/actors/preprocess_actor.h"
@@ -22,11 +22,12 @@
 namespace weft {
 namespace {
 
-LoadedModel load(const Config& config, const LoadProgress& progress) {
+LoadedModel load(const Config& config, const PipelineOptions& options) {
   config.validate().value();
   const OpenedModel opened = open_model(config.model, config.spec).value();
   Tokenizer tokenizer = load_tokenizer(config.model).value();
-  return load_served(opened, std::move(tokenizer), config, progress).value();
+  return load_served(opened, std::move(tokenizer), config, options.progress, options.memory_budget)
+      .value();
 }
 
 SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& limits) {
@@ -73,12 +74,16 @@ class Pipeline::Assembly {
   Assembly(Pipeline& pipeline, const Config& config, const PipelineOptions& options)
       : pipeline_(pipeline), config_(config), options_(options) {}
 
-  void start(std::vector<std::shared_ptr<StepDevice>> devices);
+  void start(std::vector<DeviceRanks> devices);
 
  private:
-  /// Starts a replica's actors. `executor_state` lacks its ticks.
-  ActorRef<SchedulerProtocol> start_replica(ExecutorState executor_state,
+  /// Starts a replica's actors.
+  ActorRef<SchedulerProtocol> start_replica(DeviceRanks devices,
+                                            const std::shared_ptr<ExecutorMetrics>& metrics,
                                             const std::string& suffix);
+  /// Returns the address of a rank's executor, which is yet to be started.
+  ActorRef<ExecutorProtocol> declare_executor(const DeviceRanks& devices, std::size_t rank,
+                                              const std::string& suffix);
   PreprocessPool start_workers(const std::vector<ActorRef<SchedulerProtocol>>& replicas);
 
   Pipeline& pipeline_;
@@ -86,15 +91,16 @@ class Pipeline::Assembly {
   const PipelineOptions& options_;
 };
 
-void Pipeline::Assembly::start(std::vector<std::shared_ptr<StepDevice>> devices) {
+void Pipeline::Assembly::start(std::vector<DeviceRanks> devices) {
   const std::size_t replicas = devices.size();
   pipeline_.stats_ =
-      std::make_shared<PipelineStats>(pipeline_.metrics(), devices.front()->limits(), replicas);
+      std::make_shared<PipelineStats>(pipeline_.metrics(), devices.front().front()->limits(),
+                                      replicas, config_.max_queued_requests);
   const auto executor_metrics = std::make_shared<ExecutorMetrics>(pipeline_.metrics());
   std::vector<ActorRef<SchedulerProtocol>> schedulers;
   for (std::size_t i = 0; i < replicas; ++i) {
     const std::string suffix = replicas > 1 ? "-" + std::to_string(i) : "";
-    schedulers.push_back(start_replica({std::move(devices[i]), executor_metrics, {}}, suffix));
+    schedulers.push_back(start_replica(std::move(devices[i]), executor_metrics, suffix));
   }
   const PreprocessPool pool = start_workers(schedulers);
   ReceiverActor::Next next = [pool](PrepareMsg&& message) {
@@ -105,23 +111,40 @@ void Pipeline::Assembly::start(std::vector<std::shared_ptr<StepDevice>> devices)
       return filter.try_send(std::move(message));
     };
   }
-  const ReceiverLimits limits{config_.max_queued_requests, config_.max_queued_prompt_tokens,
-                              config_.max_prompt_bytes};
+  const ReceiverLimits limits{config_.max_queued_prompt_tokens, config_.max_prompt_bytes};
   pipeline_.receiver_ = pipeline_.actors_.spawn<ReceiverActor>(
       on_executor("receiver", ActorRole::kReceiver, mailbox_of(config_), options_), limits,
       pipeline_.stats_, std::move(next));
 }
 
-ActorRef<SchedulerProtocol> Pipeline::Assembly::start_replica(ExecutorState executor_state,
-                                                              const std::string& suffix) {
+ActorRef<ExecutorProtocol> Pipeline::Assembly::declare_executor(const DeviceRanks& devices,
+                                                                std::size_t rank,
+                                                                const std::string& suffix) {
+  const auto stages = static_cast<std::size_t>(devices.front()->limits().stages);
+  ActorOptions how =
+      on_thread("executor" + suffix + (rank > 0 ? "-rank-" + std::to_string(rank) : ""),
+                ActorRole::kExecutor, defaults::kExecutorMessages + stages, options_);
+  // But for tests that deliver each message themselves, over devices that do not wait.
+  const bool waits = devices.size() > 1 && options_.system.tap == nullptr;
+  if (waits && !how.thread) how.thread.emplace(DedicatedThread{.spin = {}, .cpu = {}});
+  return pipeline_.actors_.declare<ExecutorProtocol>(std::move(how));
+}
+
+ActorRef<SchedulerProtocol> Pipeline::Assembly::start_replica(
+    DeviceRanks devices, const std::shared_ptr<ExecutorMetrics>& metrics,
+    const std::string& suffix) {
   auto scheduler = pipeline_.actors_.declare<SchedulerProtocol>(
       on_thread("scheduler" + suffix, ActorRole::kScheduler, mailbox_of(config_), options_));
-  auto executor = pipeline_.actors_.declare<ExecutorProtocol>(
-      on_thread("executor" + suffix, ActorRole::kExecutor, defaults::kExecutorMessages, options_));
+  auto executor = declare_executor(devices, 0, suffix);
   auto detokenizer = pipeline_.actors_.declare<DetokenizerProtocol>(
       on_thread("detokenizer" + suffix, ActorRole::kDetokenizer, mailbox_of(config_), options_));
 
-  const DeviceLimits& limits = executor_state.device->limits();
+  std::vector<ActorRef<ExecutorProtocol>> others;
+  for (std::size_t rank = 1; rank < devices.size(); ++rank) {
+    others.push_back(declare_executor(devices, rank, suffix));
+  }
+
+  const DeviceLimits limits = devices.front()->limits();
   auto state = std::make_shared<SchedulerState>(scheduler_options(config_, limits));
   // A refused wake-up is no loss: a scheduler whose mailbox is full looks by itself.
   state->ending = std::make_shared<EndingRequests>(
@@ -132,9 +155,22 @@ ActorRef<SchedulerProtocol> Pipeline::Assembly::start_replica(ExecutorState exec
   pipeline_.ending_.push_back(state->ending);
 
   const std::shared_ptr<TickPool> ticks(state, &state->ticks);
-  executor_state.ticks = ticks;
-  pipeline_.actors_.start<ExecutorActor>(
-      executor, std::make_shared<ExecutorState>(std::move(executor_state)), scheduler);
+  const auto ranks = std::make_shared<RankGroup>(std::move(devices));
+  const auto start_executor = [&](const ActorRef<ExecutorProtocol>& ref, std::size_t rank,
+                                  const std::vector<ActorRef<ExecutorProtocol>>& led) {
+    auto mine = std::make_shared<ExecutorState>();
+    mine->ranks = ranks;
+    mine->rank = rank;
+    mine->metrics = metrics;
+    mine->ticks = ticks;
+    pipeline_.actors_.start<ExecutorActor>(ref, std::move(mine), scheduler, led);
+  };
+  for (std::size_t i = 0; i < others.size(); ++i) start_executor(others[i], i + 1, {});
+  start_executor(executor, 0, others);
+  ranks->watch([executor](const std::string& why) {
+    static_cast<void>(executor.try_send(DeviceLostMsg{why}));
+  });
+  pipeline_.ranks_.push_back(ranks);
   pipeline_.actors_.start<DetokenizerActor>(detokenizer, ticks, scheduler, options_.observer);
   pipeline_.actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);
   return scheduler;
@@ -157,19 +193,22 @@ PreprocessPool Pipeline::Assembly::start_workers(
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
                    const PipelineOptions& options)
     : actors_(std::move(executor), options.system) {
-  LoadedModel loaded = load(config, options.progress);
+  LoadedModel loaded = load(config, options);
   model_ = std::make_shared<const ServedModel>(std::move(loaded.model));
   Assembly(*this, config, options).start(std::move(loaded.devices));
 }
 
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config, ServedModel model,
-                   std::vector<std::shared_ptr<StepDevice>> devices, const PipelineOptions& options)
+                   std::vector<DeviceRanks> devices, const PipelineOptions& options)
     : model_(std::make_shared<const ServedModel>(std::move(model))),
       actors_(std::move(executor), options.system) {
   Assembly(*this, config, options).start(std::move(devices));
 }
 
-Pipeline::~Pipeline() = default;
+Pipeline::~Pipeline() {
+  // What a device tells goes to actors that are about to end.
+  for (const auto& ranks : ranks_) ranks->watch({});
+}
 
 std::shared_ptr<ActiveRequest> Pipeline::make_request(Request request,
                                                       std::shared_ptr<RequestSink> sink) {
@@ -192,6 +231,8 @@ void Pipeline::stop(std::function<void()> stopped) noexcept {
 }
 
 EngineStats Pipeline::stats() const { return stats_->read(); }
+
+bool Pipeline::full() const noexcept { return stats_->full(); }
 
 std::vector<RowHolder> Pipeline::rows() const { return stats_->rows(); }
 

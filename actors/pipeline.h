@@ -7,19 +7,21 @@
 #include <optional>
 #include <vector>
 
+#include "weft/actors/loading/served_model.h"
 #include "weft/actors/pipeline_observer.h"
 #include "weft/actors/preprocess_pool.h"
 #include "weft/actors/request/request_port.h"
 #include "weft/actors/request_messages.h"
-#include "weft/actors/served_model.h"
 #include "weft/config/config.h"
 #include "weft/core/actor/actor_system.h"
 #include "weft/gpu/load_progress.h"
+#include "weft/gpu/memory_budget.h"
 #include "weft/gpu/step_device.h"
 
 namespace weft {
 
 class PipelineStats;
+class RankGroup;
 
 /// How a pipeline is put together, besides the configuration of what it does.
 struct PipelineOptions {
@@ -27,7 +29,8 @@ struct PipelineOptions {
   /// Whether scheduler, executor, detokenizer and preprocess workers have threads of their own, so
   /// that an application's handlers never delay a tick and no tick delays a handler. Without them
   /// every actor runs on the application's executor, a step of the device included: the whole
-  /// engine on the threads that the application gives it, which may be one.
+  /// engine on the threads that the application gives it, which may be one. Executors of several
+  /// ranks, whose steps wait for one another, have threads of their own all the same.
   bool own_threads = true;
   /// How many messages an actor handles before it lets others on its executor run.
   std::size_t messages_per_activation = defaults::kMessagesPerActivation;
@@ -35,25 +38,28 @@ struct PipelineOptions {
   std::shared_ptr<PipelineObserver> observer{};
   /// Called with how much of the weights is loaded.
   LoadProgress progress{};
+  /// What the model's memory is taken from, for engines that share a device; null: from what the
+  /// device has free.
+  std::shared_ptr<MemoryBudget> memory_budget{};
   /// Starts an actor of the application's own between receiver and preprocessing, such as a filter:
   /// in `system`; it accepts PreprocessProtocol, and gives to `next` what shall go on.
   std::function<ActorRef<PreprocessProtocol>(ActorSystem& system, const PreprocessPool& next)>
       before_preprocess{};
 };
 
-/// The five kinds of actor, connected. A *replica* is a scheduler with its executor, its
-/// detokenizer and its device. There is one; only BatchPolicy::kInstances has several, of one row
-/// each, whose devices share the weights.
+/// The five kinds of actor, connected. A *replica* is a scheduler with its executors, one for each
+/// rank of its device, and its detokenizer. There is one; only BatchPolicy::kInstances has several,
+/// of one row each, whose devices share the weights.
 class Pipeline final : public RequestPort {
  public:
   /// Opens the model, measures the device and takes its memory. Throws boost::system::system_error
   /// with the Error that says what was wrong.
   Pipeline(boost::asio::any_io_executor executor, const Config& config,
            const PipelineOptions& options = {});
-  /// Serves a model on devices that exist already, one for each replica. `config.model` is not
+  /// Serves a model on devices that exist already, the ranks of each replica. `config.model` is not
   /// looked at.
   Pipeline(boost::asio::any_io_executor executor, const Config& config, ServedModel model,
-           std::vector<std::shared_ptr<StepDevice>> devices, const PipelineOptions& options = {});
+           std::vector<DeviceRanks> devices, const PipelineOptions& options = {});
   ~Pipeline() override;
 
   [[nodiscard]] std::shared_ptr<ActiveRequest> make_request(
@@ -64,6 +70,7 @@ class Pipeline final : public RequestPort {
   [[nodiscard]] std::vector<RowHolder> rows() const override;
   [[nodiscard]] MetricsRegistry& metrics() const noexcept override { return actors_.metrics(); }
   [[nodiscard]] bool ready() const noexcept override { return actors_.ready(); }
+  [[nodiscard]] bool full() const noexcept override;
 
   /// The model that is served. Immutable.
   [[nodiscard]] std::shared_ptr<const ServedModel> model() const override { return model_; }
@@ -75,6 +82,7 @@ class Pipeline final : public RequestPort {
   std::shared_ptr<const ServedModel> model_;
   std::shared_ptr<PipelineStats> stats_;
   std::vector<std::shared_ptr<EndingRequests>> ending_;  // one for each replica
+  std::vector<std::shared_ptr<RankGroup>> ranks_;        // one for each replica
   IdSource<RequestKind> ids_;
   std::optional<ActorRef<ReceiverProtocol>> receiver_;
   ActorSystem actors_;

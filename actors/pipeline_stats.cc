@@ -20,9 +20,10 @@ PipelineStats::Times::Times(MetricsRegistry& registry, RequestClass cls)
                              {{"class", std::string(to_string(cls))}})) {}
 
 PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits,
-                             std::size_t replicas)
+                             std::size_t replicas, std::int64_t most_requests)
     : limits_(limits),
       count_(replicas),
+      most_requests_(most_requests),
       replicas_(std::make_unique<Replica[]>(replicas)),
       rows_(std::make_unique<Row[]>(replicas * static_cast<std::size_t>(limits.rows))),
       times_{Times(registry, RequestClass::kChat), Times(registry, RequestClass::kBatch)},

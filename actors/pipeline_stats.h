@@ -17,7 +17,9 @@ namespace weft {
 /// Thread-safe except where stated.
 class PipelineStats {
  public:
-  PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits, std::size_t replicas);
+  /// `most_requests` may be taken in and not have ended.
+  PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits, std::size_t replicas,
+                std::int64_t most_requests);
 
   /// Counts a request when it is taken in, and when it has ended.
   void begin(std::size_t replica, std::int64_t prompt_tokens) noexcept;
@@ -30,6 +32,8 @@ class PipelineStats {
   void set_row(std::size_t replica, std::int32_t row, RowHolder holder) noexcept;
 
   [[nodiscard]] std::int64_t requests() const noexcept { return requests_.load(); }
+  /// Whether no more requests are taken in.
+  [[nodiscard]] bool full() const noexcept { return requests() >= most_requests_; }
   [[nodiscard]] std::int64_t prompt_tokens() const noexcept { return prompt_tokens_.load(); }
   /// Returns the replica with the fewest requests; of several such, each in turn.
   [[nodiscard]] std::size_t idlest_replica() noexcept;
@@ -55,6 +59,7 @@ class PipelineStats {
 
   const DeviceLimits limits_;  // of one replica
   const std::size_t count_;
+  const std::int64_t most_requests_;
   const std::unique_ptr<Replica[]> replicas_;
   const std::unique_ptr<Row[]> rows_;  // of all replicas
   std::atomic<std::size_t> turn_{0};

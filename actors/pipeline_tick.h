@@ -1,10 +1,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "weft/core/error/error.h"
 #include "weft/core/ids.h"
 #include "weft/gpu/step_device.h"
 #include "weft/schedule/group.h"
@@ -34,6 +36,9 @@ struct StopHit {
 /// A tick on its way: scheduler -> executor -> scheduler -> detokenizer -> free. Whoever holds it
 /// owns it. The scheduler can take back a plan that waits for the executor, to put in what has
 /// arrived meanwhile: the two settle by one exchange who has it.
+///
+/// The executor that took it shares it with those of the other ranks: all read the plan, one writes
+/// the result (StepDevice::samples), and the last that leaves it owns it.
 struct PipelineTick : Tick {
   enum class Holder : std::uint8_t {
     kScheduler,
@@ -48,7 +53,9 @@ struct PipelineTick : Tick {
   std::uint64_t number = 0;        ///< the plan's; constant while the tick is under way
   std::uint64_t generation = 0;    ///< the scheduler's that planned it
   std::uint64_t needs_from = 0;    ///< the first tick whose results it may need
-  bool due_at_once = false;        ///< another one was running when it was planned
+  bool due_at_once = false;        ///< every stage had another one when it was planned
+  bool returned = false;           ///< the scheduler's: it has come back from the executors
+  std::unique_ptr<Error> failure;  ///< the scheduler's: why it was lost; null also without memory
 
   void reserve(const DeviceLimits& limits) {
     Tick::reserve(limits);
@@ -95,6 +102,28 @@ struct PipelineTick : Tick {
     const std::uint64_t now = word_.load(std::memory_order_acquire);
     return now != 0 && (now & kHolderMask) == static_cast<std::uint64_t>(holder);
   }
+  /// Called by the executor that took the tick, before others have it: so many ranks are to run it.
+  void begin(std::size_t ranks) noexcept {
+    lost_.store(false, std::memory_order_relaxed);
+    took_.store({}, std::memory_order_relaxed);
+    ranks_left_.store(ranks, std::memory_order_relaxed);
+  }
+  /// Called by a rank that has not run it, or not to the end.
+  void lose() noexcept { lost_.store(true, std::memory_order_relaxed); }
+  /// Called by a rank whose part took so long: the slowest counts, since the others' next steps
+  /// wait for it.
+  void note_took(Duration time) noexcept {
+    Duration most = took_.load(std::memory_order_relaxed);
+    while (most < time && !took_.compare_exchange_weak(most, time, std::memory_order_relaxed)) {
+    }
+  }
+  /// Called for ranks that are done with it. Returns true when no other has it any more.
+  [[nodiscard]] bool leave(std::size_t ranks = 1) noexcept {
+    return ranks_left_.fetch_sub(ranks, std::memory_order_acq_rel) == ranks;
+  }
+  /// Owner only, once all ranks have left it.
+  [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
+  [[nodiscard]] Duration took() const noexcept { return took_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool free() const noexcept { return word_.load() == 0; }
   void set_free() noexcept { word_.store(0); }
 
@@ -105,18 +134,23 @@ struct PipelineTick : Tick {
   }
 
   std::atomic<std::uint64_t> word_{0};  // number of the tick and holder; 0 = free
+  std::atomic<std::size_t> ranks_left_{0};
+  std::atomic<Duration> took_{Duration{}};
+  std::atomic<bool> lost_{false};
 };
 
-/// The ticks of one pipeline, made at start-up. There are more than the two that are planned or
-/// run, so that the detokenizer may lag behind a little; when it has all of them, the scheduler
-/// waits for one.
+/// The ticks of one pipeline, made at start-up. There are more than those that are planned or run,
+/// so that the detokenizer may lag behind a little; when it has all of them, the scheduler waits
+/// for one.
 class TickPool {
  public:
+  /// Of a device with one stage, where two are planned or run; one more for each other stage.
   static constexpr std::size_t kTicks = 8;
 
   explicit TickPool(const DeviceLimits& limits) {
-    ticks_.reserve(kTicks);
-    for (std::size_t i = 0; i < kTicks; ++i) {
+    const std::size_t count = kTicks + static_cast<std::size_t>(limits.stages) - 1;
+    ticks_.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
       ticks_.push_back(std::make_unique<PipelineTick>());
       ticks_.back()->reserve(limits);
     }

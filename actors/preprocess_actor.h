@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "weft/actors/loading/served_model.h"
 #include "weft/actors/messages.h"
-#include "weft/actors/served_model.h"
 #include "weft/core/actor/actor.h"
 #include "weft/core/actor/actor_ref.h"
 

@@ -64,9 +64,7 @@ void ReceiverActor::on(SubmitMsg&& message) {
                                             std::to_string(limits_.prompt_bytes)});
     return;
   }
-  if (stats_->requests() >= limits_.requests) {
-    return std::move(message.ticket).fail(too_many("requests"));
-  }
+  if (stats_->full()) return std::move(message.ticket).fail(too_many("requests"));
   const std::int64_t tokens = estimated_tokens(request, bytes);
   // A single request is never too much, since the context bounds it.
   if (stats_->requests() > 0 && stats_->prompt_tokens() + tokens > limits_.prompt_tokens) {

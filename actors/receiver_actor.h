@@ -12,8 +12,7 @@
 namespace weft {
 
 struct ReceiverLimits {
-  std::int64_t requests = 0;       ///< that have not ended
-  std::int64_t prompt_tokens = 0;  ///< of those
+  std::int64_t prompt_tokens = 0;  ///< of the requests that have not ended
   std::int64_t prompt_bytes = 0;   ///< of one request
 };
 

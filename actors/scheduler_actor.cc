@@ -9,13 +9,11 @@
 #include "weft/actors/engine_error.h"
 #include "weft/actors/failure.h"
 #include "weft/actors/request/request_text.h"
+#include "weft/core/error/internal_error.h"
 #include "weft/sampling/best_of.h"
 
 namespace weft {
 namespace {
-
-// One plan runs, and the next one waits for it.
-constexpr std::int32_t kTicksAhead = 2;
 
 // Returns the outputs in the order in which the caller gets them.
 std::vector<OutputEnd> outputs_of(RequestGroup& group) {
@@ -83,6 +81,7 @@ SchedulerActor::SchedulerActor(ActorContext& context, std::shared_ptr<SchedulerS
       executor_(executor.sender(context.id())),
       detokenizer_(detokenizer.sender(context.id())),
       timer_(context.make_timer([this] { after_message(); })) {
+  under_way_.reserve(state_->most_under_way());
   state_->ticks.reclaim();
   publish();
 }
@@ -98,6 +97,8 @@ void SchedulerActor::on(EnqueueMsg&& message) {
   const EndCause cause = request.end_cause();
   if (!refusal.empty() || cause != EndCause::kNone) {
     EndMsg end{std::move(group.ticket), std::move(group.text), GroupEnd::kFailed, {}, {}};
+    // From here on its ticket is not the message's any more, should something below fail.
+    const std::unique_ptr<RequestGroup> owned = std::move(message.group);
     if (!refusal.empty()) {
       end.error = {EngineErrc::kNeverFits, refusal};
     } else {
@@ -106,7 +107,6 @@ void SchedulerActor::on(EnqueueMsg&& message) {
       end.outputs.resize(static_cast<std::size_t>(group.spec.sampling->n));
     }
     ends_.push_back(std::move(end));
-    message.group.reset();
   } else {
     group.order = ++arrivals_;
     if (const auto when = deadline_of(request)) add_deadline({*when, group.ticket.share()});
@@ -131,11 +131,26 @@ void SchedulerActor::on(StepDoneMsg&& message) {
     return after_message();  // it may have had no tick to plan with
   }
   tick.set_holder(PipelineTick::Holder::kScheduler);  // so that a successor finds it
-  --at_executor_;
+  if (tick.returned || std::ranges::find(under_way_, &tick) == under_way_.end()) {
+    internal_error("a tick comes back that is not under way");
+  }
+  tick.returned = true;
+  tick.failure = std::move(message.failure);
+  // The ranks' messages come in any order, results are taken in that of the plans.
+  while (!under_way_.empty() && under_way_.front()->returned) {
+    PipelineTick& first = *under_way_.front();
+    under_way_.erase(under_way_.begin());
+    take_tick(first);
+  }
+  after_message();
+}
+
+void SchedulerActor::take_tick(PipelineTick& tick) {
   if (newest_ == &tick) newest_ = nullptr;
   tick.events.clear();
-  if (message.failure) {
-    scheduler_.fail(tick, {EngineErrc::kDeviceFailed, message.failure->detail});
+  if (tick.lost()) {
+    const auto failure = std::move(tick.failure);
+    scheduler_.fail(tick, {EngineErrc::kDeviceFailed, failure ? failure->detail : std::string()});
   } else {
     completing_ = &tick;
     scheduler_.complete(tick);
@@ -148,7 +163,6 @@ void SchedulerActor::on(StepDoneMsg&& message) {
     tick.set_holder(PipelineTick::Holder::kDone);
     if (!taken(detokenizer_.try_send(DeliverMsg{&tick}))) tick.set_free();
   }
-  after_message();
 }
 
 void SchedulerActor::on(TickFreeMsg&& message) {
@@ -261,7 +275,7 @@ void SchedulerActor::change_queued_plan(TimePoint now) {
 }
 
 void SchedulerActor::make_plans(TimePoint now) {
-  while (at_executor_ < kTicksAhead) {
+  while (under_way_.size() < state_->most_under_way()) {
     PipelineTick* tick = state_->ticks.find_free();
     if (tick == nullptr || !scheduler_.plan(now, *tick)) return;
     queue(*tick);
@@ -272,7 +286,8 @@ void SchedulerActor::queue(PipelineTick& tick) {
   tick.generation = generation_;
   tick.needs_from = scheduler_.needs_from();
   tick.number = tick.plan.tick;
-  tick.due_at_once = at_executor_ > 0;
+  tick.due_at_once = under_way_.size() + 1 == state_->most_under_way();
+  tick.returned = false;
   tick.set_holder(PipelineTick::Holder::kQueued);
   const PushResult result = executor_.try_send(StepMsg{&tick, tick.number});
   if (!taken(result)) {
@@ -280,7 +295,7 @@ void SchedulerActor::queue(PipelineTick& tick) {
     scheduler_.fail(tick, refusal_of(result, context_.system_ready()));
     return;
   }
-  ++at_executor_;
+  under_way_.push_back(&tick);
   newest_ = &tick;
 }
 
@@ -329,7 +344,7 @@ void SchedulerActor::on_end(Group& group, GroupEnd how, const Error& error) {
 void SchedulerActor::add_end(RequestGroup& group, GroupEnd how, const Error& error) {
   EndMsg& end = ends_.emplace_back(
       EndMsg{std::move(group.ticket), std::move(group.text), how, request_failure(error), {}});
-  if (how == GroupEnd::kFailed && !error.code) end.error = nothing_chosen(*group.spec.sampling);
+  if (how == GroupEnd::kFailed && !error.code) end.error = nothing_chosen(group.spec);
   try {
     end.outputs = outputs_of(group);
   } catch (const std::bad_alloc&) {

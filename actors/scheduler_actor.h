@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -26,9 +27,14 @@ struct SchedulerState {
   std::size_t replica = 0;
   std::uint64_t generations = 0;  ///< instances so far; changed by the actor's turn alone
   std::shared_ptr<PipelineObserver> observer;  ///< may be null
+
+  /// Ticks that are planned and not back, at most: one that runs in each stage, and one that waits.
+  [[nodiscard]] std::size_t most_under_way() const noexcept {
+    return static_cast<std::size_t>(options.limits.stages) + 1;
+  }
 };
 
-/// Owns every sequence's state and keeps the device busy: one plan runs, one waits.
+/// Owns every sequence's state and keeps the device busy: a plan runs in each stage, one waits.
 class SchedulerActor final : private SchedulerListener {
  public:
   using Accepts = SchedulerProtocol;
@@ -69,6 +75,7 @@ class SchedulerActor final : private SchedulerListener {
   void expire(TimePoint now);
   void change_queued_plan(TimePoint now);
   void send_ends();
+  void take_tick(PipelineTick& tick);
   void make_plans(TimePoint now);
   void queue(PipelineTick& tick);
   void arm_timer();
@@ -87,10 +94,10 @@ class SchedulerActor final : private SchedulerListener {
   ActorTimer timer_;
   std::uint64_t arrivals_ = 0;
   std::unordered_map<RequestId, RequestGroup*> groups_;
-  std::vector<Deadline> deadlines_;  // a heap, the next one first
-  std::vector<EndMsg> ends_;         // for the detokenizer, after the tokens
-  std::int32_t at_executor_ = 0;     // ticks queued or running
-  PipelineTick* newest_ = nullptr;   // the tick planned last, while it is at the executor
+  std::vector<Deadline> deadlines_;       // a heap, the next one first
+  std::vector<EndMsg> ends_;              // for the detokenizer, after the tokens
+  std::vector<PipelineTick*> under_way_;  // ticks at the executors, in the order of their plans
+  PipelineTick* newest_ = nullptr;        // the tick planned last, while it is at the executor
   PipelineTick* completing_ = nullptr;
   std::uint64_t rows_published_ = UINT64_MAX;  // row_changes() when rows were published; none yet
   TimePoint armed_for_{};

@@ -141,6 +141,10 @@ class Engine {
 
   /// Whether it can serve: no actor that it needs has failed for good.
   [[nodiscard]] bool ready() const noexcept { return core_->port().ready(); }
+  /// Whether it would refuse a request now with kOverloaded, whatever that asks for: as many as
+  /// max_queued_requests have not ended. For those who can spare themselves the work of reading
+  /// one. A moment later it may be otherwise. Thread-safe.
+  [[nodiscard]] bool full() const noexcept { return core_->port().full(); }
   /// Returns its numbers of this moment, which belong together only roughly. Thread-safe.
   [[nodiscard]] EngineStats stats() const { return core_->port().stats(); }
   /// Returns who holds which row, by row, for those who show it. Reading it costs no tick anything.

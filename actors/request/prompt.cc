@@ -120,7 +120,9 @@ Result<std::int32_t> output_bound(const Request& request, const ServedModel& mod
   if (request.max_tokens < 0)
     return bad_request("max_tokens: " + std::to_string(request.max_tokens));
   if (room < 1 || request.max_tokens > room) return too_long(request, model, prompt);
-  return request.max_tokens > 0 ? request.max_tokens : static_cast<std::int32_t>(room);
+  if (request.max_tokens > 0) return request.max_tokens;
+  const std::int64_t most = model.defaults.max_tokens > 0 ? model.defaults.max_tokens : room;
+  return static_cast<std::int32_t>(std::min<std::int64_t>(most, room));
 }
 
 Result<void> check_tokens(const std::vector<TokenId>& ids, const ServedModel& model) {
@@ -130,6 +132,15 @@ Result<void> check_tokens(const std::vector<TokenId>& ids, const ServedModel& mo
     return bad_request("prompt_tokens[" + std::to_string(i) + "]: " + std::to_string(ids[i]) +
                        " is not in the vocabulary of " + std::to_string(model.vocabulary));
   }
+  return {};
+}
+
+Result<void> check_forced(TokenId token, const ServedModel& model) {
+  if (token == kNoToken) return {};
+  const std::string field = "forced_bos_token_id: " + std::to_string(token);
+  if (!model.has_encoder) return bad_request(field + " is for models with an encoder");
+  if (token < 0 || token >= model.vocabulary)
+    return bad_request(field + " is not in the vocabulary of " + std::to_string(model.vocabulary));
   return {};
 }
 
@@ -147,6 +158,11 @@ Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& mode
   spec.max_tokens = request.max_tokens = *bound;
   spec.sequences = sampling.beams.num_beams > 1 ? sampling.beams.num_beams
                                                 : std::max(sampling.n, sampling.best_of);
+  if (request.activation_reader && spec.sequences > 1) {
+    return bad_request("activation_reader: reads one sequence, and the request asks for " +
+                       std::to_string(spec.sequences));
+  }
+  spec.reader = request.activation_reader;
   spec.seed = sampling.seed.value_or(seed);
   spec.end_tokens = ends_of(sampling, model);
   spec.sampling =
@@ -185,11 +201,16 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   const auto known = check_tokens(*ids, model);
   if (!known) return known.error();
   const std::size_t prompt = ids->size();
+  const auto forced = check_forced(request.forced_bos, model);
+  if (!forced) return forced.error();
 
   GroupSpec spec;
   spec.prompt = std::move(*ids);
   if (model.has_encoder) {
     spec.encoder_input = std::exchange(spec.prompt, {std::max<TokenId>(model.start_token, 0)});
+    const TokenId first =
+        request.forced_bos == kNoToken ? model.defaults.forced_bos : request.forced_bos;
+    if (first != kNoToken) spec.prompt.push_back(first);
     if (std::cmp_greater(prompt, model.context)) {
       return too_long(request, model, prompt);
     }

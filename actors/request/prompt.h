@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "weft/actors/loading/served_model.h"
 #include "weft/actors/messages.h"
 #include "weft/actors/request/active_request.h"
-#include "weft/actors/served_model.h"
 #include "weft/core/error/error.h"
 
 namespace weft {

@@ -5,6 +5,7 @@
 #include <boost/json/value.hpp>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "weft/core/request_class.h"
 #include "weft/core/time/clock.h"
 #include "weft/core/token.h"
+#include "weft/gpu/activation_reader.h"
 #include "weft/sampling/sampler.h"
 #include "weft/sampling/sampling_params.h"
 
@@ -28,8 +30,16 @@ struct Request {
   boost::json::value tools{};     ///< what the template gets beside the messages
   boost::json::object chat_template_kwargs{};
 
-  std::int32_t max_tokens = 256;  ///< of each output; 0 = what the context has room for
+  /// Of each output; 0 = what the context has room for, at most what Config::generation_config
+  /// says.
+  std::int32_t max_tokens = 256;
   SamplingParams sampling{};
+  /// Of a model with an encoder: the token that the output begins with, which names the language of
+  /// a translation (forced_bos_token_id); it is no part of the output. kNoToken: none, or that of
+  /// Config::generation_config.
+  TokenId forced_bos = kNoToken;
+  /// Reads hidden states and logits of the request's one sequence; null: nobody.
+  std::shared_ptr<ActivationReader> activation_reader{};
   std::vector<std::string> stop{};  ///< texts that end the output and are left out of it
   bool skip_special_tokens = true;  ///< leaves special tokens out of the text
 

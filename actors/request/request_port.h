@@ -73,6 +73,9 @@ class RequestPort {
   [[nodiscard]] virtual std::shared_ptr<const ServedModel> model() const { return nullptr; }
   /// Whether it can serve: no actor that it needs has failed for good.
   [[nodiscard]] virtual bool ready() const noexcept = 0;
+  /// Whether a request that came now would be refused with kOverloaded, whatever it asks for. It
+  /// costs no more than looking.
+  [[nodiscard]] virtual bool full() const noexcept { return false; }
 };
 
 }  // namespace weft

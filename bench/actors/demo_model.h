@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/actors/served_model.h"
+#include "weft/actors/loading/served_model.h"
 #include "weft/core/token.h"
 
 namespace weft::bench {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "weft/actors/served_model.h"
+#include "weft/actors/loading/served_model.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/step_device.h"
 

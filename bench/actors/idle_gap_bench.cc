@@ -64,7 +64,7 @@ void measure_gaps(const char* name, ServedModel model, std::unique_ptr<StepDevic
   const auto output = static_cast<std::int32_t>(device->limits().context) - kPrompt;
   const auto meter = std::make_shared<measure::StepMeter>(std::move(device));
   {
-    const measure::RunningPipeline pipeline({}, {std::move(model), {meter}});
+    const measure::RunningPipeline pipeline({}, {std::move(model), {{meter}}});
     const measure::Load load{
         std::vector<measure::Arrival>(rows, {0, kPrompt, output, RequestClass::kChat})};
     measure::LoadPlayer player(*pipeline, 1);

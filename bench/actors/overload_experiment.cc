@@ -98,7 +98,7 @@ void run_case(const Case& what, ServedModel model, std::shared_ptr<StepDevice> d
   const std::int32_t rows = device->limits().rows;
   Config config;
   config.max_queued_requests = 1 << 16;  // nothing is refused: the load is what is asked for
-  const measure::RunningPipeline pipeline(config, {std::move(model), {std::move(device)}});
+  const measure::RunningPipeline pipeline(config, {std::move(model), {{std::move(device)}}});
   LoadPlayer player(*pipeline, 1);
   // First, since the costs of steps are learnt from these.
   const double chat_most = capacity(player, what.chat, rows);

@@ -73,7 +73,7 @@ std::unique_ptr<Pipeline> make_pipeline(boost::asio::io_context& io) {
   device.tokens = endless_tokens(model);
   return std::make_unique<Pipeline>(
       io.get_executor(), config(), std::move(model),
-      std::vector<std::shared_ptr<StepDevice>>{std::make_shared<TimedDevice>(std::move(device))});
+      std::vector<DeviceRanks>{{std::make_shared<TimedDevice>(std::move(device))}});
 }
 
 /// What the streams of a run share.

@@ -27,7 +27,7 @@ void run(std::chrono::microseconds target) {
   config.target_inter_token = target;
   ModelledDevice modelled = make_modelled_device(32, 8192, 4096);
   const measure::RunningPipeline pipeline(
-      config, {std::move(modelled.model), {std::move(modelled.device)}});
+      config, {std::move(modelled.model), {{std::move(modelled.device)}}});
   // Streams first, so that the cost of prefill is learnt from what comes while they run.
   measure::Load load;
   load.arrivals.assign(kDecodingStreams, {0, 16, kStreamOutput, RequestClass::kChat});

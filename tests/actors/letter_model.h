@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "weft/actors/served_model.h"
+#include "weft/actors/loading/served_model.h"
 
 namespace weft::test {
 

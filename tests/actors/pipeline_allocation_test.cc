@@ -17,7 +17,7 @@
 #include "weft/model/random_llama.h"
 #include "weft/tests/actors/letter_model.h"
 #include "weft/tests/fixture/allocation_count.h"
-#include "weft/tests/fixture/fake_device.h"
+#include "weft/tests/fixture/fake_ranks.h"
 
 namespace weft::test {
 namespace {
@@ -34,10 +34,12 @@ class CountingSink final : public RequestSink {
 /// Passes steps on, and counts what all threads allocate between two of them.
 class MeasuredDevice final : public StepDevice {
  public:
-  MeasuredDevice(std::unique_ptr<StepDevice> device, std::size_t first, std::size_t count)
+  MeasuredDevice(std::shared_ptr<StepDevice> device, std::size_t first, std::size_t count)
       : device_(std::move(device)), first_(first), last_(first + count) {}
 
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
+  [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
+  void abandon() noexcept override { device_->abandon(); }
   void run(const Plan& plan, StepResult& result) override {
     device_->run(plan, result);
     ++steps_;
@@ -48,7 +50,7 @@ class MeasuredDevice final : public StepDevice {
   std::atomic<std::size_t> allocations{SIZE_MAX};
 
  private:
-  const std::unique_ptr<StepDevice> device_;
+  const std::shared_ptr<StepDevice> device_;
   const std::size_t first_, last_;
   std::size_t steps_ = 0;
   std::size_t before_ = 0;
@@ -66,12 +68,14 @@ DeviceLimits limits(std::int64_t context) {
 }
 
 /// Returns how often `count` ticks allocate after a warm-up, with all rows running.
-std::size_t allocations_of(std::unique_ptr<StepDevice> step_device, std::size_t count) {
+std::size_t allocations_of(DeviceRanks ranks, std::size_t count) {
   constexpr std::size_t kWarmUp = 200;
-  const DeviceLimits limits = step_device->limits();
-  auto device = std::make_shared<MeasuredDevice>(std::move(step_device), kWarmUp, count);
+  const DeviceLimits limits = ranks.back()->limits();
+  auto device = std::make_shared<MeasuredDevice>(ranks.back(), kWarmUp, count);
+  ranks.back() = device;
   boost::asio::thread_pool pool(1);
-  Pipeline pipeline(pool.get_executor(), Config{}, letter_model(limits.context), {device});
+  Pipeline pipeline(pool.get_executor(), Config{}, letter_model(limits.context),
+                    std::vector<DeviceRanks>{std::move(ranks)});
   std::vector<std::shared_ptr<CountingSink>> sinks;
   for (std::int32_t i = 0; i < limits.rows; ++i) {
     Request request;
@@ -94,7 +98,15 @@ std::size_t allocations_of(std::unique_ptr<StepDevice> step_device, std::size_t 
 TEST(PipelineAllocationTest, TenThousandTicksAllocateNothingInAnyThread) {
   constexpr std::size_t kTicks = 10'000;
   FakeDevice::Options options{.limits = limits(kTicks + 1000), .remembers = false};
-  EXPECT_EQ(allocations_of(std::make_unique<FakeDevice>(std::move(options)), kTicks), 0U);
+  EXPECT_EQ(allocations_of({std::make_shared<FakeDevice>(std::move(options))}, kTicks), 0U);
+}
+
+TEST(PipelineAllocationTest, TicksOfSeveralStagesAndRanksAllocateNothingInAnyThread) {
+  constexpr std::size_t kTicks = 3000;
+  FakeDevice::Options options{.limits = limits(kTicks + 1000), .remembers = false};
+  options.limits.stages = 2;
+  const auto ranks = std::make_shared<FakeRanks>(FakeRanks::Options{std::move(options), 2});
+  EXPECT_EQ(allocations_of(ranks->devices(), kTicks), 0U);
 }
 
 TEST(PipelineAllocationTest, TicksOfTheHostDeviceAllocateNothingInAnyThread) {
@@ -110,8 +122,8 @@ TEST(PipelineAllocationTest, TicksOfTheHostDeviceAllocateNothingInAnyThread) {
   const DeviceLimits sizes = limits(2048);
   const DeviceOptions options = step_options(*llama.program(), sizes, DType::kF32, 2);
   auto host = HostDevice::load(llama.checkpoint(), llama.program(), options).value();
-  auto device = std::make_unique<HostStepDevice>(std::move(host), sizes, std::vector<TokenId>{});
-  EXPECT_EQ(allocations_of(std::move(device), kTicks), 0U);
+  auto device = std::make_shared<HostStepDevice>(std::move(host), sizes, std::vector<TokenId>{});
+  EXPECT_EQ(allocations_of({std::move(device)}, kTicks), 0U);
 }
 
 TEST(PipelineAllocationTest, AllocationsAreCounted) {

@@ -19,6 +19,7 @@
 #include "weft/tests/actors/letter_model.h"
 #include "weft/tests/fixture/deterministic_system.h"
 #include "weft/tests/fixture/fake_device.h"
+#include "weft/tests/fixture/fake_ranks.h"
 
 namespace weft::test {
 
@@ -76,7 +77,15 @@ class PipelineFixture : public testing::Test {
     options.run = [this](const Plan& plan) {
       if (on_step) on_step(plan);
     };
-    device = std::make_shared<FakeDevice>(std::move(options));
+    DeviceRanks devices;
+    if (ranks > 0) {
+      cut = std::make_shared<FakeRanks>(
+          FakeRanks::Options{std::move(options), ranks, /*waits=*/false});
+      devices = cut->devices();
+    } else {
+      device = std::make_shared<FakeDevice>(std::move(options));
+      devices = {device};
+    }
     PipelineOptions how;
     how.system = play.options_for_other();
     how.own_threads = false;
@@ -87,7 +96,7 @@ class PipelineFixture : public testing::Test {
     how.before_preprocess = before_preprocess;
     pipeline = std::make_unique<Pipeline>(play.context().get_executor(), config,
                                           letter_model(limits.context),
-                                          std::vector<std::shared_ptr<StepDevice>>{device}, how);
+                                          std::vector<DeviceRanks>{std::move(devices)}, how);
     play.context().run_all();
   }
   void TearDown() override {
@@ -155,7 +164,9 @@ class PipelineFixture : public testing::Test {
       before_preprocess;
   bool actor_fails = false;  ///< the scheduler or the detokenizer, at its next message
   ExitKind failure = ExitKind::kException;
+  std::size_t ranks = 0;  ///< of each stage; 0: one device is all stages
   std::shared_ptr<FakeDevice> device;
+  std::shared_ptr<FakeRanks> cut;
   std::unique_ptr<Pipeline> pipeline;
   std::vector<Sent> all;
 };

@@ -143,7 +143,7 @@ TEST(PipelineStressTest, TenThousandRequestsTakenBackAtAnyMomentEndOnceAndLeaveN
   config.preprocess_workers = 2;
   PipelineOptions how;
   how.observer = std::make_shared<CheckingObserver>();
-  Pipeline pipeline(pool.get_executor(), config, letter_model(limits().context), {device()}, how);
+  Pipeline pipeline(pool.get_executor(), config, letter_model(limits().context), {{device()}}, how);
   Tally tally;
   {
     std::vector<std::jthread> threads;

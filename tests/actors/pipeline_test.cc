@@ -482,11 +482,14 @@ TEST_F(PipelineTest, AsManyRequestsAsMayWaitAreTakenAndTheNextIsTold) {
   send();
   send();
   const Sent third = send();
+  EXPECT_FALSE(pipeline->full());
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
+  EXPECT_TRUE(pipeline->full());
   EXPECT_EQ(third.error(), EngineErrc::kOverloaded);
   EXPECT_GT(third.sink->end->retry_after, 0ms);
   EXPECT_EQ(third.sink->end->error.detail, "too many requests wait");
   play.run_all();
+  EXPECT_FALSE(pipeline->full());
   expect_served();
 }
 

@@ -42,6 +42,43 @@ TEST_F(PipelineTickTest, IsNotTakenForAMessageOfAnEarlierUse) {
   EXPECT_TRUE(tick.held_by(7, Holder::kQueued));
 }
 
+TEST_F(PipelineTickTest, IsGivenBackByTheLastRankWithTheTimeOfTheSlowest) {
+  tick.begin(3);
+  tick.note_took(Duration(5));
+  EXPECT_FALSE(tick.leave());
+  tick.note_took(Duration(9));
+  EXPECT_FALSE(tick.leave());
+  tick.note_took(Duration(7));
+  EXPECT_TRUE(tick.leave());
+  EXPECT_EQ(tick.took(), Duration(9));
+  EXPECT_FALSE(tick.lost());
+}
+
+TEST_F(PipelineTickTest, IsLostIfOneRankLostItUntilItsNextUse) {
+  tick.begin(2);
+  tick.lose();
+  EXPECT_FALSE(tick.leave());
+  EXPECT_TRUE(tick.leave());
+  EXPECT_TRUE(tick.lost());
+  tick.begin(1);
+  EXPECT_FALSE(tick.lost());
+  EXPECT_EQ(tick.took(), Duration{});
+}
+
+TEST(TickPoolTest, HasAnotherTickForEachStageButTheFirst) {
+  DeviceLimits limits;
+  limits.rows = limits.pages = limits.step_tokens = 1;
+  limits.context = 1;
+  limits.stages = 3;
+  TickPool pool(limits);
+  std::size_t count = 0;
+  while (PipelineTick* const tick = pool.find_free()) {
+    tick->number = ++count;
+    tick->set_holder(Holder::kDone);
+  }
+  EXPECT_EQ(count, TickPool::kTicks + 2);
+}
+
 TEST(TickPoolTest, FreesForASuccessorWhatAFailedSchedulerHadInHand) {
   DeviceLimits limits;
   limits.rows = limits.pages = limits.step_tokens = 1;

@@ -115,11 +115,9 @@ PlayedPipeline::PlayedPipeline(const MakeDevice& make_device, const Program& pro
   how.messages_per_activation = 1;
   how.observer = std::make_shared<CheckingObserver>();
   auto device = make_device(limits);
-  pipeline_ =
-      std::make_unique<Pipeline>(system_.context().get_executor(), config, served(program, limits),
-                                 std::vector<std::shared_ptr<StepDevice>>{
-                                     std::make_shared<NotedDevice>(std::move(device), sizes_)},
-                                 how);
+  pipeline_ = std::make_unique<Pipeline>(
+      system_.context().get_executor(), config, served(program, limits),
+      std::vector<DeviceRanks>{{std::make_shared<NotedDevice>(std::move(device), sizes_)}}, how);
   system_.context().run_all();
 }
 
@@ -142,16 +140,16 @@ std::vector<PlayedRequest> PlayedPipeline::play(std::span<const Request> request
   return played;
 }
 
-MakeDevice host_devices(const OpenedModel& model) {
+MakeDevice host_devices(const OpenedModel& model, DType kv_dtype) {
   const PipelineShape least{.rows = 1, .step_tokens = 1, .page_tokens = 1, .context = 1};
   const DeviceLimits few = limits_of(*model.program, least);
-  const auto options = step_options(*model.program, few, DType::kF32, 1);
+  const auto options = step_options(*model.program, few, kv_dtype, 1);
   // The first of the weights, which runs nothing itself.
   const auto weights = std::make_shared<const HostStepDevice>(
       HostDevice::load(model.checkpoint, model.program, options).value(), few,
       std::vector<TokenId>(model.program->end_tokens.begin(), model.program->end_tokens.end()));
-  return [weights](const DeviceLimits& limits) {
-    return weights->share_weights(limits, DType::kF32, 1).value();
+  return [weights, kv_dtype](const DeviceLimits& limits) {
+    return weights->share_weights(limits, kv_dtype, 1).value();
   };
 }
 

@@ -50,7 +50,7 @@ struct PlanSizes {
 using MakeDevice = std::function<std::unique_ptr<StepDevice>(const DeviceLimits& limits)>;
 
 /// Makes devices of the host, with one thread each, which share their weights.
-[[nodiscard]] MakeDevice host_devices(const OpenedModel& model);
+[[nodiscard]] MakeDevice host_devices(const OpenedModel& model, DType kv_dtype = DType::kF32);
 
 /// Makes devices of any kind, each with weights of its own.
 [[nodiscard]] MakeDevice devices_of(const DeviceKind& kind, const OpenedModel& model);

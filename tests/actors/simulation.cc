@@ -89,6 +89,11 @@ class Simulation::Sink final : public RequestSink {
 
 Simulation::Simulation(const SimulationOptions& options)
     : options_(options), random_(options.seed) {
+  make_config();
+  make_pipeline();
+}
+
+void Simulation::make_config() {
   limits_.page_tokens = std::array{1, 2, 4, 16}[random(4)];
   limits_.context = 48;
   limits_.rows = static_cast<std::int32_t>(1 + random(8));
@@ -101,6 +106,7 @@ Simulation::Simulation(const SimulationOptions& options)
                              static_cast<std::uint64_t>(whole), random(most) + 1));
   limits_.step_tokens = static_cast<std::int32_t>(limits_.rows + 1 + static_cast<int>(random(40)));
   limits_.vocabulary = kVocabulary;
+  limits_.stages = options_.stages;
 
   config_.kv_layout = slab ? KvLayout::kSlab : KvLayout::kPages;
   config_.page_tokens = limits_.page_tokens;
@@ -114,7 +120,9 @@ Simulation::Simulation(const SimulationOptions& options)
     config_.policy = BatchPolicy::kWindow;
     config_.window = std::chrono::milliseconds(5);
   }
+}
 
+DeviceRanks Simulation::make_devices() {
   FakeDevice::Options device{.limits = limits_};
   device.took = [](const Plan& plan) {
     return std::chrono::microseconds(500 + 20 * tokens_of(plan));
@@ -124,6 +132,13 @@ Simulation::Simulation(const SimulationOptions& options)
     ++failures_;
     throw std::runtime_error("the device fails");
   };
+  if (options_.ranks == 0) return {std::make_shared<FakeDevice>(std::move(device))};
+  ranks_ = std::make_shared<FakeRanks>(
+      FakeRanks::Options{std::move(device), options_.ranks, /*waits=*/false});
+  return ranks_->devices();
+}
+
+void Simulation::make_pipeline() {
   PipelineOptions how;
   how.system = system_.options_for_other();
   how.own_threads = false;
@@ -135,11 +150,21 @@ Simulation::Simulation(const SimulationOptions& options)
   });
   ServedModel model = letter_model(limits_.context);
   model.end_tokens = {kEnd};
-  pipeline_ = std::make_unique<Pipeline>(
-      system_.context().get_executor(), config_, std::move(model),
-      std::vector<std::shared_ptr<StepDevice>>{std::make_shared<FakeDevice>(std::move(device))},
-      how);
+  pipeline_ =
+      std::make_unique<Pipeline>(system_.context().get_executor(), config_, std::move(model),
+                                 std::vector<DeviceRanks>{make_devices()}, how);
   system_.context().run_all();
+}
+
+/// In the one thread a rank's plan is delivered when it has not to wait.
+bool Simulation::can_take(ActorId to) const {
+  if (!ranks_) return true;
+  // In the order in which the pipeline declares them: scheduler, first executor, detokenizer, the
+  // other executors.
+  const std::uint64_t id = to.value();
+  if (id == 2) return ranks_->ready(0);
+  const bool other = id > 3 && id < 3 + ranks_->size();
+  return !other || ranks_->ready(static_cast<std::size_t>(id - 3));
 }
 
 Simulation::~Simulation() {
@@ -191,7 +216,7 @@ void Simulation::end_one() {
 }
 
 bool Simulation::deliver() {
-  const bool delivered = system_.run_random(random_);
+  const bool delivered = system_.run_random(random_, [this](ActorId to) { return can_take(to); });
   const NoFailingAllocation own;
   std::erase_if(open_, [this](const std::shared_ptr<Sink>& sink) {
     if (!sink->end()) return false;
@@ -209,15 +234,37 @@ void Simulation::step() {
     end_one();
   } else if (event < 60) {
     system_.advance(std::chrono::microseconds(random(3000)));
-  } else if (event < 62 && options_.failures && chance(0.1)) {
-    (chance(0.5) ? device_fails_ : actor_fails_) = true;
-    // A failed actor is restarted only so often in so long a time.
-    system_.advance(std::chrono::seconds(11));
+  } else if (event < 62 && options_.failures && chance(ranks_ ? 0.5 : 0.1)) {
+    fail_something();
+  } else if (event < 65 && ranks_) {
+    ranks_->hang() ? ranks_->time_out() : replace_lost_engine();
   } else if (event < 64 && options_.allocations) {
     fail_one_allocation();
   } else if (!deliver()) {
     arrive();
   }
+}
+
+void Simulation::fail_something() {
+  if (ranks_ && chance(0.5)) {
+    using Trouble = FakeRanks::Trouble;
+    ++failures_;
+    const std::array kinds = {Trouble::kThrows, Trouble::kThrowsAfterwards, Trouble::kHangs};
+    ranks_->befall(random(ranks_->size()), kinds.at(random(kinds.size())));
+  } else {
+    (!ranks_ && chance(0.5) ? device_fails_ : actor_fails_) = true;
+  }
+  // A failed actor is restarted only so often in so long a time.
+  system_.advance(std::chrono::seconds(11));
+}
+
+void Simulation::replace_lost_engine() {
+  if (pipeline_->ready()) return;
+  ++lost_engines_;
+  settle();
+  EXPECT_FALSE(pipeline_->ready());
+  pipeline_.reset();
+  make_pipeline();
 }
 
 /// Lets one of the next allocations of the actors fail.
@@ -248,6 +295,7 @@ void Simulation::settle() {
       continue;
     }
     ++idle;
+    if (ranks_) ranks_->time_out();
     system_.advance(std::chrono::milliseconds(10));
   }
   EXPECT_TRUE(open_.empty()) << open_.size() << " requests wait for ever";
@@ -281,6 +329,9 @@ void Simulation::check(Sink& sink) {
       EXPECT_GT(request.timeout.count(), 0);
     } else if (code == EngineErrc::kDeviceFailed || code == EngineErrc::kInternal) {
       EXPECT_GT(failures_, 0U) << "failed by itself: " << to_string(end.error);
+    } else if (code == EngineErrc::kNotReady) {
+      EXPECT_FALSE(pipeline_->ready());
+      EXPECT_TRUE(ranks_) << "a device that is not cut is not lost";
     } else {
       EXPECT_TRUE(code == EngineErrc::kNeverFits || code == EngineErrc::kOverloaded)
           << to_string(end.error);

@@ -11,6 +11,7 @@
 #include "weft/actors/pipeline.h"
 #include "weft/tests/fixture/deterministic_system.h"
 #include "weft/tests/fixture/fake_device.h"
+#include "weft/tests/fixture/fake_ranks.h"
 
 namespace weft::test {
 
@@ -19,6 +20,8 @@ struct SimulationOptions {
   std::uint64_t seed = 1;
   bool failures = true;      ///< of the device and of actors
   bool allocations = false;  ///< fail while actors handle messages, and the clock jumps
+  std::int32_t stages = 1;   ///< ticks that run at once
+  std::size_t ranks = 0;     ///< of each stage, each with an executor; 0: one device is all stages
 };
 
 /// The real actors over a fake device, a virtual clock and a wire that delivers in random order:
@@ -26,6 +29,9 @@ struct SimulationOptions {
 /// invariants checked after each of its messages and every output compared with what the fake model
 /// gives a request that runs alone. All of it follows from the seed. What is wrong is a GoogleTest
 /// failure.
+///
+/// With ranks, one of them throws or hangs now and then, which ends the engine; once all its
+/// requests have ended another takes its place.
 class Simulation {
  public:
   explicit Simulation(const SimulationOptions& options);
@@ -39,6 +45,8 @@ class Simulation {
   [[nodiscard]] std::size_t requests() const noexcept { return sinks_.size(); }
   [[nodiscard]] std::size_t completed() const noexcept { return completed_; }
   [[nodiscard]] std::size_t failed_allocations() const noexcept { return failed_allocations_; }
+  /// How many engines were lost with a rank.
+  [[nodiscard]] std::size_t lost_engines() const noexcept { return lost_engines_; }
   /// A hash of all that has come out: two plays of a seed have the same.
   [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
   [[nodiscard]] std::uint64_t preemptions() const { return pipeline_->stats().preemptions; }
@@ -50,6 +58,12 @@ class Simulation {
   bool chance(double probability) {
     return std::uniform_real_distribution<double>()(random_) < probability;
   }
+  void make_config();
+  void make_pipeline();
+  DeviceRanks make_devices();
+  [[nodiscard]] bool can_take(ActorId to) const;
+  void fail_something();
+  void replace_lost_engine();
   Request random_request();
   void arrive();
   void end_one();
@@ -63,6 +77,7 @@ class Simulation {
   DeterministicSystem system_;
   Config config_;
   DeviceLimits limits_;
+  std::shared_ptr<FakeRanks> ranks_;  // null where one device is all stages
   bool device_fails_ = false;
   bool actor_fails_ = false;
   std::unique_ptr<Pipeline> pipeline_;
@@ -70,6 +85,7 @@ class Simulation {
   std::vector<std::shared_ptr<Sink>> open_;
   std::size_t completed_ = 0;
   std::size_t failures_ = 0;
+  std::size_t lost_engines_ = 0;
   std::size_t failed_allocations_ = 0;
   std::uint64_t digest_ = 0;
 };

@@ -29,6 +29,7 @@ struct Tally {
   std::size_t requests = 0;
   std::size_t completed = 0;
   std::size_t failed_allocations = 0;
+  std::size_t lost_engines = 0;
   std::uint64_t digest = 0;
 };
 
@@ -43,6 +44,7 @@ void simulate(const SimulationOptions& options, Tally& tally) {
   tally.requests += simulation.requests();
   tally.completed += simulation.completed();
   tally.failed_allocations += simulation.failed_allocations();
+  tally.lost_engines += simulation.lost_engines();
   tally.digest ^= simulation.digest() + options.seed;
 }
 
@@ -60,7 +62,8 @@ Tally simulate_all(SimulationOptions options) {
   EXPECT_GT(tally.completed, 2 * seeds) << "the simulation hardly completes anything";
   std::cout << seeds << " seeds, " << tally.events << " events, " << tally.requests << " requests, "
             << tally.completed << " completed, " << tally.failed_allocations
-            << " failed allocations, digest " << std::hex << tally.digest << std::dec << '\n';
+            << " failed allocations, " << tally.lost_engines << " lost engines, digest " << std::hex
+            << tally.digest << std::dec << '\n';
   return tally;
 }
 
@@ -74,6 +77,25 @@ TEST(SimulationTest, NothingIsLostWhenAllocationsFailAndTheClockJumps) {
   EXPECT_GT(tally.failed_allocations, number_from("WEFT_SEEDS", kSeeds));
 }
 
+TEST(SimulationTest, NothingIsLostWhenSeveralTicksRunAtOnceOnOneDevice) {
+  for (const std::int32_t stages : {2, 3}) {
+    SCOPED_TRACE(std::to_string(stages) + " stages");
+    simulate_all({.allocations = true, .stages = stages});
+  }
+}
+
+TEST(SimulationTest, NothingIsLostAmongRanksThatFailOrHang) {
+  for (const std::int32_t stages : {1, 2, 3}) {
+    for (const std::size_t ranks : {1U, 2U, 4U}) {
+      if (stages == 1 && ranks == 1) continue;  // it is no rank then
+      SCOPED_TRACE(std::to_string(stages) + " stages of " + std::to_string(ranks) + " ranks");
+      const Tally tally = simulate_all({.stages = stages, .ranks = ranks});
+      if (std::getenv("WEFT_SEED") != nullptr) continue;
+      EXPECT_GT(tally.lost_engines, 0U);
+    }
+  }
+}
+
 TEST(SimulationTest, ASeedReplaysBitByBit) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Tally first;
@@ -81,6 +103,11 @@ TEST(SimulationTest, ASeedReplaysBitByBit) {
     simulate({.seed = seed, .allocations = true}, first);
     simulate({.seed = seed, .allocations = true}, second);
     EXPECT_EQ(first.digest, second.digest) << "seed " << seed;
+    Tally third;
+    Tally fourth;
+    simulate({.seed = seed, .stages = 2, .ranks = 2}, third);
+    simulate({.seed = seed, .stages = 2, .ranks = 2}, fourth);
+    EXPECT_EQ(third.digest, fourth.digest) << "seed " << seed << " with ranks";
   }
 }
 

@@ -19,7 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "weft/actors/served_model.h"
+#include "weft/actors/loading/served_model.h"
+#include "weft/gpu/activation_reader.h"
+#include "weft/gpu/memory_budget.h"
 #include "weft/sampling/logit_processor.h"
 #include "weft/tests/fixture/source_path.h"
 
@@ -47,6 +49,7 @@ struct LoadEngineTest : testing::Test {
                         loaded = std::move(engine);
                       }));
     EXPECT_FALSE(loaded) << "within the call";
+    io.restart();
     while (!loaded && io.run_one() != 0) {
     }
     return *std::move(loaded);
@@ -74,6 +77,31 @@ TEST_F(LoadEngineTest, GivesAnEngineThatServesAndTellsOfItsModel) {
   io.restart();
   while (result.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
   EXPECT_EQ(result.get().usage.output_tokens, 2);
+}
+
+TEST_F(LoadEngineTest, HasTwiceThePagesInTheSameMemoryWithKeysAndValuesAsCodes) {
+  const auto loaded = [&](std::optional<DType> kv_dtype) {
+    Config config = demo_config();
+    config.kv_dtype = kv_dtype;
+    config.max_rows = 64;
+    config.max_pages = 0;
+    config.memory_bytes = std::int64_t{48} << 20;
+    io.restart();
+    auto engine = load(std::move(config));
+    EXPECT_TRUE(engine) << to_string(engine.error());
+    const auto model = engine->model();
+    EXPECT_EQ(model->kv_dtype, kv_dtype.value_or(DType::kF32));
+    return std::pair(engine->stats().pages, model->kv_bytes);
+  };
+  const auto [wide_pages, wide_bytes] = loaded(std::nullopt);
+  const auto [half_pages, half_bytes] = loaded(DType::kF16);
+  const auto [code_pages, code_bytes] = loaded(DType::kI8);
+  EXPECT_EQ(wide_bytes / wide_pages, 2 * (half_bytes / half_pages));
+  // A head of D numbers takes D + 4 bytes for 2 D.
+  EXPECT_GT(code_pages, half_pages * 7 / 4);
+  EXPECT_LT(code_pages, half_pages * 2);
+  EXPECT_NEAR(static_cast<double>(code_bytes), static_cast<double>(half_bytes),
+              static_cast<double>(half_bytes) / 50);
 }
 
 /// Counts up from the last token of the prompt; a prompt of token 9 is too much.
@@ -112,12 +140,91 @@ TEST_F(LoadEngineTest, ALogitProcessorChoosesForItsRequestAndEndsNoOther) {
   EXPECT_EQ(failed.get().first, EngineErrc::kNoTokenLeft);
 }
 
+/// Counts what it is shown; too many tokens are too much.
+class CountingReader final : public ActivationReader {
+ public:
+  explicit CountingReader(std::size_t most) : most_(most) {}
+  [[nodiscard]] bool wants_logits() const noexcept override { return true; }
+  void read(const TokenActivations& token) override {
+    if (tokens.size() == most_) throw std::runtime_error("too many");
+    tokens.push_back(token.token);
+    hidden = token.hidden_state.size();
+    logits = token.logits.size();
+  }
+
+  std::vector<TokenId> tokens;
+  std::size_t hidden = 0, logits = 0;
+
+ private:
+  std::size_t most_;
+};
+
+TEST_F(LoadEngineTest, AnActivationReaderSeesItsSequenceAndEndsItWhenItThrows) {
+  Result<Engine> engine = load(demo_config());
+  ASSERT_TRUE(engine) << to_string(engine.error());
+  const auto ask = [&](const std::shared_ptr<CountingReader>& reader, std::int32_t n) {
+    Request request;
+    request.prompt_tokens = {20, 21, 22};
+    request.max_tokens = 3;
+    request.sampling.ignore_eos = true;
+    request.sampling.n = n;
+    request.activation_reader = reader;
+    auto asked = engine->async_generate(
+        std::move(request), asio::use_future([](error_code error, GenerationResult result) {
+          return std::pair(error, std::move(result));
+        }));
+    io.restart();
+    while (asked.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
+    return asked.get();
+  };
+  const auto reader = std::make_shared<CountingReader>(100);
+  const auto answer = ask(reader, 1).second.choices.at(0).tokens;
+  ASSERT_EQ(answer.size(), 3U);
+  ASSERT_GE(reader->tokens.size(), 5U);
+  reader->tokens.resize(5);  // the last one of the output may have been fed, too
+  EXPECT_EQ(reader->tokens, (std::vector<TokenId>{20, 21, 22, answer[0], answer[1]}));
+  EXPECT_GT(reader->hidden, 0U);
+  EXPECT_EQ(reader->logits, static_cast<std::size_t>(engine->model()->vocabulary));
+
+  EXPECT_EQ(ask(std::make_shared<CountingReader>(4), 1).first, EngineErrc::kNoTokenLeft);
+  const auto refused = ask(reader, 2);
+  EXPECT_EQ(refused.first, EngineErrc::kBadRequest);
+  EXPECT_NE(refused.second.error_detail.find("activation_reader"), std::string::npos);
+}
+
 TEST_F(LoadEngineTest, SaysWhyThereIsNone) {
   Config config = demo_config();
   config.model = "/nowhere";
   const Result<Engine> engine = load(std::move(config));
   ASSERT_FALSE(engine);
   EXPECT_NE(engine.error().detail.find("/nowhere"), std::string::npos);
+}
+
+TEST_F(LoadEngineTest, EnginesTakeTheirMemoryFromOneBudgetAndGiveItBack) {
+  const auto budget = MemoryBudget::make(std::int64_t{1} << 30);
+  PipelineOptions options;
+  options.memory_budget = budget;
+  std::optional<Engine> first = load(demo_config(), options).value();
+  const std::int64_t taken = budget->bytes() - budget->left();
+  EXPECT_GT(taken, std::int64_t{1} << 20) << "weights and pages";
+  {
+    const Engine second = load(demo_config(), options).value();
+    EXPECT_EQ(budget->bytes() - budget->left(), 2 * taken);
+  }
+  EXPECT_EQ(budget->bytes() - budget->left(), taken);
+  first.reset();
+  EXPECT_EQ(budget->left(), budget->bytes());
+}
+
+TEST_F(LoadEngineTest, AnEngineWithoutRoomInItsBudgetIsRefused) {
+  PipelineOptions options;
+  options.memory_budget = MemoryBudget::make(std::int64_t{1} << 20);
+  const Result<Engine> engine = load(demo_config(), options);
+  ASSERT_FALSE(engine);
+  EXPECT_NE(engine.error().detail.find("memory budget: weights and buffers take"),
+            std::string::npos)
+      << engine.error().detail;
+  EXPECT_EQ(options.memory_budget->left(), options.memory_budget->bytes());
 }
 
 TEST_F(LoadEngineTest, IsCancelledWhileItLoads) {

@@ -167,6 +167,19 @@ TEST_F(PromptTest, WithoutALimitTheContextIsFilled) {
   EXPECT_EQ(group->ticket->request().max_tokens, 29);
 }
 
+TEST_F(PromptTest, WithoutALimitTheModelsOwnHoldsWhereTheContextHasRoom) {
+  model.defaults.max_tokens = 10;
+  const auto bound = [&](std::size_t prompt, std::int32_t asked) {
+    Request request;
+    request.prompt_tokens.assign(prompt, 1);
+    request.max_tokens = asked;
+    return prepare(std::move(request)).value()->spec.max_tokens;
+  };
+  EXPECT_EQ(bound(3, 0), 10);
+  EXPECT_EQ(bound(25, 0), 7);
+  EXPECT_EQ(bound(3, 20), 20) << "a request's own";
+}
+
 TEST_F(PromptTest, WhatTheSchedulerGetsIsWhatWasAskedFor) {
   model.end_tokens = {7, 9};
   Request request;
@@ -204,6 +217,16 @@ TEST_F(PromptTest, TheDecoderOfAnEncoderModelBeginsWithItsStartToken) {
   const auto group = prepare(std::move(request)).value();
   EXPECT_EQ(group->spec.prompt, (std::vector<TokenId>{3}));
   EXPECT_EQ(group->spec.encoder_input, (std::vector<TokenId>{1, 2}));
+  Request german;
+  german.prompt_tokens = {1, 2};
+  german.max_tokens = 30;
+  german.forced_bos = 5;
+  EXPECT_EQ(prepare(std::move(german)).value()->spec.prompt, (std::vector<TokenId>{3, 5}));
+  EXPECT_THAT(refusal([](Request& r) { r.forced_bos = 1'000'000; }),
+              HasSubstr("forced_bos_token_id: 1000000 is not in the vocabulary"));
+  model.defaults.forced_bos = 4;
+  EXPECT_EQ(prepare(Request{.prompt_tokens = {1}, .max_tokens = 5}).value()->spec.prompt,
+            (std::vector<TokenId>{3, 4}));
   EXPECT_THAT(refusal([](Request& r) {
                 r.prompt_tokens.assign(33, 1);
                 r.max_tokens = 0;
@@ -211,6 +234,14 @@ TEST_F(PromptTest, TheDecoderOfAnEncoderModelBeginsWithItsStartToken) {
               testing::AllOf(
                   StartsWith("context_length_exceeded: This model's maximum context length is 32"),
                   HasSubstr("your prompt resulted in 33 tokens")));
+}
+
+TEST_F(PromptTest, OnlyTheOutputOfAnEncoderModelCanBeForced) {
+  EXPECT_EQ(refusal([](Request& r) { r.forced_bos = 5; }),
+            "bad_request: forced_bos_token_id: 5 is for models with an encoder");
+  model.defaults.forced_bos = 4;
+  EXPECT_EQ(prepare(Request{.prompt_tokens = {1}, .max_tokens = 5}).value()->spec.prompt,
+            std::vector<TokenId>{1});
 }
 
 }  // namespace

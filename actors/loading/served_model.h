@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "weft/actors/loading/generation_config.h"
+#include "weft/core/dtype.h"
 #include "weft/core/token.h"
 #include "weft/text/chat/chat_encoder.h"
 #include "weft/text/tokenizer/tokenizer.h"
@@ -15,9 +17,12 @@ struct ServedModel {
   ChatEncoder chat{tokenizer};        ///< by the tokenizer's template
   std::int64_t vocabulary = 0;        ///< of the logits; the tokenizer's may be smaller
   std::int64_t context = 0;           ///< positions of a sequence on the device
+  DType kv_dtype = DType::kF32;       ///< of keys and values
+  std::int64_t kv_bytes = 0;          ///< of the pages of all replicas
   std::vector<TokenId> end_tokens{};  ///< sorted, each once
   bool has_encoder = false;
   TokenId start_token = kNoToken;  ///< which the decoder of an encoder-decoder model begins with
+  GenerationDefaults defaults{};   ///< of requests that do not say it themselves
   std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = there is none
 };
 

@@ -1,4 +1,4 @@
-#include "weft/actors/loaded_model.h"
+#include "weft/actors/loading/loaded_model.h"
 
 #include <string>
 #include <utility>
@@ -17,10 +17,13 @@ std::vector<TokenId> end_tokens(const Program& program, const Tokenizer& tokeniz
 }
 
 ServedModel served(const Program& program, Tokenizer tokenizer, std::vector<TokenId> ends,
-                   const StepDevices& devices) {
+                   const StepDevices& devices, DType kv_dtype) {
   ServedModel model{.tokenizer = std::move(tokenizer)};
   model.vocabulary = program.vocabulary;
   model.context = devices.limits.context;
+  model.kv_dtype = kv_dtype;
+  model.kv_bytes = static_cast<std::int64_t>(devices.devices.size()) * devices.limits.pages *
+                   devices.limits.page_tokens * program.kv_bytes_per_token(kv_dtype);
   model.has_encoder = program.has_encoder;
   model.start_token = static_cast<TokenId>(program.start_token);
   model.end_tokens = std::move(ends);
@@ -30,9 +33,13 @@ ServedModel served(const Program& program, Tokenizer tokenizer, std::vector<Toke
   return model;
 }
 
+const std::string& device_of(const Config& config) {
+  return config.partition.empty() ? config.device : config.partition;
+}
+
 DeviceWishes wishes_of(const Config& config) {
   DeviceWishes all;
-  all.device = config.device;
+  all.device = device_of(config);
   all.threads = config.threads;
   all.instances = config.policy == BatchPolicy::kInstances ? config.instances : 1;
   all.kv_dtype = config.kv_dtype;
@@ -51,15 +58,41 @@ DeviceWishes wishes_of(const Config& config) {
 
 }  // namespace
 
+Result<RankWorld> rank_world_of(const Config& config) {
+  RankWorld world;
+  if (!config.partition.empty()) {
+    auto found = rank_world_of(process_environment());
+    if (!found) return found.error();
+    world = *std::move(found);
+  }
+  world.timeout = std::chrono::ceil<std::chrono::milliseconds>(config.rank_timeout);
+  return world;
+}
+
 Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
-                                const Config& config, const LoadProgress& progress) {
+                                const Config& config, const LoadProgress& progress,
+                                std::shared_ptr<MemoryBudget> budget) {
   if (!opened.program->has_logits) {
     return Error{EngineErrc::kBadRequest, "model: " + config.model + " is an encoder"};
   }
+  auto defaults = read_generation_config(config.generation_config, opened.checkpoint->path());
+  if (!defaults) return defaults.error();
   std::vector<TokenId> ends = end_tokens(*opened.program, tokenizer);
-  auto devices = load_step_devices(opened, wishes_of(config), ends, progress);
+  for (const TokenId token : defaults->end_tokens) {
+    if (token < opened.program->vocabulary) ends.push_back(token);
+  }
+  ends = sorted_once(std::move(ends));
+  DeviceWishes wishes = wishes_of(config);
+  wishes.budget = std::move(budget);
+  auto world = rank_world_of(config);
+  if (!world) return world.error();
+  wishes.world = *std::move(world);
+  auto devices = load_step_devices(opened, wishes, ends, progress);
   if (!devices) return devices.error();
-  ServedModel model = served(*opened.program, std::move(tokenizer), std::move(ends), *devices);
+  const DType kv_dtype = config.kv_dtype.value_or(kv_dtype_for(device_of(config), *opened.program));
+  ServedModel model =
+      served(*opened.program, std::move(tokenizer), std::move(ends), *devices, kv_dtype);
+  model.defaults = std::move(*defaults);
   return LoadedModel{std::move(model), std::move(devices->devices)};
 }
 

@@ -1,4 +1,4 @@
-#include "weft/actors/served_model.h"
+#include "weft/actors/loading/served_model.h"
 
 #include <algorithm>
 #include <utility>

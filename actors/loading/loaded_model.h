@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "weft/actors/loading/served_model.h"
+#include "weft/config/config.h"
+#include "weft/core/error/error.h"
+#include "weft/gpu/memory_budget.h"
+#include "weft/gpu/model_device.h"
+#include "weft/gpu/ranks/world/rank_world.h"
+#include "weft/gpu/step_device.h"
+#include "weft/model/open_model.h"
+#include "weft/text/tokenizer/tokenizer.h"
+
+namespace weft {
+
+/// A model and what runs it: the ranks of each replica of a pipeline.
+struct LoadedModel {
+  ServedModel model;
+  std::vector<DeviceRanks> devices;
+};
+
+/// The processes that share the model: one for each rank where a launcher's environment says so and
+/// `config` has a partition, else this one alone. kUnfit naming a variable.
+[[nodiscard]] Result<RankWorld> rank_world_of(const Config& config);
+
+/// Measures the device, takes its memory (from `budget` where there is one) and loads a model that
+/// was opened. Only device, memory and policy of `config` count, not the model's path. kBadRequest
+/// for a model that chooses no tokens; errors of load_step_devices().
+[[nodiscard]] Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
+                                              const Config& config,
+                                              const LoadProgress& progress = {},
+                                              std::shared_ptr<MemoryBudget> budget = nullptr);
+
+}  // namespace weft

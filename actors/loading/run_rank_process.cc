@@ -1,0 +1,22 @@
+#include "weft/actors/loading/run_rank_process.h"
+
+#include "weft/actors/loading/loaded_model.h"
+#include "weft/gpu/ranks/world/load_world.h"
+#include "weft/gpu/ranks/world/rank_worker.h"
+#include "weft/model/open_model.h"
+
+namespace weft {
+
+Result<bool> run_rank_process(const Config& config) {
+  const auto world = rank_world_of(config);
+  if (!world) return world.error();
+  if (world->rank == 0) return false;
+  const auto model = open_model(config.model, config.spec);
+  if (!model) return model.error();
+  const auto ran =
+      run_rank(*world, [&model](const RankSetup& setup) { return load_rank_of(*model, setup); });
+  if (!ran) return ran.error();
+  return true;
+}
+
+}  // namespace weft
