@@ -37,6 +37,12 @@ void add_inspect_command(CLI::App& app);
 /// `weft logits MODEL --ids ...`: the numbers, for anyone who doubts a port.
 void add_logits_command(CLI::App& app);
 
+/// `weft perplexity MODEL TEXT`: how well a model predicts a text, alone or beside another model.
+void add_perplexity_command(CLI::App& app);
+
+/// `weft quantize MODEL OUT --type T`: the model with smaller weights.
+void add_quantize_command(CLI::App& app);
+
 /// `weft tune MODEL`: which way of computing it is the fastest on a GPU.
 void add_tune_command(CLI::App& app);
 

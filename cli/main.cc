@@ -24,6 +24,8 @@ void add_verbs(CLI::App& app) {
   weft::cli::add_tokenize_command(app);
   weft::cli::add_inspect_command(app);
   weft::cli::add_logits_command(app);
+  weft::cli::add_perplexity_command(app);
+  weft::cli::add_quantize_command(app);
   weft::cli::add_devices_command(app);
   weft::cli::add_tune_command(app);
   weft::cli::add_bench_command(app);

@@ -1,13 +1,15 @@
 #include "weft/cli/model_loading.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <iterator>
+#include <vector>
 
 #include "weft/cli/progress_bar.h"
+#include "weft/core/kv_dtype.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/load_step_devices.h"
-#include "weft/gpu/sequence_runner.h"
 
 namespace weft::cli {
 namespace {
@@ -24,10 +26,27 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool computes) 
   command.add_option("--spec", options.spec, "Read the model by this spec (docs/model-specs.md)")
       ->type_name("FILE");
   if (!computes) return;
-  command.add_option("--device", options.device, "Where the model runs, as weft devices names it")
-      ->capture_default_str();
+  auto* const device =
+      command
+          .add_option("--device", options.device, "Where the model runs, as weft devices names it")
+          ->capture_default_str();
+  command
+      .add_option("--partition", options.device,
+                  "Several devices, and how they share the model (docs/scale.md)")
+      ->excludes(device)
+      ->type_name("DEVICES");
   command.add_option("--threads", options.threads, "Threads of the host; 0 = one for each core")
       ->check(CLI::Range(0, kMaxThreads));
+  std::vector<std::string> names;
+  for (const KvDType& each : kKvDTypes) names.emplace_back(each.name);
+  const auto choose = [&options](const std::string& name) {
+    options.kv_dtype = std::ranges::find(kKvDTypes, name, &KvDType::name)->dtype;
+  };
+  command
+      .add_option_function<std::string>(
+          "--kv-dtype", choose,
+          "What keys and values are kept as; default: f32 on the host, on a GPU as weights")
+      ->check(CLI::IsMember(names));
 }
 
 Error device_flag_error(const Error& error, const std::string& device) {
@@ -37,10 +56,11 @@ Error device_flag_error(const Error& error, const std::string& device) {
 }
 
 Result<std::unique_ptr<ModelDevice>> load_alone(const OpenedModel& model,
-                                                const ModelOptions& options, std::int64_t context) {
-  DeviceOptions wanted = SequenceRunner::options_for(*model.program, context);
+                                                const ModelOptions& options, std::int64_t context,
+                                                std::int32_t outputs) {
+  DeviceOptions wanted = SequenceRunner::options_for(*model.program, context, outputs);
   wanted.threads = options.threads;
-  wanted.kv_dtype = kv_dtype_for(options.device, *model.program);
+  wanted.kv_dtype = options.kv_dtype.value_or(kv_dtype_for(options.device, *model.program));
   ProgressBar bar("loading");
   auto device =
       load_model_device(model, options.device, wanted,

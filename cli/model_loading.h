@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "weft/core/error/error.h"
 #include "weft/gpu/model_device.h"
+#include "weft/gpu/sequence_runner.h"
 #include "weft/model/open_model.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's name
@@ -20,20 +22,21 @@ namespace weft::cli {
 struct ModelOptions {
   std::string path;
   std::string spec;            ///< a file; empty: chosen by the checkpoint
-  std::string device = "cpu";  ///< as `weft devices` names it
+  std::string device = "cpu";  ///< as `weft devices` names it, or a partition
   int threads = 0;
+  std::optional<DType> kv_dtype;  ///< without: kv_dtype_for() the device
 };
 
 /// Adds MODEL, --spec and, for verbs that compute, --device, which defaults to `options.device`,
-/// and --threads.
+/// --partition, --threads and --kv-dtype.
 void add_model_options(CLI::App& command, ModelOptions& options, bool computes);
 
-/// Loads the model for one sequence of up to `context` tokens, with a progress bar on a terminal.
-/// The dtype of keys and values is kv_dtype_for()'s. Errors of load_model_device(); those about the
-/// device's name mention --device.
-[[nodiscard]] Result<std::unique_ptr<ModelDevice>> load_alone(const OpenedModel& model,
-                                                              const ModelOptions& options,
-                                                              std::int64_t context);
+/// Loads the model for one sequence of up to `context` tokens, with a progress bar on a terminal; a
+/// step gives the logits of at most `outputs` tokens. Errors of load_model_device();
+/// those about the device's name mention --device.
+[[nodiscard]] Result<std::unique_ptr<ModelDevice>> load_alone(
+    const OpenedModel& model, const ModelOptions& options, std::int64_t context,
+    std::int32_t outputs = SequenceRunner::kStepOutputs);
 
 /// Adds to an error that the flag --device asked for a device that does not exist.
 [[nodiscard]] Error device_flag_error(const Error& error, const std::string& device);

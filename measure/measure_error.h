@@ -15,7 +15,7 @@ enum class MeasureErrc {
   kNoEngine,
   /// A trace is not what its format says; the detail names file and line.
   kBadTrace,
-  /// Steps of that kind cannot be measured; the detail names the flag or the model.
+  /// Steps of that kind cannot be measured; the detail names the flag, the model or the token.
   kBadSteps,
 };
 

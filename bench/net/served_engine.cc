@@ -127,9 +127,8 @@ int serve_letters(int io_threads) {
   const auto work = boost::asio::make_work_guard(io);
   std::jthread runner([&io] { io.run(); });
   const auto device = std::make_shared<LetterDevice>(limits());
-  auto pipeline =
-      std::make_unique<Pipeline>(io.get_executor(), config(), test::tiny_model(kContext),
-                                 std::vector<std::shared_ptr<StepDevice>>{device});
+  auto pipeline = std::make_unique<Pipeline>(
+      io.get_executor(), config(), test::tiny_model(kContext), std::vector<DeviceRanks>{{device}});
   ModelCard card{.name = "letters", .created = 1, .model = pipeline->model()};
   Engine engine(io.get_executor(), std::move(pipeline));
   (*server)->open(engine, std::move(card));

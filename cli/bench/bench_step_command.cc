@@ -12,6 +12,7 @@
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
 #include "weft/cli/progress_bar.h"
+#include "weft/core/kv_dtype.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/load_step_devices.h"
 #include "weft/measure/steps/device_peak.h"
@@ -31,7 +32,6 @@ constexpr std::int32_t kMostSteps = 1'000'000;
 struct BenchStepOptions {
   ModelOptions model;
   ShapeOptions shape;
-  std::string kv_dtype;
   measure::StepWishes wishes;
   bool asks_contexts = false;
   bool asks_prompts = false;
@@ -46,7 +46,7 @@ struct NamedModel {
 NamedModel make_random(const BenchStepOptions& options) {
   NamedShape shape = shape_of(kBenchStepVerb, options.shape);
   const RandomLlama llama(shape.shape, static_cast<std::uint32_t>(options.wishes.seed));
-  return {std::move(shape.name), {llama.checkpoint(), llama.program(), "random"}};
+  return {std::move(shape.name), llama.opened()};
 }
 
 NamedModel open_what_is_asked(const BenchStepOptions& options) {
@@ -57,7 +57,7 @@ NamedModel open_what_is_asked(const BenchStepOptions& options) {
     if (!options.model.spec.empty()) fail(kBenchStepVerb, "--spec: only with MODEL");
     return make_random(options);
   }
-  if (options.shape.layers > 0) fail(kBenchStepVerb, "--layers: only with --shape");
+  expect_no_shape_options(kBenchStepVerb, options.shape);
   return {model_name(options.model.path),
           value_or_fail(kBenchStepVerb, open_model(options.model.path, options.model.spec))};
 }
@@ -73,9 +73,7 @@ measure::StepWishes wishes_of(const BenchStepOptions& options, const Program& pr
   measure::StepWishes wishes = options.wishes;
   wishes.device = options.model.device;
   wishes.threads = options.model.threads;
-  if (options.kv_dtype == "f32") wishes.kv_dtype = DType::kF32;
-  if (options.kv_dtype == "f16") wishes.kv_dtype = DType::kF16;
-  if (options.kv_dtype == "bf16") wishes.kv_dtype = DType::kBF16;
+  wishes.kv_dtype = options.model.kv_dtype;
   std::erase(wishes.batches, 0);
   std::erase(wishes.prompts, 0);
   // Default lengths are shortened; those that were asked for are not.
@@ -89,9 +87,10 @@ measure::StepWishes wishes_of(const BenchStepOptions& options, const Program& pr
 
 std::string device_text(const std::string& device) {
   DeviceInfo info = host_info();
-  if (device != info.name) {
+  const std::string first = measure::limiting_device(device);
+  if (first != info.name) {
     const auto all = value_or_fail(kBenchStepVerb, list_devices());
-    const auto found = std::ranges::find(all, device, &DeviceInfo::name);
+    const auto found = std::ranges::find(all, first, &DeviceInfo::name);
     if (found != all.end()) info = *found;
   }
   return device + ", " + info.model;
@@ -106,7 +105,7 @@ std::vector<std::pair<std::string, std::string>> step_facts(const NamedModel& mo
                         measure::number(static_cast<double>(program.weight_bytes()) * 1e-9) +
                         " GB of weights that steps read"},
           {"device", device_text(wishes.device)},
-          {"keys and values", std::string(to_string(kv)) + ", pages of " +
+          {"keys and values", std::string(kv_dtype_name(kv)) + ", pages of " +
                                   std::to_string(wishes.page_tokens) + " tokens"},
           {"measured", std::to_string(wishes.repeats) + " times the mean of " +
                            std::to_string(wishes.steps) + " steps, of prompts one"},
@@ -129,16 +128,20 @@ void run_bench_step(const BenchStepOptions& options) {
   check_report_files(kBenchStepVerb, options.files);
   const NamedModel model = open_what_is_asked(options);
   const Program& program = *model.opened.program;
-  const measure::StepWishes wishes = wishes_of(options, program);
+  measure::StepWishes wishes = wishes_of(options, program);
+  wishes.stages =
+      value_or_fail(kBenchStepVerb, measure::stages_of(model.opened, options.model.device));
   const StepDevices loaded = load(model, wishes);
-  const auto peak = value_or_fail(kBenchStepVerb,
-                                  measure::make_device_peak(wishes.device, wishes.threads, program,
-                                                            measure::most_bytes(program, wishes)));
+  const auto peak = value_or_fail(
+      kBenchStepVerb,
+      measure::make_device_peak(measure::limiting_device(wishes.device), wishes.threads, program,
+                                measure::most_bytes(program, wishes)));
+  const auto device = measure::as_one_device(loaded);
   measure::StepFigures figures;
   {
     ProgressBar bar("measuring", count_line);
     figures = value_or_fail(kBenchStepVerb,
-                            measure::measure_steps(*loaded.devices.front(), program, *peak, wishes,
+                            measure::measure_steps(*device, program, *peak, wishes,
                                                    [&bar](std::int64_t done, std::int64_t total) {
                                                      bar.show(done, total);
                                                    }));
@@ -175,10 +178,6 @@ void add_options(CLI::App& command, BenchStepOptions& options) {
   command.add_option("--repeats", wishes.repeats, "Measurements of each, in turn with the limits'")
       ->check(CLI::Range(1, kMostSteps))
       ->capture_default_str();
-  command
-      .add_option("--kv-dtype", options.kv_dtype,
-                  "What keys and values are kept as; default: f32 on the host, on a GPU as weights")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
   command.add_option("--page-tokens", wishes.page_tokens, "Tokens of a page of keys and values")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

@@ -21,7 +21,7 @@ measure::MeasuredModel open_measured(std::string_view verb, const Config& config
                                      const MeasuredOptions& options, std::string_view otherwise) {
   if (!config.model.empty()) {
     if (!options.shape.name.empty()) fail(verb, "either MODEL or --shape, not both");
-    if (options.shape.layers > 0) fail(verb, "--layers: only with --shape");
+    expect_no_shape_options(verb, options.shape);
     return value_or_fail(verb, measure::open_measured_model(config.model, config.spec));
   }
   ShapeOptions wanted = options.shape;

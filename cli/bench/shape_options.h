@@ -16,10 +16,14 @@ namespace weft::cli {
 struct ShapeOptions {
   std::string name;         ///< "" = none was asked for
   std::int64_t layers = 0;  ///< as many as are kept; 0 = all
+  std::string weights;      ///< type of the matrices; "" = bf16
 };
 
-/// Adds --shape and --layers. `options` must live as long as `command`.
+/// Adds --shape, --layers and --weights. `options` must live as long as `command`.
 void add_shape_options(CLI::App& command, ShapeOptions& options);
+
+/// Leaves with fail() where options of shapes were given and no shape.
+void expect_no_shape_options(std::string_view verb, const ShapeOptions& options);
 
 struct NamedShape {
   std::string name;  ///< for reports: its name, and whether it was cut

@@ -1,16 +1,19 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <iomanip>
 #include <iostream>
 #include <memory>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "weft/actors/loading/generation_config.h"
 #include "weft/cli/chat_prompt.h"
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
@@ -38,6 +41,10 @@ struct GenerateOptions {
   bool stats = false;
   std::int64_t max_tokens = 256;
   SampleParams sampling;
+  float repetition_penalty = 1;  ///< as PenaltyParams::repetition
+  std::string generation_config;
+  std::string forced_bos;               ///< a token's text or number
+  TokenId usual_forced_bos = kNoToken;  ///< where the flag names none
 };
 
 struct Timing {
@@ -67,11 +74,31 @@ bool ends(const Tokenizer& tokenizer, const Program& program, TokenId id) {
          std::ranges::find(program.end_tokens, id) != program.end_tokens.end();
 }
 
+/// "__fr__", or 128028.
+TokenId forced_bos(const GenerateOptions& options, const Tokenizer& tokenizer,
+                   const Program& program) {
+  const std::string& text = options.forced_bos;
+  if (text.empty()) return program.has_encoder ? options.usual_forced_bos : kNoToken;
+  TokenId id = tokenizer.id_of(text);
+  if (id == kNoToken) {
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), id);
+    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) id = kNoToken;
+  }
+  if (!program.has_encoder) fail(kGenerateVerb, "--forced-bos is for models with an encoder");
+  if (id < 0 || id >= program.vocabulary)
+    fail(kGenerateVerb, "--forced-bos " + text + ": is no token of the model");
+  return id;
+}
+
 /// Runs one sequence from its prompt to its end.
 class Generation {
  public:
   Generation(const GenerateOptions& options, const Tokenizer& tokenizer, ModelDevice& device)
-      : options_(options), tokenizer_(tokenizer), device_(device), runner_(device) {
+      : options_(options),
+        tokenizer_(tokenizer),
+        device_(device),
+        runner_(device),
+        forced_bos_(forced_bos(options, tokenizer, device.program())) {
     scratch_.resize(2 * static_cast<std::size_t>(device.program().vocabulary));
   }
 
@@ -84,7 +111,9 @@ class Generation {
     if (program.has_encoder) {
       value_or_fail(kGenerateVerb, runner_.encode(prompt));
       prompt = {static_cast<TokenId>(std::max<std::int64_t>(program.start_token, 0))};
+      if (forced_bos_ != kNoToken) prompt.push_back(forced_bos_);
     }
+    seen_.insert(prompt.begin(), prompt.end());
     feed(prompt, whole);
     const auto prefilled = steady_clock::now();
     IncrementalDetokenizer detokenizer(tokenizer_);
@@ -110,9 +139,23 @@ class Generation {
     const auto choose = [&](ConstRows rows) {
       SampleParams params = options_.sampling;
       params.draw = static_cast<std::uint64_t>(runner_.length());
-      next_ = sample({rows.row(0), static_cast<std::size_t>(rows.width)}, params, scratch_);
+      const std::span logits(rows.row(0), static_cast<std::size_t>(rows.width));
+      next_ =
+          sample(options_.repetition_penalty == 1 ? logits : penalized(logits), params, scratch_);
+      if (next_ != kNoToken) seen_.insert(next_);
     };
     value_or_fail(kGenerateVerb, runner_.feed(ids, choose, true, whole));
+  }
+
+  /// Valid until the next call.
+  std::span<const float> penalized(std::span<const float> logits) {
+    logits_.assign(logits.begin(), logits.end());
+    for (const TokenId token : seen_) {
+      float& logit = logits_[static_cast<std::size_t>(token)];
+      const float penalty = options_.repetition_penalty;
+      logit = logit > 0 ? logit / penalty : logit * penalty;
+    }
+    return logits_;
   }
 
   const GenerateOptions& options_;
@@ -120,6 +163,9 @@ class Generation {
   ModelDevice& device_;
   SequenceRunner runner_;
   std::vector<std::uint64_t> scratch_;
+  TokenId forced_bos_;      ///< which the output begins with
+  std::set<TokenId> seen_;  ///< in the prompt and the output
+  std::vector<float> logits_;
   TokenId next_ = kNoToken;
 };
 
@@ -143,6 +189,24 @@ void run_generate(const GenerateOptions& options) {
   const auto device = value_or_fail(kGenerateVerb, load_alone(model, options.model, context));
   const Timing timing = Generation(options, tokenizer, *device).run(std::move(prompt));
   if (options.stats) print_stats(timing, options.model.device);
+}
+
+/// Puts what generation_config.json says in the place of what no flag says.
+void take_defaults(const CLI::App& command, GenerateOptions& options) {
+  SamplingParams plain;
+  plain.temperature = options.sampling.temperature;
+  const GenerationDefaults defaults = value_or_fail(
+      kGenerateVerb, read_generation_config(options.generation_config, options.model.path, plain));
+  const auto take = [&](const char* flag, auto value, auto& to) {
+    if (command.count(flag) == 0) to = value;
+  };
+  take("--temperature", defaults.sampling.temperature, options.sampling.temperature);
+  take("--top-p", defaults.sampling.top_p, options.sampling.top_p);
+  take("--top-k", defaults.sampling.top_k, options.sampling.top_k);
+  take("--min-p", defaults.sampling.min_p, options.sampling.min_p);
+  take("--repetition-penalty", defaults.sampling.penalties.repetition, options.repetition_penalty);
+  options.usual_forced_bos = defaults.forced_bos;
+  if (defaults.max_tokens > 0) take("--max-tokens", defaults.max_tokens, options.max_tokens);
 }
 
 }  // namespace
@@ -171,11 +235,23 @@ void add_generate_command(CLI::App& app) {
       ->add_option("--min-p", sampling.min_p, "Keep those of this share of the best's probability")
       ->check(CLI::Range(0.0F, 1.0F))
       ->capture_default_str();
+  command
+      ->add_option("--repetition-penalty", options->repetition_penalty,
+                   "Divides the logits of tokens that were there; 1 = off")
+      ->check(CLI::Range(0.01F, 100.0F))
+      ->capture_default_str();
+  command->add_option("--forced-bos", options->forced_bos,
+                      "Of models with an encoder: the token that the output begins with, such as "
+                      "the language to translate into (__fr__)");
+  command->add_option("--generation-config", options->generation_config,
+                      "generation_config.json for what no flag says: auto for the model's own, or "
+                      "the folder that it is in");
   auto* seed = command->add_option("--seed", sampling.seed, "Same seed, same text; default: any");
   command->add_flag("--ignore-end", options->ignore_end, "Go on past the model's end token");
   command->add_flag("--stats", options->stats, "Print counts and rates on standard error");
-  command->callback([options, seed] {
+  command->callback([options, seed, command] {
     if (seed->count() == 0) options->sampling.seed = std::random_device()();
+    take_defaults(*command, *options);
     run_generate(*options);
   });
 }

@@ -4,40 +4,29 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
+#include "weft/cli/size_text.h"
+#include "weft/core/kv_dtype.h"
+#include "weft/gpu/ranks/partition.h"
 
 namespace weft::cli {
 namespace {
 
 constexpr const char* kInspectVerb = "inspect";
-constexpr double kKiB = 1024.0;
 // So many unknown tensors are listed before the rest is only counted.
 constexpr std::size_t kListed = 20;
 
 struct InspectOptions {
   ModelOptions model;
+  std::string partition;
   bool no_program = false;
   bool tensors = false;
 };
-
-std::string size_text(std::int64_t bytes) {
-  std::ostringstream text;
-  auto size = static_cast<double>(bytes);
-  const char* unit = "B";
-  for (const char* next : {"KiB", "MiB", "GiB", "TiB"}) {
-    if (size < kKiB) break;
-    size /= kKiB;
-    unit = next;
-  }
-  text << std::setprecision(size < 100 ? 3 : 4) << size << ' ' << unit;
-  return text.str();
-}
 
 void line(const char* label, const std::string& text) {
   std::cout << std::left << std::setw(14) << label << text << '\n';
@@ -92,12 +81,24 @@ void print_tensors(const Checkpoint& checkpoint) {
   }
 }
 
+/// What a token takes, as "2 KiB a token in f32, 1 KiB in bf16, ...".
+std::string kv_text(const Program& program) {
+  std::string text;
+  for (const KvDType& each : kKvDTypes) {
+    if (each.dtype == DType::kF16) continue;  // as much as bf16
+    text.append(text.empty() ? "" : ", ").append(size_text(program.kv_bytes_per_token(each.dtype)));
+    text.append(each.dtype == DType::kF32 ? " a token in " : " in ").append(each.name);
+  }
+  return text;
+}
+
 void print_sizes(const OpenedModel& model) {
   const Program& program = *model.program;
   line("family", program.family + " (" + model.spec + ")");
   line("format", std::string(to_string(model.checkpoint->format())) + ", " +
                      std::to_string(model.checkpoint->tensors().size()) + " tensors (" +
                      dtypes_text(file_bytes(*model.checkpoint)) + ")");
+  line("in files", size_text(static_cast<std::int64_t>(model.checkpoint->stored_bytes())));
   line("parameters", std::to_string(program.parameters));
   line("vocabulary", std::to_string(program.vocabulary));
   line("hidden", std::to_string(program.hidden));
@@ -110,8 +111,7 @@ void print_sizes(const OpenedModel& model) {
   }
   line("weights",
        size_text(program.weight_bytes()) + " (" + dtypes_text(held_bytes(program)) + ")");
-  line("KV cache", size_text(program.kv_bytes_per_token(DType::kF32)) + " a token in f32, " +
-                       size_text(program.kv_bytes_per_token(DType::kBF16)) + " in bf16");
+  line("KV cache", kv_text(program));
   line("buffers", size_text(program.decode.floats_per_token * std::int64_t{sizeof(float)}) +
                       " a token of a step, " +
                       size_text(program.decode.floats_per_output * std::int64_t{sizeof(float)}) +
@@ -131,9 +131,41 @@ void print_unused(const Program& program) {
   if (unused.size() > kListed) std::cout << "  and " << unused.size() - kListed << " more\n";
 }
 
+/// What a rank has, as "layers 0..15, 16 of 32 heads, ...".
+std::string part_text(const Program& whole, const Program& part) {
+  const auto first = static_cast<std::size_t>(part.part.first_layer);
+  const std::size_t layers = part.self_kv.size();
+  std::string text = "layers " + std::to_string(first) + ".." + std::to_string(first + layers - 1);
+  if (layers > 0 && part.part.ranks > 1) {
+    const std::int32_t own = part.self_kv.front().kv_heads;
+    const std::int32_t all = whole.self_kv[first].kv_heads;
+    text += ", " + std::to_string(own) + " of " + std::to_string(all) + " KV heads";
+  }
+  return text + ", weights " + size_text(part.weight_bytes()) + ", KV cache " +
+         size_text(part.kv_bytes_per_token(DType::kF32)) + " a token in f32";
+}
+
+void print_parts(const OpenedModel& model, const std::string& text, bool with_ops) {
+  const Partition partition = value_or_fail(kInspectVerb, parse_partition(text));
+  const auto programs = value_or_fail(kInspectVerb, compile_parts(model, partition));
+  std::size_t rank = 0;
+  for (const Partition::Stage& stage : partition.stages) {
+    for (const std::string& device : stage.devices) {
+      const Program& part = *programs[rank];
+      line(("rank " + std::to_string(rank)).c_str(),
+           device + ": " + part_text(*model.program, part));
+      if (with_ops) std::cout << describe(part) << '\n';
+      ++rank;
+    }
+  }
+}
+
 void run_inspect(const InspectOptions& options) {
   const OpenedModel model =
       value_or_fail(kInspectVerb, open_model(options.model.path, options.model.spec));
+  if (!options.partition.empty()) {
+    return print_parts(model, options.partition, !options.no_program);
+  }
   print_sizes(model);
   print_unused(*model.program);
   if (options.tensors) print_tensors(*model.checkpoint);
@@ -147,6 +179,10 @@ void add_inspect_command(CLI::App& app) {
       app.add_subcommand("inspect", "Show what a model is made of and what it needs, unloaded");
   auto options = std::make_shared<InspectOptions>();
   add_model_options(*command, options->model, false);
+  command
+      ->add_option("--partition", options->partition,
+                   "Show what each rank has when several devices share the model (docs/scale.md)")
+      ->type_name("DEVICES");
   command->add_flag("--no-program", options->no_program, "Leave the list of ops out");
   command->add_flag("--tensors", options->tensors,
                     "List every tensor with its type and the bytes that it takes");

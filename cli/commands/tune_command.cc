@@ -18,6 +18,7 @@
 #include "weft/cli/model_loading.h"
 #include "weft/cli/progress_bar.h"
 #include "weft/core/io/file.h"
+#include "weft/core/kv_dtype.h"
 #include "weft/gpu/cuda/runtime/cuda_info.h"
 #include "weft/gpu/cuda/tuning/linear_tuner.h"
 #include "weft/gpu/cuda/tuning/phi_tuner.h"
@@ -114,7 +115,7 @@ std::string no_phi(const Program& program, DType kv_dtype) {
   if (program.has_encoder || !program.has_logits) return "only decoders have one";
   if (cuda::takes_phi(kv_dtype)) return "";
   return "only keys in bf16 are scaled by one, and these are in " +
-         std::string(to_string(kv_dtype));
+         std::string(kv_dtype_name(kv_dtype));
 }
 
 void print_search(const cuda::PhiSearch& search) {
@@ -137,7 +138,7 @@ void tune_phi(const TuneOptions& options, const OpenedModel& model, cuda::Tuning
   for (const auto& prompt : prompts) longest = std::max(longest, prompt.size());
   DeviceOptions wanted = SequenceRunner::options_for(program, static_cast<std::int64_t>(longest));
   wanted.threads = options.model.threads;
-  wanted.kv_dtype = kv_dtype_for(options.model.device, program);
+  wanted.kv_dtype = options.model.kv_dtype.value_or(kv_dtype_for(options.model.device, program));
   const std::string reason = no_phi(program, wanted.kv_dtype);
   if (!reason.empty()) {
     std::cout << "phi: not sought, " << reason << '\n';

@@ -14,8 +14,8 @@ namespace {
 
 // A global, since a signal handler reaches nothing else.
 std::atomic<int> wake_descriptor{-1};
-std::atomic<bool> interrupted{false};
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+std::atomic<int> last_signal{0};
+static_assert(std::atomic<int>::is_always_lock_free);
 
 void write_one(int descriptor) noexcept {
   const std::uint64_t one = 1;
@@ -23,24 +23,26 @@ void write_one(int descriptor) noexcept {
   [[maybe_unused]] const auto written = ::write(descriptor, &one, sizeof(one));
 }
 
-void on_interrupt(int /*signal*/) {
+void on_interrupt(int signal) {
   const int before = errno;
-  interrupted.store(true);
+  last_signal.store(signal);
   write_one(wake_descriptor.load());
   errno = before;
 }
 
 }  // namespace
 
-Interrupts::Interrupts() : wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), before_(SIG_DFL) {
+Interrupts::Interrupts(std::initializer_list<int> others)
+    : wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (wake_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
   wake_descriptor.store(wake_);
-  interrupted.store(false);
-  before_ = std::signal(SIGINT, on_interrupt);
+  last_signal.store(0);
+  taken_.push_back({SIGINT, std::signal(SIGINT, on_interrupt)});
+  for (const int signal : others) taken_.push_back({signal, std::signal(signal, on_interrupt)});
 }
 
 Interrupts::~Interrupts() {
-  std::signal(SIGINT, before_);
+  for (const Taken& taken : taken_) std::signal(taken.signal, taken.before);
   wake_descriptor.store(-1);
   ::close(wake_);
 }
@@ -52,6 +54,6 @@ void Interrupts::clear() const noexcept {
   [[maybe_unused]] const auto got = ::read(wake_, &count, sizeof(count));
 }
 
-bool Interrupts::take_interrupt() noexcept { return interrupted.exchange(false); }
+int Interrupts::take_signal() noexcept { return last_signal.exchange(0); }
 
 }  // namespace weft::cli

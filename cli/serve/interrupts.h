@@ -1,12 +1,15 @@
 #pragma once
 
+#include <initializer_list>
+#include <vector>
+
 namespace weft::cli {
 
-/// Makes Ctrl-C an event instead of the process's end, and can be woken from any thread. One at a
-/// time in a process; its destructor restores SIGINT's handling.
+/// Makes Ctrl-C an event instead of the process's end, and other signals if asked to, and can be
+/// woken from any thread. One at a time in a process; its destructor restores their handling.
 class Interrupts {
  public:
-  Interrupts();
+  Interrupts(std::initializer_list<int> others = {});
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
   ~Interrupts();
@@ -17,12 +20,20 @@ class Interrupts {
   void wake() const noexcept;
   /// Makes descriptor() unreadable again.
   void clear() const noexcept;
-  /// Whether Ctrl-C was pressed since the last call.
-  [[nodiscard]] static bool take_interrupt() noexcept;
+  /// Whether Ctrl-C was pressed since the last call, or another of the signals came.
+  [[nodiscard]] static bool take_interrupt() noexcept { return take_signal() != 0; }
+  /// The last signal that came since the last call; 0 where none did.
+  [[nodiscard]] static int take_signal() noexcept;
 
  private:
+  /// A signal and who handled it before.
+  struct Taken {
+    int signal;
+    void (*before)(int);
+  };
+
   int wake_;
-  void (*before_)(int);
+  std::vector<Taken> taken_;
 };
 
 }  // namespace weft::cli

@@ -1,7 +1,10 @@
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <memory>
 #include <utility>
 
+#include "weft/actors/loading/loaded_model.h"
+#include "weft/actors/loading/run_rank_process.h"
 #include "weft/cli/commands.h"
 #include "weft/cli/config_options.h"
 #include "weft/cli/fail.h"
@@ -20,6 +23,18 @@ std::shared_ptr<RequestLog> make_log(const ServerConfig& server) {
                                       server.log_prompts);
 }
 
+/// Whether this process was a rank of another's server, and has come to its end.
+bool was_rank(const Config& config) {
+  const auto world = value_or_fail(kServeVerb, rank_world_of(config));
+  if (world.rank == 0) return false;
+  // The head ends its ranks when it has served what it had; launchers tell all processes at once.
+  std::signal(SIGTERM, SIG_IGN);
+  std::signal(SIGINT, SIG_IGN);
+  const auto ran = run_rank_process(config);
+  if (!ran) fail(kServeVerb, ran.error(), exit_status(ran.error()));
+  return true;
+}
+
 void run_serve(const ConfigOptions& options) {
   const ConfigDraft draft = value_or_fail(kServeVerb, options.draft());
   const FileConfig config = value_or_fail(kServeVerb, draft.finish());
@@ -27,6 +42,7 @@ void run_serve(const ConfigOptions& options) {
   if (config.server.host.empty() && config.server.unix_socket.empty()) {
     fail(kServeVerb, "on what address? server.host and server.unix_socket are both empty");
   }
+  if (was_rank(config.engine)) return;
   return_large_blocks();
   const auto served = Serving(config.engine, config.server, make_log(config.server)).run();
   if (!served) fail(kServeVerb, served.error(), exit_status(served.error()));

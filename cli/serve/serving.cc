@@ -16,7 +16,10 @@
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
 #include "weft/cli/serve/heap.h"
+#include "weft/cli/size_text.h"
 #include "weft/core/error/caught_error.h"
+#include "weft/core/kv_dtype.h"
+#include "weft/gpu/device_error.h"
 
 namespace weft::cli {
 namespace {
@@ -142,7 +145,8 @@ void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card) 
   const EngineStats stats = engine_->stats();
   tell_of_template(*card.model);
   log_->info("serving " + card.name + " with " + std::to_string(stats.rows) + " rows and " +
-             std::to_string(stats.pages) + " pages");
+             std::to_string(stats.pages) + " pages (" + size_text(card.model->kv_bytes) +
+             " of keys and values in " + std::string(kv_dtype_name(card.model->kv_dtype)) + ')');
   server_->open(*engine_, std::move(card));
   return_free_memory();  // of loading
   watch_idleness();
@@ -261,7 +265,8 @@ void Serving::on_drained() {
 }
 
 int exit_status(const Error& error) {
-  return error.code == EngineErrc::kNotReady ? kEngineLost : kExitFailed;
+  const bool lost = error.code == EngineErrc::kNotReady || error.code == DeviceErrc::kRankLost;
+  return lost ? kEngineLost : kExitFailed;
 }
 
 }  // namespace weft::cli

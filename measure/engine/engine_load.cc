@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "weft/actors/loaded_model.h"
+#include "weft/actors/loading/loaded_model.h"
 #include "weft/measure/engine/running_pipeline.h"
 #include "weft/measure/measure_error.h"
 
@@ -55,12 +55,14 @@ Result<EngineRun> run_engine(const MeasuredModel& model, const Config& config, c
   auto loaded = load_served(model.opened, model.tokenizer, config);
   if (!loaded) return loaded.error();
   EngineRun run;
-  run.limits = loaded->devices.front()->limits();
+  run.limits = loaded->devices.front().front()->limits();
   run.devices = loaded->devices.size();
   const auto fits = check_fits(load, run.limits);
   if (!fits) return fits.error();
   std::vector<std::shared_ptr<StepMeter>> meters;
-  for (auto& device : loaded->devices) {
+  for (DeviceRanks& ranks : loaded->devices) {
+    // The first rank stands for all.
+    std::shared_ptr<StepDevice>& device = ranks.front();
     meters.push_back(std::make_shared<StepMeter>(options.wrap ? options.wrap(device) : device));
     device = meters.back();
   }

@@ -62,8 +62,7 @@ Result<MeasuredModel> open_measured_model(const std::filesystem::path& path,
 
 MeasuredModel make_random_model(std::string name, const LlamaShape& shape, std::uint32_t seed) {
   const RandomLlama llama(shape, seed);
-  return {std::move(name),
-          {llama.checkpoint(), llama.program(), "random"},
+  return {std::move(name), llama.opened(),
           made_up_tokenizer(static_cast<std::size_t>(shape.vocabulary))};
 }
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "weft/actors/loaded_model.h"
+#include "weft/actors/loading/loaded_model.h"
 #include "weft/actors/pipeline.h"
 #include "weft/config/config.h"
 

@@ -22,6 +22,8 @@ class HoleDevice final : public StepDevice {
 
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return limits_; }
   void run(const Plan& plan, StepResult& result) override;
+  [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
+  void abandon() noexcept override { device_->abandon(); }
 
   /// Rows of finished sequences that were computed, over all steps.
   [[nodiscard]] std::int64_t computed_holes() const noexcept { return computed_holes_; }

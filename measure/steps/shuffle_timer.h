@@ -28,6 +28,8 @@ class ShuffleTimer final : public StepDevice {
 
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
   void run(const Plan& plan, StepResult& result) override;
+  [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
+  void abandon() noexcept override { device_->abandon(); }
 
  private:
   void part(const Plan& plan);

@@ -1,17 +1,22 @@
 #include "weft/measure/steps/step_bench.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <limits>
 #include <utility>
 
 #include "weft/gpu/device_error.h"
+#include "weft/gpu/ranks/partition.h"
+#include "weft/gpu/ranks/step_ranks.h"
 #include "weft/measure/load/outcome.h"
 #include "weft/measure/measure_error.h"
 #include "weft/measure/steps/step_driver.h"
 
 namespace weft::measure {
 namespace {
+
+constexpr const char* kHost = "cpu";
 
 std::vector<std::int32_t> ascending(std::vector<std::int32_t> values) {
   std::ranges::sort(values);
@@ -61,6 +66,27 @@ CapacityWishes capacity(const StepWishes& wishes) {
   const std::int64_t wanted = std::max(all.rows * pages(context), pages(all.context));
   all.pages = static_cast<std::int32_t>(
       std::min<std::int64_t>(wanted, std::numeric_limits<std::int32_t>::max()));
+  return all;
+}
+
+/// What of the ranks' work a step waits for, as `work` has it of a program.
+template <class Work>
+StepWork work_of(const StepWishes& wishes, const Program& program, const Work& work) {
+  if (wishes.stages.empty()) return work(program);
+  const bool in_common = limiting_device(wishes.device) == kHost;
+  StepWork all;
+  for (const auto& stage : wishes.stages) {
+    StepWork most;
+    for (const auto& rank : stage) {
+      const StepWork own = work(*rank);
+      if (in_common) {
+        most += own;
+      } else if (own.bytes > most.bytes) {
+        most = own;
+      }
+    }
+    all += most;
+  }
   return all;
 }
 
@@ -131,7 +157,9 @@ class Bench {
   Result<StepCell> prefill(std::int32_t tokens) {
     StepCell cell;
     cell.tokens = tokens;
-    cell.work = prefill_work(program_, dtype(), tokens, device_.limits().step_tokens);
+    cell.work = work_of(wishes_, program_, [&](const Program& one) {
+      return prefill_work(one, dtype(), tokens, device_.limits().step_tokens);
+    });
     Samples samples;
     // The first round, which finds memory and code cold, is not counted.
     for (std::int32_t round = 0; round <= wishes_.repeats; ++round) {
@@ -152,7 +180,9 @@ class Bench {
       cells.emplace_back();
       cells.back().batch = batch;
       cells.back().tokens = context;
-      cells.back().work = decode_work(program_, dtype(), batch, context);
+      cells.back().work = work_of(wishes_, program_, [&](const Program& one) {
+        return decode_work(one, dtype(), batch, context);
+      });
     }
     std::vector<Samples> samples(cells.size());
     for (std::int32_t round = 0; round <= wishes_.repeats; ++round) {
@@ -222,6 +252,34 @@ double StepCell::rate(bool prefill) const noexcept {
 }
 
 bool StepCell::computes() const noexcept { return computing && computing->median > reading.median; }
+
+Result<std::vector<std::vector<std::shared_ptr<const Program>>>> stages_of(
+    const OpenedModel& model, const std::string& device) {
+  std::vector<std::vector<std::shared_ptr<const Program>>> stages;
+  const auto partition = parse_partition(device);
+  if (!partition) return partition.error();
+  if (partition->ranks() < 2) return stages;
+  const auto programs = compile_parts(model, *partition);
+  if (!programs) return programs.error();
+  auto next = programs->begin();
+  for (const Partition::Stage& stage : partition->stages) {
+    const auto count = static_cast<std::ptrdiff_t>(stage.devices.size());
+    stages.emplace_back(next, next + count);
+    next += count;
+  }
+  return stages;
+}
+
+std::string limiting_device(const std::string& device) {
+  const auto partition = parse_partition(device);
+  return partition ? partition->stages.front().devices.front() : device;
+}
+
+std::shared_ptr<StepDevice> as_one_device(const StepDevices& loaded) {
+  const DeviceRanks& ranks = loaded.devices.front();
+  if (ranks.size() == 1) return ranks.front();
+  return std::make_shared<StepRanks>(ranks);
+}
 
 double most_bytes(const Program& program, const StepWishes& wishes) {
   const DType dtype = kv_dtype(wishes, program);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct StepWishes {
   std::int32_t steps = 8;                          ///< in a row, whose mean is one measurement
   std::int32_t repeats = 9;                        ///< measurements, each in turn with the limit's
   std::uint64_t seed = 1;                          ///< of tokens and choices
+  /// Of a partition the programs of its ranks, by stage (stages_of()); else empty.
+  std::vector<std::vector<std::shared_ptr<const Program>>> stages{};
 };
 
 /// The most tokens of a step: what a server computes of prompts in one step (batch.prefill_tokens).
@@ -67,6 +70,14 @@ struct StepFigures {
   std::string reader, computer;
 };
 
+/// The programs of a device's ranks, by stage; empty where it is none of a partition. Errors of
+/// compile_parts().
+[[nodiscard]] Result<std::vector<std::vector<std::shared_ptr<const Program>>>> stages_of(
+    const OpenedModel& model, const std::string& device);
+
+/// The device whose limits steps on `device` are measured against: of a partition its first.
+[[nodiscard]] std::string limiting_device(const std::string& device);
+
 /// Bytes that the step reads which reads the most of these steps; make_device_peak() takes it.
 [[nodiscard]] double most_bytes(const Program& program, const StepWishes& wishes);
 
@@ -79,8 +90,13 @@ using StepProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 [[nodiscard]] Result<StepDevices> load_for_steps(const OpenedModel& model, const StepWishes& wishes,
                                                  const LoadProgress& progress = {});
 
-/// Measures all of them. `device` is load_for_steps()'s, or one with limits like it. Errors of the
-/// peak; kDriver for a step that fails.
+/// The first instance of load_for_steps(): the device, or all ranks as one.
+[[nodiscard]] std::shared_ptr<StepDevice> as_one_device(const StepDevices& loaded);
+
+/// Measures all of them. `device` is load_for_steps()'s, or one with limits like it. The work of a
+/// partition is what its stages, one after the other, cannot do without: on GPUs that of the rank
+/// that reads the most, since each has a memory of its own; on the host that of all ranks. Errors
+/// of the peak; kDriver for a step that fails.
 [[nodiscard]] Result<StepFigures> measure_steps(StepDevice& device, const Program& program,
                                                 DevicePeak& peak, const StepWishes& wishes,
                                                 const StepProgress& progress = {});

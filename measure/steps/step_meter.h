@@ -37,6 +37,8 @@ class StepMeter final : public StepDevice {
 
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
   void run(const Plan& plan, StepResult& result) override;
+  [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
+  void abandon() noexcept override { device_->abandon(); }
 
   /// The steps in the order of their times. To be called only when nothing runs any more.
   [[nodiscard]] const std::deque<StepRecord>& records() const noexcept { return records_; }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <variant>
 
+#include "weft/core/kv_dtype.h"
 #include "weft/model/checkpoint/checkpoint.h"
 
 namespace weft::measure {
@@ -80,8 +81,8 @@ class Counter {
     }
     const auto sequences = static_cast<double>(part_.sequences);
     const auto read = static_cast<double>(end - first_seen(op, part_.start));
-    work_.bytes +=
-        sequences * read * bytes(kv_dtype_, std::int64_t{2} * kv.kv_heads * kv.head_size);
+    work_.bytes += sequences * read * 2 * kv.kv_heads *
+                   static_cast<double>(kv_row_bytes(kv_dtype_, kv.head_size));
     // The score takes a product and a sum, and so does the value.
     work_.operations += sequences * pairs * 4 * op.heads * kv.head_size;
   }

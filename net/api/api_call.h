@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "weft/actors/loading/served_model.h"
 #include "weft/actors/request/request.h"
-#include "weft/actors/served_model.h"
 #include "weft/core/request_class.h"
 #include "weft/net/api/event_batch.h"
 #include "weft/net/api/reply_writer.h"

@@ -25,7 +25,8 @@ struct HttpReply {
   std::string content_type{kJsonType};
   std::string body{};
   std::vector<std::pair<std::string, std::string>> headers{};
-  bool close = false;  ///< the connection ends after it
+  bool close = false;   ///< the connection ends after it
+  std::string error{};  ///< its code, for the log
 };
 
 /// Makes a reply with the error's status, its body, and Retry-After when it has one.

@@ -3,6 +3,7 @@
 #include <boost/beast/http/fields.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/verb.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -36,12 +37,19 @@ struct Upgrade {};
 /// What a handler makes of a request: its reply, now or later, or what is to be run for it.
 using RouteResult = std::variant<HttpReply, ApiCall, LaterReply, Upgrade>;
 
+/// What must be there for a request, which is else refused before its body is decoded.
+enum class RouteNeed : std::uint8_t {
+  kNothing,
+  kModel,  ///< refused while the model loads and while the server drains
+  kRoom,   ///< likewise, and when the engine takes no more requests
+};
+
 /// One method on one path.
 struct Route {
   boost::beast::http::verb method;
-  std::string_view path;     ///< "{id}" stands for any name without slashes, "{name}" for any
-  bool guarded = true;       ///< wants a key, where there are keys
-  bool wants_model = false;  ///< is refused while the model loads and while the server drains
+  std::string_view path;  ///< "{id}" stands for any name without slashes, "{name}" for any
+  bool guarded = true;    ///< wants a key, where there are keys
+  RouteNeed need = RouteNeed::kNothing;
   RouteResult (*handle)(Service& service, const HttpCall& call);
 };
 

@@ -111,13 +111,17 @@ bool HttpConnection::begin_exchange() {
     refuse(*error);
     return false;
   }
-  if (auto refusal = exchange_->admit(header)) {
+  const bool body_waits =
+      reader_.wants_body() && boost::beast::iequals(header[http::field::expect], "100-continue");
+  if (!exchange_->admit(header)) {
+    if (reader_.wants_short_body() && !body_waits) return true;  // it is refused behind its body
+    HttpReply refusal = exchange_->take_refusal();
     // A body that nobody reads would be taken for the next request.
-    refusal->close = reader_.wants_body();
-    reply(*std::move(refusal));
+    refusal.close = reader_.wants_body();
+    reply(std::move(refusal));
     return false;
   }
-  if (reader_.wants_body() && boost::beast::iequals(header[http::field::expect], "100-continue")) {
+  if (body_waits) {
     output_.next() = "HTTP/1.1 100 Continue\r\n\r\n";
     write();
   }
@@ -189,7 +193,9 @@ void HttpConnection::on_news(Answer& /*answer*/) {
 
 void HttpConnection::take_news() {
   if (!output_.sending()) return fetch_news();
-  if (exchange_->leaves_too_much_unread()) hang_up_on_slow_client();
+  if (!exchange_->leaves_too_much_unread()) return;
+  service_.slow_readers().count_one_that_left_too_much();
+  hang_up_on_slow_client();
 }
 
 void HttpConnection::fetch_news() {
@@ -278,7 +284,10 @@ void HttpConnection::on_exception(const std::exception& failure) noexcept {
 
 void HttpConnection::check_time(Time now) {
   const ServerConfig& config = service_.config();
-  if (output_.is_stuck(now, config.write_timeout)) return hang_up_on_slow_client();
+  if (output_.is_stuck(now, config.write_timeout)) {
+    service_.slow_readers().count_one_that_took_nothing();
+    return hang_up_on_slow_client();
+  }
   const auto waited = now - state_began_;
   const bool drained = thread_.draining() && waited > last_call_;
   switch (state_) {

@@ -44,18 +44,20 @@ HttpExchange::~HttpExchange() {
   if (answer_ && !answer_->ended()) answer_->abandon(EndCause::kCancel);
 }
 
-std::optional<HttpReply> HttpExchange::admit(const Header& header) {
+bool HttpExchange::admit(const Header& header) {
   auto admission = service_.admit(header);
   if (auto* refusal = std::get_if<HttpReply>(&admission)) {
     path_ = std::string(header.target().substr(0, header.target().find('?')));
-    return std::move(*refusal);
+    refusal_ = std::move(*refusal);
+    return false;
   }
   admission_ = std::move(std::get<Service::Admission>(admission));
   path_ = admission_.path;
-  return std::nullopt;
+  return true;
 }
 
 RouteResult HttpExchange::handle(const Request& request, BodyMemory::Share& memory) {
+  if (refusal_) return take_refusal();
   if (service_.log().prompts()) logged_body_ = request.body();
   return service_.handle(admission_, request.base(), request.body(), memory);
 }
@@ -76,6 +78,7 @@ std::optional<ApiError> HttpExchange::start(ApiCall call, IoThread& thread,
 void HttpExchange::append_reply(HttpReply reply, std::string& out) {
   state_ = State::kSaid;
   status_ = reply.status;
+  if (error_.empty()) error_ = std::move(reply.error);
   if (reply.close || thread_.draining()) keep_alive_ = false;
   auto headers = headers_;
   std::ranges::move(reply.headers, std::back_inserter(headers));

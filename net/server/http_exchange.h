@@ -49,9 +49,12 @@ class HttpExchange {
   HttpExchange& operator=(const HttpExchange&) = delete;
   ~HttpExchange();
 
-  /// Decides by the header alone: returns the refusal, or nothing when the body may come.
-  [[nodiscard]] std::optional<HttpReply> admit(const Header& header);
-  /// Returns what is to become of the whole request. `memory` counts its body.
+  /// Decides by the header alone; returns whether the request is not refused.
+  [[nodiscard]] bool admit(const Header& header);
+  /// Returns the refusal of a request whose body nobody reads.
+  [[nodiscard]] HttpReply take_refusal() { return *std::move(refusal_); }
+  /// Returns what is to become of the whole request: of one that is not admitted, its refusal.
+  /// `memory` counts its body.
   [[nodiscard]] RouteResult handle(const Request& request, BodyMemory::Share& memory);
   /// Submits the call; `reader` hears of news, which append_news() fetches. Returns an error when
   /// the key may not have another request.
@@ -101,6 +104,7 @@ class HttpExchange {
   std::string request_id_;
   std::string logged_body_;
   Service::Admission admission_;
+  std::optional<HttpReply> refusal_;
   bool http10_ = false;
   bool is_head_ = false;  // the method: the answer has no body
 

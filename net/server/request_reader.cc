@@ -139,6 +139,11 @@ std::optional<ApiError> RequestReader::header_error() const {
   return std::nullopt;
 }
 
+bool RequestReader::wants_short_body() const {
+  const auto length = parser_->content_length();
+  return wants_body() && length && *length <= net_defaults::kReadAhead;
+}
+
 RequestReader::Taken RequestReader::take() {
   Taken taken{.request = parser_->release(), .memory = std::move(memory_)};
   parser_.reset();

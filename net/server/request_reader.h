@@ -51,6 +51,8 @@ class RequestReader {
   [[nodiscard]] bool keep_alive() const { return parser_->get().keep_alive(); }
   /// Whether a body was announced that is not complete yet.
   [[nodiscard]] bool wants_body() const { return !parser_->is_done(); }
+  /// Whether that body is so short that it costs less to read it than to lose the connection.
+  [[nodiscard]] bool wants_short_body() const;
   /// Why a header that could be read is refused all the same.
   [[nodiscard]] std::optional<ApiError> header_error() const;
   [[nodiscard]] const ApiError& error() const { return *error_; }

@@ -140,8 +140,9 @@ void WebSocketConnection::on_read(boost::system::error_code error, std::size_t b
 void WebSocketConnection::pump() {
   if (ended_ || leaving_) return;
   if (writing_) {
-    if (session_.too_slow()) end(EndCause::kSlowReader);
-    return;
+    if (!session_.too_slow()) return;
+    service_.slow_readers().count_one_that_left_too_much();
+    return end(EndCause::kSlowReader);
   }
   // Not the connection's own, so that an idle one keeps no memory for it.
   thread_local EventBatch batch(Framing::kWebSocket);
@@ -251,7 +252,10 @@ void WebSocketConnection::check_time(Time now) {
   const std::uint64_t sent = socket_.next_layer().sent_bytes();
   if (std::exchange(sent_bytes_, sent) != sent && !leaving_) progress_ = now;
   const auto waited = now - progress_;
-  if (writing_ && waited > service_.config().write_timeout) return end(EndCause::kSlowReader);
+  if (writing_ && waited > service_.config().write_timeout) {
+    service_.slow_readers().count_one_that_took_nothing();
+    return end(EndCause::kSlowReader);
+  }
   // After a breach of the protocol a read waits for the client to go.
   if (accepted_ && !socket_.is_open() && !leaving_) return leave();
   if (leaving_ && waited > net_defaults::kLinger) end(EndCause::kCancel);

@@ -3,6 +3,7 @@
 #include <boost/beast/core/string.hpp>
 #include <utility>
 
+#include "weft/actors/engine_error.h"
 #include "weft/core/prometheus.h"
 #include "weft/net/http/header_values.h"
 #include "weft/net/routes/routes.h"
@@ -86,6 +87,11 @@ HttpReply encoding_reply() {
   return reply;
 }
 
+/// What the engine says, too, when it refuses a request for want of room.
+HttpReply overloaded_reply() {
+  return error_reply(api_error_of({EngineErrc::kOverloaded, "too many requests wait"}));
+}
+
 ApiResult<KeyLease> lease_of(const std::shared_ptr<KeyHolder>& key) {
   if (key == nullptr) return KeyLease();
   if (auto begun = key->begin(steady_clock::now()); !begun) return std::move(begun).error();
@@ -98,6 +104,7 @@ Service::Service(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Reque
                  MetricsRegistry& metrics)
     : config_(config),
       router_(all_routes()),
+      overloaded_(overloaded_reply()),
       keys_(std::move(keys)),
       log_(std::move(log)),
       metrics_(metrics),
@@ -106,7 +113,8 @@ Service::Service(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Reque
       stored_(std::make_shared<ResponseStore>(
           ResponseStore::Bounds{.count = static_cast<std::size_t>(config.max_stored_responses),
                                 .bytes = static_cast<std::size_t>(config.max_stored_bytes)})),
-      body_memory_(config.max_body_memory, metrics) {}
+      body_memory_(config.max_body_memory, metrics),
+      slow_readers_(metrics) {}
 
 void Service::open(Engine& engine, ModelCard card) {
   card_ = std::move(card);
@@ -162,10 +170,11 @@ std::variant<Service::Admission, HttpReply> Service::admit(const http::request_h
       return reply;
     }
   }
-  if (admission.route->wants_model) {
+  if (admission.route->need != RouteNeed::kNothing) {
     if (const auto reason = not_ready()) return error_reply(*reason);
   }
   if (is_encoded(header)) return encoding_reply();
+  if (admission.route->need == RouteNeed::kRoom && engine()->full()) return overloaded_;
   return admission;
 }
 

@@ -23,6 +23,7 @@
 #include "weft/net/service/body_memory.h"
 #include "weft/net/service/request_log.h"
 #include "weft/net/service/running_answers.h"
+#include "weft/net/service/slow_readers.h"
 #include "weft/net/service/text_worker.h"
 
 namespace weft {
@@ -57,6 +58,7 @@ class Service {
   [[nodiscard]] RequestLog& log() noexcept { return *log_; }
   [[nodiscard]] RunningAnswers& running() noexcept { return running_; }
   [[nodiscard]] BodyMemory& body_memory() noexcept { return body_memory_; }
+  [[nodiscard]] SlowReaders& slow_readers() noexcept { return slow_readers_; }
   [[nodiscard]] TextWorker& text_worker() noexcept { return text_worker_; }
   [[nodiscard]] ResponseStore& stored_responses() noexcept { return *stored_; }
   /// The model that is served; only after open().
@@ -65,7 +67,8 @@ class Service {
   [[nodiscard]] std::string metrics_text() const;
 
   /// What the header alone decides: whether there is such a route, whether this client may use it,
-  /// and whether the server is ready. Nothing of the body is read before.
+  /// whether the server is ready, and whether there is room for a request. The body is not looked
+  /// at before.
   struct Admission {
     const Route* route = nullptr;
     std::string path{};
@@ -113,6 +116,7 @@ class Service {
  private:
   const ServerConfig config_;
   const Router router_;
+  const HttpReply overloaded_;  // made once: under overload it is most of what is said
   const ApiKeys keys_;
   const std::shared_ptr<RequestLog> log_;
   MetricsRegistry& metrics_;
@@ -123,6 +127,7 @@ class Service {
   const std::shared_ptr<ResponseStore> stored_;
   RunningAnswers running_;
   BodyMemory body_memory_;
+  SlowReaders slow_readers_;
   TextWorker text_worker_;  // the last: its work uses the others
 };
 

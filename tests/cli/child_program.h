@@ -36,9 +36,17 @@ class ChildProgram {
   }
 
   /// Kills the program. Thread-safe, also beside wait().
-  void kill_now() const {
+  void kill_now() const { signal(SIGKILL); }
+  /// Sends a signal. Thread-safe, also beside wait().
+  void signal(int number) const {
     const std::scoped_lock lock(mutex_);
-    if (id_ > 0) ::kill(id_, SIGKILL);
+    if (id_ > 0) ::kill(id_, number);
+  }
+  /// Whether it has not ended.
+  [[nodiscard]] bool is_running() const {
+    siginfo_t ended{};
+    ::waitid(P_PID, static_cast<id_t>(id_), &ended, WEXITED | WNOWAIT | WNOHANG);
+    return ended.si_pid == 0;
   }
   /// Returns the exit status; -1 when a signal ended it.
   int wait() {

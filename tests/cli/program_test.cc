@@ -16,7 +16,7 @@ TEST(Program, ShowsItsVerbsOnHelp) {
   const ProgramRun help = run_weft("--help");
   EXPECT_EQ(help.status, 0);
   for (const char* verb : {"serve", "chat", "batch", "config", "generate", "tokenize", "inspect",
-                           "logits", "devices", "tune", "version"}) {
+                           "logits", "perplexity", "quantize", "devices", "tune", "version"}) {
     EXPECT_THAT(help.output, HasSubstr(verb));
   }
 }

@@ -3,7 +3,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
-#include "weft/actors/served_model.h"
+#include "weft/actors/loading/served_model.h"
 #include "weft/net/api/fields/body_fields.h"
 
 namespace weft {

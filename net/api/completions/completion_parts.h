@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "weft/actors/loading/served_model.h"
 #include "weft/actors/request/request.h"
-#include "weft/actors/served_model.h"
 #include "weft/net/api/completions/completion_options.h"
 #include "weft/net/api/event_batch.h"
 

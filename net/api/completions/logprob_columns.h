@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "weft/actors/loading/served_model.h"
 #include "weft/actors/request/generation_result.h"
-#include "weft/actors/served_model.h"
 
 namespace weft {
 

@@ -38,7 +38,7 @@ struct Answer {
   std::string_view code;
 };
 
-/// The statuses of all ends that are not the server's own failure.
+/// The statuses of all ends whose cause a client is told.
 constexpr std::array kAnswers = {
     Answer{EngineErrc::kOverloaded, 429, "rate_limit_error", "overloaded"},
     Answer{EngineErrc::kBadRequest, 400, kInvalidRequest, api_code::kInvalidValue},
@@ -48,6 +48,7 @@ constexpr std::array kAnswers = {
     Answer{EngineErrc::kCancelled, 499, kInvalidRequest, "cancelled"},
     Answer{EngineErrc::kDeadlineExceeded, 408, "timeout_error", "deadline_exceeded"},
     Answer{EngineErrc::kSlowReader, 408, "timeout_error", "client_too_slow"},
+    Answer{EngineErrc::kDeviceFailed, 500, kServerError, "device_failed"},
     Answer{EngineErrc::kStopping, 503, kServerError, "stopping"},
     Answer{EngineErrc::kNotReady, 503, kServerError, "not_ready"},
 };

@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "weft/actors/loading/served_model.h"
 #include "weft/actors/request/request.h"
-#include "weft/actors/served_model.h"
 #include "weft/net/api/fields/body_fields.h"
 
 namespace weft {

@@ -83,9 +83,13 @@ std::string take_model(BodyFields& fields, const ModelCard& card) {
 
 Request take_request(BodyFields& fields, const ApiContext& context) {
   Request request;
-  request.sampling = take_sampling(fields, context.card.model->tokenizer);
+  request.sampling =
+      take_sampling(fields, context.card.model->tokenizer, context.card.model->defaults.sampling);
   request.stop = take_stop(fields);
   request.skip_special_tokens = fields.flag("skip_special_tokens").value_or(true);
+  constexpr auto kMostToken = std::numeric_limits<TokenId>::max();
+  request.forced_bos =
+      static_cast<TokenId>(fields.integer("forced_bos_token_id", 0, kMostToken).value_or(kNoToken));
   constexpr auto kPriority = std::numeric_limits<std::int32_t>();
   const auto priority = fields.integer("priority", kPriority.min(), kPriority.max());
   request.priority = static_cast<std::int32_t>(priority.value_or(0));

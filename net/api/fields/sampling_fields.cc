@@ -86,6 +86,15 @@ void settle_beams(Reading& to) {
   if (beams <= 1) to.fields.fail("use_beam_search", "wants num_beams, best_of or n above 1");
 }
 
+/// Takes away the defaults that a beam search cannot have.
+void drop_drawing(const SamplingParams& defaults, SamplingParams& params) {
+  const SamplingParams plain;
+  if (params.temperature == defaults.temperature) params.temperature = plain.temperature;
+  if (params.top_k == defaults.top_k) params.top_k = plain.top_k;
+  if (params.top_p == defaults.top_p) params.top_p = plain.top_p;
+  if (params.min_p == defaults.min_p) params.min_p = plain.min_p;
+}
+
 /// Returns the API's name for what validate() calls `own`; `own` itself when there is none.
 std::string_view api_name(std::string_view own) {
   const auto table = sampling_table::all();
@@ -109,12 +118,14 @@ std::string in_api_names(std::string_view detail) {
 
 }  // namespace
 
-SamplingParams take_sampling(BodyFields& fields, const Tokenizer& tokenizer) {
-  Reading to{fields, tokenizer};
+SamplingParams take_sampling(BodyFields& fields, const Tokenizer& tokenizer,
+                             const SamplingParams& defaults) {
+  Reading to{fields, tokenizer, defaults};
   for (const SamplingField& field : sampling_table::all()) {
     std::visit(Reader{field.name, to}, field.kind);
   }
   settle_beams(to);
+  if (to.params.beams.num_beams > 1) drop_drawing(defaults, to.params);
   return std::move(to.params);
 }
 

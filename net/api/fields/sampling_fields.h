@@ -18,7 +18,9 @@ namespace weft {
 /// sampling_table.cc is the list, and docs/http-api.md explains it; a test compares the two.
 /// Mistakes stay in `fields`. Refused here is what only this layer can tell (types, numbers that
 /// are no numbers, texts that become tokens); ranges are checked by check_sampling().
-[[nodiscard]] SamplingParams take_sampling(BodyFields& fields, const Tokenizer& tokenizer);
+/// What the request does not say is as in `defaults`; a beam search takes none that draw.
+[[nodiscard]] SamplingParams take_sampling(BodyFields& fields, const Tokenizer& tokenizer,
+                                           const SamplingParams& defaults = {});
 
 /// Calls validate() and reports in the names of the table.
 [[nodiscard]] std::optional<ApiError> check_sampling(const SamplingParams& params,

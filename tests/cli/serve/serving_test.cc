@@ -94,8 +94,7 @@ class ServingTest : public testing::Test {
     }
     return std::make_unique<Pipeline>(
         std::move(executor), config, std::move(model),
-        std::vector<std::shared_ptr<StepDevice>>{std::make_shared<FakeDevice>(std::move(fake))},
-        options);
+        std::vector<DeviceRanks>{{std::make_shared<FakeDevice>(std::move(fake))}}, options);
   }
 
   /// Returns the first line of the log that contains `what`.

@@ -142,9 +142,7 @@ class StepBenchTest : public testing::Test {
     wishes_.repeats = 2;
   }
 
-  [[nodiscard]] static OpenedModel opened(const RandomLlama& llama) {
-    return {llama.checkpoint(), llama.program(), "random"};
-  }
+  [[nodiscard]] static OpenedModel opened(const RandomLlama& llama) { return llama.opened(); }
 
   RandomLlama llama_{LlamaShape{}, 3};
   StepWishes wishes_;
@@ -258,7 +256,7 @@ TEST_F(StepBenchTest, MeasuresEachCellOnTheHostBesideItsPeak) {
   wishes_.threads = 2;
   auto loaded = load_for_steps(opened(llama_), wishes_);
   ASSERT_TRUE(loaded) << loaded.error().detail;
-  StepDevice& device = *loaded->devices.front();
+  StepDevice& device = *loaded->devices.front().front();
   EXPECT_EQ(device.limits().rows, 3);
   EXPECT_EQ(device.limits().context, 40);
   EXPECT_EQ(device.limits().pages, 3 * 10);
@@ -278,6 +276,26 @@ TEST_F(StepBenchTest, MeasuresEachCellOnTheHostBesideItsPeak) {
     EXPECT_GT(cell.computing->median, 0);
   }
   EXPECT_THAT(figures.reader, HasSubstr("2 threads"));
+}
+
+TEST_F(StepBenchTest, MeasuresPartitionsBesideWhatAllTheirRanksRead) {
+  wishes_.device = "cpu,cpu | cpu";
+  wishes_.threads = 2;
+  wishes_.stages = stages_of(llama_.opened(), wishes_.device).value();
+  ASSERT_EQ(wishes_.stages.size(), 2U);
+  EXPECT_EQ(wishes_.stages.front().size(), 2U);
+  EXPECT_EQ(limiting_device(wishes_.device), "cpu");
+  const auto loaded = load_for_steps(llama_.opened(), wishes_).value();
+  const auto device = as_one_device(loaded);
+  const auto figures = measure_steps(*device, *llama_.program(), peak_, wishes_).value();
+  double bytes = 0;
+  for (const auto& stage : wishes_.stages) {
+    for (const auto& rank : stage) {
+      bytes +=
+          decode_work(*rank, DType::kF32, figures.decode[0].batch, figures.decode[0].tokens).bytes;
+    }
+  }
+  EXPECT_DOUBLE_EQ(figures.decode[0].work.bytes, bytes);
 }
 
 TEST_F(StepBenchTest, RefusesWhatIsLongerThanTheModelsContext) {

@@ -15,9 +15,10 @@ class StepWorkTest : public testing::Test {
   StepWorkTest() : program_(*llama_.program()) {}
 
   /// Returns the bytes that a longer context adds to a step of one sequence.
-  [[nodiscard]] double added(std::int32_t from, std::int32_t to) const {
-    return decode_work(program_, DType::kBF16, 1, to).bytes -
-           decode_work(program_, DType::kBF16, 1, from).bytes;
+  [[nodiscard]] double added(std::int32_t from, std::int32_t to,
+                             DType kv_dtype = DType::kBF16) const {
+    return decode_work(program_, kv_dtype, 1, to).bytes -
+           decode_work(program_, kv_dtype, 1, from).bytes;
   }
 
   template <class Op, class Change>
@@ -33,6 +34,8 @@ class StepWorkTest : public testing::Test {
 
 TEST_F(StepWorkTest, ReadsTheKeysAndValuesOfEveryTokenOfTheContext) {
   EXPECT_EQ(added(10, 30), 20.0 * static_cast<double>(program_.kv_bytes_per_token(DType::kBF16)));
+  EXPECT_EQ(added(10, 30, DType::kI8),
+            20.0 * static_cast<double>(program_.kv_bytes_per_token(DType::kI8)));
 }
 
 TEST_F(StepWorkTest, ReadsNoMoreThanAWindowOfIt) {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "weft/actors/loading/served_model.h"
 #include "weft/actors/request/generation_result.h"
-#include "weft/actors/served_model.h"
 #include "weft/text/tokenizer/byte_alphabet.h"
 
 namespace weft::test {

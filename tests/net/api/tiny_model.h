@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "weft/actors/served_model.h"
+#include "weft/actors/loading/served_model.h"
 #include "weft/text/tokenizer/vocabulary.h"
 
 namespace weft::test {

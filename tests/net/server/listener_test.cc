@@ -13,10 +13,7 @@ namespace {
 
 using testing::StartsWith;
 
-class ListenerTest : public ServedPipeline {
- public:
-  PlainClient client() const { return PlainClient(server->port()); }
-};
+class ListenerTest : public ServedPipeline {};
 
 TEST_F(ListenerTest, WhoWaitsToBeAcceptedIsAnsweredWhenItCloses) {
   server_config.max_connections = 1;

@@ -23,6 +23,7 @@
 #include "weft/net/server/server.h"
 #include "weft/tests/fixture/fake_device.h"
 #include "weft/tests/net/api/tiny_model.h"
+#include "weft/tests/net/server/plain_client.h"
 #include "weft/tests/net/server/tiny_service.h"
 
 namespace weft::test {
@@ -106,7 +107,7 @@ class ServedPipeline : public testing::Test {
     config.preprocess_workers = 1;
     auto pipeline = std::make_unique<Pipeline>(
         io.get_executor(), config, tiny_model(limits.context),
-        std::vector<std::shared_ptr<StepDevice>>{std::make_shared<FakeDevice>(std::move(options))},
+        std::vector<DeviceRanks>{{std::make_shared<FakeDevice>(std::move(options))}},
         pipeline_options);
     ModelCard card{.name = "tiny", .created = 1, .model = pipeline->model()};
     engine = std::make_unique<Engine>(io.get_executor(), std::move(pipeline));
@@ -140,6 +141,17 @@ class ServedPipeline : public testing::Test {
     return lines;
   }
   [[nodiscard]] bool was_logged(std::string_view what) const { return !logged(what).empty(); }
+
+  PlainClient client() const { return PlainClient(server->port()); }
+  /// Whether /metrics has this line.
+  [[nodiscard]] bool shows(std::string_view metric) const {
+    PlainClient one = client();
+    one.get("/metrics");
+    return one.read_answer().find(std::string(metric) + "\n") != std::string::npos;
+  }
+  [[nodiscard]] bool will_show(std::string_view metric) const {
+    return eventually([&] { return shows(metric); });
+  }
 
   boost::asio::io_context io;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{io.get_executor()};

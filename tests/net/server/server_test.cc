@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <future>
-
 #include "weft/core/actor/supervision.h"
 #include "weft/net/defaults.h"
 #include "weft/tests/fixture/temp_folder.h"
@@ -25,7 +23,6 @@ using testing::StartsWith;
 
 class ServerTest : public ServedPipeline {
  public:
-  PlainClient client() const { return PlainClient(server->port()); }
   static void upgrade(PlainClient& one) {
     EXPECT_THAT(one.ask_to_upgrade(), StartsWith("HTTP/1.1 101"));
   }
@@ -237,6 +234,51 @@ TEST_F(ServerTest, AFullQueueIsRefusedWithTheTimeToTryAgain) {
   EXPECT_THAT(first.read_answer(), StartsWith("HTTP/1.1 200"));
 }
 
+TEST_F(ServerTest, WhileThereIsNoRoomARequestIsRefusedUnreadAndItsConnectionKept) {
+  config.max_queued_requests = 1;
+  start();
+  gate.close();
+  PlainClient first = client();
+  first.post(kCompletions, kThreeTokens);
+  gate.wait_for_step();
+  PlainClient second = client();
+  for (const std::string_view path : {kCompletions, std::string_view("/v1/chat/completions"),
+                                      std::string_view("/v1/responses")}) {
+    second.post(path, "{this is no JSON");
+    EXPECT_THAT(second.read_answer(),
+                AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("Retry-After: 1\r\n"),
+                      HasSubstr("too many requests wait"), Not(HasSubstr("Connection: close"))));
+  }
+  EXPECT_TRUE(eventually([&] { return was_logged("error=overloaded"); }));
+  second.get("/v1/models");
+  EXPECT_THAT(second.read_answer(), StartsWith("HTTP/1.1 200")) << "it takes no room";
+  gate.open();
+  EXPECT_THAT(first.read_answer(), StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(eventually([&] { return all_is_free(); }));
+  second.post(kCompletions, kThreeTokens);
+  EXPECT_THAT(second.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(ServerTest, ARefusalReadsAShortBodyAndNoneThatIsLongOrWaitsToBeAskedFor) {
+  start();
+  PlainClient one = client();
+  one.post("/nowhere", "GET /version HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(one.read_answer(),
+              AllOf(StartsWith("HTTP/1.1 404"), Not(HasSubstr("Connection: close"))));
+  one.get("/live");
+  EXPECT_THAT(one.read_answer(), AllOf(StartsWith("HTTP/1.1 200"), EndsWith(R"({"status":"ok"})")));
+  const std::string long_body =
+      "Content-Length: " + std::to_string(net_defaults::kReadAhead + 1) + "\r\n";
+  for (const std::string& unread : {long_body, std::string("Transfer-Encoding: chunked\r\n"),
+                                    std::string("Content-Length: 9\r\nExpect: 100-continue\r\n")}) {
+    PlainClient other = client();
+    other.say("POST /nowhere HTTP/1.1\r\nHost: x\r\n" + unread + "\r\n");
+    EXPECT_THAT(other.read_to_end(),
+                AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("Connection: close")))
+        << unread;
+  }
+}
+
 TEST_F(ServerTest, ADeadlineEndsARequest) {
   start();
   PlainClient one = client();
@@ -380,6 +422,8 @@ TEST_F(ServerTest, WhoDoesNotReadIsCutOffPastTheBound) {
   one.post(kCompletions,
            R"({"prompt":[5,6,7],"max_tokens":1000000,"ignore_eos":true,"stream":true})");
   EXPECT_TRUE(eventually([&] { return was_logged("client_too_slow"); }));
+  EXPECT_TRUE(will_show("weft_slow_readers_total{limit=\"max_unread_bytes\"} 1"));
+  EXPECT_TRUE(shows("weft_slow_readers_total{limit=\"write_timeout\"} 0"));
   EXPECT_TRUE(eventually([&] { return all_is_free(); }));
 }
 
@@ -485,104 +529,6 @@ TEST_F(ServerTest, PongsStandBetweenAWebSocketsMessagesWhateverRoomThereIs) {
   }
   EXPECT_EQ(pongs, kRounds * kPings);
   EXPECT_GT(messages, kRounds);
-}
-
-class BodyMemoryTest : public ServerTest {
- public:
-  BodyMemoryTest() { server_config.max_body_memory = 1024; }
-
-  [[nodiscard]] bool shows(std::string_view metric) const {
-    PlainClient one = client();
-    one.get("/metrics");
-    return one.read_answer().find(std::string(metric) + "\n") != std::string::npos;
-  }
-  [[nodiscard]] bool will_show(std::string_view metric) const {
-    return eventually([&] { return shows(metric); });
-  }
-};
-
-TEST_F(BodyMemoryTest, ABodyThatFindsNoRoomBesideOthersIsToldToTryAgain) {
-  start();
-  PlainClient first = client();
-  first.say("POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" +
-            std::string(900, ' '));
-  EXPECT_TRUE(will_show("weft_body_bytes 900"));
-  const std::string body = R"({"prompt":"ab"})" + std::string(200, ' ');
-  PlainClient second = client();
-  second.post("/tokenize", body);
-  EXPECT_THAT(second.read_to_end(), AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("overloaded"),
-                                          HasSubstr("Retry-After: 1\r\n")));
-  EXPECT_TRUE(will_show("weft_bodies_refused_total 1"));
-  first.say(R"({"prompt":"ab"})" + std::string(85, ' '));
-  EXPECT_THAT(first.read_answer(), StartsWith("HTTP/1.1 200"));
-  EXPECT_TRUE(will_show("weft_body_bytes 0"));
-  PlainClient third = client();
-  third.post("/tokenize", body);
-  EXPECT_THAT(third.read_answer(), StartsWith("HTTP/1.1 200"));
-}
-
-TEST_F(BodyMemoryTest, ATextCountsUntilTheTokenizerHasDoneIt) {
-  start();
-  Service& service = server->service();
-  const std::string body = R"({"prompt":"ab"})";
-  boost::beast::http::request_header<> header;
-  header.method(boost::beast::http::verb::post);
-  header.target("/tokenize");
-  const auto admitted = service.admit(header);
-  const auto& admission = std::get<Service::Admission>(admitted);
-  std::promise<HttpReply> reply;
-  {
-    BodyMemory::Share memory(service.body_memory());
-    ASSERT_TRUE(memory.grow(body.size()));
-    RouteResult result = service.handle(admission, header, body, memory);
-    memory.clear();  // what the connection has left of it
-    EXPECT_TRUE(shows("weft_body_bytes 15"));
-    std::get<LaterReply>(result)([&](HttpReply made) { reply.set_value(std::move(made)); });
-  }
-  EXPECT_EQ(reply.get_future().get().status, 200U);
-  EXPECT_TRUE(will_show("weft_body_bytes 0"));
-}
-
-TEST_F(BodyMemoryTest, AClientThatGoesGivesBackWhatItsBodyTook) {
-  start();
-  PlainClient one = client();
-  one.say("POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n1234");
-  EXPECT_TRUE(will_show("weft_body_bytes 4"));
-  one.reset();
-  EXPECT_TRUE(will_show("weft_body_bytes 0"));
-}
-
-TEST_F(BodyMemoryTest, AWebSocketWhoseMessageFindsNoRoomIsClosedWith1013) {
-  start();
-  PlainClient one = client();
-  upgrade(one);
-  one.say_frame(Opcode::kText, std::string(2000, ' '));
-  const std::string code = {3, static_cast<char>(1013 - 3 * 256)};
-  EXPECT_THAT(one.read_until(code), StartsWith("\x88"));
-  EXPECT_THAT(one.read_until("try again later"), StartsWith("too many large messages"));
-  one.close();
-  EXPECT_TRUE(will_show("weft_body_bytes 0"));
-}
-
-TEST_F(BodyMemoryTest, AMessageThatWaitsInItsStreamCountsUntilItsTurn) {
-  start();
-  gate.close();
-  PlainClient one = client();
-  upgrade(one);
-  const std::string message =
-      R"({"type":"response.create","input":"a","ignore_eos":true,"max_output_tokens":2})" +
-      std::string(200, ' ');
-  one.say_frame(Opcode::kText, message);
-  gate.wait_for_step();
-  for (int i = 0; i < 2; ++i) one.say_frame(Opcode::kText, message);
-  EXPECT_TRUE(will_show("weft_body_bytes " + std::to_string(2 * message.size())));
-  one.say_frame(Opcode::kText, message);
-  EXPECT_THAT(one.read_until("overloaded"), HasSubstr(R"("status":429)"));
-  gate.open();
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_THAT(one.read_until(R"("type":"response.incomplete")"), HasSubstr("delta"));
-  }
-  EXPECT_TRUE(will_show("weft_body_bytes 0"));
 }
 
 }  // namespace

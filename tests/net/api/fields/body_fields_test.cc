@@ -198,7 +198,7 @@ TEST_F(BodyFieldsTest, TheFirstMistakeStays) {
   EXPECT_FALSE(of.text("b"));
   EXPECT_FALSE(of.integer("c", 0, 9)) << "everything after a mistake is absent";
   of.fail("d", "is wrong");
-  const auto error = of.finish();
+  const auto& error = of.finish();
   ASSERT_TRUE(error);
   EXPECT_EQ(error->param, "messages[2].a");
   EXPECT_EQ(error->message, "messages[2].a: must be a string");
@@ -208,7 +208,7 @@ TEST_F(BodyFieldsTest, WhatNobodyTookIsUnknown) {
   BodyFields of = fields(R"({"a":1,"ignored":2,"nothing":null,"tempratur":3,"x":4})", "options");
   EXPECT_EQ(of.integer("a", 0, 9), 1);
   of.ignore({"ignored", "other"});
-  const auto error = of.finish();
+  const auto& error = of.finish();
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code, "unknown_parameter");
   EXPECT_EQ(error->param, "options.tempratur");
@@ -216,7 +216,7 @@ TEST_F(BodyFieldsTest, WhatNobodyTookIsUnknown) {
 
 TEST_F(BodyFieldsTest, AnUnknownNameIsShownInPart) {
   BodyFields of = fields("{\"" + std::string(10'000, 'x') + "\":1}");
-  const auto error = of.finish();
+  const auto& error = of.finish();
   ASSERT_TRUE(error);
   EXPECT_LT(error_body(*error).size(), 400U);
 }

@@ -42,6 +42,26 @@ class SamplingFieldsTest : public ApiFixture {
   }
 };
 
+TEST_F(SamplingFieldsTest, TakeWhatTheModelsMakersSayWhereTheRequestDoesNot) {
+  SamplingParams defaults;
+  defaults.temperature = 0.6F;
+  defaults.top_k = 20;
+  defaults.penalties.repetition = 1.05F;
+  const auto take = [&](const std::string& text) {
+    BodyFields fields(body(text));
+    SamplingParams params = take_sampling(fields, model->tokenizer, defaults);
+    EXPECT_FALSE(fields.finish());
+    EXPECT_FALSE(check_sampling(params, kTinyVocabulary)) << text;
+    return params;
+  };
+  EXPECT_EQ(take("{}").temperature, 0.6F);
+  EXPECT_EQ(take("{}").penalties.repetition, 1.05F);
+  const SamplingParams own = take(R"({"temperature": 0, "top_k": 3})");
+  EXPECT_EQ(own.temperature, 0);
+  EXPECT_EQ(own.top_k, 3);
+  EXPECT_EQ(take(R"({"num_beams": 2})").top_k, 0) << "a beam search draws nothing";
+}
+
 /// Every field but those of beams, at a value that is not its default.
 constexpr const char* kAll = R"({
   "temperature": 0.7, "top_p": 0.9, "top_k": 40, "min_p": 0.05, "typical_p": 0.95, "tfs_z": 0.5,

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/core/token.h"
+#include "weft/gpu/model_device.h"
+#include "weft/measure/perplexity/token_mean.h"
+#include "weft/measure/perplexity/token_window.h"
+
+namespace weft::measure {
+
+/// How a model's predictions differ from those of a reference for the same tokens.
+struct PredictionDifference {
+  TokenMean reference_loss;        ///< the reference's own, in nats a token
+  TokenMean loss_difference;       ///< the model's minus the reference's, token by token
+  TokenMean divergence;            ///< KL of the model from the reference, in nats
+  std::vector<float> divergences;  ///< of every token, for its quantiles
+  TokenMean same_top;              ///< 1 where both have the same most probable token, else 0
+};
+
+struct PerplexityReport {
+  TokenMean loss;  ///< the tokens' negative log likelihood in nats
+  std::optional<PredictionDifference> difference;
+};
+
+/// What is measured. Borrowed for the call.
+struct PerplexityRun {
+  ModelDevice* model = nullptr;
+  ModelDevice* reference = nullptr;  ///< compared with, where there is one; of the same vocabulary
+  std::span<const TokenId> tokens;
+  std::span<const TokenWindow> windows;
+  /// Told how many tokens are scored; false ends the run with what is known then.
+  std::function<bool(std::int64_t)> progress;
+};
+
+/// Reads the text window by window and scores its tokens. It holds the logits of one step, and one
+/// number for each token with a reference. kBadSteps naming the token whose logits are not numbers;
+/// errors of SequenceRunner::feed().
+[[nodiscard]] Result<PerplexityReport> measure_perplexity(const PerplexityRun& run);
+
+}  // namespace weft::measure
