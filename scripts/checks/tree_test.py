@@ -108,7 +108,7 @@ class RepoTest(TreeTest):
         for path in ["home/me/weft", "Users/me", "root/x", "work/y", "mnt/data"]:
             self.assert_line("docs/a.md", f"see /{path}", "a path of one machine")
             self.assert_line("core/a.cc", f'open("/{path}")', "a path of one machine")
-        for line in ["/homes/x", "$HOME/home/x", "https://example.com/home/x", "a/root/b", "~/work/x", "../work/x",
+        for line in ["/homes/x", "$HOME/home/x", "https://example.com/home/x", "a/root/b", "~/work/x", "../root/x",
                      "/usr/include/boost", "${root}/root/x"]:
             self.assert_fine("docs/a.md", line)
 
