@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "weft/model/checkpoint/gguf/gguf.h"
-#include "weft/tests/fixture/fuzz_checkpoint.h"
+#include "weft/tests/fixture/files/fuzz_checkpoint.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

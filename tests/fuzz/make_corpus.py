@@ -14,17 +14,69 @@ CORPUS = Path(__file__).parent / "corpus"
 LEGACY_MAGIC = bytes.fromhex("80028a0a6cfc9c46f9206aa850192e") + b"\x80\x02M\xe9\x03."
 
 
-def safetensors():
-    def file(header, data):
-        text = json.dumps(header, separators=(",", ":")).encode()
-        return struct.pack("<Q", len(text)) + text + data
+def safetensors_file(header, data):
+    text = json.dumps(header, separators=(",", ":")).encode()
+    return struct.pack("<Q", len(text)) + text + data
 
+
+def quantized():
+    """A configuration, a zero byte and a file: each scheme's tensors of one small weight, all of them zero bytes but what is text."""
+    sizes = {"I32": 4, "F16": 2, "BF16": 2, "F32": 4, "U8": 1, "I8": 1, "I64": 8, "F8_E4M3": 1}
+
+    def seed(config, **tensors):
+        header, data = {}, b""
+        for name, (dtype, shape, *content) in tensors.items():
+            size = sizes[dtype]
+            for extent in shape:
+                size *= extent
+            own = content[0] if content else bytes(size)
+            header["m." + name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(own)]}
+            data += own
+        text = json.dumps({"quantization_config": config}, separators=(",", ":")).encode()
+        return text + b"\0" + safetensors_file(header, data)
+
+    gptq = {"quant_method": "gptq", "bits": 4, "group_size": 32, "desc_act": True}
+    packed = {"quant_method": "compressed-tensors", "format": "pack-quantized",
+              "config_groups": {"g": {"weights": {"num_bits": 4, "type": "int", "strategy": "group"}}}}
+    nf4 = [-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
+           -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224,
+           0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0]
+    state = json.dumps({"quant_type": "nf4", "blocksize": 64, "shape": [2, 64], "nested_blocksize": 256,
+                        "nested_offset": 0.5}).encode()
+    order = struct.pack("<64i", *(i % 2 for i in range(64)))
+    return {
+        "gptq": seed(gptq, qweight=("I32", [8, 8]), qzeros=("I32", [2, 1]), scales=("F16", [2, 8]),
+                     g_idx=("I32", [64], order)),
+        "gptq3": seed({"quant_method": "gptq", "bits": 3}, qweight=("I32", [6, 8]), qzeros=("I32", [1, 1]),
+                      scales=("F16", [1, 8])),
+        "awq": seed({"quant_method": "awq", "bits": 4, "group_size": 32, "version": "gemm"}, qweight=("I32", [64, 1]),
+                    qzeros=("I32", [2, 1]), scales=("F16", [2, 8])),
+        "packed": seed(packed, weight_packed=("I32", [4, 8]), weight_scale=("BF16", [4, 2]), weight_zero_point=("I32", [1, 2]),
+                       weight_shape=("I64", [2], struct.pack("<2q", 4, 64))),
+        "int8": seed({"quant_method": "compressed-tensors", "format": "int-quantized"}, weight=("I8", [4, 32]),
+                     weight_scale=("F32", [4, 1]), weight_zero_point=("I8", [4, 1])),
+        "fp8": seed({"quant_method": "fp8", "weight_block_size": [32, 32]}, weight=("F8_E4M3", [40, 64]),
+                    weight_scale_inv=("F32", [2, 2])),
+        "mxfp4": seed({"quant_method": "mxfp4"}, up_blocks=("U8", [2, 3, 2, 16]), up_scales=("U8", [2, 3, 2])),
+        "llm_int8": seed({"load_in_8bit": True}, weight=("I8", [4, 32]), SCB=("F32", [4]), weight_format=("U8", [])),
+        "nf4": seed({"quant_method": "bitsandbytes"}, **{
+            "weight": ("U8", [64, 1]), "weight.absmax": ("U8", [2]), "weight.nested_absmax": ("F32", [1]),
+            "weight.nested_quant_map": ("F32", [256]), "weight.quant_map": ("F32", [16], struct.pack("<16f", *nf4)),
+            "weight.quant_state.bitsandbytes__nf4": ("U8", [len(state)], state)}),
+    }
+
+
+def safetensors():
     two = {
         "__metadata__": {"format": "pt"},
         "a": {"dtype": "BF16", "shape": [1, 2], "data_offsets": [0, 4]},
         "b": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]},
     }
-    return {"empty": file({}, b""), "two": file(two, bytes(12))}
+    encoded = {
+        "__metadata__": {"weft.encoding.a": "q4_b64"},
+        "a": {"dtype": "U8", "shape": [2, 72], "data_offsets": [0, 144]},
+    }
+    return {"empty": safetensors_file({}, b""), "encoded": safetensors_file(encoded, bytes(144)), "two": safetensors_file(two, bytes(12))}
 
 
 def checkpoint_index():
@@ -219,6 +271,14 @@ def config():
     }
 
 
+def rank_plan():
+    """A plan whose lists are empty, and a setup with two texts."""
+    lists = bytes(4 * 12)  # eleven lists and the starts
+    return {"empty": struct.pack("<Qii", 1, 0, 0) + lists,
+            "one": struct.pack("<Qii", 1, 0, 1) + bytes(4 * 5) + struct.pack("<Iiiii", 1, 0, 1, 0, 0) + bytes(4)
+                   + struct.pack("<Iii", 1, 0, 0) + struct.pack("<Ii", 1, 5) + bytes(4 * 2)}
+
+
 def trace():
     azure = b"TIMESTAMP,ContextTokens,GeneratedTokens\n"
     return {
@@ -319,9 +379,30 @@ def response_request():
     return {name: json.dumps(body, separators=(",", ":")).encode() for name, body in bodies.items()}
 
 
+def importance():
+    def entry(name, chunks, values):
+        text = name.encode()
+        return (struct.pack("<i", len(text)) + text + struct.pack("<ii", chunks, len(values))
+                + struct.pack(f"<{len(values)}f", *values))
+
+    two = struct.pack("<i", 2) + entry("blk.0.attn_q.weight", 4, [8, 4, 0]) + entry("b", 0, [1])
+    names = [("w.in_sum2", 0), ("w.counts", 32)]
+    header = b"GGUF" + struct.pack("<IQQ", 3, 2, 0)
+    for name, offset in names:
+        header += struct.pack("<Q", len(name)) + name.encode() + struct.pack("<IQIQ", 1, 3 if offset == 0 else 1, 0, offset)
+    header += bytes(-len(header) % 32)
+    return {"old": two, "gguf": header + struct.pack("<3f", 4, 8, 0) + bytes(20) + struct.pack("<f", 4) + bytes(28)}
+
+
+def sentencepiece():
+    folder = Path(__file__).parents[1] / "text" / "data" / "m2m100"
+    small = b"\x0a\x0e\x0a\x05<unk>\x15\0\0\0\0\x18\x02\x0a\x0a\x0a\x03\xe2\x96\x81\x15\0\0\x80\xbf\x12\x02\x18\x01\x1a\x04\x18\x01 \x01"
+    return {"two": small, "bpe": (folder / "bpe" / "sentencepiece.bpe.model").read_bytes()}
+
+
 def main():
-    for target in (chat_request, checkpoint_format, checkpoint_index, completion_request, config, gguf, jinja, llama2c,
-                   llama2c_tokenizer, pickle, pickle_checkpoint, response_request, safetensors, stop_strings,
+    for target in (chat_request, checkpoint_format, checkpoint_index, completion_request, config, gguf, importance, jinja, llama2c,
+                   llama2c_tokenizer, pickle, pickle_checkpoint, quantized, rank_plan, response_request, safetensors, sentencepiece, stop_strings,
                    tokenizer_json, trace, tuning, zip):
         folder = CORPUS / target.__name__
         folder.mkdir(parents=True, exist_ok=True)

@@ -2,8 +2,8 @@
 #include <cstdint>
 
 #include "weft/model/checkpoint/pickle/zip.h"
+#include "weft/tests/fixture/files/tensor_bytes.h"
 #include "weft/tests/fixture/fuzz_input.h"
-#include "weft/tests/fixture/tensor_bytes.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,6 @@
 """Clients that behave badly, and some that do not. Each is a function that is called again and again."""
 
+import contextlib
 import json
 import random
 import select
@@ -9,7 +10,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import killed_client
@@ -22,6 +23,25 @@ LONGEST_LIFE_S = 1.5
 
 class Wrong(Exception):
     """An answer that is not what the API promises."""
+
+
+class Ended(Exception):
+    """The connection of a client that reads ended before it had its answer. `port` is the client's."""
+
+    def __init__(self, what: str, port: int) -> None:
+        super().__init__(what)
+        self.port = port
+
+
+@contextlib.contextmanager
+def reader(port: int, what: str) -> Iterator[RawClient]:
+    """A connection of which all is read that comes."""
+    with RawClient(port) as raw:
+        own = raw.socket.getsockname()[1]
+        try:
+            yield raw
+        except (ConnectionError, TimeoutError, AssertionError, ValueError) as failure:
+            raise Ended(f"{what}: {type(failure).__name__}: {failure}", own) from failure
 
 
 def is_whole(text: str, choices: int) -> bool:
@@ -39,7 +59,7 @@ def stay(port: int, dice: random.Random) -> str:
     choices = dice.randint(1, 3)
     body = {"prompt": "Once", "stream": True, "max_tokens": dice.choice([1, 20, 100]), "n": choices,
             "ignore_eos": True, "seed": dice.randrange(1000)}
-    with RawClient(port) as raw:
+    with reader(port, "stay") as raw:
         answer = raw.post("/v1/completions", body).read()
     if answer.status in REFUSED:
         return "refused"
@@ -50,7 +70,7 @@ def stay(port: int, dice: random.Random) -> str:
 
 def cancel(port: int, dice: random.Random) -> str:
     """Begins three responses on a WebSocket and cancels them; each must end once."""
-    with RawClient(port) as raw:
+    with reader(port, "cancel") as raw:
         web = RawWebSocket(raw)
         for name in "abc":
             web.send(frame(TEXT, json.dumps({"type": "response.create", "stream_id": name, "input": "Tell me a story.",
@@ -98,9 +118,13 @@ def slow(port: int, dice: random.Random) -> str:
         raw.post("/v1/completions", {"prompt": "Once", "stream": True, "max_tokens": 900, "n": 16,
                                      "ignore_eos": True})
         end = time.monotonic() + dice.uniform(1, 8)
-        while time.monotonic() < end and connection.recv(64):
+        got = connection.recv(64)
+        if any(f" {status} ".encode() in got for status in REFUSED):
+            return "refused"
+        while got and time.monotonic() < end:
             time.sleep(0.05)
-    return "read slowly"
+            got = connection.recv(64)
+    return "read slowly" if got else "cut off"
 
 
 def kill(port: int, dice: random.Random) -> str:
@@ -128,11 +152,11 @@ CLIENTS: tuple[Callable[[int, random.Random], str], ...] = (stay, stay, cancel, 
 
 def call(port: int, dice: random.Random) -> str:
     """Lets one client of a random kind do what it does, and says what came of it. A connection that the server ends
-    is what bad clients get; an answer that is no whole one is Wrong."""
+    is what bad clients get; of one that reads it is Ended, and an answer that is no whole one is Wrong."""
     client = dice.choice(CLIENTS)
     try:
         return client(port, dice)
     except (ConnectionError, TimeoutError):
         if client in (stay, cancel):
-            raise Wrong(f"{client.__name__}: the connection ended") from None
+            raise Wrong(f"{client.__name__}: no connection") from None
         return "cut off"

@@ -5,6 +5,7 @@ is sent SIGHUP and its model's folder vanishes and comes back. Nothing may be le
 import collections
 import json
 import random
+import re
 import signal
 import subprocess
 import tempfile
@@ -13,8 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from soak import SKIPPED, TRACE, Rows, at_rest, copied_model, expect_descriptors, metric, parse, program, slope, threads
-from soak import WeftServer
+from soak import SKIPPED, TRACE, Rows, WeftServer, at_rest, copied_model, expect_descriptors, parse, program, slope
+from soak import threads
 
 import clients
 
@@ -79,6 +80,7 @@ class Load:
 class BadClients:
     def __init__(self, port: int, seed: int) -> None:
         self.done: collections.Counter[str] = collections.Counter()
+        self.ended: list[clients.Ended] = []
         self.wrong: list[str] = []
         self._go_on = True
         self._threads = [threading.Thread(target=self._run, args=(port, random.Random(seed * 1000 + i)))
@@ -90,6 +92,8 @@ class BadClients:
         while self._go_on:
             try:
                 self.done[clients.call(port, dice)] += 1
+            except clients.Ended as early:
+                self.ended.append(early)
             except Exception as failure:  # whatever it is, it is reported
                 self.wrong.append(f"{type(failure).__name__}: {failure}")
 
@@ -97,6 +101,12 @@ class BadClients:
         self._go_on = False
         for thread in self._threads:
             thread.join()
+
+
+def was_too_slow(ended: clients.Ended, log: list[str]) -> bool:
+    """Whether the server says that it ended this very connection because its client took nothing."""
+    line = re.compile(rf" 127\.0\.0\.1:{ended.port} .* error=client_too_slow ")
+    return any(line.search(one) for one in log)
 
 
 class Operator:
@@ -150,11 +160,13 @@ def soak(folder: Path, options: Any, rows: Rows) -> None:
     errors: collections.Counter[str] = collections.Counter()
     done: collections.Counter[str] = collections.Counter()
     wrong: list[str] = []
+    cut_off = 0
     began = time.monotonic()
     cycle = 0
     while time.monotonic() < began + options.seconds:
         cycle += 1
         seconds = min(CYCLE_S, options.seconds)
+        log_begin = len(server.lines)
         bad = BadClients(server.port, options.seed * 1000 + cycle)
         operator = Operator(server, model, seconds)
         try:
@@ -168,6 +180,12 @@ def soak(folder: Path, options: Any, rows: Rows) -> None:
         wrong += bad.wrong
         hang_ups += operator.hang_ups
         memory.append(((time.monotonic() - began) / 3600, at_rest(server) / 1024))
+        log = server.log_from(log_begin)
+        for ended in bad.ended:
+            if was_too_slow(ended, log):
+                cut_off += 1
+            else:
+                wrong.append(str(ended))
     took = time.monotonic() - began
 
     settled = memory[max(1, len(memory) // 4):]  # the first quarter is warm-up
@@ -183,15 +201,19 @@ def soak(folder: Path, options: Any, rows: Rows) -> None:
     rows.add("what is left", "no descriptor, thread, request, row or page",
              f"descriptors {left} of {descriptors}, threads {threads(server)} of {most_threads}, requests "
              f"{engine['requests']}, rows {engine['running']}, pages {engine['pages'] - engine['pages_free']}, "
-             f"bytes of bodies {metric(server, 'weft_body_bytes'):.0f}",
+             f"bytes of bodies {server.metric('weft_body_bytes'):.0f}",
              left <= descriptors and threads(server) <= most_threads and not now["requests"] and server.is_idle()
-             and metric(server, "weft_body_bytes") == 0)
+             and server.metric("weft_body_bytes") == 0)
     refused = errors.pop("http 429 overloaded", 0)
     rows.add("requests of the load", "each ended once: answered whole, or refused with 429",
              f"{asked} asked, {answered} answered, {refused} refused, else {dict(errors)}",
              asked == answered + refused and answered > 0)
-    rows.add("clients around it", "each stream that is read to its end has one",
-             f"{dict(done)}, wrong {len(wrong)} {wrong[:3]}, SIGHUPs {hang_ups}", not wrong and done.total() > 0)
+    slow = int(server.metric("weft_slow_readers_total"))
+    rows.add("clients around it",
+             "each stream that is read has its end, or the server's word that its client took nothing",
+             f"{dict(done)}; the server ended {slow} connections that took nothing for "
+             f"{CONFIG['limits']['write_timeout_s']:.0f} s, {cut_off} of them of clients that read; unexplained "
+             f"{len(wrong)} {wrong[:3]}; SIGHUPs {hang_ups}", not wrong and cut_off <= slow and done.total() > 0)
     server.stop()
     rows.add("its end", "exit 0, and no report in its log", f"exit {server.process.returncode}", True)
 

@@ -2,12 +2,10 @@
 
 import argparse
 import os
-import re
 import shutil
 import statistics
 import sys
 import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +56,6 @@ class Rows:
 def copied_model(folder: Path) -> Path:
     """A copy of the demo model, which may vanish."""
     return Path(shutil.copytree(MODEL, folder / "model"))
-
-
-def metric(server: WeftServer, name: str) -> float:
-    """The sum of a metric over its labels."""
-    with urllib.request.urlopen(server.url + "/metrics", timeout=60) as answer:
-        text = answer.read().decode()
-    return sum(float(value) for value in re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", text, re.MULTILINE))
 
 
 def threads(server: WeftServer) -> int:

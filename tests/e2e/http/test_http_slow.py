@@ -55,3 +55,13 @@ def test_a_client_that_reads_nothing_is_let_go(start_server: StartServer):
         raw.post("/v1/completions", {"prompt": "Once", "stream": True, "logprobs": 20, **ENDLESS_BODY})
         server.wait_for_log("client_too_slow")
         server.wait_until_idle()
+        assert server.metric("weft_slow_readers_total") == 1
+
+
+def test_a_client_that_takes_nothing_for_too_long_is_let_go_and_counted(start_server: StartServer):
+    server = start_server(limits={"write_timeout_s": 1})
+    with RawClient(server.port) as raw:
+        raw.socket.setsockopt(1, 8, 1)
+        raw.post("/v1/completions", {"prompt": "Once", "stream": True, "logprobs": 20, **ENDLESS_BODY})
+        server.wait_for_log("client_too_slow")
+        assert server.metric('weft_slow_readers_total{limit="write_timeout"}') == 1

@@ -1,7 +1,11 @@
 """How the server ends."""
 
 import json
+import os
+import pty
+import re
 import signal
+from pathlib import Path
 
 import pytest
 from websockets.exceptions import ConnectionClosed
@@ -12,6 +16,7 @@ from prompts import ENDLESS_BODY
 from raw_http import RawClient
 from response_socket import create, receive, receive_response, url_of
 from waiting import PATIENCE_S, eventually
+from weft_server import MODEL, program, write_config
 
 # Requests that run must come to their end, however slow a sanitizer build is on a busy machine.
 PATIENT = {"drain_timeout_s": PATIENCE_S}
@@ -108,3 +113,29 @@ def test_a_websocket_hears_of_a_second_signal(start_server: StartServer):
             socket.recv(timeout=PATIENCE_S)
         assert closed.value.rcvd.code == 1001
     assert server.wait() == 128 + signal.SIGTERM
+
+
+def test_the_terminal_that_it_was_started_in_goes_and_it_ends_in_order(tmp_path: Path):
+    write_config(tmp_path / "weft.toml", {"server": PATIENT})
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(program(), [program(), "serve", str(MODEL), "--port", "0", "--config", str(tmp_path / "weft.toml")])
+    said = b""
+    while not (found := re.search(rb"listening on http://127\.0\.0\.1:(\d+)", said)):
+        said += os.read(terminal, 4096)
+    port = int(found[1])
+
+    def is_ready() -> bool:
+        with RawClient(port) as raw:
+            return raw.send_request("GET", "/health").read().status == 200
+
+    eventually(is_ready, "the server is healthy")
+    with RawClient(port) as running:
+        running.post("/v1/completions", LONG)
+        assert running.read_head().status == 200
+        chunks = running.chunks()
+        next(chunks)
+        os.close(terminal)  # the system sends SIGHUP; nothing can be logged any more
+        assert list(chunks)[-1].endswith(b"data: [DONE]\n\n")
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0

@@ -32,6 +32,7 @@ def test_w1_a_client_that_reads_nothing_is_cut_off(start_server: StartServer):
                                 temperature=1).encode()))
     server.wait_for_log("WS /v1/responses 499.*client_too_slow")
     server.wait_until_idle()
+    assert server.metric("weft_slow_readers_total") == 1  # a connection, however many streams it has
     ws.raw.close()
 
 
