@@ -18,8 +18,9 @@ struct Row {
 
 /// A row of an encoding of integers: two groups share a block where its zeros have room in one
 /// byte. What is in a block is said by kernels/encoding/integer_codes.h.
-constexpr Row integers(DType dtype, std::string_view name, int bits, int group, int groups = 1) {
-  const int scale_bytes = bits == 8 ? 4 : 2;
+constexpr Row integers(DType dtype, std::string_view name, std::int64_t bits, std::int64_t group,
+                       std::int64_t groups = 1) {
+  const std::int64_t scale_bytes = bits == 8 ? 4 : 2;
   return {dtype, name, {groups * group, groups * (scale_bytes + group * bits / 8) + 1}, true};
 }
 

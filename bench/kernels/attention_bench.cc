@@ -196,7 +196,8 @@ void decode_against_reading(benchmark::State& state) {
   // The caches of all sequences take several times the largest cache, whatever the model.
   constexpr std::int64_t kBytes = 256 << 20;
   constexpr std::int32_t kSequences = 8;
-  const std::int64_t token_bytes = 2 * heads.kv_heads * kv_row_bytes(dtype, heads.size);
+  const std::int64_t token_bytes =
+      std::int64_t{2} * heads.kv_heads * kv_row_bytes(dtype, heads.size);
   const auto context = static_cast<std::int32_t>(kBytes / token_bytes / kSequences);
   const Step step(heads, dtype, kSequences, context, 1);
   bench::compare(state, 1, [&] { return step.run(); }, [&] { return read_cache(step); });

@@ -17,7 +17,7 @@ class Draft {
 
   /// Makes the hidden folder. FileErrc::kExists where something of the name is there already,
   /// kCannotWrite.
-  [[nodiscard]] static Result<Draft> make(const std::filesystem::path& path, Kind kind);
+  [[nodiscard]] static Result<Draft> make(const std::filesystem::path& named, Kind kind);
 
   Draft(Draft&& other) noexcept;
   Draft(const Draft&) = delete;

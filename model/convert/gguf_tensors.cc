@@ -87,7 +87,7 @@ class TensorLister {
     add(own.tensor, names.tensor, ".bias", ".bias", std::move(bias), true);
   }
 
-  void norm(const NormBlock& own, const NormBlock& names, std::vector<std::int64_t> shape) {
+  void norm(const NormBlock& own, const NormBlock& names, const std::vector<std::int64_t>& shape) {
     if (!own.present) return;
     add(own.tensor, names.tensor, ".weight", ".weight", shape, true);
     add(own.tensor, names.tensor, ".bias", ".bias", shape, true);

@@ -57,8 +57,8 @@ class UnitMaker final : public RowMaker {
     if (as_it_is) return copy_units(run, begin, units, out);
     std::vector<float> numbers(static_cast<std::size_t>(units * map_.length));
     const bool is_transposed = run.number_stride != 1 && map_.length > 1;
-    const auto read = is_transposed ? read_transposed(run, begin, units, numbers)
-                                    : read_rows(run, begin, units, numbers);
+    auto read = is_transposed ? read_transposed(run, begin, units, numbers)
+                              : read_rows(run, begin, units, numbers);
     if (!read) return read;
     for (float& number : numbers) number += map_.offset;
     narrow(numbers, out);

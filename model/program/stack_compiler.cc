@@ -426,7 +426,7 @@ LinearOp StackCompiler::plain(const WeightPlanner::Linear& weight, BufferId in, 
   return op;
 }
 
-std::optional<Extent> StackCompiler::share(const GatedMlpBlock& block, std::int64_t grain) {
+std::optional<Extent> StackCompiler::share(const GatedMlpBlock& block, std::int64_t grain) const {
   if (program_.part.ranks == 1) return std::nullopt;
   return share_of(block.size, grain, program_.part);
 }

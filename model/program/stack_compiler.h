@@ -103,7 +103,7 @@ class StackCompiler {
   void add_cache_layer(std::vector<KvLayerPlan>& cache, const KvLayerPlan& plan);
 
   /// The inner columns of the block that are this rank's; none where it computes all of them.
-  [[nodiscard]] std::optional<Extent> share(const GatedMlpBlock& block, std::int64_t grain);
+  [[nodiscard]] std::optional<Extent> share(const GatedMlpBlock& block, std::int64_t grain) const;
   [[nodiscard]] std::optional<Extent> share(const MlpBlock& block, const ResidualBlock& residual);
   [[nodiscard]] std::int64_t expert_grain(const MlpBlock& block);
   [[nodiscard]] InnerShare inner_share(const GatedMlpBlock& block,

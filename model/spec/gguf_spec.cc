@@ -84,16 +84,15 @@ json::object rename_tensors(const json::object& base, const json::object& over) 
   json::object renamed = base;
   for (const auto& [key, value] : over) {
     json::value* place = renamed.if_contains(key);
-    if (is_name_key(key)) {
-      renamed[key] = value;
-    } else if (value.is_object()) {
+    const bool is_name = is_name_key(key);
+    if (!is_name && value.is_object()) {
       if (place != nullptr && !place->is_object()) *place = json::object{{"tensor", *place}};
       const json::object inside = place == nullptr ? json::object() : place->get_object();
       json::object made = rename_tensors(inside, value.get_object());
       if (place != nullptr || made.contains("tensor")) renamed[key] = std::move(made);
-    } else if (may_be_name(key) && place != nullptr && place->is_object()) {
+    } else if (!is_name && may_be_name(key) && place != nullptr && place->is_object()) {
       place->get_object()["tensor"] = value;
-    } else if (may_be_name(key)) {
+    } else if (is_name || may_be_name(key)) {
       renamed[key] = value;
     }
   }

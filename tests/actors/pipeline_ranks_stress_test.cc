@@ -177,7 +177,9 @@ TEST_P(PipelineRanksStressTest, AStopAtAnyMomentWaitsForNoRank) {
     std::promise<void> reached;
     std::uint64_t left = 1 + random() % 15;
     CutPipeline cut(GetParam(), round, [&](const Plan&) {
-      if (left > 0 && --left == 0) reached.set_value();
+      if (left == 0) return;
+      --left;
+      if (left == 0) reached.set_value();
     });
     cut.send_all();
     reached.get_future().wait();

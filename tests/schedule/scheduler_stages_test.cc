@@ -109,7 +109,7 @@ TEST_P(SchedulerStagesTest, ATickHasItsPartOfTheTimeBetweenTokens) {
   fill();
   const PlanEntry* const entry = entry_of(late);
   ASSERT_NE(entry, nullptr);
-  EXPECT_NEAR(entry->count, 120 / GetParam() - 2, 10)
+  EXPECT_NEAR(entry->count, 120.0 / GetParam() - 2, 10)
       << "also in a tick that the stream is not in, which it waits for all the same";
 }
 

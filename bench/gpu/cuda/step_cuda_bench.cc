@@ -171,7 +171,10 @@ class Bench {
     at_.assign(static_cast<std::size_t>(limits_.rows), options_.context);
     double seconds = 0;
     for (std::int32_t row = 0; row < limits_.rows; ++row) {
-      plan_.starts.push_back({row, sampling, static_cast<std::uint64_t>(row), options_.context});
+      plan_.starts.push_back({.row = row,
+                              .sampling = sampling,
+                              .seed = static_cast<std::uint64_t>(row),
+                              .prompt_tokens = options_.context});
       plan_.tables.push_back({row, 0, 0, pages});
       for (std::int32_t page = 0; page < pages; ++page) {
         // A row's pages lie apart.

@@ -257,9 +257,9 @@ Status NcclRanks::join(const CudaRank& place, std::unique_ptr<NcclRanks>& ranks)
   return status;
 }
 
-Result<std::shared_ptr<CudaRanks>> make_ranks(std::vector<std::int32_t> widths) {
+Result<std::shared_ptr<CudaRanks>> make_ranks(const std::vector<std::int32_t>& widths) {
   if (!nccl().missing.empty()) return Error{DeviceErrc::kUnfit, "partition: " + nccl().missing};
-  auto ranks = std::make_shared<CudaRanks>(std::move(widths));
+  auto ranks = std::make_shared<CudaRanks>(widths);
   for (std::size_t i = 0; i < ranks->groups.size(); ++i) {
     ncclUniqueId id;
     if (const auto made = nccl().get_unique_id(&id); made != ncclSuccess) {

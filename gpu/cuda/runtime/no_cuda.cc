@@ -18,7 +18,7 @@ Result<std::unique_ptr<Runtime>> open_runtime(int index) {
   return Error{DeviceErrc::kNoGpuSupport, "cuda:" + std::to_string(index)};
 }
 
-Result<std::shared_ptr<CudaRanks>> make_ranks(std::vector<std::int32_t> /*widths*/) {
+Result<std::shared_ptr<CudaRanks>> make_ranks(const std::vector<std::int32_t>& /*widths*/) {
   return Error{DeviceErrc::kNoGpuSupport, "partition: GPUs"};
 }
 

@@ -10,7 +10,7 @@ Status NcclRanks::join(const CudaRank& /*place*/, std::unique_ptr<NcclRanks>& /*
   return kRankLost;
 }
 
-Result<std::shared_ptr<CudaRanks>> make_ranks(std::vector<std::int32_t> /*widths*/) {
+Result<std::shared_ptr<CudaRanks>> make_ranks(const std::vector<std::int32_t>& /*widths*/) {
   return Error{DeviceErrc::kNoGpuSupport, "partition: this build knows no NCCL"};
 }
 

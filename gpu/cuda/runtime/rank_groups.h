@@ -55,6 +55,7 @@ struct CudaRank {
 
 /// Ranks of this process that will find each other. Loads NCCL. kUnfit naming the library where it
 /// is missing; kDriver; kNoGpuSupport in a build without CUDA or NCCL.
-[[nodiscard]] Result<std::shared_ptr<CudaRanks>> make_ranks(std::vector<std::int32_t> widths);
+[[nodiscard]] Result<std::shared_ptr<CudaRanks>> make_ranks(
+    const std::vector<std::int32_t>& widths);
 
 }  // namespace weft::cuda

@@ -212,8 +212,8 @@ class PlanDecoder {
     std::int64_t encoded = 0;
     for (const PlanEncode& one : plan_.encodes) {
       if (!is_row(one.row) || !is_run(one.first_id, one.count, plan_.ids.size()) ||
-          !is_run(one.first_page, one.pages, plan_.pages.size()) || one.count > limits_.context ||
-          one.pages < limits_.pages_for(one.count)) {
+          !are_pages(one.first_page, one.pages, limits_.cross_pages) ||
+          one.count > limits_.context || one.pages < limits_.pages_for(one.count)) {
         return wrong("encodes");
       }
       encoded += one.count;

@@ -104,7 +104,7 @@ std::string RankHost::name_of(const Process& process) const {
   return "rank " + std::to_string(&process - processes_.data());
 }
 
-Result<void> RankHost::set_up(std::int32_t process, const RankSetup& setup) {
+Result<void> RankHost::set_up(std::int32_t number, const RankSetup& setup) {
   Process& one = process(number);
   if (auto sent = one.socket->send(RankMessage::kSetup, encode_setup(setup)); !sent) {
     return in(name_of(one), sent.error());
@@ -133,7 +133,7 @@ Result<void> RankHost::wait_until_ready(std::function<void()> on_lost) {
   return {};
 }
 
-std::unique_ptr<StepDevice> RankHost::device(std::int32_t process, const DeviceLimits& limits) {
+std::unique_ptr<StepDevice> RankHost::device(std::int32_t number, const DeviceLimits& limits) {
   return std::make_unique<RemoteRank>(shared_from_this(), number, limits);
 }
 

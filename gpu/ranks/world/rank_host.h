@@ -34,15 +34,14 @@ class RankHost : public std::enable_shared_from_this<RankHost> {
   /// Tells the others that this is the end.
   ~RankHost();
 
-  /// Tells process `process` what it is.
-  [[nodiscard]] Result<void> set_up(std::int32_t process, const RankSetup& setup);
+  /// Tells process `number` what it is.
+  [[nodiscard]] Result<void> set_up(std::int32_t number, const RankSetup& setup);
   /// Waits until every process has loaded; then the thread begins. `on_lost` is called once, by it
   /// or by who abandons.
   [[nodiscard]] Result<void> wait_until_ready(std::function<void()> on_lost);
 
   /// The rank of a process as a device, which keeps this.
-  [[nodiscard]] std::unique_ptr<StepDevice> device(std::int32_t process,
-                                                   const DeviceLimits& limits);
+  [[nodiscard]] std::unique_ptr<StepDevice> device(std::int32_t number, const DeviceLimits& limits);
 
   /// StepDevice::watch() of any of its devices; the last one counts.
   void tell_of_loss(std::function<void(const std::string& why)> tell);

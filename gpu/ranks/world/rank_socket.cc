@@ -100,7 +100,7 @@ Result<void> read_all(int descriptor, std::span<std::byte> bytes, Steady::time_p
 
 RankSocket::~RankSocket() { ::close(descriptor_); }
 
-void RankSocket::shut_down() noexcept { ::shutdown(descriptor_, SHUT_RDWR); }
+void RankSocket::shut_down() const noexcept { ::shutdown(descriptor_, SHUT_RDWR); }
 
 Result<void> RankSocket::send(RankMessage kind, std::span<const std::byte> payload) {
   const FrameHead head{kMark, kind, payload.size()};
@@ -191,7 +191,7 @@ RankListener::~RankListener() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-Result<int> RankListener::accept(int milliseconds) {
+Result<int> RankListener::accept(int milliseconds) const {
   const auto end = Steady::now() + std::chrono::milliseconds(milliseconds);
   for (;;) {
     if (!wait_readable(descriptor_, end)) return lost("nobody has connected for too long");

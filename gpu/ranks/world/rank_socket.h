@@ -53,7 +53,7 @@ class RankSocket {
   [[nodiscard]] Result<RankFrame> receive(int milliseconds, std::uint64_t most = kMostBytes);
 
   /// Ends what waits here and at the other side. Any thread.
-  void shut_down() noexcept;
+  void shut_down() const noexcept;
 
   /// Waits up to `milliseconds` for one that listens there (numbers or a name, ":", a port).
   [[nodiscard]] static Result<int> connect(const std::string& address, int milliseconds);
@@ -87,7 +87,7 @@ class RankListener {
   ~RankListener();
 
   /// Waits for the next connection; kRankLost when there is none for so long.
-  [[nodiscard]] Result<int> accept(int milliseconds);
+  [[nodiscard]] Result<int> accept(int milliseconds) const;
   [[nodiscard]] std::uint16_t port() const;
 
  private:

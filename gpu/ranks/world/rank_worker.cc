@@ -99,9 +99,12 @@ class PlanRunner {
   }
 
   void fail(const Error& error) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!stopping_) failure_ = error;
+    }
+    // Told last: the head may say goodbye at once.
     static_cast<void>(socket_.send(RankMessage::kFailed, bytes_of(to_string(error))));
-    const std::lock_guard lock(mutex_);
-    if (!stopping_) failure_ = error;
     socket_.shut_down();
   }
 
@@ -137,11 +140,12 @@ Result<void> run_rank(const RankWorld& world, const LoadRank& load) {
   PlanRunner runner(socket, load, *setup);
   for (;;) {
     const auto frame = socket.receive(static_cast<int>(world.timeout.count()));
-    if (!frame) {
-      const auto failure = runner.failure();
-      return failure ? *failure : Error{frame.error().code, "the head: " + frame.error().detail};
+    const bool is_over = !frame || frame->kind == RankMessage::kBye;
+    if (is_over) {
+      if (const auto failure = runner.failure()) return *failure;
     }
-    if (frame->kind == RankMessage::kBye) return {};
+    if (!frame) return Error{frame.error().code, "the head: " + frame.error().detail};
+    if (is_over) return {};
     if (frame->kind == RankMessage::kPlan) runner.push(frame->payload);
   }
 }

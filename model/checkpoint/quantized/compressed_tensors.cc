@@ -161,8 +161,10 @@ Result<void> read_compressed_tensors(const QuantizationConfig& config, Quantized
     const auto* fields = value == nullptr ? nullptr : value->if_object();
     const auto* format = fields == nullptr ? nullptr : fields->if_contains("format");
     const bool is_dense = format != nullptr && *format == "dense";
-    if (value != nullptr && !is_dense && !(fields != nullptr && fields->empty()))
+    const bool is_empty = fields != nullptr && fields->empty();
+    if (value != nullptr && !is_dense && !is_empty) {
       return config.unsupported(key, "which is not read");
+    }
   }
   const auto block = read_groups(config);
   if (!block) return block.error();

@@ -91,9 +91,9 @@ class IntegerRows final : public RowMaker {
       if (weight_.zeros) take_zeros(zeros, first + i, some, tile);
       for (std::int64_t row = 0; row < some; ++row) {
         const std::int64_t output = first + i + row;
-        const auto widened = weight_.scales.widen(*scales, output, tile.scales);
+        auto widened = weight_.scales.widen(*scales, output, tile.scales);
         if (!widened) return widened;
-        const auto written = write(tile, row, output, out.data() + (i + row) * row_bytes_);
+        auto written = write(tile, row, output, out.data() + (i + row) * row_bytes_);
         if (!written) return written;
       }
     }

@@ -38,7 +38,7 @@ const boost::json::value* find_quantization(const boost::json::object& config, s
     if (found != nullptr && !found->is_null()) return found;
     const auto* text = config.if_contains("text_config");
     if (text == nullptr || !text->is_object()) continue;
-    key = "text_config." + key;
+    key.insert(0, "text_config.");
     found = text->as_object().if_contains(name);
     if (found != nullptr && !found->is_null()) return found;
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 #include <string>
 #include <string_view>
@@ -20,7 +21,7 @@ struct Encoding {
 };
 
 /// The first and the last code point of each length, and those on both sides of the surrogates.
-const std::vector<Encoding> kEdges = {
+constexpr auto kEdges = std::to_array<Encoding>({
     {0x00, "\x00"sv},
     {0x7F, "\x7F"},
     {0x80, "\xC2\x80"},
@@ -32,7 +33,7 @@ const std::vector<Encoding> kEdges = {
     {0xFFFF, "\xEF\xBF\xBF"},
     {0x10000, "\xF0\x90\x80\x80"},
     {0x10FFFF, "\xF4\x8F\xBF\xBF"},
-};
+});
 
 struct Broken {
   std::string_view bytes;
@@ -40,7 +41,7 @@ struct Broken {
   std::string_view lossy;  ///< what each maximal part becomes
 };
 
-const std::vector<Broken> kBroken = {
+constexpr auto kBroken = std::to_array<Broken>({
     // Continuation bytes and bytes that begin nothing.
     {"\x80", 0, "\uFFFD"},
     {"\xBF", 0, "\uFFFD"},
@@ -66,7 +67,7 @@ const std::vector<Broken> kBroken = {
     {"\u00E9\xF0\x9F\x9A", 2, "\u00E9\uFFFD"},
     {"\xF0\x9F\x9A\xF0\x9F\x9A\x80", 0, "\uFFFD\U0001F680"},
     {"12345678\xC3", 8, "12345678\uFFFD"},
-};
+});
 
 TEST(Utf8Test, EncodesAndDecodesTheEdgesOfEachLength) {
   for (const auto& [code, bytes] : kEdges) {

@@ -3,12 +3,14 @@
 #include "weft/gpu/ranks/world/rank_world.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <future>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -51,10 +53,13 @@ RankWorld world_of(std::int32_t rank, std::int32_t size, const std::string& key 
   return world;
 }
 
-/// An address on which nobody listens just now.
+/// An address on which nobody listens: of the loopback's, one that other processes do not take.
 std::string free_address() {
-  const auto listener = RankListener::open("127.0.0.1:0").value();
-  return "127.0.0.1:" + std::to_string(listener.port());
+  const int id = ::getpid();
+  const std::string host =
+      "127.77." + std::to_string(id / 256 % 256) + "." + std::to_string(id % 256) + ":";
+  const auto listener = RankListener::open(host + "0").value();
+  return host + std::to_string(listener.port());
 }
 
 TEST(RankWorld, IsWhatALauncherSays) {
@@ -284,20 +289,20 @@ TEST_F(RankWorldTest, WantsAsManyProcessesAsRanks) {
 TEST(RankHost, CountsASilentProcessAsLost) {
   RankWorld world = world_of(0, 2);
   world.address = free_address();
-  world.timeout = 200ms;
+  world.timeout = 500ms;
   // It says that it is ready, and nothing any more.
-  std::promise<void> over;
-  std::jthread silent([&] {
+  std::jthread silent([&](const std::stop_token& stop) {
     RankSocket socket(RankSocket::connect(world.address, 10'000).value());
     greet_head(socket, world_of(1, 2)).value();
     socket.send(RankMessage::kReady).value();
+    std::promise<void> over;
+    const std::stop_callback end(stop, [&over] { over.set_value(); });
     over.get_future().wait();
   });
   const auto host = RankHost::gather(world).value();
   std::promise<void> lost;
   ASSERT_TRUE(host->wait_until_ready([&] { lost.set_value(); }));
   lost.get_future().wait();
-  over.set_value();
   StepResult result;
   EXPECT_THROW(host->device(1, kWorldLimits)->run(Plan(), result), ActorFailure);
 }

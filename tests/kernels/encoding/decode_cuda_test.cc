@@ -108,7 +108,7 @@ TEST_F(DecodeCudaTest, MultipliesByBlocks) {
       const BlockMatrix blocks({DType::kQ6_K, DType::kIQ2_S}, 37, gated, engine_);
       RowsPair in = RowsPair::random(rows, kInputs, DType::kF32, engine_);
       RowsPair out = RowsPair::poisoned(rows, 37);
-      const Mirror<float> bias = floats(2 * 37);
+      const Mirror<float> bias = floats(std::int64_t{2} * 37);
       const auto params = [&](bool device) {
         CudaLinearParams made;
         made.rows = rows;

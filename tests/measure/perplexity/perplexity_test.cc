@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -89,7 +90,7 @@ class CountingDevice final : public ModelDevice {
   std::vector<float> rows_;
 };
 
-const std::vector<TokenId> kText = {0, 3, 1, 4, 2, 2, 0, 1, 3, 4, 1, 0, 2};
+constexpr auto kText = std::to_array<TokenId>({0, 3, 1, 4, 2, 2, 0, 1, 3, 4, 1, 0, 2});
 
 /// Every token's loss by the windows' definition, one token at a time.
 TokenMean loss_by_hand(const CountingDevice& device, std::span<const TokenWindow> windows) {

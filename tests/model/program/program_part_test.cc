@@ -19,7 +19,7 @@ ProgramPart rank_of(std::int32_t rank, std::int32_t ranks) {
 TEST(ShareOf, GivesRunsThatCoverAllAndDifferByAGrain) {
   std::int64_t next = 0;
   for (std::int32_t rank = 0; rank < 3; ++rank) {
-    const auto run = share_of(10 * 32, 32, rank_of(rank, 3));
+    const auto run = share_of(320, 32, rank_of(rank, 3));
     ASSERT_TRUE(run);
     EXPECT_EQ(run->first, next);
     EXPECT_GE(run->count, 3 * 32);
@@ -30,7 +30,7 @@ TEST(ShareOf, GivesRunsThatCoverAllAndDifferByAGrain) {
 }
 
 TEST(ShareOf, IsNothingWhereARankWouldGetNothing) {
-  EXPECT_FALSE(share_of(2 * 256, 256, rank_of(0, 3)));
+  EXPECT_FALSE(share_of(512, 256, rank_of(0, 3)));
   EXPECT_FALSE(share_of(300, 256, rank_of(0, 2)));
   EXPECT_FALSE(share_of(1024, 0, rank_of(0, 2)));
 }
@@ -52,7 +52,7 @@ TEST(ShareHeads, GivesSeveralRanksTheSameKeysWhereThereAreFewer) {
     const auto share = share_heads(shape, 1, rank_of(rank, 4));
     ASSERT_TRUE(share);
     EXPECT_EQ(share->kv_heads, (Extent{rank / 2, 1}));
-    EXPECT_EQ(share->heads, (Extent{rank * 3, 3}));
+    EXPECT_EQ(share->heads, (Extent{std::int64_t{rank} * 3, 3}));
   }
   EXPECT_FALSE(share_heads(shape, 1, rank_of(0, 3))) << "no rank may have parts of two";
 }
