@@ -51,11 +51,11 @@ class Weights {
         std::max({shape.vocabulary, shape.ffn, shape.hidden, shape.heads * shape.head_size}) *
         shape.hidden;
     // A variance of 1 / hidden keeps the size of what passes through.
-    matrices_ =
-        is_encoded(shape.weights)
-            ? blocks(largest / block_of(shape.weights).elements + kPlaces)
-            : numbers(largest + kPlaces, std::sqrt(3 / static_cast<double>(shape.hidden)), 0);
-    norms_ = numbers(shape.hidden + kPlaces, 0.25, 1);
+    matrices_ = is_encoded(shape.weights)
+                    ? blocks(largest / block_of(shape.weights).elements + kPlaces)
+                    : numbers(shape.weights, largest + kPlaces,
+                              std::sqrt(3 / static_cast<double>(shape.hidden)), 0);
+    norms_ = numbers(DType::kBF16, shape.hidden + kPlaces, 0.25, 1);
   }
 
   std::vector<CheckpointTensor> tensors() {
@@ -115,12 +115,15 @@ class Weights {
 
  private:
   /// Evenly spread over middle - range .. middle + range.
-  SharedSource numbers(std::int64_t count, double range, double middle) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(count) * sizeof(std::uint16_t));
-    for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint16_t)) {
+  SharedSource numbers(DType dtype, std::int64_t count, double range, double middle) {
+    const auto size = static_cast<std::size_t>(block_of(dtype).bytes);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(count) * size);
+    for (std::size_t at = 0; at < bytes.size(); at += size) {
       const double part = static_cast<double>(random_()) / std::minstd_rand::max();
-      const std::uint16_t number = to_bf16(static_cast<float>(middle + range * (2 * part - 1)));
-      std::memcpy(bytes.data() + at, &number, sizeof number);
+      const auto number = static_cast<float>(middle + range * (2 * part - 1));
+      const std::uint16_t narrow = to_bf16(number);
+      std::memcpy(bytes.data() + at,
+                  dtype == DType::kF32 ? static_cast<const void*>(&number) : &narrow, size);
     }
     return std::make_shared<const MemorySource>("random", std::move(bytes));
   }

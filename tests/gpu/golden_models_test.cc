@@ -24,6 +24,7 @@
 #include "weft/core/kv_dtype.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample/sample.h"
+#include "weft/kernels/simd/cpu_features.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/convert/gguf_model.h"
 #include "weft/model/open_model.h"
@@ -52,6 +53,9 @@ using Rows = test::ReferenceNumbers::Rows;
 constexpr double kTolerance = 1e-4;
 // How far results may differ when other intermediate numbers are rounded to bf16.
 constexpr double kNarrowTolerance = 2e-2;
+// The same of half the rows, where the host does not round the inputs of products as GPUs do: with
+// random routers that is enough to choose other experts.
+constexpr double kOneSidedTolerance = 3e-2;
 // The same for keys and values in int8, whose step is 1/127 of the greatest, and in fp8, whose step
 // is 1/8 of a number's power of two: with random routers that is enough to choose other experts.
 constexpr double kInt8Tolerance = 2e-2;
@@ -116,12 +120,18 @@ class GoldenFixture : public testing::Test {
   /// Of all rows. Some are far off where a router of random weights chooses other experts.
   [[nodiscard]] double median_error(const std::vector<Rows>& got) const {
     const std::string kind = program_->has_logits ? "logits_" : "hidden_";
+    std::vector<Rows> wanted;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      wanted.push_back(expected_->rows(kind, static_cast<int>(i)));
+    }
+    return median_error(got, wanted);
+  }
+  static double median_error(const std::vector<Rows>& got, const std::vector<Rows>& wanted) {
     std::vector<double> errors;
     for (std::size_t i = 0; i < got.size(); ++i) {
-      const Rows wanted = expected_->rows(kind, static_cast<int>(i));
-      EXPECT_EQ(got[i].size(), wanted.size()) << "prompt " << i;
-      for (std::size_t row = 0; row < wanted.size(); ++row) {
-        errors.push_back(relative_error(got[i][row], wanted[row]));
+      EXPECT_EQ(got[i].size(), wanted[i].size()) << "prompt " << i;
+      for (std::size_t row = 0; row < wanted[i].size(); ++row) {
+        errors.push_back(relative_error(got[i][row], wanted[i][row]));
       }
     }
     const auto middle = errors.begin() + std::ssize(errors) / 2;
@@ -240,7 +250,13 @@ TEST_P(GpuGoldenModelTest, ComputesInBf16WhatTheHostComputes) {
   const std::vector<Rows> wanted = run(*device(2), kAtOnce);
   const std::vector<Rows> got = run(*gpu(), kAtOnce);
   ASSERT_EQ(got.size(), wanted.size());
-  for (std::size_t i = 0; i < got.size(); ++i) expect_close(got[i], wanted[i], kNarrowTolerance, i);
+  if (multiplies_bf16(cpu_target())) {
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      expect_close(got[i], wanted[i], kNarrowTolerance, i);
+    }
+  } else {
+    EXPECT_LE(median_error(got, wanted), kOneSidedTolerance);
+  }
 }
 
 /// Heads as large as real models have, and keys and values in bf16: what the kernels that use a

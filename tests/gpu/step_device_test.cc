@@ -76,7 +76,8 @@ class StepDeviceTest : public testing::TestWithParam<DeviceKind> {
     return tokens;
   }
 
-  RandomLlama llama_{LlamaShape{}, 11};
+  // In f32: whether products of bf16 round their inputs is the processor's business.
+  RandomLlama llama_{{.weights = DType::kF32}, 11};
   std::unique_ptr<StepDevice> device_;
   std::unique_ptr<ModelDevice> alone_;
   std::vector<float> logits_;
