@@ -89,7 +89,7 @@ HWY_INLINE void decode_floats(Bytes block, const std::array<float, 16>& table,
   const auto scale = load_bits<float>(block);
   for (int run = 0; run < 2; ++run) {
     std::array<std::uint8_t, 32> codes;
-    unpack_run<4>(block + 4 + 16 * run, codes.data());
+    unpack_run<4>(block + 4 + std::ptrdiff_t{16} * run, codes.data());
     for (std::size_t i = 0; i < 32; ++i)
       to[32 * run + static_cast<int>(i)] = table[codes[i]] * scale;
   }

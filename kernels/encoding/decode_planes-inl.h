@@ -55,7 +55,8 @@ HWY_INLINE void decode_pairs_of_11(Bytes block, float* HWY_RESTRICT to) {
   std::array<std::uint8_t, 32> pairs;
   join_planes<kPairBits>(block + BitPlanes::kCodesAt, pairs);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    to[2 * i] = scale * static_cast<float>(pairs[i] / kPairBase) + minimum;
+    const auto first = pairs[i] / kPairBase;
+    to[2 * i] = scale * static_cast<float>(first) + minimum;
     to[2 * i + 1] = scale * static_cast<float>(pairs[i] % kPairBase) + minimum;
   }
 }

@@ -11,7 +11,9 @@ struct AdmissionParts : SchedulerParts {
   explicit AdmissionParts(const SchedulerOptions& how = small_options())
       : SchedulerParts(how), admission(how, rows, memory, waiting, running) {}
 
-  Group* choose(RequestClass cls = RequestClass::kChat) { return admission.choose(cls).group; }
+  Group* choose(RequestClass cls = RequestClass::kChat) const {
+    return admission.choose(cls).group;
+  }
 
   Admission admission;
 };

@@ -64,8 +64,7 @@ Factor multiply(Factor factor, const Steps& steps) {
   for (const auto& step : steps) {
     const Factor next = std::visit(ShrinkOf{}, step);
     if (!factor || !next) return std::nullopt;
-    const auto product = checked_multiply(*factor, *next);
-    factor = product ? Factor(*product) : std::nullopt;
+    factor = checked_multiply(*factor, *next);
   }
   return factor;
 }

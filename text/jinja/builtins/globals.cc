@@ -110,7 +110,7 @@ Value raise_exception(Run& run, const Value& /*self*/, const Slots& slots) {
 Value strftime_now(Run& run, const Value& /*self*/, const Slots& slots) {
   const auto format = slots.text(run, 0, {});
   // The longest directive of two characters gives 24; the text of that, while it grows.
-  constexpr std::size_t kGrowth = 3 * 12;
+  constexpr std::size_t kGrowth = std::size_t{3} * 12;
   if (!format || !run.step_read(format->size())) return {};
   if (!run.has_room(format->size() * kGrowth)) return {};
   const auto text = format_time(run.now(), *format);

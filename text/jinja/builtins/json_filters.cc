@@ -3,7 +3,6 @@
 #include <cmath>
 #include <memory_resource>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "weft/core/text/utf8.h"
@@ -75,8 +74,7 @@ void append_character(std::string& out, Utf8Char code_point, std::string_view by
 
 class JsonWriter {
  public:
-  JsonWriter(TextBuilder& out, JsonStyle style)
-      : out_(out), run_(out.run()), style_(std::move(style)) {}
+  JsonWriter(TextBuilder& out, JsonStyle style) : out_(out), run_(out.run()), style_(style) {}
 
   void write(const Value& value, std::size_t depth) {
     if (depth > kMaxDataDepth) run_.fail_limit("values nested too deep for JSON");
@@ -226,7 +224,7 @@ Value tojson(Run& run, const Value& self, const Slots& slots) {
   if (!slots.is_none(1) && !read_indent(run, slots[1], style)) return {};
   if (!slots.is_none(2) && !read_separators(run, slots[2], style)) return {};
   TextBuilder out(run);
-  JsonWriter(out, std::move(style)).write(self, 0);
+  JsonWriter(out, style).write(self, 0);
   return run.failed() ? Value() : out.finish();
 }
 
