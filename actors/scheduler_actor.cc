@@ -271,7 +271,19 @@ void SchedulerActor::change_queued_plan(TimePoint now) {
   tick.needs_from = scheduler_.needs_from();
   // A tick sends one message, however often its plan changes, so the executor's mailbox is never
   // full.
-  if (tick.requeue()) executor_.try_send(StepMsg{&tick, tick.number});
+  if (!tick.requeue()) return;
+  const PushResult result = executor_.try_send(StepMsg{&tick, tick.number});
+  if (taken(result)) return;
+  // The executor has ended meanwhile: it dropped the first message while the tick was here.
+  under_way_.pop_back();
+  newest_ = nullptr;
+  refuse(tick, result);
+}
+
+/// For a plan that the executor no longer takes.
+void SchedulerActor::refuse(PipelineTick& tick, PushResult result) {
+  tick.set_free();
+  scheduler_.fail(tick, refusal_of(result, context_.system_ready()));
 }
 
 void SchedulerActor::make_plans(TimePoint now) {
@@ -290,11 +302,7 @@ void SchedulerActor::queue(PipelineTick& tick) {
   tick.returned = false;
   tick.set_holder(PipelineTick::Holder::kQueued);
   const PushResult result = executor_.try_send(StepMsg{&tick, tick.number});
-  if (!taken(result)) {
-    tick.set_free();
-    scheduler_.fail(tick, refusal_of(result, context_.system_ready()));
-    return;
-  }
+  if (!taken(result)) return refuse(tick, result);
   under_way_.push_back(&tick);
   newest_ = &tick;
 }

@@ -78,6 +78,7 @@ class SchedulerActor final : private SchedulerListener {
   void take_tick(PipelineTick& tick);
   void make_plans(TimePoint now);
   void queue(PipelineTick& tick);
+  void refuse(PipelineTick& tick, PushResult result);
   void arm_timer();
   void publish();
   void publish_rows();
