@@ -25,8 +25,7 @@ struct LlamaShape {
   std::int64_t kv_heads = 2;
   std::int64_t vocabulary = 80;
   std::int64_t context = 256;
-  DType weights =
-      DType::kBF16;  ///< of the matrices: bf16, f32, or an encoding whose blocks divide them
+  DType weights = DType::kBF16;  ///< of matrices: bf16, f32, or an encoding that divides them
   Family family = Family::kLlama;
   std::int64_t head_size = 0;  ///< 0 = hidden / heads
   std::int64_t experts = 0;    ///< of every layer, in the families that have some

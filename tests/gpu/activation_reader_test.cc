@@ -95,8 +95,7 @@ class ActivationReaderTest : public testing::TestWithParam<DeviceKind> {
     plan_.plan().starts.back().reader = std::move(reader);
   }
 
-  // In f32: whether products of bf16 round their inputs is the processor's business.
-  RandomLlama llama_{{.weights = DType::kF32}, 11};
+  RandomLlama llama_{{.weights = weights_that_round_alike()}, 11};
   std::unique_ptr<StepDevice> device_;
   PlanBuilder plan_;
 };

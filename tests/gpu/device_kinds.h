@@ -13,6 +13,7 @@
 #include "weft/gpu/ranks/cuda_ranks.h"
 #include "weft/gpu/ranks/partition.h"
 #include "weft/gpu/step_device.h"
+#include "weft/kernels/simd/cpu_features.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/open_model.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
@@ -74,6 +75,12 @@ struct DeviceKind {
           gpu_kind(),
           gpu_ranks_kind("gpu_tp2", "cuda:0,cuda:1"),
           gpu_ranks_kind("gpu_pp2", "cuda:0 | cuda:1")};
+}
+
+/// The type of weights with which host and GPUs compute the same: bf16 where this processor rounds
+/// the inputs of such products as GPUs do, else f32.
+[[nodiscard]] inline DType weights_that_round_alike() {
+  return multiplies_bf16(cpu_target()) ? DType::kBF16 : DType::kF32;
 }
 
 inline std::string kind_name(const testing::TestParamInfo<DeviceKind>& info) {

@@ -76,8 +76,7 @@ class StepDeviceTest : public testing::TestWithParam<DeviceKind> {
     return tokens;
   }
 
-  // In f32: whether products of bf16 round their inputs is the processor's business.
-  RandomLlama llama_{{.weights = DType::kF32}, 11};
+  RandomLlama llama_{{.weights = weights_that_round_alike()}, 11};
   std::unique_ptr<StepDevice> device_;
   std::unique_ptr<ModelDevice> alone_;
   std::vector<float> logits_;

@@ -103,7 +103,7 @@ class PlanRunner {
       const std::lock_guard lock(mutex_);
       if (!stopping_) failure_ = error;
     }
-    // Told last: the head may say goodbye at once.
+    // Last: the head may answer with goodbye at once, and then the failure must be known here.
     static_cast<void>(socket_.send(RankMessage::kFailed, bytes_of(to_string(error))));
     socket_.shut_down();
   }
@@ -140,12 +140,11 @@ Result<void> run_rank(const RankWorld& world, const LoadRank& load) {
   PlanRunner runner(socket, load, *setup);
   for (;;) {
     const auto frame = socket.receive(static_cast<int>(world.timeout.count()));
-    const bool is_over = !frame || frame->kind == RankMessage::kBye;
-    if (is_over) {
+    if (!frame || frame->kind == RankMessage::kBye) {
       if (const auto failure = runner.failure()) return *failure;
+      if (frame) return {};
+      return Error{frame.error().code, "the head: " + frame.error().detail};
     }
-    if (!frame) return Error{frame.error().code, "the head: " + frame.error().detail};
-    if (is_over) return {};
     if (frame->kind == RankMessage::kPlan) runner.push(frame->payload);
   }
 }
