@@ -17,6 +17,10 @@ namespace {
 // How often a thread that waits for a reader looks whether the program ends.
 constexpr std::chrono::milliseconds kLook{50};
 
+// How long lines are gathered before they are written together. A server that refuses a thousand
+// requests a second would else wake the thread as often, and take a processor from a step.
+constexpr std::chrono::milliseconds kGather{5};
+
 std::uint64_t lines_of(std::string_view text) {
   return static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
 }
@@ -46,7 +50,7 @@ void DescriptorSink::sink_it_(const spdlog::details::log_msg& message) {
   }
   lines_.emplace_back(text.data(), text.size());
   queued_bytes_ += text.size();
-  changed_.notify_all();
+  if (lines_.size() == 1) changed_.notify_all();
 }
 
 void DescriptorSink::drop(std::uint64_t lines) noexcept {
@@ -56,7 +60,10 @@ void DescriptorSink::drop(std::uint64_t lines) noexcept {
 
 void DescriptorSink::flush_() {
   std::unique_lock lock(mutex_, std::adopt_lock);  // the base has taken it, and gives it back
+  ++flushing_;
+  changed_.notify_all();
   changed_.wait_for(lock, net_defaults::kLastLogLines, [&] { return queued_bytes_ == 0; });
+  --flushing_;
   lock.release();
 }
 
@@ -67,26 +74,37 @@ void DescriptorSink::run() noexcept {
   for (;;) {
     changed_.wait(lock, [&] { return stopping_.load() || !lines_.empty(); });
     if (lines_.empty()) return;
+    changed_.wait_for(lock, kGather, [&] {
+      return stopping_.load() || flushing_ > 0 || queued_bytes_ >= PIPE_BUF;
+    });
+    const std::size_t waiting = lines_.size();
+    std::string text;
     try {
-      const std::string text = next_text();
-      lock.unlock();
-      const bool written = write(text);
-      lock.lock();
-      queued_bytes_ -= std::min(queued_bytes_, text.size());
-      if (!written) drop(lines_of(text));
-      if (queued_bytes_ == 0) changed_.notify_all();
+      text = next_text();
     } catch (const std::exception&) {  // no memory for the text: its lines are lost
-      if (!lock.owns_lock()) lock.lock();
-      drop(1);
+      drop(waiting - lines_.size());
+      queued_bytes_ = 0;
+      for (const std::string& line : lines_) queued_bytes_ += line.size();
+      continue;
     }
+    lock.unlock();
+    const std::string_view left = write(text);
+    lock.lock();
+    queued_bytes_ -= std::min(queued_bytes_, text.size());
+    drop(lines_of(left));
+    if (queued_bytes_ == 0) changed_.notify_all();
   }
 }
 
-// The next line, and behind the last one how many are missing after it. Its bytes count as queued
-// until they are written.
+// The next lines, about as many as one write takes, and behind the last one how many are missing
+// after it. Their bytes count as queued until they are written.
 std::string DescriptorSink::next_text() {
   std::string text = std::move(lines_.front());
   lines_.pop_front();
+  while (!lines_.empty() && text.size() + lines_.front().size() <= PIPE_BUF) {
+    text.append(lines_.front());
+    lines_.pop_front();
+  }
   if (!lines_.empty() || untold_ == 0) return text;
   const std::string told = dropped_text_(std::exchange(untold_, 0));
   spdlog::memory_buf_t line;
@@ -95,16 +113,17 @@ std::string DescriptorSink::next_text() {
   return text.append(line.data(), line.size());
 }
 
-bool DescriptorSink::write(std::string_view text) noexcept {
+// Returns what was not written, since nobody reads it any more.
+std::string_view DescriptorSink::write(std::string_view text) noexcept {
   while (!text.empty()) {
-    if (!wait_until_writable()) return false;
+    if (!wait_until_writable()) break;
     // What poll() calls writable takes so many bytes without waiting.
     const ssize_t written =
         ::write(descriptor_, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
     if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-    if (written < 0 && errno != EINTR && errno != EAGAIN) return false;
+    if (written < 0 && errno != EINTR && errno != EAGAIN) break;
   }
-  return true;
+  return text;
 }
 
 bool DescriptorSink::wait_until_writable() noexcept {

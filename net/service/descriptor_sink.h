@@ -17,9 +17,9 @@ namespace weft {
 
 /// Writes lines to a file descriptor that may not take them, such as a pipe that nobody reads,
 /// without ever making the one who logs wait: lines are queued, and a thread of the sink's own
-/// writes them. Beyond net_defaults::kMaxQueuedLogBytes lines are dropped and counted; once there
-/// is room again, a line says how many. A reader that has gone costs the lines and sends no
-/// SIGPIPE. The thread starts with the first line.
+/// writes them, those of some milliseconds together. Beyond net_defaults::kMaxQueuedLogBytes lines
+/// are dropped and counted; once there is room again, a line says how many. A reader that has gone
+/// costs the lines and sends no SIGPIPE. The thread starts with the first line.
 ///
 /// Thread-safe. Not spdlog's asynchronous logger, since that one's thread waits in write(), and the
 /// process at its end for that thread.
@@ -43,7 +43,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
 
   void run() noexcept;
   std::string next_text();
-  bool write(std::string_view text) noexcept;
+  [[nodiscard]] std::string_view write(std::string_view text) noexcept;
   [[nodiscard]] bool wait_until_writable() noexcept;
   void drop(std::uint64_t lines) noexcept;
 
@@ -57,6 +57,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::deque<std::string> lines_;
   std::size_t queued_bytes_ = 0;
   std::uint64_t untold_ = 0;  // dropped, and no line has said so
+  int flushing_ = 0;          // who waits in flush_()
   std::thread thread_;
 
   // The thread's own: how often it still looks for a reader once the program ends.
