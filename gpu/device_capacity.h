@@ -40,4 +40,7 @@ struct DeviceNeeds {
                                                    std::int64_t free_bytes,
                                                    const DeviceNeeds& needs);
 
+/// What fits on both of two devices that run the same plans.
+[[nodiscard]] DeviceLimits least_limits(DeviceLimits one, const DeviceLimits& other, bool slabs);
+
 }  // namespace weft

@@ -92,10 +92,11 @@ Result<StepDevices> load_on_gpu(const OpenedModel& model, const DeviceWishes& wi
 
 DType kv_dtype_for(const std::string& device, const Program& program) {
   const auto partition = parse_partition(device);
-  const bool on_gpus = partition && std::ranges::none_of(partition->stages, [](const auto& stage) {
-                         return std::ranges::find(stage.devices, kHost) != stage.devices.end();
-                       });
-  if (!on_gpus) return DType::kF32;
+  // What a GPU reads fast the host reads as well.
+  const bool on_gpu = partition && !std::ranges::all_of(partition->stages, [](const auto& stage) {
+                        return stage.is_on_host();
+                      });
+  if (!on_gpu) return DType::kF32;
   const auto narrow = std::ranges::find_if(program.matrices, [](const MatrixPlan& matrix) {
     return matrix.dtype == DType::kF16 || matrix.dtype == DType::kBF16;
   });

@@ -32,8 +32,9 @@ struct DeviceWishes {
   std::shared_ptr<MemoryBudget> budget{};
 };
 
-/// What keys and values are kept as where nobody says: f32 on the host; on a GPU the type of the
-/// weights where that has 16 bits, and bf16 where they are encoded.
+/// What keys and values are kept as where nobody says: f32 on the host; on a GPU, or where one is
+/// among the devices, the type of the weights where that has 16 bits, and bf16 where they are
+/// encoded.
 [[nodiscard]] DType kv_dtype_for(const std::string& device, const Program& program);
 
 struct StepDevices {

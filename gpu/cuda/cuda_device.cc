@@ -102,6 +102,38 @@ Result<void> CudaDevice::join(const CudaRank& place) {
   return {};
 }
 
+Result<void> CudaDevice::meet(HostNeighbours neighbours) {
+  try {
+    use();
+    host_stream_ = std::make_unique<HostStream>(*runtime_, std::move(neighbours),
+                                                shape_.tokens * program_->hidden);
+  } catch (const Failure& failure) {
+    return error_of(failure);
+  }
+  return {};
+}
+
+const HostNeighbours* CudaDevice::host_neighbours() const noexcept {
+  return host_stream_ ? &host_stream_->neighbours() : nullptr;
+}
+
+void CudaDevice::abandon() noexcept {
+  runtime_->abandon();
+  if (host_stream_) host_stream_->neighbours().link->abandon();
+}
+
+void CudaDevice::receive_stream(const OpList& list, std::int64_t rows) {
+  if (host_stream_) host_stream_->receive(list, layout_, rows, stream_.get());
+}
+
+void CudaDevice::take_stream(const OpList& list, std::int64_t rows) {
+  if (host_stream_) host_stream_->take(list, layout_, rows, stream_.get());
+}
+
+void CudaDevice::send_stream() {
+  if (host_stream_) host_stream_->send();
+}
+
 void CudaDevice::use() { check(*runtime_, runtime_->use(), "choosing the GPU"); }
 
 void CudaDevice::synchronize() {
@@ -155,12 +187,16 @@ void CudaDevice::encode(const Step& step) {
   use();
   write_step(step, true);
   encode_written();
-  synchronize();
 }
 
 void CudaDevice::encode_written() {
-  writer_->upload(stream_.get(), writer_->tokens(), 0, true);
-  launch(program_->encode, {writer_->tokens(), 0, false, true});
+  const std::int64_t rows = writer_->tokens();
+  writer_->upload(stream_.get(), rows, 0, true);
+  receive_stream(program_->encode, rows);
+  launch(program_->encode, {rows, 0, false, true});
+  take_stream(program_->encode, rows);
+  synchronize();
+  send_stream();
 }
 
 void CudaDevice::decode(const Step& step) {
@@ -175,9 +211,15 @@ void CudaDevice::decode(const Step& step) {
   result_rows_ = program_->has_logits ? outputs : rows;
   if (rows == 0) return;
   writer_->upload(stream_.get(), rows, outputs, whole);
+  receive_stream(program_->decode, rows);
   launch(program_->decode, {rows, outputs, writer_->decodes() && !whole, whole});
-  if (result_ == kAbsent) return synchronize();  // another rank has it
-  copy_to_host(result_, 0, result_rows_, results_);
+  take_stream(program_->decode, rows);
+  if (result_ == kAbsent) {  // another rank has it
+    synchronize();
+  } else {
+    copy_to_host(result_, 0, result_rows_, results_);
+  }
+  send_stream();
 }
 
 /// f32 rows of a buffer. Memory is taken when it is first asked for: a pipeline mostly never does.

@@ -10,6 +10,7 @@
 #include "weft/gpu/cuda/op_launcher.h"
 #include "weft/gpu/cuda/runtime/resources.h"
 #include "weft/gpu/cuda/runtime/runtime.h"
+#include "weft/gpu/cuda/step/host_stream.h"
 #include "weft/gpu/cuda/step/step_writer.h"
 #include "weft/gpu/model_device.h"
 #include "weft/model/checkpoint/checkpoint.h"
@@ -41,7 +42,7 @@ class CudaDevice final : public ModelDevice {
   [[nodiscard]] Rows results() override;
   [[nodiscard]] Rows hidden_states(std::int32_t first, std::int32_t count) override;
   [[nodiscard]] Rows logits_of(std::span<const std::int32_t> rows) override;
-  void abandon() noexcept override { runtime_->abandon(); }
+  void abandon() noexcept override;
   [[nodiscard]] const Program& program() const override { return *program_; }
   [[nodiscard]] const DeviceOptions& options() const override { return options_; }
 
@@ -60,6 +61,10 @@ class CudaDevice final : public ModelDevice {
   /// Makes it a rank of its model, which it was loaded as a part of. All ranks call it at once,
   /// each on its thread. kDriver.
   [[nodiscard]] Result<void> join(const CudaRank& place);
+  /// Says which of its neighbours are ranks on the host; before join(). kDriver.
+  [[nodiscard]] Result<void> meet(HostNeighbours neighbours);
+  /// Null where no neighbour is on the host.
+  [[nodiscard]] const HostNeighbours* host_neighbours() const noexcept;
   [[nodiscard]] bool is_rank() const noexcept { return is_rank_; }
   /// Waits for no other rank any more. Owner.
   void leave() noexcept { runtime_->leave(); }
@@ -68,8 +73,13 @@ class CudaDevice final : public ModelDevice {
   /// compares tunings.
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
 
-  /// Encodes a step whose sequences and tables have been written.
+  /// Encodes a step whose sequences and tables have been written, and waits for it.
   void encode_written();
+
+  // The stream from ranks on the host and to them, of `rows` tokens; nothing without such.
+  void receive_stream(const OpList& list, std::int64_t rows);  ///< before the ops are launched
+  void take_stream(const OpList& list, std::int64_t rows);     ///< behind them
+  void send_stream();                                          ///< when they are done
 
  private:
   CudaDevice(std::unique_ptr<Runtime> runtime, std::shared_ptr<const Checkpoint> checkpoint,
@@ -93,6 +103,7 @@ class CudaDevice final : public ModelDevice {
   OwnedStream stream_;
   Layout layout_;
   std::unique_ptr<StepWriter> writer_;
+  std::unique_ptr<HostStream> host_stream_;
   bool is_rank_ = false;
   BufferId result_ = kAbsent;
   std::int64_t result_rows_ = 0;

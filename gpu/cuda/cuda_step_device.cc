@@ -55,6 +55,10 @@ CudaStepDevice::CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceL
       samplers_(at(limits.rows)),
       scratch_(at(limits.vocabulary)) {
   copies_.reserve(at(limits.pages));
+  const HostNeighbours* host = device_->host_neighbours();
+  if (host == nullptr || !host->tokens) return;
+  token_link_ = host->link.get();
+  told_to_host_.reserve(at(limits_.rows));
 }
 
 CudaStepDevice::~CudaStepDevice() {
@@ -114,7 +118,7 @@ void CudaStepDevice::take_memory() {
 }
 
 void CudaStepDevice::take_told() {
-  if (!samples_ || device_->program().part.is_whole()) return;
+  if (!samples_ || token_link_ != nullptr || device_->program().part.is_whole()) return;
   Runtime& runtime = device_->runtime();
   const std::int64_t copies = limits_.stages + 1;
   told_ = cuda::take_memory(runtime, at(copies * limits_.rows) * sizeof(TokenId));
@@ -130,7 +134,7 @@ void CudaStepDevice::connect_tokens() {
     const CudaTokensParams params{reinterpret_cast<TokenId*>(told_.get()), limits_.rows};
     check(runtime, runtime.run(params, telling_.get()), "connecting ranks");
     check(runtime, runtime.synchronize(telling_.get()), "connecting ranks");
-  } else if (hears_tokens_) {
+  } else if (hears_tokens_ && token_link_ == nullptr) {
     const CudaTokensParams params{device_->layout().last_tokens, limits_.rows};
     check(runtime, runtime.run(params, device_->stream()), "connecting ranks");
     device_->synchronize();
@@ -160,11 +164,15 @@ void CudaStepDevice::record_graphs() {
 }
 
 void CudaStepDevice::run(const Plan& plan, StepResult& result) {
+  const HostNeighbours* host = device_->host_neighbours();
+  const auto began = Clock::now();
+  const Duration waited = host == nullptr ? Duration{} : host->link->waited();
   try {
     run_step(plan, result);
   } catch (const Failure& failure) {
     give_up(failure);
   }
+  if (host != nullptr) result.took = Clock::now() - began - (host->link->waited() - waited);
 }
 
 // A context that has failed once answers every call with its error.
@@ -187,6 +195,7 @@ void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   for (const PlanFork& one : plan.forks) fork(one);
   choose();
   wait(recorded);
+  device_->send_stream();
   if (samples_) {
     tell(result);
     read_activations(reader_, *device_, result);
@@ -197,6 +206,7 @@ void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
 
 /// The tokens of all plans that this one may rely on.
 void CudaStepDevice::hear_tokens() {
+  if (token_link_ != nullptr) return hear_from_host();
   Runtime& runtime = device_->runtime();
   ++plans_;
   while (heard_ + static_cast<std::uint64_t>(limits_.stages) < plans_) {
@@ -206,6 +216,23 @@ void CudaStepDevice::hear_tokens() {
           "hearing tokens");
     ++heard_;
   }
+}
+
+void CudaStepDevice::hear_from_host() {
+  ++plans_;
+  while (heard_ + static_cast<std::uint64_t>(limits_.stages) < plans_) {
+    for (const SlotToken& one : token_link_->hear_tokens()) reader_.hear(one.slot, one.token);
+    ++heard_;
+  }
+}
+
+void CudaStepDevice::tell_host(const StepResult& result) {
+  told_to_host_.clear();
+  const std::span<const SlotChoice> choices = reader_.choices();
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    told_to_host_.push_back({choices[i].slot, result.samples[i].token});
+  }
+  token_link_->tell_tokens(told_to_host_);
 }
 
 // A copy is used again by the plan that relies on what it told.
@@ -309,9 +336,8 @@ void CudaStepDevice::encode(const Plan& plan) {
                 .cross_context = slot.cross_context});
   }
   writer.upload_tables(device_->stream(), device_->layout().page_tables);
+  // Waits, since the decoder's step is written to the same memory.
   device_->encode_written();
-  // The decoder's step is written to the same memory.
-  device_->synchronize();
 }
 
 void CudaStepDevice::write_entries(const Plan& plan) {
@@ -320,8 +346,9 @@ void CudaStepDevice::write_entries(const Plan& plan) {
   for (const SlotTokens& tokens : reader_.read_entries(plan)) {
     const SlotState& slot = reader_.slot(tokens.slot);
     SlotSampler& own = samplers_[at(tokens.slot)];
-    // The device knows the last token of what it chooses itself.
-    const std::span<const TokenId> ids = own.on_host ? reader_.known_ids(tokens) : tokens.ids;
+    // The device knows the last token of what it chooses itself, or hears from other GPUs.
+    const bool is_known_here = own.on_host || (hears_tokens_ && token_link_ != nullptr);
+    const std::span<const TokenId> ids = is_known_here ? reader_.known_ids(tokens) : tokens.ids;
     writer.add({.slot = tokens.slot,
                 .start = tokens.start,
                 .ids = ids,
@@ -359,6 +386,7 @@ CudaStepDevice::Recorded* CudaStepDevice::recorded_for(std::int64_t rows) {
 
 CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
   StepWriter& writer = device_->writer();
+  const OpList& decode = device_->program().decode;
   Runtime& runtime = device_->runtime();
   if (plan.entries.empty()) {
     writer.upload(device_->stream(), 0, 0, false);
@@ -368,14 +396,18 @@ CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
     Recorded* recorded = recorded_for(writer.tokens());
     if (recorded == nullptr) internal_error("more rows decode than there are");
     writer.upload(device_->stream(), recorded->rows, recorded->rows, false);
+    device_->receive_stream(decode, writer.tokens());
     check(runtime, runtime.launch(recorded->graph.get(), device_->stream()), "starting a step");
+    device_->take_stream(decode, writer.tokens());
     return recorded;
   }
   const std::int64_t rows = bucket(writer.tokens());
   // In buckets too: a product of a size that the library has not seen asks it for its heuristics.
   const std::int64_t outputs = writer.outputs() == 0 ? 0 : recorded_for(writer.outputs())->rows;
   writer.upload(device_->stream(), rows, outputs, false);
-  device_->launch(device_->program().decode, {rows, outputs, false, false});
+  device_->receive_stream(decode, writer.tokens());
+  device_->launch(decode, {rows, outputs, false, false});
+  device_->take_stream(decode, writer.tokens());
   return nullptr;
 }
 
@@ -479,6 +511,7 @@ void CudaStepDevice::tell(StepResult& result) {
                    [](const DeviceTop& one) { return TokenLogprob{one.token, one.logprob}; });
   }
   if (told_ && chooses_on_host()) tell_tokens();
+  if (token_link_ != nullptr) tell_host(result);
 }
 
 void CudaStepDevice::choose_on_host(std::size_t index, StepResult& result) {

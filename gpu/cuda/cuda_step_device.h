@@ -24,9 +24,10 @@ namespace weft::cuda {
 ///
 /// run() waits for its step: asleep for most of what the last such step took, then awake.
 ///
-/// As a rank it takes tokens that another one chose from that one's memory, where embeddings read
-/// them, and no host has a hand in it. Those that it chose itself are sent from a copy and on a
-/// stream of their own: who hears them may be behind, and no step waits for that.
+/// As a rank it takes tokens that another GPU chose from that one's memory, where embeddings read
+/// them, and no host has a hand in it; what goes to or from ranks on the host does (HostStream).
+/// Those that it chose itself are sent from a copy and on a stream of their own: who hears them may
+/// be behind, and no step waits for that.
 class CudaStepDevice final : public StepDevice {
  public:
   /// `device` was made with step_options(`limits`). Records the graphs. kDriver, kOutOfMemory.
@@ -74,7 +75,9 @@ class CudaStepDevice final : public StepDevice {
   void copy_pages(std::span<const PlanCopy> copies);
   Recorded* forward(const Plan& plan);
   void hear_tokens();
+  void hear_from_host();
   void tell_tokens();
+  void tell_host(const StepResult& result);
   [[nodiscard]] bool chooses_on_host() const;
   void choose();
   void wait(Recorded* recorded);
@@ -101,6 +104,9 @@ class CudaStepDevice final : public StepDevice {
   SampleSettings* settings_ = nullptr;  // [rows], by slot
   SampleLists* lists_ = nullptr;        // [rows], by slot
   float* logits_ = nullptr;             // [V], of a row that is chosen on the host
+  // What ranks on the host tell of tokens, or are told; null where GPUs see to it.
+  RankLink* token_link_ = nullptr;
+  std::vector<SlotToken> told_to_host_;
   // Of a rank that tells what it chose: copies of the last tokens, [stages + 1][rows].
   OwnedMemory told_;
   OwnedStream telling_;

@@ -20,48 +20,30 @@ using cuda::CudaStepDevice;
 // What NCCL keeps on a GPU for its channels: some hundred MiB for each of up to four communicators.
 constexpr std::int64_t kRankBytes = std::int64_t{1} << 30U;
 
-cuda::CudaRank place_of(const GpuRanks& ranks, std::size_t rank) {
-  std::int32_t stage = 0;
-  auto place = static_cast<std::int32_t>(rank);
-  while (place >= ranks.all->widths[static_cast<std::size_t>(stage)]) {
-    place -= ranks.all->widths[static_cast<std::size_t>(stage++)];
-  }
-  return {ranks.all, stage, place};
+/// What a rank has to do with those on the host.
+cuda::HostNeighbours host_neighbours_of(const cuda::CudaRank& place, SharedRanks& host) {
+  const cuda::CudaRanks& all = *place.all;
+  const auto last = static_cast<std::int32_t>(all.widths.size()) - 1;
+  return {host.link(place.stage, place.rank), all.is_on_host(place.stage - 1),
+          all.is_on_host(place.stage + 1), all.is_on_host(0) || all.is_on_host(last)};
 }
 
 Result<std::vector<std::unique_ptr<CudaDevice>>> load_parts(const OpenedModel& model,
                                                             GpuRanks& ranks,
                                                             const DeviceOptions& options,
                                                             const LoadProgress& progress) {
-  return load_at_once<CudaDevice>(
-      ranks.programs.size(), progress, [&](std::size_t rank, const LoadProgress& own) {
-        return CudaDevice::load(std::move(ranks.runtimes[rank]), model.checkpoint,
-                                ranks.programs[rank], options, ranks.tunings[rank], own);
-      });
+  return load_at_once<CudaDevice>(ranks.size(), progress,
+                                  [&](std::size_t rank, const LoadProgress& own) {
+                                    return load_gpu_rank(model, ranks, rank, options, own);
+                                  });
 }
 
 /// What `work` gives for each rank; one that fails takes along all that wait for it.
 template <class Device, class Work>
-Result<void> together(std::vector<std::unique_ptr<Device>>& devices, const Work& work) {
+Result<void> together(const std::vector<std::unique_ptr<Device>>& devices, const Work& work) {
   return on_all_ranks(
       devices.size(), [&](std::size_t rank) { return work(*devices[rank], rank); },
       [&](std::size_t rank) { devices[rank]->abandon(); });
-}
-
-DeviceLimits least_of(DeviceLimits one, const DeviceLimits& other, bool slabs) {
-  one.rows = std::min(one.rows, other.rows);
-  one.pages = std::min(one.pages, other.pages);
-  one.context = std::min(one.context, other.context);
-  one.step_tokens = std::min(one.step_tokens, other.step_tokens);
-  one.cross_pages = std::min(one.cross_pages, other.cross_pages);
-  if (slabs) {
-    one.rows = std::min(one.rows, one.pages / one.pages_per_row());
-    one.pages = one.rows * one.pages_per_row();
-  } else {
-    const std::int64_t useful = std::int64_t{one.rows} * one.pages_per_row();
-    one.pages = static_cast<std::int32_t>(std::min<std::int64_t>(one.pages, useful));
-  }
-  return one;
 }
 
 }  // namespace
@@ -69,23 +51,26 @@ DeviceLimits least_of(DeviceLimits one, const DeviceLimits& other, bool slabs) {
 Result<GpuRanks> open_gpu_ranks(const OpenedModel& model, const Partition& partition,
                                 std::vector<std::shared_ptr<const Program>> programs,
                                 const std::string& tuning) {
+  auto all = cuda::make_ranks(partition.widths(), partition.host_stages());
+  if (!all) return all.error();
   GpuRanks ranks;
-  ranks.programs = std::move(programs);
-  for (const Partition::Stage& stage : partition.stages) {
-    for (const std::string& device : stage.devices) {
+  std::size_t number = 0;
+  for (std::size_t stage = 0; stage < partition.stages.size(); ++stage) {
+    for (const std::string& device : partition.stages[stage].devices) {
+      std::shared_ptr<const Program> program = std::move(programs[number++]);
+      if (partition.stages[stage].is_on_host()) continue;
       const auto index = cuda::device_index(device);
       if (!index) return Error{index.error().code, "partition: " + index.error().detail};
       auto runtime = cuda::open_runtime(*index);
       if (!runtime) return runtime.error();
       auto found = cuda::find_tuning(tuning, (*runtime)->properties().name, *model.program);
       if (!found) return found.error();
+      ranks.places.push_back({*all, static_cast<std::int32_t>(stage), program->part.rank});
+      ranks.programs.push_back(std::move(program));
       ranks.runtimes.push_back(*std::move(runtime));
       ranks.tunings.push_back(*std::move(found));
     }
   }
-  auto all = cuda::make_ranks(partition.widths());
-  if (!all) return all.error();
-  ranks.all = *std::move(all);
   return ranks;
 }
 
@@ -103,7 +88,7 @@ Result<DeviceLimits> gpu_ranks_capacity(const GpuRanks& ranks, const CapacityWis
                                         const std::vector<std::int64_t>& free_bytes) {
   if (const auto fits = cuda::check_kv_dtype(wishes.kv_dtype); !fits) return fits.error();
   DeviceLimits limits;
-  for (std::size_t rank = 0; rank < ranks.programs.size(); ++rank) {
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const Program& program = *ranks.programs[rank];
     DeviceNeeds needs = cuda::cuda_needs(program, wishes, ranks.runtimes[rank]->properties());
     needs.bytes = [bytes = std::move(needs.bytes)](const DeviceLimits& one) {
@@ -111,12 +96,50 @@ Result<DeviceLimits> gpu_ranks_capacity(const GpuRanks& ranks, const CapacityWis
     };
     const auto own = device_capacity(program, wishes, free_bytes[rank], needs);
     if (!own) {
-      return Error{own.error().code, "rank " + std::to_string(rank) + ": " + own.error().detail};
+      const cuda::CudaRank& place = ranks.places[rank];
+      const auto number = cuda::rank_number(place.all->widths, place.stage, place.rank);
+      return Error{own.error().code, "rank " + std::to_string(number) + ": " + own.error().detail};
     }
-    limits = rank == 0 ? *own : least_of(limits, *own, wishes.slabs);
+    limits = rank == 0 ? *own : least_limits(limits, *own, wishes.slabs);
   }
-  limits.stages = static_cast<std::int32_t>(ranks.all->widths.size());
+  limits.stages = static_cast<std::int32_t>(ranks.places.front().all->widths.size());
   return limits;
+}
+
+Result<std::unique_ptr<CudaDevice>> load_gpu_rank(const OpenedModel& model, GpuRanks& ranks,
+                                                  std::size_t rank, const DeviceOptions& options,
+                                                  const LoadProgress& progress) {
+  auto device = CudaDevice::load(std::move(ranks.runtimes[rank]), model.checkpoint,
+                                 ranks.programs[rank], options, ranks.tunings[rank], progress);
+  if (!device || !ranks.host) return device;
+  const auto met = (*device)->meet(host_neighbours_of(ranks.places[rank], *ranks.host));
+  if (!met) return met.error();
+  return device;
+}
+
+Result<void> join_gpu_ranks(const GpuRanks& ranks,
+                            const std::vector<std::unique_ptr<CudaDevice>>& devices) {
+  return together(devices, [&](CudaDevice& device, std::size_t rank) {
+    return device.join(ranks.places[rank]);
+  });
+}
+
+Result<std::vector<std::unique_ptr<CudaStepDevice>>> make_gpu_step_ranks(
+    const GpuRanks& ranks, std::vector<std::unique_ptr<CudaDevice>> devices,
+    const DeviceLimits& limits, const std::vector<TokenId>& end_tokens) {
+  auto made =
+      load_at_once<CudaStepDevice>(devices.size(), {}, [&](std::size_t rank, const LoadProgress&) {
+        return CudaStepDevice::prepare(std::move(devices[rank]), limits, end_tokens);
+      });
+  if (!made) return made;
+  auto ready = together(*made, [&](CudaStepDevice& device, std::size_t rank) {
+    return device.device().join(ranks.places[rank]);
+  });
+  if (ready) {
+    ready = together(*made, [](CudaStepDevice& device, std::size_t) { return device.record(); });
+  }
+  if (!ready) return ready.error();
+  return made;
 }
 
 Result<std::vector<std::unique_ptr<CudaDevice>>> load_gpu_ranks(const OpenedModel& model,
@@ -125,10 +148,7 @@ Result<std::vector<std::unique_ptr<CudaDevice>>> load_gpu_ranks(const OpenedMode
                                                                 const LoadProgress& progress) {
   auto devices = load_parts(model, ranks, options, progress);
   if (!devices) return devices;
-  const auto joined = together(*devices, [&](CudaDevice& device, std::size_t rank) {
-    return device.join(place_of(ranks, rank));
-  });
-  if (!joined) return joined.error();
+  if (const auto joined = join_gpu_ranks(ranks, *devices); !joined) return joined.error();
   return devices;
 }
 
@@ -138,19 +158,7 @@ Result<std::vector<std::unique_ptr<CudaStepDevice>>> load_gpu_step_ranks(
     const LoadProgress& progress) {
   auto parts = load_parts(model, ranks, options, progress);
   if (!parts) return parts.error();
-  auto devices =
-      load_at_once<CudaStepDevice>(parts->size(), {}, [&](std::size_t rank, const LoadProgress&) {
-        return CudaStepDevice::prepare(std::move((*parts)[rank]), limits, end_tokens);
-      });
-  if (!devices) return devices;
-  auto ready = together(*devices, [&](CudaStepDevice& device, std::size_t rank) {
-    return device.device().join(place_of(ranks, rank));
-  });
-  if (ready) {
-    ready = together(*devices, [](CudaStepDevice& device, std::size_t) { return device.record(); });
-  }
-  if (!ready) return ready.error();
-  return devices;
+  return make_gpu_step_ranks(ranks, *std::move(parts), limits, end_tokens);
 }
 
 }  // namespace weft

@@ -14,21 +14,26 @@
 #include "weft/gpu/device_capacity.h"
 #include "weft/gpu/load_progress.h"
 #include "weft/gpu/ranks/partition.h"
+#include "weft/gpu/ranks/shared_ranks.h"
 #include "weft/model/open_model.h"
 
 namespace weft {
 
-/// What the ranks of a partition on GPUs are made with, by rank, stage by stage. Each is a GPU of
-/// this process.
+/// What the ranks of a partition that are GPUs are made with, stage by stage. Each is a GPU of this
+/// process.
 struct GpuRanks {
   std::vector<std::shared_ptr<const Program>> programs;
   std::vector<std::unique_ptr<cuda::Runtime>> runtimes;  ///< given away when the ranks are loaded
   std::vector<cuda::Tuning> tunings;
-  std::shared_ptr<cuda::CudaRanks> all;
+  std::vector<cuda::CudaRank> places;
+  std::shared_ptr<SharedRanks> host;  ///< with the ranks on the host; null where there are none
+
+  [[nodiscard]] std::size_t size() const noexcept { return programs.size(); }
 };
 
-/// Opens the GPUs of a partition that runs_on_gpus(). `tuning` is a file of `weft tune`, or empty.
-/// kNoSuchDevice naming the device; kUnfit where NCCL is missing; errors of find_tuning().
+/// Opens the GPUs of a partition; those of `programs`, of all ranks, that are on the host are
+/// passed over. `tuning` is a file of `weft tune`, or empty. kNoSuchDevice naming the device;
+/// kUnfit where NCCL is missing; errors of find_tuning().
 [[nodiscard]] Result<GpuRanks> open_gpu_ranks(const OpenedModel& model, const Partition& partition,
                                               std::vector<std::shared_ptr<const Program>> programs,
                                               const std::string& tuning);
@@ -41,6 +46,22 @@ struct GpuRanks {
 
 /// Bytes that each rank has free.
 [[nodiscard]] Result<std::vector<std::int64_t>> free_memory(const GpuRanks& ranks);
+
+/// Loads one of the ranks, whose runtime it takes. Errors of CudaDevice::load().
+[[nodiscard]] Result<std::unique_ptr<cuda::CudaDevice>> load_gpu_rank(const OpenedModel& model,
+                                                                      GpuRanks& ranks,
+                                                                      std::size_t rank,
+                                                                      const DeviceOptions& options,
+                                                                      const LoadProgress& progress);
+
+/// Lets all ranks meet, which have been loaded. kDriver.
+[[nodiscard]] Result<void> join_gpu_ranks(
+    const GpuRanks& ranks, const std::vector<std::unique_ptr<cuda::CudaDevice>>& devices);
+
+/// The same as devices of the pipeline, which are made of them.
+[[nodiscard]] Result<std::vector<std::unique_ptr<cuda::CudaStepDevice>>> make_gpu_step_ranks(
+    const GpuRanks& ranks, std::vector<std::unique_ptr<cuda::CudaDevice>> devices,
+    const DeviceLimits& limits, const std::vector<TokenId>& end_tokens);
 
 /// Loads all ranks at once, each on a thread of its own, and lets them meet. `options.threads` are
 /// those of each. Errors of loading any.

@@ -27,28 +27,36 @@ Result<HostRanks> plan_host_ranks(const OpenedModel& model, const Partition& par
                                   std::vector<std::shared_ptr<const Program>> programs,
                                   const DeviceOptions& options) {
   HostRanks ranks;
+  std::size_t number = 0;
   for (std::size_t stage = 0; stage < partition.stages.size(); ++stage) {
-    ranks.stages.resize(ranks.stages.size() + partition.stages[stage].devices.size(),
-                        static_cast<std::int32_t>(stage));
+    for (std::size_t i = 0; i < partition.stages[stage].devices.size(); ++i, ++number) {
+      if (!partition.stages[stage].is_on_host()) continue;
+      ranks.stages.push_back(static_cast<std::int32_t>(stage));
+      ranks.programs.push_back(std::move(programs[number]));
+    }
   }
   auto shared = SharedRanks::make(layout_of(model, partition, options));
   if (!shared) return shared.error();
   ranks.shared = *std::move(shared);
   ranks.options = options;
   ranks.options.threads = threads_of_rank(partition, options.threads);
-  ranks.programs = std::move(programs);
   return ranks;
+}
+
+Result<std::unique_ptr<HostDevice>> load_host_rank(const OpenedModel& model, const HostRanks& ranks,
+                                                   std::size_t rank, const LoadProgress& progress) {
+  auto link = ranks.shared->link(ranks.stages[rank], ranks.programs[rank]->part.rank);
+  return HostDevice::load(model.checkpoint, ranks.programs[rank], ranks.options, progress,
+                          std::move(link));
 }
 
 Result<std::vector<std::unique_ptr<HostDevice>>> load_host_ranks(const OpenedModel& model,
                                                                  const HostRanks& ranks,
                                                                  const LoadProgress& progress) {
-  return load_at_once<HostDevice>(
-      ranks.programs.size(), progress, [&](std::size_t rank, const LoadProgress& own) {
-        auto link = ranks.shared->link(ranks.stages[rank], ranks.programs[rank]->part.rank);
-        return HostDevice::load(model.checkpoint, ranks.programs[rank], ranks.options, own,
-                                std::move(link));
-      });
+  return load_at_once<HostDevice>(ranks.programs.size(), progress,
+                                  [&](std::size_t rank, const LoadProgress& own) {
+                                    return load_host_rank(model, ranks, rank, own);
+                                  });
 }
 
 }  // namespace weft

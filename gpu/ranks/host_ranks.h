@@ -13,7 +13,7 @@
 
 namespace weft {
 
-/// What the ranks of a partition are made with, those of lists by rank, stage by stage.
+/// What the ranks of a partition that are on the host are made with, those of lists stage by stage.
 struct HostRanks {
   std::vector<std::shared_ptr<const Program>> programs;
   std::vector<std::int32_t> stages;  ///< which stage each is of
@@ -25,11 +25,18 @@ struct HostRanks {
 [[nodiscard]] RanksLayout layout_of(const OpenedModel& model, const Partition& partition,
                                     const DeviceOptions& options);
 
-/// For ranks that are all on the host of this process. Its threads, `options.threads` or all that
-/// it has, are shared out: each rank has one at least. kOutOfMemory.
+/// For the ranks that are on the host of this process; those of `programs`, of all ranks, that are
+/// not are passed over. Its threads, `options.threads` or all that it has, are shared out: each
+/// rank has one at least. kOutOfMemory.
 [[nodiscard]] Result<HostRanks> plan_host_ranks(
     const OpenedModel& model, const Partition& partition,
     std::vector<std::shared_ptr<const Program>> programs, const DeviceOptions& options);
+
+/// Loads one of them. Errors of HostDevice::load().
+[[nodiscard]] Result<std::unique_ptr<HostDevice>> load_host_rank(const OpenedModel& model,
+                                                                 const HostRanks& ranks,
+                                                                 std::size_t rank,
+                                                                 const LoadProgress& progress);
 
 /// Loads all ranks at once, each on a thread of its own. Errors of loading any.
 [[nodiscard]] Result<std::vector<std::unique_ptr<HostDevice>>> load_host_ranks(

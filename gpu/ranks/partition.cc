@@ -80,6 +80,8 @@ Result<std::vector<std::int64_t>> layers_of(const Partition& partition, std::int
 
 }  // namespace
 
+bool Partition::Stage::is_on_host() const noexcept { return devices.front() == kHost; }
+
 std::size_t Partition::ranks() const noexcept {
   std::size_t count = 0;
   for (const Stage& stage : stages) count += stage.devices.size();
@@ -92,6 +94,12 @@ std::vector<std::int32_t> Partition::widths() const {
     widths.push_back(static_cast<std::int32_t>(stage.devices.size()));
   }
   return widths;
+}
+
+std::vector<bool> Partition::host_stages() const {
+  std::vector<bool> all;
+  for (const Stage& stage : stages) all.push_back(stage.is_on_host());
+  return all;
 }
 
 Result<Partition> parse_partition(std::string_view text) {
@@ -120,11 +128,15 @@ std::string to_string(const Partition& partition) {
   return text;
 }
 
-Result<bool> runs_on_gpus(const Partition& partition) {
+Result<RankDevices> devices_of(const Partition& partition) {
   std::vector<std::string_view> gpus;
   std::size_t on_host = 0;
   for (const Partition::Stage& stage : partition.stages) {
     for (const std::string& device : stage.devices) {
+      if ((device == kHost) != stage.is_on_host()) {
+        return misfit("'" + stage.devices.front() + "' and '" + device +
+                      "' share layers: ranks that do are all on the host or all GPUs");
+      }
       if (device == kHost) {
         ++on_host;
       } else if (std::ranges::find(gpus, device) != gpus.end()) {
@@ -134,16 +146,17 @@ Result<bool> runs_on_gpus(const Partition& partition) {
       }
     }
   }
-  if (on_host > 0 && !gpus.empty()) {
-    return misfit("'" + std::string(kHost) + "' beside '" + std::string(gpus.front()) +
-                  "': ranks are all on the host or all on GPUs");
-  }
-  return !gpus.empty();
+  if (gpus.empty()) return RankDevices::kHost;
+  return on_host == 0 ? RankDevices::kGpus : RankDevices::kBoth;
 }
 
 int threads_of_rank(const Partition& partition, int wanted) {
   const int all = wanted > 0 ? wanted : host_parallelism();
-  return std::max(1, all / static_cast<int>(partition.ranks()));
+  std::size_t on_host = 0;
+  for (const Partition::Stage& stage : partition.stages) {
+    if (stage.is_on_host()) on_host += stage.devices.size();
+  }
+  return std::max(1, all / static_cast<int>(on_host > 0 ? on_host : partition.ranks()));
 }
 
 Result<std::vector<ProgramPart>> parts_of(const Partition& partition, std::int64_t layers) {

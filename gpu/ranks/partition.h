@@ -16,6 +16,8 @@ namespace weft {
 struct Partition {
   /// A stage of the pipeline: its devices share its layers.
   struct Stage {
+    [[nodiscard]] bool is_on_host() const noexcept;
+
     std::vector<std::string> devices;  ///< as list_devices() names them; one may stand there twice
     std::int32_t layers = -1;          ///< of the decoder; -1: its share of those left
   };
@@ -23,6 +25,7 @@ struct Partition {
 
   [[nodiscard]] std::size_t ranks() const noexcept;
   [[nodiscard]] std::vector<std::int32_t> widths() const;
+  [[nodiscard]] std::vector<bool> host_stages() const;  ///< by stage, whether it is on the host
 };
 
 /// Reads "cuda:0,cuda:1 | cuda:2@20 | cpu": commas between devices that share layers, bars between
@@ -30,12 +33,15 @@ struct Partition {
 [[nodiscard]] Result<Partition> parse_partition(std::string_view text);
 [[nodiscard]] std::string to_string(const Partition& partition);
 
-/// Whether the ranks are GPUs or on the host. kUnfit for some of each, and for a GPU that stands
-/// there twice; what else a device is called is found out where it is opened.
-[[nodiscard]] Result<bool> runs_on_gpus(const Partition& partition);
+/// What the ranks of a partition are on.
+enum class RankDevices : std::uint8_t { kHost, kGpus, kBoth };
 
-/// How many of the host's threads each rank has, one at least: its share of `wanted`, or of all
-/// (0).
+/// kUnfit for a stage that is on both, and for a GPU that stands there twice; what else a device is
+/// called is found out where it is opened.
+[[nodiscard]] Result<RankDevices> devices_of(const Partition& partition);
+
+/// How many of the host's threads each rank on the host has, one at least: its share of `wanted`,
+/// or of all (0). Where all ranks are GPUs, how many each loads with.
 [[nodiscard]] int threads_of_rank(const Partition& partition, int wanted);
 
 /// The part of each rank, stage by stage. Layers that nobody has a number for are shared evenly;

@@ -9,6 +9,7 @@
 #include "weft/core/actor/supervision.h"
 #include "weft/gpu/ranks/cuda_ranks.h"
 #include "weft/gpu/ranks/host_ranks.h"
+#include "weft/gpu/ranks/mixed_ranks.h"
 #include "weft/gpu/ranks/rank_threads.h"
 
 namespace weft {
@@ -75,6 +76,17 @@ Result<PartitionedDevice::Devices> load_host_devices(
   return as_devices(*std::move(devices));
 }
 
+Result<PartitionedDevice::Devices> load_mixed_devices(
+    const OpenedModel& model, const Partition& partition,
+    std::vector<std::shared_ptr<const Program>> programs, const DeviceOptions& options,
+    const LoadProgress& progress) {
+  auto gpus = open_gpu_ranks(model, partition, programs, {});
+  if (!gpus) return gpus.error();
+  auto ranks = plan_mixed_ranks(model, partition, std::move(programs), *std::move(gpus), options);
+  if (!ranks) return ranks.error();
+  return load_mixed_ranks(model, *std::move(ranks), progress);
+}
+
 }  // namespace
 
 PartitionedDevice::PartitionedDevice(std::shared_ptr<const Program> whole, Devices ranks)
@@ -86,11 +98,13 @@ Result<std::unique_ptr<PartitionedDevice>> PartitionedDevice::load(const OpenedM
                                                                    const Partition& partition,
                                                                    const DeviceOptions& options,
                                                                    const LoadProgress& progress) {
-  const auto on_gpus = runs_on_gpus(partition);
-  if (!on_gpus) return on_gpus.error();
+  const auto kind = devices_of(partition);
+  if (!kind) return kind.error();
   auto programs = compile_parts(model, partition);
   if (!programs) return programs.error();
-  const auto load = *on_gpus ? load_gpu_devices : load_host_devices;
+  const auto load = *kind == RankDevices::kHost   ? load_host_devices
+                    : *kind == RankDevices::kGpus ? load_gpu_devices
+                                                  : load_mixed_devices;
   auto devices = load(model, partition, *std::move(programs), options, progress);
   if (!devices) return devices.error();
   return std::make_unique<PartitionedDevice>(model.program, *std::move(devices));

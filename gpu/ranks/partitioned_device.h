@@ -21,7 +21,7 @@ class PartitionedDevice final : public ModelDevice {
   /// Of ranks that have met, and were made with the same options.
   PartitionedDevice(std::shared_ptr<const Program> whole, Devices ranks);
 
-  /// `options.threads` are shared out among the ranks. Errors of runs_on_gpus() and of loading any
+  /// `options.threads` are shared out among the ranks. Errors of devices_of() and of loading any
   /// rank.
   [[nodiscard]] static Result<std::unique_ptr<PartitionedDevice>> load(
       const OpenedModel& model, const Partition& partition, const DeviceOptions& options,

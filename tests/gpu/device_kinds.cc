@@ -9,6 +9,7 @@
 #include "weft/gpu/cuda/runtime/cuda_info.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/ranks/host_ranks.h"
+#include "weft/gpu/ranks/mixed_ranks.h"
 #include "weft/gpu/ranks/partitioned_device.h"
 #include "weft/gpu/ranks/step_ranks.h"
 #include "weft/gpu/step_options.h"
@@ -44,15 +45,65 @@ std::unique_ptr<StepDevice> as_one(std::vector<std::unique_ptr<Device>> ranks) {
       DeviceRanks(std::make_move_iterator(ranks.begin()), std::make_move_iterator(ranks.end())));
 }
 
-/// The ranks of a partition on GPUs; `open` opens those.
+/// Those of a model whose weights' types a test has changed.
+std::vector<std::shared_ptr<const Program>> parts(const OpenedModel& model,
+                                                  const Partition& partition) {
+  auto programs = compile_parts(model, partition).value();
+  const auto& whole = model.program->matrices;
+  const bool alike = std::ranges::all_of(
+      whole, [&](const MatrixPlan& one) { return one.dtype == whole.front().dtype; });
+  if (whole.empty() || !alike) return programs;
+  for (auto& program : programs) {
+    Program own = *program;
+    for (MatrixPlan& matrix : own.matrices) {
+      if (matrix.runs.empty()) matrix.dtype = whole.front().dtype;
+    }
+    program = std::make_shared<const Program>(std::move(own));
+  }
+  return programs;
+}
+
+std::size_t gpus_of(const Partition& partition) {
+  std::size_t count = 0;
+  for (const Partition::Stage& stage : partition.stages) {
+    if (!stage.is_on_host()) count += stage.devices.size();
+  }
+  return count;
+}
+
+/// The GPUs of a partition, opened.
 using OpenRanks = std::function<GpuRanks(const OpenedModel& model, const Partition& partition,
                                          const DeviceOptions& options)>;
 
-DeviceKind gpu_ranks(std::string name, const std::string& partition, const OpenRanks& open) {
+/// With ranks on the host beside those that `open` opens.
+DeviceKind mixed_ranks(DeviceKind kind, const Partition& cut, const OpenRanks& open) {
+  const auto plan = [cut, open](const OpenedModel& model, const DeviceOptions& options) {
+    return plan_mixed_ranks(model, cut, parts(model, cut), open(model, cut, options), options)
+        .value();
+  };
+  kind.load = [plan](const auto& checkpoint, const auto& program, DeviceOptions options) {
+    options.threads = 1;
+    const OpenedModel model = opened(checkpoint, program);
+    return std::make_unique<PartitionedDevice>(
+        program, load_mixed_ranks(model, plan(model, options), {}).value());
+  };
+  kind.load_steps = [plan](const auto& checkpoint, const auto& program,
+                           const DeviceLimits& limits) {
+    const OpenedModel model = opened(checkpoint, program);
+    const DeviceOptions options = step_options(*program, limits, DType::kF32, 1);
+    return std::make_unique<StepRanks>(
+        load_mixed_step_ranks(model, plan(model, options), limits, {}, {}).value());
+  };
+  return kind;
+}
+
+/// The ranks of a partition of which some or all are GPUs.
+DeviceKind gpu_ranks(const std::string& name, const std::string& partition, const OpenRanks& open) {
   DeviceKind kind;
-  kind.name = std::move(name);
+  kind.name = name;
   const Partition cut = parse_partition(partition).value();
   kind.stages = cut.stages.size();
+  if (devices_of(cut).value() == RankDevices::kBoth) return mixed_ranks(kind, cut, open);
   kind.load = [cut, open](const auto& checkpoint, const auto& program, DeviceOptions options) {
     options.threads = 1;
     const OpenedModel model = opened(checkpoint, program);
@@ -72,24 +123,6 @@ DeviceKind gpu_ranks(std::string name, const std::string& partition, const OpenR
   return kind;
 }
 
-/// Those of a model whose weights' types a test has changed.
-std::vector<std::shared_ptr<const Program>> parts(const OpenedModel& model,
-                                                  const Partition& partition) {
-  auto programs = compile_parts(model, partition).value();
-  const auto& whole = model.program->matrices;
-  const bool alike = std::ranges::all_of(
-      whole, [&](const MatrixPlan& one) { return one.dtype == whole.front().dtype; });
-  if (whole.empty() || !alike) return programs;
-  for (auto& program : programs) {
-    Program own = *program;
-    for (MatrixPlan& matrix : own.matrices) {
-      if (matrix.runs.empty()) matrix.dtype = whole.front().dtype;
-    }
-    program = std::make_shared<const Program>(std::move(own));
-  }
-  return programs;
-}
-
 }  // namespace
 
 OpenedModel opened(const std::shared_ptr<const Checkpoint>& checkpoint,
@@ -104,8 +137,15 @@ GpuRanks fake_gpu_ranks(const OpenedModel& model, const Partition& partition,
                         const DeviceOptions& options,
                         const std::vector<std::shared_ptr<FakeGpu>>& gpus) {
   GpuRanks ranks;
-  ranks.programs = parts(model, partition);
-  ranks.all = std::make_shared<cuda::CudaRanks>(partition.widths());
+  const auto all = std::make_shared<cuda::CudaRanks>(partition.widths(), partition.host_stages());
+  const auto programs = parts(model, partition);
+  for (std::size_t stage = 0, number = 0; stage < partition.stages.size(); ++stage) {
+    for (std::int32_t rank = 0; rank < all->widths[stage]; ++rank, ++number) {
+      if (partition.stages[stage].is_on_host()) continue;
+      ranks.programs.push_back(programs[number]);
+      ranks.places.push_back({all, static_cast<std::int32_t>(stage), rank});
+    }
+  }
   RanksLayout layout = layout_of(model, partition, options);
   layout.shares_processors = true;
   const auto shared = SharedRanks::make(layout).value();
@@ -119,7 +159,7 @@ GpuRanks fake_gpu_ranks(const OpenedModel& model, const Partition& partition,
 
 DeviceKind fake_gpu_ranks_kind(const std::string& name, const std::string& partition) {
   return gpu_ranks(name, partition, [](const auto& model, const auto& cut, const auto& options) {
-    std::vector<std::shared_ptr<FakeGpu>> gpus(cut.ranks());
+    std::vector<std::shared_ptr<FakeGpu>> gpus(gpus_of(cut));
     for (auto& gpu : gpus) gpu = std::make_shared<FakeGpu>();
     return fake_gpu_ranks(model, cut, options, gpus);
   });
@@ -129,7 +169,7 @@ DeviceKind gpu_ranks_kind(const std::string& name, const std::string& partition)
   auto kind = gpu_ranks(name, partition, [](const auto& model, const auto& cut, const auto&) {
     return open_gpu_ranks(model, cut, parts(model, cut), {}).value();
   });
-  kind.gpus = parse_partition(partition).value().ranks();
+  kind.gpus = gpus_of(parse_partition(partition).value());
   return kind;
 }
 

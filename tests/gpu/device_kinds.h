@@ -46,10 +46,11 @@ struct DeviceKind {
 /// The GPUs' device over naive loops in the host's memory.
 [[nodiscard]] DeviceKind fake_gpu_kind();
 
-/// Ranks on such GPUs, as ranks_kind() has them: "cuda:0,cuda:1" and the like.
+/// Ranks on such GPUs, as ranks_kind() has them: "cuda:0,cuda:1", also beside ranks on the host,
+/// "cuda:0 | cpu".
 [[nodiscard]] DeviceKind fake_gpu_ranks_kind(const std::string& name, const std::string& partition);
 
-/// What the ranks of a partition on fake GPUs are made with, which `gpus` are, by rank.
+/// What the ranks of a partition on fake GPUs are made with, which `gpus` are, in their order.
 [[nodiscard]] GpuRanks fake_gpu_ranks(const OpenedModel& model, const Partition& partition,
                                       const DeviceOptions& options,
                                       const std::vector<std::shared_ptr<FakeGpu>>& gpus);
@@ -72,9 +73,14 @@ struct DeviceKind {
           fake_gpu_kind(),
           fake_gpu_ranks_kind("fake_gpu_tp2", "cuda:0,cuda:1"),
           fake_gpu_ranks_kind("fake_gpu_pp2", "cuda:0 | cuda:1"),
+          fake_gpu_ranks_kind("fake_gpu_then_host", "cuda:0 | cpu"),
+          fake_gpu_ranks_kind("host_then_fake_gpu", "cpu | cuda:0"),
+          fake_gpu_ranks_kind("fake_gpu_tp2_then_host_tp2", "cuda:0,cuda:1 | cpu,cpu"),
           gpu_kind(),
           gpu_ranks_kind("gpu_tp2", "cuda:0,cuda:1"),
-          gpu_ranks_kind("gpu_pp2", "cuda:0 | cuda:1")};
+          gpu_ranks_kind("gpu_pp2", "cuda:0 | cuda:1"),
+          gpu_ranks_kind("gpu_then_host", "cuda:0 | cpu"),
+          gpu_ranks_kind("host_then_gpu", "cpu | cuda:0")};
 }
 
 /// The type of weights with which host and GPUs compute the same: bf16 where this processor rounds

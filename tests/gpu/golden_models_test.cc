@@ -327,13 +327,16 @@ std::string name_of_tiles(
 
 std::vector<test::DeviceKind> gpus() { return {test::fake_gpu_kind(), test::gpu_kind()}; }
 
-/// Ranks on GPUs, real ones for every model. The loops of fake ones take seconds for each, so they
-/// have models of each kind of block that is cut: heads, experts, an encoder, tables of positions.
+/// Ranks on GPUs and beside the host's, real ones for every model. The loops of fake ones take
+/// seconds for each, so they have models of each kind of block that is cut: heads, experts, an
+/// encoder, tables of positions.
 std::vector<KindAndFolder> ranks_cases() {
   std::vector<KindAndFolder> cases;
   for (const auto& [name, partition] : {std::pair{"tp2", "cuda:0,cuda:1"},
                                         {"pp2", "cuda:0 | cuda:1"},
-                                        {"tp2pp2", "cuda:0,cuda:1 | cuda:2,cuda:3"}}) {
+                                        {"tp2pp2", "cuda:0,cuda:1 | cuda:2,cuda:3"},
+                                        {"then_host", "cuda:0 | cpu"},
+                                        {"after_host", "cpu | cuda:0"}}) {
     const auto fake = test::fake_gpu_ranks_kind(std::string("fake_gpu_") + name, partition);
     for (const char* model : {"gemma2", "gpt2", "llama", "mixtral", "t5"}) {
       cases.emplace_back(fake, test::committed_golden(model));

@@ -27,7 +27,8 @@ struct CudaGatherParams {
   const DeviceRows* parts = nullptr;
 };
 
-/// The stream, to the ranks of the next stage that take this one's.
+/// The stream, to the ranks of the next stage that take this one's. Nothing where that stage is on
+/// the host (HostStream), and likewise where the stage before is.
 struct CudaSendParams {
   std::int64_t rows = 0;
   DeviceRows values{};  ///< f32

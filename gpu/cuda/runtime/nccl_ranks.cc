@@ -161,6 +161,7 @@ class Communicators final : public NcclRanks {
   }
 
   Status run(const CudaSendParams& params, Stream stream) override {
+    if (all_->is_on_host(stage_ + 1)) return state_of_all();
     const std::int32_t width = all_->widths[static_cast<std::size_t>(stage_)];
     const std::int32_t next = all_->widths[static_cast<std::size_t>(stage_) + 1];
     return together([&] {
@@ -174,6 +175,7 @@ class Communicators final : public NcclRanks {
   }
 
   Status run(const CudaReceiveParams& params, Stream stream) override {
+    if (all_->is_on_host(stage_ - 1)) return state_of_all();
     const std::int32_t before = all_->widths[static_cast<std::size_t>(stage_) - 1];
     return checked([&] {
       return nccl().receive(params.values.data, numbers_of(params.rows, params.values), ncclFloat32,
@@ -190,7 +192,7 @@ class Communicators final : public NcclRanks {
   }
 
   Status state() override {
-    if (has_left_ || all_->lost.load(std::memory_order_acquire)) return kRankLost;
+    if (state_of_all() != Status::kSuccess) return kRankLost;
     for (const Joined& one : groups_) {
       ncclResult_t error = ncclSuccess;
       const auto asked = nccl().get_async_error(one.communicator, &error);
@@ -223,10 +225,14 @@ class Communicators final : public NcclRanks {
     return found == groups_.end() ? nullptr : found->communicator;  // NCCL refuses null
   }
 
+  [[nodiscard]] Status state_of_all() const {
+    return has_left_ || all_->lost.load(std::memory_order_acquire) ? kRankLost : Status::kSuccess;
+  }
+
   template <class Work>
   Status checked(const Work& work) {
-    if (has_left_ || all_->lost.load(std::memory_order_acquire)) return kRankLost;
-    return status_of(work());
+    const Status state = state_of_all();
+    return state == Status::kSuccess ? status_of(work()) : state;
   }
 
   /// All that `work` calls is one operation.
@@ -257,9 +263,11 @@ Status NcclRanks::join(const CudaRank& place, std::unique_ptr<NcclRanks>& ranks)
   return status;
 }
 
-Result<std::shared_ptr<CudaRanks>> make_ranks(const std::vector<std::int32_t>& widths) {
+Result<std::shared_ptr<CudaRanks>> make_ranks(const std::vector<std::int32_t>& widths,
+                                              const std::vector<bool>& on_host) {
+  auto ranks = std::make_shared<CudaRanks>(widths, on_host);
+  if (ranks->groups.empty()) return ranks;
   if (!nccl().missing.empty()) return Error{DeviceErrc::kUnfit, "partition: " + nccl().missing};
-  auto ranks = std::make_shared<CudaRanks>(widths);
   for (std::size_t i = 0; i < ranks->groups.size(); ++i) {
     ncclUniqueId id;
     if (const auto made = nccl().get_unique_id(&id); made != ncclSuccess) {

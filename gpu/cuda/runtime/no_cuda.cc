@@ -18,7 +18,8 @@ Result<std::unique_ptr<Runtime>> open_runtime(int index) {
   return Error{DeviceErrc::kNoGpuSupport, "cuda:" + std::to_string(index)};
 }
 
-Result<std::shared_ptr<CudaRanks>> make_ranks(const std::vector<std::int32_t>& /*widths*/) {
+Result<std::shared_ptr<CudaRanks>> make_ranks(const std::vector<std::int32_t>& /*widths*/,
+                                              const std::vector<bool>& /*on_host*/) {
   return Error{DeviceErrc::kNoGpuSupport, "partition: GPUs"};
 }
 

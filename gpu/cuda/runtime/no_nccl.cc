@@ -10,7 +10,8 @@ Status NcclRanks::join(const CudaRank& /*place*/, std::unique_ptr<NcclRanks>& /*
   return kRankLost;
 }
 
-Result<std::shared_ptr<CudaRanks>> make_ranks(const std::vector<std::int32_t>& /*widths*/) {
+Result<std::shared_ptr<CudaRanks>> make_ranks(const std::vector<std::int32_t>& /*widths*/,
+                                              const std::vector<bool>& /*on_host*/) {
   return Error{DeviceErrc::kNoGpuSupport, "partition: this build knows no NCCL"};
 }
 

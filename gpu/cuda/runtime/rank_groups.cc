@@ -24,18 +24,22 @@ std::int32_t rank_number(const std::vector<std::int32_t>& widths, std::int32_t s
   return std::accumulate(widths.begin(), widths.begin() + stage, rank);
 }
 
-std::vector<NcclGroup> rank_groups(const std::vector<std::int32_t>& widths) {
+std::vector<NcclGroup> rank_groups(const std::vector<std::int32_t>& widths,
+                                   const std::vector<bool>& on_host) {
   std::vector<NcclGroup> groups;
+  const auto is_gpus = [&](std::size_t stage) { return on_host.empty() || !on_host[stage]; };
   const auto add = [&](GroupKind kind, std::size_t stage, std::vector<std::int32_t> ranks) {
     if (ranks.size() < 2) return;
     groups.push_back({kind, static_cast<std::int32_t>(stage), std::move(ranks)});
   };
   for (std::size_t stage = 0; stage < widths.size(); ++stage) {
-    add(GroupKind::kStage, stage, ranks_of(widths, stage, stage + 1));
+    if (is_gpus(stage)) add(GroupKind::kStage, stage, ranks_of(widths, stage, stage + 1));
   }
   for (std::size_t stage = 0; stage + 1 < widths.size(); ++stage) {
+    if (!is_gpus(stage) || !is_gpus(stage + 1)) continue;
     add(GroupKind::kStream, stage, ranks_of(widths, stage, stage + 2));
   }
+  if (!is_gpus(0) || !is_gpus(widths.size() - 1)) return groups;
   // The first of the last stage chooses, and those of the first are fed.
   std::vector<std::int32_t> tokens = {
       rank_number(widths, static_cast<std::int32_t>(widths.size()) - 1, 0)};

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -25,8 +26,10 @@ struct NcclGroup {
 };
 
 /// The groups of a model whose stages have so many ranks each, in the order in which all join them.
-/// Those of one rank are left out.
-[[nodiscard]] std::vector<NcclGroup> rank_groups(const std::vector<std::int32_t>& widths);
+/// Those of one rank are left out, and those that a rank on the host would be in: `on_host` says
+/// which stages are there, none where it is empty.
+[[nodiscard]] std::vector<NcclGroup> rank_groups(const std::vector<std::int32_t>& widths,
+                                                 const std::vector<bool>& on_host = {});
 
 /// The number of a rank among all.
 [[nodiscard]] std::int32_t rank_number(const std::vector<std::int32_t>& widths, std::int32_t stage,
@@ -37,10 +40,19 @@ struct CudaRanks {
   /// As ncclUniqueId.
   using GroupId = std::array<char, 128>;
 
-  explicit CudaRanks(std::vector<std::int32_t> ranks_of_stages)
-      : widths(std::move(ranks_of_stages)), groups(rank_groups(widths)) {}
+  explicit CudaRanks(std::vector<std::int32_t> ranks_of_stages, std::vector<bool> host_stages = {})
+      : widths(std::move(ranks_of_stages)),
+        on_host(std::move(host_stages)),
+        groups(rank_groups(widths, on_host)) {}
+
+  /// Whether the stage is on the host; false where there is none.
+  [[nodiscard]] bool is_on_host(std::int32_t stage) const noexcept {
+    const auto index = static_cast<std::size_t>(stage);
+    return stage >= 0 && index < on_host.size() && on_host[index];
+  }
 
   const std::vector<std::int32_t> widths;
+  const std::vector<bool> on_host;  ///< by stage; empty: none
   const std::vector<NcclGroup> groups;
   std::vector<GroupId> ids;       ///< of the groups
   std::atomic<bool> lost{false};  ///< a rank is; nobody waits for another any more
@@ -53,9 +65,10 @@ struct CudaRank {
   std::int32_t rank = 0;  ///< in its stage
 };
 
-/// Ranks of this process that will find each other. Loads NCCL. kUnfit naming the library where it
-/// is missing; kDriver; kNoGpuSupport in a build without CUDA or NCCL.
-[[nodiscard]] Result<std::shared_ptr<CudaRanks>> make_ranks(
-    const std::vector<std::int32_t>& widths);
+/// Ranks of this process that will find each other; stages `on_host` are as rank_groups() has them.
+/// Loads NCCL where GPUs exchange anything. kUnfit naming the library where it is missing; kDriver;
+/// kNoGpuSupport in a build without CUDA or NCCL.
+[[nodiscard]] Result<std::shared_ptr<CudaRanks>> make_ranks(const std::vector<std::int32_t>& widths,
+                                                            const std::vector<bool>& on_host = {});
 
 }  // namespace weft::cuda

@@ -205,6 +205,8 @@ Status FakeRuntime::exchanged(Work work) {
 Status FakeRuntime::join(const cuda::CudaRank& place) {
   const std::vector<std::int32_t>& widths = place.all->widths;
   link_ = gpu_->ranks->link(place.stage, place.rank);
+  hears_host_ = place.all->is_on_host(place.stage - 1);
+  tells_host_ = place.all->is_on_host(place.stage + 1);
   chooses_ = place.rank == 0 && static_cast<std::size_t>(place.stage) + 1 == widths.size();
   return call();
 }
@@ -331,10 +333,14 @@ Status FakeRuntime::run(const cuda::CudaGatherParams& params, cuda::Stream) {
   return exchanged([=, this] { gather(*link_, params); });
 }
 Status FakeRuntime::run(const cuda::CudaSendParams& params, cuda::Stream) {
-  return exchanged([=, this] { link_->send(packed(params.rows, params.values)); });
+  return exchanged([=, this] {
+    if (!tells_host_) link_->send(packed(params.rows, params.values));
+  });
 }
 Status FakeRuntime::run(const cuda::CudaReceiveParams& params, cuda::Stream) {
-  return exchanged([=, this] { receive(*link_, params); });
+  return exchanged([=, this] {
+    if (!hears_host_) receive(*link_, params);
+  });
 }
 Status FakeRuntime::run(const cuda::CudaTokensParams& params, cuda::Stream) {
   return exchanged([=, this] { (chooses_ ? tell : hear)(*link_, params); });

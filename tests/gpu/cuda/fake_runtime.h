@@ -134,6 +134,8 @@ class FakeRuntime final : public cuda::Runtime {
   bool has_left_ = false;
   std::unique_ptr<RankLink> link_;  // of a rank
   bool chooses_ = false;            // it tells tokens and hears none
+  bool hears_host_ = false;         // the stage before is on the host
+  bool tells_host_ = false;         // the next stage is
   std::vector<Work> recorded_;
   std::map<const void*, std::vector<Work>> graphs_;
   std::map<const void*, std::size_t> sizes_;

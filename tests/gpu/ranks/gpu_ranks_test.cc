@@ -1,9 +1,11 @@
 // Ranks on fake GPUs: what each call's failure becomes, and steps of several plans at once.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "weft/core/actor/supervision.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/ranks/cuda_ranks.h"
+#include "weft/gpu/ranks/mixed_ranks.h"
 #include "weft/gpu/ranks/rank_threads.h"
 #include "weft/gpu/step_options.h"
 #include "weft/model/random_llama.h"
@@ -23,28 +26,54 @@ namespace weft::test {
 namespace {
 
 using cuda::CudaStepDevice;
+using testing::AnyOf;
+using testing::HasSubstr;
 using Gpus = std::vector<std::shared_ptr<FakeGpu>>;
-using Ranks = std::vector<std::unique_ptr<CudaStepDevice>>;
+
+/// As ranks of whatever kind.
+Result<DeviceRanks> as_ranks(Result<std::vector<std::unique_ptr<CudaStepDevice>>> devices) {
+  if (!devices) return devices.error();
+  return DeviceRanks(std::make_move_iterator(devices->begin()),
+                     std::make_move_iterator(devices->end()));
+}
 
 class GpuRanksTest : public testing::TestWithParam<const char*> {
  protected:
   [[nodiscard]] static Gpus gpus() {
-    Gpus all(parse_partition(GetParam()).value().ranks());
+    Gpus all(numbers().size());
     for (auto& gpu : all) gpu = std::make_shared<FakeGpu>();
     return all;
   }
 
-  [[nodiscard]] Result<Ranks> load(const Gpus& gpus) const {
+  /// Of all ranks those that are GPUs.
+  [[nodiscard]] static std::vector<std::size_t> numbers() {
+    std::vector<std::size_t> gpus;
+    std::size_t rank = 0;
+    for (const Partition::Stage& stage : parse_partition(GetParam()).value().stages) {
+      for (std::size_t i = 0; i < stage.devices.size(); ++i, ++rank) {
+        if (!stage.is_on_host()) gpus.push_back(rank);
+      }
+    }
+    return gpus;
+  }
+
+  [[nodiscard]] Result<DeviceRanks> load(const Gpus& gpus) const { return load(gpus, limits_); }
+  [[nodiscard]] Result<DeviceRanks> load(const Gpus& gpus, const DeviceLimits& limits) const {
     const Partition partition = parse_partition(GetParam()).value();
     const OpenedModel model = opened(llama_.checkpoint(), llama_.program());
-    const auto options = step_options(*llama_.program(), limits_, DType::kF32, 1);
-    return load_gpu_step_ranks(model, fake_gpu_ranks(model, partition, options, gpus), limits_,
-                               options, {}, {});
+    const auto options = step_options(*llama_.program(), limits, DType::kF32, 1);
+    GpuRanks ranks = fake_gpu_ranks(model, partition, options, gpus);
+    if (devices_of(partition).value() == RankDevices::kGpus) {
+      return as_ranks(load_gpu_step_ranks(model, std::move(ranks), limits, options, {}, {}));
+    }
+    auto mixed = plan_mixed_ranks(model, partition, compile_parts(model, partition).value(),
+                                  std::move(ranks), options);
+    return load_mixed_step_ranks(model, std::move(mixed).value(), limits, {}, {});
   }
 
   /// What each rank says of plans that all run; one that fails takes the others along, as those
   /// who run ranks do. "": it did them all.
-  [[nodiscard]] static std::vector<std::string> run(const Ranks& ranks,
+  [[nodiscard]] static std::vector<std::string> run(const DeviceRanks& ranks,
                                                     const std::vector<Plan>& plans) {
     std::vector<std::string> said(ranks.size());
     RankThreads(ranks.size()).run([&](std::size_t rank) {
@@ -97,26 +126,26 @@ TEST_P(GpuRanksTest, LoadingTellsWhatFailedAndGivesAllBackWhicheverCallItIs) {
 TEST_P(GpuRanksTest, ACallThatFailsEndsTheStepsOfAll) {
   const std::vector<Plan> plans = {plan_of_everything(), plan_after_everything(),
                                    plan_after_everything()};
-  for (std::size_t rank = 0; rank < gpus().size(); ++rank) {
+  for (std::size_t gpu = 0; gpu < numbers().size(); ++gpu) {
     bool reached_the_end = false;
     for (std::int64_t n = 0; !reached_the_end; ++n) {
       ASSERT_LT(n, 3000);
       const Gpus all = gpus();
-      const Ranks ranks = load(all).value();
-      all[rank]->fail_at = all[rank]->calls + n;
+      const DeviceRanks ranks = load(all).value();
+      all[gpu]->fail_at = all[gpu]->calls + n;
       const std::vector<std::string> said = run(ranks, plans);
-      reached_the_end = all[rank]->calls <= all[rank]->fail_at;
-      EXPECT_EQ(said[rank].empty(), reached_the_end) << "rank " << rank << ", call " << n;
+      reached_the_end = all[gpu]->calls <= all[gpu]->fail_at;
+      EXPECT_EQ(said[numbers()[gpu]].empty(), reached_the_end) << "GPU " << gpu << ", call " << n;
     }
   }
 }
 
 TEST_P(GpuRanksTest, OneThatIsAbandonedWaitsForNobody) {
   const Gpus all = gpus();
-  const Ranks ranks = load(all).value();
+  const DeviceRanks ranks = load(all).value();
   ranks.front()->abandon();
   for (const std::string& said : run(ranks, {plan_of_everything()})) {
-    EXPECT_NE(said.find("fake error"), std::string::npos) << said;
+    EXPECT_THAT(said, AnyOf(HasSubstr("fake error"), HasSubstr("another rank of the model")));
   }
 }
 
@@ -147,12 +176,7 @@ TEST_P(GpuRanksTest, PlansThatAreUnderWayAtOnceGiveWhatOneAfterTheOtherGives) {
 
   DeviceLimits limits = limits_;
   limits.stages = 2;
-  const Partition partition = parse_partition(GetParam()).value();
-  const OpenedModel model = opened(llama_.checkpoint(), llama_.program());
-  const auto options = step_options(*llama_.program(), limits, DType::kF32, 1);
-  const Ranks ranks = load_gpu_step_ranks(model, fake_gpu_ranks(model, partition, options, gpus()),
-                                          limits, options, {}, {})
-                          .value();
+  const DeviceRanks ranks = load(gpus(), limits).value();
   std::vector<TokenId> got;
   RankThreads(ranks.size()).run([&](std::size_t rank) {
     StepResult own;
@@ -166,12 +190,14 @@ TEST_P(GpuRanksTest, PlansThatAreUnderWayAtOnceGiveWhatOneAfterTheOtherGives) {
 }
 
 std::string cut_name(const testing::TestParamInfo<const char*>& info) {
-  return std::vector<std::string>{"tp2", "pp2", "tp2pp2"}[info.index];
+  return std::vector<std::string>{"tp2",           "pp2",           "tp2pp2",
+                                  "gpu_then_host", "host_then_gpu", "tp2_then_host"}[info.index];
 }
 
 INSTANTIATE_TEST_SUITE_P(, GpuRanksTest,
                          testing::Values("cuda:0,cuda:1", "cuda:0 | cuda:1",
-                                         "cuda:0,cuda:1 | cuda:2,cuda:3"),
+                                         "cuda:0,cuda:1 | cuda:2,cuda:3", "cuda:0 | cpu",
+                                         "cpu | cuda:0", "cuda:0,cuda:1 | cpu"),
                          cut_name);
 
 /// On two GPUs.
@@ -186,11 +212,12 @@ TEST_P(RealGpuRanksTest, OneThatIsLostEndsTheStepThatTheOtherWaitsIn) {
   const Partition partition = parse_partition(GetParam()).value();
   const OpenedModel model = opened(llama_.checkpoint(), llama_.program());
   const auto options = step_options(*llama_.program(), limits_, DType::kF32, 1);
-  const Ranks ranks =
-      load_gpu_step_ranks(
-          model,
-          open_gpu_ranks(model, partition, compile_parts(model, partition).value(), {}).value(),
-          limits_, options, {}, {})
+  const DeviceRanks ranks =
+      as_ranks(
+          load_gpu_step_ranks(
+              model,
+              open_gpu_ranks(model, partition, compile_parts(model, partition).value(), {}).value(),
+              limits_, options, {}, {}))
           .value();
   EXPECT_EQ(run(ranks, {plan_of_everything(), plan_after_everything()}),
             std::vector<std::string>(2));

@@ -59,13 +59,16 @@ TEST(PartsOf, RefusesStagesWithoutLayers) {
   }
 }
 
-TEST(RunsOnGpus, TellsHostsFromGpusAndRefusesWhatIsNeither) {
-  const auto ask = [](const char* text) { return runs_on_gpus(parse_partition(text).value()); };
-  EXPECT_FALSE(ask("cpu,cpu | cpu").value());
-  EXPECT_TRUE(ask("cuda:0,cuda:1 | cuda:3").value());
+TEST(DevicesOf, TellsHostsFromGpusAndRefusesStagesOfBoth) {
+  const auto ask = [](const char* text) { return devices_of(parse_partition(text).value()); };
+  EXPECT_EQ(ask("cpu,cpu | cpu").value(), RankDevices::kHost);
+  EXPECT_EQ(ask("cuda:0,cuda:1 | cuda:3").value(), RankDevices::kGpus);
+  EXPECT_EQ(ask("cuda:0,cuda:1 | cpu").value(), RankDevices::kBoth);
   EXPECT_THAT(ask("cuda:0 | cuda:1,cuda:0"),
               FailsWith(DeviceErrc::kUnfit, "'cuda:0' stands there twice"));
-  EXPECT_THAT(ask("cpu | cuda:1"), FailsWith(DeviceErrc::kUnfit, "'cpu' beside 'cuda:1'"));
+  EXPECT_THAT(ask("cpu | cuda:1,cpu"),
+              FailsWith(DeviceErrc::kUnfit, "'cuda:1' and 'cpu' share layers"));
+  EXPECT_THAT(ask("cpu,cuda:1"), FailsWith(DeviceErrc::kUnfit, "'cpu' and 'cuda:1'"));
 }
 
 }  // namespace

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "weft/gpu/cuda/runtime/resources.h"
+#include "weft/gpu/cuda/runtime/runtime.h"
+#include "weft/gpu/ranks/rank_link.h"
+#include "weft/model/program/program.h"
+
+namespace weft::cuda {
+
+struct Layout;
+
+/// What a rank on a GPU exchanges with ranks on the host, and not through NCCL.
+struct HostNeighbours {
+  std::shared_ptr<RankLink> link;  ///< null: nothing
+  bool before = false;             ///< the stage before is on the host
+  bool after = false;              ///< the next stage is
+  bool tokens = false;             ///< chosen tokens are told and heard through the link
+};
+
+/// A GPU's end of streams from ranks on the host and to them: page-locked memory between the link
+/// and the GPU's buffers. A step receives before its ops are launched and sends when they are done,
+/// since no recorded step can wait for the host. Owner only; a rank that is lost throws
+/// ActorFailure(kDeviceLost), what CUDA refuses Failure.
+class HostStream {
+ public:
+  /// `numbers` of a step's stream, at most.
+  HostStream(Runtime& runtime, HostNeighbours neighbours, std::int64_t numbers);
+
+  [[nodiscard]] const HostNeighbours& neighbours() const noexcept { return neighbours_; }
+
+  /// Waits for the stream of `rows` tokens that `list` begins with, if that comes from the host,
+  /// and puts its copy into `stream`. What was received before has been copied.
+  void receive(const OpList& list, const Layout& layout, std::int64_t rows, Stream stream);
+  /// Puts a copy of what `list` ends with into `stream`, if that goes to the host.
+  void take(const OpList& list, const Layout& layout, std::int64_t rows, Stream stream);
+  /// Sends what was taken last, once `stream` has come so far.
+  void send();
+
+ private:
+  [[nodiscard]] std::span<float> numbers(const OwnedPinned& memory, std::int64_t count) const;
+
+  Runtime& runtime_;
+  const HostNeighbours neighbours_;
+  OwnedPinned received_, sent_;
+  std::int64_t taken_ = 0;  // numbers that send() has to send
+};
+
+}  // namespace weft::cuda
