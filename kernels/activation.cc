@@ -24,6 +24,8 @@ std::string_view to_string(Activation activation) noexcept {
       return "tanh";
     case Activation::kSoftplus:
       return "softplus";
+    case Activation::kXielu:
+      return "xielu";
   }
   return "unknown";
 }

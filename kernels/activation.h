@@ -18,6 +18,17 @@ enum class Activation : std::uint8_t {
   kSigmoid,
   kTanh,
   kSoftplus,  ///< ln(1 + e^x)
+  kXielu,     ///< XieluSpec's
+};
+
+/// The numbers of xIELU (arXiv 2411.13010), which a model learns for each layer:
+/// positive x^2 + slope x for x > 0, else negative (e^min(x, bound) - 1 - x) + slope x.
+struct XieluSpec {
+  float positive = 0.8F;
+  float negative = 0.8F;
+  float slope = 0.5F;
+  float bound = -1e-6F;
+  friend bool operator==(const XieluSpec&, const XieluSpec&) = default;
 };
 
 /// For people.

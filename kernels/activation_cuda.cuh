@@ -7,7 +7,8 @@ namespace weft::cuda {
 
 __device__ inline float sigmoid(float x) { return 1.0F / (1.0F + expf(-x)); }
 
-__device__ inline float activate(Activation activation, float x) {
+/// `xielu` is looked at where it is the activation.
+__device__ inline float activate(Activation activation, const XieluSpec& xielu, float x) {
   // The usual ones first: a jump through a table costs more than they do.
   if (activation == Activation::kNone) return x;
   if (activation == Activation::kSilu) return x * sigmoid(x);
@@ -30,6 +31,9 @@ __device__ inline float activate(Activation activation, float x) {
     case Activation::kSoftplus:
       // Written so that NaN stays NaN.
       return (x < 0 ? 0.0F : x) + log1pf(expf(-fabsf(x)));
+    case Activation::kXielu:
+      return x > 0 ? x * (xielu.positive * x + xielu.slope)
+                   : xielu.negative * (expm1f(fminf(x, xielu.bound)) - x) + xielu.slope * x;
     default:
       break;
   }
@@ -38,7 +42,7 @@ __device__ inline float activate(Activation activation, float x) {
 
 /// What becomes of a sum with its bias, before the scale.
 __device__ inline float plain_output(const LinearSpec& spec, float sum) {
-  const float value = activate(spec.activation, sum);
+  const float value = activate(spec.activation, spec.xielu, sum);
   return spec.soft_cap > 0 ? spec.soft_cap * tanhf(value / spec.soft_cap) : value;
 }
 
@@ -52,7 +56,7 @@ __device__ inline float gated_output(const LinearSpec& spec, float gate, float u
     up = up < -limit ? -limit : up;
   }
   const float opened = spec.gate_alpha != 0 ? gate * sigmoid(gate * spec.gate_alpha)
-                                            : activate(spec.activation, gate);
+                                            : activate(spec.activation, spec.xielu, gate);
   return opened * (up + spec.up_offset);
 }
 

@@ -441,7 +441,8 @@ class Epilogue {
   }
 
   HWY_ATTR Floats transform(const float* sum, std::int64_t output, std::int64_t count) const {
-    const Floats value = activate(kFloats, params_.spec.activation, biased(sum, output, count));
+    const Floats value =
+        activate(kFloats, params_.spec.activation, params_.spec.xielu, biased(sum, output, count));
     if (!(params_.spec.soft_cap > 0)) return value;
     const Floats cap = hn::Set(kFloats, params_.spec.soft_cap);
     return hn::Mul(cap, tanh_of(kFloats, hn::Div(value, cap)));
@@ -462,7 +463,7 @@ class Epilogue {
         params_.spec.gate_alpha != 0
             ? hn::Mul(gate,
                       sigmoid_of(kFloats, hn::Mul(gate, hn::Set(kFloats, params_.spec.gate_alpha))))
-            : activate(kFloats, params_.spec.activation, gate);
+            : activate(kFloats, params_.spec.activation, params_.spec.xielu, gate);
     return hn::Mul(opened, hn::Add(up, hn::Set(kFloats, params_.spec.up_offset)));
   }
 

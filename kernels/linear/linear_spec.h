@@ -8,6 +8,7 @@ namespace weft {
 /// reader, the program, the host and the devices; linear.h states the formula.
 struct LinearSpec {
   Activation activation = Activation::kNone;
+  XieluSpec xielu{};     ///< of that activation
   float soft_cap = 0;    ///< c * tanh(x / c) when c > 0 (Gemma 2, Grok); not with a gated weight
   float scale = 1;       ///< multiplies the result before the residual is added
   float gate_limit = 0;  ///< gated: gate to at most c, up to [-c, c] when c > 0 (gpt-oss)

@@ -58,7 +58,18 @@ HWY_INLINE HWY_ATTR V normal_cdf(D d, V x) {
 }
 
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
-HWY_INLINE HWY_ATTR V activate(D d, Activation activation, V x) {
+HWY_INLINE HWY_ATTR V xielu_of(D d, const XieluSpec& spec, V x) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const V slope = hn::Set(d, spec.slope);
+  const V above = hn::Mul(x, hn::MulAdd(hn::Set(d, spec.positive), x, slope));
+  const V curve = hn::Sub(hn::Expm1(d, hn::Min(x, hn::Set(d, spec.bound))), x);
+  const V below = hn::MulAdd(hn::Set(d, spec.negative), curve, hn::Mul(slope, x));
+  return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), above, below);
+}
+
+/// `xielu` is looked at where it is the activation.
+template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
+HWY_INLINE HWY_ATTR V activate(D d, Activation activation, const XieluSpec& xielu, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
   switch (activation) {
     case Activation::kNone:
@@ -89,6 +100,8 @@ HWY_INLINE HWY_ATTR V activate(D d, Activation activation, V x) {
       const V positive = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
       return hn::Add(positive, hn::Log1p(d, exp_of(d, hn::Neg(hn::Abs(x)))));
     }
+    case Activation::kXielu:
+      return xielu_of(d, xielu, x);
   }
   return x;
 }

@@ -124,7 +124,8 @@ Result<Outline> outline_of(const Spec& spec, const Checkpoint& checkpoint, const
 }
 
 std::string key_of(const Outline& outline, std::string_view key) {
-  const bool is_whole = key.starts_with("general.") || key.starts_with("tokenizer.");
+  const bool is_whole =
+      key.starts_with("general.") || key.starts_with("tokenizer.") || key.starts_with("xielu.");
   return is_whole ? std::string(key) : outline.architecture + "." + std::string(key);
 }
 

@@ -46,20 +46,6 @@ std::vector<std::int32_t> types_of(const Vocabulary& vocabulary) {
   return types;
 }
 
-/// SentencePiece's tokens with "▁" for spaces, which llama2.c's have.
-std::vector<std::string> texts_of(const Vocabulary& vocabulary,
-                                  const std::vector<std::int32_t>& types) {
-  std::vector<std::string> texts = vocabulary.tokens;
-  if (vocabulary.model != Model::kSentencePieceBpe) return texts;
-  for (std::size_t id = 0; id < texts.size(); ++id) {
-    if (types[id] != static_cast<std::int32_t>(TokenType::kNormal)) continue;
-    for (std::size_t at = texts[id].find(' '); at != std::string::npos;
-         at = texts[id].find(' ', at))
-      texts[id].replace(at, 1, "\xE2\x96\x81");
-  }
-  return texts;
-}
-
 void add_roles(const SpecialTokens& special, boost::json::object& values) {
   const auto add = [&](const char* key, TokenId id) {
     if (id != kNoToken) values[key] = id;
@@ -86,7 +72,7 @@ void add_tables(const Vocabulary& vocabulary, GgufTokenizer& to) {
   if (!vocabulary.chat_template.empty())
     to.values["tokenizer.chat_template"] = vocabulary.chat_template;
   const std::vector<std::int32_t> types = types_of(vocabulary);
-  to.lists.push_back(gguf_list("tokenizer.ggml.tokens", texts_of(vocabulary, types)));
+  to.lists.push_back(gguf_list("tokenizer.ggml.tokens", vocabulary.tokens));
   to.lists.push_back(gguf_list("tokenizer.ggml.token_type", types));
   if (!vocabulary.scores.empty())
     to.lists.push_back(gguf_list("tokenizer.ggml.scores", vocabulary.scores));

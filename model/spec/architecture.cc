@@ -348,6 +348,10 @@ class Resolver {
     block.up.gate_limit = static_cast<float>(reader.number("gate_limit", 0, 0, kAny));
     block.up.up_offset = static_cast<float>(reader.number("up_offset", 0, -kAny, kAny));
     block.up.gate_alpha = static_cast<float>(reader.number("gate_alpha", 0, 0, kAny));
+    if (const SpecTableReader learned = reader.table("xielu"); learned.present()) {
+      block.up.activation = Activation::kXielu;
+      block.up.xielu = xielu(learned);
+    }
     const SpecTableReader routed = reader.table("experts");
     if (!routed.present() || !routed.flag("enabled", true)) {
       block.dense = dense(reader, {});
@@ -358,6 +362,19 @@ class Resolver {
     block.dense = dense(routed, {});
     if (block.dense.size == 0) routed.fail("size", "must not be 0");
     return block;
+  }
+
+  // The curves are learned as what softplus makes positive.
+  static XieluSpec xielu(const SpecTableReader& reader) {
+    const auto softplus = [](double x) {
+      return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+    };
+    const double slope = reader.number("beta", 0.5, -kAny, kAny);
+    return {
+        .positive = static_cast<float>(softplus(reader.number("alpha_p", {}, -kAny, kAny))),
+        .negative = static_cast<float>(slope + softplus(reader.number("alpha_n", {}, -kAny, kAny))),
+        .slope = static_cast<float>(slope),
+        .bound = static_cast<float>(reader.number("eps", -1e-6, -kAny, 0))};
   }
 
   // By the names that Hugging Face's configs use.

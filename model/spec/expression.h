@@ -26,7 +26,8 @@ class ExpressionScope {
   /// The shape of a tensor of the checkpoint, outermost first; empty when there is none.
   [[nodiscard]] virtual std::vector<std::int64_t> shape_of(std::string_view tensor) const = 0;
 
-  /// The numbers of a short vector of the checkpoint as a list; null when there is none.
+  /// The numbers of a short vector of the checkpoint as a list, one of a tensor without dimensions;
+  /// null when there is none.
   [[nodiscard]] virtual Result<boost::json::value> numbers_of(std::string_view tensor) const = 0;
 };
 

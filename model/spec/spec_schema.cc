@@ -69,10 +69,11 @@ constexpr std::array<std::string_view, 4> kQkv = {"tensor", "transposed", "group
 constexpr std::array<std::string_view, 6> kRotary = {"enabled", "size",        "theta",
                                                      "style",   "scaling|let", "reversed"};
 constexpr std::array<std::string_view, 2> kRelativeBias = {"tensor", "max_distance"};
-constexpr std::array<std::string_view, 8> kMlp = {
-    "gated",      "activation",      "gate_limit", "up_offset",
-    "gate_alpha", "experts:experts", "^dense",     "^residual",
+constexpr std::array<std::string_view, 9> kMlp = {
+    "gated",       "activation",      "gate_limit", "up_offset", "gate_alpha",
+    "xielu:xielu", "experts:experts", "^dense",     "^residual",
 };
+constexpr std::array<std::string_view, 4> kXielu = {"alpha_p", "alpha_n", "beta", "eps"};
 constexpr std::array<std::string_view, 5> kDense = {"size", "gate:linear", "up:linear",
                                                     "gate_up:gate_up", "down:linear"};
 constexpr std::array<std::string_view, 4> kGateUp = {"tensor", "transposed", "interleaved",
@@ -116,6 +117,7 @@ constexpr std::array kSchema = {
     SpecTable{"rotary", kRotary},
     SpecTable{"relative_bias", kRelativeBias},
     SpecTable{"mlp", kMlp},
+    SpecTable{"xielu", kXielu},
     SpecTable{"dense", kDense},
     SpecTable{"gate_up", kGateUp},
     SpecTable{"experts", kExperts},

@@ -72,12 +72,13 @@ const CheckpointTensor* SpecScope::tensor(std::string_view name) const {
 Result<json::value> SpecScope::numbers_of(std::string_view tensor) const {
   const CheckpointTensor* found = this->tensor(tensor);
   if (found == nullptr) return json::value();
-  if (!is_float(found->dtype) || found->shape.size() != 1 || found->shape[0] > kMaxNumbers) {
+  const std::int64_t count = found->shape.empty() ? 1 : found->shape[0];
+  if (!is_float(found->dtype) || found->shape.size() > 1 || count > kMaxNumbers) {
     return Error{ModelErrc::kBadTensor, found->file() + ": " + found->name +
                                             " is no vector of at most " +
                                             std::to_string(kMaxNumbers) + " numbers"};
   }
-  std::vector<float> numbers(static_cast<std::size_t>(found->shape[0]));
+  std::vector<float> numbers(static_cast<std::size_t>(count));
   if (const auto read = read_values(*found, 0, 1, numbers); !read) return read.error();
   tensors_read_.push_back(found->name);
   return json::value(json::array(numbers.begin(), numbers.end()));

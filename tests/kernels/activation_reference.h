@@ -8,7 +8,7 @@
 namespace weft::test {
 
 /// Activations in float64, as their definitions spell them; NaN stays NaN.
-inline double activate(Activation activation, double x) {
+inline double activate(Activation activation, const XieluSpec& xielu, double x) {
   const auto sigmoid = [](double y) { return 1 / (1 + std::exp(-y)); };
   switch (activation) {
     case Activation::kNone:
@@ -31,6 +31,11 @@ inline double activate(Activation activation, double x) {
       return std::tanh(x);
     case Activation::kSoftplus:
       return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+    case Activation::kXielu: {
+      const double slope = xielu.slope;
+      if (x > 0) return xielu.positive * x * x + slope * x;
+      return (std::expm1(std::min(x, double{xielu.bound})) - x) * xielu.negative + slope * x;
+    }
   }
   return x;
 }

@@ -44,7 +44,8 @@ struct Vocabulary {
 
   Model model = Model::kByteLevelBpe;
   std::string pre;  ///< tokenizer.ggml.pre: "llama-bpe", "gpt-2", ...; may be empty.
-  std::vector<std::string> tokens;  ///< Text by id.
+  /// Text by id; in SentencePiece's a space of the text is "▁".
+  std::vector<std::string> tokens;
   std::vector<float> scores;        ///< By id; empty when the model needs none.
   std::vector<TokenType> types;     ///< By id; empty means all normal.
   std::vector<std::string> merges;  ///< "left right", best first.

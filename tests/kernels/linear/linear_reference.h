@@ -27,11 +27,11 @@ inline double after_product(const LinearSpec& spec, bool gated, double sum, doub
       up = up < -limit ? -limit : up;
     }
     const auto alpha = static_cast<double>(spec.gate_alpha);
-    const double opened = alpha != 0 ? sum * activate(Activation::kSigmoid, sum * alpha)
-                                     : activate(spec.activation, sum);
+    const double opened = alpha != 0 ? sum * activate(Activation::kSigmoid, {}, sum * alpha)
+                                     : activate(spec.activation, spec.xielu, sum);
     value = opened * (up + static_cast<double>(spec.up_offset));
   } else {
-    value = activate(spec.activation, sum);
+    value = activate(spec.activation, spec.xielu, sum);
     const auto cap = static_cast<double>(spec.soft_cap);
     if (cap > 0) value = cap * std::tanh(value / cap);
   }

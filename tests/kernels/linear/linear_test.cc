@@ -40,9 +40,12 @@ constexpr DType kWeightTypes[] = {DType::kF32,  DType::kF16,  DType::kBF16, DTyp
                                   DType::kQ4_0, DType::kQ4_K, DType::kQ6_K};
 
 constexpr Activation kActivations[] = {
-    Activation::kNone,      Activation::kSilu,    Activation::kGelu,        Activation::kGeluTanh,
-    Activation::kGeluQuick, Activation::kRelu,    Activation::kReluSquared, Activation::kSigmoid,
-    Activation::kTanh,      Activation::kSoftplus};
+    Activation::kNone,      Activation::kSilu,     Activation::kGelu,        Activation::kGeluTanh,
+    Activation::kGeluQuick, Activation::kRelu,     Activation::kReluSquared, Activation::kSigmoid,
+    Activation::kTanh,      Activation::kSoftplus, Activation::kXielu};
+
+// Numbers that a layer might learn, none of them the default's.
+constexpr XieluSpec kXielu{.positive = 1.3F, .negative = 0.6F, .slope = 0.25F, .bound = -0.001F};
 
 class LinearTest : public testing::TestWithParam<CpuTarget> {
  protected:
@@ -163,7 +166,7 @@ TEST_P(PlainLinearTest, EndsWithBiasActivationSoftCapScaleAndResidual) {
       RowBuffer out(5, 37);
       LinearParams params{.in = in.rows(),
                           .weight = &weight,
-                          .spec = {.activation = activation},
+                          .spec = {.activation = activation, .xielu = kXielu},
                           .out = out.rows()};
       if ((parts & 1U) != 0) params.bias = bias.rows().data;
       if ((parts & 2U) != 0) params.spec.soft_cap = 1.5F;
@@ -227,7 +230,8 @@ TEST_P(LinearTest, MultipliesGateAndUp) {
           RowBuffer out(tokens, outputs);
           LinearParams params{.in = in.rows(),
                               .weight = &weight,
-                              .spec = {.activation = kActivations[parts % std::size(kActivations)]},
+                              .spec = {.activation = kActivations[parts % std::size(kActivations)],
+                                       .xielu = kXielu},
                               .out = out.rows()};
           if ((parts & 1U) != 0) params.bias = bias.rows().data;
           if ((parts & 2U) != 0) params.spec.gate_limit = 2;
@@ -399,12 +403,12 @@ TEST_P(PlainLinearTest, ActivatesToFourUnitsInTheLastPlace) {
   for (const Activation activation : kActivations) {
     run({.in = {numbers.data(), count, 1, 1},
          .weight = &*weight,
-         .spec = {.activation = activation},
+         .spec = {.activation = activation, .xielu = kXielu},
          .out = {out.data(), count, 1, 1}});
     double worst = 0;
     float at = 0;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const double expected = test::activate(activation, numbers[i]);
+      const double expected = test::activate(activation, kXielu, numbers[i]);
       const double size = std::max(std::abs(static_cast<double>(numbers[i])), std::abs(expected));
       const double error = std::abs(out[i] - expected);
       const double units = size == 0 ? (error == 0 ? 0 : HUGE_VAL) : error / size / kEps;

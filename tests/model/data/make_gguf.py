@@ -29,6 +29,7 @@ FOUR = dict(num_hidden_layers=4, layer_types=["sliding_attention"] * 3 + ["full_
 # pattern, which llama.cpp knows by the family.
 CASES = {
     "afmoe": dict(**FOUR, num_dense_layers=1, num_shared_experts=1),
+    "apertus": {},
     "arcee": {},
     "bert": {},
     "bloom": {},

@@ -56,6 +56,7 @@ CASES = {
     "afmoe": ("lm", "afmoe", dict(WIDE, sliding_window=6, layer_types=SLIDES, num_experts=4,
                                   num_experts_per_tok=2, num_dense_layers=1,
                                   moe_intermediate_size=8, mup_enabled=True, route_scale=1.5)),
+    "apertus": ("lm", "apertus", WIDE),
     "arcee": ("lm", "arcee", WIDE),
     "aria_text": ("lm", "aria_text", dict(WIDE, moe_num_experts=3, moe_topk=2,
                                           moe_num_shared_experts=2, intermediate_size=8)),

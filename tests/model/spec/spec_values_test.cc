@@ -61,12 +61,16 @@ TEST(SpecScopeTest, LeavesLiteralsAndEvaluatesLists) {
 }
 
 TEST(SpecScopeTest, ReadsTheNumbersOfAShortVectorAndRemembersIt) {
-  const Checkpoint checkpoint =
-      CheckpointBuilder("{}").tensor("factors", {3}, 2).tensor("matrix", {2, 2}).make();
+  const Checkpoint checkpoint = CheckpointBuilder("{}")
+                                    .tensor("factors", {3}, 2)
+                                    .tensor("single", {}, 7)
+                                    .tensor("matrix", {2, 2})
+                                    .make();
   SpecScope scope(checkpoint);
   EXPECT_EQ(text_of(scope, "= numbers('factors')"), "[2E0,3E0,4E0]");
   EXPECT_EQ(text_of(scope, "= numbers('missing')"), "null");
-  EXPECT_THAT(scope.tensors_read(), ElementsAre("factors"));
+  EXPECT_EQ(text_of(scope, "= numbers('single')"), "[7E0]");
+  EXPECT_THAT(scope.tensors_read(), ElementsAre("factors", "single"));
   EXPECT_EQ(text_of(scope, "= numbers('matrix')"), "null");
   ASSERT_TRUE(scope.error().has_value());
   EXPECT_THAT(scope.error()->detail, testing::HasSubstr("matrix is no vector of at most 1024"));

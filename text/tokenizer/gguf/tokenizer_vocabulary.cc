@@ -22,18 +22,6 @@ using TokenType = Vocabulary::TokenType;
 constexpr char32_t kMetaspaceCharacter = 0x2581;
 constexpr std::string_view kMetaspace = "\xE2\x96\x81";
 
-std::string with_metaspaces(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == ' ') {
-      out += kMetaspace;
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 /// Reads a Vocabulary into parts, table by table.
 class VocabularyReader {
  public:
@@ -118,12 +106,11 @@ class VocabularyReader {
   }
 
   /// A token as it is kept. WordPiece in the spelling of vocab.txt: GGUF has "▁" for beginnings and
-  /// nothing for continuations. SentencePiece with "▁" for spaces: llama2.c has spaces.
+  /// nothing for continuations.
   [[nodiscard]] std::string spelling(std::size_t id) const {
     const std::string& text = from_.tokens[id];
     if (text.empty()) return "[EMPTY_" + std::to_string(id) + "]";
     if (is_special(id) || type(id) == TokenType::kUserDefined) return text;
-    if (from_.model == Model::kSentencePieceBpe) return with_metaspaces(text);
     if (from_.model != Model::kWordPiece) return text;
     if (text.starts_with(kMetaspace)) return text.substr(kMetaspace.size());
     if (text.starts_with('[') && text.ends_with(']')) return text;

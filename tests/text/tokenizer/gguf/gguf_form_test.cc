@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/source_path.h"
@@ -20,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::FailsWith;
+using testing::ElementsAre;
 
 TEST(GgufForm, NamesThePatternsOfAByteLevelTokenizer) {
   const auto form = gguf_form(test::source_path("examples/demo_model/model"));
@@ -45,6 +48,20 @@ TEST(GgufForm, TakesScoresFromTheOrderOfSentencePiecesMerges) {
   EXPECT_EQ(form->scores.size(), form->tokens.size());
 }
 
+constexpr const char* kSpaces = R"(
+    "added_tokens": [{"id": 0, "content": "<unk>", "special": true}],
+    "normalizer": {"type": "Sequence", "normalizers": [
+        {"type": "Prepend", "prepend": "\u2581"},
+        {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]},
+    "decoder": {"type": "Sequence", "decoders": [
+        {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
+        {"type": "ByteFallback"}, {"type": "Fuse"},
+        {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+    "model": {"type": "BPE", "unk_token": "<unk>", "fuse_unk": true, "byte_fallback": true,
+        "vocab": {"<unk>": 0, "\u2581": 1, "a": 2, "\u2581\u2581": 3, " ": 4, "  ": 5,
+                  "\u2581a": 6, "\u2581 ": 7},
+        "merges": [["\u2581", "\u2581"], ["\u2581", "a"], [" ", " "], ["\u2581", " "]]})";
+
 constexpr const char* kBytes =
     R"("pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false})";
 constexpr const char* kModel =
@@ -54,6 +71,35 @@ Result<Vocabulary> form_of(const std::string& fields) {
   const test::TempFolder folder;
   folder.write("tokenizer.json", "{" + fields + "}");
   return gguf_form(folder.path());
+}
+
+// Some copies of Llama 2's file have spaces for its no-break spaces. The ids are those of PyPI's
+// tokenizers 0.23.
+TEST(GgufForm, KeepsTokensOfSpacesApartFromThoseOfMetaspaces) {
+  const auto form = form_of(kSpaces);
+  ASSERT_TRUE(form) << to_string(form.error());
+  EXPECT_EQ(form->tokens[5], "  ");
+  const auto tokenizer = Tokenizer::from_vocabulary(*form, "spaces.gguf");
+  ASSERT_TRUE(tokenizer) << to_string(tokenizer.error());
+  const auto ids = [&](std::string_view text) {
+    std::vector<TokenId> made;
+    EXPECT_TRUE(tokenizer->encode(text, {}, made));
+    return made;
+  };
+  EXPECT_THAT(ids("a"), ElementsAre(6));
+  EXPECT_THAT(ids("a  a"), ElementsAre(6, 3, 2));
+  EXPECT_THAT(ids("   a"), ElementsAre(3, 3, 2));
+  EXPECT_THAT(ids("a\u00a0a"), ElementsAre(6, 0, 2));
+  EXPECT_EQ(*tokenizer->token(5), "  ");
+}
+
+TEST(GgufForm, SaysWhatLlama2IsInAFile) {
+  const fs::path folder = test::source_path("../shared/data/tokenizers/llama2");
+  if (!fs::exists(folder)) GTEST_SKIP() << "no tokenizer at " << folder;
+  const auto form = gguf_form(folder);
+  ASSERT_TRUE(form) << to_string(form.error());
+  EXPECT_EQ(form->tokens.size(), 32'000U);
+  EXPECT_TRUE(form->add_bos);
 }
 
 TEST(GgufForm, NamesWhatItHasNoFormFor) {
