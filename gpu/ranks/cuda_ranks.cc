@@ -48,22 +48,6 @@ Result<void> together(std::vector<std::unique_ptr<Device>>& devices, const Work&
       [&](std::size_t rank) { devices[rank]->abandon(); });
 }
 
-DeviceLimits least_of(DeviceLimits one, const DeviceLimits& other, bool slabs) {
-  one.rows = std::min(one.rows, other.rows);
-  one.pages = std::min(one.pages, other.pages);
-  one.context = std::min(one.context, other.context);
-  one.step_tokens = std::min(one.step_tokens, other.step_tokens);
-  one.cross_pages = std::min(one.cross_pages, other.cross_pages);
-  if (slabs) {
-    one.rows = std::min(one.rows, one.pages / one.pages_per_row());
-    one.pages = one.rows * one.pages_per_row();
-  } else {
-    const std::int64_t useful = std::int64_t{one.rows} * one.pages_per_row();
-    one.pages = static_cast<std::int32_t>(std::min<std::int64_t>(one.pages, useful));
-  }
-  return one;
-}
-
 }  // namespace
 
 Result<GpuRanks> open_gpu_ranks(const OpenedModel& model, const Partition& partition,

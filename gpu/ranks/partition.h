@@ -34,6 +34,15 @@ struct Partition {
 /// there twice; what else a device is called is found out where it is opened.
 [[nodiscard]] Result<bool> runs_on_gpus(const Partition& partition);
 
+/// Reads the partition of each replica; one device is a partition of one rank. At least one. kUnfit
+/// naming what is wrong with a text, or that replicas are not alike: some on the host and some on
+/// GPUs, stages or ranks of another number, or a GPU in two of them.
+[[nodiscard]] Result<std::vector<Partition>> parse_replicas(const std::vector<std::string>& texts);
+
+/// How many of the host's threads each replica has, one at least: its share of `wanted`, or of all
+/// (0).
+[[nodiscard]] int threads_of_replica(std::size_t replicas, int wanted);
+
 /// How many of the host's threads each rank has, one at least: its share of `wanted`, or of all
 /// (0).
 [[nodiscard]] int threads_of_rank(const Partition& partition, int wanted);

@@ -80,8 +80,14 @@ std::vector<std::string> answers_alone() {
   return answers;
 }
 
-TEST(DemoModelPipeline, AnswersConversationsAsTheModelAloneDoes) {
+class DemoModelPipeline : public testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Replicas, DemoModelPipeline,
+                         testing::Values("1", "2", "cpu,cpu; cpu,cpu"));
+
+TEST_P(DemoModelPipeline, AnswersConversationsAsTheModelAloneDoes) {
   Config config;
+  config.replicas = GetParam();
   config.model = model_path;
   config.threads = 1;
   config.max_rows = 4;
@@ -103,7 +109,7 @@ TEST(DemoModelPipeline, AnswersConversationsAsTheModelAloneDoes) {
     }
     for (const auto& answer : answers) answer.wait();
     const EngineStats stats = pipeline.stats();
-    EXPECT_EQ(stats.rows, 4);
+    EXPECT_EQ(stats.rows, config.replicas == "1" ? 4 : 8);
     EXPECT_EQ(stats.max_context, kContext);
   }
   const std::vector<std::string> wanted = answers_alone();
@@ -118,7 +124,7 @@ TEST(DemoModelPipeline, AnswersConversationsAsTheModelAloneDoes) {
   }
 }
 
-TEST(DemoModelPipeline, WithSlabsAsManyRowsRunAsHaveOne) {
+TEST(DemoModelSlabs, WithSlabsAsManyRowsRunAsHaveOne) {
   Config config;
   config.model = model_path;
   config.threads = 1;
