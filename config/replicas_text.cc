@@ -51,6 +51,14 @@ std::optional<std::vector<std::string>> replica_devices(const Config& config) {
   }
 }
 
+std::string replica_devices_text(const Config& config) {
+  std::string text;
+  for (const std::string& device : replica_devices(config).value_or(std::vector<std::string>())) {
+    text.append(text.empty() ? "" : "; ").append(device);
+  }
+  return text;
+}
+
 std::string replicas_range() {
   return "1 .. " + std::to_string(kMostReplicas) + ", or devices between semicolons";
 }

@@ -14,6 +14,9 @@ namespace weft {
 /// of as many texts that each begin with a letter.
 [[nodiscard]] std::optional<std::vector<std::string>> replica_devices(const Config& config);
 
+/// Returns replica_devices() as one text, for people: "cuda:0; cuda:1".
+[[nodiscard]] std::string replica_devices_text(const Config& config);
+
 /// Whether the text is a list: the config's device and partition mean nothing then.
 [[nodiscard]] bool lists_replicas(const Config& config);
 

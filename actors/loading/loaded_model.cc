@@ -38,10 +38,8 @@ ServedModel served(const Program& program, Tokenizer tokenizer, std::vector<Toke
 /// The policy of instances is so many replicas of one row each.
 std::vector<std::string> devices_of(const Config& config) {
   std::vector<std::string> devices = replica_devices(config).value();
-  if (config.policy == BatchPolicy::kInstances) {
-    devices.resize(static_cast<std::size_t>(config.instances), devices.front());
-  }
-  return devices;
+  if (config.policy != BatchPolicy::kInstances) return devices;
+  return std::vector(static_cast<std::size_t>(config.instances), devices.front());
 }
 
 DeviceWishes wishes_of(const Config& config) {

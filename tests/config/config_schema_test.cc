@@ -284,6 +284,7 @@ TEST(ConfigSchemaTest, TakesANumberOfReplicasOrTheirDevices) {
   FileConfig config;
   config.engine.replicas = "2";
   EXPECT_EQ(toml_of(setting("device.replicas"), config), "2");
+  EXPECT_EQ(replica_devices_text(config.engine), "cpu; cpu");
   config.engine.replicas = "cuda:0; cuda:1";
   EXPECT_EQ(toml_of(setting("device.replicas"), config), "\"cuda:0; cuda:1\"");
 }
