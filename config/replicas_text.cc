@@ -20,9 +20,8 @@ std::string_view trimmed(std::string_view text) {
 
 std::optional<std::size_t> as_number(std::string_view text) {
   std::size_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || stop != end) return std::nullopt;
+  const auto [stop, error] = std::from_chars(text.begin(), text.end(), number);
+  if (error != std::errc{} || stop != text.end()) return std::nullopt;
   return number;
 }
 
