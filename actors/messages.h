@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weft/actors/pipeline_tick.h"
+#include "weft/actors/replica_loads.h"
 #include "weft/actors/request/active_request.h"
 #include "weft/actors/request_messages.h"
 #include "weft/core/error/error.h"
@@ -15,13 +16,15 @@ namespace weft {
 
 class RequestText;
 
-/// A request that the scheduler has: the group that it plans by, the right to finish it, its texts.
+/// A request that a scheduler has: the group that it plans by, the right to finish it, its texts,
+/// and its part of the replica's load.
 struct RequestGroup final : Group {
   RequestGroup(GroupSpec what, RequestTicket whose, std::unique_ptr<RequestText> texts);
   ~RequestGroup() override;
 
   RequestTicket ticket;
   std::unique_ptr<RequestText> text;
+  ReplicaLoads::Share share;  ///< of the replica that gets it, once that is chosen
 };
 
 /// PreprocessPool -> SchedulerActor. The message owns the request and all that is made of it.

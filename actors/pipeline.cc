@@ -15,6 +15,7 @@
 #include "weft/actors/pipeline_stats.h"
 #include "weft/actors/preprocess_actor.h"
 #include "weft/actors/receiver_actor.h"
+#include "weft/actors/replica_loads.h"
 #include "weft/actors/request/request_text.h"
 #include "weft/actors/scheduler_actor.h"
 #include "weft/model/open_model.h"
@@ -77,14 +78,13 @@ class Pipeline::Assembly {
   void start(std::vector<DeviceRanks> devices);
 
  private:
-  /// Starts a replica's actors.
-  ActorRef<SchedulerProtocol> start_replica(DeviceRanks devices,
-                                            const std::shared_ptr<ExecutorMetrics>& metrics,
-                                            const std::string& suffix);
+  /// Starts the actors of the replica of this number.
+  ReplicaEntry start_replica(DeviceRanks devices, std::size_t number, const std::string& suffix,
+                             const std::shared_ptr<ExecutorMetrics>& metrics);
   /// Returns the address of a rank's executor, which is yet to be started.
   ActorRef<ExecutorProtocol> declare_executor(const DeviceRanks& devices, std::size_t rank,
                                               const std::string& suffix);
-  PreprocessPool start_workers(const std::vector<ActorRef<SchedulerProtocol>>& replicas);
+  PreprocessPool start_workers(const std::vector<ReplicaEntry>& replicas);
 
   Pipeline& pipeline_;
   const Config& config_;
@@ -97,12 +97,12 @@ void Pipeline::Assembly::start(std::vector<DeviceRanks> devices) {
       std::make_shared<PipelineStats>(pipeline_.metrics(), devices.front().front()->limits(),
                                       replicas, config_.max_queued_requests);
   const auto executor_metrics = std::make_shared<ExecutorMetrics>(pipeline_.metrics());
-  std::vector<ActorRef<SchedulerProtocol>> schedulers;
+  std::vector<ReplicaEntry> entries;
   for (std::size_t i = 0; i < replicas; ++i) {
     const std::string suffix = replicas > 1 ? "-" + std::to_string(i) : "";
-    schedulers.push_back(start_replica(std::move(devices[i]), executor_metrics, suffix));
+    entries.push_back(start_replica(std::move(devices[i]), i, suffix, executor_metrics));
   }
-  const PreprocessPool pool = start_workers(schedulers);
+  const PreprocessPool pool = start_workers(entries);
   ReceiverActor::Next next = [pool](PrepareMsg&& message) {
     return pool.try_send(std::move(message));
   };
@@ -130,9 +130,9 @@ ActorRef<ExecutorProtocol> Pipeline::Assembly::declare_executor(const DeviceRank
   return pipeline_.actors_.declare<ExecutorProtocol>(std::move(how));
 }
 
-ActorRef<SchedulerProtocol> Pipeline::Assembly::start_replica(
-    DeviceRanks devices, const std::shared_ptr<ExecutorMetrics>& metrics,
-    const std::string& suffix) {
+ReplicaEntry Pipeline::Assembly::start_replica(DeviceRanks devices, std::size_t number,
+                                               const std::string& suffix,
+                                               const std::shared_ptr<ExecutorMetrics>& metrics) {
   auto scheduler = pipeline_.actors_.declare<SchedulerProtocol>(
       on_thread("scheduler" + suffix, ActorRole::kScheduler, mailbox_of(config_), options_));
   auto executor = declare_executor(devices, 0, suffix);
@@ -150,9 +150,9 @@ ActorRef<SchedulerProtocol> Pipeline::Assembly::start_replica(
   state->ending = std::make_shared<EndingRequests>(
       [scheduler] { static_cast<void>(scheduler.try_send(EndingMsg{})); });
   state->stats = pipeline_.stats_;
-  state->replica = pipeline_.ending_.size();
+  state->replica = number;
   state->observer = options_.observer;
-  pipeline_.ending_.push_back(state->ending);
+  ReplicaEntry entry{scheduler, state->ending};
 
   const std::shared_ptr<TickPool> ticks(state, &state->ticks);
   const auto ranks = std::make_shared<RankGroup>(std::move(devices));
@@ -173,11 +173,11 @@ ActorRef<SchedulerProtocol> Pipeline::Assembly::start_replica(
   pipeline_.ranks_.push_back(ranks);
   pipeline_.actors_.start<DetokenizerActor>(detokenizer, ticks, scheduler, options_.observer);
   pipeline_.actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);
-  return scheduler;
+  return entry;
 }
 
-PreprocessPool Pipeline::Assembly::start_workers(
-    const std::vector<ActorRef<SchedulerProtocol>>& replicas) {
+PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>& replicas) {
+  const auto loads = std::make_shared<ReplicaLoads>(pipeline_.metrics(), replicas.size());
   std::random_device entropy;
   std::vector<ActorRef<PreprocessProtocol>> workers;
   for (std::int32_t i = 0; i < config_.preprocess_workers; ++i) {
@@ -185,7 +185,7 @@ PreprocessPool Pipeline::Assembly::start_workers(
     workers.push_back(pipeline_.actors_.spawn<PreprocessActor>(
         on_thread("preprocess-" + std::to_string(i), ActorRole::kPreprocess, mailbox_of(config_),
                   options_),
-        pipeline_.model_, replicas, seed));
+        pipeline_.model_, replicas, loads, seed));
   }
   return PreprocessPool(std::move(workers));
 }
@@ -212,11 +212,8 @@ Pipeline::~Pipeline() {
 
 std::shared_ptr<ActiveRequest> Pipeline::make_request(Request request,
                                                       std::shared_ptr<RequestSink> sink) {
-  const std::size_t replica = stats_->idlest_replica();
-  auto active = std::make_shared<ActiveRequest>(ids_.next(), std::move(request), std::move(sink),
-                                                actors_.clock().now(), ending_[replica]);
-  active->set_replica(replica);
-  return active;
+  return std::make_shared<ActiveRequest>(ids_.next(), std::move(request), std::move(sink),
+                                         actors_.clock().now());
 }
 
 void Pipeline::submit(RequestTicket ticket) noexcept {

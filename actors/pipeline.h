@@ -48,16 +48,16 @@ struct PipelineOptions {
 };
 
 /// The five kinds of actor, connected. A *replica* is a scheduler with its executors, one for each
-/// rank of its device, and its detokenizer. There is one; only BatchPolicy::kInstances has several,
-/// of one row each, whose devices share the weights.
+/// rank of its device, and its detokenizer. Receiver and preprocessing are those of all replicas,
+/// which are alike; a request runs on one of them from its first token to its last.
 class Pipeline final : public RequestPort {
  public:
   /// Opens the model, measures the device and takes its memory. Throws boost::system::system_error
   /// with the Error that says what was wrong.
   Pipeline(boost::asio::any_io_executor executor, const Config& config,
            const PipelineOptions& options = {});
-  /// Serves a model on devices that exist already, the ranks of each replica. `config.model` is not
-  /// looked at.
+  /// Serves a model on devices that exist already, the ranks of each replica, with limits that are
+  /// the same. `config.model` is not looked at.
   Pipeline(boost::asio::any_io_executor executor, const Config& config, ServedModel model,
            std::vector<DeviceRanks> devices, const PipelineOptions& options = {});
   ~Pipeline() override;
@@ -81,8 +81,7 @@ class Pipeline final : public RequestPort {
 
   std::shared_ptr<const ServedModel> model_;
   std::shared_ptr<PipelineStats> stats_;
-  std::vector<std::shared_ptr<EndingRequests>> ending_;  // one for each replica
-  std::vector<std::shared_ptr<RankGroup>> ranks_;        // one for each replica
+  std::vector<std::shared_ptr<RankGroup>> ranks_;  // one for each replica
   IdSource<RequestKind> ids_;
   std::optional<ActorRef<ReceiverProtocol>> receiver_;
   ActorSystem actors_;

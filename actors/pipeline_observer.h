@@ -9,7 +9,7 @@ class Scheduler;
 /// supervision decides what becomes of it.
 ///
 /// The scheduler's and the detokenizer's threads call it, each for its own actor, so an observer
-/// that keeps state must be thread-safe; under BatchPolicy::kInstances there are several of each.
+/// that keeps state must be thread-safe; several replicas have one of each.
 /// What it does delays the tick.
 class PipelineObserver {
  public:

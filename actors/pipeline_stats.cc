@@ -24,7 +24,7 @@ PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limi
     : limits_(limits),
       count_(replicas),
       most_requests_(most_requests),
-      replicas_(std::make_unique<Replica[]>(replicas)),
+      before_(replicas),
       rows_(std::make_unique<Row[]>(replicas * static_cast<std::size_t>(limits.rows))),
       times_{Times(registry, RequestClass::kChat), Times(registry, RequestClass::kBatch)},
       running_(registry.gauge("weft_num_requests_running", "Sequences that hold a row")),
@@ -35,17 +35,15 @@ PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limi
       output_(registry.counter("weft_generation_tokens_total", "Tokens generated")),
       preemptions_(registry.counter("weft_num_preemptions_total", "Requests that gave way")),
       moved_rows_(registry.counter("weft_moved_rows_total", "Rows moved by the shuffle")) {
-  for (std::size_t i = 0; i < replicas; ++i) replicas_[i].before.pages_free = limits.pages;
+  for (SchedulerStats& before : before_) before.pages_free = limits.pages;
 }
 
-void PipelineStats::begin(std::size_t replica, std::int64_t prompt_tokens) noexcept {
-  replicas_[replica].requests.fetch_add(1, std::memory_order_relaxed);
+void PipelineStats::begin(std::int64_t prompt_tokens) noexcept {
   requests_.fetch_add(1);
   prompt_tokens_.fetch_add(prompt_tokens);
 }
 
-void PipelineStats::finish(std::size_t replica, std::int64_t prompt_tokens) noexcept {
-  replicas_[replica].requests.fetch_sub(1, std::memory_order_relaxed);
+void PipelineStats::finish(std::int64_t prompt_tokens) noexcept {
   prompt_tokens_.fetch_sub(prompt_tokens);
   requests_.fetch_sub(1);
 }
@@ -67,7 +65,7 @@ void PipelineStats::observe(RequestClass cls, const Finish& finish) noexcept {
 }
 
 void PipelineStats::set(std::size_t replica, const SchedulerStats& stats) noexcept {
-  SchedulerStats& before = replicas_[replica].before;
+  SchedulerStats& before = before_[replica];
   const auto change = [](Gauge& gauge, auto was, auto now) {
     if (now != was) gauge.add(static_cast<double>(now) - static_cast<double>(was));
   };
@@ -115,21 +113,6 @@ double PipelineStats::first_token_median() const noexcept {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(count / 2);
   std::nth_element(times.begin(), middle, times.begin() + static_cast<std::ptrdiff_t>(count));
   return *middle;
-}
-
-std::size_t PipelineStats::idlest_replica() noexcept {
-  // Requests that come together are counted only after all of them have asked, so replicas with
-  // equal counts take turns.
-  const std::size_t first = turn_.fetch_add(1, std::memory_order_relaxed) % count_;
-  const auto requests = [this](std::size_t replica) {
-    return replicas_[replica].requests.load(std::memory_order_relaxed);
-  };
-  std::size_t best = first;
-  for (std::size_t i = 1; i < count_; ++i) {
-    const std::size_t replica = (first + i) % count_;
-    if (requests(replica) < requests(best)) best = replica;
-  }
-  return best;
 }
 
 EngineStats PipelineStats::read() const noexcept {

@@ -22,8 +22,8 @@ class PipelineStats {
                 std::int64_t most_requests);
 
   /// Counts a request when it is taken in, and when it has ended.
-  void begin(std::size_t replica, std::int64_t prompt_tokens) noexcept;
-  void finish(std::size_t replica, std::int64_t prompt_tokens) noexcept;
+  void begin(std::int64_t prompt_tokens) noexcept;
+  void finish(std::int64_t prompt_tokens) noexcept;
   /// Records how long a request of the class took.
   void observe(RequestClass cls, const Finish& finish) noexcept;
   /// Publishes the replica's scheduler's numbers; called by that scheduler alone.
@@ -35,8 +35,6 @@ class PipelineStats {
   /// Whether no more requests are taken in.
   [[nodiscard]] bool full() const noexcept { return requests() >= most_requests_; }
   [[nodiscard]] std::int64_t prompt_tokens() const noexcept { return prompt_tokens_.load(); }
-  /// Returns the replica with the fewest requests; of several such, each in turn.
-  [[nodiscard]] std::size_t idlest_replica() noexcept;
   [[nodiscard]] EngineStats read() const noexcept;
   /// Returns who holds the rows of all replicas, one replica after the other.
   [[nodiscard]] std::vector<RowHolder> rows() const;
@@ -46,10 +44,6 @@ class PipelineStats {
   // few that it follows the load.
   static constexpr std::size_t kRecent = 32;
 
-  struct Replica {
-    std::atomic<std::int64_t> requests{0};
-    SchedulerStats before;  // the scheduler's own: what the metrics contain already
-  };
   // A request's number and, in the lowest bit, whether it decodes; 0 = free.
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   using Row = std::atomic<std::uint64_t>;
@@ -60,9 +54,9 @@ class PipelineStats {
   const DeviceLimits limits_;  // of one replica
   const std::size_t count_;
   const std::int64_t most_requests_;
-  const std::unique_ptr<Replica[]> replicas_;
+  std::vector<SchedulerStats>
+      before_;                         // each its scheduler's own: what the metrics contain already
   const std::unique_ptr<Row[]> rows_;  // of all replicas
-  std::atomic<std::size_t> turn_{0};
   std::atomic<std::int64_t> requests_{0};
   std::atomic<std::int64_t> prompt_tokens_{0};
 

@@ -10,17 +10,17 @@
 namespace weft {
 
 PreprocessActor::PreprocessActor(ActorContext& context, std::shared_ptr<const ServedModel> model,
-                                 const std::vector<ActorRef<SchedulerProtocol>>& replicas,
-                                 std::uint64_t seed)
-    : context_(context), model_(std::move(model)), next_seed_(seed) {
+                                 const std::vector<ReplicaEntry>& replicas,
+                                 std::shared_ptr<ReplicaLoads> loads, std::uint64_t seed)
+    : context_(context), model_(std::move(model)), loads_(std::move(loads)), next_seed_(seed) {
   replicas_.reserve(replicas.size());
-  for (const ActorRef<SchedulerProtocol>& replica : replicas)
-    replicas_.push_back(replica.sender(context.id()));
+  for (const ReplicaEntry& replica : replicas) {
+    replicas_.push_back({replica.scheduler.sender(context.id()), replica.ending});
+  }
 }
 
 void PreprocessActor::on(PrepareMsg&& message) {
   const ActiveRequest& request = *message.ticket;
-  const std::size_t replica = request.replica();
   if (request.end_cause() != EndCause::kNone && request.end_cause() != EndCause::kStop) {
     const Error why = request_ending(request.end_cause());
     std::move(message.ticket).fail(why);
@@ -32,7 +32,10 @@ void PreprocessActor::on(PrepareMsg&& message) {
     return;
   }
   EnqueueMsg enqueue{std::move(*group)};
-  const PushResult result = replicas_[replica].try_send(std::move(enqueue));
+  enqueue.group->share = loads_->choose(enqueue.group->spec);
+  Replica& replica = replicas_[enqueue.group->share.replica()];
+  enqueue.group->ticket->set_ending(replica.ending);
+  const PushResult result = replica.scheduler.try_send(std::move(enqueue));
   if (!taken(result)) {
     std::move(enqueue.group->ticket).fail(refusal_of(result, context_.system_ready()));
   }

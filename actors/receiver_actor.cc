@@ -70,13 +70,12 @@ void ReceiverActor::on(SubmitMsg&& message) {
   if (stats_->requests() > 0 && stats_->prompt_tokens() + tokens > limits_.prompt_tokens) {
     return std::move(message.ticket).fail(too_many("prompt tokens"));
   }
-  const std::size_t replica = message.ticket->replica();
   message.ticket->on_finished(
-      [stats = stats_, replica, tokens, cls = request.request_class](const Finish& finish) {
+      [stats = stats_, tokens, cls = request.request_class](const Finish& finish) {
         stats->observe(cls, finish);
-        stats->finish(replica, tokens);
+        stats->finish(tokens);
       });
-  stats_->begin(replica, tokens);  // last, since what comes before may throw
+  stats_->begin(tokens);  // last, since what comes before may throw
   PrepareMsg prepare{std::move(message.ticket)};
   const PushResult result = next_(std::move(prepare));
   if (!taken(result)) {

@@ -26,6 +26,7 @@ struct Placeholder {
   const char* operator()(const TimeSetting& /*setting*/) const { return "X"; }
   const char* operator()(const ChoiceSetting& /*setting*/) const { return "NAME"; }
   const char* operator()(const PolicySetting& /*setting*/) const { return "NAME"; }
+  const char* operator()(const ReplicasSetting& /*setting*/) const { return "DEVICES"; }
 };
 
 /// The key's range and default, where they say anything.

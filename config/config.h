@@ -50,6 +50,9 @@ struct Config {
   std::string generation_config{};
   std::string device = "cpu";  ///< as `weft devices` names it
   std::string partition{};     ///< several devices, and how they share the model; without: one
+  /// How many engines serve the model, each on `device` or `partition`; or "cuda:0; cuda:1", where
+  /// each runs.
+  std::string replicas = "1";
   /// Silence after which a process of a partition counts as lost.
   std::chrono::microseconds rank_timeout{10'000'000};
   std::int32_t threads = 0;  ///< of the host device; 0: one for each core

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/config/replicas_text.h"
+
 namespace weft {
 namespace {
 
@@ -22,6 +24,26 @@ Mistakes check_rows(const FileConfig& config) {
                   "must be at most " + std::to_string(advanced) +
                       ", memory.max_step_tokens times scheduling.decode_every, or the rows cannot "
                       "all advance as often as that")};
+}
+
+Mistakes check_replicas(const FileConfig& config) {
+  const Config& engine = config.engine;
+  if (engine.policy == BatchPolicy::kInstances && engine.replicas != Config().replicas) {
+    const std::string what = "the policy instances makes replicas of its own, scheduling.instances";
+    return {mistake("device", "replicas", config, what),
+            mistake("scheduling", "policy", config, "device.replicas is set, and " + what)};
+  }
+  if (!lists_replicas(engine)) return {};
+  for (const std::string_view name : {"name", "partition"}) {
+    const auto text = [&](const FileConfig& one) {
+      return toml_of(find_key("device", name)->setting, one);
+    };
+    if (text(config) == text(FileConfig())) continue;
+    return {mistake("device", "replicas", config,
+                    "says where each replica runs, and so does device." + std::string(name)),
+            mistake("device", name, config, "device.replicas says where each replica runs")};
+  }
+  return {};
 }
 
 Mistakes check_tls(const FileConfig& config) {
@@ -63,6 +85,7 @@ std::vector<ConfigMistake> find_mistake(const FileConfig& config) {
     if (Complaint complaint = check(key.setting, config)) return {{&key, *std::move(complaint)}};
   }
   if (auto found = check_rows(config); !found.empty()) return found;
+  if (auto found = check_replicas(config); !found.empty()) return found;
   if (auto found = check_body_memory(config); !found.empty()) return found;
   return check_tls(config);
 }

@@ -76,8 +76,10 @@ struct PolicySetting {
   std::int64_t low;
   std::int64_t high;
 };
+/// Config::replicas: a whole number, or devices between semicolons.
+struct ReplicasSetting {};
 using Setting = std::variant<TextSetting, FlagSetting, IntegerSetting, NumberSetting, TimeSetting,
-                             ChoiceSetting, PolicySetting>;
+                             ChoiceSetting, PolicySetting, ReplicasSetting>;
 
 /// One key of a configuration file.
 struct ConfigKey {

@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <type_traits>
+#include <utility>
 
 #include "weft/config/config_schema.h"
 #include "weft/config/policy_text.h"
+#include "weft/config/replicas_text.h"
 #include "weft/config/setting_text.h"
 
 namespace weft {
@@ -42,6 +45,9 @@ struct IsInRange {
     if (config.engine.policy != BatchPolicy::kWindow) return policy_text(config.engine).has_value();
     return config.engine.window.count() >= setting.low &&
            config.engine.window.count() <= setting.high;
+  }
+  bool operator()(const ReplicasSetting& /*setting*/) const {
+    return replica_devices(config.engine).has_value();
   }
 };
 
@@ -87,6 +93,19 @@ struct Assign {
     const auto* text = std::get_if<std::string>(&value);
     return text != nullptr && set_policy(*text, setting.low, setting.high, config.engine);
   }
+  bool operator()(const ReplicasSetting& /*setting*/) const {
+    Config changed;
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+      changed.replicas = std::to_string(*number);
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      changed.replicas = *text;
+    } else {
+      return false;
+    }
+    if (!replica_devices(changed)) return false;
+    config.engine.replicas = std::move(changed.replicas);
+    return true;
+  }
 
  private:
   template <class T>
@@ -108,6 +127,7 @@ std::string must_be(const Setting& setting) {
     std::string_view operator()(const TimeSetting& /*setting*/) const { return "a number in "; }
     std::string_view operator()(const ChoiceSetting& /*setting*/) const { return "one of "; }
     std::string_view operator()(const PolicySetting& /*setting*/) const { return "one of "; }
+    std::string_view operator()(const ReplicasSetting& /*setting*/) const { return ""; }
   };
   return ": must be " + std::string(std::visit(Kind{}, setting)) + range_of(setting);
 }

@@ -75,6 +75,11 @@ inline constexpr std::array kKeys = {
               "Several devices for one model: commas between those that share layers, bars between "
               "stages; empty: device.name alone",
               "One device is enough for most models, and nothing is exchanged", "partition"},
+    ConfigKey{
+        "device", "replicas", ReplicasSetting{},
+        "Engines that serve the model side by side, each request on the one with the least to "
+        "do: so many on device.name or device.partition, or where each runs: cuda:0; cuda:1",
+        "One engine fills one device"},
     ConfigKey{"device", "rank_timeout_s", seconds<&Config::rank_timeout>(0.1, 3'600),
               "Seconds of silence after which a process of a partition counts as lost",
               "Longer than a machine stalls, shorter than people wait"},

@@ -5,6 +5,7 @@
 
 #include "weft/config/config_schema.h"
 #include "weft/config/policy_text.h"
+#include "weft/config/replicas_text.h"
 #include "weft/core/text/utf8.h"
 
 // How settings and their values are written for people and in files.
@@ -78,6 +79,7 @@ struct Range {
   std::string operator()(const PolicySetting& setting) const {
     return policy_range(setting.low, setting.high);
   }
+  std::string operator()(const ReplicasSetting& /*setting*/) const { return replicas_range(); }
 };
 
 /// Returns the value of a setting that is no text.
@@ -105,6 +107,10 @@ struct Value {
   std::string operator()(const PolicySetting& /*setting*/) const {
     const auto text = policy_text(config.engine);
     return text ? between_quotes(*text) : "none of them";
+  }
+  std::string operator()(const ReplicasSetting& /*setting*/) const {
+    const std::string& replicas = config.engine.replicas;
+    return lists_replicas(config.engine) ? toml_string(replicas) : replicas;
   }
 };
 

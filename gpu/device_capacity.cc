@@ -108,7 +108,7 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   return limits;
 }
 
-DeviceLimits least_limits(DeviceLimits one, const DeviceLimits& other, bool slabs) {
+DeviceLimits least_of(DeviceLimits one, const DeviceLimits& other, bool slabs) {
   one.rows = std::min(one.rows, other.rows);
   one.pages = std::min(one.pages, other.pages);
   one.context = std::min(one.context, other.context);

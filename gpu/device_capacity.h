@@ -40,7 +40,7 @@ struct DeviceNeeds {
                                                    std::int64_t free_bytes,
                                                    const DeviceNeeds& needs);
 
-/// What fits on both of two devices that run the same plans.
-[[nodiscard]] DeviceLimits least_limits(DeviceLimits one, const DeviceLimits& other, bool slabs);
+/// What fits on both of two devices that have these limits; `slabs` as in the wishes of both.
+[[nodiscard]] DeviceLimits least_of(DeviceLimits one, const DeviceLimits& other, bool slabs);
 
 }  // namespace weft

@@ -12,9 +12,10 @@
 #include "weft/gpu/cuda/tuning/tuning.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/host/host_capacity.h"
-#include "weft/gpu/host/host_processors.h"
 #include "weft/gpu/host/host_step_device.h"
+#include "weft/gpu/host/host_weights.h"
 #include "weft/gpu/memory_portion.h"
+#include "weft/gpu/ranks/load_at_once.h"
 #include "weft/gpu/ranks/load_ranks.h"
 #include "weft/gpu/ranks/partition.h"
 #include "weft/gpu/ranks/partitioned_device.h"
@@ -25,6 +26,19 @@ namespace {
 
 constexpr const char* kHost = "cpu";
 
+/// What all replicas take together: the weights once, and everything else each.
+DeviceNeeds needs_of_replicas(const Program& program, const CapacityWishes& wishes,
+                              std::size_t count) {
+  const auto replicas = static_cast<std::int64_t>(count);
+  DeviceNeeds needs = host_needs(program, wishes);
+  needs.page_bytes *= replicas;
+  needs.bytes = [one = std::move(needs.bytes), weights = HostWeights::bytes(program),
+                 replicas](const DeviceLimits& limits) {
+    return weights + replicas * (one(limits) - weights);
+  };
+  return needs;
+}
+
 Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& wishes,
                                  CapacityWishes capacity, const std::vector<TokenId>& end_tokens,
                                  const LoadProgress& progress) {
@@ -33,19 +47,18 @@ Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& w
                  "device.tuning: " + wishes.tuning + " is for a GPU, and the device is " + kHost};
   }
   const auto free_bytes = static_cast<std::int64_t>(host_info().free_bytes);
+  const std::size_t replicas = wishes.replicas.size();
   const auto portion = take_portion(*model.program, wishes, capacity, free_bytes,
-                                    host_needs(*model.program, capacity));
+                                    needs_of_replicas(*model.program, capacity, replicas));
   if (!portion) return portion.error();
   const DeviceLimits& limits = portion->limits;
-  // Instances compete for the cores; each has its share of them.
-  const int all = wishes.threads > 0 ? wishes.threads : host_parallelism();
-  const int threads = wishes.instances > 1 ? std::max(1, all / wishes.instances) : wishes.threads;
+  const int threads = threads_of_replica(replicas, wishes.threads);
   const DeviceOptions options = step_options(*model.program, limits, capacity.kv_dtype, threads);
   auto device = HostDevice::load(model.checkpoint, model.program, options, progress);
   if (!device) return device.error();
   auto first = std::make_unique<HostStepDevice>(*std::move(device), limits, end_tokens);
   StepDevices loaded{limits, {}};
-  for (std::int32_t i = 1; i < wishes.instances; ++i) {
+  for (std::size_t i = 1; i < replicas; ++i) {
     auto other = first->share_weights(limits, capacity.kv_dtype, threads);
     if (!other) return other.error();
     loaded.devices.push_back({with_claim(*std::move(other), portion->claim)});
@@ -60,32 +73,61 @@ Result<std::unique_ptr<cuda::Runtime>> runtime_of(const std::string& device) {
   return cuda::open_runtime(*index);
 }
 
-Result<StepDevices> load_on_gpu(const OpenedModel& model, const DeviceWishes& wishes,
-                                CapacityWishes capacity, const std::vector<TokenId>& end_tokens,
-                                const LoadProgress& progress) {
-  if (wishes.instances > 1) {
-    return Error{DeviceErrc::kUnfit, wishes.device + ": only cpu runs several instances"};
+/// A GPU that is open, and how products are computed on it.
+struct OpenGpu {
+  std::unique_ptr<cuda::Runtime> runtime;
+  cuda::Tuning tuning;
+};
+
+Result<OpenGpu> open_gpu(const OpenedModel& model, const std::string& device,
+                         const std::string& tuning) {
+  auto runtime = runtime_of(device);
+  if (!runtime) return runtime.error();
+  auto found = cuda::find_tuning(tuning, (*runtime)->properties().name, *model.program);
+  if (!found) return found.error();
+  return OpenGpu{*std::move(runtime), *std::move(found)};
+}
+
+Result<StepDevices> load_on_gpus(const OpenedModel& model, const DeviceWishes& wishes,
+                                 CapacityWishes capacity, const std::vector<TokenId>& end_tokens,
+                                 const LoadProgress& progress) {
+  const std::size_t replicas = wishes.replicas.size();
+  if (wishes.budget && replicas > 1) {
+    return Error{DeviceErrc::kUnfit, "replicas: a memory budget is of one device's memory"};
   }
   if (const auto fits = cuda::check_kv_dtype(capacity.kv_dtype); !fits) return fits.error();
-  auto runtime = runtime_of(wishes.device);
-  if (!runtime) return runtime.error();
-  const auto tuning =
-      cuda::find_tuning(wishes.tuning, (*runtime)->properties().name, *model.program);
-  if (!tuning) return tuning.error();
-  const auto free_bytes = cuda::free_memory(**runtime);
-  if (!free_bytes) return free_bytes.error();
-  const auto portion =
-      take_portion(*model.program, wishes, capacity, *free_bytes,
-                   cuda::cuda_needs(*model.program, capacity, (*runtime)->properties()));
-  if (!portion) return portion.error();
-  DeviceOptions options = step_options(*model.program, portion->limits, capacity.kv_dtype);
-  options.threads = wishes.threads;
-  auto device = cuda::CudaDevice::load(*std::move(runtime), model.checkpoint, model.program,
-                                       options, *tuning, progress);
-  if (!device) return device.error();
-  auto made = cuda::CudaStepDevice::make(*std::move(device), portion->limits, end_tokens);
+  std::vector<OpenGpu> gpus;
+  MemoryPortion portion;
+  for (const std::string& device : wishes.replicas) {
+    auto gpu = open_gpu(model, device, wishes.tuning);
+    if (!gpu) return gpu.error();
+    cuda::Runtime& runtime = *gpu->runtime;
+    const auto free_bytes = cuda::free_memory(runtime);
+    if (!free_bytes) return free_bytes.error();
+    auto own = take_portion(*model.program, wishes, capacity, *free_bytes,
+                            cuda::cuda_needs(*model.program, capacity, runtime.properties()));
+    if (!own) return own.error();
+    if (!gpus.empty()) own->limits = least_of(portion.limits, own->limits, capacity.slabs);
+    portion = *std::move(own);
+    gpus.push_back(*std::move(gpu));
+  }
+  DeviceOptions options = step_options(*model.program, portion.limits, capacity.kv_dtype);
+  options.threads = threads_of_replica(replicas, wishes.threads);
+  using Made = Result<std::unique_ptr<cuda::CudaStepDevice>>;
+  auto made = load_at_once<cuda::CudaStepDevice>(
+      replicas, progress, [&](std::size_t replica, const LoadProgress& own) -> Made {
+        OpenGpu& gpu = gpus[replica];
+        auto device = cuda::CudaDevice::load(std::move(gpu.runtime), model.checkpoint,
+                                             model.program, options, gpu.tuning, own);
+        if (!device) return device.error();
+        return cuda::CudaStepDevice::make(*std::move(device), portion.limits, end_tokens);
+      });
   if (!made) return made.error();
-  return StepDevices{portion->limits, {{with_claim(*std::move(made), portion->claim)}}};
+  StepDevices loaded{portion.limits, {}};
+  for (auto& device : *made) {
+    loaded.devices.push_back({with_claim(std::move(device), portion.claim)});
+  }
+  return loaded;
 }
 
 }  // namespace
@@ -109,12 +151,15 @@ DType kv_dtype_for(const std::string& device, const Program& program) {
 Result<StepDevices> load_step_devices(const OpenedModel& model, const DeviceWishes& wishes,
                                       const std::vector<TokenId>& end_tokens,
                                       const LoadProgress& progress) {
-  const auto partition = parse_partition(wishes.device);
-  if (!partition) return partition.error();
-  if (partition->ranks() > 1) return load_ranks(model, *partition, wishes, end_tokens, progress);
+  const auto replicas = parse_replicas(wishes.replicas);
+  if (!replicas) return replicas.error();
+  if (replicas->front().ranks() > 1) {
+    return load_ranks(model, *replicas, wishes, end_tokens, progress);
+  }
+  const std::string& first = wishes.replicas.front();
   CapacityWishes capacity = wishes.capacity;
-  capacity.kv_dtype = wishes.kv_dtype.value_or(kv_dtype_for(wishes.device, *model.program));
-  const auto load = wishes.device == kHost ? load_on_host : load_on_gpu;
+  capacity.kv_dtype = wishes.kv_dtype.value_or(kv_dtype_for(first, *model.program));
+  const auto load = first == kHost ? load_on_host : load_on_gpus;
   return load(model, wishes, capacity, end_tokens, progress);
 }
 

@@ -18,12 +18,13 @@
 
 namespace weft {
 
-/// Which device is to run a model, and what it may take.
+/// Which devices are to run a model, and what they may take.
 struct DeviceWishes {
-  std::string device = "cpu";  ///< as list_devices() names it, or a partition (parse_partition())
-  RankWorld world{};           ///< the processes that share a partition
-  int threads = 0;             ///< of the host device, or of who loads weights; 0: all
-  std::int32_t instances = 1;  ///< devices that share the weights; the host alone has several
+  /// Where each replica runs: a device as list_devices() names it, or a partition; see
+  /// parse_replicas().
+  std::vector<std::string> replicas{"cpu"};
+  RankWorld world{};              ///< the processes that share the partition of the one replica
+  int threads = 0;                ///< of the host devices together, or of who loads weights; 0: all
   std::optional<DType> kv_dtype;  ///< without: kv_dtype_for()
   std::string tuning{};           ///< a file of `weft tune`; empty: see cuda::find_tuning
   CapacityWishes capacity{};      ///< its kv_dtype is not looked at
@@ -38,12 +39,14 @@ struct DeviceWishes {
 [[nodiscard]] DType kv_dtype_for(const std::string& device, const Program& program);
 
 struct StepDevices {
-  DeviceLimits limits;               ///< of each
-  std::vector<DeviceRanks> devices;  ///< by instance
+  DeviceLimits limits;               ///< of each: what fits where there is the least room
+  std::vector<DeviceRanks> devices;  ///< by replica
 };
 
-/// Measures the device, takes its memory and loads the model. kNoSuchDevice, kOutOfMemory, kDriver;
-/// kUnfit for what the device has not, such as keys and values in int8 on a GPU.
+/// Measures the devices, takes their memory and loads the model. Replicas of one device of the host
+/// share its weights; all others load their own. kNoSuchDevice, kOutOfMemory, kDriver; kUnfit for
+/// what a device has not, such as keys and values in int8 on a GPU, a memory budget for several
+/// GPUs, and errors of parse_replicas().
 [[nodiscard]] Result<StepDevices> load_step_devices(const OpenedModel& model,
                                                     const DeviceWishes& wishes,
                                                     const std::vector<TokenId>& end_tokens,

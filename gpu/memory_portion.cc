@@ -17,14 +17,7 @@ Result<MemoryPortion> take_portion(const Program& program, const DeviceWishes& w
     const auto limits = device_capacity(program, capacity, std::min(most, free_bytes), needs);
     if (!limits) return limits.error();
     portion.limits = *limits;
-    const std::int64_t one = needs.bytes(*limits);
-    const std::int64_t all = one + (wishes.instances - 1) * (one - program.weight_bytes());
-    if (all > most) {
-      return Error{DeviceErrc::kOutOfMemory, "device.instances: " + std::to_string(all) +
-                                                 " bytes, and the budget has " +
-                                                 std::to_string(most)};
-    }
-    return all;
+    return needs.bytes(*limits);
   };
   if (!wishes.budget) {
     const auto taken = take(std::numeric_limits<std::int64_t>::max());

@@ -17,8 +17,8 @@ struct MemoryPortion {
   std::shared_ptr<MemoryClaim> claim;
 };
 
-/// device_capacity() of what is free, or of what the wishes' budget has left; then that is claimed
-/// for all instances. kOutOfMemory.
+/// device_capacity() of what is free, or of what the wishes' budget has left; then `needs` of that
+/// are claimed. kOutOfMemory.
 [[nodiscard]] Result<MemoryPortion> take_portion(const Program& program, const DeviceWishes& wishes,
                                                  const CapacityWishes& capacity,
                                                  std::int64_t free_bytes, const DeviceNeeds& needs);

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
+#include "weft/config/replicas_text.h"
+#include "weft/gpu/device_error.h"
 #include "weft/gpu/load_step_devices.h"
 
 namespace weft {
@@ -33,15 +35,17 @@ ServedModel served(const Program& program, Tokenizer tokenizer, std::vector<Toke
   return model;
 }
 
-const std::string& device_of(const Config& config) {
-  return config.partition.empty() ? config.device : config.partition;
+/// The policy of instances is so many replicas of one row each.
+std::vector<std::string> devices_of(const Config& config) {
+  std::vector<std::string> devices = replica_devices(config).value();
+  if (config.policy != BatchPolicy::kInstances) return devices;
+  return std::vector(static_cast<std::size_t>(config.instances), devices.front());
 }
 
 DeviceWishes wishes_of(const Config& config) {
   DeviceWishes all;
-  all.device = device_of(config);
+  all.replicas = devices_of(config);
   all.threads = config.threads;
-  all.instances = config.policy == BatchPolicy::kInstances ? config.instances : 1;
   all.kv_dtype = config.kv_dtype;
   all.tuning = config.tuning;
   CapacityWishes& wishes = all.capacity;
@@ -59,11 +63,18 @@ DeviceWishes wishes_of(const Config& config) {
 }  // namespace
 
 Result<RankWorld> rank_world_of(const Config& config) {
+  if (const auto valid = config.validate(); !valid) return valid.error();
   RankWorld world;
-  if (!config.partition.empty()) {
+  const std::size_t replicas = devices_of(config).size();
+  if (!config.partition.empty() || replicas > 1) {
     auto found = rank_world_of(process_environment());
     if (!found) return found.error();
     world = *std::move(found);
+  }
+  if (replicas > 1 && !world.is_alone()) {
+    return Error{DeviceErrc::kUnfit,
+                 "replicas: all are of one process, and the launcher has started " +
+                     std::to_string(world.size)};
   }
   world.timeout = std::chrono::ceil<std::chrono::milliseconds>(config.rank_timeout);
   return world;
@@ -82,14 +93,15 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
     if (token < opened.program->vocabulary) ends.push_back(token);
   }
   ends = sorted_once(std::move(ends));
-  DeviceWishes wishes = wishes_of(config);
-  wishes.budget = std::move(budget);
   auto world = rank_world_of(config);
   if (!world) return world.error();
+  DeviceWishes wishes = wishes_of(config);
+  wishes.budget = std::move(budget);
   wishes.world = *std::move(world);
   auto devices = load_step_devices(opened, wishes, ends, progress);
   if (!devices) return devices.error();
-  const DType kv_dtype = config.kv_dtype.value_or(kv_dtype_for(device_of(config), *opened.program));
+  const DType kv_dtype =
+      config.kv_dtype.value_or(kv_dtype_for(wishes.replicas.front(), *opened.program));
   ServedModel model =
       served(*opened.program, std::move(tokenizer), std::move(ends), *devices, kv_dtype);
   model.defaults = std::move(*defaults);

@@ -22,7 +22,8 @@ struct LoadedModel {
 };
 
 /// The processes that share the model: one for each rank where a launcher's environment says so and
-/// `config` has a partition, else this one alone. kUnfit naming a variable.
+/// `config` has a partition, else this one alone. kUnfit naming a variable, or for several replicas
+/// where there are several processes; errors of Config::validate().
 [[nodiscard]] Result<RankWorld> rank_world_of(const Config& config);
 
 /// Measures the device, takes its memory (from `budget` where there is one) and loads a model that

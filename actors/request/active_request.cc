@@ -58,15 +58,21 @@ std::shared_ptr<ActiveRequest> EndingRequests::Chain::next() noexcept {
 }
 
 ActiveRequest::ActiveRequest(RequestId id, Request request, std::shared_ptr<RequestSink> sink,
-                             TimePoint arrived, const std::shared_ptr<EndingRequests>& ending)
-    : id_(id), request_(std::move(request)), sink_(std::move(sink)), ending_(ending) {
+                             TimePoint arrived)
+    : id_(id), request_(std::move(request)), sink_(std::move(sink)) {
   times_.arrived = arrived;
+}
+
+void ActiveRequest::set_ending(const std::shared_ptr<EndingRequests>& ending) noexcept {
+  ending_ = ending;
+  has_ending_.store(true);
 }
 
 bool ActiveRequest::ask_to_end(EndCause cause) noexcept {
   if (cause == EndCause::kNone || finished()) return false;
   EndCause none = EndCause::kNone;
-  if (!cause_.compare_exchange_strong(none, cause, std::memory_order_acq_rel)) return false;
+  if (!cause_.compare_exchange_strong(none, cause)) return false;
+  if (!has_ending_.load()) return true;
   if (const auto ending = ending_.lock()) ending->push(shared_from_this());
   return true;
 }

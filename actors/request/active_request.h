@@ -77,19 +77,19 @@ class EndingRequests {
 /// end keeps a weak_ptr.
 class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
  public:
-  /// `ending` may be null, and is not kept alive: without it only end_cause() tells of
-  /// ask_to_end(). `sink` is never null.
-  ActiveRequest(RequestId id, Request request, std::shared_ptr<RequestSink> sink, TimePoint arrived,
-                const std::shared_ptr<EndingRequests>& ending);
+  /// `sink` is never null.
+  ActiveRequest(RequestId id, Request request, std::shared_ptr<RequestSink> sink,
+                TimePoint arrived);
   ActiveRequest(const ActiveRequest&) = delete;
   ActiveRequest& operator=(const ActiveRequest&) = delete;
   ~ActiveRequest() = default;
 
   [[nodiscard]] RequestId id() const noexcept { return id_; }
 
-  /// Which of the port's schedulers it is for; set before it is submitted.
-  [[nodiscard]] std::size_t replica() const noexcept { return replica_; }
-  void set_replica(std::size_t replica) noexcept { replica_ = replica; }
+  /// Says where ask_to_end() puts it from now on: the list of the scheduler that will get it. Once,
+  /// before that scheduler gets it, which then looks at end_cause(): before this call only that
+  /// tells of ask_to_end(). The list is not kept alive.
+  void set_ending(const std::shared_ptr<EndingRequests>& ending) noexcept;
 
   /// Owned by the actor that holds the request's ticket; constant once it is with the scheduler.
   /// What a Finish leaves zero of its times is taken from times().
@@ -101,9 +101,7 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   /// submitted; whoever gets its ticket looks at end_cause().
   bool ask_to_end(EndCause cause) noexcept;
   /// Why it was asked to end. Thread-safe.
-  [[nodiscard]] EndCause end_cause() const noexcept {
-    return cause_.load(std::memory_order_acquire);
-  }
+  [[nodiscard]] EndCause end_cause() const noexcept { return cause_.load(); }
 
   /// One thread at a time: its arguments are good and there is room for it.
   void admit(std::int32_t prompt_tokens) noexcept;
@@ -137,14 +135,16 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   void finish(Finish&& finish) noexcept;
 
   const RequestId id_;
-  std::size_t replica_ = 0;
   Request request_;
   RequestTimes times_;
   const std::shared_ptr<RequestSink> sink_;
-  const std::weak_ptr<EndingRequests> ending_;
+  std::weak_ptr<EndingRequests> ending_;  // to be read once has_ending_ says so
   std::function<void(const Finish&)> on_finished_;
   std::shared_ptr<Owner> owner_;
+  // Sequentially consistent, both: who asks finds the list, or who looks afterwards finds the
+  // cause.
   std::atomic<EndCause> cause_{EndCause::kNone};
+  std::atomic<bool> has_ending_{false};
   std::atomic<bool> finished_{false};
 
   // The next one while it is among the EndingRequests.

@@ -100,7 +100,7 @@ Result<DeviceLimits> gpu_ranks_capacity(const GpuRanks& ranks, const CapacityWis
       const auto number = cuda::rank_number(place.all->widths, place.stage, place.rank);
       return Error{own.error().code, "rank " + std::to_string(number) + ": " + own.error().detail};
     }
-    limits = rank == 0 ? *own : least_limits(limits, *own, wishes.slabs);
+    limits = rank == 0 ? *own : least_of(limits, *own, wishes.slabs);
   }
   limits.stages = static_cast<std::int32_t>(ranks.places.front().all->widths.size());
   return limits;

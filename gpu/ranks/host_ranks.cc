@@ -9,7 +9,7 @@
 namespace weft {
 
 RanksLayout layout_of(const OpenedModel& model, const Partition& partition,
-                      const DeviceOptions& options) {
+                      const DeviceOptions& options, std::size_t replicas) {
   const auto ranks = static_cast<int>(partition.ranks());
   RanksLayout layout;
   layout.widths = partition.widths();
@@ -19,13 +19,14 @@ RanksLayout layout_of(const OpenedModel& model, const Partition& partition,
   layout.columns = model.program->vocabulary / layout.widths.back() + 1;
   layout.rows = std::max(options.max_outputs, options.max_sequences);
   layout.shares_processors =
-      ranks * threads_of_rank(partition, options.threads) > host_parallelism();
+      static_cast<int>(replicas) * ranks * threads_of_rank(partition, options.threads) >
+      host_parallelism();
   return layout;
 }
 
 Result<HostRanks> plan_host_ranks(const OpenedModel& model, const Partition& partition,
                                   std::vector<std::shared_ptr<const Program>> programs,
-                                  const DeviceOptions& options) {
+                                  const DeviceOptions& options, std::size_t replicas) {
   HostRanks ranks;
   std::size_t number = 0;
   for (std::size_t stage = 0; stage < partition.stages.size(); ++stage) {
@@ -35,7 +36,7 @@ Result<HostRanks> plan_host_ranks(const OpenedModel& model, const Partition& par
       ranks.programs.push_back(std::move(programs[number]));
     }
   }
-  auto shared = SharedRanks::make(layout_of(model, partition, options));
+  auto shared = SharedRanks::make(layout_of(model, partition, options, replicas));
   if (!shared) return shared.error();
   ranks.shared = *std::move(shared);
   ranks.options = options;

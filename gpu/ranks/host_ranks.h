@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -21,16 +22,18 @@ struct HostRanks {
   std::shared_ptr<SharedRanks> shared;
 };
 
-/// What the ranks' memory in common must hold, with steps as `options` has them.
+/// What the ranks' memory in common must hold, with steps as `options` has them; so many such
+/// replicas share the processors.
 [[nodiscard]] RanksLayout layout_of(const OpenedModel& model, const Partition& partition,
-                                    const DeviceOptions& options);
+                                    const DeviceOptions& options, std::size_t replicas = 1);
 
 /// For the ranks that are on the host of this process; those of `programs`, of all ranks, that are
 /// not are passed over. Its threads, `options.threads` or all that it has, are shared out: each
-/// rank has one at least. kOutOfMemory.
+/// rank has one at least. So many such replicas share the processors. kOutOfMemory.
 [[nodiscard]] Result<HostRanks> plan_host_ranks(
     const OpenedModel& model, const Partition& partition,
-    std::vector<std::shared_ptr<const Program>> programs, const DeviceOptions& options);
+    std::vector<std::shared_ptr<const Program>> programs, const DeviceOptions& options,
+    std::size_t replicas = 1);
 
 /// Loads one of them. Errors of HostDevice::load().
 [[nodiscard]] Result<std::unique_ptr<HostDevice>> load_host_rank(const OpenedModel& model,

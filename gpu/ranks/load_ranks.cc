@@ -1,6 +1,9 @@
 #include "weft/gpu/ranks/load_ranks.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <memory>
 #include <utility>
 
 #include "weft/gpu/device_info.h"
@@ -9,6 +12,7 @@
 #include "weft/gpu/memory_portion.h"
 #include "weft/gpu/ranks/cuda_ranks.h"
 #include "weft/gpu/ranks/host_ranks.h"
+#include "weft/gpu/ranks/load_at_once.h"
 #include "weft/gpu/ranks/mixed_ranks.h"
 #include "weft/gpu/ranks/world/load_world.h"
 #include "weft/gpu/step_options.h"
@@ -18,59 +22,88 @@ namespace {
 
 using Programs = std::vector<std::shared_ptr<const Program>>;
 
-/// What all ranks on the host take together, of which `programs` are: they have its memory in
-/// common.
-DeviceNeeds needs_of(const OpenedModel& model, const Partition& partition, const Programs& programs,
+/// A replica, and the programs of its ranks.
+struct ReplicaPrograms {
+  Partition partition;
+  Programs programs;
+};
+using Replicas = std::vector<ReplicaPrograms>;
+
+/// What the ranks of all replicas take together that are on the host, of which `replicas` have the
+/// programs: they have its memory in common.
+DeviceNeeds needs_of(const OpenedModel& model, const Replicas& replicas,
                      const CapacityWishes& wishes) {
   std::vector<DeviceNeeds> each;
   DeviceNeeds all;
-  for (const auto& program : programs) {
-    each.push_back(host_needs(*program, wishes));
-    all.page_bytes += each.back().page_bytes;
+  for (const ReplicaPrograms& replica : replicas) {
+    for (const auto& program : replica.programs) {
+      each.push_back(host_needs(*program, wishes));
+      all.page_bytes += each.back().page_bytes;
+    }
   }
-  all.bytes = [each = std::move(each), &model, &partition, wishes](const DeviceLimits& limits) {
+  all.bytes = [each = std::move(each), &model, &replicas, wishes](const DeviceLimits& limits) {
     const DeviceOptions options = step_options(*model.program, limits, wishes.kv_dtype, 1);
-    auto bytes =
-        static_cast<std::int64_t>(SharedRanks::bytes(layout_of(model, partition, options)));
+    std::int64_t bytes = 0;
+    for (const ReplicaPrograms& replica : replicas) {
+      bytes += static_cast<std::int64_t>(
+          SharedRanks::bytes(layout_of(model, replica.partition, options)));
+    }
     for (const DeviceNeeds& needs : each) bytes += needs.bytes(limits);
     return bytes;
   };
   return all;
 }
 
-Result<StepDevices> load_ranks_on_host(const OpenedModel& model, const Partition& partition,
+/// Loads all replicas at once; load(replica, progress) gives the devices of its ranks.
+template <class Load>
+Result<StepDevices> load_replicas(std::size_t replicas, const DeviceLimits& limits,
+                                  const LoadProgress& progress, const Load& load) {
+  StepDevices loaded{limits, std::vector<DeviceRanks>(replicas)};
+  const auto done = on_all_ranks(replicas, progress,
+                                 [&](std::size_t replica, const LoadProgress& own) -> Result<void> {
+                                   auto devices = load(replica, own);
+                                   if (!devices) return devices.error();
+                                   loaded.devices[replica] = *std::move(devices);
+                                   return {};
+                                 });
+  if (!done) return done.error();
+  return loaded;
+}
+
+Result<StepDevices> load_on_host_ranks(const OpenedModel& model, const Replicas& replicas,
                                        const DeviceWishes& wishes, const CapacityWishes& capacity,
-                                       const Programs& programs,
                                        const std::vector<TokenId>& end_tokens,
                                        const LoadProgress& progress) {
   const auto free_bytes = static_cast<std::int64_t>(host_info().free_bytes);
   const auto portion = take_portion(*model.program, wishes, capacity, free_bytes,
-                                    needs_of(model, partition, programs, capacity));
+                                    needs_of(model, replicas, capacity));
   if (!portion) return portion.error();
   DeviceLimits limits = portion->limits;
-  limits.stages = static_cast<std::int32_t>(partition.stages.size());
-  StepDevices loaded{limits, {{}}};
-  const auto keep = [&](std::unique_ptr<StepDevice> device) {
-    loaded.devices.front().push_back(with_claim(std::move(device), portion->claim));
-  };
-  if (!wishes.world.is_alone()) {
-    auto devices = load_world(
-        {model, partition, programs, wishes.world, limits, capacity.kv_dtype, wishes.threads},
-        end_tokens, progress);
+  limits.stages = static_cast<std::int32_t>(replicas.front().partition.stages.size());
+  const int threads = threads_of_replica(replicas.size(), wishes.threads);
+  const DeviceOptions options = step_options(*model.program, limits, capacity.kv_dtype, threads);
+  const auto load = [&](std::size_t replica, const LoadProgress& own) -> Result<DeviceRanks> {
+    const auto& [partition, programs] = replicas[replica];
+    DeviceRanks kept;
+    if (!wishes.world.is_alone()) {
+      auto devices = load_world(
+          {model, partition, programs, wishes.world, limits, capacity.kv_dtype, wishes.threads},
+          end_tokens, own);
+      if (!devices) return devices.error();
+      for (auto& device : *devices) kept.push_back(with_claim(std::move(device), portion->claim));
+      return kept;
+    }
+    const auto ranks = plan_host_ranks(model, partition, programs, options, replicas.size());
+    if (!ranks) return ranks.error();
+    auto devices = load_host_ranks(model, *ranks, own);
     if (!devices) return devices.error();
-    for (auto& device : *devices) keep(std::move(device));
-    return loaded;
-  }
-  const DeviceOptions options =
-      step_options(*model.program, limits, capacity.kv_dtype, wishes.threads);
-  const auto ranks = plan_host_ranks(model, partition, programs, options);
-  if (!ranks) return ranks.error();
-  auto devices = load_host_ranks(model, *ranks, progress);
-  if (!devices) return devices.error();
-  for (auto& device : *devices) {
-    keep(std::make_unique<HostStepDevice>(std::move(device), limits, end_tokens));
-  }
-  return loaded;
+    for (auto& device : *devices) {
+      kept.push_back(with_claim(
+          std::make_unique<HostStepDevice>(std::move(device), limits, end_tokens), portion->claim));
+    }
+    return kept;
+  };
+  return load_replicas(replicas.size(), limits, progress, load);
 }
 
 /// Why a partition with GPUs cannot be what is wished.
@@ -84,59 +117,72 @@ Result<void> check_gpu_wishes(const DeviceWishes& wishes) {
   return {};
 }
 
-Result<StepDevices> load_ranks_on_gpus(const OpenedModel& model, const Partition& partition,
-                                       const DeviceWishes& wishes, const CapacityWishes& capacity,
-                                       const Programs& programs,
-                                       const std::vector<TokenId>& end_tokens,
-                                       const LoadProgress& progress) {
+Result<StepDevices> load_on_gpu_ranks(const OpenedModel& model, const Replicas& replicas,
+                                      const DeviceWishes& wishes, const CapacityWishes& capacity,
+                                      const std::vector<TokenId>& end_tokens,
+                                      const LoadProgress& progress) {
   if (const auto fit = check_gpu_wishes(wishes); !fit) return fit.error();
-  auto ranks = open_gpu_ranks(model, partition, programs, wishes.tuning);
-  if (!ranks) return ranks.error();
-  const auto free_bytes = free_memory(*ranks);
-  if (!free_bytes) return free_bytes.error();
-  const auto limits = gpu_ranks_capacity(*ranks, capacity, *free_bytes);
-  if (!limits) return limits.error();
-  const DeviceOptions options = step_options(*model.program, *limits, capacity.kv_dtype,
-                                             threads_of_rank(partition, wishes.threads));
-  auto devices =
-      load_gpu_step_ranks(model, *std::move(ranks), *limits, options, end_tokens, progress);
-  if (!devices) return devices.error();
-  StepDevices loaded{*limits, {{}}};
-  for (auto& device : *devices) loaded.devices.front().push_back(std::move(device));
-  return loaded;
+  std::vector<GpuRanks> opened;
+  DeviceLimits limits;
+  for (const ReplicaPrograms& replica : replicas) {
+    auto ranks = open_gpu_ranks(model, replica.partition, replica.programs, wishes.tuning);
+    if (!ranks) return ranks.error();
+    const auto free_bytes = free_memory(*ranks);
+    if (!free_bytes) return free_bytes.error();
+    const auto own = gpu_ranks_capacity(*ranks, capacity, *free_bytes);
+    if (!own) return own.error();
+    limits = opened.empty() ? *own : least_of(limits, *own, capacity.slabs);
+    opened.push_back(*std::move(ranks));
+  }
+  const int threads = threads_of_replica(replicas.size(), wishes.threads);
+  const auto load = [&](std::size_t replica, const LoadProgress& own) -> Result<DeviceRanks> {
+    const DeviceOptions options =
+        step_options(*model.program, limits, capacity.kv_dtype,
+                     threads_of_rank(replicas[replica].partition, threads));
+    auto devices =
+        load_gpu_step_ranks(model, std::move(opened[replica]), limits, options, end_tokens, own);
+    if (!devices) return devices.error();
+    return DeviceRanks(std::make_move_iterator(devices->begin()),
+                       std::make_move_iterator(devices->end()));
+  };
+  return load_replicas(replicas.size(), limits, progress, load);
 }
 
 /// What fits on the GPUs and on the host.
-Result<DeviceLimits> mixed_capacity(const OpenedModel& model, const Partition& partition,
-                                    const GpuRanks& gpus, const CapacityWishes& capacity,
-                                    const Programs& programs) {
+Result<DeviceLimits> mixed_capacity(const OpenedModel& model, const ReplicaPrograms& whole,
+                                    const GpuRanks& gpus, const CapacityWishes& capacity) {
   const auto gpu_bytes = free_memory(gpus);
   if (!gpu_bytes) return gpu_bytes.error();
   const auto on_gpus = gpu_ranks_capacity(gpus, capacity, *gpu_bytes);
   if (!on_gpus) return on_gpus.error();
-  Programs on_host;
+  ReplicaPrograms on_host{whole.partition, {}};
   std::size_t number = 0;
-  for (const Partition::Stage& stage : partition.stages) {
+  for (const Partition::Stage& stage : whole.partition.stages) {
     for (std::size_t i = 0; i < stage.devices.size(); ++i, ++number) {
-      if (stage.is_on_host()) on_host.push_back(programs[number]);
+      if (stage.is_on_host()) on_host.programs.push_back(whole.programs[number]);
     }
   }
+  const Program& first = *on_host.programs.front();
+  const Replicas host = {std::move(on_host)};
   const auto host_bytes = static_cast<std::int64_t>(host_info().free_bytes);
-  const auto limits = device_capacity(*on_host.front(), capacity, host_bytes,
-                                      needs_of(model, partition, on_host, capacity));
+  const auto limits = device_capacity(first, capacity, host_bytes, needs_of(model, host, capacity));
   if (!limits) return Error{limits.error().code, "the host: " + limits.error().detail};
-  return least_limits(*on_gpus, *limits, capacity.slabs);
+  return least_of(*on_gpus, *limits, capacity.slabs);
 }
 
-Result<StepDevices> load_ranks_on_both(const OpenedModel& model, const Partition& partition,
-                                       const DeviceWishes& wishes, const CapacityWishes& capacity,
-                                       const Programs& programs,
-                                       const std::vector<TokenId>& end_tokens,
-                                       const LoadProgress& progress) {
+Result<StepDevices> load_on_both(const OpenedModel& model, const Replicas& replicas,
+                                 const DeviceWishes& wishes, const CapacityWishes& capacity,
+                                 const std::vector<TokenId>& end_tokens,
+                                 const LoadProgress& progress) {
   if (const auto fit = check_gpu_wishes(wishes); !fit) return fit.error();
+  if (replicas.size() > 1) {
+    return Error{DeviceErrc::kUnfit,
+                 "partition: of ranks on GPUs and on the host there is one replica"};
+  }
+  const auto& [partition, programs] = replicas.front();
   auto gpus = open_gpu_ranks(model, partition, programs, wishes.tuning);
   if (!gpus) return gpus.error();
-  const auto limits = mixed_capacity(model, partition, *gpus, capacity, programs);
+  const auto limits = mixed_capacity(model, replicas.front(), *gpus, capacity);
   if (!limits) return limits.error();
   auto ranks =
       plan_mixed_ranks(model, partition, programs, *std::move(gpus),
@@ -151,22 +197,24 @@ Result<StepDevices> load_ranks_on_both(const OpenedModel& model, const Partition
 
 }  // namespace
 
-Result<StepDevices> load_ranks(const OpenedModel& model, const Partition& partition,
+Result<StepDevices> load_ranks(const OpenedModel& model, const std::vector<Partition>& replicas,
                                const DeviceWishes& wishes, const std::vector<TokenId>& end_tokens,
                                const LoadProgress& progress) {
-  if (wishes.instances > 1) {
-    return Error{DeviceErrc::kUnfit, "partition: several instances have a device each"};
-  }
-  const auto kind = devices_of(partition);
+  const auto kind = devices_of(replicas.front());
   if (!kind) return kind.error();
-  const auto programs = compile_parts(model, partition);
-  if (!programs) return programs.error();
+  Replicas compiled;
+  for (const Partition& partition : replicas) {
+    auto programs = compile_parts(model, partition);
+    if (!programs) return programs.error();
+    compiled.push_back({partition, *std::move(programs)});
+  }
   CapacityWishes capacity = wishes.capacity;
-  capacity.kv_dtype = wishes.kv_dtype.value_or(kv_dtype_for(wishes.device, *model.program));
-  const auto load = *kind == RankDevices::kHost   ? load_ranks_on_host
-                    : *kind == RankDevices::kGpus ? load_ranks_on_gpus
-                                                  : load_ranks_on_both;
-  return load(model, partition, wishes, capacity, *programs, end_tokens, progress);
+  capacity.kv_dtype =
+      wishes.kv_dtype.value_or(kv_dtype_for(wishes.replicas.front(), *model.program));
+  const auto load = *kind == RankDevices::kHost   ? load_on_host_ranks
+                    : *kind == RankDevices::kGpus ? load_on_gpu_ranks
+                                                  : load_on_both;
+  return load(model, compiled, wishes, capacity, end_tokens, progress);
 }
 
 }  // namespace weft

@@ -11,9 +11,11 @@
 
 namespace weft {
 
-/// Measures the devices of a partition, takes their memory and loads each rank's part of the model,
-/// all at once: one instance of so many ranks. Errors as load_step_devices().
-[[nodiscard]] Result<StepDevices> load_ranks(const OpenedModel& model, const Partition& partition,
+/// Measures the devices of the replicas' partitions, takes their memory and loads each rank's part
+/// of the model, all at once. `replicas` are those of the wishes, as parse_replicas() reads them.
+/// Errors as load_step_devices().
+[[nodiscard]] Result<StepDevices> load_ranks(const OpenedModel& model,
+                                             const std::vector<Partition>& replicas,
                                              const DeviceWishes& wishes,
                                              const std::vector<TokenId>& end_tokens,
                                              const LoadProgress& progress);

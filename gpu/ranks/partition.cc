@@ -150,6 +150,44 @@ Result<RankDevices> devices_of(const Partition& partition) {
   return on_host == 0 ? RankDevices::kGpus : RankDevices::kBoth;
 }
 
+Result<std::vector<Partition>> parse_replicas(const std::vector<std::string>& texts) {
+  std::vector<Partition> replicas;
+  for (const std::string& text : texts) {
+    auto parsed = parse_partition(text);
+    if (!parsed) return parsed.error();
+    replicas.push_back(*std::move(parsed));
+  }
+  if (replicas.size() == 1) return replicas;
+  const auto misfits = [](const std::string& what) {
+    return Error{DeviceErrc::kUnfit, "replicas: " + what};
+  };
+  Partition all;
+  for (const Partition& replica : replicas) {
+    const auto kind = devices_of(replica);
+    if (!kind) return kind.error();
+    if (*kind != *devices_of(replicas.front())) {
+      return misfits("'" + to_string(replica) + "' beside '" + to_string(replicas.front()) +
+                     "': they are on the same kinds of devices");
+    }
+    if (replica.widths() != replicas.front().widths()) {
+      return misfits("'" + to_string(replica) + "' beside '" + to_string(replicas.front()) +
+                     "': each has as many stages of as many ranks");
+    }
+    all.stages.insert(all.stages.end(), replica.stages.begin(), replica.stages.end());
+  }
+  if (!devices_of(all)) {
+    return misfits("'" + to_string(replicas.back()) +
+                   "': a GPU is in two of them, and each has its own");
+  }
+  return replicas;
+}
+
+int threads_of_replica(std::size_t replicas, int wanted) {
+  if (replicas == 1) return wanted;
+  const int all = wanted > 0 ? wanted : host_parallelism();
+  return std::max(1, all / static_cast<int>(replicas));
+}
+
 int threads_of_rank(const Partition& partition, int wanted) {
   const int all = wanted > 0 ? wanted : host_parallelism();
   std::size_t on_host = 0;

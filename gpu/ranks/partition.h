@@ -40,6 +40,15 @@ enum class RankDevices : std::uint8_t { kHost, kGpus, kBoth };
 /// called is found out where it is opened.
 [[nodiscard]] Result<RankDevices> devices_of(const Partition& partition);
 
+/// Reads the partition of each replica; one device is a partition of one rank. At least one. kUnfit
+/// naming what is wrong with a text, or that replicas are not alike: on other kinds of devices,
+/// stages or ranks of another number, or a GPU in two of them.
+[[nodiscard]] Result<std::vector<Partition>> parse_replicas(const std::vector<std::string>& texts);
+
+/// How many of the host's threads each replica has, one at least: its share of `wanted`, or of all
+/// (0).
+[[nodiscard]] int threads_of_replica(std::size_t replicas, int wanted);
+
 /// How many of the host's threads each rank on the host has, one at least: its share of `wanted`,
 /// or of all (0). Where all ranks are GPUs, how many each loads with.
 [[nodiscard]] int threads_of_rank(const Partition& partition, int wanted);

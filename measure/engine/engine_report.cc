@@ -3,6 +3,7 @@
 #include <boost/json/array.hpp>
 #include <utility>
 
+#include "weft/config/replicas_text.h"
 #include "weft/measure/engine/policy_list.h"
 #include "weft/measure/engine/recipe_runs.h"
 #include "weft/measure/load/load_report.h"
@@ -67,7 +68,7 @@ Report engine_report(const std::string& model, const std::vector<MeasuredPolicy>
   Report report;
   report.title = "weft bench engine";
   report.summary = "The engine in one process with its clients: no network, no text.";
-  report.facts = {{"model", model}, {"device", config.device}};
+  report.facts = {{"model", model}, {"device", replica_devices_text(config)}};
   report.facts.emplace_back("rows", std::to_string(measured.front().run.limits.rows));
   report.facts.emplace_back("pages", std::to_string(measured.front().run.limits.pages) + " of " +
                                          std::to_string(measured.front().run.limits.page_tokens) +

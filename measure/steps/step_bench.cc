@@ -292,7 +292,7 @@ Result<StepDevices> load_for_steps(const OpenedModel& model, const StepWishes& w
                                    const LoadProgress& progress) {
   if (auto error = unfit(*model.program, wishes)) return *std::move(error);
   DeviceWishes device;
-  device.device = wishes.device;
+  device.replicas = {wishes.device};
   device.threads = wishes.threads;
   device.kv_dtype = wishes.kv_dtype;
   device.capacity = capacity(wishes);

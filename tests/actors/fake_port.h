@@ -41,8 +41,10 @@ class FakePort final : public RequestPort {
                                               std::shared_ptr<RequestSink> sink) override {
     if (failure) std::rethrow_exception(failure);
     if (while_making) while_making();
-    return std::make_shared<ActiveRequest>(ids_.next(), std::move(request), std::move(sink),
-                                           TimePoint(Duration(1)), ending_);
+    auto made = std::make_shared<ActiveRequest>(ids_.next(), std::move(request), std::move(sink),
+                                                TimePoint(Duration(1)));
+    made->set_ending(ending_);
+    return made;
   }
   void submit(RequestTicket ticket) noexcept override {
     if (refusal) {

@@ -67,7 +67,7 @@ struct Sent {
 /// The real actors over a fake device, played message by message.
 class PipelineFixture : public testing::Test {
  public:
-  // The actors' ids, in the order in which the pipeline declares them.
+  // The actors' ids, in the order in which the pipeline declares them, with one replica.
   static constexpr ActorId kSchedulerId{1}, kExecutorId{2}, kDetokenizerId{3}, kWorkerId{4};
   static constexpr ActorId kReceiverId{5};
 
@@ -94,9 +94,16 @@ class PipelineFixture : public testing::Test {
       if (std::exchange(actor_fails, false)) throw ActorFailure(failure, "an actor fails");
     });
     how.before_preprocess = before_preprocess;
+    std::vector<DeviceRanks> each{std::move(devices)};
+    while (each.size() < replicas) {
+      FakeDevice::Options other{.limits = limits};
+      other.run = [this](const Plan& plan) {
+        if (on_step_of_others) on_step_of_others(plan);
+      };
+      each.push_back({std::make_shared<FakeDevice>(std::move(other))});
+    }
     pipeline = std::make_unique<Pipeline>(play.context().get_executor(), config,
-                                          letter_model(limits.context),
-                                          std::vector<DeviceRanks>{std::move(devices)}, how);
+                                          letter_model(limits.context), std::move(each), how);
     play.context().run_all();
   }
   void TearDown() override {
@@ -160,11 +167,13 @@ class PipelineFixture : public testing::Test {
                       .cross_pages = 0,
                       .vocabulary = kLetters};
   std::function<void(const Plan&)> on_step;
+  std::function<void(const Plan&)> on_step_of_others;  ///< of the replicas but the first
   std::function<ActorRef<PreprocessProtocol>(ActorSystem&, const PreprocessPool&)>
       before_preprocess;
   bool actor_fails = false;  ///< the scheduler or the detokenizer, at its next message
   ExitKind failure = ExitKind::kException;
   std::size_t ranks = 0;  ///< of each stage; 0: one device is all stages
+  std::size_t replicas = 1;
   std::shared_ptr<FakeDevice> device;
   std::shared_ptr<FakeRanks> cut;
   std::unique_ptr<Pipeline> pipeline;

@@ -136,14 +136,20 @@ void play(Pipeline& pipeline, Tally& tally, std::uint64_t seed) {
   for (std::size_t i = 0; i < kOpen; ++i) places.acquire();
 }
 
-TEST(PipelineStressTest, TenThousandRequestsTakenBackAtAnyMomentEndOnceAndLeaveNothing) {
+class PipelineStressTest : public testing::TestWithParam<std::size_t> {};
+
+INSTANTIATE_TEST_SUITE_P(Replicas, PipelineStressTest, testing::Values(1, 2));
+
+TEST_P(PipelineStressTest, TenThousandRequestsTakenBackAtAnyMomentEndOnceAndLeaveNothing) {
   boost::asio::thread_pool pool(1);
   Config config;
   config.max_queued_requests = 4 * kOpen;
   config.preprocess_workers = 2;
   PipelineOptions how;
   how.observer = std::make_shared<CheckingObserver>();
-  Pipeline pipeline(pool.get_executor(), config, letter_model(limits().context), {{device()}}, how);
+  std::vector<DeviceRanks> devices;
+  while (devices.size() < GetParam()) devices.push_back({device()});
+  Pipeline pipeline(pool.get_executor(), config, letter_model(limits().context), devices, how);
   Tally tally;
   {
     std::vector<std::jthread> threads;

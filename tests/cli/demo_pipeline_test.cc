@@ -33,13 +33,19 @@ const std::vector<std::string> questions = {"What is 12 + 30?", "What is 7 * 8?"
 
 struct Answer {
   std::string text;
+  std::vector<TokenId> tokens;
+  std::vector<float> logprobs;
   Finish end;
 };
 
 /// Collects an answer on the actors' threads.
 class Sink final : public RequestSink {
  public:
-  void deliver(const DeltaView& delta) noexcept override { answer_.text += delta.text; }
+  void deliver(const DeltaView& delta) noexcept override {
+    answer_.text += delta.text;
+    answer_.tokens.insert(answer_.tokens.end(), delta.tokens.begin(), delta.tokens.end());
+    answer_.logprobs.insert(answer_.logprobs.end(), delta.logprobs.begin(), delta.logprobs.end());
+  }
   void finish(Finish&& finish) noexcept override {
     answer_.end = std::move(finish);
     promise_.set_value(std::move(answer_));
@@ -80,8 +86,14 @@ std::vector<std::string> answers_alone() {
   return answers;
 }
 
-TEST(DemoModelPipeline, AnswersConversationsAsTheModelAloneDoes) {
+class DemoModelPipeline : public testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Replicas, DemoModelPipeline,
+                         testing::Values("1", "2", "cpu,cpu; cpu,cpu"));
+
+TEST_P(DemoModelPipeline, AnswersConversationsAsTheModelAloneDoes) {
   Config config;
+  config.replicas = GetParam();
   config.model = model_path;
   config.threads = 1;
   config.max_rows = 4;
@@ -103,7 +115,7 @@ TEST(DemoModelPipeline, AnswersConversationsAsTheModelAloneDoes) {
     }
     for (const auto& answer : answers) answer.wait();
     const EngineStats stats = pipeline.stats();
-    EXPECT_EQ(stats.rows, 4);
+    EXPECT_EQ(stats.rows, config.replicas == "1" ? 4 : 8);
     EXPECT_EQ(stats.max_context, kContext);
   }
   const std::vector<std::string> wanted = answers_alone();
@@ -118,7 +130,45 @@ TEST(DemoModelPipeline, AnswersConversationsAsTheModelAloneDoes) {
   }
 }
 
-TEST(DemoModelPipeline, WithSlabsAsManyRowsRunAsHaveOne) {
+/// Returns, of each of some requests that draw, its tokens and their logprobs.
+std::vector<std::pair<std::vector<TokenId>, std::vector<float>>> draws(const char* replicas) {
+  Config config;
+  config.model = model_path;
+  config.threads = 4;
+  config.max_rows = 4;
+  config.max_context = kContext;
+  config.replicas = replicas;
+  boost::asio::thread_pool application(1);
+  Pipeline pipeline(application.get_executor(), config);
+  std::vector<std::future<Answer>> answers;
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    Request request;
+    request.messages = cli::one_question("", questions[seed % questions.size()]);
+    request.max_tokens = kLongestAnswer;
+    request.sampling.temperature = 1;
+    request.sampling.seed = seed;
+    request.sampling.logprobs = true;
+    auto sink = std::make_shared<Sink>();
+    answers.push_back(sink->answer());
+    pipeline.submit(RequestTicket(pipeline.make_request(std::move(request), sink)));
+  }
+  std::vector<std::pair<std::vector<TokenId>, std::vector<float>>> drawn;
+  for (auto& one : answers) {
+    Answer answer = one.get();
+    drawn.emplace_back(std::move(answer.tokens), std::move(answer.logprobs));
+    EXPECT_FALSE(drawn.back().first.empty());
+    EXPECT_EQ(drawn.back().first.size(), drawn.back().second.size());
+  }
+  return drawn;
+}
+
+TEST(DemoModelReplicas, GiveTheBitsThatOneEngineGives) {
+  const auto one = draws("1");
+  EXPECT_EQ(draws("2"), one);
+  EXPECT_EQ(draws("3"), one);
+}
+
+TEST(DemoModelSlabs, WithSlabsAsManyRowsRunAsHaveOne) {
   Config config;
   config.model = model_path;
   config.threads = 1;

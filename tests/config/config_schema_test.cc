@@ -8,6 +8,9 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <vector>
+
+#include "weft/config/replicas_text.h"
 
 namespace weft {
 namespace {
@@ -50,10 +53,10 @@ TEST(ConfigSchemaTest, HasEachKeyOnceAndTablesTogether) {
 
 // A new field in either struct does not compile here; then it needs a key as well.
 TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
-  const auto& [model, spec, generation_config, device, partition, rank_timeout, threads, tuning,
-               fraction, budget, rows, pages, page_tokens, context, step_tokens, dtype, layout,
-               policy, window, instances, admission, watermark, target, every, requests, tokens,
-               workers, bytes] = Config();
+  const auto& [model, spec, generation_config, device, partition, replicas, rank_timeout, threads,
+               tuning, fraction, budget, rows, pages, page_tokens, context, step_tokens, dtype,
+               layout, policy, window, instances, admission, watermark, target, every, requests,
+               tokens, workers, bytes] = Config();
   const std::initializer_list<const void*> fields = {&model,     &spec,
                                                      &device,    &threads,
                                                      &tuning,    &fraction,
@@ -67,7 +70,8 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
                                                      &every,     &requests,
                                                      &tokens,    &workers,
                                                      &bytes,     &generation_config,
-                                                     &partition, &rank_timeout};
+                                                     &partition, &rank_timeout,
+                                                     &replicas};
   const auto& [host, port, path, certificate, key, io, name, page, origins, deflate, drain, api_key,
                key_file, connections, header_bytes, header_fields, body_bytes, message_bytes,
                body_memory, streams, unread, header_time, body_rate, idle_time, write_time, ping,
@@ -258,6 +262,33 @@ TEST(ConfigSchemaTest, TakesAPolicyByNameOrAWindowInMilliseconds) {
   }
 }
 
+TEST(ConfigSchemaTest, TakesANumberOfReplicasOrTheirDevices) {
+  const auto devices = [](const ConfigValue& value) {
+    FileConfig config;
+    config.engine.device = "cuda:3";
+    EXPECT_EQ(assign(setting("device.replicas"), value, config), std::nullopt);
+    return replica_devices(config.engine).value();
+  };
+  using Devices = std::vector<std::string>;
+  EXPECT_EQ(devices(std::int64_t{2}), (Devices{"cuda:3", "cuda:3"}));
+  EXPECT_EQ(devices("1"), Devices{"cuda:3"});
+  EXPECT_EQ(devices("cuda:0; cuda:1"), (Devices{"cuda:0", "cuda:1"}));
+  EXPECT_EQ(devices(" cpu,cpu | cpu ;cpu,cpu|cpu "), (Devices{"cpu,cpu | cpu", "cpu,cpu|cpu"}));
+  for (const char* text : {"", ";", "cpu;", ";cpu", "cpu;;cpu", "0", "-1", "65", "2.5", "2; cpu",
+                           "99999999999999999999"}) {
+    EXPECT_NE(wrong("device.replicas", text), "") << text;
+  }
+  EXPECT_EQ(wrong("device.replicas", std::int64_t{0}),
+            "0: must be 1 .. 64, or devices between semicolons");
+  EXPECT_EQ(wrong("device.replicas", true), "true: must be 1 .. 64, or devices between semicolons");
+  FileConfig config;
+  config.engine.replicas = "2";
+  EXPECT_EQ(toml_of(setting("device.replicas"), config), "2");
+  EXPECT_EQ(replica_devices_text(config.engine), "cpu; cpu");
+  config.engine.replicas = "cuda:0; cuda:1";
+  EXPECT_EQ(toml_of(setting("device.replicas"), config), "\"cuda:0; cuda:1\"");
+}
+
 TEST(ConfigSchemaTest, CutsALongValueBetweenCharacters) {
   std::string text(59, 'a');
   for (int i = 0; i < 1'000; ++i) text += "\u6F22";
@@ -272,10 +303,11 @@ TEST(ConfigSchemaTest, ChecksTheValuesThatAProgramPutIn) {
   config.engine.policy = BatchPolicy::kWindow;
   config.engine.watermark = std::numeric_limits<double>::quiet_NaN();
   config.engine.max_prompt_bytes = -1;
+  config.engine.replicas = "cpu;";
   config.engine.target_inter_token = microseconds(0);
   for (const char* path :
        {"memory.kv_dtype", "memory.kv_layout", "scheduling.policy", "scheduling.watermark",
-        "edge.max_prompt_bytes", "scheduling.target_inter_token_ms"}) {
+        "device.replicas", "edge.max_prompt_bytes", "scheduling.target_inter_token_ms"}) {
     EXPECT_TRUE(check(setting(path), config)) << path;
   }
   EXPECT_THAT(check(setting("scheduling.policy"), config),

@@ -102,6 +102,22 @@ TEST(ConfigTest, RefusesLargerBodiesThanAllTogetherMayBe) {
                         "weft.toml:3: limits.max_body_memory = 8388607: must be at least 8388608"));
 }
 
+TEST(ConfigTest, RefusesReplicasWhoseDevicesAreSaidTwice) {
+  EXPECT_TRUE(parse_config("[device]\npartition = 'cpu,cpu'\nreplicas = 2"));
+  EXPECT_TRUE(parse_config("[device]\nreplicas = 'cuda:0; cuda:1'"));
+  EXPECT_THAT(
+      parse_config("[device]\nreplicas = 'cuda:0; cuda:1'\nname = 'cuda:0'"),
+      FailsWith(ConfigErrc::kBadConfig,
+                R"(weft.toml:2: device.replicas = "cuda:0; cuda:1": says where each replica )"
+                "runs, and so does device.name"));
+  EXPECT_THAT(parse_config("[device]\npartition = 'cpu,cpu'\nreplicas = 'cpu; cpu'"),
+              FailsWith(ConfigErrc::kBadConfig, "so does device.partition"));
+  EXPECT_THAT(parse_config("[device]\nreplicas = 2\n[scheduling]\npolicy = 'instances'"),
+              FailsWith(ConfigErrc::kBadConfig,
+                        "weft.toml:2: device.replicas = 2: the policy "
+                        "instances makes replicas of its own"));
+}
+
 // So a file of `weft serve` is a file for an application, too.
 TEST(ConfigTest, ChecksTheTablesOfAServerAndLeavesThemOut) {
   const auto config = parse_config("memory.max_rows = 3\nserver.port = 80\nlog.level = 'debug'");

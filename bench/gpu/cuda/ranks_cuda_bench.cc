@@ -152,7 +152,7 @@ class Steps {
         context_(options.at("context").front()),
         steps_(options.at("steps").front()) {
     DeviceWishes wishes;
-    wishes.device = partition;
+    wishes.replicas = {partition};
     wishes.kv_dtype = DType::kBF16;
     wishes.capacity.rows = *std::ranges::max_element(rows_);
     wishes.capacity.context = context_ + 1;

@@ -216,6 +216,39 @@ TEST_F(LoadEngineTest, EnginesTakeTheirMemoryFromOneBudgetAndGiveItBack) {
   EXPECT_EQ(budget->left(), budget->bytes());
 }
 
+TEST_F(LoadEngineTest, ReplicasOnTheHostHaveTheWeightsInCommonAndTheRestEach) {
+  PipelineOptions options;
+  options.memory_budget = MemoryBudget::make(std::int64_t{1} << 30);
+  const auto taken_by = [&](const char* replicas) {
+    Config config = demo_config();
+    config.replicas = replicas;
+    const Engine engine = load(config, options).value();
+    return options.memory_budget->bytes() - options.memory_budget->left();
+  };
+  const std::int64_t one = taken_by("1");
+  const std::int64_t two = taken_by("2");
+  EXPECT_GT(two, one);
+  EXPECT_LT(two, 2 * one);
+  EXPECT_EQ(taken_by("3") - two, two - one);
+  EXPECT_EQ(taken_by("cpu; cpu"), two);
+}
+
+TEST_F(LoadEngineTest, ReplicasShareWhatMemoryThereIs) {
+  // Without the limit each would take all that its rows can use.
+  const auto pages_of = [&](const char* replicas) {
+    Config config = demo_config();
+    config.max_pages = 0;
+    config.max_rows = 64;
+    config.memory_bytes = std::int64_t{64} << 20;
+    config.replicas = replicas;
+    return load(config, {}).value().stats().pages;
+  };
+  const std::int32_t one = pages_of("1");
+  const std::int32_t two = pages_of("2");
+  EXPECT_LT(two, one);
+  EXPECT_GT(two, one / 2);
+}
+
 TEST_F(LoadEngineTest, AnEngineWithoutRoomInItsBudgetIsRefused) {
   PipelineOptions options;
   options.memory_budget = MemoryBudget::make(std::int64_t{1} << 20);

@@ -37,7 +37,9 @@ struct Made {
 
   explicit Made(std::uint64_t id = 1, const std::shared_ptr<EndingRequests>& ending = nullptr,
                 TimePoint arrived = TimePoint(Duration(7)))
-      : request(std::make_shared<ActiveRequest>(RequestId(id), Request{}, sink, arrived, ending)) {}
+      : request(std::make_shared<ActiveRequest>(RequestId(id), Request{}, sink, arrived)) {
+    if (ending) request->set_ending(ending);
+  }
 };
 
 std::vector<std::uint64_t> take_ids(EndingRequests& ending) {

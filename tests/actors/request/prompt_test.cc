@@ -42,7 +42,7 @@ class PromptTest : public testing::Test {
   Result<std::unique_ptr<RequestGroup>> prepare(Request request) const {
     auto sink = std::make_shared<KeepingSink>();
     RequestTicket ticket(std::make_shared<ActiveRequest>(RequestId(1), std::move(request), sink,
-                                                         TimePoint(Duration(1)), nullptr));
+                                                         TimePoint(Duration(1))));
     auto group = prepare_request(ticket, model, std::chrono::local_seconds{}, 77);
     if (!group) std::move(ticket).fail({EngineErrc::kBadRequest, {}});
     return group;

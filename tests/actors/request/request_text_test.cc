@@ -19,7 +19,7 @@ class RequestTextTest : public testing::Test {
   void make(Request request, RequestText::Options options) {
     StopStrings stops = StopStrings::compile(request.stop).value();
     active_ = std::make_shared<ActiveRequest>(RequestId(1), std::move(request), sink_,
-                                              TimePoint(Duration(1)), nullptr);
+                                              TimePoint(Duration(1)));
     text_.emplace(*active_, letter_model(32).tokenizer, std::move(stops), options);
   }
   bool push(TokenId token, std::int32_t sequence = 0, SequenceEnd end = SequenceEnd::kNone,

@@ -37,6 +37,28 @@ TEST(ParsePartition, SaysWhatIsWrong) {
   EXPECT_THAT(parse_partition(many), FailsWith(DeviceErrc::kUnfit, "65 devices, at most 64"));
 }
 
+TEST(ParseReplicas, ReadsThePartitionOfEach) {
+  EXPECT_EQ(parse_replicas({"cpu"}).value().size(), 1U);
+  EXPECT_EQ(parse_replicas({"cpu", "cpu", "cpu"}).value().size(), 3U);
+  const auto replicas = parse_replicas({"cuda:0,cuda:1", "cuda:2,cuda:3"}).value();
+  ASSERT_EQ(replicas.size(), 2U);
+  EXPECT_EQ(to_string(replicas[1]), "cuda:2,cuda:3");
+}
+
+TEST(ParseReplicas, RefusesThoseThatAreNotAlike) {
+  using Texts = std::vector<std::string>;
+  for (const auto& [texts, reason] :
+       {std::pair{Texts{"cpu", "cpu,"}, "a device is missing"},
+        {Texts{"cpu", "cuda:0"}, "'cuda:0' beside 'cpu': they are on the same kinds of devices"},
+        {Texts{"cuda:0", "cpu,cuda:1"}, "'cpu' beside 'cuda:1'"},
+        {Texts{"cpu,cpu", "cpu"}, "'cpu' beside 'cpu,cpu': each has as many stages"},
+        {Texts{"cpu,cpu", "cpu | cpu"}, "each has as many stages"},
+        {Texts{"cuda:0", "cuda:0"}, "'cuda:0': a GPU is in two of them"},
+        {Texts{"cuda:0,cuda:1", "cuda:2,cuda:1"}, "a GPU is in two of them"}}) {
+    EXPECT_THAT(parse_replicas(texts), FailsWith(DeviceErrc::kUnfit, reason)) << texts.back();
+  }
+}
+
 std::vector<std::int32_t> layer_counts(const char* text, std::int64_t layers) {
   std::vector<std::int32_t> counts;
   for (const ProgramPart& part : parts_of(parse_partition(text).value(), layers).value()) {

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/config/config.h"
+
+/// The text of Config::replicas: how many there are, or the device of each.
+namespace weft {
+
+/// Returns where each replica runs: so many times the config's partition or device, or the devices
+/// and partitions that the text lists. Nothing when it is neither a number of replicas nor a list
+/// of as many texts that each begin with a letter.
+[[nodiscard]] std::optional<std::vector<std::string>> replica_devices(const Config& config);
+
+/// Returns replica_devices() as one text, for people: "cuda:0; cuda:1".
+[[nodiscard]] std::string replica_devices_text(const Config& config);
+
+/// Whether the text is a list: the config's device and partition mean nothing then.
+[[nodiscard]] bool lists_replicas(const Config& config);
+
+/// Returns what people may write: "1 .. 64, or devices between semicolons".
+[[nodiscard]] std::string replicas_range();
+
+}  // namespace weft
