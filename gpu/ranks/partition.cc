@@ -167,7 +167,7 @@ Result<std::vector<Partition>> parse_replicas(const std::vector<std::string>& te
     if (!kind) return kind.error();
     if (*kind != *devices_of(replicas.front())) {
       return misfits("'" + to_string(replica) + "' beside '" + to_string(replicas.front()) +
-                     "': they are on the same kinds of devices");
+                     "': all must be on the same kinds of devices");
     }
     if (replica.widths() != replicas.front().widths()) {
       return misfits("'" + to_string(replica) + "' beside '" + to_string(replicas.front()) +

@@ -85,7 +85,7 @@ def test_a_launcher_that_starts_several_processes_is_refused():
     (["--replicas", "0"], "device.replicas = \"0\": must be 1 .. 64, or devices between semicolons"),
     (["--replicas", "cpu;"], "must be 1 .. 64, or devices between semicolons"),
     (["--replicas", "cpu; cpu", "--partition", "cpu,cpu"], "says where each replica runs, and so does device.partition"),
-    (["--replicas", "cpu; cuda:0"], "'cuda:0' beside 'cpu': they are on the same kinds of devices"),
+    (["--replicas", "cpu; cuda:0"], "'cuda:0' beside 'cpu': all must be on the same kinds of devices"),
     (["--replicas", "2", "--device", "cuda:0"], "'cuda:0': a GPU is in two of them, and each has its own"),
     (["--replicas", "cpu,cpu; cpu"], "each has as many stages of as many ranks"),
 ])

@@ -49,8 +49,8 @@ TEST(ParseReplicas, RefusesThoseThatAreNotAlike) {
   using Texts = std::vector<std::string>;
   for (const auto& [texts, reason] :
        {std::pair{Texts{"cpu", "cpu,"}, "a device is missing"},
-        {Texts{"cpu", "cuda:0"}, "'cuda:0' beside 'cpu': they are on the same kinds of devices"},
-        {Texts{"cuda:0", "cpu,cuda:1"}, "'cpu' beside 'cuda:1'"},
+        {Texts{"cpu", "cuda:0"}, "'cuda:0' beside 'cpu': all must be on the same kinds of devices"},
+        {Texts{"cuda:0", "cpu,cuda:1"}, "'cpu' and 'cuda:1' share layers"},
         {Texts{"cpu,cpu", "cpu"}, "'cpu' beside 'cpu,cpu': each has as many stages"},
         {Texts{"cpu,cpu", "cpu | cpu"}, "each has as many stages"},
         {Texts{"cuda:0", "cuda:0"}, "'cuda:0': a GPU is in two of them"},
