@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <boost/json/array.hpp>
 #include <chrono>
@@ -28,7 +29,8 @@ std::vector<Config> progress_policies(const RecipeSetup& setup, double interval)
   std::vector<Config> all = {with_policy(setup, BatchPolicy::kFusion)};
   for (const int intervals : kProgressWindows) {
     Config config = with_policy(setup, BatchPolicy::kWindow);
-    config.window = std::chrono::milliseconds(std::lround(1e3 * interval * intervals));
+    config.window =
+        std::chrono::milliseconds(std::max(1L, std::lround(1e3 * interval * intervals)));
     all.push_back(config);
   }
   all.push_back(with_policy(setup, BatchPolicy::kStatic));
