@@ -4,19 +4,13 @@
 #include <cstddef>
 #include <string_view>
 
+#include "weft/core/text/trimmed.h"
+
 namespace weft {
 namespace {
 
-// More than one machine has GPUs, and each has some ten threads.
+// More than a machine has GPUs; each replica has some ten threads.
 constexpr std::size_t kMostReplicas = 64;
-
-constexpr std::string_view kSpaces = " \t";
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(kSpaces);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
-}
 
 std::optional<std::size_t> as_number(std::string_view text) {
   std::size_t number = 0;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "weft/core/text/trimmed.h"
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/host/host_processors.h"
 #include "weft/gpu/ranks/rank_link.h"
@@ -15,12 +16,6 @@ namespace {
 constexpr std::string_view kHost = "cpu";
 
 Error misfit(const std::string& what) { return {DeviceErrc::kUnfit, "partition: " + what}; }
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 std::vector<std::string_view> split(std::string_view text, char mark) {
   std::vector<std::string_view> parts;

@@ -4,6 +4,7 @@
 #include <boost/beast/core/string.hpp>
 #include <charconv>
 
+#include "weft/core/text/trimmed.h"
 #include "weft/text/json/base64.h"
 
 namespace weft {
@@ -36,12 +37,6 @@ bool percent_decode(std::string_view text, std::string& out) {
 
 bool istarts_with(std::string_view text, std::string_view start) noexcept {
   return text.size() >= start.size() && boost::beast::iequals(text.substr(0, start.size()), start);
-}
-
-std::string_view trimmed(std::string_view text) noexcept {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 std::vector<std::string_view> list_items(std::string_view list) {

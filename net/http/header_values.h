@@ -17,7 +17,6 @@ inline constexpr std::string_view kKeyProtocol = "weft-key.";
 inline constexpr std::string_view kTimeoutHeader = "X-Request-Timeout-Ms";
 
 [[nodiscard]] bool istarts_with(std::string_view text, std::string_view start) noexcept;
-[[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;
 
 /// Returns the items of a comma-separated list, without the space around them.
 [[nodiscard]] std::vector<std::string_view> list_items(std::string_view list);

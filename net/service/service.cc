@@ -5,6 +5,7 @@
 
 #include "weft/actors/engine_error.h"
 #include "weft/core/prometheus.h"
+#include "weft/core/text/trimmed.h"
 #include "weft/net/http/header_values.h"
 #include "weft/net/routes/routes.h"
 #include "weft/net/service/random_id.h"

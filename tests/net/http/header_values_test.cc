@@ -24,13 +24,6 @@ TEST(HeaderValuesTest, ComparesStartsWithoutTheirCase) {
   EXPECT_FALSE(istarts_with("Basic abc", "bearer "));
 }
 
-TEST(HeaderValuesTest, CutsTheSpaceAroundAValue) {
-  EXPECT_EQ(trimmed(" \ta b\t "), "a b");
-  EXPECT_EQ(trimmed("a"), "a");
-  EXPECT_EQ(trimmed(" \t"), "");
-  EXPECT_EQ(trimmed(""), "");
-}
-
 TEST(HeaderValuesTest, TakesAListApart) {
   EXPECT_THAT(list_items("a, b c ,\td"), ElementsAre("a", "b c", "d"));
   EXPECT_THAT(list_items(", ,a,,"), ElementsAre("a"));
