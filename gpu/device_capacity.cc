@@ -73,9 +73,9 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
           : static_cast<std::int64_t>(static_cast<double>(free_bytes) * wishes.memory_fraction);
   const std::int64_t page_bytes = std::max<std::int64_t>(needs.page_bytes, 1);
   // Fewer rows when their buffers would leave no room for pages.
-  const std::int64_t weights = program.weight_bytes();
   while (wishes.rows == 0 && limits.rows > 1 &&
-         bytes_without_pages(needs, limits) - weights > (budget - weights) / 2) {
+         bytes_without_pages(needs, limits) - needs.weight_bytes >
+             (budget - needs.weight_bytes) / 2) {
     limits.rows /= 2;
     if (program.has_encoder) {
       limits.cross_pages = static_cast<std::int32_t>(pages_of_all_rows(limits));

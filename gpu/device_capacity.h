@@ -26,6 +26,7 @@ struct CapacityWishes {
 /// What a kind of device takes memory for.
 struct DeviceNeeds {
   std::function<std::int64_t(const DeviceLimits& limits)> bytes;  ///< all of it
+  std::int64_t weight_bytes = 0;                                  ///< of that, the weights
   std::int64_t page_bytes = 0;                                    ///< of that, a page of KV
 };
 

@@ -13,7 +13,6 @@
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/host/host_capacity.h"
 #include "weft/gpu/host/host_step_device.h"
-#include "weft/gpu/host/host_weights.h"
 #include "weft/gpu/memory_portion.h"
 #include "weft/gpu/ranks/load_at_once.h"
 #include "weft/gpu/ranks/load_ranks.h"
@@ -32,7 +31,7 @@ DeviceNeeds needs_of_replicas(const Program& program, const CapacityWishes& wish
   const auto replicas = static_cast<std::int64_t>(count);
   DeviceNeeds needs = host_needs(program, wishes);
   needs.page_bytes *= replicas;
-  needs.bytes = [one = std::move(needs.bytes), weights = HostWeights::bytes(program),
+  needs.bytes = [one = std::move(needs.bytes), weights = needs.weight_bytes,
                  replicas](const DeviceLimits& limits) {
     return weights + replicas * (one(limits) - weights);
   };

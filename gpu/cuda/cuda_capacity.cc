@@ -14,6 +14,7 @@ DeviceNeeds cuda_needs(const Program& program, const CapacityWishes& wishes,
     return step_options(program, limits, kv_dtype);
   };
   DeviceNeeds needs;
+  needs.weight_bytes = program.weight_bytes();
   needs.bytes = [&program, options, properties](const DeviceLimits& limits) {
     return CudaDevice::memory_bytes(program, options(limits), properties) +
            static_cast<std::int64_t>(kLinearEngineBytes);

@@ -61,9 +61,9 @@ class CudaDevice final : public ModelDevice {
   /// Makes it a rank of its model, which it was loaded as a part of. All ranks call it at once,
   /// each on its thread. kDriver.
   [[nodiscard]] Result<void> join(const CudaRank& place);
-  /// Says which of its neighbours are ranks on the host; before join(). kDriver.
+  /// Gives it the link to the ranks on the host, where some are there; before join(). kDriver.
   [[nodiscard]] Result<void> meet(HostNeighbours neighbours);
-  /// Null where no neighbour is on the host.
+  /// Null where all ranks are GPUs.
   [[nodiscard]] const HostNeighbours* host_neighbours() const noexcept;
   [[nodiscard]] bool is_rank() const noexcept { return is_rank_; }
   /// Waits for no other rank any more. Owner.

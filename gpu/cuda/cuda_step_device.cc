@@ -56,9 +56,7 @@ CudaStepDevice::CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceL
       scratch_(at(limits.vocabulary)) {
   copies_.reserve(at(limits.pages));
   const HostNeighbours* host = device_->host_neighbours();
-  if (host == nullptr || !host->tokens) return;
-  token_link_ = host->link.get();
-  told_to_host_.reserve(at(limits_.rows));
+  if (host != nullptr && host->tokens) host_tokens_.emplace(*host->link, limits_);
 }
 
 CudaStepDevice::~CudaStepDevice() {
@@ -118,7 +116,7 @@ void CudaStepDevice::take_memory() {
 }
 
 void CudaStepDevice::take_told() {
-  if (!samples_ || token_link_ != nullptr || device_->program().part.is_whole()) return;
+  if (!samples_ || host_tokens_ || device_->program().part.is_whole()) return;
   Runtime& runtime = device_->runtime();
   const std::int64_t copies = limits_.stages + 1;
   told_ = cuda::take_memory(runtime, at(copies * limits_.rows) * sizeof(TokenId));
@@ -134,7 +132,7 @@ void CudaStepDevice::connect_tokens() {
     const CudaTokensParams params{reinterpret_cast<TokenId*>(told_.get()), limits_.rows};
     check(runtime, runtime.run(params, telling_.get()), "connecting ranks");
     check(runtime, runtime.synchronize(telling_.get()), "connecting ranks");
-  } else if (hears_tokens_ && token_link_ == nullptr) {
+  } else if (hears_tokens_ && !host_tokens_) {
     const CudaTokensParams params{device_->layout().last_tokens, limits_.rows};
     check(runtime, runtime.run(params, device_->stream()), "connecting ranks");
     device_->synchronize();
@@ -206,7 +204,7 @@ void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
 
 /// The tokens of all plans that this one may rely on.
 void CudaStepDevice::hear_tokens() {
-  if (token_link_ != nullptr) return hear_from_host();
+  if (host_tokens_) return host_tokens_->hear(reader_);
   Runtime& runtime = device_->runtime();
   ++plans_;
   while (heard_ + static_cast<std::uint64_t>(limits_.stages) < plans_) {
@@ -216,23 +214,6 @@ void CudaStepDevice::hear_tokens() {
           "hearing tokens");
     ++heard_;
   }
-}
-
-void CudaStepDevice::hear_from_host() {
-  ++plans_;
-  while (heard_ + static_cast<std::uint64_t>(limits_.stages) < plans_) {
-    for (const SlotToken& one : token_link_->hear_tokens()) reader_.hear(one.slot, one.token);
-    ++heard_;
-  }
-}
-
-void CudaStepDevice::tell_host(const StepResult& result) {
-  told_to_host_.clear();
-  const std::span<const SlotChoice> choices = reader_.choices();
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    told_to_host_.push_back({choices[i].slot, result.samples[i].token});
-  }
-  token_link_->tell_tokens(told_to_host_);
 }
 
 // A copy is used again by the plan that relies on what it told.
@@ -347,7 +328,7 @@ void CudaStepDevice::write_entries(const Plan& plan) {
     const SlotState& slot = reader_.slot(tokens.slot);
     SlotSampler& own = samplers_[at(tokens.slot)];
     // The device knows the last token of what it chooses itself, or hears from other GPUs.
-    const bool is_known_here = own.on_host || (hears_tokens_ && token_link_ != nullptr);
+    const bool is_known_here = own.on_host || (hears_tokens_ && host_tokens_);
     const std::span<const TokenId> ids = is_known_here ? reader_.known_ids(tokens) : tokens.ids;
     writer.add({.slot = tokens.slot,
                 .start = tokens.start,
@@ -511,7 +492,7 @@ void CudaStepDevice::tell(StepResult& result) {
                    [](const DeviceTop& one) { return TokenLogprob{one.token, one.logprob}; });
   }
   if (told_ && chooses_on_host()) tell_tokens();
-  if (token_link_ != nullptr) tell_host(result);
+  if (host_tokens_) host_tokens_->tell(reader_, result);
 }
 
 void CudaStepDevice::choose_on_host(std::size_t index, StepResult& result) {

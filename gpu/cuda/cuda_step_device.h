@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "weft/gpu/cuda/cuda_device.h"
 #include "weft/gpu/cuda/runtime/resources.h"
 #include "weft/gpu/plan_reader.h"
+#include "weft/gpu/ranks/rank_tokens.h"
 #include "weft/gpu/step_device.h"
 #include "weft/sampling/sampler.h"
 
@@ -75,9 +77,7 @@ class CudaStepDevice final : public StepDevice {
   void copy_pages(std::span<const PlanCopy> copies);
   Recorded* forward(const Plan& plan);
   void hear_tokens();
-  void hear_from_host();
   void tell_tokens();
-  void tell_host(const StepResult& result);
   [[nodiscard]] bool chooses_on_host() const;
   void choose();
   void wait(Recorded* recorded);
@@ -104,9 +104,8 @@ class CudaStepDevice final : public StepDevice {
   SampleSettings* settings_ = nullptr;  // [rows], by slot
   SampleLists* lists_ = nullptr;        // [rows], by slot
   float* logits_ = nullptr;             // [V], of a row that is chosen on the host
-  // What ranks on the host tell of tokens, or are told; null where GPUs see to it.
-  RankLink* token_link_ = nullptr;
-  std::vector<SlotToken> told_to_host_;
+  // What ranks on the host tell of tokens, or are told; none where GPUs see to it.
+  std::optional<RankTokens> host_tokens_;
   // Of a rank that tells what it chose: copies of the last tokens, [stages + 1][rows].
   OwnedMemory told_;
   OwnedStream telling_;

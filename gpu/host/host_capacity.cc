@@ -22,8 +22,9 @@ DeviceNeeds host_needs(const Program& program, const CapacityWishes& wishes) {
     return step_options(program, limits, kv_dtype, 1);
   };
   DeviceNeeds needs;
-  needs.bytes = [&program, options](const DeviceLimits& limits) {
-    return HostWeights::bytes(program) + HostDevice::memory_bytes(program, options(limits)) +
+  needs.weight_bytes = HostWeights::bytes(program);
+  needs.bytes = [&program, options, weights = needs.weight_bytes](const DeviceLimits& limits) {
+    return weights + HostDevice::memory_bytes(program, options(limits)) +
            limits.rows * row_bytes(limits);
   };
   DeviceLimits one;

@@ -30,8 +30,8 @@ HostStepDevice::HostStepDevice(std::unique_ptr<HostDevice> device, const DeviceL
   const std::size_t rows = at(limits.rows);
   ids_.reserve(at(limits_.step_tokens));
   sequences_.reserve(rows);
+  if (RankLink* const link = device_->link(); link != nullptr) tokens_.emplace(*link, limits_);
   if (!samples_) return;
-  told_.reserve(rows);
   samplers_.reserve(rows);
   for (std::size_t i = 0; i < rows; ++i) {
     samplers_.emplace_back(static_cast<std::size_t>(limits.vocabulary),
@@ -58,9 +58,9 @@ void HostStepDevice::run(const Plan& plan, StepResult& result) {
   if (link == nullptr) return run_step(plan, result);
   const auto began = std::chrono::steady_clock::now();
   const Duration waited = link->waited();
-  if (hears_tokens_) hear_tokens();
+  if (hears_tokens_) tokens_->hear(reader_);
   run_step(plan, result);
-  if (samples_) tell_tokens(result);
+  if (samples_) tokens_->tell(reader_, result);
   result.took = std::chrono::steady_clock::now() - began - (link->waited() - waited);
 }
 
@@ -74,24 +74,6 @@ void HostStepDevice::run_step(const Plan& plan, StepResult& result) {
   } else if (device_->program().shares_head) {
     follow_activations(reader_, *device_);
   }
-}
-
-/// The tokens of all plans that this one may rely on.
-void HostStepDevice::hear_tokens() {
-  ++plans_;
-  while (heard_ + static_cast<std::uint64_t>(limits_.stages) < plans_) {
-    for (const SlotToken& one : device_->link()->hear_tokens()) reader_.hear(one.slot, one.token);
-    ++heard_;
-  }
-}
-
-void HostStepDevice::tell_tokens(const StepResult& result) {
-  told_.clear();
-  const auto choices = reader_.choices();
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    told_.push_back({choices[i].slot, result.samples[i].token});
-  }
-  device_->link()->tell_tokens(told_);
 }
 
 void HostStepDevice::change_rows(const Plan& plan) {

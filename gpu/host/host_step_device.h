@@ -2,13 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "weft/core/error/error.h"
 #include "weft/gpu/host/host_device.h"
 #include "weft/gpu/plan_reader.h"
-#include "weft/gpu/ranks/rank_link.h"
+#include "weft/gpu/ranks/rank_tokens.h"
 #include "weft/gpu/step_device.h"
 #include "weft/sampling/sampler.h"
 
@@ -36,8 +37,6 @@ class HostStepDevice final : public StepDevice {
 
  private:
   void run_step(const Plan& plan, StepResult& result);
-  void hear_tokens();
-  void tell_tokens(const StepResult& result);
   void change_rows(const Plan& plan);
   void copy_pages(std::span<const PlanCopy> copies);
   void start(const Plan& plan, const PlanStart& start);
@@ -54,9 +53,7 @@ class HostStepDevice final : public StepDevice {
   const bool samples_;
   const bool hears_tokens_;  // another rank chooses the tokens that this one is fed
   PlanReader reader_;
-  std::uint64_t plans_ = 0;  // that were run, and of how many of them the tokens are known
-  std::uint64_t heard_ = 0;
-  std::vector<SlotToken> told_;
+  std::optional<RankTokens> tokens_;        // of a rank
   std::vector<Sampler> samplers_;           // by slot
   std::vector<SamplerScratch> scratches_;   // one a thread
   std::vector<std::vector<float>> copies_;  // one a thread: logits that several rows draw from

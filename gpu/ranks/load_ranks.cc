@@ -38,6 +38,7 @@ DeviceNeeds needs_of(const OpenedModel& model, const Replicas& replicas,
   for (const ReplicaPrograms& replica : replicas) {
     for (const auto& program : replica.programs) {
       each.push_back(host_needs(*program, wishes));
+      all.weight_bytes += each.back().weight_bytes;
       all.page_bytes += each.back().page_bytes;
     }
   }
