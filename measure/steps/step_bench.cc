@@ -74,10 +74,12 @@ template <class Work>
 StepWork work_of(const StepWishes& wishes, const Program& program, const Work& work) {
   if (wishes.stages.empty()) return work(program);
   const bool in_common = limiting_device(wishes.device) == kHost;
+  const auto partition = parse_partition(wishes.device);
   StepWork all;
-  for (const auto& stage : wishes.stages) {
+  for (std::size_t i = 0; i < wishes.stages.size(); ++i) {
+    if (in_common && partition && !partition->stages[i].is_on_host()) continue;
     StepWork most;
-    for (const auto& rank : stage) {
+    for (const auto& rank : wishes.stages[i]) {
       const StepWork own = work(*rank);
       if (in_common) {
         most += own;
@@ -272,7 +274,10 @@ Result<std::vector<std::vector<std::shared_ptr<const Program>>>> stages_of(
 
 std::string limiting_device(const std::string& device) {
   const auto partition = parse_partition(device);
-  return partition ? partition->stages.front().devices.front() : device;
+  if (!partition) return device;
+  const auto on_host = std::ranges::find_if(
+      partition->stages, [](const Partition::Stage& stage) { return stage.is_on_host(); });
+  return on_host == partition->stages.end() ? partition->stages.front().devices.front() : kHost;
 }
 
 std::shared_ptr<StepDevice> as_one_device(const StepDevices& loaded) {

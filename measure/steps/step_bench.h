@@ -75,7 +75,8 @@ struct StepFigures {
 [[nodiscard]] Result<std::vector<std::vector<std::shared_ptr<const Program>>>> stages_of(
     const OpenedModel& model, const std::string& device);
 
-/// The device whose limits steps on `device` are measured against: of a partition its first.
+/// The device whose limits steps on `device` are measured against: of a partition its first, or the
+/// host where a stage is there, which is the slowest by far.
 [[nodiscard]] std::string limiting_device(const std::string& device);
 
 /// Bytes that the step reads which reads the most of these steps; make_device_peak() takes it.
@@ -95,7 +96,8 @@ using StepProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
 /// Measures all of them. `device` is load_for_steps()'s, or one with limits like it. The work of a
 /// partition is what its stages, one after the other, cannot do without: on GPUs that of the rank
-/// that reads the most, since each has a memory of its own; on the host that of all ranks. Errors
+/// that reads the most, since each has a memory of its own; on the host that of all ranks. Where
+/// some stages are on the host only these count. Errors
 /// of the peak; kDriver for a step that fails.
 [[nodiscard]] Result<StepFigures> measure_steps(StepDevice& device, const Program& program,
                                                 DevicePeak& peak, const StepWishes& wishes,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "weft/gpu/device_capacity.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/host/host_weights.h"
@@ -74,6 +75,22 @@ TEST_F(HostCapacityTest, TakesFewerRowsWhereTheirBuffersWouldLeaveNoRoomForPages
   EXPECT_GE(limits.rows, 1);
   EXPECT_GE(limits.pages, limits.pages_per_row());
   EXPECT_LE(taken(limits), 2 * taken(smallest));
+}
+
+TEST_F(HostCapacityTest, HasAsManyRowsWhateverTheWeightsOfOtherRanksTakeBesideIt) {
+  const CapacityWishes wishes{.memory_fraction = 1};
+  const std::int64_t free_bytes = 2 * taken(host_capacity(program(), {.rows = 8}, kPlenty).value());
+  const DeviceLimits alone = host_capacity(program(), wishes, free_bytes).value();
+  DeviceNeeds needs = host_needs(program(), wishes);
+  const std::int64_t others = 10 * free_bytes;
+  needs.weight_bytes += others;
+  needs.bytes = [own = needs.bytes, others](const DeviceLimits& limits) {
+    return own(limits) + others;
+  };
+  const DeviceLimits limits =
+      device_capacity(program(), wishes, free_bytes + others, needs).value();
+  EXPECT_EQ(limits.rows, alone.rows);
+  EXPECT_EQ(limits.pages, alone.pages);
 }
 
 TEST_F(HostCapacityTest, ObeysWishes) {
