@@ -1,8 +1,5 @@
 """The server behind nginx, with nginx's own defaults."""
 
-import shutil
-import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,68 +8,37 @@ import pytest
 from websockets.sync.client import connect
 
 from conftest import client_of
+from nginx import needs_nginx, run_nginx
 from prompts import ENDLESS, MODEL, QUESTION
+from rank_processes import free_port
 from response_socket import ask, text_of
 from waiting import eventually
 from weft_server import WeftServer
 
-NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-
 CONFIG = """
-daemon off;
-master_process off;
-worker_processes 1;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log;
-events {{ worker_connections 256; }}
-http {{
-  access_log off;
-  client_body_temp_path {folder}/body;
-  proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
-  map $http_upgrade $connection_upgrade {{ default upgrade; '' ''; }}
-  server {{
-    listen 127.0.0.1:{port};
-    client_max_body_size 8m;
-    location / {{
-      proxy_pass http://127.0.0.1:{upstream};
-      proxy_http_version 1.1;
-      proxy_set_header Host $host;
-      proxy_set_header Upgrade $http_upgrade;
-      proxy_set_header Connection $connection_upgrade;
-    }}
+map $http_upgrade $connection_upgrade {{ default upgrade; '' ''; }}
+server {{
+  listen 127.0.0.1:{port};
+  client_max_body_size 8m;
+  location / {{
+    proxy_pass http://127.0.0.1:{upstream};
+    proxy_http_version 1.1;
+    proxy_set_header Host $host;
+    proxy_set_header Upgrade $http_upgrade;
+    proxy_set_header Connection $connection_upgrade;
   }}
 }}
 """
 
-pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed (Debian: nginx-light)")
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
-
-
-def accepts(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+pytestmark = needs_nginx
 
 
 @pytest.fixture
 def proxy(server: WeftServer, tmp_path: Path) -> Iterator[int]:
     """The port that nginx listens on."""
     port = free_port()
-    config = tmp_path / "nginx.conf"
-    config.write_text(CONFIG.format(folder=tmp_path, port=port, upstream=server.port))
-    with subprocess.Popen([NGINX, "-c", str(config), "-e", str(tmp_path / "error.log"), "-p", str(tmp_path)]) as nginx:
-        try:
-            eventually(lambda: nginx.poll() is not None or accepts(port), "nginx listens")
-            assert nginx.poll() is None, (tmp_path / "error.log").read_text()
-            yield port
-        finally:
-            nginx.terminate()
+    with run_nginx(tmp_path, CONFIG.format(port=port, upstream=server.port), port):
+        yield port
 
 
 @pytest.fixture

@@ -2,9 +2,7 @@
 
 import json
 import re
-import shutil
 import signal
-import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,36 +11,18 @@ import pytest
 from websockets.sync.client import connect
 
 from conftest import StartServer
+from nginx import needs_nginx, run_nginx
 from raw_http import RawClient
 from rank_processes import free_port
 from response_socket import ask, create, receive, receive_response
 from waiting import PATIENCE_S, eventually
 from weft_server import ROOT, WeftServer
 
-NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 EXAMPLE = ROOT / "examples/proxy/nginx.conf"
 SHORT = {"prompt": "Once", "max_tokens": 2}
 STREAM = {"prompt": "Once", "stream": True, "max_tokens": 300, "ignore_eos": True}
 
-# What a distribution's nginx.conf has around conf.d, in folders that a test may write to.
-AROUND = """
-daemon off;
-master_process off;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log;
-events {{ worker_connections 256; }}
-http {{
-  access_log off;
-  client_body_temp_path {folder}/body;
-  proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
-  include {folder}/weft.conf;
-}}
-"""
-
-pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed (Debian: nginx-light)")
+pytestmark = needs_nginx
 
 
 class Proxied:
@@ -66,23 +46,8 @@ def proxied(start_server: StartServer, tmp_path: Path) -> Iterator[Proxied]:
     for old, new in ((8080, port), (8081, servers[0].port), (8082, servers[1].port)):
         text, count = re.subn(rf"127\.0\.0\.1:{old}\b", f"127.0.0.1:{new}", text)
         assert count == 1, old
-    (tmp_path / "weft.conf").write_text(text)
-    config = tmp_path / "nginx.conf"
-    config.write_text(AROUND.format(folder=tmp_path))
-    with subprocess.Popen([NGINX, "-c", str(config), "-e", str(tmp_path / "error.log"), "-p", str(tmp_path)]) as nginx:
-        try:
-            def listens() -> bool:
-                assert nginx.poll() is None, (tmp_path / "error.log").read_text()
-                try:
-                    with RawClient(port):
-                        return True
-                except ConnectionRefusedError:
-                    return False
-
-            eventually(listens, "nginx listens")
-            yield Proxied(servers, port)
-        finally:
-            nginx.terminate()
+    with run_nginx(tmp_path, text, port):
+        yield Proxied(servers, port)
 
 
 class Asking:
