@@ -54,8 +54,8 @@ class PipelineStats {
   const DeviceLimits limits_;  // of one replica
   const std::size_t count_;
   const std::int64_t most_requests_;
-  std::vector<SchedulerStats>
-      before_;                         // each its scheduler's own: what the metrics contain already
+  // What the metrics contain already; each is its scheduler's own.
+  std::vector<SchedulerStats> before_;
   const std::unique_ptr<Row[]> rows_;  // of all replicas
   std::atomic<std::int64_t> requests_{0};
   std::atomic<std::int64_t> prompt_tokens_{0};

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <climits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -24,8 +25,9 @@ using testing::HasSubstr;
 /// A log that goes into a pipe, and who reads it.
 class PipedLog {
  public:
-  PipedLog() {
-    if (::pipe(ends_.data()) != 0) throw std::runtime_error("no pipe");
+  /// O_DIRECT among `flags` makes each read() get what one write() gave.
+  explicit PipedLog(int flags = 0) {
+    if (::pipe2(ends_.data(), flags) != 0) throw std::runtime_error("no pipe");
     sink_ = std::make_shared<DescriptorSink>(
         ends_[1], [](std::uint64_t lines) { return std::to_string(lines) + " dropped"; });
     logger_.emplace("test", sink_);
@@ -56,6 +58,12 @@ class PipedLog {
     return ::ioctl(ends_[0], FIONREAD, &bytes) == 0 ? bytes : -1;
   }
 
+  /// How many bytes one read() gets.
+  [[nodiscard]] std::size_t read_once() {
+    std::array<char, PIPE_BUF> text{};
+    const ssize_t got = ::read(ends_[0], text.data(), text.size());
+    return got > 0 ? static_cast<std::size_t>(got) : 0;
+  }
   /// Waits for so many bytes, or for the pipe's end.
   std::string read(std::size_t bytes) {
     std::string text(bytes, '\0');
@@ -84,6 +92,15 @@ TEST(DescriptorSinkTest, WritesLinesInTheirOrder) {
   log.say("two");
   EXPECT_EQ(log.read(8), "one\ntwo\n");
   EXPECT_EQ(log.take_dropped(), 0U);
+}
+
+TEST(DescriptorSinkTest, WritesTheLinesOfAMomentTogether) {
+  constexpr std::size_t kLines = 3000;
+  PipedLog log(O_DIRECT);
+  for (std::size_t i = 0; i < kLines; ++i) log.say("line");
+  std::size_t writes = 0;
+  for (std::size_t bytes = 0; bytes < 5 * kLines; ++writes) bytes += log.read_once();
+  EXPECT_LT(writes, kLines / 10);
 }
 
 TEST(DescriptorSinkTest, WritesALineThatIsLongerThanAPipe) {
