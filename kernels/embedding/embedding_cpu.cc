@@ -3,6 +3,7 @@
 
 #include "weft/kernels/cpu_ops.h"
 #include "weft/kernels/encoding/encoding.h"
+#include "weft/kernels/linear/turned_blocks.h"
 #include "weft/kernels/simd/narrow_float.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -55,12 +56,7 @@ void widen_packed(const PackedWeight& weight, std::int64_t row, float* HWY_RESTR
   const std::byte* panel = weight.data() + layout.panel_of(row) * layout.panel_bytes();
   const std::int64_t count = layout.inputs;
   if (layout.keeps_blocks()) {
-    const DTypeBlock block = block_of(layout.dtype);
-    decode_blocks({.dtype = layout.dtype,
-                   .data = panel + layout.block_offset(lane, 0),
-                   .count = count / block.elements,
-                   .stride = PackedLayout::kPanelOutputs * block.bytes},
-                  to);
+    decode_turned(layout.dtype, panel, lane, count / block_of(layout.dtype).elements, to);
     return;
   }
   const std::byte* from = panel + layout.offset(lane, 0);

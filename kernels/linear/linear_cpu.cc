@@ -150,6 +150,8 @@ struct PackedRow {
 /// Weights as f32: where they are not, a block is widened into the workspace first.
 struct WideMultiplier {
   static constexpr std::int64_t kRows = kTileRows;
+  /// Up to so many rows pass by one panel after the other, so that a thread reads one stream.
+  static constexpr std::int64_t kRowsOfOneStream = 0;
   /// Whether all tiles but the last have kRows, and that has room for more than its rows.
   static constexpr bool kFillsTiles = false;
   static constexpr int kPanels = kTilePanels;
@@ -213,6 +215,7 @@ struct WideMultiplier {
 /// bf16 times bf16, as the processor multiplies them.
 struct Bf16Multiplier {
   static constexpr std::int64_t kRows = avx512bf16::kTileRows;
+  static constexpr std::int64_t kRowsOfOneStream = 0;
   static constexpr bool kFillsTiles = false;
   static constexpr int kPanels = 2;
   static constexpr std::int64_t kStep = LinearPlan::kBlockWords;
@@ -286,6 +289,7 @@ class AmxBf16Multiplier : public Bf16Multiplier {
 /// Codes of weights times int8. A tile's weights are a group that was unpacked to the workspace.
 struct CodedMultiplier {
   static constexpr std::int64_t kRows = kCodedTileRows;
+  static constexpr std::int64_t kRowsOfOneStream = 2;
   static constexpr bool kFillsTiles = false;
   static constexpr int kPanels = 1;
   static constexpr std::int64_t kStep =
@@ -325,7 +329,8 @@ struct CodedMultiplier {
                                            std::int64_t count, float* wide, LinearTile& tile) {
     auto& coded = *reinterpret_cast<CodedGroup*>(wide);
     for (std::size_t panel = 0; panel < static_cast<std::size_t>(group.count); ++panel) {
-      coded.panels[panel] = unpack(group.panels[panel], first, count, coded.rooms[panel]);
+      coded.panels[panel] =
+          unpack(group.panels[panel], first, count, group.count, coded.rooms[panel]);
     }
     tile.panels = reinterpret_cast<const std::byte*>(coded.panels.data());
     tile.panel_stride = sizeof(CodedPanel);
@@ -501,7 +506,13 @@ class Linear {
       for (std::int64_t panel = panels.begin; panel < panels.end;
            panel += LinearPlan::kGroupPanels) {
         const std::int64_t count = std::min(LinearPlan::kGroupPanels, panels.end - panel);
-        multiply_group(rows, panel, count);
+        if (rows <= Multiplier::kRowsOfOneStream) {
+          for (std::int64_t i = 0; i < count; ++i) {
+            multiply_group(rows, panel + i, 1, workspace_.sums + i * kLanes);
+          }
+        } else {
+          multiply_group(rows, panel, count, workspace_.sums);
+        }
         epilogue_.finish(workspace_.sums, row, rows, panel, count);
       }
     }
@@ -554,9 +565,10 @@ class Linear {
     return workspace_.ordered;
   }
 
-  HWY_ATTR void multiply_group(std::int64_t rows, std::int64_t panel, std::int64_t count) {
+  HWY_ATTR void multiply_group(std::int64_t rows, std::int64_t panel, std::int64_t count,
+                               float* sums) {
     const PanelGroup group(*params_.weight, panel, count);
-    if (rows == 1 && Multiplier::multiply_one(group, workspace_.rows, workspace_.sums)) return;
+    if (rows == 1 && Multiplier::multiply_one(group, workspace_.rows, sums)) return;
     const PackedLayout& layout = *group.panels[0].layout;
     const std::byte* data = group.panels[0].data;
     constexpr std::int64_t kStep = Multiplier::kStep;
@@ -568,6 +580,7 @@ class Linear {
       block.ahead_stride = layout.panel_bytes();
       block.ahead = ends ? data + LinearPlan::kGroupPanels * layout.panel_bytes()
                          : data + (word + kStep) * block.ahead_step;
+      block.sums = sums;
       multiply_block(rows, group, word, block);
     }
   }
@@ -582,7 +595,7 @@ class Linear {
         LinearTile part = block;
         part.rows = workspace_.rows + tiles.begin(tile) * words_ + word * tiles.room(tile);
         part.panels += panel * block.panel_stride;
-        part.sums = workspace_.sums + tiles.begin(tile) * kGroupOutputs + panel * kLanes;
+        part.sums += tiles.begin(tile) * kGroupOutputs + panel * kLanes;
         part.fetches = tile == 0;
         part.ahead += panel * block.ahead_stride;
         multiplier_.multiply_tile(tiles.size(tile),

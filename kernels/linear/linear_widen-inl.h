@@ -17,6 +17,7 @@
 #include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/linear/linear_plan.h"
 #include "weft/kernels/linear/packed_layout.h"
+#include "weft/kernels/linear/turned_blocks.h"
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/kernels/simd/transpose-inl.h"
 #include "weft/kernels/simd/unroll.h"
@@ -122,12 +123,9 @@ HWY_ATTR HWY_INLINE void widen(const PackedLayout& layout, const std::byte* pane
 HWY_ATTR void widen_blocks(const PackedLayout& layout, const std::byte* panel, std::int64_t first,
                            std::int64_t count, float* HWY_RESTRICT to) {
   alignas(64) std::array<float, kLanes * LinearPlan::kWideInputs> rows;
-  const DTypeBlock block = block_of(layout.dtype);
   for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-    decode_blocks({.dtype = layout.dtype,
-                   .data = panel + layout.block_offset(lane, first),
-                   .count = count / block.elements,
-                   .stride = kLanes * block.bytes},
+    decode_turned(layout.dtype, panel + layout.block_row_offset(first), lane,
+                  count / block_of(layout.dtype).elements,
                   rows.data() + lane * LinearPlan::kWideInputs);
   }
   transpose_sixteen<false>(reinterpret_cast<const std::uint32_t*>(rows.data()),

@@ -24,7 +24,8 @@ struct WeightRun {
 ///   f16   [K][16]
 ///   bf16  [K/2][16][2]  pairs of inputs, as VDPBF16PS takes them
 ///   q8_0  [K/4][16][4]  int8 in fours, as VPDPBUSD takes them; then the scales, f16 [K/32][16]
-///   other encodings  [K/B][16]  blocks of B inputs as they stand in the file
+///   other encodings  [K/B][16]  blocks of B inputs as they stand in the file, each 16 of them
+///                    turned where they are multiplied by their codes (TurnedBlocks)
 ///
 /// What fills up the last panel, or an odd K, is zero. A panel starts at a cache line. Of a gated
 /// weight, panel 2p holds the gate's outputs 16p .. 16p+15 and panel 2p+1 those of up.
@@ -62,7 +63,7 @@ struct PackedLayout {
   }
 
   [[nodiscard]] std::int64_t panel_bytes() const noexcept {
-    if (keeps_blocks()) return line_up(block_offset(0, inputs));
+    if (keeps_blocks()) return line_up(block_row_offset(inputs));
     const std::int64_t scales = dtype == DType::kQ8_0 ? inputs / kBlock * kPanelOutputs * 2 : 0;
     return numbers_bytes() + line_up(scales);
   }
@@ -80,10 +81,10 @@ struct PackedLayout {
     return numbers_bytes() + (input / kBlock * kPanelOutputs + lane) * 2;
   }
 
-  /// Where the block of (output, input) stands in a panel that keeps blocks.
-  [[nodiscard]] std::int64_t block_offset(std::int64_t lane, std::int64_t input) const noexcept {
+  /// Where the row of 16 blocks with the input stands in a panel that keeps blocks.
+  [[nodiscard]] std::int64_t block_row_offset(std::int64_t input) const noexcept {
     const DTypeBlock block = block_of(dtype);
-    return (input / block.elements * kPanelOutputs + lane) * block.bytes;
+    return input / block.elements * kPanelOutputs * block.bytes;
   }
 
   /// The panel that holds output `output`; outputs N .. 2N-1 of a gated weight are those of up.

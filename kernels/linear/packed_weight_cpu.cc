@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "weft/kernels/encoding/encoding.h"
+#include "weft/kernels/linear/turned_blocks.h"
 #include "weft/kernels/simd/narrow_float.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -129,13 +130,26 @@ HWY_ATTR void store_numbers(const PackPiece& piece, std::int64_t begin, const st
 
 /// Blocks of the file, in the panel's order.
 HWY_ATTR void store_blocks(const PackPiece& piece) {
-  const DTypeBlock block = block_of(piece.layout.dtype);
-  for (std::int64_t lane = 0; lane < piece.lanes; ++lane) {
-    const std::byte* from = piece.rows[static_cast<std::size_t>(lane)];
-    for (std::int64_t i = 0; i < piece.count; i += block.elements, from += block.bytes) {
-      std::memcpy(piece.panel + piece.layout.block_offset(piece.lane + lane, piece.input + i), from,
-                  static_cast<std::size_t>(block.bytes));
+  const TurnedBlocks turned(piece.layout.dtype);
+  const std::int64_t elements = block_of(piece.layout.dtype).elements;
+  const bool are_all = piece.lanes == kLanes && !turned.are_whole();
+  std::byte* row = piece.panel + piece.layout.block_row_offset(piece.input);
+  for (std::int64_t i = 0; i < piece.count; i += elements, row += turned.row_bytes()) {
+    const std::int64_t from = i / elements * turned.block_bytes();
+    for (std::int64_t lane = 0; lane < piece.lanes; ++lane) {
+      const std::byte* block = piece.rows[static_cast<std::size_t>(lane)] + from;
+      if (are_all) {
+        turned.put_rest(block, lane, row);
+      } else {
+        turned.put(block, piece.lane + lane, row);
+      }
     }
+    if (!are_all) continue;
+    const auto words_of = [&](std::int64_t lane) HWY_ATTR {
+      return piece.rows[static_cast<std::size_t>(lane)] + from + turned.words_at();
+    };
+    transpose_sixteen<false>(words_of, turned.words(),
+                             reinterpret_cast<std::uint32_t*>(row + kLanes * turned.words_at()));
   }
 }
 

@@ -31,44 +31,70 @@ HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
 
-/// Rounds a row and writes its words `stride` words apart. A block with a number that is not finite
-/// gets the scale NaN. Plain loops, of which the compiler makes SIMD code.
-HWY_ATTR void pack_coded_row(const float* row, std::int64_t inputs, std::uint32_t* to,
-                             std::int64_t stride) {
-  constexpr std::uint32_t kInfinity = 0x7f800000;
+/// A block of a row in int8: its codes and the sum of each half of them.
+struct RoundedBlock {
+  std::array<std::uint32_t, CodedPlan::kCodeWords> words{};
+  std::array<std::int32_t, 2> sums{};
+  float scale = 0;
+};
+
+constexpr int kBlockVectors = static_cast<int>(CodedPlan::kBlockInputs) / kWidth;
+static_assert(kBlockVectors % 2 == 0);
+
+HWY_INLINE RoundedBlock round_block(const float* row) {
+  constexpr std::int32_t kInfinity = 0x7f800000;
   // A block of smaller numbers is zero: 127 over its largest would be infinite.
   constexpr float kLeast = 1e-36F;
   // Added to a number, it leaves the nearest integer in the lowest bits, ties to even.
   constexpr float kRound = 0x1.8p23F;
+  RoundedBlock block;
+  Floats numbers[kBlockVectors];
+  auto most_bits = hn::Zero(kIntegers);
+  WEFT_UNROLL
+  for (int v = 0; v < kBlockVectors; ++v) {
+    numbers[v] = hn::LoadU(kFloats, row + v * kWidth);
+    most_bits = hn::Max(most_bits, hn::BitCast(kIntegers, hn::Abs(numbers[v])));
+  }
+  const std::int32_t largest = hn::GetLane(hn::MaxOfLanes(kIntegers, most_bits));
+  const auto most = std::bit_cast<float>(largest);
+  if (largest >= kInfinity) {
+    block.scale = std::numeric_limits<float>::quiet_NaN();
+    return block;
+  }
+  if (most < kLeast) return block;
+  block.scale = most / 127;
+  const Floats factor = hn::Set(kFloats, 127 / most);
+  const auto bits_of_round = hn::Set(kIntegers, std::bit_cast<std::int32_t>(kRound));
+  auto* codes = reinterpret_cast<std::int8_t*>(block.words.data());
+  for (int half = 0; half < 2; ++half) {
+    auto sum = hn::Zero(kIntegers);
+    WEFT_UNROLL
+    for (int i = 0; i < kBlockVectors / 2; ++i) {
+      const int v = half * kBlockVectors / 2 + i;
+      const Floats moved = hn::Add(hn::Mul(numbers[v], factor), hn::Set(kFloats, kRound));
+      const auto own = hn::Sub(hn::BitCast(kIntegers, moved), bits_of_round);
+      sum = hn::Add(sum, own);
+      const hn::Rebind<std::int8_t, decltype(kIntegers)> bytes;
+      hn::StoreU(hn::DemoteTo(bytes, own), bytes, codes + v * kWidth);
+    }
+    block.sums[static_cast<std::size_t>(half)] = hn::GetLane(hn::SumOfLanes(kIntegers, sum));
+  }
+  return block;
+}
+
+/// Rounds a row and writes its words `stride` words apart. A block with a number that is not finite
+/// gets the scale NaN.
+HWY_ATTR void pack_coded_row(const float* row, std::int64_t inputs, std::uint32_t* to,
+                             std::int64_t stride) {
   for (std::int64_t i = 0; i < inputs;
        i += CodedPlan::kBlockInputs, to += CodedPlan::kBlockWords * stride) {
-    std::uint32_t most_bits = 0;
-    for (std::int64_t j = 0; j < CodedPlan::kBlockInputs; ++j) {
-      most_bits = std::max(most_bits, std::bit_cast<std::uint32_t>(row[i + j]) & 0x7fffffffU);
+    const RoundedBlock block = round_block(row + i);
+    for (std::size_t word = 0; word < block.words.size(); ++word) {
+      to[static_cast<std::int64_t>(word) * stride] = block.words[word];
     }
-    const auto most = std::bit_cast<float>(most_bits);
-    const bool is_finite = most_bits < kInfinity;
-    const bool is_zero = most < kLeast;
-    std::array<std::uint32_t, CodedPlan::kCodeWords> words{};
-    std::array<std::int32_t, 2> sums{};
-    if (is_finite && !is_zero) {
-      const float factor = 127 / most;
-      std::array<std::int8_t, CodedPlan::kBlockInputs> codes;
-      for (std::size_t j = 0; j < codes.size(); ++j) {
-        const float moved = row[i + static_cast<std::int64_t>(j)] * factor + kRound;
-        codes[j] = static_cast<std::int8_t>(std::bit_cast<std::uint32_t>(moved) & 0xffU);
-      }
-      for (std::size_t j = 0; j < codes.size(); ++j) sums[j / 16] += codes[j];
-      std::memcpy(words.data(), codes.data(), sizeof(codes));
-    }
-    for (std::size_t word = 0; word < words.size(); ++word) {
-      to[static_cast<std::int64_t>(word) * stride] = words[word];
-    }
-    const float scale = is_zero ? 0 : most / 127;
-    constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-    to[CodedPlan::kScaleWord * stride] = std::bit_cast<std::uint32_t>(is_finite ? scale : kNone);
-    to[CodedPlan::kSumWord * stride] = static_cast<std::uint32_t>(sums[0]);
-    to[(CodedPlan::kSumWord + 1) * stride] = static_cast<std::uint32_t>(sums[1]);
+    to[CodedPlan::kScaleWord * stride] = std::bit_cast<std::uint32_t>(block.scale);
+    to[CodedPlan::kSumWord * stride] = static_cast<std::uint32_t>(block.sums[0]);
+    to[(CodedPlan::kSumWord + 1) * stride] = static_cast<std::uint32_t>(block.sums[1]);
   }
 }
 

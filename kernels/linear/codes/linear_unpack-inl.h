@@ -115,17 +115,18 @@ HWY_ATTR void unpack_iq4_xs(const Blocks& blocks, const Unpacked& to) {
 
 /// The head of q4_k and q5_k: scale and minimum, then 12 bytes of sixes.
 HWY_INLINE void unpack_sixes(const Blocks& blocks, const Unpacked& to) {
-  const Four head = load_lanes(blocks);
-  const Numbers scale = from_halves(head.words[0]);
-  const Numbers minimum = from_halves(bits_of(head.words[0], 16, 0xffff));
-  const Numbers minus = negative(minimum);
+  const Numbers scale = load_f16(blocks);
+  const Numbers minus = negative(load_f16(blocks.at(2)));
+  const Words sixes[] = {load_each<std::uint32_t>(blocks.at(4)),
+                         load_each<std::uint32_t>(blocks.at(8)),
+                         load_each<std::uint32_t>(blocks.at(12))};
   for (int group = 0; group < 8; ++group) {
     const int at = group % 4 * 8;
-    Words own_scale = bits_of(head.words[1], at, 63);
-    Words own_minimum = bits_of(head.words[2], at, 63);
+    Words own_scale = bits_of(sixes[0], at, 63);
+    Words own_minimum = bits_of(sixes[1], at, 63);
     if (group >= 4) {
-      own_scale = bits_of(head.words[3], at, 15) | left<4>(bits_of(head.words[1], at + 6, 3));
-      own_minimum = bits_of(head.words[3], at + 4, 15) | left<4>(bits_of(head.words[2], at + 6, 3));
+      own_scale = bits_of(sixes[2], at, 15) | left<4>(bits_of(sixes[0], at + 6, 3));
+      own_minimum = bits_of(sixes[2], at + 4, 15) | left<4>(bits_of(sixes[1], at + 6, 3));
     }
     to.put_scale(group, scale * integers(own_scale));
     to.put_minimum(group, minus * integers(own_minimum));
@@ -135,7 +136,7 @@ HWY_INLINE void unpack_sixes(const Blocks& blocks, const Unpacked& to) {
 HWY_ATTR void unpack_q4_k(const Blocks& blocks, const Unpacked& to) {
   unpack_sixes(blocks, to);
   for (std::int64_t part = 0; part < 8; ++part) {
-    const Four low = load_lanes(blocks.at(16 + 16 * part));
+    const Four low = load_four(blocks.at(16 + 16 * part));
     const std::int64_t first = part / 2 * 16 + part % 2 * 4;
     WEFT_UNROLL
     for (int word = 0; word < 4; ++word) {
@@ -148,9 +149,9 @@ HWY_ATTR void unpack_q4_k(const Blocks& blocks, const Unpacked& to) {
 HWY_ATTR void unpack_q5_k(const Blocks& blocks, const Unpacked& to) {
   unpack_sixes(blocks, to);
   for (std::int64_t side = 0; side < 2; ++side) {
-    const Four high = load_lanes(blocks.at(16 + 16 * side));
+    const Four high = load_four(blocks.at(16 + 16 * side));
     for (std::int64_t pair = 0; pair < 4; ++pair) {
-      const Four low = load_lanes(blocks.at(48 + 32 * pair + 16 * side));
+      const Four low = load_four(blocks.at(48 + 32 * pair + 16 * side));
       const std::int64_t first = pair * 16 + side * 4;
       const int bit = static_cast<int>(pair) * 2;
       WEFT_UNROLL
@@ -165,18 +166,18 @@ HWY_ATTR void unpack_q5_k(const Blocks& blocks, const Unpacked& to) {
 }
 
 HWY_ATTR void unpack_q6_k(const Blocks& blocks, const Unpacked& to) {
-  const Numbers scale = load_f16<true>(blocks.at(208));
-  const Four groups = load_lanes(blocks.at(192));
+  const Numbers scale = load_f16(blocks.at(208));
+  const Four groups = load_four(blocks.at(192));
   for (int group = 0; group < 16; ++group) {
     // Flipping the sign bit adds 128 to an int8.
     to.put_scale(group, scale * integers(flipped(byte_of(groups, group)), 128));
   }
   for (std::int64_t half = 0; half < 2; ++half) {
     for (std::int64_t side = 0; side < 2; ++side) {
-      const Four high = load_lanes(blocks.at(128 + half * 32 + side * 16));
+      const Four high = load_four(blocks.at(128 + half * 32 + side * 16));
       WEFT_UNROLL
       for (int pair = 0; pair < 2; ++pair) {
-        const Four low = load_lanes(blocks.at(half * 64 + std::int64_t{pair} * 32 + side * 16));
+        const Four low = load_four(blocks.at(half * 64 + std::int64_t{pair} * 32 + side * 16));
         const std::int64_t first = half * 32 + std::int64_t{pair} * 8 + side * 4;
         WEFT_UNROLL
         for (int word = 0; word < 4; ++word) {
@@ -192,15 +193,15 @@ HWY_ATTR void unpack_q6_k(const Blocks& blocks, const Unpacked& to) {
 
 HWY_ATTR void unpack_q2_k(const Blocks& blocks, const Unpacked& to) {
   const Numbers scale = load_f16(blocks.at(80));
-  const Numbers minus = negative(load_f16<true>(blocks.at(82)));
-  const Four groups = load_lanes(blocks);
+  const Numbers minus = negative(load_f16(blocks.at(82)));
+  const Four groups = load_four(blocks);
   for (int group = 0; group < 16; ++group) {
     const Words both = byte_of(groups, group);
     to.put_scale(group, scale * integers(bits_of(both, 0, 15)));
     to.put_minimum(group, minus * integers(bits_of(both, 4, 15)));
   }
   for (std::int64_t part = 0; part < 4; ++part) {
-    const Four four = load_lanes(blocks.at(16 + 16 * part));
+    const Four four = load_four(blocks.at(16 + 16 * part));
     for (int pair = 0; pair < 4; ++pair) {
       const std::int64_t first = part / 2 * 32 + std::int64_t{pair} * 8 + part % 2 * 4;
       WEFT_UNROLL
@@ -212,16 +213,19 @@ HWY_ATTR void unpack_q2_k(const Blocks& blocks, const Unpacked& to) {
 }
 
 HWY_ATTR void unpack_q3_k(const Blocks& blocks, const Unpacked& to) {
-  const Four tail = load_lanes(blocks.at(94));  // two bytes of codes, 12 of sixes, the scale
-  const Numbers scale = from_halves(bits_of(tail.words[3], 16, 0xffff));
+  const Numbers scale = load_f16(blocks.at(108));
+  Four sixes;  // of three words
+  for (int word = 0; word < 3; ++word) {
+    sixes.words[word] = load_each<std::uint32_t>(blocks.at(96 + std::int64_t{4} * word));
+  }
   for (int group = 0; group < 16; ++group) {
-    const Words low = bits_of(byte_of(tail, 2 + group % 8), group / 8 * 4, 15);
-    const Words high = bits_of(byte_of(tail, 10 + group % 4), group / 4 * 2, 3);
+    const Words low = bits_of(byte_of(sixes, group % 8), group / 8 * 4, 15);
+    const Words high = bits_of(byte_of(sixes, 8 + group % 4), group / 4 * 2, 3);
     to.put_scale(group, scale * integers(low | left<4>(high), 32));
   }
   for (std::int64_t part = 0; part < 4; ++part) {
-    const Four four = load_lanes(blocks.at(32 + 16 * part));
-    const Four third = load_lanes(blocks.at(part % 2 * 16));
+    const Four four = load_four(blocks.at(32 + 16 * part));
+    const Four third = load_four(blocks.at(part % 2 * 16));
     for (int pair = 0; pair < 4; ++pair) {
       const std::int64_t first = part / 2 * 32 + std::int64_t{pair} * 8 + part % 2 * 4;
       const int bit = static_cast<int>(part / 2) * 4 + pair;
@@ -281,16 +285,19 @@ constexpr auto kUnpackers = [] {
   return all;
 }();
 
-/// What the thread takes next: `next`, or once a panel ends the one after the other of its group.
-HWY_INLINE const std::byte* after(const PackedPanel& panel, std::int64_t end,
-                                  const std::byte* next) {
-  if (end < panel.layout->inputs) return next;
-  return panel.data + LinearPlan::kGroupPanels * panel.layout->panel_bytes();
+/// What will be unpacked in the step after next: what the next one takes is asked for too late
+/// while this one is multiplied, if there are few rows. Once a panel of `own` bytes ends, that is
+/// in the one that is `step` panels after it.
+HWY_INLINE const std::byte* ahead_of(const PackedPanel& panel, const std::byte* from,
+                                     std::int64_t bytes, std::int64_t own, std::int64_t step) {
+  const std::int64_t at = from - panel.data + 2 * bytes;
+  if (at < own) return panel.data + at;
+  return panel.data + step * panel.layout->panel_bytes() + (at - own);
 }
 
 /// The codes of q8_0 are multiplied where they stand.
 HWY_ATTR CodedPanel use_q8_0(const PackedPanel& panel, std::int64_t first, std::int64_t count,
-                             CodedGroup::Room& room) {
+                             std::int64_t panels, CodedGroup::Room& room) {
   const PackedLayout& layout = *panel.layout;
   const std::byte* scales = panel.data + layout.scale_offset(0, first);
   for (std::int64_t block = 0; block < count / PackedLayout::kBlock; ++block) {
@@ -306,7 +313,7 @@ HWY_ATTR CodedPanel use_q8_0(const PackedPanel& panel, std::int64_t first, std::
           .scales = room.scales.data(),
           .offset = 128,
           .is_signed = true,
-          .ahead = after(panel, first + count, codes + bytes),
+          .ahead = ahead_of(panel, codes, bytes, layout.inputs * kOutputs, panels),
           .ahead_bytes = bytes};
 }
 
@@ -334,18 +341,18 @@ bool has_wide_scales(DType dtype) {
   return dtype == DType::kMXFP4 || (integers != nullptr && integers->scale_bytes() == 4);
 }
 
-/// Unpacks inputs [first, first + count) of a panel, at whole blocks.
+/// Unpacks inputs [first, first + count) of a panel, at whole blocks. `panels` pass at once.
 HWY_ATTR CodedPanel unpack(const PackedPanel& panel, std::int64_t first, std::int64_t count,
-                           CodedGroup::Room& room) {
+                           std::int64_t panels, CodedGroup::Room& room) {
   const PackedLayout& layout = *panel.layout;
-  if (layout.dtype == DType::kQ8_0) return use_q8_0(panel, first, count, room);
+  if (layout.dtype == DType::kQ8_0) return use_q8_0(panel, first, count, panels, room);
   const auto& unpacker = *std::ranges::find(kUnpackers, layout.dtype, &Unpacker::dtype);
   const DTypeBlock block = block_of(layout.dtype);
   const std::int64_t groups = block.elements / (std::int64_t{4} * unpacker.group_words);
-  const std::byte* from = panel.data + layout.block_offset(0, first);
+  const std::byte* from = panel.data + layout.block_row_offset(first);
   for (std::int64_t i = 0; i < count / block.elements; ++i) {
     const std::int64_t group = i * groups * kOutputs;
-    unpacker.unpack({from + i * kOutputs * block.bytes, block.bytes},
+    unpacker.unpack({from + i * kOutputs * block.bytes},
                     {.codes = room.codes.data() + i * block.elements * kOutputs,
                      .scales = room.scales.data() + group,
                      .minimums = room.minimums.data() + group});
@@ -358,7 +365,7 @@ HWY_ATTR CodedPanel unpack(const PackedPanel& panel, std::int64_t first, std::in
           .group_words = unpacker.group_words,
           .largest = unpacker.largest,
           .has_wide_scales = has_wide_scales(layout.dtype),
-          .ahead = after(panel, first + count, from + bytes),
+          .ahead = ahead_of(panel, from, bytes, layout.block_row_offset(layout.inputs), panels),
           .ahead_bytes = bytes};
 }
 

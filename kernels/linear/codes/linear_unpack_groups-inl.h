@@ -26,28 +26,14 @@ namespace {
 
 // --- Blocks of planes of bits, with one scale and one minimum.
 
-/// kCount words of each block.
-template <int kCount>
-HWY_INLINE void load_words(const Blocks& blocks, Words* words) {
-  if constexpr (kCount % 4 == 0) {
-    for (int part = 0; part < kCount; part += 4) {
-      const Four four = load_lanes(blocks.at(4 * std::int64_t{part}));
-      WEFT_UNROLL
-      for (int k = 0; k < 4; ++k) words[part + k] = four.words[k];
-    }
-  } else {
-    for (int word = 0; word < kCount; ++word) {
-      words[word] = load_each<std::uint32_t>(blocks.at(4 * std::int64_t{word}));
-    }
-  }
-}
-
 /// Puts one plane's bits before the first kBelow bits of the codes, and returns its bytes.
 template <unsigned kWidth, int kCount, unsigned kBelow>
 HWY_INLINE std::int64_t add_plane(const Blocks& blocks, Words* codes) {
   constexpr int kPlaneWords = kCount * static_cast<int>(kWidth) / 32;
   Words plane[kPlaneWords];
-  load_words<kPlaneWords>(blocks, plane);
+  for (int word = 0; word < kPlaneWords; ++word) {
+    plane[word] = load_each<std::uint32_t>(blocks.at(std::int64_t{4} * word));
+  }
   for (int word = 0; word < kCount / 4; ++word) {
     const Words bits = bytes_of(plane[word % kPlaneWords],
                                 word / kPlaneWords * static_cast<int>(kWidth), (1U << kWidth) - 1);
@@ -76,7 +62,7 @@ HWY_ATTR void unpack_planes(const Blocks& blocks, const Unpacked& to) {
 
 /// The codes of runs [run, run + 2) of 2 bits: each has 8 bytes.
 HWY_INLINE void unpack_two_bits(const Blocks& codes, std::int64_t run, const Unpacked& to) {
-  const Four four = load_lanes(codes.at(8 * run));
+  const Four four = load_four(codes.at(8 * run));
   WEFT_UNROLL
   for (int word = 0; word < 4; ++word) {
     const std::int64_t first = 8 * (run + word / 2) + word % 2;
@@ -87,16 +73,15 @@ HWY_INLINE void unpack_two_bits(const Blocks& codes, std::int64_t run, const Unp
   }
 }
 
-/// A run of 3 bits has 12 bytes. 16 are loaded, those before it too where that is not the block's
-/// first: nothing beyond the block is read.
+/// A run of 3 bits has 12 bytes.
 HWY_INLINE void unpack_three_bits(const Blocks& codes, std::int64_t run, const Unpacked& to) {
-  const int before = run == 0 ? 0 : 1;
-  const Four four = load_lanes(codes.at(12 * run - std::int64_t{4} * before));
-  const Words high = four.words[before + 2];
+  const Blocks own = codes.at(12 * run);
+  const Words low[] = {load_each<std::uint32_t>(own), load_each<std::uint32_t>(own.at(4))};
+  const Words high = load_each<std::uint32_t>(own.at(8));
   WEFT_UNROLL
   for (int word = 0; word < 8; ++word) {
-    const Words low = bytes_of(four.words[before + word % 2], word / 2 * 2, 3);
-    to.put_codes(8 * run + word, low | spread_bits<2>(high, word));
+    const Words two = bytes_of(low[word % 2], word / 2 * 2, 3);
+    to.put_codes(8 * run + word, two | spread_bits<2>(high, word));
   }
 }
 
@@ -112,7 +97,7 @@ HWY_INLINE void unpack_runs(const Blocks& codes, std::int64_t runs, const Unpack
                      [&](int word, Words half) HWY_ATTR { to.put_codes(8 * run + word, half); });
     } else {
       for (std::int64_t half = 0; half < 2; ++half) {
-        const Four four = load_lanes(codes.at(32 * run + 16 * half));
+        const Four four = load_four(codes.at(32 * run + 16 * half));
         for (int word = 0; word < 4; ++word) {
           to.put_codes(8 * run + 4 * half + word, four.words[word]);
         }
@@ -130,7 +115,7 @@ HWY_ATTR void unpack_integers(const Blocks& blocks, const Unpacked& to) {
   const Words zeros = load_each<std::uint8_t>(blocks.at(kCodes.zeros_at()));
   for (std::int64_t group = 0; group < kCodes.groups; ++group) {
     const Blocks at = blocks.at(group * kCodes.scale_bytes());
-    const Numbers scale = kCodes.bits == 8 ? as_floats(load_each<std::uint32_t>(at)) : load_f16(at);
+    const Numbers scale = kCodes.bits == 8 ? load_f32(at) : load_f16(at);
     const Words zero = kCodes.groups == 1 ? zeros : bits_of(zeros, static_cast<int>(4 * group), 15);
     const Numbers minimum = scale * negative(integers(zero, kCodes.middle()));
     for (std::int64_t run = group * kRuns; run < (group + 1) * kRuns; ++run) {

@@ -9,13 +9,12 @@
 
 #include <hwy/highway.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "weft/kernels/linear/linear_widen-inl.h"
 #include "weft/kernels/linear/packed_layout.h"
+#include "weft/kernels/linear/turned_blocks.h"
 #include "weft/kernels/simd/unroll.h"
 
 // The plain code of a processor without vectors of 128 bits decodes weights instead.
@@ -107,81 +106,40 @@ struct Unpacked {
   }
 };
 
-/// Blocks of 16 outputs, which stand side by side; `from` is in the first.
+/// A row of 16 turned blocks (TurnedBlocks) from byte `at` of its blocks on.
 struct Blocks {
   const std::byte* from;
-  std::int64_t bytes;
 
-  [[nodiscard]] Blocks at(std::int64_t offset) const { return {from + offset, bytes}; }
+  [[nodiscard]] Blocks at(std::int64_t offset) const { return {from + kOutputs * offset}; }
 };
+
+/// A unit of type T of each block.
+template <class T>
+HWY_INLINE Words load_each(const Blocks& blocks) {
+  const hn::Rebind<T, decltype(kWords)> units;
+  const auto* from = reinterpret_cast<const T*>(blocks.from);
+  return each<Words>([&](int v) HWY_ATTR {
+    const auto own = hn::LoadU(units, from + v * kWidth);
+    if constexpr (sizeof(T) == 4) {
+      return own;
+    } else {
+      return hn::PromoteTo(kWords, own);
+    }
+  });
+}
 
 struct Four {
   Words words[4];
 };
 
-/// Fours of words of blocks that are four blocks apart, as many as `d` has.
-template <class D>
-HWY_INLINE hn::Vec<D> load_fours(D d, const std::byte* from, std::int64_t block_bytes) {
-  if constexpr (hn::MaxLanes(D()) == 4) {
-    const hn::Repartition<std::uint8_t, D> bytes;
-    return hn::BitCast(d, hn::LoadU(bytes, reinterpret_cast<const std::uint8_t*>(from)));
-  } else {
-    const hn::Half<D> half;
-    const std::int64_t fours = hn::MaxLanes(D()) / 8;
-    return hn::Combine(d, load_fours(half, from + fours * 4 * block_bytes, block_bytes),
-                       load_fours(half, from, block_bytes));
-  }
-}
-
-/// 16 bytes of each block as four words of 16 lanes.
-HWY_INLINE Four load_lanes(const Blocks& blocks) {
-  const hn::Repartition<std::uint64_t, decltype(kWords)> pairs;
+/// Four units of 4 bytes of each block.
+HWY_INLINE Four load_four(const Blocks& blocks) {
   Four four;
   WEFT_UNROLL
-  for (int v = 0; v < kPanelVectors; ++v) {
-    const std::byte* from = blocks.from + v * kWidth * blocks.bytes;
-    // Lane 4j + k of the words is four number j of vector k.
-    const auto k0 = load_fours(kWords, from, blocks.bytes);
-    const auto k1 = load_fours(kWords, from + blocks.bytes, blocks.bytes);
-    const auto k2 = load_fours(kWords, from + 2 * blocks.bytes, blocks.bytes);
-    const auto k3 = load_fours(kWords, from + 3 * blocks.bytes, blocks.bytes);
-    const auto a = hn::BitCast(pairs, hn::InterleaveLower(kWords, k0, k1));
-    const auto b = hn::BitCast(pairs, hn::InterleaveUpper(kWords, k0, k1));
-    const auto c = hn::BitCast(pairs, hn::InterleaveLower(kWords, k2, k3));
-    const auto d = hn::BitCast(pairs, hn::InterleaveUpper(kWords, k2, k3));
-    four.words[0].part[v] = hn::BitCast(kWords, hn::InterleaveLower(pairs, a, c));
-    four.words[1].part[v] = hn::BitCast(kWords, hn::InterleaveUpper(pairs, a, c));
-    four.words[2].part[v] = hn::BitCast(kWords, hn::InterleaveLower(pairs, b, d));
-    four.words[3].part[v] = hn::BitCast(kWords, hn::InterleaveUpper(pairs, b, d));
+  for (int word = 0; word < 4; ++word) {
+    four.words[word] = load_each<std::uint32_t>(blocks.at(std::int64_t{4} * word));
   }
   return four;
-}
-
-/// A number of type T of each block. `kIsEnd`: the block ends with it, so that nothing may be read
-/// behind it.
-template <class T, bool kIsEnd = false>
-HWY_INLINE Words load_each(const Blocks& blocks) {
-#if HWY_TARGET == HWY_AVX3
-  // Words are loaded whole, so that 16 stores need not be waited for.
-  constexpr int kUnused = 8 * static_cast<int>(sizeof(std::uint32_t) - sizeof(T));
-  constexpr std::int64_t kBefore = kIsEnd ? kUnused / 8 : 0;
-  const auto offsets =
-      hn::Mul(hn::Iota(kIntegers, 0), hn::Set(kIntegers, static_cast<int>(blocks.bytes)));
-  const auto* base = reinterpret_cast<const int*>(blocks.from - kBefore);
-  Words words;
-  words.part[0] = hn::BitCast(kWords, hn::GatherOffset(kIntegers, base, offsets));
-  if constexpr (kUnused == 0) return words;
-  if constexpr (kIsEnd) return {{hn::ShiftRight<kUnused>(words.part[0])}};
-  return {{hn::And(words.part[0], hn::Set(kWords, (1U << (32U - kUnused)) - 1U))}};
-#else
-  alignas(64) std::array<std::uint32_t, kOutputs> numbers;
-  for (std::int64_t lane = 0; lane < kOutputs; ++lane) {
-    T number;
-    std::memcpy(&number, blocks.from + lane * blocks.bytes, sizeof(number));
-    numbers[static_cast<std::size_t>(lane)] = number;
-  }
-  return each<Words>([&](int v) HWY_ATTR { return hn::Load(kWords, numbers.data() + v * kWidth); });
-#endif
 }
 
 /// (words >> shift) & mask.
@@ -191,18 +149,16 @@ HWY_INLINE Words bits_of(const Words& words, int shift, std::uint32_t mask) {
   });
 }
 
-/// What the low 16 bits of each word are as f16.
-HWY_INLINE Numbers from_halves(const Words& words) {
-  const hn::Rebind<std::uint16_t, decltype(kFloats)> halves;
-  const Words low = bits_of(words, 0, 0xffff);
+HWY_INLINE Numbers load_f16(const Blocks& blocks) {
+  const auto* from = reinterpret_cast<const hwy::float16_t*>(blocks.from);
   return each<Numbers>([&](int v) HWY_ATTR {
-    const auto narrow = hn::DemoteTo(halves, hn::BitCast(kIntegers, low.part[v]));
-    return hn::PromoteTo(kFloats, hn::BitCast(kHalves, narrow));
+    return hn::PromoteTo(kFloats, hn::LoadU(kHalves, from + v * kWidth));
   });
 }
-template <bool kIsEnd = false>
-HWY_INLINE Numbers load_f16(const Blocks& blocks) {
-  return from_halves(load_each<std::uint16_t, kIsEnd>(blocks));
+/// An f32 that stands as two units of 2 bytes.
+HWY_INLINE Numbers load_f32(const Blocks& blocks) {
+  return as_floats(load_each<std::uint16_t>(blocks) |
+                   left<16>(load_each<std::uint16_t>(blocks.at(2))));
 }
 
 /// Byte `index` of 16.
@@ -243,7 +199,7 @@ HWY_INLINE Words spread_bits(const Words& high, int word) {
 /// The low halves of 16 bytes as words of a run of 32, then the high ones.
 template <class Use>
 HWY_INLINE void for_half_bytes(const Blocks& codes, const Use& use) {
-  const Four four = load_lanes(codes);
+  const Four four = load_four(codes);
   WEFT_UNROLL
   for (int word = 0; word < 4; ++word) {
     use(word, low_halves(four.words[word]));

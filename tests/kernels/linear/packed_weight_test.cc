@@ -14,6 +14,7 @@
 #include "weft/core/error/internal_error.h"
 #include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/kernel_error.h"
+#include "weft/kernels/linear/turned_blocks.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/tests/fixture/random_matrix.h"
@@ -197,8 +198,10 @@ TEST_P(PackedWeightTest, KeepsTheBlocksOfAnEncodingAsTheyAre) {
     weight.fill(20, right.source(), elements);
     const auto same = [&](std::int64_t output, std::int64_t input, const std::byte* wanted) {
       const PackedPanel panel = weight.panel(output / 16);
-      return std::memcmp(panel.data + panel.layout->block_offset(output % 16, input), wanted,
-                         static_cast<std::size_t>(bytes)) == 0;
+      std::vector<std::byte> block(static_cast<std::size_t>(bytes));
+      TurnedBlocks(encoding.dtype)
+          .take(panel.data + panel.layout->block_row_offset(input), output % 16, block.data());
+      return std::memcmp(block.data(), wanted, block.size()) == 0;
     };
     for (std::int64_t o = 0; o < 20; ++o) {
       EXPECT_TRUE(same(o, 0, whole.data() + 2 * o * bytes)) << to_string(encoding.dtype);
