@@ -497,11 +497,16 @@ class Linear {
         epilogue_(params) {}
 
   HWY_ATTR void run(Share share) {
-    const Share::Range panels = share.of(layout_.panels(), LinearPlan::kGroupPanels);
-    if (panels.begin == panels.end) return;
     const std::int64_t step = LinearPlan::block_rows(words_);
-    for (std::int64_t row = 0; row < params_.out.count; row += step) {
-      const std::int64_t rows = std::min(step, params_.out.count - row);
+    // Blocks of rows are dealt out first: whoever takes the same rows packs them again.
+    const int parts = LinearPlan::row_parts(params_.out.count, step, share.count);
+    const Share of_rows{.index = share.index % parts, .count = parts};
+    const Share of_panels{.index = share.index / parts, .count = share.count / parts};
+    const Share::Range own = of_rows.of(params_.out.count, step);
+    const Share::Range panels = of_panels.of(layout_.panels(), LinearPlan::kGroupPanels);
+    if (panels.begin == panels.end) return;
+    for (std::int64_t row = own.begin; row < own.end; row += step) {
+      const std::int64_t rows = std::min(step, own.end - row);
       pack_rows(row, rows);
       for (std::int64_t panel = panels.begin; panel < panels.end;
            panel += LinearPlan::kGroupPanels) {

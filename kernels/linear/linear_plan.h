@@ -36,6 +36,15 @@ struct LinearPlan {
     return std::clamp(fit, kMaxTileRows, kMaxBlockRows);
   }
 
+  /// How many parts rows are cut into when an op is cut into `pieces`: as many as there are blocks
+  /// of `step` rows, if that divides the pieces.
+  [[nodiscard]] static constexpr int row_parts(std::int64_t rows, std::int64_t step,
+                                               int pieces) noexcept {
+    int parts = static_cast<int>(std::min<std::int64_t>((rows + step - 1) / step, pieces));
+    while (parts > 1 && pieces % parts != 0) --parts;
+    return std::max(parts, 1);
+  }
+
   /// Of `rows` rows, and those that fill them up to whole tiles of `tile_rows`.
   [[nodiscard]] static constexpr std::int64_t rows_bytes(std::int64_t rows, std::int64_t words,
                                                          std::int64_t tile_rows = 1) noexcept {

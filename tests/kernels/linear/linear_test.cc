@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/kernels/linear/linear_plan.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/tests/fixture/random_matrix.h"
@@ -268,6 +269,27 @@ TEST_P(PlainLinearTest, AddsToARowInPlace) {
   run(params);
   for (std::int64_t r = 0; r < 14; ++r) {
     EXPECT_TRUE(test::same_bits(&apart.at(r, 0), &stream.at(r, 0), 37)) << r;
+  }
+}
+
+/// More rows than a block has are dealt out to the threads, too.
+TEST_P(LinearTest, GivesTheSameBitsHoweverManyShareBlocksOfRows) {
+  constexpr std::int64_t kRows = 2 * LinearPlan::kMaxBlockRows + 40;
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kQ8_0, DType::kQ4_K}) {
+    const std::int64_t inputs = in_blocks(dtype, 64);
+    const RandomMatrix matrix(dtype, 70, inputs, 51);
+    const PackedWeight weight = pack(matrix);
+    RowBuffer in(kRows, inputs);
+    in.randomize(11);
+    RowBuffer alone(kRows, 70);
+    run({.in = in.rows(), .weight = &weight, .out = alone.rows()}, 1);
+    for (const int threads : {2, 3, 4, 5, 6, 9}) {
+      RowBuffer out(kRows, 70);
+      run({.in = in.rows(), .weight = &weight, .out = out.rows()}, threads);
+      for (std::int64_t r = 0; r < kRows; ++r) {
+        ASSERT_TRUE(test::same_bits(&out.at(r, 0), &alone.at(r, 0), 70)) << threads << " " << r;
+      }
+    }
   }
 }
 
