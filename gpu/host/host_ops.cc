@@ -2,6 +2,7 @@
 #include <cstddef>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/gpu/host/gather_logits.h"
 #include "weft/gpu/host/host_state.h"
 #include "weft/gpu/ranks/rank_link.h"
 #include "weft/kernels/attention/attention.h"
@@ -168,7 +169,7 @@ class OpRunner {
   void operator()(const AllReduceOp& op) const { link().all_reduce(numbers(op.values)); }
 
   void operator()(const GatherOp& op) const {
-    link().gather(state_.rows(op.in), op.columns, state_.rows(op.out));
+    gather_logits(op, state_.rows(op.in), state_.rows(op.out), state_.program->part, step_, link());
   }
 
   void operator()(const ReceiveOp& op) const { link().receive(numbers(op.out)); }
