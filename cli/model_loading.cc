@@ -10,6 +10,7 @@
 #include "weft/core/kv_dtype.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/load_step_devices.h"
+#include "weft/gpu/ranks/settle_partition.h"
 
 namespace weft::cli {
 namespace {
@@ -32,7 +33,7 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool computes) 
           ->capture_default_str();
   command
       .add_option("--partition", options.device,
-                  "Several devices, and how they share the model (docs/scale.md)")
+                  "Several devices, and how they share the model, or auto (docs/scale.md)")
       ->excludes(device)
       ->type_name("DEVICES");
   command.add_option("--threads", options.threads, "Threads of the host; 0 = one for each core")
@@ -58,15 +59,28 @@ Error device_flag_error(const Error& error, const std::string& device) {
 Result<std::unique_ptr<ModelDevice>> load_alone(const OpenedModel& model,
                                                 const ModelOptions& options, std::int64_t context,
                                                 std::int32_t outputs) {
+  const auto name = settled_device(
+      model, options.device, {.rows = 1, .context = std::min(context, model.program->context)},
+      options.kv_dtype);
+  if (!name) return name.error();
   DeviceOptions wanted = SequenceRunner::options_for(*model.program, context, outputs);
   wanted.threads = options.threads;
-  wanted.kv_dtype = options.kv_dtype.value_or(kv_dtype_for(options.device, *model.program));
+  wanted.kv_dtype = options.kv_dtype.value_or(kv_dtype_for(*name, *model.program));
   ProgressBar bar("loading");
   auto device =
-      load_model_device(model, options.device, wanted,
+      load_model_device(model, *name, wanted,
                         [&bar](std::int64_t done, std::int64_t total) { bar.show(done, total); });
   if (!device) return device_flag_error(device.error(), options.device);
   return *std::move(device);
+}
+
+Result<std::string> settled_device(const OpenedModel& model, const std::string& device,
+                                   const CapacityWishes& capacity, std::optional<DType> kv_dtype,
+                                   bool has_tuning) {
+  auto choice = settle_partition(model, device, capacity, kv_dtype, has_tuning);
+  if (!choice) return choice.error();
+  for (const std::string& reason : choice->reasons) std::cerr << reason << '\n';
+  return std::move(choice->partition);
 }
 
 std::string model_name(std::filesystem::path path) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "weft/core/error/error.h"
+#include "weft/gpu/device_capacity.h"
 #include "weft/gpu/model_device.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/model/open_model.h"
@@ -37,6 +38,14 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool computes);
 [[nodiscard]] Result<std::unique_ptr<ModelDevice>> load_alone(
     const OpenedModel& model, const ModelOptions& options, std::int64_t context,
     std::int32_t outputs = SequenceRunner::kStepOutputs);
+
+/// What a model that is to run on `device` runs on: where that is "auto" what is chosen, which
+/// standard error says the reasons of. Errors of settle_partition().
+[[nodiscard]] Result<std::string> settled_device(const OpenedModel& model,
+                                                 const std::string& device,
+                                                 const CapacityWishes& capacity,
+                                                 std::optional<DType> kv_dtype = {},
+                                                 bool has_tuning = false);
 
 /// Adds to an error that the flag --device asked for a device that does not exist.
 [[nodiscard]] Error device_flag_error(const Error& error, const std::string& device);

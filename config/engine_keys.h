@@ -73,7 +73,7 @@ inline constexpr std::array kKeys = {
               "The host is the device that is always there", "device"},
     ConfigKey{"device", "partition", text<&Config::partition>(),
               "Several devices for one model: commas between those that share layers, bars between "
-              "stages; empty: device.name alone",
+              "stages; auto: chosen by memory and rates; empty: device.name alone",
               "One device is enough for most models, and nothing is exchanged", "partition"},
     ConfigKey{
         "device", "replicas", ReplicasSetting{},

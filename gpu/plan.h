@@ -8,6 +8,7 @@
 #include "weft/core/time/clock.h"
 #include "weft/core/token.h"
 #include "weft/gpu/activation_reader.h"
+#include "weft/sampling/part_summary.h"
 #include "weft/sampling/sampler.h"
 #include "weft/sampling/sampling_params.h"
 
@@ -29,7 +30,9 @@ struct PlanStart {
   std::uint64_t seed = 0;
   std::int32_t prompt_tokens = 0;  ///< of what the sampler will see; the rest is output
   float mirostat_mu = 0;
-  bool long_context = false;       ///< uses the long set of angles
+  bool long_context = false;  ///< uses the long set of angles
+  /// What its choices need of the logits, where `sampling` is null, as in another process.
+  LogitNeeds needs = LogitNeeds::kAll;
   std::int32_t first_history = 0;  ///< in Plan::ids: tokens that are in the KV already
   std::int32_t history_tokens = 0;
   std::int32_t cross_context = 0;     ///< tokens of its encoder's output, where that is there

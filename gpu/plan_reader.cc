@@ -33,6 +33,7 @@ PlanReader::PlanReader(const DeviceLimits& limits, std::int32_t encoder_pages)
   encodes_.reserve(rows);
   entries_.reserve(rows);
   outputs_.reserve(rows);
+  needs_.reserve(rows);
   first_choice_.reserve(rows);
   output_of_entry_.reserve(rows);
   choices_.reserve(rows);
@@ -61,6 +62,7 @@ void PlanReader::start(const Plan& plan, const PlanStart& start) {
   slot.observed = start.history_tokens;
   slot.last_token = kNoToken;
   slot.long_context = start.long_context;
+  slot.needs = start.sampling ? logit_needs(*start.sampling) : start.needs;
   slot.reader = start.reader;
   slot.has_failed = false;
 }
@@ -167,10 +169,12 @@ void PlanReader::fork(const PlanFork& fork) {
   to.prompt_tokens = from.prompt_tokens;
   to.observed = from.observed;
   to.long_context = from.long_context;
+  to.needs = from.needs;
 }
 
 void PlanReader::read_samples(const Plan& plan) {
   outputs_.clear();
+  needs_.clear();
   first_choice_.clear();
   choices_.clear();
   output_of_entry_.assign(plan.entries.size(), -1);
@@ -183,8 +187,11 @@ void PlanReader::read_samples(const Plan& plan) {
       const SlotTokens& tokens = entries_[place_of(sample.entry)];
       output = static_cast<std::int32_t>(outputs_.size());
       outputs_.push_back(tokens.first + tokens.count - 1);
+      needs_.push_back(LogitNeeds::kCandidates);
       first_choice_.push_back(choices_.size());
     }
+    LogitNeeds& needs = needs_[place_of(output)];
+    needs = std::max(needs, state_of_row(sample.row).needs);
     choices_.push_back({slot_of(sample.row), output, shares});
   }
 }

@@ -21,6 +21,7 @@ struct SlotState {
   std::int32_t observed = 0;              ///< tokens that its sampler has seen after this step
   TokenId last_token = kNoToken;          ///< what was chosen for it last
   bool long_context = false;              ///< uses the long set of angles
+  LogitNeeds needs = LogitNeeds::kAll;    ///< of what its tokens are chosen by
   std::shared_ptr<ActivationReader> reader{};
   bool has_failed = false;  ///< its reader threw: nothing is chosen for it any more
 };
@@ -106,6 +107,8 @@ class PlanReader {
 
   /// Rows of the step whose logits are wanted, each once.
   [[nodiscard]] std::span<const std::int32_t> outputs() const noexcept { return outputs_; }
+  /// By output, what the choices by it need of its logits, of those that share it the most.
+  [[nodiscard]] std::span<const LogitNeeds> needs() const noexcept { return needs_; }
 
   /// In the order of Plan::samples.
   [[nodiscard]] std::span<const SlotChoice> choices() const noexcept { return choices_; }
@@ -154,6 +157,7 @@ class PlanReader {
   std::vector<SlotTokens> encodes_;
   std::vector<SlotTokens> entries_;
   std::vector<std::int32_t> outputs_;
+  std::vector<LogitNeeds> needs_;
   std::vector<std::size_t> first_choice_;  // by output
   std::vector<std::int32_t> output_of_entry_;
   std::vector<SlotChoice> choices_;

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "weft/core/token.h"
+#include "weft/sampling/part_summary.h"
 
 namespace weft {
 
@@ -25,6 +26,8 @@ struct Step {
   std::span<const TokenId> ids;             ///< [T]
   std::span<const StepSequence> sequences;  ///< cover 0 .. T-1 in order
   std::span<const std::int32_t> outputs;    ///< rows whose logits are wanted
+  /// By output, what is needed of its logits; empty: all of every one. A device may give more.
+  std::span<const LogitNeeds> needs{};
 };
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 #include "weft/actors/loading/loaded_model.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "weft/config/replicas_text.h"
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/load_step_devices.h"
+#include "weft/gpu/ranks/settle_partition.h"
 
 namespace weft {
 namespace {
@@ -40,6 +42,23 @@ std::vector<std::string> devices_of(const Config& config) {
   std::vector<std::string> devices = replica_devices(config).value();
   if (config.policy != BatchPolicy::kInstances) return devices;
   return std::vector(static_cast<std::size_t>(config.instances), devices.front());
+}
+
+/// Chooses the devices of wishes that leave it open; the reasons are empty where nothing is open.
+Result<std::vector<std::string>> settle(const OpenedModel& model, DeviceWishes& wishes) {
+  if (std::ranges::none_of(wishes.replicas, is_auto_partition)) return std::vector<std::string>();
+  if (wishes.replicas.size() > 1) {
+    return Error{DeviceErrc::kUnfit,
+                 "replicas: a partition that is chosen (auto) is one replica's"};
+  }
+  if (wishes.budget) {
+    return Error{DeviceErrc::kUnfit, "partition: auto: a memory budget is of one device's memory"};
+  }
+  auto choice = settle_partition(model, wishes.replicas.front(), wishes.capacity, wishes.kv_dtype,
+                                 !wishes.tuning.empty());
+  if (!choice) return choice.error();
+  wishes.replicas.front() = std::move(choice->partition);
+  return std::move(choice->reasons);
 }
 
 DeviceWishes wishes_of(const Config& config) {
@@ -76,6 +95,11 @@ Result<RankWorld> rank_world_of(const Config& config) {
                  "replicas: all are of one process, and the launcher has started " +
                      std::to_string(world.size)};
   }
+  if (is_auto_partition(config.partition) && !world.is_alone()) {
+    return Error{DeviceErrc::kUnfit,
+                 "partition: auto is chosen by one process, and the launcher has started " +
+                     std::to_string(world.size)};
+  }
   world.timeout = std::chrono::ceil<std::chrono::milliseconds>(config.rank_timeout);
   return world;
 }
@@ -98,6 +122,8 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
   DeviceWishes wishes = wishes_of(config);
   wishes.budget = std::move(budget);
   wishes.world = *std::move(world);
+  auto placement = settle(opened, wishes);
+  if (!placement) return placement.error();
   auto devices = load_step_devices(opened, wishes, ends, progress);
   if (!devices) return devices.error();
   const DType kv_dtype =
@@ -105,6 +131,7 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
   ServedModel model =
       served(*opened.program, std::move(tokenizer), std::move(ends), *devices, kv_dtype);
   model.defaults = std::move(*defaults);
+  model.placement = *std::move(placement);
   return LoadedModel{std::move(model), std::move(devices->devices)};
 }
 

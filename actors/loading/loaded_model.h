@@ -23,12 +23,14 @@ struct LoadedModel {
 
 /// The processes that share the model: one for each rank where a launcher's environment says so and
 /// `config` has a partition, else this one alone. kUnfit naming a variable, or for several replicas
-/// where there are several processes; errors of Config::validate().
+/// or a partition that is to be chosen where there are several processes; errors of
+/// Config::validate().
 [[nodiscard]] Result<RankWorld> rank_world_of(const Config& config);
 
 /// Measures the device, takes its memory (from `budget` where there is one) and loads a model that
 /// was opened. Only device, memory and policy of `config` count, not the model's path. kBadRequest
-/// for a model that chooses no tokens; errors of load_step_devices().
+/// for a model that chooses no tokens; kUnfit for a partition that is to be chosen ("auto") for
+/// several replicas or from a budget; errors of settle_partition() and load_step_devices().
 [[nodiscard]] Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
                                               const Config& config,
                                               const LoadProgress& progress = {},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "weft/actors/loading/generation_config.h"
@@ -23,6 +24,8 @@ struct ServedModel {
   bool has_encoder = false;
   TokenId start_token = kNoToken;  ///< which the decoder of an encoder-decoder model begins with
   GenerationDefaults defaults{};   ///< of requests that do not say it themselves
+  /// Why it runs where it does, one reason a line, where that was chosen (device.partition "auto").
+  std::vector<std::string> placement{};
   std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = there is none
 };
 

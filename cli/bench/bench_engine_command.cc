@@ -45,10 +45,12 @@ std::vector<Config> configs_of(const BenchEngineOptions& options) {
 
 void run_bench_engine(const BenchEngineOptions& options) {
   check_report_files(kBenchEngineVerb, options.files);
-  const std::vector<Config> configs = configs_of(options);
+  std::vector<Config> configs = configs_of(options);
   const measure::Load load = value_or_fail(kBenchEngineVerb, load_of(options.load));
   const measure::MeasuredModel model =
       open_measured(kBenchEngineVerb, configs.front(), options.measured);
+  settle_devices(kBenchEngineVerb, model.opened, configs.front());
+  for (Config& config : configs) config.partition = configs.front().partition;
   std::vector<measure::MeasuredPolicy> measured;
   std::optional<Error> failure;
   BenchProgress progress;

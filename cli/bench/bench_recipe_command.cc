@@ -82,10 +82,11 @@ void run_bench_recipe(const BenchRecipeOptions& options) {
   if (options.list) return list_recipes();
   const measure::Recipe& recipe = recipe_of(options);
   check_report_files(kBenchRecipeVerb, options.files);
-  const Config config = config_of(options);
+  Config config = config_of(options);
   const char* const shape = config.device == "cpu" ? "llama-110m" : "llama-2-7b";
   const measure::MeasuredModel model =
       open_measured(kBenchRecipeVerb, config, options.measured, shape);
+  settle_devices(kBenchRecipeVerb, model.opened, config);
   measure::RecipeSetup setup{.model = model};
   setup.config = config;
   setup.seed = options.seed;

@@ -129,8 +129,15 @@ void run_bench_step(const BenchStepOptions& options) {
   const NamedModel model = open_what_is_asked(options);
   const Program& program = *model.opened.program;
   measure::StepWishes wishes = wishes_of(options, program);
-  wishes.stages =
-      value_or_fail(kBenchStepVerb, measure::stages_of(model.opened, options.model.device));
+  const auto most = [](const std::vector<std::int32_t>& of) {
+    return of.empty() ? 1 : std::ranges::max(of);
+  };
+  wishes.device =
+      value_or_fail(kBenchStepVerb,
+                    settled_device(model.opened, wishes.device,
+                                   {.rows = most(wishes.batches), .context = most(wishes.contexts)},
+                                   wishes.kv_dtype));
+  wishes.stages = value_or_fail(kBenchStepVerb, measure::stages_of(model.opened, wishes.device));
   const StepDevices loaded = load(model, wishes);
   const auto peak = value_or_fail(
       kBenchStepVerb,

@@ -3,10 +3,13 @@
 #include <utility>
 
 #include "weft/cli/fail.h"
+#include "weft/cli/model_loading.h"
 #include "weft/config/config_schema.h"
 #include "weft/config/engine_keys.h"
+#include "weft/gpu/ranks/settle_partition.h"
 
 namespace weft::cli {
+
 void add_measured_options(CLI::App& command, MeasuredOptions& options) {
   options.config = std::make_unique<ConfigOptions>(command, engine_schema());
   add_shape_options(command, options.shape);
@@ -31,6 +34,17 @@ measure::MeasuredModel open_measured(std::string_view verb, const Config& config
   }
   NamedShape shape = shape_of(verb, wanted);
   return measure::make_random_model(std::move(shape.name), shape.shape);
+}
+
+void settle_devices(std::string_view verb, const OpenedModel& model, Config& config) {
+  if (!is_auto_partition(config.partition)) return;
+  CapacityWishes wishes;
+  wishes.memory_fraction = config.memory_fraction;
+  wishes.memory_bytes = config.memory_bytes;
+  wishes.rows = config.max_rows;
+  wishes.context = config.max_context;
+  config.partition = value_or_fail(verb, settled_device(model, config.partition, wishes,
+                                                        config.kv_dtype, !config.tuning.empty()));
 }
 
 }  // namespace weft::cli

@@ -13,6 +13,7 @@
 #include "weft/cli/size_text.h"
 #include "weft/core/kv_dtype.h"
 #include "weft/gpu/ranks/partition.h"
+#include "weft/gpu/ranks/settle_partition.h"
 
 namespace weft::cli {
 namespace {
@@ -146,7 +147,9 @@ std::string part_text(const Program& whole, const Program& part) {
 }
 
 void print_parts(const OpenedModel& model, const std::string& text, bool with_ops) {
-  const Partition partition = value_or_fail(kInspectVerb, parse_partition(text));
+  const PartitionChoice choice = value_or_fail(kInspectVerb, settle_partition(model, text, {}));
+  for (const std::string& reason : choice.reasons) std::cout << reason << '\n';
+  const Partition partition = value_or_fail(kInspectVerb, parse_partition(choice.partition));
   const auto programs = value_or_fail(kInspectVerb, compile_parts(model, partition));
   std::size_t rank = 0;
   for (const Partition::Stage& stage : partition.stages) {
@@ -180,8 +183,10 @@ void add_inspect_command(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
   add_model_options(*command, options->model, false);
   command
-      ->add_option("--partition", options->partition,
-                   "Show what each rank has when several devices share the model (docs/scale.md)")
+      ->add_option(
+          "--partition", options->partition,
+          "Show what each rank has when several devices share the model; auto: chooses them, "
+          "and says why (docs/scale.md)")
       ->type_name("DEVICES");
   command->add_flag("--no-program", options->no_program, "Leave the list of ops out");
   command->add_flag("--tensors", options->tensors,

@@ -144,6 +144,7 @@ void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card) 
   if (failure_) return stop();
   const EngineStats stats = engine_->stats();
   tell_of_template(*card.model);
+  for (const std::string& reason : card.model->placement) log_->info(reason);
   log_->info("serving " + card.name + " with " + std::to_string(stats.rows) + " rows and " +
              std::to_string(stats.pages) + " pages (" + size_text(card.model->kv_bytes) +
              " of keys and values in " + std::string(kv_dtype_name(card.model->kv_dtype)) + ')');

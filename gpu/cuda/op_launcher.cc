@@ -148,6 +148,7 @@ class Launcher {
     linear.out = buffer(op.out);
     linear.workspace = layout_.linear_workspace;
     params.experts = static_cast<std::int32_t>(op.weights.size());
+    params.first_expert = op.first_expert;
     params.weights = table.matrices;
     params.biases = table.biases;
     params.gathers = op.gathers;
@@ -160,6 +161,7 @@ class Launcher {
     params.rows = step_.rows;
     params.in = buffer(op.in);
     params.chosen = op.chosen;
+    params.experts = op.experts;
     params.routing = layout_.routing;
     params.residual = buffer(op.residual);
     params.out = buffer(op.out);

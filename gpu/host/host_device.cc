@@ -9,6 +9,7 @@
 #include "weft/core/error/internal_error.h"
 #include "weft/core/kv_dtype.h"
 #include "weft/core/mailbox/cache_line.h"
+#include "weft/gpu/host/gather_logits.h"
 #include "weft/gpu/host/host_state.h"
 #include "weft/gpu/ranks/rank_link.h"
 #include "weft/kernels/attention/attention.h"
@@ -134,6 +135,7 @@ void size_step(HostStep& step, const Program& program, const DeviceOptions& opti
   }
   step.weight_of.resize(choices);
   step.starts.resize(static_cast<std::size_t>(program.max_experts) + 1);
+  size_told_parts(step, program, options);
 }
 
 Result<void> take_memory(HostState& state) {
@@ -181,6 +183,7 @@ void prepare(HostState& state, const Step& step, bool encoding) {
   }
   own.ids = step.ids;
   own.outputs = step.outputs;
+  own.needs = step.needs;
   own.positions.resize(step.ids.size());
   own.long_positions.resize(step.ids.size());
   own.spans.clear();
@@ -291,7 +294,7 @@ std::int64_t HostDevice::memory_bytes(const Program& program, const DeviceOption
   return bytes_of_pages(program.self_kv, options, options.pages) +
          bytes_of_pages(program.cross_kv, options, options.cross_pages) +
          bytes_of_pages(program.encoder_kv, options, options.encoder_pages) +
-         floats * static_cast<std::int64_t>(sizeof(float));
+         (floats + told_numbers(program, options)) * static_cast<std::int64_t>(sizeof(float));
 }
 
 void HostDevice::copy_page(std::int32_t from, std::int32_t to) {
@@ -325,6 +328,11 @@ Rows HostDevice::results() {
   return state_->result == kAbsent ? Rows() : state_->rows(state_->result);
 }
 
+float HostDevice::logprob_shift(std::int32_t output) const {
+  const std::vector<float>& shifts = state_->step.logprob_shifts;
+  return shifts.empty() ? 0 : shifts[static_cast<std::size_t>(output)];
+}
+
 Rows HostDevice::hidden_states(std::int32_t first, std::int32_t count) {
   const Rows all = state_->rows(state_->program->hidden_states);
   return {all.row(first), count, all.width, all.stride};
@@ -337,6 +345,7 @@ Rows HostDevice::logits_of(std::span<const std::int32_t> rows) {
     internal_error("more logits are wanted than the device was made for");
   }
   state.step.outputs = rows;
+  state.step.needs = {};
   state.result = list.result;
   const std::size_t begin = state.program->first_head_op;
   const int all = state.team->size();

@@ -52,6 +52,10 @@ class HostDevice final : public ModelDevice {
   [[nodiscard]] RankLink* link();
   void abandon() noexcept override;
 
+  /// What the logprobs lack that are computed by an output's logits: see join_parts(). 0 where they
+  /// are all there.
+  [[nodiscard]] float logprob_shift(std::int32_t output) const;
+
   /// Copies a page of the decoder's KV, in all layers, over another.
   void copy_page(std::int32_t from, std::int32_t to);
 

@@ -2,6 +2,7 @@
 #include <cstddef>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/gpu/host/gather_logits.h"
 #include "weft/gpu/host/host_state.h"
 #include "weft/gpu/ranks/rank_link.h"
 #include "weft/kernels/attention/attention.h"
@@ -128,8 +129,9 @@ class OpRunner {
     const ConstRows in = state_.rows(op.in);
     const Rows out = state_.rows(op.out);
     for (std::size_t expert = 0; expert < op.weights.size(); ++expert) {
-      const std::int32_t begin = step_.starts[expert];
-      const std::int32_t count = step_.starts[expert + 1] - begin;
+      const std::size_t routed = static_cast<std::size_t>(op.first_expert) + expert;
+      const std::int32_t begin = step_.starts[routed];
+      const std::int32_t count = step_.starts[routed + 1] - begin;
       if (count == 0) continue;
       LinearParams params;
       params.weight = &state_.weights->matrix(op.weights[expert]);
@@ -150,6 +152,8 @@ class OpRunner {
 
   void operator()(const CombineOp& op) const {
     CombineParams params = combine_params(op.chosen);
+    params.expert_of = std::span(step_.expert_of).first(choices_of(op.chosen));
+    params.experts = op.experts;
     params.in = state_.rows(op.in);
     params.residual = state_.rows(op.residual);
     params.out = state_.rows(op.out);
@@ -165,7 +169,7 @@ class OpRunner {
   void operator()(const AllReduceOp& op) const { link().all_reduce(numbers(op.values)); }
 
   void operator()(const GatherOp& op) const {
-    link().gather(state_.rows(op.in), op.columns, state_.rows(op.out));
+    gather_logits(op, state_.rows(op.in), state_.rows(op.out), state_.program->part, step_, link());
   }
 
   void operator()(const ReceiveOp& op) const { link().receive(numbers(op.out)); }

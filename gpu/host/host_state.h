@@ -14,6 +14,7 @@
 #include "weft/gpu/host/thread_team.h"
 #include "weft/kernels/attention/kv_layer.h"
 #include "weft/kernels/share.h"
+#include "weft/sampling/part_summary.h"
 
 namespace weft {
 
@@ -32,6 +33,7 @@ struct HostKv {
 struct HostStep {
   std::span<const TokenId> ids;
   std::span<const std::int32_t> outputs;
+  std::span<const LogitNeeds> needs;         ///< by output, or empty
   std::vector<std::int32_t> positions;       ///< [T]
   std::vector<std::int32_t> long_positions;  ///< [T]: those of LongRoPE's long set moved behind
   std::vector<SequenceSpan> spans;           ///< over a sequence's own KV
@@ -39,6 +41,10 @@ struct HostStep {
   // Routing of the layer that is being computed.
   std::vector<std::int32_t> expert_of, starts, order, token_of, place_of;
   std::vector<float> weight_of;
+  // Of a rank that shares the head: what it tells of its logits, [outputs][kPartNumbers]; what all
+  // of the stage told, of the first [outputs][ranks][kPartNumbers], and what that lacks, by output.
+  std::vector<float> told, told_by_all, logprob_shifts;
+  std::vector<Extent> told_columns;  ///< where each rank's stand in told_by_all
 };
 
 struct HostState {

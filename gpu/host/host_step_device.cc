@@ -17,6 +17,16 @@ constexpr std::size_t kLogitsWorthATeam = 65'536;
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
+/// Adds to a sample's logprobs what logits that other ranks did not tell of make them less.
+void shift_logprobs(float shift, StepResult& result, SampleResult& sample) {
+  if (shift == 0 || sample.token == kNoToken) return;
+  sample.logprob += shift;
+  for (TokenLogprob& one :
+       std::span(result.top).subspan(at(sample.first_top), at(sample.top_count))) {
+    one.logprob += shift;
+  }
+}
+
 }  // namespace
 
 HostStepDevice::HostStepDevice(std::unique_ptr<HostDevice> device, const DeviceLimits& limits,
@@ -125,7 +135,7 @@ void HostStepDevice::decode(const Plan& plan) {
     samplers_[at(reader_.slot_of(fork.to))].start_as(samplers_[at(reader_.slot_of(fork.from))],
                                                      fork.seed, fork.mirostat_mu);
   }
-  if (!ids_.empty()) device_->decode({ids_, sequences_, reader_.outputs()});
+  if (!ids_.empty()) device_->decode({ids_, sequences_, reader_.outputs(), reader_.needs()});
   for (const PlanFork& fork : plan.forks) copy_pages(reader_.forked_pages(fork));
 }
 
@@ -140,6 +150,7 @@ void HostStepDevice::choose_one(StepResult& result, std::size_t index, SamplerSc
   }
   const SampleOutcome outcome = samplers_[at(choice.slot)].sample({logits, copy.size()}, scratch);
   reader_.tell(result, index, outcome);
+  shift_logprobs(device_->logprob_shift(choice.output), result, result.samples[index]);
 }
 
 void HostStepDevice::choose(StepResult& result) {

@@ -39,7 +39,10 @@ class StepCosts::Estimator {
     if (op.weights.empty()) return {};
     OpCost cost = of_product(op.weights.front(), op.out);
     cost.experts = as_double(static_cast<std::int64_t>(op.weights.size()));
-    cost.chosen = as_double(buffer(op.out).rows_per_token);
+    // Of the choices those fall on a rank's experts that its part of them is.
+    const double own = cost.experts / std::max(as_double(program_.max_experts), cost.experts);
+    cost.chosen = own * as_double(buffer(op.out).rows_per_token);
+    cost.per_row *= own;
     cost.read *= cost.experts;
     return cost;
   }

@@ -39,7 +39,12 @@ Result<Partition::Stage> parse_stage(std::string_view text) {
     }
     text = text.substr(0, at);
   }
-  for (const std::string_view device : split(text, ',')) {
+  stage.whole_experts = text.find('+') != std::string_view::npos;
+  if (stage.whole_experts && text.find(',') != std::string_view::npos) {
+    return misfit("'" + std::string(trimmed(text)) +
+                  "': all devices of a stage have whole experts (+), or columns of each (,)");
+  }
+  for (const std::string_view device : split(text, stage.whole_experts ? '+' : ',')) {
     if (device.empty()) return misfit("a device is missing");
     stage.devices.emplace_back(device);
   }
@@ -116,7 +121,7 @@ std::string to_string(const Partition& partition) {
   for (const Partition::Stage& stage : partition.stages) {
     if (!text.empty()) text += " | ";
     for (std::size_t i = 0; i < stage.devices.size(); ++i) {
-      text.append(i == 0 ? "" : ",").append(stage.devices[i]);
+      text.append(i == 0 ? "" : stage.whole_experts ? "+" : ",").append(stage.devices[i]);
     }
     if (stage.layers >= 0) text.append("@").append(std::to_string(stage.layers));
   }
@@ -203,6 +208,7 @@ Result<std::vector<ProgramPart>> parts_of(const Partition& partition, std::int64
       ProgramPart& part = parts.emplace_back();
       part.rank = rank;
       part.ranks = width;
+      part.whole_experts = partition.stages[stage].whole_experts;
       part.first_layer = static_cast<std::int32_t>(first);
       part.layers = static_cast<std::int32_t>((*counts)[stage]);
     }

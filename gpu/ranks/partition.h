@@ -20,6 +20,7 @@ struct Partition {
 
     std::vector<std::string> devices;  ///< as list_devices() names them; one may stand there twice
     std::int32_t layers = -1;          ///< of the decoder; -1: its share of those left
+    bool whole_experts = false;        ///< each has whole experts, instead of columns of every one
   };
   std::vector<Stage> stages;
 
@@ -28,8 +29,9 @@ struct Partition {
   [[nodiscard]] std::vector<bool> host_stages() const;  ///< by stage, whether it is on the host
 };
 
-/// Reads "cuda:0,cuda:1 | cuda:2@20 | cpu": commas between devices that share layers, bars between
-/// the stages of a pipeline, @ and a number of layers behind a stage. kUnfit naming what is wrong.
+/// Reads "cuda:0,cuda:1 | cuda:2@20 | cpu": commas between devices that share layers, a plus
+/// instead where each shall have whole experts, bars between the stages of a pipeline, @ and a
+/// number of layers behind a stage. kUnfit naming what is wrong.
 [[nodiscard]] Result<Partition> parse_partition(std::string_view text);
 [[nodiscard]] std::string to_string(const Partition& partition);
 

@@ -177,8 +177,9 @@ __global__ void __launch_bounds__(kWarps* kWarp)
   let_successor_start();
   wait_for_predecessor();
   const int expert = static_cast<int>(blockIdx.y);
-  const int begin = params.routing.starts[expert];
-  const int end = params.routing.starts[expert + 1];
+  const int routed = params.first_expert + expert;
+  const int begin = params.routing.starts[routed];
+  const int end = params.routing.starts[routed + 1];
   const std::int64_t n = std::int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp;
   if (begin == end || n >= params.linear.weight.outputs) return;
   const DeviceMatrix weight = params.weights[expert];

@@ -61,6 +61,7 @@ void combine(const CombineParams& params, Share share) {
           "combine: residual does not fit out");
   check_choices(params.weight_of, choices);
   check_choices(params.place_of, choices);
+  if (params.experts.count > 0) check_choices(params.expert_of, choices);
   cpu::combine(params, share);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "weft/kernels/experts/expert_run.h"
 #include "weft/kernels/experts/route_spec.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/share.h"
@@ -35,11 +36,14 @@ struct RouteParams {
 void route(const RouteParams& params, Share share);
 
 /// out[t] = residual[t] + sum over ranks r = 0 .. k-1, in that order, of weight_of[t, r] *
-/// in[place_of[t, r]].
+/// in[place_of[t, r]], without those whose expert is not one of `experts`: their rows of `in` are
+/// not read.
 struct CombineParams {
   ConstRows in = {};  ///< [T * k, H]: the experts' outputs in the order of RouteParams::order
   std::int32_t chosen = 1;
-  std::span<const float> weight_of = {};     ///< [T, k]
+  std::span<const float> weight_of = {};         ///< [T, k]
+  std::span<const std::int32_t> expert_of = {};  ///< [T, k]; empty where `experts` are all
+  ExpertRun experts = {};
   std::span<const std::int32_t> order = {};  ///< [T * k]
   std::span<std::int32_t> place_of = {};     ///< [T * k] scratch: the inverse of order
   ConstRows residual = {};                   ///< data null when there is none; may be `out`

@@ -173,6 +173,7 @@ void cpu::combine(const CombineParams& params, Share share) {
     }
     for (std::size_t rank = 0; rank < chosen; ++rank) {
       const std::size_t choice = static_cast<std::size_t>(t) * chosen + rank;
+      if (params.experts.count > 0 && !params.experts.has(params.expert_of[choice])) continue;
       const float weight = params.weight_of[choice];
       const float* in = params.in.row(params.place_of[choice]);
       for (std::int64_t i = 0; i < width; ++i) out[i] += weight * in[i];

@@ -241,6 +241,10 @@ __global__ void __launch_bounds__(kCombineThreads) combine_kernel(CudaCombinePar
   }
   for (int rank = 0; rank < params.chosen; ++rank) {
     const std::int64_t choice = row * params.chosen + rank;
+    if (params.experts.count > 0) {  // as ExpertRun::has(), which is the host's
+      const int expert = params.routing.expert_of[choice] - params.experts.first;
+      if (expert < 0 || expert >= params.experts.count) continue;
+    }
     const float weight = params.routing.weight_of[choice];
     const Four in =
         load_four(DType::kF32, row_of(params.in, params.routing.place_of[choice]), first);

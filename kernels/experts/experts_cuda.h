@@ -1,6 +1,7 @@
 #pragma once
 
 #include "weft/kernels/cuda/cuda_types.h"
+#include "weft/kernels/experts/expert_run.h"
 #include "weft/kernels/experts/route_spec.h"
 #include "weft/kernels/linear/linear_cuda.h"
 
@@ -31,10 +32,12 @@ struct CudaRouteParams {
 
 /// A linear op for every expert over the choices that fell on it: of `linear`, rows is T * k, and
 /// weight, bias and input_rows are not looked at. `weights` and `biases` are arrays of E in the
-/// device's memory; all matrices have the shape and type of `linear.weight`.
+/// device's memory; all matrices have the shape and type of `linear.weight`. The E experts may be
+/// some of those that the router chooses from: the first of them is `first_expert`.
 struct CudaExpertLinearParams {
   CudaLinearParams linear{};
   std::int32_t experts = 0;
+  std::int32_t first_expert = 0;
   const DeviceMatrix* weights = nullptr;
   const float* const* biases = nullptr;  ///< or null; of a null entry there is none
   bool gathers = false;                  ///< `in` has token rows; otherwise choice rows
@@ -49,6 +52,7 @@ struct CudaCombineParams {
   DeviceRows in{};  ///< f32 [T * k, H]
   std::int32_t chosen = 1;
   DeviceRouting routing{};
+  ExpertRun experts{};
   DeviceRows residual{};  ///< f32, or data null
   DeviceRows out{};       ///< f32
 };

@@ -60,14 +60,16 @@ class Counter {
     if (rows > 0) multiply(op.weight, static_cast<double>(rows), 1);
   }
 
-  void add(const RouteOp& op) { chosen_ = op.spec.chosen; }
+  void add(const RouteOp& op) {
+    chosen_ = op.spec.chosen;
+    experts_ = op.experts;
+  }
 
   void add(const ExpertLinearOp& op) {
-    const auto experts = static_cast<double>(op.weights.size());
     const auto tokens = static_cast<double>(part_.tokens());
-    const double missed = std::pow(1 - chosen_ / experts, tokens);
+    const double missed = std::pow(1 - chosen_ / experts_, tokens);
     for (const MatrixId weight : op.weights) {
-      multiply(weight, tokens * chosen_ / experts, 1 - missed);
+      multiply(weight, tokens * chosen_ / experts_, 1 - missed);
     }
   }
 
@@ -101,7 +103,8 @@ class Counter {
   const Program& program_;
   const DType kv_dtype_;
   const Part part_;
-  double chosen_ = 1;  // experts that the router before chose for a token
+  double chosen_ = 1;  // experts that the router before chose for a token, of so many
+  double experts_ = 1;
   StepWork work_;
 };
 

@@ -209,7 +209,8 @@ class ProgramMatcher {
 
   bool same(const ExpertLinearOp& a, const ExpertLinearOp& b) {
     if (a.spec != b.spec || a.gathers != b.gathers || a.in != b.in || a.out != b.out ||
-        a.weights.size() != b.weights.size() || a.biases.size() != b.biases.size())
+        a.first_expert != b.first_expert || a.weights.size() != b.weights.size() ||
+        a.biases.size() != b.biases.size())
       return false;
     for (std::size_t i = 0; i < a.weights.size(); ++i) {
       if (!matrices(a.weights[i], b.weights[i], nullptr)) return false;
@@ -221,7 +222,8 @@ class ProgramMatcher {
   }
 
   bool same(const CombineOp& a, const CombineOp& b) {
-    return a.chosen == b.chosen && a.in == b.in && a.residual == b.residual && a.out == b.out;
+    return a.chosen == b.chosen && a.in == b.in && a.residual == b.residual && a.out == b.out &&
+           a.experts == b.experts;
   }
 
   bool same(const ScaleRowsOp& a, const ScaleRowsOp& b) {

@@ -11,6 +11,7 @@
 #include "weft/core/error/error.h"
 #include "weft/kernels/attention/attention_spec.h"
 #include "weft/kernels/embedding/embedding_spec.h"
+#include "weft/kernels/experts/expert_run.h"
 #include "weft/kernels/experts/route_spec.h"
 #include "weft/kernels/linear/linear_spec.h"
 #include "weft/kernels/linear/packed_layout.h"
@@ -174,8 +175,10 @@ struct RouteOp {
 };
 
 /// A linear op for every expert over the choices that fell on it. `in` has token rows when
-/// `gathers`, otherwise choice rows.
+/// `gathers`, otherwise choice rows. Rows of choices that fell on other ranks' experts are not
+/// written.
 struct ExpertLinearOp {
+  std::int32_t first_expert = 0;  ///< of the router's; those behind it are by weights.size()
   std::vector<MatrixId> weights;  ///< by expert
   std::vector<VectorId> biases;   ///< by expert, or empty
   bool gathers = false;
@@ -189,6 +192,7 @@ struct CombineOp {
   BufferId in = kAbsent;
   BufferId residual = kAbsent;
   BufferId out = kAbsent;
+  ExpertRun experts;  ///< whose choices are added up; of others `in` has no numbers
 };
 
 /// out = residual + scales * in; `scales` has one number for a row, or one for each run of its

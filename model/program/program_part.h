@@ -18,13 +18,16 @@ struct Extent {
 
 /// What one rank computes of a model. Some ranks share their layers (tensor parallel: Megatron-LM,
 /// Shoeybi et al. 2019, section 3): each has some of a layer's heads and inner columns, and some of
-/// the vocabulary; what it adds to the stream is a part of a sum. Ranks that have other layers are
-/// the stages of a pipeline, which hand on the stream.
+/// the vocabulary; what it adds to the stream is a part of a sum. Experts are cut into columns like
+/// any MLP, or dealt out whole (expert parallel: GShard, Lepikhin et al. 2021; here every rank has
+/// every token, so that nothing is sent to experts). Ranks that have other layers are the stages of
+/// a pipeline, which hand on the stream.
 struct ProgramPart {
   std::int32_t rank = 0;          ///< among those that share its layers
   std::int32_t ranks = 1;         ///< that share its layers
   std::int32_t first_layer = 0;   ///< of the decoder
   std::int32_t layers = -1;       ///< -1: all
+  bool whole_experts = false;     ///< of layers that have some, instead of columns of each
   std::int32_t rank_before = -1;  ///< its number in the stage before, whom the stream comes from
 
   [[nodiscard]] bool is_whole() const noexcept { return ranks == 1 && layers < 0; }

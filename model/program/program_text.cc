@@ -74,6 +74,7 @@ class OpWriter {
     verb("experts");
     flow(op.in, op.out, kAbsent);
     out_ << "  " << op.weights.size() << " x " << matrix(op.weights.front());
+    if (op.first_expert > 0) out_ << " from " << op.first_expert;
     epilogue(op.biases.front(), op.spec.activation, op.weights.front());
   }
 

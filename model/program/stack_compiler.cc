@@ -434,10 +434,24 @@ std::optional<Extent> StackCompiler::share(const GatedMlpBlock& block, std::int6
 std::optional<Extent> StackCompiler::share(const MlpBlock& block, const ResidualBlock& residual) {
   if (program_.part.ranks == 1 || residual.norm_inner.present) return std::nullopt;
   if (block.experts.count == 0) return share(block.dense, weights_.input_grain(block.dense.down));
+  if (!shares_expert_beside(block)) return std::nullopt;
+  return share(block.dense, expert_grain(block));
+}
+
+bool StackCompiler::shares_expert_beside(const MlpBlock& block) {
   // The shared expert's result is part of the same sum.
   const GatedMlpBlock& beside = block.experts.shared;
-  if (beside.size > 0 && !share(beside, weights_.input_grain(beside.down))) return std::nullopt;
-  return share(block.dense, expert_grain(block));
+  return beside.size == 0 || share(beside, weights_.input_grain(beside.down));
+}
+
+std::optional<ExpertRun> StackCompiler::own_experts(const MlpBlock& block,
+                                                    const ResidualBlock& residual) {
+  const ProgramPart& part = program_.part;
+  if (!part.whole_experts || part.ranks == 1 || residual.norm_inner.present) return std::nullopt;
+  if (!shares_expert_beside(block)) return std::nullopt;
+  const auto own = share_of(block.experts.count, 1, part);
+  if (!own) return std::nullopt;
+  return ExpertRun{static_cast<std::int32_t>(own->first), static_cast<std::int32_t>(own->count)};
 }
 
 std::int64_t StackCompiler::expert_grain(const MlpBlock& block) {
@@ -498,9 +512,10 @@ void StackCompiler::experts(const MlpBlock& block, const ResidualBlock& residual
   const ExpertsBlock& routed = block.experts;
   program_.max_experts = std::max<std::int64_t>(program_.max_experts, routed.count);
   program_.max_chosen = std::max<std::int64_t>(program_.max_chosen, routed.route.chosen);
-  const auto columns = share(block, residual);
+  const auto dealt = own_experts(block, residual);
+  const auto columns = dealt ? std::nullopt : share(block, residual);
   const InnerShare own = inner_share(block.dense, columns);
-  const Exit exit = exit_of(residual, input, columns.has_value());
+  const Exit exit = exit_of(residual, input, dealt || columns);
   route(routed, input, exit.scale);
   const BufferId inner = buffer("f", own.width, RowKind::kChoices, routed.route.chosen);
   const BufferId each = buffer("e", model_.hidden, RowKind::kChoices, routed.route.chosen);
@@ -512,7 +527,9 @@ void StackCompiler::experts(const MlpBlock& block, const ResidualBlock& residual
   ExpertLinearOp second;
   second.in = inner;
   second.out = each;
-  for (int expert = 0; expert < routed.count; ++expert) {
+  const ExpertRun here = dealt.value_or(ExpertRun{0, routed.count});
+  first.first_expert = second.first_expert = here.first;
+  for (int expert = here.first; expert < here.first + here.count; ++expert) {
     const std::string one = name("mlp.experts." + std::to_string(expert));
     add_expert(first, block.gated ? weights_.gated(one + ".gate_up", block.dense, model_.hidden,
                                                    expert, own.up)
@@ -525,7 +542,7 @@ void StackCompiler::experts(const MlpBlock& block, const ResidualBlock& residual
   weights_.hold_alike(second.weights);
   emit(first);
   emit(second);
-  emit(CombineOp{routed.route.chosen, each, exit.residual, exit.out});
+  emit(CombineOp{routed.route.chosen, each, exit.residual, exit.out, dealt.value_or(ExpertRun{})});
   if (routed.shared.size > 0) shared_expert(block, exit, input);
   leave(name("mlp"), residual, exit, input);
 }

@@ -105,6 +105,12 @@ class StackCompiler {
   /// The inner columns of the block that are this rank's; none where it computes all of them.
   [[nodiscard]] std::optional<Extent> share(const GatedMlpBlock& block, std::int64_t grain) const;
   [[nodiscard]] std::optional<Extent> share(const MlpBlock& block, const ResidualBlock& residual);
+  /// The experts of the block that are this rank's, where each rank has whole ones; none where they
+  /// are not dealt out.
+  [[nodiscard]] std::optional<ExpertRun> own_experts(const MlpBlock& block,
+                                                     const ResidualBlock& residual);
+  /// Whether the ranks share the expert that all tokens have too, where there is one.
+  [[nodiscard]] bool shares_expert_beside(const MlpBlock& block);
   [[nodiscard]] std::int64_t expert_grain(const MlpBlock& block);
   [[nodiscard]] InnerShare inner_share(const GatedMlpBlock& block,
                                        const std::optional<Extent>& columns) const;

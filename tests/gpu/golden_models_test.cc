@@ -332,6 +332,12 @@ std::vector<test::DeviceKind> gpus() { return {test::fake_gpu_kind(), test::gpu_
 /// encoder, tables of positions.
 std::vector<KindAndFolder> ranks_cases() {
   std::vector<KindAndFolder> cases;
+  const auto whole_experts = test::fake_gpu_ranks_kind("fake_gpu_ep2", "cuda:0+cuda:1");
+  for (const char* model : {"mixtral", "qwen2_moe", "gpt_oss"}) {
+    cases.emplace_back(whole_experts, test::committed_golden(model));
+    cases.emplace_back(test::gpu_ranks_kind("gpu_ep2", "cuda:0+cuda:1"),
+                       test::committed_golden(model));
+  }
   for (const auto& [name, partition] : {std::pair{"tp2", "cuda:0,cuda:1"},
                                         {"pp2", "cuda:0 | cuda:1"},
                                         {"tp2pp2", "cuda:0,cuda:1 | cuda:2,cuda:3"},

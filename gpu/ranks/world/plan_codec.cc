@@ -25,7 +25,7 @@ struct WireStart {
   std::uint8_t long_context = 0;
   std::uint8_t is_read = 0;
   std::uint8_t reads_logits = 0;
-  std::uint8_t unused = 0;
+  std::uint8_t needs = 0;  ///< LogitNeeds
 };
 
 /// Stands for a reader of another process: its rank computes what that wants, and nobody reads it.
@@ -130,6 +130,8 @@ class PlanDecoder {
       start.first_cross_page = one.first_cross_page;
       start.cross_pages = one.cross_pages;
       start.long_context = one.long_context != 0;
+      if (one.needs > static_cast<std::uint8_t>(LogitNeeds::kAll)) return wrong("starts");
+      start.needs = static_cast<LogitNeeds>(one.needs);
       if (one.is_read != 0) {
         start.reader = std::make_shared<DistantReader>(one.reads_logits != 0);
       }
@@ -254,6 +256,8 @@ void encode_plan(const Plan& plan, std::vector<std::byte>& bytes) {
     one.first_cross_page = start.first_cross_page;
     one.cross_pages = start.cross_pages;
     one.long_context = start.long_context ? 1 : 0;
+    one.needs =
+        static_cast<std::uint8_t>(start.sampling ? logit_needs(*start.sampling) : start.needs);
     one.is_read = start.reader ? 1 : 0;
     one.reads_logits = start.reader && start.reader->wants_logits() ? 1 : 0;
     writer.number(one);

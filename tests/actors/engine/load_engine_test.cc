@@ -21,8 +21,10 @@
 
 #include "weft/actors/loading/served_model.h"
 #include "weft/gpu/activation_reader.h"
+#include "weft/gpu/device_error.h"
 #include "weft/gpu/memory_budget.h"
 #include "weft/sampling/logit_processor.h"
+#include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/source_path.h"
 
 namespace weft {
@@ -247,6 +249,23 @@ TEST_F(LoadEngineTest, ReplicasShareWhatMemoryThereIs) {
   const std::int32_t two = pages_of("2");
   EXPECT_LT(two, one);
   EXPECT_GT(two, one / 2);
+}
+
+TEST_F(LoadEngineTest, ChoosesAPartitionThatIsLeftOpen) {
+  Config config = demo_config();
+  config.partition = "auto";
+  const Engine engine = load(config).value();
+  EXPECT_EQ(engine.stats().pages, config.max_pages);
+}
+
+TEST_F(LoadEngineTest, ChoosesAPartitionForOneReplicaWithoutABudgetAlone) {
+  Config config = demo_config();
+  config.partition = "auto";
+  const auto budget = MemoryBudget::make(std::int64_t{1} << 30);
+  EXPECT_THAT(load(config, {.memory_budget = budget}),
+              test::FailsWith(DeviceErrc::kUnfit, "partition: auto: a memory budget"));
+  config.replicas = "2";
+  EXPECT_THAT(load(config), test::FailsWith(DeviceErrc::kUnfit, "replicas: a partition"));
 }
 
 TEST_F(LoadEngineTest, AnEngineWithoutRoomInItsBudgetIsRefused) {

@@ -155,6 +155,21 @@ TEST(InspectVerb, ListsTheTensorsWithTheirTypesAndSizes) {
                     ContainsRegex("\n  bf16 +512 B +model.norm.weight \\[256\\]\n")));
 }
 
+TEST(InspectVerb, ChoosesAPartitionAndSaysWhy) {
+  const ProgramRun outcome = run_weft("inspect " + quoted_demo_model + "--partition auto");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output,
+              AllOf(ContainsRegex("partition auto: (cpu|cuda)"), HasSubstr(" that are free"),
+                    HasSubstr("rank 0"), HasSubstr("linear")));
+}
+
+TEST(GenerateVerb, RunsOnAPartitionThatItChooses) {
+  const ProgramRun outcome =
+      run_weft("generate " + quoted_demo_model + "'Once' --max-tokens 3 --partition auto");
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("partition auto: "));
+}
+
 TEST(InspectVerb, SaysWhatASpecLacks) {
   const TempFolder folder;
   const auto spec = folder.write("spec.toml", "family = \"mine\"\n");

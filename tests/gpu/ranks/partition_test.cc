@@ -24,9 +24,21 @@ TEST(ParsePartition, ReadsDevicesAndStages) {
   EXPECT_EQ(partition.widths(), (std::vector<std::int32_t>{2, 1}));
 }
 
+TEST(ParsePartition, DealsOutWholeExpertsAmongDevicesWithAPlusBetween) {
+  const Partition partition = parse_partition("cuda:0 + cuda:1@3 | cpu,cpu").value();
+  ASSERT_EQ(partition.stages.size(), 2U);
+  EXPECT_EQ(partition.stages[0].devices, (std::vector<std::string>{"cuda:0", "cuda:1"}));
+  EXPECT_TRUE(partition.stages[0].whole_experts);
+  EXPECT_FALSE(partition.stages[1].whole_experts);
+  EXPECT_EQ(to_string(partition), "cuda:0+cuda:1@3 | cpu,cpu");
+  EXPECT_TRUE(parts_of(partition, 4).value().front().whole_experts);
+}
+
 TEST(ParsePartition, SaysWhatIsWrong) {
   for (const auto& [text, reason] : {std::pair{"cpu,", "a device is missing"},
                                      {"| cpu", "a device is missing"},
+                                     {"cpu+", "a device is missing"},
+                                     {"cpu+cpu,cpu", "'cpu+cpu,cpu': all devices of a stage"},
                                      {"cpu@0", "'0' behind @ is no number of layers"},
                                      {"cpu@x", "'x' behind @ is no number of layers"},
                                      {"cpu@", "'' behind @ is no number of layers"}}) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include "weft/gpu/ranks/partition.h"
@@ -36,6 +37,19 @@ constexpr Cut kCuts[] = {{"tp2", "cpu,cpu"},
                          {"pp2", "cpu | cpu"},
                          {"pp3", "cpu | cpu | cpu"},
                          {"tp2pp2", "cpu,cpu | cpu,cpu"}};
+
+/// Of models with experts, of which each rank has whole ones.
+constexpr Cut kExpertCuts[] = {
+    {"ep2", "cpu+cpu"}, {"ep4", "cpu+cpu+cpu+cpu"}, {"ep2pp2", "cpu+cpu | cpu+cpu"}};
+
+std::vector<fs::path> goldens_with_experts() {
+  std::vector<fs::path> folders = test::committed_goldens();
+  std::erase_if(folders, [](const fs::path& folder) {
+    const auto model = open_model(folder);
+    return !model || model->program->max_experts == 0;
+  });
+  return folders;
+}
 
 /// A golden model on ranks of the host, beside the same on one.
 class PartitionedModelTest : public testing::TestWithParam<std::tuple<fs::path, Cut>> {
@@ -106,6 +120,40 @@ INSTANTIATE_TEST_SUITE_P(Ours, PartitionedModelTest,
                            return test::test_name(std::get<0>(each.param)) + "_" +
                                   std::get<1>(each.param).name;
                          });
+
+INSTANTIATE_TEST_SUITE_P(WithExperts, PartitionedModelTest,
+                         testing::Combine(testing::ValuesIn(goldens_with_experts()),
+                                          testing::ValuesIn(kExpertCuts)),
+                         [](const auto& each) {
+                           return test::test_name(std::get<0>(each.param)) + "_" +
+                                  std::get<1>(each.param).name;
+                         });
+
+/// What ranks have of a model's experts: their numbers, by layer.
+std::vector<std::vector<std::size_t>> experts_of(const fs::path& golden, const char* partition) {
+  const auto model = open_model(golden).value();
+  std::vector<std::vector<std::size_t>> all;
+  for (const auto& program : compile_parts(model, parse_partition(partition).value()).value()) {
+    std::vector<std::size_t>& own = all.emplace_back();
+    for (const Op& op : program->decode.ops) {
+      const auto* experts = std::get_if<ExpertLinearOp>(&op);
+      if (experts != nullptr && experts->gathers) own.push_back(experts->weights.size());
+    }
+  }
+  return all;
+}
+
+TEST(WholeExperts, AreDealtOutEvenlyWhereThereAreEnough) {
+  const fs::path mixtral = test::committed_golden("mixtral");
+  const auto whole = experts_of(mixtral, "cpu").front();
+  ASSERT_FALSE(whole.empty());
+  const auto halves = experts_of(mixtral, "cpu+cpu");
+  EXPECT_EQ(halves[0].front() + halves[1].front(), whole.front());
+  EXPECT_EQ(experts_of(mixtral, "cpu,cpu")[0], whole) << "columns of each";
+  std::string many = "cpu";
+  for (std::size_t i = 0; i < whole.front(); ++i) many += "+cpu";
+  EXPECT_EQ(experts_of(mixtral, many.c_str())[0], whole) << "fewer experts than ranks";
+}
 
 }  // namespace
 }  // namespace weft

@@ -69,6 +69,7 @@ TEST(PlanCodec, BringsAcrossAllThatARankNeeds) {
   EXPECT_TRUE(got.starts[0].long_context);
   ASSERT_TRUE(got.starts[0].reader);
   EXPECT_TRUE(got.starts[0].reader->wants_logits());
+  EXPECT_EQ(got.starts[0].needs, LogitNeeds::kCandidatesAndSum) << "of greedy() with logprobs";
   EXPECT_EQ(got.starts[0].sampling, nullptr) << "which only the rank that chooses needs";
   EXPECT_EQ(encoded(got), encoded(sent)) << "and everything else";
 }

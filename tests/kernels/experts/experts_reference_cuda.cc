@@ -40,7 +40,9 @@ void expert_linear(const CudaExpertLinearParams& params) {
     linear.weight = params.weights[e];
     linear.bias = params.biases != nullptr ? params.biases[e] : nullptr;
     linear.input_rows = params.gathers ? params.routing.token_of : nullptr;
-    for (std::int32_t c = params.routing.starts[e]; c < params.routing.starts[e + 1]; ++c) {
+    const std::int32_t routed = params.first_expert + e;
+    for (std::int32_t c = params.routing.starts[routed]; c < params.routing.starts[routed + 1];
+         ++c) {
       for (std::int64_t n = 0; n < linear.weight.outputs; ++n) {
         put(linear.out, c, n, test::linear_output(linear, c, n));
       }
@@ -53,7 +55,12 @@ void combine(const CudaCombineParams& params) {
     for (std::int64_t i = 0; i < params.out.width; ++i) {
       const double sum = test::combine_reference(
           t, params.chosen, params.routing.weight_of, params.routing.place_of,
-          [&](std::int32_t place) { return at(params.in, place, i); });
+          [&](std::int32_t place) {
+            const bool is_here =
+                params.experts.count == 0 ||
+                params.experts.has(params.routing.expert_of[params.routing.order[place]]);
+            return is_here ? at(params.in, place, i) : 0.0;
+          });
       put(params.out, t, i,
           params.residual.data != nullptr ? at(params.residual, t, i) + sum : sum);
     }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -158,6 +159,44 @@ TEST(ExpertsTest, KeepWeightsOfZeroWhenAllUnderflow) {
                 {.kind = RouterKind::kSigmoid, .chosen = 2, .normalize = true});
   route(routed.params, Share{});
   EXPECT_EQ(routed.weight_of, (std::vector<float>{0, 0}));
+}
+
+TEST(ExpertsTest, CombineTheOutputsOfThoseThatAreHereAlone) {
+  constexpr std::int64_t kTokens = 9;
+  constexpr std::int64_t kWidth = 37;
+  constexpr ExpertRun kHere{.first = 2, .count = 3};
+  Random random(9);
+  Routed routed(Table(kTokens, 6, random), {.chosen = 3});
+  route(routed.params, Share{});
+  const auto sorted = test::sort_choices(routed.expert_of, 6, 3);
+  Table in(kTokens * 3, kWidth, random);
+  for (std::size_t choice = 0; choice < routed.expert_of.size(); ++choice) {
+    if (!kHere.has(routed.expert_of[choice])) {
+      std::ranges::fill(in.row(sorted.place_of[choice]), kNaN);
+    }
+  }
+  std::vector<std::int32_t> place_of = sorted.place_of;
+  Table out(kTokens, kWidth, random);
+  combine({.in = in.rows(),
+           .chosen = 3,
+           .weight_of = routed.weight_of,
+           .expert_of = routed.expert_of,
+           .experts = kHere,
+           .order = routed.order,
+           .place_of = place_of,
+           .out = out.rows()},
+          Share{});
+  for (std::int64_t t = 0; t < kTokens; ++t) {
+    std::vector<double> want(kWidth, 0.0);
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      want[i] = test::combine_reference(t, 3, routed.weight_of.data(), sorted.place_of.data(),
+                                        [&](std::int32_t place) {
+                                          const float number = in.row(place)[i];
+                                          return std::isnan(number) ? 0.0F : number;
+                                        });
+    }
+    EXPECT_TRUE(is_close(out.row(t), want, 1e-6)) << "token " << t;
+  }
 }
 
 TEST(ExpertsTest, CombineTheirOutputsForEachToken) {

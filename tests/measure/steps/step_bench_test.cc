@@ -300,8 +300,9 @@ TEST_F(StepBenchTest, MeasuresPartitionsBesideWhatAllTheirRanksRead) {
   wishes_.device = "cuda:0,cuda:1 | cpu";
   EXPECT_EQ(limiting_device(wishes_.device), "cpu");
   const auto mixed = measure_steps(*device, *llama_.program(), peak_, wishes_).value();
-  const auto on_host = decode_work(*wishes_.stages.back().front(), DType::kF32,
-                                   mixed.decode[0].batch, mixed.decode[0].tokens);
+  const auto on_host =
+      decode_work(*wishes_.stages.back().front(), kv_dtype_for(wishes_.device, *llama_.program()),
+                  mixed.decode[0].batch, mixed.decode[0].tokens);
   EXPECT_DOUBLE_EQ(mixed.decode[0].work.bytes, on_host.bytes);
 }
 
