@@ -118,7 +118,7 @@ inline constexpr std::array kKeys = {
     ConfigKey{
         "memory", "kv_dtype", choice<kKvDtypeNames, kKvDtypes, &Config::kv_dtype>(),
         "The numbers that keys and values are kept as. int8 and fp8 (E4M3) keep a scale for each "
-        "token and KV head beside them and are computed on the host only",
+        "token and KV head beside them",
         "auto is f32 on the host, what the reference numbers are compared in, and on a GPU the "
         "weights' type where that has 16 bits: half the memory, at twice the speed"},
     ConfigKey{"memory", "kv_layout", choice<kKvLayoutNames, kKvLayouts, &Config::kv_layout>(),

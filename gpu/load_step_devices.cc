@@ -6,7 +6,6 @@
 
 #include "weft/gpu/cuda/cuda_capacity.h"
 #include "weft/gpu/cuda/cuda_step_device.h"
-#include "weft/gpu/cuda/layout.h"
 #include "weft/gpu/cuda/runtime/cuda_info.h"
 #include "weft/gpu/cuda/tuning/find_tuning.h"
 #include "weft/gpu/cuda/tuning/tuning.h"
@@ -94,7 +93,6 @@ Result<StepDevices> load_on_gpus(const OpenedModel& model, const DeviceWishes& w
   if (wishes.budget && replicas > 1) {
     return Error{DeviceErrc::kUnfit, "replicas: a memory budget is of one device's memory"};
   }
-  if (const auto fits = cuda::check_kv_dtype(capacity.kv_dtype); !fits) return fits.error();
   std::vector<OpenGpu> gpus;
   MemoryPortion portion;
   for (const std::string& device : wishes.replicas) {

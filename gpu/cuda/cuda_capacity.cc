@@ -40,7 +40,6 @@ Result<std::int64_t> free_memory(Runtime& runtime) {
 
 Result<DeviceLimits> cuda_capacity(const Program& program, const CapacityWishes& wishes,
                                    std::int64_t free_bytes, const Properties& properties) {
-  if (const auto fits = check_kv_dtype(wishes.kv_dtype); !fits) return fits.error();
   return device_capacity(program, wishes, free_bytes, cuda_needs(program, wishes, properties));
 }
 

@@ -14,7 +14,7 @@ namespace weft::cuda {
 /// Bytes that nobody has taken. kDriver.
 [[nodiscard]] Result<std::int64_t> free_memory(Runtime& runtime);
 
-/// device_capacity() of a GPU. Errors of check_kv_dtype() too.
+/// device_capacity() of a GPU.
 [[nodiscard]] Result<DeviceLimits> cuda_capacity(const Program& program,
                                                  const CapacityWishes& wishes,
                                                  std::int64_t free_bytes,

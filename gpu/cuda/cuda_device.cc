@@ -53,7 +53,6 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::load(std::unique_ptr<Runtime> ru
                                                      const DeviceOptions& options,
                                                      const Tuning& tuning,
                                                      const LoadProgress& progress) {
-  if (const auto fits = check_kv_dtype(options.kv_dtype); !fits) return fits.error();
   std::unique_ptr<CudaDevice> device(new CudaDevice(std::move(runtime), std::move(checkpoint),
                                                     std::move(program), options, tuning));
   try {

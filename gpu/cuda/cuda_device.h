@@ -24,7 +24,7 @@ namespace weft::cuda {
 /// then all ranks run the same steps at once.
 class CudaDevice final : public ModelDevice {
  public:
-  /// kOutOfMemory, kDriver; errors of check_kv_dtype() and of reading the checkpoint's files.
+  /// kOutOfMemory, kDriver; errors of reading the checkpoint's files.
   [[nodiscard]] static Result<std::unique_ptr<CudaDevice>> load(
       std::unique_ptr<Runtime> runtime, std::shared_ptr<const Checkpoint> checkpoint,
       std::shared_ptr<const Program> program, const DeviceOptions& options, const Tuning& tuning,

@@ -1,12 +1,10 @@
 #include "weft/gpu/cuda/layout.h"
 
 #include <algorithm>
-#include <string>
 
 #include "weft/core/dtype.h"
 #include "weft/core/kv_dtype.h"
 #include "weft/gpu/cuda/buffer_types.h"
-#include "weft/gpu/device_error.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/program/buffer_planner.h"
 
@@ -94,12 +92,11 @@ class Layouter {
   std::vector<DeviceKvLayer> kv(const std::vector<KvLayerPlan>& plans, std::int32_t pages) {
     std::vector<DeviceKvLayer> layers;
     for (const KvLayerPlan& plan : plans) {
-      const std::int64_t numbers =
-          std::int64_t{pages} * plan.kv_heads * options_.page_tokens * plan.head_size;
+      const std::int64_t rows = std::int64_t{pages} * plan.kv_heads * options_.page_tokens;
       DeviceKvLayer layer;
       layer.dtype = options_.kv_dtype;
-      layer.keys = arena_.take(bytes(layer.dtype, numbers));
-      layer.values = arena_.take(bytes(layer.dtype, numbers));
+      layer.keys = arena_.take(size(rows * kv_row_bytes(layer.dtype, plan.head_size)));
+      layer.values = arena_.take(size(rows * kv_row_bytes(layer.dtype, plan.head_size)));
       layer.page_tokens = options_.page_tokens;
       layer.kv_heads = plan.kv_heads;
       layer.head_size = plan.head_size;
@@ -249,18 +246,13 @@ DeviceRows take_rows(DType dtype, std::int64_t width, std::int64_t rows, Arena& 
   return {arena.take(bytes(dtype, rows * stride)), dtype, width, stride, rows};
 }
 
-Result<void> check_kv_dtype(DType dtype) {
-  if (!is_coded_kv(dtype)) return {};
-  return Error{DeviceErrc::kUnfit, "memory.kv_dtype: " + std::string(kv_dtype_name(dtype)) +
-                                       " is computed on the host only"};
-}
-
 std::int64_t page_bytes(const Program& program, const DeviceOptions& options) {
-  std::int64_t numbers = 0;
+  std::int64_t bytes = 0;
   for (const KvLayerPlan& layer : program.self_kv) {
-    numbers += std::int64_t{2} * layer.kv_heads * options.page_tokens * layer.head_size;
+    bytes += std::int64_t{2} * layer.kv_heads * options.page_tokens *
+             kv_row_bytes(options.kv_dtype, layer.head_size);
   }
-  return bytes_of(options.kv_dtype, numbers).value();
+  return bytes;
 }
 
 }  // namespace weft::cuda

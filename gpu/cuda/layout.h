@@ -73,9 +73,6 @@ struct Layout {
 [[nodiscard]] DeviceRows take_rows(DType dtype, std::int64_t width, std::int64_t rows,
                                    Arena& arena);
 
-/// DeviceErrc::kUnfit for keys and values that only the host computes with: int8 and fp8.
-[[nodiscard]] Result<void> check_kv_dtype(DType dtype);
-
 /// Bytes of one page of the decoder's KV, keys and values of all layers.
 [[nodiscard]] std::int64_t page_bytes(const Program& program, const DeviceOptions& options);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weft/core/kv_dtype.h"
 #include "weft/gpu/cuda/buffer_types.h"
 #include "weft/gpu/cuda/step/matrix_rows.h"
 #include "weft/gpu/host/rotary_table.h"
@@ -158,8 +159,8 @@ void WeightLoader::rotary(const Program& program, const Layout& layout, std::int
 void WeightLoader::page_blocks(const Layout& layout) {
   std::vector<PageBlocks> blocks;
   for (const DeviceKvLayer& layer : layout.self_kv) {
-    const std::int64_t numbers = std::int64_t{layer.page_tokens} * layer.kv_heads * layer.head_size;
-    const std::int64_t bytes = bytes_of(layer.dtype, numbers).value();
+    const std::int64_t bytes = std::int64_t{layer.page_tokens} * layer.kv_heads *
+                               kv_row_bytes(layer.dtype, layer.head_size);
     blocks.push_back({layer.keys, bytes});
     blocks.push_back({layer.values, bytes});
   }

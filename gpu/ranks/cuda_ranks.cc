@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "weft/gpu/cuda/cuda_capacity.h"
-#include "weft/gpu/cuda/layout.h"
 #include "weft/gpu/cuda/runtime/cuda_info.h"
 #include "weft/gpu/cuda/tuning/find_tuning.h"
 #include "weft/gpu/device_error.h"
@@ -86,7 +85,6 @@ Result<std::vector<std::int64_t>> free_memory(const GpuRanks& ranks) {
 
 Result<DeviceLimits> gpu_ranks_capacity(const GpuRanks& ranks, const CapacityWishes& wishes,
                                         const std::vector<std::int64_t>& free_bytes) {
-  if (const auto fits = cuda::check_kv_dtype(wishes.kv_dtype); !fits) return fits.error();
   DeviceLimits limits;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const Program& program = *ranks.programs[rank];

@@ -39,7 +39,7 @@ struct GpuRanks {
                                               const std::string& tuning);
 
 /// What fits on each of the GPUs, which have so many bytes free: the least that fits on any. Errors
-/// of device_capacity(), which name the rank, and of check_kv_dtype().
+/// of device_capacity(), which name the rank.
 [[nodiscard]] Result<DeviceLimits> gpu_ranks_capacity(const GpuRanks& ranks,
                                                       const CapacityWishes& wishes,
                                                       const std::vector<std::int64_t>& free_bytes);

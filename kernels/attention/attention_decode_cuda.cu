@@ -226,7 +226,7 @@ struct Shared {
 /// Computes this warp's share of the positions, and puts its sums where the warps' meet. A launch's
 /// first unit is begun before the predecessor's end (`is_first`): keys and values of earlier tokens
 /// are there.
-template <class Number, int kHeadSize>
+template <class Cache, int kHeadSize>
 __device__ void attend(const CudaAttentionParams& params, const Unit& unit, PositionRange positions,
                        bool unified, bool is_first, WorkQueue& queue, unsigned char* memory,
                        Shared& shared) {
@@ -235,7 +235,7 @@ __device__ void attend(const CudaAttentionParams& params, const Unit& unit, Posi
   const auto lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const auto warp = static_cast<int>(threadIdx.x) / kWarpLanes;
   const std::uint32_t ring = shared_address(memory) + warp * Ring::kWarpBytes;
-  const KeyFetcher<kHeadSize> fetcher(params, unit.sequence, unit.kv_head);
+  const KeyFetcher<Cache, kHeadSize> fetcher(params, unit.sequence, unit.kv_head);
   std::int32_t position = positions.begin + warp * kTileKeys;
   const auto fetch = [&](std::uint32_t row, std::int32_t at, int stage) {
     const std::uint32_t to = ring + stage * Ring::kStageBytes;
@@ -256,7 +256,7 @@ __device__ void attend(const CudaAttentionParams& params, const Unit& unit, Posi
   begin_ring(false);
   constexpr int kAhead = (Ring::kStages - 1) * kStep;
   std::uint32_t next_row = fetcher.row(position + kAhead, positions.end);
-  TileWorker<Number, kHeadSize> worker(params, unit, unified);
+  TileWorker<typename Cache::Number, kHeadSize> worker(params, unit, unified);
   int stage = 0;
   for (; position < positions.end; position += kStep) {
     wait_for_fetches<Ring::kStages - 2>();
@@ -346,18 +346,19 @@ __device__ void rewrite(const CudaAttentionParams& params, const Unit& unit, std
   }
 }
 
-template <class Number, int kHeadSize>
+template <class Cache, int kHeadSize>
 __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit, bool is_first,
                             WorkQueue& queue, unsigned char* memory, Shared& shared) {
   const PositionRange visible = visible_positions(params, unit.sequence, unit.position());
   PositionRange positions = common(visible, {unit.item.begin, unit.item.end});
   // Weights up to e^60 are no numbers of f16.
-  bool unified = params.unified && std::is_same_v<Number, __nv_bfloat16> && !visible.empty();
+  bool unified =
+      params.unified && std::is_same_v<typename Cache::Number, __nv_bfloat16> && !visible.empty();
   std::uint32_t rows = 0;
   while (true) {
     if (threadIdx.x == 0) shared.out_of_range = 0;
-    attend<Number, kHeadSize>(params, unit, positions, unified, is_first && rows == 0, queue,
-                              memory, shared);
+    attend<Cache, kHeadSize>(params, unit, positions, unified, is_first && rows == 0, queue, memory,
+                             shared);
     if (rows == 0) {
       finish<kHeadSize>(params, unit, unified, memory, shared);
     } else {
@@ -376,7 +377,7 @@ __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit,
   }
 }
 
-template <class Number, int kHeadSize>
+template <class Cache, int kHeadSize>
 __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
     decode_kernel(const __grid_constant__ CudaAttentionParams params) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -388,12 +389,12 @@ __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
   if (!queue.has_unit()) wait_for_predecessor();
   for (; queue.has_unit(); queue.advance()) {
     const bool is_first = queue.unit() == static_cast<std::int32_t>(blockIdx.x);
-    attend_unit<Number, kHeadSize>(params, unit_of(params, queue.unit()), is_first, queue, memory,
-                                   shared);
+    attend_unit<Cache, kHeadSize>(params, unit_of(params, queue.unit()), is_first, queue, memory,
+                                  shared);
   }
 }
 
-template <class Number, int kHeadSize>
+template <class Cache, int kHeadSize>
 Status launch_decode(const CudaAttentionParams& params, Stream stream) {
   constexpr std::size_t kBytes = Ring<kHeadSize>::kBytes;
   bool fits = false;
@@ -405,34 +406,17 @@ Status launch_decode(const CudaAttentionParams& params, Stream stream) {
       std::int64_t{params.max_items} * params.kv.kv_heads * ((group + kTileRows - 1) / kTileRows);
   dim3 grid;
   const Status status =
-      persistent_grid(decode_kernel<Number, kHeadSize>, kThreads, kBytes, units, grid);
+      persistent_grid(decode_kernel<Cache, kHeadSize>, kThreads, kBytes, units, grid);
   if (status != Status::kSuccess) return status;
-  return launch(decode_kernel<Number, kHeadSize>, grid, dim3(kThreads), kBytes, stream, params);
-}
-
-template <class Number>
-Status launch_for_head_size(const CudaAttentionParams& params, Stream stream) {
-  switch (params.kv.head_size) {
-    case 64:
-      return launch_decode<Number, 64>(params, stream);
-    case 80:
-      return launch_decode<Number, 80>(params, stream);
-    case 96:
-      return launch_decode<Number, 96>(params, stream);
-    case 128:
-      return launch_decode<Number, 128>(params, stream);
-    case 256:
-      return launch_decode<Number, 256>(params, stream);
-    default:
-      return status_of(cudaErrorInvalidValue);
-  }
+  return launch(decode_kernel<Cache, kHeadSize>, grid, dim3(kThreads), kBytes, stream, params);
 }
 
 }  // namespace
 
 Status attention_decode(const CudaAttentionParams& params, Stream stream) {
-  if (params.kv.dtype == DType::kF16) return launch_for_head_size<__half>(params, stream);
-  return launch_for_head_size<__nv_bfloat16>(params, stream);
+  return launch_for_cache(params.kv, [&]<class Cache, int kHeadSize>() {
+    return launch_decode<Cache, kHeadSize>(params, stream);
+  });
 }
 
 }  // namespace weft::cuda

@@ -1,6 +1,7 @@
 #include <cstdint>
 
 #include "weft/kernels/attention/attention_work_cuda.cuh"
+#include "weft/kernels/attention/kv_row_cuda.cuh"
 #include "weft/kernels/attention/relative_bias.h"
 
 // Attention of any head size and type with everything that a score may have, in float32 and without
@@ -56,10 +57,6 @@ BiasBuckets bias_buckets(const CudaAttentionParams& params) {
   }
   return result;
 }
-
-__device__ float as_float(float number) { return number; }
-__device__ float as_float(__half number) { return __half2float(number); }
-__device__ float as_float(__nv_bfloat16 number) { return __bfloat162float(number); }
 
 /// The block's shared memory, of which the last three have D numbers.
 struct Shared {
@@ -123,36 +120,35 @@ __device__ float shaped(const CudaAttentionParams& params, const BiasBuckets& bu
   return score;
 }
 
-template <class Number>
+template <class Row>
 __device__ float score_of(const CudaAttentionParams& params, const float* query,
                           std::uint32_t row) {
   const std::int32_t size = params.kv.head_size;
-  const Number* key = reinterpret_cast<const Number*>(params.kv.keys) + std::int64_t{row} * size;
+  const Row key(params.kv.keys, row, size);
   float sum = 0;
 #pragma unroll 4
-  for (std::int32_t d = 0; d < size; ++d) sum = fmaf(query[d], as_float(key[d]), sum);
+  for (std::int32_t d = 0; d < size; ++d) sum = fmaf(query[d], key.number(d), sum);
   return sum;
 }
 
 /// Adds the values of the block's first `count` positions to the sums, after scaling these.
-template <class Number>
+template <class Row>
 __device__ void add_values(const CudaAttentionParams& params, Shared& shared, std::int32_t count,
                            float rescale) {
   const std::int32_t size = params.kv.head_size;
-  const auto* values = reinterpret_cast<const Number*>(params.kv.values);
   for (std::int32_t d = static_cast<std::int32_t>(threadIdx.x); d < size; d += kThreads) {
     float sum = shared.sums(size)[d] * rescale;
 #pragma unroll 8
     for (std::int32_t i = 0; i < count; ++i) {
-      const Number value = values[std::int64_t{shared.rows[i]} * size + d];
-      sum = fmaf(shared.scores[i], as_float(value), sum);
+      const Row value(params.kv.values, shared.rows[i], size);
+      sum = fmaf(shared.scores[i], value.number(d), sum);
     }
     shared.sums(size)[d] = sum;
   }
 }
 
 /// The sums of values over the positions stay in shared memory.
-template <class Number>
+template <class Row>
 __device__ Statistics attend(const CudaAttentionParams& params, const BiasBuckets& buckets,
                              const Query& query, PositionRange positions, Shared& shared) {
   const std::int32_t size = params.kv.head_size;
@@ -173,7 +169,7 @@ __device__ Statistics attend(const CudaAttentionParams& params, const BiasBucket
     if (seen) {
       const std::uint32_t row = table.row(position);
       shared.rows[thread] = row;
-      score = kLog2E * shaped(params, buckets, score_of<Number>(params, shared.query(), row),
+      score = kLog2E * shaped(params, buckets, score_of<Row>(params, shared.query(), row),
                               query.head, position - query.position());
     }
     const float maximum = fmaxf(all.maximum, block_maximum(shared, score));
@@ -181,7 +177,7 @@ __device__ Statistics attend(const CudaAttentionParams& params, const BiasBucket
     shared.scores[thread] = weight;
     const float rescale = weight_of(all.maximum, maximum);
     all = {maximum, all.total * rescale + block_sum(shared, weight)};
-    add_values<Number>(params, shared, min(kBlockPositions, positions.end - begin), rescale);
+    add_values<Row>(params, shared, min(kBlockPositions, positions.end - begin), rescale);
     __syncthreads();
   }
   return all;
@@ -234,7 +230,7 @@ __device__ void write_result(const CudaAttentionParams& params, const Query& que
 }
 
 /// One head of an item.
-template <class Number>
+template <class Row>
 __device__ void attend_item(const CudaAttentionParams& params, const BiasBuckets& buckets,
                             const CudaAttentionItem& item, std::int32_t head, Shared& shared) {
   const DeviceSequence sequence = params.spans.sequences[item.sequence];
@@ -242,7 +238,7 @@ __device__ void attend_item(const CudaAttentionParams& params, const BiasBuckets
     const Query query{item, sequence, token, head};
     const PositionRange positions =
         common(visible_positions(params, sequence, query.position()), {item.begin, item.end});
-    const Statistics all = attend<Number>(params, buckets, query, positions, shared);
+    const Statistics all = attend<Row>(params, buckets, query, positions, shared);
     if (item.parts == 1) {
       write_result(params, query, all, shared);
     } else {
@@ -259,7 +255,7 @@ __device__ void attend_item(const CudaAttentionParams& params, const BiasBuckets
   }
 }
 
-template <class Number>
+template <class Row>
 __global__ void __launch_bounds__(kThreads)
     general_kernel(const __grid_constant__ CudaAttentionParams params,
                    const __grid_constant__ BiasBuckets buckets) {
@@ -270,18 +266,18 @@ __global__ void __launch_bounds__(kThreads)
   const auto units = static_cast<std::uint32_t>(*params.item_count * params.heads);
   for (WorkQueue queue(params.workspace, units); queue.has_unit(); queue.advance()) {
     const CudaAttentionItem item = params.items[queue.unit() / params.heads];
-    attend_item<Number>(params, buckets, item, queue.unit() % params.heads, shared);
+    attend_item<Row>(params, buckets, item, queue.unit() % params.heads, shared);
   }
 }
 
-template <class Number>
+template <class Row>
 Status launch_general(const CudaAttentionParams& params, Stream stream) {
   const std::size_t bytes = sizeof(Shared) + 2 * sizeof(float) * params.kv.head_size;
   dim3 grid;
-  const Status status = persistent_grid(general_kernel<Number>, kThreads, bytes,
+  const Status status = persistent_grid(general_kernel<Row>, kThreads, bytes,
                                         std::int64_t{params.max_items} * params.heads, grid);
   if (status != Status::kSuccess) return status;
-  return launch(general_kernel<Number>, grid, dim3(kThreads), bytes, stream, params,
+  return launch(general_kernel<Row>, grid, dim3(kThreads), bytes, stream, params,
                 bias_buckets(params));
 }
 
@@ -290,11 +286,15 @@ Status launch_general(const CudaAttentionParams& params, Stream stream) {
 Status attention_general(const CudaAttentionParams& params, Stream stream) {
   switch (params.kv.dtype) {
     case DType::kF16:
-      return launch_general<__half>(params, stream);
+      return launch_general<PlainKvRow<__half>>(params, stream);
     case DType::kBF16:
-      return launch_general<__nv_bfloat16>(params, stream);
+      return launch_general<PlainKvRow<__nv_bfloat16>>(params, stream);
+    case DType::kI8:
+      return launch_general<CodedKvRow<Int8Code>>(params, stream);
+    case DType::kF8_E4M3:
+      return launch_general<CodedKvRow<E4M3Code>>(params, stream);
     default:
-      return launch_general<float>(params, stream);
+      return launch_general<PlainKvRow<float>>(params, stream);
   }
 }
 

@@ -310,7 +310,7 @@ class RowWorker {
 };
 
 /// As many rows of a unit as the block has, from `first` on.
-template <class Number, int kHeadSize>
+template <class Cache, int kHeadSize>
 __device__ void attend_rows(const CudaAttentionParams& params, const Unit& unit, std::int32_t first,
                             unsigned char* memory) {
   using Block = Block<kHeadSize>;
@@ -325,7 +325,7 @@ __device__ void attend_rows(const CudaAttentionParams& params, const Unit& unit,
 
   const std::uint32_t queries = shared_address(memory);
   const std::uint32_t ring = queries + Block::kQueryBytes;
-  const KeyFetcher<kHeadSize> fetcher(params, unit.sequence, unit.kv_head);
+  const KeyFetcher<Cache, kHeadSize> fetcher(params, unit.sequence, unit.kv_head);
   const auto fetch = [&](std::uint32_t row, std::int32_t position, int stage) {
     const std::uint32_t to =
         ring + stage * Block::kStageBytes + warp * kTileKeys * kRowBytes<kHeadSize>;
@@ -338,10 +338,10 @@ __device__ void attend_rows(const CudaAttentionParams& params, const Unit& unit,
   __syncthreads();
   fetch(row_at(positions.begin), positions.begin, 0);
   std::uint32_t next_row = row_at(positions.begin + kBlockKeys);
-  load_queries<Number, kHeadSize>(params, unit, first, memory);
+  load_queries<typename Cache::Number, kHeadSize>(params, unit, first, memory);
 
-  RowWorker<Number, kHeadSize> worker(params, unit, first,
-                                      queries + warp * Block::kWarpRows * kRowBytes<kHeadSize>);
+  RowWorker<typename Cache::Number, kHeadSize> worker(
+      params, unit, first, queries + warp * Block::kWarpRows * kRowBytes<kHeadSize>);
   int stage = 0;
   for (std::int32_t position = positions.begin; position < positions.end; position += kBlockKeys) {
     wait_for_fetches<0>();
@@ -432,11 +432,11 @@ __device__ void put_rows_together(const CudaAttentionParams& params, const Unit&
   __syncthreads();
 }
 
-template <class Number, int kHeadSize>
+template <class Cache, int kHeadSize>
 __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit, WorkQueue& queue,
                             unsigned char* memory) {
   for (std::int32_t row = 0; row < unit.rows(); row += Block<kHeadSize>::kRows) {
-    attend_rows<Number, kHeadSize>(params, unit, row, memory);
+    attend_rows<Cache, kHeadSize>(params, unit, row, memory);
   }
   queue.claim();
   const CudaAttentionItem& item = unit.item;
@@ -447,7 +447,7 @@ __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit,
   }
 }
 
-template <class Number, int kHeadSize>
+template <class Cache, int kHeadSize>
 __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
     prefill_kernel(const __grid_constant__ CudaAttentionParams params) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -459,11 +459,11 @@ __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
     const CudaAttentionItem item = params.items[queue.unit() / kv_heads];
     const Unit unit{item, params.spans.sequences[item.sequence], queue.unit() % kv_heads,
                     params.heads / kv_heads};
-    attend_unit<Number, kHeadSize>(params, unit, queue, memory);
+    attend_unit<Cache, kHeadSize>(params, unit, queue, memory);
   }
 }
 
-template <class Number, int kHeadSize>
+template <class Cache, int kHeadSize>
 Status launch_prefill(const CudaAttentionParams& params, Stream stream) {
   constexpr std::size_t kBytes = Block<kHeadSize>::kBytes;
   bool fits = false;
@@ -471,35 +471,18 @@ Status launch_prefill(const CudaAttentionParams& params, Stream stream) {
   // sm_80 lacks 2 KB for heads of 256 numbers, consumer GPUs more.
   if (!fits) return attention_general(params, stream);
   dim3 grid;
-  const Status status = persistent_grid(prefill_kernel<Number, kHeadSize>, kThreads, kBytes,
+  const Status status = persistent_grid(prefill_kernel<Cache, kHeadSize>, kThreads, kBytes,
                                         std::int64_t{params.max_items} * params.kv.kv_heads, grid);
   if (status != Status::kSuccess) return status;
-  return launch(prefill_kernel<Number, kHeadSize>, grid, dim3(kThreads), kBytes, stream, params);
-}
-
-template <class Number>
-Status launch_for_head_size(const CudaAttentionParams& params, Stream stream) {
-  switch (params.kv.head_size) {
-    case 64:
-      return launch_prefill<Number, 64>(params, stream);
-    case 80:
-      return launch_prefill<Number, 80>(params, stream);
-    case 96:
-      return launch_prefill<Number, 96>(params, stream);
-    case 128:
-      return launch_prefill<Number, 128>(params, stream);
-    case 256:
-      return launch_prefill<Number, 256>(params, stream);
-    default:
-      return status_of(cudaErrorInvalidValue);
-  }
+  return launch(prefill_kernel<Cache, kHeadSize>, grid, dim3(kThreads), kBytes, stream, params);
 }
 
 }  // namespace
 
 Status attention_prefill(const CudaAttentionParams& params, Stream stream) {
-  if (params.kv.dtype == DType::kF16) return launch_for_head_size<__half>(params, stream);
-  return launch_for_head_size<__nv_bfloat16>(params, stream);
+  return launch_for_cache(params.kv, [&]<class Cache, int kHeadSize>() {
+    return launch_prefill<Cache, kHeadSize>(params, stream);
+  });
 }
 
 }  // namespace weft::cuda

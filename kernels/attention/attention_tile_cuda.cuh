@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "weft/kernels/attention/attention_work_cuda.cuh"
+#include "weft/kernels/attention/kv_row_cuda.cuh"
 
 /// What the kernels on tensor cores share: m16n8k16 tiles of 16-bit numbers with sums in float32
 /// (PTX ISA, "Matrix Fragments for mma.m16n8k16"), and keys and values that come to shared memory
@@ -102,23 +103,16 @@ __device__ inline float exp2_fast(float x) {
 /// A row of the cache that is none: there are fewer.
 inline constexpr std::uint32_t kNoRow = 0xffffffffU;
 
-/// Brings 16 keys and their values at a time to shared memory, by one warp.
-template <int kHeadSize>
-class KeyFetcher {
+/// Caches of numbers that tensor cores take as they are: they come without anyone waiting for them.
+template <class NumberInTiles>
+class PlainCache {
  public:
-  __device__ KeyFetcher(const CudaAttentionParams& params, const DeviceSequence& sequence,
-                        std::int32_t kv_head)
-      : keys_(params.kv.keys), values_(params.kv.values), table_(params, sequence, kv_head) {}
+  using Number = NumberInTiles;
 
-  /// Finds where the lane's key among those from `position` on lies. It is asked for early, since
-  /// the answer comes from memory, too. Lanes from 16 on have none.
-  __device__ std::uint32_t row(std::int32_t position, std::int32_t end) const {
-    const auto lane = static_cast<std::int32_t>(threadIdx.x) % kWarpLanes;
-    if (lane >= kTileKeys || position + lane >= end) return kNoRow;
-    return table_.row(position + lane);
-  }
-
-  __device__ void fetch(std::uint32_t row, std::uint32_t keys_to, std::uint32_t values_to) const {
+  /// Brings the rows of lanes 0 .. 15 to shared memory, zeros for kNoRow. By a whole warp.
+  template <int kHeadSize>
+  __device__ static void fetch(const DeviceKvLayer& kv, std::uint32_t row, std::uint32_t keys_to,
+                               std::uint32_t values_to) {
     constexpr int kWords = kHeadSize / 8;  // of 16 bytes
     const auto lane = static_cast<int>(threadIdx.x) % kWarpLanes;
 #pragma unroll
@@ -130,16 +124,134 @@ class KeyFetcher {
       const int column = word % kWords * 16;
       const std::int64_t from = std::int64_t{present ? from_row : 0U} * (kHeadSize * 2) + column;
       const int to = key * kRowBytes<kHeadSize> + column;
-      fetch_16_bytes(keys_to + to, keys_ + from, present);
-      fetch_16_bytes(values_to + to, values_ + from, present);
+      fetch_16_bytes(keys_to + to, kv.keys + from, present);
+      fetch_16_bytes(values_to + to, kv.values + from, present);
     }
+  }
+};
+
+/// Caches of codes, which become bf16 on their way: a scale in f32 may be beyond what f16 has.
+template <class Code>
+class CodedCache {
+ public:
+  using Number = __nv_bfloat16;
+
+  template <int kHeadSize>
+  __device__ static void fetch(const DeviceKvLayer& kv, std::uint32_t row, std::uint32_t keys_to,
+                               std::uint32_t values_to) {
+    fetch_one<kHeadSize>(kv.keys, row, keys_to);
+    fetch_one<kHeadSize>(kv.values, row, values_to);
   }
 
  private:
-  const std::byte* keys_;
-  const std::byte* values_;
+  /// Words that a lane asks for at a time, so that their way from memory is waited for once.
+  static constexpr int kLoadsAtOnce = 8;
+
+  template <int kHeadSize>
+  __device__ static void fetch_one(const std::byte* cache, std::uint32_t row, std::uint32_t to) {
+    constexpr int kWords = kHeadSize / 4;  // of 4 codes
+    constexpr int kSteps = kTileKeys * kWords / kWarpLanes;
+    const auto lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+    const float scale = row == kNoRow ? 0.0F : __uint_as_float(*word_of<kHeadSize>(cache, row, 0));
+#pragma unroll
+    for (int begin = 0; begin < kSteps; begin += kLoadsAtOnce) {
+      std::uint32_t codes[kLoadsAtOnce];
+#pragma unroll
+      for (int i = 0; i < kLoadsAtOnce && begin + i < kSteps; ++i) {
+        const int word = (begin + i) * kWarpLanes + lane;
+        const std::uint32_t from_row = __shfl_sync(kAllLanes, row, word / kWords);
+        const bool present = from_row != kNoRow;
+        codes[i] = present ? *word_of<kHeadSize>(cache, from_row, 1 + word % kWords) : 0U;
+      }
+#pragma unroll
+      for (int i = 0; i < kLoadsAtOnce && begin + i < kSteps; ++i) {
+        const int word = (begin + i) * kWarpLanes + lane;
+        const int key = word / kWords;
+        store_four(to + key * kRowBytes<kHeadSize> + word % kWords * 8, codes[i],
+                   __shfl_sync(kAllLanes, scale, key));
+      }
+    }
+  }
+
+  /// Word 0 of a row is its scale. Rows are whole words: kHeadSize is a multiple of 4.
+  template <int kHeadSize>
+  __device__ static const std::uint32_t* word_of(const std::byte* cache, std::uint32_t row,
+                                                 int word) {
+    return reinterpret_cast<const std::uint32_t*>(cache) +
+           std::int64_t{row} * ((kKvScaleBytes + kHeadSize) / 4) + word;
+  }
+
+  __device__ static float number(std::uint32_t codes, int i, float scale) {
+    return Code::decode(static_cast<std::uint8_t>(codes >> (8 * i))) * scale;
+  }
+
+  __device__ static void store_four(std::uint32_t to, std::uint32_t codes, float scale) {
+    asm volatile("st.shared.v2.b32 [%0], {%1,%2};" ::"r"(to),
+                 "r"(packed<Number>(number(codes, 0, scale), number(codes, 1, scale))),
+                 "r"(packed<Number>(number(codes, 2, scale), number(codes, 3, scale)))
+                 : "memory");
+  }
+};
+
+/// Brings 16 keys and their values at a time to shared memory, by one warp.
+template <class Cache, int kHeadSize>
+class KeyFetcher {
+ public:
+  __device__ KeyFetcher(const CudaAttentionParams& params, const DeviceSequence& sequence,
+                        std::int32_t kv_head)
+      : kv_(params.kv), table_(params, sequence, kv_head) {}
+
+  /// Finds where the lane's key among those from `position` on lies. It is asked for early, since
+  /// the answer comes from memory, too. Lanes from 16 on have none.
+  __device__ std::uint32_t row(std::int32_t position, std::int32_t end) const {
+    const auto lane = static_cast<std::int32_t>(threadIdx.x) % kWarpLanes;
+    if (lane >= kTileKeys || position + lane >= end) return kNoRow;
+    return table_.row(position + lane);
+  }
+
+  __device__ void fetch(std::uint32_t row, std::uint32_t keys_to, std::uint32_t values_to) const {
+    Cache::template fetch<kHeadSize>(kv_, row, keys_to, values_to);
+  }
+
+ private:
+  const DeviceKvLayer& kv_;  // of the launch's parameters
   PageTable table_;
 };
+
+/// Calls `launch.operator()<Cache, kHeadSize>()` for a cache that has_tiles() knows.
+template <class Cache, class Launch>
+[[nodiscard]] Status launch_for_head_size(std::int32_t head_size, const Launch& launch) {
+  switch (head_size) {
+    case 64:
+      return launch.template operator()<Cache, 64>();
+    case 80:
+      return launch.template operator()<Cache, 80>();
+    case 96:
+      return launch.template operator()<Cache, 96>();
+    case 128:
+      return launch.template operator()<Cache, 128>();
+    case 256:
+      return launch.template operator()<Cache, 256>();
+    default:
+      return status_of(cudaErrorInvalidValue);
+  }
+}
+
+template <class Launch>
+[[nodiscard]] Status launch_for_cache(const DeviceKvLayer& kv, const Launch& launch) {
+  switch (kv.dtype) {
+    case DType::kF16:
+      return launch_for_head_size<PlainCache<__half>>(kv.head_size, launch);
+    case DType::kBF16:
+      return launch_for_head_size<PlainCache<__nv_bfloat16>>(kv.head_size, launch);
+    case DType::kI8:
+      return launch_for_head_size<CodedCache<Int8Code>>(kv.head_size, launch);
+    case DType::kF8_E4M3:
+      return launch_for_head_size<CodedCache<E4M3Code>>(kv.head_size, launch);
+    default:
+      return status_of(cudaErrorInvalidValue);
+  }
+}
 
 /// Makes scores times log2(e) of products, as a query's head has them.
 class ScoreShaper {

@@ -51,8 +51,10 @@ __global__ void __launch_bounds__(kThreads) copy_pages_kernel(CudaPageCopyParams
     std::byte* to = blocks.data + copy.to * blocks.bytes;
     if (blocks.bytes % 16 == 0) {
       copy_words<uint4>(from, to, blocks.bytes / 16);
-    } else {
+    } else if (blocks.bytes % 4 == 0) {
       copy_words<unsigned>(from, to, blocks.bytes / 4);
+    } else {
+      copy_words<std::byte>(from, to, blocks.bytes);
     }
   }
 }

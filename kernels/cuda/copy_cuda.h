@@ -35,7 +35,7 @@ struct CudaTableParams {
 /// A run of equal blocks: block i at data + i * bytes.
 struct PageBlocks {
   std::byte* data = nullptr;  ///< aligned to 16 bytes
-  std::int64_t bytes = 0;     ///< of a page, a multiple of 4
+  std::int64_t bytes = 0;     ///< of a page
 };
 
 /// Copies pages in all layers, as if one copy came after the other only where no page is both

@@ -46,9 +46,10 @@ struct DeviceSpans {
   const std::int32_t* pages = nullptr;
 };
 
-/// One layer's keys [P, K, page_tokens, D] and values in a device's memory.
+/// One layer's keys and values in a device's memory, as weft::KvLayer has them in the host's: rows
+/// [P, K, page_tokens] of D numbers, each of kv_row_bytes(dtype, D) bytes.
 struct DeviceKvLayer {
-  DType dtype = DType::kBF16;  ///< f32, f16 or bf16
+  DType dtype = DType::kBF16;  ///< one of kKvDTypes
   std::byte* keys = nullptr;
   std::byte* values = nullptr;
   std::int32_t page_tokens = 1;

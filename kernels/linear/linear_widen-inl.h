@@ -128,8 +128,8 @@ HWY_ATTR void widen_blocks(const PackedLayout& layout, const std::byte* panel, s
                   count / block_of(layout.dtype).elements,
                   rows.data() + lane * LinearPlan::kWideInputs);
   }
-  transpose_sixteen<false>(reinterpret_cast<const std::uint32_t*>(rows.data()),
-                           LinearPlan::kWideInputs, count, reinterpret_cast<std::uint32_t*>(to));
+  transpose_sixteen(reinterpret_cast<const std::uint32_t*>(rows.data()), LinearPlan::kWideInputs,
+                    count, reinterpret_cast<std::uint32_t*>(to));
 }
 
 /// Inputs [first, first + count) of a panel as f32, [count, 16].

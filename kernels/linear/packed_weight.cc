@@ -272,7 +272,6 @@ void PackedWeight::fill(std::int64_t first_output, const SourceMatrix& source,
     check_types(run.layout.dtype, first_input, source);
   }
   Filler(*this, data_.get(), first_output, first_input, source).run();
-  finish_packing();
 }
 
 }  // namespace weft

@@ -10,7 +10,6 @@
 #undef HWY_TARGET_INCLUDE
 // NOLINTNEXTLINE(readability-identifier-naming): Highway's name
 #define HWY_TARGET_INCLUDE "weft/kernels/linear/packed_weight_cpu.cc"
-#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -148,8 +147,8 @@ HWY_ATTR void store_blocks(const PackPiece& piece) {
     const auto words_of = [&](std::int64_t lane) HWY_ATTR {
       return piece.rows[static_cast<std::size_t>(lane)] + from + turned.words_at();
     };
-    transpose_sixteen<false>(words_of, turned.words(),
-                             reinterpret_cast<std::uint32_t*>(row + kLanes * turned.words_at()));
+    transpose_sixteen(words_of, turned.words(),
+                      reinterpret_cast<std::uint32_t*>(row + kLanes * turned.words_at()));
   }
 }
 
@@ -162,9 +161,25 @@ HWY_ATTR void store_scales(const PackPiece& piece) {
   }
 }
 
+/// Whether the rows are turned as they stand in the file, in whole words.
+HWY_ATTR bool stands_ready(const PackPiece& piece) {
+  const DType type = piece.layout.dtype;
+  const std::int64_t in_word = type == DType::kBF16 ? 2 : 1;
+  return piece.from == type && (type == DType::kBF16 || type == DType::kF32) &&
+         piece.lanes == kLanes && piece.input % in_word == 0 && piece.count % in_word == 0;
+}
+
 HWY_ATTR void pack_piece_on_target(const PackPiece& piece) {
   if (piece.layout.keeps_blocks()) {
     store_blocks(piece);
+    return;
+  }
+  const std::int64_t element = piece.layout.element_bytes();
+  if (stands_ready(piece)) {
+    const auto row_of = [&](std::int64_t lane)
+                            HWY_ATTR { return piece.rows[static_cast<std::size_t>(lane)]; };
+    auto* to = reinterpret_cast<std::uint32_t*>(piece.panel + piece.input * kLanes * element);
+    transpose_sixteen(row_of, piece.count * element / 4, to);
     return;
   }
   constexpr std::int64_t kRowWords = kMaxInputs;
@@ -174,7 +189,6 @@ HWY_ATTR void pack_piece_on_target(const PackPiece& piece) {
   for (std::int64_t lane = 0; lane < piece.lanes; ++lane) {
     convert_row(piece, piece.rows[static_cast<std::size_t>(lane)], bytes + lane * kRowBytes);
   }
-  const std::int64_t element = piece.layout.element_bytes();
   const std::int64_t in_word = 4 / element;
   std::int64_t done = 0;
   if (piece.lanes == kLanes && piece.input % in_word == 0) {
@@ -182,10 +196,10 @@ HWY_ATTR void pack_piece_on_target(const PackPiece& piece) {
     auto* to = reinterpret_cast<std::uint32_t*>(piece.panel + piece.input * kLanes * element);
     if (piece.layout.dtype == DType::kF16) {
       alignas(64) std::array<std::uint32_t, kLanes * kMaxInputs / 2> turned;
-      transpose_sixteen<false>(tile.data(), kRowWords, words, turned.data());
+      transpose_sixteen(tile.data(), kRowWords, words, turned.data());
       split_words(turned.data(), words, reinterpret_cast<std::uint16_t*>(to));
     } else {
-      transpose_sixteen<true>(tile.data(), kRowWords, words, to);
+      transpose_sixteen(tile.data(), kRowWords, words, to);
     }
     done = words * in_word;
   }
@@ -206,8 +220,6 @@ HWY_AFTER_NAMESPACE();
 namespace weft {
 
 HWY_EXPORT(pack_piece_on_target);
-
-void finish_packing() { hwy::FlushStream(); }
 
 void pack_piece(const PackPiece& piece) { HWY_DYNAMIC_DISPATCH(pack_piece_on_target)(piece); }
 

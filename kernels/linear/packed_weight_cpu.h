@@ -24,9 +24,7 @@ struct PackPiece {
   std::array<const std::byte*, PackedLayout::kPanelOutputs> rows{};
 };
 
-/// Converts and transposes; writes the bytes of these numbers only. After the last piece the thread
-/// calls finish_packing(): stores that pass the caches by are not ordered with others.
+/// Converts and transposes; writes the bytes of these numbers only.
 void pack_piece(const PackPiece& piece);
-void finish_packing();
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "weft/kernels/attention/kv_row_cuda.cuh"
 #include "weft/kernels/cuda/row_cuda.cuh"
 #include "weft/kernels/rotary/rotary_cuda.h"
 
@@ -167,9 +168,7 @@ class TokenHeads {
     each_head(section, [&](int h) {
       const std::int64_t slot =
           (page * kv.kv_heads + section.index + h) * kv.page_tokens + position % kv.page_tokens;
-      for (int i = lane_; i < kv.head_size; i += kWarp) {
-        store_one(kv.dtype, section.cache, slot * kv.head_size + i, head(h)[i]);
-      }
+      store_kv_row(kv.dtype, head(h), kv.head_size, section.cache, slot, lane_);
     });
   }
 

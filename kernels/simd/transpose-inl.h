@@ -7,7 +7,6 @@
 #define WEFT_KERNELS_TRANSPOSE_INL_H
 #endif
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstddef>
@@ -20,13 +19,68 @@ namespace {
 
 constexpr std::int64_t kTransposed = 16;
 
+#if HWY_TARGET == HWY_AVX3
+using TransposedRow = hwy::HWY_NAMESPACE::Vec<hwy::HWY_NAMESPACE::FixedTag<std::uint32_t, 16>>;
+
+/// Four rows by blocks of four words: of block b of the rows, made[j] has the four words j.
+HWY_ATTR HWY_INLINE void transpose_words(const TransposedRow* rows, TransposedRow* made) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::FixedTag<std::uint32_t, 16> d;
+  const hn::Repartition<std::uint64_t, decltype(d)> pairs;
+  const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, rows[0], rows[1]));
+  const auto ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, rows[2], rows[3]));
+  const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, rows[0], rows[1]));
+  const auto ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, rows[2], rows[3]));
+  made[0] = hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ce_low));
+  made[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ce_low));
+  made[2] = hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ce_high));
+  made[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high));
+}
+
+/// Block b of the four vectors becomes the vector at to + b * 4 * 16.
+HWY_ATTR HWY_INLINE void transpose_blocks(TransposedRow a, TransposedRow b, TransposedRow c,
+                                          TransposedRow e, std::uint32_t* HWY_RESTRICT to) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::FixedTag<std::uint32_t, 16> d;
+  const auto even = [](auto one, auto other)
+                        HWY_ATTR { return hn::OddEvenBlocks(hn::SwapAdjacentBlocks(other), one); };
+  const auto odd = [](auto one, auto other)
+                       HWY_ATTR { return hn::OddEvenBlocks(other, hn::SwapAdjacentBlocks(one)); };
+  constexpr std::int64_t kStep = 4 * kTransposed;
+  hn::StoreU(hn::ConcatLowerLower(d, even(c, e), even(a, b)), d, to);
+  hn::StoreU(hn::ConcatLowerLower(d, odd(c, e), odd(a, b)), d, to + kStep);
+  hn::StoreU(hn::ConcatUpperUpper(d, even(c, e), even(a, b)), d, to + 2 * kStep);
+  hn::StoreU(hn::ConcatUpperUpper(d, odd(c, e), odd(a, b)), d, to + 3 * kStep);
+}
+#endif
+
 /// 16 rows of 32-bit words become `words` rows of 16. row_of(lane) says where a row begins, at any
-/// address. `kPast`: the caches are passed by, since a weight is read long after it was packed and
-/// is larger than they are.
-template <bool kPast, class RowOf>
+/// address. Stores do not pass the caches by: what a weight is written to has just been cleared by
+/// the system, so that its lines are there.
+template <class RowOf>
 HWY_ATTR void transpose_sixteen(const RowOf& row_of, std::int64_t words,
                                 std::uint32_t* HWY_RESTRICT to) {
   std::int64_t word = 0;
+#if HWY_TARGET == HWY_AVX3
+  for (; word + kTransposed <= words; word += kTransposed) {
+    const hwy::HWY_NAMESPACE::FixedTag<std::uint8_t, 64> line;
+    const hwy::HWY_NAMESPACE::FixedTag<std::uint32_t, 16> wide;
+    TransposedRow made[kTransposed];
+    for (std::int64_t lane = 0; lane < kTransposed; lane += 4) {
+      TransposedRow four[4];
+      for (std::int64_t i = 0; i < 4; ++i) {
+        const std::byte* from = row_of(lane + i) + 4 * word;
+        four[i] = hwy::HWY_NAMESPACE::BitCast(
+            wide, hwy::HWY_NAMESPACE::LoadU(line, reinterpret_cast<const std::uint8_t*>(from)));
+      }
+      transpose_words(four, made + lane);
+    }
+    for (std::int64_t j = 0; j < 4; ++j) {
+      transpose_blocks(made[j], made[4 + j], made[8 + j], made[12 + j],
+                       to + (word + j) * kTransposed);
+    }
+  }
+#endif
 #if HWY_TARGET != HWY_SCALAR
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::FixedTag<std::uint32_t, 4> d;
@@ -48,11 +102,7 @@ HWY_ATTR void transpose_sixteen(const RowOf& row_of, std::int64_t words,
       const auto ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
       std::uint32_t* out = to + word * kTransposed + lane;
       const auto put = [&](auto turned, std::int64_t row) HWY_ATTR {
-        if constexpr (kPast) {
-          hn::Stream(hn::BitCast(d, turned), d, out + row * kTransposed);
-        } else {
-          hn::Store(hn::BitCast(d, turned), d, out + row * kTransposed);
-        }
+        hn::StoreU(hn::BitCast(d, turned), d, out + row * kTransposed);
       };
       put(hn::InterleaveLower(pairs, ab_low, ce_low), 0);
       put(hn::InterleaveUpper(pairs, ab_low, ce_low), 1);
@@ -69,13 +119,12 @@ HWY_ATTR void transpose_sixteen(const RowOf& row_of, std::int64_t words,
 }
 
 /// Of rows that are `stride` words apart.
-template <bool kPast>
-HWY_ATTR void transpose_sixteen(const std::uint32_t* HWY_RESTRICT rows, std::int64_t stride,
-                                std::int64_t words, std::uint32_t* HWY_RESTRICT to) {
+HWY_ATTR inline void transpose_sixteen(const std::uint32_t* HWY_RESTRICT rows, std::int64_t stride,
+                                       std::int64_t words, std::uint32_t* HWY_RESTRICT to) {
   const auto row_of = [&](std::int64_t lane) HWY_ATTR {
     return reinterpret_cast<const std::byte*>(rows + lane * stride);
   };
-  transpose_sixteen<kPast>(row_of, words, to);
+  transpose_sixteen(row_of, words, to);
 }
 
 }  // namespace

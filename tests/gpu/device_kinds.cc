@@ -22,18 +22,24 @@ namespace {
 
 using MakeRuntime = std::function<std::unique_ptr<cuda::Runtime>()>;
 
-DeviceKind kind_of(std::string name, const MakeRuntime& make_runtime) {
+std::string name_with(std::string name, DType kv_dtype) {
+  if (kv_dtype != DType::kF32) name.append("_").append(kv_dtype_name(kv_dtype));
+  return name;
+}
+
+DeviceKind kind_of(std::string name, DType kv_dtype, const MakeRuntime& make_runtime) {
   DeviceKind kind;
-  kind.name = std::move(name);
+  kind.name = name_with(std::move(name), kv_dtype);
+  kind.kv_dtype = kv_dtype;
   const auto load = [make_runtime](const auto& checkpoint, const auto& program,
                                    DeviceOptions options) {
     options.threads = 1;
     return cuda::CudaDevice::load(make_runtime(), checkpoint, program, options, {}).value();
   };
   kind.load = load;
-  kind.load_steps = [load](const auto& checkpoint, const auto& program,
-                           const DeviceLimits& limits) {
-    const auto options = step_options(*program, limits, DType::kF32);
+  kind.load_steps = [load, kv_dtype](const auto& checkpoint, const auto& program,
+                                     const DeviceLimits& limits) {
+    const auto options = step_options(*program, limits, kv_dtype);
     return cuda::CudaStepDevice::make(load(checkpoint, program, options), limits, {}).value();
   };
   return kind;
@@ -203,8 +209,7 @@ DeviceKind ranks_kind(const std::string& name, const std::string& partition) {
 
 DeviceKind host_kind(int threads, DType kv_dtype) {
   DeviceKind kind;
-  kind.name = "host";
-  if (kv_dtype != DType::kF32) kind.name.append("_").append(kv_dtype_name(kv_dtype));
+  kind.name = name_with("host", kv_dtype);
   kind.kv_dtype = kv_dtype;
   kind.load = [threads](const auto& checkpoint, const auto& program, DeviceOptions options) {
     options.threads = threads;
@@ -221,13 +226,13 @@ DeviceKind host_kind(int threads, DType kv_dtype) {
   return kind;
 }
 
-DeviceKind fake_gpu_kind() {
-  return kind_of("fake_gpu",
+DeviceKind fake_gpu_kind(DType kv_dtype) {
+  return kind_of("fake_gpu", kv_dtype,
                  [] { return std::make_unique<FakeRuntime>(std::make_shared<FakeGpu>()); });
 }
 
-DeviceKind gpu_kind() {
-  DeviceKind kind = kind_of("gpu", [] { return cuda::open_runtime(0).value(); });
+DeviceKind gpu_kind(DType kv_dtype) {
+  DeviceKind kind = kind_of("gpu", kv_dtype, [] { return cuda::open_runtime(0).value(); });
   kind.gpus = 1;
   return kind;
 }

@@ -36,7 +36,8 @@ struct DeviceKind {
       load_steps;
 };
 
-/// With another type of keys and values than f32 it is called "host_int8" and the like.
+/// With another type of keys and values than f32 it is called "host_int8" and the like; so are the
+/// GPUs below.
 [[nodiscard]] DeviceKind host_kind(int threads = 1, DType kv_dtype = DType::kF32);
 
 /// Ranks on the host, as parse_partition() reads them; all of them run a plan before it counts as
@@ -44,7 +45,7 @@ struct DeviceKind {
 [[nodiscard]] DeviceKind ranks_kind(const std::string& name, const std::string& partition);
 
 /// The GPUs' device over naive loops in the host's memory.
-[[nodiscard]] DeviceKind fake_gpu_kind();
+[[nodiscard]] DeviceKind fake_gpu_kind(DType kv_dtype = DType::kF32);
 
 /// Ranks on such GPUs, as ranks_kind() has them: "cuda:0,cuda:1", also beside ranks on the host,
 /// "cuda:0 | cpu".
@@ -60,7 +61,7 @@ struct DeviceKind {
                                  const std::shared_ptr<const Program>& program);
 
 /// The first GPU; where there is none, WEFT_SKIP_WITHOUT_GPU skips the test.
-[[nodiscard]] DeviceKind gpu_kind();
+[[nodiscard]] DeviceKind gpu_kind(DType kv_dtype = DType::kF32);
 /// Ranks on GPUs: their names begin with "gpu_", too.
 [[nodiscard]] DeviceKind gpu_ranks_kind(const std::string& name, const std::string& partition);
 [[nodiscard]] std::size_t gpu_count();
@@ -81,6 +82,15 @@ struct DeviceKind {
           gpu_ranks_kind("gpu_pp2", "cuda:0 | cuda:1"),
           gpu_ranks_kind("gpu_then_host", "cuda:0 | cpu"),
           gpu_ranks_kind("host_then_gpu", "cpu | cuda:0")};
+}
+
+/// Those that keep keys and values as codes.
+[[nodiscard]] inline std::vector<DeviceKind> coded_kv_kinds() {
+  std::vector<DeviceKind> kinds;
+  for (const DType dtype : {DType::kI8, DType::kF8_E4M3}) {
+    kinds.insert(kinds.end(), {host_kind(2, dtype), fake_gpu_kind(dtype), gpu_kind(dtype)});
+  }
+  return kinds;
 }
 
 /// The type of weights with which host and GPUs compute the same: bf16 where this processor rounds

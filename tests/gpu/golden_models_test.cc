@@ -258,9 +258,30 @@ TEST_P(GpuGoldenModelTest, ComputesInBf16WhatTheHostComputes) {
   }
 }
 
-/// Heads as large as real models have, and keys and values in bf16: what the kernels that use a
-/// GPU's tensor cores are for. The goldens' heads are smaller.
-class GpuTilesTest : public testing::TestWithParam<std::tuple<test::DeviceKind, std::int64_t>> {
+/// The same with keys and values as codes.
+class GpuCodedKvTest : public GpuGoldenModelTest {};
+
+TEST_P(GpuCodedKvTest, StaysNearTheReference) {
+  convert(DType::kF32);
+  test::DeviceKind kind = std::get<0>(GetParam());
+  for (const auto& [dtype, tolerance] :
+       {std::pair(DType::kI8, kInt8Tolerance), std::pair(DType::kF8_E4M3, kFp8Tolerance)}) {
+    kind.kv_dtype = dtype;
+    const std::vector<Rows> got = run(*device(kind), kAtOnce);
+    const double error = median_error(got);
+    EXPECT_LE(error, tolerance) << kv_dtype_name(dtype);
+    EXPECT_GT(error, kTolerance) << kv_dtype_name(dtype) << " rounds";
+    // The host writes the same codes but for numbers that lie between two of them.
+    EXPECT_LE(median_error(got, run(*device(test::host_kind(2, dtype)), kAtOnce)), tolerance / 4)
+        << kv_dtype_name(dtype);
+  }
+}
+
+using TilesCase = std::tuple<test::DeviceKind, std::int64_t, DType>;
+
+/// Heads as large as real models have, and keys and values in bf16 or codes: what the kernels that
+/// use a GPU's tensor cores are for. The goldens' heads are smaller.
+class GpuTilesTest : public testing::TestWithParam<TilesCase> {
  protected:
   void SetUp() override { WEFT_SKIP_WITHOUT_GPU(std::get<0>(GetParam())); }
 
@@ -275,7 +296,7 @@ class GpuTilesTest : public testing::TestWithParam<std::tuple<test::DeviceKind, 
                              .context = kPlaces},
                             5);
     DeviceOptions options = SequenceRunner::options_for(*llama.program(), kPlaces);
-    options.kv_dtype = DType::kBF16;
+    options.kv_dtype = std::get<2>(GetParam());
     const auto device = kind.load(llama.checkpoint(), llama.program(), options);
     SequenceRunner runner(*device);
     Rows rows;
@@ -297,8 +318,11 @@ class GpuTilesTest : public testing::TestWithParam<std::tuple<test::DeviceKind, 
     const Rows wanted = run(test::host_kind(2), piece);
     const Rows got = run(std::get<0>(GetParam()), piece);
     ASSERT_EQ(got.size(), wanted.size());
+    // A number between two codes of fp8 may become either, and these are an eighth apart.
+    const bool is_fp8 = std::get<2>(GetParam()) == DType::kF8_E4M3;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      EXPECT_LE(relative_error(got[i], wanted[i]), kNarrowTolerance) << "piece " << i;
+      EXPECT_LE(relative_error(got[i], wanted[i]), (is_fp8 ? 3 : 1) * kNarrowTolerance)
+          << "piece " << i;
     }
   }
 
@@ -320,9 +344,9 @@ std::string name_of_both(const testing::TestParamInfo<KindAndFolder>& info) {
   return std::get<0>(info.param).name + "_" + test::test_name(std::get<1>(info.param));
 }
 
-std::string name_of_tiles(
-    const testing::TestParamInfo<std::tuple<test::DeviceKind, std::int64_t>>& info) {
-  return std::get<0>(info.param).name + "_heads_of_" + std::to_string(std::get<1>(info.param));
+std::string name_of_tiles(const testing::TestParamInfo<TilesCase>& info) {
+  return std::get<0>(info.param).name + "_heads_of_" + std::to_string(std::get<1>(info.param)) +
+         "_" + std::string(kv_dtype_name(std::get<2>(info.param)));
 }
 
 std::vector<test::DeviceKind> gpus() { return {test::fake_gpu_kind(), test::gpu_kind()}; }
@@ -349,6 +373,30 @@ std::vector<KindAndFolder> ranks_cases() {
     }
     const auto gpus = test::gpu_ranks_kind(std::string("gpu_") + name, partition);
     for (const fs::path& folder : test::committed_goldens()) cases.emplace_back(gpus, folder);
+  }
+  return cases;
+}
+
+/// The loops of a fake GPU take a second for heads of 128.
+std::vector<TilesCase> tiles_cases() {
+  std::vector<TilesCase> cases = {{test::fake_gpu_kind(), 128, DType::kBF16}};
+  for (const DType dtype : {DType::kBF16, DType::kI8, DType::kF8_E4M3}) {
+    cases.emplace_back(test::fake_gpu_kind(), 64, dtype);
+    for (const std::int64_t head_size : {64, 80, 96, 128, 256}) {
+      cases.emplace_back(test::gpu_kind(), head_size, dtype);
+    }
+  }
+  return cases;
+}
+
+/// Every model on a real GPU; on fake ones each kind of attention.
+std::vector<KindAndFolder> coded_kv_cases() {
+  std::vector<KindAndFolder> cases;
+  for (const char* model : {"bloom", "gemma2", "gpt2", "gpt_oss", "llama", "t5"}) {
+    cases.emplace_back(test::fake_gpu_kind(), test::committed_golden(model));
+  }
+  for (const fs::path& folder : test::committed_goldens()) {
+    cases.emplace_back(test::gpu_kind(), folder);
   }
   return cases;
 }
@@ -510,9 +558,9 @@ INSTANTIATE_TEST_SUITE_P(Committed, GoldenModelTest, testing::ValuesIn(test::com
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Shared, GoldenModelTest, testing::ValuesIn(test::shared_goldens()),
                          name_of);
-INSTANTIATE_TEST_SUITE_P(, GpuTilesTest,
-                         testing::Combine(testing::ValuesIn(gpus()), testing::Values(64, 128)),
-                         name_of_tiles);
+INSTANTIATE_TEST_SUITE_P(, GpuTilesTest, testing::ValuesIn(tiles_cases()), name_of_tiles);
+INSTANTIATE_TEST_SUITE_P(Committed, GpuCodedKvTest, testing::ValuesIn(coded_kv_cases()),
+                         name_of_both);
 INSTANTIATE_TEST_SUITE_P(Committed, GpuGoldenModelTest,
                          testing::Combine(testing::ValuesIn(gpus()),
                                           testing::ValuesIn(test::committed_goldens())),

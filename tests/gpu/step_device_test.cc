@@ -251,9 +251,7 @@ TEST_P(StepDeviceTest, OfSeveralTablesOfARowTheLastHolds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, StepDeviceTest, testing::ValuesIn(device_kinds()), kind_name);
-INSTANTIATE_TEST_SUITE_P(CodedKv, StepDeviceTest,
-                         testing::Values(host_kind(2, DType::kI8), host_kind(2, DType::kF8_E4M3)),
-                         kind_name);
+INSTANTIATE_TEST_SUITE_P(CodedKv, StepDeviceTest, testing::ValuesIn(coded_kv_kinds()), kind_name);
 
 class EncodingStepDeviceTest : public testing::TestWithParam<DeviceKind> {
  protected:
@@ -331,8 +329,7 @@ TEST_P(EncodingStepDeviceTest, SamplersDoNotCountWhatTheEncoderReads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, EncodingStepDeviceTest, testing::ValuesIn(device_kinds()), kind_name);
-INSTANTIATE_TEST_SUITE_P(CodedKv, EncodingStepDeviceTest,
-                         testing::Values(host_kind(2, DType::kI8), host_kind(2, DType::kF8_E4M3)),
+INSTANTIATE_TEST_SUITE_P(CodedKv, EncodingStepDeviceTest, testing::ValuesIn(coded_kv_kinds()),
                          kind_name);
 
 // Rows enough that the team shares the work; with one thread there is nobody to share it with.

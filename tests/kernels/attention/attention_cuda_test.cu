@@ -7,13 +7,16 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "weft/core/kv_dtype.h"
 #include "weft/kernels/attention/attention_cuda.h"
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/tests/kernels/attention/attention_reference_cuda.h"
+#include "weft/tests/kernels/attention/kv_row_reference.h"
 
 namespace weft::cuda {
 namespace {
@@ -80,12 +83,6 @@ float number_at(const std::vector<std::uint8_t>& bytes, DType dtype, std::size_t
   return dtype == DType::kF16 ? from_f16(half) : from_bf16(half);
 }
 
-void put_number(std::vector<std::uint8_t>& bytes, DType dtype, std::size_t index, float number) {
-  const std::uint16_t half = dtype == DType::kF16 ? to_f16(number) : to_bf16(number);
-  std::memcpy(bytes.data() + index * width_of(dtype),
-              dtype == DType::kF32 ? static_cast<const void*>(&number) : &half, width_of(dtype));
-}
-
 class Random {
  public:
   explicit Random(unsigned seed) : engine_(seed) {}
@@ -149,10 +146,11 @@ struct Inputs {
     const std::int32_t all = used + 3;
     const std::vector<std::int32_t> free = random.shuffled(all);
     pages.assign(static_cast<std::size_t>(contexts), std::numeric_limits<std::int32_t>::max());
-    const std::size_t numbers =
-        static_cast<std::size_t>(all) * model.kv_heads * model.page_tokens * model.head_size;
-    keys.assign(numbers * width_of(model.dtype), kPoison);
-    values.assign(numbers * width_of(model.dtype), kPoison);
+    const auto row_bytes = static_cast<std::size_t>(kv_row_bytes(model.dtype, model.head_size));
+    const std::size_t bytes =
+        static_cast<std::size_t>(all) * model.kv_heads * model.page_tokens * row_bytes;
+    keys.assign(bytes, kPoison);
+    values.assign(bytes, kPoison);
     std::size_t taken = 0;
     for (const DeviceSequence& sequence : sequences) {
       for (std::int32_t position = 0; position < sequence.context; ++position) {
@@ -163,9 +161,10 @@ struct Inputs {
           const std::size_t row =
               (static_cast<std::size_t>(pages[at]) * model.kv_heads + head) * model.page_tokens +
               position % model.page_tokens;
-          for (std::int32_t d = 0; d < model.head_size; ++d) {
-            put_number(keys, model.dtype, row * model.head_size + d, random.number(1));
-            put_number(values, model.dtype, row * model.head_size + d, random.number(1));
+          for (auto* cache : {&keys, &values}) {
+            write_kv_row(
+                model.dtype, random.numbers(static_cast<std::size_t>(model.head_size), 1),
+                std::as_writable_bytes(std::span(*cache)).subspan(row * row_bytes, row_bytes));
           }
         }
       }
@@ -321,7 +320,8 @@ class OnDevice {
 /// How far a head's numbers may be off, relative to their norm: products are in float32, or
 /// operands are rounded to 8 or 11 bits.
 double tolerance_of(DType kv, DType out) {
-  if (kv == DType::kBF16 || out == DType::kBF16) return 1.2e-2;
+  // Codes become bf16 for the tensor cores.
+  if (kv == DType::kBF16 || is_coded_kv(kv) || out == DType::kBF16) return 1.2e-2;
   return kv == DType::kF16 || out == DType::kF16 ? 2e-3 : 2e-5;
 }
 
@@ -375,7 +375,10 @@ std::vector<Piece> decoding(const std::vector<std::int32_t>& contexts) {
   return pieces;
 }
 
-const std::vector<DType> kTypes = {DType::kF32, DType::kF16, DType::kBF16};
+/// Of outputs, and of keys and values.
+const std::vector<DType> kOutTypes = {DType::kF32, DType::kF16, DType::kBF16};
+const std::vector<DType> kTypes = {DType::kF32, DType::kF16, DType::kBF16, DType::kI8,
+                                   DType::kF8_E4M3};
 
 TEST_F(AttentionCudaTest, DecodesWithEveryHeadSizeTypeAndPageSize) {
   for (const std::int32_t head_size : {40, 64, 80, 96, 128, 256, 37}) {
@@ -509,7 +512,7 @@ TEST_F(AttentionCudaTest, SeesAWholeContextWithoutCausality) {
 }
 
 TEST_F(AttentionCudaTest, WritesEveryTypeOfOutput) {
-  for (const DType out : kTypes) {
+  for (const DType out : kOutTypes) {
     for (const DType dtype : kTypes) {
       expect_reference({.dtype = dtype, .out = out}, decoding({5, 300}));
       expect_reference({.dtype = dtype, .out = out}, {{.start = 3, .count = 20}});

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "weft/kernels/attention/attention_cuda.h"
 #include "weft/kernels/attention/relative_bias.h"
 #include "weft/kernels/simd/narrow_float.h"
+#include "weft/tests/kernels/attention/kv_row_reference.h"
 
 /// Attention over device parameters whose pointers are the host's: loops in float64 that a reader
 /// can check. Each token that an item covers is computed whole, once.
@@ -35,19 +37,6 @@ class AttentionReference {
   }
 
  private:
-  static double read(const void* data, DType dtype, std::int64_t index) {
-    const auto at = static_cast<std::size_t>(index);
-    const auto* bytes = static_cast<const std::byte*>(data);
-    if (dtype == DType::kF32) {
-      float number = 0;
-      std::memcpy(&number, bytes + at * sizeof number, sizeof number);
-      return number;
-    }
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, bytes + at * sizeof bits, sizeof bits);
-    return dtype == DType::kF16 ? from_f16(bits) : from_bf16(bits);
-  }
-
   void write(std::int64_t index, double value) const {
     const auto at = static_cast<std::size_t>(index);
     auto* bytes = static_cast<std::byte*>(params_.out.data);
@@ -68,24 +57,27 @@ class AttentionReference {
     return params_.spec.chunk == 0 || query / params_.spec.chunk == key / params_.spec.chunk;
   }
 
-  /// The first number of a key, or value, in the layer.
-  [[nodiscard]] std::int64_t numbers_at(const DeviceSequence& sequence, std::int32_t key,
-                                        std::int32_t head) const {
+  /// The row of a key, or value, which `cache` has.
+  [[nodiscard]] std::span<const std::byte> row(const std::byte* cache,
+                                               const DeviceSequence& sequence, std::int32_t key,
+                                               std::int32_t head) const {
     const DeviceKvLayer& kv = params_.kv;
     const std::int64_t page = params_.spans.pages[sequence.first_page + key / kv.page_tokens];
     const std::int32_t kv_head = head / (params_.heads / kv.kv_heads);
-    return ((page * kv.kv_heads + kv_head) * kv.page_tokens + key % kv.page_tokens) * kv.head_size;
+    const std::int64_t row = (page * kv.kv_heads + kv_head) * kv.page_tokens + key % kv.page_tokens;
+    const std::int64_t bytes = kv_row_bytes(kv.dtype, kv.head_size);
+    return {cache + row * bytes, static_cast<std::size_t>(bytes)};
   }
 
   [[nodiscard]] double score(const DeviceSequence& sequence, std::int32_t token, std::int32_t head,
                              std::int32_t key) const {
     const std::int64_t size = params_.kv.head_size;
-    const std::int64_t query = (sequence.first + token) * params_.queries.stride + head * size;
-    const std::int64_t from = numbers_at(sequence, key, head);
+    const float* query = static_cast<const float*>(params_.queries.data) +
+                         (sequence.first + token) * params_.queries.stride + head * size;
+    const auto numbers = row(params_.kv.keys, sequence, key, head);
     double dot = 0;
-    for (std::int64_t d = 0; d < size; ++d) {
-      dot += read(params_.queries.data, DType::kF32, query + d) *
-             read(params_.kv.keys, params_.kv.dtype, from + d);
+    for (std::int32_t d = 0; d < size; ++d) {
+      dot += double{query[d]} * kv_number(params_.kv.dtype, numbers, d);
     }
     double result = dot * double{params_.spec.scale};
     const double cap = params_.spec.soft_cap;
@@ -120,11 +112,10 @@ class AttentionReference {
     }
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const double weight = std::exp(scores[i] - greatest);
-      const std::int64_t from = numbers_at(sequence, keys[i], head);
+      const auto numbers = row(params_.kv.values, sequence, keys[i], head);
       total += weight;
-      for (std::int64_t d = 0; d < size; ++d) {
-        sums[static_cast<std::size_t>(d)] +=
-            weight * read(params_.kv.values, params_.kv.dtype, from + d);
+      for (std::int32_t d = 0; d < size; ++d) {
+        sums[static_cast<std::size_t>(d)] += weight * kv_number(params_.kv.dtype, numbers, d);
       }
     }
     const std::int64_t out = (sequence.first + token) * params_.out.stride + head * size;

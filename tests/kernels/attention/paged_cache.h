@@ -15,7 +15,7 @@
 #include "weft/core/kv_dtype.h"
 #include "weft/core/mailbox/cache_line.h"
 #include "weft/kernels/attention/kv_layer.h"
-#include "weft/kernels/simd/narrow_float.h"
+#include "weft/tests/kernels/attention/kv_row_reference.h"
 
 namespace weft {
 
@@ -69,18 +69,18 @@ class PagedCache {
       const auto from =
           static_cast<std::size_t>(std::int64_t{position} * layer_.kv_heads + head) * size;
       const std::size_t to = row(pages, position, head);
-      write_row(layer_.dtype, keys.subspan(from, size), keys_.span().subspan(to));
-      write_row(layer_.dtype, values.subspan(from, size), values_.span().subspan(to));
+      write_kv_row(layer_.dtype, keys.subspan(from, size), keys_.span().subspan(to));
+      write_kv_row(layer_.dtype, values.subspan(from, size), values_.span().subspan(to));
     }
   }
 
   [[nodiscard]] float key(std::span<const std::int32_t> pages, std::int32_t position,
                           std::int32_t head, std::int32_t d) const {
-    return read(layer_.dtype, keys_.span().subspan(row(pages, position, head)), d);
+    return kv_number(layer_.dtype, keys_.span().subspan(row(pages, position, head)), d);
   }
   [[nodiscard]] float value(std::span<const std::int32_t> pages, std::int32_t position,
                             std::int32_t head, std::int32_t d) const {
-    return read(layer_.dtype, values_.span().subspan(row(pages, position, head)), d);
+    return kv_number(layer_.dtype, values_.span().subspan(row(pages, position, head)), d);
   }
 
   /// Keys and values that are numbers.
@@ -89,7 +89,7 @@ class PagedCache {
     for (const AlignedBytes* memory : {&keys_, &values_}) {
       for (std::size_t at = 0; at < memory->span().size(); at += row_bytes()) {
         for (std::int32_t d = 0; d < layer_.head_size; ++d) {
-          count += std::isnan(read(layer_.dtype, memory->span().subspan(at), d)) ? 0 : 1;
+          count += std::isnan(kv_number(layer_.dtype, memory->span().subspan(at), d)) ? 0 : 1;
         }
       }
     }
@@ -100,10 +100,10 @@ class PagedCache {
   static std::vector<float> as_stored(DType dtype, std::span<const float> numbers) {
     std::vector<std::byte> bytes(
         static_cast<std::size_t>(kv_row_bytes(dtype, std::ssize(numbers))));
-    write_row(dtype, numbers, bytes);
+    write_kv_row(dtype, numbers, bytes);
     std::vector<float> stored(numbers.size());
     for (std::size_t d = 0; d < stored.size(); ++d) {
-      stored[d] = read(dtype, bytes, static_cast<std::int32_t>(d));
+      stored[d] = kv_number(dtype, bytes, static_cast<std::int32_t>(d));
     }
     return stored;
   }
@@ -132,54 +132,6 @@ class PagedCache {
     const std::int64_t slot =
         (page * layer_.kv_heads + head) * layer_.page_tokens + position % layer_.page_tokens;
     return static_cast<std::size_t>(slot) * row_bytes();
-  }
-
-  /// The scale by which a row's greatest number gets the greatest code.
-  static float scale_of(DType dtype, std::span<const float> numbers) {
-    float greatest = 0;
-    for (const float number : numbers) {
-      if (!std::isfinite(number)) return std::numeric_limits<float>::quiet_NaN();
-      greatest = std::max(greatest, std::abs(number));
-    }
-    const float scale = greatest / (dtype == DType::kI8 ? 127.0F : 448.0F);
-    return std::isnormal(scale) ? scale : 0;
-  }
-
-  static void write_row(DType dtype, std::span<const float> numbers, std::span<std::byte> to) {
-    std::byte* next = to.data();
-    const auto put = [&next](auto number) {
-      std::memcpy(next, &number, sizeof(number));
-      next += sizeof(number);
-    };
-    const float scale = is_coded_kv(dtype) ? scale_of(dtype, numbers) : 1;
-    if (is_coded_kv(dtype)) put(scale);
-    for (const float number : numbers) {
-      const float code = scale > 0 ? number / scale : 0;
-      if (dtype == DType::kF32) put(number);
-      if (dtype == DType::kF16) put(to_f16(number));
-      if (dtype == DType::kBF16) put(to_bf16(number));
-      if (dtype == DType::kI8) put(static_cast<std::int8_t>(std::nearbyint(code)));
-      if (dtype == DType::kF8_E4M3) put(to_e4m3(code));
-    }
-  }
-
-  template <class Number>
-  static Number number_at(std::span<const std::byte> memory, std::size_t offset) {
-    Number number;
-    std::memcpy(&number, memory.data() + offset, sizeof(number));
-    return number;
-  }
-
-  /// Number `d` of the row that begins with `memory`.
-  static float read(DType dtype, std::span<const std::byte> memory, std::int32_t d) {
-    const auto at = static_cast<std::size_t>(d);
-    if (dtype == DType::kF32) return number_at<float>(memory, at * sizeof(float));
-    if (dtype == DType::kF16) return from_f16(number_at<std::uint16_t>(memory, at * 2));
-    if (dtype == DType::kBF16) return from_bf16(number_at<std::uint16_t>(memory, at * 2));
-    const auto scale = number_at<float>(memory, 0);
-    const auto code = number_at<std::uint8_t>(memory, sizeof(scale) + at);
-    if (dtype == DType::kI8) return scale * static_cast<float>(static_cast<std::int8_t>(code));
-    return scale * from_e4m3(code);
   }
 
   KvLayer layer_;

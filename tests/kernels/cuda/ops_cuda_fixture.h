@@ -57,14 +57,13 @@ class RowsPair {
   }
   static RowsPair random(std::int64_t count, std::int64_t width, DType dtype,
                          std::mt19937& engine) {
-    DeviceRows rows = shape(count, width, dtype);
-    auto bytes = poison(rows);
-    rows.data = bytes.data();
     std::normal_distribution<float> normal;
-    for (std::int64_t r = 0; r < count; ++r) {
-      for (std::int64_t i = 0; i < width; ++i) reference::put(rows, r, i, normal(engine));
-    }
-    return {rows, std::move(bytes)};
+    return filled(count, width, dtype, [&] { return normal(engine); });
+  }
+  /// Row after row, without what lies between them.
+  static RowsPair of(std::int64_t count, std::int64_t width, const std::vector<float>& numbers) {
+    auto next = numbers.begin();
+    return filled(count, width, DType::kF32, [&] { return *next++; });
   }
 
   [[nodiscard]] DeviceRows host() { return with(bytes_.host.data()); }
@@ -92,6 +91,16 @@ class RowsPair {
   RowsPair(const DeviceRows& rows, std::vector<std::byte> bytes)
       : rows_(rows), bytes_(std::move(bytes)) {}
 
+  static RowsPair filled(std::int64_t count, std::int64_t width, DType dtype,
+                         const std::function<float()>& next) {
+    DeviceRows rows = shape(count, width, dtype);
+    auto bytes = poison(rows);
+    rows.data = bytes.data();
+    for (std::int64_t r = 0; r < count; ++r) {
+      for (std::int64_t i = 0; i < width; ++i) reference::put(rows, r, i, next());
+    }
+    return {rows, std::move(bytes)};
+  }
   static DeviceRows shape(std::int64_t count, std::int64_t width, DType dtype) {
     return {.dtype = dtype, .width = width, .stride = (width + 63) / 64 * 64, .capacity = count};
   }

@@ -118,7 +118,7 @@ TEST_F(OpsCudaTest, ScalesRows) {
 }
 
 TEST_F(OpsCudaTest, CopiesPagesOfAllLayers) {
-  for (const std::int64_t bytes : {4, 20, 4096, 32'768}) {
+  for (const std::int64_t bytes : {4, 20, 37, 4096, 32'768}) {
     constexpr std::int32_t kPages = 40;
     constexpr std::int32_t kBlocks = 6;
     std::vector<Mirror<std::byte>> memory;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weft/kernels/encoding/encoding.h"
+#include "weft/tests/kernels/attention/kv_row_reference.h"
 #include "weft/tests/kernels/cuda/rows_reference_cuda.h"
 #include "weft/tests/kernels/norm/norm_reference.h"
 #include "weft/tests/kernels/rotary/rotary_reference.h"
@@ -29,10 +30,12 @@ void write_cache(const CudaRotaryParams& params, std::byte* cache, std::int64_t 
   const std::int64_t page = params.spans.pages[sequence.first_page + place / kv.page_tokens];
   for (std::int64_t h = 0; h < kv.kv_heads; ++h) {
     const std::int64_t slot = (page * kv.kv_heads + h) * kv.page_tokens + place % kv.page_tokens;
+    std::vector<float> numbers;
     for (std::int64_t d = 0; d < kv.head_size; ++d) {
-      store(kv.dtype, cache, slot * kv.head_size + d,
-            at(params.qkv, row, first + h * kv.head_size + d));
+      numbers.push_back(static_cast<float>(at(params.qkv, row, first + h * kv.head_size + d)));
     }
+    const std::int64_t bytes = kv_row_bytes(kv.dtype, kv.head_size);
+    write_kv_row(kv.dtype, numbers, {cache + slot * bytes, static_cast<std::size_t>(bytes)});
   }
 }
 

@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "weft/core/kv_dtype.h"
 #include "weft/tests/kernels/cuda/ops_cuda_fixture.h"
 #include "weft/tests/kernels/cuda/ops_reference_cuda.h"
 
@@ -65,12 +68,21 @@ struct RotarySetup {
       }
     }
   }
+
+  /// Of keys that are neither turned nor normed, so that no sum is in another order.
+  void expect_the_same_bytes() {
+    expect_runs([&](Stream stream) { return rotate_and_store(on(true), stream); });
+    reference::rotate_and_store(on(false));
+    EXPECT_TRUE(keys.fetch() == keys.host) << to_string(params.kv.dtype);
+    EXPECT_TRUE(values.fetch() == values.host) << to_string(params.kv.dtype);
+  }
 };
 
 class RotaryCudaTest : public OpsCudaTest {
  protected:
   RotarySetup setup(std::int32_t heads, std::int32_t kv_heads, std::int32_t size,
-                    std::int32_t turned, DType dtype, std::int64_t rows) {
+                    std::int32_t turned, DType dtype, std::int64_t rows,
+                    const std::vector<float>* numbers = nullptr) {
     constexpr std::int32_t kPages = 80;
     constexpr std::int32_t kPageTokens = 5;
     // The first row's is the second sequence, the last row none's.
@@ -86,9 +98,9 @@ class RotaryCudaTest : public OpsCudaTest {
     std::vector<std::int32_t> pages(kPages);
     std::iota(pages.begin(), pages.end(), 0);
     std::ranges::shuffle(pages, engine_);
-    const std::size_t bytes = static_cast<std::size_t>(kPages * kPageTokens * kv_heads * size) *
-                              (dtype == DType::kF32 ? 4 : 2);
-    const std::vector<std::byte> cache(bytes, std::byte{0xff});
+    const std::int64_t width = std::int64_t{heads + 2 * kv_heads} * size;
+    const std::int64_t bytes = kPages * kPageTokens * kv_heads * kv_row_bytes(dtype, size);
+    const std::vector<std::byte> cache(static_cast<std::size_t>(bytes), std::byte{0xff});
     return {.rows = rows,
             .params = {.shape = {heads, kv_heads, size},
                        .spec = {.rotary_size = turned},
@@ -96,8 +108,8 @@ class RotaryCudaTest : public OpsCudaTest {
                               .page_tokens = kPageTokens,
                               .kv_heads = kv_heads,
                               .head_size = size}},
-            .qkv = RowsPair::random(rows, std::int64_t{heads + 2 * kv_heads} * size, DType::kF32,
-                                    engine_),
+            .qkv = numbers == nullptr ? RowsPair::random(rows, width, DType::kF32, engine_)
+                                      : RowsPair::of(rows, width, *numbers),
             .cosines = floats(std::int64_t{50} * std::max(turned / 2, 1)),
             .sines = floats(std::int64_t{50} * std::max(turned / 2, 1)),
             .weight = floats(std::int64_t{heads + 1} * size + 3),
@@ -123,6 +135,34 @@ TEST_F(RotaryCudaTest, TurnsAndStoresEveryStyleSizeAndType) {
           step.expect_reference();
         }
       }
+    }
+  }
+}
+
+TEST_F(RotaryCudaTest, StoresCodesAndScalesAsTheHostDoesByteForByte) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const DType dtype : {DType::kI8, DType::kF8_E4M3}) {
+    for (const std::int32_t size : {16, 33, 64, 128, 256}) {
+      SCOPED_TRACE(testing::Message() << "D " << size);
+      std::vector<float> rows = floats(std::int64_t{60} * 7 * size).host;
+      // Heads of zeros, of what a normal scale cannot stand for, of ties, and of what is no number.
+      const auto fill = [&](std::size_t head, auto number) {
+        for (std::int32_t d = 0; d < size; ++d) {
+          rows[head * static_cast<std::size_t>(size) + static_cast<std::size_t>(d)] = number(d);
+        }
+      };
+      for (std::size_t row = 0; row < 50; row += 5) {
+        const std::size_t key = row * 7 + 3;
+        fill(key, [](std::int32_t) { return 0.0F; });
+        fill(key + 1, [](std::int32_t d) { return d == 1 ? 1e-39F : -1e-40F; });
+        fill(key + 2,
+             [](std::int32_t d) { return d == 0 ? 127.0F : static_cast<float>(d) + 0.5F; });
+        fill(key + 3, [&](std::int32_t d) { return d == 2 ? -kInfinity : 1.0F; });
+        fill(key + 7, [](std::int32_t d) { return d == 3 ? std::nanf("") : 1.0F; });
+        fill(key + 8,
+             [](std::int32_t d) { return d == 0 ? 3e38F : static_cast<float>(d) * 1e36F; });
+      }
+      setup(3, 2, size, 0, dtype, 60, &rows).expect_the_same_bytes();
     }
   }
 }
