@@ -31,10 +31,11 @@ SequenceEnd end_at_newest(const Group& group, const Sequence& sequence) {
 Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listener)
     : listener_(listener),
       rows_(options.limits.rows),
-      memory_(options.limits, options.layout),
+      memory_(options.limits, options.layout, options.cache),
       running_(options.limits, options.admission, rows_, memory_, waiting_),
-      admission_(options, rows_, memory_, waiting_, running_),
       chunks_(options, running_),
+      leaders_(options, memory_, running_, chunks_.times()),
+      admission_(options, rows_, memory_, waiting_, running_, leaders_),
       writer_(rows_, memory_),
       amender_(options.limits, rows_, groups_, running_) {}
 
@@ -61,12 +62,17 @@ bool Scheduler::plan(TimePoint now, Tick& tick) {
   tick.clear();
   tick.plan.tick = ticks_ + 1;
   note_seen();
+  offer_prefixes();
   chunks_.choose_decodes(tick);
   admit(now, nullptr);
   chunks_.choose_prefills(tick);
   // The prompt that streams were to wait for may have given way.
   if (is_empty(tick.shape)) chunks_.choose_decodes(tick);
-  if (is_empty(tick.shape)) return false;
+  if (is_empty(tick.shape)) {
+    memory_.prefixes().take_back_offers();
+    return false;
+  }
+  memory_.prefixes().keep_offers();
   writer_.write(tick);
   amender_.note_planned();
   ++ticks_;
@@ -82,6 +88,22 @@ void Scheduler::amend(TimePoint now, Tick& tick) {
   amender_.drop_stale(tick);
   writer_.write_more(tick);
   note_seen();
+}
+
+void Scheduler::offer_prefixes() {
+  for (Group* const group : running_.all()) {
+    for (Sequence& sequence : group->sequences) memory_.prefixes().offer(*group, sequence);
+  }
+}
+
+/// What the tick has written of sequences that no later plan feeds: they may be about to end.
+void Scheduler::keep_prefixes(const Tick& tick) {
+  for (const SampleOwner& owner : tick.owners) {
+    if (owner.group->done) continue;
+    Sequence& sequence = owner.group->sequences[static_cast<std::size_t>(owner.sequence)];
+    const bool is_last = sequence.planned_in <= tick.plan.tick;
+    if (sequence.serial == owner.serial && is_last) memory_.prefixes().keep(*owner.group, sequence);
+  }
 }
 
 void Scheduler::note_seen() noexcept {
@@ -123,6 +145,7 @@ void Scheduler::begin(Group& group, Tick* amended) {
 
 void Scheduler::complete(const Tick& tick) {
   chunks_.learn(tick.shape, tick.result.took);
+  keep_prefixes(tick);
   for (std::size_t i = 0; i < tick.owners.size(); ++i) take_result(tick, i);
 }
 
@@ -202,6 +225,7 @@ void Scheduler::fail(const Tick& tick, const Error& error) {
   if (tick.plan.tick < needs_from_) return;
   needs_from_ = ticks_ + 1;
   while (!running_.empty()) finish(*running_.all().back(), GroupEnd::kFailed, error);
+  memory_.prefixes().forget_all();
 }
 
 SchedulerStats Scheduler::stats() const {
@@ -214,6 +238,7 @@ SchedulerStats Scheduler::stats() const {
   stats.output_tokens = output_tokens_;
   stats.preemptions = running_.preemptions();
   stats.moved_rows = rows_.moved();
+  stats.prefixes = memory_.prefixes().stats();
   return stats;
 }
 
