@@ -241,6 +241,9 @@ class SchedulerHistoryTest : public SchedulerFixture {
  protected:
   void play(std::uint64_t seed);
 
+  std::uint64_t prefix_hits_ = 0;
+  std::uint64_t given_up_ = 0;
+
  private:
   std::uint64_t random(std::uint64_t below) { return random_() % below; }
   bool chance(std::uint64_t percent) { return random(100) < percent; }
@@ -252,8 +255,6 @@ class SchedulerHistoryTest : public SchedulerFixture {
   }
 
   std::mt19937_64 random_;
-  std::uint64_t prefix_hits_ = 0;
-  std::uint64_t given_up_ = 0;
 };
 
 SchedulerOptions SchedulerHistoryTest::random_options() {
