@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <initializer_list>
+#include <random>
 
 #include "weft/tests/schedule/scheduler_fixture.h"
 
@@ -260,11 +262,8 @@ TEST_F(SchedulerPrefixTest, TenThousandCancelsLeaveNoPageUnaccountedFor) {
   SchedulerOptions options = roomy();
   options.limits.pages = 80;
   start(options);
-  std::uint64_t state = 7;
-  const auto random = [&](std::uint64_t below) {
-    state = fake_hash(state, {});
-    return state % below;
-  };
+  std::mt19937_64 numbers(1);
+  const auto random = [&](std::uint64_t below) { return numbers() % below; };
   for (int cancelled = 0; cancelled < 10'000 && !HasFailure(); ++cancelled) {
     Ask ask;
     ask.prompt = static_cast<std::int32_t>(1 + random(60));
