@@ -96,16 +96,6 @@ void Scheduler::offer_prefixes() {
   }
 }
 
-/// What the tick has written of sequences that no later plan feeds: they may be about to end.
-void Scheduler::keep_prefixes(const Tick& tick) {
-  for (const SampleOwner& owner : tick.owners) {
-    if (owner.group->done) continue;
-    Sequence& sequence = owner.group->sequences[static_cast<std::size_t>(owner.sequence)];
-    const bool is_last = sequence.planned_in <= tick.plan.tick;
-    if (sequence.serial == owner.serial && is_last) memory_.prefixes().keep(*owner.group, sequence);
-  }
-}
-
 void Scheduler::note_seen() noexcept {
   arrived_ = false;
   releases_seen_ = rows_.releases();
@@ -145,7 +135,6 @@ void Scheduler::begin(Group& group, Tick* amended) {
 
 void Scheduler::complete(const Tick& tick) {
   chunks_.learn(tick.shape, tick.result.took);
-  keep_prefixes(tick);
   for (std::size_t i = 0; i < tick.owners.size(); ++i) take_result(tick, i);
 }
 
@@ -155,6 +144,8 @@ void Scheduler::take_result(const Tick& tick, std::size_t index) {
   Sequence& sequence = group.sequences[static_cast<std::size_t>(owner.sequence)];
   if (!group.done && sequence.serial == owner.serial) {
     --sequence.in_flight;
+    // What has been written of it is there, and it may be about to end.
+    if (sequence.planned_in <= tick.plan.tick) memory_.prefixes().keep(group, sequence);
     const SampleResult& result = tick.result.samples[index];
     const auto top = top_of(result, tick.result);
     if (group.beams) {

@@ -35,10 +35,11 @@ void PrefixCache::release(std::span<const PageId> pages) {
   }
 }
 
-void PrefixCache::keep(const PrefixScope& scope, PageId parent, PageId page,
-                       std::span<const TokenId> tokens) {
-  tree_.insert(scope, parent, page, tokens);
-  pool_.share({&page, 1});
+PageId PrefixCache::keep(const PrefixScope& scope, PageId parent, PageId page,
+                         std::span<const TokenId> tokens) {
+  const PageId kept = tree_.insert(scope, parent, page, tokens);
+  if (kept == page) pool_.share({&page, 1});
+  return kept;
 }
 
 void PrefixCache::forget(PageId page) {

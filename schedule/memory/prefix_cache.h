@@ -58,8 +58,10 @@ class PrefixCache {
   /// free, or idle where they are kept.
   void release(std::span<const PageId> pages);
 
-  /// Keeps a page that a table has. `parent` is kept and in the same table, or kNoPage.
-  void keep(const PrefixScope& scope, PageId parent, PageId page, std::span<const TokenId> tokens);
+  /// Keeps a page that a table has, unless one of the same tokens is kept, and returns the one that
+  /// is. `parent` is kept and in the same table, or kNoPage.
+  PageId keep(const PrefixScope& scope, PageId parent, PageId page,
+              std::span<const TokenId> tokens);
   /// Keeps a page no longer that has no children.
   void forget(PageId page);
   /// Keeps nothing any more; only while no table has a kept page.

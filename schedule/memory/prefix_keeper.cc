@@ -117,12 +117,12 @@ PrefixKeeper::Next PrefixKeeper::keep_next(const Group& group, Sequence& sequenc
   const auto index = static_cast<std::size_t>(sequence.findable);
   const PageId page = sequence.pages[index];
   const PageId parent = index == 0 ? kNoPage : sequence.pages[index - 1];
-  const PageId found = find_next(group, sequence, parent, sequence.findable);
-  if (found != kNoPage && found != page) return Next::kDuplicate;
-  if (found == kNoPage) {
-    pages_.keep(group.spec.prefix_scope(), parent, page,
-                tokens_of(group, sequence, sequence.findable * limits_.page_tokens,
-                          limits_.page_tokens));
+  // Those that forked have pages in common, which the first of them has kept.
+  if (!pages_.is_kept(page)) {
+    const std::int32_t size = limits_.page_tokens;
+    const PageId kept = pages_.keep(group.spec.prefix_scope(), parent, page,
+                                    tokens_of(group, sequence, sequence.findable * size, size));
+    if (kept != page) return Next::kDuplicate;
     if (offered != nullptr) offered->push_back(page);
   }
   ++sequence.findable;
@@ -172,7 +172,7 @@ void PrefixKeeper::take_back_offers() {
   offered_.clear();
 }
 
-void PrefixKeeper::keep(const Group& group, Sequence& sequence) {
+void PrefixKeeper::keep_pages(const Group& group, Sequence& sequence) {
   if (!covers(group)) return;
   for (;;) {
     const Next next = keep_next(group, sequence, nullptr);

@@ -55,7 +55,9 @@ class PrefixKeeper {
   void keep_offers();
   void take_back_offers();
   /// Makes findable for good what is written of a sequence that no plan feeds which can be amended.
-  void keep(const Group& group, Sequence& sequence);
+  void keep(const Group& group, Sequence& sequence) {
+    if (sequence.computed >= end_of_next(sequence)) keep_pages(group, sequence);
+  }
 
   /// Forgets all pages: what they hold is not sure any more. Only while no group has rows.
   void forget_all() { pages_.forget_all(); }
@@ -81,6 +83,7 @@ class PrefixKeeper {
     return (sequence.findable + 1) * limits_.page_tokens;
   }
   void offer_pages(Group& group, Sequence& sequence);
+  void keep_pages(const Group& group, Sequence& sequence);
   [[nodiscard]] Next keep_next(const Group& group, Sequence& sequence,
                                std::vector<PageId>* offered);
   void adopt_next(const Group& group, Sequence& sequence);

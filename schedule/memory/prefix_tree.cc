@@ -49,15 +49,23 @@ std::uint64_t PrefixTree::hash_of(const PrefixScope& scope, PageId parent,
     if (scope.domain) hash ^= std::hash<std::string>{}(*scope.domain);
     if (scope.long_context) hash = ~hash;
   }
-  for (const TokenId token : tokens) {
-    hash = mix(hash ^ static_cast<std::uint32_t>(token), seed_ ^ kOdd);
+  std::size_t i = 0;
+  for (; i + 2 <= tokens.size(); i += 2) {
+    const std::uint64_t two = static_cast<std::uint32_t>(tokens[i]) |
+                              std::uint64_t{static_cast<std::uint32_t>(tokens[i + 1])} << 32U;
+    hash = mix(hash ^ two, seed_ ^ kOdd);
   }
+  if (i < tokens.size()) hash = mix(hash ^ static_cast<std::uint32_t>(tokens[i]), seed_ ^ kOdd);
   return hash;
 }
 
 PageId PrefixTree::find(const PrefixScope& scope, PageId parent,
                         std::span<const TokenId> tokens) const {
-  const std::uint64_t hash = hash_of(scope, parent, tokens);
+  return find(scope, parent, tokens, hash_of(scope, parent, tokens));
+}
+
+PageId PrefixTree::find(const PrefixScope& scope, PageId parent, std::span<const TokenId> tokens,
+                        std::uint64_t hash) const {
   PageId page = buckets_[bucket_of(hash)];
   for (; page != kNoPage; page = at(page).next_in_bucket) {
     const Node& node = at(page);
@@ -81,14 +89,17 @@ PrefixTree::Beginning PrefixTree::find_beginning(const PrefixScope& scope, PageI
   return best;
 }
 
-void PrefixTree::insert(const PrefixScope& scope, PageId parent, PageId page,
-                        std::span<const TokenId> tokens) {
+PageId PrefixTree::insert(const PrefixScope& scope, PageId parent, PageId page,
+                          std::span<const TokenId> tokens) {
+  const std::uint64_t hash = hash_of(scope, parent, tokens);
+  const PageId found = find(scope, parent, tokens, hash);
+  if (found != kNoPage) return found;
   const bool known_parent = parent == kNoPage || contains(parent);
   if (contains(page) || !known_parent || tokens.size() != page_tokens_) {
     internal_error("a page that has no place in the tree of prefixes");
   }
   Node& node = at(page);
-  node = {.hash = hash_of(scope, parent, tokens), .parent = parent, .in_tree = true};
+  node = {.hash = hash, .parent = parent, .in_tree = true};
   PageId& first = first_child_of(parent);
   node.next_sibling = first;
   if (first != kNoPage) at(first).previous_sibling = page;
@@ -100,6 +111,7 @@ void PrefixTree::insert(const PrefixScope& scope, PageId parent, PageId page,
                                                   static_cast<std::ptrdiff_t>(page_tokens_));
   if (parent == kNoPage) scopes_[static_cast<std::size_t>(page)] = scope;
   ++size_;
+  return page;
 }
 
 void PrefixTree::erase(PageId page) {

@@ -70,10 +70,10 @@ class PrefixTree {
                                          std::span<const TokenId> tokens) const;
   static constexpr int kMostSiblings = 16;  // a page's tokens are compared in some 10 ns
 
-  /// Adds a page that is not in the tree, with a page's number of tokens that no child of `parent`
-  /// has.
-  void insert(const PrefixScope& scope, PageId parent, PageId page,
-              std::span<const TokenId> tokens);
+  /// Returns what find() does where that is a page. Else it adds the given one, which is not in the
+  /// tree, with a page's number of tokens, and returns it.
+  PageId insert(const PrefixScope& scope, PageId parent, PageId page,
+                std::span<const TokenId> tokens);
   /// Takes out a page without children.
   void erase(PageId page);
 
@@ -92,6 +92,8 @@ class PrefixTree {
     return nodes_[static_cast<std::size_t>(page)];
   }
   [[nodiscard]] Node& at(PageId page) noexcept { return nodes_[static_cast<std::size_t>(page)]; }
+  [[nodiscard]] PageId find(const PrefixScope& scope, PageId parent,
+                            std::span<const TokenId> tokens, std::uint64_t hash) const;
   [[nodiscard]] PageId& first_child_of(PageId parent) noexcept;
   [[nodiscard]] std::size_t bucket_of(std::uint64_t hash) const noexcept {
     return static_cast<std::size_t>(hash) & (buckets_.size() - 1);
