@@ -35,11 +35,10 @@ PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limi
       output_(registry.counter("weft_generation_tokens_total", "Tokens generated")),
       preemptions_(registry.counter("weft_num_preemptions_total", "Requests that gave way")),
       moved_rows_(registry.counter("weft_moved_rows_total", "Rows moved by the shuffle")),
-      prefix_lookups_(
-          registry.counter("weft_prefix_cache_lookups_total",
-                           "Requests that looked for their beginning in the KV cache")),
-      prefix_hits_(registry.counter("weft_prefix_cache_hits_total",
-                                    "Requests that found some of it there")),
+      prefix_lookups_(registry.counter("weft_prefix_cache_lookups_total",
+                                       "Requests that looked for their beginning in the KV cache")),
+      prefix_hits_(
+          registry.counter("weft_prefix_cache_hits_total", "Requests that found some of it there")),
       prefix_tokens_(registry.counter("weft_prefix_cache_hit_tokens_total",
                                       "Tokens that were found and not computed")),
       prefix_evictions_(registry.counter("weft_prefix_cache_evictions_total",

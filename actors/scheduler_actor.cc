@@ -351,9 +351,12 @@ void SchedulerActor::on_end(Group& group, GroupEnd how, const Error& error) {
 /// There is a place for it (make_place_for_end): until this message the detokenizer counts on the
 /// text, which must not be lost for want of memory.
 void SchedulerActor::add_end(RequestGroup& group, GroupEnd how, const Error& error) {
-  EndMsg& end = ends_.emplace_back(
-      EndMsg{std::move(group.ticket), std::move(group.text), how, request_failure(error), {},
-             std::max(group.cached, 0)});
+  EndMsg& end = ends_.emplace_back(EndMsg{std::move(group.ticket),
+                                          std::move(group.text),
+                                          how,
+                                          request_failure(error),
+                                          {},
+                                          std::max(group.cached, 0)});
   if (how == GroupEnd::kFailed && !error.code) end.error = nothing_chosen(group.spec);
   try {
     end.outputs = outputs_of(group);

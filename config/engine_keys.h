@@ -139,8 +139,7 @@ inline constexpr std::array kKeys = {
     ConfigKey{"cache", "share", choice<kCacheShareNames, kCacheShares, &Config::cache_share>(),
               "Who finds what others have left: requests of the same key, or all of them. Without "
               "keys they are one",
-              "Else the time to the first token would tell what others have asked",
-              "cache-share"},
+              "Else the time to the first token would tell what others have asked", "cache-share"},
 
     ConfigKey{"scheduling", "policy", PolicySetting{1, 60'000},
               "How requests come together. \"fusion\": each joins at the next tick; \"static\": "

@@ -144,8 +144,9 @@ void Scheduler::take_result(const Tick& tick, std::size_t index) {
   Sequence& sequence = group.sequences[static_cast<std::size_t>(owner.sequence)];
   if (!group.done && sequence.serial == owner.serial) {
     --sequence.in_flight;
-    // What has been written of it is there, and it may be about to end.
-    if (sequence.planned_in <= tick.plan.tick) memory_.prefixes().keep(group, sequence);
+    // What is known of it is written by this tick and those before, as later ones feed its result.
+    // It may be about to end.
+    memory_.prefixes().keep(group, sequence);
     const SampleResult& result = tick.result.samples[index];
     const auto top = top_of(result, tick.result);
     if (group.beams) {

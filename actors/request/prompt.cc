@@ -172,8 +172,8 @@ Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& mode
                        std::to_string(spec.sequences));
   }
   if (request.cache_salt.size() > Request::kMaxCacheSaltBytes) {
-    return bad_request("cache_salt: has more than " +
-                       std::to_string(Request::kMaxCacheSaltBytes) + " bytes");
+    return bad_request("cache_salt: has more than " + std::to_string(Request::kMaxCacheSaltBytes) +
+                       " bytes");
   }
   spec.cache_domain = cache_domain_of(request, model.cache_share);
   spec.reader = request.activation_reader;

@@ -47,11 +47,11 @@ struct Request {
   RequestClass request_class = RequestClass::kChat;
   std::int32_t priority = 0;  ///< inside the class; low first
   std::string client{};  ///< who asks: clients share the engine fairly; "" = nobody in particular
-  /// Only requests with the same text here find each other's beginnings in the KV cache, within what
-  /// Config::cache_share allows; at most kMaxCacheSaltBytes.
+  /// Only requests with the same text here find each other's beginnings in the KV cache, within
+  /// what Config::cache_share allows; at most kMaxCacheSaltBytes.
   std::string cache_salt{};
   static constexpr std::size_t kMaxCacheSaltBytes = 256;  ///< a 2048-bit secret
-  std::chrono::milliseconds timeout{0};  ///< from arrival to the end; 0 = none
+  std::chrono::milliseconds timeout{0};                   ///< from arrival to the end; 0 = none
 };
 
 /// How a request, or one of its outputs, ended.

@@ -180,8 +180,7 @@ void ticks_without_hits(benchmark::State& state) {
     for (int i = 0; i < kTicks; ++i) scheduler.step();
     return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   };
-  bench::compare(
-      state, kTicks, [&] { return run(ours); }, [&] { return run(peer); });
+  bench::compare(state, kTicks, [&] { return run(ours); }, [&] { return run(peer); });
 }
 
 BENCHMARK(ticks_without_hits)

@@ -28,8 +28,8 @@ struct PlayOptions {
   double seconds = 0;
 };
 
-/// Sends loads to a pipeline. Prompts are drawn, no two alike beyond Load::shared; outputs have exactly the length
-/// asked for and are greedy. One thread at a time.
+/// Sends loads to a pipeline. Prompts are drawn, no two alike beyond Load::shared; outputs have
+/// exactly the length asked for and are greedy. One thread at a time.
 class LoadPlayer {
  public:
   /// `pipeline` must outlive the player.

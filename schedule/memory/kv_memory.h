@@ -27,8 +27,8 @@ namespace weft {
 /// moves copies its pages.
 ///
 /// What holds: a page is free, kept or referred to; each is referred to as often as counted;
-/// `reserved` is the sum of what groups have reserved. Pages are bounded by the device's limits, and
-/// those that are kept alone count as free: they are given up before anybody goes without.
+/// `reserved` is the sum of what groups have reserved. Pages are bounded by the device's limits,
+/// and those that are kept alone count as free: they are given up before anybody goes without.
 ///
 /// Owner only. It allocates in the constructor, and where a sequence's `pages` has no room.
 class KvMemory {

@@ -7,7 +7,10 @@
 namespace weft {
 
 PrefixCache::PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keeps)
-    : keeps_(keeps), pool_(pages), tree_(keeps ? pages : 0, page_tokens), idle_(keeps ? pages : 0) {}
+    : keeps_(keeps),
+      pool_(pages),
+      tree_(keeps ? pages : 0, page_tokens),
+      idle_(keeps ? pages : 0) {}
 
 bool PrefixCache::take(std::int32_t count, std::vector<PageId>& out) {
   if (count > free()) return false;

@@ -12,13 +12,13 @@ namespace weft {
 
 /// What became of the look-ups and of the pages that are kept, since the beginning.
 struct PrefixStats {
-  std::uint64_t lookups = 0;         ///< groups that looked for their prompt's beginning
-  std::uint64_t hits = 0;            ///< of those, how many found some of it
-  std::uint64_t looked_up = 0;       ///< tokens that they looked for
-  std::uint64_t found = 0;           ///< of those, how many need not be computed
-  std::uint64_t given_up = 0;        ///< pages that were forgotten for want of room
-  std::int32_t pages = 0;            ///< that can be found now
-  std::int32_t idle = 0;             ///< of those, how many no sequence has
+  std::uint64_t lookups = 0;    ///< groups that looked for their prompt's beginning
+  std::uint64_t hits = 0;       ///< of those, how many found some of it
+  std::uint64_t looked_up = 0;  ///< tokens that they looked for
+  std::uint64_t found = 0;      ///< of those, how many need not be computed
+  std::uint64_t given_up = 0;   ///< pages that were forgotten for want of room
+  std::int32_t pages = 0;       ///< that can be found now
+  std::int32_t idle = 0;        ///< of those, how many no sequence has
 };
 
 /// The pages of the KV cache, of which full ones stay findable by their tokens: while sequences

@@ -103,8 +103,7 @@ std::int32_t PrefixKeeper::count_in_use(const Group& group, const Sequence& sequ
   if (!covers(group) || !group.spec.may_skip_tokens()) return 0;
   if (pages_.kept() == pages_.idle()) return 0;
   std::int32_t pages = 0;
-  walk(group, sequence, most,
-       [&](PageId page) { pages += pages_.references(page) > 0 ? 1 : 0; });
+  walk(group, sequence, most, [&](PageId page) { pages += pages_.references(page) > 0 ? 1 : 0; });
   return pages;
 }
 

@@ -52,8 +52,8 @@ std::vector<TracedRequest> read_mooncake(const std::filesystem::path& path) {
     TracedRequest& one = requests.emplace_back();
     one.at = TimePoint(std::chrono::milliseconds(std::int64_t{line["timestamp"]}));
     one.prompt = static_cast<std::int32_t>(std::int64_t{line["input_length"]});
-    one.output = std::max<std::int32_t>(
-        1, static_cast<std::int32_t>(std::int64_t{line["output_length"]}));
+    one.output =
+        std::max<std::int32_t>(1, static_cast<std::int32_t>(std::int64_t{line["output_length"]}));
     for (const std::int64_t id : line["hash_ids"].get_array()) {
       one.blocks.push_back(static_cast<std::int32_t>(id));
     }
@@ -79,8 +79,8 @@ double hits_of_lru(const std::vector<TracedRequest>& requests, std::int32_t size
   std::int64_t all = 0;
   for (const TracedRequest& one : requests) {
     const auto whole = std::span(one.blocks).first(std::min(one.whole(), one.blocks.size()));
-    const auto missing = std::ranges::find_if_not(
-        whole, [&](std::int32_t block) { return lru.contains(block); });
+    const auto missing =
+        std::ranges::find_if_not(whole, [&](std::int32_t block) { return lru.contains(block); });
     found += std::int64_t{kBlock} * (missing - whole.begin());
     all += one.prompt;
     for (auto block = whole.rbegin(); block != whole.rend(); ++block) {

@@ -69,7 +69,8 @@ TEST(PrefixLeaders, ChatFollowsNoBatchAndBatchFollowsChat) {
   Group& chat = parts.arrive({.prompt = kLong});
   EXPECT_FALSE(parts.leaders.has_leader(chat));
   parts.running.begin(chat);
-  EXPECT_TRUE(parts.leaders.has_leader(parts.arrive({.prompt = kLong, .cls = RequestClass::kBatch})));
+  EXPECT_TRUE(
+      parts.leaders.has_leader(parts.arrive({.prompt = kLong, .cls = RequestClass::kBatch})));
 }
 
 TEST(PrefixLeaders, NobodyIsFollowedIntoTheNextBatch) {

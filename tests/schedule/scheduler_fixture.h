@@ -31,9 +31,9 @@ struct Ask {
   std::size_t text = 0;  ///< groups of one text have the same prompt; 0: one of its own
   /// The group, by its number, whose prompt and first output come before the prompt; 0: none.
   std::size_t continues = 0;
-  std::string domain{};      ///< whose pages it may share; "": everybody's
+  std::string domain{};  ///< whose pages it may share; "": everybody's
   bool long_context = false;
-  bool has_reader = false;   ///< of what is computed of its tokens
+  bool has_reader = false;  ///< of what is computed of its tokens
 };
 
 /// What became of a group.

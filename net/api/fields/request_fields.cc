@@ -96,8 +96,8 @@ Request take_request(BodyFields& fields, const ApiContext& context) {
   request.client = context.client;
   const auto salt = fields.text("cache_salt");
   if (salt && (salt->empty() || salt->size() > Request::kMaxCacheSaltBytes)) {
-    fields.fail("cache_salt", "must be a text of 1 .. " +
-                                  std::to_string(Request::kMaxCacheSaltBytes) + " bytes");
+    fields.fail("cache_salt",
+                "must be a text of 1 .. " + std::to_string(Request::kMaxCacheSaltBytes) + " bytes");
   }
   request.cache_salt = salt.value_or(std::string_view());
   request.timeout = context.timeout;

@@ -89,7 +89,7 @@ TEST(PrefixTree, FindsWhatAMapOfPathsFinds) {
   constexpr std::int32_t kPages = 40;
   std::mt19937_64 random(1);
   PrefixTree tree(kPages, 2);
-  std::map<Tokens, PageId> pages;       // by all tokens that lead there
+  std::map<Tokens, PageId> pages;  // by all tokens that lead there
   std::map<PageId, Tokens> paths;
   const auto random_page = [&] {
     return Tokens{static_cast<TokenId>(random() % 3), static_cast<TokenId>(random() % 2)};
