@@ -87,6 +87,7 @@ struct EndMsg {
   GroupEnd how = GroupEnd::kDone;
   Error error;
   std::vector<OutputEnd> outputs;
+  std::int32_t cached_tokens = 0;  ///< of the prompt, found in the KV cache
 };
 
 using SchedulerProtocol = Protocol<EnqueueMsg, EndingMsg, StepDoneMsg, TickFreeMsg>;

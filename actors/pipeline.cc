@@ -41,6 +41,7 @@ SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& lim
   options.layout = config.kv_layout;
   options.target_inter_token = config.target_inter_token;
   options.decode_every = config.decode_every;
+  options.cache = config.cache_enabled;
   return options;
 }
 
@@ -194,14 +195,16 @@ Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
                    const PipelineOptions& options)
     : actors_(std::move(executor), options.system) {
   LoadedModel loaded = load(config, options);
+  loaded.model.cache_share = config.cache_share;
   model_ = std::make_shared<const ServedModel>(std::move(loaded.model));
   Assembly(*this, config, options).start(std::move(loaded.devices));
 }
 
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config, ServedModel model,
                    std::vector<DeviceRanks> devices, const PipelineOptions& options)
-    : model_(std::make_shared<const ServedModel>(std::move(model))),
-      actors_(std::move(executor), options.system) {
+    : actors_(std::move(executor), options.system) {
+  model.cache_share = config.cache_share;
+  model_ = std::make_shared<const ServedModel>(std::move(model));
   Assembly(*this, config, options).start(std::move(devices));
 }
 

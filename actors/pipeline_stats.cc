@@ -34,7 +34,17 @@ PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limi
       prompt_(registry.counter("weft_prompt_tokens_total", "Prompt tokens computed")),
       output_(registry.counter("weft_generation_tokens_total", "Tokens generated")),
       preemptions_(registry.counter("weft_num_preemptions_total", "Requests that gave way")),
-      moved_rows_(registry.counter("weft_moved_rows_total", "Rows moved by the shuffle")) {
+      moved_rows_(registry.counter("weft_moved_rows_total", "Rows moved by the shuffle")),
+      prefix_lookups_(registry.counter("weft_prefix_cache_lookups_total",
+                                       "Requests that looked for their beginning in the KV cache")),
+      prefix_hits_(
+          registry.counter("weft_prefix_cache_hits_total", "Requests that found some of it there")),
+      prefix_tokens_(registry.counter("weft_prefix_cache_hit_tokens_total",
+                                      "Tokens that were found and not computed")),
+      prefix_evictions_(registry.counter("weft_prefix_cache_evictions_total",
+                                         "Pages of the KV cache given up for others")),
+      prefix_pages_(registry.gauge("weft_prefix_cache_pages",
+                                   "Pages of the KV cache that can be found by their tokens")) {
   for (SchedulerStats& before : before_) before.pages_free = limits.pages;
 }
 
@@ -81,6 +91,11 @@ void PipelineStats::set(std::size_t replica, const SchedulerStats& stats) noexce
   count(output_, before.output_tokens, stats.output_tokens);
   count(preemptions_, before.preemptions, stats.preemptions);
   count(moved_rows_, before.moved_rows, stats.moved_rows);
+  count(prefix_lookups_, before.prefixes.lookups, stats.prefixes.lookups);
+  count(prefix_hits_, before.prefixes.hits, stats.prefixes.hits);
+  count(prefix_tokens_, before.prefixes.found, stats.prefixes.found);
+  count(prefix_evictions_, before.prefixes.given_up, stats.prefixes.given_up);
+  change(prefix_pages_, before.prefixes.pages, stats.prefixes.pages);
   before = stats;
 }
 
@@ -130,6 +145,11 @@ EngineStats PipelineStats::read() const noexcept {
   stats.prompt_tokens = prompt_.value();
   stats.output_tokens = output_.value();
   stats.preemptions = preemptions_.value();
+  stats.prefix_lookups = prefix_lookups_.value();
+  stats.prefix_hits = prefix_hits_.value();
+  stats.prefix_tokens = prefix_tokens_.value();
+  stats.prefix_evictions = prefix_evictions_.value();
+  stats.prefix_pages = static_cast<std::int32_t>(prefix_pages_.value());
   stats.first_token_median = first_token_median();
   for (const Times& times : times_) stats.finished += times.ended.value();
   return stats;

@@ -82,6 +82,11 @@ class PipelineStats {
   Counter& output_;
   Counter& preemptions_;
   Counter& moved_rows_;
+  Counter& prefix_lookups_;
+  Counter& prefix_hits_;
+  Counter& prefix_tokens_;
+  Counter& prefix_evictions_;
+  Gauge& prefix_pages_;
 };
 
 }  // namespace weft

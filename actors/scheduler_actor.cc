@@ -96,7 +96,7 @@ void SchedulerActor::on(EnqueueMsg&& message) {
   const std::string refusal = scheduler_.never_fits(group.spec);
   const EndCause cause = request.end_cause();
   if (!refusal.empty() || cause != EndCause::kNone) {
-    EndMsg end{std::move(group.ticket), std::move(group.text), GroupEnd::kFailed, {}, {}};
+    EndMsg end{std::move(group.ticket), std::move(group.text), GroupEnd::kFailed, {}, {}, 0};
     // From here on its ticket is not the message's any more, should something below fail.
     const std::unique_ptr<RequestGroup> owned = std::move(message.group);
     if (!refusal.empty()) {
@@ -207,6 +207,7 @@ void SchedulerActor::publish() {
 void SchedulerActor::publish_empty() {
   SchedulerStats stats = scheduler_.stats();
   stats.running = stats.waiting = 0;
+  stats.prefixes.pages = 0;
   stats.pages_free = state_->options.limits.pages;
   state_->stats->set(state_->replica, stats);
   for (std::int32_t row = 0; row < state_->options.limits.rows; ++row) {
@@ -350,8 +351,12 @@ void SchedulerActor::on_end(Group& group, GroupEnd how, const Error& error) {
 /// There is a place for it (make_place_for_end): until this message the detokenizer counts on the
 /// text, which must not be lost for want of memory.
 void SchedulerActor::add_end(RequestGroup& group, GroupEnd how, const Error& error) {
-  EndMsg& end = ends_.emplace_back(
-      EndMsg{std::move(group.ticket), std::move(group.text), how, request_failure(error), {}});
+  EndMsg& end = ends_.emplace_back(EndMsg{std::move(group.ticket),
+                                          std::move(group.text),
+                                          how,
+                                          request_failure(error),
+                                          {},
+                                          std::max(group.cached, 0)});
   if (how == GroupEnd::kFailed && !error.code) end.error = nothing_chosen(group.spec);
   try {
     end.outputs = outputs_of(group);

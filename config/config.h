@@ -41,6 +41,12 @@ enum class KvLayout : std::uint8_t {
   kSlab,   ///< one contiguous piece a row; the shuffle moves it (Flover, section V.D)
 };
 
+/// Who finds what others have left in the KV cache.
+enum class CacheShare : std::uint8_t {
+  kKey,  ///< requests of one client, by Request::client; those without a name are one client
+  kAll,  ///< everybody
+};
+
 /// The configuration of an engine. Plain data with the defaults; load() and validate() check it.
 struct Config {
   std::string model{};  ///< a folder, a GGUF file or a llama2.c file
@@ -69,6 +75,11 @@ struct Config {
   std::int32_t max_step_tokens = 512;  ///< tokens of a step
   std::optional<DType> kv_dtype;       ///< without: what suits device and weights
   KvLayout kv_layout = KvLayout::kPages;
+
+  /// Whether full pages stay in the KV cache for prompts that begin alike, until their room is
+  /// needed. Slabs (kSlab) keep none.
+  bool cache_enabled = true;
+  CacheShare cache_share = CacheShare::kKey;
 
   // Scheduling.
   BatchPolicy policy = BatchPolicy::kFusion;

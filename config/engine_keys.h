@@ -9,7 +9,7 @@
 #include "weft/config/setting_kinds.h"
 #include "weft/core/kv_dtype.h"
 
-/// The keys of an engine: the tables model, device, memory, scheduling and edge.
+/// The keys of an engine: the tables model, device, memory, cache, scheduling and edge.
 namespace weft::engine_keys {
 
 template <auto kMember>
@@ -32,6 +32,10 @@ template <auto kMember>
 constexpr Setting seconds(double low, double high) {
   return setting_kinds::seconds<&FileConfig::engine, kMember>(low, high);
 }
+template <auto kMember>
+constexpr Setting flag() {
+  return setting_kinds::flag<&FileConfig::engine, kMember>();
+}
 /// kNames has the names of kValues in the same order.
 template <const auto& kNames, const auto& kValues, auto kMember>
 constexpr Setting choice() {
@@ -53,6 +57,8 @@ inline constexpr auto kKvDtypes = [] {
 }();
 inline constexpr std::array<std::string_view, 2> kKvLayoutNames = {"pages", "slab"};
 inline constexpr std::array kKvLayouts = {KvLayout::kPages, KvLayout::kSlab};
+inline constexpr std::array<std::string_view, 2> kCacheShareNames = {"key", "all"};
+inline constexpr std::array kCacheShares = {CacheShare::kKey, CacheShare::kAll};
 inline constexpr std::array<std::string_view, 2> kAdmissionNames = {"optimistic", "reserve"};
 inline constexpr std::array kAdmissionModes = {AdmissionMode::kOptimistic, AdmissionMode::kReserve};
 
@@ -125,6 +131,15 @@ inline constexpr std::array kKeys = {
               "Where keys and values lie: anywhere, by page tables, or one contiguous piece a row, "
               "for all of its context: so many rows run as have one",
               "With pages the shuffle moves none of them"},
+
+    ConfigKey{"cache", "enabled", flag<&Config::cache_enabled>(),
+              "Keep what was computed in the KV cache, until its room is needed, for prompts that "
+              "begin alike; nothing with memory.kv_layout slab",
+              "A conversation's next turn begins with all that came before", "prefix-cache"},
+    ConfigKey{"cache", "share", choice<kCacheShareNames, kCacheShares, &Config::cache_share>(),
+              "Who finds what others have left: requests of the same key, or all of them. Without "
+              "keys they are one",
+              "Else the time to the first token would tell what others have asked", "cache-share"},
 
     ConfigKey{"scheduling", "policy", PolicySetting{1, 60'000},
               "How requests come together. \"fusion\": each joins at the next tick; \"static\": "

@@ -15,8 +15,14 @@ constexpr std::size_t kCandidatesOfOneClient = 4;
 }  // namespace
 
 Admission::Admission(const SchedulerOptions& options, const RowTable& rows, const KvMemory& memory,
-                     const WaitingGroups& waiting, const RunningGroups& running)
-    : options_(options), rows_(rows), memory_(memory), waiting_(waiting), running_(running) {}
+                     const WaitingGroups& waiting, const RunningGroups& running,
+                     const PrefixLeaders& leaders)
+    : options_(options),
+      rows_(rows),
+      memory_(memory),
+      waiting_(waiting),
+      running_(running),
+      leaders_(leaders) {}
 
 std::string Admission::never_fits(const GroupSpec& spec) const {
   const DeviceLimits& limits = options_.limits;
@@ -57,17 +63,24 @@ AdmissionChoice Admission::choose(RequestClass cls) const {
   std::array<Group*, kCandidates> groups{};
   const std::size_t count = waiting_.candidates(cls, groups, kCandidatesOfOneClient);
   for (std::size_t i = 0; i < count; ++i) {
-    if (fits_in_any_way(*groups[i])) {
-      for (std::size_t j = 0; j < i; ++j) ++groups[j]->overtaken;
-      return {.group = groups[i]};
+    Group& group = *groups[i];
+    if (!fits_in_any_way(group, i == 0)) {
+      group.leads = {};
+      if (group.overtaken >= kMaxOvertakes) return {.blocked = true};
+    } else if (!leaders_.has_leader(group)) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (groups[j]->leads.group == nullptr) ++groups[j]->overtaken;
+      }
+      return {.group = &group};
     }
-    if (groups[i]->overtaken >= kMaxOvertakes) return {.blocked = true};
   }
   return {};
 }
 
-bool Admission::fits_in_any_way(const Group& group) const {
-  if (fits(group)) return true;
+/// The pages that others have as well are looked up for the first in line alone: that takes time by
+/// the length of its prompt, each tick.
+bool Admission::fits_in_any_way(const Group& group, bool first) const {
+  if (first ? fits(group) : fits(group, room())) return true;
   const bool batch_gives_way =
       group.cls == RequestClass::kChat && options_.policy == BatchPolicy::kFusion;
   return batch_gives_way && fits(group, room_without_batch());
@@ -80,6 +93,7 @@ Admission::Room Admission::room() const {
 Admission::Room Admission::room_without_batch() const {
   Room all = room();
   all.idle = true;
+  all.pages += memory_.pages_held_by(running_.all(), RequestClass::kBatch);
   for (const Group* group : running_.all()) {
     if (group->cls != RequestClass::kBatch) {
       all.idle = false;
@@ -87,10 +101,26 @@ Admission::Room Admission::room_without_batch() const {
     }
     all.cross_pages += static_cast<std::int64_t>(group->cross_pages.size());
     all.reserved -= group->reserved;
-    all.pages += memory_.pages_held_by(*group);
     for (const Sequence& sequence : group->sequences) all.rows += sequence.row < 0 ? 0 : 1;
   }
   return all;
+}
+
+bool Admission::fits(const Group& group) const {
+  const Room now = room();
+  return fits(group, now) || fits_by_sharing(group, now);
+}
+
+/// Whether it fits as pages that running groups have are among its own.
+bool Admission::fits_by_sharing(const Group& group, Room room) const {
+  if (memory_.slabs() || options_.admission == AdmissionMode::kReserve) return false;
+  const Sequence& leader = group.leader();
+  const std::int32_t tokens = group.alive == 1 ? group.known(leader) : group.prompt_tokens();
+  room.pages += tokens / options_.limits.page_tokens;
+  if (!fits(group, room)) return false;  // not even if all of them were others'
+  room.pages -= tokens / options_.limits.page_tokens;
+  room.pages += memory_.prefixes().count_in_use(group, leader, tokens - 1);
+  return fits(group, room);
 }
 
 bool Admission::fits(const Group& group, const Room& room) const {

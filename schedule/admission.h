@@ -6,6 +6,7 @@
 
 #include "weft/core/request_class.h"
 #include "weft/core/time/clock.h"
+#include "weft/schedule/prefix_leaders.h"
 #include "weft/schedule/running_groups.h"
 #include "weft/schedule/scheduler_options.h"
 
@@ -22,16 +23,21 @@ struct AdmissionChoice {
 /// fits into the rows and pages that are free, or that `batch` would free for `chat`. It only
 /// decides; RunningGroups carries it out.
 ///
+/// A group that fits is passed over while a running one computes the beginning of its prompt
+/// (PrefixLeaders).
+///
 /// Nobody starves: inside a class a group is overtaken by at most kMaxOvertakes later ones that fit
 /// where it does not; then nothing is admitted before it.
 ///
-/// Owner only. Allocates nothing. Reads what it was given, and changes `Group::overtaken` alone.
+/// Owner only. Allocates nothing. Reads what it was given, and changes
+/// `Group::overtaken` and `leads` alone.
 class Admission {
  public:
   static constexpr std::int32_t kMaxOvertakes = 32;
 
   Admission(const SchedulerOptions& options, const RowTable& rows, const KvMemory& memory,
-            const WaitingGroups& waiting, const RunningGroups& running);
+            const WaitingGroups& waiting, const RunningGroups& running,
+            const PrefixLeaders& leaders);
 
   /// Why the device could never run it, with the numbers; empty when it fits.
   [[nodiscard]] std::string never_fits(const GroupSpec& spec) const;
@@ -46,7 +52,7 @@ class Admission {
   /// for those before it in the queue that they were overtaken.
   [[nodiscard]] AdmissionChoice choose(RequestClass cls) const;
   /// Whether a group fits beside all that run.
-  [[nodiscard]] bool fits(const Group& group) const { return fits(group, room()); }
+  [[nodiscard]] bool fits(const Group& group) const;
 
  private:
   /// What a group that is to begin can have.
@@ -61,13 +67,15 @@ class Admission {
   [[nodiscard]] Room room() const;
   [[nodiscard]] Room room_without_batch() const;
   [[nodiscard]] bool fits(const Group& group, const Room& room) const;
-  [[nodiscard]] bool fits_in_any_way(const Group& group) const;
+  [[nodiscard]] bool fits_by_sharing(const Group& group, Room room) const;
+  [[nodiscard]] bool fits_in_any_way(const Group& group, bool first) const;
 
   const SchedulerOptions options_;
   const RowTable& rows_;
   const KvMemory& memory_;
   const WaitingGroups& waiting_;
   const RunningGroups& running_;
+  const PrefixLeaders& leaders_;
 };
 
 }  // namespace weft

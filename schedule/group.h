@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "weft/sampling/beam_search.h"
 #include "weft/sampling/sampling_params.h"
 #include "weft/schedule/memory/page_pool.h"
+#include "weft/schedule/memory/prefix_tree.h"
 #include "weft/schedule/waiting/wait_queue.h"
 
 namespace weft {
@@ -28,7 +30,13 @@ struct GroupSpec {
   std::uint64_t seed = 0;
   std::vector<TokenId> end_tokens;  ///< that end an output, sorted
   bool long_context = false;        ///< by its greatest length (LongRoPE, dynamic RoPE)
+  /// With whom it shares pages of the same tokens: those of the same text; null is one of its own.
+  std::shared_ptr<const std::string> cache_domain;
 
+  /// Whether tokens of the prompt that are in the KV cache need not be computed. The last one is
+  /// always computed; a reader wants to see them all.
+  [[nodiscard]] bool may_skip_tokens() const noexcept { return reader == nullptr; }
+  [[nodiscard]] PrefixScope prefix_scope() const { return {cache_domain, long_context}; }
   [[nodiscard]] bool beams() const noexcept { return sampling->beams.num_beams > 1; }
 };
 
@@ -43,6 +51,7 @@ struct Sequence {
   std::int32_t chunk = 0;        ///< tokens that the plan in the making feeds
   std::uint64_t planned_in = 0;  ///< the last tick that feeds it
   std::size_t table_from = 0;    ///< page table entries that the device has
+  std::int32_t findable = 0;     ///< its first pages, which others can find by their tokens
   bool fresh = true;             ///< its row has not begun
   SequenceEnd end = SequenceEnd::kNone;
   float mirostat_mu = 0;
@@ -68,6 +77,15 @@ enum class GroupPhase : std::uint8_t {
   kForked,  ///< every sequence goes on by itself
 };
 
+class Group;
+
+/// A running group whose prompt begins like that of one that waits for its pages.
+struct PrefixLeader {
+  const Group* group = nullptr;  ///< null: it waits for nobody. It may have ended
+  std::uint64_t order = 0;       ///< its WaitItem::order, by which it is known
+  std::int32_t pages = 0;        ///< that both have alike
+};
+
 /// A request's sequences: they wait, run, give way and end together. Whoever submits derives its
 /// own data from it.
 class Group : public WaitItem {
@@ -88,6 +106,8 @@ class Group : public WaitItem {
   std::int32_t in_flight = 0;  ///< results under way that name this group
   std::int32_t overtaken = 0;  ///< groups that were admitted before it though they came later
   std::int64_t reserved = 0;   ///< pages set aside for its longest output (reserve mode)
+  std::int32_t cached = -1;    ///< prompt tokens that it found when it first began; -1 before
+  PrefixLeader leads;          ///< for whose pages it waits, though it could begin
   bool charged = false;        ///< its prompt is on its client's account
   bool done = false;           ///< has ended; kept while results are under way
   std::optional<BeamSearch> beams;

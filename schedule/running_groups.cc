@@ -1,5 +1,6 @@
 #include "weft/schedule/running_groups.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "weft/core/error/internal_error.h"
@@ -26,6 +27,9 @@ void RunningGroups::begin(Group& group) {
   Sequence& leader = group.leader();
   const bool alone = group.alive == 1;
   const std::int32_t tokens = alone ? group.known(leader) : group.prompt_tokens();
+  // What follows the last of them is chosen by what it computes.
+  leader.computed = memory_.prefixes().take(group, leader, tokens - 1);
+  if (group.cached < 0) group.cached = std::min(leader.computed, group.prompt_tokens());
   if (!memory_.extend(group, leader, tokens)) {
     internal_error("pages that were counted are not there");
   }

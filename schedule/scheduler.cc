@@ -31,10 +31,11 @@ SequenceEnd end_at_newest(const Group& group, const Sequence& sequence) {
 Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listener)
     : listener_(listener),
       rows_(options.limits.rows),
-      memory_(options.limits, options.layout),
+      memory_(options.limits, options.layout, options.cache),
       running_(options.limits, options.admission, rows_, memory_, waiting_),
-      admission_(options, rows_, memory_, waiting_, running_),
       chunks_(options, running_),
+      leaders_(options, memory_, running_, chunks_.times()),
+      admission_(options, rows_, memory_, waiting_, running_, leaders_),
       writer_(rows_, memory_),
       amender_(options.limits, rows_, groups_, running_) {}
 
@@ -61,12 +62,17 @@ bool Scheduler::plan(TimePoint now, Tick& tick) {
   tick.clear();
   tick.plan.tick = ticks_ + 1;
   note_seen();
+  offer_prefixes();
   chunks_.choose_decodes(tick);
   admit(now, nullptr);
   chunks_.choose_prefills(tick);
   // The prompt that streams were to wait for may have given way.
   if (is_empty(tick.shape)) chunks_.choose_decodes(tick);
-  if (is_empty(tick.shape)) return false;
+  if (is_empty(tick.shape)) {
+    memory_.prefixes().take_back_offers();
+    return false;
+  }
+  memory_.prefixes().keep_offers();
   writer_.write(tick);
   amender_.note_planned();
   ++ticks_;
@@ -82,6 +88,12 @@ void Scheduler::amend(TimePoint now, Tick& tick) {
   amender_.drop_stale(tick);
   writer_.write_more(tick);
   note_seen();
+}
+
+void Scheduler::offer_prefixes() {
+  for (Group* const group : running_.all()) {
+    for (Sequence& sequence : group->sequences) memory_.prefixes().offer(*group, sequence);
+  }
 }
 
 void Scheduler::note_seen() noexcept {
@@ -132,6 +144,9 @@ void Scheduler::take_result(const Tick& tick, std::size_t index) {
   Sequence& sequence = group.sequences[static_cast<std::size_t>(owner.sequence)];
   if (!group.done && sequence.serial == owner.serial) {
     --sequence.in_flight;
+    // What is known of it is written by this tick and those before, as later ones feed its result.
+    // It may be about to end.
+    memory_.prefixes().keep(group, sequence);
     const SampleResult& result = tick.result.samples[index];
     const auto top = top_of(result, tick.result);
     if (group.beams) {
@@ -202,6 +217,7 @@ void Scheduler::fail(const Tick& tick, const Error& error) {
   if (tick.plan.tick < needs_from_) return;
   needs_from_ = ticks_ + 1;
   while (!running_.empty()) finish(*running_.all().back(), GroupEnd::kFailed, error);
+  memory_.prefixes().forget_all();
 }
 
 SchedulerStats Scheduler::stats() const {
@@ -214,6 +230,7 @@ SchedulerStats Scheduler::stats() const {
   stats.output_tokens = output_tokens_;
   stats.preemptions = running_.preemptions();
   stats.moved_rows = rows_.moved();
+  stats.prefixes = memory_.prefixes().stats();
   return stats;
 }
 

@@ -13,6 +13,7 @@
 #include "weft/schedule/group.h"
 #include "weft/schedule/group_table.h"
 #include "weft/schedule/memory/kv_memory.h"
+#include "weft/schedule/prefix_leaders.h"
 #include "weft/schedule/rows/row_table.h"
 #include "weft/schedule/running_groups.h"
 #include "weft/schedule/scheduler_options.h"
@@ -50,6 +51,7 @@ struct SchedulerStats {
   std::uint64_t output_tokens = 0;  ///< given to listeners
   std::uint64_t preemptions = 0;
   std::uint64_t moved_rows = 0;
+  PrefixStats prefixes{};
 };
 
 /// What a row is used for.
@@ -70,7 +72,8 @@ struct RowUse {
 ///
 /// It is the front of the parts that this folder's README lists, and passes a group from one to the
 /// next: from the queue (WaitingGroups, by Admission) to the rows and pages (RunningGroups), into
-/// plans (ChunkPlanner, PlanWriter, PlanAmender), and out again when it ends.
+/// plans (ChunkPlanner, PlanWriter, PlanAmender), and out again when it ends. What it leaves in the
+/// KV cache others find (PrefixKeeper).
 ///
 /// Pure: it knows no actors, devices or clocks. Owner only. Submitting allocates, and so does a
 /// group that gets rows for the first time; nothing else does once every structure has its size,
@@ -135,6 +138,7 @@ class Scheduler {
   void make_room(const Group& group);
   void begin(Group& group, Tick* amended);
   void note_seen() noexcept;
+  void offer_prefixes();
 
   void take_result(const Tick& tick, std::size_t index);
   void take_token(Group& group, std::int32_t index, const SampleResult& result,
@@ -149,8 +153,9 @@ class Scheduler {
   KvMemory memory_;
   WaitingGroups waiting_;
   RunningGroups running_;
-  Admission admission_;
   ChunkPlanner chunks_;
+  PrefixLeaders leaders_;
+  Admission admission_;
   PlanWriter writer_;
   PlanAmender amender_;
   bool arrived_ = false;             // a group, since the last plan

@@ -19,6 +19,7 @@ struct SchedulerOptions {
   KvLayout layout = KvLayout::kPages;
   Duration target_inter_token{};
   std::int32_t decode_every = 1;
+  bool cache = true;  ///< Config::cache_enabled
 };
 
 }  // namespace weft

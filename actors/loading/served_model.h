@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weft/actors/loading/generation_config.h"
+#include "weft/config/config.h"
 #include "weft/core/dtype.h"
 #include "weft/core/token.h"
 #include "weft/text/chat/chat_encoder.h"
@@ -26,6 +27,7 @@ struct ServedModel {
   GenerationDefaults defaults{};   ///< of requests that do not say it themselves
   /// Why it runs where it does, one reason a line, where that was chosen (device.partition "auto").
   std::vector<std::string> placement{};
+  CacheShare cache_share = CacheShare::kKey;  ///< Config::cache_share
   std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = there is none
 };
 

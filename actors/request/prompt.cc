@@ -149,6 +149,15 @@ ClientId client_of(const std::string& name) {
   return name.empty() ? ClientId{} : ClientId{std::hash<std::string>{}(name) | 1U};
 }
 
+// Returns the text that requests have in common which may find each other's beginnings.
+std::shared_ptr<const std::string> cache_domain_of(const Request& request, CacheShare share) {
+  const std::string client = share == CacheShare::kAll ? "" : request.client;
+  if (client.empty() && request.cache_salt.empty()) return nullptr;
+  // The client's length goes first: no salt makes one client another.
+  return std::make_shared<const std::string>(std::to_string(client.size()) + ":" + client +
+                                             request.cache_salt);
+}
+
 // Fills in everything but the prompt, which is there.
 Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& model,
                       std::uint64_t seed) {
@@ -162,6 +171,11 @@ Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& mode
     return bad_request("activation_reader: reads one sequence, and the request asks for " +
                        std::to_string(spec.sequences));
   }
+  if (request.cache_salt.size() > Request::kMaxCacheSaltBytes) {
+    return bad_request("cache_salt: has more than " + std::to_string(Request::kMaxCacheSaltBytes) +
+                       " bytes");
+  }
+  spec.cache_domain = cache_domain_of(request, model.cache_share);
   spec.reader = request.activation_reader;
   spec.seed = sampling.seed.value_or(seed);
   spec.end_tokens = ends_of(sampling, model);

@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -46,7 +47,11 @@ struct Request {
   RequestClass request_class = RequestClass::kChat;
   std::int32_t priority = 0;  ///< inside the class; low first
   std::string client{};  ///< who asks: clients share the engine fairly; "" = nobody in particular
-  std::chrono::milliseconds timeout{0};  ///< from arrival to the end; 0 = none
+  /// Only requests with the same text here find each other's beginnings in the KV cache, within
+  /// what Config::cache_share allows; at most kMaxCacheSaltBytes.
+  std::string cache_salt{};
+  static constexpr std::size_t kMaxCacheSaltBytes = 256;  ///< a 2048-bit secret
+  std::chrono::milliseconds timeout{0};                   ///< from arrival to the end; 0 = none
 };
 
 /// How a request, or one of its outputs, ended.
@@ -69,6 +74,8 @@ struct DeltaView {
 struct Usage {
   std::int32_t prompt_tokens = 0;
   std::int32_t output_tokens = 0;  ///< of all outputs, those that best_of dropped included
+  /// Of the prompt's, those that were in the KV cache when the request began.
+  std::int32_t cached_tokens = 0;
 };
 
 /// How one output ended.

@@ -27,7 +27,12 @@ struct EngineStats {
   std::uint64_t prompt_tokens = 0;  ///< computed since the start
   std::uint64_t output_tokens = 0;
   std::uint64_t preemptions = 0;
-  std::uint64_t finished = 0;  ///< requests, those that were refused at the edge left out
+  std::uint64_t prefix_lookups = 0;    ///< requests that looked for their beginning in the KV cache
+  std::uint64_t prefix_hits = 0;       ///< of those, how many found some of it
+  std::uint64_t prefix_tokens = 0;     ///< that need not be computed therefore
+  std::uint64_t prefix_evictions = 0;  ///< pages that were given up for others
+  std::int32_t prefix_pages = 0;       ///< that can be found now, in use or free
+  std::uint64_t finished = 0;          ///< requests, those that were refused at the edge left out
   /// Median of the time to the first token, in seconds, of the last requests that ended; 0 before
   /// the first one has.
   double first_token_median = 0;

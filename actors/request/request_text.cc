@@ -167,6 +167,7 @@ Finish RequestText::finish(EndMsg& end, TimePoint now) {
     end.outputs.clear();
   }
   finish.usage.prompt_tokens = options_.prompt_tokens;
+  finish.usage.cached_tokens = end.cached_tokens;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     close(outputs_[i], static_cast<std::int32_t>(i));
   }

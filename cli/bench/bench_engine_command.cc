@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -26,6 +27,7 @@ struct BenchEngineOptions {
   MeasuredOptions measured;
   LoadOptions load;
   std::string policies;
+  double shared = 0;
   ReportFiles files;
 };
 
@@ -46,7 +48,8 @@ std::vector<Config> configs_of(const BenchEngineOptions& options) {
 void run_bench_engine(const BenchEngineOptions& options) {
   check_report_files(kBenchEngineVerb, options.files);
   std::vector<Config> configs = configs_of(options);
-  const measure::Load load = value_or_fail(kBenchEngineVerb, load_of(options.load));
+  measure::Load load = value_or_fail(kBenchEngineVerb, load_of(options.load));
+  load.shared = options.shared;
   const measure::MeasuredModel model =
       open_measured(kBenchEngineVerb, configs.front(), options.measured);
   settle_devices(kBenchEngineVerb, model.opened, configs.front());
@@ -68,6 +71,10 @@ void run_bench_engine(const BenchEngineOptions& options) {
   if (measured.empty() && failure) fail(kBenchEngineVerb, *failure);
   measure::Report report = measure::engine_report(model.name, measured, slo_of(options.load));
   for (auto& fact : load_facts(options.load)) report.facts.push_back(std::move(fact));
+  if (options.shared > 0) {
+    const auto percent = static_cast<int>(std::lround(100 * options.shared));
+    report.facts.emplace_back("shared of each prompt", std::to_string(percent) + " %");
+  }
   deliver_report(kBenchEngineVerb, report, options.files);
   if (failure) fail(kBenchEngineVerb, *failure);  // what was measured is not lost
   if (progress.stopped()) throw CLI::RuntimeError(status_after(SIGINT));
@@ -85,6 +92,11 @@ void add_bench_engine(CLI::App& bench) {
                    "fusion,window:50,static,instances:8")
       ->type_name("LIST");
   add_load_options(*command, options->load);
+  command
+      ->add_option("--shared", options->shared,
+                   "Share of each prompt, from its beginning, that is the same in all")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   add_report_options(*command, options->files);
   command->callback([options] { run_bench_engine(*options); });
 }

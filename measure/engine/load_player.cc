@@ -194,15 +194,20 @@ LoadPlayer::LoadPlayer(Pipeline& pipeline, std::uint64_t seed)
 
 std::vector<Outcome> LoadPlayer::play(const Load& load, const PlayOptions& options) {
   PlayedLoad played(pipeline_, options);
-  for (const Arrival& arrival : load.arrivals) played.add(arrival, draw_prompt(arrival.prompt));
+  for (const Arrival& arrival : load.arrivals) {
+    played.add(arrival, draw_prompt(arrival.prompt, load.shared));
+  }
   began_ = SteadyClock::now();
   return played.run(load, began_);
 }
 
-std::vector<TokenId> LoadPlayer::draw_prompt(std::int32_t length) {
+std::vector<TokenId> LoadPlayer::draw_prompt(std::int32_t length, double shared) {
   std::uniform_int_distribution<std::size_t> any(0, tokens_.size() - 1);
-  std::vector<TokenId> prompt(static_cast<std::size_t>(length));
-  for (TokenId& token : prompt) token = tokens_[any(random_)];
+  const auto alike = static_cast<std::size_t>(shared * length);
+  while (common_.size() < alike) common_.push_back(tokens_[any(random_)]);
+  std::vector<TokenId> prompt(common_.begin(),
+                              common_.begin() + static_cast<std::ptrdiff_t>(alike));
+  while (std::cmp_less(prompt.size(), length)) prompt.push_back(tokens_[any(random_)]);
   return prompt;
 }
 

@@ -28,8 +28,8 @@ struct PlayOptions {
   double seconds = 0;
 };
 
-/// Sends loads to a pipeline. Prompts are drawn, no two alike; outputs have exactly the length
-/// asked for and are greedy. One thread at a time.
+/// Sends loads to a pipeline. Prompts are drawn, no two alike beyond Load::shared; outputs have
+/// exactly the length asked for and are greedy. One thread at a time.
 class LoadPlayer {
  public:
   /// `pipeline` must outlive the player.
@@ -43,11 +43,12 @@ class LoadPlayer {
   [[nodiscard]] TimePoint began() const noexcept { return began_; }
 
  private:
-  std::vector<TokenId> draw_prompt(std::int32_t length);
+  std::vector<TokenId> draw_prompt(std::int32_t length, double shared);
 
   Pipeline& pipeline_;
   std::mt19937_64 random_;
   std::vector<TokenId> tokens_;  // what prompts are made of
+  std::vector<TokenId> common_;  // what they begin with, as far as they are to be alike
   TimePoint began_{};
 };
 

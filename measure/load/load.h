@@ -25,6 +25,9 @@ struct Load {
   /// At most so many requests are under way; those that come meanwhile wait with their client. 0 =
   /// no bound. With all arrivals at 0 it is a closed loop of so many users.
   std::int32_t at_once = 0;
+  /// The share of each prompt, from its beginning, that is the same in all of them; 0 .. 1. Where a
+  /// load is played on an engine.
+  double shared = 0;
 };
 
 /// How many tokens a prompt or an output has.

@@ -46,6 +46,7 @@ boost::json::object engine_object(const Engine& engine) {
           {"waiting", stats.waiting},
           {"pages", stats.pages},
           {"pages_free", stats.pages_free},
+          {"pages_cached", stats.prefix_pages},
           {"ticks", stats.ticks},
           {"prompt_tokens", stats.prompt_tokens},
           {"output_tokens", stats.output_tokens},

@@ -1,18 +1,20 @@
 #include "weft/schedule/memory/kv_memory.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "weft/core/error/internal_error.h"
 
 namespace weft {
 
-KvMemory::KvMemory(const DeviceLimits& limits, KvLayout layout)
+KvMemory::KvMemory(const DeviceLimits& limits, KvLayout layout, bool keeps)
     : limits_(limits),
       layout_(layout),
-      pages_(layout == KvLayout::kPages ? limits.pages : 0),
-      cross_pages_(limits.cross_pages) {
+      pages_(layout == KvLayout::kPages ? limits.pages : 0, limits.page_tokens,
+             keeps && layout == KvLayout::kPages),
+      cross_pages_(limits.cross_pages),
+      prefixes_(limits, pages_, copies_),
+      held_(static_cast<std::size_t>(pages_.size())) {
   const auto rows = static_cast<std::size_t>(limits.rows);
   copies_.reserve(rows);
   if (!slabs()) return;
@@ -41,14 +43,23 @@ std::int64_t KvMemory::cross_pages_of(const GroupSpec& spec) const {
   return limits_.pages_for(static_cast<std::int64_t>(spec.encoder_input.size()));
 }
 
-// Pages are shared inside a group alone, so the parts of those who share one make up a whole.
-std::int64_t KvMemory::pages_held_by(const Group& group) const {
+std::int64_t KvMemory::pages_held_by(std::span<Group* const> groups, RequestClass cls) const {
   if (slabs()) return 0;
-  double pages = 0;
-  for (const Sequence& sequence : group.sequences) {
-    for (const PageId page : sequence.pages) pages += 1.0 / pages_.references(page);
-  }
-  return std::llround(pages);
+  std::int64_t pages = 0;
+  const auto each_page = [&](auto&& call) {
+    for (const Group* group : groups) {
+      if (group->cls != cls) continue;
+      for (const Sequence& sequence : group->sequences) {
+        for (const PageId page : sequence.pages) call(page, held_[static_cast<std::size_t>(page)]);
+      }
+    }
+  };
+  // A page that others have as well stays theirs.
+  each_page([&](PageId page, std::int32_t& held) {
+    if (++held == pages_.references(page)) ++pages;
+  });
+  each_page([](PageId /*page*/, std::int32_t& held) { held = 0; });
+  return pages;
 }
 
 bool KvMemory::extend(Group& group, Sequence& sequence, std::int32_t tokens) {
@@ -93,6 +104,7 @@ std::int32_t KvMemory::fork(const Sequence& from, Sequence& to) {
     return static_cast<std::int32_t>(to.pages.size());
   }
   to.pages.assign(from.pages.begin(), from.pages.end());
+  to.findable = from.findable;
   pages_.share(to.pages);
   return 0;
 }
@@ -106,6 +118,7 @@ void KvMemory::release(Sequence& sequence) {
   if (!slabs()) pages_.release(sequence.pages);
   sequence.pages.clear();
   sequence.table_from = 0;
+  sequence.findable = 0;
 }
 
 void KvMemory::release(Group& group) {
@@ -167,6 +180,7 @@ void KvMemory::check_references(std::span<Group* const> groups) const {
   for (const Group* group : groups) {
     for (const Sequence& sequence : group->sequences) {
       for (const PageId page : sequence.pages) ++references[static_cast<std::size_t>(page)];
+      prefixes_.check(*group, sequence);
     }
   }
   for (PageId page = 0; page < pages_.size(); ++page) {
@@ -174,6 +188,7 @@ void KvMemory::check_references(std::span<Group* const> groups) const {
     if (counted != pages_.references(page)) internal_error("a page's references are miscounted");
   }
   if (std::ranges::count(references, 0) != pages_.free()) internal_error("a page is lost");
+  pages_.check();
 }
 
 }  // namespace weft

@@ -10,6 +10,8 @@
 #include "weft/gpu/step_device.h"
 #include "weft/schedule/group.h"
 #include "weft/schedule/memory/page_pool.h"
+#include "weft/schedule/memory/prefix_cache.h"
+#include "weft/schedule/memory/prefix_keeper.h"
 
 namespace weft {
 
@@ -19,20 +21,29 @@ namespace weft {
 ///
 /// In the layout kPages a page has as many references as page tables that name it. Sequences of a
 /// group share the pages of their prompt, beams those of what they have in common; who writes to a
-/// shared page copies it first (make_writable). In kSlab every row has its own pages, row *
-/// pages_per_row and those after it, so nothing is shared, nothing runs out, and a row that moves
-/// copies its pages.
+/// shared page copies it first (make_writable). Full pages are kept for others that begin with the
+/// same tokens (prefixes()), if it is to keep them. In kSlab every row has its own pages, row *
+/// pages_per_row and those after it, so nothing is shared or kept, nothing runs out, and a row that
+/// moves copies its pages.
 ///
-/// What holds: a page is free or referred to, never both; each is referred to as often as counted;
-/// `reserved` is the sum of what groups have reserved. Pages are bounded by the device's limits.
+/// What holds: a page is free, kept or referred to; each is referred to as often as counted;
+/// `reserved` is the sum of what groups have reserved. Pages are bounded by the device's limits,
+/// and those that are kept alone count as free: they are given up before anybody goes without.
 ///
 /// Owner only. It allocates in the constructor, and where a sequence's `pages` has no room.
 class KvMemory {
  public:
-  /// In kSlab it is an internal_error if the device has fewer pages than its rows need.
-  KvMemory(const DeviceLimits& limits, KvLayout layout);
+  /// `keeps`: full pages stay findable, in kPages. In kSlab it is an internal_error if the device
+  /// has fewer pages than its rows need.
+  KvMemory(const DeviceLimits& limits, KvLayout layout, bool keeps = false);
+  KvMemory(const KvMemory&) = delete;
+  KvMemory& operator=(const KvMemory&) = delete;
 
   [[nodiscard]] bool slabs() const noexcept { return layout_ == KvLayout::kSlab; }
+  /// Finds and keeps pages by their tokens.
+  [[nodiscard]] PrefixKeeper& prefixes() noexcept { return prefixes_; }
+  [[nodiscard]] const PrefixKeeper& prefixes() const noexcept { return prefixes_; }
+
   /// Pages that sequences share out among them; none in kSlab.
   [[nodiscard]] std::int32_t size() const noexcept { return pages_.size(); }
   [[nodiscard]] std::int32_t free() const noexcept { return pages_.free(); }
@@ -47,8 +58,8 @@ class KvMemory {
   [[nodiscard]] std::int64_t pages_to_begin(const Group& group) const;
   /// The pages of the encoder's output that a group needs.
   [[nodiscard]] std::int64_t cross_pages_of(const GroupSpec& spec) const;
-  /// The pages that would be free if the group gave back its own.
-  [[nodiscard]] std::int64_t pages_held_by(const Group& group) const;
+  /// The pages that would be free if all these groups of the class gave back theirs.
+  [[nodiscard]] std::int64_t pages_held_by(std::span<Group* const> groups, RequestClass cls) const;
 
   /// Makes the sequence's table long enough for its first `tokens` tokens, and takes what the
   /// group's encoder needs. False when too few pages are free; what was taken then stays.
@@ -86,11 +97,13 @@ class KvMemory {
 
   const DeviceLimits limits_;
   const KvLayout layout_;
-  PagePool pages_;
+  PrefixCache pages_;
   PagePool cross_pages_;
   std::int64_t reserved_ = 0;
   std::vector<PlanCopy> copies_;       // of shared pages, not in a plan yet
   std::vector<PlanCopy> slab_copies_;  // of rows that have moved, not in a plan yet
+  PrefixKeeper prefixes_;
+  mutable std::vector<std::int32_t> held_;  // by page: how many tables name it; 0 between calls
 };
 
 }  // namespace weft

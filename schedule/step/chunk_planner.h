@@ -45,6 +45,7 @@ class ChunkPlanner {
 
   /// A step of this shape took this long.
   void learn(const StepShape& shape, Duration took) { times_.learn(shape, took); }
+  [[nodiscard]] const StepTimeModel& times() const noexcept { return times_; }
 
  private:
   /// What is left of a step for prompts.

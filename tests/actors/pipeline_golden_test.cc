@@ -210,6 +210,35 @@ class PipelineGolden : public testing::Test {
     }
   }
 
+  /// Each request again and again, and each output's beginning as a part of the next prompt.
+  void expect_same_where_the_beginning_is_there() const {
+    std::vector<ExpectedTokens> wanted = mixed();
+    for (const ExpectedTokens& one : all_greedy()) {
+      ExpectedTokens next = one;
+      const Tokens& output = one.outputs.front();
+      const auto half = output.begin() + static_cast<std::ptrdiff_t>(output.size() / 2);
+      Tokens& prompt = next.request.prompt_tokens;
+      prompt.insert(prompt.end(), output.begin(), half);
+      next.outputs.front().assign(half, output.end());
+      next.request.max_tokens = static_cast<std::int32_t>(next.outputs.front().size());
+      wanted.push_back(std::move(next));
+    }
+    const std::array shapes = {
+        PipelineShape{.name = "pages of 1", .rows = 6, .step_tokens = 40, .page_tokens = 1},
+        PipelineShape{.name = "pages of 4", .rows = 6, .step_tokens = 7, .page_tokens = 4},
+        PipelineShape{.name = "room for few", .rows = 4, .page_tokens = 2, .pages = 60}};
+    for (const PipelineShape& shape : shapes) {
+      PlayedPipeline pipeline(devices_, program(), shape, 7);
+      check(wanted, pipeline.play(requests_of(wanted), 1000), shape);
+      const auto again = pipeline.play(requests_of(wanted), 9);
+      check(wanted, again, shape);
+      const EngineStats stats = pipeline.stats();
+      EXPECT_GE(stats.prefix_hits, wanted.size()) << shape.name;
+      EXPECT_LT(again[0].end->usage.cached_tokens, again[0].end->usage.prompt_tokens);
+      EXPECT_EQ(stats.pages_free, stats.pages) << shape.name;
+    }
+  }
+
   GoldenModel golden_;
   MakeDevice devices_;
   bool computes_as_reference_ = true;  ///< otherwise greedy tokens are known from a run alone, too
@@ -227,6 +256,10 @@ class PipelineGoldenTest : public PipelineGolden,
 TEST_P(PipelineGoldenTest, GivesTheTokensOfTheReferenceAlone) { expect_reference_alone(); }
 TEST_P(PipelineGoldenTest, GivesTheSameTokensWhateverElseRuns) { expect_same_beside_others(); }
 TEST_P(PipelineGoldenTest, GivesTheSameTokensAfterGivingWay) { expect_same_after_giving_way(); }
+TEST_P(PipelineGoldenTest, GivesTheSameTokensWhereTheBeginningIsThere) {
+  if (program().has_encoder) GTEST_SKIP() << "nothing is found of a model with an encoder";
+  expect_same_where_the_beginning_is_there();
+}
 
 using KvAndName = std::tuple<DType, const char*>;
 
@@ -243,6 +276,10 @@ class CodedKvPipelineTest : public PipelineGolden, public testing::WithParamInte
 
 TEST_P(CodedKvPipelineTest, GivesTheSameTokensWhateverElseRuns) { expect_same_beside_others(); }
 TEST_P(CodedKvPipelineTest, GivesTheSameTokensAfterGivingWay) { expect_same_after_giving_way(); }
+TEST_P(CodedKvPipelineTest, GivesTheSameTokensWhereTheBeginningIsThere) {
+  if (program().has_encoder) GTEST_SKIP() << "nothing is found of a model with an encoder";
+  expect_same_where_the_beginning_is_there();
+}
 
 using KindAndFolder = std::tuple<DeviceKind, std::filesystem::path>;
 
@@ -267,6 +304,10 @@ class GpuPipelineGoldenTest : public PipelineGolden,
 TEST_P(GpuPipelineGoldenTest, GivesTheTokensOfTheReferenceAlone) { expect_reference_alone(); }
 TEST_P(GpuPipelineGoldenTest, GivesTheSameTokensWhateverElseRuns) { expect_same_beside_others(); }
 TEST_P(GpuPipelineGoldenTest, GivesTheSameTokensAfterGivingWay) { expect_same_after_giving_way(); }
+TEST_P(GpuPipelineGoldenTest, GivesTheSameTokensWhereTheBeginningIsThere) {
+  if (program().has_encoder) GTEST_SKIP() << "nothing is found of a model with an encoder";
+  expect_same_where_the_beginning_is_there();
+}
 
 // Models with each kind of block to which a sequence's row could matter: rotary and learned
 // positions, ALiBi, sliding windows, sinks, experts, LongRoPE, an encoder, gates, growing queries.

@@ -40,6 +40,29 @@ TEST_F(PipelineTest, ARequestGoesFromActorToActor) {
   expect_nothing_held();
 }
 
+TEST_F(PipelineTest, ARequestIsToldHowMuchOfItsPromptWasThere) {
+  start();
+  const Sent first = send(request(21, 1));
+  play.run_all();
+  EXPECT_EQ(first.sink->end->usage.cached_tokens, 0);
+  const Sent second = send(request(21, 1));
+  play.run_all();
+  EXPECT_EQ(second.sink->tokens.at(0), expected(second));
+  EXPECT_EQ(second.sink->end->usage.prompt_tokens, 21);
+  EXPECT_EQ(second.sink->end->usage.cached_tokens, 20);
+  Request salted = request(21, 1);
+  salted.cache_salt = "s";
+  const Sent third = send(std::move(salted));
+  play.run_all();
+  EXPECT_EQ(third.sink->end->usage.cached_tokens, 0);
+  const EngineStats stats = pipeline->stats();
+  EXPECT_EQ(stats.prefix_lookups, 3U);
+  EXPECT_EQ(stats.prefix_hits, 1U);
+  EXPECT_EQ(stats.prefix_tokens, 20U);
+  EXPECT_EQ(stats.prefix_pages, 10);
+  EXPECT_EQ(stats.pages_free, stats.pages);
+}
+
 TEST_F(PipelineTest, RowsTellWhoHoldsThem) {
   limits.step_tokens = 16;
   start();

@@ -113,6 +113,8 @@ void Simulation::make_config() {
   config_.admission = chance(0.3) ? AdmissionMode::kReserve : AdmissionMode::kOptimistic;
   config_.watermark = chance(0.5) ? 0.05 : 0;
   config_.decode_every = static_cast<std::int32_t>(1 + random(3));
+  config_.cache_enabled = !chance(0.1);
+  config_.cache_share = chance(0.5) ? CacheShare::kAll : CacheShare::kKey;
   config_.max_queued_requests = 24;
   config_.max_queued_prompt_tokens = 2000;
   if (chance(0.15)) config_.policy = BatchPolicy::kStatic;
@@ -178,9 +180,21 @@ Simulation::~Simulation() {
 Request Simulation::random_request() {
   Request request;
   const auto prompt = 1 + random(chance(0.1) ? 60 : 20);
-  for (std::uint64_t i = 0; i < prompt; ++i) {
-    request.prompt_tokens.push_back(static_cast<TokenId>(random(kVocabulary)));
+  // Most begin like others: like one of a few texts, or like what has come out before.
+  const std::uint64_t text = chance(0.6) ? 1 + random(3) : random_();
+  if (chance(0.3) && !sinks_.empty()) {
+    const std::size_t recent = std::min<std::size_t>(20, sinks_.size());
+    const Sink& before = *sinks_[sinks_.size() - 1 - random(recent)];
+    request.prompt_tokens = before.request.prompt_tokens;
+    const std::vector<TokenId>& output = before.choices.front().tokens;
+    request.prompt_tokens.insert(request.prompt_tokens.end(), output.begin(), output.end());
+    if (request.prompt_tokens.size() > 30) request.prompt_tokens.resize(30);
   }
+  for (std::uint64_t i = request.prompt_tokens.size(); i < prompt; ++i) {
+    const std::uint64_t hash = fake_hash(text, std::vector{static_cast<TokenId>(i)});
+    request.prompt_tokens.push_back(static_cast<TokenId>(hash % kVocabulary));
+  }
+  if (chance(0.2)) request.cache_salt = std::string(1, static_cast<char>('x' + random(2)));
   request.max_tokens = static_cast<std::int32_t>(random(28));
   request.request_class = chance(0.5) ? RequestClass::kChat : RequestClass::kBatch;
   request.priority = static_cast<std::int32_t>(random(3));

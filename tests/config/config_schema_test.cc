@@ -55,8 +55,8 @@ TEST(ConfigSchemaTest, HasEachKeyOnceAndTablesTogether) {
 TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
   const auto& [model, spec, generation_config, device, partition, replicas, rank_timeout, threads,
                tuning, fraction, budget, rows, pages, page_tokens, context, step_tokens, dtype,
-               layout, policy, window, instances, admission, watermark, target, every, requests,
-               tokens, workers, bytes] = Config();
+               layout, cache, share, policy, window, instances, admission, watermark, target, every,
+               requests, tokens, workers, bytes] = Config();
   const std::initializer_list<const void*> fields = {&model,     &spec,
                                                      &device,    &threads,
                                                      &tuning,    &fraction,
@@ -71,7 +71,8 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
                                                      &tokens,    &workers,
                                                      &bytes,     &generation_config,
                                                      &partition, &rank_timeout,
-                                                     &replicas};
+                                                     &replicas,  &cache,
+                                                     &share};
   const auto& [host, port, path, certificate, key, io, name, page, origins, deflate, drain, api_key,
                key_file, connections, header_bytes, header_fields, body_bytes, message_bytes,
                body_memory, streams, unread, header_time, body_rate, idle_time, write_time, ping,
@@ -90,8 +91,8 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
 TEST(ConfigSchemaTest, HasAnEnginesKeysFirst) {
   std::set<std::string_view> tables;
   for (const ConfigKey& key : engine_schema()) tables.insert(key.table);
-  EXPECT_EQ(tables,
-            (std::set<std::string_view>{"device", "edge", "memory", "model", "scheduling"}));
+  EXPECT_EQ(tables, (std::set<std::string_view>{"cache", "device", "edge", "memory", "model",
+                                                "scheduling"}));
   EXPECT_EQ(engine_schema().data(), config_schema().data());
 }
 

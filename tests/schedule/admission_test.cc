@@ -9,12 +9,16 @@ namespace {
 
 struct AdmissionParts : SchedulerParts {
   explicit AdmissionParts(const SchedulerOptions& how = small_options())
-      : SchedulerParts(how), admission(how, rows, memory, waiting, running) {}
+      : SchedulerParts(how),
+        leaders(how, memory, running, times),
+        admission(how, rows, memory, waiting, running, leaders) {}
 
   Group* choose(RequestClass cls = RequestClass::kChat) const {
     return admission.choose(cls).group;
   }
 
+  StepTimeModel times;
+  PrefixLeaders leaders;
   Admission admission;
 };
 

@@ -17,6 +17,11 @@ struct TestGroup final : Group {
   std::size_t& alive_objects;
 };
 
+class NoReader final : public ActivationReader {
+ public:
+  void read(const TokenActivations& /*token*/) override {}
+};
+
 std::uint64_t seed_of(const Ask& ask, std::int32_t sequence) {
   return ask.seed + static_cast<std::uint64_t>(sequence) * 0x9E3779B97F4A7C15U;
 }
@@ -58,6 +63,11 @@ GroupOutcome& SchedulerFixture::submit(const Ask& ask) {
       to.push_back(static_cast<TokenId>(hash % kVocabulary));
     }
   };
+  if (ask.continues > 0) {
+    const GroupOutcome& before = outcomes_.at(ask.continues - 1);
+    outcome.prompt = before.prompt;
+    outcome.prompt.insert(outcome.prompt.end(), before.outputs[0].begin(), before.outputs[0].end());
+  }
   write(outcome.prompt, 0, ask.prompt);
   write(outcome.encoder_input, 10'000, ask.encoder_input);
   SamplingParams sampling;
@@ -72,6 +82,9 @@ GroupOutcome& SchedulerFixture::submit(const Ask& ask) {
   spec.max_tokens = ask.max_tokens;
   spec.seed = ask.seed;
   spec.end_tokens = ask.end_tokens;
+  spec.long_context = ask.long_context;
+  if (!ask.domain.empty()) spec.cache_domain = std::make_shared<const std::string>(ask.domain);
+  if (ask.has_reader) spec.reader = std::make_shared<NoReader>();
   EXPECT_EQ(scheduler_->never_fits(spec), "");
   outcome.outputs.resize(static_cast<std::size_t>(spec.sequences));
   auto group = std::make_unique<TestGroup>(std::move(spec), outcome, groups_);
@@ -169,7 +182,10 @@ GroupOutcome& SchedulerFixture::of(const Group& group) {
   return static_cast<const TestGroup&>(group).outcome;
 }
 
-void SchedulerFixture::on_begin(Group& group) { ++of(group).begun; }
+void SchedulerFixture::on_begin(Group& group) {
+  ++of(group).begun;
+  of(group).cached = group.cached;
+}
 
 void SchedulerFixture::on_token(Group& group, std::int32_t sequence, const SampleResult& result,
                                 std::span<const TokenLogprob> /*top*/, SequenceEnd end) {

@@ -29,6 +29,11 @@ struct Ask {
   std::uint64_t seed = 1;
   std::vector<TokenId> end_tokens{};
   std::size_t text = 0;  ///< groups of one text have the same prompt; 0: one of its own
+  /// The group, by its number, whose prompt and first output come before the prompt; 0: none.
+  std::size_t continues = 0;
+  std::string domain{};  ///< whose pages it may share; "": everybody's
+  bool long_context = false;
+  bool has_reader = false;  ///< of what is computed of its tokens
 };
 
 /// What became of a group.
@@ -42,6 +47,7 @@ struct GroupOutcome {
   std::optional<GroupEnd> end;
   Error error;
   int begun = 0;             ///< how often it got its rows
+  std::int32_t cached = -1;  ///< tokens that it found when it got them first
   std::size_t ended_as = 0;  ///< how many had ended before
 };
 

@@ -241,6 +241,9 @@ class SchedulerHistoryTest : public SchedulerFixture {
  protected:
   void play(std::uint64_t seed);
 
+  std::uint64_t prefix_hits_ = 0;
+  std::uint64_t given_up_ = 0;
+
  private:
   std::uint64_t random(std::uint64_t below) { return random_() % below; }
   bool chance(std::uint64_t percent) { return random(100) < percent; }
@@ -273,6 +276,8 @@ SchedulerOptions SchedulerHistoryTest::random_options() {
   if (chance(30)) options.admission = AdmissionMode::kReserve;
   if (chance(50)) options.watermark = 0.1;
   options.decode_every = static_cast<std::int32_t>(1 + random(3));
+  options.cache = !chance(15);
+  limits.stages = static_cast<std::int32_t>(1 + random(3));
   if (chance(15)) options.policy = BatchPolicy::kStatic;
   return options;
 }
@@ -286,6 +291,15 @@ Ask SchedulerHistoryTest::random_ask() {
     ask.encoder_input =
         static_cast<std::int32_t>(1 + random(static_cast<std::uint64_t>(most_input)));
   }
+  // Many begin alike, with a few texts, or go on with what has come out before.
+  if (chance(70)) ask.text = 1 + random(4);
+  if (chance(20) && !outcomes_.empty()) {
+    const GroupOutcome& before = any();
+    if (before.prompt.size() + before.outputs[0].size() < 20) ask.continues = before.number;
+    ask.prompt = static_cast<std::int32_t>(1 + random(4));
+  }
+  if (chance(30)) ask.domain = std::string(1 + random(2), 'd');
+  ask.long_context = chance(10);
   ask.cls = chance(50) ? RequestClass::kChat : RequestClass::kBatch;
   ask.priority = static_cast<std::int32_t>(random(2));
   ask.client = random(3);
@@ -309,6 +323,10 @@ void SchedulerHistoryTest::act() {
     const Ask ask = random_ask();
     GroupSpec spec;
     spec.prompt.resize(static_cast<std::size_t>(ask.prompt));
+    if (ask.continues > 0) {
+      const GroupOutcome& before = outcomes_[ask.continues - 1];
+      spec.prompt.resize(spec.prompt.size() + before.prompt.size() + before.outputs[0].size());
+    }
     spec.max_tokens = ask.max_tokens;
     spec.sequences = std::max(ask.sequences, ask.beams);
     spec.sampling = std::make_shared<const SamplingParams>();
@@ -321,7 +339,7 @@ void SchedulerHistoryTest::act() {
       end_sequence(one, static_cast<std::int32_t>(random(one.outputs.size())));
     }
   } else if (what < 50) {
-    if (planned() < 2) plan();
+    if (std::cmp_less(planned(), options_.limits.stages + 1)) plan();
   } else if (what < 70) {
     if (planned() > 0 && scheduler_->changed()) amend();
   } else if (what < 71) {
@@ -339,6 +357,8 @@ void SchedulerHistoryTest::play(std::uint64_t seed) {
   if (HasFailure()) return;
   finish_all();
   for (const GroupOutcome& outcome : outcomes_) EXPECT_TRUE(outcome.end) << outcome.number;
+  prefix_hits_ += scheduler_->stats().prefixes.hits;
+  given_up_ += scheduler_->stats().prefixes.given_up;
   SchedulerFixture::TearDown();
   outcomes_.clear();
   ended_ = 0;
@@ -346,6 +366,8 @@ void SchedulerHistoryTest::play(std::uint64_t seed) {
 
 TEST_F(SchedulerHistoryTest, AllComesBackAndEveryTokenIsRightAfterAnyHistory) {
   for (std::uint64_t seed = 1; seed <= 200 && !HasFailure(); ++seed) play(seed);
+  EXPECT_GT(prefix_hits_, 1'000U);
+  EXPECT_GT(given_up_, 1'000U);
 }
 
 }  // namespace

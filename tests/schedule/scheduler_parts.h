@@ -59,7 +59,7 @@ struct SchedulerParts {
   explicit SchedulerParts(const SchedulerOptions& how = small_options())
       : options(how),
         rows(how.limits.rows),
-        memory(how.limits, how.layout),
+        memory(how.limits, how.layout, how.cache),
         running(how.limits, how.admission, rows, memory, waiting) {}
 
   /// Adds a group that waits.

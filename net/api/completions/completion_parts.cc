@@ -29,6 +29,7 @@ Usage total_usage(std::span<const Finish> parts) {
   for (const Finish& part : parts) {
     total.prompt_tokens += part.usage.prompt_tokens;
     total.output_tokens += part.usage.output_tokens;
+    total.cached_tokens += part.usage.cached_tokens;
   }
   return total;
 }
@@ -40,7 +41,9 @@ void append_completion_usage(const Usage& usage, std::string& out) {
   append_number(out, usage.output_tokens);
   out.append(",\"total_tokens\":");
   append_number(out, std::int64_t{usage.prompt_tokens} + usage.output_tokens);
-  out.push_back('}');
+  out.append(",\"prompt_tokens_details\":{\"cached_tokens\":");
+  append_number(out, usage.cached_tokens);
+  out.append("}}");
 }
 
 void append_finish(const Finish& part, std::size_t choice, const ServedModel& model,

@@ -19,7 +19,8 @@ namespace weft {
 
 /// Adds up the tokens of all parts.
 [[nodiscard]] Usage total_usage(std::span<const Finish> parts);
-/// Appends {"prompt_tokens":...,"completion_tokens":...,"total_tokens":...}.
+/// Appends {"prompt_tokens":...,"completion_tokens":...,"total_tokens":...,
+/// "prompt_tokens_details":{"cached_tokens":...}}.
 void append_completion_usage(const Usage& usage, std::string& out);
 
 /// Appends "finish_reason":...,"stop_reason":... of one output. The stop reason is the stop string

@@ -19,7 +19,6 @@ consteval auto make_harmless_fields() {
       {kRequest, "prompt_cache_key", Harmless::kAnything,
        "OpenAI's clients, Codex: a cache's place"},
       {kRequest, "prompt_cache_retention", Harmless::kAnything, "OpenAI's clients: a cache's time"},
-      {kRequest, "cache_salt", Harmless::kAnything, "vLLM's clients: who shares a cache"},
       {kRequest, "parallel_tool_calls", Harmless::kAnything, "Codex: how tools are called"},
       {kRequest, "request_id", Harmless::kAnything, "vLLM's clients: a name in its log"},
       {kRequest, "prediction", Harmless::kAnything, "OpenAI's clients: makes the same text sooner"},

@@ -94,6 +94,12 @@ Request take_request(BodyFields& fields, const ApiContext& context) {
   const auto priority = fields.integer("priority", kPriority.min(), kPriority.max());
   request.priority = static_cast<std::int32_t>(priority.value_or(0));
   request.client = context.client;
+  const auto salt = fields.text("cache_salt");
+  if (salt && (salt->empty() || salt->size() > Request::kMaxCacheSaltBytes)) {
+    fields.fail("cache_salt",
+                "must be a text of 1 .. " + std::to_string(Request::kMaxCacheSaltBytes) + " bytes");
+  }
+  request.cache_salt = salt.value_or(std::string_view());
   request.timeout = context.timeout;
   return request;
 }

@@ -18,8 +18,9 @@ namespace weft {
 /// Takes `model`; absent means the served one. 404 "model_not_found" for another.
 [[nodiscard]] std::string take_model(BodyFields& fields, const ModelCard& card);
 
-/// Takes `stop`, `skip_special_tokens`, `priority` and every sampling field; client and timeout are
-/// the context's. `service_tier` becomes the class, no more urgent than the context allows.
+/// Takes `stop`, `skip_special_tokens`, `priority`, `cache_salt` and every sampling field; client
+/// and timeout are the context's. `service_tier` becomes the class, no more urgent than the context
+/// allows.
 [[nodiscard]] Request take_request(BodyFields& fields, const ApiContext& context);
 
 /// Takes the most tokens that an output may have; 0, as many as the context has room for, when it

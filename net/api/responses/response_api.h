@@ -39,7 +39,7 @@ struct ResponseOptions {
   boost::json::array conversation{};  ///< as the chat template gets it, without the instructions;
                                       ///< the answer is put behind
   bool logprobs = false;
-  bool generate = true;  ///< false: completes at once with no output, to be continued from
+  bool generate = true;  ///< false: completes with no output once the prompt is computed
   std::string owner{};   ///< the client, who alone may fetch and continue it
   std::shared_ptr<ResponseStore> store{};  ///< where the response is kept; null = nowhere
   std::string previous_id{};               ///< evicted from `local` when this one fails

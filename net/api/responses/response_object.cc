@@ -11,7 +11,9 @@ namespace {
 void append_usage(const Usage& usage, std::string& out) {
   out.append("{\"input_tokens\":");
   append_number(out, usage.prompt_tokens);
-  out.append(",\"input_tokens_details\":{\"cached_tokens\":0,\"cache_write_tokens\":0}");
+  out.append(",\"input_tokens_details\":{\"cached_tokens\":");
+  append_number(out, usage.cached_tokens);
+  out.append(",\"cache_write_tokens\":0}");
   out.append(",\"output_tokens\":");
   append_number(out, usage.output_tokens);
   out.append(",\"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":");

@@ -226,7 +226,9 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
   result.options = options_of(context, std::move(echo), generate);
   result.options.conversation = std::move(conversation);
   result.options.logprobs = request.sampling.logprobs;
-  if (generate) result.parts.push_back(std::move(request));
+  // The prompt is computed either way. Its end gives a token, which without an answer nobody sees.
+  if (!generate) request.max_tokens = 1;
+  result.parts.push_back(std::move(request));
   result.framing = stream ? Framing::kSse : Framing::kBody;
   if (context.websocket) result.framing = Framing::kWebSocket;
   return result;

@@ -42,7 +42,8 @@ class ResponseRecord {
     ResponseState state{.status = "completed", .usage = note_usage(parts)};
     if (!parts.empty()) {
       state.completed_at = object_.completed_at(parts.front().times);
-      if (parts.front().reason == FinishReason::kLength) state.incomplete_reason = kMaxTokens;
+      const bool is_cut = options_.generate && parts.front().reason == FinishReason::kLength;
+      if (is_cut) state.incomplete_reason = kMaxTokens;
       if (parts.front().reason == FinishReason::kCancelled) state.incomplete_reason = kCancelled;
     } else {
       state.completed_at = object_.completed_at({});
@@ -86,6 +87,7 @@ class ResponseRecord {
 
   const Usage* note_usage(std::span<const Finish> parts) {
     usage_ = parts.empty() ? Usage{} : parts.front().usage;
+    if (!options_.generate) usage_.output_tokens = 0;
     return &usage_;
   }
 
@@ -128,6 +130,7 @@ class ResponseStreamWriter final : public ReplyWriter {
   }
 
   void delta(std::size_t /*part*/, const Delta& delta, EventBatch& out) override {
+    if (!record_.options().generate) return;
     const std::string_view logprobs = record_.add(delta);
     if (delta.text.empty() && logprobs.empty()) return;
     if (!item_added_) add_item(out);

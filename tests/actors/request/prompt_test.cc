@@ -208,6 +208,28 @@ TEST_F(PromptTest, WhatTheSchedulerGetsIsWhatWasAskedFor) {
   EXPECT_FALSE(other->client);
 }
 
+TEST_F(PromptTest, WhoseCacheAPromptMayUseIsSaidByItsClientAndItsSalt) {
+  const auto domain = [&](const std::string& client, const std::string& salt) {
+    Request request{.prompt_tokens = {1}, .max_tokens = 5};
+    request.client = client;
+    request.cache_salt = salt;
+    const auto group = prepare(std::move(request)).value();
+    return group->spec.cache_domain ? *group->spec.cache_domain : "everybody's";
+  };
+  EXPECT_EQ(domain("", ""), "everybody's");
+  EXPECT_NE(domain("a", ""), "everybody's");
+  EXPECT_NE(domain("a", ""), domain("b", ""));
+  EXPECT_NE(domain("a", "b"), domain("ab", ""));
+  EXPECT_NE(domain("", "a"), domain("a", ""));
+  EXPECT_EQ(domain("a", "b"), domain("a", "b"));
+  model.cache_share = CacheShare::kAll;
+  EXPECT_EQ(domain("a", ""), "everybody's");
+  EXPECT_EQ(domain("a", "b"), domain("c", "b"));
+  EXPECT_NE(domain("a", "b"), domain("a", "c"));
+  EXPECT_EQ(refusal([](Request& r) { r.cache_salt.assign(257, 's'); }),
+            "bad_request: cache_salt: has more than 256 bytes");
+}
+
 TEST_F(PromptTest, TheDecoderOfAnEncoderModelBeginsWithItsStartToken) {
   model.has_encoder = true;
   model.start_token = 3;

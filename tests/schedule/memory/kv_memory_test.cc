@@ -96,7 +96,9 @@ TEST(KvMemory, CopiesASharedPageForWhoeverWritesToItFirst) {
   EXPECT_EQ(memory.fork(first, second), 0);
   EXPECT_EQ(second.pages, first.pages);
   EXPECT_EQ(memory.free(), 6);
-  EXPECT_EQ(memory.pages_held_by(*group), 2);
+  const std::array<Group*, 1> all{group.get()};
+  EXPECT_EQ(memory.pages_held_by(all, RequestClass::kChat), 2);
+  EXPECT_EQ(memory.pages_held_by(all, RequestClass::kBatch), 0);
 
   second.table_from = 2;
   const PageId shared = second.pages[1];
@@ -104,7 +106,7 @@ TEST(KvMemory, CopiesASharedPageForWhoeverWritesToItFirst) {
   EXPECT_NE(second.pages[1], shared);
   EXPECT_EQ(second.pages[0], first.pages[0]);
   EXPECT_EQ(second.table_from, 1U) << "the device must hear of the page";
-  EXPECT_EQ(memory.pages_held_by(*group), 3);
+  EXPECT_EQ(memory.pages_held_by(all, RequestClass::kChat), 3);
   ASSERT_TRUE(memory.make_writable(first, 1));  // has it alone now
   EXPECT_EQ(first.pages[1], shared);
 
@@ -115,7 +117,6 @@ TEST(KvMemory, CopiesASharedPageForWhoeverWritesToItFirst) {
   EXPECT_EQ(plan.copies[0].to, second.pages[1]);
   memory.write_copies(plan);
   EXPECT_EQ(plan.copies.size(), 1U) << "a copy is made once";
-  const std::array<Group*, 1> all{group.get()};
   memory.check(all);
 }
 

@@ -74,7 +74,8 @@ TEST(ChatWriterTest, AnswersWithOneObject) {
                           R"({"index":0,"message":{"role":"assistant","content":"Hello",)"
                           R"("refusal":null},"logprobs":null,"finish_reason":"length",)"
                           R"("stop_reason":null}],"usage":{"prompt_tokens":7,)"
-                          R"("completion_tokens":2,"total_tokens":9}})"));
+                          R"("completion_tokens":2,"total_tokens":9,)"
+                          R"("prompt_tokens_details":{"cached_tokens":0}}})"));
 }
 
 TEST(ChatWriterTest, TellsTheUsageInAChunkOfItsOwn) {
@@ -90,7 +91,8 @@ TEST(ChatWriterTest, TellsTheUsageInAChunkOfItsOwn) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(json_of(data[i]).at("usage").is_null());
   EXPECT_TRUE(json_of(data[3]).at("choices").as_array().empty());
   EXPECT_EQ(json_of(data[3]).at("usage"),
-            json_of(R"({"prompt_tokens":7,"completion_tokens":2,"total_tokens":9})"));
+            json_of(R"({"prompt_tokens":7,"completion_tokens":2,"total_tokens":9,)"
+                    R"("prompt_tokens_details":{"cached_tokens":0}})"));
   EXPECT_EQ(data[4], "[DONE]");
 }
 
@@ -113,7 +115,8 @@ TEST(ChatWriterTest, TellsTheUsageInEveryChunkWhereThatIsAskedFor) {
   }
   const auto usage = [](int tokens) {
     return R"({"prompt_tokens":7,"completion_tokens":)" + std::to_string(tokens) +
-           R"(,"total_tokens":)" + std::to_string(7 + tokens) + "}";
+           R"(,"total_tokens":)" + std::to_string(7 + tokens) +
+           R"(,"prompt_tokens_details":{"cached_tokens":0}})";
   };
   EXPECT_THAT(usages, ElementsAre(usage(0), usage(2), usage(4), usage(5)));
 }

@@ -72,7 +72,8 @@ TEST(CompletionWriterTest, AnswersWithAChoiceForEachOutputOfEachPrompt) {
           R"({"text":"b","index":1,"logprobs":null,"finish_reason":"length","stop_reason":null},)"
           R"({"text":"c","index":2,"logprobs":null,"finish_reason":"stop","stop_reason":null},)"
           R"({"text":"","index":3,"logprobs":null,"finish_reason":"stop","stop_reason":"END"}],)"
-          R"("usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10}})"));
+          R"("usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10,)"
+          R"("prompt_tokens_details":{"cached_tokens":0}}})"));
 }
 
 std::vector<std::string> texts_of(const EventBatch& out) {

@@ -46,7 +46,7 @@ KeptStream stream_of(ResponseOptions options, FinishReason reason) {
     writer->delta(0, delta, result.live);
   }
   std::vector<Finish> parts;
-  if (generate) parts.push_back(finish_of(reason));
+  parts.push_back(finish_of(reason));
   writer->end(parts, result.live);
   result.kept = store->find("resp_1", "me");
   return result;

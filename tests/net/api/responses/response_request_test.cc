@@ -143,10 +143,11 @@ TEST_F(ResponseRequestTest, AnAnswerIsABodyAStreamOrMessages) {
       << "the message's own fields";
 }
 
-TEST_F(ResponseRequestTest, WithoutGenerationNothingIsAskedOfTheEngine) {
+TEST_F(ResponseRequestTest, WithoutGenerationThePromptIsComputedAndNoMore) {
   generate = false;
   const ResponseRequest request = taken(R"({"input":"hi"})");
-  EXPECT_TRUE(request.parts.empty());
+  ASSERT_EQ(request.parts.size(), 1U);
+  EXPECT_EQ(request.parts[0].max_tokens, 1);
   EXPECT_FALSE(request.options.generate);
   EXPECT_EQ(request.options.conversation.size(), 1U);
   EXPECT_EQ(with(R"("top_p":2)"), "top_p invalid_value") << "it is checked all the same";

@@ -212,19 +212,24 @@ TEST(ResponseWriterEndTest, ForgetsWhatItContinuedWhenItFails) {
   EXPECT_TRUE(left(true, cancelled)) << "stopped is not failed";
 }
 
-TEST(ResponseWriterEndTest, CompletesAtOnceWhenNothingIsToBeGenerated) {
+TEST(ResponseWriterEndTest, CompletesWithoutOutputWhenNothingIsToBeGenerated) {
   ResponseOptions options = response_options();
   options.generate = false;
   options.store = roomy_store();
   const auto writer = make_response_writer(options, byte_model(), Framing::kSse);
   EventBatch out(Framing::kSse);
   writer->begin(out);
-  writer->end({}, out);
+  writer->delta(0, text_delta("unseen"), out);
+  Finish finish = finish_of(FinishReason::kLength);
+  finish.usage.cached_tokens = 3;
+  writer->end({&finish, 1}, out);
   EXPECT_THAT(names_of(out),
               ElementsAre("response.created", "response.in_progress", "response.completed", ""));
   const auto response = json_of(data_of(out)[2]).at("response");
   EXPECT_EQ(response.at("output"), json_of("[]"));
-  EXPECT_EQ(response.at("completed_at"), 1700);
+  EXPECT_EQ(response.at("incomplete_details"), nullptr);
+  EXPECT_EQ(response.at("usage").at("output_tokens"), 0);
+  EXPECT_EQ(response.at("usage").at("input_tokens_details").at("cached_tokens"), 3);
   EXPECT_EQ(options.store->find("resp_1", "")->conversation, options.conversation);
 }
 

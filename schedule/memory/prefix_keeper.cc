@@ -1,0 +1,210 @@
+#include "weft/schedule/memory/prefix_keeper.h"
+
+#include <algorithm>
+
+#include "weft/core/error/internal_error.h"
+
+namespace weft {
+namespace {
+
+/// A page is copied for at least this part of its tokens: a copy costs a GPU some synchronising,
+/// and prompts of any kind begin with the same token or two.
+constexpr std::int32_t kLeastPartCopied = 4;
+
+}  // namespace
+
+PrefixKeeper::PrefixKeeper(const DeviceLimits& limits, PrefixCache& pages,
+                           std::vector<PlanCopy>& copies)
+    : limits_(limits), pages_(pages), copies_(copies) {
+  if (!pages.keeps()) return;
+  const auto rows = static_cast<std::size_t>(limits.rows);
+  offers_.reserve(rows);
+  duplicates_.reserve(rows);
+  offered_.reserve(rows + static_cast<std::size_t>(limits.pages_per_step()));
+  scratch_.reserve(static_cast<std::size_t>(limits.page_tokens));
+}
+
+/// Valid until the next call.
+std::span<const TokenId> PrefixKeeper::tokens_of(const Group& group, const Sequence& sequence,
+                                                 std::int32_t first, std::int32_t count) const {
+  const std::int32_t prompt = group.prompt_tokens();
+  const auto part = [&](const std::vector<TokenId>& all, std::int32_t from) {
+    return std::span(all).subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(count));
+  };
+  if (first + count <= prompt) return part(group.spec.prompt, first);
+  if (first >= prompt) return part(sequence.outputs, first - prompt);
+  scratch_.clear();
+  for (std::int32_t i = 0; i < count; ++i) scratch_.push_back(group.token(sequence, first + i));
+  return scratch_;
+}
+
+PageId PrefixKeeper::find_next(const Group& group, const Sequence& sequence, PageId parent,
+                               std::int32_t index) const {
+  const std::int32_t size = limits_.page_tokens;
+  return pages_.tree().find(group.spec.prefix_scope(), parent,
+                            tokens_of(group, sequence, index * size, size));
+}
+
+/// Calls `each` with the pages of the longest path of whole pages within the first `most` tokens.
+template <class Each>
+void PrefixKeeper::walk(const Group& group, const Sequence& sequence, std::int32_t most,
+                        Each&& each) const {
+  PageId parent = kNoPage;
+  for (std::int32_t i = 0; (i + 1) * limits_.page_tokens <= most; ++i) {
+    parent = find_next(group, sequence, parent, i);
+    if (parent == kNoPage) return;
+    each(parent);
+  }
+}
+
+std::int32_t PrefixKeeper::take(const Group& group, Sequence& sequence, std::int32_t most) {
+  if (!covers(group) || !group.spec.may_skip_tokens()) return 0;
+  walk(group, sequence, most, [&](PageId page) { sequence.pages.push_back(page); });
+  pages_.share(sequence.pages);
+  sequence.findable = static_cast<std::int32_t>(sequence.pages.size());
+  std::int32_t found = sequence.findable * limits_.page_tokens;
+  found += copy_beginning(group, sequence, most);
+  ++stats_.lookups;
+  stats_.looked_up += static_cast<std::uint64_t>(most + 1);
+  stats_.hits += found > 0 ? 1 : 0;
+  stats_.found += static_cast<std::uint64_t>(found);
+  return found;
+}
+
+/// Copies the page that begins like the tokens behind the sequence's pages, if it is worth it, and
+/// returns how many of these it has.
+std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence,
+                                          std::int32_t most) {
+  const std::int32_t first = sequence.findable * limits_.page_tokens;
+  const std::int32_t count = std::min(most - first, limits_.page_tokens);
+  if (count * kLeastPartCopied < limits_.page_tokens) return 0;
+  const PageId parent = sequence.pages.empty() ? kNoPage : sequence.pages.back();
+  const PrefixTree::Beginning best = pages_.tree().find_beginning(
+      group.spec.prefix_scope(), parent, tokens_of(group, sequence, first, count));
+  if (best.tokens * kLeastPartCopied < limits_.page_tokens) return 0;
+  // Held meanwhile, so that it is not given up for its own copy. Later its room may be another's,
+  // whose tokens are written after the copy.
+  pages_.share({&best.page, 1});
+  const bool copied = pages_.take(1, sequence.pages);
+  if (copied) copies_.push_back({best.page, sequence.pages.back()});
+  pages_.release({&best.page, 1});
+  return copied ? best.tokens : 0;
+}
+
+std::int32_t PrefixKeeper::count(const Group& group, const Sequence& sequence,
+                                 std::int32_t most) const {
+  std::int32_t pages = 0;
+  walk(group, sequence, most, [&](PageId /*page*/) { ++pages; });
+  return pages;
+}
+
+std::int32_t PrefixKeeper::count_in_use(const Group& group, const Sequence& sequence,
+                                        std::int32_t most) const {
+  if (!covers(group) || !group.spec.may_skip_tokens()) return 0;
+  if (pages_.kept() == pages_.idle()) return 0;
+  std::int32_t pages = 0;
+  walk(group, sequence, most, [&](PageId page) { pages += pages_.references(page) > 0 ? 1 : 0; });
+  return pages;
+}
+
+/// Keeps the next page of a sequence, if it is full and nobody else has filled one alike.
+PrefixKeeper::Next PrefixKeeper::keep_next(const Group& group, Sequence& sequence,
+                                           std::vector<PageId>* offered) {
+  if (std::min(sequence.computed, group.known(sequence)) < end_of_next(sequence)) {
+    return Next::kNone;
+  }
+  const auto index = static_cast<std::size_t>(sequence.findable);
+  const PageId page = sequence.pages[index];
+  const PageId parent = index == 0 ? kNoPage : sequence.pages[index - 1];
+  // Those that forked have pages in common, which the first of them has kept.
+  if (!pages_.is_kept(page)) {
+    const std::int32_t size = limits_.page_tokens;
+    const PageId kept = pages_.keep(group.spec.prefix_scope(), parent, page,
+                                    tokens_of(group, sequence, sequence.findable * size, size));
+    if (kept != page) return Next::kDuplicate;
+    if (offered != nullptr) offered->push_back(page);
+  }
+  ++sequence.findable;
+  return Next::kKept;
+}
+
+/// Takes the page that another has filled with the same tokens.
+void PrefixKeeper::adopt_next(const Group& group, Sequence& sequence) {
+  const auto index = static_cast<std::size_t>(sequence.findable);
+  const PageId parent = index == 0 ? kNoPage : sequence.pages[index - 1];
+  const PageId theirs = find_next(group, sequence, parent, sequence.findable);
+  const PageId own = sequence.pages[index];
+  pages_.share({&theirs, 1});
+  sequence.pages[index] = theirs;
+  sequence.table_from = std::min(sequence.table_from, index);
+  pages_.release({&own, 1});
+  ++sequence.findable;
+}
+
+void PrefixKeeper::offer_pages(Group& group, Sequence& sequence) {
+  if (!covers(group)) return;
+  const std::int32_t before = sequence.findable;
+  Next next = keep_next(group, sequence, &offered_);
+  while (next == Next::kKept) next = keep_next(group, sequence, &offered_);
+  if (next == Next::kDuplicate) duplicates_.push_back({&group, &sequence});
+  if (sequence.findable > before) offers_.push_back({&sequence, before});
+}
+
+void PrefixKeeper::keep_offers() {
+  // Only now is it sure that nobody can be given the pages that become free in a plan that writes
+  // to them.
+  for (const Duplicate& one : duplicates_) keep(*one.group, *one.sequence);
+  duplicates_.clear();
+  offers_.clear();
+  offered_.clear();
+}
+
+void PrefixKeeper::take_back_offers() {
+  for (auto page = offered_.rbegin(); page != offered_.rend(); ++page) {
+    if (pages_.is_kept(*page)) pages_.forget(*page);
+  }
+  for (const Offer& one : offers_) {
+    one.sequence->findable = std::min(one.sequence->findable, one.findable_before);
+  }
+  duplicates_.clear();
+  offers_.clear();
+  offered_.clear();
+}
+
+void PrefixKeeper::keep_pages(const Group& group, Sequence& sequence) {
+  if (!covers(group)) return;
+  for (;;) {
+    const Next next = keep_next(group, sequence, nullptr);
+    if (next == Next::kNone) return;
+    if (next == Next::kDuplicate) adopt_next(group, sequence);
+  }
+}
+
+PrefixStats PrefixKeeper::stats() const noexcept {
+  PrefixStats stats = stats_;
+  stats.given_up = pages_.given_up();
+  stats.pages = pages_.kept();
+  stats.idle = pages_.idle();
+  return stats;
+}
+
+void PrefixKeeper::check(const Group& group, const Sequence& sequence) const {
+  PageId parent = kNoPage;
+  for (std::int32_t i = 0; i < sequence.findable; ++i) {
+    const PageId page = sequence.pages.at(static_cast<std::size_t>(i));
+    if (!pages_.is_kept(page) || pages_.tree().parent(page) != parent) {
+      internal_error("a sequence's pages are no path in the tree of prefixes");
+    }
+    const std::int32_t size = limits_.page_tokens;
+    if (!std::ranges::equal(pages_.tree().tokens(page),
+                            tokens_of(group, sequence, i * size, size))) {
+      internal_error("a sequence has a page of other tokens");
+    }
+    if (i == 0 && pages_.tree().scope(page) != group.spec.prefix_scope()) {
+      internal_error("a sequence has a page that another may not share with it");
+    }
+    parent = page;
+  }
+}
+
+}  // namespace weft

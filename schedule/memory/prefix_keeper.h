@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/gpu/plan.h"
+#include "weft/gpu/step_device.h"
+#include "weft/schedule/group.h"
+#include "weft/schedule/memory/prefix_cache.h"
+
+namespace weft {
+
+/// Lets sequences find pages by their tokens, and makes their own full pages findable.
+///
+/// A page can be found as soon as the plan that fills it precedes the finder's own for sure:
+/// devices carry out plans in their order, in each stage. A plan can be amended while it is the
+/// newest. So offer() is for the time in which the next one is in the making: what it makes
+/// findable holds if that plan comes to be (keep_offers), and does not if there is nothing to plan
+/// (take_back_offers), as then the plan before may still change.
+///
+/// The first `Sequence::findable` pages of a sequence's table are a path in the tree. Where another
+/// has filled a page with the same tokens already, the sequence takes that one and frees its own,
+/// so that its path goes on there.
+///
+/// Without reuse: groups with an encoder's input, whose keys and values depend on it as well, and
+/// of which the decoder's prompt is a token or two.
+///
+/// Owner only; a part of KvMemory. It allocates in the constructor, and where a sequence's `pages`
+/// has no room.
+class PrefixKeeper {
+ public:
+  /// Copies that plans have to make are appended to `copies`.
+  PrefixKeeper(const DeviceLimits& limits, PrefixCache& pages, std::vector<PlanCopy>& copies);
+
+  /// Whether the group's full pages are kept.
+  [[nodiscard]] bool covers(const Group& group) const noexcept {
+    return pages_.keeps() && group.spec.encoder_input.empty();
+  }
+
+  /// Gives a sequence without pages those with its first tokens, `most` tokens at most, and returns
+  /// how many tokens that are. The last page may be its own copy of one that goes on differently.
+  std::int32_t take(const Group& group, Sequence& sequence, std::int32_t most);
+  /// How many full pages with a sequence's first `most` tokens there are.
+  [[nodiscard]] std::int32_t count(const Group& group, const Sequence& sequence,
+                                   std::int32_t most) const;
+  /// Of these, how many some table has, so that having them costs no room.
+  [[nodiscard]] std::int32_t count_in_use(const Group& group, const Sequence& sequence,
+                                          std::int32_t most) const;
+
+  /// Makes findable what the plans before the one in the making write of the sequence.
+  void offer(Group& group, Sequence& sequence) {
+    if (sequence.computed >= end_of_next(sequence)) offer_pages(group, sequence);
+  }
+  void keep_offers();
+  void take_back_offers();
+  /// Makes findable for good what is written of a sequence that no plan feeds which can be amended.
+  void keep(const Group& group, Sequence& sequence) {
+    if (sequence.computed >= end_of_next(sequence)) keep_pages(group, sequence);
+  }
+
+  /// Forgets all pages: what they hold is not sure any more. Only while no group has rows.
+  void forget_all() { pages_.forget_all(); }
+
+  [[nodiscard]] PrefixStats stats() const noexcept;
+
+  /// Checks that the sequence's findable pages are a path of its scope with its tokens;
+  /// internal_error where they are not. For tests.
+  void check(const Group& group, const Sequence& sequence) const;
+
+ private:
+  enum class Next : std::uint8_t { kNone, kKept, kDuplicate };
+  struct Offer {
+    Sequence* sequence = nullptr;
+    std::int32_t findable_before = 0;
+  };
+  struct Duplicate {
+    const Group* group = nullptr;
+    Sequence* sequence = nullptr;
+  };
+
+  [[nodiscard]] std::int32_t end_of_next(const Sequence& sequence) const noexcept {
+    return (sequence.findable + 1) * limits_.page_tokens;
+  }
+  void offer_pages(Group& group, Sequence& sequence);
+  void keep_pages(const Group& group, Sequence& sequence);
+  [[nodiscard]] Next keep_next(const Group& group, Sequence& sequence,
+                               std::vector<PageId>* offered);
+  void adopt_next(const Group& group, Sequence& sequence);
+  [[nodiscard]] std::int32_t copy_beginning(const Group& group, Sequence& sequence,
+                                            std::int32_t most);
+  [[nodiscard]] PageId find_next(const Group& group, const Sequence& sequence, PageId parent,
+                                 std::int32_t index) const;
+  [[nodiscard]] std::span<const TokenId> tokens_of(const Group& group, const Sequence& sequence,
+                                                   std::int32_t first, std::int32_t count) const;
+  template <class Each>
+  void walk(const Group& group, const Sequence& sequence, std::int32_t most, Each&& each) const;
+
+  const DeviceLimits limits_;
+  PrefixCache& pages_;
+  std::vector<PlanCopy>& copies_;
+  std::vector<Offer> offers_;
+  std::vector<Duplicate> duplicates_;
+  std::vector<PageId> offered_;
+  mutable std::vector<TokenId> scratch_;  // tokens that lie partly in the prompt
+  PrefixStats stats_;
+};
+
+}  // namespace weft

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/core/token.h"
+#include "weft/schedule/memory/page_pool.h"
+
+namespace weft {
+
+inline constexpr PageId kNoPage = -1;
+
+/// Whose prefixes are the same if their tokens are: keys and values of one scope are never found by
+/// those of another.
+struct PrefixScope {
+  std::shared_ptr<const std::string> domain{};  ///< compared by its text; null is one of its own
+  bool long_context = false;                    ///< the angles of keys differ (GroupSpec)
+
+  friend bool operator==(const PrefixScope& a, const PrefixScope& b) noexcept {
+    if (a.long_context != b.long_context) return false;
+    if (a.domain == b.domain) return true;
+    return a.domain != nullptr && b.domain != nullptr && *a.domain == *b.domain;
+  }
+};
+
+/// Finds pages of the KV cache by all the tokens that lead to them: a tree in which a page is a
+/// node, and its children are the pages that continue it (RadixAttention, Zheng et al., arXiv
+/// 2312.07104, section 3, with pages instead of tokens as the unit). A node is found through a hash
+/// table by its parent and its own tokens, so a look-up costs the pages that it finds.
+///
+/// A page's number is its node's, so nothing but this knows where a node is. The tree knows neither
+/// who uses a page nor when it was used last. Tokens are compared one by one: a hash that collides
+/// finds nothing wrong. The hash has a seed of the process's own, as clients choose the tokens.
+///
+/// Bounded by the pages. Owner only. Everything is allocated by the constructor; misuse is an
+/// internal_error.
+class PrefixTree {
+ public:
+  PrefixTree(std::int32_t pages, std::int32_t page_tokens);
+
+  [[nodiscard]] std::int32_t size() const noexcept { return size_; }
+  [[nodiscard]] bool contains(PageId page) const noexcept { return at(page).in_tree; }
+  [[nodiscard]] bool has_children(PageId page) const noexcept {
+    return at(page).first_child != kNoPage;
+  }
+  [[nodiscard]] PageId parent(PageId page) const noexcept { return at(page).parent; }
+  [[nodiscard]] std::span<const TokenId> tokens(PageId page) const noexcept;
+  /// The scope of a page that has no parent.
+  [[nodiscard]] const PrefixScope& scope(PageId root) const noexcept {
+    return scopes_[static_cast<std::size_t>(root)];
+  }
+
+  /// Returns the page that continues `parent` with exactly these tokens, a page's number of them;
+  /// kNoPage if there is none. Without a parent (kNoPage) it is a first page of the scope.
+  [[nodiscard]] PageId find(const PrefixScope& scope, PageId parent,
+                            std::span<const TokenId> tokens) const;
+
+  /// A page whose first tokens are the wanted ones.
+  struct Beginning {
+    PageId page = kNoPage;
+    std::int32_t tokens = 0;
+  };
+  /// Returns the page after `parent` that begins with the most of these tokens, which may be fewer
+  /// than a page's. It looks at the kMostSiblings that came last.
+  [[nodiscard]] Beginning find_beginning(const PrefixScope& scope, PageId parent,
+                                         std::span<const TokenId> tokens) const;
+  static constexpr int kMostSiblings = 16;  // a page's tokens are compared in some 10 ns
+
+  /// Returns what find() does where that is a page. Else it adds the given one, which is not in the
+  /// tree, with a page's number of tokens, and returns it.
+  PageId insert(const PrefixScope& scope, PageId parent, PageId page,
+                std::span<const TokenId> tokens);
+  /// Takes out a page without children.
+  void erase(PageId page);
+
+ private:
+  struct Node {
+    std::uint64_t hash = 0;
+    PageId parent = kNoPage;
+    PageId first_child = kNoPage;
+    PageId next_sibling = kNoPage;
+    PageId previous_sibling = kNoPage;
+    PageId next_in_bucket = kNoPage;
+    bool in_tree = false;
+  };
+
+  [[nodiscard]] const Node& at(PageId page) const noexcept {
+    return nodes_[static_cast<std::size_t>(page)];
+  }
+  [[nodiscard]] Node& at(PageId page) noexcept { return nodes_[static_cast<std::size_t>(page)]; }
+  [[nodiscard]] PageId find(const PrefixScope& scope, PageId parent,
+                            std::span<const TokenId> tokens, std::uint64_t hash) const;
+  [[nodiscard]] PageId& first_child_of(PageId parent) noexcept;
+  [[nodiscard]] std::size_t bucket_of(std::uint64_t hash) const noexcept {
+    return static_cast<std::size_t>(hash) & (buckets_.size() - 1);
+  }
+  [[nodiscard]] std::uint64_t hash_of(const PrefixScope& scope, PageId parent,
+                                      std::span<const TokenId> tokens) const;
+
+  const std::size_t page_tokens_;
+  const std::uint64_t seed_;
+  std::int32_t size_ = 0;
+  PageId first_root_ = kNoPage;
+  std::vector<Node> nodes_;          // by page
+  std::vector<TokenId> tokens_;      // of each page, by page
+  std::vector<PrefixScope> scopes_;  // by page; of those without parent
+  std::vector<PageId> buckets_;      // the first node of each; a power of two
+};
+
+}  // namespace weft

@@ -1,0 +1,67 @@
+#include "weft/schedule/prefix_leaders.h"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+/// Pages that two prompts have alike from their beginning, of the first `most` tokens.
+std::int32_t pages_alike(const Group& a, const Group& b, std::int32_t most,
+                         std::int32_t page_tokens) {
+  const auto [end, _] = std::ranges::mismatch(a.spec.prompt, b.spec.prompt);
+  const auto tokens = static_cast<std::int32_t>(end - a.spec.prompt.begin());
+  return std::min(tokens, most) / page_tokens;
+}
+
+}  // namespace
+
+PrefixLeaders::PrefixLeaders(const SchedulerOptions& options, const KvMemory& memory,
+                             const RunningGroups& running, const StepTimeModel& times)
+    : options_(options), memory_(memory), running_(running), times_(times) {}
+
+bool PrefixLeaders::has_leader(Group& waiting) const {
+  const bool can_wait = options_.policy == BatchPolicy::kFusion &&
+                        memory_.prefixes().covers(waiting) && waiting.spec.may_skip_tokens();
+  if (!can_wait || running_.empty()) {
+    waiting.leads = {};
+  } else if (waiting.leads.group == nullptr || !still_leads(waiting.leads)) {
+    waiting.leads = find(waiting);
+  }
+  return waiting.leads.group != nullptr;
+}
+
+bool PrefixLeaders::still_leads(const PrefixLeader& leader) const {
+  return std::ranges::any_of(running_.all(), [&](const Group* group) {
+    return group == leader.group && group->order == leader.order &&
+           group->leader().findable < leader.pages;
+  });
+}
+
+PrefixLeader PrefixLeaders::find(const Group& waiting) const {
+  const std::int32_t size = options_.limits.page_tokens;
+  const std::int32_t most = waiting.prompt_tokens() - 1;
+  PrefixLeader best;
+  for (const Group* const group : running_.all()) {
+    const std::int32_t findable = group->leader().findable;
+    const std::int32_t comes = std::min(group->prompt_tokens(), most) / size;
+    if (comes <= std::max(findable, best.pages) || group->cls > waiting.cls) continue;
+    if (!memory_.prefixes().covers(*group)) continue;
+    if (group->spec.prefix_scope() != waiting.spec.prefix_scope()) continue;
+    const std::int32_t alike = pages_alike(*group, waiting, most, size);
+    if (alike > std::max(findable, best.pages)) best = {group, group->order, alike};
+  }
+  if (best.group == nullptr) return best;
+  const std::int32_t there = memory_.prefixes().count(waiting, waiting.leader(), most);
+  return is_worth_a_step((best.pages - there) * size) ? best : PrefixLeader{};
+}
+
+/// Whether computing so many tokens is predicted to take longer than a step without them.
+bool PrefixLeaders::is_worth_a_step(std::int32_t tokens) const {
+  if (tokens <= 0) return false;
+  const Duration without = times_.predict({.decode_tokens = 1});
+  const Duration with = times_.predict({1, tokens, tokens});
+  if (without <= Duration{0}) return tokens >= StepTimeModel::kStartPrefillTokens;
+  return with - without >= without;
+}
+
+}  // namespace weft

@@ -1,0 +1,121 @@
+#include "weft/schedule/memory/prefix_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "weft/tests/fixture/expect_bug.h"
+
+namespace weft {
+namespace {
+
+using ::testing::UnorderedElementsAre;
+using Tokens = std::vector<TokenId>;
+
+/// A cache of four pages of two tokens.
+struct FourPages {
+  /// Fills and keeps pages that lead from one to the next, and returns them.
+  std::vector<PageId> keep_path(TokenId first, std::int32_t count) {
+    std::vector<PageId> pages;
+    EXPECT_TRUE(cache.take(count, pages));
+    PageId parent = kNoPage;
+    for (const PageId page : pages) {
+      cache.keep({}, parent, page, Tokens{first, 0});
+      parent = page;
+    }
+    return pages;
+  }
+  [[nodiscard]] PageId find(PageId parent, TokenId first) const {
+    return cache.tree().find({}, parent, Tokens{first, 0});
+  }
+
+  PrefixCache cache{4, 2, true};
+};
+
+TEST(PrefixCache, WithoutKeepingIsAPoolOfPages) {
+  PrefixCache cache(4, 2, false);
+  std::vector<PageId> pages;
+  ASSERT_TRUE(cache.take(3, pages));
+  EXPECT_EQ(cache.free(), 1);
+  EXPECT_EQ(cache.references(pages[0]), 1);
+  cache.release(pages);
+  EXPECT_EQ(cache.free(), 4);
+  EXPECT_FALSE(cache.is_kept(pages[0]));
+  cache.check();
+}
+
+TEST(PrefixCache, AKeptPageThatIsLeftCountsAsFreeAndIsFound) {
+  FourPages four;
+  const auto pages = four.keep_path(1, 2);
+  EXPECT_EQ(four.cache.free(), 2);
+  EXPECT_EQ(four.cache.references(pages[0]), 1) << "the cache's own does not count";
+  four.cache.release(pages);
+  EXPECT_EQ(four.cache.free(), 4);
+  EXPECT_EQ(four.cache.idle(), 2);
+  EXPECT_EQ(four.find(kNoPage, 1), pages[0]);
+  EXPECT_EQ(four.find(pages[0], 1), pages[1]);
+  four.cache.share(pages);
+  EXPECT_EQ(four.cache.free(), 2);
+  EXPECT_EQ(four.cache.idle(), 0);
+  four.cache.check();
+}
+
+TEST(PrefixCache, GivesUpTheEndOfWhatWasLeftLongestAgo) {
+  FourPages four;
+  const auto first = four.keep_path(1, 2);
+  const auto second = four.keep_path(2, 2);
+  four.cache.release(second);
+  four.cache.release(first);
+  std::vector<PageId> taken;
+  ASSERT_TRUE(four.cache.take(1, taken));
+  EXPECT_EQ(taken.back(), second[1]);
+  ASSERT_TRUE(four.cache.take(2, taken));
+  EXPECT_THAT(taken, UnorderedElementsAre(second[1], second[0], first[1]));
+  EXPECT_EQ(four.find(kNoPage, 2), kNoPage);
+  EXPECT_EQ(four.find(kNoPage, 1), first[0]) << "what leads there goes last";
+  EXPECT_EQ(four.cache.given_up(), 3U);
+  four.cache.check();
+}
+
+TEST(PrefixCache, NeverGivesUpWhatATableHas) {
+  FourPages four;
+  const auto pages = four.keep_path(1, 2);
+  std::vector<PageId> taken;
+  EXPECT_FALSE(four.cache.take(3, taken));
+  EXPECT_TRUE(taken.empty());
+  EXPECT_TRUE(four.cache.take(2, taken));
+  EXPECT_EQ(four.find(kNoPage, 1), pages[0]);
+}
+
+TEST(PrefixCache, ForgetsAllWhenNoTableHasAny) {
+  FourPages four;
+  const auto pages = four.keep_path(1, 3);
+  four.cache.release(pages);
+  four.cache.forget_all();
+  EXPECT_EQ(four.cache.kept(), 0);
+  EXPECT_EQ(four.cache.free(), 4);
+  EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
+  EXPECT_EQ(four.cache.given_up(), 0U);
+  FourPages used;
+  (void)used.keep_path(1, 1);
+  WEFT_EXPECT_BUG(used.cache.forget_all(), "sequences have");
+}
+
+TEST(IdlePages, AreAListByTheTimeOfLeaving) {
+  IdlePages idle(4);
+  for (const PageId page : {2, 0, 3}) idle.add(page);
+  EXPECT_EQ(idle.oldest(), 2);
+  idle.remove(0);
+  EXPECT_FALSE(idle.contains(0));
+  idle.remove(2);
+  EXPECT_EQ(idle.oldest(), 3);
+  idle.add(2);
+  EXPECT_EQ(idle.oldest(), 3);
+  EXPECT_EQ(idle.size(), 2);
+  WEFT_EXPECT_BUG(idle.add(2), "was idle");
+  WEFT_EXPECT_BUG(idle.remove(1), "not idle");
+}
+
+}  // namespace
+}  // namespace weft
