@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,31 @@ struct ByteDfa {
   }
 };
 
+/// Makes an automaton of states with edges in any order, of which some may lead nowhere.
+class DfaDraft {
+ public:
+  using ByteRange = std::pair<std::uint8_t, std::uint8_t>;
+
+  std::uint32_t add_state(bool accepts);
+  void add_edge(std::uint32_t from, ByteRange bytes, std::uint32_t to);
+  void accept(std::uint32_t state) { states_[state].accepts = true; }
+  /// Follows the edge of exactly these bytes, which is made where there is none.
+  std::uint32_t follow(std::uint32_t from, ByteRange bytes);
+  /// Adds a path whose last edge leads to `end`; it has a byte at least.
+  void add_path(std::uint32_t from, std::span<const ByteRange> path, std::uint32_t end);
+  [[nodiscard]] std::size_t states() const noexcept { return states_.size(); }
+  [[nodiscard]] ByteDfa finish() const;
+
+ private:
+  struct State {
+    std::vector<ByteDfa::Edge> edges;
+    bool accepts = false;
+  };
+  [[nodiscard]] std::vector<bool> alive() const;
+
+  std::vector<State> states_;
+};
+
 /// A range of code points, both ends included.
 using CodeRange = std::pair<char32_t, char32_t>;
 
@@ -64,12 +90,26 @@ class CodeSet {
 /// are written by their shortest escape.
 [[nodiscard]] ByteDfa json_character_dfa(const CodeSet& set);
 
+/// A character of a JSON string in any form that RFC 8259 knows; escapes of surrogates come in pairs.
+[[nodiscard]] ByteDfa any_json_character_dfa();
+
+/// A text as it stands in a JSON string, in the form that json_character_dfa() has.
+[[nodiscard]] std::string json_escaped(std::string_view text);
+
+/// Whole numbers that are multiples of `divisor`, which is 1 or more.
+[[nodiscard]] ByteDfa multiples_dfa(std::uint32_t divisor);
+
 /// The automaton that accepts exactly these texts. There is at least one.
 [[nodiscard]] ByteDfa choice_dfa(std::span<const std::string> texts);
 
 /// The automaton of the contents of JSON strings that are none of `texts` (contents, as written),
 /// in the form that json_character_dfa() has.
 [[nodiscard]] ByteDfa json_text_except(std::span<const std::string> texts);
+
+/// Of the contents of JSON strings that an automaton accepts those of so many characters; nothing
+/// where that takes more than 60,000 states.
+[[nodiscard]] std::optional<ByteDfa> with_length(const ByteDfa& contents, std::uint64_t least,
+                                                 std::uint64_t most);
 
 /// The automaton of valid UTF-8 in which none of `texts` (each with at least one byte) occurs.
 [[nodiscard]] ByteDfa text_without(std::span<const std::string> texts);

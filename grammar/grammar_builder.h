@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,6 +13,10 @@
 #include "weft/grammar/grammar.h"
 
 namespace weft {
+
+namespace grammar {
+struct JsonParts;
+}  // namespace grammar
 
 /// Puts a grammar together from parts: an application's own, or a family's way of writing calls
 /// around JSON schemas. Owner only. Parts of one builder may be used any number of times; those of
@@ -33,6 +38,9 @@ class GrammarBuilder {
   };
 
   GrammarBuilder();
+  GrammarBuilder(GrammarBuilder&&) noexcept;
+  GrammarBuilder& operator=(GrammarBuilder&&) noexcept;
+  ~GrammarBuilder();
 
   /// These bytes, which are to be UTF-8.
   [[nodiscard]] Part literal(std::string_view text);
@@ -80,6 +88,8 @@ class GrammarBuilder {
   /// For the readers of texts.
   [[nodiscard]] Part dfa(grammar::ByteDfa automaton);
   [[nodiscard]] bool too_large() const noexcept { return too_large_; }
+  [[nodiscard]] const grammar::JsonParts& json();
+  [[nodiscard]] const grammar::GrammarData& data() const noexcept { return data_; }
 
  private:
   [[nodiscard]] Part add(grammar::Node node);
@@ -88,7 +98,7 @@ class GrammarBuilder {
   grammar::GrammarData data_;
   std::size_t dfa_states_ = 0;
   bool too_large_ = false;
-  Part json_value_{};  ///< 0: not made
+  std::unique_ptr<grammar::JsonParts> json_;  ///< made when it is needed
 };
 
 }  // namespace weft

@@ -19,12 +19,16 @@ struct StructuredOutput {
     kRegex,       ///< the whole output matches the regular expression `text`
     kChoice,      ///< the output is one of `choices`
     kText,        ///< `text` is a context-free grammar, GBNF or Lark's form
-    kGrammar,     ///< `grammar`, which the application has put together (grammar_builder.h)
+    /// `grammar`, which the application has put together (grammar_builder.h). What the engine finds
+    /// out of it is kept under `text`, which is then to say all that it was made of; empty: not.
+    kGrammar,
   };
 
   Kind kind = Kind::kNone;
   std::string text{};
   std::vector<std::string> choices{};
+  /// What errors call it: the field that it came in.
+  std::string name = "structured_output";
   std::shared_ptr<const Grammar> grammar{};
 
   [[nodiscard]] explicit operator bool() const noexcept { return kind != Kind::kNone; }

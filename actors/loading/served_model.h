@@ -6,6 +6,7 @@
 #include "weft/actors/loading/generation_config.h"
 #include "weft/core/dtype.h"
 #include "weft/core/token.h"
+#include "weft/grammar/grammar_cache.h"
 #include "weft/text/chat/chat_encoder.h"
 #include "weft/text/tokenizer/tokenizer.h"
 
@@ -23,6 +24,7 @@ struct ServedModel {
   bool has_encoder = false;
   TokenId start_token = kNoToken;  ///< which the decoder of an encoder-decoder model begins with
   GenerationDefaults defaults{};   ///< of requests that do not say it themselves
+  GrammarCache grammars{tokenizer};  ///< of structured outputs
   std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = there is none
 };
 

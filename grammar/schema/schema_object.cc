@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "weft/grammar/forms/regex.h"
+#include "weft/grammar/schema/json_parts.h"
+#include "weft/grammar/schema/json_schema.h"
+
+namespace weft::grammar {
+namespace {
+
+using Value = boost::json::value;
+using Object = boost::json::object;
+
+std::string string_of(const Value& value) {
+  return {value.get_string().data(), value.get_string().size()};
+}
+
+/// A property, or a required name that none of them has.
+struct Member {
+  std::string name;
+  const Value* schema = nullptr;  ///< null: what additionalProperties says
+  bool is_required = false;
+};
+
+const Object* object_at(const Object& object, std::string_view keyword) {
+  const Value* const value = object.if_contains(keyword);
+  return value == nullptr ? nullptr : value->if_object();
+}
+
+}  // namespace
+
+SchemaReader::Part SchemaReader::member(Part name, Part value) {
+  const Part space = builder_.json().space;
+  return builder_.sequence({name, space, builder_.literal(":"), space, value, space});
+}
+
+/// A member that no property names. `exists` becomes false where there may be none.
+SchemaReader::Part SchemaReader::other_member(const Object& object, const std::string& path,
+                                              bool& exists) {
+  const Value* const additional = object.if_contains("additionalProperties");
+  const Object* const properties = object_at(object, "properties");
+  const Object* const patterns = object_at(object, "patternProperties");
+  const Value* const names = object.if_contains("propertyNames");
+  const bool lists = properties != nullptr && !properties->empty();
+  const JsonParts& json = builder_.json();
+  if (patterns != nullptr && !patterns->empty()) {
+    const std::string where = below(path, "patternProperties");
+    const bool is_open = additional != nullptr && *additional != Value(false);
+    if (lists || names != nullptr || is_open || patterns->size() > 1) {
+      return fail(where, "is supported for one pattern, without other properties");
+    }
+    const auto& one = *patterns->begin();
+    const auto name = read_regex(builder_, one.key(), {.in_json = true, .searches = true});
+    if (!name) return fail(below(where, one.key()), name.error().detail);
+    const Part quote = builder_.literal("\"");
+    return member(builder_.sequence({quote, *name, quote}),
+                  schema(one.value(), below(where, one.key())));
+  }
+  const bool is_closed = additional == nullptr ? lists : *additional == Value(false);
+  if (is_closed) {
+    exists = false;
+    return {};
+  }
+  const std::string where = below(path, "additionalProperties");
+  const Part value = additional == nullptr ? json.value : schema(*additional, where);
+  if (names != nullptr) {
+    if (lists) return fail(below(path, "propertyNames"), "is not supported beside properties");
+    const Value typed = names->is_object() ? merged(*names, Object{{"type", "string"}},
+                                                    below(path, "propertyNames"))
+                                           : *names;
+    if (typed == Value(false)) {
+      exists = false;
+      return {};
+    }
+    const Part name = typed == Value(true) ? json.string
+                                           : schema(typed, below(path, "propertyNames"));
+    return member(name, value);
+  }
+  if (!lists) return member(json.string, value);
+  std::vector<std::string> listed;
+  for (const auto& property : *properties) listed.push_back(json_escaped(property.key()));
+  std::size_t bytes = 0;
+  for (const std::string& name : listed) bytes += name.size();
+  // Each byte takes a table of 1 KiB while the automaton is made.
+  if (!work(bytes * 4)) return {};
+  const Part quote = builder_.literal("\"");
+  return member(builder_.sequence({quote, builder_.dfa(json_text_except(listed)), quote}), value);
+}
+
+SchemaReader::Part SchemaReader::object_part(const Object& object, const std::string& path) {
+  for (const std::string_view keyword : {"properties", "patternProperties"}) {
+    const Value* const value = object.if_contains(keyword);
+    if (value != nullptr && !value->is_object()) {
+      return fail(below(path, keyword), "must be an object", false);
+    }
+  }
+  const auto least = count(object, "minProperties", path);
+  const auto most = count(object, "maxProperties", path);
+  bool has_others = true;
+  const Part other = other_member(object, path, has_others);
+  if (error_) return {};
+  const Object* const properties = object_at(object, "properties");
+  const bool lists = properties != nullptr && !properties->empty();
+  const JsonParts& json = builder_.json();
+  if (lists || object.contains("required")) return members(object, path, other, has_others);
+
+  const Part open = builder_.literal("{");
+  const Part close = builder_.literal("}");
+  if (!has_others || most == 0U) {
+    if (least.value_or(0) > 0) return builder_.any_of(std::span<const Part>());
+    return builder_.sequence({open, json.space, close});
+  }
+  const Part comma = builder_.sequence({builder_.literal(","), json.space});
+  const auto at_least = static_cast<std::uint32_t>(least.value_or(0));
+  const auto at_most = most ? static_cast<std::uint32_t>(*most) : kNoBound;
+  if (at_most < at_least) return builder_.any_of(std::span<const Part>());
+  const Part more = builder_.repeat(builder_.sequence({comma, other}),
+                                    at_least > 0 ? at_least - 1 : 0,
+                                    at_most == kNoBound ? kNoBound : at_most - 1);
+  const Part all = builder_.sequence({other, more});
+  return builder_.sequence(
+      {open, json.space, at_least > 0 ? all : builder_.optional(all), close});
+}
+
+/// An object that lists properties or requires some: those in their order, each there or not, then
+/// others.
+SchemaReader::Part SchemaReader::members(const Object& object, const std::string& path,
+                                         Part additional_member, bool has_additional) {
+  const JsonParts& json = builder_.json();
+  std::vector<Member> all;
+  if (const Object* properties = object_at(object, "properties")) {
+    for (const auto& property : *properties) {
+      all.push_back({std::string(property.key()), &property.value(), false});
+    }
+  }
+  if (const Value* required = object.if_contains("required")) {
+    if (!required->is_array()) return fail(below(path, "required"), "must be a list", false);
+    if (!work(all.size() * required->get_array().size() / 16)) return {};
+    for (const Value& name : required->get_array()) {
+      if (!name.is_string()) return fail(below(path, "required"), "must be a list of names", false);
+      const auto found = std::ranges::find(all, string_of(name), &Member::name);
+      if (found == all.end()) {
+        all.push_back({string_of(name), nullptr, true});
+      } else {
+        found->is_required = true;
+      }
+    }
+  }
+  const auto needed = static_cast<std::size_t>(std::ranges::count(all, true, &Member::is_required));
+  if (count(object, "minProperties", path).value_or(0) > needed) {
+    return fail(below(path, "minProperties"), "is supported up to the number of required properties");
+  }
+  const auto most = count(object, "maxProperties", path);
+  if (most && (has_additional || *most < all.size())) {
+    return fail(below(path, "maxProperties"), "is not supported beside optional properties");
+  }
+  const bool named_freely = object.contains("patternProperties") || object.contains("propertyNames");
+  const Value* const additional = object.if_contains("additionalProperties");
+  const Part comma = builder_.sequence({builder_.literal(","), json.space});
+  // From the last one on: what may follow once a member is there, and while none is.
+  Part rest;
+  Part first;
+  if (has_additional) {
+    rest = builder_.repeat(builder_.sequence({comma, additional_member}), 0, kNoBound);
+    first = builder_.optional(builder_.sequence({additional_member, rest}));
+  }
+  for (std::size_t i = all.size(); i > 0 && !error_; --i) {
+    const Member& one = all[i - 1];
+    const std::string where = below(below(path, "properties"), one.name);
+    if (one.schema == nullptr && named_freely) {
+      return fail(below(path, "required"),
+                  "names '" + one.name + "', which no property does; that is not supported here");
+    }
+    const Part value = one.schema != nullptr   ? schema(*one.schema, where)
+                       : additional != nullptr ? schema(*additional, where)
+                                               : json.value;
+    const Part pair = member(builder_.literal('"' + json_escaped(one.name) + '"'), value);
+    const Part with = builder_.sequence({comma, pair, rest});
+    const Part begun = builder_.sequence({pair, rest});
+    rest = one.is_required ? with : builder_.any_of({with, rest});
+    first = one.is_required ? begun : builder_.any_of({begun, first});
+  }
+  return builder_.sequence({builder_.literal("{"), json.space, first, builder_.literal("}")});
+}
+
+}  // namespace weft::grammar
