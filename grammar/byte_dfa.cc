@@ -179,6 +179,15 @@ ByteDfa avoid(const ByteDfa& characters, const Forbidden& forbidden, bool whole)
   return draft.finish();
 }
 
+/// The last byte of those from `byte` on that with_length() does not tell apart.
+unsigned last_alike(unsigned byte) {
+  for (const unsigned end : {unsigned{'\\'}, unsigned{'\\'} + 1, unsigned{'u'}, unsigned{'u'} + 1, 0x80U,
+                             0xC0U, 0x100U}) {
+    if (byte < end) return end - 1;
+  }
+  return byte;
+}
+
 }  // namespace
 
 std::uint32_t DfaDraft::add_state(bool accepts) {
@@ -451,20 +460,24 @@ std::optional<ByteDfa> with_length(const ByteDfa& contents, std::uint64_t least,
     const auto [state, escape, count] = open[i];
     const std::uint32_t from = known[open[i]];
     for (const ByteDfa::Edge& edge : contents.edges_of(state)) {
-      for (unsigned byte = edge.low; byte <= edge.high; ++byte) {
+      // Stretches of bytes that mean the same.
+      for (unsigned byte = edge.low; byte <= edge.high;) {
+        const unsigned last = std::min<unsigned>(last_alike(byte), edge.high);
+        const auto first = static_cast<std::uint8_t>(byte);
         const bool begins = escape == 0 && (byte & 0xC0U) != 0x80U;
+        byte = last + 1;
         if (begins && is_bounded && count == most) continue;
         const std::uint64_t counted = begins ? std::min(count + 1, top) : count;
         int next = 0;
         if (escape == 0) {
-          next = byte == '\\' ? 1 : 0;
+          next = first == '\\' ? 1 : 0;
         } else if (escape == 1) {
-          next = byte == 'u' ? 2 : 0;
+          next = first == 'u' ? 2 : 0;
         } else {
           next = escape == 5 ? 0 : escape + 1;
         }
-        const auto one = static_cast<std::uint8_t>(byte);
-        draft.add_edge(from, {one, one}, state_of({edge.to, next, counted}));
+        draft.add_edge(from, {first, static_cast<std::uint8_t>(last)},
+                       state_of({edge.to, next, counted}));
       }
     }
     if (draft.states() > kMostStates) return std::nullopt;

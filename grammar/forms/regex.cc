@@ -114,6 +114,7 @@ class RegexReader {
 
   std::optional<Times> repetition() {
     std::optional<Times> times;
+    if (!problem_.empty()) return times;
     if (take('*')) {
       times = Times{0, kNoBound};
     } else if (take('+')) {
