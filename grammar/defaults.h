@@ -41,9 +41,8 @@ inline constexpr std::size_t kMaxKeptGrammarText = std::size_t{4} << 20;
 /// Tokens that a matcher can take back.
 inline constexpr std::size_t kMaxRollback = 64;
 
-/// White space between the tokens of a JSON text, in a row. Without a bound a model that has lost
-/// the thread writes nothing else; 32 are a line break and indentation 15 levels deep.
-inline constexpr std::uint32_t kMaxJsonSpace = 32;
+/// Blanks or tabulators at the beginning of a line of a JSON text: 16 levels of two.
+inline constexpr std::uint32_t kMaxJsonIndent = 32;
 
 /// Choices of a list.
 inline constexpr std::size_t kMaxChoices = 10'000;

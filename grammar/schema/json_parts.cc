@@ -14,9 +14,9 @@ using boost::json::value;
 
 /// First items and the rest, each but the first behind a comma, between brackets.
 Part in_brackets(GrammarBuilder& builder, Part space, char open, Part item, char close) {
-  const Part more = builder.sequence({builder.literal(","), space, item, space});
+  const Part more = builder.sequence({builder.literal(","), space, item});
   const Part items = builder.sequence(
-      {item, space, builder.repeat(more, 0, GrammarBuilder::kNoBound)});
+      {item, builder.repeat(more, 0, GrammarBuilder::kNoBound), space});
   return builder.sequence({builder.literal({&open, 1}), space, builder.optional(items),
                            builder.literal({&close, 1})});
 }
@@ -24,8 +24,12 @@ Part in_brackets(GrammarBuilder& builder, Part space, char open, Part item, char
 }  // namespace
 
 JsonParts::JsonParts(GrammarBuilder& builder) {
-  const CodeSet blanks({{U' ', U' '}, {U'\t', U'\n'}, {U'\r', U'\r'}});
-  space = builder.repeat(builder.dfa(utf8_dfa(blanks)), 0, defaults::kMaxJsonSpace);
+  const Part indentation =
+      builder.any_of({builder.repeat(builder.literal(" "), 0, defaults::kMaxJsonIndent),
+                      builder.repeat(builder.literal("\t"), 1, defaults::kMaxJsonIndent)});
+  const Part line = builder.sequence(
+      {builder.optional(builder.literal("\r")), builder.literal("\n"), indentation});
+  space = builder.optional(builder.any_of({builder.literal(" "), line}));
   character = builder.dfa(any_json_character_dfa());
   const Part quote = builder.literal("\"");
   string = builder.sequence(
@@ -34,7 +38,7 @@ JsonParts::JsonParts(GrammarBuilder& builder) {
                .value();
   integer = builder.regex("-?(?:0|[1-9][0-9]{0,18})").value();
   value = builder.reserve_rule();
-  const Part member = builder.sequence({string, space, builder.literal(":"), space, value});
+  const Part member = builder.sequence({string, builder.literal(":"), space, value});
   object = builder.reserve_rule();
   builder.define(object, in_brackets(builder, space, '{', member, '}'));
   array = in_brackets(builder, space, '[', value, ']');
@@ -84,9 +88,10 @@ GrammarBuilder::Part given_value(GrammarBuilder& builder, const boost::json::val
     for (const auto& member : *object) {
       add_comma();
       parts.push_back(builder.literal('"' + json_escaped(member.key()) + '"'));
-      parts.insert(parts.end(), {space, builder.literal(":"), space,
-                                 given_value(builder, member.value()), space});
+      parts.insert(parts.end(), {builder.literal(":"), space,
+                                 given_value(builder, member.value())});
     }
+    if (!object->empty()) parts.push_back(space);
     parts.push_back(builder.literal("}"));
     return builder.sequence(parts);
   }
@@ -94,8 +99,9 @@ GrammarBuilder::Part given_value(GrammarBuilder& builder, const boost::json::val
     parts = {builder.literal("["), space};
     for (const auto& item : *array) {
       add_comma();
-      parts.insert(parts.end(), {given_value(builder, item), space});
+      parts.push_back(given_value(builder, item));
     }
+    if (!array->empty()) parts.push_back(space);
     parts.push_back(builder.literal("]"));
     return builder.sequence(parts);
   }

@@ -11,14 +11,16 @@
 namespace weft::grammar {
 
 /// What JSON texts are made of (RFC 8259). Numbers are bounded, so that they end and fit what reads
-/// them: at most 19 digits before the point, 17 behind it, and 2 of an exponent. White space in a
-/// row is bounded by defaults::kMaxJsonSpace; there is none around the text.
+/// them: at most 19 digits before the point, 17 behind it, and 2 of an exponent. White space
+/// stands where writers of JSON put it: behind brackets, commas and colons and before a closing
+/// bracket, a blank or a line break with indentation, so that a model that has lost the thread does
+/// not go on with it for ever. There is none around the text.
 struct JsonParts {
   using Part = GrammarBuilder::Part;
 
   explicit JsonParts(GrammarBuilder& builder);
 
-  Part space;      ///< white space, or none
+  Part space;      ///< white space, or none, between two tokens
   Part character;  ///< of a string
   Part string;
   Part number;

@@ -42,27 +42,29 @@ SchemaReader::Part SchemaReader::array_part(const Object& object, const std::str
     return builder_.any_of(std::span<const Part>());
   }
   const Part comma = builder_.sequence({builder_.literal(","), json.space});
-  const auto part_of = [&](Part item) { return builder_.sequence({item, json.space}); };
   // From the last one on: what may follow an item, and what may stand first.
-  Part rest;
+  Part rest = json.space;
   Part first;
   if (has_rest) {
-    const Part item = part_of(items == nullptr ? json.value : schema(*items, rest_path));
+    const Part item = items == nullptr ? json.value : schema(*items, rest_path);
     const auto at_least = static_cast<std::uint32_t>(std::max<std::uint64_t>(least, firsts) - firsts);
     const auto at_most =
         most >= kNoBound ? kNoBound : static_cast<std::uint32_t>(most - firsts);
-    rest = builder_.repeat(builder_.sequence({comma, item}), at_least, at_most);
+    const Part one_more = builder_.sequence({comma, item});
+    rest = builder_.sequence({builder_.repeat(one_more, at_least, at_most), json.space});
     const Part all = builder_.sequence(
-        {item, builder_.repeat(builder_.sequence({comma, item}), at_least > 0 ? at_least - 1 : 0,
-                               at_most == kNoBound ? kNoBound : at_most - 1)});
+        {item,
+         builder_.repeat(one_more, at_least > 0 ? at_least - 1 : 0,
+                         at_most == kNoBound ? kNoBound : at_most - 1),
+         json.space});
     first = at_least > 0 ? all : builder_.optional(all);
   }
   for (std::size_t i = std::min<std::size_t>(firsts, most); i > 0 && !error_; --i) {
-    const Part item = part_of(schema(prefix->get_array()[i - 1],
-                                     first_path + "[" + std::to_string(i - 1) + "]"));
+    const Part item =
+        schema(prefix->get_array()[i - 1], first_path + "[" + std::to_string(i - 1) + "]");
     const Part with = builder_.sequence({comma, item, rest});
     const Part begun = builder_.sequence({item, rest});
-    rest = i <= least ? with : builder_.optional(with);
+    rest = i <= least ? with : builder_.any_of({with, json.space});
     first = i <= least ? begun : builder_.optional(begun);
   }
   return builder_.sequence({builder_.literal("["), json.space, first, builder_.literal("]")});

@@ -31,8 +31,7 @@ const Object* object_at(const Object& object, std::string_view keyword) {
 }  // namespace
 
 SchemaReader::Part SchemaReader::member(Part name, Part value) {
-  const Part space = builder_.json().space;
-  return builder_.sequence({name, space, builder_.literal(":"), space, value, space});
+  return builder_.sequence({name, builder_.literal(":"), builder_.json().space, value});
 }
 
 /// A member that no property names. `exists` becomes false where there may be none.
@@ -118,7 +117,7 @@ SchemaReader::Part SchemaReader::object_part(const Object& object, const std::st
   const Part more = builder_.repeat(builder_.sequence({comma, other}),
                                     at_least > 0 ? at_least - 1 : 0,
                                     at_most == kNoBound ? kNoBound : at_most - 1);
-  const Part all = builder_.sequence({other, more});
+  const Part all = builder_.sequence({other, more, json.space});
   return builder_.sequence(
       {open, json.space, at_least > 0 ? all : builder_.optional(all), close});
 }
@@ -159,10 +158,11 @@ SchemaReader::Part SchemaReader::members(const Object& object, const std::string
   const Value* const additional = object.if_contains("additionalProperties");
   const Part comma = builder_.sequence({builder_.literal(","), json.space});
   // From the last one on: what may follow once a member is there, and while none is.
-  Part rest;
+  Part rest = json.space;
   Part first;
   if (has_additional) {
-    rest = builder_.repeat(builder_.sequence({comma, additional_member}), 0, kNoBound);
+    rest = builder_.sequence(
+        {builder_.repeat(builder_.sequence({comma, additional_member}), 0, kNoBound), json.space});
     first = builder_.optional(builder_.sequence({additional_member, rest}));
   }
   for (std::size_t i = all.size(); i > 0 && !error_; --i) {
