@@ -90,7 +90,8 @@ class CodeSet {
 /// are written by their shortest escape.
 [[nodiscard]] ByteDfa json_character_dfa(const CodeSet& set);
 
-/// A character of a JSON string in any form that RFC 8259 knows; escapes of surrogates come in pairs.
+/// A character of a JSON string in any form that RFC 8259 knows; escapes of surrogates come in
+/// pairs.
 [[nodiscard]] ByteDfa any_json_character_dfa();
 
 /// A text as it stands in a JSON string, in the form that json_character_dfa() has.

@@ -62,8 +62,7 @@ class Fixpoint {
   }
 
  private:
-  static void mark(std::uint32_t node, std::vector<bool>& found,
-                   std::vector<std::uint32_t>& open) {
+  static void mark(std::uint32_t node, std::vector<bool>& found, std::vector<std::uint32_t>& open) {
     if (found[node]) return;
     found[node] = true;
     open.push_back(node);

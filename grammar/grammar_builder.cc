@@ -40,8 +40,8 @@ GrammarBuilder::Part GrammarBuilder::add(Node node) {
 
 GrammarBuilder::Part GrammarBuilder::literal(std::string_view text) {
   if (text.empty()) return {};
-  if (text.size() > defaults::kMaxGrammarBytes - std::min(defaults::kMaxGrammarBytes,
-                                                          data_.bytes.size() + dfa_states_)) {
+  if (text.size() > defaults::kMaxGrammarBytes -
+                        std::min(defaults::kMaxGrammarBytes, data_.bytes.size() + dfa_states_)) {
     too_large_ = true;
     return {};
   }

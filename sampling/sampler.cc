@@ -77,7 +77,8 @@ void Sampler::observe(std::span<const TokenId> tokens) {
   require(tokens.size() <= impl_->max_context - impl_->observed,
           "sampler: more tokens than max_context");
   if (impl_->constraint) {
-    const std::size_t prompt = impl_->prompt_tokens - std::min(impl_->observed, impl_->prompt_tokens);
+    const std::size_t prompt =
+        impl_->prompt_tokens - std::min(impl_->observed, impl_->prompt_tokens);
     if (tokens.size() > prompt) impl_->constraint->advance(tokens.subspan(prompt));
   }
   impl_->observed += tokens.size();

@@ -45,8 +45,8 @@ class SamplerScratch {
 
 /// Chooses the tokens of one sequence after another: it is made for a row, takes all its memory
 /// then (44 to 60 bytes for each token of max_context), and start() begins a sequence. Nothing else
-/// allocates, but for a constraint. Owner only; samplers of different rows may run side by side, each with its own
-/// scratch.
+/// allocates, but for a constraint. Owner only; samplers of different rows may run side by side,
+/// each with its own scratch.
 ///
 /// The steps of a choice, in this order; those whose parameters are off take no time:
 ///  0. logit_processor (logit_processor.h); when it throws, nothing can be chosen. Then constraint

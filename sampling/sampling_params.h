@@ -145,7 +145,8 @@ struct SamplingParams {
 ///   validate.cc does not allow. `n` and `best_of` at most defaults::kMaxSequences.
 /// - kListTooLong: more than defaults::kMaxTokenList or kMaxShortTokenList entries.
 /// - kTokenNotInVocabulary: an id that is not in 0 .. vocabulary - 1.
-/// - kParametersConflict: best_of below n; a constraint with ignore_eos; a beam search with anything that draws (a temperature
+/// - kParametersConflict: best_of below n; a constraint with ignore_eos; a beam search with
+/// anything that draws (a temperature
 ///   other than 0 and 1, which both leave its scores alone, and every sampler), with n above
 ///   num_beams, best_of or top_logprobs; FSD with Mirostat; bad_tokens, allowed_tokens and, below
 ///   min_tokens, the tokens that end an output, when they leave no token to choose.

@@ -22,8 +22,8 @@ struct ServedModel {
   std::int64_t kv_bytes = 0;          ///< of the pages of all replicas
   std::vector<TokenId> end_tokens{};  ///< sorted, each once
   bool has_encoder = false;
-  TokenId start_token = kNoToken;  ///< which the decoder of an encoder-decoder model begins with
-  GenerationDefaults defaults{};   ///< of requests that do not say it themselves
+  TokenId start_token = kNoToken;    ///< which the decoder of an encoder-decoder model begins with
+  GenerationDefaults defaults{};     ///< of requests that do not say it themselves
   GrammarCache grammars{tokenizer};  ///< of structured outputs
   std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = there is none
 };

@@ -74,8 +74,8 @@ class LazyAutomaton {
  private:
   static constexpr std::uint32_t kUnknown = 0xFFFFFFFF;
 
-  /// A node and how far it has come: kLiteral bytes taken; kDfa its state; kSequence children begun;
-  /// kRepeat how often at least and at most from here on.
+  /// A node and how far it has come: kLiteral bytes taken; kDfa its state; kSequence children
+  /// begun; kRepeat how often at least and at most from here on.
   struct Cell {
     std::uint32_t node = 0;
     std::uint32_t a = 0;

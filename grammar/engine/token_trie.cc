@@ -21,9 +21,8 @@ constexpr std::array<std::uint32_t, 5> kSlices = {4, 8, 16, 32,
 /// The code points of plain text; 0 for what is none.
 std::uint32_t plain_characters(std::string_view bytes) {
   if (!is_utf8(bytes)) return 0;
-  const bool has_others = std::ranges::any_of(bytes, [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
-  });
+  const bool has_others = std::ranges::any_of(
+      bytes, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; });
   return has_others ? 0 : static_cast<std::uint32_t>(count_code_points(bytes));
 }
 
@@ -40,8 +39,8 @@ ByteTrie make_trie(std::span<const TokenId> sorted, const std::vector<std::strin
   std::string_view before;
   for (const TokenId token : sorted) {
     const std::string_view text = bytes[static_cast<std::size_t>(token)];
-    const auto same = static_cast<std::size_t>(std::ranges::mismatch(before, text).in1 -
-                                               before.begin());
+    const auto same =
+        static_cast<std::size_t>(std::ranges::mismatch(before, text).in1 - before.begin());
     close(same);
     for (std::size_t i = same; i < text.size(); ++i) {
       path.push_back(static_cast<std::uint32_t>(trie.nodes.size()));

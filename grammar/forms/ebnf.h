@@ -19,7 +19,7 @@ struct EbnfNode {
     kName,      ///< the rule `text`
     kSequence,  ///< of none: the empty text
     kChoice,
-    kRepeat,    ///< of the one child
+    kRepeat,  ///< of the one child
   };
   Kind kind = Kind::kSequence;
   std::string text{};
@@ -42,9 +42,9 @@ struct EbnfGrammar {
 [[nodiscard]] Result<EbnfGrammar> read_gbnf(std::string_view text);
 
 /// Reads Lark's form: `start: ...`, terminals in capitals, /regular expressions/flags, "text"i,
-/// "a".."z", [optional], ~ n..m, aliases and priorities (passed over), %ignore, %import of the usual
-/// terminals from `common`. Templates, %declare, %override and %extend are refused. kBadGrammar
-/// names the line.
+/// "a".."z", [optional], ~ n..m, aliases and priorities (passed over), %ignore, %import of the
+/// usual terminals from `common`. Templates, %declare, %override and %extend are refused.
+/// kBadGrammar names the line.
 [[nodiscard]] Result<EbnfGrammar> read_lark(std::string_view text);
 
 /// Turns rules that begin with themselves into repetitions: a: a x | b becomes a: b x*.

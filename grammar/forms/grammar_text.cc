@@ -132,9 +132,9 @@ namespace weft {
 
 Result<GrammarBuilder::Part> GrammarBuilder::grammar_text(std::string_view text) {
   if (text.size() > defaults::kMaxGrammarText) {
-    return Error{GrammarErrc::kTooComplex, "the grammar is longer than " +
-                                               std::to_string(defaults::kMaxGrammarText) +
-                                               " bytes"};
+    return Error{
+        GrammarErrc::kTooComplex,
+        "the grammar is longer than " + std::to_string(defaults::kMaxGrammarText) + " bytes"};
   }
   if (!is_utf8(text)) return Error{GrammarErrc::kBadGrammar, "it is not UTF-8"};
   const bool is_gbnf = text.find("::=") != std::string_view::npos;

@@ -111,7 +111,6 @@ class RegexReader {
     return builder_.repeat(one, times->least, times->most);
   }
 
-
   std::optional<Times> repetition() {
     std::optional<Times> times;
     if (!problem_.empty()) return times;

@@ -16,12 +16,12 @@ struct RegexOptions {
   bool dot_is_all = false;    ///< "." is any character, line breaks too
 };
 
-/// Reads a regular expression as ECMAScript, Python and Rust write what is regular: characters, ".",
-/// classes, \d \w \s and their opposites, \t \n \r \f \v \0 \xHH \uHHHH \u{...}, groups of every
-/// kind that does not look around, |, * + ? {n} {n,} {n,m} with or without a "?" behind, ^ and $ at
-/// the ends of the whole or of its alternatives. \d, \w and \s are those of ASCII; their opposites
-/// leave out what any of these languages counts among them. kBadRegex names the byte: what is
-/// wrong, or lookaround, back references, word boundaries, \p{...} and flags inside.
+/// Reads a regular expression as ECMAScript, Python and Rust write what is regular: characters,
+/// ".", classes, \d \w \s and their opposites, \t \n \r \f \v \0 \xHH \uHHHH \u{...}, groups of
+/// every kind that does not look around, |, * + ? {n} {n,} {n,m} with or without a "?" behind, ^
+/// and $ at the ends of the whole or of its alternatives. \d, \w and \s are those of ASCII; their
+/// opposites leave out what any of these languages counts among them. kBadRegex names the byte:
+/// what is wrong, or lookaround, back references, word boundaries, \p{...} and flags inside.
 [[nodiscard]] Result<GrammarBuilder::Part> read_regex(GrammarBuilder& builder,
                                                       std::string_view pattern,
                                                       const RegexOptions& options = {});

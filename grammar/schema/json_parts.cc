@@ -15,10 +15,10 @@ using boost::json::value;
 /// First items and the rest, each but the first behind a comma, between brackets.
 Part in_brackets(GrammarBuilder& builder, Part space, char open, Part item, char close) {
   const Part more = builder.sequence({builder.literal(","), space, item});
-  const Part items = builder.sequence(
-      {item, builder.repeat(more, 0, GrammarBuilder::kNoBound), space});
-  return builder.sequence({builder.literal({&open, 1}), space, builder.optional(items),
-                           builder.literal({&close, 1})});
+  const Part items =
+      builder.sequence({item, builder.repeat(more, 0, GrammarBuilder::kNoBound), space});
+  return builder.sequence(
+      {builder.literal({&open, 1}), space, builder.optional(items), builder.literal({&close, 1})});
 }
 
 }  // namespace
@@ -32,10 +32,9 @@ JsonParts::JsonParts(GrammarBuilder& builder) {
   space = builder.optional(builder.any_of({builder.literal(" "), line}));
   character = builder.dfa(any_json_character_dfa());
   const Part quote = builder.literal("\"");
-  string = builder.sequence(
-      {quote, builder.repeat(character, 0, GrammarBuilder::kNoBound), quote});
-  number = builder.regex("-?(?:0|[1-9][0-9]{0,18})(?:\\.[0-9]{1,17})?(?:[eE][+-]?[0-9]{1,2})?")
-               .value();
+  string = builder.sequence({quote, builder.repeat(character, 0, GrammarBuilder::kNoBound), quote});
+  number =
+      builder.regex("-?(?:0|[1-9][0-9]{0,18})(?:\\.[0-9]{1,17})?(?:[eE][+-]?[0-9]{1,2})?").value();
   integer = builder.regex("-?(?:0|[1-9][0-9]{0,18})").value();
   value = builder.reserve_rule();
   const Part member = builder.sequence({string, builder.literal(":"), space, value});
@@ -43,8 +42,7 @@ JsonParts::JsonParts(GrammarBuilder& builder) {
   builder.define(object, in_brackets(builder, space, '{', member, '}'));
   array = in_brackets(builder, space, '[', value, ']');
   const std::array<std::string, 3> words = {"true", "false", "null"};
-  builder.define(value,
-                 builder.any_of({object, array, string, number, builder.choice(words)}));
+  builder.define(value, builder.any_of({object, array, string, number, builder.choice(words)}));
 }
 
 std::string decimal_text(const boost::json::value& number) {
@@ -55,8 +53,8 @@ std::string decimal_text(const boost::json::value& number) {
   } else if (number.is_uint64()) {
     end = std::to_chars(text.begin(), text.end(), number.get_uint64()).ptr;
   } else {
-    end = std::to_chars(text.begin(), text.end(), number.get_double(), std::chars_format::fixed)
-              .ptr;
+    end =
+        std::to_chars(text.begin(), text.end(), number.get_double(), std::chars_format::fixed).ptr;
   }
   return {text.data(), end};
 }
@@ -88,8 +86,8 @@ GrammarBuilder::Part given_value(GrammarBuilder& builder, const boost::json::val
     for (const auto& member : *object) {
       add_comma();
       parts.push_back(builder.literal('"' + json_escaped(member.key()) + '"'));
-      parts.insert(parts.end(), {builder.literal(":"), space,
-                                 given_value(builder, member.value())});
+      parts.insert(parts.end(),
+                   {builder.literal(":"), space, given_value(builder, member.value())});
     }
     if (!object->empty()) parts.push_back(space);
     parts.push_back(builder.literal("}"));

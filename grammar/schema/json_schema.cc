@@ -20,21 +20,56 @@ using Object = boost::json::object;
 constexpr std::size_t kMostWork = 100'000;
 
 /// They say nothing about the text.
-constexpr std::array<std::string_view, 20> kAnnotations = {
-    "$schema",     "$id",        "id",       "$comment",      "$anchor",
-    "$defs",       "definitions", "title",    "description",   "default",
-    "examples",    "example",    "deprecated", "readOnly",     "writeOnly",
-    "$vocabulary", "contentMediaType", "contentEncoding", "discriminator", "externalDocs"};
+constexpr std::array<std::string_view, 20> kAnnotations = {"$schema",
+                                                           "$id",
+                                                           "id",
+                                                           "$comment",
+                                                           "$anchor",
+                                                           "$defs",
+                                                           "definitions",
+                                                           "title",
+                                                           "description",
+                                                           "default",
+                                                           "examples",
+                                                           "example",
+                                                           "deprecated",
+                                                           "readOnly",
+                                                           "writeOnly",
+                                                           "$vocabulary",
+                                                           "contentMediaType",
+                                                           "contentEncoding",
+                                                           "discriminator",
+                                                           "externalDocs"};
 
-constexpr std::array<std::string_view, 29> kKeywords = {
-    "$ref",          "type",          "enum",          "const",
-    "anyOf",         "oneOf",         "allOf",         "properties",
-    "required",      "additionalProperties", "patternProperties", "propertyNames",
-    "minProperties", "maxProperties", "items",         "prefixItems",
-    "additionalItems", "minItems",    "maxItems",      "uniqueItems",
-    "minLength",     "maxLength",     "pattern",       "format",
-    "minimum",       "maximum",       "exclusiveMinimum", "exclusiveMaximum",
-    "multipleOf"};
+constexpr std::array<std::string_view, 29> kKeywords = {"$ref",
+                                                        "type",
+                                                        "enum",
+                                                        "const",
+                                                        "anyOf",
+                                                        "oneOf",
+                                                        "allOf",
+                                                        "properties",
+                                                        "required",
+                                                        "additionalProperties",
+                                                        "patternProperties",
+                                                        "propertyNames",
+                                                        "minProperties",
+                                                        "maxProperties",
+                                                        "items",
+                                                        "prefixItems",
+                                                        "additionalItems",
+                                                        "minItems",
+                                                        "maxItems",
+                                                        "uniqueItems",
+                                                        "minLength",
+                                                        "maxLength",
+                                                        "pattern",
+                                                        "format",
+                                                        "minimum",
+                                                        "maximum",
+                                                        "exclusiveMinimum",
+                                                        "exclusiveMaximum",
+                                                        "multipleOf"};
 
 constexpr std::array<std::string_view, 6> kTypes = {"object", "array",   "string",
                                                     "number", "boolean", "null"};
@@ -45,16 +80,26 @@ struct TypedKeyword {
   std::string_view type;
 };
 constexpr std::array<TypedKeyword, 21> kTypedKeywords = {{
-    {"properties", "object"},      {"required", "object"},
-    {"additionalProperties", "object"}, {"patternProperties", "object"},
-    {"propertyNames", "object"},   {"minProperties", "object"},
-    {"maxProperties", "object"},   {"items", "array"},
-    {"prefixItems", "array"},      {"additionalItems", "array"},
-    {"minItems", "array"},         {"maxItems", "array"},
-    {"minLength", "string"},       {"maxLength", "string"},
-    {"pattern", "string"},         {"format", "string"},
-    {"minimum", "number"},         {"maximum", "number"},
-    {"exclusiveMinimum", "number"}, {"exclusiveMaximum", "number"},
+    {"properties", "object"},
+    {"required", "object"},
+    {"additionalProperties", "object"},
+    {"patternProperties", "object"},
+    {"propertyNames", "object"},
+    {"minProperties", "object"},
+    {"maxProperties", "object"},
+    {"items", "array"},
+    {"prefixItems", "array"},
+    {"additionalItems", "array"},
+    {"minItems", "array"},
+    {"maxItems", "array"},
+    {"minLength", "string"},
+    {"maxLength", "string"},
+    {"pattern", "string"},
+    {"format", "string"},
+    {"minimum", "number"},
+    {"maximum", "number"},
+    {"exclusiveMinimum", "number"},
+    {"exclusiveMaximum", "number"},
     {"multipleOf", "number"},
 }};
 
@@ -76,10 +121,9 @@ bool has_type(const Value& value, std::string_view type) {
       return type == "null";
     case boost::json::kind::double_: {
       const double number = value.get_double();
-      return type == "number" || (type == "integer" && number == static_cast<double>(
-                                                                     static_cast<std::int64_t>(
-                                                                         std::clamp(number, -9e18,
-                                                                                    9e18))));
+      return type == "number" ||
+             (type == "integer" && number == static_cast<double>(static_cast<std::int64_t>(
+                                                 std::clamp(number, -9e18, 9e18))));
     }
     default:
       return type == "number" || type == "integer";
@@ -113,8 +157,7 @@ std::string below(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : path + "." + std::string(name);
 }
 
-SchemaReader::Part SchemaReader::fail(const std::string& path, std::string what,
-                                      bool unsupported) {
+SchemaReader::Part SchemaReader::fail(const std::string& path, std::string what, bool unsupported) {
   if (!error_) {
     error_ = Error{unsupported ? GrammarErrc::kUnsupportedSchema : GrammarErrc::kBadSchema,
                    path + ": " + std::move(what)};
@@ -205,8 +248,10 @@ const Value* SchemaReader::resolve(std::string_view reference, const std::string
   std::string pointer;
   for (std::size_t i = 1; i < reference.size(); ++i) {
     const auto digit = [](char c) {
-      return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                          : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+      return c >= '0' && c <= '9'   ? c - '0'
+             : c >= 'a' && c <= 'f' ? c - 'a' + 10
+             : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                    : -1;
     };
     if (reference[i] == '%' && i + 2 < reference.size() && digit(reference[i + 1]) >= 0 &&
         digit(reference[i + 2]) >= 0) {
@@ -230,7 +275,8 @@ SchemaReader::Part SchemaReader::reference(const Object& object, const std::stri
   const std::string text = text_of(ref);
   Object rest;
   for (const auto& member : object) {
-    if (member.key() != "$ref" && !is_annotation(member.key())) rest.emplace(member.key(), member.value());
+    if (member.key() != "$ref" && !is_annotation(member.key()))
+      rest.emplace(member.key(), member.value());
   }
   if (!rest.empty()) {
     const Value* const where = resolve(text, path);
@@ -302,10 +348,11 @@ SchemaReader::Part SchemaReader::given(const Object& object, const std::string& 
   }
   std::vector<Value> values;
   const Value* const list = object.if_contains("enum");
-  if (list != nullptr && !list->is_array()) return fail(below(path, "enum"), "must be a list", false);
+  if (list != nullptr && !list->is_array())
+    return fail(below(path, "enum"), "must be a list", false);
   if (const Value* one = object.if_contains("const")) {
-    const bool is_listed = list == nullptr || std::ranges::find(list->get_array(), *one) !=
-                                                  list->get_array().end();
+    const bool is_listed =
+        list == nullptr || std::ranges::find(list->get_array(), *one) != list->get_array().end();
     if (is_listed) values.push_back(*one);
   } else {
     values.assign(list->get_array().begin(), list->get_array().end());
@@ -377,9 +424,9 @@ namespace weft {
 Result<GrammarBuilder::Part> GrammarBuilder::json_schema(std::string_view schema,
                                                          std::string_view name) {
   if (schema.size() > defaults::kMaxGrammarText) {
-    return Error{GrammarErrc::kTooComplex,
-                 std::string(name) + ": the schema is longer than " +
-                     std::to_string(defaults::kMaxGrammarText) + " bytes"};
+    return Error{GrammarErrc::kTooComplex, std::string(name) + ": the schema is longer than " +
+                                               std::to_string(defaults::kMaxGrammarText) +
+                                               " bytes"};
   }
   std::string problem;
   const auto root = parse_json(schema, defaults::kMaxGrammarDepth, problem);

@@ -30,6 +30,7 @@ namespace weft::grammar {
 /// which the schema allows: an object that lists properties has no others unless
 /// additionalProperties says so, and an array with prefixItems no more unless items does; without
 /// `type` the type is that which the keywords are about; numbers under bounds have no exponent;
+/// white space is that of JsonParts;
 /// strings with a pattern, and names that must not be those of properties, have their shortest
 /// escapes.
 /// Any other keyword that is no annotation is refused with kUnsupportedSchema, by its place.
@@ -46,6 +47,13 @@ class SchemaReader {
   [[nodiscard]] Result<Part> read();
 
  private:
+  /// A property, or a required name that none of them has.
+  struct Member {
+    std::string name;
+    const Value* schema = nullptr;  ///< null: what additionalProperties says
+    bool is_required = false;
+  };
+
   // Each reads what stands at `path`; after the first mistake they make parts that mean nothing.
   Part schema(const Value& value, const std::string& path);
   Part open_schema(const Object& object, const std::string& path);
@@ -57,6 +65,9 @@ class SchemaReader {
   Part object_part(const Object& object, const std::string& path);
   Part members(const Object& object, const std::string& path, Part additional_member,
                bool has_additional);
+  std::vector<Member> members_of(const Object& object, const std::string& path);
+  bool check_member_counts(const Object& object, const std::string& path,
+                           const std::vector<Member>& all, bool has_additional);
   Part other_member(const Object& object, const std::string& path, bool& exists);
   Part member(Part name, Part value);
   Part array_part(const Object& object, const std::string& path);
@@ -80,6 +91,7 @@ class SchemaReader {
                                      const std::string& path);
   bool check_keywords(const Object& object, const std::string& path);
   bool exclude_each_other(const Value& a, const Value& b, int depth);
+  bool told_apart(const Object& one, const Object& other, int depth);
   const Value& target(const Value& value, int depth);
 
   bool work(std::size_t amount);

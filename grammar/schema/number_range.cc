@@ -13,7 +13,7 @@ using Part = GrammarBuilder::Part;
 
 /// A bound's absolute value.
 struct Magnitude {
-  std::string whole = "0";  ///< without leading zeros
+  std::string whole = "0";    ///< without leading zeros
   std::string fraction = {};  ///< without trailing zeros
   bool excluded = false;
 
@@ -37,8 +37,8 @@ bool is_negative(const NumberBound& bound) {
   return bound.decimal[0] == '-' && bound.decimal.find_first_not_of("-0.") != std::string::npos;
 }
 
-/// Decimal numbers between two magnitudes, digit by digit: as long as the digits so far are those of
-/// a bound, the next is held to it.
+/// Decimal numbers between two magnitudes, digit by digit: as long as the digits so far are those
+/// of a bound, the next is held to it.
 class MagnitudeRange {
  public:
   MagnitudeRange(GrammarBuilder& builder, Magnitude low, const Magnitude* high,
@@ -47,9 +47,9 @@ class MagnitudeRange {
 
   Part part() {
     std::vector<Part> parts;
-    const std::size_t longest =
-        high_ == nullptr ? std::max<std::size_t>(low_.whole.size(), kMaxWholeDigits)
-                         : high_->whole.size();
+    const std::size_t longest = high_ == nullptr
+                                    ? std::max<std::size_t>(low_.whole.size(), kMaxWholeDigits)
+                                    : high_->whole.size();
     for (std::size_t size = low_.whole.size(); size <= longest; ++size) {
       const bool at_low = size == low_.whole.size();
       const bool at_high = high_ != nullptr && size == high_->whole.size();
@@ -72,8 +72,8 @@ class MagnitudeRange {
       add(low, low, at_low, at_high);
     } else {
       if (at_low) add(low, low, true, false);
-      add(at_low ? static_cast<char>(low + 1) : low,
-          at_high ? static_cast<char>(high - 1) : high, false, false);
+      add(at_low ? static_cast<char>(low + 1) : low, at_high ? static_cast<char>(high - 1) : high,
+          false, false);
       if (at_high) add(high, high, false, true);
     }
     return builder_.any_of(parts);
@@ -82,8 +82,8 @@ class MagnitudeRange {
   Part digit(char first, char last) {
     const auto [found, is_new] = digits_.try_emplace({first, last});
     if (is_new) {
-      found->second = builder_.dfa(utf8_dfa(CodeSet(
-          {{static_cast<char32_t>(first), static_cast<char32_t>(last)}})));
+      found->second = builder_.dfa(
+          utf8_dfa(CodeSet({{static_cast<char32_t>(first), static_cast<char32_t>(last)}})));
     }
     return found->second;
   }
@@ -97,8 +97,7 @@ class MagnitudeRange {
     }
     const char least = at == 0 && size > 1 ? '1' : '0';
     return digits(at_low ? low_.whole[at] : least, at_high ? high_->whole[at] : '9', at_low,
-                  at_high,
-                  [&](bool low, bool high) { return whole(size, at + 1, low, high); });
+                  at_high, [&](bool low, bool high) { return whole(size, at + 1, low, high); });
   }
 
   /// Whether the number may end after so many digits behind the point.
@@ -122,9 +121,9 @@ class MagnitudeRange {
     if (!at_low && !at_high) return builder_.repeat(digit('0', '9'), 1, most_ - at);
     const auto [found, is_new] = fractions_.try_emplace({at, at_low, at_high});
     if (!is_new) return found->second;
-    const Part made = digits(at_low ? low_.digit_behind(at) : '0',
-                             at_high ? high_->digit_behind(at) : '9', at_low, at_high,
-                             [&](bool low, bool high) { return after(at + 1, low, high); });
+    const Part made =
+        digits(at_low ? low_.digit_behind(at) : '0', at_high ? high_->digit_behind(at) : '9',
+               at_low, at_high, [&](bool low, bool high) { return after(at + 1, low, high); });
     return fractions_[{at, at_low, at_high}] = made;
   }
 

@@ -26,9 +26,7 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::ranges::find(words, word) != words.end();
 }
 
-Array list_of(const Value& value) {
-  return value.is_array() ? value.get_array() : Array{value};
-}
+Array list_of(const Value& value) { return value.is_array() ? value.get_array() : Array{value}; }
 
 bool has(const Array& list, const Value& value) {
   return std::ranges::find(list, value) != list.end();
@@ -157,12 +155,12 @@ void SchemaReader::merge_keyword(Object& into, std::string_view keyword, const V
     *old = *old == Value(false) || value == Value(false) ? Value(false) : both(*old, value);
   } else if (keyword == "allOf" && old->is_array() && value.is_array()) {
     for (const Value& one : value.get_array()) old->get_array().push_back(one);
-  } else if (is_one_of(keyword, {"minimum", "exclusiveMinimum", "minLength", "minItems",
-                                 "minProperties"}) &&
+  } else if (is_one_of(keyword,
+                       {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"}) &&
              is_number(*old) && is_number(value)) {
     if (number_of(value) > number_of(*old)) *old = value;
-  } else if (is_one_of(keyword, {"maximum", "exclusiveMaximum", "maxLength", "maxItems",
-                                 "maxProperties"}) &&
+  } else if (is_one_of(keyword,
+                       {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"}) &&
              is_number(*old) && is_number(value)) {
     if (number_of(value) < number_of(*old)) *old = value;
   } else if (keyword == "enum" && old->is_array() && value.is_array()) {

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/grammar/forms/regex.h"
@@ -11,17 +13,6 @@ namespace {
 
 using Value = boost::json::value;
 using Object = boost::json::object;
-
-std::string string_of(const Value& value) {
-  return {value.get_string().data(), value.get_string().size()};
-}
-
-/// A property, or a required name that none of them has.
-struct Member {
-  std::string name;
-  const Value* schema = nullptr;  ///< null: what additionalProperties says
-  bool is_required = false;
-};
 
 const Object* object_at(const Object& object, std::string_view keyword) {
   const Value* const value = object.if_contains(keyword);
@@ -72,8 +63,8 @@ SchemaReader::Part SchemaReader::other_member(const Object& object, const std::s
       exists = false;
       return {};
     }
-    const Part name = typed == Value(true) ? json.string
-                                           : schema(typed, below(path, "propertyNames"));
+    const Part name =
+        typed == Value(true) ? json.string : schema(typed, below(path, "propertyNames"));
     return member(name, value);
   }
   if (!lists) return member(json.string, value);
@@ -114,12 +105,67 @@ SchemaReader::Part SchemaReader::object_part(const Object& object, const std::st
   const auto at_least = static_cast<std::uint32_t>(least.value_or(0));
   const auto at_most = most ? static_cast<std::uint32_t>(*most) : kNoBound;
   if (at_most < at_least) return builder_.any_of(std::span<const Part>());
-  const Part more = builder_.repeat(builder_.sequence({comma, other}),
-                                    at_least > 0 ? at_least - 1 : 0,
-                                    at_most == kNoBound ? kNoBound : at_most - 1);
+  const Part more =
+      builder_.repeat(builder_.sequence({comma, other}), at_least > 0 ? at_least - 1 : 0,
+                      at_most == kNoBound ? kNoBound : at_most - 1);
   const Part all = builder_.sequence({other, more, json.space});
-  return builder_.sequence(
-      {open, json.space, at_least > 0 ? all : builder_.optional(all), close});
+  return builder_.sequence({open, json.space, at_least > 0 ? all : builder_.optional(all), close});
+}
+
+/// The properties in their order, and behind them required names that none of them has.
+std::vector<SchemaReader::Member> SchemaReader::members_of(const Object& object,
+                                                           const std::string& path) {
+  std::vector<Member> all;
+  if (const Object* properties = object_at(object, "properties")) {
+    for (const auto& property : *properties) {
+      all.push_back({std::string(property.key()), &property.value(), false});
+    }
+  }
+  const Value* const required = object.if_contains("required");
+  if (required == nullptr) return all;
+  if (!required->is_array()) {
+    fail(below(path, "required"), "must be a list", false);
+    return {};
+  }
+  std::map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < all.size(); ++i) places.emplace(all[i].name, i);
+  const std::size_t listed = all.size();
+  all.reserve(listed + required->get_array().size());
+  for (const Value& name : required->get_array()) {
+    if (!name.is_string() || !work(1)) {
+      fail(below(path, "required"), "must be a list of names", false);
+      return {};
+    }
+    const std::string_view text(name.get_string());
+    const auto found = places.find(text);
+    if (found != places.end()) {
+      all[found->second].is_required = true;
+    } else {
+      places.emplace(text, all.size());
+      all.push_back({std::string(text), nullptr, true});
+    }
+  }
+  return all;
+}
+
+bool SchemaReader::check_member_counts(const Object& object, const std::string& path,
+                                       const std::vector<Member>& all, bool has_additional) {
+  const auto needed = static_cast<std::size_t>(std::ranges::count(all, true, &Member::is_required));
+  if (count(object, "minProperties", path).value_or(0) > needed) {
+    fail(below(path, "minProperties"), "is supported up to the number of required properties");
+  }
+  const auto most = count(object, "maxProperties", path);
+  if (most && (has_additional || *most < all.size())) {
+    fail(below(path, "maxProperties"), "is not supported beside optional properties");
+  }
+  const bool named_freely =
+      object.contains("patternProperties") || object.contains("propertyNames");
+  const auto unlisted = std::ranges::find(all, nullptr, &Member::schema);
+  if (named_freely && unlisted != all.end()) {
+    fail(below(path, "required"),
+         "names '" + unlisted->name + "', which no property does; that is not supported here");
+  }
+  return !error_;
 }
 
 /// An object that lists properties or requires some: those in their order, each there or not, then
@@ -127,51 +173,21 @@ SchemaReader::Part SchemaReader::object_part(const Object& object, const std::st
 SchemaReader::Part SchemaReader::members(const Object& object, const std::string& path,
                                          Part additional_member, bool has_additional) {
   const JsonParts& json = builder_.json();
-  std::vector<Member> all;
-  if (const Object* properties = object_at(object, "properties")) {
-    for (const auto& property : *properties) {
-      all.push_back({std::string(property.key()), &property.value(), false});
-    }
-  }
-  if (const Value* required = object.if_contains("required")) {
-    if (!required->is_array()) return fail(below(path, "required"), "must be a list", false);
-    if (!work(all.size() * required->get_array().size() / 16)) return {};
-    for (const Value& name : required->get_array()) {
-      if (!name.is_string()) return fail(below(path, "required"), "must be a list of names", false);
-      const auto found = std::ranges::find(all, string_of(name), &Member::name);
-      if (found == all.end()) {
-        all.push_back({string_of(name), nullptr, true});
-      } else {
-        found->is_required = true;
-      }
-    }
-  }
-  const auto needed = static_cast<std::size_t>(std::ranges::count(all, true, &Member::is_required));
-  if (count(object, "minProperties", path).value_or(0) > needed) {
-    return fail(below(path, "minProperties"), "is supported up to the number of required properties");
-  }
-  const auto most = count(object, "maxProperties", path);
-  if (most && (has_additional || *most < all.size())) {
-    return fail(below(path, "maxProperties"), "is not supported beside optional properties");
-  }
-  const bool named_freely = object.contains("patternProperties") || object.contains("propertyNames");
+  const std::vector<Member> all = members_of(object, path);
+  if (error_ || !check_member_counts(object, path, all, has_additional)) return {};
   const Value* const additional = object.if_contains("additionalProperties");
   const Part comma = builder_.sequence({builder_.literal(","), json.space});
   // From the last one on: what may follow once a member is there, and while none is.
   Part rest = json.space;
   Part first;
   if (has_additional) {
-    rest = builder_.sequence(
-        {builder_.repeat(builder_.sequence({comma, additional_member}), 0, kNoBound), json.space});
+    const Part more = builder_.sequence({comma, additional_member});
+    rest = builder_.sequence({builder_.repeat(more, 0, kNoBound), json.space});
     first = builder_.optional(builder_.sequence({additional_member, rest}));
   }
   for (std::size_t i = all.size(); i > 0 && !error_; --i) {
     const Member& one = all[i - 1];
     const std::string where = below(below(path, "properties"), one.name);
-    if (one.schema == nullptr && named_freely) {
-      return fail(below(path, "required"),
-                  "names '" + one.name + "', which no property does; that is not supported here");
-    }
     const Part value = one.schema != nullptr   ? schema(*one.schema, where)
                        : additional != nullptr ? schema(*additional, where)
                                                : json.value;

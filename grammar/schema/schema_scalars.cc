@@ -15,8 +15,12 @@ namespace {
 
 using Value = boost::json::value;
 
-#define WEFT_DATE "[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
-#define WEFT_TIME "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
+#define WEFT_DATE                                                                                \
+  "[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|" \
+  "30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
+#define WEFT_TIME                                                                                 \
+  "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-" \
+  "5][0-9])"
 #define WEFT_LABEL "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 #define WEFT_BYTE "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 #define WEFT_HEX "[0-9A-Fa-f]{1,4}"
@@ -27,13 +31,20 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kFormats
     {"date", WEFT_DATE},
     {"time", WEFT_TIME},
     {"date-time", WEFT_DATE "T" WEFT_TIME},
-    {"duration", "P(?:[0-9]{1,9}W|(?:[0-9]{1,9}Y)?(?:[0-9]{1,9}M)?[0-9]{1,9}D(?:T[0-9]{1,9}H)?|T[0-9]{1,9}H(?:[0-9]{1,9}M)?|T[0-9]{1,9}M|T[0-9]{1,9}S|[0-9]{1,9}Y|[0-9]{1,9}M)"},
-    {"email", "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]{1,32}(?:\\.[A-Za-z0-9_-]{1,16}){0,1}@" WEFT_LABEL "(?:\\." WEFT_LABEL "){1,2}"},
+    {"duration",
+     "P(?:[0-9]{1,9}W|(?:[0-9]{1,9}Y)?(?:[0-9]{1,9}M)?[0-9]{1,9}D(?:T[0-9]{1,9}H)?|T[0-9]{1,9}H(?:["
+     "0-9]{1,9}M)?|T[0-9]{1,9}M|T[0-9]{1,9}S|[0-9]{1,9}Y|[0-9]{1,9}M)"},
+    {"email", "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]{1,32}(?:\\.[A-Za-z0-9_-]{1,16}){0,1}@" WEFT_LABEL
+              "(?:\\." WEFT_LABEL "){1,2}"},
     {"hostname", WEFT_LABEL "(?:\\." WEFT_LABEL "){0,3}"},
     {"ipv4", WEFT_BYTE "(?:\\." WEFT_BYTE "){3}"},
-    {"ipv6", "(?:" WEFT_HEX ":){7}" WEFT_HEX "|::|(?:" WEFT_HEX ":){1,6}:" WEFT_HEX "|::(?:" WEFT_HEX ":){0,5}" WEFT_HEX},
+    {"ipv6", "(?:" WEFT_HEX ":){7}" WEFT_HEX "|::|(?:" WEFT_HEX ":){1,6}:" WEFT_HEX
+             "|::(?:" WEFT_HEX ":){0,5}" WEFT_HEX},
     {"uuid", "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"},
-    {"uri", "[A-Za-z][A-Za-z0-9+.-]{0,15}://(?:[A-Za-z0-9._~-]{1,63}(?::[0-9]{1,5})?)(?:/[A-Za-z0-9._~!$&'()*+,;=:@-]{0,100}){0,8}(?:\\?[A-Za-z0-9._~!$&'()*+,;=:@/?-]{0,200})?(?:#[A-Za-z0-9._~!$&'()*+,;=:@/?-]{0,100})?"},
+    {"uri",
+     "[A-Za-z][A-Za-z0-9+.-]{0,15}://(?:[A-Za-z0-9._~-]{1,63}(?::[0-9]{1,5})?)(?:/"
+     "[A-Za-z0-9._~!$&'()*+,;=:@-]{0,100}){0,8}(?:\\?[A-Za-z0-9._~!$&'()*+,;=:@/"
+     "?-]{0,200})?(?:#[A-Za-z0-9._~!$&'()*+,;=:@/?-]{0,100})?"},
 }};
 
 #undef WEFT_DATE
@@ -65,11 +76,11 @@ SchemaReader::Part SchemaReader::string_part(const Object& object, const std::st
     if (!least && !most) return json.string;
     const std::uint64_t at_most = most.value_or(kNoBound);
     if (least.value_or(0) > at_most) return builder_.any_of(std::span<const Part>());
-    return builder_.sequence({quote,
-                              builder_.repeat(json.character,
-                                              static_cast<std::uint32_t>(least.value_or(0)),
-                                              static_cast<std::uint32_t>(at_most)),
-                              quote});
+    return builder_.sequence(
+        {quote,
+         builder_.repeat(json.character, static_cast<std::uint32_t>(least.value_or(0)),
+                         static_cast<std::uint32_t>(at_most)),
+         quote});
   }
   const std::string where = below(path, pattern != nullptr ? "pattern" : "format");
   const Value& rule = pattern != nullptr ? *pattern : *format;
@@ -130,7 +141,8 @@ std::optional<SchemaReader::Part> SchemaReader::multiples(const Object& object, 
     // Which floating-point numbers are multiples is a matter of rounding: of fewer digits all are.
     return std::nullopt;
   }
-  return fail(where, "is supported for whole numbers up to 1000 without bounds, and 0.1, 0.01, ...");
+  return fail(where,
+              "is supported for whole numbers up to 1000 without bounds, and 0.1, 0.01, ...");
 }
 
 SchemaReader::Part SchemaReader::number_part(const Object& object, bool whole,

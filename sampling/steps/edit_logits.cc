@@ -23,8 +23,8 @@ bool looks_back(const SamplingParams& params) {
 bool edits_logits(const SequenceState& state) {
   const SamplingParams& params = *state.params;
   return params.logit_processor != nullptr || state.constraint != nullptr ||
-         !params.logit_bias.empty() ||
-         !params.bad_tokens.empty() || !params.allowed_tokens.empty() || below_min_tokens(state) ||
+         !params.logit_bias.empty() || !params.bad_tokens.empty() ||
+         !params.allowed_tokens.empty() || below_min_tokens(state) ||
          has_penalties(params.penalties) || params.dry.multiplier > 0;
 }
 

@@ -16,7 +16,8 @@ using Part = GrammarBuilder::Part;
 TEST(GrammarBuilderTest, PutsCallsAroundSchemas) {
   const auto grammar = grammar_of([](GrammarBuilder& builder) -> Result<Part> {
     const auto arguments = builder.json_schema(
-        R"({"type":"object","properties":{"city":{"type":"string"}},"required":["city"]})", "tools[0]");
+        R"({"type":"object","properties":{"city":{"type":"string"}},"required":["city"]})",
+        "tools[0]");
     if (!arguments) return arguments.error();
     const Part call =
         builder.sequence({builder.literal("<call>{\"name\":\"weather\",\"arguments\":"), *arguments,
@@ -36,9 +37,9 @@ TEST(GrammarBuilderTest, PutsCallsAroundSchemas) {
 TEST(GrammarBuilderTest, RulesMayMeanThemselves) {
   const auto grammar = grammar_of([](GrammarBuilder& builder) -> Result<Part> {
     const Part rule = builder.reserve_rule();
-    builder.define(rule, builder.any_of({builder.literal("x"),
-                                         builder.sequence({builder.literal("("), rule,
-                                                           builder.literal(")")})}));
+    builder.define(
+        rule, builder.any_of({builder.literal("x"), builder.sequence({builder.literal("("), rule,
+                                                                      builder.literal(")")})}));
     return rule;
   });
   ASSERT_NE(grammar, nullptr);
@@ -48,10 +49,13 @@ TEST(GrammarBuilderTest, RulesMayMeanThemselves) {
 
 TEST(GrammarBuilderTest, RefusesWhatHasNoTextOrBeginsWithItself) {
   Error error;
-  EXPECT_EQ(grammar_of([](GrammarBuilder& b) -> Result<Part> { return b.any_of(std::span<const Part>()); }, &error),
+  EXPECT_EQ(grammar_of(
+                [](GrammarBuilder& b) -> Result<Part> { return b.any_of(std::span<const Part>()); },
+                &error),
             nullptr);
   EXPECT_EQ(error.detail, "no text is possible");
-  EXPECT_EQ(grammar_of([](GrammarBuilder& b) -> Result<Part> { return b.reserve_rule(); }, &error), nullptr);
+  EXPECT_EQ(grammar_of([](GrammarBuilder& b) -> Result<Part> { return b.reserve_rule(); }, &error),
+            nullptr);
   EXPECT_EQ(error.detail, "a rule is not defined");
   const auto left = [](GrammarBuilder& b) -> Result<Part> {
     const Part rule = b.reserve_rule();
@@ -77,7 +81,8 @@ TEST(GrammarBuilderTest, SaysWhenItIsTooLarge) {
 TEST(GrammarBuilderTest, AlternativesWithoutATextAreLeftOut) {
   const auto grammar = grammar_of([](GrammarBuilder& builder) -> Result<Part> {
     const Part never = builder.any_of(std::span<const Part>());
-    return builder.any_of({builder.sequence({builder.literal("ab"), never}), builder.literal("ac")});
+    return builder.any_of(
+        {builder.sequence({builder.literal("ab"), never}), builder.literal("ac")});
   });
   const auto compiled = *CompiledGrammar::make(*grammar, byte_vocabulary({"ab", "ac"}));
   const auto state = compiled->begin();

@@ -15,7 +15,8 @@ namespace weft::grammar {
 
 /// A vocabulary of all single bytes, whose ids they are, of `words` behind them, and of one special
 /// token, "<end>", as the last.
-inline std::shared_ptr<const TokenTrie> byte_vocabulary(const std::vector<std::string>& words = {}) {
+inline std::shared_ptr<const TokenTrie> byte_vocabulary(
+    const std::vector<std::string>& words = {}) {
   std::vector<std::string> bytes;
   for (int byte = 0; byte < 256; ++byte) bytes.emplace_back(1, static_cast<char>(byte));
   bytes.insert(bytes.end(), words.begin(), words.end());

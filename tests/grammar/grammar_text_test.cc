@@ -25,8 +25,10 @@ void expect_all(const std::vector<TextCase>& cases) {
     Error error;
     const auto grammar = text_grammar(one.grammar, &error);
     ASSERT_NE(grammar, nullptr) << one.grammar << "\n" << to_string(error);
-    for (const auto text : one.matches) EXPECT_TRUE(accepts(*grammar, text)) << one.grammar << "\n" << text;
-    for (const auto text : one.others) EXPECT_FALSE(accepts(*grammar, text)) << one.grammar << "\n" << text;
+    for (const auto text : one.matches)
+      EXPECT_TRUE(accepts(*grammar, text)) << one.grammar << "\n" << text;
+    for (const auto text : one.others)
+      EXPECT_FALSE(accepts(*grammar, text)) << one.grammar << "\n" << text;
   }
 }
 
@@ -50,17 +52,22 @@ TEST(GrammarTextTest, ReadsGbnf) {
 TEST(GrammarTextTest, ReadsLarksForm) {
   expect_all({
       {"start: \"yes\" | \"no\"i", {"yes", "no", "NO", "nO"}, {"YES", ""}},
-      {"?start: sum\n?sum: product\n    | sum \"+\" product -> add\n    | sum \"-\" product -> sub\n"
-       "?product: atom\n    | product \"*\" atom\n?atom: NUMBER\n    | \"-\" atom\n    | \"(\" sum \")\"\n"
+      {"?start: sum\n?sum: product\n    | sum \"+\" product -> add\n    | sum \"-\" product -> "
+       "sub\n"
+       "?product: atom\n    | product \"*\" atom\n?atom: NUMBER\n    | \"-\" atom\n    | \"(\" sum "
+       "\")\"\n"
        "%import common.NUMBER\n%import common.WS_INLINE\n%ignore WS_INLINE\n",
        {"1", " 1 + 2 * (3 - -4)", "1+2"},
        {"1 +", "(1", "1 2 +"}},
-      {"start: pair (\",\" pair)*\npair: NAME \":\" [VALUE]\nNAME.2: \"a\"..\"z\"+\nVALUE: /[0-9]{1,3}/ // digits\n",
+      {"start: pair (\",\" pair)*\npair: NAME \":\" [VALUE]\nNAME.2: \"a\"..\"z\"+\nVALUE: "
+       "/[0-9]{1,3}/ // digits\n",
        {"a:1", "abc:,b:22"},
        {"a", "A:1", "a:1234"}},
       {"start: /a.b/s X~2 X~1..2\nX: /x/i\n", {"a\nbxXx", "acbxxxx"}, {"abxx", "a-bxx"}},
       {"start: (\"a\" | \"b\")~3", {"aba"}, {"ab", "abab"}},
-      {"%import common (INT, WORD)\n%import common.ESCAPED_STRING -> STR\nstart: INT WORD STR", {"12ab\"x\\\"y\""}, {"ab12"}},
+      {"%import common (INT, WORD)\n%import common.ESCAPED_STRING -> STR\nstart: INT WORD STR",
+       {"12ab\"x\\\"y\""},
+       {"ab12"}},
   });
 }
 
@@ -75,7 +82,8 @@ TEST(GrammarTextTest, NamesTheLineOfAMistake) {
            {"root ::= [a", "a class is not closed in line 1"},
            {"root ::= [z-a]", "'root': a range ends before it begins at byte 4"},
            {"root ::= \"a\"{3,2}", "a repetition's bounds are the wrong way round in line 1"},
-           {"root ::= a\na ::= b\nb ::= a \"x\" | \"y\"", "a rule begins with itself (left recursion)"},
+           {"root ::= a\na ::= b\nb ::= a \"x\" | \"y\"",
+            "a rule begins with itself (left recursion)"},
            {"start: a{b}", "a text, a regular expression, a name or a group is missing in line 1"},
            {"start: X\n%declare X", "%declare is not supported in line 2"},
            {"start: X\n%import python.X", "%import is supported from common in line 2"},

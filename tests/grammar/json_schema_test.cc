@@ -4,10 +4,10 @@
 #include <chrono>
 #include <string>
 
+#include "weft/core/io/file.h"
 #include "weft/grammar/grammar_error.h"
 #include "weft/tests/fixture/source_path.h"
 #include "weft/tests/grammar/grammar_fixture.h"
-#include "weft/core/io/file.h"
 #include "weft/text/json/json_text.h"
 
 namespace weft::grammar {
@@ -17,7 +17,8 @@ using boost::json::value;
 
 const value& cases() {
   static const value all = [] {
-    const auto file = read_text_file(test::source_path("tests/grammar/data/schema_cases.json"), 16U << 20U);
+    const auto file =
+        read_text_file(test::source_path("tests/grammar/data/schema_cases.json"), 16U << 20U);
     std::string problem;
     value read = parse_json(file.value(), 100, problem);
     EXPECT_EQ(problem, "");
@@ -62,7 +63,8 @@ TEST(JsonSchemaTest, RefusesByItsPlaceWhatItDoesNotSupport) {
 }
 
 TEST(JsonSchemaTest, AllowsWhiteSpaceWhereItIsWritten) {
-  const auto grammar = schema_grammar(R"({"type":"object","properties":{"a":{}},"required":["a"]})");
+  const auto grammar =
+      schema_grammar(R"({"type":"object","properties":{"a":{}},"required":["a"]})");
   EXPECT_TRUE(accepts(*grammar, "{ \"a\":\r\n 1 }"));
   EXPECT_TRUE(accepts(*grammar, "{\n\t\t\"a\": 1\n}"));
   EXPECT_FALSE(accepts(*grammar, "{\"a\" :1}"));
@@ -78,8 +80,9 @@ TEST(JsonSchemaTest, KnowsEveryEscapeOfAString) {
        {R"("\"\\\/\b\f\n\r\t")", R"("\u0041\uD7FF\uE000\uffff")", R"("\ud83d\ude00")"}) {
     EXPECT_TRUE(accepts(*grammar, text)) << text;
   }
-  for (const std::string_view text : {R"("\x41")", R"("\u004")", R"("\ud83d")", R"("\ude00")",
-                                      R"("\ud83d\u0041")", "\"\n\"", "\"\xff\"", "\"\xed\xa0\x80\""}) {
+  for (const std::string_view text :
+       {R"("\x41")", R"("\u004")", R"("\ud83d")", R"("\ude00")", R"("\ud83d\u0041")", "\"\n\"",
+        "\"\xff\"", "\"\xed\xa0\x80\""}) {
     EXPECT_FALSE(accepts(*grammar, text)) << text;
   }
 }
@@ -106,11 +109,13 @@ TEST(JsonSchemaTest, EndsSoonWhateverASchemaAsksFor) {
   std::string doubling = R"({"$defs":{"d0":{"type":"null"})";
   for (int i = 1; i < 60; ++i) {
     const std::string before = "{\"$ref\":\"#/$defs/d" + std::to_string(i - 1) + "\",";
-    doubling += ",\"d" + std::to_string(i) + "\":{\"anyOf\":[" + before + "\"minimum\":" +
-                std::to_string(i) + "}," + before + "\"maximum\":" + std::to_string(i) + "}]}";
+    doubling += ",\"d" + std::to_string(i) + "\":{\"anyOf\":[" + before +
+                "\"minimum\":" + std::to_string(i) + "}," + before +
+                "\"maximum\":" + std::to_string(i) + "}]}";
   }
   doubling += R"(},"$ref":"#/$defs/d59"})";
-  const std::string nested = repeated(R"({"type":"array","items":)", 5000) + "{}" + repeated("}", 5000);
+  const std::string nested =
+      repeated(R"({"type":"array","items":)", 5000) + "{}" + repeated("}", 5000);
   std::string union_of_unions = R"({"allOf":[)";
   for (int i = 0; i < 20; ++i) {
     union_of_unions += std::string(i > 0 ? "," : "") +

@@ -26,9 +26,9 @@ std::set<TokenId> tokens_of(const AllowedTokens& allowed) {
 /// Words such as a vocabulary of code and text has: with quotes, brackets, broken characters.
 std::vector<std::string> random_words(std::size_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  const std::vector<std::string> pieces = {"a",  "b",  "z",  "1",  "0",  "\"", "\\", "{",  "}",
+  const std::vector<std::string> pieces = {"a",  "b",  "z",  "1",  "0",  "\"", "\\", "{",    "}",
                                            "[",  "]",  ":",  ",",  " ",  "\n", "é",  "\xc3", "\x9f",
-                                           "名", "tr", "ue", "nu", "ll", ".",  "-",  "e",  "/"};
+                                           "名", "tr", "ue", "nu", "ll", ".",  "-",  "e",    "/"};
   std::set<std::string> words;
   while (words.size() < count) {
     std::string word;
@@ -68,8 +68,7 @@ TEST(MatcherTest, AllowsExactlyTheTokensThatCanBeGoneOnFrom) {
     for (int step = 0; step < 12; ++step) {
       bool may_end = false;
       const TokenMask& mask = (*compiled)->mask(place, may_end);
-      const std::set<TokenId> allowed =
-          tokens_of({mask.bits, mask.tokens, may_end, mask.count});
+      const std::set<TokenId> allowed = tokens_of({mask.bits, mask.tokens, may_end, mask.count});
       EXPECT_EQ(allowed, tokens_by_trial(**compiled, place, vocabulary->vocabulary()))
           << schema << " step " << step;
       if (allowed.empty()) break;
@@ -141,8 +140,8 @@ TEST(MatcherTest, KnowsSpecialTokensByName) {
   const auto vocabulary = byte_vocabulary({"hi"});
   const TokenId end = vocabulary->special("<end>");
   const auto grammar = grammar_of([](GrammarBuilder& builder) -> Result<GrammarBuilder::Part> {
-    return builder.sequence({builder.literal("hi"), builder.special("<end>"),
-                             builder.special("<none>")});
+    return builder.sequence(
+        {builder.literal("hi"), builder.special("<end>"), builder.special("<none>")});
   });
   const auto compiled = *CompiledGrammar::make(*grammar, vocabulary);
   const auto state = compiled->begin();

@@ -43,16 +43,20 @@ TEST(RegexTest, MatchesTheWholeText) {
     Error error;
     const auto grammar = regex_grammar(one.pattern, &error);
     ASSERT_NE(grammar, nullptr) << one.pattern << ": " << to_string(error);
-    for (const auto text : one.matches) EXPECT_TRUE(accepts(*grammar, text)) << one.pattern << " " << text;
-    for (const auto text : one.others) EXPECT_FALSE(accepts(*grammar, text)) << one.pattern << " " << text;
+    for (const auto text : one.matches)
+      EXPECT_TRUE(accepts(*grammar, text)) << one.pattern << " " << text;
+    for (const auto text : one.others)
+      EXPECT_FALSE(accepts(*grammar, text)) << one.pattern << " " << text;
   }
 }
 
 TEST(RegexTest, RefusesWhatIsWrongOrNotRegular) {
   for (const std::string_view pattern :
-       {"(", ")", "a)", "(a", "[", "[a", "[b-a]", "*", "a**", "a{2}{3}", "a{3,2}", "a{1000001}", "\\",
-        "\\1", "\\bfoo", "a^b", "a$b", "(?=a)", "(?!a)", "(?<=a)", "(?<!a)", "(?i)a", "(?>a)", "\\p{L}",
-        "\\u12", "\\x4", "\\u{110000}", "\\ud800", "[[:alpha:]]", "a++", "\\k<x>", "\xff", "[^\\s\\S]"}) {
+       {"(",           ")",     "a)",      "(a",     "[",          "[a",          "[b-a]",
+        "*",           "a**",   "a{2}{3}", "a{3,2}", "a{1000001}", "\\",          "\\1",
+        "\\bfoo",      "a^b",   "a$b",     "(?=a)",  "(?!a)",      "(?<=a)",      "(?<!a)",
+        "(?i)a",       "(?>a)", "\\p{L}",  "\\u12",  "\\x4",       "\\u{110000}", "\\ud800",
+        "[[:alpha:]]", "a++",   "\\k<x>",  "\xff",   "[^\\s\\S]"}) {
     Error error;
     EXPECT_EQ(regex_grammar(pattern, &error), nullptr) << pattern;
     EXPECT_EQ(error.code.category(), grammar_category()) << pattern;

@@ -44,8 +44,7 @@ void take_choices(BodyFields& fields, std::string_view name, Request& request) {
   for (const dom::element entry : *list) {
     std::string_view text;
     if (entry.get(text) != simdjson::SUCCESS) {
-      return fields.fail(indexed(name, choices.size()), "must be a string",
-                         api_code::kInvalidType);
+      return fields.fail(indexed(name, choices.size()), "must be a string", api_code::kInvalidType);
     }
     choices.emplace_back(text);
     if (choices.size() > defaults::kMaxChoices) break;  // refused by their number
@@ -91,8 +90,7 @@ void take_response_format(BodyFields& fields, Request& request) {
     }
   } else if (type == "json_schema") {
     const auto schema = format.any("json_schema");
-    BodyFields inner(schema ? schema->get_object()
-                            : BodyFields::Object(simdjson::NO_SUCH_FIELD),
+    BodyFields inner(schema ? schema->get_object() : BodyFields::Object(simdjson::NO_SUCH_FIELD),
                      format.path_of("json_schema"), format);
     take_schema_labels(inner);
     if (!inner.has("schema")) inner.fail("schema", "is missing", api_code::kMissing);

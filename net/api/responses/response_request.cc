@@ -104,7 +104,8 @@ void take_text(BodyFields& fields, Request& request, json::object& echo) {
   BodyFields text(*object, "text", fields);
   take_text_format(text, request);
   if (request.structured_output) {
-    if (const auto format = text.any("format")) echo["text"].as_object()["format"] = to_json(*format);
+    if (const auto format = text.any("format"))
+      echo["text"].as_object()["format"] = to_json(*format);
   }
   take_harmless_fields(text, FieldPlace::kResponseText);
   text.finish();
