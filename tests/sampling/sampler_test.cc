@@ -522,7 +522,7 @@ TEST(Sampler, AForkGoesItsOwnWayUnderAConstraint) {
                        .prompt_tokens = 1,
                        .end_tokens = {2}};
   Sampler one = sampler_of(sample, kVocabulary);
-  Sampler other(kVocabulary, 100);
+  Sampler other(kVocabulary, kContext);
   other.start_as(one, 1);
   one.observe(std::vector<TokenId>{5});
   one.prepare();
