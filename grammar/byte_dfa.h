@@ -108,7 +108,7 @@ class CodeSet {
 [[nodiscard]] ByteDfa json_text_except(std::span<const std::string> texts);
 
 /// Of the contents of JSON strings that an automaton accepts those of so many characters; nothing
-/// where that takes more than 60,000 states.
+/// where that takes more than 12,000 states.
 [[nodiscard]] std::optional<ByteDfa> with_length(const ByteDfa& contents, std::uint64_t least,
                                                  std::uint64_t most);
 

@@ -147,7 +147,7 @@ ByteDfa json_text_except(std::span<const std::string> texts) {
 
 std::optional<ByteDfa> with_length(const ByteDfa& contents, std::uint64_t least,
                                    std::uint64_t most) {
-  constexpr std::size_t kMostStates = 60'000;
+  constexpr std::size_t kMostStates = 12'000;
   const bool is_bounded = most < std::numeric_limits<std::uint32_t>::max();
   const std::uint64_t top = is_bounded ? most : least;
   // A state of the contents, how far an escape has come, and how many characters have begun. An

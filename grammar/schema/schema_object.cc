@@ -127,10 +127,9 @@ std::vector<SchemaReader::Member> SchemaReader::members_of(const Object& object,
     fail(below(path, "required"), "must be a list", false);
     return {};
   }
+  all.reserve(all.size() + required->get_array().size());  // the map holds views of the names
   std::map<std::string_view, std::size_t> places;
   for (std::size_t i = 0; i < all.size(); ++i) places.emplace(all[i].name, i);
-  const std::size_t listed = all.size();
-  all.reserve(listed + required->get_array().size());
   for (const Value& name : required->get_array()) {
     if (!name.is_string() || !work(1)) {
       fail(below(path, "required"), "must be a list of names", false);
@@ -141,8 +140,8 @@ std::vector<SchemaReader::Member> SchemaReader::members_of(const Object& object,
     if (found != places.end()) {
       all[found->second].is_required = true;
     } else {
-      places.emplace(text, all.size());
       all.push_back({std::string(text), nullptr, true});
+      places.emplace(all.back().name, all.size() - 1);
     }
   }
   return all;
