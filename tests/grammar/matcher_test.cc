@@ -125,7 +125,7 @@ TEST(MatcherTest, DropsWhatItKnowsWhenThatIsMuchAndGoesOn) {
   const auto compiled = *CompiledGrammar::make(*grammar, byte_vocabulary());
   const auto state = compiled->begin();
   std::size_t most = 0;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 40'000; ++i) {
     state->advance(std::vector<TokenId>{'a'});
     most = std::max(most, compiled->state_bytes());
   }

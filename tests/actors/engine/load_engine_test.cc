@@ -162,13 +162,13 @@ TEST_F(LoadEngineTest, OutputsLookAsTheRequestSays) {
   for (const auto& choice :
        ask({.kind = Kind::kChoice, .choices = {"left", "right"}}).second.choices) {
     EXPECT_TRUE(choice.text == "left" || choice.text == "right") << choice.text;
-    EXPECT_EQ(choice.reason, FinishReason::kStop);
+    EXPECT_EQ(choice.end.reason, FinishReason::kStop);
   }
   GrammarBuilder builder;
   const auto digit = builder.regex("[0-9]");
   ASSERT_TRUE(digit);
-  const auto whole = builder.sequence({builder.literal("<"), builder.repeat(*digit, 3, 3),
-                                       builder.literal(">")});
+  const auto whole =
+      builder.sequence({builder.literal("<"), builder.repeat(*digit, 3, 3), builder.literal(">")});
   const auto grammar = std::move(builder).finish(whole);
   ASSERT_TRUE(grammar);
   for (const auto& choice : ask({.kind = Kind::kGrammar, .grammar = *grammar}).second.choices) {
