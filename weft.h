@@ -34,6 +34,9 @@
 #include "weft/gpu/memory_budget.h"                // IWYU pragma: export
 #include "weft/gpu/plan.h"                         // IWYU pragma: export
 #include "weft/gpu/step_device.h"                  // IWYU pragma: export
+#include "weft/grammar/grammar_builder.h"          // IWYU pragma: export
+#include "weft/grammar/grammar_error.h"            // IWYU pragma: export
+#include "weft/grammar/structured_output.h"        // IWYU pragma: export
 #include "weft/model/model_error.h"                // IWYU pragma: export
 #include "weft/sampling/logit_processor.h"         // IWYU pragma: export
 #include "weft/sampling/sampling_error.h"          // IWYU pragma: export

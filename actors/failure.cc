@@ -35,8 +35,9 @@ Error request_failure(Error&& why) noexcept {
 Error nothing_chosen(const GroupSpec& spec) {
   const SamplingParams& params = *spec.sampling;
   const bool masks = spec.reader != nullptr || params.logit_processor != nullptr ||
-                     !params.allowed_tokens.empty() || !params.bad_tokens.empty() ||
-                     params.min_tokens > 0 || !params.logit_bias.empty();
+                     params.constraint != nullptr || !params.allowed_tokens.empty() ||
+                     !params.bad_tokens.empty() || params.min_tokens > 0 ||
+                     !params.logit_bias.empty();
   return {masks ? EngineErrc::kNoTokenLeft : EngineErrc::kNotNumbers, {}};
 }
 

@@ -1,11 +1,13 @@
 #include "weft/sampling/sampler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "weft/kernels/require.h"
 #include "weft/sampling/choice.h"
 #include "weft/sampling/defaults.h"
 #include "weft/sampling/sequence_state.h"
+#include "weft/sampling/token_constraint.h"
 
 namespace weft {
 namespace sampling {
@@ -54,6 +56,7 @@ void Sampler::start(std::shared_ptr<const SamplingParams> params,
   impl_->mirostat_mu = mirostat.version == 0 ? 0
                        : mirostat_mu == 0    ? 2 * mirostat.tau
                                              : mirostat_mu;
+  impl_->constraint = params->constraint ? params->constraint->begin() : nullptr;
   impl_->params = std::move(params);
 }
 
@@ -62,6 +65,7 @@ void Sampler::start_as(const Sampler& other, std::uint64_t seed, float mirostat_
   impl_->mirostat_mu = mirostat_mu != 0 ? mirostat_mu : other.impl_->mirostat_mu;
   if (&other == this) return;
   impl_->history.copy(other.impl_->history);
+  impl_->constraint = other.impl_->constraint ? other.impl_->constraint->clone() : nullptr;
   impl_->params = other.impl_->params;
   impl_->end_tokens = other.impl_->end_tokens;
   impl_->prompt_tokens = other.impl_->prompt_tokens;
@@ -72,9 +76,18 @@ void Sampler::observe(std::span<const TokenId> tokens) {
   require(impl_->params != nullptr, "sampler: a token before start()");
   require(tokens.size() <= impl_->max_context - impl_->observed,
           "sampler: more tokens than max_context");
+  if (impl_->constraint) {
+    const std::size_t prompt =
+        impl_->prompt_tokens - std::min(impl_->observed, impl_->prompt_tokens);
+    if (tokens.size() > prompt) impl_->constraint->advance(tokens.subspan(prompt));
+  }
   impl_->observed += tokens.size();
   if (!sampling::looks_back(*impl_->params)) return;
   for (const TokenId token : tokens) impl_->history.push(token);
+}
+
+void Sampler::prepare() {
+  if (impl_->constraint) static_cast<void>(impl_->constraint->allowed());
 }
 
 SampleOutcome Sampler::sample(std::span<float> logits, SamplerScratch& scratch) {

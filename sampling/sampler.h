@@ -45,11 +45,12 @@ class SamplerScratch {
 
 /// Chooses the tokens of one sequence after another: it is made for a row, takes all its memory
 /// then (44 to 60 bytes for each token of max_context), and start() begins a sequence. Nothing else
-/// allocates. Owner only; samplers of different rows may run side by side, each with its own
-/// scratch.
+/// allocates, but for a constraint. Owner only; samplers of different rows may run side by side,
+/// each with its own scratch.
 ///
 /// The steps of a choice, in this order; those whose parameters are off take no time:
-///  0. logit_processor (logit_processor.h); when it throws, nothing can be chosen
+///  0. logit_processor (logit_processor.h); when it throws, nothing can be chosen. Then constraint
+///     (token_constraint.h): what it does not allow is masked
 ///  1. logit_bias
 ///  2. bad_tokens and allowed_tokens are masked
 ///  3. min_tokens: end tokens (not with ignore_eos) and stop_tokens are masked
@@ -92,6 +93,10 @@ class Sampler {
   /// The next tokens of the sequence, chosen or given; in the vocabulary. Constant time for each,
   /// and none when no parameter looks back (penalties, DRY, FSD).
   void observe(std::span<const TokenId> tokens);
+
+  /// Does what of the next choice needs no logits, a constraint's mask, so that it is done while a
+  /// device computes them.
+  void prepare();
 
   /// Chooses the token after those observed; it still has to be observed. `logits` [V] are
   /// overwritten. The same seed and tokens give the same choice, on every processor and whatever

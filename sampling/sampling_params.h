@@ -13,6 +13,7 @@
 namespace weft {
 
 class LogitProcessor;
+class TokenConstraint;
 
 /// Added to a token's logit.
 struct LogitBias {
@@ -100,6 +101,9 @@ struct BeamParams {
 struct SamplingParams {
   /// The application's own, before all other steps; may be null.
   std::shared_ptr<LogitProcessor> logit_processor{};
+  /// What the output must look like, after the application's own say; may be null. Tokens that end
+  /// the output are chosen where it may end, and there whatever min_tokens says if it must.
+  std::shared_ptr<const TokenConstraint> constraint{};
   std::vector<LogitBias> logit_bias{};
   std::vector<TokenId> bad_tokens{};      ///< never chosen
   std::vector<TokenId> allowed_tokens{};  ///< when there are any, no others are chosen
@@ -141,7 +145,8 @@ struct SamplingParams {
 ///   validate.cc does not allow. `n` and `best_of` at most defaults::kMaxSequences.
 /// - kListTooLong: more than defaults::kMaxTokenList or kMaxShortTokenList entries.
 /// - kTokenNotInVocabulary: an id that is not in 0 .. vocabulary - 1.
-/// - kParametersConflict: best_of below n; a beam search with anything that draws (a temperature
+/// - kParametersConflict: best_of below n; a constraint with ignore_eos; a beam search with
+/// anything that draws (a temperature
 ///   other than 0 and 1, which both leave its scores alone, and every sampler), with n above
 ///   num_beams, best_of or top_logprobs; FSD with Mirostat; bad_tokens, allowed_tokens and, below
 ///   min_tokens, the tokens that end an output, when they leave no token to choose.

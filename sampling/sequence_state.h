@@ -9,6 +9,7 @@
 #include "weft/sampling/sampler.h"
 #include "weft/sampling/sampling_params.h"
 #include "weft/sampling/steps/candidates.h"
+#include "weft/sampling/token_constraint.h"
 #include "weft/sampling/token_history.h"
 
 namespace weft::sampling {
@@ -26,6 +27,7 @@ struct SequenceState {
   std::size_t max_context;
   TokenHistory history;  ///< empty when nothing looks back
   std::shared_ptr<const SamplingParams> params;
+  std::unique_ptr<ConstraintState> constraint;  ///< of its output; null where there is none
   std::span<const TokenId> end_tokens;
   std::uint64_t seed = 0;
   std::size_t prompt_tokens = 0;

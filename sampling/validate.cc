@@ -184,6 +184,8 @@ Result<void> check_conflicts(const SamplingParams& params) {
   for (const Conflict& conflict : {
            Conflict{params.best_of != 0 && params.best_of < params.n, "best_of", "a greater n"},
            Conflict{params.fsd.alpha > 0 && params.mirostat.version != 0, "fsd", "mirostat"},
+           Conflict{params.constraint != nullptr && params.ignore_eos, "ignore_eos",
+                    "a constraint"},
            Conflict{has_beams && params.n > params.beams.num_beams, "n", "fewer beams.num_beams"},
            Conflict{has_beams && params.best_of != 0, "best_of", "beams"},
            Conflict{has_beams && params.top_logprobs != 0, "top_logprobs", "beams"},

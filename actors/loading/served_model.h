@@ -8,6 +8,7 @@
 #include "weft/config/config.h"
 #include "weft/core/dtype.h"
 #include "weft/core/token.h"
+#include "weft/grammar/grammar_cache.h"
 #include "weft/text/chat/chat_encoder.h"
 #include "weft/text/tokenizer/tokenizer.h"
 
@@ -28,6 +29,7 @@ struct ServedModel {
   /// Why it runs where it does, one reason a line, where that was chosen (device.partition "auto").
   std::vector<std::string> placement{};
   CacheShare cache_share = CacheShare::kKey;  ///< Config::cache_share
+  GrammarCache grammars{tokenizer};  ///< of structured outputs
   std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = there is none
 };
 

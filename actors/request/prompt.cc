@@ -7,6 +7,7 @@
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/request_text.h"
+#include "weft/grammar/grammar_error.h"
 #include "weft/sampling/beam_search.h"
 #include "weft/text/output/stop_strings.h"
 #include "weft/text/text_error.h"
@@ -186,6 +187,22 @@ Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& mode
   return {};
 }
 
+// Compiles what the outputs must look like; it is the sampler's business from here on.
+Result<void> constrain(Request& request, const ServedModel& model) {
+  if (!request.structured_output) return {};
+  const std::string& name = request.structured_output.name;
+  SamplingParams& sampling = request.sampling;
+  if (sampling.constraint) return bad_request(name + ": sampling has a constraint of its own");
+  if (sampling.ignore_eos) return bad_request(name + ": not with ignore_eos, since it must end");
+  if (ends_of(sampling, model).empty()) {
+    return bad_request(to_string(Error{GrammarErrc::kNoEndToken, name}));
+  }
+  auto constraint = model.grammars.compile(request.structured_output);
+  if (!constraint) return bad_request(to_string(constraint.error()));
+  sampling.constraint = std::move(*constraint);
+  return {};
+}
+
 RequestText::Options text_options(const Request& request, const GroupSpec& spec,
                                   std::size_t prompt) {
   const SamplingParams& sampling = request.sampling;
@@ -208,6 +225,8 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   const auto valid =
       validate(request.sampling, static_cast<std::size_t>(model.vocabulary), model.end_tokens);
   if (!valid) return bad_field("sampling", valid.error());
+  const auto constrained = constrain(request, model);
+  if (!constrained) return constrained.error();
   auto stops = StopStrings::compile(request.stop);
   if (!stops) return bad_field("stop", stops.error());
   auto ids = prompt_tokens(request, model, now);

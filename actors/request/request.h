@@ -17,6 +17,7 @@
 #include "weft/core/time/clock.h"
 #include "weft/core/token.h"
 #include "weft/gpu/activation_reader.h"
+#include "weft/grammar/structured_output.h"
 #include "weft/sampling/sampler.h"
 #include "weft/sampling/sampling_params.h"
 
@@ -35,6 +36,8 @@ struct Request {
   /// says.
   std::int32_t max_tokens = 256;
   SamplingParams sampling{};
+  StructuredOutput structured_output{};  ///< what each output must look like; sets
+                                         ///< SamplingParams::constraint
   /// Of a model with an encoder: the token that the output begins with, which names the language of
   /// a translation (forced_bos_token_id); it is no part of the output. kNoToken: none, or that of
   /// Config::generation_config.

@@ -192,6 +192,10 @@ void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   Recorded* recorded = forward(plan);
   for (const PlanFork& one : plan.forks) fork(one);
   choose();
+  // While the device computes.
+  for (const SlotChoice& choice : reader_.choices()) {
+    if (samplers_[at(choice.slot)].on_host) samplers_[at(choice.slot)].sampler->prepare();
+  }
   wait(recorded);
   device_->send_stream();
   if (samples_) {

@@ -22,8 +22,9 @@ bool looks_back(const SamplingParams& params) {
 
 bool edits_logits(const SequenceState& state) {
   const SamplingParams& params = *state.params;
-  return params.logit_processor != nullptr || !params.logit_bias.empty() ||
-         !params.bad_tokens.empty() || !params.allowed_tokens.empty() || below_min_tokens(state) ||
+  return params.logit_processor != nullptr || state.constraint != nullptr ||
+         !params.logit_bias.empty() || !params.bad_tokens.empty() ||
+         !params.allowed_tokens.empty() || below_min_tokens(state) ||
          has_penalties(params.penalties) || params.dry.multiplier > 0;
 }
 
@@ -32,10 +33,16 @@ void edit_logits(std::span<float> logits, const SequenceState& state, ChoiceScra
   if (params.logit_processor) {
     params.logit_processor->process({state.history.tokens(), state.prompt_tokens}, logits);
   }
+  bool must_end = false;
+  if (state.constraint) {
+    const AllowedTokens allowed = state.constraint->allowed();
+    apply_constraint(logits, allowed, {state.end_tokens, params.stop_tokens}, scratch.keys);
+    must_end = allowed.may_end && allowed.count == 0;
+  }
   add_logit_bias(logits, params.logit_bias);
   mask_tokens(logits, params.bad_tokens);
   if (!params.allowed_tokens.empty()) mask_all_but(logits, params.allowed_tokens, scratch.allowed);
-  if (below_min_tokens(state)) {
+  if (below_min_tokens(state) && !must_end) {
     if (!params.ignore_eos) mask_tokens(logits, state.end_tokens);
     mask_tokens(logits, params.stop_tokens);
   }

@@ -1,7 +1,9 @@
 #include "weft/sampling/steps/logit_edits.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <initializer_list>
 
 #include "weft/sampling/steps/softmax.h"
 
@@ -27,6 +29,60 @@ void mask_all_but(std::span<float> logits, std::span<const TokenId> allowed,
   for (std::size_t i = 0; i < allowed.size(); ++i) kept[i] = at(logits, allowed[i]);
   std::ranges::fill(logits, kMinusInfinity);
   for (std::size_t i = 0; i < allowed.size(); ++i) at(logits, allowed[i]) = kept[i];
+}
+
+namespace {
+
+void mask_by_bits(std::span<float> logits, std::span<const std::uint32_t> bits) {
+  const std::size_t covered = std::min(logits.size(), bits.size() * 32);
+  for (std::size_t first = 0; first < covered; first += 32) {
+    const auto word = logits.subspan(first, std::min<std::size_t>(32, covered - first));
+    const std::uint32_t allowed = bits[first / 32];
+    if (allowed == 0) {
+      std::ranges::fill(word, kMinusInfinity);
+      continue;
+    }
+    for (std::uint32_t rest = ~allowed; rest != 0; rest &= rest - 1) {
+      const auto index = static_cast<std::size_t>(std::countr_zero(rest));
+      if (index < word.size()) word[index] = kMinusInfinity;
+    }
+  }
+  std::ranges::fill(logits.subspan(covered), kMinusInfinity);
+}
+
+/// Calls `each` with the tokens of all lists.
+template <class Each>
+void for_each_token(std::initializer_list<std::span<const TokenId>> lists, const Each& each) {
+  for (const auto list : lists) std::ranges::for_each(list, each);
+}
+
+}  // namespace
+
+void apply_constraint(std::span<float> logits, const AllowedTokens& allowed,
+                      const EndingTokens& ends, std::span<std::uint64_t> kept) {
+  std::size_t count = 0;
+  // Lists may name a token many times; what finds no room has been kept before.
+  const auto keep = [&](TokenId token) {
+    if (count < kept.size()) kept[count] = std::bit_cast<std::uint32_t>(at(logits, token));
+    ++count;
+  };
+  const auto put_back = [&](TokenId token) {
+    if (count < kept.size()) {
+      at(logits, token) = std::bit_cast<float>(static_cast<std::uint32_t>(kept[count]));
+    }
+    ++count;
+  };
+  const auto listed = allowed.bits.empty() ? allowed.tokens : std::span<const TokenId>();
+  for_each_token({listed, ends.of_model, ends.of_request}, keep);
+  mask_by_bits(logits, allowed.bits);
+  count = 0;
+  for_each_token({listed}, put_back);
+  if (allowed.may_end) {
+    for_each_token({ends.of_model, ends.of_request}, put_back);
+  } else {
+    mask_tokens(logits, ends.of_model);
+    mask_tokens(logits, ends.of_request);
+  }
 }
 
 void apply_penalties(std::span<float> logits, const PenaltyParams& params,

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "weft/sampling/sampling_params.h"
+#include "weft/sampling/token_constraint.h"
 #include "weft/sampling/token_history.h"
 
 /// The steps that change logits [V] in place. Tokens are valid ids; a logit of -inf stays so, and
@@ -18,6 +19,17 @@ void mask_tokens(std::span<float> logits, std::span<const TokenId> tokens);
 
 /// None but these are chosen. `kept` has room for a number for each of `allowed`.
 void mask_all_but(std::span<float> logits, std::span<const TokenId> allowed, std::span<float> kept);
+
+/// The tokens that end an output.
+struct EndingTokens {
+  std::span<const TokenId> of_model;
+  std::span<const TokenId> of_request;
+};
+
+/// None but the allowed ones are chosen, and those that end the output if and only if it may end.
+/// `kept` has room for twice the vocabulary: [2 V].
+void apply_constraint(std::span<float> logits, const AllowedTokens& allowed,
+                      const EndingTokens& ends, std::span<std::uint64_t> kept);
 
 /// Repetition (divides what is positive, multiplies what is not), then frequency and presence. Time
 /// is linear in the number of different tokens of the sequence.

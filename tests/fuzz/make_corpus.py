@@ -400,9 +400,27 @@ def sentencepiece():
     return {"two": small, "bpe": (folder / "bpe" / "sentencepiece.bpe.model").read_bytes()}
 
 
+def json_schema():
+    cases = json.loads((Path(__file__).parents[1] / "grammar" / "data" / "schema_cases.json").read_text("utf-8"))
+    schemas = [case["schema"] for case in cases["cases"][::9]] + cases["refused"][::4]
+    return {f"schema{i}": json.dumps(schema, separators=(",", ":")).encode() for i, schema in enumerate(schemas)}
+
+
+def regex():
+    patterns = [r"^a{2,4}?[^b-d\w]\s*$", r"(?:x|y)+(?P<n>\u00e9)\x41.", r"[]\]a-]{3}|\d+\.\d{1,2}", r"((a*)*|b?){5}c", r"(?=a)\1\b"]
+    return {f"pattern{i}": pattern.encode() for i, pattern in enumerate(patterns)}
+
+
+def grammar_text():
+    return {
+        "gbnf": b'root ::= "a" ws [^\\]x-z]{2,} item?  # one\nitem ::= ("b" | root "c")*\nws ::= [ \\t\\n]* | .\n',
+        "lark": b'?start: sum -> x\nsum: sum "+" N | N\nN.1: /[0-9]+/i | "a".."f"~2..3\n%import common (WS, INT)\n%ignore WS\n',
+    }
+
+
 def main():
-    for target in (chat_request, checkpoint_format, checkpoint_index, completion_request, config, gguf, importance, jinja, llama2c,
-                   llama2c_tokenizer, pickle, pickle_checkpoint, quantized, rank_plan, response_request, safetensors, sentencepiece, stop_strings,
+    for target in (chat_request, checkpoint_format, checkpoint_index, completion_request, config, gguf, grammar_text, importance, jinja, json_schema, llama2c,
+                   llama2c_tokenizer, pickle, pickle_checkpoint, quantized, rank_plan, regex, response_request, safetensors, sentencepiece, stop_strings,
                    tokenizer_json, trace, tuning, zip):
         folder = CORPUS / target.__name__
         folder.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@
 
 #include "weft/kernels/sample/sample.h"
 #include "weft/sampling/logit_processor.h"
+#include "weft/sampling/token_constraint.h"
 #include "weft/tests/sampling/reference_sampler.h"
 #include "weft/tests/sampling/sampler_fixture.h"
 
@@ -456,6 +457,81 @@ TEST(Sampler, AProcessorThatMasksOrThrowsLeavesNothingToChoose) {
   EXPECT_EQ(choose_once(std::vector<float>(kVocabulary, 0), sample), kNoToken);
   sample.tokens = {1, 2, 3, 4, 5};
   EXPECT_EQ(choose_once(std::vector<float>(kVocabulary, 0), sample), kNoToken);
+}
+
+/// Allows the token after the last one, twice; then the end.
+class CountingState final : public ConstraintState {
+ public:
+  void advance(std::span<const TokenId> tokens) noexcept override {
+    for (const TokenId token : tokens) seen_.push_back(token);
+  }
+  bool roll_back(std::size_t tokens) noexcept override {
+    seen_.resize(seen_.size() - tokens);
+    return true;
+  }
+  AllowedTokens allowed() noexcept override {
+    if (seen_.size() == 2) return {.may_end = true};
+    next_ = seen_.empty() ? 5 : seen_.back() + 1;
+    if (seen_.empty()) return {.tokens = {&next_, 1}, .count = 1};
+    bits_ = std::uint32_t{1} << static_cast<std::uint32_t>(next_);
+    return {.bits = {&bits_, 1}, .may_end = true, .count = 1};
+  }
+  std::unique_ptr<ConstraintState> clone() const override {
+    auto copy = std::make_unique<CountingState>();
+    copy->seen_ = seen_;
+    return copy;
+  }
+
+ private:
+  std::vector<TokenId> seen_;
+  TokenId next_ = 0;
+  std::uint32_t bits_ = 0;
+};
+
+class CountingConstraint final : public TokenConstraint {
+ public:
+  std::unique_ptr<ConstraintState> begin() const override {
+    return std::make_unique<CountingState>();
+  }
+};
+
+TEST(Sampler, AConstraintDecidesWhatIsChosenAndWhereItEnds) {
+  ReferenceCase sample{.params = {.constraint = std::make_shared<CountingConstraint>(),
+                                  .min_tokens = 9,
+                                  .stop_tokens = {8}},
+                       .tokens = {3, 1},
+                       .prompt_tokens = 2,
+                       .end_tokens = {2}};
+  std::vector<float> logits(kVocabulary, 0);
+  logits[2] = 20;  // the model wants to end
+  EXPECT_EQ(choose_once(logits, sample), 5) << "the prompt is not its business";
+  sample.tokens.push_back(5);
+  EXPECT_EQ(choose_once(logits, sample), 6) << "it may end, but min_tokens forbids it";
+  sample.params.min_tokens = 0;
+  EXPECT_EQ(choose_once(logits, sample), 2);
+  sample.params.min_tokens = 9;
+  sample.tokens.push_back(6);
+  EXPECT_EQ(choose_once(logits, sample), 2) << "it must end, whatever min_tokens says";
+  logits[8] = 40;
+  EXPECT_EQ(choose_once(logits, sample), 8) << "a token of the request's that ends it";
+}
+
+TEST(Sampler, AForkGoesItsOwnWayUnderAConstraint) {
+  ReferenceCase sample{.params = {.constraint = std::make_shared<CountingConstraint>()},
+                       .tokens = {3},
+                       .prompt_tokens = 1,
+                       .end_tokens = {2}};
+  Sampler one = sampler_of(sample, kVocabulary);
+  Sampler other(kVocabulary, kContext);
+  other.start_as(one, 1);
+  one.observe(std::vector<TokenId>{5});
+  one.prepare();
+  SamplerScratch scratch(kVocabulary);
+  std::vector<float> logits(kVocabulary, 0);
+  logits[2] = -40;
+  EXPECT_EQ(one.sample(logits, scratch).token, 6);
+  logits.assign(kVocabulary, 0);
+  EXPECT_EQ(other.sample(logits, scratch).token, 5);
 }
 
 }  // namespace

@@ -28,10 +28,11 @@ std::int32_t copy(std::span<const TokenId> from, TokenId* to) {
 }  // namespace
 
 bool samples_on_device(const SamplingParams& params, std::span<const TokenId> end_tokens) {
-  const bool strategies = params.logit_processor != nullptr || params.dry.multiplier > 0 ||
-                          params.fsd.alpha > 0 || params.dynamic_temperature.range > 0 ||
-                          params.tfs_z < 1 || params.xtc.probability > 0 ||
-                          params.mirostat.version != 0 || params.penalties.window != 0;
+  const bool strategies = params.logit_processor != nullptr || params.constraint != nullptr ||
+                          params.dry.multiplier > 0 || params.fsd.alpha > 0 ||
+                          params.dynamic_temperature.range > 0 || params.tfs_z < 1 ||
+                          params.xtc.probability > 0 || params.mirostat.version != 0 ||
+                          params.penalties.window != 0;
   // The logprobs of a beam search are those that beams are scored by, whatever was asked for.
   const bool after =
       wants_logprobs(params) && params.logprobs_after_samplers && params.beams.num_beams <= 1;

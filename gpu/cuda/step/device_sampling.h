@@ -8,9 +8,9 @@
 
 namespace weft::cuda {
 
-/// Whether the device has every strategy that is on. It has no LogitProcessor, DRY, FSD, dynamic
-/// temperature, tail-free sampling, XTC, Mirostat, windows of penalties or logprobs after the
-/// samplers: such rows are chosen on the host.
+/// Whether the device has every strategy that is on. It has no LogitProcessor, constraint, DRY,
+/// FSD, dynamic temperature, tail-free sampling, XTC, Mirostat, windows of penalties or logprobs
+/// after the samplers: such rows are chosen on the host.
 [[nodiscard]] bool samples_on_device(const SamplingParams& params,
                                      std::span<const TokenId> end_tokens);
 

@@ -7,6 +7,7 @@
 #include "weft/net/api/completions/completion_options.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/request_fields.h"
+#include "weft/net/api/fields/structured_fields.h"
 #include "weft/sampling/defaults.h"
 
 namespace weft {
@@ -38,7 +39,6 @@ void refuse_other_modalities(BodyFields& fields) {
 void refuse_unsupported_chat_fields(BodyFields& fields) {
   refuse_tools(fields);
   refuse_other_modalities(fields);
-  allow_only_text_format(fields, "response_format");
   allow_only(fields, {{"include_stop_str_in_output", false},
                       {"add_generation_prompt", true},
                       {"continue_final_message", false},
@@ -61,6 +61,8 @@ ApiResult<CompletionRequest> read_chat(simdjson::dom::object body, const ApiCont
   request.messages = take_messages(fields, *context.card.model);
   request.chat_template_kwargs = take_template_kwargs(fields);
   request.max_tokens = take_max_tokens(fields);
+  take_response_format(fields, request);
+  take_structured_outputs(fields, request);
   result.options.service_tier = take_service_tier(fields, context, request.request_class);
   take_chat_logprobs(fields, request);
   refuse_unsupported_chat_fields(fields);

@@ -7,6 +7,7 @@
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/prompt_list.h"
 #include "weft/net/api/fields/request_fields.h"
+#include "weft/net/api/fields/structured_fields.h"
 #include "weft/sampling/defaults.h"
 
 namespace weft {
@@ -20,7 +21,6 @@ void take_completion_logprobs(BodyFields& fields, Request& request) {
 
 void refuse_unsupported_completion_fields(BodyFields& fields) {
   refuse_tools(fields);
-  allow_only_text_format(fields, "response_format");
   allow_only(fields, {{"include_stop_str_in_output", false}, {"add_special_tokens", true}});
   const auto suffix = fields.text("suffix");
   if (suffix && !suffix->empty()) {
@@ -68,6 +68,8 @@ ApiResult<CompletionRequest> read_completion(simdjson::dom::object body,
   options = take_options(fields, context, "cmpl-");
   Request request = take_request(fields, context);
   request.max_tokens = take_token_bound(fields, "max_tokens");
+  take_response_format(fields, request);
+  take_structured_outputs(fields, request);
   options.service_tier = take_service_tier(fields, context, request.request_class);
   take_completion_logprobs(fields, request);
   const bool echo = fields.flag("echo").value_or(false);

@@ -157,15 +157,6 @@ void allow_only_text(BodyFields& fields, std::string_view name, std::string_view
               api_code::kUnsupported);
 }
 
-void allow_only_text_format(BodyFields& fields, std::string_view name) {
-  const auto object = fields.object(name);
-  if (!object) return;
-  BodyFields format(*object, fields.path_of(name), fields);
-  allow_only_text(format, "type", "text");
-  static_cast<void>(format.needed_text("type"));
-  format.finish();
-}
-
 void check_request(BodyFields& fields, const Request& request, const ServedModel& model,
                    std::size_t prompts) {
   if (fields.error()) return;

@@ -48,9 +48,6 @@ struct OnlyFlag {
 void allow_only(BodyFields& fields, std::initializer_list<OnlyFlag> flags);
 void allow_only_text(BodyFields& fields, std::string_view name, std::string_view value);
 
-/// Allows an object whose `type` is "text" and nothing else: response_format, text.format.
-void allow_only_text_format(BodyFields& fields, std::string_view name);
-
 /// validate() in the API's names, and the bound of sequences over all `prompts` of a body.
 void check_request(BodyFields& fields, const Request& request, const ServedModel& model,
                    std::size_t prompts = 1);

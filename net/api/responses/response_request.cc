@@ -13,6 +13,7 @@
 #include "weft/net/api/fields/json_value.h"
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/net/api/fields/sampling_fields.h"
+#include "weft/net/api/fields/structured_fields.h"
 #include "weft/sampling/defaults.h"
 
 namespace weft {
@@ -95,11 +96,17 @@ void refuse_reasoning(BodyFields& fields) {
   }
 }
 
-void refuse_other_formats(BodyFields& fields) {
+/// Takes `text`, whose format is echoed as it came.
+void take_text(BodyFields& fields, Request& request, json::object& echo) {
+  echo["text"] = json::object{{"format", json::object{{"type", "text"}}}};
   const auto object = fields.object("text");
   if (!object) return;
   BodyFields text(*object, "text", fields);
-  allow_only_text_format(text, "format");
+  take_text_format(text, request);
+  if (request.structured_output) {
+    if (const auto format = text.any("format"))
+      echo["text"].as_object()["format"] = to_json(*format);
+  }
   take_harmless_fields(text, FieldPlace::kResponseText);
   text.finish();
 }
@@ -119,7 +126,6 @@ bool take_stream(BodyFields& fields, const ApiContext& context) {
 void refuse_unsupported_response_fields(BodyFields& fields, const SamplingParams& sampling) {
   if (sampling.n != 1) fields.fail("n", "must be 1", api_code::kUnsupported);
   refuse_reasoning(fields);
-  refuse_other_formats(fields);
   allow_only_text(fields, "truncation", "disabled");
   allow_only(fields, {{"include_stop_str_in_output", false}});
 }
@@ -138,7 +144,6 @@ void echo_fields(BodyFields& fields, const ApiContext& context, json::object& ec
   echo["parallel_tool_calls"] = fields.flag("parallel_tool_calls").value_or(true);
   const auto calls = fields.integer("max_tool_calls", 0, std::numeric_limits<std::int64_t>::max());
   echo["max_tool_calls"] = calls ? json::value(*calls) : json::value();
-  echo["text"] = json::object{{"format", json::object{{"type", "text"}}}};
   echo["truncation"] = "disabled";
   echo["reasoning"] = nullptr;
   echo["background"] = false;
@@ -213,6 +218,8 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
   request.chat_template_kwargs = take_template_kwargs(fields);
   const std::string tier = take_service_tier(fields, context, request.request_class);
   take_response_logprobs(fields, request.sampling);
+  take_text(fields, request, echo);
+  take_structured_outputs(fields, request);
   json::array conversation = take_conversation(fields, context, previous);
   refuse_unsupported_response_fields(fields, request.sampling);
   take_harmless_fields(fields, FieldPlace::kRequest);

@@ -23,6 +23,7 @@
 #include "weft/gpu/activation_reader.h"
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/memory_budget.h"
+#include "weft/grammar/grammar_builder.h"
 #include "weft/sampling/logit_processor.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/source_path.h"
@@ -140,6 +141,45 @@ TEST_F(LoadEngineTest, ALogitProcessorChoosesForItsRequestAndEndsNoOther) {
   }
   EXPECT_EQ(counted.get().second.choices.at(0).tokens, (std::vector<TokenId>{21, 22, 23}));
   EXPECT_EQ(failed.get().first, EngineErrc::kNoTokenLeft);
+}
+
+TEST_F(LoadEngineTest, OutputsLookAsTheRequestSays) {
+  Result<Engine> engine = load(demo_config());
+  ASSERT_TRUE(engine) << to_string(engine.error());
+  const auto ask = [&](StructuredOutput output) {
+    Request request;
+    request.prompt = "Tell me";
+    request.structured_output = std::move(output);
+    request.sampling.n = 2;  // as many as there are rows
+    request.max_tokens = 24;
+    request.sampling.temperature = 1.5F;
+    auto done = engine->async_generate(
+        std::move(request), asio::use_future([](error_code error, GenerationResult result) {
+          return std::pair(error, std::move(result));
+        }));
+    io.restart();
+    while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
+    return done.get();
+  };
+  using Kind = StructuredOutput::Kind;
+  for (const auto& choice :
+       ask({.kind = Kind::kChoice, .choices = {"left", "right"}}).second.choices) {
+    EXPECT_TRUE(choice.text == "left" || choice.text == "right") << choice.text;
+    EXPECT_EQ(choice.end.reason, FinishReason::kStop);
+  }
+  GrammarBuilder builder;
+  const auto digit = builder.regex("[0-9]");
+  ASSERT_TRUE(digit);
+  const auto whole =
+      builder.sequence({builder.literal("<"), builder.repeat(*digit, 3, 3), builder.literal(">")});
+  const auto grammar = std::move(builder).finish(whole);
+  ASSERT_TRUE(grammar);
+  for (const auto& choice : ask({.kind = Kind::kGrammar, .grammar = *grammar}).second.choices) {
+    EXPECT_EQ(choice.text.size(), 5U) << choice.text;
+    EXPECT_TRUE(choice.text.starts_with('<') && choice.text.ends_with('>')) << choice.text;
+  }
+  const auto refused = ask({.kind = Kind::kRegex, .text = "(", .name = "pattern"});
+  EXPECT_EQ(refused.first, EngineErrc::kBadRequest);
 }
 
 /// Counts what it is shown; too many tokens are too much.

@@ -275,11 +275,65 @@ TEST_F(ChatRequestTest, WhatAsksForNothingSpecialIsTaken) {
   EXPECT_FALSE(part(with(R"("skip_special_tokens":false)")).skip_special_tokens);
 }
 
+TEST_F(ChatRequestTest, SaysWhatTheOutputMustLookLike) {
+  using Kind = StructuredOutput::Kind;
+  struct Row {
+    const char* fields;
+    Kind kind;
+    const char* text;
+    const char* name;
+  };
+  for (const Row& row : {
+           Row{R"("response_format":{"type":"json_object"})", Kind::kJsonObject, "",
+               "response_format"},
+           Row{R"("response_format":{"type":"json_object","schema":{"type":"null"}})",
+               Kind::kJsonSchema, R"({"type":"null"})", "response_format.schema"},
+           Row{R"("response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,
+               "description":"d","schema":{"b":1,"a":2}}})",
+               Kind::kJsonSchema, R"({"b":1,"a":2})", "response_format.json_schema.schema"},
+           Row{R"("structured_outputs":{"json":"{}"})", Kind::kJsonSchema, "{}",
+               "structured_outputs.json"},
+           Row{R"("structured_outputs":{"regex":"a+","json":null})", Kind::kRegex, "a+",
+               "structured_outputs.regex"},
+           Row{R"("structured_outputs":{"grammar":"start: A"})", Kind::kText, "start: A",
+               "structured_outputs.grammar"},
+           Row{R"("structured_outputs":{"json_object":true})", Kind::kJsonObject, "",
+               "structured_outputs.json_object"},
+           Row{R"("guided_json":{"type":"null"},"guided_decoding_backend":"xgrammar")",
+               Kind::kJsonSchema, R"({"type":"null"})", "guided_json"},
+           Row{R"("guided_grammar":"root ::= x")", Kind::kText, "root ::= x", "guided_grammar"},
+           Row{R"("structured_outputs":{},"guided_json_object":false)", Kind::kNone, "",
+               "structured_output"},
+       }) {
+    const StructuredOutput output = part(with(row.fields)).structured_output;
+    EXPECT_EQ(output.kind, row.kind) << row.fields;
+    EXPECT_EQ(output.text, row.text) << row.fields;
+    EXPECT_EQ(output.name, row.name) << row.fields;
+  }
+  const Request choice = part(with(R"("guided_choice":["yes","no"])"));
+  EXPECT_EQ(choice.structured_output.kind, Kind::kChoice);
+  EXPECT_EQ(choice.structured_output.choices, (std::vector<std::string>{"yes", "no"}));
+}
+
 TEST_F(ChatRequestTest, WhatCannotBeDoneIsRefusedByName) {
   for (const auto& [fields, expected] : std::vector<std::pair<std::string, std::string>>{
-           {R"("response_format":{"type":"json_object"})", "response_format.type unsupported"},
+           {R"("response_format":{"type":"grammar"})", "response_format.type unsupported"},
+           {R"("response_format":{"type":"json_schema"})",
+            "response_format.json_schema missing_required_parameter"},
            {R"("response_format":{"type":"json_schema","json_schema":{}})",
-            "response_format.type unsupported"},
+            "response_format.json_schema.schema missing_required_parameter"},
+           {R"("response_format":{"type":"json_schema","json_schema":{"schema":5}})",
+            "response_format.json_schema.schema invalid_type"},
+           {R"("response_format":{"type":"json_schema","json_schema":{"schema":{},"extra":1}})",
+            "response_format.json_schema.extra unknown_parameter"},
+           {R"("response_format":{"type":"json_object"},"guided_regex":"a")",
+            "guided_regex invalid_value"},
+           {R"("structured_outputs":{"structural_tag":"x"})",
+            "structured_outputs.structural_tag unknown_parameter"},
+           {R"("structured_outputs":{"regex":"a","choice":["b"]})",
+            "structured_outputs.choice invalid_value"},
+           {R"("guided_choice":["a",5])", "guided_choice[1] invalid_type"},
+           {R"("guided_json":5)", "guided_json invalid_type"},
            {R"("response_format":{})", "response_format.type missing_required_parameter"},
            {R"("response_format":"text")", "response_format invalid_type"},
            {R"("tools":[{"type":"function"}])", "tools unsupported"},
@@ -295,7 +349,6 @@ TEST_F(ChatRequestTest, WhatCannotBeDoneIsRefusedByName) {
            {R"("echo":true)", "echo unsupported"},
            {R"("chat_template":"{{ 1 }}")", "chat_template unsupported"},
            {R"("audio":{"voice":"x"})", "audio unknown_parameter"},
-           {R"("guided_regex":"foo**")", "guided_regex unknown_parameter"},
            {R"("n_discard":-1)", "n_discard unknown_parameter"},
            {R"("top_n_sigma":1)", "top_n_sigma unknown_parameter"},
        }) {

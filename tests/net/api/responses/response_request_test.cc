@@ -199,7 +199,11 @@ TEST_F(ResponseRequestTest, WhatAsksForNothingSpecialIsTaken) {
 
 TEST_F(ResponseRequestTest, WhatCannotBeDoneIsRefusedByName) {
   for (const auto& [fields, expected] : std::vector<std::pair<std::string, std::string>>{
-           {R"("text":{"format":{"type":"json_schema"}})", "text.format.type unsupported"},
+           {R"("text":{"format":{"type":"xml"}})", "text.format.type unsupported"},
+           {R"("text":{"format":{"type":"json_schema"}})",
+            "text.format.schema missing_required_parameter"},
+           {R"("text":{"format":{"type":"json_schema","name":"n","schema":{}}})", "200"},
+           {R"("text":{"format":{"type":"json_object"}})", "200"},
            {R"("text":5)", "text invalid_type"},
            {R"("truncation":"auto")", "truncation unsupported"},
            {R"("reasoning":{"effort":"high"})", "reasoning unsupported"},

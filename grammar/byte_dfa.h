@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace weft::grammar {
+
+/// A deterministic automaton over bytes. From each state one that accepts can be reached.
+struct ByteDfa {
+  struct Edge {
+    std::uint8_t low = 0;
+    std::uint8_t high = 0;  ///< included
+    std::uint32_t to = 0;
+
+    friend bool operator==(const Edge&, const Edge&) = default;
+  };
+  struct State {
+    std::uint32_t first_edge = 0;
+    std::uint32_t edges = 0;  ///< that many, ascending, disjoint
+    bool accepts = false;
+  };
+
+  std::vector<Edge> edges;
+  std::vector<State> states;  ///< 0 begins
+  /// It accepts each single code point of plain text: all but controls below U+0020, the quotation
+  /// mark and the backslash.
+  bool covers_text = false;
+
+  [[nodiscard]] std::span<const Edge> edges_of(std::uint32_t state) const {
+    return std::span(edges).subspan(states[state].first_edge, states[state].edges);
+  }
+};
+
+/// Makes an automaton of states with edges in any order, of which some may lead nowhere.
+class DfaDraft {
+ public:
+  using ByteRange = std::pair<std::uint8_t, std::uint8_t>;
+
+  std::uint32_t add_state(bool accepts);
+  void add_edge(std::uint32_t from, ByteRange bytes, std::uint32_t to);
+  void accept(std::uint32_t state) { states_[state].accepts = true; }
+  /// Follows the edge of exactly these bytes, which is made where there is none.
+  std::uint32_t follow(std::uint32_t from, ByteRange bytes);
+  /// Adds a path whose last edge leads to `end`; it has a byte at least.
+  void add_path(std::uint32_t from, std::span<const ByteRange> path, std::uint32_t end);
+  [[nodiscard]] std::size_t states() const noexcept { return states_.size(); }
+  [[nodiscard]] ByteDfa finish() const;
+
+ private:
+  struct State {
+    std::vector<ByteDfa::Edge> edges;
+    bool accepts = false;
+  };
+  [[nodiscard]] std::vector<bool> alive() const;
+
+  std::vector<State> states_;
+};
+
+/// A range of code points, both ends included.
+using CodeRange = std::pair<char32_t, char32_t>;
+
+/// A set of code points: ascending, disjoint ranges without neighbours. Surrogates are none.
+class CodeSet {
+ public:
+  CodeSet() = default;
+  explicit CodeSet(std::vector<CodeRange> ranges);
+
+  [[nodiscard]] static CodeSet all();
+  [[nodiscard]] std::span<const CodeRange> ranges() const noexcept { return ranges_; }
+  [[nodiscard]] bool empty() const noexcept { return ranges_.empty(); }
+  [[nodiscard]] bool has(char32_t code) const noexcept;
+  [[nodiscard]] CodeSet complement() const;
+  [[nodiscard]] CodeSet united(const CodeSet& other) const;
+  [[nodiscard]] CodeSet without(const CodeSet& other) const;
+
+ private:
+  std::vector<CodeRange> ranges_;
+};
+
+/// The automaton of the UTF-8 forms of one code point of a set, which is not empty.
+[[nodiscard]] ByteDfa utf8_dfa(const CodeSet& set);
+
+/// The same for a character inside of a JSON string: the quotation mark, the backslash and controls
+/// are written by their shortest escape.
+[[nodiscard]] ByteDfa json_character_dfa(const CodeSet& set);
+
+/// A character of a JSON string in any form that RFC 8259 knows; escapes of surrogates come in
+/// pairs.
+[[nodiscard]] ByteDfa any_json_character_dfa();
+
+/// A text as it stands in a JSON string, in the form that json_character_dfa() has.
+[[nodiscard]] std::string json_escaped(std::string_view text);
+
+/// Whole numbers that are multiples of `divisor`, which is 1 or more.
+[[nodiscard]] ByteDfa multiples_dfa(std::uint32_t divisor);
+
+/// The automaton that accepts exactly these texts. There is at least one.
+[[nodiscard]] ByteDfa choice_dfa(std::span<const std::string> texts);
+
+/// The automaton of the contents of JSON strings that are none of `texts` (contents, as written),
+/// in the form that json_character_dfa() has.
+[[nodiscard]] ByteDfa json_text_except(std::span<const std::string> texts);
+
+/// Of the contents of JSON strings that an automaton accepts those of so many characters; nothing
+/// where that takes more than 12,000 states.
+[[nodiscard]] std::optional<ByteDfa> with_length(const ByteDfa& contents, std::uint64_t least,
+                                                 std::uint64_t most);
+
+/// The automaton of valid UTF-8 in which none of `texts` (each with at least one byte) occurs.
+[[nodiscard]] ByteDfa text_without(std::span<const std::string> texts);
+
+}  // namespace weft::grammar

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Every bound of structured output, each with its reason. A description beyond one of them is
+/// refused with GrammarErrc::kTooComplex.
+namespace weft::defaults {
+
+/// Bytes of a schema, a grammar or a regular expression. The largest schemas of public collections
+/// have some 100 KiB; reading so many bytes takes some 10 ms.
+inline constexpr std::size_t kMaxGrammarText = std::size_t{1} << 20;
+
+/// How deep schemas, groups of a regular expression and brackets of a grammar may nest: they are
+/// read by recursion.
+inline constexpr std::size_t kMaxGrammarDepth = 64;
+
+/// Nodes of a grammar, 20 bytes each, and what a reader may do to make them: a schema whose
+/// references multiply ends here within some 50 ms.
+inline constexpr std::size_t kMaxGrammarNodes = 200'000;
+
+/// Bytes of a grammar's literals and states of its automata, together.
+inline constexpr std::size_t kMaxGrammarBytes = std::size_t{4} << 20;
+
+/// Alternatives that are open at once: 1000 optional properties need as many.
+inline constexpr std::size_t kMaxOpen = 4096;
+
+/// What one mask or one token may cost: alternatives that are looked at (some 10 ns each), and
+/// states that are made (1 KiB each). A string's mask looks at 50,000 and makes 1,000.
+inline constexpr std::size_t kMaxWork = 2'000'000;
+inline constexpr std::size_t kMaxNewStates = 16'384;
+
+/// Bytes that a grammar's states and masks may take, before they are dropped and made anew as they
+/// are needed.
+inline constexpr std::size_t kMaxStateBytes = std::size_t{32} << 20;
+
+/// Grammars that are kept once their requests have ended, and their texts' bytes.
+inline constexpr std::size_t kMaxKeptGrammars = 32;
+inline constexpr std::size_t kMaxKeptGrammarText = std::size_t{4} << 20;
+
+/// Tokens that a matcher can take back.
+inline constexpr std::size_t kMaxRollback = 64;
+
+/// Blanks or tabulators at the beginning of a line of a JSON text: 16 levels of two.
+inline constexpr std::uint32_t kMaxJsonIndent = 32;
+
+/// Choices of a list.
+inline constexpr std::size_t kMaxChoices = 10'000;
+
+}  // namespace weft::defaults

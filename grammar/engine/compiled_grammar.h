@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+
+#include "weft/core/error/error.h"
+#include "weft/grammar/engine/lazy_automaton.h"
+#include "weft/grammar/engine/token_trie.h"
+#include "weft/grammar/grammar.h"
+#include "weft/sampling/token_constraint.h"
+
+namespace weft::grammar {
+
+/// A grammar over a vocabulary, shared by all sequences that it holds for. What they find out of
+/// it, states and masks, they share too; a lock is held while one of them looks. What is known is
+/// dropped when it has reached defaults::kMaxStateBytes, and made anew. Thread-safe.
+class CompiledGrammar final : public TokenConstraint,
+                              public std::enable_shared_from_this<CompiledGrammar> {
+ public:
+  /// kTooComplex when the first mask is more work than is allowed.
+  [[nodiscard]] static Result<std::shared_ptr<const CompiledGrammar>> make(
+      const Grammar& grammar, std::shared_ptr<const TokenTrie> trie);
+
+  [[nodiscard]] std::unique_ptr<ConstraintState> begin() const override;
+
+  /// How much memory its states take now.
+  [[nodiscard]] std::size_t state_bytes() const;
+
+  /// Where a sequence is: a state, and the automaton that it belongs to.
+  struct Place {
+    std::shared_ptr<LazyAutomaton> automaton;
+    LazyAutomaton::State state = LazyAutomaton::kDead;
+  };
+  /// The place where an output begins. Each of these may throw TooMuchWork or bad_alloc.
+  [[nodiscard]] Place start() const;
+  /// Goes on by a token; kDead where it is not allowed.
+  void advance(Place& place, TokenId token) const;
+  /// The mask of a place, valid while `place` stays as it then is.
+  [[nodiscard]] const TokenMask& mask(Place& place, bool& may_end) const;
+
+ private:
+  CompiledGrammar(const Grammar& grammar, std::shared_ptr<const TokenTrie> trie);
+
+  void refresh(Place& place) const;
+
+  const std::shared_ptr<const TokenTrie> trie_;
+  GrammarData data_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<LazyAutomaton> automaton_;  ///< guarded; the one that is grown
+};
+
+}  // namespace weft::grammar

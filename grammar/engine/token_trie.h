@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/core/token.h"
+#include "weft/text/tokenizer/tokenizer.h"
+
+namespace weft::grammar {
+
+/// A trie of tokens by their bytes, in preorder: a node's children come behind it, and `after` is
+/// the first node that is not below it.
+struct ByteTrie {
+  struct Node {
+    std::uint32_t after = 0;
+    std::uint32_t token = 0;  ///< the first one that ends here is tokens[token], up to next's
+    std::uint16_t depth = 0;  ///< bytes before the one of this node
+    std::uint8_t byte = 0;
+  };
+  std::vector<Node> nodes;      ///< the root left out; one more at the end
+  std::vector<TokenId> tokens;  ///< by node
+};
+
+/// The tokens of a vocabulary as a grammar looks at them. Special tokens stand for no text and are
+/// found by name. Immutable, thread-safe; some 40 bytes for each byte of the vocabulary's text.
+class TokenTrie {
+ public:
+  explicit TokenTrie(const Tokenizer& tokenizer);
+  /// From the bytes of each token, by id; empty: none, or one that is not to be chosen. `special`
+  /// names tokens by their text.
+  TokenTrie(std::vector<std::string> bytes, std::unordered_map<std::string, TokenId> special);
+
+  /// Tokens of plain text (ByteDfa::covers_text) of at most so many code points, as bits, and a
+  /// trie of all others: where so much plain text is allowed, only the others need a look.
+  struct Slice {
+    std::uint32_t characters = 0;
+    std::vector<std::uint32_t> bits;
+    ByteTrie others;
+  };
+  /// The largest slice of at most so many code points; none has no bits, and all tokens.
+  [[nodiscard]] const Slice& slice(std::uint32_t characters) const;
+
+  [[nodiscard]] std::size_t vocabulary() const noexcept { return bytes_.size(); }
+  [[nodiscard]] std::size_t words() const noexcept { return (bytes_.size() + 31) / 32; }
+  [[nodiscard]] std::string_view bytes(TokenId token) const {
+    return bytes_[static_cast<std::size_t>(token)];
+  }
+  [[nodiscard]] bool has(TokenId token) const noexcept {
+    return token >= 0 && static_cast<std::size_t>(token) < bytes_.size();
+  }
+  /// kNoToken where no special token is called so.
+  [[nodiscard]] TokenId special(std::string_view text) const;
+
+ private:
+  void make_slices();
+
+  std::vector<std::string> bytes_;
+  std::unordered_map<std::string, TokenId> special_;
+  std::vector<Slice> slices_;  ///< ascending; the first has no bits
+};
+
+}  // namespace weft::grammar

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+
+namespace weft::grammar {
+
+/// An expression of a grammar as it is written.
+struct EbnfNode {
+  enum class Kind : std::uint8_t {
+    kText,      ///< `text`
+    kPattern,   ///< the regular expression `text`
+    kName,      ///< the rule `text`
+    kSequence,  ///< of none: the empty text
+    kChoice,
+    kRepeat,  ///< of the one child
+  };
+  Kind kind = Kind::kSequence;
+  std::string text{};
+  std::vector<EbnfNode> children{};
+  std::uint32_t least = 0;
+  std::uint32_t most = 0;
+  bool ignores_case = false;
+  bool dot_is_all = false;
+};
+
+/// A grammar as it is written, with its rules by name.
+struct EbnfGrammar {
+  std::map<std::string, EbnfNode, std::less<>> rules{};
+  std::string start{};
+  std::vector<EbnfNode> ignored{};  ///< what may stand between terminals (%ignore)
+  bool has_terminals = false;       ///< rules in capitals are terminals, without %ignore inside
+};
+
+/// Reads GBNF, as llama.cpp and XGrammar have it: `root ::= ...`. kBadGrammar names the line.
+[[nodiscard]] Result<EbnfGrammar> read_gbnf(std::string_view text);
+
+/// Reads Lark's form: `start: ...`, terminals in capitals, /regular expressions/flags, "text"i,
+/// "a".."z", [optional], ~ n..m, aliases and priorities (passed over), %ignore, %import of the
+/// usual terminals from `common`. Templates, %declare, %override and %extend are refused.
+/// kBadGrammar names the line.
+[[nodiscard]] Result<EbnfGrammar> read_lark(std::string_view text);
+
+/// Turns rules that begin with themselves into repetitions: a: a x | b becomes a: b x*.
+void remove_left_recursion(EbnfGrammar& grammar);
+
+}  // namespace weft::grammar

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/grammar/byte_dfa.h"
+
+namespace weft {
+
+namespace grammar {
+
+enum class NodeKind : std::uint8_t {
+  kLiteral,   ///< bytes [first, first + count)
+  kDfa,       ///< automaton `first`
+  kSequence,  ///< children [first, first + count)
+  kChoice,    ///< one of the children [first, first + count)
+  kRepeat,    ///< child `first`, least .. most times
+  kRule,      ///< rule `first`
+  kSpecial,   ///< the special token whose text is the bytes [first, first + count)
+};
+
+inline constexpr std::uint32_t kNoBound = std::numeric_limits<std::uint32_t>::max();
+
+/// A part of a grammar. Sums over these indices are bounded when the grammar is built.
+struct Node {
+  NodeKind kind = NodeKind::kSequence;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  std::uint32_t least = 0;
+  std::uint32_t most = 0;  ///< kNoBound: any number
+};
+
+/// A context-free grammar over bytes, as a graph of nodes. No rule begins with itself, and each
+/// node stands for at least one text.
+struct GrammarData {
+  std::string bytes;
+  std::vector<std::uint32_t> children;
+  std::vector<Node> nodes;
+  std::vector<ByteDfa> dfas;
+  std::vector<std::uint32_t> rules;  ///< the node of each
+  std::uint32_t start = 0;           ///< node
+
+  [[nodiscard]] std::string_view text(const Node& node) const {
+    return std::string_view(bytes).substr(node.first, node.count);
+  }
+};
+
+}  // namespace grammar
+
+/// What an output must look like, put together by a GrammarBuilder. Immutable.
+class Grammar {
+ public:
+  explicit Grammar(grammar::GrammarData data) : data_(std::move(data)) {}
+  [[nodiscard]] const grammar::GrammarData& data() const noexcept { return data_; }
+
+ private:
+  grammar::GrammarData data_;
+};
+
+}  // namespace weft

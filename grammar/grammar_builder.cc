@@ -1,0 +1,132 @@
+#include "weft/grammar/grammar_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/grammar/check_grammar.h"
+#include "weft/grammar/defaults.h"
+#include "weft/grammar/grammar_error.h"
+#include "weft/grammar/schema/json_parts.h"
+
+namespace weft {
+
+using grammar::Node;
+using grammar::NodeKind;
+
+GrammarBuilder::GrammarBuilder() {
+  data_.nodes.push_back({});  // the empty text, and what a builder that is too large makes
+}
+
+GrammarBuilder::GrammarBuilder(GrammarBuilder&&) noexcept = default;
+GrammarBuilder& GrammarBuilder::operator=(GrammarBuilder&&) noexcept = default;
+GrammarBuilder::~GrammarBuilder() = default;
+
+const grammar::JsonParts& GrammarBuilder::json() {
+  if (!json_) json_ = std::make_unique<grammar::JsonParts>(*this);
+  return *json_;
+}
+
+GrammarBuilder::Part GrammarBuilder::json_value() { return json().value; }
+GrammarBuilder::Part GrammarBuilder::json_object() { return json().object; }
+
+GrammarBuilder::Part GrammarBuilder::add(Node node) {
+  if (data_.nodes.size() >= defaults::kMaxGrammarNodes) {
+    too_large_ = true;
+    return {};
+  }
+  data_.nodes.push_back(node);
+  return {static_cast<std::uint32_t>(data_.nodes.size() - 1)};
+}
+
+GrammarBuilder::Part GrammarBuilder::literal(std::string_view text) {
+  if (text.empty()) return {};
+  if (text.size() > defaults::kMaxGrammarBytes -
+                        std::min(defaults::kMaxGrammarBytes, data_.bytes.size() + dfa_states_)) {
+    too_large_ = true;
+    return {};
+  }
+  const auto first = static_cast<std::uint32_t>(data_.bytes.size());
+  data_.bytes.append(text);
+  return add({NodeKind::kLiteral, first, static_cast<std::uint32_t>(text.size())});
+}
+
+GrammarBuilder::Part GrammarBuilder::special(std::string_view text) {
+  const Part part = literal(text);
+  if (part.node != 0) data_.nodes[part.node].kind = NodeKind::kSpecial;
+  return part;
+}
+
+GrammarBuilder::Part GrammarBuilder::add_list(NodeKind kind, std::span<const Part> parts) {
+  if (data_.children.size() + parts.size() > 4 * defaults::kMaxGrammarNodes) {
+    too_large_ = true;
+    return {};
+  }
+  const auto first = static_cast<std::uint32_t>(data_.children.size());
+  for (const Part& part : parts) data_.children.push_back(part.node);
+  return add({kind, first, static_cast<std::uint32_t>(parts.size())});
+}
+
+GrammarBuilder::Part GrammarBuilder::sequence(std::span<const Part> parts) {
+  if (parts.empty()) return {};
+  return parts.size() == 1 ? parts[0] : add_list(NodeKind::kSequence, parts);
+}
+
+GrammarBuilder::Part GrammarBuilder::any_of(std::span<const Part> parts) {
+  return parts.size() == 1 ? parts[0] : add_list(NodeKind::kChoice, parts);
+}
+
+GrammarBuilder::Part GrammarBuilder::repeat(Part part, std::uint32_t least, std::uint32_t most) {
+  if (most == 0) return {};
+  if (least == 1 && most == 1) return part;
+  return add({NodeKind::kRepeat, part.node, 0, least, most});
+}
+
+GrammarBuilder::Part GrammarBuilder::dfa(grammar::ByteDfa automaton) {
+  dfa_states_ += automaton.states.size() * 16 + automaton.edges.size() * 8;
+  if (dfa_states_ + data_.bytes.size() > defaults::kMaxGrammarBytes) {
+    too_large_ = true;
+    return {};
+  }
+  data_.dfas.push_back(std::move(automaton));
+  return add({NodeKind::kDfa, static_cast<std::uint32_t>(data_.dfas.size() - 1)});
+}
+
+GrammarBuilder::Part GrammarBuilder::choice(std::span<const std::string> texts) {
+  std::size_t bytes = 0;
+  for (const std::string& text : texts) bytes += text.size();
+  if (bytes > defaults::kMaxGrammarText) {
+    too_large_ = true;
+    return {};
+  }
+  if (texts.empty()) return any_of(std::span<const Part>());
+  return texts.size() == 1 ? literal(texts[0]) : dfa(grammar::choice_dfa(texts));
+}
+
+GrammarBuilder::Part GrammarBuilder::text_without(std::span<const std::string> texts) {
+  std::size_t bytes = 0;
+  for (const std::string& text : texts) bytes += text.size();
+  if (bytes > 4096) {  // each byte takes a table of 1 KiB while the automaton is made
+    too_large_ = true;
+    return {};
+  }
+  return dfa(grammar::text_without(texts));
+}
+
+GrammarBuilder::Part GrammarBuilder::reserve_rule() {
+  data_.rules.push_back(grammar::kNoBound);
+  return add({NodeKind::kRule, static_cast<std::uint32_t>(data_.rules.size() - 1)});
+}
+
+void GrammarBuilder::define(Part rule, Part body) {
+  const Node& node = data_.nodes[rule.node];
+  if (node.kind == NodeKind::kRule) data_.rules[node.first] = body.node;
+}
+
+Result<std::shared_ptr<const Grammar>> GrammarBuilder::finish(Part start) && {
+  if (too_large_) return Error{GrammarErrc::kTooComplex, "it is too large"};
+  data_.start = start.node;
+  if (auto checked = grammar::check_and_prune(data_); !checked) return checked.error();
+  return std::make_shared<const Grammar>(std::move(data_));
+}
+
+}  // namespace weft

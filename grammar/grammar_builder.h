@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/grammar/grammar.h"
+
+namespace weft {
+
+namespace grammar {
+struct JsonParts;
+}  // namespace grammar
+
+/// Puts a grammar together from parts: an application's own, or a family's way of writing calls
+/// around JSON schemas. Owner only. Parts of one builder may be used any number of times; those of
+/// another mean nothing.
+///
+///   GrammarBuilder builder;
+///   const auto schema = builder.json_schema(R"({"type":"object"})", "tools[0].parameters");
+///   if (!schema) return schema.error();
+///   const auto call = builder.sequence({{builder.special("<tool_call>"), *schema,
+///                                        builder.special("</tool_call>")}});
+///   const auto grammar = std::move(builder).finish(builder.repeat(call, 1, 4));
+///
+/// Only finish() and what reads a text can fail. A builder that has become too large makes parts
+/// that mean nothing, and finish() says so.
+class GrammarBuilder {
+ public:
+  struct Part {
+    std::uint32_t node = 0;
+  };
+
+  GrammarBuilder();
+  GrammarBuilder(GrammarBuilder&&) noexcept;
+  GrammarBuilder& operator=(GrammarBuilder&&) noexcept;
+  ~GrammarBuilder();
+
+  /// These bytes, which are to be UTF-8.
+  [[nodiscard]] Part literal(std::string_view text);
+  /// The special token whose text this is; where the vocabulary has none, its bytes.
+  [[nodiscard]] Part special(std::string_view text);
+  /// One after the other; none is the empty text.
+  [[nodiscard]] Part sequence(std::span<const Part> parts);
+  [[nodiscard]] Part sequence(std::initializer_list<Part> parts) {
+    return sequence(std::span(parts.begin(), parts.size()));
+  }
+  /// One of them; of none there is no text.
+  [[nodiscard]] Part any_of(std::span<const Part> parts);
+  [[nodiscard]] Part any_of(std::initializer_list<Part> parts) {
+    return any_of(std::span(parts.begin(), parts.size()));
+  }
+  /// `least` to `most` times; kNoBound: any number.
+  [[nodiscard]] Part repeat(Part part, std::uint32_t least, std::uint32_t most);
+  [[nodiscard]] Part optional(Part part) { return repeat(part, 0, 1); }
+  static constexpr std::uint32_t kNoBound = grammar::kNoBound;
+
+  /// One of these texts; as many as there may be, they are one automaton.
+  [[nodiscard]] Part choice(std::span<const std::string> texts);
+  /// Any valid UTF-8, also none, in which none of these occurs: what is said before a call.
+  [[nodiscard]] Part text_without(std::span<const std::string> texts);
+
+  /// A JSON text that a schema allows (schema/json_schema.h). Errors: kBadSchema,
+  /// kUnsupportedSchema, kTooComplex; `name` goes before the place in the schema.
+  [[nodiscard]] Result<Part> json_schema(std::string_view schema, std::string_view name);
+  /// Any JSON value, and any JSON object.
+  [[nodiscard]] Part json_value();
+  [[nodiscard]] Part json_object();
+  /// What a regular expression matches as a whole (forms/regex.h). kBadRegex, kTooComplex.
+  [[nodiscard]] Result<Part> regex(std::string_view pattern);
+  /// A grammar in GBNF or Lark's form (forms/). kBadGrammar, kTooComplex.
+  [[nodiscard]] Result<Part> grammar_text(std::string_view text);
+
+  /// A rule that is defined later, and may mean itself; define() is called once for each.
+  [[nodiscard]] Part reserve_rule();
+  void define(Part rule, Part body);
+
+  /// Ends the building. kTooComplex; kBadGrammar when no text is possible at all, when a rule was
+  /// not defined, or when one begins with itself ("left recursion"). The builder is used up.
+  [[nodiscard]] Result<std::shared_ptr<const Grammar>> finish(Part start) &&;
+
+  /// For the readers of texts.
+  [[nodiscard]] Part dfa(grammar::ByteDfa automaton);
+  [[nodiscard]] bool too_large() const noexcept { return too_large_; }
+  [[nodiscard]] const grammar::JsonParts& json();
+  [[nodiscard]] const grammar::GrammarData& data() const noexcept { return data_; }
+
+ private:
+  [[nodiscard]] Part add(grammar::Node node);
+  [[nodiscard]] Part add_list(grammar::NodeKind kind, std::span<const Part> parts);
+
+  grammar::GrammarData data_;
+  std::size_t dfa_states_ = 0;
+  bool too_large_ = false;
+  std::unique_ptr<grammar::JsonParts> json_;  ///< made when it is needed
+};
+
+}  // namespace weft

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "weft/core/error/error.h"
+
+namespace weft {
+
+/// Why a description of structured output is refused.
+enum class GrammarErrc {
+  /// A JSON schema is none; the detail names the place in it.
+  kBadSchema = 1,
+  /// A JSON schema asks for what cannot be held to while tokens are chosen; the detail names the
+  /// place in it and the keyword.
+  kUnsupportedSchema,
+  /// A regular expression has an error, or asks for what is not regular; the detail names the byte.
+  kBadRegex,
+  /// A grammar has an error; the detail names the line.
+  kBadGrammar,
+  /// It is larger, or leaves more open at once, than a server can afford.
+  kTooComplex,
+  /// The model has no token that ends an output, so that nothing could follow the last one allowed.
+  kNoEndToken,
+};
+
+/// The category of these errors, and how one becomes a boost::system::error_code.
+[[nodiscard]] const TableCategory& grammar_category() noexcept;
+[[nodiscard]] boost::system::error_code make_error_code(GrammarErrc code) noexcept;
+
+}  // namespace weft
+
+template <>
+struct boost::system::is_error_code_enum<weft::GrammarErrc> : std::true_type {};

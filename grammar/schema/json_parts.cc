@@ -1,0 +1,109 @@
+#include "weft/grammar/schema/json_parts.h"
+
+#include <array>
+#include <charconv>
+#include <vector>
+
+#include "weft/grammar/defaults.h"
+
+namespace weft::grammar {
+namespace {
+
+using Part = GrammarBuilder::Part;
+using boost::json::value;
+
+/// First items and the rest, each but the first behind a comma, between brackets.
+Part in_brackets(GrammarBuilder& builder, Part space, char open, Part item, char close) {
+  const Part more = builder.sequence({builder.literal(","), space, item});
+  const Part items =
+      builder.sequence({item, builder.repeat(more, 0, GrammarBuilder::kNoBound), space});
+  return builder.sequence(
+      {builder.literal({&open, 1}), space, builder.optional(items), builder.literal({&close, 1})});
+}
+
+}  // namespace
+
+JsonParts::JsonParts(GrammarBuilder& builder) {
+  const Part indentation =
+      builder.any_of({builder.repeat(builder.literal(" "), 0, defaults::kMaxJsonIndent),
+                      builder.repeat(builder.literal("\t"), 1, defaults::kMaxJsonIndent)});
+  const Part line = builder.sequence(
+      {builder.optional(builder.literal("\r")), builder.literal("\n"), indentation});
+  space = builder.optional(builder.any_of({builder.literal(" "), line}));
+  character = builder.dfa(any_json_character_dfa());
+  const Part quote = builder.literal("\"");
+  string = builder.sequence({quote, builder.repeat(character, 0, GrammarBuilder::kNoBound), quote});
+  number =
+      builder.regex("-?(?:0|[1-9][0-9]{0,18})(?:\\.[0-9]{1,17})?(?:[eE][+-]?[0-9]{1,2})?").value();
+  integer = builder.regex("-?(?:0|[1-9][0-9]{0,18})").value();
+  value = builder.reserve_rule();
+  const Part member = builder.sequence({string, builder.literal(":"), space, value});
+  object = builder.reserve_rule();
+  builder.define(object, in_brackets(builder, space, '{', member, '}'));
+  array = in_brackets(builder, space, '[', value, ']');
+  const std::array<std::string, 3> words = {"true", "false", "null"};
+  builder.define(value, builder.any_of({object, array, string, number, builder.choice(words)}));
+}
+
+std::string decimal_text(const boost::json::value& number) {
+  std::array<char, 512> text{};
+  char* end = text.data();
+  if (number.is_int64()) {
+    end = std::to_chars(text.begin(), text.end(), number.get_int64()).ptr;
+  } else if (number.is_uint64()) {
+    end = std::to_chars(text.begin(), text.end(), number.get_uint64()).ptr;
+  } else {
+    end =
+        std::to_chars(text.begin(), text.end(), number.get_double(), std::chars_format::fixed).ptr;
+  }
+  return {text.data(), end};
+}
+
+std::string scalar_text(const boost::json::value& value) {
+  switch (value.kind()) {
+    case boost::json::kind::string:
+      return '"' + json_escaped({value.get_string().data(), value.get_string().size()}) + '"';
+    case boost::json::kind::bool_:
+      return value.get_bool() ? "true" : "false";
+    case boost::json::kind::null:
+      return "null";
+    default:
+      return decimal_text(value);
+  }
+}
+
+GrammarBuilder::Part given_value(GrammarBuilder& builder, const boost::json::value& value) {
+  const Part space = builder.json().space;
+  std::vector<Part> parts;
+  const auto add_comma = [&] {
+    if (parts.size() > 2) {
+      parts.push_back(builder.literal(","));
+      parts.push_back(space);
+    }
+  };
+  if (const auto* object = value.if_object()) {
+    parts = {builder.literal("{"), space};
+    for (const auto& member : *object) {
+      add_comma();
+      parts.push_back(builder.literal('"' + json_escaped(member.key()) + '"'));
+      parts.insert(parts.end(),
+                   {builder.literal(":"), space, given_value(builder, member.value())});
+    }
+    if (!object->empty()) parts.push_back(space);
+    parts.push_back(builder.literal("}"));
+    return builder.sequence(parts);
+  }
+  if (const auto* array = value.if_array()) {
+    parts = {builder.literal("["), space};
+    for (const auto& item : *array) {
+      add_comma();
+      parts.push_back(given_value(builder, item));
+    }
+    if (!array->empty()) parts.push_back(space);
+    parts.push_back(builder.literal("]"));
+    return builder.sequence(parts);
+  }
+  return builder.literal(scalar_text(value));
+}
+
+}  // namespace weft::grammar

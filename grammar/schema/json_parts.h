@@ -1,0 +1,58 @@
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weft/grammar/grammar_builder.h"
+
+namespace weft::grammar {
+
+/// What JSON texts are made of (RFC 8259). Numbers are bounded, so that they end and fit what reads
+/// them: at most 19 digits before the point, 17 behind it, and 2 of an exponent. White space
+/// stands where writers of JSON put it: behind brackets, commas and colons and before a closing
+/// bracket, a blank or a line break with indentation, so that a model that has lost the thread does
+/// not go on with it for ever. There is none around the text.
+struct JsonParts {
+  using Part = GrammarBuilder::Part;
+
+  explicit JsonParts(GrammarBuilder& builder);
+
+  Part space;      ///< white space, or none, between two tokens
+  Part character;  ///< of a string
+  Part string;
+  Part number;
+  Part integer;
+  Part value;
+  Part object;
+  Part array;
+};
+
+inline constexpr std::uint32_t kMaxWholeDigits = 19;
+inline constexpr std::uint32_t kMaxFractionDigits = 17;
+
+/// A number that a schema names, as decimal digits: "-12.5", without an exponent.
+[[nodiscard]] std::string decimal_text(const boost::json::value& number);
+
+/// A JSON value that was given, with white space between its tokens.
+[[nodiscard]] GrammarBuilder::Part given_value(GrammarBuilder& builder,
+                                               const boost::json::value& value);
+
+/// The text of a value that has no others inside: a string with its quotation marks, a number, ...
+[[nodiscard]] std::string scalar_text(const boost::json::value& value);
+
+/// A bound of numbers, as decimal_text() writes it.
+struct NumberBound {
+  std::string decimal;
+  bool excluded = false;
+};
+
+/// Numbers between two bounds, without exponent, with at most so many digits behind the point.
+[[nodiscard]] GrammarBuilder::Part number_between(GrammarBuilder& builder,
+                                                  const std::optional<NumberBound>& low,
+                                                  const std::optional<NumberBound>& high,
+                                                  std::uint32_t fraction_digits);
+
+}  // namespace weft::grammar

@@ -1,0 +1,67 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "weft/grammar/schema/json_parts.h"
+#include "weft/grammar/schema/json_schema.h"
+
+namespace weft::grammar {
+namespace {
+
+using Value = boost::json::value;
+
+}  // namespace
+
+SchemaReader::Part SchemaReader::array_part(const Object& object, const std::string& path) {
+  const JsonParts& json = builder_.json();
+  const Value* prefix = object.if_contains("prefixItems");
+  const Value* items = object.if_contains("items");
+  const std::string first_path = below(path, prefix != nullptr ? "prefixItems" : "items");
+  std::string rest_path = below(path, "items");
+  if (prefix == nullptr && items != nullptr && items->is_array()) {  // as draft 7 writes it
+    prefix = items;
+    items = object.if_contains("additionalItems");
+    rest_path = below(path, "additionalItems");
+  }
+  if (prefix != nullptr && !prefix->is_array()) {
+    return fail(below(path, "prefixItems"), "must be a list of schemas", false);
+  }
+  const auto least = count(object, "minItems", path).value_or(0);
+  const auto most = count(object, "maxItems", path).value_or(kNoBound);
+  if (error_) return {};
+  const std::size_t firsts = prefix == nullptr ? 0 : prefix->get_array().size();
+  const bool has_rest =
+      most > firsts && (items == nullptr ? prefix == nullptr : *items != Value(false));
+  if (least > most || (least > firsts && !has_rest)) {
+    return builder_.any_of(std::span<const Part>());
+  }
+  const Part comma = builder_.sequence({builder_.literal(","), json.space});
+  // From the last one on: what may follow an item, and what may stand first.
+  Part rest = json.space;
+  Part first;
+  if (has_rest) {
+    const Part item = items == nullptr ? json.value : schema(*items, rest_path);
+    const auto at_least =
+        static_cast<std::uint32_t>(std::max<std::uint64_t>(least, firsts) - firsts);
+    const auto at_most = most >= kNoBound ? kNoBound : static_cast<std::uint32_t>(most - firsts);
+    const Part one_more = builder_.sequence({comma, item});
+    rest = builder_.sequence({builder_.repeat(one_more, at_least, at_most), json.space});
+    const Part all =
+        builder_.sequence({item,
+                           builder_.repeat(one_more, at_least > 0 ? at_least - 1 : 0,
+                                           at_most == kNoBound ? kNoBound : at_most - 1),
+                           json.space});
+    first = at_least > 0 ? all : builder_.optional(all);
+  }
+  for (std::size_t i = std::min<std::size_t>(firsts, most); i > 0 && !error_; --i) {
+    const Part item =
+        schema(prefix->get_array()[i - 1], first_path + "[" + std::to_string(i - 1) + "]");
+    const Part with = builder_.sequence({comma, item, rest});
+    const Part begun = builder_.sequence({item, rest});
+    rest = i <= least ? with : builder_.any_of({with, json.space});
+    first = i <= least ? begun : builder_.optional(begun);
+  }
+  return builder_.sequence({builder_.literal("["), json.space, first, builder_.literal("]")});
+}
+
+}  // namespace weft::grammar

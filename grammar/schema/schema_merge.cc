@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "weft/grammar/schema/json_schema.h"
+
+namespace weft::grammar {
+namespace {
+
+using Value = boost::json::value;
+using Object = boost::json::object;
+using Array = boost::json::array;
+
+/// How many values a value is, with those inside of it.
+std::size_t size_of(const Value& value) {
+  std::size_t size = 1;
+  if (const Object* object = value.if_object()) {
+    for (const auto& member : *object) size += size_of(member.value());
+  } else if (const Array* array = value.if_array()) {
+    for (const Value& item : *array) size += size_of(item);
+  }
+  return size;
+}
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+Array list_of(const Value& value) { return value.is_array() ? value.get_array() : Array{value}; }
+
+bool has(const Array& list, const Value& value) {
+  return std::ranges::find(list, value) != list.end();
+}
+
+/// The types of both; a whole number is a number.
+Array common_types(const Value& a, const Value& b) {
+  const Array ours = list_of(a);
+  const Array theirs = list_of(b);
+  Array types;
+  for (const Value& type : ours) {
+    if (has(theirs, type)) {
+      types.push_back(type);
+    } else if (type == "integer" && has(theirs, "number")) {
+      types.push_back(type);
+    } else if (type == "number" && has(theirs, "integer")) {
+      types.push_back("integer");
+    }
+  }
+  return types;
+}
+
+bool is_number(const Value& value) { return value.is_number(); }
+
+double number_of(const Value& value) { return value.is_number() ? value.to_number<double>() : 0; }
+
+}  // namespace
+
+Value SchemaReader::both(const Value& a, const Value& b) {
+  if (a == b || b == Value(true)) return a;
+  if (a == Value(true)) return b;
+  return Object{{"allOf", Array{a, b}}};
+}
+
+/// The schema with what its reference means put in.
+SchemaReader::Object SchemaReader::followed(const Object& object, const std::string& path) {
+  Object result = object;
+  for (int i = 0; result.contains("$ref"); ++i) {
+    const Value ref = result.at("$ref");
+    if (i == 16 || !ref.is_string()) {
+      fail(below(path, "$ref"), "leads nowhere", false);
+      return {};
+    }
+    const Value* const where = resolve({ref.get_string().data(), ref.get_string().size()}, path);
+    if (where == nullptr) return {};
+    result.erase("$ref");
+    if (++reference_depth_ > 16) {
+      fail(path, "references nest too deeply");
+      return {};
+    }
+    const Value whole = result.empty() ? *where : merged(*where, result, path);
+    --reference_depth_;
+    if (error_ || !whole.is_object()) {
+      if (!error_ && whole == Value(false)) return {{"enum", Array{}}};
+      return {};
+    }
+    result = whole.get_object();
+  }
+  return result;
+}
+
+/// Properties that `other` does not list are what its additionalProperties says.
+void SchemaReader::close_properties(Object& object, const Object& other) {
+  const Value* const additional = other.if_contains("additionalProperties");
+  Value* const properties = object.if_contains("properties");
+  if (additional == nullptr || properties == nullptr || !properties->is_object()) return;
+  const Value* const listed = other.if_contains("properties");
+  for (auto& member : properties->get_object()) {
+    const bool is_listed =
+        listed != nullptr && listed->is_object() && listed->get_object().contains(member.key());
+    if (is_listed) continue;
+    member.value() = *additional == Value(false) ? Value(false) : both(member.value(), *additional);
+  }
+}
+
+Value SchemaReader::merged(const Value& a, const Value& b, const std::string& path) {
+  if (!work(size_of(a) + size_of(b))) return nullptr;
+  if (a == Value(true)) return b;
+  if (b == Value(true)) return a;
+  if (a == Value(false) || b == Value(false)) return false;
+  if (!a.is_object() || !b.is_object()) {
+    fail(path, "is neither an object nor true or false", false);
+    return nullptr;
+  }
+  Object ours = followed(a.get_object(), path);
+  Object theirs = followed(b.get_object(), path);
+  if (error_) return nullptr;
+  if (!check_keywords(ours, path) || !check_keywords(theirs, path)) return nullptr;
+  const Object before = ours;
+  close_properties(ours, theirs);
+  close_properties(theirs, before);
+  for (const auto& member : theirs) {
+    if (!is_annotation(member.key())) merge_keyword(ours, member.key(), member.value(), path);
+    if (error_) return nullptr;
+  }
+  return ours;
+}
+
+void SchemaReader::merge_keyword(Object& into, std::string_view keyword, const Value& value,
+                                 const std::string& path) {
+  Value* const old = into.if_contains(keyword);
+  const std::string where = below(path, keyword);
+  if (old == nullptr) {
+    into.emplace(keyword, value);
+  } else if (*old == value) {
+    return;
+  } else if (keyword == "type") {
+    *old = common_types(*old, value);
+    if (old->get_array().empty()) into = {{"enum", Array{}}};
+  } else if (keyword == "properties" && old->is_object() && value.is_object()) {
+    for (const auto& member : value.get_object()) {
+      auto& properties = old->get_object();
+      Value* const same = properties.if_contains(member.key());
+      if (same == nullptr) {
+        properties.emplace(member.key(), member.value());
+      } else {
+        *same = both(*same, member.value());
+      }
+    }
+  } else if (keyword == "required" && old->is_array() && value.is_array()) {
+    for (const Value& name : value.get_array()) {
+      if (!has(old->get_array(), name)) old->get_array().push_back(name);
+    }
+  } else if (is_one_of(keyword, {"additionalProperties", "items", "additionalItems"}) &&
+             !old->is_array() && !value.is_array()) {
+    *old = *old == Value(false) || value == Value(false) ? Value(false) : both(*old, value);
+  } else if (keyword == "allOf" && old->is_array() && value.is_array()) {
+    for (const Value& one : value.get_array()) old->get_array().push_back(one);
+  } else if (is_one_of(keyword,
+                       {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"}) &&
+             is_number(*old) && is_number(value)) {
+    if (number_of(value) > number_of(*old)) *old = value;
+  } else if (is_one_of(keyword,
+                       {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"}) &&
+             is_number(*old) && is_number(value)) {
+    if (number_of(value) < number_of(*old)) *old = value;
+  } else if (keyword == "enum" && old->is_array() && value.is_array()) {
+    if (!work(old->get_array().size() * value.get_array().size())) return;
+    Array common;
+    for (const Value& one : old->get_array()) {
+      if (has(value.get_array(), one)) common.push_back(one);
+    }
+    *old = common;
+  } else if (keyword == "const") {
+    into = {{"enum", Array{}}};
+  } else if (is_one_of(keyword, {"anyOf", "oneOf"}) && old->is_array() && value.is_array()) {
+    // One of these and one of those is one of their pairs.
+    if (!work(16 * old->get_array().size() * value.get_array().size())) return;
+    Array pairs;
+    for (const Value& one : old->get_array()) {
+      for (const Value& other : value.get_array()) pairs.push_back(both(one, other));
+    }
+    *old = pairs;
+  } else {
+    fail(where, "is stated twice, which is not supported");
+  }
+}
+
+}  // namespace weft::grammar

@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/grammar/forms/regex.h"
+#include "weft/grammar/schema/json_parts.h"
+#include "weft/grammar/schema/json_schema.h"
+
+namespace weft::grammar {
+namespace {
+
+using Value = boost::json::value;
+using Object = boost::json::object;
+
+const Object* object_at(const Object& object, std::string_view keyword) {
+  const Value* const value = object.if_contains(keyword);
+  return value == nullptr ? nullptr : value->if_object();
+}
+
+}  // namespace
+
+SchemaReader::Part SchemaReader::member(Part name, Part value) {
+  return builder_.sequence({name, builder_.literal(":"), builder_.json().space, value});
+}
+
+/// A member that no property names. `exists` becomes false where there may be none.
+SchemaReader::Part SchemaReader::other_member(const Object& object, const std::string& path,
+                                              bool& exists) {
+  const Value* const additional = object.if_contains("additionalProperties");
+  const Object* const properties = object_at(object, "properties");
+  const Object* const patterns = object_at(object, "patternProperties");
+  const Value* const names = object.if_contains("propertyNames");
+  const bool lists = properties != nullptr && !properties->empty();
+  const JsonParts& json = builder_.json();
+  if (patterns != nullptr && !patterns->empty()) {
+    const std::string where = below(path, "patternProperties");
+    const bool is_open = additional != nullptr && *additional != Value(false);
+    if (lists || names != nullptr || is_open || patterns->size() > 1) {
+      return fail(where, "is supported for one pattern, without other properties");
+    }
+    const auto& one = *patterns->begin();
+    const auto name = read_regex(builder_, one.key(), {.in_json = true, .searches = true});
+    if (!name) return fail(below(where, one.key()), name.error().detail);
+    const Part quote = builder_.literal("\"");
+    return member(builder_.sequence({quote, *name, quote}),
+                  schema(one.value(), below(where, one.key())));
+  }
+  const bool is_closed = additional == nullptr ? lists : *additional == Value(false);
+  if (is_closed) {
+    exists = false;
+    return {};
+  }
+  const std::string where = below(path, "additionalProperties");
+  const Part value = additional == nullptr ? json.value : schema(*additional, where);
+  if (names != nullptr) {
+    if (lists) return fail(below(path, "propertyNames"), "is not supported beside properties");
+    const Value typed = names->is_object() ? merged(*names, Object{{"type", "string"}},
+                                                    below(path, "propertyNames"))
+                                           : *names;
+    if (typed == Value(false)) {
+      exists = false;
+      return {};
+    }
+    const Part name =
+        typed == Value(true) ? json.string : schema(typed, below(path, "propertyNames"));
+    return member(name, value);
+  }
+  if (!lists) return member(json.string, value);
+  std::vector<std::string> listed;
+  for (const auto& property : *properties) listed.push_back(json_escaped(property.key()));
+  std::size_t bytes = 0;
+  for (const std::string& name : listed) bytes += name.size();
+  // Each byte takes a table of 1 KiB while the automaton is made.
+  if (!work(bytes * 4)) return {};
+  const Part quote = builder_.literal("\"");
+  return member(builder_.sequence({quote, builder_.dfa(json_text_except(listed)), quote}), value);
+}
+
+SchemaReader::Part SchemaReader::object_part(const Object& object, const std::string& path) {
+  for (const std::string_view keyword : {"properties", "patternProperties"}) {
+    const Value* const value = object.if_contains(keyword);
+    if (value != nullptr && !value->is_object()) {
+      return fail(below(path, keyword), "must be an object", false);
+    }
+  }
+  const auto least = count(object, "minProperties", path);
+  const auto most = count(object, "maxProperties", path);
+  bool has_others = true;
+  const Part other = other_member(object, path, has_others);
+  if (error_) return {};
+  const Object* const properties = object_at(object, "properties");
+  const bool lists = properties != nullptr && !properties->empty();
+  const JsonParts& json = builder_.json();
+  if (lists || object.contains("required")) return members(object, path, other, has_others);
+
+  const Part open = builder_.literal("{");
+  const Part close = builder_.literal("}");
+  if (!has_others || most == 0U) {
+    if (least.value_or(0) > 0) return builder_.any_of(std::span<const Part>());
+    return builder_.sequence({open, json.space, close});
+  }
+  const Part comma = builder_.sequence({builder_.literal(","), json.space});
+  const auto at_least = static_cast<std::uint32_t>(least.value_or(0));
+  const auto at_most = most ? static_cast<std::uint32_t>(*most) : kNoBound;
+  if (at_most < at_least) return builder_.any_of(std::span<const Part>());
+  const Part more =
+      builder_.repeat(builder_.sequence({comma, other}), at_least > 0 ? at_least - 1 : 0,
+                      at_most == kNoBound ? kNoBound : at_most - 1);
+  const Part all = builder_.sequence({other, more, json.space});
+  return builder_.sequence({open, json.space, at_least > 0 ? all : builder_.optional(all), close});
+}
+
+/// The properties in their order, and behind them required names that none of them has.
+std::vector<SchemaReader::Member> SchemaReader::members_of(const Object& object,
+                                                           const std::string& path) {
+  std::vector<Member> all;
+  if (const Object* properties = object_at(object, "properties")) {
+    for (const auto& property : *properties) {
+      all.push_back({std::string(property.key()), &property.value(), false});
+    }
+  }
+  const Value* const required = object.if_contains("required");
+  if (required == nullptr) return all;
+  if (!required->is_array()) {
+    fail(below(path, "required"), "must be a list", false);
+    return {};
+  }
+  all.reserve(all.size() + required->get_array().size());  // the map holds views of the names
+  std::map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < all.size(); ++i) places.emplace(all[i].name, i);
+  for (const Value& name : required->get_array()) {
+    if (!name.is_string() || !work(1)) {
+      fail(below(path, "required"), "must be a list of names", false);
+      return {};
+    }
+    const std::string_view text(name.get_string());
+    const auto found = places.find(text);
+    if (found != places.end()) {
+      all[found->second].is_required = true;
+    } else {
+      all.push_back({std::string(text), nullptr, true});
+      places.emplace(all.back().name, all.size() - 1);
+    }
+  }
+  return all;
+}
+
+bool SchemaReader::check_member_counts(const Object& object, const std::string& path,
+                                       const std::vector<Member>& all, bool has_additional) {
+  const auto needed = static_cast<std::size_t>(std::ranges::count(all, true, &Member::is_required));
+  if (count(object, "minProperties", path).value_or(0) > needed) {
+    fail(below(path, "minProperties"), "is supported up to the number of required properties");
+  }
+  const auto most = count(object, "maxProperties", path);
+  if (most && (has_additional || *most < all.size())) {
+    fail(below(path, "maxProperties"), "is not supported beside optional properties");
+  }
+  const bool named_freely =
+      object.contains("patternProperties") || object.contains("propertyNames");
+  const auto unlisted = std::ranges::find(all, nullptr, &Member::schema);
+  if (named_freely && unlisted != all.end()) {
+    fail(below(path, "required"),
+         "names '" + unlisted->name + "', which no property does; that is not supported here");
+  }
+  return !error_;
+}
+
+/// An object that lists properties or requires some: those in their order, each there or not, then
+/// others.
+SchemaReader::Part SchemaReader::members(const Object& object, const std::string& path,
+                                         Part additional_member, bool has_additional) {
+  const JsonParts& json = builder_.json();
+  const std::vector<Member> all = members_of(object, path);
+  if (error_ || !check_member_counts(object, path, all, has_additional)) return {};
+  const Value* const additional = object.if_contains("additionalProperties");
+  const Part comma = builder_.sequence({builder_.literal(","), json.space});
+  // From the last one on: what may follow once a member is there, and while none is.
+  Part rest = json.space;
+  Part first;
+  if (has_additional) {
+    const Part more = builder_.sequence({comma, additional_member});
+    rest = builder_.sequence({builder_.repeat(more, 0, kNoBound), json.space});
+    first = builder_.optional(builder_.sequence({additional_member, rest}));
+  }
+  for (std::size_t i = all.size(); i > 0 && !error_; --i) {
+    const Member& one = all[i - 1];
+    const std::string where = below(below(path, "properties"), one.name);
+    const Part value = one.schema != nullptr   ? schema(*one.schema, where)
+                       : additional != nullptr ? schema(*additional, where)
+                                               : json.value;
+    const Part pair = member(builder_.literal('"' + json_escaped(one.name) + '"'), value);
+    const Part with = builder_.sequence({comma, pair, rest});
+    const Part begun = builder_.sequence({pair, rest});
+    rest = one.is_required ? with : builder_.any_of({with, rest});
+    first = one.is_required ? begun : builder_.any_of({begun, first});
+  }
+  return builder_.sequence({builder_.literal("{"), json.space, first, builder_.literal("}")});
+}
+
+}  // namespace weft::grammar

@@ -1,0 +1,140 @@
+#include "weft/net/api/fields/structured_fields.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "weft/grammar/defaults.h"
+
+namespace weft {
+namespace {
+
+namespace dom = simdjson::dom;
+using Kind = StructuredOutput::Kind;
+
+void set_output(BodyFields& fields, std::string_view field, Kind kind, std::string text,
+                Request& request) {
+  StructuredOutput& output = request.structured_output;
+  if (output) {
+    return fields.fail(field, "and " + output.name + " both say what the output must look like");
+  }
+  output.kind = kind;
+  output.text = std::move(text);
+  output.name = fields.path_of(field);
+}
+
+/// Takes a schema: an object, true or false, or where it `may_be_text` the text of one.
+void take_schema(BodyFields& fields, std::string_view name, bool may_be_text, Request& request) {
+  const auto schema = fields.any(name);
+  if (!schema) return;
+  std::string_view text;
+  if (may_be_text && schema->get(text) == simdjson::SUCCESS) {
+    set_output(fields, name, Kind::kJsonSchema, std::string(text), request);
+  } else if (schema->is_object() || schema->is_bool()) {
+    set_output(fields, name, Kind::kJsonSchema, simdjson::minify(*schema), request);
+  } else {
+    fields.fail(name, "must be an object", api_code::kInvalidType);
+  }
+}
+
+void take_choices(BodyFields& fields, std::string_view name, Request& request) {
+  const auto list = fields.array(name);
+  if (!list) return;
+  std::vector<std::string> choices;
+  for (const dom::element entry : *list) {
+    std::string_view text;
+    if (entry.get(text) != simdjson::SUCCESS) {
+      return fields.fail(indexed(name, choices.size()), "must be a string", api_code::kInvalidType);
+    }
+    choices.emplace_back(text);
+    if (choices.size() > defaults::kMaxChoices) break;  // refused by their number
+  }
+  set_output(fields, name, Kind::kChoice, {}, request);
+  request.structured_output.choices = std::move(choices);
+}
+
+void take_text(BodyFields& fields, std::string_view name, Kind kind, Request& request) {
+  const auto text = fields.text(name);
+  if (text) set_output(fields, name, kind, std::string(*text), request);
+}
+
+void take_json_object(BodyFields& fields, std::string_view name, Request& request) {
+  if (fields.flag(name).value_or(false)) {
+    set_output(fields, name, Kind::kJsonObject, {}, request);
+  }
+}
+
+/// Takes what stands beside a schema and changes nothing here: every schema is held to.
+void take_schema_labels(BodyFields& fields) {
+  static_cast<void>(fields.text("name"));
+  static_cast<void>(fields.text("description"));
+  static_cast<void>(fields.flag("strict"));
+}
+
+void refuse_type(BodyFields& format, std::string_view type) {
+  format.fail("type", shown(type) + " is none of text, json_object, json_schema",
+              api_code::kUnsupported);
+}
+
+}  // namespace
+
+void take_response_format(BodyFields& fields, Request& request) {
+  const auto object = fields.object("response_format");
+  if (!object) return;
+  BodyFields format(*object, fields.path_of("response_format"), fields);
+  const std::string_view type = format.needed_text("type");
+  if (type == "json_object") {
+    take_schema(format, "schema", false, request);
+    if (!request.structured_output) {
+      set_output(fields, "response_format", Kind::kJsonObject, {}, request);
+    }
+  } else if (type == "json_schema") {
+    const auto schema = format.any("json_schema");
+    BodyFields inner(schema ? schema->get_object() : BodyFields::Object(simdjson::NO_SUCH_FIELD),
+                     format.path_of("json_schema"), format);
+    take_schema_labels(inner);
+    if (!inner.has("schema")) inner.fail("schema", "is missing", api_code::kMissing);
+    take_schema(inner, "schema", false, request);
+    inner.finish();
+  } else if (type != "text") {
+    refuse_type(format, type);
+  }
+  format.finish();
+}
+
+void take_text_format(BodyFields& text, Request& request) {
+  const auto object = text.object("format");
+  if (!object) return;
+  BodyFields format(*object, text.path_of("format"), text);
+  const std::string_view type = format.needed_text("type");
+  if (type == "json_object") {
+    set_output(text, "format", Kind::kJsonObject, {}, request);
+  } else if (type == "json_schema") {
+    take_schema_labels(format);
+    if (!format.has("schema")) format.fail("schema", "is missing", api_code::kMissing);
+    take_schema(format, "schema", false, request);
+  } else if (type != "text") {
+    refuse_type(format, type);
+  }
+  format.finish();
+}
+
+void take_structured_outputs(BodyFields& fields, Request& request) {
+  if (const auto object = fields.object("structured_outputs")) {
+    BodyFields outputs(*object, fields.path_of("structured_outputs"), fields);
+    take_schema(outputs, "json", true, request);
+    take_text(outputs, "regex", Kind::kRegex, request);
+    take_choices(outputs, "choice", request);
+    take_text(outputs, "grammar", Kind::kText, request);
+    take_json_object(outputs, "json_object", request);
+    outputs.finish();
+  }
+  take_schema(fields, "guided_json", true, request);
+  take_text(fields, "guided_regex", Kind::kRegex, request);
+  take_choices(fields, "guided_choice", request);
+  take_text(fields, "guided_grammar", Kind::kText, request);
+  take_json_object(fields, "guided_json_object", request);
+  static_cast<void>(fields.text("guided_decoding_backend"));  // there is one
+}
+
+}  // namespace weft

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "weft/actors/request/request.h"
+#include "weft/net/api/fields/body_fields.h"
+
+namespace weft {
+
+/// The fields that say what an output must look like. Each leaves mistakes in `fields`; what is
+/// wrong with a schema or a grammar itself the engine says when it prepares the request, by the
+/// same names. A second one that asks for something is a mistake.
+
+/// Takes `response_format` of chat and text completions: text, json_object (with a `schema` as
+/// llama.cpp's clients write it), json_schema.
+void take_response_format(BodyFields& fields, Request& request);
+
+/// Takes `format` of the Responses API's `text`, which has the schema in itself.
+void take_text_format(BodyFields& text, Request& request);
+
+/// Takes vLLM's `structured_outputs` and its older names, `guided_json`, `guided_regex`,
+/// `guided_choice`, `guided_grammar` and `guided_json_object`.
+void take_structured_outputs(BodyFields& fields, Request& request);
+
+}  // namespace weft

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "weft/core/token.h"
+
+namespace weft {
+
+/// The tokens that may come next. Where `bits` is empty they are those of `tokens`.
+struct AllowedTokens {
+  std::span<const std::uint32_t> bits{};  ///< bit i % 32 of word i / 32 for token i; rest: not
+  std::span<const TokenId> tokens{};      ///< ascending, at most kMaxListedTokens
+  bool may_end = false;                   ///< the output may end here, by any token that ends it
+  std::uint32_t count = 0;                ///< how many there are, ends left out
+};
+
+/// A longer list is bits.
+inline constexpr std::size_t kMaxListedTokens = 512;
+
+/// Where a sequence is in what it must look like. Owner only; those of several sequences may be
+/// used side by side.
+class ConstraintState {
+ public:
+  ConstraintState() = default;
+  ConstraintState(const ConstraintState&) = delete;
+  ConstraintState& operator=(const ConstraintState&) = delete;
+  virtual ~ConstraintState() = default;
+
+  /// The next tokens of the output. After one that was not allowed nothing is; after one that ends
+  /// the output nobody asks.
+  virtual void advance(std::span<const TokenId> tokens) noexcept = 0;
+  /// Takes back the last so many tokens, of those that the maker says can be; false: too many.
+  virtual bool roll_back(std::size_t tokens) noexcept = 0;
+  /// What may come next, valid until the next call. Takes the time the maker says; asked twice, the
+  /// second time none.
+  [[nodiscard]] virtual AllowedTokens allowed() noexcept = 0;
+  /// Another sequence that has come as far.
+  [[nodiscard]] virtual std::unique_ptr<ConstraintState> clone() const = 0;
+};
+
+/// What a request's outputs must look like. Thread-safe.
+class TokenConstraint {
+ public:
+  TokenConstraint() = default;
+  TokenConstraint(const TokenConstraint&) = delete;
+  TokenConstraint& operator=(const TokenConstraint&) = delete;
+  virtual ~TokenConstraint() = default;
+
+  [[nodiscard]] virtual std::unique_ptr<ConstraintState> begin() const = 0;
+};
+
+}  // namespace weft
