@@ -297,6 +297,21 @@ def tuning():
     }
 
 
+def output_parser():
+    """Two bytes choose the format of calls and of thoughts; the rest is an output."""
+    outputs = {
+        "hermes": (6, 1, '<think>a</think>b<tool_call>{"name": "f", "arguments": {"a": "x"}}</tool_call>'),
+        "tagged": (1, 1, "<tool_call><function=f><parameter=a>\nx\n</parameter></function></tool_call>"),
+        "glm": (4, 65, "a</think><tool_call>f\n<arg_key>b</arg_key><arg_value>1</arg_value></tool_call>"),
+        "mistral": (7, 2, '[THINK]a[/THINK][TOOL_CALLS]f[CALL_ID]1[ARGS]{"a": [1]}'),
+        "harmony": (0, 0, "<|channel|>commentary to=functions.f<|message|>{}<|call|>"),
+        "llama": (19, 1, '{"name": "now", "parameters": {}}; {"name": "f"}'),
+        "python": (20, 129, "[f(a='x', b=[1, (2, None)]), now()]"),
+        "command": (14, 3, 'Action:\n```json\n[{"tool_name": "f", "parameters": {}}]\n```'),
+    }
+    return {name: bytes(head) + text.encode() for name, (*head, text) in outputs.items()}
+
+
 def stop_strings():
     return {
         "inside": b"Answer\0The Answer:\0So. The Answer is 4",
@@ -402,7 +417,7 @@ def sentencepiece():
 
 def main():
     for target in (chat_request, checkpoint_format, checkpoint_index, completion_request, config, gguf, importance, jinja, llama2c,
-                   llama2c_tokenizer, pickle, pickle_checkpoint, quantized, rank_plan, response_request, safetensors, sentencepiece, stop_strings,
+                   llama2c_tokenizer, output_parser, pickle, pickle_checkpoint, quantized, rank_plan, response_request, safetensors, sentencepiece, stop_strings,
                    tokenizer_json, trace, tuning, zip):
         folder = CORPUS / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
