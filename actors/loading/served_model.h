@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "weft/actors/loading/generation_config.h"
 #include "weft/core/dtype.h"
 #include "weft/core/token.h"
 #include "weft/text/chat/chat_encoder.h"
+#include "weft/text/format/model_format.h"
 #include "weft/text/tokenizer/tokenizer.h"
 
 namespace weft {
@@ -14,7 +16,9 @@ namespace weft {
 /// What the actors know of the model that is served. Immutable, shared by all of them.
 struct ServedModel {
   Tokenizer tokenizer;
-  ChatEncoder chat{tokenizer};        ///< by the tokenizer's template
+  ChatEncoder chat{tokenizer};  ///< by the tokenizer's template
+  /// How it writes thoughts and calls: by that template, unless its spec says so. Never null.
+  std::shared_ptr<const ModelFormat> format = ModelFormat::find(tokenizer);
   std::int64_t vocabulary = 0;        ///< of the logits; the tokenizer's may be smaller
   std::int64_t context = 0;           ///< positions of a sequence on the device
   DType kv_dtype = DType::kF32;       ///< of keys and values

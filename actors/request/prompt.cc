@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -172,6 +174,25 @@ Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& mode
   return {};
 }
 
+// The text of the prompt's last tokens is as much as shows whether a thought is open.
+bool prompt_ends_in_thought(std::span<const TokenId> prompt, const ServedModel& model) {
+  constexpr std::size_t kTail = 32;
+  const auto tail = prompt.last(std::min(prompt.size(), kTail));
+  const auto text = model.tokenizer.decode(tail, /*skip_special=*/false);
+  return text && ends_in_thought(*text, model.format->format);
+}
+
+void set_parser(RequestText::Options& options, const Request& request,
+                std::span<const TokenId> prompt, const ServedModel& model) {
+  if (!request.typed_output || !model.format->format.any()) return;
+  options.format = model.format;
+  if (!request.tools.is_null()) {
+    options.parser.tools = std::make_shared<const ToolSchemas>(request.tools);
+  }
+  options.parser.in_thought = prompt_ends_in_thought(prompt, model);
+  options.parser.one_call = !request.parallel_tool_calls;
+}
+
 RequestText::Options text_options(const Request& request, const GroupSpec& spec,
                                   std::size_t prompt) {
   const SamplingParams& sampling = request.sampling;
@@ -217,7 +238,8 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   }
   const auto completed = complete(spec, request, model, seed);
   if (!completed) return completed.error();
-  const auto options = text_options(request, spec, prompt);
+  auto options = text_options(request, spec, prompt);
+  set_parser(options, request, spec.prompt, model);
   auto text = std::make_unique<RequestText>(*ticket, model.tokenizer, std::move(*stops), options);
   auto group = std::make_unique<RequestGroup>(std::move(spec), std::move(ticket), std::move(text));
   group->cls = request.request_class;
