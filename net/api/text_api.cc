@@ -11,6 +11,7 @@
 #include "weft/net/api/fields/json_text.h"
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/net/api/fields/word_tokens.h"
+#include "weft/net/api/tools/tool_fields.h"
 
 namespace weft {
 namespace {
@@ -27,7 +28,12 @@ Tokens conversation_tokens(BodyFields& fields, const ServedModel& model) {
   Conversation conversation;
   conversation.messages = take_messages(fields, model);
   conversation.add_generation_prompt = fields.flag("add_generation_prompt").value_or(true);
-  conversation.chat_template_kwargs = take_template_kwargs(fields);
+  Request request;
+  request.chat_template_kwargs = take_template_kwargs(fields);
+  take_tools(fields, ToolDialect::kChat, model, request);
+  take_reasoning_effort(fields, "reasoning_effort", request);
+  conversation.tools = std::move(request.tools);
+  conversation.chat_template_kwargs = std::move(request.chat_template_kwargs);
   allow_only(fields, {{"add_special_tokens", false}});
   if (auto error = fields.finish()) return *std::move(error);
   auto ids = model.chat.encode(std::move(conversation), wall_clock());

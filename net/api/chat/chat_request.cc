@@ -7,6 +7,7 @@
 #include "weft/net/api/completions/completion_options.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/request_fields.h"
+#include "weft/net/api/tools/tool_fields.h"
 #include "weft/sampling/defaults.h"
 
 namespace weft {
@@ -36,7 +37,6 @@ void refuse_other_modalities(BodyFields& fields) {
 }
 
 void refuse_unsupported_chat_fields(BodyFields& fields) {
-  refuse_tools(fields);
   refuse_other_modalities(fields);
   allow_only_text_format(fields, "response_format");
   allow_only(fields, {{"include_stop_str_in_output", false},
@@ -60,6 +60,8 @@ ApiResult<CompletionRequest> read_chat(simdjson::dom::object body, const ApiCont
   Request request = take_request(fields, context);
   request.messages = take_messages(fields, *context.card.model);
   request.chat_template_kwargs = take_template_kwargs(fields);
+  take_tools(fields, ToolDialect::kChat, *context.card.model, request);
+  take_reasoning_effort(fields, "reasoning_effort", request);
   request.max_tokens = take_max_tokens(fields);
   result.options.service_tier = take_service_tier(fields, context, request.request_class);
   take_chat_logprobs(fields, request);

@@ -18,7 +18,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::string_view kNoTools = "tools are not supported yet";
+constexpr std::string_view kNoTools = "is not supported here";
 
 std::vector<std::string> stop_strings(BodyFields& fields, dom::element stop) {
   std::string_view text;
@@ -70,6 +70,23 @@ bool is_one_of(dom::element element, std::initializer_list<std::string_view> val
   return element.get(text) == simdjson::SUCCESS && std::ranges::find(values, text) != values.end();
 }
 
+void allow_no_tools(const BodyFields& fields, std::string_view name) {
+  const auto list = fields.any(name);
+  if (list && !is_harmless(*list, Harmless::kEmptyList)) {
+    fields.fail(name, kNoTools, api_code::kUnsupported);
+  }
+}
+
+void allow_no_choice(const BodyFields& fields, std::string_view name) {
+  const auto choice = fields.any(name);
+  if (!choice || is_one_of(*choice, {"none", "auto"})) return;
+  if (choice->is_string() || choice->is_object()) {
+    fields.fail(name, kNoTools, api_code::kUnsupported);
+  } else {
+    fields.fail(name, "must be a string or an object", api_code::kInvalidType);
+  }
+}
+
 }  // namespace
 
 std::string take_model(BodyFields& fields, const ModelCard& card) {
@@ -116,24 +133,15 @@ std::string take_service_tier(BodyFields& fields, const ApiContext& context, Req
   return std::string(cls == tier->cls ? tier->echo : "flex");
 }
 
-void allow_no_tools(BodyFields& fields, std::string_view name) {
-  const auto list = fields.any(name);
-  if (list && !is_harmless(*list, Harmless::kEmptyList)) {
-    fields.fail(name, kNoTools, api_code::kUnsupported);
-  }
+void refuse_older_tools(BodyFields& fields) {
+  allow_no_tools(fields, "functions");
+  allow_no_choice(fields, "function_call");
 }
 
 void refuse_tools(BodyFields& fields) {
-  for (const std::string_view name : {"tools", "functions"}) allow_no_tools(fields, name);
-  for (const std::string_view name : {"tool_choice", "function_call"}) {
-    const auto choice = fields.any(name);
-    if (!choice || is_one_of(*choice, {"none", "auto"})) continue;
-    if (choice->is_string() || choice->is_object()) {
-      fields.fail(name, kNoTools, api_code::kUnsupported);
-    } else {
-      fields.fail(name, "must be a string or an object", api_code::kInvalidType);
-    }
-  }
+  allow_no_tools(fields, "tools");
+  allow_no_choice(fields, "tool_choice");
+  refuse_older_tools(fields);
 }
 
 void allow_only(BodyFields& fields, std::initializer_list<OnlyFlag> flags) {

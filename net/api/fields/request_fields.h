@@ -32,12 +32,11 @@ namespace weft {
 [[nodiscard]] std::string take_service_tier(BodyFields& fields, const ApiContext& context,
                                             RequestClass& cls);
 
-/// Allows a list of tools, or of calls of them, only when it is empty.
-void allow_no_tools(BodyFields& fields, std::string_view name);
-
 /// Allows no more about tools than that there are none: an empty `tools`, a `tool_choice` of none
-/// or auto.
+/// or auto, and the same of the older fields.
 void refuse_tools(BodyFields& fields);
+/// The same of the older fields alone: `functions` and `function_call`.
+void refuse_older_tools(BodyFields& fields);
 
 /// Allows a flag with the value that asks for nothing special; any other is "unsupported".
 struct OnlyFlag {
