@@ -1,5 +1,7 @@
 #include "weft/actors/loading/loaded_model.h"
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -18,6 +20,26 @@ std::vector<TokenId> end_tokens(const Program& program, const Tokenizer& tokeniz
   std::vector<TokenId> ends(known.begin(), known.end());
   for (const std::int64_t id : program.end_tokens) ends.push_back(static_cast<TokenId>(id));
   return sorted_once(std::move(ends));
+}
+
+/// Returns the type of most of the bytes.
+std::string weight_type_of(const Checkpoint& checkpoint) {
+  std::map<DType, std::uint64_t> bytes;
+  for (const CheckpointTensor& tensor : checkpoint.tensors()) bytes[tensor.dtype] += tensor.size;
+  const auto most =
+      std::ranges::max_element(bytes, {}, [](const auto& entry) { return entry.second; });
+  return most == bytes.end() ? std::string() : std::string(to_string(most->first));
+}
+
+ModelFacts facts_of(const OpenedModel& opened) {
+  const Program& program = *opened.program;
+  return {.family = program.family,
+          .format = std::string(to_string(opened.checkpoint->format())),
+          .weight_type = weight_type_of(*opened.checkpoint),
+          .parameters = program.parameters,
+          .stored_bytes = static_cast<std::int64_t>(opened.checkpoint->stored_bytes()),
+          .hidden = program.hidden,
+          .layers = static_cast<std::int64_t>(program.self_kv.size())};
 }
 
 ServedModel served(const Program& program, Tokenizer tokenizer, std::vector<TokenId> ends,
@@ -138,6 +160,7 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
       served(*opened.program, std::move(tokenizer), std::move(ends), *devices, kv_dtype);
   model.defaults = std::move(*defaults);
   model.format = *std::move(format);
+  model.facts = facts_of(opened);
   return LoadedModel{std::move(model), std::move(devices->devices)};
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "weft/actors/loading/generation_config.h"
@@ -12,6 +13,17 @@
 #include "weft/text/tokenizer/tokenizer.h"
 
 namespace weft {
+
+/// What people are told of a model. Nothing is computed by it.
+struct ModelFacts {
+  std::string family{};           ///< of its spec, "qwen2"; empty = not known
+  std::string format{};           ///< of its files, "gguf"
+  std::string weight_type{};      ///< in which most bytes of its files are, "q4_k"
+  std::int64_t parameters = 0;    ///< 0, as of all numbers here: not known
+  std::int64_t stored_bytes = 0;  ///< of its files' tensors
+  std::int64_t hidden = 0;        ///< numbers of a token between two layers
+  std::int64_t layers = 0;        ///< that have a KV cache
+};
 
 /// What the actors know of the model that is served. Immutable, shared by all of them.
 struct ServedModel {
@@ -28,6 +40,7 @@ struct ServedModel {
   TokenId start_token = kNoToken;  ///< which the decoder of an encoder-decoder model begins with
   GenerationDefaults defaults{};   ///< of requests that do not say it themselves
   std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = there is none
+  ModelFacts facts{};
 };
 
 /// Returns tokens as end tokens are kept: sorted, each once.

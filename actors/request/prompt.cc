@@ -104,7 +104,7 @@ SamplingParams for_device(const SamplingParams& sampling, std::size_t ends) {
 // In the words of OpenAI's API, which clients look for to shorten a conversation.
 Error too_long(const Request& request, const ServedModel& model, std::size_t prompt) {
   const std::string said = prompt_of(request);
-  if (request.max_tokens <= 0) {
+  if (request.max_tokens <= 0 || request.clip_max_tokens) {
     return context_exceeded(model, "your " + said + " resulted in " + std::to_string(prompt) +
                                        " tokens. Please reduce the length of the " + said + ".");
   }
@@ -121,8 +121,11 @@ Result<std::int32_t> output_bound(const Request& request, const ServedModel& mod
   const std::int64_t room = model.context - static_cast<std::int64_t>(prompt);
   if (request.max_tokens < 0)
     return bad_request("max_tokens: " + std::to_string(request.max_tokens));
-  if (room < 1 || request.max_tokens > room) return too_long(request, model, prompt);
-  if (request.max_tokens > 0) return request.max_tokens;
+  const bool fits = request.max_tokens <= room || request.clip_max_tokens;
+  if (room < 1 || !fits) return too_long(request, model, prompt);
+  if (request.max_tokens > 0) {
+    return static_cast<std::int32_t>(std::min<std::int64_t>(request.max_tokens, room));
+  }
   const std::int64_t most = model.defaults.max_tokens > 0 ? model.defaults.max_tokens : room;
   return static_cast<std::int32_t>(std::min<std::int64_t>(most, room));
 }

@@ -45,6 +45,9 @@ struct Request {
   /// Of each output; 0 = what the context has room for, at most what Config::generation_config
   /// says.
   std::int32_t max_tokens = 256;
+  /// Where the context has less room than max_tokens: the output gets what there is, instead of a
+  /// refusal.
+  bool clip_max_tokens = false;
   SamplingParams sampling{};
   /// Of a model with an encoder: the token that the output begins with, which names the language of
   /// a translation (forced_bos_token_id); it is no part of the output. kNoToken: none, or that of
