@@ -394,6 +394,38 @@ def response_request():
     return {name: json.dumps(body, separators=(",", ":")).encode() for name, body in bodies.items()}
 
 
+def message_request():
+    user = {"role": "user", "content": "hello"}
+    blocks = [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": "b", "citations": None}]
+    bodies = {
+        "sampling": {"max_tokens": 5, "messages": [user], **SAMPLING},
+        "blocks": {"model": "tiny", "max_tokens": 5, "system": blocks, "stream": True, "stop_sequences": ["a", "b"],
+                   "messages": [{"role": "user", "content": blocks}, {"role": "assistant", "content": "c"}, user, user],
+                   "metadata": {"user_id": "u"}, "tools": [], "tool_choice": {"type": "auto"}, "service_tier": "standard_only"},
+        "thinking": {"max_tokens": 9, "messages": [user], "thinking": {"type": "disabled"}, "output_config": {"effort": "low"}},
+        "image": {"max_tokens": 5, "messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "url"}}]}]},
+        "prefill": {"max_tokens": 5, "messages": [user, {"role": "assistant", "content": "The"}]},
+    }
+    bodies["sampling"].pop("stop", None)
+    return {name: json.dumps(body, separators=(",", ":")).encode() for name, body in bodies.items()}
+
+
+def ollama_request():
+    user = {"role": "user", "content": "hello"}
+    options = {"num_predict": 5, "num_ctx": 2048, "temperature": 0.5, "top_k": 3, "repeat_penalty": 1.1, "repeat_last_n": 0,
+               "mirostat": 2, "seed": -1, "stop": ["a"], "penalize_newline": True}
+    bodies = {
+        "chat": {"model": "tiny:latest", "messages": [{"role": "system", "content": "s"}, user], "options": options,
+                 "stream": False, "keep_alive": "5m", "format": "", "think": False, "tools": []},
+        "history": {"messages": [user, {"role": "assistant", "thinking": "t"}, {"role": "tool", "content": "4", "tool_name": "n"}]},
+        "generate": {"model": "tiny", "prompt": "a", "system": "s", "logprobs": True, "top_logprobs": 2, "images": [], "suffix": ""},
+        "raw": {"prompt": "a", "raw": True, "context": [], "truncate": True, "shift": False},
+        "load": {"model": "tiny", "keep_alive": 0},
+        "schema": {"prompt": "a", "format": {"type": "object"}},
+    }
+    return {name: json.dumps(body, separators=(",", ":")).encode() for name, body in bodies.items()}
+
+
 def importance():
     def entry(name, chunks, values):
         text = name.encode()
@@ -417,7 +449,8 @@ def sentencepiece():
 
 def main():
     for target in (chat_request, checkpoint_format, checkpoint_index, completion_request, config, gguf, importance, jinja, llama2c,
-                   llama2c_tokenizer, output_parser, pickle, pickle_checkpoint, quantized, rank_plan, response_request, safetensors, sentencepiece, stop_strings,
+                   llama2c_tokenizer, message_request, ollama_request, output_parser, pickle, pickle_checkpoint, quantized, rank_plan, response_request,
+                   safetensors, sentencepiece, stop_strings,
                    tokenizer_json, trace, tuning, zip):
         folder = CORPUS / target.__name__
         folder.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "weft/net/api/fields/body_defaults.h"
+#include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/tools/typed_answer.h"
 #include "weft/text/json/json_text.h"
 
 namespace weft {
@@ -43,10 +45,19 @@ json::object take_call(const BodyFields& fields, dom::element element, std::size
 
 }  // namespace
 
-json::object call_of(std::string_view id, std::string_view function, std::string_view arguments) {
+json::object call_with(std::string_view id, std::string_view function, json::value arguments) {
   return {{"id", id},
           {"type", "function"},
-          {"function", {{"name", function}, {"arguments", arguments_of(arguments)}}}};
+          {"function", {{"name", function}, {"arguments", std::move(arguments)}}}};
+}
+
+json::object call_of(std::string_view id, std::string_view function, std::string_view arguments) {
+  return call_with(id, function, arguments_of(arguments));
+}
+
+std::string arguments_object(std::string_view arguments) {
+  const json::value value = arguments_of(arguments);
+  return json_text(value.is_object() ? value : json::object{{"INVALID_JSON", value}});
 }
 
 void take_tool_calls(const BodyFields& fields, CallHistory& history, json::object& message) {

@@ -31,6 +31,10 @@ class CallHistory {
 [[nodiscard]] boost::json::object call_of(std::string_view id, std::string_view function,
                                           std::string_view arguments);
 
+/// The same with the arguments as JSON.
+[[nodiscard]] boost::json::object call_with(std::string_view id, std::string_view function,
+                                            boost::json::value arguments);
+
 /// Takes `tool_calls` of an assistant's message to the message for the template.
 void take_tool_calls(const BodyFields& fields, CallHistory& history, boost::json::object& message);
 

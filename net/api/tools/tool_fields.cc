@@ -31,7 +31,7 @@ bool may_name_function(std::string_view name) {
 
 /// Returns a function as templates know it, with its fields in the order that models were trained
 /// with.
-json::object take_function(const BodyFields& function) {
+json::object take_function(const BodyFields& function, std::string_view schema = "parameters") {
   const std::string_view name = function.needed_text("name");
   if (!may_name_function(name)) {
     function.fail("name", "must have 1 to " + std::to_string(defaults::kMaxFunctionName) +
@@ -40,7 +40,7 @@ json::object take_function(const BodyFields& function) {
   json::object made{{"name", name}};
   if (const auto description = function.text("description")) made["description"] = *description;
   made["parameters"] = {{"type", "object"}, {"properties", json::object()}};
-  if (function.object("parameters")) made["parameters"] = to_json(*function.any("parameters"));
+  if (function.object(schema)) made["parameters"] = to_json(*function.any(schema));
   static_cast<void>(function.flag("strict"));
   return made;
 }
@@ -48,9 +48,13 @@ json::object take_function(const BodyFields& function) {
 json::object take_tool(const BodyFields& fields, dom::element element, std::size_t index,
                        ToolDialect dialect) {
   const BodyFields tool(element.get_object(), indexed("tools", index), fields);
-  const std::string_view type = tool.needed_text("type");
-  if (type != "function") {
-    tool.fail("type", shown(type) + " is not supported, only function", api_code::kUnsupported);
+  const bool messages = dialect == ToolDialect::kMessages;
+  const std::string_view known = messages ? "custom" : "function";
+  const std::string_view type =
+      messages ? tool.text("type").value_or(known) : tool.needed_text("type");
+  if (type != known) {
+    tool.fail("type", shown(type) + " is not supported, only " + std::string(known),
+              api_code::kUnsupported);
   }
   tool.ignore({"cache_control", "defer_loading", "eager_input_streaming"});
   json::object function;
@@ -59,7 +63,7 @@ json::object take_tool(const BodyFields& fields, dom::element element, std::size
     function = take_function(inner);
     inner.finish();
   } else {
-    function = take_function(tool);
+    function = take_function(tool, messages ? "input_schema" : "parameters");
   }
   tool.finish();
   return {{"type", "function"}, {"function", std::move(function)}};
@@ -102,6 +106,21 @@ bool take_choice(const BodyFields& fields) {
   return false;
 }
 
+/// The same of Messages, whose choice is an object.
+bool take_choice_object(const BodyFields& fields, Request& request) {
+  const auto object = fields.object("tool_choice");
+  if (!object) return true;
+  const BodyFields choice(*object, "tool_choice", fields);
+  const std::string_view type = choice.needed_text("type");
+  if (type != "auto" && type != "none") {
+    choice.fail("type", shown(type) + " is not supported, only auto and none",
+                api_code::kUnsupported);
+  }
+  request.parallel_tool_calls = !choice.flag("disable_parallel_tool_use").value_or(false);
+  choice.finish();
+  return type == "auto";
+}
+
 void check_model(const BodyFields& fields, const ServedModel& model) {
   if (model.tokenizer.chat_template().find("tools") == std::string_view::npos) {
     fields.fail("tools", "are not known to this model's chat template", api_code::kUnsupported);
@@ -120,12 +139,29 @@ void set_once(json::object& variables, std::string_view name, json::value value)
 
 }  // namespace
 
+bool can_call_tools(const ServedModel& model) {
+  const OutputFormat& format = model.format->format;
+  return model.tokenizer.chat_template().find("tools") != std::string_view::npos &&
+         (format.harmony || format.calls.body != CallBody::kNone);
+}
+
+void set_thinking(Request& request, bool wanted) {
+  for (const std::string_view name : {"enable_thinking", "thinking"}) {
+    set_once(request.chat_template_kwargs, name, wanted);
+  }
+}
+
 void take_tools(BodyFields& fields, ToolDialect dialect, const ServedModel& model,
                 Request& request) {
   request.typed_output = true;
-  request.parallel_tool_calls = fields.flag("parallel_tool_calls").value_or(true);
-  const bool may_call = take_choice(fields);
-  refuse_older_tools(fields);
+  bool may_call = false;
+  if (dialect == ToolDialect::kMessages) {
+    may_call = take_choice_object(fields, request);
+  } else {
+    request.parallel_tool_calls = fields.flag("parallel_tool_calls").value_or(true);
+    may_call = take_choice(fields);
+    refuse_older_tools(fields);
+  }
   const auto list = fields.array("tools");
   if (!list || list->size() == 0) return;
   json::array tools = take_list(fields, *list, dialect);
@@ -142,9 +178,7 @@ void take_reasoning_effort(BodyFields& fields, std::string_view name, Request& r
   }
   json::object& variables = request.chat_template_kwargs;
   set_once(variables, "reasoning_effort", json::string(*effort));
-  if (*effort != "none") return;
-  set_once(variables, "enable_thinking", false);
-  set_once(variables, "thinking", false);
+  if (*effort == "none") set_thinking(request, false);
 }
 
 }  // namespace weft

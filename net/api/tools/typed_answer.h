@@ -1,11 +1,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/actors/request/generation_result.h"
 
 namespace weft {
+
+/// Returns a call's arguments as APIs have them that want a JSON object. What is none, as a model
+/// may have written it, stands in one, under the name that Anthropic's documentation has for it:
+/// {"INVALID_JSON": text}.
+[[nodiscard]] std::string arguments_object(std::string_view arguments);
 
 /// What one output has come to: its pieces put together. Owner only.
 struct TypedAnswer {
