@@ -1,6 +1,7 @@
 #include "weft/actors/loading/loaded_model.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,8 @@
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/load_step_devices.h"
 #include "weft/gpu/ranks/settle_partition.h"
+#include "weft/model/model_error.h"
+#include "weft/model/spec/spec.h"
 
 namespace weft {
 namespace {
@@ -18,6 +21,26 @@ std::vector<TokenId> end_tokens(const Program& program, const Tokenizer& tokeniz
   std::vector<TokenId> ends(known.begin(), known.end());
   for (const std::int64_t id : program.end_tokens) ends.push_back(static_cast<TokenId>(id));
   return sorted_once(std::move(ends));
+}
+
+/// Returns the type of most of the bytes.
+std::string weight_type_of(const Checkpoint& checkpoint) {
+  std::map<DType, std::uint64_t> bytes;
+  for (const CheckpointTensor& tensor : checkpoint.tensors()) bytes[tensor.dtype] += tensor.size;
+  const auto most =
+      std::ranges::max_element(bytes, {}, [](const auto& entry) { return entry.second; });
+  return most == bytes.end() ? std::string() : std::string(to_string(most->first));
+}
+
+ModelFacts facts_of(const OpenedModel& opened) {
+  const Program& program = *opened.program;
+  return {.family = program.family,
+          .format = std::string(to_string(opened.checkpoint->format())),
+          .weight_type = weight_type_of(*opened.checkpoint),
+          .parameters = program.parameters,
+          .stored_bytes = static_cast<std::int64_t>(opened.checkpoint->stored_bytes()),
+          .hidden = program.hidden,
+          .layers = static_cast<std::int64_t>(program.self_kv.size())};
 }
 
 ServedModel served(const Program& program, Tokenizer tokenizer, std::vector<TokenId> ends,
@@ -35,6 +58,34 @@ ServedModel served(const Program& program, Tokenizer tokenizer, std::vector<Toke
     if (!rotary.long_frequency.empty()) model.long_from = rotary.long_from;
   }
   return model;
+}
+
+/// What a spec's table `output` says of calls or thoughts; null: it says nothing.
+Result<const OutputFormat*> said_format(const Spec& spec, std::string_view key) {
+  static const OutputFormat kNone{};
+  const auto* const table = spec.tree().if_contains("output");
+  const auto* const value =
+      table && table->is_object() ? table->as_object().if_contains(key) : nullptr;
+  if (value == nullptr) return nullptr;
+  const auto* const name = value->if_string();
+  if (name != nullptr && name->empty()) return &kNone;
+  const OutputFormat* const found =
+      name == nullptr ? nullptr : known_format(std::string_view(name->data(), name->size()));
+  if (found != nullptr) return found;
+  return Error{ModelErrc::kBadSpec,
+               spec.file() + ": output." + std::string(key) + " is none of the known formats"};
+}
+
+/// How the model writes thoughts and calls: by its spec, else by its chat template.
+Result<std::shared_ptr<const ModelFormat>> format_of(const OpenedModel& opened,
+                                                     const Tokenizer& tokenizer) {
+  if (opened.family == nullptr) return ModelFormat::find(tokenizer);
+  const auto calls = said_format(*opened.family, "calls");
+  if (!calls) return calls.error();
+  const auto thoughts = said_format(*opened.family, "thoughts");
+  if (!thoughts) return thoughts.error();
+  return ModelFormat::make(find_output_format(tokenizer.chat_template(), *calls, *thoughts),
+                           tokenizer);
 }
 
 /// The policy of instances is so many replicas of one row each.
@@ -117,6 +168,8 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
     if (token < opened.program->vocabulary) ends.push_back(token);
   }
   ends = sorted_once(std::move(ends));
+  auto format = format_of(opened, tokenizer);
+  if (!format) return format.error();
   auto world = rank_world_of(config);
   if (!world) return world.error();
   DeviceWishes wishes = wishes_of(config);
@@ -132,6 +185,8 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
       served(*opened.program, std::move(tokenizer), std::move(ends), *devices, kv_dtype);
   model.defaults = std::move(*defaults);
   model.placement = *std::move(placement);
+  model.format = *std::move(format);
+  model.facts = facts_of(opened);
   return LoadedModel{std::move(model), std::move(devices->devices)};
 }
 

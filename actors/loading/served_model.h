@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,14 +11,28 @@
 #include "weft/core/token.h"
 #include "weft/grammar/grammar_cache.h"
 #include "weft/text/chat/chat_encoder.h"
+#include "weft/text/format/model_format.h"
 #include "weft/text/tokenizer/tokenizer.h"
 
 namespace weft {
 
+/// What people are told of a model. Nothing is computed by it.
+struct ModelFacts {
+  std::string family{};           ///< of its spec, "qwen2"; empty = not known
+  std::string format{};           ///< of its files, "gguf"
+  std::string weight_type{};      ///< in which most bytes of its files are, "q4_k"
+  std::int64_t parameters = 0;    ///< 0, as of all numbers here: not known
+  std::int64_t stored_bytes = 0;  ///< of its files' tensors
+  std::int64_t hidden = 0;        ///< numbers of a token between two layers
+  std::int64_t layers = 0;        ///< that have a KV cache
+};
+
 /// What the actors know of the model that is served. Immutable, shared by all of them.
 struct ServedModel {
   Tokenizer tokenizer;
-  ChatEncoder chat{tokenizer};        ///< by the tokenizer's template
+  ChatEncoder chat{tokenizer};  ///< by the tokenizer's template
+  /// How it writes thoughts and calls: by that template, unless its spec says so. Never null.
+  std::shared_ptr<const ModelFormat> format = ModelFormat::find(tokenizer);
   std::int64_t vocabulary = 0;        ///< of the logits; the tokenizer's may be smaller
   std::int64_t context = 0;           ///< positions of a sequence on the device
   DType kv_dtype = DType::kF32;       ///< of keys and values
@@ -31,6 +46,7 @@ struct ServedModel {
   CacheShare cache_share = CacheShare::kKey;  ///< Config::cache_share
   GrammarCache grammars{tokenizer};  ///< of structured outputs
   std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = there is none
+  ModelFacts facts{};
 };
 
 /// Returns tokens as end tokens are kept: sorted, each once.

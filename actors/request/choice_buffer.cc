@@ -22,7 +22,9 @@ ChoiceBuffer::ChoiceBuffer(const Request& request)
       text_(reserved_tokens(request) * kReservedBytesPerToken),
       tokens_(reserved_tokens(request)),
       logprobs_(with_logprobs_ ? reserved_tokens(request) : 1),
-      top_(with_top_ ? kMaxTopLogprobs * kSmallestChunk : 1) {}
+      top_(with_top_ ? kMaxTopLogprobs * kSmallestChunk : 1),
+      typed_(request.typed_output),
+      marks_(typed_ ? kSmallestChunk : 1) {}
 
 std::uint64_t ChoiceBuffer::pack(Sizes sizes) noexcept {
   return static_cast<std::uint64_t>(sizes.tokens) << kStreamTextBits | sizes.text;
@@ -48,14 +50,29 @@ bool ChoiceBuffer::append(const DeltaView& delta) noexcept {
   }
   try {
     text_.append(delta.text);
+    if (typed_) append_marks(delta);
     tokens_.append(delta.tokens);
     if (with_logprobs_) logprobs_.append(delta.logprobs);
     if (with_top_) top_.append(delta.top);
   } catch (const std::bad_alloc&) {
     return false;
   }
+  marks_published_.store(marks_.size());
   published_.store(pack({.tokens = tokens_.size(), .text = text_.size()}));
+  marks_settled_.store(marks_.size());
   return true;
+}
+
+// Marks that only continue the run before are not kept: their number is that of the runs.
+void ChoiceBuffer::append_marks(const DeltaView& delta) {
+  const std::size_t begin = text_.size() - delta.text.size();
+  for (const PieceMark& mark : delta.marks) {
+    const bool whole = mark.kind == PieceKind::kCallName || mark.kind == PieceKind::kCallEnd;
+    if (!whole && mark.kind == last_kind_) continue;
+    const KeptMark kept{{begin + mark.begin, mark.kind}, text_.size()};
+    marks_.append({&kept, 1});
+    last_kind_ = mark.kind;
+  }
 }
 
 template <class Out>
@@ -69,14 +86,48 @@ void ChoiceBuffer::copy(Sizes from, Sizes to, Out& out) const {
   }
 }
 
+std::size_t ChoiceBuffer::copy_marks(std::size_t from, Sizes text_from, Sizes text_to,
+                                     PieceKind& kind, std::vector<PieceMark>& out) const {
+  // Loaded after the text's size, so no mark of that text is missed.
+  const std::size_t published = marks_published_.load();
+  PieceKind last = kind;
+  std::vector<KeptMark> kept;
+  marks_.copy(from, published, kept);
+  std::size_t next = from;
+  for (const KeptMark& one : kept) {
+    if (one.visible > text_to.text) break;
+    const std::size_t begin = one.mark.begin - text_from.text;
+    if (next == from && begin > 0) out.push_back({0, kind});
+    out.push_back({begin, one.mark.kind});
+    last = one.mark.kind;
+    ++next;
+  }
+  if (next == from && text_to.text > text_from.text) out.push_back({0, kind});
+  kind = last;
+  return next;
+}
+
 void ChoiceBuffer::take(Delta& delta) {
   const std::uint64_t published = published_.load();
-  copy(unpack(taken_.load(std::memory_order_relaxed)), unpack(published), delta);
+  const Sizes from = unpack(taken_.load(std::memory_order_relaxed));
+  if (typed_) {
+    const std::size_t first = marks_taken_.load(std::memory_order_relaxed);
+    PieceKind kind = taken_kind_;
+    const std::size_t next = copy_marks(first, from, unpack(published), kind, delta.marks);
+    copy(from, unpack(published), delta);
+    taken_kind_ = kind;
+    marks_taken_.store(next, std::memory_order_release);
+  } else {
+    copy(from, unpack(published), delta);
+  }
   taken_.store(published, std::memory_order_release);
 }
 
 void ChoiceBuffer::copy_all(GeneratedChoice& choice) const {
-  copy({.tokens = 0, .text = 0}, unpack(published_.load()), choice);
+  const Sizes all = unpack(published_.load());
+  copy({.tokens = 0, .text = 0}, all, choice);
+  PieceKind kind = PieceKind::kText;
+  if (typed_) copy_marks(0, {.tokens = 0, .text = 0}, all, kind, choice.marks);
 }
 
 }  // namespace weft

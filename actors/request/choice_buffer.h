@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "weft/actors/request/chunked_array.h"
 #include "weft/actors/request/generation_result.h"
@@ -25,7 +26,8 @@ class ChoiceBuffer {
   /// Whether there is something to take. Thread-safe. It is ordered with other atomic operations,
   /// since all are sequentially consistent.
   [[nodiscard]] bool unread() const noexcept {
-    return published_.load() != taken_.load(std::memory_order_acquire);
+    return published_.load() != taken_.load(std::memory_order_acquire) ||
+           marks_settled_.load() > marks_taken_.load(std::memory_order_acquire);
   }
   /// How many bytes of text were not taken. Thread-safe.
   [[nodiscard]] std::size_t unread_bytes() const noexcept {
@@ -50,8 +52,20 @@ class ChoiceBuffer {
   [[nodiscard]] std::size_t top_per_token() const noexcept {
     return static_cast<std::size_t>(top_per_token_);
   }
+  /// A mark as it is kept: readers see it once they see `visible` bytes of text, which is what
+  /// there are with the delta that it came in.
+  struct KeptMark {
+    PieceMark mark;
+    std::size_t visible = 0;
+  };
+
+  void append_marks(const DeltaView& delta);
   template <class Out>
   void copy(Sizes from, Sizes to, Out& out) const;
+  /// Copies the marks from number `from` on that lie within a text of `to`, as offsets from
+  /// `from.text`, and returns the number of the next. `kind` is what the text before them is.
+  std::size_t copy_marks(std::size_t from, Sizes text_from, Sizes text_to, PieceKind& kind,
+                         std::vector<PieceMark>& out) const;
 
   const bool with_logprobs_;
   const bool with_top_;
@@ -62,6 +76,14 @@ class ChoiceBuffer {
   ChunkedArray<TokenLogprob> top_;
   std::atomic<std::uint64_t> published_{0};  // Sizes; grows only
   std::atomic<std::uint64_t> taken_{0};      // the reader's
+
+  const bool typed_;
+  ChunkedArray<KeptMark> marks_;
+  PieceKind last_kind_ = PieceKind::kText;       // of the text appended last
+  std::atomic<std::size_t> marks_published_{0};  // before the text that they are of
+  std::atomic<std::size_t> marks_settled_{0};    // the same, after it
+  std::atomic<std::size_t> marks_taken_{0};      // the reader's
+  PieceKind taken_kind_ = PieceKind::kText;      // of the text taken last; the reader's
 };
 
 }  // namespace weft

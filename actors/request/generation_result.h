@@ -15,6 +15,9 @@ namespace weft {
 struct Delta {
   std::int32_t choice = 0;  ///< which output, 0 .. n-1
   std::string text{};       ///< valid UTF-8; may be empty, while characters are incomplete
+  /// What is what of `text`, with Request::typed_output; for_each_piece() walks over it. The first
+  /// mark is at its beginning.
+  std::vector<PieceMark> marks{};
   std::vector<TokenId> tokens{};
   std::vector<float> logprobs{};    ///< one for each token, when asked for
   std::vector<TokenLogprob> top{};  ///< top_per_token for each token, as of DeltaView
@@ -24,6 +27,7 @@ struct Delta {
 /// One output as a whole.
 struct GeneratedChoice {
   std::string text{};
+  std::vector<PieceMark> marks{};  ///< as of Delta
   std::vector<TokenId> tokens{};
   std::vector<float> logprobs{};
   std::vector<TokenLogprob> top{};

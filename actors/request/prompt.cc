@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -103,7 +105,7 @@ SamplingParams for_device(const SamplingParams& sampling, std::size_t ends) {
 // In the words of OpenAI's API, which clients look for to shorten a conversation.
 Error too_long(const Request& request, const ServedModel& model, std::size_t prompt) {
   const std::string said = prompt_of(request);
-  if (request.max_tokens <= 0) {
+  if (request.max_tokens <= 0 || request.clip_max_tokens) {
     return context_exceeded(model, "your " + said + " resulted in " + std::to_string(prompt) +
                                        " tokens. Please reduce the length of the " + said + ".");
   }
@@ -120,8 +122,11 @@ Result<std::int32_t> output_bound(const Request& request, const ServedModel& mod
   const std::int64_t room = model.context - static_cast<std::int64_t>(prompt);
   if (request.max_tokens < 0)
     return bad_request("max_tokens: " + std::to_string(request.max_tokens));
-  if (room < 1 || request.max_tokens > room) return too_long(request, model, prompt);
-  if (request.max_tokens > 0) return request.max_tokens;
+  const bool fits = request.max_tokens <= room || request.clip_max_tokens;
+  if (room < 1 || !fits) return too_long(request, model, prompt);
+  if (request.max_tokens > 0) {
+    return static_cast<std::int32_t>(std::min<std::int64_t>(request.max_tokens, room));
+  }
   const std::int64_t most = model.defaults.max_tokens > 0 ? model.defaults.max_tokens : room;
   return static_cast<std::int32_t>(std::min<std::int64_t>(most, room));
 }
@@ -203,6 +208,25 @@ Result<void> constrain(Request& request, const ServedModel& model) {
   return {};
 }
 
+// The text of the prompt's last tokens is as much as shows whether a thought is open.
+bool prompt_ends_in_thought(std::span<const TokenId> prompt, const ServedModel& model) {
+  constexpr std::size_t kTail = 32;
+  const auto tail = prompt.last(std::min(prompt.size(), kTail));
+  const auto text = model.tokenizer.decode(tail, /*skip_special=*/false);
+  return text && ends_in_thought(*text, model.format->format);
+}
+
+void set_parser(RequestText::Options& options, const Request& request,
+                std::span<const TokenId> prompt, const ServedModel& model) {
+  if (!request.typed_output || !model.format->format.any()) return;
+  options.format = model.format;
+  if (!request.tools.is_null()) {
+    options.parser.tools = std::make_shared<const ToolSchemas>(request.tools);
+  }
+  options.parser.in_thought = prompt_ends_in_thought(prompt, model);
+  options.parser.one_call = !request.parallel_tool_calls;
+}
+
 RequestText::Options text_options(const Request& request, const GroupSpec& spec,
                                   std::size_t prompt) {
   const SamplingParams& sampling = request.sampling;
@@ -250,7 +274,8 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   }
   const auto completed = complete(spec, request, model, seed);
   if (!completed) return completed.error();
-  const auto options = text_options(request, spec, prompt);
+  auto options = text_options(request, spec, prompt);
+  set_parser(options, request, spec.prompt, model);
   auto text = std::make_unique<RequestText>(*ticket, model.tokenizer, std::move(*stops), options);
   auto group = std::make_unique<RequestGroup>(std::move(spec), std::move(ticket), std::move(text));
   group->cls = request.request_class;

@@ -20,6 +20,7 @@
 #include "weft/grammar/structured_output.h"
 #include "weft/sampling/sampler.h"
 #include "weft/sampling/sampling_params.h"
+#include "weft/text/output/output_piece.h"
 
 namespace weft {
 
@@ -29,12 +30,26 @@ struct Request {
   std::vector<TokenId> prompt_tokens{};  ///< or tokens, taken as they are
   boost::json::array messages{};  ///< or a conversation, for the model's chat template: objects
                                   ///< with "role" and "content"
-  boost::json::value tools{};     ///< what the template gets beside the messages
+  /// What the model may call, for the template and to read its calls: a list of {"type":
+  /// "function", "function": {"name", "description", "parameters": a JSON schema}}; null: nothing.
+  /// Messages of the assistant may have "tool_calls", [{"id", "type": "function", "function":
+  /// {"name", "arguments": an object}}], whose results are messages with the role "tool", a
+  /// "tool_call_id" and "content".
+  boost::json::value tools{};
   boost::json::object chat_template_kwargs{};
+  /// Takes each output apart as the model's family writes thoughts and, where there are tools,
+  /// calls: marks say what is what, and the family's tags are left out. Where the family is not
+  /// known (ServedModel::format), all is text.
+  bool typed_output = false;
+  /// With typed_output: false ends an output with its first call.
+  bool parallel_tool_calls = true;
 
   /// Of each output; 0 = what the context has room for, at most what Config::generation_config
   /// says.
   std::int32_t max_tokens = 256;
+  /// Where the context has less room than max_tokens: the output gets what there is, instead of a
+  /// refusal.
+  bool clip_max_tokens = false;
   SamplingParams sampling{};
   StructuredOutput structured_output{};  ///< what each output must look like; sets
                                          ///< SamplingParams::constraint
@@ -66,6 +81,9 @@ enum class FinishReason : std::uint8_t { kStop, kLength, kCancelled, kError };
 struct DeltaView {
   std::int32_t choice = 0;  ///< which output, 0 .. n-1
   std::string_view text{};  ///< valid UTF-8; may be empty, while characters are incomplete
+  /// What is what of `text`, with Request::typed_output. A run may go on in the next delta, which
+  /// then begins with a mark of the same kind.
+  std::span<const PieceMark> marks{};
   std::span<const TokenId> tokens{};
   std::span<const float> logprobs{};  ///< of the tokens; empty unless asked for
   /// top_per_token entries for each token, most probable first; kNoToken fills up where the
@@ -79,6 +97,7 @@ struct Usage {
   std::int32_t output_tokens = 0;  ///< of all outputs, those that best_of dropped included
   /// Of the prompt's, those that were in the KV cache when the request began.
   std::int32_t cached_tokens = 0;
+  std::int32_t reasoning_tokens = 0;  ///< of the output's, with Request::typed_output: thoughts
 };
 
 /// How one output ended.
@@ -89,6 +108,7 @@ struct ChoiceEnd {
   /// The sum of its tokens' logprobs, or a beam's score; 0 unless logprobs, best_of or beams ask
   /// for it.
   double cumulative_logprob = 0;
+  std::int32_t calls = 0;  ///< that it makes; of an output that was cut, the last may lack its end
 };
 
 /// When what happened, on the engine's clock.

@@ -36,13 +36,30 @@ RequestText::RequestText(ActiveRequest& request, Tokenizer tokenizer, StopString
       tokenizer_(std::move(tokenizer)),
       stops_(std::move(stops)),
       options_(options) {
-  const bool skip = request.request().skip_special_tokens;
   outputs_.reserve(static_cast<std::size_t>(options.sequences));
   for (std::int32_t i = 0; i < options.sequences; ++i) {
-    outputs_.emplace_back(OutputText(tokenizer_, stops_, skip));
+    outputs_.push_back(make_output());
   }
   fresh_.reserve(kPieceBytes);
   top_.resize(static_cast<std::size_t>(options.top_logprobs));
+}
+
+RequestText::Output RequestText::make_output() const {
+  const bool skip = request_.request().skip_special_tokens;
+  if (!options_.format) return Output(OutputText(tokenizer_, stops_, skip));
+  Output output(OutputText(tokenizer_, stops_, skip, options_.format->tag_tokens));
+  const std::shared_ptr<const OutputFormat> format(options_.format, &options_.format->format);
+  output.parser.emplace(format, options_.parser);
+  return output;
+}
+
+// Without a parser, pieces_ stays empty and the text is given as it is.
+void RequestText::take_apart(Output& output) {
+  if (!output.parser) return;
+  pieces_.clear();
+  output.parser->feed(fresh_, pieces_);
+  if (output.parser->done()) output.closed = true;
+  if (output.closed) output.parser->finish(pieces_);
 }
 
 bool RequestText::push(const TokenEvent& event, std::span<const TokenLogprob> top, TimePoint now) {
@@ -50,6 +67,7 @@ bool RequestText::push(const TokenEvent& event, std::span<const TokenLogprob> to
   if (output.closed) return false;
   if (request_.times().first_token == TimePoint{}) request_.times().first_token = now;
   ++output.tokens;
+  if (output.parser && output.parser->thinks()) ++output.reasoning_tokens;
   fresh_.clear();
   DeltaView delta;
   if (event.end == SequenceEnd::kStop) {
@@ -70,9 +88,9 @@ bool RequestText::push(const TokenEvent& event, std::span<const TokenLogprob> to
     output.stop = output.text.finish(fresh_);
     output.closed = true;
   }
-  delta.text = fresh_;
+  take_apart(output);
   give(output, event.sequence, delta);
-  return output.stop.has_value() && event.end == SequenceEnd::kNone;
+  return (output.stop.has_value() || ended_by_call(output)) && event.end == SequenceEnd::kNone;
 }
 
 // Keeps the most probable tokens; the samplers may have left fewer than were asked for.
@@ -83,18 +101,21 @@ void RequestText::keep_top(std::span<const TokenLogprob> top) {
   std::ranges::fill(std::span(top_).subspan(count), kNone);
 }
 
+// The text is fresh_, or pieces_.
 void RequestText::give(Output& output, std::int32_t choice, const DeltaView& delta) {
-  if (delta.text.empty() && delta.tokens.empty()) return;
+  DeltaView view = delta;
+  view.choice = choice;
+  view.text = output.parser ? pieces_.text() : fresh_;
+  if (output.parser) view.marks = pieces_.marks();
+  if (view.text.empty() && view.tokens.empty() && view.marks.empty()) return;
   if (options_.ranked) {
-    output.kept_text += delta.text;
+    output.kept_text.append(view.text, view.marks);
     output.kept_tokens.insert(output.kept_tokens.end(), delta.tokens.begin(), delta.tokens.end());
     output.kept_logprobs.insert(output.kept_logprobs.end(), delta.logprobs.begin(),
                                 delta.logprobs.end());
     output.kept_top.insert(output.kept_top.end(), delta.top.begin(), delta.top.end());
     return;
   }
-  DeltaView view = delta;
-  view.choice = choice;
   request_.deliver(view);
 }
 
@@ -109,14 +130,13 @@ void RequestText::close(Output& output, std::int32_t choice) {
   fresh_.clear();
   output.stop = output.text.finish(fresh_);
   output.closed = true;
-  DeltaView delta;
-  delta.text = fresh_;
-  give(output, choice, delta);
+  take_apart(output);
+  give(output, choice, {});
 }
 
 // Makes the text of an output of a beam search, of which nothing came before its end.
 void RequestText::remake(Output& output, const OutputEnd& end) {
-  output = Output(OutputText(tokenizer_, stops_, request_.request().skip_special_tokens));
+  output = make_output();
   output.tokens = static_cast<std::int32_t>(end.tokens.size());
   std::span<const TokenId> tokens = end.tokens;
   if (end.end == SequenceEnd::kStop) {
@@ -126,11 +146,26 @@ void RequestText::remake(Output& output, const OutputEnd& end) {
   for (std::size_t i = 0; i < tokens.size() && !output.stop; ++i) {
     output.kept_tokens.push_back(tokens[i]);
     if (options_.logprobs) output.kept_logprobs.push_back(end.logprobs[i]);
-    const auto hit = output.text.push(tokens[i], output.kept_text);
+    if (output.parser && output.parser->thinks()) ++output.reasoning_tokens;
+    fresh_.clear();
+    const auto hit = output.text.push(tokens[i], fresh_);
     if (hit) output.stop = *hit;
+    keep_text(output);
+    if (output.closed) return;
   }
-  if (!output.stop) output.stop = output.text.finish(output.kept_text);
+  fresh_.clear();
+  if (!output.stop) output.stop = output.text.finish(fresh_);
   output.closed = true;
+  keep_text(output);
+}
+
+void RequestText::keep_text(Output& output) {
+  take_apart(output);
+  if (output.parser) {
+    output.kept_text.append(pieces_);
+  } else {
+    output.kept_text.add(PieceKind::kText, fresh_);
+  }
 }
 
 // Delivers an output that was kept until the end, or that a beam search has only now.
@@ -139,17 +174,20 @@ void RequestText::replay(const OutputEnd& end, std::int32_t choice) {
   if (!end.tokens.empty()) remake(output, end);
   DeltaView delta;
   delta.choice = choice;
-  delta.text = output.kept_text;
+  delta.text = output.kept_text.text();
+  if (output.parser) delta.marks = output.kept_text.marks();
   delta.tokens = output.kept_tokens;
   delta.logprobs = output.kept_logprobs;
   delta.top = output.kept_top;
   delta.top_per_token = options_.top_logprobs;
-  if (!delta.text.empty() || !delta.tokens.empty()) request_.deliver(delta);
+  if (delta.text.empty() && delta.tokens.empty() && delta.marks.empty()) return;
+  request_.deliver(delta);
 }
 
 ChoiceEnd RequestText::choice_end(const Output& output, const OutputEnd& end, GroupEnd how) const {
   ChoiceEnd choice;
-  choice.reason = reason_of(end, how, output.stop.has_value());
+  choice.reason = reason_of(end, how, output.stop.has_value() || ended_by_call(output));
+  if (output.parser) choice.calls = output.parser->calls();
   if (output.stop) {
     choice.stop = stops_.text(*output.stop);
   } else {
@@ -178,7 +216,10 @@ Finish RequestText::finish(EndMsg& end, TimePoint now) {
     finish.choices.push_back(choice_end(output, one, end.how));
     ++choice;
   }
-  for (const Output& output : outputs_) finish.usage.output_tokens += output.tokens;
+  for (const Output& output : outputs_) {
+    finish.usage.output_tokens += output.tokens;
+    finish.usage.reasoning_tokens += output.reasoning_tokens;
+  }
   finish.reason =
       finish.choices.empty() ? reason_of({}, end.how, false) : finish.choices.front().reason;
   if (end.how == GroupEnd::kFailed) finish.reason = FinishReason::kError;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,8 @@
 
 #include "weft/actors/messages.h"
 #include "weft/actors/request/active_request.h"
+#include "weft/text/format/model_format.h"
+#include "weft/text/format/output_parser.h"
 #include "weft/text/output/output_text.h"
 #include "weft/text/tokenizer/tokenizer.h"
 
@@ -25,13 +28,16 @@ class RequestText {
     std::int32_t prompt_tokens = 0;
     std::int32_t top_logprobs = 0;  ///< that the caller gets, whatever the device gives
     bool logprobs = false;
+    /// How outputs are taken apart; null: they are not (Request::typed_output).
+    std::shared_ptr<const ModelFormat> format{};
+    ParserOptions parser{};
   };
 
   RequestText(ActiveRequest& request, Tokenizer tokenizer, StopStrings stops,
               const Options& options);
 
-  /// Takes a new token. Returns true when it completes a stop string; the sequence takes no more
-  /// then.
+  /// Takes a new token. Returns true when it completes a stop string, or the one call that an
+  /// output may have; the sequence takes no more then.
   [[nodiscard]] bool push(const TokenEvent& event, std::span<const TokenLogprob> top,
                           TimePoint now);
 
@@ -48,20 +54,30 @@ class RequestText {
   struct Output {
     explicit Output(OutputText one) : text(std::move(one)) {}
     OutputText text;
+    std::optional<OutputParser> parser;
     bool closed = false;  ///< its text is complete
     std::optional<std::size_t> stop;
     TokenId stop_token = kNoToken;
     std::int32_t tokens = 0;
+    std::int32_t reasoning_tokens = 0;
     // What is kept until the end, where outputs are ranked.
-    std::string kept_text;
+    TypedText kept_text;
     std::vector<TokenId> kept_tokens;
     std::vector<float> kept_logprobs;
     std::vector<TokenLogprob> kept_top;
   };
 
+  Output make_output() const;
+  /// Takes apart what is fresh_, and the rest where the output has ended.
+  void take_apart(Output& output);
+  [[nodiscard]] bool ended_by_call(const Output& output) const noexcept {
+    return output.parser && output.parser->done();
+  }
   void keep_top(std::span<const TokenLogprob> top);
   void give(Output& output, std::int32_t choice, const DeltaView& delta);
   void close(Output& output, std::int32_t choice);
+  /// Adds what is fresh_ to what is kept.
+  void keep_text(Output& output);
   void replay(const OutputEnd& end, std::int32_t choice);
   void remake(Output& output, const OutputEnd& end);
   ChoiceEnd choice_end(const Output& output, const OutputEnd& end, GroupEnd how) const;
@@ -72,6 +88,7 @@ class RequestText {
   Options options_;
   std::vector<Output> outputs_;
   std::string fresh_;              ///< the text on its way
+  TypedText pieces_;               ///< the same, taken apart
   std::vector<TokenLogprob> top_;  ///< of the token on its way
   bool given_up_ = false;
 };

@@ -8,12 +8,13 @@ namespace {
 // "key" holds a value; "key:table" a table of that name or, where the table has a key `tensor`,
 // the tensor's name itself; "key|table" a value or a table of that name; "*" any key with a value;
 // "^" stands for the keys of another table.
-constexpr std::array<std::string_view, 20> kTop = {
+constexpr std::array<std::string_view, 21> kTop = {
     "name",          "kind",       "claims:claims",     "config_root",
     "requires",      "let:let",    "each_layer:let",    "vocabulary",
     "hidden",        "context",    "end_tokens",        "trained_context",
     "start_token",   "transposed", "gguf:gguf",         "head:head",
     "encoder:stack", "^stack",     "optional_prefixes", "ignored_tensors",
+    "output:output",
 };
 constexpr std::array<std::string_view, 2> kClaims = {"model_type", "architectures"};
 constexpr std::array<std::string_view, 1> kLet = {"*"};
@@ -100,6 +101,8 @@ constexpr std::array<std::string_view, 10> kHead = {
     "present",           "tied",       "tensor",    "transposed", "bias",
     "projection:linear", "activation", "norm:norm", "scale",      "soft_cap"};
 
+constexpr std::array<std::string_view, 2> kOutput = {"calls", "thoughts"};
+
 constexpr std::array kSchema = {
     SpecTable{"top", kTop},
     SpecTable{"claims", kClaims},
@@ -123,6 +126,7 @@ constexpr std::array kSchema = {
     SpecTable{"experts", kExperts},
     SpecTable{"shared", kShared},
     SpecTable{"head", kHead},
+    SpecTable{"output", kOutput},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ void EventBatch::begin(std::string_view name) {
 
 void EventBatch::end() {
   if (framing_ == Framing::kSse) bytes_.append("\n\n");
+  if (framing_ == Framing::kLines) bytes_.push_back('\n');
   if (framing_ == Framing::kWebSocket) ends_.push_back(bytes_.size());
 }
 

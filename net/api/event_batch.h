@@ -14,7 +14,13 @@ enum class Framing : std::uint8_t {
   kBody,       ///< one JSON text, the body of a plain answer
   kSse,        ///< "data: ...\n\n", with an "event:" line where the event has a name
   kWebSocket,  ///< one text message for each event
+  kLines,      ///< one JSON text a line (NDJSON)
 };
+
+/// Whether the answer to an HTTP request is sent piece by piece.
+[[nodiscard]] constexpr bool streams(Framing framing) noexcept {
+  return framing == Framing::kSse || framing == Framing::kLines;
+}
 
 /// Events that go out together. Writers append JSON to text() between begin() and end(); the memory
 /// is kept from batch to batch. Owner only.

@@ -30,7 +30,7 @@ class ReplyWriter {
   virtual void begin(EventBatch& out) = 0;
 
   /// Called with something new of one output of one part. Each call makes one event, however much
-  /// it holds.
+  /// it holds; with Request::typed_output, one for each of its pieces (for_each_piece()).
   virtual void delta(std::size_t part, const Delta& delta, EventBatch& out) = 0;
 
   /// Called when all parts have ended by themselves, or were stopped. `parts` has each part's

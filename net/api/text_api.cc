@@ -6,11 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "weft/net/api/chat/chat_request.h"
 #include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/fields/body_fields.h"
 #include "weft/net/api/fields/json_text.h"
 #include "weft/net/api/fields/request_fields.h"
+#include "weft/net/api/fields/time_text.h"
 #include "weft/net/api/fields/word_tokens.h"
+#include "weft/net/api/tools/tool_fields.h"
 
 namespace weft {
 namespace {
@@ -27,7 +30,12 @@ Tokens conversation_tokens(BodyFields& fields, const ServedModel& model) {
   Conversation conversation;
   conversation.messages = take_messages(fields, model);
   conversation.add_generation_prompt = fields.flag("add_generation_prompt").value_or(true);
-  conversation.chat_template_kwargs = take_template_kwargs(fields);
+  Request request;
+  request.chat_template_kwargs = take_template_kwargs(fields);
+  take_tools(fields, ToolDialect::kChat, model, request);
+  take_reasoning_effort(fields, "reasoning_effort", request);
+  conversation.tools = std::move(request.tools);
+  conversation.chat_template_kwargs = std::move(request.chat_template_kwargs);
   allow_only(fields, {{"add_special_tokens", false}});
   if (auto error = fields.finish()) return *std::move(error);
   auto ids = model.chat.encode(std::move(conversation), wall_clock());
@@ -77,12 +85,29 @@ void append_token_texts(const Tokenizer& tokenizer, const std::vector<TokenId>& 
   });
 }
 
+/// What llama.cpp's server says of a model.
+json::object meta_of(const ServedModel& model) {
+  return {{"n_vocab", model.vocabulary},
+          {"n_ctx", model.context},
+          {"n_embd", model.facts.hidden},
+          {"n_params", model.facts.parameters},
+          {"size", model.facts.stored_bytes}};
+}
+
 json::object model_of(const ModelCard& card) {
-  return {{"id", card.name},
-          {"object", "model"},
-          {"created", card.created},
-          {"owned_by", "weft"},
-          {"max_model_len", card.model->context}};
+  const std::int64_t context = card.model->context;
+  json::object model{
+      {"id", card.name},          {"object", "model"},         {"created", card.created},
+      {"owned_by", "weft"},       {"root", card.name},         {"parent", nullptr},
+      {"max_model_len", context}, {"context_length", context}, {"meta", meta_of(*card.model)}};
+  // Anthropic's names.
+  model["type"] = "model";
+  model["display_name"] = card.name;
+  model["created_at"] = rfc3339(card.created);
+  model["lifecycle"] = "active";
+  model["max_input_tokens"] = context;
+  model["max_tokens"] = context;
+  return model;
 }
 
 }  // namespace
@@ -111,6 +136,31 @@ ApiResult<std::string> tokenize(simdjson::dom::object body, const ModelCard& car
   return answer;
 }
 
+ApiResult<std::string> render_chat(simdjson::dom::object body, const ApiContext& context) {
+  auto read = read_chat(body, context);
+  if (!read) return read.error();
+  const ServedModel& model = *context.card.model;
+  Request& request = read->parts.front();
+  const auto ids =
+      model.chat.encode({.messages = std::move(request.messages),
+                         .tools = std::move(request.tools),
+                         .chat_template_kwargs = std::move(request.chat_template_kwargs)},
+                        wall_clock());
+  if (!ids) return api_error_of(ids.error());
+  const auto text = model.tokenizer.decode(*ids, false);
+  if (!text) return api_error_of(text.error());
+  std::string answer = "{\"count\":";
+  append_number(answer, static_cast<std::int64_t>(ids->size()));
+  answer.append(",\"max_model_len\":");
+  append_number(answer, model.context);
+  answer.append(",\"prompt\":");
+  append_json_string(answer, *text);
+  answer.append(",\"tokens\":");
+  append_list(*ids, answer, [&](TokenId id) { append_number(answer, id); });
+  answer.push_back('}');
+  return answer;
+}
+
 ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& card) {
   BodyFields fields(body);
   static_cast<void>(take_model(fields, card));
@@ -130,7 +180,11 @@ ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& c
 }
 
 std::string models_body(const ModelCard& card) {
-  return json_text(json::object{{"object", "list"}, {"data", json::array(1, model_of(card))}});
+  return json_text(json::object{{"object", "list"},
+                                {"data", json::array(1, model_of(card))},
+                                {"has_more", false},
+                                {"first_id", card.name},
+                                {"last_id", card.name}});
 }
 
 std::string model_body(const ModelCard& card) { return json_text(model_of(card)); }

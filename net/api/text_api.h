@@ -15,11 +15,18 @@ namespace weft {
 /// long as the text is long, so it is not for a thread that others wait for.
 [[nodiscard]] ApiResult<std::string> tokenize(simdjson::dom::object body, const ModelCard& card);
 
+/// POST /v1/chat/completions/render: takes the body of a chat completion, and returns the prompt
+/// that the model's template makes of it: {"count", "max_model_len", "prompt", "tokens"}. The
+/// prompt is shown with its special tokens. It takes as long as the conversation is long.
+[[nodiscard]] ApiResult<std::string> render_chat(simdjson::dom::object body,
+                                                 const ApiContext& context);
+
 /// POST /detokenize: {"tokens": [...]}, of at most 4 MiB of text, gives {"prompt": text}. Returns
 /// the body of the answer.
 [[nodiscard]] ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& card);
 
-/// Returns the body of GET /v1/models and, for one model, of GET /v1/models/{name}.
+/// Returns the body of GET /v1/models and, for one model, of GET /v1/models/{name}: with what
+/// clients of OpenAI's and of Anthropic's API look for, those of vLLM and of llama.cpp among them.
 [[nodiscard]] std::string models_body(const ModelCard& card);
 [[nodiscard]] std::string model_body(const ModelCard& card);
 

@@ -29,9 +29,8 @@ void append_number(std::size_t number, int base, std::string& out) {
 }  // namespace
 
 HttpReply error_reply(const ApiError& error) {
-  HttpReply reply{.status = static_cast<unsigned>(error.status),
-                  .body = error_body(error),
-                  .error = error.code};
+  HttpReply reply{
+      .status = static_cast<unsigned>(error.status), .body = error_body(error), .error = error};
   if (error.retry_after.count() > 0) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(error.retry_after);
     reply.headers.emplace_back("Retry-After", std::to_string(seconds.count()));

@@ -5,6 +5,7 @@
 #include <boost/beast/http/status.hpp>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@ namespace weft {
 
 inline constexpr std::string_view kJsonType = "application/json";
 inline constexpr std::string_view kEventStreamType = "text/event-stream; charset=utf-8";
+inline constexpr std::string_view kLinesType = "application/x-ndjson";
 
 /// A whole answer of HTTP, before the connection adds what is its own (Date, Content-Length,
 /// Connection).
@@ -25,8 +27,9 @@ struct HttpReply {
   std::string content_type{kJsonType};
   std::string body{};
   std::vector<std::pair<std::string, std::string>> headers{};
-  bool close = false;   ///< the connection ends after it
-  std::string error{};  ///< its code, for the log
+  bool close = false;  ///< the connection ends after it
+  /// What it says, where it is an error; then `body` says it in OpenAI's form.
+  std::optional<ApiError> error{};
 };
 
 /// Makes a reply with the error's status, its body, and Retry-After when it has one.

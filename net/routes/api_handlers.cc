@@ -4,6 +4,7 @@
 
 #include "weft/net/api/chat/chat_api.h"
 #include "weft/net/api/completions/completion_api.h"
+#include "weft/net/api/messages/messages_api.h"
 #include "weft/net/api/responses/response_api.h"
 #include "weft/net/api/text_api.h"
 #include "weft/net/http/header_values.h"
@@ -13,7 +14,11 @@
 namespace weft::handlers {
 namespace {
 
-using DecodeCall = ApiResult<ApiCall> (*)(simdjson::dom::object, const ApiContext&);
+ApiResult<ApiCall> decode_posted_response(simdjson::dom::object body, const ApiContext& context) {
+  return decode_response(body, context);
+}
+
+}  // namespace
 
 RouteResult generate(const Service& service, const HttpCall& call, DecodeCall decode) {
   const auto timeout = timeout_of(call.header);
@@ -25,12 +30,6 @@ RouteResult generate(const Service& service, const HttpCall& call, DecodeCall de
   return std::move(*decoded);
 }
 
-ApiResult<ApiCall> decode_posted_response(simdjson::dom::object body, const ApiContext& context) {
-  return decode_response(body, context);
-}
-
-}  // namespace
-
 RouteResult chat(Service& service, const HttpCall& call) {
   return generate(service, call, decode_chat);
 }
@@ -41,6 +40,24 @@ RouteResult completion(Service& service, const HttpCall& call) {
 
 RouteResult response(Service& service, const HttpCall& call) {
   return generate(service, call, decode_posted_response);
+}
+
+RouteResult message(Service& service, const HttpCall& call) {
+  return generate(service, call, decode_messages);
+}
+
+RouteResult message_tokens(Service& service, const HttpCall& call) {
+  return service.text_worker().start(
+      call, [context = service.context(call.key, {})](simdjson::dom::object body) {
+        return count_message_tokens(body, context);
+      });
+}
+
+RouteResult rendered_chat(Service& service, const HttpCall& call) {
+  return service.text_worker().start(
+      call, [context = service.context(call.key, {})](simdjson::dom::object body) {
+        return render_chat(body, context);
+      });
 }
 
 RouteResult upgrade(Service& service, const HttpCall& call) {

@@ -1,9 +1,16 @@
 #pragma once
 
+#include <simdjson.h>
+
+#include "weft/net/api/api_call.h"
 #include "weft/net/routes/route.h"
 
 /// The handlers that run the model, or its tokenizer, for a client.
 namespace weft::handlers {
+
+/// Decodes the body of a request, for what runs the model.
+using DecodeCall = ApiResult<ApiCall> (*)(simdjson::dom::object, const ApiContext&);
+[[nodiscard]] RouteResult generate(const Service& service, const HttpCall& call, DecodeCall decode);
 
 [[nodiscard]] RouteResult chat(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult completion(Service& service, const HttpCall& call);
@@ -12,6 +19,11 @@ namespace weft::handlers {
 [[nodiscard]] RouteResult upgrade(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult tokenize_text(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult detokenize_tokens(Service& service, const HttpCall& call);
+/// A message of Anthropic's API, and how long its prompt would be.
+[[nodiscard]] RouteResult message(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult message_tokens(Service& service, const HttpCall& call);
+/// The prompt of a chat.
+[[nodiscard]] RouteResult rendered_chat(Service& service, const HttpCall& call);
 /// How long the prompt of a response would be.
 [[nodiscard]] RouteResult input_tokens(Service& service, const HttpCall& call);
 

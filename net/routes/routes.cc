@@ -1,6 +1,7 @@
 #include "weft/net/routes/routes.h"
 
 #include "weft/net/routes/api_handlers.h"
+#include "weft/net/routes/ollama_handlers.h"
 #include "weft/net/routes/response_handlers.h"
 #include "weft/net/routes/status_handlers.h"
 
@@ -12,6 +13,7 @@ std::span<const Route> all_routes() noexcept {
   using enum RouteNeed;
   static constexpr Route kRoutes[] = {
       {verb::post, "/v1/chat/completions", true, kRoom, handlers::chat},
+      {verb::post, "/v1/chat/completions/render", true, kModel, handlers::rendered_chat},
       {verb::post, "/v1/completions", true, kRoom, handlers::completion},
       {verb::post, "/v1/responses", true, kRoom, handlers::response},
       {verb::get, "/v1/responses", true, kModel, handlers::upgrade},
@@ -20,6 +22,14 @@ std::span<const Route> all_routes() noexcept {
       {verb::post, "/v1/responses/{id}/cancel", true, kNothing, handlers::cancel_response},
       {verb::get, "/v1/responses/{id}/input_items", true, kNothing, handlers::list_input_items},
       {verb::post, "/v1/responses/input_tokens", true, kModel, handlers::input_tokens},
+      {verb::post, "/v1/messages", true, kRoom, handlers::message},
+      {verb::post, "/v1/messages/count_tokens", true, kModel, handlers::message_tokens},
+      {verb::post, "/api/chat", true, kRoom, handlers::ollama_chat},
+      {verb::post, "/api/generate", true, kRoom, handlers::ollama_generate},
+      {verb::get, "/api/tags", true, kModel, handlers::ollama_models},
+      {verb::get, "/api/ps", true, kModel, handlers::ollama_loaded_models},
+      {verb::post, "/api/show", true, kModel, handlers::ollama_model},
+      {verb::get, "/api/version", true, kNothing, handlers::ollama_api_version},
       {verb::get, "/v1/models", true, kModel, handlers::models},
       {verb::get, "/v1/models/{name}", true, kModel, handlers::model},
       {verb::post, "/tokenize", true, kModel, handlers::tokenize_text},

@@ -31,14 +31,23 @@ HttpExchange::HttpExchange(Service& service, const IoThread& thread, const std::
       began_(steady_clock::now()),
       method_(header.method_string()),
       request_id_(Service::request_id_of(header)),
+      error_shape_(error_shape_of(header.target())),
       http10_(header.version() < 11),
       is_head_(header.method() == http::verb::head),
       headers_(service.headers_for(header, request_id_)),
-      keep_alive_(keep_alive) {}
+      keep_alive_(keep_alive) {
+  // By that name Anthropic's clients look for it.
+  if (error_shape_ == ErrorShape::kAnthropic) headers_.emplace_back("request-id", request_id_);
+}
 
 HttpExchange::HttpExchange(Service& service, const IoThread& thread, const std::string& client,
-                           Time began)
-    : service_(service), thread_(thread), client_(client), began_(began), request_id_("-") {}
+                           std::string_view target, Time began)
+    : service_(service),
+      thread_(thread),
+      client_(client),
+      began_(began),
+      request_id_("-"),
+      error_shape_(error_shape_of(target)) {}
 
 HttpExchange::~HttpExchange() {
   if (answer_ && !answer_->ended()) answer_->abandon(EndCause::kCancel);
@@ -78,7 +87,13 @@ std::optional<ApiError> HttpExchange::start(ApiCall call, IoThread& thread,
 void HttpExchange::append_reply(HttpReply reply, std::string& out) {
   state_ = State::kSaid;
   status_ = reply.status;
-  if (error_.empty()) error_ = std::move(reply.error);
+  if (reply.error) {
+    if (error_.empty()) error_ = reply.error->code;
+    if (error_shape_ != ErrorShape::kOpenAi) {
+      const bool named = request_id_ != "-";
+      reply.body = error_body(*reply.error, error_shape_, named ? request_id_ : std::string());
+    }
+  }
   if (reply.close || thread_.draining()) keep_alive_ = false;
   auto headers = headers_;
   std::ranges::move(reply.headers, std::back_inserter(headers));
@@ -92,8 +107,7 @@ void HttpExchange::append_news(std::string& out) {
   batch.restart(answer_->framing());
   answer_->fetch(batch);
   if (answer_->error()) error_ = answer_->error()->code;
-  const bool streams = answer_->framing() == Framing::kSse;
-  if (streams && (answer_->begun() || state_ == State::kStreaming)) {
+  if (streams(answer_->framing()) && (answer_->begun() || state_ == State::kStreaming)) {
     return append_events(batch.bytes(), out);
   }
   if (!answer_->ended()) return;
@@ -122,7 +136,8 @@ void HttpExchange::begin_stream(std::string& out) {
   auto headers = headers_;
   headers.emplace_back("Cache-Control", "no-cache");
   headers.emplace_back("X-Accel-Buffering", "no");  // nginx, which else keeps events back
-  append_head_of(status_, kEventStreamType, headers, nullptr, out);
+  const bool events = answer_->framing() == Framing::kSse;
+  append_head_of(status_, events ? kEventStreamType : kLinesType, headers, nullptr, out);
 }
 
 void HttpExchange::append_head_of(unsigned status, std::string_view content_type,
@@ -140,7 +155,7 @@ void HttpExchange::append_head_of(unsigned status, std::string_view content_type
 
 bool HttpExchange::leaves_too_much_unread() const noexcept {
   const auto bound = static_cast<std::size_t>(service_.config().max_unread_bytes);
-  return answer_->framing() == Framing::kSse && answer_->unread_bytes() > bound;
+  return streams(answer_->framing()) && answer_->unread_bytes() > bound;
 }
 
 void HttpExchange::lose_client() {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/net/api/error_shape.h"
 #include "weft/net/http/http_reply.h"
 #include "weft/net/service/answer.h"
 #include "weft/net/service/io_thread.h"
@@ -42,9 +43,10 @@ class HttpExchange {
   /// arguments but the header must outlive the exchange.
   HttpExchange(Service& service, const IoThread& thread, const std::string& client,
                const Header& header, bool keep_alive);
-  /// Begins the exchange of a request whose header cannot be read, and whose first byte came at
-  /// `began`: it can only be refused.
-  HttpExchange(Service& service, const IoThread& thread, const std::string& client, Time began);
+  /// Begins the exchange of a request whose header cannot be read, but perhaps its `target`, and
+  /// whose first byte came at `began`: it can only be refused.
+  HttpExchange(Service& service, const IoThread& thread, const std::string& client,
+               std::string_view target, Time began);
   HttpExchange(const HttpExchange&) = delete;
   HttpExchange& operator=(const HttpExchange&) = delete;
   ~HttpExchange();
@@ -105,6 +107,7 @@ class HttpExchange {
   std::string logged_body_;
   Service::Admission admission_;
   std::optional<HttpReply> refusal_;
+  ErrorShape error_shape_ = ErrorShape::kOpenAi;  // by its path
   bool http10_ = false;
   bool is_head_ = false;  // the method: the answer has no body
 

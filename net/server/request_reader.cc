@@ -125,6 +125,7 @@ RequestReader::Found RequestReader::wait() {
 
 RequestReader::Found RequestReader::refuse(ApiError why) {
   error_ = std::move(why);
+  lost_target_ = parser_->get().target();
   parser_.reset();  // the part of the body that has come frees its memory at once
   memory_.clear();
   return Found::kError;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "weft/config/server_config.h"
 #include "weft/net/api/fields/api_error.h"
@@ -48,6 +49,8 @@ class RequestReader {
   [[nodiscard]] Found next();
   /// The header; valid from kHeader on, until take() or drop().
   [[nodiscard]] const Header& header() const { return parser_->get().base(); }
+  /// The target of a request that cannot be read on (kError); empty where that was not read either.
+  [[nodiscard]] const std::string& lost_target() const { return lost_target_; }
   [[nodiscard]] bool keep_alive() const { return parser_->get().keep_alive(); }
   /// Whether a body was announced that is not complete yet.
   [[nodiscard]] bool wants_body() const { return !parser_->is_done(); }
@@ -95,6 +98,7 @@ class RequestReader {
   std::size_t body_bytes_ = 0;
   BodyMemory::Share memory_;
   std::optional<ApiError> error_;
+  std::string lost_target_;
 };
 
 /// The answer to what is no request, or none that may come here: 400.

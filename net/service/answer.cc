@@ -123,6 +123,7 @@ void Answer::fetch_deltas(EventBatch& out) {
       if (!output.unread(choice)) continue;
       delta_.choice = static_cast<std::int32_t>(choice);
       delta_.text.clear();
+      delta_.marks.clear();
       delta_.tokens.clear();
       delta_.logprobs.clear();
       delta_.top.clear();

@@ -32,10 +32,12 @@ ApiError unauthorized(bool shown) {
                            : "an API key is needed: Authorization: Bearer KEY"};
 }
 
-/// What clients that also run in browsers send about themselves: OpenAI's (X-Stainless-...), and
+/// What clients that also run in browsers send about themselves: OpenAI's and Anthropic's
+/// (X-Stainless-...), and
 /// those that OpenRouter has taught to name their application. Nothing is done with them.
 constexpr std::string_view kClientHeaders =
     ", User-Agent, X-Title, HTTP-Referer, X-Client-Request-Id, Idempotency-Key"
+    ", Anthropic-Version, Anthropic-Beta, Anthropic-Dangerous-Direct-Browser-Access"
     ", OpenAI-Organization, OpenAI-Project, OpenAI-Beta"
     ", X-Stainless-Arch, X-Stainless-Async, X-Stainless-Custom-Poll-Interval, X-Stainless-Helper"
     ", X-Stainless-Helper-Method, X-Stainless-Lang, X-Stainless-OS, X-Stainless-Package-Version"

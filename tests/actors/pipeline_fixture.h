@@ -36,6 +36,8 @@ class KeepingSink final : public RequestSink {
     if (texts.size() <= choice) texts.resize(choice + 1);
     if (tokens.size() <= choice) tokens.resize(choice + 1);
     texts[choice] += delta.text;
+    if (typed.size() <= choice) typed.resize(choice + 1);
+    typed[choice].append(delta.text, delta.marks);
     tokens[choice].insert(tokens[choice].end(), delta.tokens.begin(), delta.tokens.end());
     logprobs.insert(logprobs.end(), delta.logprobs.begin(), delta.logprobs.end());
     top.insert(top.end(), delta.top.begin(), delta.top.end());
@@ -48,6 +50,7 @@ class KeepingSink final : public RequestSink {
   int admitted = 0;
   std::int32_t prompt_tokens = 0;
   std::vector<std::string> texts;
+  std::vector<TypedText> typed;  // the same, by its marks
   std::vector<std::vector<TokenId>> tokens;
   std::vector<float> logprobs;
   std::vector<TokenLogprob> top;

@@ -297,6 +297,21 @@ def tuning():
     }
 
 
+def output_parser():
+    """Two bytes choose the format of calls and of thoughts; the rest is an output."""
+    outputs = {
+        "hermes": (6, 1, '<think>a</think>b<tool_call>{"name": "f", "arguments": {"a": "x"}}</tool_call>'),
+        "tagged": (1, 1, "<tool_call><function=f><parameter=a>\nx\n</parameter></function></tool_call>"),
+        "glm": (4, 65, "a</think><tool_call>f\n<arg_key>b</arg_key><arg_value>1</arg_value></tool_call>"),
+        "mistral": (7, 2, '[THINK]a[/THINK][TOOL_CALLS]f[CALL_ID]1[ARGS]{"a": [1]}'),
+        "harmony": (0, 0, "<|channel|>commentary to=functions.f<|message|>{}<|call|>"),
+        "llama": (19, 1, '{"name": "now", "parameters": {}}; {"name": "f"}'),
+        "python": (20, 129, "[f(a='x', b=[1, (2, None)]), now()]"),
+        "command": (14, 3, 'Action:\n```json\n[{"tool_name": "f", "parameters": {}}]\n```'),
+    }
+    return {name: bytes(head) + text.encode() for name, (*head, text) in outputs.items()}
+
+
 def stop_strings():
     return {
         "inside": b"Answer\0The Answer:\0So. The Answer is 4",
@@ -379,6 +394,38 @@ def response_request():
     return {name: json.dumps(body, separators=(",", ":")).encode() for name, body in bodies.items()}
 
 
+def message_request():
+    user = {"role": "user", "content": "hello"}
+    blocks = [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": "b", "citations": None}]
+    bodies = {
+        "sampling": {"max_tokens": 5, "messages": [user], **SAMPLING},
+        "blocks": {"model": "tiny", "max_tokens": 5, "system": blocks, "stream": True, "stop_sequences": ["a", "b"],
+                   "messages": [{"role": "user", "content": blocks}, {"role": "assistant", "content": "c"}, user, user],
+                   "metadata": {"user_id": "u"}, "tools": [], "tool_choice": {"type": "auto"}, "service_tier": "standard_only"},
+        "thinking": {"max_tokens": 9, "messages": [user], "thinking": {"type": "disabled"}, "output_config": {"effort": "low"}},
+        "image": {"max_tokens": 5, "messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "url"}}]}]},
+        "prefill": {"max_tokens": 5, "messages": [user, {"role": "assistant", "content": "The"}]},
+    }
+    bodies["sampling"].pop("stop", None)
+    return {name: json.dumps(body, separators=(",", ":")).encode() for name, body in bodies.items()}
+
+
+def ollama_request():
+    user = {"role": "user", "content": "hello"}
+    options = {"num_predict": 5, "num_ctx": 2048, "temperature": 0.5, "top_k": 3, "repeat_penalty": 1.1, "repeat_last_n": 0,
+               "mirostat": 2, "seed": -1, "stop": ["a"], "penalize_newline": True}
+    bodies = {
+        "chat": {"model": "tiny:latest", "messages": [{"role": "system", "content": "s"}, user], "options": options,
+                 "stream": False, "keep_alive": "5m", "format": "", "think": False, "tools": []},
+        "history": {"messages": [user, {"role": "assistant", "thinking": "t"}, {"role": "tool", "content": "4", "tool_name": "n"}]},
+        "generate": {"model": "tiny", "prompt": "a", "system": "s", "logprobs": True, "top_logprobs": 2, "images": [], "suffix": ""},
+        "raw": {"prompt": "a", "raw": True, "context": [], "truncate": True, "shift": False},
+        "load": {"model": "tiny", "keep_alive": 0},
+        "schema": {"prompt": "a", "format": {"type": "object"}},
+    }
+    return {name: json.dumps(body, separators=(",", ":")).encode() for name, body in bodies.items()}
+
+
 def importance():
     def entry(name, chunks, values):
         text = name.encode()
@@ -420,7 +467,8 @@ def grammar_text():
 
 def main():
     for target in (chat_request, checkpoint_format, checkpoint_index, completion_request, config, gguf, grammar_text, importance, jinja, json_schema, llama2c,
-                   llama2c_tokenizer, pickle, pickle_checkpoint, quantized, rank_plan, regex, response_request, safetensors, sentencepiece, stop_strings,
+                   llama2c_tokenizer, message_request, ollama_request, output_parser, pickle, pickle_checkpoint, quantized, rank_plan, regex,
+                   response_request, safetensors, sentencepiece, stop_strings,
                    tokenizer_json, trace, tuning, zip):
         folder = CORPUS / target.__name__
         folder.mkdir(parents=True, exist_ok=True)

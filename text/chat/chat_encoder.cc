@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/core/error/checked.h"
+#include "weft/text/chat/call_arguments.h"
 #include "weft/text/chat/literal_texts.h"
 #include "weft/text/text_error.h"
 
@@ -53,7 +54,10 @@ Error in_messages(const Error& error) {
 ChatEncoder::ChatEncoder(Tokenizer tokenizer, std::string_view source)
     : tokenizer_(std::move(tokenizer)),
       template_(parse(source)),
-      special_tokens_(special_tokens_of(tokenizer_)) {}
+      special_tokens_(special_tokens_of(tokenizer_)) {
+  const bool has_calls = source.find("tool_calls") != std::string_view::npos;
+  if (template_ && has_calls) text_arguments_ = wants_text_arguments(*template_, special_tokens_);
+}
 
 ChatEncoder::ChatEncoder(const Tokenizer& tokenizer)
     : ChatEncoder(tokenizer, tokenizer.chat_template()) {}
@@ -63,6 +67,7 @@ Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
                                                  std::size_t max_tokens) const {
   if (!template_) return template_.error();
   ChatTemplateInput input;
+  if (text_arguments_) make_arguments_text(conversation.messages);
   json::value messages = std::move(conversation.messages);
   json::value tools = std::move(conversation.tools);
   json::value kwargs = std::move(conversation.chat_template_kwargs);

@@ -19,8 +19,10 @@ namespace weft {
 
 /// What a client says of a conversation, by the names on the wire.
 struct Conversation {
-  boost::json::array messages{};  ///< objects with "role" and "content", as the client sent them
-  boost::json::value tools{};     ///< null: none
+  /// Objects with "role" and "content". Calls in "tool_calls" have objects as arguments, which
+  /// become texts where the template wants those.
+  boost::json::array messages{};
+  boost::json::value tools{};  ///< null: none
   boost::json::object chat_template_kwargs{};
   bool add_generation_prompt = true;  ///< up to where the answer begins
 };
@@ -58,6 +60,7 @@ class ChatEncoder {
   Tokenizer tokenizer_;
   Result<ChatTemplate> template_;
   boost::json::object special_tokens_;
+  bool text_arguments_ = false;  ///< of calls
 };
 
 /// The time by the system's clock, in UTC, for ChatEncoder::encode().

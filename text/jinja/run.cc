@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "weft/core/error/checked.h"
+#include "weft/core/text/utf8.h"
 #include "weft/text/jinja/values/items.h"
 
 namespace weft::jinja {

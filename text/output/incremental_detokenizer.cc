@@ -12,7 +12,9 @@ Result<std::string> IncrementalDetokenizer::push(TokenId id) {
 Result<void> IncrementalDetokenizer::push(TokenId id, std::string& out) {
   const Result<std::string_view> token = tokenizer_.token(id);
   if (!token) return token.error();
-  if (skip_special_ && tokenizer_.is_special(id)) return {};
+  if (skip_special_ && tokenizer_.is_special(id) && !std::ranges::binary_search(shown_, id)) {
+    return {};
+  }
   stream_.push(*token);
   stream_.take(out);
   return {};

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "weft/core/error/error.h"
 #include "weft/core/token.h"
@@ -15,10 +18,13 @@ namespace weft {
 /// are held back. Work for each token does not grow with the sequence. Owner only.
 class IncrementalDetokenizer {
  public:
-  explicit IncrementalDetokenizer(Tokenizer tokenizer, bool skip_special = true)
+  /// `shown` are special tokens that are not skipped; sorted.
+  explicit IncrementalDetokenizer(Tokenizer tokenizer, bool skip_special = true,
+                                  std::vector<TokenId> shown = {})
       : tokenizer_(std::move(tokenizer)),
         stream_(tokenizer_.decoder()),
-        skip_special_(skip_special) {}
+        skip_special_(skip_special),
+        shown_(std::move(shown)) {}
 
   /// The text that is final with this token; may be empty. kNoSuchToken for an id that is not in
   /// the vocabulary, which changes nothing.
@@ -36,6 +42,7 @@ class IncrementalDetokenizer {
   Tokenizer tokenizer_;  ///< Keeps the decoder alive that stream_ borrows.
   DecodeStream stream_;
   bool skip_special_;
+  std::vector<TokenId> shown_;
 };
 
 }  // namespace weft

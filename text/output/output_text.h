@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "weft/core/error/error.h"
 #include "weft/core/token.h"
@@ -20,9 +22,11 @@ namespace weft {
 /// only.
 class OutputText {
  public:
-  /// The text of a special token is searched for stop strings only where it is not skipped.
-  OutputText(Tokenizer tokenizer, StopStrings stops, bool skip_special = true)
-      : detokenizer_(std::move(tokenizer), skip_special),
+  /// The text of a special token is searched for stop strings only where it is not skipped, as
+  /// those of `shown` never are; sorted.
+  OutputText(Tokenizer tokenizer, StopStrings stops, bool skip_special = true,
+             std::vector<TokenId> shown = {})
+      : detokenizer_(std::move(tokenizer), skip_special, std::move(shown)),
         has_stops_(!stops.empty()),
         scanner_(std::move(stops)) {}
 

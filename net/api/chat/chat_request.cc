@@ -8,6 +8,7 @@
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/net/api/fields/structured_fields.h"
+#include "weft/net/api/tools/tool_fields.h"
 #include "weft/sampling/defaults.h"
 
 namespace weft {
@@ -37,7 +38,6 @@ void refuse_other_modalities(BodyFields& fields) {
 }
 
 void refuse_unsupported_chat_fields(BodyFields& fields) {
-  refuse_tools(fields);
   refuse_other_modalities(fields);
   allow_only(fields, {{"include_stop_str_in_output", false},
                       {"add_generation_prompt", true},
@@ -60,6 +60,8 @@ ApiResult<CompletionRequest> read_chat(simdjson::dom::object body, const ApiCont
   Request request = take_request(fields, context);
   request.messages = take_messages(fields, *context.card.model);
   request.chat_template_kwargs = take_template_kwargs(fields);
+  take_tools(fields, ToolDialect::kChat, *context.card.model, request);
+  take_reasoning_effort(fields, "reasoning_effort", request);
   request.max_tokens = take_max_tokens(fields);
   take_response_format(fields, request);
   take_structured_outputs(fields, request);

@@ -11,6 +11,7 @@
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/json_value.h"
 #include "weft/net/api/fields/request_fields.h"
+#include "weft/net/api/tools/call_history.h"
 #include "weft/text/chat/template_variables.h"
 
 namespace weft {
@@ -23,7 +24,6 @@ namespace json = boost::json;
 struct Dialect {
   std::span<const std::string_view> roles;
   std::span<const std::string_view> part_types;
-  bool items;  ///< messages are one type of item, with an id and a status
 };
 
 constexpr std::array<std::string_view, 5> kChatRoles = {"system", "developer", "user", "assistant",
@@ -31,8 +31,8 @@ constexpr std::array<std::string_view, 5> kChatRoles = {"system", "developer", "
 constexpr std::array<std::string_view, 4> kItemRoles = {"system", "developer", "user", "assistant"};
 constexpr std::array<std::string_view, 1> kChatParts = {"text"};
 constexpr std::array<std::string_view, 3> kItemParts = {"input_text", "output_text", "text"};
-constexpr Dialect kChat{kChatRoles, kChatParts, false};
-constexpr Dialect kItems{kItemRoles, kItemParts, true};
+constexpr Dialect kChat{kChatRoles, kChatParts};
+constexpr Dialect kItems{kItemRoles, kItemParts};
 
 bool holds(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
@@ -44,9 +44,9 @@ std::string names_of(std::span<const std::string_view> names) {
   return text;
 }
 
-std::string text_of_part(BodyFields& message, dom::element part, std::size_t index,
-                         const Dialect& dialect) {
-  const BodyFields fields(part.get_object(), message.path_of(indexed("content", index)), message);
+std::string text_of_part(const BodyFields& message, std::string_view name, dom::element part,
+                         std::size_t index, const Dialect& dialect) {
+  const BodyFields fields(part.get_object(), message.path_of(indexed(name, index)), message);
   const std::string_view type = fields.needed_text("type");
   if (!holds(dialect.part_types, type)) {
     fields.fail("type", shown(type) + " is not supported, only " + names_of(dialect.part_types),
@@ -58,19 +58,30 @@ std::string text_of_part(BodyFields& message, dom::element part, std::size_t ind
   return std::string(text);
 }
 
-std::string joined_parts(BodyFields& message, dom::array parts, const Dialect& dialect) {
+std::string joined_parts(const BodyFields& message, std::string_view name, dom::array parts,
+                         const Dialect& dialect) {
   std::string text;
   std::size_t index = 0;
   for (const dom::element part : parts) {
     if (index == defaults::kMaxContentParts) {
-      message.fail("content", "has more than " + std::to_string(index) + " parts");
+      message.fail(name, "has more than " + std::to_string(index) + " parts");
     }
     if (index > 0) text += '\n';
-    text += text_of_part(message, part, index++, dialect);
+    text += text_of_part(message, name, part, index++, dialect);
     if (message.error()) return {};
   }
-  if (index == 0) message.fail("content", "is an empty list");
+  if (index == 0) message.fail(name, "is an empty list");
   return text;
+}
+
+std::string text_or_parts(const BodyFields& message, std::string_view name, dom::element content,
+                          const Dialect& dialect) {
+  std::string_view text;
+  if (content.get(text) == simdjson::SUCCESS) return std::string(text);
+  dom::array parts;
+  if (content.get(parts) == simdjson::SUCCESS) return joined_parts(message, name, parts, dialect);
+  message.fail(name, "must be a string or a list of parts", api_code::kInvalidType);
+  return {};
 }
 
 std::string take_content(BodyFields& message, std::string_view role, const Dialect& dialect) {
@@ -82,21 +93,7 @@ std::string take_content(BodyFields& message, std::string_view role, const Diale
       message.fail("audio", "needs a text beside it", api_code::kUnsupported);
     return {};
   }
-  std::string_view text;
-  if (content->get(text) == simdjson::SUCCESS) return std::string(text);
-  dom::array parts;
-  if (content->get(parts) == simdjson::SUCCESS) return joined_parts(message, parts, dialect);
-  message.fail("content", "must be a string or a list of parts", api_code::kInvalidType);
-  return {};
-}
-
-void check_item_type(BodyFields& item) {
-  const auto type = item.text("type");
-  if (type && *type != "message") {
-    item.fail("type", shown(*type) + " is not supported, only messages are",
-              api_code::kUnsupported);
-  }
-  take_harmless_fields(item, FieldPlace::kItem);
+  return text_or_parts(message, "content", *content, dialect);
 }
 
 std::string_view take_role(BodyFields& message, const Dialect& dialect) {
@@ -107,37 +104,55 @@ std::string_view take_role(BodyFields& message, const Dialect& dialect) {
   return role;
 }
 
-json::object take_message(BodyFields& message, const Dialect& dialect, bool knows_developer) {
-  if (dialect.items) check_item_type(message);
-  const std::string_view role = take_role(message, dialect);
-  allow_no_tools(message, "tool_calls");
-  const std::string content = take_content(message, role, dialect);
-  const bool as_system = role == "developer" && !knows_developer;
-  json::object result = message_of(as_system ? "system" : role, content);
-  if (role == "tool") {
-    if (const auto id = message.text("tool_call_id")) result["tool_call_id"] = *id;
+/// A template that does not contain the word cannot tell that role from a mistake.
+bool knows_developer(const ServedModel& model) {
+  return model.tokenizer.chat_template().find("developer") != std::string_view::npos;
+}
+
+/// What else a message has by its role: calls and thoughts, or whose result it is.
+void take_role_fields(const BodyFields& message, std::string_view role, const ServedModel& model,
+                      CallHistory& history, json::object& result) {
+  if (role == "assistant") {
+    take_tool_calls(message, history, result);
+    const auto thought = message.text("reasoning_content");
+    const auto other = message.text("reasoning");  // OpenRouter's and vLLM's name
+    set_reasoning(model, thought ? *thought : other.value_or(""), result);
+    take_harmless_fields(message, FieldPlace::kHistory);
+  } else if (message.has("tool_calls")) {
+    message.fail("tool_calls", "are of an assistant's messages");
   }
+  if (role != "tool") return;
+  const std::string_view id = message.text("tool_call_id").value_or("");
+  if (!id.empty()) result["tool_call_id"] = id;
+  const std::string_view name = message.text("name").value_or(history.function_of(id));
+  if (!name.empty()) result["name"] = name;
+}
+
+json::object take_message(BodyFields& message, const Dialect& dialect, const ServedModel& model,
+                          CallHistory& history) {
+  const std::string_view role = take_role(message, dialect);
+  const std::string content = take_content(message, role, dialect);
+  const bool as_system = role == "developer" && !knows_developer(model);
+  json::object result = message_of(as_system ? "system" : role, content);
+  take_role_fields(message, role, model, history, result);
   take_harmless_fields(message, FieldPlace::kMessage);
-  if (role == "assistant") take_harmless_fields(message, FieldPlace::kHistory);
   return result;
 }
 
-json::array take_list(BodyFields& fields, std::string_view name, dom::array list,
-                      const ServedModel& model, const Dialect& dialect) {
-  // A template that does not contain the word cannot tell that role from a mistake.
-  const bool knows_developer =
-      model.tokenizer.chat_template().find("developer") != std::string_view::npos;
+json::array take_list(BodyFields& fields, dom::array list, const ServedModel& model) {
+  constexpr std::string_view kName = "messages";
   json::array messages;
+  CallHistory history;
   for (const dom::element entry : list) {
-    BodyFields message(entry.get_object(), fields.path_of(indexed(name, messages.size())), fields);
+    BodyFields message(entry.get_object(), fields.path_of(indexed(kName, messages.size())), fields);
     if (messages.size() == defaults::kMaxMessages) {
-      fields.fail(name, "has more than " + std::to_string(messages.size()) + " messages");
+      fields.fail(kName, "has more than " + std::to_string(messages.size()) + " messages");
       return {};
     }
-    messages.push_back(take_message(message, dialect, knows_developer));
+    messages.push_back(take_message(message, kChat, model, history));
     if (message.finish()) return {};
   }
-  if (messages.empty()) fields.fail(name, "must have at least one message");
+  if (messages.empty()) fields.fail(kName, "must have at least one message");
   return messages;
 }
 
@@ -154,23 +169,20 @@ void refuse_without_template(BodyFields& fields, const ServedModel& model) {
 json::array take_messages(BodyFields& fields, const ServedModel& model) {
   refuse_without_template(fields, model);
   const auto list = fields.array("messages");
-  if (list) return take_list(fields, "messages", *list, model, kChat);
+  if (list) return take_list(fields, *list, model);
   fields.fail("messages", "is missing", api_code::kMissing);
   return {};
 }
 
-json::array take_input(BodyFields& fields, const ServedModel& model) {
-  refuse_without_template(fields, model);
-  const auto input = fields.any("input");
-  if (!input) {
-    fields.fail("input", "is missing", api_code::kMissing);
-    return {};
-  }
-  std::string_view text;
-  if (input->get(text) == simdjson::SUCCESS) return json::array{message_of("user", text)};
-  dom::array list;
-  if (input->get(list) == simdjson::SUCCESS) return take_list(fields, "input", list, model, kItems);
-  fields.fail("input", "must be a string or a list of items", api_code::kInvalidType);
+json::object take_item_message(BodyFields& item, const ServedModel& model) {
+  CallHistory none;
+  return take_message(item, kItems, model, none);
+}
+
+std::string take_item_text(BodyFields& item, std::string_view name) {
+  const auto content = item.any(name);
+  if (content) return text_or_parts(item, name, *content, kItems);
+  item.fail(name, "is missing", api_code::kMissing);
   return {};
 }
 

@@ -2,6 +2,8 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <string>
+#include <string_view>
 
 #include "weft/actors/loading/served_model.h"
 #include "weft/net/api/fields/body_fields.h"
@@ -9,15 +11,17 @@
 namespace weft {
 
 /// A conversation as the model's chat template gets it: objects with role (system, developer,
-/// user, assistant or tool) and content (text; parts are joined by newlines), and the
-/// tool_call_id of a tool's message. `developer` becomes `system` where the template does not know
-/// that name. Mistakes stay in `fields`.
+/// user, assistant or tool) and content (text; parts are joined by newlines); an assistant's
+/// tool_calls and thoughts; a tool's tool_call_id and name. `developer` becomes `system` where the
+/// template does not know that name. Mistakes stay in `fields`.
 
 /// `messages` of the chat API: one or more.
 [[nodiscard]] boost::json::array take_messages(BodyFields& fields, const ServedModel& model);
 
-/// `input` of the Responses API: a text, or a list of message items.
-[[nodiscard]] boost::json::array take_input(BodyFields& fields, const ServedModel& model);
+/// A message item of the Responses API.
+[[nodiscard]] boost::json::object take_item_message(BodyFields& item, const ServedModel& model);
+/// A text of such an item, or its parts.
+[[nodiscard]] std::string take_item_text(BodyFields& item, std::string_view name);
 
 /// 400 "unsupported" about no field when the model's chat template cannot be used: no conversation
 /// of any client could. Says where it is wrong, and in which file not.

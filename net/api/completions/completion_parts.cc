@@ -30,6 +30,7 @@ Usage total_usage(std::span<const Finish> parts) {
     total.prompt_tokens += part.usage.prompt_tokens;
     total.output_tokens += part.usage.output_tokens;
     total.cached_tokens += part.usage.cached_tokens;
+    total.reasoning_tokens += part.usage.reasoning_tokens;
   }
   return total;
 }
@@ -43,15 +44,26 @@ void append_completion_usage(const Usage& usage, std::string& out) {
   append_number(out, std::int64_t{usage.prompt_tokens} + usage.output_tokens);
   out.append(",\"prompt_tokens_details\":{\"cached_tokens\":");
   append_number(out, usage.cached_tokens);
-  out.append("}}");
+  out.push_back('}');
+  if (usage.reasoning_tokens > 0) {
+    out.append(",\"completion_tokens_details\":{\"reasoning_tokens\":");
+    append_number(out, usage.reasoning_tokens);
+    out.push_back('}');
+  }
+  out.push_back('}');
 }
 
 void append_finish(const Finish& part, std::size_t choice, const ServedModel& model,
                    std::string& out) {
   const ChoiceEnd none{.reason = part.reason};
   const ChoiceEnd& end = choice < part.choices.size() ? part.choices[choice] : none;
-  out.append(end.reason == FinishReason::kLength ? "\"finish_reason\":\"length\",\"stop_reason\":"
-                                                 : "\"finish_reason\":\"stop\",\"stop_reason\":");
+  out.append("\"finish_reason\":\"");
+  if (end.reason == FinishReason::kLength) {
+    out.append("length");
+  } else {
+    out.append(end.calls > 0 ? "tool_calls" : "stop");
+  }
+  out.append("\",\"stop_reason\":");
   if (!end.stop.empty()) {
     append_json_string(out, end.stop);
   } else if (end.stop_token != kNoToken &&

@@ -39,6 +39,8 @@ inline constexpr std::string_view kUnsupported = "unsupported";
 inline constexpr std::string_view kModelNotFound = "model_not_found";
 inline constexpr std::string_view kPreviousNotFound = "previous_response_not_found";
 inline constexpr std::string_view kContextLength = "context_length_exceeded";
+/// Anthropic's: their client sends the whole conversation then.
+inline constexpr std::string_view kNoThreads = "thread_unsupported_request";
 }  // namespace api_code
 
 /// Makes a 400 about one field, with the message "param: what". An empty param is the body as a

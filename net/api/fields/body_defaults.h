@@ -19,6 +19,14 @@ inline constexpr std::size_t kMaxMessages = 8192;
 /// Parts of one message's content.
 inline constexpr std::size_t kMaxContentParts = 1024;
 
+/// Functions that a request may offer, twice what OpenAI's API takes: their text goes into the
+/// prompt.
+inline constexpr std::size_t kMaxTools = 256;
+/// The longest name of one; OpenAI's API has 64, and MCP servers' names with prefixes more.
+inline constexpr std::size_t kMaxFunctionName = 128;
+/// Calls of one message.
+inline constexpr std::size_t kMaxCalls = 1024;
+
 /// Outputs of one request over all its prompts (prompts times n, best_of or beams). Each is a
 /// sequence that waits for a row; OpenAI's clients send up to 20 prompts at once, evaluations 64 or
 /// 128.

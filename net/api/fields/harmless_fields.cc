@@ -19,7 +19,6 @@ consteval auto make_harmless_fields() {
       {kRequest, "prompt_cache_key", Harmless::kAnything,
        "OpenAI's clients, Codex: a cache's place"},
       {kRequest, "prompt_cache_retention", Harmless::kAnything, "OpenAI's clients: a cache's time"},
-      {kRequest, "parallel_tool_calls", Harmless::kAnything, "Codex: how tools are called"},
       {kRequest, "request_id", Harmless::kAnything, "vLLM's clients: a name in its log"},
       {kRequest, "prediction", Harmless::kAnything, "OpenAI's clients: makes the same text sooner"},
       {kRequest, "cache_prompt", Harmless::kFlag,
@@ -36,6 +35,45 @@ consteval auto make_harmless_fields() {
       {kResponse, "stream_options", Harmless::kAnything, "OpenAI's clients: padding of events"},
       {kResponse, "client_metadata", Harmless::kAnything, "Codex: about itself"},
       {kResponse, "context_management", Harmless::kEmptyList, "OpenAI's clients: no compaction"},
+      {kMessages, "cache_control", Harmless::kAnything,
+       "Anthropic's clients: a cache's end, of the whole body"},
+      {kMessages, "diagnostics", Harmless::kAnything,
+       "Anthropic's clients: what a cache has missed"},
+      {kMessages, "inference_geo", Harmless::kAnything,
+       "Anthropic's clients: where it is computed"},
+      {kMessages, "speed", Harmless::kAnything, "Anthropic's clients: how fast it is computed"},
+      {kMessages, "user_profile_id", Harmless::kAnything, "Anthropic's clients: who asks"},
+      {kMessages, "workspace_id", Harmless::kAnything, "Anthropic's clients: who asks"},
+      {kOutputConfig, "effort", Harmless::kText,
+       "Anthropic's clients: a wish that only their models know"},
+      {kOllama, "keep_alive", Harmless::kAnything,
+       "Ollama's clients: how long the model stays loaded, which it always does"},
+      {kOllama, "truncate", Harmless::kFlag,
+       "Ollama's clients: drops messages that are too many, which are refused here"},
+      {kOllama, "shift", Harmless::kFlag,
+       "Ollama's clients: drops what is old when the context is full, where outputs end here"},
+      {kOllama, "images", Harmless::kEmptyList, "Ollama's clients: no pictures"},
+      {kOllama, "suffix", Harmless::kEmptyText, "Ollama's clients: nothing behind the output"},
+      {kOllama, "template", Harmless::kEmptyText, "Ollama's clients: the model's own"},
+      {kOllama, "context", Harmless::kEmptyList, "Ollama's clients: nothing was said before"},
+      {kOllamaMessage, "images", Harmless::kEmptyList, "Ollama's clients: no pictures"},
+      {kOllamaOptions, "num_ctx", Harmless::kAnything,
+       "Ollama's clients: the context, which is the server's"},
+      {kOllamaOptions, "num_keep", Harmless::kAnything,
+       "Ollama's clients: what stays when the context is full"},
+      {kOllamaOptions, "num_batch", Harmless::kAnything, "Ollama's clients: how it is computed"},
+      {kOllamaOptions, "num_gpu", Harmless::kAnything, "Ollama's clients: where it is computed"},
+      {kOllamaOptions, "main_gpu", Harmless::kAnything, "Ollama's clients: where it is computed"},
+      {kOllamaOptions, "num_thread", Harmless::kAnything, "Ollama's clients: how it is computed"},
+      {kOllamaOptions, "numa", Harmless::kAnything, "Ollama's clients: where it is computed"},
+      {kOllamaOptions, "low_vram", Harmless::kAnything, "Ollama's clients: how it is computed"},
+      {kOllamaOptions, "f16_kv", Harmless::kAnything, "Ollama's clients: how it is computed"},
+      {kOllamaOptions, "use_mmap", Harmless::kAnything, "Ollama's clients: how a file is read"},
+      {kOllamaOptions, "use_mlock", Harmless::kAnything, "Ollama's clients: how a file is read"},
+      {kOllamaOptions, "logits_all", Harmless::kAnything, "Ollama's clients: what is computed"},
+      {kOllamaOptions, "vocab_only", Harmless::kFalse, "Ollama's clients: its default"},
+      {kOllamaOptions, "embedding_only", Harmless::kFalse, "Ollama's clients: its default"},
+      {kOllamaOptions, "penalize_newline", Harmless::kTrue, "Ollama's clients: its default"},
       {kStreamOptions, "include_obfuscation", Harmless::kFlag,
        "OpenAI's clients: padding of events"},
       {kResponseText, "verbosity", Harmless::kVerbosity,
@@ -46,10 +84,8 @@ consteval auto make_harmless_fields() {
       {kMessage, "provider_specific_fields", Harmless::kAnything, "LiteLLM, in history"},
       {kMessage, "cache_control", Harmless::kAnything,
        "LiteLLM, OpenRouter's clients: a cache's end"},
-      {kHistory, "reasoning_content", Harmless::kAnything,
-       "LiteLLM, vLLM's clients: earlier thoughts, which no template repeats"},
-      {kHistory, "reasoning", Harmless::kAnything, "OpenRouter's and vLLM's clients: the same"},
-      {kHistory, "reasoning_details", Harmless::kAnything, "OpenRouter's clients: the same"},
+      {kHistory, "reasoning_details", Harmless::kAnything,
+       "OpenRouter's clients: earlier thoughts, once more"},
       {kHistory, "thinking_blocks", Harmless::kAnything, "LiteLLM: the same"},
       {kHistory, "audio", Harmless::kAnything, "OpenAI's clients: sound beside a text"},
       {kHistory, "phase", Harmless::kText, "Codex: a comment or an answer"},
@@ -58,6 +94,7 @@ consteval auto make_harmless_fields() {
       {kPart, "annotations", Harmless::kAnything, "OpenAI's clients, in history"},
       {kPart, "logprobs", Harmless::kAnything, "OpenAI's clients, in history"},
       {kPart, "cache_control", Harmless::kAnything, "LiteLLM, OpenRouter's clients: a cache's end"},
+      {kPart, "citations", Harmless::kAnything, "Anthropic's clients, in history"},
   });
 }
 
@@ -72,6 +109,11 @@ template <class Container>
 bool is_empty(dom::element value) {
   Container container;
   return value.get(container) == simdjson::SUCCESS && container.begin() == container.end();
+}
+
+bool is_empty_text(dom::element value) {
+  std::string_view text;
+  return value.get(text) == simdjson::SUCCESS && text.empty();
 }
 
 bool is_verbosity(dom::element value) {
@@ -100,6 +142,8 @@ bool is_harmless(dom::element value, Harmless values) {
       return is_empty<dom::array>(value);
     case Harmless::kEmptyObject:
       return is_empty<dom::object>(value);
+    case Harmless::kEmptyText:
+      return is_empty_text(value);
     case Harmless::kVerbosity:
       return is_verbosity(value);
   }
@@ -114,13 +158,20 @@ std::string_view path_of(FieldPlace place) noexcept {
     case kRequest:
     case kCompletion:
     case kResponse:
+    case kMessages:
+    case kOllama:
       return {};
+    case kOutputConfig:
+      return "output_config.";
+    case kOllamaOptions:
+      return "options.";
     case kStreamOptions:
       return "stream_options.";
     case kResponseText:
       return "text.";
     case kMessage:
     case kHistory:
+    case kOllamaMessage:
       return "messages[].";
     case kItem:
       return "input[].";
@@ -148,6 +199,8 @@ std::string_view words_of(Harmless values) noexcept {
       return "an empty list";
     case Harmless::kEmptyObject:
       return "an empty object";
+    case Harmless::kEmptyText:
+      return "an empty text";
     case Harmless::kVerbosity:
       return "low, medium, high";
   }

@@ -12,9 +12,14 @@ namespace weft {
 
 /// The object that a field stands in.
 enum class FieldPlace : std::uint8_t {
-  kRequest,        ///< a body of any of the three APIs
+  kRequest,        ///< a body of any of OpenAI's three APIs, or of Anthropic's
   kCompletion,     ///< of chat or text completions
   kResponse,       ///< of the Responses API
+  kMessages,       ///< of the Messages API
+  kOutputConfig,   ///< `output_config` of the Messages API
+  kOllama,         ///< a body of Ollama's API
+  kOllamaOptions,  ///< `options` of Ollama's API
+  kOllamaMessage,  ///< a message of Ollama's API
   kStreamOptions,  ///< `stream_options` of chat or text completions
   kResponseText,   ///< `text` of the Responses API
   kMessage,        ///< a message of a chat, or an item of `input`
@@ -33,6 +38,7 @@ enum class Harmless : std::uint8_t {
   kZero,
   kEmptyList,
   kEmptyObject,
+  kEmptyText,
   kVerbosity,  ///< "low", "medium" or "high"
 };
 

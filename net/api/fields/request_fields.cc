@@ -18,20 +18,23 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::string_view kNoTools = "tools are not supported yet";
+constexpr std::string_view kNoTools = "is not supported here";
+/// What StopStrings::compile() calls the list.
+constexpr std::string_view kStop = "stop";
 
-std::vector<std::string> stop_strings(BodyFields& fields, dom::element stop) {
+std::vector<std::string> stop_strings(BodyFields& fields, std::string_view name,
+                                      dom::element stop) {
   std::string_view text;
   if (stop.get(text) == simdjson::SUCCESS) return {std::string(text)};
   std::vector<std::string> texts;
   dom::array list;
   if (stop.get(list) != simdjson::SUCCESS) {
-    fields.fail("stop", "must be a string or a list of strings", api_code::kInvalidType);
+    fields.fail(name, "must be a string or a list of strings", api_code::kInvalidType);
     return texts;
   }
   for (const dom::element entry : list) {
     if (entry.get(text) != simdjson::SUCCESS) {
-      fields.fail(indexed("stop", texts.size()), "must be a string", api_code::kInvalidType);
+      fields.fail(indexed(name, texts.size()), "must be a string", api_code::kInvalidType);
       return {};
     }
     texts.emplace_back(text);
@@ -40,14 +43,16 @@ std::vector<std::string> stop_strings(BodyFields& fields, dom::element stop) {
   return texts;
 }
 
-std::vector<std::string> take_stop(BodyFields& fields) {
-  const auto stop = fields.any("stop");
+std::vector<std::string> take_stop(BodyFields& fields, std::string_view name) {
+  const auto stop = fields.any(name);
   if (!stop) return {};
-  std::vector<std::string> texts = stop_strings(fields, *stop);
+  std::vector<std::string> texts = stop_strings(fields, name, *stop);
   const auto compiled = StopStrings::compile(texts);
   if (compiled) return texts;
-  ApiError error = api_error_of(compiled.error());
-  error.param = leading_field(compiled.error().detail);  // "stop[3] is empty"
+  Error problem = compiled.error();  // "stop[3] is empty"
+  if (problem.detail.starts_with(kStop)) problem.detail.replace(0, kStop.size(), name);
+  ApiError error = api_error_of(problem);
+  error.param = leading_field(problem.detail);
   fields.fail(std::move(error));
   return {};
 }
@@ -60,6 +65,7 @@ struct Tier {
 constexpr std::array kTiers = {
     Tier{"auto", RequestClass::kChat, "default"},
     Tier{"default", RequestClass::kChat, "default"},
+    Tier{"standard_only", RequestClass::kChat, "default"},
     Tier{"priority", RequestClass::kChat, "priority"},
     Tier{"flex", RequestClass::kBatch, "flex"},
     Tier{"batch", RequestClass::kBatch, "batch"},
@@ -68,6 +74,23 @@ constexpr std::array kTiers = {
 bool is_one_of(dom::element element, std::initializer_list<std::string_view> values) {
   std::string_view text;
   return element.get(text) == simdjson::SUCCESS && std::ranges::find(values, text) != values.end();
+}
+
+void allow_no_tools(const BodyFields& fields, std::string_view name) {
+  const auto list = fields.any(name);
+  if (list && !is_harmless(*list, Harmless::kEmptyList)) {
+    fields.fail(name, kNoTools, api_code::kUnsupported);
+  }
+}
+
+void allow_no_choice(const BodyFields& fields, std::string_view name) {
+  const auto choice = fields.any(name);
+  if (!choice || is_one_of(*choice, {"none", "auto"})) return;
+  if (choice->is_string() || choice->is_object()) {
+    fields.fail(name, kNoTools, api_code::kUnsupported);
+  } else {
+    fields.fail(name, "must be a string or an object", api_code::kInvalidType);
+  }
 }
 
 }  // namespace
@@ -81,11 +104,12 @@ std::string take_model(BodyFields& fields, const ModelCard& card) {
   return {};
 }
 
-Request take_request(BodyFields& fields, const ApiContext& context) {
+Request take_request(BodyFields& fields, const ApiContext& context, const RequestNames& names) {
+  const ServedModel& model = *context.card.model;
   Request request;
   request.sampling =
-      take_sampling(fields, context.card.model->tokenizer, context.card.model->defaults.sampling);
-  request.stop = take_stop(fields);
+      take_sampling(fields, model.tokenizer, model.defaults.sampling, names.sampling);
+  request.stop = take_stop(fields, names.stop);
   request.skip_special_tokens = fields.flag("skip_special_tokens").value_or(true);
   constexpr auto kMostToken = std::numeric_limits<TokenId>::max();
   request.forced_bos =
@@ -93,6 +117,7 @@ Request take_request(BodyFields& fields, const ApiContext& context) {
   constexpr auto kPriority = std::numeric_limits<std::int32_t>();
   const auto priority = fields.integer("priority", kPriority.min(), kPriority.max());
   request.priority = static_cast<std::int32_t>(priority.value_or(0));
+  request.request_class = std::max(RequestClass::kChat, context.class_ceiling);
   request.client = context.client;
   const auto salt = fields.text("cache_salt");
   if (salt && (salt->empty() || salt->size() > Request::kMaxCacheSaltBytes)) {
@@ -115,31 +140,23 @@ std::string take_service_tier(BodyFields& fields, const ApiContext& context, Req
   if (!name) return {};
   const auto* const tier = std::ranges::find(kTiers, *name, &Tier::name);
   if (tier == kTiers.end()) {
-    fields.fail("service_tier", shown(*name) + " is none of auto, default, priority, flex, batch");
+    fields.fail("service_tier",
+                shown(*name) + " is none of auto, default, standard_only, priority, flex, batch");
     return {};
   }
   cls = std::max(tier->cls, context.class_ceiling);
   return std::string(cls == tier->cls ? tier->echo : "flex");
 }
 
-void allow_no_tools(BodyFields& fields, std::string_view name) {
-  const auto list = fields.any(name);
-  if (list && !is_harmless(*list, Harmless::kEmptyList)) {
-    fields.fail(name, kNoTools, api_code::kUnsupported);
-  }
+void refuse_older_tools(BodyFields& fields) {
+  allow_no_tools(fields, "functions");
+  allow_no_choice(fields, "function_call");
 }
 
 void refuse_tools(BodyFields& fields) {
-  for (const std::string_view name : {"tools", "functions"}) allow_no_tools(fields, name);
-  for (const std::string_view name : {"tool_choice", "function_call"}) {
-    const auto choice = fields.any(name);
-    if (!choice || is_one_of(*choice, {"none", "auto"})) continue;
-    if (choice->is_string() || choice->is_object()) {
-      fields.fail(name, kNoTools, api_code::kUnsupported);
-    } else {
-      fields.fail(name, "must be a string or an object", api_code::kInvalidType);
-    }
-  }
+  allow_no_tools(fields, "tools");
+  allow_no_choice(fields, "tool_choice");
+  refuse_older_tools(fields);
 }
 
 void allow_only(BodyFields& fields, std::initializer_list<OnlyFlag> flags) {
@@ -158,10 +175,11 @@ void allow_only_text(BodyFields& fields, std::string_view name, std::string_view
 }
 
 void check_request(BodyFields& fields, const Request& request, const ServedModel& model,
-                   std::size_t prompts) {
+                   std::size_t prompts, const RequestNames& names) {
   if (fields.error()) return;
   const SamplingParams& sampling = request.sampling;
-  if (auto error = check_sampling(sampling, static_cast<std::size_t>(model.vocabulary))) {
+  if (auto error =
+          check_sampling(sampling, static_cast<std::size_t>(model.vocabulary), names.sampling)) {
     return fields.fail(*std::move(error));
   }
   const std::int32_t each = std::max({sampling.n, sampling.best_of, sampling.beams.num_beams});

@@ -9,6 +9,7 @@
 #include "weft/actors/request/request.h"
 #include "weft/net/api/api_call.h"
 #include "weft/net/api/fields/body_fields.h"
+#include "weft/net/api/fields/sampling_table.h"
 
 namespace weft {
 
@@ -18,10 +19,16 @@ namespace weft {
 /// Takes `model`; absent means the served one. 404 "model_not_found" for another.
 [[nodiscard]] std::string take_model(BodyFields& fields, const ModelCard& card);
 
-/// Takes `stop`, `skip_special_tokens`, `priority`, `cache_salt` and every sampling field; client
-/// and timeout are the context's. `service_tier` becomes the class, no more urgent than the context
-/// allows.
-[[nodiscard]] Request take_request(BodyFields& fields, const ApiContext& context);
+/// What an API calls otherwise than OpenAI's.
+struct RequestNames {
+  std::string_view stop = "stop";
+  sampling_table::OwnRows sampling{};
+};
+
+/// Takes `stop`, `skip_special_tokens`, `priority`, `cache_salt` and every sampling field; client and timeout are
+/// the context's, and the class is the most urgent one that it allows.
+[[nodiscard]] Request take_request(BodyFields& fields, const ApiContext& context,
+                                   const RequestNames& names = {});
 
 /// Takes the most tokens that an output may have; 0, as many as the context has room for, when it
 /// is absent.
@@ -33,12 +40,11 @@ namespace weft {
 [[nodiscard]] std::string take_service_tier(BodyFields& fields, const ApiContext& context,
                                             RequestClass& cls);
 
-/// Allows a list of tools, or of calls of them, only when it is empty.
-void allow_no_tools(BodyFields& fields, std::string_view name);
-
 /// Allows no more about tools than that there are none: an empty `tools`, a `tool_choice` of none
-/// or auto.
+/// or auto, and the same of the older fields.
 void refuse_tools(BodyFields& fields);
+/// The same of the older fields alone: `functions` and `function_call`.
+void refuse_older_tools(BodyFields& fields);
 
 /// Allows a flag with the value that asks for nothing special; any other is "unsupported".
 struct OnlyFlag {
@@ -50,6 +56,6 @@ void allow_only_text(BodyFields& fields, std::string_view name, std::string_view
 
 /// validate() in the API's names, and the bound of sequences over all `prompts` of a body.
 void check_request(BodyFields& fields, const Request& request, const ServedModel& model,
-                   std::size_t prompts = 1);
+                   std::size_t prompts = 1, const RequestNames& names = {});
 
 }  // namespace weft

@@ -22,6 +22,7 @@ namespace json = boost::json;
 
 using sampling_table::Count;
 using sampling_table::Flag;
+using sampling_table::OwnRows;
 using sampling_table::Reading;
 using sampling_table::Real;
 using sampling_table::SamplingField;
@@ -95,22 +96,22 @@ void drop_drawing(const SamplingParams& defaults, SamplingParams& params) {
   if (params.min_p == defaults.min_p) params.min_p = plain.min_p;
 }
 
-/// Returns the API's name for what validate() calls `own`; `own` itself when there is none.
-std::string_view api_name(std::string_view own) {
+/// Returns the API's name for what validate() calls `name`; `name` itself when there is none.
+std::string_view api_name(std::string_view name, OwnRows own) {
   const auto table = sampling_table::all();
-  const auto row = std::ranges::find(table, own, &SamplingField::own_name);
-  if (row != table.end()) return row->name;
-  const auto family = std::ranges::find_if(table, [own](const SamplingField& field) {
-    return field.own_name.starts_with(own) && field.own_name.substr(own.size()).starts_with('.');
+  const auto row = std::ranges::find(table, name, &SamplingField::own_name);
+  if (row != table.end()) return row_for(*row, own).name;
+  const auto family = std::ranges::find_if(table, [name](const SamplingField& field) {
+    return field.own_name.starts_with(name) && field.own_name.substr(name.size()).starts_with('.');
   });
-  return family != table.end() ? family->name : own;
+  return family != table.end() ? row_for(*family, own).name : name;
 }
 
-std::string in_api_names(std::string_view detail) {
+std::string in_api_names(std::string_view detail, OwnRows own) {
   std::string text;
   while (!detail.empty()) {
     const std::string_view word = leading_field(detail);
-    text += word.empty() ? detail.substr(0, 1) : api_name(word);
+    text += word.empty() ? detail.substr(0, 1) : api_name(word, own);
     detail.remove_prefix(std::max<std::size_t>(word.size(), 1));
   }
   return text;
@@ -119,9 +120,10 @@ std::string in_api_names(std::string_view detail) {
 }  // namespace
 
 SamplingParams take_sampling(BodyFields& fields, const Tokenizer& tokenizer,
-                             const SamplingParams& defaults) {
+                             const SamplingParams& defaults, OwnRows own) {
   Reading to{fields, tokenizer, defaults};
-  for (const SamplingField& field : sampling_table::all()) {
+  for (const SamplingField& shared : sampling_table::all()) {
+    const SamplingField& field = row_for(shared, own);
     std::visit(Reader{field.name, to}, field.kind);
   }
   settle_beams(to);
@@ -129,10 +131,11 @@ SamplingParams take_sampling(BodyFields& fields, const Tokenizer& tokenizer,
   return std::move(to.params);
 }
 
-std::optional<ApiError> check_sampling(const SamplingParams& params, std::size_t vocabulary) {
+std::optional<ApiError> check_sampling(const SamplingParams& params, std::size_t vocabulary,
+                                       OwnRows own) {
   const auto valid = validate(params, vocabulary);
   if (valid) return std::nullopt;
-  const Error named{valid.error().code, in_api_names(valid.error().detail)};
+  const Error named{valid.error().code, in_api_names(valid.error().detail, own)};
   ApiError error = api_error_of(named);
   error.param = leading_field(named.detail);
   return error;

@@ -8,6 +8,7 @@
 
 #include "weft/net/api/fields/api_error.h"
 #include "weft/net/api/fields/body_fields.h"
+#include "weft/net/api/fields/sampling_table.h"
 #include "weft/sampling/sampling_params.h"
 #include "weft/text/tokenizer/tokenizer.h"
 
@@ -18,13 +19,16 @@ namespace weft {
 /// sampling_table.cc is the list, and docs/http-api.md explains it; a test compares the two.
 /// Mistakes stay in `fields`. Refused here is what only this layer can tell (types, numbers that
 /// are no numbers, texts that become tokens); ranges are checked by check_sampling().
-/// What the request does not say is as in `defaults`; a beam search takes none that draw.
+/// What the request does not say is as in `defaults`; a beam search takes none that draw. `own` are
+/// the rows that an API has in the place of the table's.
 [[nodiscard]] SamplingParams take_sampling(BodyFields& fields, const Tokenizer& tokenizer,
-                                           const SamplingParams& defaults = {});
+                                           const SamplingParams& defaults = {},
+                                           sampling_table::OwnRows own = {});
 
-/// Calls validate() and reports in the names of the table.
+/// Calls validate() and reports in the names of the table, or of `own`.
 [[nodiscard]] std::optional<ApiError> check_sampling(const SamplingParams& params,
-                                                     std::size_t vocabulary);
+                                                     std::size_t vocabulary,
+                                                     sampling_table::OwnRows own = {});
 
 /// Adds the parameters under the same names to an answer that echoes them; sent again they mean the
 /// same. bad_words are among bad_token_ids.

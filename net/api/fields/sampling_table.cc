@@ -166,6 +166,11 @@ static_assert(kSamplingFields.size() == kFields);
 
 std::span<const SamplingField> all() noexcept { return kSamplingFields; }
 
+const SamplingField& row_for(const SamplingField& field, OwnRows own) noexcept {
+  const auto row = std::ranges::find(own, field.own_name, &SamplingField::own_name);
+  return row == own.end() ? field : *row;
+}
+
 json::value write_real(float number) {
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;

@@ -42,6 +42,13 @@ struct SamplingField {
   std::string_view own_name = name;  ///< what validate() calls it
 };
 
+/// Rows that an API has in the place of the table's of the same own_name, which it calls otherwise
+/// or gives another meaning.
+using OwnRows = std::span<const SamplingField>;
+
+/// Returns the row of `own` that stands in the place of `field`, or `field` itself.
+[[nodiscard]] const SamplingField& row_for(const SamplingField& field, OwnRows own) noexcept;
+
 /// The rows of the table, in the order in which they are read and echoed.
 [[nodiscard]] std::span<const SamplingField> all() noexcept;
 /// How many rows there are.

@@ -12,6 +12,8 @@
 #include "weft/net/api/event_batch.h"
 #include "weft/net/api/fields/json_text.h"
 #include "weft/net/api/fields/json_value.h"
+#include "weft/net/api/responses/response_events.h"
+#include "weft/net/api/responses/response_items.h"
 
 namespace weft {
 namespace {
@@ -24,18 +26,24 @@ class Replay {
   explicit Replay(json::object response) : response_(std::move(response)) {}
 
   std::string events() && {
-    const json::object begun = beginning();
-    add("response.created", {{"response", begun}});
-    add("response.in_progress", {{"response", begun}});
-    for (const json::value& item : response_.at("output").as_array()) add_item(item.as_object());
-    const json::string& status = response_.at("status").as_string();
-    const std::string last = "response." + std::string(status.data(), status.size());
-    add(last, {{"response", std::move(response_)}});
+    const std::string begun = json_text(beginning());
+    events_.response("response.created", begun, out_);
+    events_.response("response.in_progress", begun, out_);
+    const json::array& output = response_.at("output").as_array();
+    for (std::size_t i = 0; i < output.size(); ++i) add_item(output[i].as_object(), i);
+    const std::string type = "response." + text_of(response_, "status");
+    events_.response(type, json_text(response_), out_);
     out_.add("[DONE]");
     return std::string(out_.bytes());
   }
 
  private:
+  static std::string text_of(const json::object& object, std::string_view name) {
+    const json::value* const value = object.if_contains(name);
+    if (value == nullptr || !value->is_string()) return {};
+    return {value->get_string().data(), value->get_string().size()};
+  }
+
   /// The response as it was before anything came.
   [[nodiscard]] json::object beginning() const {
     json::object begun = response_;
@@ -47,47 +55,41 @@ class Replay {
     return begun;
   }
 
-  void add(std::string_view type, json::object fields) {
-    out_.begin(type);
-    json::object event{{"type", type}, {"sequence_number", sequence_++}};
-    for (auto& field : fields) event.emplace(field.key(), std::move(field.value()));
-    append_json(out_.text(), event);
-    out_.end();
+  /// The item as it was when it had ended. A message and a thought have one part.
+  static ResponseItem item_of_json(const json::object& object, std::size_t index) {
+    ResponseItem item;
+    const std::string type = text_of(object, "type");
+    item.id = text_of(object, "id");
+    item.index = index;
+    if (type == "function_call") {
+      item.kind = ResponseItem::Kind::kCall;
+      item.name = text_of(object, "name");
+      item.call_id = text_of(object, "call_id");
+      item.text = text_of(object, "arguments");
+      return item;
+    }
+    if (type == "reasoning") item.kind = ResponseItem::Kind::kReasoning;
+    for (const json::value& entry : object.at("content").as_array()) {
+      const json::object& part = entry.as_object();
+      item.text.append(text_of(part, "text"));
+      const json::value* const logprobs = part.if_contains("logprobs");
+      if (logprobs == nullptr) continue;
+      const std::string list = json_text(*logprobs);  // with brackets
+      item.logprobs = list.substr(1, list.size() - 2);
+    }
+    return item;
   }
 
-  /// A message, which has one part.
-  void add_item(const json::object& item) {
-    json::object empty = item;
-    empty["status"] = "in_progress";
-    empty["content"] = json::array();
-    add("response.output_item.added", {{"output_index", 0}, {"item", std::move(empty)}});
-    for (const json::value& part : item.at("content").as_array()) {
-      add_part(item.at("id"), part.as_object());
-    }
-    add("response.output_item.done", {{"output_index", 0}, {"item", item}});
-  }
-
-  void add_part(const json::value& item_id, const json::object& part) {
-    const auto about = [&item_id](const char* name, json::value value) {
-      return json::object{
-          {"item_id", item_id}, {"output_index", 0}, {"content_index", 0}, {name, value}};
-    };
-    const json::value& logprobs = part.at("logprobs");
-    json::object empty = part;
-    empty["text"] = "";
-    empty["logprobs"] = json::array();
-    add("response.content_part.added", about("part", std::move(empty)));
-    for (const auto& [event, name] : {std::pair("delta", "delta"), {"done", "text"}}) {
-      json::object fields = about(name, part.at("text"));
-      fields["logprobs"] = logprobs;
-      add("response.output_text." + std::string(event), std::move(fields));
-    }
-    add("response.content_part.done", about("part", part));
+  void add_item(const json::object& object, std::size_t index) {
+    const ResponseItem item = item_of_json(object, index);
+    events_.begin_item(item, out_);
+    if (!item.text.empty()) events_.delta(item, item.text, item.logprobs, out_);
+    events_.end_item(item, text_of(object, "status"), out_);
   }
 
   json::object response_;
   EventBatch out_{Framing::kSse};
-  std::int64_t sequence_ = 0;
+  ResponseEvents events_;
 };
 
 /// Items have no ids of their own: "msg_" and the random part of the response's, with their place.
@@ -97,16 +99,38 @@ std::string input_item_id(const StoredResponse& response, std::size_t index) {
   return "msg_" + std::string(name) + "_" + std::to_string(index);
 }
 
-json::object item_of(const StoredResponse& response, std::size_t index) {
-  const json::object& message = response.conversation[index].as_object();
-  const bool said = message.at("role") == "assistant";
-  json::object part{{"type", said ? "output_text" : "input_text"}, {"text", message.at("content")}};
-  if (said) part["annotations"] = json::array();
-  return {{"type", "message"},
-          {"id", input_item_id(response, index)},
-          {"status", "completed"},
-          {"role", message.at("role")},
-          {"content", json::array{std::move(part)}}};
+/// Puts the items that a message stands for behind the others: a text, calls, or the result of one.
+void append_items(const StoredResponse& response, const json::object& message, json::array& items) {
+  const auto add = [&](json::object item) {
+    item["id"] = input_item_id(response, items.size());
+    item["status"] = "completed";
+    items.push_back(std::move(item));
+  };
+  const json::value& role = message.at("role");
+  if (role == "tool") {
+    const json::value* const id = message.if_contains("tool_call_id");
+    return add({{"type", "function_call_output"},
+                {"call_id", id == nullptr ? json::value("") : *id},
+                {"output", message.at("content")}});
+  }
+  const bool said = role == "assistant";
+  const json::value* const calls = message.if_contains("tool_calls");
+  if (calls == nullptr || message.at("content") != "") {
+    json::object part{{"type", said ? "output_text" : "input_text"},
+                      {"text", message.at("content")}};
+    if (said) part["annotations"] = json::array();
+    add({{"type", "message"}, {"role", role}, {"content", json::array{std::move(part)}}});
+  }
+  if (calls == nullptr) return;
+  for (const json::value& entry : calls->as_array()) {
+    const json::object& call = entry.as_object();
+    const json::object& function = call.at("function").as_object();
+    const json::value& arguments = function.at("arguments");
+    add({{"type", "function_call"},
+         {"call_id", call.at("id")},
+         {"name", function.at("name")},
+         {"arguments", arguments.is_string() ? arguments : json::value(json_text(arguments))}});
+  }
 }
 
 json::value id_or_null(const json::array& items, bool last) {
@@ -122,7 +146,12 @@ std::string replay_events(const StoredResponse& response) {
 }
 
 ApiResult<std::string> input_items(const StoredResponse& response, const InputItemsPage& page) {
-  const std::size_t count = response.conversation.size() - (response.answered ? 1 : 0);
+  const std::size_t messages = response.conversation.size() - (response.answered ? 1 : 0);
+  json::array all;
+  for (std::size_t i = 0; i < messages; ++i) {
+    append_items(response, response.conversation[i].as_object(), all);
+  }
+  const std::size_t count = all.size();
   const auto nth = [&](std::size_t place) { return page.ascending ? place : count - 1 - place; };
   std::size_t begin = 0;
   if (!page.after.empty()) {
@@ -131,7 +160,7 @@ ApiResult<std::string> input_items(const StoredResponse& response, const InputIt
   }
   const std::size_t end = std::min(count, begin + page.limit);
   json::array items;
-  for (std::size_t i = begin; i < end; ++i) items.push_back(item_of(response, nth(i)));
+  for (std::size_t i = begin; i < end; ++i) items.push_back(std::move(all[nth(i)]));
   json::object list{{"object", "list"}};
   list["first_id"] = id_or_null(items, false);
   list["last_id"] = id_or_null(items, true);

@@ -43,6 +43,7 @@ ApiResult<std::string> count_input_tokens(simdjson::dom::object body, const ApiC
   Request& request = read->parts.front();
   const auto ids = context.card.model->chat.encode(
       {.messages = std::move(request.messages),
+       .tools = std::move(request.tools),
        .chat_template_kwargs = std::move(request.chat_template_kwargs)},
       wall_clock());
   if (!ids) return api_error_of(ids.error());

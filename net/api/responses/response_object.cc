@@ -16,7 +16,9 @@ void append_usage(const Usage& usage, std::string& out) {
   out.append(",\"cache_write_tokens\":0}");
   out.append(",\"output_tokens\":");
   append_number(out, usage.output_tokens);
-  out.append(",\"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":");
+  append_number(out.append(",\"output_tokens_details\":{\"reasoning_tokens\":"),
+                usage.reasoning_tokens);
+  out.append("},\"total_tokens\":");
   append_number(out, std::int64_t{usage.prompt_tokens} + usage.output_tokens);
   out.push_back('}');
 }
@@ -48,15 +50,12 @@ ResponseObject::ResponseObject(const ResponseOptions& options) : created_at_(opt
     constant_.push_back(':');
     append_json(constant_, field.value());
   }
-  item_head_ = "{\"type\":\"message\",\"id\":";
-  append_json_string(item_head_, options.message_id);
-  item_head_.append(",\"role\":\"assistant\",\"status\":");
 }
 
-std::string ResponseObject::make(const ResponseState& state, std::string_view item) const {
+std::string ResponseObject::make(const ResponseState& state, std::string_view items) const {
   std::string out = head_;
   append_json_string(out, state.status);
-  out.append(constant_).append(",\"output\":[").append(item).append("],\"usage\":");
+  out.append(constant_).append(",\"output\":[").append(items).append("],\"usage\":");
   if (state.usage != nullptr) {
     append_usage(*state.usage, out);
   } else {
@@ -78,19 +77,6 @@ std::string ResponseObject::make(const ResponseState& state, std::string_view it
     out.append("null");
   }
   out.push_back('}');
-  return out;
-}
-
-std::string ResponseObject::item(std::string_view status, std::string_view part) const {
-  std::string out = item_head_;
-  append_json_string(out, status == "failed" ? "incomplete" : status);
-  out.append(",\"content\":[").append(part).append("]}");
-  return out;
-}
-
-std::string ResponseObject::part(std::string_view text, std::string_view logprobs) {
-  std::string out = "{\"type\":\"output_text\",\"text\":";
-  out.append(text).append(",\"annotations\":[],\"logprobs\":[").append(logprobs).append("]}");
   return out;
 }
 

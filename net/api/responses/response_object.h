@@ -19,29 +19,21 @@ struct ResponseState {
   std::int64_t completed_at = 0;            ///< seconds since 1970; with "completed"
 };
 
-/// Makes the response object and its parts. Everything but the text is worked out once.
+/// Makes the response object. Everything but its output is worked out once.
 /// Thread-safe.
 class ResponseObject {
  public:
   explicit ResponseObject(const ResponseOptions& options);
 
-  /// Returns the object. `item` is its one output item; empty: it has none.
-  [[nodiscard]] std::string make(const ResponseState& state, std::string_view item) const;
-
-  /// Returns the message, with the status of the response that it is in. `part` is its content;
-  /// empty: none yet.
-  [[nodiscard]] std::string item(std::string_view status, std::string_view part) const;
-
-  /// Returns the text as a content part. `text` and `logprobs` (without brackets) are JSON already.
-  [[nodiscard]] static std::string part(std::string_view text, std::string_view logprobs);
+  /// Returns the object. `items` are its output, as JSON with commas between them.
+  [[nodiscard]] std::string make(const ResponseState& state, std::string_view items) const;
 
   /// Returns when the response was completed, by the time that passed on the engine's clock.
   [[nodiscard]] std::int64_t completed_at(const RequestTimes& times) const;
 
  private:
-  std::string head_;       // {"id":...,"object":"response","status":
-  std::string constant_;   // the fields that do not change, a comma before each
-  std::string item_head_;  // {"type":"message","id":...,"role":"assistant","status":
+  std::string head_;      // {"id":...,"object":"response","status":
+  std::string constant_;  // the fields that do not change, a comma before each
   std::int64_t created_at_ = 0;
 };
 

@@ -14,6 +14,8 @@
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/net/api/fields/sampling_fields.h"
 #include "weft/net/api/fields/structured_fields.h"
+#include "weft/net/api/responses/input_items.h"
+#include "weft/net/api/tools/tool_fields.h"
 #include "weft/sampling/defaults.h"
 
 namespace weft {
@@ -86,14 +88,26 @@ void take_response_logprobs(BodyFields& fields, SamplingParams& sampling) {
   sampling.logprobs = take_include(fields) || top > 0;
 }
 
-/// Refuses `reasoning` unless it is empty or null: the models think in text, if at all.
-void refuse_reasoning(BodyFields& fields) {
+/// Takes `reasoning`: how hard the model shall think, where its template knows that. Returns what
+/// the response says of it.
+json::value take_reasoning(BodyFields& fields, Request& request) {
   const auto object = fields.object("reasoning");
-  if (!object) return;
-  for (const dom::key_value_pair entry : *object) {
-    if (entry.value.is_null()) continue;
-    return fields.fail("reasoning", "is not supported", api_code::kUnsupported);
-  }
+  if (!object) return nullptr;
+  BodyFields reasoning(*object, "reasoning", fields);
+  take_reasoning_effort(reasoning, "effort", request);
+  // Thoughts are shown as they are, so there is no summary, and no other encryption.
+  reasoning.ignore({"summary", "generate_summary"});
+  const auto effort = reasoning.text("effort");
+  reasoning.finish();
+  return json::object{{"effort", text_or_null(effort)}, {"summary", nullptr}};
+}
+
+/// What the response says of the tools: as the request has them.
+void echo_tools(BodyFields& fields, json::object& echo) {
+  const auto tools = fields.any("tools");
+  echo["tools"] = tools ? to_json(*tools) : json::value(json::array());
+  const auto choice = fields.any("tool_choice");
+  echo["tool_choice"] = choice ? to_json(*choice) : json::value("auto");
 }
 
 /// Takes `text`, whose format is echoed as it came.
@@ -125,7 +139,6 @@ bool take_stream(BodyFields& fields, const ApiContext& context) {
 
 void refuse_unsupported_response_fields(BodyFields& fields, const SamplingParams& sampling) {
   if (sampling.n != 1) fields.fail("n", "must be 1", api_code::kUnsupported);
-  refuse_reasoning(fields);
   allow_only_text(fields, "truncation", "disabled");
   allow_only(fields, {{"include_stop_str_in_output", false}});
 }
@@ -139,13 +152,11 @@ void echo_fields(BodyFields& fields, const ApiContext& context, json::object& ec
   echo["store"] = fields.flag("store").value_or(true);
   echo["safety_identifier"] = text_or_null(fields.text("safety_identifier"));
   echo["prompt_cache_key"] = text_or_null(fields.text("prompt_cache_key"));
-  echo["tools"] = json::array();
-  echo["tool_choice"] = fields.text("tool_choice").value_or("auto");
+  echo_tools(fields, echo);
   echo["parallel_tool_calls"] = fields.flag("parallel_tool_calls").value_or(true);
   const auto calls = fields.integer("max_tool_calls", 0, std::numeric_limits<std::int64_t>::max());
   echo["max_tool_calls"] = calls ? json::value(*calls) : json::value();
   echo["truncation"] = "disabled";
-  echo["reasoning"] = nullptr;
   echo["background"] = false;
 }
 
@@ -165,7 +176,9 @@ void echo_request(const Request& request, std::string_view tier, json::object& e
 /// Returns the conversation: what was said before, and what is said now.
 json::array take_conversation(BodyFields& fields, const ApiContext& context,
                               const StoredResponse* previous) {
-  json::array input = take_input(fields, *context.card.model);
+  const json::array none;
+  json::array input =
+      take_input(fields, *context.card.model, previous ? previous->conversation : none);
   const auto name = fields.text("previous_response_id");
   if (!name) return input;
   if (previous == nullptr) {
@@ -210,12 +223,13 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
                                          const StoredResponse* previous, bool generate) {
   BodyFields fields(body);
   json::object echo;
-  refuse_tools(fields);  // before its choice is echoed, which else must be a text
-  echo_fields(fields, context, echo);
   Request request = take_request(fields, context);
+  take_tools(fields, ToolDialect::kResponses, *context.card.model, request);
+  echo_fields(fields, context, echo);
   const bool stream = take_stream(fields, context);
   request.max_tokens = take_token_bound(fields, "max_output_tokens");
   request.chat_template_kwargs = take_template_kwargs(fields);
+  echo["reasoning"] = take_reasoning(fields, request);
   const std::string tier = take_service_tier(fields, context, request.request_class);
   take_response_logprobs(fields, request.sampling);
   take_text(fields, request, echo);

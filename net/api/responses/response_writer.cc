@@ -6,6 +6,8 @@
 
 #include "weft/net/api/fields/json_text.h"
 #include "weft/net/api/responses/response_api.h"
+#include "weft/net/api/responses/response_events.h"
+#include "weft/net/api/responses/response_items.h"
 #include "weft/net/api/responses/response_object.h"
 #include "weft/net/api/token_logprobs.h"
 
@@ -19,22 +21,33 @@ constexpr std::string_view kCancelled = "cancelled";
 class ResponseRecord {
  public:
   ResponseRecord(ResponseOptions options, std::shared_ptr<const ServedModel> model)
-      : options_(std::move(options)), object_(options_), logprob_writer_(std::move(model)) {}
+      : options_(std::move(options)),
+        object_(options_),
+        items_(options_),
+        model_(std::move(model)),
+        logprob_writer_(model_) {}
 
   [[nodiscard]] const ResponseOptions& options() const noexcept { return options_; }
   [[nodiscard]] const ResponseObject& object() const noexcept { return object_; }
-  [[nodiscard]] std::string_view text() const noexcept { return text_; }
-  /// Returns the logprobs of all tokens so far, as JSON.
-  [[nodiscard]] std::string_view logprobs() const noexcept { return logprobs_; }
+  [[nodiscard]] ResponseItems& items() noexcept { return items_; }
 
-  /// Returns the logprobs of these tokens, as JSON; valid until the next call.
-  std::string_view add(const Delta& delta) {
-    text_.append(delta.text);
-    if (!options_.logprobs || delta.tokens.empty()) return {};
-    if (!logprobs_.empty()) logprobs_.push_back(',');
-    const std::size_t before = logprobs_.size();
-    logprob_writer_.append(delta, logprobs_);
-    return std::string_view(logprobs_).substr(before);
+  /// Takes a delta apart. `events` hears of each item: begun(item), added(item, text, logprobs) and
+  /// ended(item, status).
+  template <class Events>
+  void add(const Delta& delta, Events&& events) {
+    logprobs_.clear();
+    if (options_.logprobs && !delta.tokens.empty()) logprob_writer_.append(delta, logprobs_);
+    for_each_piece(delta.text, delta.marks,
+                   [&](const OutputPiece& piece) { add_piece(piece, events); });
+    // Tokens without text have logprobs all the same, where all is text.
+    if (!logprobs_.empty() && delta.marks.empty()) add_piece({}, events);
+  }
+
+  /// Ends the item that is open. Where there is none at all, there is an empty message.
+  template <class Events>
+  void end_items(std::string_view status, Events&& events) {
+    if (items_.empty()) open_item({}, events);
+    end_item(status == "completed" ? kCompleted : kIncomplete, events);
   }
 
   /// Returns how the response ended, given how its part did.
@@ -71,10 +84,7 @@ class ResponseRecord {
     stored.object = std::move(object);
     stored.conversation = std::move(options_.conversation);
     stored.answered = options_.generate;
-    if (options_.generate) {
-      stored.conversation.push_back(
-          boost::json::object{{"role", "assistant"}, {"content", std::move(text_)}});
-    }
+    if (options_.generate) stored.conversation.push_back(items_.message(*model_));
     options_.store->put(std::move(stored));
   }
 
@@ -84,6 +94,46 @@ class ResponseRecord {
 
  private:
   static constexpr std::string_view kMaxTokens = "max_output_tokens";
+  static constexpr std::string_view kCompleted = "completed";
+  static constexpr std::string_view kIncomplete = "incomplete";
+
+  template <class Events>
+  ResponseItem& open_item(const OutputPiece& piece, Events& events) {
+    const bool begins = items_.open() == nullptr;
+    ResponseItem& item = items_.place_of(piece);
+    if (begins) events.begun(item);
+    return item;
+  }
+
+  template <class Events>
+  void end_item(std::string_view status, Events& events) {
+    ResponseItem* const item = items_.open();
+    if (item == nullptr) return;
+    const bool cut = item->kind == ResponseItem::Kind::kCall && !item->call_ended;
+    item->status = cut ? kIncomplete : status;
+    events.ended(*item, item->status);
+  }
+
+  template <class Events>
+  void add_piece(const OutputPiece& piece, Events& events) {
+    if (piece.kind == PieceKind::kCallEnd) {
+      if (ResponseItem* const item = items_.open()) item->call_ended = true;
+      return end_item(kCompleted, events);
+    }
+    if (items_.ends_open_item(piece.kind)) end_item(kCompleted, events);
+    ResponseItem& item = open_item(piece, events);
+    if (piece.kind == PieceKind::kCallName) return;
+    item.text.append(piece.text);
+    std::string_view logprobs;
+    if (piece.kind == PieceKind::kText && !logprobs_.empty()) {
+      if (!item.logprobs.empty()) item.logprobs.push_back(',');
+      item.logprobs.append(logprobs_);
+      told_.swap(logprobs_);
+      logprobs_.clear();
+      logprobs = told_;
+    }
+    events.added(item, piece.text, logprobs);
+  }
 
   const Usage* note_usage(std::span<const Finish> parts) {
     usage_ = parts.empty() ? Usage{} : parts.front().usage;
@@ -93,55 +143,38 @@ class ResponseRecord {
 
   ResponseOptions options_;
   ResponseObject object_;
+  ResponseItems items_;
+  std::shared_ptr<const ServedModel> model_;
   TokenLogprobWriter logprob_writer_;
-  std::string text_;
-  std::string logprobs_;
+  std::string logprobs_;  // of a delta, as JSON, until a piece has told them
+  std::string told_;      // the same, once one has
   Usage usage_;
 };
 
-/// Returns the content part of all the text, as JSON.
-std::string whole_part(const ResponseRecord& record) {
-  std::string text;
-  append_json_string(text, record.text());
-  return ResponseObject::part(text, record.logprobs());
-}
+/// Hears of items where nothing is streamed.
+struct NoEvents {
+  void begun(const ResponseItem& /*item*/) {}
+  void added(const ResponseItem& /*item*/, std::string_view /*text*/,
+             std::string_view /*logprobs*/) {}
+  void ended(const ResponseItem& /*item*/, std::string_view /*status*/) {}
+};
 
 /// Writes the events, for SSE or WebSocket.
 class ResponseStreamWriter final : public ReplyWriter {
  public:
   ResponseStreamWriter(ResponseOptions options, std::shared_ptr<const ServedModel> model)
-      : record_(std::move(options), std::move(model)) {
-    if (!record_.options().stream_id.empty()) {
-      stream_field_ = ",\"stream_id\":";
-      append_json_string(stream_field_, record_.options().stream_id);
-    }
-    place_ = ",\"item_id\":";
-    append_json_string(place_, record_.options().message_id);
-    place_.append(",\"output_index\":0,\"content_index\":0");
-    delta_head_.append("{\"type\":\"").append(kDeltaEvent).append("\"").append(stream_field_);
-    delta_head_.append(place_).append(",\"sequence_number\":");
-  }
+      : record_(std::move(options), std::move(model)), events_(record_.options().stream_id) {}
 
   void begin(EventBatch& out) override {
     begun_ = true;
     const std::string object = record_.object().make({}, {});
-    add_with_response("response.created", object, out);
-    add_with_response("response.in_progress", object, out);
+    events_.response("response.created", object, out);
+    events_.response("response.in_progress", object, out);
   }
 
   void delta(std::size_t /*part*/, const Delta& delta, EventBatch& out) override {
     if (!record_.options().generate) return;
-    const std::string_view logprobs = record_.add(delta);
-    if (delta.text.empty() && logprobs.empty()) return;
-    if (!item_added_) add_item(out);
-    out.begin(kDeltaEvent);
-    std::string& text = out.text();
-    text.append(delta_head_);
-    append_number(text, sequence_++);
-    text.append(",\"delta\":");
-    append_json_string(text, delta.text);
-    text.append(",\"logprobs\":[").append(logprobs).append("]}");
-    out.end();
+    record_.add(delta, ItemEvents{events_, out});
   }
 
   void end(std::span<const Finish> parts, EventBatch& out) override {
@@ -156,72 +189,26 @@ class ResponseStreamWriter final : public ReplyWriter {
   }
 
  private:
-  static constexpr std::string_view kDeltaEvent = "response.output_text.delta";
+  struct ItemEvents {
+    ResponseEvents& events;
+    EventBatch& out;
 
-  /// Begins an event with {"type":...,"stream_id":...
-  std::string& begin_event(std::string_view type, EventBatch& out) {
-    out.begin(type);
-    out.text().append("{\"type\":\"").append(type).append("\"").append(stream_field_);
-    return out.text();
-  }
-
-  /// Ends an event with ,"sequence_number":...,NAME:VALUE}
-  void end_event(std::string_view name, std::string_view value, EventBatch& out) {
-    std::string& text = out.text();
-    text.append(",\"sequence_number\":");
-    append_number(text, sequence_++);
-    text.append(",\"").append(name).append("\":").append(value).append("}");
-    out.end();
-  }
-
-  void add_with_response(std::string_view type, std::string_view object, EventBatch& out) {
-    begin_event(type, out);
-    end_event("response", object, out);
-  }
-
-  void add_with_item(std::string_view type, std::string_view item, EventBatch& out) {
-    begin_event(type, out).append(",\"output_index\":0");
-    end_event("item", item, out);
-  }
-
-  void add_with_part(std::string_view type, std::string_view part, EventBatch& out) {
-    begin_event(type, out).append(place_);
-    end_event("part", part, out);
-  }
-
-  void add_item(EventBatch& out) {
-    item_added_ = true;
-    add_with_item("response.output_item.added", record_.object().item("in_progress", {}), out);
-    add_with_part("response.content_part.added", ResponseObject::part("\"\"", {}), out);
-  }
-
-  /// Ends the message and returns it.
-  std::string end_item(std::string_view status, EventBatch& out) {
-    if (!item_added_) add_item(out);
-    std::string text;
-    append_json_string(text, record_.text());
-    begin_event("response.output_text.done", out)
-        .append(place_)
-        .append(",\"logprobs\":[")
-        .append(record_.logprobs())
-        .append("]");
-    end_event("text", text, out);
-    const std::string part = ResponseObject::part(text, record_.logprobs());
-    add_with_part("response.content_part.done", part, out);
-    std::string item = record_.object().item(status, part);
-    add_with_item("response.output_item.done", item, out);
-    return item;
-  }
+    void begun(const ResponseItem& item) const { events.begin_item(item, out); }
+    void added(const ResponseItem& item, std::string_view text, std::string_view logprobs) const {
+      events.delta(item, text, logprobs, out);
+    }
+    void ended(const ResponseItem& item, std::string_view status) const {
+      events.end_item(item, status, out);
+    }
+  };
 
   void finish(const ResponseState& state, EventBatch& out) {
-    std::string item;
-    if (state.error != nullptr) {
-      if (item_added_) item = record_.object().item(state.status, whole_part(record_));
-    } else if (record_.options().generate) {
-      item = end_item(state.status, out);
+    if (state.error == nullptr && record_.options().generate) {
+      record_.end_items(state.status, ItemEvents{events_, out});
     }
-    std::string object = record_.object().make(state, item);
-    add_with_response(std::string("response.").append(state.status), object, out);
+    const std::string items = record_.items().json("incomplete");
+    std::string object = record_.object().make(state, items);
+    events_.response(std::string("response.").append(state.status), object, out);
     record_.settle(state, std::move(object));
     if (out.framing() == Framing::kSse) out.add("[DONE]");
   }
@@ -233,24 +220,13 @@ class ResponseStreamWriter final : public ReplyWriter {
       append_error_event(error, record_.options().stream_id, out.text());
       return out.end();
     }
-    std::string& text = begin_event("error", out);
-    text.append(",\"code\":");
-    append_json_string_or_null(text, error.code);
-    text.append(",\"param\":");
-    append_json_string_or_null(text, error.param);
-    std::string message;
-    append_json_string(message, error.message);
-    end_event("message", message, out);
+    events_.error(error, out);
     out.add("[DONE]");
   }
 
   ResponseRecord record_;
-  std::string stream_field_;  // ,"stream_id":... or nothing
-  std::string place_;         // ,"item_id":...,"output_index":0,"content_index":0
-  std::string delta_head_;    // a delta event, up to its number
-  std::int64_t sequence_ = 0;
+  ResponseEvents events_;
   bool begun_ = false;
-  bool item_added_ = false;
 };
 
 /// Writes the response object alone.
@@ -262,7 +238,7 @@ class ResponseBodyWriter final : public ReplyWriter {
   void begin(EventBatch& /*out*/) override {}
 
   void delta(std::size_t /*part*/, const Delta& delta, EventBatch& /*out*/) override {
-    record_.add(delta);
+    record_.add(delta, NoEvents{});
   }
 
   void end(std::span<const Finish> parts, EventBatch& out) override {
@@ -275,9 +251,8 @@ class ResponseBodyWriter final : public ReplyWriter {
 
  private:
   void finish(const ResponseState& state, EventBatch& out) {
-    std::string item;
-    if (record_.options().generate) item = record_.object().item(state.status, whole_part(record_));
-    std::string object = record_.object().make(state, item);
+    if (record_.options().generate) record_.end_items(state.status, NoEvents{});
+    std::string object = record_.object().make(state, record_.items().json("incomplete"));
     out.add(object);
     record_.settle(state, std::move(object));
   }

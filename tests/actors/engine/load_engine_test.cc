@@ -68,6 +68,13 @@ TEST_F(LoadEngineTest, GivesAnEngineThatServesAndTellsOfItsModel) {
   const auto model = engine->model();
   EXPECT_GT(model->context, 0);
   EXPECT_FALSE(model->end_tokens.empty());
+  EXPECT_EQ(model->facts.family, "llama");
+  EXPECT_EQ(model->facts.format, "safetensors");
+  EXPECT_FALSE(model->facts.weight_type.empty());
+  EXPECT_GT(model->facts.parameters, 100'000);
+  EXPECT_GT(model->facts.stored_bytes, model->facts.parameters / 2);
+  EXPECT_GT(model->facts.hidden, 0);
+  EXPECT_GT(model->facts.layers, 0);
   const std::string text = "What is 12 + 30?";
   std::vector<TokenId> ids;
   ASSERT_TRUE(model->tokenizer.encode(text, {}, ids));

@@ -123,6 +123,28 @@ TEST_F(PromptTest, MoreThanTheContextIsRefusedWithTheNumbers) {
   EXPECT_EQ(refusal([](Request& r) { r.max_tokens = 29; }), "no refusal");
 }
 
+TEST_F(PromptTest, AClippedBoundIsWhatTheContextHasRoomFor) {
+  const auto bound = [&](std::int32_t asked) {
+    Request request;
+    request.prompt_tokens = {1, 2, 3};
+    request.max_tokens = asked;
+    request.clip_max_tokens = true;
+    const auto group = prepare(std::move(request)).value();
+    EXPECT_EQ(group->ticket->request().max_tokens, group->spec.max_tokens);
+    return group->spec.max_tokens;
+  };
+  EXPECT_EQ(bound(28), 28);
+  EXPECT_EQ(bound(30), 29);
+  EXPECT_EQ(bound(1 << 27), 29);
+  EXPECT_EQ(
+      refusal([](Request& r) {
+        r.prompt_tokens.assign(32, 1);
+        r.clip_max_tokens = true;
+      }),
+      "context_length_exceeded: This model's maximum context length is 32 tokens. However, your "
+      "prompt resulted in 32 tokens. Please reduce the length of the prompt.");
+}
+
 TEST_F(PromptTest, ATextThatCannotFitIsRefusedBeforeItIsTokenized) {
   model.tokenizer = byte_tokenizer();
   model.vocabulary = 256;

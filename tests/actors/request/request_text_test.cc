@@ -208,5 +208,70 @@ TEST_F(RequestTextTest, ACancelledRequestSaysSo) {
   EXPECT_EQ(end.choices.at(0).reason, FinishReason::kCancelled);
 }
 
+// Thoughts stand between these.
+constexpr TokenId kOpen = 20;   // "cd"
+constexpr TokenId kClose = 34;  // "ef"
+
+RequestText::Options thinking(bool ranked = false) {
+  OutputFormat format;
+  format.thoughts = {letters_of(kOpen), letters_of(kClose)};
+  RequestText::Options options;
+  options.ranked = ranked;
+  options.sequences = ranked ? 2 : 1;
+  options.format = ModelFormat::make(format, letter_model(32).tokenizer);
+  return options;
+}
+
+std::vector<PieceMark> marks_of(const TypedText& text) {
+  return {text.marks().begin(), text.marks().end()};
+}
+
+TEST_F(RequestTextTest, ATypedOutputHasThoughtsAndTextWithoutTheirTags) {
+  Request request;
+  request.typed_output = true;
+  make(std::move(request), thinking());
+  for (const TokenId token : {kOpen, 0, 1, kClose}) push(token);
+  push(1, 0, SequenceEnd::kLength);
+  EXPECT_EQ(sink_->texts.at(0), "aababa");
+  EXPECT_EQ(marks_of(sink_->typed.at(0)),
+            (std::vector<PieceMark>{{0, PieceKind::kReasoning}, {4, PieceKind::kText}}));
+  const Finish end = finish(GroupEnd::kDone, {{0, SequenceEnd::kLength, 0, {}}});
+  EXPECT_EQ(end.usage.output_tokens, 5);
+  EXPECT_EQ(end.usage.reasoning_tokens, 3);
+}
+
+TEST_F(RequestTextTest, AnOutputThatIsRankedAtTheEndIsTypedToo) {
+  Request request;
+  request.typed_output = true;
+  make(std::move(request), thinking(true));
+  push(0, 0, SequenceEnd::kLength);
+  for (const TokenId token : {kOpen, 0, kClose}) push(token, 1);
+  push(1, 1, SequenceEnd::kLength);
+  EXPECT_TRUE(sink_->texts.empty());
+  finish(GroupEnd::kDone, {{1, SequenceEnd::kLength, 0, {}}});
+  EXPECT_EQ(sink_->texts.at(0), "aaba");
+  EXPECT_EQ(marks_of(sink_->typed.at(0)),
+            (std::vector<PieceMark>{{0, PieceKind::kReasoning}, {2, PieceKind::kText}}));
+}
+
+TEST_F(RequestTextTest, WhatIsNoCallAfterAllIsText) {
+  OutputFormat format;
+  format.calls.body = CallBody::kNamed;
+  format.calls.open = "ab";
+  format.calls.name_close = "bb";
+  RequestText::Options options;
+  options.format = ModelFormat::make(format, letter_model(32).tokenizer);
+  options.parser.tools = std::make_shared<const ToolSchemas>();
+  options.parser.one_call = true;
+  Request request;
+  request.typed_output = true;
+  make(std::move(request), options);
+  for (const TokenId token : {6, 0, 7}) EXPECT_FALSE(push(token));  // a name, and no arguments
+  EXPECT_FALSE(push(0)) << "so it is text";
+  push(0, 0, SequenceEnd::kLength);
+  EXPECT_EQ(sink_->texts.at(0), "abaabbaaaa");
+  EXPECT_EQ(finish(GroupEnd::kDone, {{0, SequenceEnd::kLength, 0, {}}}).choices.at(0).calls, 0);
+}
+
 }  // namespace
 }  // namespace weft::test

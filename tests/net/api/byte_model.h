@@ -45,6 +45,28 @@ inline Delta text_delta(std::string_view text, std::int32_t choice = 0) {
   return delta;
 }
 
+/// Makes a delta of a text, a thought and a call, without its end.
+inline Delta typed_delta() {
+  TypedText text;
+  text.add(PieceKind::kReasoning, "hm");
+  text.add(PieceKind::kText, "Well");
+  text.add(PieceKind::kCallName, "f");
+  text.add(PieceKind::kArguments, "{\"a\":");
+  Delta delta = text_delta(text.text());
+  delta.marks.assign(text.marks().begin(), text.marks().end());
+  return delta;
+}
+
+/// And the rest of the call.
+inline Delta call_end_delta() {
+  TypedText text;
+  text.add(PieceKind::kArguments, "1}");
+  text.add(PieceKind::kCallEnd, {});
+  Delta delta = text_delta(text.text());
+  delta.marks.assign(text.marks().begin(), text.marks().end());
+  return delta;
+}
+
 /// Makes the end of a request of one output.
 inline Finish finish_of(FinishReason reason, Usage usage = {5, 3}) {
   Finish finish;

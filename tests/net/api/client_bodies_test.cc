@@ -152,7 +152,8 @@ TEST_F(ClientBodiesTest, ANamedToolIsRefusedForWhatItIs) {
   const char* named = R"({"input":"a","tool_choice":{"type":"function","name":"look"}})";
   EXPECT_EQ(response(named), "tool_choice unsupported");
   const auto read = read_response(body(named), context, nullptr, true);
-  EXPECT_EQ(read.error().message, "tool_choice: tools are not supported yet");
+  EXPECT_EQ(read.error().message,
+            "tool_choice: of a certain function is not supported, only auto and none");
   EXPECT_EQ(response(R"({"input":"a","tool_choice":"required"})"), "tool_choice unsupported");
   EXPECT_EQ(response(R"({"input":"a","tool_choice":5})"), "tool_choice invalid_type");
   EXPECT_EQ(chat(R"({"messages":[{"role":"user","content":"a"}],"function_call":[]})"),

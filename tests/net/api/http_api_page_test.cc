@@ -14,6 +14,8 @@
 #include "weft/net/api/completions/completion_request.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/sampling_fields.h"
+#include "weft/net/api/messages/message_request.h"
+#include "weft/net/api/ollama/ollama_request.h"
 #include "weft/net/api/responses/response_request.h"
 #include "weft/tests/fixture/source_path.h"
 #include "weft/tests/net/api/api_fixture.h"
@@ -98,7 +100,7 @@ TEST(HttpApiPageTest, ListsTheCodesOfErrors) {
   for (const std::string_view code :
        {api_code::kInvalidJson, api_code::kInvalidType, api_code::kInvalidValue, api_code::kMissing,
         api_code::kUnknown, api_code::kDuplicate, api_code::kUnsupported, api_code::kModelNotFound,
-        api_code::kPreviousNotFound, api_code::kContextLength}) {
+        api_code::kPreviousNotFound, api_code::kContextLength, api_code::kNoThreads}) {
     EXPECT_TRUE(rows.contains(std::string(code))) << code;
   }
 }
@@ -121,7 +123,7 @@ class HttpApiPageFieldsTest : public ApiFixture {
     EXPECT_GE(rows.size(), 5U) << heading;
     const auto said_of = [&](const std::string& name) {
       const std::string field = "\"" + name + "\":";
-      const std::string needed = rest.starts_with(field) ? "" : "," + rest;
+      const std::string needed = rest.find(field) == std::string::npos ? "," + rest : "";
       return verdict(read(body("{" + field + "{\"?\":[0]}" + needed + "}")));
     };
     const std::string unknown = " unknown_parameter";
@@ -144,11 +146,43 @@ TEST_F(HttpApiPageFieldsTest, ListsFieldsThatExist) {
   expect_known("Chat completions", messages, chat);
   expect_known("Text completions", R"("prompt":"a")", completion);
   expect_known("Responses", R"("input":"a")", response);
+  const auto message = [this](simdjson::dom::object o) { return read_messages(o, context); };
+  const std::string bounded = messages + R"(,"max_tokens":5)";
+  expect_known("Messages", bounded, message);
+  expect_known("Sampling", bounded, message);
   for (const char* heading : {"Fields of all three", "Sampling"}) {
     expect_known(heading, messages, chat);
     expect_known(heading, R"("prompt":"a")", completion);
     expect_known(heading, R"("input":"a")", response);
   }
+}
+
+/// What is of either endpoint of Ollama's API, or of its options.
+TEST_F(HttpApiPageFieldsTest, ListsFieldsOfOllamasApiThatExist) {
+  const auto is_known = [this](const std::string& text, const std::string& path) {
+    const std::string unknown = path + " unknown_parameter";
+    return verdict(read_ollama_chat(body(text), context)) != unknown ||
+           verdict(read_ollama_generate(body(text), context)) != unknown;
+  };
+  const auto field = [&](const std::string& name) {
+    return is_known("{\"" + name + "\":{\"?\":[0]}}", name);
+  };
+  const auto option = [&](const std::string& name) {
+    return is_known("{\"options\":{\"" + name + "\":{\"?\":[0]}}}", "options." + name);
+  };
+  const auto rows = table("Ollama's API");
+  EXPECT_GE(rows.size(), 15U);
+  for (const auto& [names, row] : rows) {
+    for (const std::string& name : split(names, ',')) {
+      EXPECT_TRUE(field(plain(name)) || option(plain(name))) << name;
+    }
+  }
+  for (const auto& [name, row] : table("Sampling")) {
+    const bool renamed =
+        name == "repetition_penalty" || name == "repetition_window" || name == "mirostat_mode";
+    EXPECT_NE(option(name), renamed) << name;
+  }
+  EXPECT_FALSE(field("no_such_field") || option("no_such_field"));
 }
 
 }  // namespace

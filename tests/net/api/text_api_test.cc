@@ -62,6 +62,21 @@ TEST_F(TextApiTest, AConversationIsRenderedByTheTemplate) {
   EXPECT_EQ(rendered(R"(,"add_special_tokens":true)"), "add_special_tokens unsupported");
 }
 
+TEST_F(TextApiTest, ThePromptOfAChatIsShown) {
+  const auto prompt = [this](const std::string& fields) {
+    const auto answer = render_chat(
+        body(R"({"messages":[{"role":"user","content":"ab"}])" + fields + "}"), context);
+    return answer ? *answer : verdict(answer);
+  };
+  EXPECT_EQ(prompt(R"(,"max_tokens":5)"),
+            R"({"count":11,"max_model_len":64,"prompt":"<s> user:ab;go",)"
+            R"("tokens":[1,259,280,278,264,277,61,287,62,266,274]})");
+  EXPECT_EQ(prompt(R"(,"temperature":-1)"), "temperature invalid_value")
+      << "what would be refused there is here";
+  EXPECT_EQ(prompt(R"(,"chat_template_kwargs":{"colour":1})"),
+            "chat_template_kwargs invalid_value");
+}
+
 TEST_F(TextApiTest, AModelWithoutAUsableTemplateCannotChatAndSaysSo) {
   for (const char* source : {"", "{% if %}"}) {
     model->chat = ChatEncoder(model->tokenizer, source);
@@ -110,8 +125,15 @@ TEST_F(TextApiTest, TheOnlyModelIsTheCards) {
   EXPECT_EQ(models.at("object"), "list");
   ASSERT_EQ(models.at("data").as_array().size(), 1U);
   EXPECT_EQ(json::serialize(models.at("data").at(0)), model_body(card));
-  EXPECT_EQ(model_body(card), R"({"id":"tiny","object":"model","created":7,"owned_by":"weft",)"
-                              R"("max_model_len":64})");
+  EXPECT_EQ(models.at("first_id"), "tiny");
+  EXPECT_EQ(models.at("has_more"), false);
+  model->facts = {.parameters = 12, .stored_bytes = 24, .hidden = 6};
+  EXPECT_EQ(model_body(card),
+            R"({"id":"tiny","object":"model","created":7,"owned_by":"weft","root":"tiny",)"
+            R"("parent":null,"max_model_len":64,"context_length":64,"meta":{"n_vocab":288,)"
+            R"("n_ctx":64,"n_embd":6,"n_params":12,"size":24},"type":"model",)"
+            R"("display_name":"tiny","created_at":"1970-01-01T00:00:07Z","lifecycle":"active",)"
+            R"("max_input_tokens":64,"max_tokens":64})");
 }
 
 }  // namespace

@@ -60,6 +60,14 @@ inline std::vector<WrittenEvent> events_of(const EventBatch& batch) {
       events.push_back(event_of(bytes.substr(0, end)));
       bytes.remove_prefix(end + 2);
     }
+  } else if (batch.framing() == Framing::kLines) {
+    while (!bytes.empty()) {
+      const std::size_t end = bytes.find('\n');
+      EXPECT_NE(end, std::string_view::npos);
+      if (end == std::string_view::npos) break;
+      events.push_back({{}, std::string(bytes.substr(0, end))});
+      bytes.remove_prefix(end + 1);
+    }
   } else {
     events.push_back({{}, std::string(bytes)});
   }

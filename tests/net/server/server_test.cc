@@ -234,6 +234,63 @@ TEST_F(ServerTest, AFullQueueIsRefusedWithTheTimeToTryAgain) {
   EXPECT_THAT(first.read_answer(), StartsWith("HTTP/1.1 200"));
 }
 
+TEST_F(ServerTest, EachApiIsToldOfAFullQueueInItsForm) {
+  config.max_queued_requests = 1;
+  start();
+  gate.close();
+  PlainClient first = client();
+  first.post(kCompletions, kThreeTokens);
+  gate.wait_for_step();
+  PlainClient second = client();
+  second.post("/v1/messages", "{}", "X-Request-Id: mine\r\n");
+  EXPECT_THAT(second.read_answer(),
+              AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("Retry-After: 1\r\n"),
+                    HasSubstr("request-id: mine\r\n"),
+                    HasSubstr(R"({"type":"error","error":{"type":"rate_limit_error","message":)"),
+                    EndsWith(R"("request_id":"mine"})")));
+  second.post("/api/chat", "{}");
+  EXPECT_THAT(second.read_answer(),
+              AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("Retry-After: 1\r\n"),
+                    HasSubstr("\r\n\r\n{\"error\":\"")));
+  EXPECT_TRUE(eventually([&] { return was_logged("error=overloaded"); }));
+  gate.open();
+  EXPECT_THAT(first.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(ServerTest, WhatIsRefusedBeforeItsRouteIsKnownHasTheApisFormToo) {
+  server_config.max_body_bytes = 100;
+  start();
+  PlainClient one = client();
+  one.get("/api/nowhere");
+  EXPECT_THAT(one.read_answer(),
+              AllOf(StartsWith("HTTP/1.1 404"), EndsWith("{\"error\":\"there is no such path\"}")));
+  one.get("/v1/messages");
+  EXPECT_THAT(one.read_answer(),
+              AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("Allow: POST"),
+                    HasSubstr(R"({"type":"error","error":{"type":"invalid_request_error")")));
+  one.post("/v1/messages", std::string(101, 'x'));
+  EXPECT_THAT(one.read_to_end(), AllOf(StartsWith("HTTP/1.1 413"), HasSubstr("request_too_large")));
+}
+
+TEST_F(ServerTest, OllamasAnswersStreamInLines) {
+  start();
+  PlainClient one = client();
+  one.post("/api/generate",
+           R"({"prompt":"ab","raw":true,"options":{"num_predict":3,"ignore_eos":true,"seed":1}})");
+  EXPECT_THAT(one.read_until("\r\n\r\n"), AllOf(StartsWith("HTTP/1.1 200 OK\r\n"),
+                                                HasSubstr("Content-Type: application/x-ndjson\r\n"),
+                                                HasSubstr("Transfer-Encoding: chunked\r\n")));
+  const std::string lines = one.read_until("\r\n0\r\n\r\n");
+  EXPECT_THAT(lines, AllOf(HasSubstr(R"({"model":"tiny:latest",)"), HasSubstr("\"done\":false}\n"),
+                           HasSubstr(R"("done":true,"done_reason":"length")"),
+                           EndsWith("}\n\r\n0\r\n\r\n")));
+  one.post("/api/generate", "{}");
+  EXPECT_THAT(one.read_until("\r\n\r\n"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(one.read_until("\r\n0\r\n\r\n"),
+              HasSubstr(R"("response":"","done":true,"done_reason":"load"})"));
+  EXPECT_TRUE(eventually([&] { return all_is_free(); }));
+}
+
 TEST_F(ServerTest, WhileThereIsNoRoomARequestIsRefusedUnreadAndItsConnectionKept) {
   config.max_queued_requests = 1;
   start();

@@ -31,7 +31,7 @@ constexpr const char* kIdFile = "vocab.json";
 constexpr std::size_t kMaxM2m100File = std::size_t{64} << 20U;  // real ones have 4 MB
 constexpr std::size_t kMaxIdDepth = 8;
 // The reference implementation's score of what SentencePiece has no piece for.
-constexpr float kUnknownPenalty = 10;
+constexpr float kMissingPiecePenalty = 10;
 
 /// M2M100's languages in the order of their tokens (fairseq).
 constexpr std::array<std::string_view, 100> kLanguages = {
@@ -158,7 +158,7 @@ class M2m100Reader {
       lowest = std::min(lowest, piece.score);
     }
     for (std::size_t id = 0; id < made_.types.size(); ++id) {
-      if (made_.types[id] == TokenType::kUnused) made_.scores[id] = lowest - kUnknownPenalty;
+      if (made_.types[id] == TokenType::kUnused) made_.scores[id] = lowest - kMissingPiecePenalty;
     }
     return {};
   }

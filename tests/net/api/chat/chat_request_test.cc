@@ -99,7 +99,7 @@ TEST_F(ChatRequestTest, MessagesAreObjectsWithARoleAndAText) {
            {saying(R"([{"role":"user","content":"x"},{"role":"user","content":"x","mood":1}])"),
             "messages[1].mood unknown_parameter"},
            {saying(R"([{"role":"assistant","tool_calls":[{"id":"1"}]}])"),
-            "messages[0].tool_calls unsupported"},
+            "messages[0].tool_calls[0].function missing_required_parameter"},
        }) {
     EXPECT_EQ(refusal(text), expected) << text;
   }
@@ -133,9 +133,83 @@ TEST_F(ChatRequestTest, OnlyAnAssistantMaySayNothing) {
             R"([{"role":"assistant","content":""},{"role":"assistant","content":""}])");
 }
 
-TEST_F(ChatRequestTest, NamesAreIgnoredAndToolsMessagesKeepTheirCall) {
+TEST_F(ChatRequestTest, NamesAreIgnoredButOfToolsMessages) {
   EXPECT_EQ(messages(R"([{"role":"tool","content":"4","tool_call_id":"c1","name":"sum"}])"),
-            R"([{"role":"tool","content":"4","tool_call_id":"c1"}])");
+            R"([{"role":"tool","content":"4","tool_call_id":"c1","name":"sum"}])");
+  EXPECT_EQ(messages(R"([{"role":"user","content":"4","name":"Ada"}])"),
+            R"([{"role":"user","content":"4"}])");
+}
+
+TEST_F(ChatRequestTest, CallsInHistoriesHaveObjectsAsArguments) {
+  const auto calls = [](const std::string& arguments) {
+    return R"([{"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function",)"
+           R"("function":{"name":"sum","arguments":)" +
+           arguments + "}}]}";
+  };
+  const std::string given = R"([{"role":"assistant","content":null,"tool_calls":[{"id":"c1",)"
+                            R"("type":"function","function":{"name":"sum","arguments":)";
+  const std::string result = R"(,{"role":"tool","content":"4","tool_call_id":"c1","name":"sum"}])";
+  EXPECT_EQ(messages(given +
+                     R"("{\"a\": [3, 1]}"}}]},{"role":"tool","tool_call_id":"c1","content":"4"}])"),
+            calls(R"({"a":[3,1]})") + result);
+  EXPECT_EQ(messages(given + R"(""}}]}])"), calls("{}") + "]");
+  // What a model has written wrong stays as it is.
+  EXPECT_EQ(messages(given + R"("{\"a\": "}}]}])"), calls(R"("{\"a\": ")") + "]");
+}
+
+TEST_F(ChatRequestTest, ToolsAreFunctionsForATemplateThatKnowsThem) {
+  const std::string tools = R"("tools":[{"type":"function","function":{"name":"now"}}])";
+  EXPECT_EQ(refusal(with(tools)), "tools unsupported") << "the template has none";
+  const auto use_template = [this](const char* source) {
+    Vocabulary vocabulary = tiny_vocabulary();
+    vocabulary.chat_template = source;
+    model->tokenizer = Tokenizer::from_vocabulary(vocabulary, "tiny").value();
+    model->chat = ChatEncoder(model->tokenizer);
+    model->format = ModelFormat::find(model->tokenizer);
+  };
+  use_template("{{ tools }}");
+  EXPECT_EQ(refusal(with(tools)), "tools unsupported") << "how it writes calls is not known";
+  use_template("{{ tools }}<tool_call>");
+  const Request request = part(with(tools));
+  EXPECT_TRUE(request.typed_output);
+  EXPECT_EQ(json::serialize(request.tools),
+            R"([{"type":"function","function":{"name":"now","parameters":)"
+            R"({"type":"object","properties":{}}}}])");
+  EXPECT_TRUE(part(with(tools + R"(,"tool_choice":"none")")).tools.is_null());
+  EXPECT_FALSE(part(with(tools + R"(,"parallel_tool_calls":false)")).parallel_tool_calls);
+  for (const auto& [fields, expected] : std::vector<std::pair<std::string, std::string>>{
+           {R"("tools":[{"type":"web_search"}])", "tools[0].type unsupported"},
+           {R"("tools":[{"type":"function","function":{"name":"a b"}}])",
+            "tools[0].function.name invalid_value"},
+           {R"("tools":[{"type":"function","function":{"name":"a","parameters":[]}}])",
+            "tools[0].function.parameters invalid_type"},
+           {R"("tools":[{"type":"function","function":{"name":"a"}},)"
+            R"({"type":"function","function":{"name":"a"}}])",
+            "tools[1] invalid_value"},
+           {tools + R"(,"tool_choice":"required")", "tool_choice unsupported"},
+           {tools + R"(,"tool_choice":{"type":"function","function":{"name":"now"}})",
+            "tool_choice unsupported"},
+       }) {
+    EXPECT_EQ(refusal(with(fields)), expected) << fields;
+  }
+  std::string many;
+  for (int i = 0; i < 257; ++i) {
+    many += (i == 0 ? "" : ",") +
+            (R"({"type":"function","function":{"name":"f)" + std::to_string(i) + R"("}})");
+  }
+  EXPECT_EQ(refusal(with("\"tools\":[" + many + "]")), "tools invalid_value");
+}
+
+TEST_F(ChatRequestTest, HowHardToThinkIsToldToTheTemplate) {
+  const auto variables = [&](const std::string& fields) {
+    return json::serialize(part(with(fields)).chat_template_kwargs);
+  };
+  EXPECT_EQ(variables(R"("reasoning_effort":"high")"), R"({"reasoning_effort":"high"})");
+  EXPECT_EQ(variables(R"("reasoning_effort":"none")"),
+            R"({"reasoning_effort":"none","enable_thinking":false,"thinking":false})");
+  EXPECT_EQ(variables(R"("reasoning_effort":"none","chat_template_kwargs":{"thinking":true})"),
+            R"({"thinking":true,"reasoning_effort":"none","enable_thinking":false})");
+  EXPECT_EQ(refusal(with(R"("reasoning_effort":"most")")), "reasoning_effort invalid_value");
 }
 
 TEST_F(ChatRequestTest, ADeveloperIsTheSystemWhereTheTemplateDoesNotKnowIt) {
@@ -336,8 +410,8 @@ TEST_F(ChatRequestTest, WhatCannotBeDoneIsRefusedByName) {
            {R"("guided_json":5)", "guided_json invalid_type"},
            {R"("response_format":{})", "response_format.type missing_required_parameter"},
            {R"("response_format":"text")", "response_format invalid_type"},
-           {R"("tools":[{"type":"function"}])", "tools unsupported"},
-           {R"("tools":{})", "tools unsupported"},
+           {R"("tools":[{"type":"function"}])", "tools[0].function missing_required_parameter"},
+           {R"("tools":{})", "tools invalid_type"},
            {R"("tool_choice":"required")", "tool_choice unsupported"},
            {R"("tool_choice":{"type":"function"})", "tool_choice unsupported"},
            {R"("functions":[{}])", "functions unsupported"},

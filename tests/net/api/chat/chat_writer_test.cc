@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "weft/net/api/chat/chat_api.h"
+#include "weft/net/api/tools/call_id.h"
 #include "weft/tests/net/api/byte_model.h"
 #include "weft/tests/net/api/written_events.h"
 
@@ -51,6 +52,48 @@ TEST(ChatWriterTest, StreamsARoleThenTextsThenTheEnd) {
           chat_chunk(R"({"index":0,"delta":{},"logprobs":null,"finish_reason":"stop",)"
                      R"("stop_reason":null})"),
           "[DONE]"));
+}
+
+TEST(ChatWriterTest, ThoughtsAndCallsHaveDeltasOfTheirOwn) {
+  const auto writer = make_chat_writer(chat_options(true), byte_model());
+  EventBatch out(Framing::kSse);
+  writer->delta(0, test::typed_delta(), out);
+  writer->delta(0, test::call_end_delta(), out);
+  Finish finish = finish_of(FinishReason::kStop);
+  finish.choices[0].calls = 1;
+  writer->end(std::vector{finish}, out);
+  const auto chunk = [](std::string_view delta) {
+    return chat_chunk(R"({"index":0,"delta":{)" + std::string(delta) +
+                      R"(},"logprobs":null,"finish_reason":null})");
+  };
+  EXPECT_THAT(
+      data_of(out),
+      ElementsAre(
+          chunk(R"("reasoning_content":"hm")"), chunk(R"("content":"Well")"),
+          chunk(R"("tool_calls":[{"index":0,"id":")" + call_id("chatcmpl-1", 0, 0) +
+                R"(","type":"function","function":{"name":"f","arguments":""}}])"),
+          chunk(R"("tool_calls":[{"index":0,"function":{"arguments":"{\"a\":"}}])"),
+          chunk(R"("tool_calls":[{"index":0,"function":{"arguments":"1}"}}])"),
+          chat_chunk(R"({"index":0,"delta":{},"logprobs":null,"finish_reason":"tool_calls",)"
+                     R"("stop_reason":null})"),
+          "[DONE]"));
+}
+
+TEST(ChatWriterTest, AWholeAnswerHasThoughtsAndCallsBesideItsText) {
+  const auto writer = make_chat_writer(chat_options(false), byte_model());
+  EventBatch out(Framing::kBody);
+  writer->delta(0, test::typed_delta(), out);
+  writer->delta(0, test::call_end_delta(), out);
+  Finish finish = finish_of(FinishReason::kStop);
+  finish.choices[0].calls = 1;
+  writer->end(std::vector{finish}, out);
+  EXPECT_THAT(out.bytes(),
+              testing::HasSubstr(
+                  R"("message":{"role":"assistant","content":"Well","reasoning_content":"hm",)"
+                  R"("tool_calls":[{"id":")" +
+                  call_id("chatcmpl-1", 0, 0) +
+                  R"(","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}],)"
+                  R"("refusal":null},"logprobs":null,"finish_reason":"tool_calls")"));
 }
 
 TEST(ChatWriterTest, EventsOfAChatHaveNoNames) {

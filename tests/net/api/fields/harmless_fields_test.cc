@@ -42,6 +42,8 @@ std::pair<std::string, std::string> examples(Harmless values) {
       return {"[]", "[0]"};
     case Harmless::kEmptyObject:
       return {"{}", R"({"a":0})"};
+    case Harmless::kEmptyText:
+      return {R"("")", R"("a")"};
     case Harmless::kVerbosity:
       return {R"("low")", R"("loud")"};
   }

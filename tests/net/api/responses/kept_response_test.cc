@@ -70,6 +70,37 @@ void expect_replayed(ResponseOptions options, FinishReason reason = FinishReason
   }
 }
 
+TEST(KeptResponseTest, ThoughtsAndCallsAreItemsOfTheReplayToo) {
+  const auto store = std::make_shared<ResponseStore>(ResponseStore::Bounds{4, 1U << 20U});
+  ResponseOptions options = response_options();
+  options.store = store;
+  const auto writer = make_response_writer(std::move(options), byte_model(), Framing::kSse);
+  EventBatch live(Framing::kSse);
+  writer->begin(live);
+  writer->delta(0, test::typed_delta(), live);
+  writer->delta(0, test::call_end_delta(), live);
+  writer->end(std::vector{finish_of(FinishReason::kStop)}, live);
+  const auto kept = store->find("resp_1", "");
+  ASSERT_NE(kept, nullptr);
+  EventBatch replay(Framing::kSse);
+  replay.text() = replay_events(*kept);
+  // The arguments came in two deltas, and come again in one.
+  const auto events = events_of(live);
+  const auto again = events_of(replay);
+  ASSERT_EQ(events.size(), again.size() + 1);
+  EXPECT_EQ(json_of(events[events.size() - 2].data).at("response"),
+            json_of(again[again.size() - 2].data).at("response"));
+  std::vector<std::string> added;
+  for (const auto& event : again) {
+    if (event.name == "response.output_item.done") {
+      added.emplace_back(json_of(event.data).at("item").at("type").as_string());
+    }
+  }
+  EXPECT_THAT(added, ElementsAre("reasoning", "message", "function_call"));
+  EXPECT_EQ(kept->conversation.back().at("tool_calls").at(0).at("function").at("arguments"),
+            boost::json::value({{"a", 1}}));
+}
+
 TEST(KeptResponseTest, IsReplayedAsItWasStreamed) {
   expect_replayed(response_options());
   expect_replayed(response_options(), FinishReason::kLength);

@@ -1,0 +1,160 @@
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/net/api/chat/chat_writer.h"
+#include "weft/net/api/completions/chunk_usage.h"
+#include "weft/net/api/completions/completion_parts.h"
+#include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/token_logprobs.h"
+#include "weft/net/api/tools/call_id.h"
+
+namespace weft {
+namespace {
+
+class ChatStreamWriter final : public ReplyWriter {
+ public:
+  ChatStreamWriter(CompletionOptions options, std::shared_ptr<const ServedModel> model)
+      : options_(std::move(options)),
+        model_(std::move(model)),
+        logprobs_(model_),
+        head_(completion_head(options_, "chat.completion.chunk")),
+        before_index_(head_ + "{\"index\":"),
+        usage_(options_) {}
+
+  void admit(std::size_t part, std::int32_t prompt_tokens) override {
+    usage_.admit(part, prompt_tokens);
+  }
+
+  void begin(EventBatch& out) override {
+    for (std::size_t choice = 0; choice < outputs(); ++choice) {
+      begin_chunk(choice, out).append("\"role\":\"assistant\",\"content\":\"\"");
+      end_delta(choice, out);
+    }
+  }
+
+  void delta(std::size_t part, const Delta& delta, EventBatch& out) override {
+    const std::size_t index = part * outputs() + static_cast<std::size_t>(delta.choice);
+    usage_.add(index, delta.tokens.size());
+    token_logprobs_.clear();
+    has_logprobs_ = options_.logprobs && !delta.tokens.empty();
+    if (has_logprobs_) logprobs_.append(delta, token_logprobs_);
+    for_each_piece(delta.text, delta.marks,
+                   [&](const OutputPiece& piece) { add_piece(index, piece, out); });
+    if (has_logprobs_) add_piece(index, {}, out);  // of tokens without text
+  }
+
+  void end(std::span<const Finish> parts, EventBatch& out) override {
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      usage_.settle(part, parts[part].usage);
+      for (std::size_t choice = 0; choice < outputs(); ++choice) {
+        std::string& text = begin_chunk(part * outputs() + choice, out);
+        text.append("},\"logprobs\":null,");
+        append_finish(parts[part], choice, *model_, text);
+        end_chunk(part * outputs() + choice, out);
+      }
+    }
+    add_stream_end(options_, head_, parts, out);
+  }
+
+  void fail(const ApiError& error, std::span<const Finish> /*parts*/, EventBatch& out) override {
+    out.add(error_body(error));
+  }
+
+ private:
+  [[nodiscard]] std::size_t outputs() const noexcept {
+    return static_cast<std::size_t>(options_.outputs_per_part);
+  }
+
+  /// Begins a chunk, up to its delta's first field.
+  std::string& begin_chunk(std::size_t index, EventBatch& out) {
+    out.begin();
+    std::string& text = out.text();
+    text.append(before_index_);
+    append_number(text, static_cast<std::int64_t>(index));
+    text.append(",\"delta\":{");
+    return text;
+  }
+
+  /// Ends the delta and its chunk, with the logprobs that are left.
+  void end_delta(std::size_t index, EventBatch& out) {
+    std::string& text = out.text();
+    text.append("},\"logprobs\":");
+    if (has_logprobs_) {
+      append_chat_logprobs(token_logprobs_, text);
+      has_logprobs_ = false;
+    } else {
+      text.append("null");
+    }
+    text.append(",\"finish_reason\":null");
+    end_chunk(index, out);
+  }
+
+  void end_chunk(std::size_t index, EventBatch& out) {
+    usage_.end_chunk(index, out.text());
+    out.end();
+  }
+
+  void add_piece(std::size_t index, const OutputPiece& piece, EventBatch& out) {
+    if (piece.kind == PieceKind::kCallEnd) return;
+    std::string& text = begin_chunk(index, out);
+    switch (piece.kind) {
+      case PieceKind::kText:
+      case PieceKind::kCallEnd:
+        append_json_string(text.append("\"content\":"), piece.text);
+        break;
+      case PieceKind::kReasoning:
+        append_json_string(text.append("\"reasoning_content\":"), piece.text);
+        break;
+      case PieceKind::kCallName:
+        begin_call(index, piece.text, text);
+        break;
+      case PieceKind::kArguments:
+        begin_call_delta(calls_of(index) - 1, text);
+        append_json_string(text.append("\"function\":{\"arguments\":"), piece.text);
+        text.append("}}]");
+        break;
+    }
+    end_delta(index, out);
+  }
+
+  void begin_call(std::size_t index, std::string_view name, std::string& text) {
+    const std::size_t call = calls_of(index)++;
+    begin_call_delta(call, text);
+    text.append("\"id\":");
+    append_json_string(text, call_id(options_.id, index, call));
+    append_json_string(text.append(",\"type\":\"function\",\"function\":{\"name\":"), name);
+    text.append(",\"arguments\":\"\"}}]");
+  }
+
+  static void begin_call_delta(std::size_t call, std::string& text) {
+    append_number(text.append("\"tool_calls\":[{\"index\":"), static_cast<std::int64_t>(call));
+    text.push_back(',');
+  }
+
+  std::size_t& calls_of(std::size_t index) {
+    if (index >= calls_.size()) calls_.resize(index + 1);
+    return calls_[index];
+  }
+
+  const CompletionOptions options_;
+  const std::shared_ptr<const ServedModel> model_;
+  TokenLogprobWriter logprobs_;
+  const std::string head_;
+  const std::string before_index_;
+  ChunkUsage usage_;
+  std::string token_logprobs_;      // of one delta
+  bool has_logprobs_ = false;       // which no chunk has told yet
+  std::vector<std::size_t> calls_;  // that have begun, by the choice's index
+};
+
+}  // namespace
+
+std::unique_ptr<ReplyWriter> make_chat_stream_writer(CompletionOptions options,
+                                                     std::shared_ptr<const ServedModel> model) {
+  return std::make_unique<ChatStreamWriter>(std::move(options), std::move(model));
+}
+
+}  // namespace weft

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "weft/net/api/fields/api_error.h"
+
+namespace weft {
+
+/// In whose form a client is told of an error.
+enum class ErrorShape : std::uint8_t {
+  kOpenAi,     ///< {"error": {"message", "type", "param", "code"}}
+  kAnthropic,  ///< {"type": "error", "error": {"type", "message", "details"}, "request_id"}
+  kOllama,     ///< {"error": "message"}
+};
+
+/// Returns the form for a request's target, by its beginning: that of /v1/messages is Anthropic's,
+/// that of /api/ Ollama's, and all others have OpenAI's.
+[[nodiscard]] ErrorShape error_shape_of(std::string_view target) noexcept;
+
+/// Returns the error as the body of an answer, or the event of a stream. The request's id is said
+/// in Anthropic's form, where it is not empty.
+[[nodiscard]] std::string error_body(const ApiError& error, ErrorShape shape,
+                                     std::string_view request_id = {});
+
+}  // namespace weft

@@ -1,0 +1,106 @@
+#include "weft/net/api/messages/message_request.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "weft/actors/request/stream_defaults.h"
+#include "weft/net/api/chat/conversation.h"
+#include "weft/net/api/fields/harmless_fields.h"
+#include "weft/net/api/fields/request_fields.h"
+#include "weft/net/api/messages/message_turns.h"
+#include "weft/net/api/tools/tool_fields.h"
+
+namespace weft {
+namespace {
+
+constexpr RequestNames kMessageNames{.stop = "stop_sequences"};
+
+/// Returns the class in the API's words.
+std::string_view tier_of(const Request& request, std::string_view wished) noexcept {
+  if (request.request_class == RequestClass::kBatch) return "batch";
+  return wished == "priority" ? "priority" : "standard";
+}
+
+void refuse_other_outputs(const BodyFields& fields) {
+  const auto object = fields.object("output_config");
+  if (!object) return;
+  const BodyFields config(*object, "output_config", fields);
+  if (config.has("format")) {
+    config.fail("format", "is not supported: texts have no schema", api_code::kUnsupported);
+  }
+  take_harmless_fields(config, FieldPlace::kOutputConfig);
+  config.finish();
+}
+
+void refuse_unsupported_message_fields(BodyFields& fields, const SamplingParams& sampling) {
+  if (fields.has("thread")) {
+    fields.fail("thread", "is not supported: send the whole conversation", api_code::kNoThreads);
+  }
+  refuse_other_outputs(fields);
+  if (sampling.n != 1) fields.fail("n", "must be 1", api_code::kUnsupported);
+  take_harmless_fields(fields, FieldPlace::kRequest);
+  take_harmless_fields(fields, FieldPlace::kMessages);
+}
+
+/// Takes `thinking`. Returns whether thoughts are to be shown. Its budget is a hint that no
+/// template takes; thoughts count among max_tokens.
+bool take_thinking(const BodyFields& fields, Request& request) {
+  const auto object = fields.object("thinking");
+  if (!object) return true;
+  const BodyFields thinking(*object, "thinking", fields);
+  const std::string_view type = thinking.needed_text("type");
+  const std::string_view display = thinking.text("display").value_or("summarized");
+  if (display != "summarized" && display != "omitted") {
+    thinking.fail("display", shown(display) + " is none of summarized, omitted");
+  }
+  if (type == "enabled") {
+    static_cast<void>(thinking.needed_integer("budget_tokens", 1, kMaxStreamTokens));
+    set_thinking(request, true);
+  } else if (type == "disabled") {
+    set_thinking(request, false);
+  } else if (type != "adaptive") {
+    thinking.fail("type", shown(type) + " is not supported, only enabled, adaptive, disabled",
+                  api_code::kUnsupported);
+  }
+  thinking.finish();
+  return display == "summarized";
+}
+
+std::int32_t take_message_bound(BodyFields& fields, MessageUse use) {
+  const std::int32_t most = take_token_bound(fields, "max_tokens");
+  if (most == 0 && use == MessageUse::kAnswer) {
+    fields.fail("max_tokens", "is missing", api_code::kMissing);
+  }
+  return most;
+}
+
+}  // namespace
+
+ApiResult<MessageRequest> read_messages(simdjson::dom::object body, const ApiContext& context,
+                                        MessageUse use) {
+  const ServedModel& model = *context.card.model;
+  BodyFields fields(body);
+  MessageRequest result;
+  MessageOptions& options = result.options;
+  options.id = "msg_" + context.id;
+  options.model = take_model(fields, context.card);
+  options.stream = fields.flag("stream").value_or(false);
+  Request request = take_request(fields, context, kMessageNames);
+  request.messages = take_turns(fields, model);
+  request.chat_template_kwargs = take_template_kwargs(fields);
+  request.max_tokens = take_message_bound(fields, use);
+  request.clip_max_tokens = true;
+  const std::string tier = take_service_tier(fields, context, request.request_class);
+  take_tools(fields, ToolDialect::kMessages, model, request);
+  options.show_thinking = take_thinking(fields, request);
+  refuse_unsupported_message_fields(fields, request.sampling);
+  check_request(fields, request, model, 1, kMessageNames);
+  if (auto error = fields.finish()) return *std::move(error);
+  options.max_tokens = request.max_tokens;
+  options.service_tier = tier_of(request, tier);
+  result.parts.push_back(std::move(request));
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <simdjson.h>
+
+#include <memory>
+#include <string>
+
+#include "weft/net/api/api_call.h"
+#include "weft/net/api/messages/message_request.h"
+
+namespace weft {
+
+/// Decodes the body of POST /v1/messages. The error names the field: one that is out of range, that
+/// Weft cannot do, or that it does not know and that could change the output.
+///
+/// Source: Anthropic's API reference, "Messages".
+[[nodiscard]] ApiResult<ApiCall> decode_messages(simdjson::dom::object body,
+                                                 const ApiContext& context);
+
+/// POST /v1/messages/count_tokens: returns {"input_tokens": n}, for a body that need not have
+/// max_tokens. It takes as long as the conversation is long, so it is not for a thread that others
+/// wait for.
+[[nodiscard]] ApiResult<std::string> count_message_tokens(simdjson::dom::object body,
+                                                          const ApiContext& context);
+
+/// Makes a writer of a message, or of its events.
+[[nodiscard]] std::unique_ptr<ReplyWriter> make_message_writer(
+    MessageOptions options, std::shared_ptr<const ServedModel> model);
+
+}  // namespace weft

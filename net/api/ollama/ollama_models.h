@@ -1,0 +1,36 @@
+#pragma once
+
+#include <simdjson.h>
+
+#include <string>
+#include <string_view>
+
+#include "weft/net/api/api_call.h"
+#include "weft/net/api/fields/body_fields.h"
+
+namespace weft {
+
+/// The version of Ollama whose API this is, by which clients decide what they may ask for. It is
+/// the first with all of the fields that are taken (top_logprobs of 0.12.11).
+inline constexpr std::string_view kOllamaVersion = "0.12.11";
+
+/// Returns the served model's name as Ollama's clients see it: with ":latest" where it has no tag.
+[[nodiscard]] std::string ollama_name(const ModelCard& card);
+
+/// Takes `model`; absent means the served one, which is found with ":latest" and without. Returns
+/// the name as the client says it. 404 "model_not_found" for another.
+[[nodiscard]] std::string take_ollama_model(BodyFields& fields, const ModelCard& card);
+
+/// Returns the body of GET /api/tags, the models that there are, and of GET /api/ps, those that are
+/// loaded: it is the same one.
+[[nodiscard]] std::string ollama_tags(const ModelCard& card);
+[[nodiscard]] std::string ollama_running(const ModelCard& card);
+
+/// POST /api/show: returns what is known of the model that `model` (or `name`, its older name)
+/// says.
+[[nodiscard]] ApiResult<std::string> ollama_show(simdjson::dom::object body, const ModelCard& card);
+
+/// Returns the body of GET /api/version.
+[[nodiscard]] std::string ollama_version();
+
+}  // namespace weft

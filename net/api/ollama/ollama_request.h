@@ -1,0 +1,37 @@
+#pragma once
+
+#include <simdjson.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/net/api/api_call.h"
+
+namespace weft {
+
+/// What an answer of Ollama's API has besides what the model writes.
+struct OllamaOptions {
+  std::string id{};          ///< whole; the answer does not say it
+  std::string model{};       ///< as the request names it
+  std::string created_at{};  ///< when the request came, as in RFC 3339
+  bool chat = false;         ///< the output is a `message`, else a `response`
+  bool stream = true;
+  bool logprobs = false;
+  std::string_view done_reason{};  ///< where there is no output: "load", "unload"
+};
+
+/// What a body of Ollama's API asks for, before there is a writer of its answer.
+struct OllamaRequest {
+  std::vector<Request> parts{};  ///< one, or none where nothing is to be generated
+  OllamaOptions options{};
+};
+
+/// The parts of decode_ollama_chat() and decode_ollama_generate() that read the body, without a
+/// writer.
+[[nodiscard]] ApiResult<OllamaRequest> read_ollama_chat(simdjson::dom::object body,
+                                                        const ApiContext& context);
+[[nodiscard]] ApiResult<OllamaRequest> read_ollama_generate(simdjson::dom::object body,
+                                                            const ApiContext& context);
+
+}  // namespace weft

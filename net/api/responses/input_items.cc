@@ -1,0 +1,156 @@
+#include "weft/net/api/responses/input_items.h"
+
+#include <boost/json/object.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "weft/net/api/chat/conversation.h"
+#include "weft/net/api/fields/body_defaults.h"
+#include "weft/net/api/fields/harmless_fields.h"
+#include "weft/net/api/tools/call_history.h"
+
+namespace weft {
+namespace {
+
+namespace dom = simdjson::dom;
+namespace json = boost::json;
+
+/// Puts a conversation together from items.
+class ItemReader {
+ public:
+  ItemReader(BodyFields& fields, const ServedModel& model, const json::array& before)
+      : fields_(fields), model_(model) {
+    for (const json::value& message : before) note_calls(message.as_object());
+  }
+
+  json::array read(dom::array list) && {
+    std::size_t index = 0;
+    for (const dom::element entry : list) {
+      if (index == defaults::kMaxMessages) {
+        fields_.fail("input", "has more than " + std::to_string(index) + " items");
+        return {};
+      }
+      BodyFields item(entry.get_object(), indexed("input", index++), fields_);
+      take_item(item);
+      if (item.finish()) return {};
+    }
+    if (messages_.empty()) fields_.fail("input", "must have at least one message");
+    return std::move(messages_);
+  }
+
+ private:
+  void note_calls(const json::object& message) {
+    const json::value* const calls = message.if_contains("tool_calls");
+    if (calls == nullptr || !calls->is_array()) return;
+    for (const json::value& call : calls->get_array()) {
+      const json::string& id = call.at("id").as_string();
+      const json::string& name = call.at("function").at("name").as_string();
+      history_.add({id.data(), id.size()}, {name.data(), name.size()});
+    }
+  }
+
+  void take_item(BodyFields& item) {
+    const std::string_view type = item.text("type").value_or("message");
+    take_harmless_fields(item, FieldPlace::kItem);
+    if (type == "message") return take_message(item);
+    if (type == "function_call") return take_call(item);
+    if (type == "function_call_output") return take_output(item);
+    if (type == "reasoning") return take_reasoning(item);
+    item.fail("type",
+              shown(type) + " is none of message, function_call, function_call_output, reasoning",
+              api_code::kUnsupported);
+  }
+
+  void take_message(BodyFields& item) {
+    json::object message = take_item_message(item, model_);
+    if (item.error()) return;
+    const bool assistant = message["role"] == "assistant";
+    if (assistant) set_reasoning(model_, thought_, message);
+    thought_.clear();
+    messages_.push_back(std::move(message));
+    answering_ = assistant;
+  }
+
+  /// The assistant's message that what comes belongs to.
+  json::object& answer() {
+    if (!answering_) {
+      json::object message = message_of("assistant", "");
+      set_reasoning(model_, thought_, message);
+      thought_.clear();
+      messages_.push_back(std::move(message));
+      answering_ = true;
+    }
+    return messages_.back().as_object();
+  }
+
+  void take_call(const BodyFields& item) {
+    const std::string_view id = item.needed_text("call_id");
+    const std::string_view name = item.needed_text("name");
+    const std::string_view arguments = item.needed_text("arguments");
+    if (item.error()) return;
+    history_.add(id, name);
+    json::object& message = answer();
+    if (!message.contains("tool_calls")) message["tool_calls"] = json::array();
+    json::array& calls = message["tool_calls"].as_array();
+    if (calls.size() == defaults::kMaxCalls) {
+      return item.fail({}, "is one call too many of one message");
+    }
+    calls.push_back(call_of(id, name, arguments));
+  }
+
+  void take_output(BodyFields& item) {
+    const std::string_view id = item.needed_text("call_id");
+    json::object message = message_of("tool", take_item_text(item, "output"));
+    message["tool_call_id"] = id;
+    const std::string_view name = history_.function_of(id);
+    if (!name.empty()) message["name"] = name;
+    messages_.push_back(std::move(message));
+    answering_ = false;
+  }
+
+  void take_reasoning(const BodyFields& item) {
+    item.ignore({"summary", "encrypted_content"});
+    const auto list = item.array("content");
+    answering_ = false;
+    if (!list) return;
+    std::size_t index = 0;
+    for (const dom::element entry : *list) {
+      if (index == defaults::kMaxContentParts) {
+        return item.fail("content", "has more than " + std::to_string(index) + " parts");
+      }
+      const BodyFields part(entry.get_object(), item.path_of(indexed("content", index++)), item);
+      if (part.needed_text("type") != "reasoning_text") {
+        part.fail("type", "can be reasoning_text alone", api_code::kUnsupported);
+      }
+      thought_.append(part.needed_text("text"));
+      part.finish();
+    }
+  }
+
+  BodyFields& fields_;
+  const ServedModel& model_;
+  CallHistory history_;
+  json::array messages_;
+  std::string thought_;     // of the message that follows
+  bool answering_ = false;  // the last message is the assistant's, and may get calls
+};
+
+}  // namespace
+
+json::array take_input(BodyFields& fields, const ServedModel& model, const json::array& before) {
+  refuse_without_template(fields, model);
+  const auto input = fields.any("input");
+  if (!input) {
+    fields.fail("input", "is missing", api_code::kMissing);
+    return {};
+  }
+  std::string_view text;
+  if (input->get(text) == simdjson::SUCCESS) return json::array{message_of("user", text)};
+  dom::array list;
+  if (input->get(list) == simdjson::SUCCESS) return ItemReader(fields, model, before).read(list);
+  fields.fail("input", "must be a string or a list of items", api_code::kInvalidType);
+  return {};
+}
+
+}  // namespace weft

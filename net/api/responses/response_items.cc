@@ -1,0 +1,139 @@
+#include "weft/net/api/responses/response_items.h"
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <utility>
+
+#include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/tools/call_history.h"
+#include "weft/net/api/tools/call_id.h"
+
+namespace weft {
+namespace {
+
+using Kind = ResponseItem::Kind;
+
+Kind kind_of(PieceKind piece) noexcept {
+  switch (piece) {
+    case PieceKind::kText:
+      return Kind::kMessage;
+    case PieceKind::kReasoning:
+      return Kind::kReasoning;
+    case PieceKind::kCallName:
+    case PieceKind::kArguments:
+    case PieceKind::kCallEnd:
+      break;
+  }
+  return Kind::kCall;
+}
+
+void append_head(std::string_view type, std::string_view id, std::string& out) {
+  out.append("{\"type\":\"").append(type).append("\",\"id\":");
+  append_json_string(out, id);
+}
+
+}  // namespace
+
+std::string ResponseItem::json(std::string_view status_now, bool content) const {
+  std::string out;
+  switch (kind) {
+    case Kind::kMessage:
+      append_head("message", id, out);
+      out.append(",\"role\":\"assistant\",\"status\":");
+      append_json_string(out, status_now);
+      out.append(",\"content\":[").append(content ? part(true) : "").append("]}");
+      break;
+    case Kind::kReasoning:
+      append_head("reasoning", id, out);
+      out.append(",\"summary\":[],\"status\":");
+      append_json_string(out, status_now);
+      out.append(",\"content\":[").append(content ? part(true) : "").append("]}");
+      break;
+    case Kind::kCall:
+      append_head("function_call", id, out);
+      append_json_string(out.append(",\"call_id\":"), call_id);
+      append_json_string(out.append(",\"name\":"), name);
+      append_json_string(out.append(",\"arguments\":"), content ? text : std::string_view{});
+      append_json_string(out.append(",\"status\":"), status_now);
+      out.push_back('}');
+      break;
+  }
+  return out;
+}
+
+std::string ResponseItem::part(bool content) const {
+  std::string out = "{\"type\":\"";
+  out.append(kind == Kind::kReasoning ? "reasoning_text" : "output_text").append("\",\"text\":");
+  append_json_string(out, content ? text : std::string_view{});
+  if (kind == Kind::kMessage) {
+    out.append(",\"annotations\":[],\"logprobs\":[");
+    if (content) out.append(logprobs);
+    out.push_back(']');
+  }
+  out.push_back('}');
+  return out;
+}
+
+ResponseItems::ResponseItems(const ResponseOptions& options)
+    : response_id_(options.id), message_id_(options.message_id) {}
+
+ResponseItem* ResponseItems::open() noexcept {
+  return items_.empty() || !items_.back().status.empty() ? nullptr : &items_.back();
+}
+
+bool ResponseItems::ends_open_item(PieceKind kind) noexcept {
+  const ResponseItem* const last = open();
+  if (last == nullptr) return false;
+  return last->kind != kind_of(kind) || kind == PieceKind::kCallName;
+}
+
+ResponseItem& ResponseItems::place_of(const OutputPiece& piece) {
+  if (ResponseItem* const last = open()) return *last;
+  ResponseItem item;
+  item.kind = kind_of(piece.kind);
+  item.index = items_.size();
+  item.id = id_of(item.kind);
+  if (item.kind == Kind::kCall) {
+    item.name = piece.text;
+    item.call_id = call_id(response_id_, 0, calls_++);
+  }
+  items_.push_back(std::move(item));
+  return items_.back();
+}
+
+std::string ResponseItems::id_of(ResponseItem::Kind kind) const {
+  const bool first =
+      std::ranges::none_of(items_, [kind](const ResponseItem& item) { return item.kind == kind; });
+  std::string id = message_id_;  // "msg_" and what is random
+  constexpr std::string_view kMessagePrefix = "msg_";
+  if (kind != Kind::kMessage && id.starts_with(kMessagePrefix)) {
+    id.replace(0, kMessagePrefix.size(), kind == Kind::kReasoning ? "rs_" : "fc_");
+  }
+  return first ? id : id + "_" + std::to_string(items_.size());
+}
+
+std::string ResponseItems::json(std::string_view status) const {
+  std::string out;
+  for (const ResponseItem& item : items_) {
+    if (item.index > 0) out.push_back(',');
+    out.append(item.json(item.status.empty() ? status : item.status, true));
+  }
+  return out;
+}
+
+boost::json::object ResponseItems::message(const ServedModel& model) const {
+  std::string text;
+  std::string reasoning;
+  boost::json::array calls;
+  for (const ResponseItem& item : items_) {
+    if (item.kind == Kind::kMessage) text.append(item.text);
+    if (item.kind == Kind::kReasoning) reasoning.append(item.text);
+    if (item.kind == Kind::kCall) calls.push_back(call_of(item.call_id, item.name, item.text));
+  }
+  boost::json::object message{{"role", "assistant"}, {"content", text}};
+  if (!calls.empty()) message["tool_calls"] = std::move(calls);
+  set_reasoning(model, reasoning, message);
+  return message;
+}
+
+}  // namespace weft

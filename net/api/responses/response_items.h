@@ -1,0 +1,65 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/actors/loading/served_model.h"
+#include "weft/net/api/responses/response_api.h"
+#include "weft/text/output/output_piece.h"
+
+namespace weft {
+
+/// One item of a response's output, as far as it has come.
+struct ResponseItem {
+  enum class Kind : std::uint8_t { kMessage, kReasoning, kCall };
+
+  Kind kind = Kind::kMessage;
+  std::string id{};
+  std::size_t index = 0;      ///< output_index
+  std::string text{};         ///< of a message or a thought; of a call its arguments
+  std::string logprobs{};     ///< of a message's tokens, as JSON without brackets
+  std::string name{};         ///< of a call: the function
+  std::string call_id{};      ///< of a call
+  bool call_ended = false;    ///< a call is complete
+  std::string_view status{};  ///< once it has ended: "completed" or "incomplete"; a constant
+
+  /// Returns the item as JSON. Without `content`, as it was when it began.
+  [[nodiscard]] std::string json(std::string_view status_now, bool content) const;
+  /// Returns the content part of a message or a thought as JSON; empty ones begin so.
+  [[nodiscard]] std::string part(bool content) const;
+};
+
+/// The output of a response: items in their order, of which the last may be open. Owner only.
+class ResponseItems {
+ public:
+  explicit ResponseItems(const ResponseOptions& options);
+
+  /// Returns the item that a piece goes to, made now if need be; `piece` is no kCallEnd. An open
+  /// item of another kind has been ended before.
+  ResponseItem& place_of(const OutputPiece& piece);
+  /// Returns the item that is open; null: none is.
+  [[nodiscard]] ResponseItem* open() noexcept;
+  /// Whether the open item is not the one for this piece.
+  [[nodiscard]] bool ends_open_item(PieceKind kind) noexcept;
+  [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
+
+  /// Returns all items as JSON, with commas; `status` is that of the one that is open.
+  [[nodiscard]] std::string json(std::string_view status) const;
+
+  /// Returns the answer as the chat template gets it.
+  [[nodiscard]] boost::json::object message(const ServedModel& model) const;
+
+ private:
+  std::string id_of(ResponseItem::Kind kind) const;
+
+  std::string response_id_;  // "resp_..."
+  std::string message_id_;   // of the first message
+  std::vector<ResponseItem> items_;
+  std::size_t calls_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,90 @@
+#include "weft/net/api/tools/call_history.h"
+
+#include <boost/json/array.hpp>
+#include <utility>
+
+#include "weft/net/api/fields/body_defaults.h"
+#include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/tools/typed_answer.h"
+#include "weft/text/json/json_text.h"
+
+namespace weft {
+namespace {
+
+namespace dom = simdjson::dom;
+namespace json = boost::json;
+
+// What templates walk through; a body is as deep.
+constexpr std::size_t kMaxArgumentDepth = 32;
+
+json::value arguments_of(std::string_view text) {
+  if (text.empty()) return json::object();
+  std::string problem;
+  json::value value = parse_json(text, kMaxArgumentDepth, problem);
+  if (problem.empty() && value.is_object()) return value;
+  return json::string(text);
+}
+
+json::object take_call(const BodyFields& fields, dom::element element, std::size_t index,
+                       CallHistory& history) {
+  const BodyFields call(element.get_object(), fields.path_of(indexed("tool_calls", index)), fields);
+  const std::string_view type = call.text("type").value_or("function");
+  if (type != "function") {
+    call.fail("type", shown(type) + " is not supported, only function", api_code::kUnsupported);
+  }
+  const std::string_view id = call.text("id").value_or("");
+  call.ignore({"index", "extra_content", "provider_specific_fields"});
+  const BodyFields function = call.needed_child("function");
+  const std::string_view name = function.needed_text("name");
+  const std::string_view arguments = function.text("arguments").value_or("");
+  function.finish();
+  call.finish();
+  history.add(id, name);
+  return call_of(id, name, arguments);
+}
+
+}  // namespace
+
+json::object call_with(std::string_view id, std::string_view function, json::value arguments) {
+  return {{"id", id},
+          {"type", "function"},
+          {"function", {{"name", function}, {"arguments", std::move(arguments)}}}};
+}
+
+json::object call_of(std::string_view id, std::string_view function, std::string_view arguments) {
+  return call_with(id, function, arguments_of(arguments));
+}
+
+std::string arguments_object(std::string_view arguments) {
+  const json::value value = arguments_of(arguments);
+  return json_text(value.is_object() ? value : json::object{{"INVALID_JSON", value}});
+}
+
+void take_tool_calls(const BodyFields& fields, CallHistory& history, json::object& message) {
+  const auto list = fields.array("tool_calls");
+  if (!list || list->size() == 0) return;
+  json::array calls;
+  for (const dom::element entry : *list) {
+    if (calls.size() == defaults::kMaxCalls) {
+      return fields.fail("tool_calls", "has more than " + std::to_string(calls.size()) + " calls");
+    }
+    calls.push_back(take_call(fields, entry, calls.size(), history));
+    if (fields.error()) return;
+  }
+  message["tool_calls"] = std::move(calls);
+}
+
+void set_reasoning(const ServedModel& model, std::string_view text, json::object& message) {
+  const std::string_view source = model.tokenizer.chat_template();
+  if (text.empty()) return;
+  if (source.find("reasoning_content") != std::string_view::npos) {
+    message["reasoning_content"] = text;
+  } else if (source.find("message.thinking") != std::string_view::npos) {
+    // gpt-oss takes no text beside a thought that led to a call.
+    const json::value* const content = message.if_contains("content");
+    const bool said = content != nullptr && content->is_string() && !content->get_string().empty();
+    if (!said || !message.contains("tool_calls")) message["thinking"] = text;
+  }
+}
+
+}  // namespace weft

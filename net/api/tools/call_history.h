@@ -1,0 +1,45 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "weft/actors/loading/served_model.h"
+#include "weft/net/api/fields/body_fields.h"
+
+namespace weft {
+
+/// What earlier messages of a conversation have called, so that results can be told whose they are.
+class CallHistory {
+ public:
+  void add(std::string_view id, std::string_view function) {
+    names_.insert_or_assign(std::string(id), std::string(function));
+  }
+  /// The function of that call; empty: not known.
+  [[nodiscard]] std::string_view function_of(std::string_view id) const {
+    const auto found = names_.find(id);
+    return found == names_.end() ? std::string_view{} : found->second;
+  }
+
+ private:
+  std::map<std::string, std::string, std::less<>> names_;
+};
+
+/// A call as templates get it: {"id", "type": "function", "function": {"name", "arguments"}}.
+/// `arguments` is JSON text; what is no JSON object stays a text, as a model may have written it.
+[[nodiscard]] boost::json::object call_of(std::string_view id, std::string_view function,
+                                          std::string_view arguments);
+
+/// The same with the arguments as JSON.
+[[nodiscard]] boost::json::object call_with(std::string_view id, std::string_view function,
+                                            boost::json::value arguments);
+
+/// Takes `tool_calls` of an assistant's message to the message for the template.
+void take_tool_calls(const BodyFields& fields, CallHistory& history, boost::json::object& message);
+
+/// Sets what a message of the assistant thought, by the name that the model's template has for it;
+/// nothing where it has none, as most drop earlier thoughts.
+void set_reasoning(const ServedModel& model, std::string_view text, boost::json::object& message);
+
+}  // namespace weft

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/actors/request/generation_result.h"
+
+namespace weft {
+
+/// Returns a call's arguments as APIs have them that want a JSON object. What is none, as a model
+/// may have written it, stands in one, under the name that Anthropic's documentation has for it:
+/// {"INVALID_JSON": text}.
+[[nodiscard]] std::string arguments_object(std::string_view arguments);
+
+/// What one output has come to: its pieces put together. Owner only.
+struct TypedAnswer {
+  struct Call {
+    std::string name{};
+    std::string arguments{};
+    bool complete = false;
+  };
+
+  std::string reasoning{};
+  std::string text{};
+  std::vector<Call> calls{};
+
+  void add(const Delta& delta) {
+    for_each_piece(delta.text, delta.marks, [this](const OutputPiece& piece) { add(piece); });
+  }
+  void add(const OutputPiece& piece) {
+    switch (piece.kind) {
+      case PieceKind::kText:
+        text.append(piece.text);
+        break;
+      case PieceKind::kReasoning:
+        reasoning.append(piece.text);
+        break;
+      case PieceKind::kCallName:
+        calls.push_back({.name = std::string(piece.text)});
+        break;
+      case PieceKind::kArguments:
+        if (!calls.empty()) calls.back().arguments.append(piece.text);
+        break;
+      case PieceKind::kCallEnd:
+        if (!calls.empty()) calls.back().complete = true;
+        break;
+    }
+  }
+};
+
+}  // namespace weft

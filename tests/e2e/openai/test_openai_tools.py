@@ -1,0 +1,184 @@
+"""Tools and thoughts with OpenAI's client, on a model that calls them."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import openai
+import pytest
+
+from conftest import client_of
+from script_model import write_script_model
+from weft_server import WeftServer
+
+MODEL = "model"
+QUESTION: dict[str, Any] = {"role": "user", "content": "What is the weather?"}
+
+
+def function(name: str, **properties: str) -> dict[str, Any]:
+    return {"name": name, "description": f"Says the {name}.",
+            "parameters": {"type": "object", "properties": {key: {"type": of} for key, of in properties.items()}}}
+
+
+FUNCTIONS = [function("get_weather", city="string", days="integer"), function("get_time", zone="string")]
+CHAT_TOOLS: Any = [{"type": "function", "function": one} for one in FUNCTIONS]
+RESPONSE_TOOLS: Any = [{"type": "function", **one} for one in FUNCTIONS]
+CALLS = [("get_weather", '{"city": "Zürich", "days": 2}'), ("get_time", '{"zone":"CET"}')]
+RESULTS = {"get_weather": "sunny", "get_time": "noon"}
+THOUGHT, REMARK, ANSWER = "The weather is asked for.", "One moment.", "It is sunny in the city, I am told."
+
+
+@pytest.fixture(scope="module")
+def tool_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeftServer]:
+    model = write_script_model(tmp_path_factory.mktemp("script") / MODEL)
+    server = WeftServer(tmp_path_factory.mktemp("server"), {}, model=model)
+    yield server
+    server.wait_until_idle()
+    server.stop()
+    server.expect_clean_log()
+
+
+@pytest.fixture
+def tool_client(tool_server: WeftServer) -> Iterator[openai.OpenAI]:
+    with client_of(tool_server) as made:
+        yield made
+
+
+def ask(client: openai.OpenAI, *messages: Any, **options: Any) -> Any:
+    return client.chat.completions.create(**{"model": MODEL, "messages": [QUESTION, *messages], "tools": CHAT_TOOLS,
+                                             **options})
+
+
+def calls_of(message: Any) -> list[tuple[str, str]]:
+    return [(call.function.name, call.function.arguments) for call in message.tool_calls]
+
+
+def test_calls_and_thoughts_stand_beside_the_text(tool_client: openai.OpenAI) -> None:
+    answer = ask(tool_client)
+    message = answer.choices[0].message
+    assert message.content == REMARK
+    assert message.reasoning_content == THOUGHT
+    assert calls_of(message) == CALLS
+    assert len({call.id for call in message.tool_calls}) == 2
+    assert answer.choices[0].finish_reason == "tool_calls"
+    assert answer.usage.completion_tokens_details.reasoning_tokens > 0
+
+
+def test_the_results_lead_to_an_answer(tool_client: openai.OpenAI) -> None:
+    message = ask(tool_client).choices[0].message
+    results = [{"role": "tool", "tool_call_id": call.id, "content": RESULTS[call.function.name]}
+               for call in message.tool_calls]
+    answer = ask(tool_client, message, *results)
+    assert answer.choices[0].message.content == ANSWER
+    assert answer.choices[0].message.tool_calls is None
+    assert answer.choices[0].finish_reason == "stop"
+
+
+def test_a_stream_brings_the_same_piece_by_piece(tool_client: openai.OpenAI) -> None:
+    text, thought, finish = "", "", None
+    calls: dict[int, dict[str, str]] = {}
+    for chunk in ask(tool_client, stream=True):
+        delta = chunk.choices[0].delta
+        text += delta.content or ""
+        thought += getattr(delta, "reasoning_content", None) or ""
+        for call in delta.tool_calls or []:
+            if call.id:
+                assert call.type == "function" and call.index == len(calls)
+                calls[call.index] = {"id": call.id, "name": call.function.name, "arguments": ""}
+            calls[call.index]["arguments"] += call.function.arguments
+        finish = chunk.choices[0].finish_reason or finish
+    assert (text, thought, finish) == (REMARK, THOUGHT, "tool_calls")
+    assert [(call["name"], call["arguments"]) for call in calls.values()] == CALLS
+
+
+def test_the_clients_own_helper_puts_a_stream_together(tool_client: openai.OpenAI) -> None:
+    with tool_client.chat.completions.stream(model=MODEL, messages=[QUESTION], tools=CHAT_TOOLS) as stream:
+        kinds = [event.type for event in stream]
+    completion = stream.get_final_completion()
+    assert calls_of(completion.choices[0].message) == CALLS
+    assert "tool_calls.function.arguments.delta" in kinds and "tool_calls.function.arguments.done" in kinds
+
+
+def test_one_call_at_a_time_where_that_is_asked_for(tool_client: openai.OpenAI) -> None:
+    answer = ask(tool_client, parallel_tool_calls=False)
+    assert calls_of(answer.choices[0].message) == CALLS[:1]
+    assert answer.choices[0].finish_reason == "tool_calls"
+
+
+def test_without_a_choice_the_model_knows_of_no_tools(tool_client: openai.OpenAI) -> None:
+    answer = ask(tool_client, tool_choice="none")
+    assert answer.choices[0].message.content == "Hello! What shall I look up?"
+    assert answer.choices[0].message.tool_calls is None
+
+
+def test_a_choice_that_forces_a_call_is_refused_by_name(tool_client: openai.OpenAI) -> None:
+    for choice in ("required", {"type": "function", "function": {"name": "get_time"}}):
+        with pytest.raises(openai.BadRequestError) as refused:
+            ask(tool_client, tool_choice=choice)
+        assert refused.value.param == "tool_choice"
+
+
+def test_an_output_that_is_cut_says_so(tool_client: openai.OpenAI) -> None:
+    answer = ask(tool_client, max_tokens=30)
+    call = answer.choices[0].message.tool_calls[0].function
+    assert answer.choices[0].finish_reason == "length"
+    assert CALLS[0][1].startswith(call.arguments) and call.arguments != CALLS[0][1]
+
+
+def respond(client: openai.OpenAI, **options: Any) -> Any:
+    return client.responses.create(**{"model": MODEL, "input": "What is the weather?", "tools": RESPONSE_TOOLS,
+                                      **options})
+
+
+def expect_calls(response: Any) -> None:
+    assert [item.type for item in response.output] == ["reasoning", "message", "function_call", "function_call"]
+    assert response.output[0].content[0].text == THOUGHT
+    assert response.output_text == REMARK
+    assert [(item.name, item.arguments) for item in response.output[2:]] == CALLS
+    assert {item.status for item in response.output} == {"completed"}
+    assert response.usage.output_tokens_details.reasoning_tokens > 0
+
+
+def outputs_for(response: Any) -> list[Any]:
+    return [{"type": "function_call_output", "call_id": item.call_id, "output": RESULTS[item.name]}
+            for item in response.output if item.type == "function_call"]
+
+
+def test_a_response_has_an_item_for_each(tool_client: openai.OpenAI) -> None:
+    response = respond(tool_client)
+    expect_calls(response)
+    assert response.tools[0].name == "get_weather"
+    continued = respond(tool_client, previous_response_id=response.id, input=outputs_for(response))
+    assert continued.output_text == ANSWER
+    kinds = [item.type for item in tool_client.responses.input_items.list(continued.id, order="asc")]
+    assert kinds == ["message", "message", "function_call", "function_call", "function_call_output",
+                     "function_call_output"]
+
+
+def test_a_conversation_of_items_can_be_sent_whole(tool_client: openai.OpenAI) -> None:
+    response = respond(tool_client, store=False)
+    said = [{"role": "user", "content": "What is the weather?"}, *[item.model_dump() for item in response.output]]
+    assert respond(tool_client, input=[*said, *outputs_for(response)]).output_text == ANSWER
+
+
+def test_a_responses_stream_has_the_events_of_each_item(tool_client: openai.OpenAI) -> None:
+    events = list(respond(tool_client, stream=True))
+    expect_calls(events[-1].response)
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    for index, item in enumerate(events[-1].response.output):
+        own = [event for event in events if getattr(event, "output_index", None) == index]
+        assert own[0].type == "response.output_item.added" and own[-1].type == "response.output_item.done"
+        assert own[-1].item == item
+        deltas = "".join(event.delta for event in own if event.type.endswith(".delta"))
+        text = item.arguments if item.type == "function_call" else item.content[0].text
+        assert deltas == text
+    again = list(tool_client.responses.retrieve(events[-1].response.id, stream=True))
+    assert again[-1].response == events[-1].response
+
+
+def test_the_prompt_with_tools_can_be_looked_at(tool_server: WeftServer, tool_client: openai.OpenAI) -> None:
+    body = {"messages": [QUESTION], "tools": CHAT_TOOLS, "reasoning_effort": "none", "return_token_strs": True}
+    tokens = tool_client.post("/../tokenize", body=body, cast_to=object)
+    prompt = "".join(tokens["token_strs"]).replace("Ġ", " ")
+    assert prompt.endswith("<|turn|>thinking:ĠFalse<|say_calls|>".replace("Ġ", " "))
+    assert json.dumps(FUNCTIONS[0]["name"]) in prompt

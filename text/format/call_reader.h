@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "weft/text/format/output_format.h"
+#include "weft/text/format/tool_schemas.h"
+#include "weft/text/output/output_piece.h"
+
+namespace weft {
+
+/// Where the readers of calls write, and what they may write: the pieces of a call in their order.
+/// Owner only.
+class CallSink {
+ public:
+  /// With `known_only`, a call is one of `tools` or none.
+  CallSink(const ToolSchemas& tools, bool known_only) : tools_(tools), known_only_(known_only) {}
+
+  /// Writes to this one from now on.
+  void write_to(TypedText& out) noexcept { out_ = &out; }
+
+  /// Begins a call; false, and nothing is written, where this can be no function's name: it is
+  /// empty, longer than kMaxName or has spaces, quotes or brackets.
+  [[nodiscard]] bool begin(std::string_view name);
+  void arguments(std::string_view text) { out_->add(PieceKind::kArguments, text); }
+  void end();
+
+  /// Whether a call has begun and not ended.
+  [[nodiscard]] bool in_call() const noexcept { return in_call_; }
+  /// How many have begun, and how many have ended.
+  [[nodiscard]] std::int32_t begun() const noexcept { return begun_; }
+  [[nodiscard]] std::int32_t ended() const noexcept { return ended_; }
+  [[nodiscard]] const ToolSchemas& tools() const noexcept { return tools_; }
+
+  static constexpr std::size_t kMaxName = 256;
+
+ private:
+  const ToolSchemas& tools_;
+  bool known_only_;
+  TypedText* out_ = nullptr;
+  bool in_call_ = false;
+  std::int32_t begun_ = 0;
+  std::int32_t ended_ = 0;
+};
+
+/// Reads what stands between the tags of a call, or of a list of calls, byte by byte. Owner only.
+class CallReader {
+ public:
+  enum class Step : std::uint8_t {
+    kMore,
+    kDone,        ///< the body ends with this byte
+    kDoneBefore,  ///< it ended before this byte, which is no part of it
+    kBroken,      ///< no body has this byte here; it is not taken. A call that has begun stays so.
+  };
+
+  CallReader() = default;
+  CallReader(const CallReader&) = delete;
+  CallReader& operator=(const CallReader&) = delete;
+  virtual ~CallReader() = default;
+
+  virtual Step push(char c, CallSink& sink) = 0;
+  /// No more text comes. Ends a call whose arguments are complete.
+  virtual void finish(CallSink& /*sink*/) {}
+};
+
+/// `syntax` is borrowed.
+[[nodiscard]] std::unique_ptr<CallReader> make_json_calls(const CallSyntax& syntax);
+[[nodiscard]] std::unique_ptr<CallReader> make_named_call(const CallSyntax& syntax);
+[[nodiscard]] std::unique_ptr<CallReader> make_tagged_call(const CallSyntax& syntax);
+[[nodiscard]] std::unique_ptr<CallReader> make_python_calls();
+/// The one of the syntax's body, which is not kNone.
+[[nodiscard]] std::unique_ptr<CallReader> make_call_reader(const CallSyntax& syntax);
+
+}  // namespace weft

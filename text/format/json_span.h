@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+/// Where a JSON value ends, told byte by byte: brackets are counted and strings are known, and what
+/// cannot stand in JSON is told; nothing else is checked. Owner only.
+class JsonSpan {
+ public:
+  enum class Step : std::uint8_t {
+    kMore,    ///< the byte is of the value, or white space before it
+    kLast,    ///< the value ends with this byte
+    kAfter,   ///< it ended before this byte: a number or a word
+    kBroken,  ///< no value has this byte here
+  };
+
+  Step push(char c) noexcept;
+  [[nodiscard]] bool started() const noexcept { return started_; }
+  /// Whether it has ended with kLast.
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+
+ private:
+  Step begin(char c) noexcept;
+  Step push_in_string(char c) noexcept;
+
+  std::uint64_t depth_ = 0;
+  bool started_ = false;
+  bool complete_ = false;
+  bool in_string_ = false;
+  bool escaped_ = false;
+  bool scalar_ = false;
+};
+
+/// Decodes the inside of a JSON string byte by byte. A \u escape that is half a pair becomes
+/// U+FFFD, and an escape that JSON does not have stays as it is. Owner only.
+class JsonStringDecoder {
+ public:
+  /// Appends what the byte completes; true when it is the quote that ends the string.
+  bool push(char c, std::string& out);
+
+ private:
+  void push_escaped(char c, std::string& out);
+  void push_hex(char c, std::string& out);
+  void end_code(std::string& out);
+
+  bool escaped_ = false;
+  int hex_left_ = 0;
+  char32_t code_ = 0;
+  char32_t high_ = 0;  ///< the first half of a pair, until its second comes
+};
+
+/// Appends what a JSON string has inside its quotes for `text`: quotes, backslashes and controls
+/// escaped, all else as it is.
+void append_json_escaped(std::string_view text, std::string& out);
+
+}  // namespace weft

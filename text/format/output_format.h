@@ -1,0 +1,106 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// Thoughts stand between two tags, at the beginning of an output.
+struct ThoughtSyntax {
+  std::string open{}, close{};
+
+  [[nodiscard]] bool any() const noexcept { return !close.empty(); }
+};
+
+/// How the inside of a call is written.
+enum class CallBody : std::uint8_t {
+  kNone,    ///< the family writes no calls that are known
+  kJson,    ///< {"name": NAME, "arguments": {...}}, or a list of those
+  kNamed,   ///< NAME in front of its arguments, which are JSON
+  kTagged,  ///< NAME and each argument between tags
+  kPython,  ///< [NAME(key=value, ...), ...] as in Python
+};
+
+/// How calls are written.
+struct CallSyntax {
+  CallBody body = CallBody::kNone;
+  /// What begins and ends a call, or a list of them. `open` may be empty: then an output that
+  /// begins with a call of a known function is one. `close` may be empty, or missing in an output
+  /// whose body says where it ends.
+  std::string open{}, close{};
+
+  /// kJson: the names of the two fields. Other names that models write for them are known, too.
+  std::string name_key = "name", arguments_key = "arguments";
+
+  /// kNamed and kTagged: what stands before and after the name. kNamed: of the name itself all up
+  /// to `name_prefix` is taken away, and what begins with `name_suffix`.
+  std::string name_open{}, name_close{}, name_prefix{}, name_suffix{};
+
+  /// kTagged: key_open KEY key_close value_open VALUE value_close, any number of times, then
+  /// body_close. Without value_open, a line's end before and after the value is not of it.
+  std::string key_open{}, key_close{}, value_open{}, value_close{}, body_close{};
+};
+
+/// The tags of OpenAI's harmony: the first three begin and make up a message's header, the others
+/// end it.
+inline constexpr auto kHarmonyTags = std::to_array<std::string_view>({
+    "<|start|>",
+    "<|channel|>",
+    "<|constrain|>",
+    "<|message|>",
+    "<|end|>",
+    "<|call|>",
+    "<|return|>",
+});
+
+/// How a model family writes what is not text: as data. One parser reads all of them
+/// (output_parser.h).
+struct OutputFormat {
+  std::string name{};
+  ThoughtSyntax thoughts{};
+  CallSyntax calls{};
+  /// Tags around text or calls that say nothing which the others do not say.
+  std::vector<std::string> silent{};
+  /// The output is a sequence of messages on channels, as OpenAI's harmony writes them: thoughts,
+  /// calls and text are all told by a message's header, and the rest of this is empty.
+  bool harmony = false;
+
+  /// Whether it says anything: else all of an output is text.
+  [[nodiscard]] bool any() const noexcept {
+    return harmony || thoughts.any() || calls.body != CallBody::kNone;
+  }
+  /// Returns every tag, none of them empty.
+  [[nodiscard]] std::vector<std::string_view> tags() const;
+};
+
+/// A way of writing calls or thoughts that is built in, and the texts that all must stand in a chat
+/// template of such a model, where that tells it. Calls and thoughts are told apart from each
+/// other: many families share one and not the other.
+struct KnownFormat {
+  OutputFormat format;
+  std::vector<std::string> evidence{};
+  std::string_view families{};  ///< for people
+};
+
+/// The built-in table. The first row that fits is taken; docs/model-families.md repeats it.
+[[nodiscard]] std::span<const KnownFormat> known_calls();
+[[nodiscard]] std::span<const KnownFormat> known_thoughts();
+
+/// How a model with this chat template writes: by the format that is said for its calls, or its
+/// thoughts, and else (null) by the first row of known_calls(), or known_thoughts(), whose evidence
+/// the template has. Nothing known is a format of no calls and no thoughts.
+[[nodiscard]] OutputFormat find_output_format(std::string_view chat_template,
+                                              const OutputFormat* calls = nullptr,
+                                              const OutputFormat* thoughts = nullptr);
+
+/// The calls of one format and the thoughts of another.
+[[nodiscard]] OutputFormat join_formats(OutputFormat calls, const OutputFormat& thoughts);
+
+/// The row of that name in either table; null: none.
+[[nodiscard]] const OutputFormat* known_format(std::string_view name);
+
+}  // namespace weft

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "weft/text/format/output_format.h"
+#include "weft/text/format/tool_schemas.h"
+#include "weft/text/output/output_piece.h"
+
+namespace weft {
+
+/// What a parser has to know besides the format. Both pointers are null or shared, never changed.
+struct ParserOptions {
+  /// What may be called; null: nothing, and what looks like a call is text.
+  std::shared_ptr<const ToolSchemas> tools{};
+  bool in_thought = false;  ///< the prompt has opened a thought already
+  bool one_call = false;    ///< done() with the first call
+};
+
+/// Takes an output apart while it comes: text, thoughts and calls. What it appends does not depend
+/// on how the output is cut into parts, and no part of a tag is ever appended as text. Malformed
+/// calls are text as long as their name has not been told; a call whose arguments are malformed is
+/// a call with those arguments. White space between tags and text is dropped.
+///
+/// Memory is bounded, whatever comes: what is held back is a beginning of a tag, white space, or
+/// the head of a call (defaults in output_parser.cc). Each byte is looked at a bounded number of
+/// times. Owner only.
+class OutputParser {
+ public:
+  class Reader;
+
+  OutputParser(std::shared_ptr<const OutputFormat> format, ParserOptions options);
+  OutputParser(OutputParser&&) noexcept;
+  OutputParser& operator=(OutputParser&&) noexcept;
+  ~OutputParser();
+
+  /// Appends what is settled with `text`, the next part of the output.
+  void feed(std::string_view text, TypedText& out);
+
+  /// Ends the output: appends what was held back. Called once.
+  void finish(TypedText& out);
+
+  /// Whether the output shall end here, by ParserOptions::one_call; what is fed later is dropped.
+  [[nodiscard]] bool done() const noexcept;
+  /// Whether what comes is a thought, as far as that is known.
+  [[nodiscard]] bool thinks() const noexcept;
+  /// How many calls are complete.
+  [[nodiscard]] std::int32_t calls() const noexcept;
+
+ private:
+  std::unique_ptr<Reader> reader_;
+};
+
+/// Whether a prompt, or the end of it, has opened a thought that it has not closed: then the output
+/// begins in the middle of it.
+[[nodiscard]] bool ends_in_thought(std::string_view prompt, const OutputFormat& format);
+
+}  // namespace weft

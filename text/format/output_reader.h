@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "weft/text/format/output_parser.h"
+
+namespace weft {
+
+/// What an OutputParser is made of; its functions are that one's.
+class OutputParser::Reader {
+ public:
+  Reader() = default;
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  virtual ~Reader() = default;
+
+  virtual void feed(std::string_view text, TypedText& out) = 0;
+  virtual void finish(TypedText& out) = 0;
+  [[nodiscard]] virtual bool done() const noexcept = 0;
+  [[nodiscard]] virtual bool thinks() const noexcept = 0;
+  [[nodiscard]] virtual std::int32_t calls() const noexcept = 0;
+};
+
+/// Of formats with tags around thoughts and calls.
+[[nodiscard]] std::unique_ptr<OutputParser::Reader> make_tag_reader(
+    std::shared_ptr<const OutputFormat> format, ParserOptions options);
+/// Of harmony.
+[[nodiscard]] std::unique_ptr<OutputParser::Reader> make_harmony_reader(ParserOptions options);
+
+}  // namespace weft

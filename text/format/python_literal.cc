@@ -1,0 +1,155 @@
+#include "weft/text/format/python_literal.h"
+
+#include <string_view>
+
+#include "weft/core/text/utf8.h"
+#include "weft/text/format/json_span.h"
+#include "weft/text/format/tag_scanner.h"
+
+namespace weft {
+namespace {
+
+// Longer than every number that anybody writes.
+constexpr std::size_t kMaxPythonWord = 64;
+
+bool is_python_word(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         c == '+' || c == '-' || c == '.';
+}
+
+/// Returns the JSON of a number or a name; empty: it has none.
+std::string json_of_word(std::string_view word) {
+  if (word == "True" || word == "true") return "true";
+  if (word == "False" || word == "false") return "false";
+  if (word == "None" || word == "null") return "null";
+  std::string number;
+  for (const char c : word) {
+    const bool of_number = (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' ||
+                           ((c == 'e' || c == 'E') && !number.empty());
+    if (c == '_') continue;
+    if (!of_number) return {};
+    number.push_back(c);
+  }
+  if (number.starts_with('+')) number.erase(0, 1);
+  if (number.starts_with('.')) number.insert(0, "0");
+  if (number.starts_with("-.")) number.insert(1, "0");
+  if (number.ends_with('.')) number.push_back('0');
+  return number == "-" ? std::string() : number;
+}
+
+int digit_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char low = static_cast<char>(c | 0x20);
+  return low >= 'a' && low <= 'f' ? low - 'a' + 10 : 16;
+}
+
+}  // namespace
+
+PythonLiteral::Step PythonLiteral::push(char c, std::string& out) {
+  if (quote_ != 0) return push_in_text(c, out);
+  if (!word_.empty()) return push_word(c, out);
+  return push_plain(c, out);
+}
+
+PythonLiteral::Step PythonLiteral::push_in_text(char c, std::string& out) {
+  if (digits_left_ > 0) return push_code(c, out);
+  if (escaped_) return push_escaped(c, out);
+  if (c == '\\') {
+    escaped_ = true;
+    return Step::kMore;
+  }
+  if (c == quote_) {
+    quote_ = 0;
+    out.push_back('"');
+    return after_value();
+  }
+  append_json_escaped({&c, 1}, out);
+  return Step::kMore;
+}
+
+PythonLiteral::Step PythonLiteral::push_escaped(char c, std::string& out) {
+  constexpr std::string_view kNames = "abfnrtv\\'\"";
+  constexpr std::string_view kBytes = "\a\b\f\n\r\t\v\\'\"";
+  escaped_ = false;
+  code_ = 0;
+  if (c == 'x') digits_left_ = 2;
+  if (c == 'u') digits_left_ = 4;
+  if (c == 'U') digits_left_ = 8;
+  if (digits_left_ > 0 || c == '\n') return Step::kMore;
+  const std::size_t which = kNames.find(c);
+  if (which == std::string_view::npos) append_json_escaped("\\", out);
+  const char byte = which == std::string_view::npos ? c : kBytes[which];
+  append_json_escaped({&byte, 1}, out);
+  return Step::kMore;
+}
+
+PythonLiteral::Step PythonLiteral::push_code(char c, std::string& out) {
+  const int value = digit_value(c);
+  if (value >= 16) return Step::kBroken;
+  code_ = code_ * 16 + static_cast<char32_t>(value);
+  if (--digits_left_ > 0) return Step::kMore;
+  append_json_escaped(to_utf8(is_scalar_value(code_) ? code_ : kReplacementCharacter), out);
+  return Step::kMore;
+}
+
+PythonLiteral::Step PythonLiteral::push_word(char c, std::string& out) {
+  if (is_python_word(c)) {
+    word_.push_back(c);
+    return word_.size() > kMaxPythonWord ? Step::kBroken : Step::kMore;
+  }
+  const std::string json = json_of_word(word_);
+  word_.clear();
+  if (json.empty()) return Step::kBroken;
+  out.append(json);
+  return open_.empty() ? Step::kAfter : push_plain(c, out);
+}
+
+PythonLiteral::Step PythonLiteral::push_plain(char c, std::string& out) {
+  if (is_markup_space(c)) return Step::kMore;
+  if (!open_.empty()) {
+    if (c == ',') {
+      comma_ = true;
+      return Step::kMore;
+    }
+    if (c == ':') {
+      out.append(": ");
+      return Step::kMore;
+    }
+    if (c == ']' || c == ')' || c == '}') return close(c, out);
+  }
+  return begin_value(c, out);
+}
+
+PythonLiteral::Step PythonLiteral::begin_value(char c, std::string& out) {
+  if (comma_) out.append(", ");
+  comma_ = false;
+  if (c == '"' || c == '\'') {
+    quote_ = c;
+    out.push_back('"');
+    return Step::kMore;
+  }
+  if (is_python_word(c)) {
+    word_.push_back(c);
+    return Step::kMore;
+  }
+  if (open_.size() == kMaxDepth) return Step::kBroken;
+  if (c == '[' || c == '(') {
+    open_.push_back(c == '[' ? ']' : ')');
+    out.push_back('[');
+    return Step::kMore;
+  }
+  if (c != '{') return Step::kBroken;
+  open_.push_back('}');
+  out.push_back('{');
+  return Step::kMore;
+}
+
+PythonLiteral::Step PythonLiteral::close(char c, std::string& out) {
+  if (open_.back() != c) return Step::kBroken;
+  open_.pop_back();
+  out.push_back(c == '}' ? '}' : ']');
+  comma_ = false;
+  return after_value();
+}
+
+}  // namespace weft

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace weft {
+
+/// Writes a Python literal (texts, numbers, True, False, None, lists, tuples, dicts) as JSON while
+/// it comes, byte by byte. Texts without prefix and with one quote on each side. Owner only.
+class PythonLiteral {
+ public:
+  enum class Step : std::uint8_t {
+    kMore,
+    kLast,    ///< the value ends with this byte
+    kAfter,   ///< it ended before this byte
+    kBroken,  ///< this is no literal
+  };
+
+  /// Levels of lists and dicts.
+  static constexpr std::size_t kMaxDepth = 64;
+
+  /// Appends what the byte settles.
+  Step push(char c, std::string& out);
+
+ private:
+  Step push_in_text(char c, std::string& out);
+  Step push_escaped(char c, std::string& out);
+  Step push_code(char c, std::string& out);
+  Step push_word(char c, std::string& out);
+  Step push_plain(char c, std::string& out);
+  Step begin_value(char c, std::string& out);
+  Step close(char c, std::string& out);
+  Step after_value() { return open_.empty() ? Step::kLast : Step::kMore; }
+
+  std::string open_;  ///< the brackets that are to be closed
+  std::string word_;  ///< of a number or a name, while it comes
+  char quote_ = 0;    ///< of the text that is open
+  bool escaped_ = false;
+  int digits_left_ = 0;  ///< of an escape by number
+  char32_t code_ = 0;
+  bool comma_ = false;  ///< that is written once another value follows
+};
+
+}  // namespace weft

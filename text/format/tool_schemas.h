@@ -1,0 +1,34 @@
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+/// What a parser of calls has to know of the functions that a request offers: their names, and
+/// which of their parameters are texts, where the model does not write quotes. Immutable.
+class ToolSchemas {
+ public:
+  enum class Type : std::uint8_t { kUnknown, kText, kOther };
+
+  ToolSchemas() = default;
+  /// `tools` is Request::tools. What is not of that form is passed over.
+  explicit ToolSchemas(const boost::json::value& tools);
+
+  [[nodiscard]] bool empty() const noexcept { return functions_.empty(); }
+  [[nodiscard]] bool knows(std::string_view function) const {
+    return functions_.find(function) != functions_.end();
+  }
+  [[nodiscard]] Type type_of(std::string_view function, std::string_view parameter) const;
+
+ private:
+  using Parameters = std::map<std::string, Type, std::less<>>;
+
+  std::map<std::string, Parameters, std::less<>> functions_;
+};
+
+}  // namespace weft

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// What a run of an output's text is. A call is a kCallName, any number of kArguments and, once it
+/// is complete, a kCallEnd; calls follow each other and are counted in that order, from 0.
+enum class PieceKind : std::uint8_t {
+  kText,       ///< the answer itself
+  kReasoning,  ///< thoughts before it
+  kCallName,   ///< begins a call: the function's whole name, in one piece
+  kArguments,  ///< more of that call's arguments: JSON as the model wrote it, so it may be invalid
+  kCallEnd,    ///< ends that call; without text. An output that is cut off may lack it.
+};
+
+/// Where in a text a run of one kind begins; it ends where the next one begins, or with the text.
+struct PieceMark {
+  std::size_t begin = 0;  ///< offset in bytes
+  PieceKind kind = PieceKind::kText;
+
+  friend bool operator==(const PieceMark&, const PieceMark&) = default;
+};
+
+/// A run of an output, borrowed.
+struct OutputPiece {
+  PieceKind kind = PieceKind::kText;
+  std::string_view text{};  ///< valid UTF-8; empty for kCallEnd
+};
+
+/// Calls `each(OutputPiece)` with the runs of a text in their order. Where there are no marks, all
+/// of it is kText. Runs without text are left out, but for kCallEnd.
+template <std::invocable<OutputPiece> Each>
+void for_each_piece(std::string_view text, std::span<const PieceMark> marks, Each&& each) {
+  const std::size_t before = marks.empty() ? text.size() : marks.front().begin;
+  if (before > 0) each(OutputPiece{PieceKind::kText, text.substr(0, before)});
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    const std::size_t end = i + 1 < marks.size() ? marks[i + 1].begin : text.size();
+    const std::string_view run = text.substr(marks[i].begin, end - marks[i].begin);
+    if (run.empty() && marks[i].kind != PieceKind::kCallEnd) continue;
+    each(OutputPiece{marks[i].kind, run});
+  }
+}
+
+/// A text and what is what of it, while it is written. Buffers keep their room over clear(). Owner
+/// only.
+class TypedText {
+ public:
+  [[nodiscard]] std::string_view text() const noexcept { return text_; }
+  /// Offsets in text(); strictly by kind, so that neighbours differ unless a call begins or ends.
+  [[nodiscard]] std::span<const PieceMark> marks() const noexcept { return marks_; }
+  [[nodiscard]] bool empty() const noexcept { return text_.empty() && marks_.empty(); }
+
+  /// Appends a run, which continues the one before it where both are of one kind.
+  void add(PieceKind kind, std::string_view text) {
+    const bool whole = kind == PieceKind::kCallName || kind == PieceKind::kCallEnd;
+    if (text.empty() && !whole) return;
+    if (whole || marks_.empty() || marks_.back().kind != kind) {
+      marks_.push_back({text_.size(), kind});
+    }
+    text_.append(text);
+  }
+  void append(std::string_view text, std::span<const PieceMark> marks) {
+    for_each_piece(text, marks, [this](OutputPiece piece) { add(piece.kind, piece.text); });
+  }
+  void append(const TypedText& other) { append(other.text_, other.marks_); }
+  void clear() noexcept {
+    text_.clear();
+    marks_.clear();
+  }
+
+ private:
+  std::string text_;
+  std::vector<PieceMark> marks_;
+};
+
+}  // namespace weft
