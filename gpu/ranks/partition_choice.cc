@@ -220,9 +220,6 @@ std::optional<Error> Chooser::what_is_lacking(const Candidate& candidate) const 
 std::optional<Error> Chooser::room(const std::string& name, const Program& program,
                                    DType kv_dtype) const {
   const ChoosableDevice& on = device(name);
-  if (name != kHostDevice) {
-    if (const auto kept = cuda::check_kv_dtype(kv_dtype); !kept) return kept.error();
-  }
   CapacityWishes capacity = wishes_.capacity;
   capacity.kv_dtype = kv_dtype;
   if (capacity.context == 0 && capacity.pages == 0) {

@@ -151,11 +151,10 @@ TEST_F(PartitionChoiceTest, UsesOneGpuWhereThereIsNoNccl) {
   EXPECT_THAT(choice.reasons, Contains(HasSubstr("not cuda:0,cuda:1: there is no NCCL")));
 }
 
-TEST_F(PartitionChoiceTest, PutsKeysInInt8OnTheHostAlone) {
+TEST_F(PartitionChoiceTest, KeepsKeysInInt8OnAGpuToo) {
   wishes_.kv_dtype = DType::kI8;
   const auto choice = choose({made("cpu", kPlenty), made("cuda:0", kPlenty)}).value();
-  EXPECT_EQ(choice.partition, "cpu");
-  EXPECT_THAT(choice.reasons, Contains(HasSubstr("not cuda:0: ")));
+  EXPECT_EQ(choice.partition, "cuda:0");
 }
 
 TEST_F(PartitionChoiceTest, WantsRoomForTheContextThatIsWished) {
