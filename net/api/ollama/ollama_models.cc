@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/fields/sampling_table.h"
 #include "weft/net/api/fields/time_text.h"
 #include "weft/net/api/tools/tool_fields.h"
 

@@ -155,7 +155,7 @@ TEST(BufferPlannerTest, LeavesBuffersOfNoOpAlone) {
 
 TEST(BufferPlannerTest, NamesTheBuffersOfEveryOp) {
   EXPECT_THAT(buffers_of(ScaleRowsOp{1, 2, 3, 4}), ElementsAre(1, 2, 3, 4));
-  EXPECT_THAT(buffers_of(CombineOp{1, 5, kAbsent, 6}), ElementsAre(5, 6));
+  EXPECT_THAT(buffers_of(CombineOp{1, 5, kAbsent, 6, {}}), ElementsAre(5, 6));
   EXPECT_THAT(buffers_of(op_of(7, 8, 9)), ElementsAre(7, 9, 8));
 }
 
