@@ -41,12 +41,17 @@ TEST(CudaCapacity, FillsTheMemoryThatItMayTakeAndNoMore) {
 TEST(CudaCapacity, HasRoomForMorePagesWhereKeysAndValuesAreCodes) {
   const RandomLlama llama(LlamaShape{}, 1);
   const cuda::Properties gpu{"some", 4, 90, 4096};
-  const auto pages_of = [&](DType dtype) {
-    const CapacityWishes wishes{.rows = 1, .context = 1 << 20, .kv_dtype = dtype};
-    return cuda::cuda_capacity(*llama.program(), wishes, std::int64_t{1} << 30U, gpu).value().pages;
+  const auto limits_of = [&](DType dtype, std::int64_t bytes) {
+    const CapacityWishes wishes{.memory_fraction = 1, .rows = 64, .kv_dtype = dtype};
+    return cuda::cuda_capacity(*llama.program(), wishes, bytes, gpu).value();
   };
+  DeviceLimits few = limits_of(DType::kBF16, std::int64_t{1} << 32U);
+  few.pages /= 4;
+  const auto options = step_options(*llama.program(), few, DType::kBF16);
+  const std::int64_t bytes = cuda::CudaDevice::memory_bytes(*llama.program(), options, gpu) +
+                             static_cast<std::int64_t>(cuda::kLinearEngineBytes);
   for (const DType dtype : {DType::kI8, DType::kF8_E4M3}) {
-    EXPECT_GT(2 * pages_of(dtype), 3 * pages_of(DType::kBF16)) << kv_dtype_name(dtype);
+    EXPECT_GT(10 * limits_of(dtype, bytes).pages, 13 * limits_of(DType::kBF16, bytes).pages) << kv_dtype_name(dtype);
   }
 }
 
