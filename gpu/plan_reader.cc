@@ -170,6 +170,8 @@ void PlanReader::fork(const PlanFork& fork) {
   to.observed = from.observed;
   to.long_context = from.long_context;
   to.needs = from.needs;
+  to.reader = from.reader;
+  to.has_failed = from.has_failed;
 }
 
 void PlanReader::read_samples(const Plan& plan) {

@@ -218,6 +218,8 @@ bool prompt_ends_in_thought(std::span<const TokenId> prompt, const ServedModel& 
 
 void set_parser(RequestText::Options& options, const Request& request,
                 std::span<const TokenId> prompt, const ServedModel& model) {
+  // What a grammar holds to is the answer as it is: no thought, no call.
+  if (request.structured_output) return;
   if (!request.typed_output || !model.format->format.any()) return;
   options.format = model.format;
   if (!request.tools.is_null()) {

@@ -86,7 +86,10 @@ std::optional<ResponseEvent> parse_event(std::string_view message) {
   if (event == nullptr) return std::nullopt;
   const std::string type = text_of(*event, "type");
   const std::string id = text_of(*event, "stream_id");
-  if (type == "response.output_text.delta") return ResponseEvent{id, text_of(*event, "delta")};
+  // Thoughts are shown with the answer.
+  if (type == "response.output_text.delta" || type == "response.reasoning_text.delta") {
+    return ResponseEvent{id, text_of(*event, "delta")};
+  }
   if (type == "error") return ResponseEvent{id, refusal(*event)};
   for (const std::string_view status : {"completed", "incomplete", "failed"}) {
     if (type == "response." + std::string(status)) return ResponseEvent{id, end_of(status, *event)};

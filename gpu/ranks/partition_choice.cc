@@ -262,6 +262,7 @@ const Candidate* Chooser::best() const {
 
 Error Chooser::nothing_fits() const {
   std::string what = "partition: auto: nothing has room for the model";
+  if (considered_.empty()) return {DeviceErrc::kUnfit, what + ": no device could be measured"};
   for (const Candidate& one : considered_) {
     what += "; " + to_string(one.partition) + ": " + one.lacks->detail;
   }

@@ -46,8 +46,8 @@ std::uint32_t LazyAutomaton::cell(const Cell& wanted) {
   return known_cells_.find_or_add(
       hash_of(wanted), [&](std::uint32_t index) { return cells_[index] == wanted; },
       [&] {
+        marks_.resize(cells_.size() + 1);  // first, so that no cell lacks its mark where memory ends
         cells_.push_back(wanted);
-        marks_.push_back(0);
         bytes_ += sizeof(Cell) + 2 * sizeof(std::uint32_t);
         return static_cast<std::uint32_t>(cells_.size() - 1);
       },
@@ -161,10 +161,11 @@ LazyAutomaton::State LazyAutomaton::finish_state() {
           throw TooMuchWork();
         }
         const auto made = static_cast<State>(states_.size());
-        states_.push_back({static_cast<std::uint32_t>(pool_.size()),
-                           static_cast<std::uint32_t>(found_.size()), accepts});
+        const auto first = static_cast<std::uint32_t>(pool_.size());
+        // The state last, so that it lacks nothing where memory ends.
+        tables_.resize(states_.size() + 1, nullptr);
         pool_.insert(pool_.end(), found_.begin(), found_.end());
-        tables_.push_back(nullptr);
+        states_.push_back({first, static_cast<std::uint32_t>(found_.size()), accepts});
         bytes_ += sizeof(StateData) + sizeof(void*) + found_.size() * sizeof(std::uint32_t);
         return made;
       },

@@ -1,5 +1,6 @@
 #include "weft/grammar/engine/matcher.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "weft/grammar/defaults.h"
@@ -19,7 +20,7 @@ Matcher::Matcher(const Matcher& other, int)
 
 void Matcher::advance(std::span<const TokenId> tokens) noexcept {
   for (const TokenId token : tokens) {
-    before_[next_] = place_;
+    keep_place();
     next_ = (next_ + 1) % before_.size();
     if (kept_ < before_.size()) ++kept_;
     try {
@@ -28,6 +29,16 @@ void Matcher::advance(std::span<const TokenId> tokens) noexcept {
       failed_ = true;
     }
   }
+}
+
+/// A place keeps its automaton alive, so none is kept from before the states were dropped.
+void Matcher::keep_place() noexcept {
+  const std::size_t last = (next_ + before_.size() - 1) % before_.size();
+  if (kept_ > 0 && before_[last].automaton != place_.automaton) {
+    std::ranges::fill(before_, CompiledGrammar::Place{});
+    kept_ = 0;
+  }
+  before_[next_] = place_;
 }
 
 bool Matcher::roll_back(std::size_t tokens) noexcept {

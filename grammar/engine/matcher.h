@@ -23,6 +23,7 @@ class Matcher final : public ConstraintState {
   [[nodiscard]] std::unique_ptr<ConstraintState> clone() const override;
 
  private:
+  void keep_place() noexcept;
   Matcher(const Matcher& other, int);
 
   const std::shared_ptr<const CompiledGrammar> grammar_;

@@ -131,11 +131,11 @@ class RegexReader {
   }
 
   [[nodiscard]] bool looks_counted() const {
-    const std::size_t close = pattern_.find('}', at_);
-    if (!ahead("{") || close == std::string_view::npos || close == at_ + 1) return false;
+    if (!ahead("{")) return false;
+    const std::size_t close = pattern_.find_first_not_of("0123456789,", at_ + 1);
+    if (close == std::string_view::npos || pattern_[close] != '}' || close == at_ + 1) return false;
     const std::string_view inside = pattern_.substr(at_ + 1, close - at_ - 1);
-    return inside[0] != ',' && inside.find_first_not_of("0123456789,") == std::string_view::npos &&
-           std::ranges::count(inside, ',') <= 1;
+    return inside[0] != ',' && std::ranges::count(inside, ',') <= 1;
   }
 
   std::optional<Times> counted() {
@@ -241,7 +241,7 @@ class RegexReader {
 
   /// The same set is one part, however often it stands there.
   Part characters(CodeSet set) {
-    if (!problem_.empty()) return {};
+    if (!problem_.empty() || builder_.too_large()) return {};
     if (options_.ignores_case) set = with_both_cases(set);
     if (set.empty()) return builder_.any_of(std::span<const Part>());
     const std::vector<CodeRange> ranges(set.ranges().begin(), set.ranges().end());

@@ -125,6 +125,7 @@ char32_t EscapeReader::escape(bool in_class) {
     if (pairs) {
       at_ += 2;
       const char32_t low = hex(4);
+      if (low < 0xDC00 || low > 0xDFFF) problem_ = "an escape is no character";
       code = 0x10000 + ((code - 0xD800) << 10U) + (low - 0xDC00);
     }
     if (problem_.empty() && !is_scalar_value(code)) problem_ = "an escape is no character";

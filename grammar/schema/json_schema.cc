@@ -183,7 +183,7 @@ Result<SchemaReader::Part> SchemaReader::read() {
 }
 
 SchemaReader::Part SchemaReader::schema(const Value& value, const std::string& path) {
-  if (!work(1)) return {};
+  if (!work(1 + path.size() / 256)) return {};  // paths are copied for what is inside
   if (value.is_bool()) {
     return value.get_bool() ? builder_.json().value : builder_.any_of(std::span<const Part>());
   }
@@ -360,6 +360,7 @@ SchemaReader::Part SchemaReader::given(const Object& object, const std::string& 
   if (!work(values.size())) return {};
   if (object.contains("type")) {
     const std::vector<std::string> types = types_of(object);
+    if (!work(values.size() * types.size())) return {};
     std::erase_if(values, [&](const Value& value) {
       return std::ranges::none_of(types, [&](const auto& type) { return has_type(value, type); });
     });

@@ -94,10 +94,12 @@ void SchemaReader::close_properties(Object& object, const Object& other) {
   Value* const properties = object.if_contains("properties");
   if (additional == nullptr || properties == nullptr || !properties->is_object()) return;
   const Value* const listed = other.if_contains("properties");
+  const std::size_t copied = size_of(*additional);
   for (auto& member : properties->get_object()) {
     const bool is_listed =
         listed != nullptr && listed->is_object() && listed->get_object().contains(member.key());
     if (is_listed) continue;
+    if (!work(copied)) return;
     member.value() = *additional == Value(false) ? Value(false) : both(member.value(), *additional);
   }
 }
@@ -134,6 +136,7 @@ void SchemaReader::merge_keyword(Object& into, std::string_view keyword, const V
   } else if (*old == value) {
     return;
   } else if (keyword == "type") {
+    if (!work(list_of(*old).size() * list_of(value).size())) return;
     *old = common_types(*old, value);
     if (old->get_array().empty()) into = {{"enum", Array{}}};
   } else if (keyword == "properties" && old->is_object() && value.is_object()) {
@@ -147,6 +150,7 @@ void SchemaReader::merge_keyword(Object& into, std::string_view keyword, const V
       }
     }
   } else if (keyword == "required" && old->is_array() && value.is_array()) {
+    if (!work(old->get_array().size() * value.get_array().size() / 16)) return;
     for (const Value& name : value.get_array()) {
       if (!has(old->get_array(), name)) old->get_array().push_back(name);
     }

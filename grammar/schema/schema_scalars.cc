@@ -108,8 +108,13 @@ SchemaReader::Part SchemaReader::string_part(const Object& object, const std::st
 SchemaReader::Part SchemaReader::bounded_pattern(Part pattern, std::uint64_t least,
                                                  std::uint64_t most, const std::string& path) {
   constexpr std::size_t kMostStates = 1000;
+  constexpr std::size_t kWorkOfAny = 2000;  // an automaton is made of the pattern in any case
+  constexpr std::size_t kWorkOfState = 10;
+  if (!work(kWorkOfAny)) return {};
   const auto contents = determinized(builder_.data(), pattern.node, kMostStates);
+  if (contents && !work(kWorkOfState * contents->states.size())) return {};
   const auto bounded = contents ? with_length(*contents, least, most) : std::nullopt;
+  if (bounded && !work(bounded->states.size())) return {};
   if (!bounded) return fail(path, "is too complex beside minLength and maxLength");
   return builder_.dfa(*bounded);
 }

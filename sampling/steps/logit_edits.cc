@@ -72,7 +72,10 @@ void apply_constraint(std::span<float> logits, const AllowedTokens& allowed,
     }
     ++count;
   };
-  const auto listed = allowed.bits.empty() ? allowed.tokens : std::span<const TokenId>();
+  auto listed = allowed.bits.empty() ? allowed.tokens : std::span<const TokenId>();
+  // A tokenizer may have more tokens than the model has logits.
+  const auto beyond = std::ranges::lower_bound(listed, static_cast<TokenId>(logits.size()));
+  listed = listed.first(static_cast<std::size_t>(beyond - listed.begin()));
   for_each_token({listed, ends.of_model, ends.of_request}, keep);
   mask_by_bits(logits, allowed.bits);
   count = 0;

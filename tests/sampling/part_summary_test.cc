@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "weft/sampling/sampler.h"
+#include "weft/sampling/token_constraint.h"
 
 namespace weft {
 namespace {
@@ -63,6 +64,12 @@ PartChoice choose_by(const SamplingParams& params, std::vector<float> logits, st
           outcome.mirostat_mu,
           {outcome.top.begin(), outcome.top.end()}};
 }
+
+/// Allows every token.
+class NoConstraint final : public TokenConstraint {
+ public:
+  [[nodiscard]] std::unique_ptr<ConstraintState> begin() const override { return nullptr; }
+};
 
 SamplingParams with_top_k(std::int32_t top_k) {
   SamplingParams params;
@@ -172,6 +179,14 @@ TEST(LogitNeeds, IncludeTheSumForLogprobsOfTheModelAlone) {
   EXPECT_EQ(logit_needs(params), LogitNeeds::kCandidatesAndSum);
   params.logprobs_after_samplers = true;
   EXPECT_EQ(logit_needs(params), LogitNeeds::kCandidates);
+}
+
+TEST(PartSummary, WantsAllLogitsWhereAConstraintChoosesAmongThem) {
+  SamplingParams params;
+  params.temperature = 0;
+  EXPECT_EQ(logit_needs(params), LogitNeeds::kCandidates);
+  params.constraint = std::make_shared<const NoConstraint>();
+  EXPECT_EQ(logit_needs(params), LogitNeeds::kAll);
 }
 
 }  // namespace

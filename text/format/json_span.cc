@@ -74,8 +74,13 @@ JsonSpan::Step JsonSpan::push_in_string(char c) noexcept {
 
 bool JsonStringDecoder::push(char c, std::string& out) {
   if (hex_left_ > 0) {
-    push_hex(c, out);
-    return false;
+    if (hex_value(c) >= 0) {
+      push_hex(c, out);
+      return false;
+    }
+    hex_left_ = 0;  // no escape: what was read of it is lost, and this byte is read as any other
+    high_ = 0;
+    out.append(kReplacementUtf8);
   }
   if (escaped_) {
     push_escaped(c, out);
@@ -110,8 +115,7 @@ void JsonStringDecoder::push_escaped(char c, std::string& out) {
 }
 
 void JsonStringDecoder::push_hex(char c, std::string& out) {
-  const int value = hex_value(c);
-  code_ = code_ * 16 + static_cast<char32_t>(value < 0 ? 0 : value);
+  code_ = code_ * 16 + static_cast<char32_t>(hex_value(c));
   if (--hex_left_ == 0) end_code(out);
 }
 

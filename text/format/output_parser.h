@@ -45,7 +45,7 @@ class OutputParser {
   [[nodiscard]] bool done() const noexcept;
   /// Whether what comes is a thought, as far as that is known.
   [[nodiscard]] bool thinks() const noexcept;
-  /// How many calls are complete.
+  /// How many calls have begun; the last may lack its end.
   [[nodiscard]] std::int32_t calls() const noexcept;
 
  private:

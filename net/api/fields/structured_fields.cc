@@ -119,6 +119,15 @@ void take_text_format(BodyFields& text, Request& request) {
   format.finish();
 }
 
+void take_ollama_format(BodyFields& fields, Request& request) {
+  const auto format = fields.any("format");
+  if (!format) return;
+  std::string_view word;
+  if (format->get(word) != simdjson::SUCCESS) return take_schema(fields, "format", false, request);
+  if (word == "json") return set_output(fields, "format", Kind::kJsonObject, {}, request);
+  if (!word.empty()) fields.fail("format", shown(word) + " is neither json nor a schema");
+}
+
 void take_structured_outputs(BodyFields& fields, Request& request) {
   if (const auto object = fields.object("structured_outputs")) {
     BodyFields outputs(*object, fields.path_of("structured_outputs"), fields);

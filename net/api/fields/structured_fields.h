@@ -13,8 +13,11 @@ namespace weft {
 /// llama.cpp's clients write it), json_schema.
 void take_response_format(BodyFields& fields, Request& request);
 
-/// Takes `format` of the Responses API's `text`, which has the schema in itself.
+/// Takes `format` of the Responses API's `text` and of Messages' `output_config`, which has the schema in itself.
 void take_text_format(BodyFields& text, Request& request);
+
+/// Takes Ollama's `format`: "json", or a schema. An empty text asks for nothing.
+void take_ollama_format(BodyFields& fields, Request& request);
 
 /// Takes vLLM's `structured_outputs` and its older names, `guided_json`, `guided_regex`,
 /// `guided_choice`, `guided_grammar` and `guided_json_object`.

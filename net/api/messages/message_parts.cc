@@ -10,8 +10,10 @@ namespace weft {
 
 void append_message_usage(const Usage& usage, std::string_view tier, std::string& out) {
   out.append("{\"input_tokens\":");
-  append_number(out, usage.prompt_tokens);
-  out.append(R"(,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":)");
+  append_number(out, usage.prompt_tokens - usage.cached_tokens);
+  out.append(R"(,"cache_creation_input_tokens":0,"cache_read_input_tokens":)");
+  append_number(out, usage.cached_tokens);
+  out.append(",\"output_tokens\":");
   append_number(out, usage.output_tokens);
   if (usage.reasoning_tokens > 0) {
     out.append(",\"output_tokens_details\":{\"thinking_tokens\":");

@@ -8,6 +8,7 @@
 #include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/request_fields.h"
+#include "weft/net/api/fields/structured_fields.h"
 #include "weft/net/api/messages/message_turns.h"
 #include "weft/net/api/tools/tool_fields.h"
 
@@ -22,13 +23,11 @@ std::string_view tier_of(const Request& request, std::string_view wished) noexce
   return wished == "priority" ? "priority" : "standard";
 }
 
-void refuse_other_outputs(const BodyFields& fields) {
+void take_output_config(const BodyFields& fields, Request& request) {
   const auto object = fields.object("output_config");
   if (!object) return;
-  const BodyFields config(*object, "output_config", fields);
-  if (config.has("format")) {
-    config.fail("format", "is not supported: texts have no schema", api_code::kUnsupported);
-  }
+  BodyFields config(*object, "output_config", fields);
+  take_text_format(config, request);
   take_harmless_fields(config, FieldPlace::kOutputConfig);
   config.finish();
 }
@@ -37,7 +36,6 @@ void refuse_unsupported_message_fields(BodyFields& fields, const SamplingParams&
   if (fields.has("thread")) {
     fields.fail("thread", "is not supported: send the whole conversation", api_code::kNoThreads);
   }
-  refuse_other_outputs(fields);
   if (sampling.n != 1) fields.fail("n", "must be 1", api_code::kUnsupported);
   take_harmless_fields(fields, FieldPlace::kRequest);
   take_harmless_fields(fields, FieldPlace::kMessages);
@@ -94,6 +92,7 @@ ApiResult<MessageRequest> read_messages(simdjson::dom::object body, const ApiCon
   const std::string tier = take_service_tier(fields, context, request.request_class);
   take_tools(fields, ToolDialect::kMessages, model, request);
   options.show_thinking = take_thinking(fields, request);
+  take_output_config(fields, request);
   refuse_unsupported_message_fields(fields, request.sampling);
   check_request(fields, request, model, 1, kMessageNames);
   if (auto error = fields.finish()) return *std::move(error);

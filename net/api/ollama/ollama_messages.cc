@@ -57,6 +57,7 @@ class OllamaMessageReader {
   void add_calls(const BodyFields& message, json::object& turn) {
     const auto list = message.array("tool_calls");
     if (!list || list->size() == 0) return;
+    open_.clear();  // a result is of the calls before it, which bounds what is searched
     json::array calls;
     for (const dom::element entry : *list) {
       if (calls.size() == defaults::kMaxCalls) {

@@ -7,6 +7,7 @@
 #include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/request_fields.h"
+#include "weft/net/api/fields/structured_fields.h"
 #include "weft/net/api/fields/time_text.h"
 #include "weft/net/api/ollama/ollama_messages.h"
 #include "weft/net/api/ollama/ollama_models.h"
@@ -18,14 +19,6 @@ namespace weft {
 namespace {
 
 namespace dom = simdjson::dom;
-
-/// Refuses what only a grammar could do.
-void refuse_formats(const BodyFields& fields) {
-  const auto format = fields.any("format");
-  if (format && !is_harmless(*format, Harmless::kEmptyText)) {
-    fields.fail("format", "is not supported: texts have no schema", api_code::kUnsupported);
-  }
-}
 
 /// Takes `think`: a flag, or a level, which is a reasoning_effort.
 void take_think(BodyFields& fields, Request& request) {
@@ -67,7 +60,7 @@ Request take_shared(BodyFields& fields, const ApiContext& context, OllamaOptions
   take_ollama_logprobs(fields, request.sampling);
   options.logprobs = request.sampling.logprobs;
   take_think(fields, request);
-  refuse_formats(fields);
+  take_ollama_format(fields, request);
   take_harmless_fields(fields, FieldPlace::kOllama);
   return request;
 }

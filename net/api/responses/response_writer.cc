@@ -39,8 +39,12 @@ class ResponseRecord {
     if (options_.logprobs && !delta.tokens.empty()) logprob_writer_.append(delta, logprobs_);
     for_each_piece(delta.text, delta.marks,
                    [&](const OutputPiece& piece) { add_piece(piece, events); });
-    // Tokens without text have logprobs all the same, where all is text.
-    if (!logprobs_.empty() && delta.marks.empty()) add_piece({}, events);
+    // Tokens without text have logprobs all the same, where they are surely of a message: those of a
+    // tag, a thought or a call have no place.
+    const ResponseItem* const open = items_.open();
+    const bool in_message = open != nullptr ? open->kind == ResponseItem::Kind::kMessage
+                                            : !model_->format->format.any();
+    if (!logprobs_.empty() && delta.marks.empty() && in_message) add_piece({}, events);
   }
 
   /// Ends the item that is open. Where there is none at all, there is an empty message.

@@ -122,12 +122,12 @@ bool take_choice_object(const BodyFields& fields, Request& request) {
 }
 
 void check_model(const BodyFields& fields, const ServedModel& model) {
-  if (model.tokenizer.chat_template().find("tools") == std::string_view::npos) {
-    fields.fail("tools", "are not known to this model's chat template", api_code::kUnsupported);
-  } else if (!model.format->format.harmony && model.format->format.calls.body == CallBody::kNone) {
-    fields.fail("tools", "cannot be used: how this model writes calls is not known",
-                api_code::kUnsupported);
-  }
+  if (can_call_tools(model)) return;
+  const bool knows = model.tokenizer.chat_template().find("tools") != std::string_view::npos;
+  fields.fail("tools",
+              knows ? "cannot be used: how this model writes calls is not known"
+                    : "are not known to this model's chat template",
+              api_code::kUnsupported);
 }
 
 constexpr std::array<std::string_view, 6> kEfforts = {"none",   "minimal", "low",

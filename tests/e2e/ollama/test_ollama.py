@@ -134,10 +134,16 @@ def test_what_is_wrong_is_told_in_words(llama, stream):
     assert (refusal(model="elsewhere").error, refusal(model="elsewhere").status_code) == ('model "elsewhere" not found', 404)
     assert refusal(options={"temperature": -1}).error.startswith("temperature")
     assert "options.temperatur" in refusal(options={"temperatur": 1}).error
-    assert refusal(format="json").error.startswith("format: ")
+    assert refusal(format={"not": {}}).error.startswith("format")
     assert refusal(messages=[{"role": "user", "content": "a", "images": [b"\x89PNG"]}]).error.startswith("messages[0].images: ")
     too_long = refusal(messages=[{"role": "user", "content": "word " * 5000}])
     assert (too_long.status_code, "1024 tokens" in too_long.error) == (400, True)
+
+
+def test_an_answer_has_the_form_that_is_asked_for(llama):
+    schema = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+    answer = llama.chat(MODEL, messages=QUESTION, format=schema)
+    assert list(json.loads(answer.message.content)) == ["sum"]
 
 
 def test_what_there_is_not_is_not_found(llama):

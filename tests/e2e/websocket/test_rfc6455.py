@@ -272,8 +272,10 @@ def test_each_frame_has_a_mask_of_its_own(ws: RawWebSocket, deliver: Deliver):
 
 def test_what_the_server_sends_is_unmasked_and_its_lengths_are_in_the_fewest_bytes(ws: RawWebSocket):
     for size in (10, 500, 70_000):
+        # A response repeats its schema, and no prompt has it.
+        schema = {"type": "json_schema", "name": "x", "schema": {"type": "string", "description": "x" * size}}
         ws.send(frame(TEXT, json.dumps({"type": "response.create", "generate": False, "input": "x", "store": False,
-                                        "instructions": "x" * size}).encode()))
+                                        "text": {"format": schema}}).encode()))
         events = [ws.read() for _ in range(3)]  # which looks at both
         assert all(event.opcode == TEXT and len(event.payload) > size for event in events)
     ws.send(frame(PING))

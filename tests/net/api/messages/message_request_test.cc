@@ -135,7 +135,7 @@ TEST_F(MessageRequestTest, WhatWeftCannotDoIsRefusedByName) {
             "tool_choice.type unsupported");
   EXPECT_EQ(refused(R"(,"thinking":{"type":"between_tools"})"), "thinking.type unsupported");
   EXPECT_EQ(refused(R"(,"output_config":{"format":{"type":"json_schema"}})"),
-            "output_config.format unsupported");
+            "output_config.format.schema missing_required_parameter");
   EXPECT_EQ(refused(R"(,"n":2)"), "n unsupported");
   EXPECT_EQ(refused(R"(,"thread":{"type":"create"})"), "thread thread_unsupported_request");
   EXPECT_EQ(refused(R"(,"container":"c")"), "container unknown_parameter");

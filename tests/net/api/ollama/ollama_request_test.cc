@@ -146,8 +146,8 @@ TEST_F(OllamaRequestTest, AMistakeIsNamedInTheWordsOfTheClient) {
 }
 
 TEST_F(OllamaRequestTest, WhatWeftCannotDoIsRefusedByName) {
-  EXPECT_EQ(verdict(asked(R"(,"format":"json")")), "format unsupported");
-  EXPECT_EQ(verdict(asked(R"(,"format":{"type":"object"})")), "format unsupported");
+  EXPECT_EQ(verdict(asked(R"(,"format":"yaml")")), "format invalid_value");
+  EXPECT_EQ(verdict(asked(R"(,"format":1)")), "format invalid_type");
   EXPECT_EQ(verdict(asked(R"(,"tools":[{"type":"function","function":{"name":"f"}}])")),
             "tools unsupported")
       << "the template has none";

@@ -207,5 +207,34 @@ TEST(ResponseWriterTest, WritesLogprobsOfDeltasAndOfTheWhole) {
             all);
 }
 
+TEST(ResponseWriterTest, KeepsACallOpenWhereATokenHasNoText) {
+  ResponseOptions options = response_options();
+  options.logprobs = true;
+  const auto writer = make_response_writer(options, byte_model(), Framing::kSse);
+  EventBatch out(Framing::kSse);
+  writer->begin(out);
+  const std::vector<PieceMark> begins = {{0, PieceKind::kCallName}, {1, PieceKind::kArguments}};
+  const std::vector<PieceMark> goes_on = {{0, PieceKind::kArguments}, {3, PieceKind::kCallEnd}};
+  Delta head;
+  head.text = "f{\"a\"";
+  head.marks = begins;
+  head.tokens = {'f'};
+  head.logprobs = {-1};
+  Delta silent;
+  silent.tokens = {'x'};
+  silent.logprobs = {-1};
+  Delta rest = head;
+  rest.text = ":1}";
+  rest.marks = goes_on;
+  for (const Delta* delta : {&head, &silent, &rest}) writer->delta(0, *delta, out);
+  writer->end(std::vector{finish_of(FinishReason::kStop)}, out);
+  const auto data = data_of(out);
+  const auto output = json_of(data.at(data.size() - 2)).at("response").at("output").as_array();
+  ASSERT_EQ(output.size(), 1);
+  EXPECT_EQ(output[0].at("name"), "f");
+  EXPECT_EQ(output[0].at("arguments"), "{\"a\":1}");
+  EXPECT_EQ(output[0].at("status"), "completed");
+}
+
 }  // namespace
 }  // namespace weft
