@@ -21,9 +21,10 @@ constexpr float kNobody = -1;
 
 bool changes_logits(const SamplingParams& params) {
   const PenaltyParams& penalties = params.penalties;
-  return params.logit_processor || params.constraint || !params.logit_bias.empty() || !params.bad_tokens.empty() ||
-         !params.allowed_tokens.empty() || params.min_tokens > 0 || penalties.repetition != 1 ||
-         penalties.frequency != 0 || penalties.presence != 0 || params.dry.multiplier != 0;
+  return params.logit_processor || params.constraint || !params.logit_bias.empty() ||
+         !params.bad_tokens.empty() || !params.allowed_tokens.empty() || params.min_tokens > 0 ||
+         penalties.repetition != 1 || penalties.frequency != 0 || penalties.presence != 0 ||
+         params.dry.multiplier != 0;
 }
 
 }  // namespace

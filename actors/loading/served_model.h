@@ -44,7 +44,7 @@ struct ServedModel {
   /// Why it runs where it does, one reason a line, where that was chosen (device.partition "auto").
   std::vector<std::string> placement{};
   CacheShare cache_share = CacheShare::kKey;  ///< Config::cache_share
-  GrammarCache grammars{tokenizer};  ///< of structured outputs
+  GrammarCache grammars{tokenizer};           ///< of structured outputs
   std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = there is none
   ModelFacts facts{};
 };

@@ -46,7 +46,8 @@ std::uint32_t LazyAutomaton::cell(const Cell& wanted) {
   return known_cells_.find_or_add(
       hash_of(wanted), [&](std::uint32_t index) { return cells_[index] == wanted; },
       [&] {
-        marks_.resize(cells_.size() + 1);  // first, so that no cell lacks its mark where memory ends
+        marks_.resize(cells_.size() +
+                      1);  // first, so that no cell lacks its mark where memory ends
         cells_.push_back(wanted);
         bytes_ += sizeof(Cell) + 2 * sizeof(std::uint32_t);
         return static_cast<std::uint32_t>(cells_.size() - 1);

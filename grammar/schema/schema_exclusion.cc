@@ -98,9 +98,8 @@ bool SchemaReader::told_apart(const Object& one, const Object& other, int depth)
   if (properties == nullptr || others == nullptr) return false;
   return std::ranges::any_of(*properties, [&](const auto& member) {
     const Value* const required = one.if_contains("required");
-    const std::size_t names = required != nullptr && required->is_array()
-                                  ? required->get_array().size()
-                                  : 0;
+    const std::size_t names =
+        required != nullptr && required->is_array() ? required->get_array().size() : 0;
     if (!work(1 + names / 16) || !requires_property(one, member.key())) return false;
     const Value* const same = others->if_contains(member.key());
     if (same == nullptr) return is_closed(other);

@@ -13,7 +13,8 @@ namespace weft {
 /// llama.cpp's clients write it), json_schema.
 void take_response_format(BodyFields& fields, Request& request);
 
-/// Takes `format` of the Responses API's `text` and of Messages' `output_config`, which has the schema in itself.
+/// Takes `format` of the Responses API's `text` and of Messages' `output_config`, which has the
+/// schema in itself.
 void take_text_format(BodyFields& text, Request& request);
 
 /// Takes Ollama's `format`: "json", or a schema. An empty text asks for nothing.

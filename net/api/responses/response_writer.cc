@@ -39,8 +39,8 @@ class ResponseRecord {
     if (options_.logprobs && !delta.tokens.empty()) logprob_writer_.append(delta, logprobs_);
     for_each_piece(delta.text, delta.marks,
                    [&](const OutputPiece& piece) { add_piece(piece, events); });
-    // Tokens without text have logprobs all the same, where they are surely of a message: those of a
-    // tag, a thought or a call have no place.
+    // Tokens without text have logprobs all the same, where they are surely of a message: those of
+    // a tag, a thought or a call have no place.
     const ResponseItem* const open = items_.open();
     const bool in_message = open != nullptr ? open->kind == ResponseItem::Kind::kMessage
                                             : !model_->format->format.any();

@@ -51,7 +51,8 @@ TEST(CudaCapacity, HasRoomForMorePagesWhereKeysAndValuesAreCodes) {
   const std::int64_t bytes = cuda::CudaDevice::memory_bytes(*llama.program(), options, gpu) +
                              static_cast<std::int64_t>(cuda::kLinearEngineBytes);
   for (const DType dtype : {DType::kI8, DType::kF8_E4M3}) {
-    EXPECT_GT(10 * limits_of(dtype, bytes).pages, 13 * limits_of(DType::kBF16, bytes).pages) << kv_dtype_name(dtype);
+    EXPECT_GT(10 * limits_of(dtype, bytes).pages, 13 * limits_of(DType::kBF16, bytes).pages)
+        << kv_dtype_name(dtype);
   }
 }
 
