@@ -71,9 +71,6 @@ constexpr std::array<std::string_view, 29> kKeywords = {"$ref",
                                                         "exclusiveMaximum",
                                                         "multipleOf"};
 
-constexpr std::array<std::string_view, 6> kTypes = {"object", "array",   "string",
-                                                    "number", "boolean", "null"};
-
 /// The types that keywords are about.
 struct TypedKeyword {
   std::string_view keyword;
