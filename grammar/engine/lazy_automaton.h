@@ -91,7 +91,7 @@ class LazyAutomaton {
     std::unique_ptr<TokenMask> mask{};
   };
 
-  std::uint32_t cell(const Cell& cell);
+  std::uint32_t cell(const Cell& wanted);
   std::uint32_t begin(std::uint32_t node, std::uint32_t next);
   State make_step(State state, std::uint8_t byte);
   void begin_state();

@@ -47,16 +47,12 @@ JsonParts::JsonParts(GrammarBuilder& builder) {
 
 std::string decimal_text(const boost::json::value& number) {
   std::array<char, 512> text{};
-  char* end = text.data();
-  if (number.is_int64()) {
-    end = std::to_chars(text.begin(), text.end(), number.get_int64()).ptr;
-  } else if (number.is_uint64()) {
-    end = std::to_chars(text.begin(), text.end(), number.get_uint64()).ptr;
-  } else {
-    end =
-        std::to_chars(text.begin(), text.end(), number.get_double(), std::chars_format::fixed).ptr;
-  }
-  return {text.data(), end};
+  const auto write = [&] {
+    if (number.is_int64()) return std::to_chars(text.begin(), text.end(), number.get_int64());
+    if (number.is_uint64()) return std::to_chars(text.begin(), text.end(), number.get_uint64());
+    return std::to_chars(text.begin(), text.end(), number.get_double(), std::chars_format::fixed);
+  };
+  return {text.data(), write().ptr};
 }
 
 std::string scalar_text(const boost::json::value& value) {

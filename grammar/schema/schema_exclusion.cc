@@ -60,11 +60,12 @@ bool is_closed(const Object& schema) {
 }  // namespace
 
 const SchemaReader::Value& SchemaReader::target(const Value& value, int depth) {
+  const Value* const found = &value;
   const auto* object = value.if_object();
   const Value* const ref = object == nullptr ? nullptr : object->if_contains("$ref");
-  if (ref == nullptr || !ref->is_string() || depth > 8 || error_) return value;
+  if (ref == nullptr || !ref->is_string() || depth > 8 || error_) return *found;
   const Value* const where = resolve({ref->get_string().data(), ref->get_string().size()}, name_);
-  return where == nullptr ? value : target(*where, depth + 1);
+  return where == nullptr ? *found : target(*where, depth + 1);
 }
 
 /// Whether two schemas never hold for the same value, as far as that is easy to see: by their

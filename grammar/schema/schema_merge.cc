@@ -38,9 +38,8 @@ Array common_types(const Value& a, const Value& b) {
   const Array theirs = list_of(b);
   Array types;
   for (const Value& type : ours) {
-    if (has(theirs, type)) {
-      types.push_back(type);
-    } else if (type == "integer" && has(theirs, "number")) {
+    const bool is_whole = type == "integer" && has(theirs, "number");
+    if (is_whole || has(theirs, type)) {
       types.push_back(type);
     } else if (type == "number" && has(theirs, "integer")) {
       types.push_back("integer");

@@ -100,7 +100,7 @@ class MessageStreamWriter final : public ReplyWriter {
     return text.append(",\"content_block\":");
   }
 
-  void add_delta(std::string_view head, std::string_view piece, EventBatch& out) {
+  void add_delta(std::string_view head, std::string_view piece, EventBatch& out) const {
     std::string& text = begin_event("content_block_delta", out);
     append_number(text.append(",\"index\":"), index_);
     append_json_string(text.append(",\"delta\":").append(head), piece);

@@ -19,12 +19,12 @@ class ResponseEvents {
   /// response.created and the like: {"type":...,"sequence_number":...,"response":OBJECT}.
   void response(std::string_view type, std::string_view object, EventBatch& out);
   /// response.output_item.added, and response.content_part.added where the item has one.
-  void begin_item(const ResponseItem& item, EventBatch& out);
+  void begin_item(const ResponseItem& begun, EventBatch& out);
   /// More of an item's text, or of a call's arguments. `logprobs` are those of a message's tokens.
   void delta(const ResponseItem& item, std::string_view text, std::string_view logprobs,
              EventBatch& out);
   /// The whole text or the arguments, the part, and response.output_item.done.
-  void end_item(const ResponseItem& item, std::string_view status, EventBatch& out);
+  void end_item(const ResponseItem& ended, std::string_view status, EventBatch& out);
   /// The event of a request that never became a response.
   void error(const ApiError& error, EventBatch& out);
 
