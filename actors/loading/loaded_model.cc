@@ -62,13 +62,13 @@ ServedModel served(const Program& program, Tokenizer tokenizer, std::vector<Toke
 
 /// What a spec's table `output` says of calls or thoughts; null: it says nothing.
 Result<const OutputFormat*> said_format(const Spec& spec, std::string_view key) {
-  static const OutputFormat kNone{};
+  static const OutputFormat none{};
   const auto* const table = spec.tree().if_contains("output");
   const auto* const value =
       table && table->is_object() ? table->as_object().if_contains(key) : nullptr;
   if (value == nullptr) return nullptr;
   const auto* const name = value->if_string();
-  if (name != nullptr && name->empty()) return &kNone;
+  if (name != nullptr && name->empty()) return &none;
   const OutputFormat* const found =
       name == nullptr ? nullptr : known_format(std::string_view(name->data(), name->size()));
   if (found != nullptr) return found;

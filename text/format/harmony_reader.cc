@@ -34,7 +34,7 @@ class HarmonyReader final : public OutputParser::Reader {
  public:
   explicit HarmonyReader(ParserOptions options)
       : options_(std::move(options)),
-        sink_(options_.tools ? *options_.tools : kNoTools, /*known_only=*/false) {
+        sink_(options_.tools ? *options_.tools : no_tools, /*known_only=*/false) {
     enter_between();
   }
 
@@ -141,7 +141,7 @@ class HarmonyReader final : public OutputParser::Reader {
     done_ = options_.one_call;
   }
 
-  inline static const ToolSchemas kNoTools{};
+  inline static const ToolSchemas no_tools{};
 
   const ParserOptions options_;
   State state_ = State::kBetween;

@@ -27,7 +27,7 @@ class TagReader final : public OutputParser::Reader {
         options_(std::move(options)),
         calls_(options_.tools && format_->calls.body != CallBody::kNone),
         bare_(calls_ && format_->calls.open.empty()),
-        sink_(options_.tools ? *options_.tools : kNoTools, bare_) {
+        sink_(options_.tools ? *options_.tools : no_tools, bare_) {
     if (options_.in_thought) {
       enter_thought();
     } else {
@@ -214,7 +214,7 @@ class TagReader final : public OutputParser::Reader {
     prose_.add(head_, out);
   }
 
-  inline static const ToolSchemas kNoTools{};
+  inline static const ToolSchemas no_tools{};
 
   const std::shared_ptr<const OutputFormat> format_;
   const ParserOptions options_;
