@@ -60,7 +60,7 @@ bool is_closed(const Object& schema) {
 }  // namespace
 
 const SchemaReader::Value& SchemaReader::target(const Value& value, int depth) {
-  const Value* const found = &value;
+  const Value* const found = &value;  // of the schema that is read, so it outlives the call
   const auto* object = value.if_object();
   const Value* const ref = object == nullptr ? nullptr : object->if_contains("$ref");
   if (ref == nullptr || !ref->is_string() || depth > 8 || error_) return *found;

@@ -11,7 +11,8 @@
 namespace weft {
 namespace {
 
-/// What a block has before and after the part that is read by units of 4 bytes.
+/// How many bytes a block has before and after its units of 4 bytes. Integers (IntegerCodes) say
+/// it by themselves.
 struct Cut {
   DType dtype;
   std::int64_t head;

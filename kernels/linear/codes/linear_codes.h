@@ -56,7 +56,7 @@ class CodedAhead {
 
   __attribute__((always_inline)) void fetch() {
     for (std::int64_t line = 0; line < lines_; ++line, at_ += kLine) {
-      __builtin_prefetch(at_, 0, 3);
+      __builtin_prefetch(at_, 0, 3);  // into the first-level cache, from which it is unpacked
     }
   }
 

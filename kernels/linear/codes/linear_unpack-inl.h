@@ -285,9 +285,9 @@ constexpr auto kUnpackers = [] {
   return all;
 }();
 
-/// What will be unpacked in the step after next: what the next one takes is asked for too late
-/// while this one is multiplied, if there are few rows. Once a panel of `own` bytes ends, that is
-/// in the one that is `step` panels after it.
+/// What will be unpacked in the step after next. What the next one takes is asked for by the step
+/// before, so it is there even where few rows pass in no time. Once a panel of `own` bytes ends,
+/// that is in the one that is `step` panels after it.
 HWY_INLINE const std::byte* ahead_of(const PackedPanel& panel, const std::byte* from,
                                      std::int64_t bytes, std::int64_t own, std::int64_t step) {
   const std::int64_t at = from - panel.data + 2 * bytes;
