@@ -122,8 +122,19 @@ TEST(JsonSchemaTest, EndsSoonWhateverASchemaAsksFor) {
                        R"({"anyOf":[{"minLength":1},{"minimum":2},{"minItems":3}]})";
   }
   union_of_unions += "]}";
+  // Each property that is not listed would get a copy of the long enum.
+  std::string copies = R"({"allOf":[{"properties":{"p":true)";
+  std::string patterns = R"({"properties":{"p":{})";
+  for (int i = 0; i < 20'000; ++i) copies += ",\"p" + std::to_string(i) + "\":true";
+  copies += R"(}},{"additionalProperties":{"enum":[)" + repeated("1,", 20'000) + "2]}}]}";
+  for (int i = 0; i < 5000; ++i) {
+    patterns += ",\"p" + std::to_string(i) +
+                R"x(":{"type":"string","pattern":"^(a|b)*a(a|b){8}$","maxLength":1})x";
+  }
+  patterns += "}}";
   for (const std::string& schema :
-       {doubling, nested, union_of_unions, std::string(2U << 20U, ' ') + "{}",
+       {copies, patterns, R"({"pattern":")" + std::string(1U << 20U, 'a') + "\"}", doubling, nested,
+        union_of_unions, std::string(2U << 20U, ' ') + "{}",
         std::string(R"x({"pattern":"((((a{0,1000}){0,1000}){0,1000}){0,1000})"})x"),
         std::string(R"x({"pattern":"(((((a*)*)*)*)*)b","maxLength":1000000})x"),
         "{\"enum\":[" + repeated("[1],", 30'000) + "1]}",
