@@ -109,9 +109,10 @@ TEST(JsonSchemaTest, EndsSoonWhateverASchemaAsksFor) {
   std::string doubling = R"({"$defs":{"d0":{"type":"null"})";
   for (int i = 1; i < 60; ++i) {
     const std::string before = "{\"$ref\":\"#/$defs/d" + std::to_string(i - 1) + "\",";
-    doubling += ",\"d" + std::to_string(i) + "\":{\"anyOf\":[" + before +
-                "\"minimum\":" + std::to_string(i) + "}," + before +
-                "\"maximum\":" + std::to_string(i) + "}]}";
+    const std::string n = std::to_string(i);
+    doubling.append(",\"d").append(n).append("\":{\"anyOf\":[");
+    doubling.append(before).append("\"minimum\":").append(n).append("},");
+    doubling.append(before).append("\"maximum\":").append(n).append("}]}");
   }
   doubling += R"(},"$ref":"#/$defs/d59"})";
   const std::string nested =
