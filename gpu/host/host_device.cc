@@ -151,6 +151,7 @@ Result<void> take_memory(HostState& state) {
   };
   state.workspace_bytes = workspace_bytes_of(program, options);
   const auto threads = static_cast<std::size_t>(state.team->size());
+  state.products.resize(threads);
   const std::int64_t per_token =
       std::max(program.encode.floats_per_token, program.decode.floats_per_token);
   for (Result<void> taken :
@@ -220,6 +221,7 @@ StepSize size_of(const HostStep& step) {
 
 void run_list(HostState& state, const OpList& list, const Step& step, bool encoding) {
   prepare(state, step, encoding);
+  ++state.runs;
   state.result = list.result;
   if (step.ids.empty()) return;
   StepCosts& costs = encoding ? state.encode_costs : state.decode_costs;
@@ -346,6 +348,7 @@ Rows HostDevice::logits_of(std::span<const std::int32_t> rows) {
   }
   state.step.outputs = rows;
   state.step.needs = {};
+  ++state.runs;
   state.result = list.result;
   const std::size_t begin = state.program->first_head_op;
   const int all = state.team->size();

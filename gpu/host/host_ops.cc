@@ -20,8 +20,8 @@ namespace {
 /// Fills an op's parameters from its plan and the step, and calls the kernel.
 class OpRunner {
  public:
-  OpRunner(HostState& state, HostStep& step, Share share)
-      : state_(state), step_(step), share_(share) {}
+  OpRunner(HostState& state, HostStep& step, const Op& op, Share share)
+      : state_(state), step_(step), op_(op), share_(share) {}
 
   void operator()(const EmbedOp& op) const {
     EmbeddingParams params;
@@ -73,6 +73,7 @@ class OpRunner {
     // Nothing is wanted of this step; no input_rows would mean all of them.
     if (gathers && step_.outputs.empty()) return;
     if (gathers) params.input_rows = step_.outputs;
+    params.packed = &state_.packed_of(op_, share_);
     linear(params, share_, state_.workspace(share_));
   }
 
@@ -207,11 +208,20 @@ class OpRunner {
 
   HostState& state_;
   HostStep& step_;
+  const Op& op_;
   Share share_;
 };
 
 }  // namespace
 
-void HostState::run(const Op& op, Share share) { std::visit(OpRunner(*this, step, share), op); }
+PackedBlock& HostState::packed_of(const Op& op, Share share) {
+  ThreadProduct& product = products[static_cast<std::size_t>(share.thread)];
+  if (product.op != &op || product.run != runs) product = {.op = &op, .run = runs, .packed = {}};
+  return product.packed;
+}
+
+void HostState::run(const Op& op, Share share) {
+  std::visit(OpRunner(*this, step, op, share), op);
+}
 
 }  // namespace weft

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "weft/core/mailbox/cache_line.h"
 #include "weft/gpu/host/host_device.h"
 #include "weft/gpu/host/host_memory.h"
 #include "weft/gpu/host/host_weights.h"
@@ -13,6 +14,7 @@
 #include "weft/gpu/host/step_costs.h"
 #include "weft/gpu/host/thread_team.h"
 #include "weft/kernels/attention/kv_layer.h"
+#include "weft/kernels/linear/linear.h"
 #include "weft/kernels/share.h"
 #include "weft/sampling/part_summary.h"
 
@@ -47,6 +49,13 @@ struct HostStep {
   std::vector<Extent> told_columns;  ///< where each rank's stand in told_by_all
 };
 
+/// What a thread's workspace holds of the product that the thread works at.
+struct alignas(kCacheLineBytes) ThreadProduct {
+  const Op* op = nullptr;
+  std::uint64_t run = 0;
+  PackedBlock packed;
+};
+
 struct HostState {
   std::shared_ptr<const Checkpoint> checkpoint;
   std::shared_ptr<const Program> program;
@@ -59,6 +68,8 @@ struct HostState {
   HostMemory token_memory, output_memory, workspaces;
   std::size_t workspace_bytes = 0;  ///< of one thread
   HostStep step;
+  std::uint64_t runs = 0;               ///< of lists of ops; an op's inputs are others in each
+  std::vector<ThreadProduct> products;  ///< by thread
   StepCosts encode_costs, decode_costs;
   std::optional<MemberChoice> members;  ///< how many threads a step is worth
   BufferId result = kAbsent;
@@ -67,6 +78,9 @@ struct HostState {
   [[nodiscard]] std::int64_t rows_of(const BufferPlan& plan) const;
   [[nodiscard]] Rows rows(BufferId id) const;  ///< data null for kAbsent
   [[nodiscard]] std::span<std::byte> workspace(Share share) const;
+
+  /// Where `share`'s thread notes what it has packed of `op`, empty when it has come from another.
+  [[nodiscard]] PackedBlock& packed_of(const Op& op, Share share);
 
   /// One piece of one op.
   void run(const Op& op, Share share);

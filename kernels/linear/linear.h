@@ -11,6 +11,14 @@
 
 namespace weft {
 
+/// Which rows of a product stand packed in a thread's workspace, so that its next piece of the same
+/// product takes them as they are. linear() writes it; its owner empties it before `in` or the
+/// weight become others, and before anything else uses the workspace.
+struct PackedBlock {
+  std::int64_t first = 0;
+  std::int64_t rows = 0;
+};
+
 /// out = residual + scale * soft_cap(act(in * W^T + bias)), for T rows at once.
 /// A weight whose columns stand in another order (PackedWeight::input_order) takes `in` in the
 /// inputs' own. With a gated weight: out = residual + scale * act(min(gate, limit)) * (clamp(up,
@@ -25,6 +33,7 @@ struct LinearParams {
   /// Rows of `in` by row of `out`, or empty for the same order: out row i is made from in row
   /// input_rows[i] (experts, and logits of the last tokens only).
   std::span<const std::int32_t> input_rows{};
+  PackedBlock* packed = nullptr;  ///< of the workspace, or null: each call packs its rows
 };
 
 /// Bytes that one thread needs of workspace for any T up to `max_rows`.

@@ -507,7 +507,7 @@ class Linear {
     if (panels.begin == panels.end) return;
     for (std::int64_t row = own.begin; row < own.end; row += step) {
       const std::int64_t rows = std::min(step, own.end - row);
-      pack_rows(row, rows);
+      ensure_packed(row, rows);
       for (std::int64_t panel = panels.begin; panel < panels.end;
            panel += LinearPlan::kGroupPanels) {
         const std::int64_t count = std::min(LinearPlan::kGroupPanels, panels.end - panel);
@@ -544,6 +544,14 @@ class Linear {
       return Multiplier::kFillsTiles ? amxint8::room_of(size(tile)) : size(tile);
     }
   };
+
+  /// Unless they stand there since this thread's last piece.
+  HWY_ATTR void ensure_packed(std::int64_t first, std::int64_t rows) {
+    PackedBlock* packed = params_.packed;
+    if (packed != nullptr && packed->first == first && packed->rows == rows) return;
+    pack_rows(first, rows);
+    if (packed != nullptr) *packed = {first, rows};
+  }
 
   /// Block rows stand in tiles, [words, rows of the tile] each.
   HWY_ATTR void pack_rows(std::int64_t first, std::int64_t rows) {

@@ -21,7 +21,15 @@ constexpr std::int64_t kScaleWord = CodedPlan::kScaleWord;
 constexpr std::int64_t kSumWord = CodedPlan::kSumWord;
 constexpr std::int64_t kBlockWords = CodedPlan::kBlockWords;
 
-template <int kRows, int kPanels, int kGroupWords, bool kHasMinimum, bool kIsSigned>
+/// How codes become numbers: scale * (code - offset) + minimum.
+struct Form {
+  int group_words;
+  bool has_offset;
+  bool has_minimum;
+  bool is_signed;
+};
+
+template <int kRows, int kPanels, Form kForm>
 WEFT_VNNI void multiply(const CodedPanel* coded, const LinearTile& tile) {
   __m512 sums[kRows][kPanels];
   WEFT_UNROLL
@@ -32,7 +40,7 @@ WEFT_VNNI void multiply(const CodedPanel* coded, const LinearTile& tile) {
       sums[r][p] = tile.first ? _mm512_setzero_ps() : _mm512_load_ps(at);
     }
   }
-  constexpr int kGroups = static_cast<int>(kCodeWords) / kGroupWords;
+  constexpr int kGroups = static_cast<int>(kCodeWords) / kForm.group_words;
   const __m512i minus_offset = _mm512_set1_epi32(-coded[0].offset);
   const __m512i flip = _mm512_set1_epi8(static_cast<char>(0x80));
   const std::uint32_t* row = tile.rows;
@@ -52,20 +60,21 @@ WEFT_VNNI void multiply(const CodedPanel* coded, const LinearTile& tile) {
         codes_sum[r] = _mm512_set1_epi32(static_cast<int>(own));
         WEFT_UNROLL
         for (int p = 0; p < kPanels; ++p) {
-          products[r][p] = _mm512_mullo_epi32(codes_sum[r], minus_offset);
+          products[r][p] = kForm.has_offset ? _mm512_mullo_epi32(codes_sum[r], minus_offset)
+                                            : _mm512_setzero_si512();
         }
       }
       WEFT_UNROLL
-      for (int word = 0; word < kGroupWords; ++word) {
+      for (int word = 0; word < kForm.group_words; ++word) {
         __m512i weights[kPanels];
         WEFT_UNROLL
         for (int p = 0; p < kPanels; ++p) {
-          weights[p] = _mm512_load_si512(coded[p].codes + (index * kGroupWords + word) * 64);
-          if (kIsSigned) weights[p] = _mm512_xor_si512(weights[p], flip);
+          weights[p] = _mm512_load_si512(coded[p].codes + (index * kForm.group_words + word) * 64);
+          if (kForm.is_signed) weights[p] = _mm512_xor_si512(weights[p], flip);
         }
         WEFT_UNROLL
         for (int r = 0; r < kRows; ++r) {
-          const std::uint32_t four = row[(group * kGroupWords + word) * kRows + r];
+          const std::uint32_t four = row[(group * kForm.group_words + word) * kRows + r];
           const __m512i inputs = _mm512_set1_epi32(static_cast<int>(four));
           WEFT_UNROLL
           for (int p = 0; p < kPanels; ++p) {
@@ -81,7 +90,7 @@ WEFT_VNNI void multiply(const CodedPanel* coded, const LinearTile& tile) {
         for (int p = 0; p < kPanels; ++p) {
           __m512 value = _mm512_mul_ps(_mm512_cvtepi32_ps(products[r][p]),
                                        _mm512_load_ps(coded[p].scales + index * kLanes));
-          if (kHasMinimum) {
+          if (kForm.has_minimum) {
             value = _mm512_fmadd_ps(_mm512_cvtepi32_ps(codes_sum[r]),
                                     _mm512_load_ps(coded[p].minimums + index * kLanes), value);
           }
@@ -101,22 +110,24 @@ WEFT_VNNI void multiply(const CodedPanel* coded, const LinearTile& tile) {
 
 using Multiply = void (*)(const CodedPanel*, const LinearTile&);
 
-template <int kPanels, int kGroupWords, bool kHasMinimum, bool kIsSigned, std::size_t... kIndex>
+template <int kPanels, Form kForm, std::size_t... kIndex>
 constexpr std::array<Multiply, sizeof...(kIndex)> table_of(
     std::index_sequence<kIndex...> /*rows*/) {
-  return {multiply<static_cast<int>(kIndex) + 1, kPanels, kGroupWords, kHasMinimum, kIsSigned>...};
+  return {multiply<static_cast<int>(kIndex) + 1, kPanels, kForm>...};
 }
 
 template <int kPanels>
 Multiply find_multiply(const CodedPanel& coded, std::int64_t rows) {
   constexpr auto kRows = std::make_index_sequence<kTileRows>();
-  static constexpr auto kSigned = table_of<kPanels, 8, false, true>(kRows);
-  static constexpr auto kPlain = table_of<kPanels, 8, false, false>(kRows);
-  static constexpr auto kWithMinimum = table_of<kPanels, 8, true, false>(kRows);
-  static constexpr auto kHalves = table_of<kPanels, 4, false, false>(kRows);
-  static constexpr auto kHalvesWithMinimum = table_of<kPanels, 4, true, false>(kRows);
+  static constexpr auto kSigned = table_of<kPanels, Form{8, true, false, true}>(kRows);
+  static constexpr auto kPlain = table_of<kPanels, Form{8, true, false, false}>(kRows);
+  static constexpr auto kWithMinimum = table_of<kPanels, Form{8, false, true, false}>(kRows);
+  static constexpr auto kWithBoth = table_of<kPanels, Form{8, true, true, false}>(kRows);
+  static constexpr auto kHalves = table_of<kPanels, Form{4, true, false, false}>(kRows);
+  static constexpr auto kHalvesWithMinimum = table_of<kPanels, Form{4, true, true, false}>(kRows);
   const bool minimum = coded.minimums != nullptr;
-  const auto& whole = coded.is_signed ? kSigned : minimum ? kWithMinimum : kPlain;
+  const auto& with_minimum = coded.offset == 0 ? kWithMinimum : kWithBoth;
+  const auto& whole = coded.is_signed ? kSigned : minimum ? with_minimum : kPlain;
   const auto& halves = minimum ? kHalvesWithMinimum : kHalves;
   const auto& table = coded.group_words == 4 ? halves : whole;
   return table[static_cast<std::size_t>(rows - 1)];

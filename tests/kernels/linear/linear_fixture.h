@@ -71,14 +71,29 @@ struct alignas(64) Line {
   std::array<std::byte, 64> bytes;
 };
 
+/// A thread's workspace for one product.
+class Workspace {
+ public:
+  explicit Workspace(const LinearParams& params)
+      : bytes_(linear_workspace_bytes(params.out.count, params.in.width)),
+        memory_((bytes_ + 63) / 64) {}
+
+  void spoil() { std::memset(memory_.data(), 0xff, bytes_); }
+  [[nodiscard]] std::span<std::byte> bytes() {
+    return {reinterpret_cast<std::byte*>(memory_.data()), bytes_};
+  }
+
+ private:
+  std::size_t bytes_;
+  std::vector<Line> memory_;
+};
+
 /// Runs the op as `threads` threads would, each with a workspace full of NaN, in descending order.
 inline void run(const LinearParams& params, int threads = 1) {
-  const std::size_t bytes = linear_workspace_bytes(params.out.count, params.in.width);
-  std::vector<Line> memory((bytes + 63) / 64);
+  Workspace workspace(params);
   for (int index = threads - 1; index >= 0; --index) {
-    std::memset(memory.data(), 0xff, bytes);
-    linear(params, {.index = index, .count = threads},
-           {reinterpret_cast<std::byte*>(memory.data()), bytes});
+    workspace.spoil();
+    linear(params, {.index = index, .count = threads}, workspace.bytes());
   }
 }
 

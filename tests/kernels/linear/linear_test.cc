@@ -293,6 +293,39 @@ TEST_P(LinearTest, GivesTheSameBitsHoweverManyShareBlocksOfRows) {
   }
 }
 
+/// One thread does all pieces, and its rows are spoilt after the first of each block: who packed
+/// them again would see it.
+TEST_P(LinearTest, PacksTheRowsOfSeveralPiecesOnce) {
+  constexpr int kPieces = 4;
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kQ8_0, DType::kQ4_K}) {
+    const std::int64_t inputs = in_blocks(dtype, 64);
+    const RandomMatrix matrix(dtype, 150, inputs, 59);
+    const PackedWeight weight = pack(matrix);
+    RowBuffer in(7, inputs);
+    in.randomize(13);
+    RowBuffer expected(7, 150);
+    LinearParams params{.in = in.rows(), .weight = &weight, .out = expected.rows()};
+    run(params, kPieces);
+
+    RowBuffer out(7, 150);
+    PackedBlock packed;
+    params.out = out.rows();
+    params.packed = &packed;
+    test::Workspace workspace(params);
+    for (int index = 0; index < kPieces; ++index) {
+      linear(params, {.index = index, .count = kPieces}, workspace.bytes());
+      EXPECT_EQ(packed.rows, 7);
+      for (std::int64_t r = 0; r < 7; ++r) in.at(r, 0) = kNan;
+    }
+    for (std::int64_t r = 0; r < 7; ++r) {
+      ASSERT_TRUE(test::same_bits(&out.at(r, 0), &expected.at(r, 0), 150)) << r;
+    }
+    packed = {};
+    linear(params, {.index = 0, .count = 1}, workspace.bytes());
+    EXPECT_TRUE(std::isnan(out.at(3, 5))) << "nothing was said to stand packed";
+  }
+}
+
 /// Rows by input row: the same row of `in` must give the same bits whatever stands around it.
 TEST_P(LinearTest, GivesTheSameBitsWhateverElseIsInTheStep) {
   constexpr std::int32_t kRows = 35;  // as many as go by tiles whatever the type
