@@ -10,6 +10,7 @@
 #include "weft/tests/fixture/fuzz_input.h"
 #include "weft/tests/text/format/parse_output.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft;  // NOLINT(google-build-using-namespace): the harness's one function
   std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -57,6 +57,7 @@ inline void walk_grammar(GrammarBuilder builder, const Result<GrammarBuilder::Pa
       (*compiled)->advance(place, token_of(mask, seed >> 8U));
     }
   } catch (const grammar::TooMuchWork&) {
+    return;  // a mask that costs too much ends its request
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 // Tokens are two letters: 0 = "aa", 1 = "ba", 6 = "ab", 7 = "bb".
 class RequestTextTest : public testing::Test {
  protected:
-  void make(Request request, RequestText::Options options) {
+  void make(Request request, const RequestText::Options& options) {
     StopStrings stops = StopStrings::compile(request.stop).value();
     active_ = std::make_shared<ActiveRequest>(RequestId(1), std::move(request), sink_,
                                               TimePoint(Duration(1)));

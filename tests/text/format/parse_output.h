@@ -22,7 +22,7 @@ struct TestFunction {
   std::vector<std::pair<std::string, std::string>> parameters{};  ///< name, type
 };
 
-inline std::shared_ptr<const ToolSchemas> test_tools(std::vector<TestFunction> functions) {
+inline std::shared_ptr<const ToolSchemas> test_tools(const std::vector<TestFunction>& functions) {
   boost::json::array tools;
   for (const TestFunction& one : functions) {
     boost::json::object properties;
