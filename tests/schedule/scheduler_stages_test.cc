@@ -215,7 +215,7 @@ TEST_P(SchedulerStagesTest, AnyMixOfGroupsGetsWhatEachGetsAlone) {
         Ask ask;
         ask.prompt = 1 + below(30);
         ask.max_tokens = 1 + below(20);
-        if (below(2) == 0) ask.text = static_cast<std::size_t>(1 + below(3));
+        if (below(2) == 0) ask.text = 1 + static_cast<std::size_t>(below(3));
         ask.cls = below(2) == 0 ? RequestClass::kChat : RequestClass::kBatch;
         ask.seed = random();
         if (below(3) == 0)
