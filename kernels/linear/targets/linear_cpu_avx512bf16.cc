@@ -47,9 +47,11 @@ WEFT_TARGET void multiply(const LinearTile& tile) {
       }
     }
     if (tile.fetches) {
+      // Into the first-level cache, unless other tiles still pass by the block that stands there.
+      constexpr auto kAhead = kRows <= 2 ? _MM_HINT_T0 : _MM_HINT_T1;
       WEFT_UNROLL
       for (int p = 0; p < kPanels; ++p) {
-        _mm_prefetch(reinterpret_cast<const char*>(ahead + p * tile.ahead_stride), _MM_HINT_T1);
+        _mm_prefetch(reinterpret_cast<const char*>(ahead + p * tile.ahead_stride), kAhead);
       }
     }
     rows += kRows;
