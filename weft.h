@@ -3,9 +3,10 @@
 /// Weft for applications: all that a program which embeds it needs, in one include.
 ///
 /// Link with the CMake target weft::weft. What this header names is public, and with it whatever
-/// those headers include: the Engine with its requests, streams, results and errors; the Config and
-/// its errors; the actor runtime and the two messages for actors of the application's own; and what
-/// a StepDevice of the application's own is made of. No other header is installed.
+/// those headers include: the Engine with its requests, streams, results and errors, and the
+/// Stepper; the Config and its errors; the actor runtime and the two messages for actors of the
+/// application's own; and what a StepDevice of the application's own is made of. No other header is
+/// installed.
 
 #include "weft/actors/engine/engine.h"             // IWYU pragma: export
 #include "weft/actors/engine/load_engine.h"        // IWYU pragma: export
@@ -18,6 +19,7 @@
 #include "weft/actors/preprocess_pool.h"           // IWYU pragma: export
 #include "weft/actors/request/request.h"           // IWYU pragma: export
 #include "weft/actors/request_messages.h"          // IWYU pragma: export
+#include "weft/actors/stepper/stepper.h"           // IWYU pragma: export
 #include "weft/config/config.h"                    // IWYU pragma: export
 #include "weft/config/config_error.h"              // IWYU pragma: export
 #include "weft/core/actor/actor.h"                 // IWYU pragma: export

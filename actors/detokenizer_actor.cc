@@ -1,6 +1,5 @@
 #include "weft/actors/detokenizer_actor.h"
 
-#include <span>
 #include <utility>
 
 #include "weft/actors/failure.h"
@@ -19,14 +18,7 @@ DetokenizerActor::DetokenizerActor(ActorContext& context, std::shared_ptr<TickPo
 void DetokenizerActor::on(DeliverMsg&& message) {
   if (observer_) observer_->before_message();
   PipelineTick& tick = *message.tick;
-  const TimePoint now = context_.now();
-  const std::span<const TokenLogprob> tops = tick.result.top;
-  for (const TokenEvent& event : tick.events) {
-    const auto top = tops.subspan(static_cast<std::size_t>(event.first_top),
-                                  static_cast<std::size_t>(event.top_count));
-    if (!event.text->push(event, top, now)) continue;
-    tick.stop_hits.push_back({event.text->request().id(), event.sequence});
-  }
+  make_texts(tick, context_.now());
   message.tick = nullptr;
   if (!tick.stop_hits.empty()) {
     scheduler_.try_send(TickFreeMsg{&tick});
@@ -37,8 +29,7 @@ void DetokenizerActor::on(DeliverMsg&& message) {
 
 void DetokenizerActor::on(EndMsg&& message) {
   if (observer_) observer_->before_message();
-  Finish finish = message.text->finish(message, context_.now());
-  std::move(message.ticket).finish(std::move(finish));
+  finish_request(std::move(message), context_.now());
 }
 
 void DetokenizerActor::undelivered(DeliverMsg&& message, const Error& why) {

@@ -18,32 +18,9 @@
 #include "weft/actors/replica_loads.h"
 #include "weft/actors/request/request_text.h"
 #include "weft/actors/scheduler_actor.h"
-#include "weft/model/open_model.h"
 
 namespace weft {
 namespace {
-
-LoadedModel load(const Config& config, const PipelineOptions& options) {
-  config.validate().value();
-  const OpenedModel opened = open_model(config.model, config.spec).value();
-  Tokenizer tokenizer = load_tokenizer(config.model).value();
-  return load_served(opened, std::move(tokenizer), config, options.progress, options.memory_budget)
-      .value();
-}
-
-SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& limits) {
-  SchedulerOptions options;
-  options.limits = limits;
-  options.policy = config.policy;
-  options.window = config.window;
-  options.admission = config.admission;
-  options.watermark = config.watermark;
-  options.layout = config.kv_layout;
-  options.target_inter_token = config.target_inter_token;
-  options.decode_every = config.decode_every;
-  options.cache = config.cache_enabled;
-  return options;
-}
 
 /// Returns the size of a mailbox that has room for the messages of all requests that may be under
 /// way.
@@ -112,10 +89,9 @@ void Pipeline::Assembly::start(std::vector<DeviceRanks> devices) {
       return filter.try_send(std::move(message));
     };
   }
-  const ReceiverLimits limits{config_.max_queued_prompt_tokens, config_.max_prompt_bytes};
   pipeline_.receiver_ = pipeline_.actors_.spawn<ReceiverActor>(
-      on_executor("receiver", ActorRole::kReceiver, mailbox_of(config_), options_), limits,
-      pipeline_.stats_, std::move(next));
+      on_executor("receiver", ActorRole::kReceiver, mailbox_of(config_), options_),
+      queue_bounds(config_), pipeline_.stats_, std::move(next));
 }
 
 ActorRef<ExecutorProtocol> Pipeline::Assembly::declare_executor(const DeviceRanks& devices,
@@ -194,8 +170,7 @@ PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
                    const PipelineOptions& options)
     : actors_(std::move(executor), options.system) {
-  LoadedModel loaded = load(config, options);
-  loaded.model.cache_share = config.cache_share;
+  LoadedModel loaded = load_model(config, options.progress, options.memory_budget).value();
   model_ = std::make_shared<const ServedModel>(std::move(loaded.model));
   Assembly(*this, config, options).start(std::move(loaded.devices));
 }

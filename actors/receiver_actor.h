@@ -1,20 +1,15 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 
 #include "weft/actors/messages.h"
 #include "weft/actors/pipeline_stats.h"
+#include "weft/actors/request/request_bounds.h"
 #include "weft/core/actor/actor.h"
 #include "weft/core/mailbox/mailbox_word.h"
 
 namespace weft {
-
-struct ReceiverLimits {
-  std::int64_t prompt_tokens = 0;  ///< of the requests that have not ended
-  std::int64_t prompt_bytes = 0;   ///< of one request
-};
 
 /// Where requests come in. It refuses what is too large, and everything when as much is under way
 /// as allowed. It counts requests, and holds none.
@@ -24,7 +19,7 @@ class ReceiverActor {
   /// Moves the message on, or leaves it as it was: see PushResult.
   using Next = std::function<PushResult(PrepareMsg&&)>;
 
-  ReceiverActor(ActorContext& context, const ReceiverLimits& limits,
+  ReceiverActor(ActorContext& context, const QueueBounds& bounds,
                 std::shared_ptr<PipelineStats> stats, Next next);
 
   void on(SubmitMsg&& message);
@@ -32,7 +27,7 @@ class ReceiverActor {
 
  private:
   ActorContext& context_;
-  const ReceiverLimits limits_;
+  const QueueBounds bounds_;
   const std::shared_ptr<PipelineStats> stats_;
   const Next next_;
 };

@@ -3,13 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "weft/actors/messages.h"
 #include "weft/actors/pipeline_observer.h"
 #include "weft/actors/pipeline_stats.h"
+#include "weft/actors/request/scheduled_requests.h"
 #include "weft/core/actor/actor.h"
 #include "weft/core/actor/actor_ref.h"
 #include "weft/schedule/scheduler.h"
@@ -35,7 +34,7 @@ struct SchedulerState {
 };
 
 /// Owns every sequence's state and keeps the device busy: a plan runs in each stage, one waits.
-class SchedulerActor final : private SchedulerListener {
+class SchedulerActor {
  public:
   using Accepts = SchedulerProtocol;
 
@@ -54,25 +53,6 @@ class SchedulerActor final : private SchedulerListener {
   void exiting(const Error& why);
 
  private:
-  struct Deadline {
-    TimePoint when;
-    std::weak_ptr<ActiveRequest> request;
-    // Ordered for std::push_heap: the earliest is the greatest.
-    friend bool operator<(const Deadline& a, const Deadline& b) { return b.when < a.when; }
-  };
-
-  void on_begin(Group& group) override;
-  void on_token(Group& group, std::int32_t sequence, const SampleResult& result,
-                std::span<const TokenLogprob> top, SequenceEnd end) override;
-  void on_end(Group& group, GroupEnd how, const Error& error) override;
-
-  void make_place_for_end();
-  void add_end(RequestGroup& group, GroupEnd how, const Error& error);
-  void end_sequences(std::span<const StopHit> hits);
-  void take_endings();
-  void end(RequestGroup& group, EndCause cause);
-  void add_deadline(Deadline deadline);
-  void expire(TimePoint now);
   void change_queued_plan(TimePoint now);
   void send_ends();
   void take_tick(PipelineTick& tick);
@@ -89,17 +69,13 @@ class SchedulerActor final : private SchedulerListener {
   ActorContext& context_;
   const std::shared_ptr<SchedulerState> state_;
   const std::uint64_t generation_;
+  ScheduledRequests requests_;
   Scheduler scheduler_;
   Sender<ExecutorProtocol> executor_;
   Sender<DetokenizerProtocol> detokenizer_;
   ActorTimer timer_;
-  std::uint64_t arrivals_ = 0;
-  std::unordered_map<RequestId, RequestGroup*> groups_;
-  std::vector<Deadline> deadlines_;       // a heap, the next one first
-  std::vector<EndMsg> ends_;              // for the detokenizer, after the tokens
   std::vector<PipelineTick*> under_way_;  // ticks at the executors, in the order of their plans
   PipelineTick* newest_ = nullptr;        // the tick planned last, while it is at the executor
-  PipelineTick* completing_ = nullptr;
   std::uint64_t rows_published_ = UINT64_MAX;  // row_changes() when rows were published; none yet
   TimePoint armed_for_{};
 };

@@ -22,4 +22,7 @@ struct SchedulerOptions {
   bool cache = true;  ///< Config::cache_enabled
 };
 
+/// Returns how a device of these limits is scheduled by a configuration.
+[[nodiscard]] SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& limits);
+
 }  // namespace weft

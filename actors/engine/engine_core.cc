@@ -1,37 +1,16 @@
 #include "weft/actors/engine/engine_core.h"
 
-#include <algorithm>
 #include <exception>
 #include <new>
 #include <string>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
-#include "weft/actors/request/stream_defaults.h"
+#include "weft/actors/request/request_bounds.h"
 #include "weft/core/error/internal_error.h"
 
 namespace weft {
 namespace {
-
-/// Checks what would make the memory for the request's outputs unbounded, or stand outside of a
-/// table before anybody looks; everything else is checked by those who use it.
-Result<void> check_bounds(const Request& request) {
-  const std::int32_t n = request.sampling.n;
-  if (n < 1 || n > kMaxChoices) {
-    return Error{EngineErrc::kBadRequest,
-                 "n = " + std::to_string(n) + " is not in 1 .. " + std::to_string(kMaxChoices)};
-  }
-  if (request.max_tokens > kMaxStreamTokens) {
-    return Error{EngineErrc::kBadRequest, "max_tokens = " + std::to_string(request.max_tokens) +
-                                              " is more than " + std::to_string(kMaxStreamTokens)};
-  }
-  if (std::ranges::find(kRequestClasses, request.request_class) == kRequestClasses.end()) {
-    return Error{EngineErrc::kBadRequest,
-                 "request_class: " + std::to_string(static_cast<int>(request.request_class)) +
-                     " is no class"};
-  }
-  return {};
-}
 
 /// Says what failed; empty when there is no memory to say it.
 std::string detail_of(const std::exception& failure) noexcept {
@@ -58,7 +37,7 @@ EngineCore::EngineCore(boost::asio::any_io_executor executor, std::unique_ptr<Re
 }
 
 std::shared_ptr<StreamState> EngineCore::make_stream(const Request& request) const {
-  const std::int32_t choices = check_bounds(request) ? request.sampling.n : 0;
+  const std::int32_t choices = check_outputs(request) ? request.sampling.n : 0;
   return std::make_shared<StreamState>(request, choices, executor_);
 }
 
@@ -67,7 +46,7 @@ void EngineCore::submit(const std::shared_ptr<RequestSink>& sink, Request&& requ
                         Begin begin) noexcept {
   Error refusal{EngineErrc::kInternal, {}};
   try {
-    if (Result<void> checked = check_bounds(request); !checked) {
+    if (Result<void> checked = check_outputs(request); !checked) {
       return refuse(*sink, std::move(checked).error());
     }
     Gate::Holder place = gate_.try_enter();

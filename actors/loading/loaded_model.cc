@@ -155,6 +155,18 @@ Result<RankWorld> rank_world_of(const Config& config) {
   return world;
 }
 
+Result<LoadedModel> load_model(const Config& config, const LoadProgress& progress,
+                               std::shared_ptr<MemoryBudget> budget) {
+  if (const auto valid = config.validate(); !valid) return valid.error();
+  const auto opened = open_model(config.model, config.spec);
+  if (!opened) return opened.error();
+  auto tokenizer = load_tokenizer(config.model);
+  if (!tokenizer) return tokenizer.error();
+  auto loaded = load_served(*opened, *std::move(tokenizer), config, progress, std::move(budget));
+  if (loaded) loaded->model.cache_share = config.cache_share;
+  return loaded;
+}
+
 Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
                                 const Config& config, const LoadProgress& progress,
                                 std::shared_ptr<MemoryBudget> budget) {

@@ -21,6 +21,12 @@ struct LoadedModel {
   std::vector<DeviceRanks> devices;
 };
 
+/// Opens a model, measures the device, takes its memory and loads it, all as `config` says. Errors
+/// of Config::validate(), of the model's files and of load_served().
+[[nodiscard]] Result<LoadedModel> load_model(const Config& config,
+                                             const LoadProgress& progress = {},
+                                             std::shared_ptr<MemoryBudget> budget = nullptr);
+
 /// The processes that share the model: one for each rank where a launcher's environment says so and
 /// `config` has a partition, else this one alone. kUnfit naming a variable, or for several replicas
 /// or a partition that is to be chosen where there are several processes; errors of

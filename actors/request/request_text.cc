@@ -230,4 +230,19 @@ Finish RequestText::finish(EndMsg& end, TimePoint now) {
   return finish;
 }
 
+void make_texts(PipelineTick& tick, TimePoint now) {
+  const std::span<const TokenLogprob> tops = tick.result.top;
+  for (const TokenEvent& event : tick.events) {
+    const auto top = tops.subspan(static_cast<std::size_t>(event.first_top),
+                                  static_cast<std::size_t>(event.top_count));
+    if (!event.text->push(event, top, now)) continue;
+    tick.stop_hits.push_back({event.text->request().id(), event.sequence});
+  }
+}
+
+void finish_request(EndMsg&& end, TimePoint now) {
+  Finish finish = end.text->finish(end, now);
+  std::move(end.ticket).finish(std::move(finish));
+}
+
 }  // namespace weft

@@ -93,4 +93,11 @@ class RequestText {
   bool given_up_ = false;
 };
 
+/// Makes text of a tick's events and gives it to the requests' sinks. What hits a stop string, or
+/// ends otherwise by its text, is in the tick's stop_hits.
+void make_texts(PipelineTick& tick, TimePoint now);
+
+/// Gives the rest of a request's texts to its sink, and then its terminal event.
+void finish_request(EndMsg&& end, TimePoint now);
+
 }  // namespace weft

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "weft/actors/request/generation_result.h"
+#include "weft/actors/request/request.h"
+#include "weft/core/ids.h"
+
+namespace weft {
+
+/// What a call of Stepper::infer() gave one request.
+struct StepOutput {
+  RequestId id;
+  /// In the order in which it came; one output may have several, and one of them several tokens (a
+  /// beam search gives all at its end).
+  std::vector<Delta> deltas{};
+  /// The terminal event: how each output ended, usage, and with FinishReason::kError and kCancelled
+  /// why. Nothing comes after it, and the id names nothing any more.
+  std::optional<Finish> end{};
+};
+
+}  // namespace weft

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "weft/actors/request/active_request.h"
+#include "weft/actors/request/request.h"
+#include "weft/actors/stepper/step_output.h"
+
+namespace weft {
+
+/// What the requests of a Stepper have got since the last take(). Owner only.
+class StepOutputs {
+ public:
+  /// Begins anew, with room for so many requests: adding them allocates nothing of its own.
+  void begin(std::size_t requests) {
+    all_ = {};
+    all_.reserve(requests);
+    ++step_;
+    open_ = true;
+  }
+  /// Ends it; what comes until the next begin() is dropped.
+  [[nodiscard]] std::vector<StepOutput> take() noexcept {
+    open_ = false;
+    return std::move(all_);
+  }
+
+  [[nodiscard]] bool open() const noexcept { return open_; }
+  [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
+  std::size_t add(RequestId id) noexcept {
+    all_.push_back({.id = id});
+    return all_.size() - 1;
+  }
+  [[nodiscard]] StepOutput& at(std::size_t place) noexcept { return all_[place]; }
+
+ private:
+  std::vector<StepOutput> all_;
+  std::uint64_t step_ = 0;
+  bool open_ = false;
+};
+
+/// Puts what a request gets among the outputs of the step.
+class StepSink final : public RequestSink {
+ public:
+  /// `outputs` outlives the sink.
+  StepSink(RequestId id, StepOutputs& outputs) : id_(id), outputs_(outputs) {}
+
+  /// Sets the request, which owns this sink and is not owned by it.
+  void set_request(const std::shared_ptr<ActiveRequest>& request) noexcept { request_ = request; }
+
+  void deliver(const DeltaView& delta) noexcept override;
+  void finish(Finish&& finish) noexcept override;
+
+ private:
+  [[nodiscard]] StepOutput& mine() noexcept;
+
+  const RequestId id_;
+  StepOutputs& outputs_;
+  std::weak_ptr<ActiveRequest> request_;
+  std::uint64_t step_ = 0;  // in which place_ is
+  std::size_t place_ = 0;
+  bool lost_ = false;  // something could not be kept, so nothing after it is
+};
+
+}  // namespace weft

@@ -1,0 +1,63 @@
+#include "weft/actors/stepper/stepper.h"
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+#include "weft/actors/loading/loaded_model.h"
+#include "weft/actors/stepper/stepper_core.h"
+#include "weft/config/config_error.h"
+#include "weft/config/replicas_text.h"
+#include "weft/core/error/caught_error.h"
+
+namespace weft {
+namespace {
+
+/// Several devices wait for each other, each on a thread of its own.
+Result<void> check_one_device(const Config& config) {
+  const auto refuse = [](const char* key) {
+    return Error{ConfigErrc::kBadConfig,
+                 std::string(key) + ": a Stepper has one device; several need an Engine"};
+  };
+  if (!config.partition.empty()) return refuse("device.partition");
+  if (config.policy == BatchPolicy::kInstances) return refuse("scheduling.policy");
+  const auto replicas = replica_devices(config);  // there since the configuration is valid
+  if (replicas->size() > 1) return refuse("device.replicas");
+  return {};
+}
+
+}  // namespace
+
+Result<Stepper> Stepper::create(const Config& config, const StepperOptions& options) {
+  try {
+    if (const auto valid = config.validate(); !valid) return valid.error();
+    if (const auto alone = check_one_device(config); !alone) return alone.error();
+    auto loaded = load_model(config, options.progress, options.memory_budget);
+    if (!loaded) return loaded.error();
+    return Stepper(config, std::move(loaded->model), std::move(loaded->devices.front().front()),
+                   options);
+  } catch (const std::exception& failure) {
+    return caught_error(failure, EngineErrc::kInternal);
+  }
+}
+
+Stepper::Stepper(const Config& config, ServedModel model, std::shared_ptr<StepDevice> device,
+                 const StepperOptions& options)
+    : core_(std::make_unique<StepperCore>(config, std::move(model), std::move(device),
+                                          options.clock)) {}
+
+Stepper::Stepper(Stepper&&) noexcept = default;
+Stepper& Stepper::operator=(Stepper&&) noexcept = default;
+Stepper::~Stepper() = default;
+
+Result<RequestId> Stepper::add(Request request) { return core_->add(std::move(request)); }
+bool Stepper::cancel(RequestId id) noexcept { return core_->end(id, EndCause::kCancel); }
+bool Stepper::stop(RequestId id) noexcept { return core_->end(id, EndCause::kStop); }
+std::vector<StepOutput> Stepper::infer() { return core_->infer(); }
+bool Stepper::idle() const noexcept { return core_->idle(); }
+bool Stepper::ready() const noexcept { return core_->ready(); }
+EngineStats Stepper::stats() const { return core_->stats(); }
+std::shared_ptr<const ServedModel> Stepper::model() const noexcept { return core_->model(); }
+
+}  // namespace weft

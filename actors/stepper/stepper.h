@@ -1,0 +1,101 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "weft/actors/loading/served_model.h"
+#include "weft/actors/request/request.h"
+#include "weft/actors/request/request_port.h"
+#include "weft/actors/stepper/step_output.h"
+#include "weft/config/config.h"
+#include "weft/core/error/error.h"
+#include "weft/core/ids.h"
+#include "weft/core/time/clock.h"
+#include "weft/gpu/load_progress.h"
+#include "weft/gpu/memory_budget.h"
+#include "weft/gpu/step_device.h"
+
+namespace weft {
+
+class StepperCore;
+
+struct StepperOptions {
+  LoadProgress progress{};  ///< called with how much of the weights is loaded
+  /// What the model's memory is taken from, for several models on a device; null: from what the
+  /// device has free.
+  std::shared_ptr<MemoryBudget> memory_budget{};
+  std::shared_ptr<const Clock> clock{};  ///< of deadlines and times; null: a SteadyClock
+};
+
+/// A language model whose loop the caller owns (Inferflow's AddQuery and Infer, arXiv 2401.08294):
+/// each infer() plans one step, runs it on the device and returns what came of it, all within the
+/// call. For game loops, other runtimes, tests and bindings; where streams or threads are wanted
+/// there is Engine.
+///
+/// It starts no threads, no actors and takes no executor. The host device's own team of threads is
+/// Config::threads, of which 1 is the caller's alone. Preprocessing, scheduling, sampling and text
+/// are the Engine's code, and so is what comes out: the same tokens and texts, bit for bit on the
+/// host, greedy or by the same seed, since a token depends on its own sequence and random numbers
+/// are drawn by position, whatever step it is computed in.
+///
+/// The Engine plans one tick ahead of the device. Here the results of a step are known before the
+/// next is planned: a sequence that has ended, also by a stop string, costs no row in the step
+/// after it, and the device idles while the caller does other things.
+///
+/// Owner only: one thread at a time. Any number of them may live in one process. A call blocks: an
+/// add() for as long as the prompt's tokenization and a grammar's compilation take, an infer() for
+/// a step, which Config::target_inter_token cuts prompts to.
+class Stepper {
+ public:
+  /// Loads the model, and blocks meanwhile. Errors: kBadConfig naming the key for what takes more
+  /// than one device (partition, replicas, instances), which needs an Engine; those of
+  /// Config::validate(), of the model's files and of the device; kInternal without memory.
+  [[nodiscard]] static Result<Stepper> create(const Config& config,
+                                              const StepperOptions& options = {});
+  /// Serves a model on a device that exists already and is not null. Of `config` the scheduling and
+  /// the bounds count, and Config::cache_share. Throws std::bad_alloc.
+  Stepper(const Config& config, ServedModel model, std::shared_ptr<StepDevice> device,
+          const StepperOptions& options = {});
+
+  // One that was moved from can only be assigned and destroyed.
+  Stepper(Stepper&&) noexcept;
+  Stepper& operator=(Stepper&&) noexcept;
+  /// Drops all requests; nobody is told of their ends.
+  ~Stepper();
+
+  /// Begins a request, which gets its first step in the next infer(). Errors, after which nothing
+  /// has begun: kBadRequest names the field, kContextLengthExceeded and kNeverFits have the
+  /// numbers, kOverloaded says that Config::max_queued_requests or max_queued_prompt_tokens have
+  /// not ended, kNotReady that ready() is false; kInternal without memory.
+  [[nodiscard]] Result<RequestId> add(Request request);
+
+  /// Drops a request; its end, kCancelled, is in the next infer(), which computes nothing for it.
+  /// Returns false where the id names no request, or one that was asked to end before.
+  bool cancel(RequestId id) noexcept;
+  /// Ends a request and keeps what was produced: its outputs end with FinishReason::kStop.
+  bool stop(RequestId id) noexcept;
+
+  /// Runs one step for all requests that there is room for, and returns what is new of each: at
+  /// most a token of each output, and the ends of those that were cancelled or whose time is over.
+  /// Empty for one that computes a long prompt, without requests, and while
+  /// BatchPolicy::kWindow waits for others.
+  ///
+  /// A step that fails on the device ends the requests that had rows with kDeviceFailed, those that
+  /// wait go on. Where the device is lost, or the scheduler failed, all end, and ready() is false
+  /// from then on. Throws std::bad_alloc before anything has changed.
+  [[nodiscard]] std::vector<StepOutput> infer();
+
+  /// Whether every request has ended, and its end was returned by infer().
+  [[nodiscard]] bool idle() const noexcept;
+  /// Whether it can serve.
+  [[nodiscard]] bool ready() const noexcept;
+  /// The numbers of this moment; without a median of times.
+  [[nodiscard]] EngineStats stats() const;
+  /// The model: tokenizer, chat template, context, vocabulary. It may outlive the stepper.
+  [[nodiscard]] std::shared_ptr<const ServedModel> model() const noexcept;
+
+ private:
+  std::unique_ptr<StepperCore> core_;
+};
+
+}  // namespace weft
