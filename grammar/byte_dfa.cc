@@ -184,11 +184,11 @@ ByteDfa json_character_dfa(const CodeSet& set) {
   return dfa;
 }
 
-ByteDfa any_json_character_dfa() {
+ByteDfa any_json_character_dfa(const CodeSet& plain) {
   DfaDraft draft;
   draft.add_state(false);
   const std::uint32_t end = draft.add_state(true);
-  add_set(draft, escaped_in_json().complement(), end);
+  add_set(draft, plain.without(escaped_in_json()), end);
   const std::uint32_t escape = draft.follow(0, {'\\', '\\'});
   for (const char c : std::string_view("\"\\/bfnrt")) add_text(draft, escape, {&c, 1}, end);
   const std::uint32_t hex = draft.follow(escape, {'u', 'u'});
@@ -223,7 +223,7 @@ ByteDfa any_json_character_dfa() {
   add_hex(path[4], {'D', 'D'}, path[5]);
   add_hex(path[5], {'C', 'F'}, two_left);
   ByteDfa dfa = draft.finish();
-  dfa.covers_text = true;
+  dfa.covers_text = covers_text(plain);
   return dfa;
 }
 

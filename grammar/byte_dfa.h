@@ -91,8 +91,8 @@ class CodeSet {
 [[nodiscard]] ByteDfa json_character_dfa(const CodeSet& set);
 
 /// A character of a JSON string in any form that RFC 8259 knows; escapes of surrogates come in
-/// pairs.
-[[nodiscard]] ByteDfa any_json_character_dfa();
+/// pairs. Those that are not of `plain` are written as escapes.
+[[nodiscard]] ByteDfa any_json_character_dfa(const CodeSet& plain);
 
 /// A text as it stands in a JSON string, in the form that json_character_dfa() has.
 [[nodiscard]] std::string json_escaped(std::string_view text);

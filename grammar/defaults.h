@@ -19,6 +19,9 @@ inline constexpr std::size_t kMaxGrammarDepth = 64;
 /// references multiply ends here within some 50 ms.
 inline constexpr std::size_t kMaxGrammarNodes = 200'000;
 
+/// What reading the schemas of one grammar may cost, in steps of some 0.5 us.
+inline constexpr std::size_t kMaxSchemaWork = 100'000;
+
 /// Bytes of a grammar's literals and states of its automata, together.
 inline constexpr std::size_t kMaxGrammarBytes = std::size_t{4} << 20;
 
@@ -43,6 +46,12 @@ inline constexpr std::size_t kMaxRollback = 64;
 
 /// Blanks or tabulators at the beginning of a line of a JSON text: 16 levels of two.
 inline constexpr std::uint32_t kMaxJsonIndent = 32;
+
+/// White space between the tags of a call.
+inline constexpr std::uint32_t kMaxMarkupSpace = 4;
+
+/// Messages that a model of harmony's writes before its call or its answer.
+inline constexpr std::uint32_t kMaxHarmonyMessages = 8;
 
 /// Choices of a list.
 inline constexpr std::size_t kMaxChoices = 10'000;

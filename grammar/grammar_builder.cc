@@ -13,6 +13,15 @@ namespace weft {
 using grammar::Node;
 using grammar::NodeKind;
 
+namespace {
+
+/// As defaults::kMaxGrammarBytes counts it.
+std::size_t dfa_size(const grammar::ByteDfa& automaton) {
+  return automaton.states.size() * 16 + automaton.edges.size() * 8;
+}
+
+}  // namespace
+
 GrammarBuilder::GrammarBuilder() {
   data_.nodes.push_back({});  // the empty text, and what a builder that is too large makes
 }
@@ -22,8 +31,14 @@ GrammarBuilder& GrammarBuilder::operator=(GrammarBuilder&&) noexcept = default;
 GrammarBuilder::~GrammarBuilder() = default;
 
 const grammar::JsonParts& GrammarBuilder::json() {
-  if (!json_) json_ = std::make_unique<grammar::JsonParts>(*this);
-  return *json_;
+  auto& parts = json_[static_cast<std::size_t>(form_)];
+  if (!parts) parts = std::make_unique<grammar::JsonParts>(*this);
+  return *parts;
+}
+
+bool GrammarBuilder::spend(std::size_t work) noexcept {
+  spent_ += work;
+  return spent_ <= defaults::kMaxSchemaWork && !too_large_;
 }
 
 GrammarBuilder::Part GrammarBuilder::json_value() { return json().value; }
@@ -82,7 +97,7 @@ GrammarBuilder::Part GrammarBuilder::repeat(Part part, std::uint32_t least, std:
 }
 
 GrammarBuilder::Part GrammarBuilder::dfa(grammar::ByteDfa automaton) {
-  dfa_states_ += automaton.states.size() * 16 + automaton.edges.size() * 8;
+  dfa_states_ += dfa_size(automaton);
   if (dfa_states_ + data_.bytes.size() > defaults::kMaxGrammarBytes) {
     too_large_ = true;
     return {};
@@ -110,6 +125,36 @@ GrammarBuilder::Part GrammarBuilder::text_without(std::span<const std::string> t
     return {};
   }
   return dfa(grammar::text_without(texts));
+}
+
+GrammarBuilder::Part GrammarBuilder::grammar(const Grammar& other) {
+  const grammar::GrammarData& from = other.data();
+  std::size_t dfa_states = dfa_states_;
+  for (const grammar::ByteDfa& one : from.dfas) dfa_states += dfa_size(one);
+  const bool fits =
+      data_.nodes.size() + from.nodes.size() <= defaults::kMaxGrammarNodes &&
+      data_.children.size() + from.children.size() <= 4 * defaults::kMaxGrammarNodes &&
+      data_.bytes.size() + from.bytes.size() + dfa_states <= defaults::kMaxGrammarBytes;
+  if (!fits) {
+    too_large_ = true;
+    return {};
+  }
+  dfa_states_ = dfa_states;
+  const auto at = [](const auto& list) { return static_cast<std::uint32_t>(list.size()); };
+  const std::uint32_t nodes = at(data_.nodes);
+  // By NodeKind: where what `first` counts begins.
+  const std::array<std::uint32_t, 7> begins = {
+      at(data_.bytes), at(data_.dfas),  at(data_.children), at(data_.children),
+      nodes,           at(data_.rules), at(data_.bytes)};
+  for (Node node : from.nodes) {
+    node.first += begins[static_cast<std::size_t>(node.kind)];
+    data_.nodes.push_back(node);
+  }
+  for (const std::uint32_t child : from.children) data_.children.push_back(nodes + child);
+  for (const std::uint32_t rule : from.rules) data_.rules.push_back(nodes + rule);
+  data_.bytes.append(from.bytes);
+  data_.dfas.insert(data_.dfas.end(), from.dfas.begin(), from.dfas.end());
+  return {nodes + from.start};
 }
 
 GrammarBuilder::Part GrammarBuilder::reserve_rule() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <boost/json/fwd.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -16,6 +18,14 @@ namespace weft {
 
 namespace grammar {
 struct JsonParts;
+
+/// How values are written.
+enum class ValueForm : std::uint8_t {
+  kJson,
+  kPython,  ///< True, False and None; strings have their shortest escapes
+  kTagged,  ///< JSON between tags: "<" stands in a string as its escape
+};
+inline constexpr std::size_t kValueForms = 3;
 }  // namespace grammar
 
 /// Puts a grammar together from parts: an application's own, or a family's way of writing calls
@@ -69,6 +79,9 @@ class GrammarBuilder {
   /// A JSON text that a schema allows (schema/json_schema.h). Errors: kBadSchema,
   /// kUnsupportedSchema, kTooComplex; `name` goes before the place in the schema.
   [[nodiscard]] Result<Part> json_schema(std::string_view schema, std::string_view name);
+  /// The same of a schema that has been read.
+  [[nodiscard]] Result<Part> parsed_json_schema(const boost::json::value& schema,
+                                                std::string_view name);
   /// Any JSON value, and any JSON object.
   [[nodiscard]] Part json_value();
   [[nodiscard]] Part json_object();
@@ -76,6 +89,8 @@ class GrammarBuilder {
   [[nodiscard]] Result<Part> regex(std::string_view pattern);
   /// A grammar in GBNF or Lark's form (forms/). kBadGrammar, kTooComplex.
   [[nodiscard]] Result<Part> grammar_text(std::string_view text);
+  /// A grammar that another builder has finished.
+  [[nodiscard]] Part grammar(const Grammar& other);
 
   /// A rule that is defined later, and may mean itself; define() is called once for each.
   [[nodiscard]] Part reserve_rule();
@@ -89,6 +104,11 @@ class GrammarBuilder {
   [[nodiscard]] Part dfa(grammar::ByteDfa automaton);
   [[nodiscard]] bool too_large() const noexcept { return too_large_; }
   [[nodiscard]] const grammar::JsonParts& json();
+  /// How json_schema() and json_value() write from now on.
+  void write_values_as(grammar::ValueForm form) noexcept { form_ = form; }
+  [[nodiscard]] grammar::ValueForm value_form() const noexcept { return form_; }
+  /// Counts what reading schemas has cost; false once it is more than all of them may.
+  [[nodiscard]] bool spend(std::size_t work) noexcept;
   [[nodiscard]] const grammar::GrammarData& data() const noexcept { return data_; }
 
  private:
@@ -98,7 +118,10 @@ class GrammarBuilder {
   grammar::GrammarData data_;
   std::size_t dfa_states_ = 0;
   bool too_large_ = false;
-  std::unique_ptr<grammar::JsonParts> json_;  ///< made when it is needed
+  std::size_t spent_ = 0;
+  grammar::ValueForm form_ = grammar::ValueForm::kJson;
+  /// By form; each made when it is needed.
+  std::array<std::unique_ptr<grammar::JsonParts>, grammar::kValueForms> json_;
 };
 
 }  // namespace weft

@@ -1,73 +1,30 @@
 #include "weft/grammar/grammar_cache.h"
 
+#include <algorithm>
 #include <list>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
-#include "weft/core/text/utf8.h"
+#include "weft/grammar/calls/answer_grammar.h"
 #include "weft/grammar/defaults.h"
 #include "weft/grammar/engine/compiled_grammar.h"
+#include "weft/grammar/engine/thinking_budget.h"
 #include "weft/grammar/grammar_builder.h"
 #include "weft/grammar/grammar_error.h"
+#include "weft/grammar/structured_part.h"
 
 namespace weft {
 namespace {
 
 using Compiled = std::shared_ptr<const grammar::CompiledGrammar>;
-using Kind = StructuredOutput::Kind;
-
-/// All that decides what is compiled; empty for what is not kept.
-std::string key_of(const StructuredOutput& output) {
-  if (output.kind == Kind::kGrammar && output.text.empty()) return {};
-  std::string key(1, static_cast<char>('0' + static_cast<int>(output.kind)));
-  key += output.text;
-  for (const std::string& choice : output.choices) {
-    key += '\0' + std::to_string(choice.size()) + ':' + choice;
-  }
-  return key;
-}
-
-Result<GrammarBuilder::Part> choice_part(GrammarBuilder& builder, const StructuredOutput& output) {
-  if (output.choices.empty()) {
-    return Error{GrammarErrc::kBadGrammar, output.name + ": there is no choice"};
-  }
-  if (output.choices.size() > defaults::kMaxChoices) {
-    return Error{GrammarErrc::kTooComplex,
-                 output.name + ": more than " + std::to_string(defaults::kMaxChoices) + " choices"};
-  }
-  for (std::size_t i = 0; i < output.choices.size(); ++i) {
-    if (is_utf8(output.choices[i])) continue;
-    return Error{GrammarErrc::kBadGrammar,
-                 output.name + "[" + std::to_string(i) + "]: is not UTF-8"};
-  }
-  return builder.choice(output.choices);
-}
-
-Result<GrammarBuilder::Part> start_part(GrammarBuilder& builder, const StructuredOutput& output) {
-  switch (output.kind) {
-    case Kind::kJsonObject:
-      return builder.json_object();
-    case Kind::kJsonSchema:
-      return builder.json_schema(output.text, output.name);
-    case Kind::kRegex:
-      return builder.regex(output.text);
-    case Kind::kChoice:
-      return choice_part(builder, output);
-    case Kind::kText:
-      return builder.grammar_text(output.text);
-    case Kind::kGrammar:
-    case Kind::kNone:
-      break;
-  }
-  return Error{GrammarErrc::kBadGrammar, "there is no grammar"};
-}
 
 Result<std::shared_ptr<const Grammar>> grammar_of(const StructuredOutput& output) {
-  if (output.kind == Kind::kGrammar && output.grammar) return output.grammar;
+  if (output.grammar) return output.grammar;
   GrammarBuilder builder;
-  const auto start = start_part(builder, output);
+  const auto start = grammar::structured_part(builder, output);
   if (!start) return start.error();
   return std::move(builder).finish(*start);
 }
@@ -121,18 +78,69 @@ struct GrammarCache::Impl {
 GrammarCache::GrammarCache(Tokenizer tokenizer)
     : impl_(std::make_shared<Impl>(std::move(tokenizer))) {}
 
-Result<std::shared_ptr<const TokenConstraint>> GrammarCache::compile(
-    const StructuredOutput& output) const {
+template <class Make>
+Result<std::shared_ptr<const TokenConstraint>> GrammarCache::compiled(std::string key,
+                                                                      const Make& make) const {
   using Constraint = std::shared_ptr<const TokenConstraint>;
-  if (!output) return Constraint();
-  std::string key = key_of(output);
   if (const Compiled known = key.empty() ? nullptr : impl_->find(key)) return Constraint(known);
-  const auto grammar = grammar_of(output);
-  if (!grammar) return error_in(output.name, grammar.error());
+  const auto grammar = make();
+  if (!grammar) return grammar.error();
   const auto compiled = grammar::CompiledGrammar::make(**grammar, impl_->vocabulary());
-  if (!compiled) return error_in(output.name, compiled.error());
+  if (!compiled) return compiled.error();
   impl_->keep(std::move(key), *compiled);
   return Constraint(*compiled);
+}
+
+Result<std::shared_ptr<const TokenConstraint>> GrammarCache::compile(
+    const StructuredOutput& output) const {
+  if (!output) return std::shared_ptr<const TokenConstraint>();
+  auto made = compiled(grammar::key_of(output), [&] { return grammar_of(output); });
+  if (!made) return error_in(output.name, made.error());
+  return made;
+}
+
+Result<std::shared_ptr<const TokenConstraint>> GrammarCache::compile(const AnswerForm& form) const {
+  auto made = compiled(grammar::key_of(form), [&] {
+    std::vector<std::string> special;
+    for (const TokenId token : form.format->tag_tokens) {
+      if (const auto text = impl_->tokenizer.token(token)) special.emplace_back(*text);
+    }
+    return grammar::answer_grammar(form, special);
+  });
+  if (made || made.error().detail.starts_with("tools[")) return made;
+  return error_in(form.answer ? form.answer.name : "tools", made.error());
+}
+
+Result<std::shared_ptr<const TokenConstraint>> GrammarCache::bound_thoughts(
+    std::shared_ptr<const TokenConstraint> inner, const ModelFormat& format, bool in_thought,
+    std::int32_t tokens) const {
+  const OutputFormat& written = format.format;
+  if (!written.harmony && !written.thoughts.any()) return inner;
+  grammar::ThinkingBudget budget;
+  budget.tokens = tokens;
+  budget.anywhere = written.harmony;
+  budget.in_thought = in_thought;
+  budget.open = written.harmony ? "<|channel|>analysis<|message|>" : written.thoughts.open;
+  budget.close = written.harmony ? "<|end|>" : written.thoughts.close;
+  for (const TokenId token : format.tag_tokens) {
+    if (const auto text = impl_->tokenizer.token(token)) budget.special.emplace_back(token, *text);
+  }
+  const auto encoded = impl_->tokenizer.encode(
+      budget.close, {.add_special = false, .parse_special = true}, budget.ending);
+  if (!encoded) return encoded.error();
+  const std::shared_ptr<const grammar::TokenTrie> trie = impl_->vocabulary();
+  std::string spelled;
+  for (const TokenId token : budget.ending) {
+    const auto known =
+        std::ranges::find(budget.special, token, &std::pair<TokenId, std::string>::first);
+    spelled += known != budget.special.end() ? std::string_view(known->second) : trie->bytes(token);
+  }
+  // Some tokenizers put a blank before every text.
+  const std::size_t blanks = spelled.find_first_not_of(' ');
+  if (blanks == std::string::npos || spelled.substr(blanks) != budget.close) {
+    return Error{GrammarErrc::kBadGrammar, "the tokenizer cannot write " + budget.close};
+  }
+  return grammar::with_budget(std::move(inner), trie, std::move(budget));
 }
 
 }  // namespace weft

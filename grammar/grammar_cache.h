@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 #include "weft/core/error/error.h"
 #include "weft/grammar/structured_output.h"
@@ -8,6 +10,9 @@
 #include "weft/text/tokenizer/tokenizer.h"
 
 namespace weft {
+
+struct AnswerForm;
+struct ModelFormat;
 
 /// Compiles structured output for a model's vocabulary, and keeps what was used last
 /// (defaults::kMaxKeptGrammars), since most requests of an application ask for the same. The
@@ -21,8 +26,21 @@ class GrammarCache {
   /// something new. Errors: those of GrammarErrc, whose detail begins with `output.name`.
   [[nodiscard]] Result<std::shared_ptr<const TokenConstraint>> compile(
       const StructuredOutput& output) const;
+  /// The same of outputs that have thoughts or calls in them. Errors begin with the place in the
+  /// tools, or with `form.answer.name`.
+  [[nodiscard]] Result<std::shared_ptr<const TokenConstraint>> compile(
+      const AnswerForm& form) const;
+  /// Bounds the tokens of thoughts besides: `inner` as compiled above, or null where all else is
+  /// free. Of a format without thoughts it is `inner`. kBadGrammar where the tokenizer has no way
+  /// to write what ends a thought.
+  [[nodiscard]] Result<std::shared_ptr<const TokenConstraint>> bound_thoughts(
+      std::shared_ptr<const TokenConstraint> inner, const ModelFormat& format, bool in_thought,
+      std::int32_t tokens) const;
 
  private:
+  template <class Make>
+  Result<std::shared_ptr<const TokenConstraint>> compiled(std::string key, const Make& make) const;
+
   struct Impl;
   std::shared_ptr<Impl> impl_;
 };

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
+#include "weft/actors/request/output_form.h"
 #include "weft/actors/request/request_text.h"
-#include "weft/grammar/grammar_error.h"
 #include "weft/sampling/beam_search.h"
 #include "weft/text/output/stop_strings.h"
 #include "weft/text/text_error.h"
@@ -81,13 +81,6 @@ Result<std::vector<TokenId>> prompt_tokens(const Request& request, const ServedM
   if (!request.messages.empty()) return conversation_tokens(request, model, now);
   if (!request.prompt_tokens.empty()) return request.prompt_tokens;
   return text_tokens(request, model);
-}
-
-std::vector<TokenId> ends_of(const SamplingParams& sampling, const ServedModel& model) {
-  std::vector<TokenId> ends = sampling.stop_tokens;
-  if (!sampling.ignore_eos)
-    ends.insert(ends.end(), model.end_tokens.begin(), model.end_tokens.end());
-  return sorted_once(std::move(ends));
 }
 
 // Returns what the device has to do besides what the caller asked for: ranking needs logprobs.
@@ -184,49 +177,12 @@ Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& mode
   spec.cache_domain = cache_domain_of(request, model.cache_share);
   spec.reader = request.activation_reader;
   spec.seed = sampling.seed.value_or(seed);
-  spec.end_tokens = ends_of(sampling, model);
+  spec.end_tokens = end_tokens_of(sampling, model);
   spec.sampling =
       std::make_shared<const SamplingParams>(for_device(sampling, spec.end_tokens.size()));
   const auto whole = static_cast<std::int64_t>(spec.prompt.size()) + spec.max_tokens;
   spec.long_context = model.long_from > 0 && whole > model.long_from;
   return {};
-}
-
-// Compiles what the outputs must look like; it is the sampler's business from here on.
-Result<void> constrain(Request& request, const ServedModel& model) {
-  if (!request.structured_output) return {};
-  const std::string& name = request.structured_output.name;
-  SamplingParams& sampling = request.sampling;
-  if (sampling.constraint) return bad_request(name + ": sampling has a constraint of its own");
-  if (sampling.ignore_eos) return bad_request(name + ": not with ignore_eos, since it must end");
-  if (ends_of(sampling, model).empty()) {
-    return bad_request(to_string(Error{GrammarErrc::kNoEndToken, name}));
-  }
-  auto constraint = model.grammars.compile(request.structured_output);
-  if (!constraint) return bad_request(to_string(constraint.error()));
-  sampling.constraint = std::move(*constraint);
-  return {};
-}
-
-// The text of the prompt's last tokens is as much as shows whether a thought is open.
-bool prompt_ends_in_thought(std::span<const TokenId> prompt, const ServedModel& model) {
-  constexpr std::size_t kTail = 32;
-  const auto tail = prompt.last(std::min(prompt.size(), kTail));
-  const auto text = model.tokenizer.decode(tail, /*skip_special=*/false);
-  return text && ends_in_thought(*text, model.format->format);
-}
-
-void set_parser(RequestText::Options& options, const Request& request,
-                std::span<const TokenId> prompt, const ServedModel& model) {
-  // What a grammar holds to is the answer as it is: no thought, no call.
-  if (request.structured_output) return;
-  if (!request.typed_output || !model.format->format.any()) return;
-  options.format = model.format;
-  if (!request.tools.is_null()) {
-    options.parser.tools = std::make_shared<const ToolSchemas>(request.tools);
-  }
-  options.parser.in_thought = prompt_ends_in_thought(prompt, model);
-  options.parser.one_call = !request.parallel_tool_calls;
 }
 
 RequestText::Options text_options(const Request& request, const GroupSpec& spec,
@@ -251,14 +207,14 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   const auto valid =
       validate(request.sampling, static_cast<std::size_t>(model.vocabulary), model.end_tokens);
   if (!valid) return bad_field("sampling", valid.error());
-  const auto constrained = constrain(request, model);
-  if (!constrained) return constrained.error();
   auto stops = StopStrings::compile(request.stop);
   if (!stops) return bad_field("stop", stops.error());
   auto ids = prompt_tokens(request, model, now);
   if (!ids) return ids.error();
   const auto known = check_tokens(*ids, model);
   if (!known) return known.error();
+  const auto form = constrain_output(request, *ids, model);
+  if (!form) return form.error();
   const std::size_t prompt = ids->size();
   const auto forced = check_forced(request.forced_bos, model);
   if (!forced) return forced.error();
@@ -277,7 +233,8 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   const auto completed = complete(spec, request, model, seed);
   if (!completed) return completed.error();
   auto options = text_options(request, spec, prompt);
-  set_parser(options, request, spec.prompt, model);
+  options.format = form->format;
+  options.parser = form->parser;
   auto text = std::make_unique<RequestText>(*ticket, model.tokenizer, std::move(*stops), options);
   auto group = std::make_unique<RequestGroup>(std::move(spec), std::move(ticket), std::move(text));
   group->cls = request.request_class;

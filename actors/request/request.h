@@ -18,6 +18,7 @@
 #include "weft/core/token.h"
 #include "weft/gpu/activation_reader.h"
 #include "weft/grammar/structured_output.h"
+#include "weft/grammar/tool_choice.h"
 #include "weft/sampling/sampler.h"
 #include "weft/sampling/sampling_params.h"
 #include "weft/text/output/output_piece.h"
@@ -36,6 +37,9 @@ struct Request {
   /// {"name", "arguments": an object}}], whose results are messages with the role "tool", a
   /// "tool_call_id" and "content".
   boost::json::value tools{};
+  /// With typed_output: whether outputs are calls of them, and how strict those are. Beside a
+  /// structured_output, an output is a call or an answer.
+  ToolChoice tool_choice{};
   boost::json::object chat_template_kwargs{};
   /// Takes each output apart as the model's family writes thoughts and, where there are tools,
   /// calls: marks say what is what, and the family's tags are left out. Where the family is not
@@ -43,6 +47,9 @@ struct Request {
   bool typed_output = false;
   /// With typed_output: false ends an output with its first call.
   bool parallel_tool_calls = true;
+  /// With typed_output: thoughts of an output that are as many tokens long are ended for the model;
+  /// negative: it thinks as long as it likes. Of a family without thoughts it means nothing.
+  std::int32_t thinking_budget = -1;
 
   /// Of each output; 0 = what the context has room for, at most what Config::generation_config
   /// says.
@@ -51,8 +58,9 @@ struct Request {
   /// refusal.
   bool clip_max_tokens = false;
   SamplingParams sampling{};
-  StructuredOutput structured_output{};  ///< what each output must look like; sets
-                                         ///< SamplingParams::constraint
+  /// What each output must look like, with typed_output behind its thoughts, which stay free. Sets
+  /// SamplingParams::constraint, as tool_choice and thinking_budget do.
+  StructuredOutput structured_output{};
   /// Of a model with an encoder: the token that the output begins with, which names the language of
   /// a translation (forced_bos_token_id); it is no part of the output. kNoToken: none, or that of
   /// Config::generation_config.

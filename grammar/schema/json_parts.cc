@@ -21,6 +21,19 @@ Part in_brackets(GrammarBuilder& builder, Part space, char open, Part item, char
       {builder.literal({&open, 1}), space, builder.optional(items), builder.literal({&close, 1})});
 }
 
+/// A character of a string, where anything may stand in it.
+ByteDfa character_dfa(ValueForm form) {
+  switch (form) {
+    case ValueForm::kPython:
+      return json_character_dfa(CodeSet::all());
+    case ValueForm::kTagged:
+      return any_json_character_dfa(CodeSet::all().without(CodeSet({{U'<', U'<'}})));
+    case ValueForm::kJson:
+      break;
+  }
+  return any_json_character_dfa(CodeSet::all());
+}
+
 }  // namespace
 
 JsonParts::JsonParts(GrammarBuilder& builder) {
@@ -30,7 +43,7 @@ JsonParts::JsonParts(GrammarBuilder& builder) {
   const Part line = builder.sequence(
       {builder.optional(builder.literal("\r")), builder.literal("\n"), indentation});
   space = builder.optional(builder.any_of({builder.literal(" "), line}));
-  character = builder.dfa(any_json_character_dfa());
+  character = builder.dfa(character_dfa(builder.value_form()));
   const Part quote = builder.literal("\"");
   string = builder.sequence({quote, builder.repeat(character, 0, GrammarBuilder::kNoBound), quote});
   number =
@@ -41,7 +54,9 @@ JsonParts::JsonParts(GrammarBuilder& builder) {
   object = builder.reserve_rule();
   builder.define(object, in_brackets(builder, space, '{', member, '}'));
   array = in_brackets(builder, space, '[', value, ']');
-  const std::array<std::string, 3> words = {"true", "false", "null"};
+  const std::array<std::string, 3> words = {scalar_text(builder, boost::json::value(true)),
+                                            scalar_text(builder, boost::json::value(false)),
+                                            scalar_text(builder, boost::json::value())};
   builder.define(value, builder.any_of({object, array, string, number, builder.choice(words)}));
 }
 
@@ -55,14 +70,16 @@ std::string decimal_text(const boost::json::value& number) {
   return {text.data(), write().ptr};
 }
 
-std::string scalar_text(const boost::json::value& value) {
+std::string scalar_text(const GrammarBuilder& builder, const boost::json::value& value) {
+  const bool python = builder.value_form() == ValueForm::kPython;
   switch (value.kind()) {
     case boost::json::kind::string:
       return '"' + json_escaped({value.get_string().data(), value.get_string().size()}) + '"';
     case boost::json::kind::bool_:
+      if (python) return value.get_bool() ? "True" : "False";
       return value.get_bool() ? "true" : "false";
     case boost::json::kind::null:
-      return "null";
+      return python ? "None" : "null";
     default:
       return decimal_text(value);
   }
@@ -99,7 +116,7 @@ GrammarBuilder::Part given_value(GrammarBuilder& builder, const boost::json::val
     parts.push_back(builder.literal("]"));
     return builder.sequence(parts);
   }
-  return builder.literal(scalar_text(value));
+  return builder.literal(scalar_text(builder, value));
 }
 
 }  // namespace weft::grammar

@@ -41,7 +41,9 @@ inline constexpr std::uint32_t kMaxFractionDigits = 17;
                                                const boost::json::value& value);
 
 /// The text of a value that has no others inside: a string with its quotation marks, a number, ...
-[[nodiscard]] std::string scalar_text(const boost::json::value& value);
+/// in the builder's form.
+[[nodiscard]] std::string scalar_text(const GrammarBuilder& builder,
+                                      const boost::json::value& value);
 
 /// A bound of numbers, as decimal_text() writes it.
 struct NumberBound {

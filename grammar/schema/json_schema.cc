@@ -16,9 +16,6 @@ namespace {
 using Value = boost::json::value;
 using Object = boost::json::object;
 
-/// What may be done before a schema is too complex: some 50 ms.
-constexpr std::size_t kMostWork = 100'000;
-
 /// They say nothing about the text.
 constexpr std::array<std::string_view, 20> kAnnotations = {"$schema",
                                                            "$id",
@@ -163,11 +160,7 @@ SchemaReader::Part SchemaReader::fail(const std::string& path, std::string what,
 }
 
 bool SchemaReader::work(std::size_t amount) {
-  work_ += amount;
-  if (work_ > kMostWork && !error_) {
-    error_ = Error{GrammarErrc::kTooComplex, name_ + ": the schema is too large"};
-  }
-  if (builder_.too_large() && !error_) {
+  if (!builder_.spend(amount) && !error_) {
     error_ = Error{GrammarErrc::kTooComplex, name_ + ": the schema is too large"};
   }
   return !error_;
@@ -368,7 +361,7 @@ SchemaReader::Part SchemaReader::given(const Object& object, const std::string& 
     if (value.is_object() || value.is_array()) {
       parts.push_back(given_value(builder_, value));
     } else {
-      scalars.push_back(scalar_text(value));
+      scalars.push_back(scalar_text(builder_, value));
     }
   }
   if (!scalars.empty()) parts.push_back(builder_.choice(scalars));
@@ -395,10 +388,10 @@ SchemaReader::Part SchemaReader::of_type(std::string_view type, const Object& ob
   if (type == "number") return number_part(object, false, path);
   if (type == "integer") return number_part(object, true, path);
   if (type == "boolean") {
-    const std::array<std::string, 2> words = {"true", "false"};
-    return builder_.choice(words);
+    return builder_.any_of({builder_.literal(scalar_text(builder_, Value(true))),
+                            builder_.literal(scalar_text(builder_, Value(false)))});
   }
-  if (type == "null") return builder_.literal("null");
+  if (type == "null") return builder_.literal(scalar_text(builder_, Value()));
   return fail(below(path, "type"), "'" + std::string(cut_utf8(type, 80)) + "' is no type", false);
 }
 
@@ -432,6 +425,11 @@ Result<GrammarBuilder::Part> GrammarBuilder::json_schema(std::string_view schema
     return Error{GrammarErrc::kBadSchema, std::string(name) + ": " + problem};
   }
   return grammar::SchemaReader(*this, root, name).read();
+}
+
+Result<GrammarBuilder::Part> GrammarBuilder::parsed_json_schema(const boost::json::value& schema,
+                                                                std::string_view name) {
+  return grammar::SchemaReader(*this, schema, name).read();
 }
 
 }  // namespace weft

@@ -102,13 +102,16 @@ class SchemaReader {
   const std::string name_;
   std::optional<Error> error_{};
   std::map<std::string, Part, std::less<>> references_;  ///< by what is written behind $ref
-  std::size_t work_ = 0;
-  std::size_t depth_ = 0;            ///< of the schema that is read
-  std::size_t reference_depth_ = 0;  ///< of references into each other
+  std::size_t depth_ = 0;                                ///< of the schema that is read
+  std::size_t reference_depth_ = 0;                      ///< of references into each other
 };
 
 /// Whether a keyword says nothing about the text.
 [[nodiscard]] bool is_annotation(std::string_view keyword);
+
+/// Why what may write a tag is refused in ValueForm::kTagged.
+inline constexpr const char* kNotBetweenTags =
+    "is not supported for a model that writes arguments between tags";
 
 /// "properties" below "schema": "schema.properties".
 [[nodiscard]] std::string below(const std::string& path, std::string_view name);

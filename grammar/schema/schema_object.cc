@@ -34,8 +34,10 @@ SchemaReader::Part SchemaReader::other_member(const Object& object, const std::s
   const Value* const names = object.if_contains("propertyNames");
   const bool lists = properties != nullptr && !properties->empty();
   const JsonParts& json = builder_.json();
+  const bool is_tagged = builder_.value_form() == ValueForm::kTagged;
   if (patterns != nullptr && !patterns->empty()) {
     const std::string where = below(path, "patternProperties");
+    if (is_tagged) return fail(where, kNotBetweenTags);
     const bool is_open = additional != nullptr && *additional != Value(false);
     if (lists || names != nullptr || is_open || patterns->size() > 1) {
       return fail(where, "is supported for one pattern, without other properties");
@@ -68,6 +70,7 @@ SchemaReader::Part SchemaReader::other_member(const Object& object, const std::s
     return member(name, value);
   }
   if (!lists) return member(json.string, value);
+  if (is_tagged) return fail(where, kNotBetweenTags);
   std::vector<std::string> listed;
   for (const auto& property : *properties) listed.push_back(json_escaped(property.key()));
   std::size_t bytes = 0;

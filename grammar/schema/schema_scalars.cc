@@ -83,6 +83,9 @@ SchemaReader::Part SchemaReader::string_part(const Object& object, const std::st
          quote});
   }
   const std::string where = below(path, pattern != nullptr ? "pattern" : "format");
+  if (pattern != nullptr && builder_.value_form() == ValueForm::kTagged) {
+    return fail(where, kNotBetweenTags);
+  }
   const Value& rule = pattern != nullptr ? *pattern : *format;
   if (!rule.is_string()) return fail(where, "must be a string", false);
   if (pattern != nullptr && format != nullptr) {

@@ -13,6 +13,7 @@
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/net/api/fields/time_text.h"
 #include "weft/net/api/fields/word_tokens.h"
+#include "weft/net/api/tools/thinking_fields.h"
 #include "weft/net/api/tools/tool_fields.h"
 
 namespace weft {

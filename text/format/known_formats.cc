@@ -24,6 +24,11 @@ CallSyntax json_calls(std::string open, std::string close, std::string name_key,
   return calls;
 }
 
+CallSyntax in_list(CallSyntax calls) {
+  calls.in_list = true;
+  return calls;
+}
+
 CallSyntax python_calls(std::string open, std::string close) {
   CallSyntax calls = json_calls(std::move(open), std::move(close));
   calls.body = CallBody::kPython;
@@ -41,6 +46,37 @@ CallSyntax with_name(CallSyntax calls, std::string open, std::string prefix, std
   calls.name_open = std::move(open);
   calls.name_prefix = std::move(prefix);
   calls.name_suffix = std::move(suffix);
+  return calls;
+}
+
+CallSyntax with_ids(CallSyntax calls, std::string before, std::string behind) {
+  calls.id_before = std::move(before);
+  calls.id_behind = std::move(behind);
+  return calls;
+}
+
+CallSyntax in_group(CallSyntax calls, std::string open, std::string close) {
+  calls.group_open = std::move(open);
+  calls.group_close = std::move(close);
+  return calls;
+}
+
+CallSyntax in_deepseek_group(CallSyntax calls) {
+  return in_group(std::move(calls), "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>");
+}
+
+CallSyntax kimi_call() {
+  CallSyntax calls = with_name(
+      named_call("<|tool_call_begin|>", "<|tool_call_end|>", "<|tool_call_argument_begin|>"), {},
+      "functions.", ":");
+  return in_group(with_ids(std::move(calls), {}, "[0-9]{1,4}"), "<|tool_calls_section_begin|>",
+                  "<|tool_calls_section_end|>");
+}
+
+CallSyntax command_calls() {
+  CallSyntax calls =
+      in_list(json_calls("<|START_ACTION|>", "<|END_ACTION|>", "tool_name", "parameters"));
+  calls.id_key = "tool_call_id";
   return calls;
 }
 
@@ -77,6 +113,8 @@ KnownFormat calls_of(std::string name, CallSyntax calls, std::vector<std::string
                      std::string_view families, std::vector<std::string> silent = {}) {
   KnownFormat known;
   known.format.name = std::move(name);
+  if (!calls.group_open.empty()) silent.push_back(calls.group_open);
+  if (!calls.group_close.empty()) silent.push_back(calls.group_close);
   known.format.calls = std::move(calls);
   known.format.silent = std::move(silent);
   known.evidence = std::move(evidence);
@@ -85,10 +123,12 @@ KnownFormat calls_of(std::string name, CallSyntax calls, std::vector<std::string
 }
 
 KnownFormat thoughts_of(std::string name, ThoughtSyntax thoughts, std::vector<std::string> evidence,
-                        std::string_view families, std::vector<std::string> silent = {}) {
-  KnownFormat known =
-      calls_of(std::move(name), {}, std::move(evidence), families, std::move(silent));
+                        std::string_view families, std::string answer_open = {},
+                        std::string answer_close = {}) {
+  KnownFormat known = calls_of(std::move(name), {}, std::move(evidence), families);
   known.format.thoughts = std::move(thoughts);
+  if (!answer_open.empty()) known.format.silent = {answer_open, std::move(answer_close)};
+  known.format.answer_open = std::move(answer_open);
   return known;
 }
 
@@ -112,49 +152,49 @@ std::vector<KnownFormat> make_known_calls() {
       {"<seed:tool_call>"}, "Seed-OSS"));
   table.push_back(calls_of("minimax", minimax_call(), {"<minimax:tool_call>"}, "MiniMax M2"));
   table.push_back(calls_of("glm", glm_call(), {"<tool_call>", "<arg_key>"}, "GLM 4.5, 4.6, 4.7"));
-  table.push_back(calls_of("tool-calls", json_calls("<tool_calls>", "</tool_calls>"),
+  table.push_back(calls_of("tool-calls", in_list(json_calls("<tool_calls>", "</tool_calls>")),
                            {"<tool_calls>"}, "Apriel 1.5"));
   table.push_back(calls_of("hermes", json_calls("<tool_call>", "</tool_call>"), {"<tool_call>"},
                            "Hermes 2 and 3, Qwen 2.5 and 3, Granite 4, MiMo"));
-  table.push_back(calls_of(
-      "mistral-args", with_name(named_call("[TOOL_CALLS]", {}, "[ARGS]"), {}, {}, "[CALL_ID]"),
-      {"[TOOL_CALLS]", "[ARGS]"}, "Mistral Small 3.2, Magistral, Devstral and newer"));
-  table.push_back(calls_of("mistral", json_calls("[TOOL_CALLS]", {}), {"[TOOL_CALLS]"},
+  table.push_back(
+      calls_of("mistral-args",
+               with_ids(with_name(named_call("[TOOL_CALLS]", {}, "[ARGS]"), {}, {}, "[CALL_ID]"),
+                        {}, "[A-Za-z0-9]{1,32}"),
+               {"[TOOL_CALLS]", "[ARGS]"}, "Mistral Small 3.2, Magistral, Devstral and newer"));
+  table.push_back(calls_of("mistral", in_list(json_calls("[TOOL_CALLS]", {})), {"[TOOL_CALLS]"},
                            "Mistral 7B v0.3, Nemo, Large, Small 3.1"));
   table.push_back(
       calls_of("deepseek-v3",
-               with_name(named_call("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "\n```json"),
-                         "function<｜tool▁sep｜>", {}, {}),
-               {"<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "```json"}, "DeepSeek V3, R1",
-               {"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"}));
-  table.push_back(calls_of(
-      "deepseek-v3.1", named_call("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁sep｜>"),
-      {"<｜tool▁call▁begin｜>", "<｜tool▁sep｜>"}, "DeepSeek V3.1",
-      {"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"}));
-  table.push_back(calls_of("kimi",
-                           with_name(named_call("<|tool_call_begin|>", "<|tool_call_end|>",
-                                                "<|tool_call_argument_begin|>"),
-                                     {}, "functions.", ":"),
-                           {"<|tool_call_begin|>", "<|tool_call_argument_begin|>"}, "Kimi K2",
-                           {"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"}));
-  table.push_back(calls_of(
-      "solar",
-      with_name(named_call("<|tool_call:begin|>", "<|tool_call:end|>", "<|tool_call:args|>"), {},
-                "<|tool_call:name|>", {}),
-      {"<|tool_call:begin|>", "<|tool_call:args|>"}, "Solar Open", {"<|tool_calls|>"}));
-  table.push_back(calls_of("granite", json_calls("<|tool_call|>", "<|/tool_call|>"),
+               in_deepseek_group(with_name(
+                   named_call("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "\n```json"),
+                   "function<｜tool▁sep｜>", {}, {})),
+               {"<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "```json"}, "DeepSeek V3, R1"));
+  table.push_back(calls_of("deepseek-v3.1",
+                           in_deepseek_group(named_call("<｜tool▁call▁begin｜>",
+                                                        "<｜tool▁call▁end｜>", "<｜tool▁sep｜>")),
+                           {"<｜tool▁call▁begin｜>", "<｜tool▁sep｜>"}, "DeepSeek V3.1"));
+  table.push_back(calls_of("kimi", kimi_call(),
+                           {"<|tool_call_begin|>", "<|tool_call_argument_begin|>"}, "Kimi K2"));
+  table.push_back(
+      calls_of("solar",
+               in_group(with_ids(with_name(named_call("<|tool_call:begin|>", "<|tool_call:end|>",
+                                                      "<|tool_call:args|>"),
+                                           {}, "<|tool_call:name|>", {}),
+                                 "[A-Za-z0-9_-]{1,32}", {}),
+                        "<|tool_calls|>", {}),
+               {"<|tool_call:begin|>", "<|tool_call:args|>"}, "Solar Open"));
+  table.push_back(calls_of("granite", in_list(json_calls("<|tool_call|>", "<|/tool_call|>")),
                            {"<|tool_call|>"}, "Granite 3, Phi-4-mini"));
+  table.push_back(calls_of("command-a", command_calls(), {"<|START_ACTION|>"},
+                           "Command R7B, Command A", {"<|START_RESPONSE|>", "<|END_RESPONSE|>"}));
   table.push_back(calls_of(
-      "command-a", json_calls("<|START_ACTION|>", "<|END_ACTION|>", "tool_name", "parameters"),
-      {"<|START_ACTION|>"}, "Command R7B, Command A", {"<|START_RESPONSE|>", "<|END_RESPONSE|>"}));
-  table.push_back(calls_of("command-r",
-                           json_calls("Action:\n```json", "```", "tool_name", "parameters"),
-                           {"Action:", "```json", "tool_name"}, "Command R, Command R+"));
-  table.push_back(calls_of("nemotron", json_calls("<TOOLCALL>", "</TOOLCALL>"), {"<TOOLCALL>"},
-                           "Nemotron Nano v2"));
+      "command-r", in_list(json_calls("Action:\n```json", "```", "tool_name", "parameters")),
+      {"Action:", "```json", "tool_name"}, "Command R, Command R+"));
+  table.push_back(calls_of("nemotron", in_list(json_calls("<TOOLCALL>", "</TOOLCALL>")),
+                           {"<TOOLCALL>"}, "Nemotron Nano v2"));
   table.push_back(calls_of("lfm2", python_calls("<|tool_call_start|>", "<|tool_call_end|>"),
                            {"<|tool_call_start|>"}, "LFM2"));
-  table.push_back(calls_of("functools", json_calls("functools", {}), {"functools["},
+  table.push_back(calls_of("functools", in_list(json_calls("functools", {})), {"functools["},
                            "Firefunction v2, Phi-4-mini"));
   table.push_back(calls_of("llama-json", json_calls({}, {}, "name", "parameters"),
                            {"\"name\": function name", "\"parameters\": dictionary"},
@@ -168,14 +208,14 @@ std::vector<KnownFormat> make_known_calls() {
 std::vector<KnownFormat> make_known_thoughts() {
   std::vector<KnownFormat> table;
   table.push_back(thoughts_of("granite-think", {"<think>", "</think>"}, {"<think>", "<response>"},
-                              "Granite 3.3", {"<response>", "</response>"}));
+                              "Granite 3.3", "<response>", "</response>"));
   table.push_back(thoughts_of("think", {"<think>", "</think>"}, {"</think>"},
                               "Qwen3, QwQ, DeepSeek R1 and V3.1, GLM 4.5, Kimi K2, SmolLM3, "
                               "Nemotron, MiniMax M2 and most others"));
   table.push_back(thoughts_of("magistral", {"[THINK]", "[/THINK]"}, {"[THINK]"}, "Magistral"));
   table.push_back(thoughts_of("command-think", {"<|START_THINKING|>", "<|END_THINKING|>"},
                               {"<|START_THINKING|>"}, "Command R7B, Command A",
-                              {"<|START_RESPONSE|>", "<|END_RESPONSE|>"}));
+                              "<|START_RESPONSE|>", "<|END_RESPONSE|>"));
   table.push_back(
       thoughts_of("seed-think", {"<seed:think>", "</seed:think>"}, {"<seed:think>"}, "Seed-OSS"));
   return table;

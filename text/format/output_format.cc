@@ -34,6 +34,7 @@ std::vector<std::string_view> OutputFormat::tags() const {
 OutputFormat join_formats(OutputFormat calls, const OutputFormat& thoughts) {
   calls.thoughts = thoughts.thoughts;
   calls.silent.insert(calls.silent.end(), thoughts.silent.begin(), thoughts.silent.end());
+  calls.answer_open = thoughts.answer_open;
   if (!calls.name.empty()) calls.name.push_back('+');
   calls.name.append(thoughts.name);
   return calls;

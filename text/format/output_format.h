@@ -43,6 +43,17 @@ struct CallSyntax {
   /// kTagged: key_open KEY key_close value_open VALUE value_close, any number of times, then
   /// body_close. Without value_open, a line's end before and after the value is not of it.
   std::string key_open{}, key_close{}, value_open{}, value_close{}, body_close{};
+
+  // What is read without being told, and has to be said where calls are to be written.
+
+  /// kJson: the calls of an output stand in one list.
+  bool in_list = false;
+  /// kJson: the field before the name that says which call it is; empty: none.
+  std::string id_key{};
+  /// kNamed: the regular expression of what stands before `name_prefix` and behind `name_suffix`.
+  std::string id_before{}, id_behind{};
+  /// Tags around all calls of an output, which are silent ones.
+  std::string group_open{}, group_close{};
 };
 
 /// The tags of OpenAI's harmony: the first three begin and make up a message's header, the others
@@ -65,6 +76,8 @@ struct OutputFormat {
   CallSyntax calls{};
   /// Tags around text or calls that say nothing which the others do not say.
   std::vector<std::string> silent{};
+  /// The one of them that the family writes before an answer.
+  std::string answer_open{};
   /// The output is a sequence of messages on channels, as OpenAI's harmony writes them: thoughts,
   /// calls and text are all told by a message's header, and the rest of this is empty.
   bool harmony = false;

@@ -16,6 +16,8 @@ struct ParserOptions {
   std::shared_ptr<const ToolSchemas> tools{};
   bool in_thought = false;  ///< the prompt has opened a thought already
   bool one_call = false;    ///< done() with the first call
+  /// An answer that has begun goes on to the output's end, whatever looks like a tag in it.
+  bool whole_answer = false;
 };
 
 /// Takes an output apart while it comes: text, thoughts and calls. What it appends does not depend

@@ -101,6 +101,7 @@ class TagReader final : public OutputParser::Reader {
       watch(calls.close, Role::kCallClose);
     }
     for (const std::string& tag : format_->silent) watch(tag, Role::kSilent);
+    tags_ = tags;
     scanner_.watch(std::move(tags));
   }
 
@@ -114,6 +115,11 @@ class TagReader final : public OutputParser::Reader {
     state_ = State::kCall;
     head_ = std::move(head);
     reader_ = make_call_reader(format_->calls);
+  }
+
+  /// Whether an answer has begun that nothing but its own text can follow.
+  [[nodiscard]] bool is_whole_answer() const {
+    return options_.whole_answer && sink_.begun() == 0 && !prose_.fresh();
   }
 
   // White space is passed on to the text, where it is held back.
@@ -133,6 +139,7 @@ class TagReader final : public OutputParser::Reader {
     const auto plain = [&](std::string_view run) { prose_.add(run, out); };
     const auto tag = scanner_.scan(text, plain);
     if (!tag) return;
+    if (is_whole_answer()) return prose_.add(tags_[*tag], out);
     switch (roles_[*tag]) {
       case Role::kThoughtOpen:
         if (prose_.fresh()) return enter_thought();
@@ -223,7 +230,8 @@ class TagReader final : public OutputParser::Reader {
   State state_ = State::kText;
   Prose prose_;
   TagScanner scanner_;
-  std::vector<Role> roles_;  // of the scanner's tags
+  std::vector<std::string_view> tags_;  // the scanner's
+  std::vector<Role> roles_;             // of them
   CallSink sink_;
   std::unique_ptr<CallReader> reader_;
   std::string head_;  // what has been read of a call that has not begun

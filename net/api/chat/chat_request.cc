@@ -8,6 +8,7 @@
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/net/api/fields/structured_fields.h"
+#include "weft/net/api/tools/thinking_fields.h"
 #include "weft/net/api/tools/tool_fields.h"
 #include "weft/sampling/defaults.h"
 
@@ -62,6 +63,8 @@ ApiResult<CompletionRequest> read_chat(simdjson::dom::object body, const ApiCont
   request.chat_template_kwargs = take_template_kwargs(fields);
   take_tools(fields, ToolDialect::kChat, *context.card.model, request);
   take_reasoning_effort(fields, "reasoning_effort", request);
+  static_cast<void>(take_thinking(fields, /*needs_budget=*/false, request));
+  take_thinking_budget(fields, request);
   request.max_tokens = take_max_tokens(fields);
   take_response_format(fields, request);
   take_structured_outputs(fields, request);

@@ -4,12 +4,12 @@
 #include <string_view>
 #include <utility>
 
-#include "weft/actors/request/stream_defaults.h"
 #include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/net/api/fields/structured_fields.h"
 #include "weft/net/api/messages/message_turns.h"
+#include "weft/net/api/tools/thinking_fields.h"
 #include "weft/net/api/tools/tool_fields.h"
 
 namespace weft {
@@ -41,30 +41,6 @@ void refuse_unsupported_message_fields(BodyFields& fields, const SamplingParams&
   take_harmless_fields(fields, FieldPlace::kMessages);
 }
 
-/// Takes `thinking`. Returns whether thoughts are to be shown. Its budget is a hint that no
-/// template takes; thoughts count among max_tokens.
-bool take_thinking(const BodyFields& fields, Request& request) {
-  const auto object = fields.object("thinking");
-  if (!object) return true;
-  const BodyFields thinking(*object, "thinking", fields);
-  const std::string_view type = thinking.needed_text("type");
-  const std::string_view display = thinking.text("display").value_or("summarized");
-  if (display != "summarized" && display != "omitted") {
-    thinking.fail("display", shown(display) + " is none of summarized, omitted");
-  }
-  if (type == "enabled") {
-    static_cast<void>(thinking.needed_integer("budget_tokens", 1, kMaxStreamTokens));
-    set_thinking(request, true);
-  } else if (type == "disabled") {
-    set_thinking(request, false);
-  } else if (type != "adaptive") {
-    thinking.fail("type", shown(type) + " is not supported, only enabled, adaptive, disabled",
-                  api_code::kUnsupported);
-  }
-  thinking.finish();
-  return display == "summarized";
-}
-
 std::int32_t take_message_bound(BodyFields& fields, MessageUse use) {
   const std::int32_t most = take_token_bound(fields, "max_tokens");
   if (most == 0 && use == MessageUse::kAnswer) {
@@ -91,7 +67,7 @@ ApiResult<MessageRequest> read_messages(simdjson::dom::object body, const ApiCon
   request.clip_max_tokens = true;
   const std::string tier = take_service_tier(fields, context, request.request_class);
   take_tools(fields, ToolDialect::kMessages, model, request);
-  options.show_thinking = take_thinking(fields, request);
+  options.show_thinking = take_thinking(fields, /*needs_budget=*/true, request);
   take_output_config(fields, request);
   refuse_unsupported_message_fields(fields, request.sampling);
   check_request(fields, request, model, 1, kMessageNames);

@@ -12,6 +12,7 @@
 #include "weft/net/api/ollama/ollama_messages.h"
 #include "weft/net/api/ollama/ollama_models.h"
 #include "weft/net/api/ollama/ollama_options.h"
+#include "weft/net/api/tools/thinking_fields.h"
 #include "weft/net/api/tools/tool_fields.h"
 #include "weft/sampling/defaults.h"
 

@@ -15,6 +15,7 @@
 #include "weft/net/api/fields/sampling_fields.h"
 #include "weft/net/api/fields/structured_fields.h"
 #include "weft/net/api/responses/input_items.h"
+#include "weft/net/api/tools/thinking_fields.h"
 #include "weft/net/api/tools/tool_fields.h"
 #include "weft/sampling/defaults.h"
 
@@ -230,6 +231,7 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
   request.max_tokens = take_token_bound(fields, "max_output_tokens");
   request.chat_template_kwargs = take_template_kwargs(fields);
   echo["reasoning"] = take_reasoning(fields, request);
+  take_thinking_budget(fields, request);
   const std::string tier = take_service_tier(fields, context, request.request_class);
   take_response_logprobs(fields, request.sampling);
   take_text(fields, request, echo);

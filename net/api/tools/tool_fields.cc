@@ -1,7 +1,6 @@
 #include "weft/net/api/tools/tool_fields.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <optional>
@@ -9,10 +8,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/json_value.h"
 #include "weft/net/api/fields/request_fields.h"
+#include "weft/net/api/tools/tool_choice.h"
 
 namespace weft {
 namespace {
@@ -31,7 +32,8 @@ bool may_name_function(std::string_view name) {
 
 /// Returns a function as templates know it, with its fields in the order that models were trained
 /// with.
-json::object take_function(const BodyFields& function, std::string_view schema = "parameters") {
+json::object take_function(const BodyFields& function, std::vector<std::string>& strict,
+                           std::string_view schema = "parameters") {
   const std::string_view name = function.needed_text("name");
   if (!may_name_function(name)) {
     function.fail("name", "must have 1 to " + std::to_string(defaults::kMaxFunctionName) +
@@ -41,12 +43,12 @@ json::object take_function(const BodyFields& function, std::string_view schema =
   if (const auto description = function.text("description")) made["description"] = *description;
   made["parameters"] = {{"type", "object"}, {"properties", json::object()}};
   if (function.object(schema)) made["parameters"] = to_json(*function.any(schema));
-  static_cast<void>(function.flag("strict"));
+  if (function.flag("strict").value_or(false)) strict.emplace_back(name);
   return made;
 }
 
 json::object take_tool(const BodyFields& fields, dom::element element, std::size_t index,
-                       ToolDialect dialect) {
+                       ToolDialect dialect, std::vector<std::string>& strict) {
   const BodyFields tool(element.get_object(), indexed("tools", index), fields);
   const bool messages = dialect == ToolDialect::kMessages;
   const std::string_view known = messages ? "custom" : "function";
@@ -60,23 +62,24 @@ json::object take_tool(const BodyFields& fields, dom::element element, std::size
   json::object function;
   if (dialect == ToolDialect::kChat) {
     const BodyFields inner = tool.needed_child("function");
-    function = take_function(inner);
+    function = take_function(inner, strict);
     inner.finish();
   } else {
-    function = take_function(tool, messages ? "input_schema" : "parameters");
+    function = take_function(tool, strict, messages ? "input_schema" : "parameters");
   }
   tool.finish();
   return {{"type", "function"}, {"function", std::move(function)}};
 }
 
-json::array take_list(const BodyFields& fields, dom::array list, ToolDialect dialect) {
+json::array take_list(const BodyFields& fields, dom::array list, ToolDialect dialect,
+                      std::vector<std::string>& strict) {
   json::array tools;
   std::set<std::string, std::less<>> names;
   for (const dom::element entry : list) {
     if (tools.size() == defaults::kMaxTools) {
       fields.fail("tools", "has more than " + std::to_string(defaults::kMaxTools) + " functions");
     }
-    json::object tool = take_tool(fields, entry, tools.size(), dialect);
+    json::object tool = take_tool(fields, entry, tools.size(), dialect, strict);
     if (fields.error()) return {};
     const json::string& name = tool["function"].as_object()["name"].as_string();
     if (!names.emplace(name.data(), name.size()).second) {
@@ -87,38 +90,17 @@ json::array take_list(const BodyFields& fields, dom::array list, ToolDialect dia
   return tools;
 }
 
-/// Whether the model may call what it is offered.
-bool take_choice(const BodyFields& fields) {
-  const auto choice = fields.any("tool_choice");
-  if (!choice) return true;
-  std::string_view word;
-  if (choice->get(word) == simdjson::SUCCESS) {
-    if (word == "auto") return true;
-    if (word == "none") return false;
-    fields.fail("tool_choice", shown(word) + " is not supported, only auto and none",
-                api_code::kUnsupported);
-  } else if (choice->is_object()) {
-    fields.fail("tool_choice", "of a certain function is not supported, only auto and none",
-                api_code::kUnsupported);
-  } else {
-    fields.fail("tool_choice", "must be a string or an object", api_code::kInvalidType);
+/// How the dialect calls the schema of a tool.
+std::string_view schema_name(ToolDialect dialect) {
+  switch (dialect) {
+    case ToolDialect::kResponses:
+      return "parameters";
+    case ToolDialect::kMessages:
+      return "input_schema";
+    case ToolDialect::kChat:
+      break;
   }
-  return false;
-}
-
-/// The same of Messages, whose choice is an object.
-bool take_choice_object(const BodyFields& fields, Request& request) {
-  const auto object = fields.object("tool_choice");
-  if (!object) return true;
-  const BodyFields choice(*object, "tool_choice", fields);
-  const std::string_view type = choice.needed_text("type");
-  if (type != "auto" && type != "none") {
-    choice.fail("type", shown(type) + " is not supported, only auto and none",
-                api_code::kUnsupported);
-  }
-  request.parallel_tool_calls = !choice.flag("disable_parallel_tool_use").value_or(false);
-  choice.finish();
-  return type == "auto";
+  return "function.parameters";
 }
 
 void check_model(const BodyFields& fields, const ServedModel& model) {
@@ -130,13 +112,6 @@ void check_model(const BodyFields& fields, const ServedModel& model) {
               api_code::kUnsupported);
 }
 
-constexpr std::array<std::string_view, 6> kEfforts = {"none",   "minimal", "low",
-                                                      "medium", "high",    "xhigh"};
-
-void set_once(json::object& variables, std::string_view name, json::value value) {
-  if (!variables.contains(name)) variables[name] = std::move(value);
-}
-
 }  // namespace
 
 bool can_call_tools(const ServedModel& model) {
@@ -145,40 +120,23 @@ bool can_call_tools(const ServedModel& model) {
          (format.harmony || format.calls.body != CallBody::kNone);
 }
 
-void set_thinking(Request& request, bool wanted) {
-  for (const std::string_view name : {"enable_thinking", "thinking"}) {
-    set_once(request.chat_template_kwargs, name, wanted);
-  }
-}
-
 void take_tools(BodyFields& fields, ToolDialect dialect, const ServedModel& model,
                 Request& request) {
   request.typed_output = true;
-  bool may_call = false;
-  if (dialect == ToolDialect::kMessages) {
-    may_call = take_choice_object(fields, request);
-  } else {
-    request.parallel_tool_calls = fields.flag("parallel_tool_calls").value_or(true);
-    may_call = take_choice(fields);
-    refuse_older_tools(fields);
-  }
+  const bool may_call = take_tool_choice(fields, dialect, request);
+  if (dialect != ToolDialect::kMessages) refuse_older_tools(fields);
   const auto list = fields.array("tools");
-  if (!list || list->size() == 0) return;
-  json::array tools = take_list(fields, *list, dialect);
-  check_model(fields, model);
-  if (may_call) request.tools = std::move(tools);
-}
-
-void take_reasoning_effort(BodyFields& fields, std::string_view name, Request& request) {
-  const auto effort = fields.text(name);
-  if (!effort) return;
-  if (std::ranges::find(kEfforts, *effort) == kEfforts.end()) {
-    return fields.fail(name,
-                       shown(*effort) + " is none of none, minimal, low, medium, high, xhigh");
+  if (list && list->size() > 0) {
+    json::array tools = take_list(fields, *list, dialect, request.tool_choice.strict);
+    check_model(fields, model);
+    if (may_call) request.tools = std::move(tools);
   }
-  json::object& variables = request.chat_template_kwargs;
-  set_once(variables, "reasoning_effort", json::string(*effort));
-  if (*effort == "none") set_thinking(request, false);
+  if (!may_call) {
+    request.tool_choice = {};
+    return;
+  }
+  request.tool_choice.schema_name = schema_name(dialect);
+  if (!fields.error()) check_tool_choice(fields, request);
 }
 
 }  // namespace weft

@@ -117,6 +117,30 @@ def test_without_a_choice_the_model_knows_of_no_tools(claude):
     assert [block.text for block in message.content] == ["Hello! What shall I look up?"]
 
 
+def test_a_call_can_be_required(claude):
+    message = ask(claude, tool_choice={"type": "any", "disable_parallel_tool_use": True})
+    assert [block.type for block in message.content] == ["thinking", "tool_use"]
+    assert calls_of(message) == CALLS[:1]
+    assert message.stop_reason == "tool_use"
+
+
+def test_a_call_of_a_certain_tool_can_be_required(claude):
+    clock = {"name": "get_time", "input_schema": {
+        "type": "object", "properties": {"zone": {"enum": ["CET", "UTC"]}}, "required": ["zone"]}}
+    message = ask(claude, tools=[TOOLS[0], clock], max_tokens=400,
+                  tool_choice={"type": "tool", "name": "get_time", "disable_parallel_tool_use": True})
+    (name, arguments), = calls_of(message)
+    assert name == "get_time" and arguments["zone"] in ("CET", "UTC")
+
+
+def test_thoughts_end_with_their_budget(claude):
+    message = ask(claude, thinking={"type": "enabled", "budget_tokens": 3})
+    whole = ask(claude).content[0].thinking
+    assert message.content[0].type == "thinking"
+    assert whole.startswith(message.content[0].thinking) and len(message.content[0].thinking) < len(whole)
+    assert calls_of(message) == CALLS
+
+
 def test_thoughts_can_be_left_out(claude):
     message = ask(claude, thinking={"type": "adaptive", "display": "omitted"})
     assert [block.type for block in message.content] == ["text", "tool_use", "tool_use"]
@@ -132,8 +156,9 @@ def test_whether_it_thinks_is_told_to_the_template(claude):
 
 
 @pytest.mark.parametrize(("field", "options"), [
-    ("tool_choice.type", {"tool_choice": {"type": "any"}}),
-    ("tool_choice.type", {"tool_choice": {"type": "tool", "name": "get_time"}}),
+    ("tool_choice", {"tool_choice": {"type": "tool", "name": "get_news"}}),
+    ("tools[0].input_schema.not", {"tool_choice": {"type": "any"},
+                                   "tools": [{**TOOLS[0], "input_schema": {"type": "object", "not": {}}}]}),
     ("tools[0].type", {"tools": [{"type": "bash_20250124", "name": "bash"}]}),
     ("tools[1]", {"tools": [TOOLS[0], TOOLS[0]]}),
     ("thinking.budget_tokens", {"thinking": {"type": "enabled", "budget_tokens": -1}}),

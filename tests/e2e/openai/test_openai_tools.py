@@ -111,11 +111,77 @@ def test_without_a_choice_the_model_knows_of_no_tools(tool_client: openai.OpenAI
     assert answer.choices[0].message.tool_calls is None
 
 
-def test_a_choice_that_forces_a_call_is_refused_by_name(tool_client: openai.OpenAI) -> None:
-    for choice in ("required", {"type": "function", "function": {"name": "get_time"}}):
-        with pytest.raises(openai.BadRequestError) as refused:
-            ask(tool_client, tool_choice=choice)
-        assert refused.value.param == "tool_choice"
+def test_a_call_can_be_required(tool_client: openai.OpenAI) -> None:
+    answer = ask(tool_client, tool_choice="required", parallel_tool_calls=False)
+    message = answer.choices[0].message
+    assert message.content is None
+    assert message.reasoning_content == THOUGHT
+    assert calls_of(message) == CALLS[:1]
+    assert answer.choices[0].finish_reason == "tool_calls"
+
+
+CLOCK: Any = {"type": "function", "function": {"name": "get_time", "parameters": {
+    "type": "object", "properties": {"zone": {"enum": ["CET", "UTC"]}, "exact": {"type": "boolean"}},
+    "required": ["zone", "exact"]}}}
+
+
+@pytest.mark.parametrize("choice", [
+    {"type": "function", "function": {"name": "get_time"}},
+    {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [
+        {"type": "function", "function": {"name": "get_time"}}]}},
+])
+def test_a_call_of_a_certain_function_can_be_required(tool_client: openai.OpenAI, choice: Any) -> None:
+    answer = ask(tool_client, tools=[CHAT_TOOLS[0], CLOCK], tool_choice=choice, parallel_tool_calls=False,
+                 max_tokens=400)
+    (name, arguments), = calls_of(answer.choices[0].message)
+    assert name == "get_time"
+    assert json.loads(arguments) in [{"zone": zone, "exact": exact}
+                                     for zone in ("CET", "UTC") for exact in (True, False)]
+    assert answer.choices[0].finish_reason == "tool_calls"
+
+
+def test_calls_of_a_strict_function_follow_its_schema(tool_client: openai.OpenAI) -> None:
+    # The model would write 2 days; where it is free to write text it does.
+    strict = {"type": "function", "function": {"name": "get_weather", "strict": True, "parameters": {
+        "type": "object", "properties": {"city": {"type": "string"}, "days": {"enum": [7]}},
+        "required": ["city", "days"], "additionalProperties": False}}}
+    answer = ask(tool_client, tools=[strict], parallel_tool_calls=False)
+    message = answer.choices[0].message
+    assert message.content == REMARK
+    assert json.loads(message.tool_calls[0].function.arguments) == {"city": "Zürich", "days": 7}
+
+
+def test_an_answer_of_a_schema_comes_behind_thoughts(tool_client: openai.OpenAI) -> None:
+    schema = {"type": "object", "properties": {"sky": {"enum": ["blue", "grey"]}}, "required": ["sky"],
+              "additionalProperties": False}
+    answer = ask(tool_client, response_format={"type": "json_schema", "json_schema": {"name": "sky", "schema": schema}},
+                 temperature=0, max_tokens=400)
+    message = answer.choices[0].message
+    assert message.reasoning_content == THOUGHT
+    assert json.loads(message.content)["sky"] in ("blue", "grey")
+    assert message.tool_calls is None
+
+
+@pytest.mark.parametrize("field", ["thinking_token_budget", "thinking_budget"])
+def test_thoughts_end_with_their_budget(tool_client: openai.OpenAI, field: str) -> None:
+    answer = ask(tool_client, extra_body={field: 3})
+    message = answer.choices[0].message
+    assert THOUGHT.startswith(message.reasoning_content) and message.reasoning_content != THOUGHT
+    assert message.content == REMARK
+    assert calls_of(message) == CALLS
+    assert answer.usage.completion_tokens_details.reasoning_tokens < 8
+
+
+@pytest.mark.parametrize(("field", "options"), [
+    ("tool_choice", {"tool_choice": "required", "tools": []}),
+    ("tool_choice", {"tool_choice": {"type": "function", "function": {"name": "get_news"}}}),
+    ("tools[0].function.parameters.not", {"tool_choice": "required", "tools": [{"type": "function", "function": {
+        "name": "f", "parameters": {"type": "object", "not": {}}}}]}),
+])
+def test_what_cannot_be_forced_is_refused_by_name(tool_client: openai.OpenAI, field: str, options: Any) -> None:
+    with pytest.raises(openai.BadRequestError) as refused:
+        ask(tool_client, **options)
+    assert refused.value.param == field
 
 
 def test_an_output_that_is_cut_says_so(tool_client: openai.OpenAI) -> None:
@@ -142,6 +208,12 @@ def expect_calls(response: Any) -> None:
 def outputs_for(response: Any) -> list[Any]:
     return [{"type": "function_call_output", "call_id": item.call_id, "output": RESULTS[item.name]}
             for item in response.output if item.type == "function_call"]
+
+
+def test_a_response_can_be_forced_to_call(tool_client: openai.OpenAI) -> None:
+    response = respond(tool_client, tool_choice="required", parallel_tool_calls=False)
+    assert [item.type for item in response.output] == ["reasoning", "function_call"]
+    assert (response.output[1].name, response.output[1].arguments) == CALLS[0]
 
 
 def test_a_response_has_an_item_for_each(tool_client: openai.OpenAI) -> None:

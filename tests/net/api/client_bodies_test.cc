@@ -150,11 +150,10 @@ TEST_F(ClientBodiesTest, WishesOfOpenaisNewerFieldsAreTakenWhereTheyChangeNothin
 
 TEST_F(ClientBodiesTest, ANamedToolIsRefusedForWhatItIs) {
   const char* named = R"({"input":"a","tool_choice":{"type":"function","name":"look"}})";
-  EXPECT_EQ(response(named), "tool_choice unsupported");
+  EXPECT_EQ(response(named), "tool_choice invalid_value");
   const auto read = read_response(body(named), context, nullptr, true);
-  EXPECT_EQ(read.error().message,
-            "tool_choice: of a certain function is not supported, only auto and none");
-  EXPECT_EQ(response(R"({"input":"a","tool_choice":"required"})"), "tool_choice unsupported");
+  EXPECT_EQ(read.error().message, "tool_choice: asks for a call, and there are no tools");
+  EXPECT_EQ(response(R"({"input":"a","tool_choice":"required"})"), "tool_choice invalid_value");
   EXPECT_EQ(response(R"({"input":"a","tool_choice":5})"), "tool_choice invalid_type");
   EXPECT_EQ(chat(R"({"messages":[{"role":"user","content":"a"}],"function_call":[]})"),
             "function_call invalid_type");

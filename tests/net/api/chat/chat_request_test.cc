@@ -186,9 +186,14 @@ TEST_F(ChatRequestTest, ToolsAreFunctionsForATemplateThatKnowsThem) {
            {R"("tools":[{"type":"function","function":{"name":"a"}},)"
             R"({"type":"function","function":{"name":"a"}}])",
             "tools[1] invalid_value"},
-           {tools + R"(,"tool_choice":"required")", "tool_choice unsupported"},
-           {tools + R"(,"tool_choice":{"type":"function","function":{"name":"now"}})",
-            "tool_choice unsupported"},
+           {tools + R"(,"tool_choice":"any")", "tool_choice unsupported"},
+           {tools + R"(,"tool_choice":{"type":"custom"})", "tool_choice.type unsupported"},
+           {tools + R"(,"tool_choice":{"type":"function"})",
+            "tool_choice.function missing_required_parameter"},
+           {tools + R"(,"tool_choice":{"type":"function","function":{"name":"later"}})",
+            "tool_choice invalid_value"},
+           {tools + R"(,"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto"}})",
+            "tool_choice.allowed_tools.tools missing_required_parameter"},
        }) {
     EXPECT_EQ(refusal(with(fields)), expected) << fields;
   }
@@ -198,6 +203,44 @@ TEST_F(ChatRequestTest, ToolsAreFunctionsForATemplateThatKnowsThem) {
             (R"({"type":"function","function":{"name":"f)" + std::to_string(i) + R"("}})");
   }
   EXPECT_EQ(refusal(with("\"tools\":[" + many + "]")), "tools invalid_value");
+}
+
+TEST_F(ChatRequestTest, AChoiceOfToolsIsWhatTheRequestSaysOfThem) {
+  *model = tool_model();
+  const std::string tools =
+      R"("tools":[{"type":"function","function":{"name":"now","strict":true}},)"
+      R"({"type":"function","function":{"name":"look","strict":false}}])";
+  const auto choice = [&](const std::string& said) {
+    return part(with(tools + (said.empty() ? "" : ",\"tool_choice\":" + said))).tool_choice;
+  };
+  using Mode = ToolChoice::Mode;
+  const std::vector<std::string> now = {"now"};
+  EXPECT_EQ(choice("").mode, Mode::kAuto);
+  EXPECT_EQ(choice("").strict, now);
+  EXPECT_EQ(choice("").schema_name, "function.parameters");
+  EXPECT_EQ(choice(R"("required")").mode, Mode::kRequired);
+  EXPECT_TRUE(choice(R"("required")").only.empty());
+  const ToolChoice named = choice(R"({"type":"function","function":{"name":"now"}})");
+  EXPECT_EQ(named.mode, Mode::kRequired);
+  EXPECT_EQ(named.only, now);
+  const ToolChoice some =
+      choice(R"({"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[)"
+             R"({"type":"function","function":{"name":"now"}}]}})");
+  EXPECT_EQ(some.mode, Mode::kAuto);
+  EXPECT_EQ(some.only, now);
+  EXPECT_FALSE(choice(R"("none")").constrains());
+}
+
+TEST_F(ChatRequestTest, ThoughtsMayHaveABudget) {
+  const auto budget = [&](const std::string& fields) { return part(with(fields)).thinking_budget; };
+  EXPECT_EQ(budget(R"("n":1)"), -1);
+  EXPECT_EQ(budget(R"("thinking_token_budget":0)"), 0);
+  EXPECT_EQ(budget(R"("thinking_budget":100)"), 100);
+  EXPECT_EQ(budget(R"("thinking":{"type":"enabled","budget_tokens":7})"), 7);
+  EXPECT_EQ(budget(R"("thinking":{"type":"enabled"})"), -1);
+  EXPECT_EQ(refusal(with(R"("thinking_budget":-2)")), "thinking_budget invalid_value");
+  EXPECT_EQ(refusal(with(R"("thinking_token_budget":1,"thinking_budget":2)")),
+            "thinking_budget invalid_value");
 }
 
 TEST_F(ChatRequestTest, HowHardToThinkIsToldToTheTemplate) {
@@ -412,8 +455,9 @@ TEST_F(ChatRequestTest, WhatCannotBeDoneIsRefusedByName) {
            {R"("response_format":"text")", "response_format invalid_type"},
            {R"("tools":[{"type":"function"}])", "tools[0].function missing_required_parameter"},
            {R"("tools":{})", "tools invalid_type"},
-           {R"("tool_choice":"required")", "tool_choice unsupported"},
-           {R"("tool_choice":{"type":"function"})", "tool_choice unsupported"},
+           {R"("tool_choice":"required")", "tool_choice invalid_value"},
+           {R"("tool_choice":{"type":"function"})",
+            "tool_choice.function missing_required_parameter"},
            {R"("functions":[{}])", "functions unsupported"},
            {R"("function_call":{"name":"f"})", "function_call unsupported"},
            {R"("modalities":["text","audio"])", "modalities unsupported"},

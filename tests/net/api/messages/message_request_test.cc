@@ -130,9 +130,9 @@ TEST_F(MessageRequestTest, WhatWeftCannotDoIsRefusedByName) {
             "messages[0].content[0].type unsupported");
   EXPECT_EQ(refused(R"(,"tools":[{"name":"look","input_schema":{}}])"), "tools unsupported")
       << "the template has none";
-  EXPECT_EQ(refused(R"(,"tool_choice":{"type":"any"})"), "tool_choice.type unsupported");
-  EXPECT_EQ(refused(R"(,"tool_choice":{"type":"tool","name":"a"})"),
-            "tool_choice.type unsupported");
+  EXPECT_EQ(refused(R"(,"tool_choice":{"type":"any"})"), "tool_choice invalid_value");
+  EXPECT_EQ(refused(R"(,"tool_choice":{"type":"tool","name":"a"})"), "tool_choice invalid_value");
+  EXPECT_EQ(refused(R"(,"tool_choice":{"type":"required"})"), "tool_choice.type unsupported");
   EXPECT_EQ(refused(R"(,"thinking":{"type":"between_tools"})"), "thinking.type unsupported");
   EXPECT_EQ(refused(R"(,"output_config":{"format":{"type":"json_schema"}})"),
             "output_config.format.schema missing_required_parameter");
@@ -161,6 +161,9 @@ TEST_F(MessageRequestTest, WhetherItThinksIsAskedOfTheTemplate) {
             (json::object{{"enable_thinking", false}, {"thinking", false}}));
   EXPECT_EQ(kwargs(R"(,"thinking":{"type":"enabled","budget_tokens":2000})"),
             (json::object{{"enable_thinking", true}, {"thinking", true}}));
+  EXPECT_EQ(request(R"(,"thinking":{"type":"enabled","budget_tokens":2000})").thinking_budget,
+            2000);
+  EXPECT_EQ(request(R"(,"thinking":{"type":"adaptive"})").thinking_budget, -1);
   EXPECT_TRUE(kwargs("").empty());
   EXPECT_TRUE(kwargs(R"(,"thinking":{"type":"adaptive"})").empty());
   EXPECT_EQ(
@@ -211,6 +214,12 @@ TEST_F(MessageToolsTest, ToolsAreToldToTheModelAsFunctions) {
   EXPECT_TRUE(chosen(R"({"type":"none"})").tools.is_null());
   EXPECT_FALSE(chosen(R"({"type":"auto"})").tools.is_null());
   EXPECT_FALSE(chosen(R"({"type":"auto","disable_parallel_tool_use":true})").parallel_tool_calls);
+  const Request any = chosen(R"({"type":"any","disable_parallel_tool_use":true})");
+  EXPECT_EQ(any.tool_choice.mode, ToolChoice::Mode::kRequired);
+  EXPECT_EQ(any.tool_choice.schema_name, "input_schema");
+  EXPECT_FALSE(any.parallel_tool_calls);
+  EXPECT_EQ(chosen(R"({"type":"tool","name":"look"})").tool_choice.only,
+            std::vector<std::string>{"look"});
 }
 
 TEST_F(MessageToolsTest, AToolThatIsNoFunctionOfTheClientsIsRefused) {

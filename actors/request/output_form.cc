@@ -1,0 +1,130 @@
+#include "weft/actors/request/output_form.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+#include "weft/grammar/calls/answer_form.h"
+#include "weft/grammar/grammar_error.h"
+
+namespace weft {
+namespace {
+
+using Mode = ToolChoice::Mode;
+using Constraint = std::shared_ptr<const TokenConstraint>;
+
+Error refused(std::string detail) { return {EngineErrc::kBadRequest, std::move(detail)}; }
+
+// The text of the prompt's last tokens is as much as shows whether a thought is open.
+bool prompt_ends_in_thought(std::span<const TokenId> prompt, const ServedModel& model) {
+  constexpr std::size_t kTail = 32;
+  const auto tail = prompt.last(std::min(prompt.size(), kTail));
+  const auto text = model.tokenizer.decode(tail, /*skip_special=*/false);
+  return text && ends_in_thought(*text, model.format->format);
+}
+
+/// What names the request's wish in errors.
+const std::string& name_of(const Request& request) {
+  static const std::string choice = "tool_choice";
+  return request.structured_output ? request.structured_output.name : choice;
+}
+
+// A choice that constrains has functions to choose from, and a family that writes calls.
+Result<void> check_choice(const Request& request, const OutputForm& form) {
+  const ToolChoice& choice = request.tool_choice;
+  if (!choice.constrains()) return {};
+  if (!request.typed_output) return refused("tool_choice: wants typed_output");
+  if (ToolSchemas(request.tools).empty()) return refused("tool_choice: there are no tools");
+  if (!form.parser.tools) {
+    return refused("tool_choice: how this model writes calls is not known");
+  }
+  for (const auto* names : {&choice.only, &choice.strict}) {
+    for (const std::string& name : *names) {
+      if (!form.parser.tools->knows(name))
+        return refused("tool_choice: '" + name + "' is not one of the tools");
+    }
+  }
+  return {};
+}
+
+Result<void> check_sampling(const Request& request, const ServedModel& model) {
+  const std::string& name = name_of(request);
+  const SamplingParams& sampling = request.sampling;
+  if (sampling.ignore_eos) return refused(name + ": not with ignore_eos, since it must end");
+  if (end_tokens_of(sampling, model).empty()) {
+    return refused(to_string(Error{GrammarErrc::kNoEndToken, name}));
+  }
+  return {};
+}
+
+Result<Constraint> compile(const Request& request, const OutputForm& form,
+                           const ServedModel& model) {
+  const bool calls = request.tool_choice.constrains();
+  if (!request.structured_output && !calls) return Constraint();
+  if (const auto checked = check_sampling(request, model); !checked) return checked.error();
+  if (!form.format) return model.grammars.compile(request.structured_output);
+  AnswerForm answer;
+  answer.format = form.format.get();
+  if (form.parser.tools) answer.tools = &request.tools;
+  answer.choice = request.tool_choice;
+  answer.one_call = form.parser.one_call;
+  answer.in_thought = form.parser.in_thought;
+  answer.answer = request.structured_output;
+  return model.grammars.compile(answer);
+}
+
+// Nothing is read from an output that is one text.
+OutputForm form_of(const Request& request, std::span<const TokenId> prompt,
+                   const ServedModel& model) {
+  OutputForm form;
+  const OutputFormat& format = model.format->format;
+  if (!request.typed_output || !format.any()) return form;
+  form.format = model.format;
+  const bool calls = format.harmony || format.calls.body != CallBody::kNone;
+  if (!request.tools.is_null() && calls) {
+    form.parser.tools = std::make_shared<const ToolSchemas>(request.tools);
+    if (form.parser.tools->empty()) form.parser.tools = nullptr;
+  }
+  if (request.structured_output && !form.parser.tools && !format.harmony &&
+      !format.thoughts.any()) {
+    return {};  // the answer is all that there is
+  }
+  form.parser.in_thought = prompt_ends_in_thought(prompt, model);
+  form.parser.one_call = !request.parallel_tool_calls;
+  form.parser.whole_answer = static_cast<bool>(request.structured_output);
+  return form;
+}
+
+}  // namespace
+
+std::vector<TokenId> end_tokens_of(const SamplingParams& sampling, const ServedModel& model) {
+  std::vector<TokenId> ends = sampling.stop_tokens;
+  if (!sampling.ignore_eos)
+    ends.insert(ends.end(), model.end_tokens.begin(), model.end_tokens.end());
+  return sorted_once(std::move(ends));
+}
+
+Result<OutputForm> constrain_output(Request& request, std::span<const TokenId> prompt,
+                                    const ServedModel& model) {
+  OutputForm form = form_of(request, prompt, model);
+  if (const auto checked = check_choice(request, form); !checked) return checked.error();
+  auto constraint = compile(request, form, model);
+  if (constraint && request.thinking_budget >= 0 && form.format) {
+    constraint = model.grammars.bound_thoughts(std::move(*constraint), *form.format,
+                                               form.parser.in_thought, request.thinking_budget);
+    if (!constraint) return refused("thinking_budget: " + to_string(constraint.error()));
+  }
+  if (!constraint) {
+    const bool is_told = constraint.error().code == EngineErrc::kBadRequest;
+    return is_told ? constraint.error() : refused(to_string(constraint.error()));
+  }
+  if (!*constraint) return form;
+  if (request.sampling.constraint) {
+    return refused(name_of(request) + ": sampling has a constraint of its own");
+  }
+  request.sampling.constraint = std::move(*constraint);
+  return form;
+}
+
+}  // namespace weft

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/grammar/grammar_builder.h"
+#include "weft/text/format/output_format.h"
+
+namespace weft::grammar {
+
+/// A function that may be called.
+struct CallableTool {
+  std::string name;
+  const boost::json::value* parameters = nullptr;  ///< a JSON schema; null: none is known
+  bool by_schema = true;  ///< its arguments are as the schema says; else any of the family's form
+  std::string path;       ///< of the schema, in errors
+};
+
+/// Writes grammars of calls, by the same description by which they are read (CallSyntax). What a
+/// schema asks for and the family's form has no way to hold to is refused with kUnsupportedSchema,
+/// by its place. Owner only.
+class CallWriter {
+ public:
+  using Part = GrammarBuilder::Part;
+
+  /// `special` are the texts of those special tokens that the format's tags are made of. Borrows
+  /// all.
+  CallWriter(GrammarBuilder& builder, const OutputFormat& format,
+             std::span<const std::string> special);
+
+  /// A text of the format, special tokens in it as such.
+  [[nodiscard]] Part markup(std::string_view text);
+  /// White space, or none, where markup may have it.
+  [[nodiscard]] Part space() const noexcept { return space_; }
+  /// Any text in which no call begins and that is not taken for one.
+  [[nodiscard]] Part text_without_calls();
+
+  /// One call, or as many as the model likes. There is a tool at least.
+  [[nodiscard]] Result<Part> calls(std::span<const CallableTool> tools, bool one);
+  /// The same of harmony: the header behind <|start|>assistant, and the message. There is one.
+  [[nodiscard]] Result<Part> harmony_call(std::span<const CallableTool> tools);
+
+ private:
+  using Value = boost::json::value;
+  using Object = boost::json::object;
+
+  /// A parameter of a function whose arguments are not one JSON object.
+  struct Parameter {
+    std::string name;
+    Value schema;  ///< with the definitions of the whole
+    bool is_required = false;
+    std::string path;
+  };
+
+  // After the first mistake they make parts that mean nothing.
+  Part call_list(std::span<const CallableTool> tools, bool one);
+  Part call_bodies(std::span<const CallableTool> tools);
+  Part json_call(std::span<const CallableTool> tools);
+  Part named_call(std::span<const CallableTool> tools);
+  Part tagged_call(std::span<const CallableTool> tools);
+  Part python_call(std::span<const CallableTool> tools);
+  Part json_arguments(const CallableTool& tool);
+  Part tagged_arguments(const CallableTool& tool);
+  Part tagged_value(const Parameter& one, bool by_schema);
+  Part tagged_text(const Parameter& one);
+  Part given_text(const Object& schema, const std::string& path);
+  Part python_arguments(const CallableTool& tool);
+  Part python_value(const Parameter& one, bool by_schema);
+  Part schema_part(const Value& schema, const std::string& path, ValueForm form);
+  /// Tools that have the rest of a call in common.
+  template <class Each>
+  Part each_of(std::span<const CallableTool> tools, const Each& each);
+  std::vector<Parameter> parameters_of(const CallableTool& tool);
+  Part in_order(std::span<const Parameter> parameters, Part between,
+                const std::vector<Part>& parts);
+  Part fail(const std::string& path, std::string what);
+
+  GrammarBuilder& builder_;
+  const OutputFormat& format_;
+  const CallSyntax& syntax_;
+  const std::span<const std::string> special_;
+  Part space_;
+  std::optional<Error> error_{};
+};
+
+}  // namespace weft::grammar

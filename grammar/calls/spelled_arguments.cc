@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <array>
+#include <boost/json/serialize.hpp>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "weft/core/text/utf8.h"
+#include "weft/grammar/byte_dfa.h"
+#include "weft/grammar/calls/call_writer.h"
+#include "weft/grammar/schema/json_parts.h"
+#include "weft/grammar/schema/json_schema.h"
+#include "weft/text/format/tool_schemas.h"
+
+// Arguments that a family spells one by one: between tags, or as Python does.
+
+namespace weft::grammar {
+namespace {
+
+using SchemaValue = boost::json::value;
+using SchemaObject = boost::json::object;
+
+bool is_identifier(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '-' || c == '.';
+  });
+}
+
+/// The schema of a property, which may refer to the definitions of the whole.
+SchemaValue with_definitions(const SchemaValue& schema, const SchemaObject& whole) {
+  const SchemaObject* const object = schema.if_object();
+  if (object == nullptr) return schema;
+  SchemaObject made = *object;
+  for (const std::string_view name : {"$defs", "definitions"}) {
+    if (const SchemaValue* const found = whole.if_contains(name)) {
+      if (!made.contains(name)) made[name] = *found;
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+/// Properties in their order. What else a schema may say of its object cannot be held to here.
+std::vector<CallWriter::Parameter> CallWriter::parameters_of(const CallableTool& tool) {
+  std::vector<Parameter> all;
+  const Object* const schema = tool.parameters == nullptr ? nullptr : tool.parameters->if_object();
+  if (schema == nullptr) return all;
+  if (const Value* const list = schema->if_contains("properties"); list != nullptr) {
+    const Object* const properties = list->if_object();
+    if (properties == nullptr) {
+      fail(below(tool.path, "properties"), "must be an object");
+      return all;
+    }
+    for (const auto& [key, value] : *properties) {
+      const std::string path = below(below(tool.path, "properties"), key);
+      if (!is_identifier(key))
+        fail(path, "a name of letters, digits, '_', '-' and '.' is supported");
+      all.push_back({std::string(key), with_definitions(value, *schema), false, path});
+    }
+  }
+  if (!tool.by_schema) return all;
+  constexpr std::array<std::string_view, 4> kRead = {"type", "properties", "required",
+                                                     "additionalProperties"};
+  for (const auto& [key, value] : *schema) {
+    if (std::ranges::find(kRead, std::string_view(key)) == kRead.end() && !is_annotation(key) &&
+        key != "$ref") {
+      fail(below(tool.path, key), "is not supported for a model that spells each argument");
+    }
+  }
+  if (schema->contains("$ref")) fail(below(tool.path, "$ref"), "is not supported at this place");
+  const Value* const required = schema->if_contains("required");
+  if (required == nullptr) return all;
+  if (!required->is_array()) fail(below(tool.path, "required"), "must be a list");
+  std::set<std::string, std::less<>> names;
+  for (const Value& name : required->is_array() ? required->get_array() : boost::json::array()) {
+    if (name.is_string()) names.emplace(name.get_string().data(), name.get_string().size());
+  }
+  for (Parameter& one : all) one.is_required = names.erase(one.name) > 0;
+  if (!names.empty()) {
+    fail(below(tool.path, "required"),
+         "names '" + std::string(cut_utf8(*names.begin(), 80)) + "', which no property does");
+  }
+  return all;
+}
+
+/// The parts of parameters in their order, each there or not unless it is required, with `between`
+/// before each but the first.
+CallWriter::Part CallWriter::in_order(std::span<const Parameter> parameters, Part between,
+                                      const std::vector<Part>& parts) {
+  Part rest;   // what may follow once one is there
+  Part first;  // and while none is
+  for (std::size_t i = parameters.size(); i > 0; --i) {
+    const Part part = parts[i - 1];
+    const Part begun = builder_.sequence({part, rest});
+    const Part with = builder_.sequence({between, part, rest});
+    rest = parameters[i - 1].is_required ? with : builder_.any_of({with, rest});
+    first = parameters[i - 1].is_required ? begun : builder_.any_of({begun, first});
+  }
+  return first;
+}
+
+CallWriter::Part CallWriter::tagged_call(std::span<const CallableTool> tools) {
+  const bool line = syntax_.name_close.find_first_not_of(" \n\t\r") == std::string::npos;
+  // A line's end after the name is left out by some; the arguments' tag tells as well.
+  const Part name_close =
+      line ? builder_.optional(markup(syntax_.name_close)) : markup(syntax_.name_close);
+  const Part rest = each_of(tools, [&](const CallableTool& tool) {
+    if (tool.name.find_first_of("<>\"") != std::string::npos) {
+      return fail(tool.path, "the function's name cannot stand in a tag");
+    }
+    return builder_.sequence(
+        {builder_.literal(tool.name), name_close, space_, tagged_arguments(tool)});
+  });
+  return builder_.sequence({markup(syntax_.name_open), rest, markup(syntax_.body_close)});
+}
+
+CallWriter::Part CallWriter::tagged_arguments(const CallableTool& tool) {
+  const std::vector<Parameter> parameters = parameters_of(tool);
+  std::vector<Part> parts;
+  for (const Parameter& one : parameters) {
+    if (error_) return {};
+    const Part key = builder_.sequence(
+        {markup(syntax_.key_open), builder_.literal(one.name), markup(syntax_.key_close)});
+    const Part opens = syntax_.value_open.empty()
+                           ? Part{}
+                           : builder_.sequence({space_, markup(syntax_.value_open)});
+    parts.push_back(builder_.sequence(
+        {key, opens, tagged_value(one, tool.by_schema), markup(syntax_.value_close), space_}));
+  }
+  if (tool.by_schema) return in_order(parameters, {}, parts);
+  return parts.empty() ? Part{}
+                       : builder_.repeat(builder_.any_of(parts), 0, GrammarBuilder::kNoBound);
+}
+
+CallWriter::Part CallWriter::tagged_value(const Parameter& one, bool by_schema) {
+  const std::vector<std::string> ends{syntax_.value_close};
+  if (!by_schema) return builder_.text_without(ends);
+  const Object* const schema = one.schema.if_object();
+  const Value* const type = schema == nullptr ? nullptr : schema->if_contains("type");
+  const bool is_text = type != nullptr && *type == Value("string");
+  if (!is_text) {
+    const Value& whole = one.schema;
+    if (boost::json::serialize(whole).find(syntax_.value_close) != std::string::npos) {
+      return fail(one.path, "has '" + syntax_.value_close + "' in it, which ends an argument");
+    }
+    return builder_.sequence({space_, schema_part(whole, one.path, ValueForm::kTagged), space_});
+  }
+  const Part value = tagged_text(one);
+  // Values on lines of their own have a line's end before and behind them.
+  if (!syntax_.value_open.empty()) return value;
+  const Part line = builder_.optional(builder_.literal("\n"));
+  return builder_.sequence({line, value, line});
+}
+
+/// A text without quotation marks.
+CallWriter::Part CallWriter::tagged_text(const Parameter& one) {
+  const Object& schema = one.schema.get_object();
+  if (schema.contains("enum") || schema.contains("const")) return given_text(schema, one.path);
+  std::optional<std::string> format;
+  std::uint32_t least = 0;
+  std::uint32_t most = GrammarBuilder::kNoBound;
+  for (const auto& [key, value] : schema) {
+    boost::system::error_code failed;
+    const auto count = value.is_number() ? value.to_number<std::uint32_t>(failed) : 0;
+    if (key == "minLength" && value.is_number() && !failed) {
+      least = count;
+    } else if (key == "maxLength" && value.is_number() && !failed) {
+      most = count;
+    } else if (key == "format" && value.is_string()) {
+      const auto pattern = format_regex(value.get_string());
+      if (!pattern) return fail(below(one.path, key), "is not supported");
+      format = *pattern;
+    } else if (key != "type" && !is_annotation(key)) {
+      return fail(below(one.path, key), kNotBetweenTags);
+    }
+  }
+  const bool bounded = least > 0 || most != GrammarBuilder::kNoBound;
+  if (format && bounded) return fail(below(one.path, "format"), "is not supported beside lengths");
+  if (format) return builder_.regex(*format).value();
+  if (!bounded) return builder_.text_without(std::vector<std::string>{syntax_.value_close});
+  if (most < least) return builder_.any_of(std::span<const Part>());
+  // Counted, it is one line without tags, so that neither may change how long it is.
+  const CodeSet plain =
+      CodeSet::all().without(CodeSet({{U'\n', U'\n'}, {U'\r', U'\r'}, {U'<', U'<'}}));
+  return builder_.repeat(builder_.dfa(utf8_dfa(plain)), least, most);
+}
+
+CallWriter::Part CallWriter::given_text(const Object& schema, const std::string& path) {
+  constexpr std::array<std::string_view, 3> kRead = {"type", "enum", "const"};
+  for (const auto& [key, value] : schema) {
+    if (std::ranges::find(kRead, std::string_view(key)) == kRead.end() && !is_annotation(key)) {
+      return fail(below(path, key), "is not supported beside enum or const");
+    }
+  }
+  const Value* const list = schema.if_contains("enum");
+  const Value* const single = schema.if_contains("const");
+  if (list != nullptr && !list->is_array()) return fail(below(path, "enum"), "must be a list");
+  boost::json::array values = list != nullptr ? list->get_array() : boost::json::array{*single};
+  if (list != nullptr && single != nullptr) {
+    const bool is_listed = std::ranges::find(values, *single) != values.end();
+    values = is_listed ? boost::json::array{*single} : boost::json::array{};
+  }
+  std::vector<std::string> texts;
+  for (const Value& value : values) {
+    if (!value.is_string()) continue;  // the type is that of texts
+    const std::string_view text = value.get_string();
+    if (text.find(syntax_.value_close) != std::string_view::npos || text.starts_with('\n') ||
+        text.ends_with('\n')) {
+      return fail(path, "has a value that cannot stand between tags");
+    }
+    texts.emplace_back(text);
+  }
+  return builder_.choice(texts);
+}
+
+CallWriter::Part CallWriter::python_call(std::span<const CallableTool> tools) {
+  return each_of(tools, [&](const CallableTool& tool) {
+    return builder_.sequence(
+        {builder_.literal(tool.name + "("), python_arguments(tool), builder_.literal(")")});
+  });
+}
+
+CallWriter::Part CallWriter::python_arguments(const CallableTool& tool) {
+  const std::vector<Parameter> parameters = parameters_of(tool);
+  std::vector<Part> parts;
+  for (const Parameter& one : parameters) {
+    if (error_) return {};
+    parts.push_back(
+        builder_.sequence({builder_.literal(one.name + "="), python_value(one, tool.by_schema)}));
+  }
+  return in_order(parameters, builder_.sequence({builder_.literal(","), space_}), parts);
+}
+
+CallWriter::Part CallWriter::python_value(const Parameter& one, bool by_schema) {
+  return schema_part(by_schema ? one.schema : Value(true), one.path, ValueForm::kPython);
+}
+
+}  // namespace weft::grammar

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/core/token.h"
+#include "weft/grammar/engine/token_trie.h"
+#include "weft/sampling/token_constraint.h"
+
+namespace weft::grammar {
+
+/// When thoughts have to end, and how they are told.
+struct ThinkingBudget {
+  std::int32_t tokens = 0;      ///< of thoughts; behind them `ending` is all that is allowed
+  std::string open, close;      ///< what begins a thought and what ends it, not empty
+  bool in_thought = false;      ///< the prompt has opened one
+  bool anywhere = false;        ///< thoughts may begin later than at the output's beginning
+  std::vector<TokenId> ending;  ///< which spells `close`
+  std::vector<std::pair<TokenId, std::string>> special;  ///< of the tags: tokens without bytes
+};
+
+/// Holds outputs to a budget, and to `inner`, which has to allow the ending behind whole characters
+/// of a thought; null: to nothing else. A thought that is cut ends behind a whole character. Steps
+/// take the time of `inner`'s and can be taken back as far as defaults::kMaxRollback.
+[[nodiscard]] std::shared_ptr<const TokenConstraint> with_budget(
+    std::shared_ptr<const TokenConstraint> inner, std::shared_ptr<const TokenTrie> trie,
+    ThinkingBudget budget);
+
+}  // namespace weft::grammar

@@ -1,0 +1,64 @@
+#include "weft/grammar/structured_part.h"
+
+#include <string>
+
+#include "weft/core/text/utf8.h"
+#include "weft/grammar/defaults.h"
+#include "weft/grammar/grammar_error.h"
+
+namespace weft::grammar {
+namespace {
+
+using Kind = StructuredOutput::Kind;
+
+Result<GrammarBuilder::Part> choice_part(GrammarBuilder& builder, const StructuredOutput& output) {
+  if (output.choices.empty()) {
+    return Error{GrammarErrc::kBadGrammar, output.name + ": there is no choice"};
+  }
+  if (output.choices.size() > defaults::kMaxChoices) {
+    return Error{GrammarErrc::kTooComplex,
+                 output.name + ": more than " + std::to_string(defaults::kMaxChoices) + " choices"};
+  }
+  for (std::size_t i = 0; i < output.choices.size(); ++i) {
+    if (is_utf8(output.choices[i])) continue;
+    return Error{GrammarErrc::kBadGrammar,
+                 output.name + "[" + std::to_string(i) + "]: is not UTF-8"};
+  }
+  return builder.choice(output.choices);
+}
+
+}  // namespace
+
+Result<GrammarBuilder::Part> structured_part(GrammarBuilder& builder,
+                                             const StructuredOutput& output) {
+  switch (output.kind) {
+    case Kind::kJsonObject:
+      return builder.json_object();
+    case Kind::kJsonSchema:
+      return builder.json_schema(output.text, output.name);
+    case Kind::kRegex:
+      return builder.regex(output.text);
+    case Kind::kChoice:
+      return choice_part(builder, output);
+    case Kind::kText:
+      return builder.grammar_text(output.text);
+    case Kind::kGrammar:
+      if (output.grammar) return builder.grammar(*output.grammar);
+      break;
+    case Kind::kNone:
+      break;
+  }
+  return Error{GrammarErrc::kBadGrammar, "there is no grammar"};
+}
+
+std::string key_of(const StructuredOutput& output) {
+  if (output.kind == Kind::kGrammar && output.text.empty()) return {};
+  std::string key(1, static_cast<char>('0' + static_cast<int>(output.kind)));
+  key += output.text;
+  for (const std::string& choice : output.choices) {
+    key += '\0' + std::to_string(choice.size()) + ':' + choice;
+  }
+  return key;
+}
+
+}  // namespace weft::grammar

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+/// Whether a model calls what it is offered, and what of it. Plain data; what cannot be held to is
+/// said when the request is prepared, before its first token.
+struct ToolChoice {
+  enum class Mode : std::uint8_t {
+    kAuto,      ///< the model chooses
+    kRequired,  ///< each output is one call or more, which thoughts may precede; their arguments
+                ///< are as the functions' schemas say
+  };
+
+  Mode mode = Mode::kAuto;
+  std::vector<std::string> only{};  ///< the functions that may be called; empty: all
+  /// Those whose arguments are as their schema says, also where calling is the model's choice.
+  std::vector<std::string> strict{};
+  /// What errors call the schema of a tool, behind "tools[0].".
+  std::string schema_name = "function.parameters";
+
+  /// Whether outputs have to be held to anything.
+  [[nodiscard]] bool constrains() const noexcept {
+    return mode == Mode::kRequired || !only.empty() || !strict.empty();
+  }
+};
+
+}  // namespace weft
