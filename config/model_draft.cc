@@ -141,6 +141,7 @@ Result<ModelConfig> ModelDraft::finish(const FileConfig& file) const {
     return bad_model(
         origin, "models: " + mistakes.front().key->path() + " = " + mistakes.front().complaint);
   }
+  if (merged.engine.model.empty()) return bad_model(origin, "models: path is missing");
   model.config = std::move(merged.engine);
   return model;
 }
@@ -186,7 +187,6 @@ Result<void> check_models(const std::vector<ModelConfig>& models,
     for (const std::string& alias : model.aliases) {
       if (auto checked = check_name("aliases", alias); !checked) return checked;
     }
-    if (model.config.model.empty()) return bad_model(places[i], "path is missing");
     if (!(model.share >= ModelsConfig::kLowestShare &&
           model.share <= ModelsConfig::kHighestShare)) {
       return bad_model(places[i], "share = " + std::to_string(model.share) +

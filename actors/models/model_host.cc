@@ -7,21 +7,33 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
+#include "weft/actors/loading/loaded_model.h"
 #include "weft/actors/models/device_memory.h"
 #include "weft/actors/models/device_turns.h"
+#include "weft/actors/models/model_files.h"
 #include "weft/actors/models/model_slot.h"
 #include "weft/core/time/steady_clock.h"
 
 namespace weft {
 namespace {
 
-std::unique_ptr<RequestPort> make_pipeline(boost::asio::any_io_executor executor,
-                                           const Config& config, const PipelineOptions& options) {
-  return std::make_unique<Pipeline>(std::move(executor), config, options);
+/// Makes pipelines of models whose files and weights they have in common.
+ModelHostOptions::MakeModel maker_of_pipelines() {
+  return [files = std::make_shared<ModelFiles>()](
+             boost::asio::any_io_executor executor, const Config& config,
+             const PipelineOptions& options) -> std::unique_ptr<RequestPort> {
+    const OpenedModel opened = files->open(config.model, config.spec).value();
+    Tokenizer tokenizer = load_tokenizer(config.model).value();
+    LoadedModel loaded = load_served(opened, std::move(tokenizer), config, options.progress,
+                                     options.memory_budget, files->weights())
+                             .value();
+    return std::make_unique<Pipeline>(std::move(executor), config, std::move(loaded.model),
+                                      std::move(loaded.devices), options);
+  };
 }
 
 ModelHostOptions with_defaults(ModelHostOptions options) {
-  if (!options.make) options.make = make_pipeline;
+  if (!options.make) options.make = maker_of_pipelines();
   ActorSystemOptions& system = options.pipeline.system;
   if (!system.metrics) system.metrics = std::make_shared<MetricsRegistry>();
   if (!system.clock) system.clock = std::make_shared<SteadyClock>();
@@ -103,6 +115,7 @@ ModelInfo ModelHost::info_of(const Slot& slot) {
 
 void ModelHost::publish() {
   auto list = std::make_shared<ModelList>();
+  list->loads_on_demand = may_load_on_demand();
   for (const Slot& slot : slots_) list->models.push_back(info_of(slot));
   list_ = std::move(list);
 }

@@ -132,11 +132,13 @@ class ModelHost final : public RequestPort {
   std::atomic<bool> stopping_{false};
 
   mutable std::mutex mutex_;  // guards what follows; never held while a model is made or destroyed
-  std::deque<Slot> slots_;    // one for each model, in order; constant but for what is in them
   std::shared_ptr<const ModelList> list_;
   std::deque<Job> jobs_;
   std::uint64_t uses_ = 0;
   std::condition_variable has_work_;
+  // One for each model, in order; constant but for what is in them. What goes with them tells the
+  // members above.
+  std::deque<Slot> slots_;
   std::thread thread_;
 };
 

@@ -26,7 +26,7 @@ enum class ModelState : std::uint8_t {
 struct ModelInfo {
   std::string name{};
   std::vector<std::string> aliases{};
-  ModelState state = ModelState::kUnloaded;
+  ModelState state = ModelState::kLoaded;
   Error failure{};           ///< with kFailed: why
   std::int64_t created = 0;  ///< seconds since 1970 when it was loaded; 0: it was not yet
   /// What is known of it; null where it is not in memory.
@@ -37,6 +37,8 @@ struct ModelInfo {
 /// none. Immutable.
 struct ModelList {
   std::vector<ModelInfo> models{};
+  /// Whether a request for a model that is not loaded has it loaded (ModelsConfig::max_loaded).
+  bool loads_on_demand = false;
 
   /// Returns the model of this name or alias, the first one for ""; null when there is none.
   [[nodiscard]] const ModelInfo* find(std::string_view name) const noexcept;

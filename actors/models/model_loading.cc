@@ -210,7 +210,9 @@ void ModelHost::unload(Slot& slot) {
   {
     const std::scoped_lock lock(mutex_);
     told = std::exchange(slot.told, {});
-    if (slot.state == ModelState::kUnloading) slot.state = ModelState::kUnloaded;
+    // Of one that was lost the failure stays, unless somebody wants it unloaded.
+    if (slot.state == ModelState::kUnloading || !told.empty()) slot.state = ModelState::kUnloaded;
+    if (slot.state == ModelState::kUnloaded) slot.failure = Error();
     // Requests that came meanwhile bring it back.
     if (slot.state == ModelState::kUnloaded && !slot.waiting.empty()) begin_load(slot);
     publish();
