@@ -15,6 +15,8 @@
 #include "weft/actors/failure.h"                   // IWYU pragma: export
 #include "weft/actors/loading/run_rank_process.h"  // IWYU pragma: export
 #include "weft/actors/loading/served_model.h"      // IWYU pragma: export
+#include "weft/actors/models/model_host.h"         // IWYU pragma: export
+#include "weft/actors/models/model_list.h"         // IWYU pragma: export
 #include "weft/actors/pipeline.h"                  // IWYU pragma: export
 #include "weft/actors/preprocess_pool.h"           // IWYU pragma: export
 #include "weft/actors/request/request.h"           // IWYU pragma: export
@@ -22,6 +24,7 @@
 #include "weft/actors/stepper/stepper.h"           // IWYU pragma: export
 #include "weft/config/config.h"                    // IWYU pragma: export
 #include "weft/config/config_error.h"              // IWYU pragma: export
+#include "weft/config/models_config.h"             // IWYU pragma: export
 #include "weft/core/actor/actor.h"                 // IWYU pragma: export
 #include "weft/core/actor/actor_system.h"          // IWYU pragma: export
 #include "weft/core/error/error.h"                 // IWYU pragma: export

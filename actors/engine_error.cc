@@ -36,6 +36,16 @@ constexpr std::array kEngineErrors = {
               "the stream belongs to no request"},
     ErrorText{static_cast<int>(EngineErrc::kNoTokenLeft), "no_token_left",
               "the request allows no token that the model could choose"},
+    ErrorText{static_cast<int>(EngineErrc::kNoSuchModel), "no_such_model",
+              "there is no model of this name"},
+    ErrorText{static_cast<int>(EngineErrc::kModelNotLoaded), "model_not_loaded",
+              "the model is not loaded"},
+    ErrorText{static_cast<int>(EngineErrc::kModelLoading), "model_loading",
+              "the model is being loaded"},
+    ErrorText{static_cast<int>(EngineErrc::kModelUnloading), "model_unloading",
+              "the model is being unloaded"},
+    ErrorText{static_cast<int>(EngineErrc::kModelFailed), "model_failed",
+              "the model could not be loaded"},
 };
 
 constexpr TableCategory kEngineCategory(0x3a86f2d94be107c5, "weft.engine", kEngineErrors);

@@ -39,6 +39,16 @@ enum class EngineErrc {
   /// Of the tokens that the request allows, the model gives none a number above minus infinity; or
   /// the request's LogitProcessor or ActivationReader threw.
   kNoTokenLeft,
+  /// The engine has no model of this name.
+  kNoSuchModel,
+  /// The model is there, but not in memory.
+  kModelNotLoaded,
+  /// The model is being loaded, and is not to be unloaded meanwhile.
+  kModelLoading,
+  /// The model takes no more requests: it leaves when those that it has are done.
+  kModelUnloading,
+  /// The model could not be loaded; the detail says why.
+  kModelFailed,
 };
 
 /// The category of these errors, and how one becomes a boost::system::error_code.

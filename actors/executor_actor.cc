@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "weft/actors/model_label.h"
 #include "weft/core/actor/supervision.h"
 
 namespace weft {
@@ -21,12 +22,13 @@ std::unique_ptr<Error> copy_of(const Error& why) noexcept {
 
 }  // namespace
 
-ExecutorMetrics::ExecutorMetrics(MetricsRegistry& registry)
-    : steps(registry.counter("weft_steps_total", "Fused steps run")),
-      step_seconds(registry.histogram("weft_step_seconds", "Time of a fused step", kTickBounds)),
+ExecutorMetrics::ExecutorMetrics(MetricsRegistry& registry, const std::string& model)
+    : steps(registry.counter("weft_steps_total", "Fused steps run", with_model(model))),
+      step_seconds(registry.histogram("weft_step_seconds", "Time of a fused step", kTickBounds,
+                                      with_model(model))),
       idle_seconds(registry.histogram("weft_device_idle_seconds",
                                       "Time a device waited between two steps that were both due",
-                                      kTickBounds)) {}
+                                      kTickBounds, with_model(model))) {}
 
 ExecutorActor::ExecutorActor(ActorContext& context, std::shared_ptr<ExecutorState> state,
                              const ActorRef<SchedulerProtocol>& scheduler,

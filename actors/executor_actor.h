@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace weft {
 
 /// The metrics of all executors.
 struct ExecutorMetrics {
-  explicit ExecutorMetrics(MetricsRegistry& registry);
+  explicit ExecutorMetrics(MetricsRegistry& registry, const std::string& model = {});
 
   Counter& steps;
   Histogram& step_seconds;

@@ -22,6 +22,17 @@
 namespace weft {
 namespace {
 
+std::shared_ptr<MetricsRegistry> registry_of(const PipelineOptions& options) {
+  return options.system.metrics ? options.system.metrics : std::make_shared<MetricsRegistry>();
+}
+
+ActorSystemOptions system_options(const PipelineOptions& options,
+                                  std::shared_ptr<MetricsRegistry> metrics) {
+  ActorSystemOptions system = options.system;
+  system.metrics = std::move(metrics);
+  return system;
+}
+
 /// Returns the size of a mailbox that has room for the messages of all requests that may be under
 /// way.
 std::size_t mailbox_of(const Config& config) {
@@ -30,6 +41,7 @@ std::size_t mailbox_of(const Config& config) {
 
 ActorOptions on_executor(std::string name, ActorRole role, std::size_t capacity,
                          const PipelineOptions& options) {
+  if (!options.model.empty()) name += "@" + options.model;
   ActorOptions how{.name = std::move(name), .role = role, .capacity = capacity};
   how.messages_per_activation = options.messages_per_activation;
   return how;
@@ -71,10 +83,15 @@ class Pipeline::Assembly {
 
 void Pipeline::Assembly::start(std::vector<DeviceRanks> devices) {
   const std::size_t replicas = devices.size();
+  for (DeviceRanks& ranks : devices) {
+    if (!options_.before_device || ranks.size() != 1) continue;
+    ranks.front() = options_.before_device(std::move(ranks.front()));
+  }
   pipeline_.stats_ =
       std::make_shared<PipelineStats>(pipeline_.metrics(), devices.front().front()->limits(),
-                                      replicas, config_.max_queued_requests);
-  const auto executor_metrics = std::make_shared<ExecutorMetrics>(pipeline_.metrics());
+                                      replicas, config_.max_queued_requests, options_.model);
+  const auto executor_metrics =
+      std::make_shared<ExecutorMetrics>(pipeline_.metrics(), options_.model);
   std::vector<ReplicaEntry> entries;
   for (std::size_t i = 0; i < replicas; ++i) {
     const std::string suffix = replicas > 1 ? "-" + std::to_string(i) : "";
@@ -154,7 +171,8 @@ ReplicaEntry Pipeline::Assembly::start_replica(DeviceRanks devices, std::size_t 
 }
 
 PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>& replicas) {
-  const auto loads = std::make_shared<ReplicaLoads>(pipeline_.metrics(), replicas.size());
+  const auto loads =
+      std::make_shared<ReplicaLoads>(pipeline_.metrics(), replicas.size(), options_.model);
   std::random_device entropy;
   std::vector<ActorRef<PreprocessProtocol>> workers;
   for (std::int32_t i = 0; i < config_.preprocess_workers; ++i) {
@@ -169,7 +187,8 @@ PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>
 
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
                    const PipelineOptions& options)
-    : actors_(std::move(executor), options.system) {
+    : metrics_(registry_of(options)),
+      actors_(std::move(executor), system_options(options, metrics_)) {
   LoadedModel loaded = load_model(config, options.progress, options.memory_budget).value();
   model_ = std::make_shared<const ServedModel>(std::move(loaded.model));
   Assembly(*this, config, options).start(std::move(loaded.devices));
@@ -177,7 +196,8 @@ Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
 
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config, ServedModel model,
                    std::vector<DeviceRanks> devices, const PipelineOptions& options)
-    : actors_(std::move(executor), options.system) {
+    : metrics_(registry_of(options)),
+      actors_(std::move(executor), system_options(options, metrics_)) {
   model.cache_share = config.cache_share;
   model_ = std::make_shared<const ServedModel>(std::move(model));
   Assembly(*this, config, options).start(std::move(devices));

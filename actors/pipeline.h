@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "weft/actors/loading/served_model.h"
@@ -41,6 +42,12 @@ struct PipelineOptions {
   /// What the model's memory is taken from, for engines that share a device; null: from what the
   /// device has free.
   std::shared_ptr<MemoryBudget> memory_budget{};
+  /// What the model is called beside others of the engine: a label of its metrics, and in the names
+  /// of its actors. Empty: it is alone, and needs no name.
+  std::string model{};
+  /// Stands something of the caller's before the device of a replica that has one rank, such as one
+  /// that waits for its turn among other engines; null: nothing. Devices keep their limits.
+  std::function<std::shared_ptr<StepDevice>(std::shared_ptr<StepDevice> device)> before_device{};
   /// Starts an actor of the application's own between receiver and preprocessing, such as a filter:
   /// in `system`; it accepts PreprocessProtocol, and gives to `next` what shall go on.
   std::function<ActorRef<PreprocessProtocol>(ActorSystem& system, const PreprocessPool& next)>
@@ -68,7 +75,7 @@ class Pipeline final : public RequestPort {
   void stop(std::function<void()> stopped) noexcept override;
   [[nodiscard]] EngineStats stats() const override;
   [[nodiscard]] std::vector<RowHolder> rows() const override;
-  [[nodiscard]] MetricsRegistry& metrics() const noexcept override { return actors_.metrics(); }
+  [[nodiscard]] MetricsRegistry& metrics() const noexcept override { return *metrics_; }
   [[nodiscard]] bool ready() const noexcept override { return actors_.ready(); }
   [[nodiscard]] bool full() const noexcept override;
 
@@ -79,6 +86,7 @@ class Pipeline final : public RequestPort {
   /// Puts the actors together.
   class Assembly;
 
+  const std::shared_ptr<MetricsRegistry> metrics_;  // outlives all that count
   std::shared_ptr<const ServedModel> model_;
   std::shared_ptr<PipelineStats> stats_;
   std::vector<std::shared_ptr<RankGroup>> ranks_;  // one for each replica

@@ -4,48 +4,74 @@
 #include <chrono>
 #include <string>
 
+#include "weft/actors/model_label.h"
+
 namespace weft {
 
-PipelineStats::Times::Times(MetricsRegistry& registry, RequestClass cls)
+PipelineStats::Times::Times(MetricsRegistry& registry, RequestClass cls, const std::string& model)
     : queue(registry.histogram("weft_request_queue_time_seconds",
                                "From a request's arrival to its first row", kLatencyBounds,
-                               {{"class", std::string(to_string(cls))}})),
+                               with_model(model, {{"class", std::string(to_string(cls))}}))),
       first_token(registry.histogram("weft_time_to_first_token_seconds",
                                      "From a request's arrival to its first token", kLatencyBounds,
-                                     {{"class", std::string(to_string(cls))}})),
+                                     with_model(model, {{"class", std::string(to_string(cls))}}))),
       whole(registry.histogram("weft_e2e_request_latency_seconds",
                                "From a request's arrival to its end", kLatencyBounds,
-                               {{"class", std::string(to_string(cls))}})),
+                               with_model(model, {{"class", std::string(to_string(cls))}}))),
       ended(registry.counter("weft_requests_finished_total", "Requests that have ended",
-                             {{"class", std::string(to_string(cls))}})) {}
+                             with_model(model, {{"class", std::string(to_string(cls))}}))) {}
 
 PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits,
-                             std::size_t replicas, std::int64_t most_requests)
+                             std::size_t replicas, std::int64_t most_requests,
+                             const std::string& model)
     : limits_(limits),
       count_(replicas),
       most_requests_(most_requests),
       before_(replicas),
       rows_(std::make_unique<Row[]>(replicas * static_cast<std::size_t>(limits.rows))),
-      times_{Times(registry, RequestClass::kChat), Times(registry, RequestClass::kBatch)},
-      running_(registry.gauge("weft_num_requests_running", "Sequences that hold a row")),
-      waiting_(registry.gauge("weft_num_requests_waiting", "Requests that wait for rows or pages")),
-      pages_used_(registry.gauge("weft_kv_pages_used", "Pages of the KV cache in use")),
-      ticks_(registry.counter("weft_ticks_total", "Ticks planned")),
-      prompt_(registry.counter("weft_prompt_tokens_total", "Prompt tokens computed")),
-      output_(registry.counter("weft_generation_tokens_total", "Tokens generated")),
-      preemptions_(registry.counter("weft_num_preemptions_total", "Requests that gave way")),
-      moved_rows_(registry.counter("weft_moved_rows_total", "Rows moved by the shuffle")),
+      times_{Times(registry, RequestClass::kChat, model),
+             Times(registry, RequestClass::kBatch, model)},
+      running_(registry.gauge("weft_num_requests_running", "Sequences that hold a row",
+                              with_model(model))),
+      waiting_(registry.gauge("weft_num_requests_waiting", "Requests that wait for rows or pages",
+                              with_model(model))),
+      pages_used_(
+          registry.gauge("weft_kv_pages_used", "Pages of the KV cache in use", with_model(model))),
+      ticks_(registry.counter("weft_ticks_total", "Ticks planned", with_model(model))),
+      prompt_(registry.counter("weft_prompt_tokens_total", "Prompt tokens computed",
+                               with_model(model))),
+      output_(
+          registry.counter("weft_generation_tokens_total", "Tokens generated", with_model(model))),
+      preemptions_(registry.counter("weft_num_preemptions_total", "Requests that gave way",
+                                    with_model(model))),
+      moved_rows_(registry.counter("weft_moved_rows_total", "Rows moved by the shuffle",
+                                   with_model(model))),
       prefix_lookups_(registry.counter("weft_prefix_cache_lookups_total",
-                                       "Requests that looked for their beginning in the KV cache")),
-      prefix_hits_(
-          registry.counter("weft_prefix_cache_hits_total", "Requests that found some of it there")),
+                                       "Requests that looked for their beginning in the KV cache",
+                                       with_model(model))),
+      prefix_hits_(registry.counter("weft_prefix_cache_hits_total",
+                                    "Requests that found some of it there", with_model(model))),
       prefix_tokens_(registry.counter("weft_prefix_cache_hit_tokens_total",
-                                      "Tokens that were found and not computed")),
+                                      "Tokens that were found and not computed",
+                                      with_model(model))),
       prefix_evictions_(registry.counter("weft_prefix_cache_evictions_total",
-                                         "Pages of the KV cache given up for others")),
+                                         "Pages of the KV cache given up for others",
+                                         with_model(model))),
       prefix_pages_(registry.gauge("weft_prefix_cache_pages",
-                                   "Pages of the KV cache that can be found by their tokens")) {
+                                   "Pages of the KV cache that can be found by their tokens",
+                                   with_model(model))) {
   for (SchedulerStats& before : before_) before.pages_free = limits.pages;
+}
+
+PipelineStats::~PipelineStats() {
+  for (std::size_t replica = 0; replica < count_; ++replica) {
+    SchedulerStats idle = before_[replica];
+    idle.running = 0;
+    idle.waiting = 0;
+    idle.pages_free = limits_.pages;
+    idle.prefixes.pages = 0;
+    set(replica, idle);
+  }
 }
 
 void PipelineStats::begin(std::int64_t prompt_tokens) noexcept {

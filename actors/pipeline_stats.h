@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "weft/actors/request/request_port.h"
@@ -17,9 +18,14 @@ namespace weft {
 /// Thread-safe except where stated.
 class PipelineStats {
  public:
-  /// `most_requests` may be taken in and not have ended.
+  /// `most_requests` may be taken in and not have ended. `model` is the label of the metrics where
+  /// there are several models. The registry must outlive it.
   PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits, std::size_t replicas,
-                std::int64_t most_requests);
+                std::int64_t most_requests, const std::string& model = {});
+  PipelineStats(const PipelineStats&) = delete;
+  PipelineStats& operator=(const PipelineStats&) = delete;
+  /// Takes its part off the metrics that are levels: others may go on with them.
+  ~PipelineStats();
 
   /// Counts a request when it is taken in, and when it has ended.
   void begin(std::int64_t prompt_tokens) noexcept;
@@ -62,7 +68,7 @@ class PipelineStats {
 
   /// The times of one class's requests, in seconds.
   struct Times {
-    Times(MetricsRegistry& registry, RequestClass cls);
+    Times(MetricsRegistry& registry, RequestClass cls, const std::string& model);
     Histogram& queue;
     Histogram& first_token;
     Histogram& whole;

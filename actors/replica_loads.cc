@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "weft/actors/model_label.h"
 #include "weft/schedule/group.h"
 
 namespace weft {
@@ -19,12 +20,13 @@ std::int64_t expected_tokens(const GroupSpec& spec) noexcept {
   return prompt + spec.sequences * std::min<std::int64_t>(spec.max_tokens, kUsualOutput);
 }
 
-ReplicaLoads::ReplicaLoads(MetricsRegistry& registry, std::size_t replicas) {
+ReplicaLoads::ReplicaLoads(MetricsRegistry& registry, std::size_t replicas,
+                           const std::string& model) {
   for (std::size_t i = 0; i < replicas; ++i) {
     loads_.push_back(std::make_shared<Load>());
     loads_.back()->shown = &registry.gauge("weft_replica_load_tokens",
                                            "Tokens of a replica's requests, outputs by an estimate",
-                                           {{"replica", std::to_string(i)}});
+                                           with_model(model, {{"replica", std::to_string(i)}}));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -52,8 +53,8 @@ class ReplicaLoads {
     std::int64_t tokens_ = 0;
   };
 
-  /// `replicas` is at least 1.
-  ReplicaLoads(MetricsRegistry& registry, std::size_t replicas);
+  /// `replicas` is at least 1; `model` is the label of the metrics where there are several.
+  ReplicaLoads(MetricsRegistry& registry, std::size_t replicas, const std::string& model = {});
 
   /// Chooses a replica for a request and adds the request to its load: the replica with the least
   /// load; of several such, each in turn.

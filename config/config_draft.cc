@@ -13,14 +13,6 @@
 namespace weft {
 namespace {
 
-ConfigValue value_of(const toml::node& node) {
-  if (const auto* flag = node.as_boolean()) return flag->get();
-  if (const auto* whole = node.as_integer()) return whole->get();
-  if (const auto* number = node.as_floating_point()) return number->get();
-  if (const auto* text = node.as_string()) return text->get();
-  return {};
-}
-
 bool is_table(std::string_view name) {
   return std::ranges::find(config_schema(), name, &ConfigKey::table) != config_schema().end();
 }
@@ -62,6 +54,12 @@ class ConfigReader {
 
  private:
   Result<void> read_table(std::string_view name, const toml::node& node) {
+    if (name == "models") {
+      auto models = read_models(node, file_);
+      if (!models) return std::move(models).error();
+      draft_.set_models(*std::move(models));
+      return {};
+    }
     const toml::table* const table = node.as_table();
     if (table == nullptr && is_table(name)) {
       return fail(node, ConfigErrc::kBadConfig, std::string(name) + " must be a table");
@@ -81,7 +79,7 @@ class ConfigReader {
   Result<void> read_key(std::string_view table, std::string_view name, const toml::node& node) {
     const ConfigKey* const key = find_key(table, name);
     if (key == nullptr) return unknown_key(node, table, name);
-    return draft_.set(*key, value_of(node), place_of(node, file_));
+    return draft_.set(*key, config_value_of(node), place_of(node, file_));
   }
 
   Result<void> unknown_key(const toml::node& node, std::string_view table, std::string_view name) {
@@ -129,7 +127,13 @@ std::string_view ConfigDraft::origin(const ConfigKey& key) const {
 
 Result<FileConfig> ConfigDraft::finish() const {
   const auto mistakes = find_mistake(config_);
-  if (mistakes.empty()) return config_;
+  if (mistakes.empty()) {
+    auto models = finish_models();
+    if (!models) return std::move(models).error();
+    FileConfig config = config_;
+    config.models = *std::move(models);
+    return config;
+  }
   // A key that nobody has set is nobody's mistake.
   auto mistake = std::ranges::find_if(
       mistakes, [this](const ConfigMistake& one) { return !origin(*one.key).empty(); });
@@ -137,6 +141,30 @@ Result<FileConfig> ConfigDraft::finish() const {
   std::string place(origin(*mistake->key));
   if (!place.empty()) place += ": ";
   return Error{ConfigErrc::kBadConfig, place + mistake->key->path() + " = " + mistake->complaint};
+}
+
+Result<ModelsConfig> ConfigDraft::finish_models() const {
+  ModelsConfig all{.models = {},
+                   .max_loaded = config_.server.max_loaded_models,
+                   .memory_fraction = config_.engine.memory_fraction,
+                   .memory_bytes = config_.engine.memory_bytes};
+  if (models_.empty()) return all;
+  for (const auto& [table, name] :
+       {std::pair("model", "path"), std::pair("server", "model_name")}) {
+    const ConfigKey& key = *find_key(table, name);
+    if (origin(key).empty()) continue;
+    return Error{ConfigErrc::kBadConfig, std::string(origin(key)) + ": " + key.path() +
+                                             ": [[models]] says it of each model"};
+  }
+  std::vector<std::string> places;
+  for (const ModelDraft& draft : models_) {
+    auto model = draft.finish(config_);
+    if (!model) return model.error();
+    all.models.push_back(*std::move(model));
+    places.push_back(draft.origin + ": models");
+  }
+  if (auto checked = check_models(all.models, places); !checked) return checked.error();
+  return all;
 }
 
 }  // namespace weft

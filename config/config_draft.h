@@ -4,9 +4,12 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "weft/config/config_schema.h"
 #include "weft/config/file_config.h"
+#include "weft/config/model_draft.h"
 #include "weft/core/error/error.h"
 
 namespace weft {
@@ -24,16 +27,25 @@ class ConfigDraft {
   [[nodiscard]] Result<void> set(const ConfigKey& key, const ConfigValue& value,
                                  std::string origin);
 
+  /// Sets the models, instead of those that there are.
+  void set_models(std::vector<ModelDraft> models) noexcept { models_ = std::move(models); }
+
+  /// The configuration so far, without the models.
   [[nodiscard]] const FileConfig& config() const noexcept { return config_; }
+  [[nodiscard]] const std::vector<ModelDraft>& models() const noexcept { return models_; }
   /// Where the key was set, such as "weft.toml:3"; empty for a key with its default.
   [[nodiscard]] std::string_view origin(const ConfigKey& key) const;
 
-  /// Returns the configuration, which is valid. kBadConfig as of Config::validate, after the
-  /// origin.
+  /// Returns the configuration, which is valid. kBadConfig as of Config::validate and
+  /// ModelsConfig::validate, after the origin; also for a key that says of one model what
+  /// [[models]] say of each: model.path, server.model_name.
   [[nodiscard]] Result<FileConfig> finish() const;
 
  private:
+  [[nodiscard]] Result<ModelsConfig> finish_models() const;
+
   FileConfig config_;
+  std::vector<ModelDraft> models_;
   std::map<std::string, std::string, std::less<>> origins_;  // by the key's path
 };
 

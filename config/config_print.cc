@@ -31,6 +31,35 @@ void append_key(const ConfigKey& key, const ConfigDraft& draft, std::string& out
   out += '\n';
 }
 
+/// A text as TOML has it.
+std::string toml_text(const std::string& text) {
+  FileConfig config;
+  config.engine.model = text;
+  return toml_of(find_key("model", "path")->setting, config);
+}
+
+void append_model(const ModelDraft& model, std::string& out) {
+  out.append(out.empty() ? "[[models]]\n" : "\n[[models]]\n");
+  out.append("name = ").append(toml_text(model.own.name)).append("\n");
+  std::string aliases;
+  for (const std::string& alias : model.own.aliases) {
+    aliases.append(aliases.empty() ? "" : ", ").append(toml_text(alias));
+  }
+  if (!aliases.empty()) out.append("aliases = [").append(aliases).append("]\n");
+  if (!model.own.load) out.append("load = false\n");
+  FileConfig share;
+  share.engine.memory_fraction = model.own.share;  // any number is written like this one
+  out.append("share = ")
+      .append(toml_of(find_key("memory", "fraction")->setting, share))
+      .append("\n");
+  for (const ModelSetting& setting : model.settings) {
+    FileConfig config;
+    if (assign(setting.key->setting, setting.value, config)) continue;  // it was, when it was read
+    out.append(setting.path()).append(" = ");
+    out.append(toml_of(setting.key->setting, config)).append("\n");
+  }
+}
+
 }  // namespace
 
 std::string print_config(const ConfigDraft& draft, PrintedKeys keys) {
@@ -46,6 +75,7 @@ std::string print_config(const ConfigDraft& draft, PrintedKeys keys) {
     }
     append_key(key, draft, out);
   }
+  for (const ModelDraft& model : draft.models()) append_model(model, out);
   return out;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "weft/config/config.h"
+#include "weft/config/models_config.h"
 #include "weft/config/server_config.h"
 
 namespace weft {
@@ -11,6 +12,9 @@ namespace weft {
 struct FileConfig {
   Config engine{};
   ServerConfig server{};
+  /// Those of [[models]], each with what `engine` says that it does not say itself; empty without
+  /// any: `engine` is the one model then.
+  ModelsConfig models{};
 };
 
 }  // namespace weft

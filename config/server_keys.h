@@ -53,6 +53,11 @@ inline constexpr std::array kKeys = {
     ConfigKey{"server", "model_name", text<&ServerConfig::model_name>(),
               "What clients call the model; empty: the last part of its path",
               "The name that people know it by"},
+    ConfigKey{
+        "server", "max_loaded_models", integer<&ServerConfig::max_loaded_models>(0, 64),
+        "Of several models, those that are in memory at once: one that is asked for is loaded, "
+        "and the one that was used least recently leaves; 0: all stay",
+        "Loading takes seconds to minutes, which no request should find in its way"},
     ConfigKey{"server", "web_page", flag<&ServerConfig::web_page>(),
               "Show a web page to talk with the model", "It is the first thing that people try"},
     ConfigKey{"server", "cors_origins", text<&ServerConfig::cors_origins>(),

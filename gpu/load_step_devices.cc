@@ -1,6 +1,7 @@
 #include "weft/gpu/load_step_devices.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/host/host_capacity.h"
 #include "weft/gpu/host/host_step_device.h"
+#include "weft/gpu/host/host_weight_pool.h"
 #include "weft/gpu/memory_portion.h"
 #include "weft/gpu/ranks/load_at_once.h"
 #include "weft/gpu/ranks/load_ranks.h"
@@ -37,6 +39,58 @@ DeviceNeeds needs_of_replicas(const Program& program, const CapacityWishes& wish
   return needs;
 }
 
+/// What a model on the host has of its weights: those of others, or its own to be left for others.
+class PooledWeights {
+ public:
+  PooledWeights(const OpenedModel& model, const DeviceWishes& wishes)
+      : model_(model), wishes_(wishes) {
+    if (wishes.weights) entry_ = wishes.weights->find(*model.program);
+  }
+
+  /// Bytes of the weights that are still to be taken.
+  [[nodiscard]] std::int64_t bytes(const DeviceNeeds& needs) const {
+    return entry_ ? 0 : needs.weight_bytes;
+  }
+  /// Claims the weights that are still to be loaded, for as long as anybody has them.
+  Result<void> claim(std::int64_t bytes) {
+    if (!wishes_.weights || entry_ || !wishes_.budget) return {};
+    auto claimed = wishes_.budget->take([bytes](std::int64_t left) -> Result<std::int64_t> {
+      if (bytes <= left) return bytes;
+      return Error{DeviceErrc::kOutOfMemory, "no room is left for the weights"};
+    });
+    if (!claimed) return claimed.error();
+    claim_.emplace(*std::move(claimed));
+    return {};
+  }
+  Result<std::unique_ptr<HostDevice>> load(const DeviceOptions& options,
+                                           const LoadProgress& progress) {
+    if (entry_) {
+      return HostDevice::with_weights(model_.checkpoint, model_.program, entry_->weights, options);
+    }
+    auto device = HostDevice::load(model_.checkpoint, model_.program, options, progress);
+    if (device && wishes_.weights) {
+      MemoryClaim claim = claim_ ? *std::move(claim_) : MemoryClaim();
+      entry_ = wishes_.weights->add(*model_.program, (*device)->weights(), std::move(claim));
+    }
+    return device;
+  }
+  [[nodiscard]] const std::shared_ptr<const HostWeightPool::Entry>& entry() const { return entry_; }
+
+ private:
+  const OpenedModel& model_;
+  const DeviceWishes& wishes_;
+  std::shared_ptr<const HostWeightPool::Entry> entry_;
+  std::optional<MemoryClaim> claim_;
+};
+
+/// The needs of who has the weights already.
+DeviceNeeds without_weights(DeviceNeeds needs) {
+  needs.bytes = [all = std::move(needs.bytes), weights = needs.weight_bytes](
+                    const DeviceLimits& limits) { return all(limits) - weights; };
+  needs.weight_bytes = 0;
+  return needs;
+}
+
 Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& wishes,
                                  CapacityWishes capacity, const std::vector<TokenId>& end_tokens,
                                  const LoadProgress& progress) {
@@ -46,22 +100,30 @@ Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& w
   }
   const auto free_bytes = static_cast<std::int64_t>(host_info().free_bytes);
   const std::size_t replicas = wishes.replicas.size();
-  const auto portion = take_portion(*model.program, wishes, capacity, free_bytes,
-                                    needs_of_replicas(*model.program, capacity, replicas));
+  PooledWeights weights(model, wishes);
+  DeviceNeeds needs = needs_of_replicas(*model.program, capacity, replicas);
+  const std::int64_t weight_bytes = weights.bytes(needs);
+  if (weight_bytes == 0) needs = without_weights(std::move(needs));
+  const auto portion = take_portion(*model.program, wishes, capacity, free_bytes, needs,
+                                    wishes.weights ? weight_bytes : 0);
   if (!portion) return portion.error();
+  if (auto claimed = weights.claim(weight_bytes); !claimed) return claimed.error();
   const DeviceLimits& limits = portion->limits;
   const int threads = threads_of_replica(replicas, wishes.threads);
   const DeviceOptions options = step_options(*model.program, limits, capacity.kv_dtype, threads);
-  auto device = HostDevice::load(model.checkpoint, model.program, options, progress);
+  auto device = weights.load(options, progress);
   if (!device) return device.error();
+  const auto claims = std::make_shared<
+      const std::pair<std::shared_ptr<MemoryClaim>, std::shared_ptr<const HostWeightPool::Entry>>>(
+      portion->claim, weights.entry());
   auto first = std::make_unique<HostStepDevice>(*std::move(device), limits, end_tokens);
   StepDevices loaded{limits, {}};
   for (std::size_t i = 1; i < replicas; ++i) {
     auto other = first->share_weights(limits, capacity.kv_dtype, threads);
     if (!other) return other.error();
-    loaded.devices.push_back({with_claim(*std::move(other), portion->claim)});
+    loaded.devices.push_back({with_claim(*std::move(other), claims)});
   }
-  loaded.devices.push_back({with_claim(std::move(first), portion->claim)});
+  loaded.devices.push_back({with_claim(std::move(first), claims)});
   return loaded;
 }
 

@@ -18,6 +18,8 @@
 
 namespace weft {
 
+class HostWeightPool;
+
 /// Which devices are to run a model, and what they may take.
 struct DeviceWishes {
   /// Where each replica runs: a device as list_devices() names it, or a partition; see
@@ -31,6 +33,9 @@ struct DeviceWishes {
   /// What memory is taken from, as long as a device of those that were made lives; null: from what
   /// the device has free.
   std::shared_ptr<MemoryBudget> budget{};
+  /// Where a model on the host finds its weights when others have them, and leaves them for others;
+  /// null: it has its own.
+  std::shared_ptr<HostWeightPool> weights{};
 };
 
 /// What keys and values are kept as where nobody says: f32 on the host; on a GPU, or where one is

@@ -11,13 +11,13 @@ namespace weft {
 
 Result<MemoryPortion> take_portion(const Program& program, const DeviceWishes& wishes,
                                    const CapacityWishes& capacity, std::int64_t free_bytes,
-                                   const DeviceNeeds& needs) {
+                                   const DeviceNeeds& needs, std::int64_t apart) {
   MemoryPortion portion;
   const auto take = [&](std::int64_t most) -> Result<std::int64_t> {
     const auto limits = device_capacity(program, capacity, std::min(most, free_bytes), needs);
     if (!limits) return limits.error();
     portion.limits = *limits;
-    return needs.bytes(*limits);
+    return needs.bytes(*limits) - apart;
   };
   if (!wishes.budget) {
     const auto taken = take(std::numeric_limits<std::int64_t>::max());
@@ -33,9 +33,9 @@ Result<MemoryPortion> take_portion(const Program& program, const DeviceWishes& w
 }
 
 std::shared_ptr<StepDevice> with_claim(std::unique_ptr<StepDevice> device,
-                                       const std::shared_ptr<MemoryClaim>& claim) {
+                                       const std::shared_ptr<const void>& claim) {
   struct Both {
-    std::shared_ptr<MemoryClaim> claim;
+    std::shared_ptr<const void> claim;
     std::unique_ptr<StepDevice> device;  // goes first
   };
   const auto both = std::make_shared<Both>(claim, std::move(device));

@@ -18,13 +18,14 @@ struct MemoryPortion {
 };
 
 /// device_capacity() of what is free, or of what the wishes' budget has left; then `needs` of that
-/// are claimed. kOutOfMemory.
+/// are claimed, but for `apart` bytes of them, which the caller claims himself. kOutOfMemory.
 [[nodiscard]] Result<MemoryPortion> take_portion(const Program& program, const DeviceWishes& wishes,
                                                  const CapacityWishes& capacity,
-                                                 std::int64_t free_bytes, const DeviceNeeds& needs);
+                                                 std::int64_t free_bytes, const DeviceNeeds& needs,
+                                                 std::int64_t apart = 0);
 
-/// The device, which keeps its claim for as long as it lives.
+/// The device, which keeps its claims for as long as it lives.
 [[nodiscard]] std::shared_ptr<StepDevice> with_claim(std::unique_ptr<StepDevice> device,
-                                                     const std::shared_ptr<MemoryClaim>& claim);
+                                                     const std::shared_ptr<const void>& claim);
 
 }  // namespace weft

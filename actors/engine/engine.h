@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/actors/engine/engine_core.h"
+#include "weft/actors/engine/model_operation.h"
 #include "weft/actors/engine/token_stream.h"
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/active_request.h"
@@ -16,11 +17,14 @@
 #include "weft/actors/request/request.h"
 #include "weft/actors/request/request_port.h"
 #include "weft/config/config.h"
+#include "weft/config/models_config.h"
 #include "weft/core/error/error.h"
 #include "weft/core/metrics.h"
 
 namespace weft {
 
+struct ModelHostOptions;
+struct ModelList;
 struct PipelineOptions;
 
 /// A request that was submitted with a sink of the caller's own. It keeps nothing alive.
@@ -73,6 +77,15 @@ class Engine {
   /// nothing may block: async_load_engine (load_engine.h).
   [[nodiscard]] static Result<Engine> create(boost::asio::any_io_executor executor,
                                              const Config& config, const PipelineOptions& options);
+  /// Makes an engine of one model or several, each with a pipeline of its own; Request::model says
+  /// which one a request means. Loads those that are to be loaded at the start, and blocks
+  /// meanwhile; a model that fails to load fails alone (models() says why), as long as another one
+  /// loads. Errors are those of ModelsConfig::validate() or, when all fail, the first model's.
+  [[nodiscard]] static Result<Engine> create(boost::asio::any_io_executor executor,
+                                             const ModelsConfig& config);
+  [[nodiscard]] static Result<Engine> create(boost::asio::any_io_executor executor,
+                                             const ModelsConfig& config,
+                                             const ModelHostOptions& options);
   /// Makes an engine over a pipeline of the caller's own, which must not be null.
   Engine(boost::asio::any_io_executor executor, std::unique_ptr<RequestPort> port);
 
@@ -86,9 +99,40 @@ class Engine {
   /// The executor that the engine was made with, on which handlers without one run.
   [[nodiscard]] executor_type get_executor() const { return core_->executor(); }
 
-  /// What the engine knows of its model: tokenizer, chat template, context, vocabulary, end tokens.
-  /// Shared, so it may outlive the engine; null over a port that has no model.
+  /// What the engine knows of its model, of several the first: tokenizer, chat template, context,
+  /// vocabulary, end tokens. Shared, so it may outlive the engine; null over a port that has no
+  /// model, and while the first is not loaded.
   [[nodiscard]] std::shared_ptr<const ServedModel> model() const { return core_->port().model(); }
+
+  /// The models of an engine that was made of a ModelsConfig, as they are now (model_list.h); null
+  /// for others. Thread-safe.
+  [[nodiscard]] std::shared_ptr<const ModelList> models() const { return core_->port().models(); }
+
+  /// Loads one of the models. Signature void(error_code, std::string detail). Completes when it
+  /// takes requests, at once where it does already; or with why not:
+  /// - kNoSuchModel; kModelUnloading: it is on its way out, and can be loaded when it has gone;
+  /// - kOverloaded: as many as may be are loaded, and none of them is idle; or too many wait for
+  /// it;
+  /// - kStopping; errors of the model's files and of the device, which models() shows from then on.
+  /// Models are loaded one at a time, in the order in which they were asked for; others serve
+  /// meanwhile. Cancellation of any type takes back the wait, with operation_aborted, and the model
+  /// is loaded all the same.
+  template <boost::asio::completion_token_for<void(boost::system::error_code, std::string)> Token>
+  auto async_load(std::string model, Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code, std::string)>(
+        Initiate<LoadOp>{core_}, token, std::move(model));
+  }
+
+  /// Unloads one of the models: it takes no more requests from now on (kModelUnloading), those that
+  /// it has go on to their end, then its memory is given back, and the operation completes. A model
+  /// that is not loaded is left as it is, without its failure. Signature and cancellation as of
+  /// async_load. Errors: kNoSuchModel; kModelLoading: it is just being loaded; kOverloaded: too
+  /// many wait for it; kStopping.
+  template <boost::asio::completion_token_for<void(boost::system::error_code, std::string)> Token>
+  auto async_unload(std::string model, Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code, std::string)>(
+        Initiate<UnloadOp>{core_}, token, std::move(model));
+  }
 
   /// Runs a request to its end. Signature void(error_code, GenerationResult); the result has what
   /// was produced also when there is an error, and error_detail says more than the code.
@@ -173,6 +217,8 @@ class Engine {
   struct OpenOp;
   struct DrainOp;
   struct ShutdownOp;
+  struct LoadOp;
+  struct UnloadOp;
 
   std::shared_ptr<EngineCore> core_;
 };
@@ -215,6 +261,20 @@ struct Engine::DrainOp {
   template <class Handler>
   static void start(EngineCore& core, Handler&& handler) {
     core.drain()->async_wait(std::forward<Handler>(handler), core.executor());
+  }
+};
+
+struct Engine::LoadOp {
+  template <class Handler>
+  static void start(EngineCore& core, Handler&& handler, const std::string& model) {
+    core.load(model, ModelOperation::start(std::forward<Handler>(handler), core.executor()));
+  }
+};
+
+struct Engine::UnloadOp {
+  template <class Handler>
+  static void start(EngineCore& core, Handler&& handler, const std::string& model) {
+    core.unload(model, ModelOperation::start(std::forward<Handler>(handler), core.executor()));
   }
 };
 

@@ -109,6 +109,17 @@ void EngineCore::stop_port_if_due() {
   port_->stop(std::move(on_stopped_));
 }
 
+void EngineCore::load(const std::string& model, const std::shared_ptr<ModelOperation>& operation) {
+  if (port_ == nullptr) return operation->complete(Error{EngineErrc::kStopping, {}});
+  port_->load_model(model, [operation](const Result<void>& done) { operation->complete(done); });
+}
+
+void EngineCore::unload(const std::string& model,
+                        const std::shared_ptr<ModelOperation>& operation) {
+  if (port_ == nullptr) return operation->complete(Error{EngineErrc::kStopping, {}});
+  port_->unload_model(model, [operation](const Result<void>& done) { operation->complete(done); });
+}
+
 void EngineCore::close() noexcept {
   gate_.close();
   std::unique_ptr<RequestPort> port;

@@ -4,7 +4,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 
+#include "weft/actors/engine/model_operation.h"
 #include "weft/actors/engine/stream_state.h"
 #include "weft/actors/request/one_time_event.h"
 #include "weft/actors/request/request.h"
@@ -40,6 +42,10 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   std::shared_ptr<OneTimeEvent> drain();
   /// Cancels the requests that are left; the event happens when the actors have exited.
   std::shared_ptr<OneTimeEvent> shut_down();
+
+  /// Loads or unloads a model of the port; the operation completes with how that ends.
+  void load(const std::string& model, const std::shared_ptr<ModelOperation>& operation);
+  void unload(const std::string& model, const std::shared_ptr<ModelOperation>& operation);
 
   /// Ends everything before it returns. It must not be called while another thread uses the core.
   void close() noexcept;

@@ -169,7 +169,8 @@ Result<LoadedModel> load_model(const Config& config, const LoadProgress& progres
 
 Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
                                 const Config& config, const LoadProgress& progress,
-                                std::shared_ptr<MemoryBudget> budget) {
+                                std::shared_ptr<MemoryBudget> budget,
+                                std::shared_ptr<HostWeightPool> weights) {
   if (!opened.program->has_logits) {
     return Error{EngineErrc::kBadRequest, "model: " + config.model + " is an encoder"};
   }
@@ -186,6 +187,7 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
   if (!world) return world.error();
   DeviceWishes wishes = wishes_of(config);
   wishes.budget = std::move(budget);
+  wishes.weights = std::move(weights);
   wishes.world = *std::move(world);
   auto placement = settle(opened, wishes);
   if (!placement) return placement.error();

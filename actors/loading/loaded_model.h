@@ -15,6 +15,8 @@
 
 namespace weft {
 
+class HostWeightPool;
+
 /// A model and what runs it: the ranks of each replica of a pipeline.
 struct LoadedModel {
   ServedModel model;
@@ -34,12 +36,14 @@ struct LoadedModel {
 [[nodiscard]] Result<RankWorld> rank_world_of(const Config& config);
 
 /// Measures the device, takes its memory (from `budget` where there is one) and loads a model that
-/// was opened. Only device, memory and policy of `config` count, not the model's path. kBadRequest
-/// for a model that chooses no tokens; kUnfit for a partition that is to be chosen ("auto") for
-/// several replicas or from a budget; errors of settle_partition() and load_step_devices().
+/// was opened; on the host with the weights that `weights` has of it, where that is not null. Only
+/// device, memory and policy of `config` count, not the model's path. kBadRequest for a model that
+/// chooses no tokens; kUnfit for a partition that is to be chosen ("auto") for several replicas or
+/// from a budget; errors of settle_partition() and load_step_devices().
 [[nodiscard]] Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
                                               const Config& config,
                                               const LoadProgress& progress = {},
-                                              std::shared_ptr<MemoryBudget> budget = nullptr);
+                                              std::shared_ptr<MemoryBudget> budget = nullptr,
+                                              std::shared_ptr<HostWeightPool> weights = nullptr);
 
 }  // namespace weft

@@ -94,6 +94,7 @@ void ActiveRequest::finish(Finish&& finish) noexcept {
   if (on_finished_) on_finished_(finish);
   on_finished_ = nullptr;  // what it captured may hold this request
   sink_->finish(std::move(finish));
+  kept_ = nullptr;
   if (const auto owner = std::move(owner_)) owner->ended(*this);
 }
 

@@ -124,6 +124,9 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   };
   void set_owner(std::shared_ptr<Owner> owner) noexcept { owner_ = std::move(owner); }
 
+  /// Keeps `what` until the sink has had the end. Set before the request is submitted.
+  void keep_until_end(std::shared_ptr<void> what) noexcept { kept_ = std::move(what); }
+
   /// Sets what is called once when the request finishes, before the sink: a caller that hears of
   /// the end finds the request's room free already. It must not throw. To be set before the request
   /// is submitted.
@@ -141,6 +144,7 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   std::weak_ptr<EndingRequests> ending_;  // to be read once has_ending_ says so
   std::function<void(const Finish&)> on_finished_;
   std::shared_ptr<Owner> owner_;
+  std::shared_ptr<void> kept_;
   // Sequentially consistent, both: who asks finds the list, or who looks afterwards finds the
   // cause.
   std::atomic<EndCause> cause_{EndCause::kNone};

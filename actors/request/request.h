@@ -27,6 +27,9 @@ namespace weft {
 
 /// What a caller asks for. Exactly one of prompt, prompt_tokens and messages is given.
 struct Request {
+  /// Which of the engine's models, by its name or an alias; "" = the first. An engine that was made
+  /// for one model alone does not look at it.
+  std::string model{};
   std::string prompt{};                  ///< text
   std::vector<TokenId> prompt_tokens{};  ///< or tokens, taken as they are
   boost::json::array messages{};  ///< or a conversation, for the model's chat template: objects

@@ -4,14 +4,21 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "weft/actors/engine_error.h"
 #include "weft/actors/request/active_request.h"
+#include "weft/core/error/error.h"
 #include "weft/core/metrics.h"
 
 namespace weft {
 
+struct ModelList;
 struct ServedModel;
+
+/// Hears that a model was loaded or unloaded, or why not; on any thread, or within the call.
+using ModelDone = std::function<void(Result<void>)>;
 
 /// The engine's numbers at one moment.
 struct EngineStats {
@@ -74,8 +81,17 @@ class RequestPort {
   [[nodiscard]] virtual std::vector<RowHolder> rows() const { return {}; }
   /// The port's metrics; valid as long as the port.
   [[nodiscard]] virtual MetricsRegistry& metrics() const noexcept = 0;
-  /// What is known of the model; null where there is none.
+  /// What is known of the first model; null where there is none, or while it is not loaded.
   [[nodiscard]] virtual std::shared_ptr<const ServedModel> model() const { return nullptr; }
+  /// All models, as they are now; null for a port that has one, which has no name. Constant.
+  [[nodiscard]] virtual std::shared_ptr<const ModelList> models() const { return nullptr; }
+  /// Loads a model, or unloads it once its requests have ended; Engine::async_load has the errors.
+  virtual void load_model(const std::string& /*name*/, ModelDone done) {
+    done(Error{EngineErrc::kNoSuchModel, {}});
+  }
+  virtual void unload_model(const std::string& /*name*/, ModelDone done) {
+    done(Error{EngineErrc::kNoSuchModel, {}});
+  }
   /// Whether it can serve: no actor that it needs has failed for good.
   [[nodiscard]] virtual bool ready() const noexcept = 0;
   /// Whether a request that came now would be refused with kOverloaded, whatever it asks for. It

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "weft/actors/loading/loaded_model.h"
@@ -8,6 +9,7 @@
 #include "weft/cli/commands.h"
 #include "weft/cli/config_options.h"
 #include "weft/cli/fail.h"
+#include "weft/cli/model_loading.h"
 #include "weft/cli/serve/heap.h"
 #include "weft/cli/serve/serving.h"
 
@@ -23,6 +25,14 @@ std::shared_ptr<RequestLog> make_log(const ServerConfig& server) {
                                       server.log_prompts);
 }
 
+/// The models of [[models]], or the one that the other keys describe.
+ModelsConfig models_of(const FileConfig& config) {
+  if (!config.models.models.empty()) return config.models;
+  if (config.engine.model.empty()) fail(kServeVerb, "which model? weft serve MODEL");
+  const std::string& name = config.server.model_name;
+  return ModelsConfig::of(config.engine, name.empty() ? model_name(config.engine.model) : name);
+}
+
 /// Whether this process was a rank of another's server, and has come to its end.
 bool was_rank(const Config& config) {
   const auto world = value_or_fail(kServeVerb, rank_world_of(config));
@@ -35,23 +45,37 @@ bool was_rank(const Config& config) {
   return true;
 }
 
+/// Several models are all of one process.
+void refuse_ranks(const ModelsConfig& models) {
+  for (const ModelConfig& model : models.models) {
+    const auto world = value_or_fail(kServeVerb, rank_world_of(model.config));
+    if (world.is_alone()) continue;
+    fail(kServeVerb, "models: all are of one process, and the launcher has started " +
+                         std::to_string(world.size));
+  }
+}
+
 void run_serve(const ConfigOptions& options) {
   const ConfigDraft draft = value_or_fail(kServeVerb, options.draft());
   const FileConfig config = value_or_fail(kServeVerb, draft.finish());
-  if (config.engine.model.empty()) fail(kServeVerb, "which model? weft serve MODEL");
+  const ModelsConfig models = models_of(config);
   if (config.server.host.empty() && config.server.unix_socket.empty()) {
     fail(kServeVerb, "on what address? server.host and server.unix_socket are both empty");
   }
-  if (was_rank(config.engine)) return;
+  if (models.models.size() == 1) {
+    if (was_rank(models.models.front().config)) return;
+  } else {
+    refuse_ranks(models);
+  }
   return_large_blocks();
-  const auto served = Serving(config.engine, config.server, make_log(config.server)).run();
+  const auto served = Serving(models, config.server, make_log(config.server)).run();
   if (!served) fail(kServeVerb, served.error(), exit_status(served.error()));
 }
 
 }  // namespace
 
 void add_serve_command(CLI::App& app) {
-  auto* command = app.add_subcommand("serve", "Serve a model over HTTP and WebSocket");
+  auto* command = app.add_subcommand("serve", "Serve models over HTTP and WebSocket");
   auto options = std::make_shared<ConfigOptions>(*command, config_schema());
   command->callback([options] { run_serve(*options); });
 }

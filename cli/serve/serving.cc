@@ -12,9 +12,7 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
-#include "weft/actors/pipeline.h"
 #include "weft/cli/fail.h"
-#include "weft/cli/model_loading.h"
 #include "weft/cli/serve/heap.h"
 #include "weft/cli/size_text.h"
 #include "weft/core/error/caught_error.h"
@@ -36,16 +34,6 @@ constexpr std::chrono::seconds kIdleCheck{2};
 // Models of fewer bytes are there before anybody has read how much of them is.
 constexpr std::int64_t kWorthTelling = 1'000'000'000;
 
-std::string served_name(const Config& config, const ServerConfig& server) {
-  return server.model_name.empty() ? model_name(config.model) : server.model_name;
-}
-
-std::int64_t now_in_seconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 /// Writes "loading: 1.3 of 13.5 GB".
 std::string loading_text(std::int64_t done, std::int64_t total) {
   constexpr double kBytes = 1e9;
@@ -55,29 +43,19 @@ std::string loading_text(std::int64_t done, std::int64_t total) {
   return text.str();
 }
 
-std::unique_ptr<Pipeline> make_default(boost::asio::any_io_executor executor, const Config& config,
-                                       const PipelineOptions& options) {
-  return std::make_unique<Pipeline>(std::move(executor), config, options);
-}
-
 bool ignores(int signal) {
   struct sigaction now{};
   return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-std::string exit_text(const ExitReport& report) {
-  return report.actor + ": " + std::string(to_string(report.reason.kind)) + ": " +
-         report.reason.what;
-}
-
 }  // namespace
 
-Serving::Serving(const Config& config, const ServerConfig& server, std::shared_ptr<RequestLog> log,
-                 MakePipeline make_pipeline)
-    : config_(config),
+Serving::Serving(ModelsConfig models, const ServerConfig& server, std::shared_ptr<RequestLog> log,
+                 ModelHostOptions::MakeModel make)
+    : models_(std::move(models)),
       server_config_(server),
       log_(std::move(log)),
-      make_pipeline_(make_pipeline ? std::move(make_pipeline) : make_default),
+      make_(std::move(make)),
       signals_(io_, SIGINT, SIGTERM),
       hang_ups_(io_),
       deadline_(io_),
@@ -105,35 +83,63 @@ Result<void> Serving::run() {
 void Serving::load() {
   // Loading has a thread of its own, so that signals and requests are answered meanwhile.
   loader_ = std::thread([this] {
-    PipelineOptions options;
-    options.progress = [this, told = std::int64_t{0}](std::int64_t done,
-                                                      std::int64_t total) mutable {
+    ModelHostOptions options;
+    options.make = make_;
+    options.pipeline.progress = [this, told = std::int64_t{0}](std::int64_t done,
+                                                               std::int64_t total) mutable {
       const std::int64_t tenths = 10 * done / std::max<std::int64_t>(total, 1);
       if (total < kWorthTelling || tenths == std::exchange(told, tenths)) return;
       log_->info(loading_text(done, total));
     };
-    options.system.on_exit = [this](const ExitReport& report) {
-      const bool lost = report.action == SupervisionAction::kNotReady;
-      if (!lost || report.reason.kind == ExitKind::kStopped) return;
-      boost::asio::post(io_,
-                        [this, why = exit_text(report)]() mutable { on_lost(std::move(why)); });
+    options.on_change = [this](const ModelInfo& model, std::size_t loaded) {
+      on_change(model, loaded);
     };
-    ModelCard card{.name = served_name(config_, server_config_), .created = now_in_seconds()};
     Result<std::unique_ptr<Engine>> engine = Error{EngineErrc::kInternal, {}};
     try {
-      auto pipeline = make_pipeline_(io_.get_executor(), config_, options);
-      card.model = pipeline->model();
-      engine = std::make_unique<Engine>(io_.get_executor(), std::move(pipeline));
+      auto host = std::make_unique<ModelHost>(io_.get_executor(), models_, std::move(options));
+      engine = std::make_unique<Engine>(io_.get_executor(), std::move(host));
     } catch (const std::exception& failure) {
       engine = caught_error(failure, EngineErrc::kInternal);
     }
-    boost::asio::post(io_, [this, engine = std::move(engine), card = std::move(card)]() mutable {
-      on_loaded(std::move(engine), std::move(card));
-    });
+    boost::asio::post(
+        io_, [this, engine = std::move(engine)]() mutable { on_loaded(std::move(engine)); });
   });
 }
 
-void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card) {
+void Serving::on_change(const ModelInfo& model, std::size_t loaded) {
+  const std::string name = "model " + model.name + ": ";
+  if (model.state == ModelState::kLoaded) return tell_of_loaded(model);
+  if (model.state != ModelState::kFailed) {
+    if (models_.models.size() > 1) log_->info(name + std::string(to_string(model.state)));
+    return;
+  }
+  const bool was_lost = model.failure.code == EngineErrc::kNotReady;
+  if (models_.models.size() > 1) {
+    log_->error(name + (was_lost ? "lost: " + model.failure.detail
+                                 : "not loaded: " + to_string(model.failure)));
+  }
+  if (!was_lost || loaded > 0) return;
+  boost::asio::post(io_, [this, why = model.failure.detail]() mutable { on_lost(std::move(why)); });
+}
+
+void Serving::tell_of_loaded(const ModelInfo& model) {
+  const ServedModel& served = *model.model;
+  if (const auto problem = served.chat.problem()) {
+    const std::string what = "the model cannot chat, and serves completions alone: ";
+    const std::string file(served.tokenizer.chat_template_file());
+    if (served.tokenizer.chat_template().empty()) {
+      log_->info(what + problem->detail);
+    } else {
+      log_->warning(what + file + ": " + to_string(*problem));
+    }
+  }
+  for (const std::string& reason : served.placement) log_->info(reason);
+  if (models_.models.size() == 1) return;  // of which on_loaded() says more
+  log_->info("model " + model.name + ": loaded (" + size_text(served.kv_bytes) +
+             " of keys and values in " + std::string(kv_dtype_name(served.kv_dtype)) + ')');
+}
+
+void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine) {
   if (!engine) {
     failure_ = std::move(engine).error();
     return stopping_ ? on_drained() : stop();
@@ -143,12 +149,20 @@ void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card) 
   // An actor may have failed while the others were started.
   if (failure_) return stop();
   const EngineStats stats = engine_->stats();
-  tell_of_template(*card.model);
-  for (const std::string& reason : card.model->placement) log_->info(reason);
-  log_->info("serving " + card.name + " with " + std::to_string(stats.rows) + " rows and " +
-             std::to_string(stats.pages) + " pages (" + size_text(card.model->kv_bytes) +
-             " of keys and values in " + std::string(kv_dtype_name(card.model->kv_dtype)) + ')');
-  server_->open(*engine_, std::move(card));
+  const auto list = engine_->models();
+  std::string what;
+  for (const ModelInfo& model : list->models) {
+    if (model.model) what.append(what.empty() ? "" : ", ").append(model.name);
+  }
+  what = "serving " + what + " with " + std::to_string(stats.rows) + " rows and " +
+         std::to_string(stats.pages) + " pages";
+  if (list->models.size() == 1 && list->models.front().model) {
+    const ServedModel& model = *list->models.front().model;
+    what += " (" + size_text(model.kv_bytes) + " of keys and values in " +
+            std::string(kv_dtype_name(model.kv_dtype)) + ')';
+  }
+  log_->info(what);
+  server_->open(*engine_);
   return_free_memory();  // of loading
   watch_idleness();
 }
@@ -168,15 +182,6 @@ void Serving::watch_idleness() {
     }
     watch_idleness();
   });
-}
-
-void Serving::tell_of_template(const ServedModel& model) {
-  const auto problem = model.chat.problem();
-  if (!problem) return;
-  const std::string what = "the model cannot chat, and serves completions alone: ";
-  if (model.tokenizer.chat_template().empty()) return log_->info(what + problem->detail);
-  const std::string file(model.tokenizer.chat_template_file());
-  log_->warning(what + file + ": " + to_string(*problem));
 }
 
 void Serving::on_lost(std::string why) {

@@ -12,30 +12,27 @@
 #include <thread>
 
 #include "weft/actors/engine/engine.h"
-#include "weft/actors/pipeline.h"
-#include "weft/config/config.h"
+#include "weft/actors/models/model_host.h"
+#include "weft/actors/models/model_list.h"
+#include "weft/config/models_config.h"
 #include "weft/config/server_config.h"
 #include "weft/net/server/server.h"
 
 namespace weft::cli {
 
-/// A server from its first breath to its last: it listens, loads the model while it answers 503,
+/// A server from its first breath to its last: it listens, loads its models while it answers 503,
 /// serves, and on SIGINT or SIGTERM lets what runs come to its end. A second signal cancels
 /// it, so that each stream ends with an error event, and ends the process then, or after two
 /// seconds; a third one at once. An engine that cannot serve any more, as one that has lost its
-/// device, ends it likewise, once every request has been told. SIGHUP ends it as SIGTERM does where
-/// it began at a terminal, which has gone then, and else does nothing: the log goes to stderr,
-/// which is not the server's to open anew. Where SIGHUP was ignored before, as under nohup, it
-/// still is.
+/// last model's device, ends it likewise, once every request has been told. SIGHUP ends it as
+/// SIGTERM does where it began at a terminal, which has gone then, and else does nothing: the log
+/// goes to stderr, which is not the server's to open anew. Where SIGHUP was ignored before, as
+/// under nohup, it still is.
 class Serving {
  public:
-  /// Makes the pipeline, on a thread of its own; throws what Pipeline's constructors throw.
-  using MakePipeline = std::function<std::unique_ptr<Pipeline>(
-      boost::asio::any_io_executor executor, const Config& config, const PipelineOptions& options)>;
-
-  /// Without `make_pipeline` it makes the pipeline that `config` describes.
-  Serving(const Config& config, const ServerConfig& server, std::shared_ptr<RequestLog> log,
-          MakePipeline make_pipeline = {});
+  /// Without `make` it makes the pipelines that `models` describes.
+  Serving(ModelsConfig models, const ServerConfig& server, std::shared_ptr<RequestLog> log,
+          ModelHostOptions::MakeModel make = {});
   ~Serving();
 
   /// Returns when all is over. Errors: of Server::create and of loading; EngineErrc::kNotReady
@@ -44,8 +41,9 @@ class Serving {
 
  private:
   void load();
-  void on_loaded(Result<std::unique_ptr<Engine>> engine, ModelCard card);
-  void tell_of_template(const ServedModel& model);
+  void on_loaded(Result<std::unique_ptr<Engine>> engine);
+  void on_change(const ModelInfo& model, std::size_t loaded);
+  void tell_of_loaded(const ModelInfo& model);
   void on_lost(std::string why);
   void wait_for_signal();
   void wait_for_hang_up();
@@ -58,10 +56,10 @@ class Serving {
   /// connections that asked for nothing.
   void watch_idleness();
 
-  const Config config_;
+  const ModelsConfig models_;
   const ServerConfig server_config_;
   const std::shared_ptr<RequestLog> log_;
-  const MakePipeline make_pipeline_;
+  const ModelHostOptions::MakeModel make_;
   boost::asio::io_context io_{1};
   boost::asio::signal_set signals_;
   boost::asio::signal_set hang_ups_;

@@ -276,13 +276,21 @@ Result<std::unique_ptr<HostDevice>> HostDevice::load(std::shared_ptr<const Check
   return std::unique_ptr<HostDevice>(new HostDevice(std::move(state)));
 }
 
-Result<std::unique_ptr<HostDevice>> HostDevice::share_weights(const DeviceOptions& options) const {
-  auto state = begin_state(state_->checkpoint, state_->program, options);
-  state->weights = state_->weights;
+Result<std::unique_ptr<HostDevice>> HostDevice::with_weights(
+    std::shared_ptr<const Checkpoint> checkpoint, std::shared_ptr<const Program> program,
+    std::shared_ptr<const HostWeights> weights, const DeviceOptions& options) {
+  auto state = begin_state(std::move(checkpoint), std::move(program), options);
+  state->weights = std::move(weights);
   auto taken = take_memory(*state);
   if (!taken) return taken.error();
   return std::unique_ptr<HostDevice>(new HostDevice(std::move(state)));
 }
+
+Result<std::unique_ptr<HostDevice>> HostDevice::share_weights(const DeviceOptions& options) const {
+  return with_weights(state_->checkpoint, state_->program, state_->weights, options);
+}
+
+const std::shared_ptr<const HostWeights>& HostDevice::weights() const { return state_->weights; }
 
 std::int64_t HostDevice::page_bytes(const Program& program, const DeviceOptions& options) {
   return bytes_of_pages(program.self_kv, options, 1);

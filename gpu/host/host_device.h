@@ -28,6 +28,11 @@ class HostDevice final : public ModelDevice {
       const DeviceOptions& options, const LoadProgress& progress = {},
       std::shared_ptr<RankLink> link = {});
 
+  /// Makes a device with the weights of another one of this very program. kOutOfMemory.
+  [[nodiscard]] static Result<std::unique_ptr<HostDevice>> with_weights(
+      std::shared_ptr<const Checkpoint> checkpoint, std::shared_ptr<const Program> program,
+      std::shared_ptr<const HostWeights> weights, const DeviceOptions& options);
+
   /// Another device for the same model: it has KV, buffers and threads of its own, and the weights
   /// of this one. kOutOfMemory.
   [[nodiscard]] Result<std::unique_ptr<HostDevice>> share_weights(
@@ -47,6 +52,8 @@ class HostDevice final : public ModelDevice {
   [[nodiscard]] Rows results() override;
   [[nodiscard]] Rows hidden_states(std::int32_t first, std::int32_t count) override;
   [[nodiscard]] Rows logits_of(std::span<const std::int32_t> rows) override;
+
+  [[nodiscard]] const std::shared_ptr<const HostWeights>& weights() const;
 
   /// To the other ranks of its model; null where it has the whole.
   [[nodiscard]] RankLink* link();

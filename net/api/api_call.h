@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/actors/loading/served_model.h"
+#include "weft/actors/models/model_list.h"
 #include "weft/actors/request/request.h"
 #include "weft/core/request_class.h"
 #include "weft/net/api/event_batch.h"
@@ -16,17 +17,13 @@ namespace weft {
 
 class ResponseStore;
 
-/// The model that is served, and its name. Immutable, shared.
-struct ModelCard {
-  std::string name{};        ///< what clients call it
-  std::int64_t created = 0;  ///< seconds since 1970
-  std::shared_ptr<const ServedModel> model{};
-};
+/// A model that is served, and what clients call it. Those that are decoded for are loaded: `model`
+/// is not null.
+using ModelCard = ModelInfo;
 
-/// What decoding a body needs to know besides the body. Borrowed for the call; the card and the
-/// stores must outlive the answer.
+/// What decoding a body needs to know besides the body.
 struct ApiContext {
-  const ModelCard& card;
+  ModelCard card;            ///< of the model that the body names
   std::string id{};          ///< random part of the answer's id: "chatcmpl-" + id
   std::int64_t created = 0;  ///< seconds since 1970
   std::string client{};      ///< who asks: for fairness, and whose the response is

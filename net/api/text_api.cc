@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/core/text/utf8.h"
 #include "weft/net/api/chat/chat_request.h"
 #include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/fields/body_fields.h"
@@ -95,19 +96,38 @@ json::object meta_of(const ServedModel& model) {
           {"size", model.facts.stored_bytes}};
 }
 
+/// Where the model is, as llama.cpp's router says it.
+json::object status_of(const ModelCard& card) {
+  json::object status{{"value", to_string(card.state)}};
+  if (card.state == ModelState::kFailed) {
+    status["failed"] = true;
+    status["reason"] = lossy_utf8(to_string(card.failure));
+  }
+  return status;
+}
+
 json::object model_of(const ModelCard& card) {
-  const std::int64_t context = card.model->context;
-  json::object model{
-      {"id", card.name},          {"object", "model"},         {"created", card.created},
-      {"owned_by", "weft"},       {"root", card.name},         {"parent", nullptr},
-      {"max_model_len", context}, {"context_length", context}, {"meta", meta_of(*card.model)}};
+  json::object model{{"id", card.name},    {"object", "model"}, {"created", card.created},
+                     {"owned_by", "weft"}, {"root", card.name}, {"parent", nullptr}};
+  if (card.model) {
+    model["max_model_len"] = card.model->context;
+    model["context_length"] = card.model->context;
+    model["meta"] = meta_of(*card.model);
+  }
   // Anthropic's names.
   model["type"] = "model";
   model["display_name"] = card.name;
   model["created_at"] = rfc3339(card.created);
   model["lifecycle"] = "active";
-  model["max_input_tokens"] = context;
-  model["max_tokens"] = context;
+  if (card.model) {
+    model["max_input_tokens"] = card.model->context;
+    model["max_tokens"] = card.model->context;
+  }
+  model["status"] = status_of(card);
+  if (card.aliases.empty()) return model;
+  json::array aliases;
+  for (const std::string& alias : card.aliases) aliases.emplace_back(alias);
+  model["aliases"] = std::move(aliases);
   return model;
 }
 
@@ -180,12 +200,14 @@ ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& c
   return answer;
 }
 
-std::string models_body(const ModelCard& card) {
+std::string models_body(const ModelList& list) {
+  json::array data;
+  for (const ModelCard& card : list.models) data.push_back(model_of(card));
   return json_text(json::object{{"object", "list"},
-                                {"data", json::array(1, model_of(card))},
+                                {"data", std::move(data)},
                                 {"has_more", false},
-                                {"first_id", card.name},
-                                {"last_id", card.name}});
+                                {"first_id", list.models.front().name},
+                                {"last_id", list.models.back().name}});
 }
 
 std::string model_body(const ModelCard& card) { return json_text(model_of(card)); }

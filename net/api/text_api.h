@@ -27,7 +27,8 @@ namespace weft {
 
 /// Returns the body of GET /v1/models and, for one model, of GET /v1/models/{name}: with what
 /// clients of OpenAI's and of Anthropic's API look for, those of vLLM and of llama.cpp among them.
-[[nodiscard]] std::string models_body(const ModelCard& card);
+/// A model that is not loaded says what its state is, and where it has failed why.
+[[nodiscard]] std::string models_body(const ModelList& list);
 [[nodiscard]] std::string model_body(const ModelCard& card);
 
 }  // namespace weft

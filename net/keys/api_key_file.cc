@@ -62,6 +62,10 @@ class KeyReader {
           static_cast<std::int32_t>(number(name, node, std::numeric_limits<std::int32_t>::max()));
     } else if (name == "tokens_per_minute") {
       entry_.limits.tokens_per_minute = number(name, node, std::int64_t{1} << 50);
+    } else if (name == "admin") {
+      const auto* const value = node.as_boolean();
+      if (value == nullptr) return fail(node, "admin must be true or false");
+      entry_.limits.admin = value->get();
     } else {
       fail(node, "there is no field " + std::string(name), ConfigErrc::kUnknownConfigKey);
     }

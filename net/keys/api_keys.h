@@ -21,6 +21,7 @@ struct KeyLimits {
   RequestClass class_ceiling = RequestClass::kChat;  ///< the most urgent class
   std::int32_t max_concurrent = 0;                   ///< requests at once; 0 = any number
   std::int64_t tokens_per_minute = 0;                ///< prompt and output; 0 = any number
+  bool admin = false;                                ///< may load and unload models
 };
 
 /// A key's holder, and the requests that he has under way. Thread-safe.
@@ -84,8 +85,8 @@ class ApiKeys {
   ApiKeys() = default;
   /// Loads the keys. `key`: one key without limits, "" = none. `file`: a TOML file of [[key]]
   /// tables with `name`, `key` or `sha256` (hex), and optionally `class` ("chat", "batch"),
-  /// `max_concurrent` and `tokens_per_minute`; "" = none. Names tell clients apart: they are
-  /// distinct, and that of `key` is "key". kBadToml or kBadConfig with file, line and key.
+  /// `max_concurrent`, `tokens_per_minute` and `admin`; "" = none. Names tell clients apart: they
+  /// are distinct, and that of `key` is "key". kBadToml or kBadConfig with file, line and key.
   [[nodiscard]] static Result<ApiKeys> load(std::string_view key, const std::string& file);
 
   [[nodiscard]] bool required() const noexcept { return !keys_.empty(); }

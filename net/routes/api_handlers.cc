@@ -1,7 +1,11 @@
 #include "weft/net/routes/api_handlers.h"
 
+#include <exception>
+#include <memory>
+#include <string>
 #include <utility>
 
+#include "weft/actors/engine_error.h"
 #include "weft/net/api/chat/chat_api.h"
 #include "weft/net/api/completions/completion_api.h"
 #include "weft/net/api/messages/messages_api.h"
@@ -18,14 +22,93 @@ ApiResult<ApiCall> decode_posted_response(simdjson::dom::object body, const ApiC
   return decode_response(body, context);
 }
 
+ApiResult<ApiCall> decode_for(const Service& service, const std::shared_ptr<KeyHolder>& key,
+                              std::chrono::milliseconds timeout, simdjson::dom::object body,
+                              DecodeCall decode) {
+  auto card = service.loaded_card_for(body);
+  if (!card) return std::move(card).error();
+  const std::string model = card->name;
+  auto decoded = decode(body, service.context(key, timeout, *std::move(card)));
+  if (decoded) {
+    for (Request& part : decoded->parts) part.model = model;
+  }
+  return decoded;
+}
+
+/// A request whose model is being loaded.
+struct WaitingCall {
+  std::string body;
+  BodyMemory::Share memory;
+  std::shared_ptr<KeyHolder> key;
+  std::chrono::milliseconds timeout;
+  DecodeCall decode;
+};
+
+LaterResult result_of(const Service& service, const WaitingCall& call) {
+  const ParsedBody body(call.body);
+  if (!body.object()) return error_reply(body.object().error());
+  auto decoded = decode_for(service, call.key, call.timeout, *body.object(), call.decode);
+  if (!decoded) return error_reply(decoded.error());
+  return std::move(*decoded);
+}
+
+/// How many may wait is the engine's to bound.
+RouteResult generate_when_loaded(Service& service, const HttpCall& call, DecodeCall decode,
+                                 std::string model, std::chrono::milliseconds timeout) {
+  auto waiting = std::make_shared<WaitingCall>(
+      WaitingCall{std::string(call.body), std::move(call.memory), call.key, timeout, decode});
+  return LaterReply([&service, model = std::move(model), waiting = std::move(waiting)](auto done) {
+    service.engine()->async_load(
+        model, [&service, waiting, done = std::move(done)](boost::system::error_code error,
+                                                           const std::string& detail) {
+          if (error && error.category() != engine_category()) error = EngineErrc::kModelFailed;
+          if (error) return done(error_reply(api_error_of({error, detail})));
+          try {
+            done(result_of(service, *waiting));
+          } catch (const std::exception&) {
+            done(error_reply(api_error_of({EngineErrc::kInternal, {}})));
+          }
+        });
+  });
+}
+
+/// Work of the text worker's that wants the context of the model which the body names.
+using ContextWork = ApiResult<std::string> (*)(simdjson::dom::object, const ApiContext&);
+RouteResult start_in_context(Service& service, const HttpCall& call, ContextWork work) {
+  return service.text_worker().start(
+      call, [&service, key = call.key, work](simdjson::dom::object body) -> ApiResult<std::string> {
+        auto card = service.loaded_card_for(body);
+        if (!card) return std::move(card).error();
+        return work(body, service.context(key, {}, *std::move(card)));
+      });
+}
+
+/// Likewise for what knows the model alone.
+using CardWork = ApiResult<std::string> (*)(simdjson::dom::object, const ModelCard&);
+RouteResult start_with_card(Service& service, const HttpCall& call, CardWork work) {
+  return service.text_worker().start(
+      call, [&service, work](simdjson::dom::object body) -> ApiResult<std::string> {
+        const auto card = service.loaded_card_for(body);
+        if (!card) return card.error();
+        return work(body, *card);
+      });
+}
+
 }  // namespace
 
-RouteResult generate(const Service& service, const HttpCall& call, DecodeCall decode) {
+RouteResult generate(Service& service, const HttpCall& call, DecodeCall decode) {
   const auto timeout = timeout_of(call.header);
   if (!timeout) return error_reply(timeout.error());
   const ParsedBody body(call.body);
   if (!body.object()) return error_reply(body.object().error());
-  auto decoded = decode(*body.object(), service.context(call.key, *timeout));
+  auto card = service.card_for(*body.object());
+  if (!card) return error_reply(card.error());
+  const bool comes = card->state == ModelState::kLoading ||
+                     (card->state == ModelState::kUnloaded && service.models()->loads_on_demand);
+  if (card->model == nullptr && comes) {
+    return generate_when_loaded(service, call, decode, std::move(card->name), *timeout);
+  }
+  auto decoded = decode_for(service, call.key, *timeout, *body.object(), decode);
   if (!decoded) return error_reply(decoded.error());
   return std::move(*decoded);
 }
@@ -47,17 +130,11 @@ RouteResult message(Service& service, const HttpCall& call) {
 }
 
 RouteResult message_tokens(Service& service, const HttpCall& call) {
-  return service.text_worker().start(
-      call, [context = service.context(call.key, {})](simdjson::dom::object body) {
-        return count_message_tokens(body, context);
-      });
+  return start_in_context(service, call, count_message_tokens);
 }
 
 RouteResult rendered_chat(Service& service, const HttpCall& call) {
-  return service.text_worker().start(
-      call, [context = service.context(call.key, {})](simdjson::dom::object body) {
-        return render_chat(body, context);
-      });
+  return start_in_context(service, call, render_chat);
 }
 
 RouteResult upgrade(Service& service, const HttpCall& call) {
@@ -67,21 +144,15 @@ RouteResult upgrade(Service& service, const HttpCall& call) {
 }
 
 RouteResult tokenize_text(Service& service, const HttpCall& call) {
-  return service.text_worker().start(
-      call, [&card = service.card()](simdjson::dom::object body) { return tokenize(body, card); });
+  return start_with_card(service, call, tokenize);
 }
 
 RouteResult detokenize_tokens(Service& service, const HttpCall& call) {
-  return service.text_worker().start(call, [&card = service.card()](simdjson::dom::object body) {
-    return detokenize(body, card);
-  });
+  return start_with_card(service, call, detokenize);
 }
 
 RouteResult input_tokens(Service& service, const HttpCall& call) {
-  return service.text_worker().start(
-      call, [context = service.context(call.key, {})](simdjson::dom::object body) {
-        return count_input_tokens(body, context);
-      });
+  return start_in_context(service, call, count_input_tokens);
 }
 
 }  // namespace weft::handlers

@@ -10,7 +10,9 @@ namespace weft::handlers {
 
 /// Decodes the body of a request, for what runs the model.
 using DecodeCall = ApiResult<ApiCall> (*)(simdjson::dom::object, const ApiContext&);
-[[nodiscard]] RouteResult generate(const Service& service, const HttpCall& call, DecodeCall decode);
+/// Decodes the body for the model that it names. One that is being loaded, or is loaded on demand,
+/// is waited for; 503 for another that is not loaded.
+[[nodiscard]] RouteResult generate(Service& service, const HttpCall& call, DecodeCall decode);
 
 [[nodiscard]] RouteResult chat(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult completion(Service& service, const HttpCall& call);

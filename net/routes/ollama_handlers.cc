@@ -18,17 +18,21 @@ RouteResult ollama_generate(Service& service, const HttpCall& call) {
 }
 
 RouteResult ollama_models(Service& service, const HttpCall& /*call*/) {
-  return HttpReply{.body = ollama_tags(service.card())};
+  return HttpReply{.body = ollama_tags(*service.models())};
 }
 
 RouteResult ollama_loaded_models(Service& service, const HttpCall& /*call*/) {
-  return HttpReply{.body = ollama_running(service.card())};
+  return HttpReply{.body = ollama_running(*service.models())};
 }
 
 RouteResult ollama_model(Service& service, const HttpCall& call) {
   const ParsedBody body(call.body);
   if (!body.object()) return error_reply(body.object().error());
-  auto shown = ollama_show(*body.object(), service.card());
+  const simdjson::dom::object asked = *body.object();
+  const bool is_older = asked.at_key("model").error() != simdjson::SUCCESS;
+  const auto card = service.loaded_card_for(asked, is_older ? "name" : "model");
+  if (!card) return error_reply(card.error());
+  auto shown = ollama_show(asked, *card);
   if (!shown) return error_reply(shown.error());
   return HttpReply{.body = *std::move(shown)};
 }

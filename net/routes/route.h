@@ -25,13 +25,16 @@ struct HttpCall {
   std::string_view id;     ///< what stands in the path where the route has "{id}" or "{name}"
   std::string_view query;  ///< what stands behind "?"
   std::string_view body;
+  std::string_view client;                ///< whose address; empty: the program itself
   BodyMemory::Share& memory;              ///< counts the body; a handler that keeps a copy takes it
   const std::shared_ptr<KeyHolder>& key;  ///< null where there are no keys
 };
 
-/// A reply that is made elsewhere. The function is called once, at once, and gets what to call (on
-/// any thread, once) when the reply is there.
-using LaterReply = std::function<void(std::function<void(HttpReply)>)>;
+/// What is made of a request elsewhere: its reply, or what is to be run for it.
+using LaterResult = std::variant<HttpReply, ApiCall>;
+/// The function is called once, at once, and gets what to call (on any thread, once) when the
+/// result is there.
+using LaterReply = std::function<void(std::function<void(LaterResult)>)>;
 /// The connection becomes a WebSocket.
 struct Upgrade {};
 /// What a handler makes of a request: its reply, now or later, or what is to be run for it.

@@ -1,6 +1,7 @@
 #include "weft/net/routes/routes.h"
 
 #include "weft/net/routes/api_handlers.h"
+#include "weft/net/routes/model_handlers.h"
 #include "weft/net/routes/ollama_handlers.h"
 #include "weft/net/routes/response_handlers.h"
 #include "weft/net/routes/status_handlers.h"
@@ -32,6 +33,8 @@ std::span<const Route> all_routes() noexcept {
       {verb::get, "/api/version", true, kNothing, handlers::ollama_api_version},
       {verb::get, "/v1/models", true, kModel, handlers::models},
       {verb::get, "/v1/models/{name}", true, kModel, handlers::model},
+      {verb::post, "/v1/models/load", true, kNothing, handlers::load_model},
+      {verb::post, "/v1/models/unload", true, kNothing, handlers::unload_model},
       {verb::post, "/tokenize", true, kModel, handlers::tokenize_text},
       {verb::post, "/detokenize", true, kModel, handlers::detokenize_tokens},
       {verb::get, "/health", false, kNothing, handlers::health},

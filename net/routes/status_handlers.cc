@@ -73,11 +73,13 @@ boost::json::object entry_object(const RunningAnswers::Entry& entry, std::string
 }  // namespace
 
 RouteResult models(Service& service, const HttpCall& /*call*/) {
-  return HttpReply{.body = models_body(service.card())};
+  return HttpReply{.body = models_body(*service.models())};
 }
 
 RouteResult model(Service& service, const HttpCall& call) {
-  if (service.is_served(call.id)) return HttpReply{.body = model_body(service.card())};
+  const auto list = service.models();
+  const ModelCard* const found = call.id.empty() ? nullptr : list->find(call.id);
+  if (found != nullptr) return HttpReply{.body = model_body(*found)};
   return error_reply({.status = 404,
                       .code = "model_not_found",
                       .param = "model",

@@ -134,14 +134,18 @@ void HttpConnection::dispatch() {
   RouteResult result = exchange_->handle(request, until_decoded);
   if (std::holds_alternative<Upgrade>(result)) return upgrade(std::move(request));
   if (auto* call = std::get_if<ApiCall>(&result)) {
-    const auto refused = exchange_->start(std::move(*call), thread_, *this);
-    if (refused) reply(error_reply(*refused));
+    start(std::move(*call));
   } else if (auto* later = std::get_if<LaterReply>(&result)) {
     start_later(*later);
   } else {
     reply(std::move(std::get<HttpReply>(result)));
   }
   read();  // notices when the client goes
+}
+
+void HttpConnection::start(ApiCall call) {
+  const auto refused = exchange_->start(std::move(call), thread_, *this);
+  if (refused) reply(error_reply(*refused));
 }
 
 void HttpConnection::upgrade(RequestReader::Request request) {
@@ -164,12 +168,14 @@ void HttpConnection::upgrade(RequestReader::Request request) {
 void HttpConnection::start_later(const LaterReply& later) {
   // When the client goes meanwhile, or the connection ends, the reply is dropped.
   later([weak = std::weak_ptr<Connection>(shared_from_this()), which = exchanges_,
-         executor = stream_.get_executor()](HttpReply made) {
+         executor = stream_.get_executor()](LaterResult made) {
     boost::asio::post(executor, [weak, which, made = std::move(made)]() mutable {
       const auto self = std::static_pointer_cast<HttpConnection>(weak.lock());
-      if (self && self->state_ == State::kAnswering && self->exchanges_ == which) {
-        self->guarded([&] { self->reply(std::move(made)); });
-      }
+      if (!self || self->state_ != State::kAnswering || self->exchanges_ != which) return;
+      self->guarded([&] {
+        if (auto* call = std::get_if<ApiCall>(&made)) return self->start(std::move(*call));
+        self->reply(std::move(std::get<HttpReply>(made)));
+      });
     });
   });
 }

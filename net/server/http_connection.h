@@ -65,6 +65,7 @@ class HttpConnection final : public Connection, private Answer::Reader {
 
   // Answering.
   void dispatch();
+  void start(ApiCall call);
   void start_later(const LaterReply& later);
   void upgrade(RequestReader::Request request);
   void reply(HttpReply made);

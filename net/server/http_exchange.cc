@@ -68,7 +68,7 @@ bool HttpExchange::admit(const Header& header) {
 RouteResult HttpExchange::handle(const Request& request, BodyMemory::Share& memory) {
   if (refusal_) return take_refusal();
   if (service_.log().prompts()) logged_body_ = request.body();
-  return service_.handle(admission_, request.base(), request.body(), memory);
+  return service_.handle(admission_, request.base(), request.body(), memory, client_);
 }
 
 std::optional<ApiError> HttpExchange::start(ApiCall call, IoThread& thread,

@@ -98,6 +98,8 @@ Result<void> Server::listen_tcp() {
 
 void Server::open(Engine& engine, ModelCard card) { service_->open(engine, std::move(card)); }
 
+void Server::open(Engine& engine) { service_->open(engine); }
+
 void Server::drain() {
   service_->drain();
   for (const auto& thread : threads_) thread->drain();

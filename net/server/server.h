@@ -36,6 +36,7 @@ class Server {
 
   /// Serves from now on. `engine` must live until after close().
   void open(Engine& engine, ModelCard card);
+  void open(Engine& engine);
 
   /// Begins no request for the model any more; connections end as what runs on them ends. Of those
   /// on which nothing runs, a request that is on its way is refused and not left unanswered. New

@@ -125,12 +125,19 @@ ApiResult<ApiCall> ResponseSession::decode(simdjson::dom::object message,
       field.get(generate) != simdjson::SUCCESS) {
     return bad_field("generate", "must be true or false");
   }
-  ApiContext context = service_.context(client_.key, client_.timeout);
+  auto card = service_.loaded_card_for(message);
+  if (!card) return std::move(card).error();
+  const std::string model = card->name;
+  ApiContext context = service_.context(client_.key, client_.timeout, *std::move(card));
   context.websocket = true;
   context.stream_id = std::string(stream_id);
   if (local_ == nullptr) local_ = make_local(service_.config());
   context.local = local_;
-  return decode_response(message, context, generate);
+  auto call = decode_response(message, context, generate);
+  if (call) {
+    for (Request& part : call->parts) part.model = model;
+  }
+  return call;
 }
 
 void ResponseSession::cancel(simdjson::dom::object message) {

@@ -1,5 +1,7 @@
 #include "weft/net/service/service.h"
 
+#include <algorithm>
+#include <boost/asio/ip/address.hpp>
 #include <boost/beast/core/string.hpp>
 #include <utility>
 
@@ -95,6 +97,21 @@ HttpReply overloaded_reply() {
   return error_reply(api_error_of({EngineErrc::kOverloaded, "too many requests wait"}));
 }
 
+constexpr std::string_view kLatestTag = ":latest";
+
+/// Whether an address, as the log has it, is of this machine: loopback, a Unix socket, or none.
+bool is_this_machine(std::string_view client) {
+  if (client.empty() || client == "unix") return true;
+  boost::system::error_code bad;
+  const auto address =
+      boost::asio::ip::make_address(std::string(client.substr(0, client.rfind(':'))), bad);
+  if (bad) return false;
+  if (address.is_loopback()) return true;
+  return address.is_v6() && address.to_v6().is_v4_mapped() &&
+         boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6())
+             .is_loopback();
+}
+
 ApiResult<KeyLease> lease_of(const std::shared_ptr<KeyHolder>& key) {
   if (key == nullptr) return KeyLease();
   if (auto begun = key->begin(steady_clock::now()); !begun) return std::move(begun).error();
@@ -120,12 +137,61 @@ Service::Service(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Reque
       slow_readers_(metrics) {}
 
 void Service::open(Engine& engine, ModelCard card) {
-  card_ = std::move(card);
+  list_ = std::make_shared<const ModelList>(ModelList{.models = {std::move(card)}});
   engine_.store(&engine);
 }
 
-bool Service::is_served(std::string_view model) const noexcept {
-  return engine() != nullptr && model == card_.name;
+void Service::open(Engine& engine) { engine_.store(&engine); }
+
+std::shared_ptr<const ModelList> Service::models() const {
+  return list_ != nullptr ? list_ : engine()->models();
+}
+
+ApiResult<ModelCard> Service::card_for(simdjson::dom::object body, std::string_view field) const {
+  const auto list = models();
+  std::string_view name;
+  if (body.at_key(field).get(name) != simdjson::SUCCESS) return list->models.front();
+  const ModelCard* found = list->find(name);
+  if (found == nullptr && name.ends_with(kLatestTag)) {
+    found = list->find(name.substr(0, name.size() - kLatestTag.size()));
+  }
+  if (found != nullptr) return *found;
+  const auto loaded = std::ranges::find_if(
+      list->models, [](const ModelCard& card) { return card.model != nullptr; });
+  if (loaded != list->models.end()) return *loaded;
+  return api_error_of({EngineErrc::kNoSuchModel, "model: " + shown(name)});
+}
+
+ApiResult<ModelCard> Service::loaded_card_for(simdjson::dom::object body,
+                                              std::string_view field) const {
+  auto card = card_for(body, field);
+  if (!card || card->model) return card;
+  EngineErrc why = EngineErrc::kModelNotLoaded;
+  if (card->state == ModelState::kLoading) why = EngineErrc::kModelLoading;
+  if (card->state == ModelState::kUnloading) why = EngineErrc::kModelUnloading;
+  if (card->state == ModelState::kFailed) why = EngineErrc::kModelFailed;
+  if (card->state == ModelState::kUnloaded && models()->loads_on_demand) {
+    why = EngineErrc::kModelLoading;
+    engine()->async_load(card->name, [](boost::system::error_code, const std::string&) {});
+  }
+  return api_error_of({why, {}});
+}
+
+std::optional<ApiError> Service::refuse_admin(const HttpCall& call) const {
+  ApiError error{.status = 403, .type = "permission_error", .code = "not_an_admin"};
+  if (keys_.required()) {
+    if (call.key != nullptr && call.key->limits().admin) return std::nullopt;
+    error.message = "this key may not load and unload models: that wants one with admin = true";
+    return error;
+  }
+  // A page that somebody on this machine has open, and whoever a proxy brings, come from here too.
+  const auto has = [&call](std::string_view name) { return call.header.count(name) > 0; };
+  const bool brought = has("Origin") || has("Forwarded") || has("X-Forwarded-For") || has("Via");
+  if (is_this_machine(call.client) && !brought) return std::nullopt;
+  error.message =
+      "without keys models are loaded and unloaded from the server's machine alone, and neither by "
+      "a browser nor through a proxy";
+  return error;
 }
 
 ApiError Service::no_body_memory() {
@@ -182,16 +248,18 @@ std::variant<Service::Admission, HttpReply> Service::admit(const http::request_h
 }
 
 RouteResult Service::handle(const Admission& admission, const http::request_header<>& header,
-                            std::string_view body, BodyMemory::Share& memory) {
+                            std::string_view body, BodyMemory::Share& memory,
+                            std::string_view client) {
   const Route& route = *admission.route;
   const HttpCall call{header,          admission.path, id_in(route.path, admission.path),
-                      admission.query, body,           memory,
-                      admission.key};
+                      admission.query, body,           client,
+                      memory,          admission.key};
   return route.handle(*this, call);
 }
 
-ApiContext Service::context(const std::shared_ptr<KeyHolder>& key, milliseconds timeout) const {
-  ApiContext context{.card = card_, .id = random_id(), .created = unix_time()};
+ApiContext Service::context(const std::shared_ptr<KeyHolder>& key, milliseconds timeout,
+                            ModelCard card) const {
+  ApiContext context{.card = std::move(card), .id = random_id(), .created = unix_time()};
   if (key != nullptr) {
     context.client = key->name();
     context.class_ceiling = key->limits().class_ceiling;

@@ -46,8 +46,11 @@ class Service {
   Service& operator=(const Service&) = delete;
   ~Service() = default;
 
-  /// Serves requests from now on. `engine` must outlive every connection.
+  /// Serves requests from now on, with the one model that the engine has. `engine` must outlive
+  /// every connection.
   void open(Engine& engine, ModelCard card);
+  /// Likewise for an engine that knows the names of its models (Engine::models()).
+  void open(Engine& engine);
   /// Refuses new requests from now on; what has begun goes on.
   void drain() noexcept { draining_.store(true); }
   [[nodiscard]] bool draining() const noexcept { return draining_.load(); }
@@ -61,8 +64,20 @@ class Service {
   [[nodiscard]] SlowReaders& slow_readers() noexcept { return slow_readers_; }
   [[nodiscard]] TextWorker& text_worker() noexcept { return text_worker_; }
   [[nodiscard]] ResponseStore& stored_responses() noexcept { return *stored_; }
-  /// The model that is served; only after open().
-  [[nodiscard]] const ModelCard& card() const noexcept { return card_; }
+  /// The models that are served, as they are now; only after open(). Never null.
+  [[nodiscard]] std::shared_ptr<const ModelList> models() const;
+  /// The model that the text `field` of a body names, which need not be loaded; the first one where
+  /// there is no such field. Ollama's clients may add ":latest" to a name. For a name that is no
+  /// model's any that is loaded, by which who decodes the body refuses it; 404 where none is.
+  [[nodiscard]] ApiResult<ModelCard> card_for(simdjson::dom::object body,
+                                              std::string_view field = "model") const;
+  /// The same where the model is loaded; 503 with why it is not. One that is loaded on demand
+  /// begins to be loaded.
+  [[nodiscard]] ApiResult<ModelCard> loaded_card_for(simdjson::dom::object body,
+                                                     std::string_view field = "model") const;
+  /// Why the client may not load and unload models; nothing when he may: with an admin's key or,
+  /// where there are no keys, from this machine and neither by a browser nor by a proxy.
+  [[nodiscard]] std::optional<ApiError> refuse_admin(const HttpCall& call) const;
   /// Returns the server's metrics, and the engine's once there is one.
   [[nodiscard]] std::string metrics_text() const;
 
@@ -79,15 +94,15 @@ class Service {
       const boost::beast::http::request_header<>& header);
 
   /// Returns what the route's handler makes of the whole request. `admission` is that of the same
-  /// request, `memory` counts its body.
+  /// request, `memory` counts its body, `client` is the address of who asks.
   [[nodiscard]] RouteResult handle(const Admission& admission,
                                    const boost::beast::http::request_header<>& header,
-                                   std::string_view body, BodyMemory::Share& memory);
+                                   std::string_view body, BodyMemory::Share& memory,
+                                   std::string_view client = {});
 
-  /// Makes the context for a WebSocket's messages.
+  /// Makes the context for a request of the model.
   [[nodiscard]] ApiContext context(const std::shared_ptr<KeyHolder>& key,
-                                   std::chrono::milliseconds timeout) const;
-  [[nodiscard]] bool is_served(std::string_view model) const noexcept;
+                                   std::chrono::milliseconds timeout, ModelCard card) const;
   /// The engine; null while the model loads.
   [[nodiscard]] Engine* engine() const noexcept { return engine_.load(); }
   /// Who asked for an answer, and how; /requests shows it.
@@ -121,7 +136,8 @@ class Service {
   const std::shared_ptr<RequestLog> log_;
   MetricsRegistry& metrics_;
   Counter& dropped_log_lines_;
-  ModelCard card_;  // constant once engine_ is set
+  // Of an engine that has one model without a name; constant once engine_ is set.
+  std::shared_ptr<const ModelList> list_;
   std::atomic<Engine*> engine_{nullptr};
   std::atomic<bool> draining_{false};
   const std::shared_ptr<ResponseStore> stored_;

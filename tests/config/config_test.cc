@@ -136,7 +136,7 @@ TEST(FileConfigTest, HasTheTablesOfAServerBesideTheEngines) {
     log.level = "debug"
   )",
                          "weft.toml"));
-  const auto [engine, server] = draft.finish().value();
+  const auto [engine, server, models] = draft.finish().value();
   EXPECT_EQ(engine.max_rows, 3);
   EXPECT_EQ(server.host, "::1");
   EXPECT_EQ(server.port, 0);

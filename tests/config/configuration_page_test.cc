@@ -90,7 +90,7 @@ TEST(ConfigurationPageTest, ShowsExamplesThatWork) {
     EXPECT_FALSE(config.has_error()) << to_string(config.error());
     ++found;
   }
-  EXPECT_EQ(found, 2);
+  EXPECT_EQ(found, 3);
 }
 
 // The messages that the page shows are the real ones.

@@ -37,13 +37,13 @@ def server(shared_server: WeftServer) -> Iterator[WeftServer]:
 
 @pytest.fixture
 def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
-    """start_server(table={key: value}): one of its own. A test that has not stopped it finds it idle at the end.
+    """start_server(table={key: value}, models=[{key: value}]): one of its own. A test that has not stopped it finds it idle at the end.
 
     `key` is shown where it asks for one that the configuration itself does not have; `model` is served instead of the
     demo model."""
     servers: list[WeftServer] = []
 
-    def start(key: str = "", model: Path = DEMO_MODEL, **config: dict[str, Any]) -> WeftServer:
+    def start(key: str = "", model: Path = DEMO_MODEL, **config: Any) -> WeftServer:
         servers.append(WeftServer(tmp_path_factory.mktemp("server"), config, key, model))
         return servers[-1]
 

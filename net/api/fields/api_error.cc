@@ -51,6 +51,11 @@ constexpr std::array kAnswers = {
     Answer{EngineErrc::kDeviceFailed, 500, kServerError, "device_failed"},
     Answer{EngineErrc::kStopping, 503, kServerError, "stopping"},
     Answer{EngineErrc::kNotReady, 503, kServerError, "not_ready"},
+    Answer{EngineErrc::kNoSuchModel, 404, kInvalidRequest, api_code::kModelNotFound},
+    Answer{EngineErrc::kModelNotLoaded, 503, kServerError, "model_not_loaded"},
+    Answer{EngineErrc::kModelLoading, 503, kServerError, "model_loading"},
+    Answer{EngineErrc::kModelUnloading, 503, kServerError, "model_unloading"},
+    Answer{EngineErrc::kModelFailed, 503, kServerError, "model_failed"},
 };
 
 /// Maps what other layers say to the engine's codes; kInternal for all that is nobody's business.
@@ -144,7 +149,7 @@ ApiError api_error_of(const Error& error, std::chrono::milliseconds retry_after)
   const bool clients = answer->status < 500;
   result.message =
       clients ? cut(text_for_client(error, why), kMessageBytes) : make_error_code(why).message();
-  if (answer->status == 400) result.param = field_in(result.message);
+  if (answer->status == 400 || answer->status == 404) result.param = field_in(result.message);
   return result;
 }
 

@@ -98,6 +98,7 @@ void allow_no_choice(const BodyFields& fields, std::string_view name) {
 std::string take_model(BodyFields& fields, const ModelCard& card) {
   const auto name = fields.text("model");
   if (!name || *name == card.name) return card.name;
+  if (std::ranges::find(card.aliases, *name) != card.aliases.end()) return card.name;
   ApiError error = bad_field("model", shown(*name) + " is not served", api_code::kModelNotFound);
   error.status = 404;
   fields.fail(std::move(error));

@@ -28,8 +28,15 @@ bool has_tag(std::string_view name) noexcept {
   return name.find(':', slash == std::string_view::npos ? 0 : slash) != std::string_view::npos;
 }
 
+std::string with_tag(std::string_view name) {
+  return has_tag(name) ? std::string(name) : std::string(name).append(kLatest);
+}
+
 bool is_name_of(std::string_view name, const ModelCard& card) {
-  return name == card.name || name == ollama_name(card);
+  const auto is = [name](std::string_view known) {
+    return name == known || name == with_tag(known);
+  };
+  return is(card.name) || std::ranges::any_of(card.aliases, is);
 }
 
 /// Writes "134.52M", "7.6B".
@@ -57,10 +64,13 @@ std::string upper(std::string text) {
   return text;
 }
 
+/// What is known of the model; of one that is not loaded, nothing.
+ModelFacts facts_of(const ModelCard& card) { return card.model ? card.model->facts : ModelFacts(); }
+
 /// Returns 64 hexadecimal digits that stand for the model: of what is known of it, since its files
 /// are not hashed. Clients show and compare them.
 std::string digest_of(const ModelCard& card) {
-  const ModelFacts& facts = card.model->facts;
+  const ModelFacts facts = facts_of(card);
   const std::string text = card.name + '\n' + facts.family + '\n' + facts.weight_type + '\n' +
                            std::to_string(facts.parameters) + '\n' +
                            std::to_string(facts.stored_bytes);
@@ -88,13 +98,9 @@ json::object entry_of(const ModelCard& card) {
   const std::string name = ollama_name(card);
   return {{"name", name},
           {"model", name},
-          {"size", card.model->facts.stored_bytes},
+          {"size", facts_of(card).stored_bytes},
           {"digest", digest_of(card)},
-          {"details", details_of(card.model->facts)}};
-}
-
-std::string models_of(json::object entry) {
-  return json_text(json::object{{"models", json::array{std::move(entry)}}});
+          {"details", details_of(facts_of(card))}};
 }
 
 /// Writes the defaults that the model's makers recommend as lines of a Modelfile.
@@ -148,9 +154,7 @@ ApiError no_such_model(std::string_view name) {
 
 }  // namespace
 
-std::string ollama_name(const ModelCard& card) {
-  return has_tag(card.name) ? card.name : card.name + std::string(kLatest);
-}
+std::string ollama_name(const ModelCard& card) { return with_tag(card.name); }
 
 std::string take_ollama_model(BodyFields& fields, const ModelCard& card) {
   const auto name = fields.text("model");
@@ -159,17 +163,26 @@ std::string take_ollama_model(BodyFields& fields, const ModelCard& card) {
   return std::string(*name);
 }
 
-std::string ollama_tags(const ModelCard& card) {
-  json::object entry = entry_of(card);
-  entry["modified_at"] = rfc3339(card.created);
-  return models_of(std::move(entry));
+std::string ollama_tags(const ModelList& list) {
+  json::array models;
+  for (const ModelCard& card : list.models) {
+    json::object entry = entry_of(card);
+    entry["modified_at"] = rfc3339(card.created);
+    models.push_back(std::move(entry));
+  }
+  return json_text(json::object{{"models", std::move(models)}});
 }
 
-std::string ollama_running(const ModelCard& card) {
-  json::object entry = entry_of(card);
-  entry["expires_at"] = "9999-12-31T23:59:59Z";  // it stays
-  entry["context_length"] = card.model->context;
-  return models_of(std::move(entry));
+std::string ollama_running(const ModelList& list) {
+  json::array models;
+  for (const ModelCard& card : list.models) {
+    if (!card.model) continue;
+    json::object entry = entry_of(card);
+    entry["expires_at"] = "9999-12-31T23:59:59Z";  // it stays
+    entry["context_length"] = card.model->context;
+    models.push_back(std::move(entry));
+  }
+  return json_text(json::object{{"models", std::move(models)}});
 }
 
 ApiResult<std::string> ollama_show(simdjson::dom::object body, const ModelCard& card) {

@@ -22,9 +22,9 @@ inline constexpr std::string_view kOllamaVersion = "0.12.11";
 [[nodiscard]] std::string take_ollama_model(BodyFields& fields, const ModelCard& card);
 
 /// Returns the body of GET /api/tags, the models that there are, and of GET /api/ps, those that are
-/// loaded: it is the same one.
-[[nodiscard]] std::string ollama_tags(const ModelCard& card);
-[[nodiscard]] std::string ollama_running(const ModelCard& card);
+/// loaded.
+[[nodiscard]] std::string ollama_tags(const ModelList& list);
+[[nodiscard]] std::string ollama_running(const ModelList& list);
 
 /// POST /api/show: returns what is known of the model that `model` (or `name`, its older name)
 /// says.

@@ -51,7 +51,7 @@ class ServingTest : public testing::Test {
     logger->set_pattern("%v");
     auto log = std::make_shared<RequestLog>(std::move(logger), RequestLog::Format::kText, false);
     serving_ = std::make_unique<cli::Serving>(
-        config_, server_config_, std::move(log),
+        ModelsConfig::of(config_, "tiny"), server_config_, std::move(log),
         [this](auto executor, const Config& config, const PipelineOptions& options) {
           return make_pipeline(std::move(executor), config, options);
         });

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/actors/engine_error.h"
 #include "weft/tests/net/api/api_fixture.h"
 
 namespace weft::test {
@@ -121,7 +122,7 @@ TEST_F(TextApiTest, TokensBecomeTextUpToABound) {
 }
 
 TEST_F(TextApiTest, TheOnlyModelIsTheCards) {
-  const json::value models = json::parse(models_body(card));
+  const json::value models = json::parse(models_body({.models = {card}}));
   EXPECT_EQ(models.at("object"), "list");
   ASSERT_EQ(models.at("data").as_array().size(), 1U);
   EXPECT_EQ(json::serialize(models.at("data").at(0)), model_body(card));
@@ -133,7 +134,23 @@ TEST_F(TextApiTest, TheOnlyModelIsTheCards) {
             R"("parent":null,"max_model_len":64,"context_length":64,"meta":{"n_vocab":288,)"
             R"("n_ctx":64,"n_embd":6,"n_params":12,"size":24},"type":"model",)"
             R"("display_name":"tiny","created_at":"1970-01-01T00:00:07Z","lifecycle":"active",)"
-            R"("max_input_tokens":64,"max_tokens":64})");
+            R"("max_input_tokens":64,"max_tokens":64,"status":{"value":"loaded"}})");
+}
+
+TEST_F(TextApiTest, ListsModelsThatAreNotLoadedWithWhereTheyAre) {
+  const ModelList list{.models = {card,
+                                  {.name = "large",
+                                   .aliases = {"big"},
+                                   .state = ModelState::kFailed,
+                                   .failure = {EngineErrc::kModelFailed, "it needs 9 GB"}}}};
+  const json::value models = json::parse(models_body(list)).at("data");
+  ASSERT_EQ(models.as_array().size(), 2U);
+  const json::value& failed = models.at(1);
+  EXPECT_EQ(failed.at("id"), "large");
+  EXPECT_EQ(failed.at("status").at("value"), "failed");
+  EXPECT_NE(failed.at("status").at("reason").as_string().find("it needs 9 GB"), json::string::npos);
+  EXPECT_EQ(failed.at("aliases").at(0), "big");
+  EXPECT_FALSE(failed.as_object().contains("max_model_len"));
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ TEST(ApiKeyFileTest, ReadsKeysWithTheirLimits) {
     class = "batch"
     max_concurrent = 8
     tokens_per_minute = 100000
+    admin = true
   )")
                            .value();
   ASSERT_EQ(entries.size(), 2U);
@@ -56,6 +57,8 @@ TEST(ApiKeyFileTest, ReadsKeysWithTheirLimits) {
   EXPECT_EQ(entries[1].limits.class_ceiling, RequestClass::kBatch);
   EXPECT_EQ(entries[1].limits.max_concurrent, 8);
   EXPECT_EQ(entries[1].limits.tokens_per_minute, 100'000);
+  EXPECT_FALSE(entries[0].limits.admin) << "a key is no admin's unless it says so";
+  EXPECT_TRUE(entries[1].limits.admin);
 }
 
 TEST(ApiKeyFileTest, TakesHashesInCapitals) {

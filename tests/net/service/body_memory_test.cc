@@ -55,7 +55,8 @@ TEST_F(BodyMemoryTest, ATextCountsUntilTheTokenizerHasDoneIt) {
     RouteResult result = service.handle(admission, header, body, memory);
     memory.clear();  // what the connection has left of it
     EXPECT_TRUE(shows("weft_body_bytes 15"));
-    std::get<LaterReply>(result)([&](HttpReply made) { reply.set_value(std::move(made)); });
+    std::get<LaterReply>(result)(
+        [&](LaterResult made) { reply.set_value(std::get<HttpReply>(std::move(made))); });
   }
   EXPECT_EQ(reply.get_future().get().status, 200U);
   EXPECT_TRUE(will_show("weft_body_bytes 0"));

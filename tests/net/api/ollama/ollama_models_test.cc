@@ -41,7 +41,7 @@ TEST_F(OllamaModelsTest, ANameWithoutATagIsTheLatest) {
 }
 
 TEST_F(OllamaModelsTest, ListsTheServedModel) {
-  const json::value tags = json::parse(ollama_tags(card)).at("models");
+  const json::value tags = json::parse(ollama_tags({.models = {card}})).at("models");
   ASSERT_EQ(tags.as_array().size(), 1U);
   const json::value& entry = tags.at(0);
   EXPECT_EQ(entry.at("name"), "tiny:latest");
@@ -53,14 +53,14 @@ TEST_F(OllamaModelsTest, ListsTheServedModel) {
                         R"("families":["qwen2"],"parameter_size":"134.52M",)"
                         R"("quantization_level":"Q4_K"})"));
   EXPECT_EQ(entry.at("digest").as_string().size(), 64U);
-  const json::value running = json::parse(ollama_running(card)).at("models").at(0);
+  const json::value running = json::parse(ollama_running({.models = {card}})).at("models").at(0);
   EXPECT_EQ(running.at("digest"), entry.at("digest"));
   EXPECT_EQ(running.at("context_length"), 64);
 }
 
 TEST_F(OllamaModelsTest, AnotherModelHasAnotherDigest) {
   const auto digest = [this] {
-    return json::parse(ollama_tags(card)).at("models").at(0).at("digest");
+    return json::parse(ollama_tags({.models = {card}})).at("models").at(0).at("digest");
   };
   const json::value first = digest();
   EXPECT_EQ(digest(), first);
@@ -71,7 +71,7 @@ TEST_F(OllamaModelsTest, AnotherModelHasAnotherDigest) {
 TEST_F(OllamaModelsTest, SizesAreWrittenAsOllamaDoes) {
   const auto size = [this](std::int64_t parameters) {
     model->facts.parameters = parameters;
-    return std::string(json::parse(ollama_tags(card))
+    return std::string(json::parse(ollama_tags({.models = {card}}))
                            .at("models")
                            .at(0)
                            .at("details")

@@ -74,7 +74,7 @@ TEST_F(OllamaRequestTest, AModelIsFoundWithItsTagAndWithout) {
               "404 model model_not_found")
         << name;
   }
-  card.name = "tiny:1b";
+  context.card.name = "tiny:1b";
   EXPECT_EQ(verdict(asked(R"(,"model":"tiny:1b")")), "200");
   EXPECT_EQ(verdict(asked(R"(,"model":"tiny:latest")")), "404 model model_not_found");
 }

@@ -1,0 +1,346 @@
+#include "weft/actors/models/model_host.h"
+
+#include <algorithm>
+#include <boost/system/system_error.hpp>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+#include "weft/actors/loading/loaded_model.h"
+#include "weft/actors/models/device_memory.h"
+#include "weft/actors/models/device_turns.h"
+#include "weft/actors/models/model_files.h"
+#include "weft/actors/models/model_slot.h"
+#include "weft/core/time/steady_clock.h"
+
+namespace weft {
+namespace {
+
+/// Makes pipelines of models whose files and weights they have in common.
+ModelHostOptions::MakeModel maker_of_pipelines() {
+  return [files = std::make_shared<ModelFiles>()](
+             boost::asio::any_io_executor executor, const Config& config,
+             const PipelineOptions& options) -> std::unique_ptr<RequestPort> {
+    const OpenedModel opened = files->open(config.model, config.spec).value();
+    Tokenizer tokenizer = load_tokenizer(config.model).value();
+    LoadedModel loaded = load_served(opened, std::move(tokenizer), config, options.progress,
+                                     options.memory_budget, files->weights())
+                             .value();
+    return std::make_unique<Pipeline>(std::move(executor), config, std::move(loaded.model),
+                                      std::move(loaded.devices), options);
+  };
+}
+
+ModelHostOptions with_defaults(ModelHostOptions options) {
+  if (!options.make) options.make = maker_of_pipelines();
+  ActorSystemOptions& system = options.pipeline.system;
+  if (!system.metrics) system.metrics = std::make_shared<MetricsRegistry>();
+  if (!system.clock) system.clock = std::make_shared<SteadyClock>();
+  return options;
+}
+
+ModelsConfig checked(ModelsConfig config) {
+  config.validate().value();
+  return config;
+}
+
+}  // namespace
+
+class ModelHost::StopCount {
+ public:
+  void begin(std::function<void()> stopped) noexcept { stopped_ = std::move(stopped); }
+  void add() noexcept { left_.fetch_add(1); }
+  void leave() noexcept {
+    if (left_.fetch_sub(1) != 1) return;
+    if (const auto stopped = std::move(stopped_)) stopped();
+  }
+
+ private:
+  std::atomic<std::size_t> left_{1};  // the own thread
+  std::function<void()> stopped_;
+};
+
+ModelHost::ModelHost(boost::asio::any_io_executor executor, ModelsConfig config,
+                     ModelHostOptions options)
+    : executor_(std::move(executor)),
+      config_(checked(std::move(config))),
+      options_(with_defaults(std::move(options))),
+      metrics_(options_.pipeline.system.metrics),
+      clock_(options_.pipeline.system.clock),
+      stop_count_(std::make_shared<StopCount>()),
+      memory_(std::make_unique<DeviceMemory>(config_)) {
+  for (const ModelConfig& model : config_.models) slots_.emplace_back(model);
+  publish();
+  std::size_t wanted = 0;
+  for (Slot& slot : slots_) {
+    const bool has_room = !may_load_on_demand() || std::cmp_less(wanted, config_.max_loaded);
+    if (!slot.config.load || !has_room) continue;
+    ++wanted;
+    slot.state = ModelState::kLoading;
+    load(slot);
+  }
+  if (wanted > 0 && loaded_count() == 0) {
+    const auto failed = std::ranges::find(slots_, ModelState::kFailed, &Slot::state);
+    throw boost::system::system_error(failed->failure.code, failed->failure.detail);
+  }
+  thread_ = std::thread([this] { work(); });
+}
+
+ModelHost::~ModelHost() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_.store(true);
+  }
+  has_work_.notify_all();
+  thread_.join();
+  for (Slot& slot : slots_) slot.running = nullptr;
+}
+
+ModelHost::Slot* ModelHost::find(std::string_view name) noexcept {
+  const ModelInfo* const found = list_->find(name);
+  return found == nullptr ? nullptr
+                          : &slots_[static_cast<std::size_t>(found - list_->models.data())];
+}
+
+ModelInfo ModelHost::info_of(const Slot& slot) {
+  ModelInfo info{.name = slot.config.name,
+                 .aliases = slot.config.aliases,
+                 .state = slot.state,
+                 .failure = slot.failure,
+                 .created = slot.created};
+  if (slot.running) info.model = slot.running->port->model();
+  return info;
+}
+
+void ModelHost::publish() {
+  auto list = std::make_shared<ModelList>();
+  list->loads_on_demand = may_load_on_demand();
+  for (const Slot& slot : slots_) list->models.push_back(info_of(slot));
+  list_ = std::move(list);
+}
+
+std::size_t ModelHost::loaded_count() const noexcept {
+  return static_cast<std::size_t>(std::ranges::count(slots_, ModelState::kLoaded, &Slot::state));
+}
+
+std::shared_ptr<ModelHost::Hold> ModelHost::hold(Slot& slot, RequestClass cls) {
+  Gate::Holder holder = slot.running->gate.try_enter();
+  if (!holder) return nullptr;
+  slot.used = ++uses_;
+  return std::make_shared<Hold>(std::move(holder), slot.running->use, cls);
+}
+
+std::shared_ptr<ActiveRequest> ModelHost::make_request(Request request,
+                                                       std::shared_ptr<RequestSink> sink) {
+  return std::make_shared<ActiveRequest>(ids_.next(), std::move(request), std::move(sink),
+                                         clock_->now());
+}
+
+void ModelHost::submit(RequestTicket ticket) noexcept {
+  try {
+    std::optional<Error> refusal;
+    RequestPort* port = nullptr;
+    Gate::Holder mine;  // the request may end, and its pipeline go, before submit() returns
+    {
+      const std::scoped_lock lock(mutex_);
+      const Request& request = ticket->request();
+      Slot* const slot = find(request.model);
+      if (slot == nullptr) {
+        refusal = Error{EngineErrc::kNoSuchModel, "model: " + request.model};
+      } else if (slot->state == ModelState::kLoaded) {
+        mine = slot->running->gate.try_enter();
+        ticket->keep_until_end(hold(*slot, request.request_class));
+        port = slot->running->port.get();
+      } else {
+        refusal = wait_or_refuse(*slot, ticket);
+        if (!refusal) return;
+      }
+    }
+    if (refusal) return std::move(ticket).fail(*std::move(refusal));
+    port->submit(std::move(ticket));
+  } catch (const std::exception&) {
+    // There was no memory; the ticket, where it is still here, says that the request has failed.
+  }
+}
+
+/// Why a request cannot have its model now; nothing when it waits for it, and the slot has it.
+std::optional<Error> ModelHost::wait_or_refuse(Slot& slot, RequestTicket& ticket) {
+  const std::string name = "model: " + slot.config.name;
+  if (stopping_.load()) return Error{EngineErrc::kStopping, {}};
+  if (slot.state == ModelState::kFailed) {
+    // What was lost is not ready any more; what was never there says why.
+    if (slot.failure.code == EngineErrc::kNotReady) return slot.failure;
+    return Error{EngineErrc::kModelFailed, name + ": " + to_string(slot.failure)};
+  }
+  if (!may_load_on_demand() && slot.state == ModelState::kUnloading) {
+    return Error{EngineErrc::kModelUnloading, name};
+  }
+  if (!may_load_on_demand() && slot.state == ModelState::kUnloaded) {
+    return Error{EngineErrc::kModelNotLoaded, name};
+  }
+  if (std::cmp_greater_equal(slot.waiting.size(), slot.config.config.max_queued_requests)) {
+    return Error{EngineErrc::kOverloaded, "too many requests wait for the model to be loaded"};
+  }
+  slot.waiting.push_back(std::move(ticket));
+  if (slot.state == ModelState::kUnloaded) begin_load(slot);
+  return std::nullopt;
+}
+
+void ModelHost::load_model(const std::string& name, ModelDone done) {
+  std::optional<Result<void>> now;
+  {
+    const std::scoped_lock lock(mutex_);
+    Slot* const slot = find(name);
+    if (slot == nullptr || name.empty()) {
+      now.emplace(Error{EngineErrc::kNoSuchModel, "model: " + name});
+    } else if (stopping_.load()) {
+      now.emplace(Error{EngineErrc::kStopping, {}});
+    } else if (slot->state == ModelState::kLoaded) {
+      now.emplace();
+    } else if (slot->state == ModelState::kUnloading || slot->running) {
+      now.emplace(Error{EngineErrc::kModelUnloading, "model: " + slot->config.name});
+    } else if (slot->told.size() >= kMaxModelWaiters) {
+      now.emplace(Error{EngineErrc::kOverloaded, "too many wait for the model to be loaded"});
+    } else {
+      slot->told.push_back(std::move(done));
+      if (slot->state != ModelState::kLoading) begin_load(*slot);
+    }
+  }
+  if (now) done(*std::move(now));
+}
+
+void ModelHost::unload_model(const std::string& name, ModelDone done) {
+  std::unique_lock lock(mutex_);
+  Slot* const slot = find(name);
+  std::optional<Result<void>> now;
+  if (slot == nullptr || name.empty()) {
+    now.emplace(Error{EngineErrc::kNoSuchModel, "model: " + name});
+  } else if (stopping_.load()) {
+    now.emplace(Error{EngineErrc::kStopping, {}});
+  } else if (slot->state == ModelState::kLoading) {
+    now.emplace(Error{EngineErrc::kModelLoading, "model: " + slot->config.name});
+  } else if (!slot->running) {
+    slot->state = ModelState::kUnloaded;
+    slot->failure = Error();
+    publish();
+    now.emplace();
+  } else if (slot->told.size() >= kMaxModelWaiters) {
+    now.emplace(Error{EngineErrc::kOverloaded, "too many wait for the model to be unloaded"});
+  }
+  if (now) {
+    lock.unlock();
+    return done(*std::move(now));
+  }
+  slot->told.push_back(std::move(done));
+  if (slot->state != ModelState::kLoaded) return;
+  slot->state = ModelState::kUnloading;
+  publish();
+  close(*slot, lock);
+}
+
+/// Lets no more requests have the model; when the last one has left, it goes. Unlocks.
+void ModelHost::close(Slot& slot, std::unique_lock<std::mutex>& lock) {
+  Gate& gate = slot.running->gate;
+  Gate::Holder mine = gate.try_enter();  // so that nothing goes before on_empty() has returned
+  lock.unlock();
+  gate.on_empty([this, &slot] {
+    const std::scoped_lock relock(mutex_);
+    add_job({Job::Kind::kUnload, &slot});
+  });
+}
+
+void ModelHost::begin_load(Slot& slot) {
+  slot.state = ModelState::kLoading;
+  slot.failure = Error();
+  publish();
+  add_job({Job::Kind::kLoad, &slot});
+}
+
+void ModelHost::add_job(Job job) {
+  jobs_.push_back(std::move(job));
+  has_work_.notify_all();
+}
+
+void ModelHost::stop(std::function<void()> stopped) noexcept {
+  stop_count_->begin(std::move(stopped));
+  std::unique_lock lock(mutex_);
+  stopping_.store(true);
+  // The own thread is counted until it has ended, so what it holds at this moment stops as well.
+  for (Slot& slot : slots_) {
+    if (!slot.running) continue;
+    stop_count_->add();
+    slot.running->port->stop([count = stop_count_] { count->leave(); });
+  }
+  has_work_.notify_all();
+}
+
+EngineStats ModelHost::stats() const {
+  EngineStats sum;
+  const std::scoped_lock lock(mutex_);
+  for (const Slot& slot : slots_) {
+    if (!slot.running) continue;
+    const EngineStats one = slot.running->port->stats();
+    sum.requests += one.requests;
+    sum.waiting += one.waiting;
+    sum.running += one.running;
+    sum.queued_prompt_tokens += one.queued_prompt_tokens;
+    sum.rows += one.rows;
+    sum.pages += one.pages;
+    sum.pages_free += one.pages_free;
+    sum.max_context = std::max(sum.max_context, one.max_context);
+    sum.ticks += one.ticks;
+    sum.prompt_tokens += one.prompt_tokens;
+    sum.output_tokens += one.output_tokens;
+    sum.preemptions += one.preemptions;
+    sum.prefix_lookups += one.prefix_lookups;
+    sum.prefix_hits += one.prefix_hits;
+    sum.prefix_tokens += one.prefix_tokens;
+    sum.prefix_evictions += one.prefix_evictions;
+    sum.prefix_pages += one.prefix_pages;
+    sum.finished += one.finished;
+    sum.first_token_median = std::max(sum.first_token_median, one.first_token_median);
+  }
+  return sum;
+}
+
+std::vector<RowHolder> ModelHost::rows() const {
+  std::vector<RowHolder> all;
+  const std::scoped_lock lock(mutex_);
+  for (const Slot& slot : slots_) {
+    if (!slot.running) continue;
+    const std::vector<RowHolder> rows = slot.running->port->rows();
+    all.insert(all.end(), rows.begin(), rows.end());
+  }
+  return all;
+}
+
+std::shared_ptr<const ServedModel> ModelHost::model() const {
+  return models()->models.front().model;
+}
+
+std::shared_ptr<const ModelList> ModelHost::models() const {
+  const std::scoped_lock lock(mutex_);
+  return list_;
+}
+
+bool ModelHost::ready() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::any_of(slots_, [](const Slot& slot) {
+    if (slot.state == ModelState::kFailed) return false;
+    return slot.state != ModelState::kLoaded || slot.running->port->ready();
+  });
+}
+
+bool ModelHost::full() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  bool some = false;
+  for (const Slot& slot : slots_) {
+    if (slot.state != ModelState::kLoaded) continue;
+    if (!slot.running->port->full()) return false;
+    some = true;
+  }
+  return some;
+}
+
+}  // namespace weft

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/actors/models/model_host.h"
+#include "weft/actors/models/turn_order.h"
+#include "weft/core/gate.h"
+#include "weft/core/request_class.h"
+
+namespace weft {
+
+/// Those who wait for one model to be loaded or unloaded. More are refused as overloaded: what they
+/// wait for is the same.
+inline constexpr std::size_t kMaxModelWaiters = 64;
+
+/// A model in memory. Its requests hold the gate; its pipeline goes before that.
+struct ModelHost::Running {
+  Gate gate;
+  std::shared_ptr<ModelUse> use;
+  std::unique_ptr<RequestPort> port;
+};
+
+/// One of the host's models. `state` says which of the others are there: `running` while it is
+/// loaded or unloading, `waiting` and `told` while it is not loaded yet.
+struct ModelHost::Slot {
+  explicit Slot(ModelConfig what) : config(std::move(what)) {}
+
+  const ModelConfig config;
+  ModelState state = ModelState::kUnloaded;
+  Error failure{};
+  std::int64_t created = 0;
+  std::unique_ptr<Running> running{};
+  std::vector<RequestTicket>
+      waiting{};                  ///< for it to be loaded; as many as its pipeline would take
+  std::vector<ModelDone> told{};  ///< when it is loaded, or unloaded
+  std::uint64_t used = 0;         ///< the number of its latest use
+};
+
+/// What a request holds of its model from its submission to its end.
+struct ModelHost::Hold {
+  Hold(Gate::Holder gate, std::shared_ptr<ModelUse> model, RequestClass what)
+      : use(std::move(model)), cls(what), holder(std::move(gate)) {
+    use->of(cls).fetch_add(1);
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+  ~Hold() { use->of(cls).fetch_sub(1); }
+
+  const std::shared_ptr<ModelUse> use;
+  const RequestClass cls;
+  const Gate::Holder holder;
+};
+
+/// Whether there is room for one model more, and which one leaves for it, if one has to.
+struct ModelHost::Room {
+  bool found = false;
+  std::unique_ptr<Running> leaves{};
+  ModelInfo who{};
+  std::size_t loaded = 0;  ///< then
+};
+
+/// What is to be done on the host's own thread.
+struct ModelHost::Job {
+  enum class Kind : std::uint8_t { kLoad, kUnload, kLose };
+  Kind kind;
+  Slot* slot;
+  std::string why{};  ///< of kLose
+};
+
+}  // namespace weft

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/config/config.h"
+#include "weft/core/error/error.h"
+
+namespace weft {
+
+/// One of several models of an engine.
+struct ModelConfig {
+  std::string name{};                  ///< what requests call it
+  std::vector<std::string> aliases{};  ///< further names of it
+  bool load = true;                    ///< when the engine starts; else when it is asked for
+  double share = 1;                    ///< of a device's time, beside the models that run there too
+  /// Whether `config` says how much of the device's memory the model takes; without, each model
+  /// of the device has an equal part.
+  bool has_memory = false;
+  Config config{};
+};
+
+/// The configuration of an engine with one model or several. Plain data; validate() checks it.
+struct ModelsConfig {
+  static constexpr std::size_t kMaxModels = 64;      ///< more than a machine's devices hold
+  static constexpr std::size_t kMaxAliases = 16;     ///< of each
+  static constexpr std::size_t kMaxNameBytes = 128;  ///< of a name: more than any on a hub has
+
+  std::vector<ModelConfig> models{};  ///< the first is that of requests which name none
+  /// Models that are in memory at once; others are loaded when a request asks for them, and the
+  /// one used least recently of those that are idle leaves. 0: all that were loaded stay, and
+  /// nothing is loaded by a request.
+  std::int32_t max_loaded = 0;
+  /// What the models take together of a device where more than one may run: Config's
+  /// memory_fraction and memory_bytes of the whole file.
+  double memory_fraction = 0.8;
+  std::int64_t memory_bytes = 0;
+
+  /// One model, as `config` says, which nobody shares a device with.
+  [[nodiscard]] static ModelsConfig of(const Config& config, std::string name);
+
+  /// Reads a file as Config::load does, with its [[models]]; without any, its one model is called
+  /// "default". The result is valid. Errors as of Config::load.
+  [[nodiscard]] static Result<ModelsConfig> load(const std::filesystem::path& file);
+  [[nodiscard]] static Result<ModelsConfig> parse(std::string_view toml, std::string_view name);
+
+  /// kBadConfig names the model and its key: no models or too many, a name that is missing, too
+  /// long or another's too, a share that is not in kLowestShare .. kHighestShare, and what
+  /// Config::validate() finds.
+  [[nodiscard]] Result<void> validate() const;
+
+  static constexpr double kLowestShare = 0.001;
+  static constexpr double kHighestShare = 1'000;
+};
+
+}  // namespace weft

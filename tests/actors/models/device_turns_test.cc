@@ -1,0 +1,106 @@
+#include "weft/actors/models/device_turns.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "weft/tests/fixture/fake_device.h"
+
+namespace weft {
+namespace {
+
+std::shared_ptr<ModelUse> busy() {
+  auto use = std::make_shared<ModelUse>();
+  use->of(RequestClass::kChat) = 1;
+  return use;
+}
+
+std::shared_ptr<StepDevice> device_that(std::function<void(const Plan&)> run) {
+  test::FakeDevice::Options options{.limits = {.rows = 1,
+                                               .pages = 1,
+                                               .page_tokens = 1,
+                                               .step_tokens = 1,
+                                               .context = 1,
+                                               .cross_pages = 0,
+                                               .vocabulary = 4}};
+  options.run = std::move(run);
+  return std::make_shared<test::FakeDevice>(std::move(options));
+}
+
+TEST(DeviceTurnsTest, LetsOneModelRunAtATime) {
+  const auto turns = std::make_shared<DeviceTurns>();
+  std::atomic<int> inside{0};
+  std::atomic<int> steps{0};
+  constexpr int kSteps = 200;
+  std::vector<std::thread> executors;
+  for (int i = 0; i < 3; ++i) {
+    const auto device = turns->share(device_that([&](const Plan& /*plan*/) {
+                                       EXPECT_EQ(++inside, 1) << "two models have the device";
+                                       std::this_thread::yield();
+                                       --inside;
+                                       ++steps;
+                                     }),
+                                     i + 1, busy());
+    executors.emplace_back([device] {
+      Plan plan;
+      StepResult result;
+      for (int step = 0; step < kSteps; ++step) {
+        plan.tick = static_cast<std::uint64_t>(step) + 1;
+        result.clear();
+        device->run(plan, result);
+        EXPECT_GT(result.took, Duration{});
+      }
+    });
+  }
+  for (std::thread& executor : executors) executor.join();
+  EXPECT_EQ(steps, 3 * kSteps);
+}
+
+TEST(DeviceTurnsTest, GivesTheDeviceBackWhenAStepFails) {
+  const auto turns = std::make_shared<DeviceTurns>();
+  const auto fails = turns->share(
+      device_that([](const Plan& /*plan*/) { throw std::runtime_error("a step fails"); }), 1,
+      busy());
+  const auto works = turns->share(device_that({}), 1, std::make_shared<ModelUse>());
+  Plan plan;
+  plan.tick = 1;
+  StepResult result;
+  EXPECT_THROW(fails->run(plan, result), std::runtime_error);
+  works->run(plan, result);
+  EXPECT_GT(result.took, Duration{});
+}
+
+TEST(DeviceTurnsTest, CountsNoWaitAsTheStepsTime) {
+  const auto turns = std::make_shared<DeviceTurns>();
+  constexpr auto kLong = std::chrono::milliseconds(50);
+  std::atomic<bool> begun{false};
+  const auto slow = turns->share(device_that([&](const Plan& /*plan*/) {
+                                   begun = true;
+                                   const auto until = std::chrono::steady_clock::now() + kLong;
+                                   while (std::chrono::steady_clock::now() < until) {
+                                   }
+                                 }),
+                                 1, std::make_shared<ModelUse>());
+  const auto fast = turns->share(device_that({}), 1, busy());
+  Plan plan;
+  plan.tick = 1;
+  std::thread other([&] {
+    StepResult result;
+    slow->run(plan, result);
+  });
+  while (!begun) std::this_thread::yield();
+  StepResult result;
+  fast->run(plan, result);
+  other.join();
+  EXPECT_LT(result.took, kLong / 2);
+}
+
+}  // namespace
+}  // namespace weft
