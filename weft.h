@@ -16,6 +16,7 @@
 #include "weft/actors/loading/served_model.h"      // IWYU pragma: export
 #include "weft/actors/pipeline.h"                  // IWYU pragma: export
 #include "weft/actors/preprocess_pool.h"           // IWYU pragma: export
+#include "weft/actors/request/prompt_logprobs.h"   // IWYU pragma: export
 #include "weft/actors/request/request.h"           // IWYU pragma: export
 #include "weft/actors/request_messages.h"          // IWYU pragma: export
 #include "weft/config/config.h"                    // IWYU pragma: export

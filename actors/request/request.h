@@ -24,6 +24,8 @@
 
 namespace weft {
 
+class PromptLogprobs;
+
 /// What a caller asks for. Exactly one of prompt, prompt_tokens and messages is given.
 struct Request {
   std::string prompt{};                  ///< text
@@ -50,6 +52,9 @@ struct Request {
   /// Where the context has less room than max_tokens: the output gets what there is, instead of a
   /// refusal.
   bool clip_max_tokens = false;
+  /// Where a conversation is too long: its oldest messages are left out (shortened_conversation.h),
+  /// so that there is room for max_tokens, or for an eighth of the context where that is 0.
+  bool drop_oldest_messages = false;
   SamplingParams sampling{};
   StructuredOutput structured_output{};  ///< what each output must look like; sets
                                          ///< SamplingParams::constraint
@@ -59,6 +64,9 @@ struct Request {
   TokenId forced_bos = kNoToken;
   /// Reads hidden states and logits of the request's one sequence; null: nobody.
   std::shared_ptr<ActivationReader> activation_reader{};
+  /// Gets the logprobs of the prompt's tokens (prompt_logprobs.h); null: nobody wants them. Not of
+  /// models with an encoder, and not beside an activation_reader.
+  std::shared_ptr<PromptLogprobs> prompt_logprobs{};
   std::vector<std::string> stop{};  ///< texts that end the output and are left out of it
   bool skip_special_tokens = true;  ///< leaves special tokens out of the text
 

@@ -32,6 +32,7 @@ std::span<const Route> all_routes() noexcept {
       {verb::get, "/api/version", true, kNothing, handlers::ollama_api_version},
       {verb::get, "/v1/models", true, kModel, handlers::models},
       {verb::get, "/v1/models/{name}", true, kModel, handlers::model},
+      {verb::get, "/tokenizer_info", true, kModel, handlers::tokenizer_info},
       {verb::post, "/tokenize", true, kModel, handlers::tokenize_text},
       {verb::post, "/detokenize", true, kModel, handlers::detokenize_tokens},
       {verb::get, "/health", false, kNothing, handlers::health},
