@@ -19,6 +19,7 @@
 #include "weft/actors/models/model_list.h"         // IWYU pragma: export
 #include "weft/actors/pipeline.h"                  // IWYU pragma: export
 #include "weft/actors/preprocess_pool.h"           // IWYU pragma: export
+#include "weft/actors/request/prompt_logprobs.h"   // IWYU pragma: export
 #include "weft/actors/request/request.h"           // IWYU pragma: export
 #include "weft/actors/request_messages.h"          // IWYU pragma: export
 #include "weft/actors/stepper/stepper.h"           // IWYU pragma: export

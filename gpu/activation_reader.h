@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "weft/core/token.h"
@@ -36,6 +37,12 @@ class ActivationReader {
 
   /// Whether read() gets logits. Constant.
   [[nodiscard]] virtual bool wants_logits() const noexcept { return false; }
+
+  /// Tokens at this position and behind it are not read, and their logits not computed for it.
+  /// Constant from the first step on. A reader of no more than the prompt may have several outputs.
+  [[nodiscard]] virtual std::int32_t end_position() const noexcept {
+    return std::numeric_limits<std::int32_t>::max();
+  }
 
   virtual void read(const TokenActivations& token) = 0;
 };

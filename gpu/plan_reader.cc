@@ -142,9 +142,11 @@ std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
 
 void PlanReader::note_reading(const SlotTokens& tokens) {
   const SlotState& slot = slots_[place_of(tokens.slot)];
+  const std::int32_t count = std::min(tokens.count, slot.reader->end_position() - tokens.start);
+  if (count <= 0) return;
   readings_.push_back({.slot = tokens.slot,
                        .first = tokens.first,
-                       .count = tokens.count,
+                       .count = count,
                        .start = tokens.start,
                        .ids = tokens.ids,
                        .last = slot.last_token,

@@ -9,7 +9,9 @@
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/output_form.h"
+#include "weft/actors/request/prompt_logprobs.h"
 #include "weft/actors/request/request_text.h"
+#include "weft/actors/request/shortened_conversation.h"
 #include "weft/sampling/beam_search.h"
 #include "weft/text/output/stop_strings.h"
 #include "weft/text/text_error.h"
@@ -46,12 +48,22 @@ std::size_t max_prompt_tokens(const ServedModel& model) {
   return static_cast<std::size_t>(std::max<std::int64_t>(model.context, 0));
 }
 
+// Returns how long the prompt of a conversation that may be shortened is to be at most.
+std::size_t shortened_prompt(const Request& request, const ServedModel& model) {
+  const std::int64_t output =
+      request.max_tokens > 0 ? request.max_tokens : std::max<std::int64_t>(model.context / 8, 1);
+  return static_cast<std::size_t>(std::max<std::int64_t>(model.context - output, 0));
+}
+
 Result<std::vector<TokenId>> conversation_tokens(const Request& request, const ServedModel& model,
                                                  std::chrono::local_seconds now) {
-  auto ids = model.chat.encode({.messages = request.messages,
-                                .tools = request.tools,
-                                .chat_template_kwargs = request.chat_template_kwargs},
-                               now, max_prompt_tokens(model));
+  Conversation conversation{.messages = request.messages,
+                            .tools = request.tools,
+                            .chat_template_kwargs = request.chat_template_kwargs};
+  const std::size_t shortened = shortened_prompt(request, model);
+  auto ids = request.drop_oldest_messages && shortened > 0
+                 ? shortened_tokens(model.chat, conversation, now, shortened)
+                 : model.chat.encode(std::move(conversation), now, max_prompt_tokens(model));
   if (ids) return ids;
   if (ids.error().code == TextErrc::kTooManyTokens) {
     return too_many_tokens(request, model, ids.error());
@@ -157,6 +169,28 @@ std::shared_ptr<const std::string> cache_domain_of(const Request& request, Cache
                                              request.cache_salt);
 }
 
+// Finds who reads what is computed of the request, and lets it know the prompt.
+Result<std::shared_ptr<ActivationReader>> reader_of(const Request& request, const GroupSpec& spec,
+                                                    const ServedModel& model) {
+  std::shared_ptr<ActivationReader> reader = request.activation_reader;
+  if (request.prompt_logprobs) {
+    if (reader) return bad_request("prompt_logprobs: not with an activation_reader");
+    if (model.has_encoder) {
+      return bad_request(
+          "prompt_logprobs: the model's encoder reads the prompt, and predicts none "
+          "of its tokens");
+    }
+    request.prompt_logprobs->begin(spec.prompt);
+    reader = request.prompt_logprobs;
+  }
+  const auto prompt = static_cast<std::int32_t>(spec.prompt.size());
+  if (reader && spec.sequences > 1 && reader->end_position() > prompt) {
+    return bad_request("activation_reader: reads one sequence, and the request asks for " +
+                       std::to_string(spec.sequences));
+  }
+  return reader;
+}
+
 // Fills in everything but the prompt, which is there.
 Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& model,
                       std::uint64_t seed) {
@@ -166,16 +200,14 @@ Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& mode
   spec.max_tokens = request.max_tokens = *bound;
   spec.sequences = sampling.beams.num_beams > 1 ? sampling.beams.num_beams
                                                 : std::max(sampling.n, sampling.best_of);
-  if (request.activation_reader && spec.sequences > 1) {
-    return bad_request("activation_reader: reads one sequence, and the request asks for " +
-                       std::to_string(spec.sequences));
-  }
+  auto reader = reader_of(request, spec, model);
+  if (!reader) return reader.error();
   if (request.cache_salt.size() > Request::kMaxCacheSaltBytes) {
     return bad_request("cache_salt: has more than " + std::to_string(Request::kMaxCacheSaltBytes) +
                        " bytes");
   }
   spec.cache_domain = cache_domain_of(request, model.cache_share);
-  spec.reader = request.activation_reader;
+  spec.reader = *std::move(reader);
   spec.seed = sampling.seed.value_or(seed);
   spec.end_tokens = end_tokens_of(sampling, model);
   spec.sampling =

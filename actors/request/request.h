@@ -25,6 +25,8 @@
 
 namespace weft {
 
+class PromptLogprobs;
+
 /// What a caller asks for. Exactly one of prompt, prompt_tokens and messages is given.
 struct Request {
   /// Which of the engine's models, by its name or an alias; "" = the first. An engine that was made
@@ -60,6 +62,9 @@ struct Request {
   /// Where the context has less room than max_tokens: the output gets what there is, instead of a
   /// refusal.
   bool clip_max_tokens = false;
+  /// Where a conversation is too long: its oldest messages are left out (shortened_conversation.h),
+  /// so that there is room for max_tokens, or for an eighth of the context where that is 0.
+  bool drop_oldest_messages = false;
   SamplingParams sampling{};
   /// What each output must look like, with typed_output behind its thoughts, which stay free. Sets
   /// SamplingParams::constraint, as tool_choice and thinking_budget do.
@@ -70,6 +75,9 @@ struct Request {
   TokenId forced_bos = kNoToken;
   /// Reads hidden states and logits of the request's one sequence; null: nobody.
   std::shared_ptr<ActivationReader> activation_reader{};
+  /// Gets the logprobs of the prompt's tokens (prompt_logprobs.h); null: nobody wants them. Not of
+  /// models with an encoder, and not beside an activation_reader.
+  std::shared_ptr<PromptLogprobs> prompt_logprobs{};
   std::vector<std::string> stop{};  ///< texts that end the output and are left out of it
   bool skip_special_tokens = true;  ///< leaves special tokens out of the text
 

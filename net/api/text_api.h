@@ -25,6 +25,10 @@ namespace weft {
 /// the body of the answer.
 [[nodiscard]] ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& card);
 
+/// Returns the body of GET /tokenizer_info, as vLLM has it: the names of tokenizer_config.json, for
+/// who tokenizes here (lm-eval). The template is Jinja's, or null.
+[[nodiscard]] std::string tokenizer_info_body(const ModelCard& card);
+
 /// Returns the body of GET /v1/models and, for one model, of GET /v1/models/{name}: with what
 /// clients of OpenAI's and of Anthropic's API look for, those of vLLM and of llama.cpp among them.
 /// A model that is not loaded says what its state is, and where it has failed why.

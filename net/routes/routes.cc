@@ -35,6 +35,7 @@ std::span<const Route> all_routes() noexcept {
       {verb::get, "/v1/models/{name}", true, kModel, handlers::model},
       {verb::post, "/v1/models/load", true, kNothing, handlers::load_model},
       {verb::post, "/v1/models/unload", true, kNothing, handlers::unload_model},
+      {verb::get, "/tokenizer_info", true, kModel, handlers::tokenizer_info},
       {verb::post, "/tokenize", true, kModel, handlers::tokenize_text},
       {verb::post, "/detokenize", true, kModel, handlers::detokenize_tokens},
       {verb::get, "/health", false, kNothing, handlers::health},

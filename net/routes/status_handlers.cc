@@ -86,6 +86,10 @@ RouteResult model(Service& service, const HttpCall& call) {
                       .message = "this server has no model of that name; /v1/models lists them"});
 }
 
+RouteResult tokenizer_info(Service& service, const HttpCall& /*call*/) {
+  return HttpReply{.body = tokenizer_info_body(service.card())};
+}
+
 RouteResult health(Service& service, const HttpCall& /*call*/) {
   if (const auto reason = service.not_ready()) return error_reply(*reason);
   return HttpReply{.body = R"({"status":"ok"})"};

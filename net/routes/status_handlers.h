@@ -7,6 +7,8 @@ namespace weft::handlers {
 
 [[nodiscard]] RouteResult models(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult model(Service& service, const HttpCall& call);
+/// What vLLM tells of a tokenizer.
+[[nodiscard]] RouteResult tokenizer_info(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult health(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult live(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult metrics(Service& service, const HttpCall& call);

@@ -138,6 +138,30 @@ TEST_P(ActivationReaderTest, SeesAPromptThatComesInPieces) {
   }
 }
 
+/// Reads what stands before a position.
+class BeginningReader final : public KeepingReader {
+ public:
+  explicit BeginningReader(std::int32_t end) : KeepingReader(true), end_(end) {}
+  [[nodiscard]] std::int32_t end_position() const noexcept override { return end_; }
+
+ private:
+  const std::int32_t end_;
+};
+
+TEST_P(ActivationReaderTest, SeesNothingBehindItsEnd) {
+  const auto reader = std::make_shared<BeginningReader>(5);
+  start(0, reader, {4, 7, 2});
+  plan_.feed(0, 0, {3, 17, 42, 9}).run(*device_);
+  plan_.feed(0, 4, {61, 5}).sample().run(*device_);
+  plan_.feed_last(0, 6).sample().run(*device_);
+  const std::vector<Seen> wanted = alone(six_tokens);
+  ASSERT_EQ(reader->seen.size(), 5U);
+  for (std::size_t i = 0; i < reader->seen.size(); ++i) {
+    EXPECT_EQ(reader->seen[i].position, wanted[i].position);
+    expect_near(reader->seen[i].logits, wanted[i].logits);
+  }
+}
+
 TEST_P(ActivationReaderTest, AReaderThatThrowsEndsItsSequenceAndNoOther) {
   start(0, nullptr, {9, 10, 11});
   plan_.feed(0, 0, six_tokens).sample();

@@ -22,6 +22,7 @@ struct WireStart {
   std::int32_t cross_context = 0;
   std::int32_t first_cross_page = 0;
   std::int32_t cross_pages = 0;
+  std::int32_t read_end = 0;  ///< of its reader
   std::uint8_t long_context = 0;
   std::uint8_t is_read = 0;
   std::uint8_t reads_logits = 0;
@@ -31,12 +32,14 @@ struct WireStart {
 /// Stands for a reader of another process: its rank computes what that wants, and nobody reads it.
 class DistantReader final : public ActivationReader {
  public:
-  explicit DistantReader(bool wants_logits) : wants_logits_(wants_logits) {}
+  DistantReader(bool wants_logits, std::int32_t end) : wants_logits_(wants_logits), end_(end) {}
   [[nodiscard]] bool wants_logits() const noexcept override { return wants_logits_; }
+  [[nodiscard]] std::int32_t end_position() const noexcept override { return end_; }
   void read(const TokenActivations& /*token*/) override {}
 
  private:
   const bool wants_logits_;
+  const std::int32_t end_;
 };
 
 class Writer {
@@ -133,7 +136,7 @@ class PlanDecoder {
       if (one.needs > static_cast<std::uint8_t>(LogitNeeds::kAll)) return wrong("starts");
       start.needs = static_cast<LogitNeeds>(one.needs);
       if (one.is_read != 0) {
-        start.reader = std::make_shared<DistantReader>(one.reads_logits != 0);
+        start.reader = std::make_shared<DistantReader>(one.reads_logits != 0, one.read_end);
       }
     }
     return {};
@@ -258,6 +261,7 @@ void encode_plan(const Plan& plan, std::vector<std::byte>& bytes) {
     one.long_context = start.long_context ? 1 : 0;
     one.needs =
         static_cast<std::uint8_t>(start.sampling ? logit_needs(*start.sampling) : start.needs);
+    one.read_end = start.reader ? start.reader->end_position() : 0;
     one.is_read = start.reader ? 1 : 0;
     one.reads_logits = start.reader && start.reader->wants_logits() ? 1 : 0;
     writer.number(one);

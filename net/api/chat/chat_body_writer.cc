@@ -7,6 +7,7 @@
 #include "weft/net/api/chat/chat_api.h"
 #include "weft/net/api/chat/chat_writer.h"
 #include "weft/net/api/completions/completion_parts.h"
+#include "weft/net/api/completions/prompt_scores.h"
 #include "weft/net/api/fields/json_text.h"
 #include "weft/net/api/token_logprobs.h"
 #include "weft/net/api/tools/call_id.h"
@@ -41,7 +42,8 @@ class ChatBodyWriter final : public ReplyWriter {
       }
     }
     text.append("],\"usage\":");
-    append_completion_usage(total_usage(parts), text);
+    append_completion_usage(total_usage(options_, parts), text);
+    append_prompt_logprobs(options_, 0, *model_, text);  // a chat is one prompt
     text.push_back('}');
     out.end();
   }

@@ -5,6 +5,7 @@
 
 #include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/completions/completion_options.h"
+#include "weft/net/api/completions/prompt_scores.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/net/api/fields/structured_fields.h"
@@ -70,6 +71,7 @@ ApiResult<CompletionRequest> read_chat(simdjson::dom::object body, const ApiCont
   take_structured_outputs(fields, request);
   result.options.service_tier = take_service_tier(fields, context, request.request_class);
   take_chat_logprobs(fields, request);
+  take_prompt_logprobs(fields, result.options);
   refuse_unsupported_chat_fields(fields);
   check_request(fields, request, *context.card.model);
   if (auto error = fields.finish()) return *std::move(error);
@@ -77,6 +79,7 @@ ApiResult<CompletionRequest> read_chat(simdjson::dom::object body, const ApiCont
   result.options.top_logprobs = request.sampling.top_logprobs;
   result.options.outputs_per_part = request.sampling.n;
   result.parts.push_back(std::move(request));
+  ask_for_prompt_logprobs(result, -1);
   return result;
 }
 

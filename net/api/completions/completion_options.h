@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "weft/actors/request/prompt_logprobs.h"
 #include "weft/net/api/api_call.h"
 #include "weft/net/api/fields/body_fields.h"
 
@@ -23,6 +25,13 @@ struct CompletionOptions {
   std::int32_t top_logprobs = 0;
   std::int32_t outputs_per_part = 1;  ///< output c of part p is choice p * outputs_per_part + c
   std::vector<std::string> echo{};    ///< text completions: each part's prompt, put before its text
+  /// Of each part's prompt; empty where nobody asked for them.
+  std::vector<std::shared_ptr<const PromptLogprobs>> prompt_logprobs{};
+  bool echo_logprobs = false;     ///< text completions: they stand before those of the output
+  bool echo_has_special = false;  ///< the echo shows the prompt's special tokens
+  std::int32_t prompt_top = -1;   ///< vLLM's prompt_logprobs; negative: none
+  /// False: there is no output, though the engine gave a token.
+  bool generate = true;
 };
 
 /// Takes `model`, `stream`, `stream_options` and the other fields that begin every answer of the

@@ -24,13 +24,20 @@ std::string completion_head(const CompletionOptions& options, std::string_view o
   return head;
 }
 
-Usage total_usage(std::span<const Finish> parts) {
+Usage told_usage(const CompletionOptions& options, const Finish& part) {
+  Usage usage = part.usage;
+  if (!options.generate) usage.output_tokens = 0;
+  return usage;
+}
+
+Usage total_usage(const CompletionOptions& options, std::span<const Finish> parts) {
   Usage total;
   for (const Finish& part : parts) {
-    total.prompt_tokens += part.usage.prompt_tokens;
-    total.output_tokens += part.usage.output_tokens;
-    total.cached_tokens += part.usage.cached_tokens;
-    total.reasoning_tokens += part.usage.reasoning_tokens;
+    const Usage usage = told_usage(options, part);
+    total.prompt_tokens += usage.prompt_tokens;
+    total.output_tokens += usage.output_tokens;
+    total.cached_tokens += usage.cached_tokens;
+    total.reasoning_tokens += usage.reasoning_tokens;
   }
   return total;
 }
@@ -79,7 +86,7 @@ void add_stream_end(const CompletionOptions& options, std::string_view head,
   if (options.include_usage) {
     out.begin();
     out.text().append(head).append("],\"usage\":");
-    append_completion_usage(total_usage(parts), out.text());
+    append_completion_usage(total_usage(options, parts), out.text());
     out.text().push_back('}');
     out.end();
   }

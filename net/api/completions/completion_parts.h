@@ -17,8 +17,9 @@ namespace weft {
 [[nodiscard]] std::string completion_head(const CompletionOptions& options,
                                           std::string_view object);
 
-/// Adds up the tokens of all parts.
-[[nodiscard]] Usage total_usage(std::span<const Finish> parts);
+/// Returns what a part's answer says of its tokens, and of all parts together.
+[[nodiscard]] Usage told_usage(const CompletionOptions& options, const Finish& part);
+[[nodiscard]] Usage total_usage(const CompletionOptions& options, std::span<const Finish> parts);
 /// Appends {"prompt_tokens":...,"completion_tokens":...,"total_tokens":...,
 /// "prompt_tokens_details":{"cached_tokens":...}}.
 void append_completion_usage(const Usage& usage, std::string& out);

@@ -3,7 +3,9 @@
 #include <string>
 #include <utility>
 
+#include "weft/actors/request/stream_defaults.h"
 #include "weft/net/api/completions/completion_options.h"
+#include "weft/net/api/completions/prompt_scores.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/prompt_list.h"
 #include "weft/net/api/fields/request_fields.h"
@@ -17,6 +19,20 @@ void take_completion_logprobs(BodyFields& fields, Request& request) {
   const auto top = fields.integer("logprobs", 0, defaults::kMaxUserTopLogprobs);
   request.sampling.logprobs = top.has_value();
   request.sampling.top_logprobs = static_cast<std::int32_t>(top.value_or(0));
+}
+
+/// Takes `max_tokens`. 0 computes the prompt alone, for who wants to see it again; its end gives a
+/// token all the same, which nobody sees.
+void take_output_bound(BodyFields& fields, bool echo, CompletionOptions& options,
+                       Request& request) {
+  const auto bound = fields.integer("max_tokens", 0, kMaxStreamTokens);
+  request.max_tokens = static_cast<std::int32_t>(bound.value_or(0));
+  if (!bound || *bound > 0) return;
+  if (!echo && options.prompt_top < 0) {
+    return fields.fail("max_tokens", "is 0, which goes with echo or prompt_logprobs alone");
+  }
+  options.generate = false;
+  request.max_tokens = 1;
 }
 
 void refuse_unsupported_completion_fields(BodyFields& fields) {
@@ -67,15 +83,13 @@ ApiResult<CompletionRequest> read_completion(simdjson::dom::object body,
   CompletionOptions& options = result.options;
   options = take_options(fields, context, "cmpl-");
   Request request = take_request(fields, context);
-  request.max_tokens = take_token_bound(fields, "max_tokens");
+  const bool echo = fields.flag("echo").value_or(false);
+  take_prompt_logprobs(fields, options);
+  take_output_bound(fields, echo, options, request);
   take_response_format(fields, request);
   take_structured_outputs(fields, request);
   options.service_tier = take_service_tier(fields, context, request.request_class);
   take_completion_logprobs(fields, request);
-  const bool echo = fields.flag("echo").value_or(false);
-  if (echo && request.sampling.logprobs) {
-    fields.fail("echo", "with logprobs is not supported", api_code::kUnsupported);
-  }
   result.parts = take_prompts(fields, model);
   refuse_unsupported_completion_fields(fields);
   check_request(fields, request, model, result.parts.size());
@@ -86,6 +100,10 @@ ApiResult<CompletionRequest> read_completion(simdjson::dom::object body,
     if (!texts) return texts.error();
     options.echo = *std::move(texts);
   }
+  options.echo_logprobs = echo && request.sampling.logprobs;
+  options.echo_has_special =
+      !request.skip_special_tokens && !result.parts.front().prompt_tokens.empty();
+  ask_for_prompt_logprobs(result, options.echo_logprobs ? request.sampling.top_logprobs : -1);
   options.logprobs = request.sampling.logprobs;
   options.top_logprobs = request.sampling.top_logprobs;
   options.outputs_per_part = request.sampling.n;

@@ -9,6 +9,7 @@
 #include "weft/net/api/completions/completion_api.h"
 #include "weft/net/api/completions/completion_parts.h"
 #include "weft/net/api/completions/logprob_columns.h"
+#include "weft/net/api/completions/prompt_scores.h"
 #include "weft/net/api/fields/json_text.h"
 
 namespace weft {
@@ -31,10 +32,14 @@ class CompletionWriter final : public ReplyWriter {
   void begin(EventBatch& /*out*/) override {}
 
   void delta(std::size_t part, const Delta& delta, EventBatch& out) override {
+    if (!options_.generate) return;
     const auto choice = static_cast<std::size_t>(delta.choice);
     Output& output = at(part, choice);
-    const bool logprobs = options_.logprobs && !delta.tokens.empty();
-    if (logprobs) output.columns->add(delta);
+    bool logprobs = tell_prompt(part, output);
+    if (options_.logprobs && !delta.tokens.empty()) {
+      output.columns->add(delta);
+      logprobs = true;
+    }
     if (!options_.stream) {
       output.text.append(delta.text);
       return;
@@ -66,6 +71,7 @@ class CompletionWriter final : public ReplyWriter {
   struct Output {
     std::string text;  // all of a plain answer; of a stream, the echo until it is sent
     std::optional<LogprobColumns> columns;
+    bool prompt_told = false;  // the columns have, or had, the prompt's tokens
   };
 
   [[nodiscard]] std::size_t outputs() const noexcept {
@@ -79,10 +85,29 @@ class CompletionWriter final : public ReplyWriter {
       Output& output = kept_.emplace_back();
       if (its_part < options_.echo.size()) output.text = options_.echo[its_part];
       if (options_.logprobs) {
-        output.columns.emplace(model_, count_code_points(output.text), options_.top_logprobs > 0);
+        const std::size_t begin = options_.echo_logprobs ? 0 : count_code_points(output.text);
+        output.columns.emplace(model_, begin, options_.top_logprobs > 0);
       }
     }
     return kept_[index];
+  }
+
+  /// Puts the prompt's tokens into the columns where they belong there and were not before; returns
+  /// whether it did. One that has ended or given a token has all of them, unless it was stopped.
+  bool tell_prompt(std::size_t part, Output& output) {
+    if (!options_.echo_logprobs || output.prompt_told) return false;
+    const PromptLogprobs& prompt = *options_.prompt_logprobs[part];
+    if (!prompt.complete()) return false;
+    output.columns->add_prompt(prompt, static_cast<std::size_t>(options_.top_logprobs),
+                               options_.echo_has_special, count_code_points(options_.echo[part]));
+    output.prompt_told = true;
+    return true;
+  }
+
+  /// Appends how an output ended: without any, by its length.
+  void append_end(const Finish& part, std::size_t choice, std::string& text) const {
+    if (options_.generate) return append_finish(part, choice, *model_, text);
+    text.append("\"finish_reason\":\"length\",\"stop_reason\":null");
   }
 
   std::string& begin_chunk(Output& output, std::string_view fresh, EventBatch& out) {
@@ -112,11 +137,13 @@ class CompletionWriter final : public ReplyWriter {
 
   void end_stream(std::span<const Finish> parts, EventBatch& out) {
     for (std::size_t part = 0; part < parts.size(); ++part) {
-      usage_.settle(part, parts[part].usage);
+      usage_.settle(part, told_usage(options_, parts[part]));
       for (std::size_t choice = 0; choice < outputs(); ++choice) {
-        std::string& text = begin_chunk(at(part, choice), {}, out);
-        append_middle(part * outputs() + choice, nullptr, text);
-        append_finish(parts[part], choice, *model_, text);
+        Output& output = at(part, choice);
+        const bool logprobs = tell_prompt(part, output);
+        std::string& text = begin_chunk(output, {}, out);
+        append_middle(part * outputs() + choice, logprobs ? &*output.columns : nullptr, text);
+        append_end(parts[part], choice, text);
         usage_.end_chunk(part * outputs() + choice, text);
         out.end();
       }
@@ -131,16 +158,18 @@ class CompletionWriter final : public ReplyWriter {
     for (std::size_t part = 0; part < parts.size(); ++part) {
       for (std::size_t choice = 0; choice < outputs(); ++choice) {
         if (part + choice > 0) text.push_back(',');
-        const Output& output = at(part, choice);
+        Output& output = at(part, choice);
+        tell_prompt(part, output);
         text.append("{\"text\":");
         append_json_string(text, output.text);
         append_middle(part * outputs() + choice, output.columns ? &*output.columns : nullptr, text);
-        append_finish(parts[part], choice, *model_, text);
+        append_end(parts[part], choice, text);
+        append_prompt_logprobs(options_, part, *model_, text);
         text.push_back('}');
       }
     }
     text.append("],\"usage\":");
-    append_completion_usage(total_usage(parts), text);
+    append_completion_usage(total_usage(options_, parts), text);
     text.push_back('}');
     out.end();
   }

@@ -26,19 +26,47 @@ std::string escaped_bytes(std::string_view bytes) {
 
 void LogprobColumns::add(const Delta& delta) {
   const std::size_t tokens = std::min(delta.tokens.size(), delta.logprobs.size());
+  const auto width = static_cast<std::size_t>(delta.top_per_token);
   for (std::size_t i = 0; i < tokens; ++i) {
-    if (!tokens_.empty()) {
-      for (std::string* column : {&tokens_, &token_logprobs_, &top_logprobs_, &text_offset_}) {
-        column->push_back(',');
-      }
-    }
-    const std::string text = text_of(delta.tokens[i]);
-    append_number(text_offset_, static_cast<std::int64_t>(offset_));
+    begin_token(delta.tokens[i]);
     offset_ += count_code_points(bytes_);
-    append_json_string(tokens_, text);
     append_logprob(token_logprobs_, delta.logprobs[i]);
-    if (with_top_) add_top(delta, i, text);
+    if (!with_top_) continue;
+    const bool has_top = (i + 1) * width <= delta.top.size();
+    const auto top =
+        has_top ? std::span(delta.top).subspan(i * width, width) : std::span<const TokenLogprob>();
+    add_top(top, name_, delta.logprobs[i]);
   }
+}
+
+void LogprobColumns::add_prompt(const PromptLogprobs& prompt, std::size_t top, bool has_special,
+                                std::size_t end) {
+  for (std::size_t i = 0; i < prompt.tokens().size(); ++i) {
+    const TokenId token = prompt.tokens()[i];
+    begin_token(token);
+    if (has_special || !model_->tokenizer.is_special(token)) offset_ += count_code_points(bytes_);
+    if (i == 0) {
+      token_logprobs_.append("null");
+      if (with_top_) top_logprobs_.append("null");
+      continue;
+    }
+    const PromptLogprobs::Entry entry = prompt.entry(i);
+    append_logprob(token_logprobs_, entry.logprob);
+    if (with_top_) add_top(entry.top.first(std::min(top, entry.top.size())), name_, entry.logprob);
+  }
+  offset_ = end;
+}
+
+/// Appends a token and where it begins; bytes_ and name_ are then its own.
+void LogprobColumns::begin_token(TokenId token) {
+  if (!tokens_.empty()) {
+    for (std::string* column : {&tokens_, &token_logprobs_, &top_logprobs_, &text_offset_}) {
+      column->push_back(',');
+    }
+  }
+  name_ = text_of(token);
+  append_number(text_offset_, static_cast<std::int64_t>(offset_));
+  append_json_string(tokens_, name_);
 }
 
 std::string LogprobColumns::text_of(TokenId token) {
@@ -48,7 +76,8 @@ std::string LogprobColumns::text_of(TokenId token) {
 }
 
 // Tokens whose texts are equal share a key, which has the most probable one's logprob.
-void LogprobColumns::add_top(const Delta& delta, std::size_t at, const std::string& own_text) {
+void LogprobColumns::add_top(std::span<const TokenLogprob> top, const std::string& own_text,
+                             float own_logprob) {
   names_.clear();
   top_logprobs_.push_back('{');
   const auto add = [&](const std::string& name, float logprob) {
@@ -59,14 +88,8 @@ void LogprobColumns::add_top(const Delta& delta, std::size_t at, const std::stri
     append_logprob(top_logprobs_, logprob);
     names_.push_back(name);
   };
-  const auto width = static_cast<std::size_t>(delta.top_per_token);
-  if ((at + 1) * width <= delta.top.size()) {
-    for (std::size_t rank = 0; rank < width; ++rank) {
-      const TokenLogprob& top = delta.top[at * width + rank];
-      add(text_of(top.token), top.logprob);
-    }
-  }
-  add(own_text, delta.logprobs[at]);
+  for (const TokenLogprob& one : top) add(text_of(one.token), one.logprob);
+  add(own_text, own_logprob);
   top_logprobs_.push_back('}');
 }
 

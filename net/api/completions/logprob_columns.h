@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "weft/actors/loading/served_model.h"
 #include "weft/actors/request/generation_result.h"
+#include "weft/actors/request/prompt_logprobs.h"
 
 namespace weft {
 
@@ -22,6 +24,10 @@ class LogprobColumns {
 
   /// Appends the tokens of `delta`.
   void add(const Delta& delta);
+  /// Appends those of a prompt that stands at the beginning of the text, with `top` most probable
+  /// ones for each; the first has null for both. `has_special`: the text shows special tokens. The
+  /// offsets go on behind the prompt's text, `end` characters long.
+  void add_prompt(const PromptLogprobs& prompt, std::size_t top, bool has_special, std::size_t end);
   /// Appends {"tokens":[...],"token_logprobs":[...],"top_logprobs":[...],"text_offset":[...]} to
   /// `out`.
   void append_to(std::string& out) const;
@@ -30,13 +36,15 @@ class LogprobColumns {
 
  private:
   [[nodiscard]] std::string text_of(TokenId token);
-  void add_top(const Delta& delta, std::size_t at, const std::string& own_text);
+  void begin_token(TokenId token);
+  void add_top(std::span<const TokenLogprob> top, const std::string& own_text, float own_logprob);
 
   std::shared_ptr<const ServedModel> model_;
   std::size_t offset_;
   bool with_top_;
   std::string tokens_, token_logprobs_, top_logprobs_, text_offset_;  // as JSON
   std::string bytes_;                                                 // of one token
+  std::string name_;                                                  // its text, or escaped bytes
   std::vector<std::string> names_;                                    // of one top_logprobs
 };
 

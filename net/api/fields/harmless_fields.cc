@@ -24,8 +24,6 @@ consteval auto make_harmless_fields() {
       {kRequest, "cache_prompt", Harmless::kFlag,
        "llama.cpp's clients: whether a prompt is cached"},
       {kCompletion, "return_token_ids", Harmless::kFalse, "vLLM's clients: its default"},
-      {kCompletion, "prompt_logprobs", Harmless::kZero,
-       "vLLM's clients: logprobs of no prompt token"},
       {kCompletion, "spaces_between_special_tokens", Harmless::kTrue,
        "vLLM's clients: its default"},
       {kCompletion, "verbosity", Harmless::kVerbosity,
@@ -136,8 +134,6 @@ bool is_harmless(dom::element value, Harmless values) {
       return is_this_flag(value, true);
     case Harmless::kFalse:
       return is_this_flag(value, false);
-    case Harmless::kZero:
-      return whole_number(value) == 0;
     case Harmless::kEmptyList:
       return is_empty<dom::array>(value);
     case Harmless::kEmptyObject:
@@ -193,8 +189,6 @@ std::string_view words_of(Harmless values) noexcept {
       return "true";
     case Harmless::kFalse:
       return "false";
-    case Harmless::kZero:
-      return "0";
     case Harmless::kEmptyList:
       return "an empty list";
     case Harmless::kEmptyObject:

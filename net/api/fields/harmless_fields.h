@@ -35,7 +35,6 @@ enum class Harmless : std::uint8_t {
   kFlag,  ///< true or false
   kTrue,
   kFalse,
-  kZero,
   kEmptyList,
   kEmptyObject,
   kEmptyText,

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "weft/actors/loading/served_model.h"
+#include "weft/actors/request/prompt_logprobs.h"
 #include "weft/gpu/activation_reader.h"
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/memory_budget.h"
@@ -239,6 +240,52 @@ TEST_F(LoadEngineTest, AnActivationReaderSeesItsSequenceAndEndsItWhenItThrows) {
   const auto refused = ask(reader, 2);
   EXPECT_EQ(refused.first, EngineErrc::kBadRequest);
   EXPECT_NE(refused.second.error_detail.find("activation_reader"), std::string::npos);
+}
+
+TEST_F(LoadEngineTest, APromptsLogprobsAreThoseThatItsTokensHadAsOutput) {
+  Result<Engine> engine = load(demo_config());
+  ASSERT_TRUE(engine) << to_string(engine.error());
+  const auto ask = [&](Request request) {
+    request.sampling.logprobs = true;
+    request.sampling.top_logprobs = 3;
+    auto asked = engine->async_generate(
+        std::move(request), asio::use_future([](error_code error, GenerationResult result) {
+          EXPECT_FALSE(error) << result.error_detail;
+          return result;
+        }));
+    io.restart();
+    while (asked.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
+    return asked.get();
+  };
+  Request first;
+  first.prompt_tokens = {20, 21, 22};
+  first.max_tokens = 40;
+  first.sampling.ignore_eos = true;
+  const GeneratedChoice output = ask(first).choices.at(0);
+  Request second;
+  second.prompt_tokens = first.prompt_tokens;
+  second.prompt_tokens.insert(second.prompt_tokens.end(), output.tokens.begin(),
+                              output.tokens.end());
+  second.max_tokens = 1;
+  second.sampling.n = 2;
+  for (int round = 0; round < 2; ++round) {  // the KV cache has it by then
+    second.prompt_logprobs = std::make_shared<PromptLogprobs>(3);
+    const GenerationResult result = ask(second);
+    EXPECT_EQ(result.choices.size(), 2U);
+    EXPECT_EQ(result.usage.cached_tokens, 0);
+    const PromptLogprobs& prompt = *second.prompt_logprobs;
+    ASSERT_TRUE(prompt.complete());
+    ASSERT_EQ(prompt.tokens().size(), 43U);
+    for (std::size_t i = 0; i < output.tokens.size(); ++i) {
+      const PromptLogprobs::Entry entry = prompt.entry(i + 3);
+      EXPECT_EQ(entry.logprob, output.logprobs[i]) << "to the last bit, at " << i;
+      ASSERT_EQ(entry.top.size(), 3U);
+      for (std::size_t j = 0; j < 3; ++j) {
+        EXPECT_EQ(entry.top[j].token, output.top[3 * i + j].token);
+        EXPECT_EQ(entry.top[j].logprob, output.top[3 * i + j].logprob);
+      }
+    }
+  }
 }
 
 TEST_F(LoadEngineTest, SaysWhyThereIsNone) {

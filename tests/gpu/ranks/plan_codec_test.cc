@@ -28,6 +28,7 @@ constexpr DeviceLimits kCodecLimits{.rows = 4,
 class Reader final : public ActivationReader {
  public:
   [[nodiscard]] bool wants_logits() const noexcept override { return true; }
+  [[nodiscard]] std::int32_t end_position() const noexcept override { return 5; }
   void read(const TokenActivations& /*token*/) override {}
 };
 

@@ -127,7 +127,6 @@ TEST_F(ClientBodiesTest, ValuesOfVllmAndLlamaCppThatMeanNothingAreTaken) {
   EXPECT_EQ(completion(R"({"prompt":"a",)" + defaults), "200");
   for (const auto& [fields, expected] : std::vector<std::pair<std::string, std::string>>{
            {R"("return_token_ids":true)", "return_token_ids unsupported"},
-           {R"("prompt_logprobs":1)", "prompt_logprobs unsupported"},
            {R"("spaces_between_special_tokens":false)",
             "spaces_between_special_tokens unsupported"},
            {R"("cache_prompt":1)", "cache_prompt unsupported"}}) {

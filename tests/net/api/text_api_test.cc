@@ -121,6 +121,18 @@ TEST_F(TextApiTest, TokensBecomeTextUpToABound) {
   EXPECT_EQ(texts(list(kMost + 1)), "tokens invalid_value");
 }
 
+TEST_F(TextApiTest, TheTokenizerIsDescribed) {
+  const json::value info = json::parse(tokenizer_info_body(card));
+  EXPECT_EQ(info.at("vocab_size"), kTinyVocabulary);
+  EXPECT_EQ(info.at("model_max_length"), 64);
+  EXPECT_EQ(info.at("bos_token"), "<s>");
+  EXPECT_EQ(info.at("eos_token"), "</s>");
+  EXPECT_TRUE(info.at("pad_token").is_null());
+  EXPECT_EQ(info.at("chat_template"), json::value(model->tokenizer.chat_template()));
+  EXPECT_EQ(info.at("added_tokens_decoder").at("2").at("content"), "</s>");
+  EXPECT_FALSE(info.at("added_tokens_decoder").as_object().contains("260"));
+}
+
 TEST_F(TextApiTest, TheOnlyModelIsTheCards) {
   const json::value models = json::parse(models_body({.models = {card}}));
   EXPECT_EQ(models.at("object"), "list");

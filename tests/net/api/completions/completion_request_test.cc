@@ -122,7 +122,49 @@ TEST_F(CompletionRequestTest, AnEchoIsThePromptsText) {
   EXPECT_EQ(taken(R"("prompt":[1,286,287],"echo":true)").options.echo,
             (std::vector<std::string>{"aab"}));
   EXPECT_TRUE(taken(R"("prompt":"a","echo":false)").options.echo.empty());
-  EXPECT_EQ(refusal(R"("prompt":"a","echo":true,"logprobs":0)"), "echo unsupported");
+  EXPECT_TRUE(taken(R"("prompt":"a","echo":true)").options.prompt_logprobs.empty());
+}
+
+TEST_F(CompletionRequestTest, AnEchoWithLogprobsWantsThoseOfThePrompt) {
+  const CompletionRequest both = taken(R"("prompt":["a","b"],"echo":true,"logprobs":4)");
+  EXPECT_TRUE(both.options.echo_logprobs);
+  ASSERT_EQ(both.options.prompt_logprobs.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(both.parts[i].prompt_logprobs, both.options.prompt_logprobs[i]);
+    EXPECT_EQ(both.parts[i].prompt_logprobs->top_count(), 4);
+  }
+  EXPECT_NE(both.parts[0].prompt_logprobs, both.parts[1].prompt_logprobs);
+  EXPECT_FALSE(taken(R"("prompt":"a","logprobs":4)").parts[0].prompt_logprobs);
+}
+
+TEST_F(CompletionRequestTest, LogprobsOfPromptsCanBeAskedForAsOfVllm) {
+  const CompletionRequest asked = taken(R"("prompt":"a","prompt_logprobs":3)");
+  EXPECT_EQ(asked.options.prompt_top, 3);
+  EXPECT_EQ(asked.parts[0].prompt_logprobs->top_count(), 3);
+  EXPECT_FALSE(asked.options.echo_logprobs);
+  EXPECT_EQ(taken(R"("prompt":"a","prompt_logprobs":0)").options.prompt_logprobs.size(), 1U);
+  EXPECT_EQ(taken(R"("prompt":"a","echo":true,"logprobs":5,"prompt_logprobs":3)")
+                .parts[0]
+                .prompt_logprobs->top_count(),
+            5);
+  EXPECT_TRUE(
+      taken(R"("prompt":"a","prompt_logprobs":0,"stream":true)").options.prompt_logprobs.empty());
+  EXPECT_EQ(refusal(R"("prompt":"a","prompt_logprobs":1,"stream":true)"),
+            "prompt_logprobs unsupported");
+  EXPECT_EQ(refusal(R"("prompt":"a","prompt_logprobs":21)"), "prompt_logprobs invalid_value");
+  EXPECT_EQ(refusal(R"("prompt":"a","prompt_logprobs":-1)"), "prompt_logprobs invalid_value");
+  EXPECT_EQ(refusal(R"("prompt":"a","prompt_logprobs":true)"), "prompt_logprobs invalid_type");
+}
+
+TEST_F(CompletionRequestTest, NoTokensCanBeAskedForWhereThePromptIsToBeSeen) {
+  for (const char* fields : {R"("echo":true)", R"("prompt_logprobs":0)"}) {
+    const CompletionRequest none = taken(R"("prompt":"a","max_tokens":0,)" + std::string(fields));
+    EXPECT_FALSE(none.options.generate);
+    EXPECT_EQ(none.parts[0].max_tokens, 1) << "the engine gives at least one";
+  }
+  EXPECT_EQ(refusal(R"("prompt":"a","max_tokens":0)"), "max_tokens invalid_value");
+  EXPECT_EQ(refusal(R"("prompt":"a","max_tokens":0,"echo":false)"), "max_tokens invalid_value");
+  EXPECT_EQ(refusal(R"("prompt":"a","max_tokens":-1,"echo":true)"), "max_tokens invalid_value");
 }
 
 TEST_F(CompletionRequestTest, AnEchoOfTokensWithoutTextIsRefused) {
@@ -140,7 +182,6 @@ TEST_F(CompletionRequestTest, WhatCannotBeDoneIsRefusedByName) {
            {R"("include_stop_str_in_output":true)", "include_stop_str_in_output unsupported"},
            {R"("response_format":{"type":"xml"})", "response_format.type unsupported"},
            {R"("response_format":{"type":"json_object"})", "200"},
-           {R"("prompt_logprobs":1)", "prompt_logprobs unsupported"},
            {R"("messages":[])", "messages unknown_parameter"},
            {R"("max_completion_tokens":5)", "max_completion_tokens unknown_parameter"},
            {R"("model":"other")", "404 model model_not_found"},

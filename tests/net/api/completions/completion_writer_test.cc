@@ -165,6 +165,101 @@ TEST(CompletionWriterTest, WritesLogprobsInColumns) {
                     R"("text_offset":[3,4,5,5,5]})"));
 }
 
+/// The prompt "é:", read, of which ':' had the logprob 0 and was the best.
+std::shared_ptr<PromptLogprobs> read_prompt() {
+  auto prompt = std::make_shared<PromptLogprobs>(1);
+  prompt->begin(std::vector<TokenId>{0xC3, 0xA9, ':'});
+  std::vector<float> logits(256, -1000);
+  logits[0xA9] = 0;
+  prompt->read({.position = 0, .logits = logits});
+  logits['B'] = 1000;
+  prompt->read({.position = 1, .logits = logits});
+  return prompt;
+}
+
+CompletionOptions echo_options(bool stream) {
+  CompletionOptions options = completion_options(stream);
+  options.logprobs = true;
+  options.top_logprobs = 1;
+  options.echo = {"\u00E9:"};
+  options.echo_logprobs = true;
+  options.prompt_logprobs = {read_prompt()};
+  return options;
+}
+
+Delta delta_of_a() {
+  Delta delta;
+  delta.text = "A";
+  delta.tokens = {'A'};
+  delta.logprobs = {-0.5F};
+  delta.top_per_token = 1;
+  delta.top = {{'A', -0.5F}};
+  return delta;
+}
+
+TEST(CompletionWriterTest, PutsThePromptsLogprobsBeforeThoseOfTheOutput) {
+  for (const bool stream : {true, false}) {
+    const auto writer = make_completion_writer(echo_options(stream), byte_model());
+    EventBatch out(stream ? Framing::kSse : Framing::kBody);
+    writer->delta(0, delta_of_a(), out);
+    writer->end(std::vector{finish_of(FinishReason::kLength)}, out);
+    const auto choice = json_of(data_of(out).front()).at("choices").at(0);
+    EXPECT_EQ(choice.at("text"), "\u00E9:A");
+    EXPECT_EQ(choice.at("logprobs"),
+              json_of(R"({"tokens":["bytes:\\xc3","bytes:\\xa9",":","A"],)"
+                      R"("token_logprobs":[null,0.0,-2000.0,-0.5],)"
+                      R"("top_logprobs":[null,{"bytes:\\xa9":0.0},{"B":0.0,":":-2000.0},)"
+                      R"({"A":-0.5}],"text_offset":[0,1,1,2]})"));
+  }
+}
+
+TEST(CompletionWriterTest, TellsThePromptAloneWhereNoOutputIsWanted) {
+  for (const bool stream : {true, false}) {
+    CompletionOptions options = echo_options(stream);
+    options.generate = false;
+    const auto writer = make_completion_writer(std::move(options), byte_model());
+    EventBatch out(stream ? Framing::kSse : Framing::kBody);
+    writer->delta(0, delta_of_a(), out);
+    writer->end(std::vector{finish_of(FinishReason::kStop, {3, 1})}, out);
+    const auto answer = json_of(data_of(out).front());
+    const auto choice = answer.at("choices").at(0);
+    EXPECT_EQ(choice.at("text"), "\u00E9:");
+    EXPECT_EQ(choice.at("finish_reason"), "length");
+    EXPECT_EQ(choice.at("logprobs").at("tokens").as_array().size(), 3U);
+    if (!stream) {
+      EXPECT_EQ(answer.at("usage").at("completion_tokens"), 0);
+      EXPECT_EQ(answer.at("usage").at("total_tokens"), 3);
+    }
+  }
+}
+
+TEST(CompletionWriterTest, TellsLogprobsOfThePromptByTheirIdsAsVllmDoes) {
+  CompletionOptions options = completion_options(false);
+  options.prompt_top = 1;
+  options.prompt_logprobs = {read_prompt()};
+  const auto writer = make_completion_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kBody);
+  writer->end(std::vector{finish_of(FinishReason::kStop)}, out);
+  EXPECT_EQ(json_of(data_of(out).front()).at("choices").at(0).at("prompt_logprobs"),
+            json_of(R"([null,{"169":{"logprob":0.0,"rank":1,"decoded_token":"\ufffd"}},)"
+                    R"({"58":{"logprob":-2000.0,"rank":3,"decoded_token":":"},)"
+                    R"("66":{"logprob":0.0,"rank":1,"decoded_token":"B"}}])"));
+}
+
+TEST(CompletionWriterTest, APromptThatWasNotReadToItsEndHasNoLogprobs) {
+  CompletionOptions options = echo_options(false);
+  options.prompt_top = 1;
+  auto prompt = std::make_shared<PromptLogprobs>(1);
+  prompt->begin(std::vector<TokenId>{'a', 'b'});
+  options.prompt_logprobs = {prompt};
+  const auto writer = make_completion_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kBody);
+  writer->end(std::vector{finish_of(FinishReason::kStop)}, out);
+  const auto choice = json_of(data_of(out).front()).at("choices").at(0);
+  EXPECT_TRUE(choice.at("prompt_logprobs").is_null());
+  EXPECT_TRUE(choice.at("logprobs").at("tokens").as_array().empty());
+}
+
 TEST(CompletionWriterTest, StreamsLogprobsWhoseOffsetsGoOn) {
   CompletionOptions options = completion_options(true);
   options.logprobs = true;

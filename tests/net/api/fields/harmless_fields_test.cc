@@ -36,8 +36,6 @@ std::pair<std::string, std::string> examples(Harmless values) {
       return {"true", "false"};
     case Harmless::kFalse:
       return {"false", "true"};
-    case Harmless::kZero:
-      return {"0", "1"};
     case Harmless::kEmptyList:
       return {"[]", "[0]"};
     case Harmless::kEmptyObject:

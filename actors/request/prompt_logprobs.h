@@ -1,0 +1,65 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/core/token.h"
+#include "weft/gpu/activation_reader.h"
+#include "weft/sampling/sampler.h"
+
+namespace weft {
+
+/// How probable a model found the tokens of a prompt: for each but the first the logprob that the
+/// tokens before it gave it, its rank, and the most probable tokens in its place. The numbers are
+/// those that the same token has as output (SamplingParams::logprobs), bit for bit on the host. It
+/// is made for one request, Request::prompt_logprobs. The whole prompt is computed for it, what the
+/// KV cache has of it included, and each token costs one product with the head.
+class PromptLogprobs final : public ActivationReader {
+ public:
+  /// `top`: how many most probable tokens are kept at each position, 0 .. kMaxTopLogprobs.
+  explicit PromptLogprobs(std::int32_t top) noexcept : top_count_(top) {}
+
+  /// Whether all of the prompt is there; then nothing changes any more. It is so when the request's
+  /// first token is delivered. Thread-safe; all that follows is to be looked at once it is true.
+  [[nodiscard]] bool complete() const noexcept { return complete_.load(std::memory_order_acquire); }
+
+  /// [P], the prompt's tokens.
+  [[nodiscard]] std::span<const TokenId> tokens() const noexcept { return tokens_; }
+  /// One of the prompt's tokens but the first.
+  struct Entry {
+    float logprob = 0;      ///< -inf, or NaN where the logits are no numbers
+    std::int32_t rank = 0;  ///< 1 + how many tokens are more probable
+    /// Most probable first; kNoToken fills up where fewer have a probability.
+    std::span<const TokenLogprob> top{};
+  };
+  /// The entry of tokens()[index], for 1 <= index < P.
+  [[nodiscard]] Entry entry(std::size_t index) const;
+  /// The number of tokens in Entry::top.
+  [[nodiscard]] std::int32_t top_count() const noexcept { return top_count_; }
+
+  /// Called by the engine, before the first step: the prompt, which takes all memory. Throws
+  /// std::bad_alloc.
+  void begin(std::span<const TokenId> prompt);
+
+  [[nodiscard]] bool wants_logits() const noexcept override { return true; }
+  /// What the last token of the prompt predicts is output.
+  [[nodiscard]] std::int32_t end_position() const noexcept override {
+    return static_cast<std::int32_t>(tokens_.size()) - 1;
+  }
+  /// Called by the executor. A prompt that is computed once more, since its sequence gave way,
+  /// keeps the numbers that it has.
+  void read(const TokenActivations& token) override;
+
+ private:
+  const std::int32_t top_count_;
+  std::vector<TokenId> tokens_;
+  std::vector<float> logprobs_;      // of tokens_[i + 1]
+  std::vector<std::int32_t> ranks_;  // likewise
+  std::vector<TokenLogprob> top_;    // top_count_ of each, likewise
+  std::atomic<bool> complete_{false};
+};
+
+}  // namespace weft

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/core/token.h"
+#include "weft/text/chat/chat_encoder.h"
+
+namespace weft {
+
+/// Returns the tokens of a conversation of which as many of the oldest messages are left out as
+/// have to be for it to have at most `most` tokens. System messages at its beginning stay, and so
+/// does its last message. What is left begins with a user's message where that is enough, and else
+/// behind the last of those, but never with a tool's result, whose call would be missing. It takes
+/// as long as a dozen conversations of that size.
+///
+/// Errors: those of ChatEncoder::encode(); kTooManyTokens where the last message alone is too long.
+[[nodiscard]] Result<std::vector<TokenId>> shortened_tokens(const ChatEncoder& chat,
+                                                            const Conversation& conversation,
+                                                            std::chrono::local_seconds now,
+                                                            std::size_t most);
+
+}  // namespace weft
