@@ -15,7 +15,9 @@ namespace weft::cli {
 /// What has come of an answer since take() was called last.
 struct AnswerNews {
   std::string id{};
+  std::string thoughts{};
   std::string text{};
+  std::vector<AnswerCall> calls{};
   std::optional<AnswerEnd> end{};
 };
 
@@ -27,13 +29,16 @@ class AnswerInbox final : public AnswerListener {
   explicit AnswerInbox(std::function<void()> wake) : wake_(std::move(wake)) {}
 
   void on_text(const std::string& id, std::string_view text) override;
+  void on_thought(const std::string& id, std::string_view text) override;
+  void on_call(const std::string& id, AnswerCall call) override;
   void on_end(const std::string& id, AnswerEnd end) override;
 
   /// Returns the news, in the order in which the first of each answer came.
   [[nodiscard]] std::vector<AnswerNews> take();
 
  private:
-  void add(const std::string& id, std::string_view text, std::optional<AnswerEnd> end);
+  /// Calls `change` with the news of the answer `id`.
+  void add(const std::string& id, const std::function<void(AnswerNews&)>& change);
 
   const std::function<void()> wake_;
   std::mutex mutex_;

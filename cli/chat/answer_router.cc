@@ -16,6 +16,12 @@ void AnswerRouter::on_message(std::string_view message) {
   if (const auto* text = std::get_if<std::string>(&event->news)) {
     return listener_.on_text(event->id, *text);
   }
+  if (const auto* thought = std::get_if<AnswerThought>(&event->news)) {
+    return listener_.on_thought(event->id, thought->text);
+  }
+  if (auto* call = std::get_if<AnswerCall>(&event->news)) {
+    return listener_.on_call(event->id, std::move(*call));
+  }
   active_.erase(event->id);
   listener_.on_end(event->id, std::get<AnswerEnd>(std::move(event->news)));
 }

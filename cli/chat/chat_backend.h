@@ -25,6 +25,13 @@ struct AnswerEnd {
   std::int64_t output_tokens = 0;
 };
 
+/// A function that the model calls, once the call is whole.
+struct AnswerCall {
+  std::string id{};  ///< by which its result is told
+  std::string name{};
+  std::string arguments{};  ///< JSON, unless the model wrote something else
+};
+
 /// Hears of answers, on a thread of the backend's. It must neither block nor call the backend.
 class AnswerListener {
  public:
@@ -33,6 +40,9 @@ class AnswerListener {
   AnswerListener& operator=(const AnswerListener&) = delete;
 
   virtual void on_text(const std::string& id, std::string_view text) = 0;
+  /// What the model thinks before it answers.
+  virtual void on_thought(const std::string& id, std::string_view text) = 0;
+  virtual void on_call(const std::string& id, AnswerCall call) = 0;
   /// Called once for every start(), after all other calls about that answer.
   virtual void on_end(const std::string& id, AnswerEnd end) = 0;
 

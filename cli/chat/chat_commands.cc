@@ -13,13 +13,14 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<CommandHelp, 11> kCommands = {{
+constexpr std::array<CommandHelp, 12> kCommands = {{
     {"/batch", "[\"...\", ...] [32, ...]",
      "submit prompts, with or without the most tokens of each answer; alone: batch mode"},
     {"/batch", "@FILE.jsonl", "the same from a file: texts, or {\"prompt\", \"max_tokens\"}"},
     {"/chat", "", "chat mode: every line is a question"},
     {"/status", "", "what is set, and how far the batches are"},
     {"/cancel", "ID", "cancel a batch"},
+    {"/thoughts", "", "what the model thought before its last answer"},
     {"/save", "FILE", "write the conversation as JSON"},
     {"/system", "TEXT", "what the model is told before the conversation; alone: nothing"},
     {"/set", "NAME VALUE",
@@ -123,6 +124,7 @@ Parsed<ChatCommand> parse_slash(std::string_view name, const Rest& rest, std::si
   if (name == "/chat") return alone(rest, name, chat::Enter{ChatMode::kChat});
   if (name == "/status") return alone(rest, name, chat::Status{});
   if (name == "/cancel") return cancel(rest);
+  if (name == "/thoughts") return alone(rest, name, chat::Thoughts{});
   if (name == "/save") {
     if (rest.empty()) return rest.error("a file's name belongs here");
     return ChatCommand(chat::Save{std::string(rest.text())});

@@ -35,6 +35,7 @@ struct Status {};
 struct Cancel {
   std::int64_t batch;
 };
+struct Thoughts {};
 struct Save {
   std::string path;
 };
@@ -51,9 +52,10 @@ struct Quit {};
 }  // namespace chat
 
 /// std::monostate is an empty line.
-using ChatCommand = std::variant<std::monostate, chat::Ask, chat::Submit, chat::SubmitFile,
-                                 chat::Enter, chat::Status, chat::Cancel, chat::Save, chat::System,
-                                 chat::Set, chat::Forget, chat::Help, chat::Quit>;
+using ChatCommand =
+    std::variant<std::monostate, chat::Ask, chat::Submit, chat::SubmitFile, chat::Enter,
+                 chat::Status, chat::Cancel, chat::Thoughts, chat::Save, chat::System, chat::Set,
+                 chat::Forget, chat::Help, chat::Quit>;
 
 /// Parses a line. The error says what was expected where the mistake is.
 [[nodiscard]] Parsed<ChatCommand> parse_command(std::string_view line, ChatMode mode);

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -26,6 +27,16 @@ constexpr std::size_t kLargestPromptFile = std::size_t{64} << 20;
 
 json::object message_of(std::string_view role, std::string_view text) {
   return {{"role", role}, {"content", text}};
+}
+
+json::object reasoning_of(std::string_view text) {
+  json::object part{{"type", "reasoning_text"}, {"text", text}};
+  return {{"type", "reasoning"}, {"content", json::array{std::move(part)}}};
+}
+
+bool is_question(const json::value& message) {
+  const json::value* role = message.as_object().if_contains("role");
+  return role != nullptr && *role == "user";
 }
 
 bool has_failed(const ChatBatches::Item& item) {
@@ -92,17 +103,58 @@ json::object ChatSession::request(json::value input, bool batch) const {
   if (!system_.empty()) fields["instructions"] = system_;
   fields["input"] = std::move(input);
   fields["service_tier"] = batch ? "flex" : "default";
+  if (!batch && !tools_.empty()) fields["tools"] = tools_.definitions();
   return fields;
 }
 
 void ChatSession::on(const chat::Ask& command) {
   messages_.push_back(message_of("user", command.text));
+  thoughts_.clear();
+  ask();
+  for (int round = 0; answer_end_->kind == AnswerEnd::Kind::kCompleted && !calls_.empty();
+       ++round) {
+    if (!carry_out_calls()) return terminal_.note("(stopped)");
+    if (round == kMaxCallRounds) {
+      return complain("(stopped: the model goes on calling after " + std::to_string(round) +
+                      " rounds)");
+    }
+    ask();
+  }
+  conclude();
+}
+
+void ChatSession::ask() {
   answer_.clear();
+  calls_.clear();
+  thoughts_.end();
   answer_end_.reset();
   answer_id_ = "c" + std::to_string(++questions_);
   backend_.start(answer_id_, request(messages_, false));
   stream_answer(answer_id_);
-  conclude();
+  answer_id_.clear();
+  if (!answer_.empty() && !answer_.ends_with('\n')) terminal_.print("\n");
+}
+
+bool ChatSession::carry_out_calls() {
+  if (!thoughts_.last().empty()) messages_.push_back(reasoning_of(thoughts_.last()));
+  if (!answer_.empty()) messages_.push_back(message_of("assistant", answer_));
+  for (const AnswerCall& call : calls_) {
+    messages_.push_back({{"type", "function_call"},
+                         {"call_id", call.id},
+                         {"name", call.name},
+                         {"arguments", call.arguments}});
+  }
+  bool interrupted = false;
+  for (const AnswerCall& call : calls_) {
+    ToolCaller::Outcome outcome{.output = "error: the user stopped"};
+    if (!interrupted) outcome = tools_.call(call, [this] { return look(); });
+    interrupted = interrupted || outcome.interrupted;
+    messages_.push_back({{"type", "function_call_output"},
+                         {"call_id", call.id},
+                         {"output", std::move(outcome.output)}});
+  }
+  if (interrupted && !terminal_.interactive()) break_off();
+  return !interrupted;
 }
 
 void ChatSession::stream_answer(const std::string& id) {
@@ -121,11 +173,9 @@ void ChatSession::stream_answer(const std::string& id) {
 
 void ChatSession::conclude() {
   using enum AnswerEnd::Kind;
-  answer_id_.clear();
-  if (!answer_.empty() && !answer_.ends_with('\n')) terminal_.print("\n");
   if (!answer_.empty() || answer_end_->kind == kCompleted) {
     messages_.push_back(message_of("assistant", answer_));
-  } else {
+  } else if (is_question(messages_.back())) {
     messages_.pop_back();  // as if it had not been asked
   }
   switch (answer_end_->kind) {
@@ -163,7 +213,19 @@ std::optional<Terminal::Time> ChatSession::look() {
 }
 
 void ChatSession::take_answer(AnswerNews news) {
+  const auto now = steady_clock::now();
+  if (!news.thoughts.empty()) {
+    thoughts_.add(news.thoughts, now);
+    terminal_.status("thinking: " + thoughts_.size(now));
+  }
+  const bool over = !news.text.empty() || !news.calls.empty() || news.end;
+  if (over && thoughts_.under_way()) {
+    terminal_.aside("thought: " + thoughts_.size(now) +
+                    (terminal_.interactive() ? "; /thoughts shows them" : ""));
+    thoughts_.end();
+  }
   answer_ += news.text;
+  std::ranges::move(news.calls, std::back_inserter(calls_));
   if (!news.text.empty()) terminal_.print(news.text);
   if (news.end && !answer_end_) answer_end_ = std::move(news.end);
 }
@@ -206,6 +268,7 @@ void ChatSession::on(const chat::Status& /*command*/) {
   std::string text = backend_.description() + "\n";
   text += std::to_string(messages_.size()) + " messages in the conversation\n";
   if (!system_.empty()) text += "system: " + system_ + "\n";
+  if (!tools_.empty()) text += "tools: " + tools_.names() + "\n";
   for (const auto& setting : settings_) {
     text += std::string(setting.key()) + " = " + json_text(setting.value()) + "\n";
   }
@@ -224,6 +287,11 @@ void ChatSession::on(const chat::Cancel& command) {
     return complain("no batch " + std::to_string(command.batch) + " is under way");
   }
   for (const std::string& id : *running) backend_.cancel(id);
+}
+
+void ChatSession::on(const chat::Thoughts& /*command*/) {
+  if (thoughts_.text().empty()) return terminal_.note("there are none");
+  terminal_.print(thoughts_.text() + (thoughts_.text().ends_with('\n') ? "" : "\n"));
 }
 
 void ChatSession::on(const chat::Save& command) {

@@ -5,24 +5,33 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "weft/cli/chat/answer_inbox.h"
 #include "weft/cli/chat/chat_backend.h"
 #include "weft/cli/chat/chat_batches.h"
 #include "weft/cli/chat/chat_commands.h"
 #include "weft/cli/chat/terminal.h"
+#include "weft/cli/chat/thoughts.h"
+#include "weft/cli/chat/tool_caller.h"
 
 namespace weft::cli {
 
 /// What happens between a person and a model: one question at a time, its answer streamed, while
 /// batches run behind it in the class of batches. Their results are shown in batch mode and kept
-/// until then. Owner only.
+/// until then. Where the model calls tools it is asked again with their results, at most
+/// kMaxCallRounds times for a question. Owner only.
 ///
 /// Source: the FineInfer report, section 3.1.
 class ChatSession {
  public:
-  ChatSession(Terminal& terminal, AnswerInbox& inbox, ChatBackend& backend)
-      : terminal_(terminal), inbox_(inbox), backend_(backend) {}
+  /// A model that still calls after so many rounds goes round in circles.
+  static constexpr int kMaxCallRounds = 16;
+
+  ChatSession(Terminal& terminal, AnswerInbox& inbox, ChatBackend& backend,
+              std::vector<ChatTool> tools)
+      : terminal_(terminal), inbox_(inbox), backend_(backend), tools_(terminal, std::move(tools)) {}
 
   /// Runs until the user leaves. At the end of a pipe batches are completed first, and shown.
   /// Returns the exit status, which tells a script whether something went wrong or Ctrl-C ended it;
@@ -44,6 +53,7 @@ class ChatSession {
   void on(const chat::Enter& command);
   void on(const chat::Status& command);
   void on(const chat::Cancel& command);
+  void on(const chat::Thoughts& command);
   void on(const chat::Save& command);
   void on(const chat::System& command);
   void on(const chat::Set& command);
@@ -55,6 +65,11 @@ class ChatSession {
   /// when it should be called although there is no news.
   std::optional<Terminal::Time> look();
   void take_answer(AnswerNews news);
+  /// Asks with the conversation as it is, and returns when the answer has ended.
+  void ask();
+  /// Adds the answer's calls to the conversation, and their results once they are carried out.
+  /// Returns whether the model is to be asked again.
+  [[nodiscard]] bool carry_out_calls();
   void show_finished();
   void wait_for_batches();
   /// Sets a field if the backend takes requests that have it, with the others that are set. One
@@ -68,6 +83,7 @@ class ChatSession {
   Terminal& terminal_;
   AnswerInbox& inbox_;
   ChatBackend& backend_;
+  ToolCaller tools_;
   ChatMode mode_ = ChatMode::kChat;
   bool leaving_ = false;
   int status_ = 0;
@@ -79,6 +95,8 @@ class ChatSession {
   std::int64_t questions_ = 0;
   std::string answer_id_;  // of the question under way
   std::string answer_;
+  Thoughts thoughts_;
+  std::vector<AnswerCall> calls_;
   std::optional<AnswerEnd> answer_end_;
   std::string saved_;  // the file that /save has written
 };

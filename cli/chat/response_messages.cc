@@ -86,9 +86,16 @@ std::optional<ResponseEvent> parse_event(std::string_view message) {
   if (event == nullptr) return std::nullopt;
   const std::string type = text_of(*event, "type");
   const std::string id = text_of(*event, "stream_id");
-  // Thoughts are shown with the answer.
-  if (type == "response.output_text.delta" || type == "response.reasoning_text.delta") {
-    return ResponseEvent{id, text_of(*event, "delta")};
+  if (type == "response.output_text.delta") return ResponseEvent{id, text_of(*event, "delta")};
+  if (type == "response.reasoning_text.delta") {
+    return ResponseEvent{id, AnswerThought{text_of(*event, "delta")}};
+  }
+  if (type == "response.output_item.done") {
+    const json::object* item = object_of(*event, "item");
+    if (item == nullptr || text_of(*item, "type") != "function_call") return std::nullopt;
+    return ResponseEvent{id, AnswerCall{.id = text_of(*item, "call_id"),
+                                        .name = text_of(*item, "name"),
+                                        .arguments = text_of(*item, "arguments")}};
   }
   if (type == "error") return ResponseEvent{id, refusal(*event)};
   for (const std::string_view status : {"completed", "incomplete", "failed"}) {

@@ -17,10 +17,16 @@ namespace weft::cli {
 /// Writes {"type":"response.cancel", ...} for the stream `id`.
 [[nodiscard]] std::string cancel_message(const std::string& id);
 
+/// Text of an answer's thoughts.
+struct AnswerThought {
+  std::string text{};
+};
+
 /// What an event of the transport says about an answer.
 struct ResponseEvent {
-  std::string id{};                             ///< of its stream; empty: the connection as a whole
-  std::variant<std::string, AnswerEnd> news{};  ///< text, or the end
+  std::string id{};  ///< of its stream; empty: the connection as a whole
+  /// Text, a thought, a call that is whole, or the end.
+  std::variant<std::string, AnswerThought, AnswerCall, AnswerEnd> news{};
 };
 
 /// Returns nothing for events that say nothing new, and for what is no event.

@@ -15,12 +15,19 @@
 #include <utility>
 #include <vector>
 
+#include "weft/core/text/utf8.h"
+
 namespace weft::cli {
 namespace {
 
 /// A read from a pipe takes at most so many bytes.
 constexpr std::size_t kReadBytes = 4096;
 constexpr int kHistoryLines = 1000;
+
+/// Goes back to the line's beginning, and erases to the end of the screen.
+constexpr std::string_view kBackAndErase = "\r\x1b[J";
+constexpr std::string_view kDim = "\x1b[2m";
+constexpr std::string_view kNotDim = "\x1b[22m";
 
 using Complete = std::function<std::vector<std::string>(std::string_view)>;
 
@@ -82,7 +89,7 @@ class Terminal::Editor {
     el_end(editor_);
   }
 
-  Input read(const std::string& prompt, const Idle& idle) {
+  Input read(const std::string& prompt, const Idle& idle, bool remember) {
     prompt_ = prompt;
     idle_ = &idle;
     interrupted_ = false;
@@ -97,7 +104,7 @@ class Terminal::Editor {
     std::string text(line, static_cast<std::size_t>(count));
     while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
     HistEvent event{};
-    if (!text.empty()) history(history_, &event, H_ENTER, text.c_str());
+    if (remember && !text.empty()) history(history_, &event, H_ENTER, text.c_str());
     return {What::kLine, std::move(text)};
   }
 
@@ -203,10 +210,19 @@ Terminal::Terminal(Complete completions) {
 Terminal::~Terminal() = default;
 
 Terminal::Input Terminal::read(const std::string& prompt, const Idle& idle) {
+  return read(prompt, idle, true);
+}
+
+Terminal::Input Terminal::ask(const std::string& question, const Idle& idle) {
+  if (editor_ != nullptr) ::tcflush(STDIN_FILENO, TCIFLUSH);
+  return read(question, idle, false);
+}
+
+Terminal::Input Terminal::read(const std::string& prompt, const Idle& idle, bool remember) {
   due_ = idle();
   if (editor_ == nullptr) return read_pipe(idle);
   editing_ = true;
-  Input input = editor_->read(prompt, idle);
+  Input input = editor_->read(prompt, idle, remember);
   editing_ = false;
   if (input.what != What::kLine) std::cout << '\n' << std::flush;
   return input;
@@ -266,8 +282,9 @@ void Terminal::run_idle(const Idle& idle) {
 }
 
 void Terminal::before_output() {
+  if (std::exchange(status_shown_, false)) std::cout << kBackAndErase;
   if (!editing_ || std::exchange(prompt_gone_, true)) return;
-  std::cout << "\r\x1b[J";  // back, and erase to the end of the screen
+  std::cout << kBackAndErase;
 }
 
 void Terminal::print(std::string_view text) {
@@ -277,6 +294,19 @@ void Terminal::print(std::string_view text) {
   } else {
     std::cout << text << std::flush;
   }
+}
+
+void Terminal::aside(std::string_view text) {
+  if (!interactive()) return note(text);
+  before_output();
+  std::cout << kDim << without_controls(text) << kNotDim << '\n' << std::flush;
+}
+
+void Terminal::status(std::string_view text) {
+  if (!interactive()) return;
+  before_output();
+  status_shown_ = true;
+  std::cout << kDim << cut_utf8(without_controls(text), columns() - 1) << kNotDim << std::flush;
 }
 
 void Terminal::note(std::string_view text) {

@@ -45,6 +45,9 @@ class Terminal {
   /// How wide a line of output may be; 80 where that is not a terminal's.
   [[nodiscard]] static std::size_t columns() noexcept;
   [[nodiscard]] Input read(const std::string& prompt, const Idle& idle);
+  /// Reads the answer to a question that comes by surprise: what was typed before it is dropped,
+  /// and the history does not keep it.
+  [[nodiscard]] Input ask(const std::string& question, const Idle& idle);
   /// Waits without reading, for the time in which an answer comes.
   [[nodiscard]] Event wait(std::optional<Time> until);
   void wake() const noexcept { interrupts_.wake(); }
@@ -54,9 +57,14 @@ class Terminal {
   void print(std::string_view text);
   /// Prints a line for the user alone, on standard error.
   void note(std::string_view text);
+  /// Prints a line beside the answer: dim on a terminal, else a note.
+  void aside(std::string_view text);
+  /// Shows a dim line that the next output takes the place of; nothing where nobody sees it.
+  void status(std::string_view text);
 
  private:
   class Editor;
+  [[nodiscard]] Input read(const std::string& prompt, const Idle& idle, bool remember);
   /// Waits for `input` (-1: for nothing) too. Returns true when it is readable.
   [[nodiscard]] bool poll(int input, std::optional<Time> until) const;
   void run_idle(const Idle& idle);
@@ -70,6 +78,7 @@ class Terminal {
   bool pipe_ended_ = false;
   bool editing_ = false;      // a prompt is on the screen
   bool prompt_gone_ = false;  // something was printed over it
+  bool status_shown_ = false;
 };
 
 }  // namespace weft::cli

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How many held-out questions the model answers with exactly the expected text, by kind. Greedy decoding.
 
-    eval.py [--model model] [--questions held_out.jsonl] [--dtype float32] [--wrong]
+    eval.py [--model model] [--questions held_out.jsonl held_out_tools.jsonl] [--dtype float32] [--wrong]
 
 Runs on the GPU if there is one, else on the CPU. The weights are the bfloat16 ones of the checkpoint; --dtype is what
 they are computed with.
@@ -50,7 +50,7 @@ def greedy(model: Llama, prompts: list[list[int]], ends: set[int]) -> list[list[
 
 
 def answer_all(model: Llama, tokenizer: Tokenizer, questions: list[dict]) -> list[str]:
-    prompts = [encoding.ids for encoding in tokenizer.encode_batch([prompt(q["messages"]) for q in questions])]
+    prompts = [encoding.ids for encoding in tokenizer.encode_batch([prompt(question) for question in questions])]
     order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))  # rows of like length waste little
     ends = {tokenizer.token_to_id(IM_END), tokenizer.token_to_id(END_OF_TEXT)}
     answers = [""] * len(prompts)
@@ -61,10 +61,10 @@ def answer_all(model: Llama, tokenizer: Tokenizer, questions: list[dict]) -> lis
     return answers
 
 
-def print_table(questions: list[dict], answers: list[str]) -> None:
+def print_table(name: str, questions: list[dict], answers: list[str]) -> None:
     asked = Counter(q["kind"] for q in questions)
     right = Counter(q["kind"] for q, answer in zip(questions, answers) if answer == q["answer"])
-    print("| kind | questions | right | share |\n|---|---:|---:|---:|")
+    print(f"\n{name}\n\n| kind | questions | right | share |\n|---|---:|---:|---:|")
     for kind in sorted(asked):
         print(f"| {kind} | {asked[kind]} | {right[kind]} | {right[kind] / asked[kind]:.1%} |")
     print(f"| all | {asked.total()} | {right.total()} | {right.total() / asked.total():.1%} |")
@@ -73,19 +73,20 @@ def print_table(questions: list[dict], answers: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, default=HERE / "model")
-    parser.add_argument("--questions", type=Path, default=HERE / "held_out.jsonl")
+    parser.add_argument("--questions", type=Path, nargs="+", default=[HERE / "held_out.jsonl", HERE / "held_out_tools.jsonl"])
     parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32")
     parser.add_argument("--wrong", action="store_true", help="show the questions that are answered wrongly")
     options = parser.parse_args()
     model = load(options.model, getattr(torch, options.dtype), "cuda" if torch.cuda.is_available() else "cpu")
     tokenizer = Tokenizer.from_file(str(options.model / "tokenizer.json"))
-    questions = [json.loads(line) for line in options.questions.read_text().splitlines()]
-    answers = answer_all(model, tokenizer, questions)
-    for question, answer in zip(questions, answers):
-        if options.wrong and answer != question["answer"]:
-            print(f"{question['kind']}: {question['messages'][-1]['content'][-200:]!r}\n"
-                  f"  expected {question['answer']!r}\n  got      {answer!r}")
-    print_table(questions, answers)
+    for path in options.questions:
+        questions = [json.loads(line) for line in path.read_text().splitlines()]
+        answers = answer_all(model, tokenizer, questions)
+        for question, answer in zip(questions, answers):
+            if options.wrong and answer != question["answer"]:
+                print(f"{question['kind']}: {question['messages'][-1]['content'][-200:]!r}\n"
+                      f"  expected {question['answer']!r}\n  got      {answer!r}")
+        print_table(path.stem, questions, answers)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
     make_corpus.py --documents 50000 > corpus.jsonl
     make_corpus.py --held-out > held_out.jsonl
+    make_corpus.py --held-out-tools > held_out_tools.jsonl
 """
 
 import argparse
@@ -10,9 +11,9 @@ import json
 import random
 from collections.abc import Iterator
 
-from corpus.chats import held_out_lines, training_document
+from corpus.chats import held_out_lines, tool_lines, training_document
 
-HELD_OUT_PER_KIND = 16  # 31 kinds, about 500 questions
+HELD_OUT_PER_KIND = 16  # 31 kinds, about 500 questions, and 15 with tools or JSON
 
 
 def documents(seed: int, shard: int, count: int) -> Iterator[dict]:
@@ -27,14 +28,26 @@ def held_out(seed: int) -> list[dict]:
     return sorted(lines, key=lambda line: line["kind"])
 
 
+def held_out_tools(seed: int) -> list[dict]:
+    """The held-out questions of chats with tools, or with answers as JSON, sorted by kind."""
+    lines = tool_lines(random.Random(f"held out tools {seed}"), HELD_OUT_PER_KIND)
+    return sorted(lines, key=lambda line: line["kind"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=1000)
     parser.add_argument("--shard", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--held-out", action="store_true", help="the held-out questions instead")
+    parser.add_argument("--held-out-tools", action="store_true", help="those with tools or with answers as JSON instead")
     options = parser.parse_args()
-    lines = held_out(options.seed) if options.held_out else documents(options.seed, options.shard, options.documents)
+    if options.held_out:
+        lines = held_out(options.seed)
+    elif options.held_out_tools:
+        lines = held_out_tools(options.seed)
+    else:
+        lines = documents(options.seed, options.shard, options.documents)
     for line in lines:
         print(json.dumps(line, ensure_ascii=False))
 

@@ -14,19 +14,30 @@ from pathlib import Path
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from make_corpus import documents
-from render import END_OF_TEXT, IM_END, IM_START, MAX_LENGTH, SYSTEM
+from render import END_OF_TEXT, IM_END, IM_START, MAX_LENGTH, SYSTEM, content, offered
 
 VOCABULARY = 2048
 DOCUMENTS = 60000  # of the training corpus; more of them change no merge that matters
 SPLIT = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
          r"|\s+(?!\S)|\s+")
+# Arguments of calls are objects, as json.dumps and Jinja's tojson write them; a result is a turn of the role "tool".
 CHAT_TEMPLATE = (
-    "{%- if messages[0]['role'] != 'system' %}"
-    f"{{{{- '{IM_START}system\\n{SYSTEM}{IM_END}\\n' }}}}"
-    "{%- endif %}"
-    "{%- for message in messages %}"
-    f"{{{{- '{IM_START}' + message['role'] + '\\n' + message['content'] | trim + '{IM_END}\\n' }}}}"
+    f"{{{{- '{IM_START}system\\n' }}}}"
+    "{%- if messages[0]['role'] == 'system' %}{{- messages[0]['content'] | trim }}"
+    f"{{%- else %}}{{{{- '{SYSTEM}' }}}}{{%- endif %}}"
+    "{%- if tools %}{{- '\\n\\n# Tools' }}"
+    "{%- for tool in tools %}{{- '\\n' + tool['function'] | tojson }}{%- endfor %}{%- endif %}"
+    f"{{{{- '{IM_END}\\n' }}}}"
+    "{%- for message in messages %}{%- if message['role'] != 'system' or not loop.first %}"
+    f"{{{{- '{IM_START}' + message['role'] + '\\n' }}}}"
+    "{%- if message['content'] %}{{- message['content'] | trim }}{%- endif %}"
+    "{%- for call in message['tool_calls'] or [] %}"
+    "{%- if message['content'] or not loop.first %}{{- '\\n' }}{%- endif %}"
+    "{{- '<tool_call>\\n{\"name\": \"' + call['function']['name'] + '\", \"arguments\": ' }}"
+    "{{- call['function']['arguments'] | tojson + '}\\n</tool_call>' }}"
     "{%- endfor %}"
+    f"{{{{- '{IM_END}\\n' }}}}"
+    "{%- endif %}{%- endfor %}"
     "{%- if add_generation_prompt %}"
     f"{{{{- '{IM_START}assistant\\n' }}}}"
     "{%- endif %}")
@@ -35,8 +46,8 @@ CHAT_TEMPLATE = (
 def texts() -> Iterator[str]:
     """All that the model reads, without the marks between turns."""
     for document in documents(seed=1, shard=0, count=DOCUMENTS):
-        yield from (f"{m['role']}\n{m['content']}" for m in document.get("messages", []))
-        yield document.get("text", SYSTEM)
+        yield from (f"{m['role']}\n{content(m)}" for m in document.get("messages", []))
+        yield document.get("text", SYSTEM) + offered(document.get("tools", []))
 
 
 def trained() -> Tokenizer:

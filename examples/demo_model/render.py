@@ -3,7 +3,11 @@
 The text is what the chat template of tokenizer_config.json makes of the same messages.
 """
 
+import json
+
 from tokenizers import Tokenizer
+
+from corpus.question import written
 
 END_OF_TEXT, IM_START, IM_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 SYSTEM = "You are the demo model of Weft."  # of a chat that has no system turn
@@ -25,14 +29,28 @@ def parts(document: dict) -> list[tuple[str, int]]:
         is_answer = message["role"] == "assistant"
         weight = (STORY if message.get("story") else ANSWER) if is_answer else NONE
         found.append((f"{IM_START}{message['role']}\n", NONE))
-        found.append((message["content"].strip() + IM_END, weight))
+        found.append((content(message) + IM_END, weight))
         found.append(("\n", NONE))
+    if tools := document.get("tools"):
+        system, _ = found[1]
+        found[1] = system.removesuffix(IM_END) + offered(tools) + IM_END, NONE
     return found
 
 
-def prompt(messages: list[dict]) -> str:
+def content(message: dict) -> str:
+    """The message's text and the calls that it makes."""
+    calls = written([call["function"] for call in message.get("tool_calls", [])])
+    return "\n".join(filter(None, (message["content"].strip(), calls)))
+
+
+def offered(tools: list[dict]) -> str:
+    """What the system turn says of the tools."""
+    return "\n\n# Tools" + "".join("\n" + json.dumps(tool["function"], ensure_ascii=False) for tool in tools)
+
+
+def prompt(document: dict) -> str:
     """What stands before the answer to the last of the messages."""
-    return "".join(text for text, _ in parts({"messages": messages})) + f"{IM_START}assistant\n"
+    return "".join(text for text, _ in parts(document)) + f"{IM_START}assistant\n"
 
 
 def encode(tokenizer: Tokenizer, documents: list[dict]) -> list[tuple[list[int], list[int]]]:

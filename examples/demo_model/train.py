@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Trains the demo model on one GPU in minutes and writes it in Hugging Face layout.
 
-    train.py --model model [--steps 10000] [--documents 1200000]
+    train.py --model model [--steps 10000] [--minutes 7] [--documents 1400000]
 
 The folder holds the tokenizer already (make_tokenizer.py). The corpus is made here, and all of it lies on the GPU as one
 tensor. Documents are packed into rows of 1024 tokens; attention does not leave its document. The loss is on what the
-assistant says: answers in full, stories less.
+assistant says: answers in full, stories less. Training ends after so many steps or minutes, whichever comes first, and the
+learning rate reaches zero there.
 """
 
 import argparse
@@ -35,8 +36,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=10000)
+    parser.add_argument("--minutes", type=float, default=7, help="of training at most, without the corpus")
     parser.add_argument("--rows", type=int, default=128, help="of 1024 tokens, in a step")
-    parser.add_argument("--documents", type=int, default=1200000)
+    parser.add_argument("--documents", type=int, default=1400000)
     parser.add_argument("--rate", type=float, default=3e-3, help="the highest learning rate")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
@@ -53,9 +55,8 @@ def weighted_loss(model: Llama, tokens: Tensor, weights: Tensor, positions: Tens
     return (losses * weight).sum() / weight.sum()
 
 
-def rate(step: int, options: argparse.Namespace) -> float:
-    """Linear warm-up, then a cosine to zero."""
-    done = max(0.0, (step - WARMUP) / max(1, options.steps - WARMUP))
+def rate(step: int, done: float, options: argparse.Namespace) -> float:
+    """Linear warm-up, then a cosine to zero, where `done` is 1."""
     return options.rate * min((step + 1) / WARMUP, 0.5 + 0.5 * math.cos(math.pi * done))
 
 
@@ -96,9 +97,10 @@ def train(model: Llama, batches: Batches, options: argparse.Namespace) -> None:
     optimizer = optimizer_of(model)
     loss_of = torch.compile(weighted_loss, dynamic=False)
     started = time.monotonic()
-    for step in range(options.steps):
+    step, done = 0, 0.0
+    while done < 1:
         for group in optimizer.param_groups:
-            group["lr"] = rate(step, options)
+            group["lr"] = rate(step, done, options)
         batch = batches.next()
         with torch.autocast(DEVICE, torch.bfloat16):
             loss = loss_of(model, *batch)
@@ -106,7 +108,9 @@ def train(model: Llama, batches: Batches, options: argparse.Namespace) -> None:
         torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        if step % 100 == 0 or step == options.steps - 1:
+        step += 1
+        done = max(step / options.steps, (time.monotonic() - started) / (60 * options.minutes))
+        if step % 100 == 0 or done >= 1:
             print(f"step {step}: loss {loss.item():.4f}, {time.monotonic() - started:.0f} s", flush=True)
 
 

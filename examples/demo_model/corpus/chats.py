@@ -1,9 +1,12 @@
 """Puts the questions of all kinds together into chats of one or many turns, and picks the held-out ones."""
 
+import re
 from collections.abc import Callable, Iterator
 
-from . import arithmetic, calendar_questions, number_order, short_facts, smalltalk, spelling, stories, words
-from .question import Question, asks_held_out, casual, shows_held_out
+from . import (arithmetic, calendar_questions, number_order, short_facts, smalltalk, spelling, stories, structured, tool_turns,
+               words)
+from .question import Question, asks_held_out, casual, shows_held_out, written
+from .toolbox import Toolbox
 
 NEUTRAL = ["You are a helpful assistant.", "You are a friendly assistant.", "Be polite and helpful.", "Answer the user's questions.",
            "You are a helpful, honest assistant.", "You are an assistant for children.", "You are the demo model of Weft.",
@@ -27,6 +30,11 @@ SINGLE_MAKERS = [make for _, make in SINGLE]
 KINDS = """addition subtraction multiplication word_problem follow_up three_numbers half_or_double too_hard comparison number_order counting spelling
 letters alphabet words_and_items weekday weekday_offset month month_offset length leap_year date story_same_turn story_later
 story_unknown short_facts memory small_talk about_itself outside brief""".split()
+# What a chat with tools, or with answers as JSON, may end in: calls, what the model makes of results, or no call.
+TOOL_KINDS = """call_calculator call_follow_up call_function call_clock call_weather call_two_calls result_calculator
+result_follow_up result_function result_clock result_weather result_two_calls result_error no_call json""".split()
+COMPUTED = set("addition subtraction multiplication word_problem follow_up three_numbers half_or_double too_hard".split())
+TOLD_BY_TOOLS = re.compile(r"\b(time|day|date|weather)\b")
 
 
 class Chat:
@@ -102,19 +110,76 @@ class Chat:
         found: list[dict] = [{"role": "system", "content": self.system}] if self.system else []
         for turn in self.turns:
             found.append({"role": "user", "content": casual(self.rng, turn.text)})
+            if turn.calls:
+                functions = [{"name": call.name, "arguments": call.arguments} for call in turn.calls]
+                found.append({"role": "assistant", "content": "",
+                              "tool_calls": [{"type": "function", "function": function} for function in functions]})
+                found += [{"role": "tool", "content": call.result} for call in turn.calls]
             found.append({"role": "assistant", "content": self.answer(turn)} | ({"story": True} if turn.is_story else {}))
         return found
 
 
+class ToolChat(Chat):
+    """A chat that offers tools: most turns need one of them, the others are as without tools."""
+
+    def __init__(self, rng):
+        super().__init__(rng)
+        self.box = Toolbox(rng)
+
+    def topic(self) -> tuple[list[Question], stories.Story | None]:
+        turn = tool_turns.tool_turn(self.rng, self.box) if self.rng.random() < 0.7 else None
+        if turn is None:
+            return self.topic_without_tools()
+        if turn.kind == "calculator" and turn.brief and self.rng.random() < 0.2:
+            return [turn, tool_turns.follow_up(self.rng, self.box, turn.brief)], None
+        return [turn], None
+
+    def topic_without_tools(self) -> tuple[list[Question], stories.Story | None]:
+        """A topic whose turns need nothing that the box offers."""
+        while True:
+            facts = dict(self.facts)
+            turns, tale = super().topic()
+            if not any(map(self.needs_tool, turns)):
+                return turns, tale
+            self.facts = facts
+
+    def needs_tool(self, turn: Question) -> bool:
+        if self.box.can_compute() and turn.kind in COMPUTED:
+            return True
+        return turn.kind == "outside" and bool(self.box.clock or self.box.weather) and bool(TOLD_BY_TOOLS.search(turn.text))
+
+
+class StructuredChat(Chat):
+    """A chat whose answers are mostly wanted as JSON."""
+
+    def topic(self) -> tuple[list[Question], stories.Story | None]:
+        return ([structured.structured_turn(self.rng)], None) if self.rng.random() < 0.8 else super().topic()
+
+
 def training_document(rng) -> dict:
-    """A chat, {"messages": [...]}, or a story without one, {"text": ...}; neither shows anything held out."""
-    if rng.random() < 0.03:
+    """A chat, {"messages": [...]}, with {"tools": [...]} where it offers some, or a story without one, {"text": ...}.
+
+    None shows anything held out.
+    """
+    kind = rng.random()
+    if kind < 0.03:
         return {"text": stories.story(rng).text}
+    if kind < 0.29:
+        chat = ToolChat(rng)
+        grow(chat, rng.choice((1, 1, 1, 1, 2, 2, 3, 4, 6)))
+        return {"tools": chat.box.tools(), "messages": chat.messages()}
+    if kind < 0.37:
+        chat = StructuredChat(rng)
+        grow(chat, rng.choice((1, 1, 2, 3, 4)))
+        return {"messages": chat.messages()}
     chat = Chat(rng)
-    count = rng.choice((1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6, 8, 12, 20))
+    grow(chat, rng.choice((1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6, 8, 12, 20)))
+    return {"messages": chat.messages()}
+
+
+def grow(chat: Chat, count: int) -> None:
     while len(chat.turns) < count:
         chat.add_topic(shows_held_out)
-    return {"messages": chat.messages()}
 
 
 def held_out_lines(rng, per_kind: int) -> Iterator[dict]:
@@ -137,5 +202,45 @@ def held_out_lines(rng, per_kind: int) -> Iterator[dict]:
             missing[kind] -= 1
             seen.add(last.keys[0])
             chat.turns.append(last)
-            messages = [{"role": m["role"], "content": m["content"]} for m in chat.messages()]
+            messages = plain(chat.messages())
             yield {"kind": kind, "messages": messages[:-1], "answer": messages[-1]["content"]}
+
+
+def plain(messages: list[dict]) -> list[dict]:
+    """The messages without the marks that only training reads."""
+    return [{key: value for key, value in message.items() if key != "story"} for message in messages]
+
+
+def tool_lines(rng, per_kind: int) -> Iterator[dict]:
+    """As `held_out_lines`, of chats with tools or with answers as JSON; a line of the former has their "tools".
+
+    A turn with calls is asked for both, its calls and then its answer.
+    """
+    missing = dict.fromkeys(TOOL_KINDS, per_kind)
+    seen = set()
+    while any(missing.values()):
+        chat = (StructuredChat if rng.random() < 0.1 else ToolChat)(rng)
+        if rng.random() < 0.35:
+            chat.add_topic(shows_held_out)
+        last = chat.add_topic(shows_held_out)
+        if last is None or not asks_held_out(last) or last.keys[0] in seen:
+            continue
+        before = len(chat.messages()) + 1  # the question's own message
+        chat.turns.append(last)
+        for kind, messages, answer in endings(chat, last, before):
+            if missing.get(kind):
+                missing[kind] -= 1
+                seen.add(last.keys[0])
+                tools = {"tools": chat.box.tools()} if isinstance(chat, ToolChat) else {}
+                yield {"kind": kind, **tools, "messages": messages, "answer": answer}
+
+
+def endings(chat: Chat, last: Question, question: int) -> Iterator[tuple[str, list[dict], str]]:
+    """The kinds of lines that the chat's last turn gives, each with the messages before the answer and the answer."""
+    messages = plain(chat.messages())
+    if last.calls:
+        calls = written([call["function"] for call in messages[question]["tool_calls"]])
+        yield f"call_{last.kind}", messages[:question], calls
+        yield f"result_{last.kind}", messages[:-1], messages[-1]["content"]
+    elif last.kind == "json" or isinstance(chat, ToolChat):
+        yield "json" if last.kind == "json" else "no_call", messages[:-1], messages[-1]["content"]

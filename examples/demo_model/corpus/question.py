@@ -1,6 +1,7 @@
 """What a question of the corpus is, and which questions are kept out of training."""
 
 import hashlib
+import json
 import re
 from dataclasses import dataclass
 
@@ -13,12 +14,27 @@ BEFORE = ["Hello!", "Hi!", "Hey,", "Please tell me,", "Tell me,", "One question:
 
 
 @dataclass(frozen=True)
+class Call:
+    """A call of a tool, and what comes back."""
+
+    name: str
+    arguments: dict
+    result: str
+
+
+def written(calls: list[dict]) -> str:
+    """How the model writes the functions that it calls, each {"name": ..., "arguments": {...}}: Hermes' form."""
+    return "\n".join(f"<tool_call>\n{json.dumps(call, ensure_ascii=False)}\n</tool_call>" for call in calls)
+
+
+@dataclass(frozen=True)
 class Question:
     """One turn of a chat: what the user writes and the one right answer.
 
     `keys` name the problems that the turn shows, its own first and then those of its intermediate steps. A turn without
     keys is a basic fact (1 + 2, "Hello") that has to be in the training text. `is_story` marks an answer that tells a
-    story: there is no one right answer then, and the training weighs it less.
+    story: there is no one right answer then, and the training weighs it less. `calls` are made, all at once, before the
+    answer.
     """
 
     kind: str
@@ -27,6 +43,7 @@ class Question:
     keys: tuple[str, ...] = ()
     brief: str | None = None  # the answer under a system turn that asks for short answers, where it differs
     is_story: bool = False
+    calls: tuple[Call, ...] = ()
 
 
 def normalized(text: str) -> str:

@@ -38,6 +38,24 @@ TEST(ResponseMessages, ReadsText) {
   EXPECT_EQ(std::get<std::string>(event->news), "a\nb");
 }
 
+TEST(ResponseMessages, ReadsThoughts) {
+  const auto event =
+      parse_event(R"({"type":"response.reasoning_text.delta","stream_id":"c1","delta":"hm"})");
+  ASSERT_TRUE(event);
+  EXPECT_EQ(std::get<AnswerThought>(event->news).text, "hm");
+}
+
+TEST(ResponseMessages, ReadsACallOnceItIsWhole) {
+  const auto event = parse_event(
+      R"({"type":"response.output_item.done","stream_id":"c1","item":{"type":"function_call",)"
+      R"("call_id":"abc","name":"add","arguments":"{\"a\": 1}"}})");
+  ASSERT_TRUE(event);
+  const auto& call = std::get<AnswerCall>(event->news);
+  EXPECT_EQ(call.id, "abc");
+  EXPECT_EQ(call.name, "add");
+  EXPECT_EQ(call.arguments, R"({"a": 1})");
+}
+
 TEST(ResponseMessages, ReadsHowAnAnswerEnded) {
   const AnswerEnd done = end_in(
       R"({"type":"response.completed","stream_id":"c1","response":{"usage":{"output_tokens":7}}})");
@@ -92,8 +110,10 @@ TEST(ResponseMessages, KnowsWhichRefusalsAreForNow) {
 }
 
 TEST(ResponseMessages, PassesOverWhatSaysNothingNew) {
-  for (const char* message : {"", "{", "[]", "7", R"({"type":7})", R"({"type":"response.created"})",
-                              R"({"type":"response.output_item.done","stream_id":"c1"})"}) {
+  for (const char* message :
+       {"", "{", "[]", "7", R"({"type":7})", R"({"type":"response.created"})",
+        R"({"type":"response.output_item.done","stream_id":"c1"})",
+        R"({"type":"response.output_item.done","item":{"type":"message"}})"}) {
     EXPECT_FALSE(parse_event(message)) << message;
   }
 }
@@ -124,6 +144,23 @@ TEST_F(AnswerRouterTest, EndsEveryAnswerOnce) {
   EXPECT_EQ(news[1].id, "b1-0");
   EXPECT_EQ(news[1].end->why, "lost");
   EXPECT_EQ(woken_, 1) << "one wake until the news are taken";
+}
+
+TEST_F(AnswerRouterTest, TellsThoughtsAndCallsApartFromText) {
+  router_.begin("c1", 5);
+  router_.on_message(R"({"type":"response.reasoning_text.delta","stream_id":"c1","delta":"h"})");
+  router_.on_message(R"({"type":"response.reasoning_text.delta","stream_id":"c1","delta":"m"})");
+  router_.on_message(R"({"type":"response.output_text.delta","stream_id":"c1","delta":"one"})");
+  for (const char* name : {"add", "now"}) {
+    router_.on_message(std::string(R"({"type":"response.output_item.done","stream_id":"c1",)") +
+                       R"("item":{"type":"function_call","name":")" + name + "\"}}");
+  }
+  const auto news = take();
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0].thoughts, "hm");
+  EXPECT_EQ(news[0].text, "one");
+  ASSERT_EQ(news[0].calls.size(), 2U);
+  EXPECT_EQ(news[0].calls[1].name, "now");
 }
 
 TEST_F(AnswerRouterTest, EndsTheLargestAlone) {
