@@ -36,7 +36,6 @@ struct GroupSpec {
   /// Whether tokens of the prompt that are in the KV cache need not be computed. The last one is
   /// always computed; a reader wants to see them all.
   [[nodiscard]] bool may_skip_tokens() const noexcept { return reader == nullptr; }
-  [[nodiscard]] PrefixScope prefix_scope() const { return {cache_domain, long_context}; }
   [[nodiscard]] bool beams() const noexcept { return sampling->beams.num_beams > 1; }
 };
 
@@ -90,12 +89,14 @@ struct PrefixLeader {
 /// own data from it.
 class Group : public WaitItem {
  public:
-  explicit Group(GroupSpec what) : spec(std::move(what)) {}
+  explicit Group(GroupSpec what)
+      : spec(std::move(what)), prefix_scope{spec.cache_domain, spec.long_context} {}
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
   virtual ~Group() = default;
 
   const GroupSpec spec;
+  const PrefixScope prefix_scope;
 
   // The scheduler's own.
   GroupPhase phase = GroupPhase::kWaiting;

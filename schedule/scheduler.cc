@@ -62,7 +62,7 @@ bool Scheduler::plan(TimePoint now, Tick& tick) {
   tick.clear();
   tick.plan.tick = ticks_ + 1;
   note_seen();
-  offer_prefixes();
+  memory_.prefixes().offer();
   chunks_.choose_decodes(tick);
   admit(now, nullptr);
   chunks_.choose_prefills(tick);
@@ -88,12 +88,6 @@ void Scheduler::amend(TimePoint now, Tick& tick) {
   amender_.drop_stale(tick);
   writer_.write_more(tick);
   note_seen();
-}
-
-void Scheduler::offer_prefixes() {
-  for (Group* const group : running_.all()) {
-    for (Sequence& sequence : group->sequences) memory_.prefixes().offer(*group, sequence);
-  }
 }
 
 void Scheduler::note_seen() noexcept {

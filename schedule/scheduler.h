@@ -138,7 +138,6 @@ class Scheduler {
   void make_room(const Group& group);
   void begin(Group& group, Tick* amended);
   void note_seen() noexcept;
-  void offer_prefixes();
 
   void take_result(const Tick& tick, std::size_t index);
   void take_token(Group& group, std::int32_t index, const SampleResult& result,

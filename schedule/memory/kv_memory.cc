@@ -86,7 +86,7 @@ void KvMemory::extend_in_slab(Sequence& sequence, std::size_t pages) const {
 bool KvMemory::make_writable(Sequence& sequence, std::size_t index) {
   if (slabs() || index >= sequence.pages.size()) return true;
   const PageId shared = sequence.pages[index];
-  if (pages_.references(shared) == 1) return true;
+  if (pages_.is_unshared(shared)) return true;
   // The copy is taken behind the table's end, where there is room, and replaces the original.
   if (!pages_.take(1, sequence.pages)) return false;
   const PageId own = sequence.pages.back();
@@ -122,6 +122,7 @@ void KvMemory::release(Sequence& sequence) {
 }
 
 void KvMemory::release(Group& group) {
+  prefixes_.forget_computed(group);
   cross_pages_.release(group.cross_pages);
   group.cross_pages.clear();
   reserved_ -= std::exchange(group.reserved, 0);

@@ -17,6 +17,7 @@ bool PrefixCache::take(std::int32_t count, std::vector<PageId>& out) {
   while (pool_.free() < count) {
     forget(idle_.oldest());
     ++given_up_;
+    if (idle_.size() > 0) tree_.prefetch(idle_.oldest());
   }
   return pool_.take(count, out);
 }
@@ -31,6 +32,7 @@ void PrefixCache::share(std::span<const PageId> pages) {
 
 void PrefixCache::release(std::span<const PageId> pages) {
   if (!keeps_) return pool_.release(pages);
+  for (const PageId page : pages) tree_.prefetch(page);
   // The last of a table first: it is to be given up before those that lead to it.
   for (auto page = pages.rbegin(); page != pages.rend(); ++page) {
     pool_.release({&*page, 1});

@@ -46,6 +46,11 @@ class PrefixCache {
   [[nodiscard]] std::int32_t references(PageId page) const {
     return pool_.references(page) - (is_kept(page) ? 1 : 0);
   }
+  /// Whether one table alone has a page that a table has.
+  [[nodiscard]] bool is_unshared(PageId page) const {
+    // Asked of each row in each tick, so without a look at the tree where that is enough.
+    return pool_.references(page) == 1 || references(page) == 1;
+  }
   [[nodiscard]] bool is_kept(PageId page) const noexcept { return keeps_ && tree_.contains(page); }
   [[nodiscard]] const PrefixTree& tree() const noexcept { return tree_; }
 

@@ -18,6 +18,7 @@ PrefixKeeper::PrefixKeeper(const DeviceLimits& limits, PrefixCache& pages,
     : limits_(limits), pages_(pages), copies_(copies) {
   if (!pages.keeps()) return;
   const auto rows = static_cast<std::size_t>(limits.rows);
+  noted_.reserve(rows);
   offers_.reserve(rows);
   duplicates_.reserve(rows);
   offered_.reserve(rows + static_cast<std::size_t>(limits.pages_per_step()));
@@ -41,7 +42,7 @@ std::span<const TokenId> PrefixKeeper::tokens_of(const Group& group, const Seque
 PageId PrefixKeeper::find_next(const Group& group, const Sequence& sequence, PageId parent,
                                std::int32_t index) const {
   const std::int32_t size = limits_.page_tokens;
-  return pages_.tree().find(group.spec.prefix_scope(), parent,
+  return pages_.tree().find(group.prefix_scope, parent,
                             tokens_of(group, sequence, index * size, size));
 }
 
@@ -80,7 +81,7 @@ std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence
   if (count * kLeastPartCopied < limits_.page_tokens) return 0;
   const PageId parent = sequence.pages.empty() ? kNoPage : sequence.pages.back();
   const PrefixTree::Beginning best = pages_.tree().find_beginning(
-      group.spec.prefix_scope(), parent, tokens_of(group, sequence, first, count));
+      group.prefix_scope, parent, tokens_of(group, sequence, first, count));
   if (best.tokens * kLeastPartCopied < limits_.page_tokens) return 0;
   // Held meanwhile, so that it is not given up for its own copy. Later its room may be another's,
   // whose tokens are written after the copy.
@@ -119,7 +120,7 @@ PrefixKeeper::Next PrefixKeeper::keep_next(const Group& group, Sequence& sequenc
   // Those that forked have pages in common, which the first of them has kept.
   if (!pages_.is_kept(page)) {
     const std::int32_t size = limits_.page_tokens;
-    const PageId kept = pages_.keep(group.spec.prefix_scope(), parent, page,
+    const PageId kept = pages_.keep(group.prefix_scope, parent, page,
                                     tokens_of(group, sequence, sequence.findable * size, size));
     if (kept != page) return Next::kDuplicate;
     if (offered != nullptr) offered->push_back(page);
@@ -141,8 +142,16 @@ void PrefixKeeper::adopt_next(const Group& group, Sequence& sequence) {
   ++sequence.findable;
 }
 
-void PrefixKeeper::offer_pages(Group& group, Sequence& sequence) {
-  if (!covers(group)) return;
+void PrefixKeeper::offer() {
+  for (Group* const group : noted_) {
+    // Those that share a prompt take others' pages into their tables together.
+    for (Sequence& sequence : group->sequences) {
+      if (sequence.computed >= end_of_next(sequence)) offer_pages(*group, sequence);
+    }
+  }
+}
+
+void PrefixKeeper::offer_pages(const Group& group, Sequence& sequence) {
   const std::int32_t before = sequence.findable;
   Next next = keep_next(group, sequence, &offered_);
   while (next == Next::kKept) next = keep_next(group, sequence, &offered_);
@@ -155,6 +164,7 @@ void PrefixKeeper::keep_offers() {
   // to them.
   for (const Duplicate& one : duplicates_) keep(*one.group, *one.sequence);
   duplicates_.clear();
+  noted_.clear();
   offers_.clear();
   offered_.clear();
 }
@@ -200,7 +210,7 @@ void PrefixKeeper::check(const Group& group, const Sequence& sequence) const {
                             tokens_of(group, sequence, i * size, size))) {
       internal_error("a sequence has a page of other tokens");
     }
-    if (i == 0 && pages_.tree().scope(page) != group.spec.prefix_scope()) {
+    if (i == 0 && pages_.tree().scope(page) != group.prefix_scope) {
       internal_error("a sequence has a page that another may not share with it");
     }
     parent = page;

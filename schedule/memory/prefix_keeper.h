@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,7 +18,9 @@ namespace weft {
 /// devices carry out plans in their order, in each stage. A plan can be amended while it is the
 /// newest. So offer() is for the time in which the next one is in the making: what it makes
 /// findable holds if that plan comes to be (keep_offers), and does not if there is nothing to plan
-/// (take_back_offers), as then the plan before may still change.
+/// (take_back_offers), as then the plan before may still change. That is for prompts, whose pages
+/// others may wait for. What is decoded is kept with its results, a tick later: so a tick looks at
+/// the groups alone that filled a page with known tokens, not at all that run.
 ///
 /// The first `Sequence::findable` pages of a sequence's table are a path in the tree. Where another
 /// has filled a page with the same tokens already, the sequence takes that one and frees its own,
@@ -48,10 +51,20 @@ class PrefixKeeper {
   [[nodiscard]] std::int32_t count_in_use(const Group& group, const Sequence& sequence,
                                           std::int32_t most) const;
 
-  /// Makes findable what the plans before the one in the making write of the sequence.
-  void offer(Group& group, Sequence& sequence) {
-    if (sequence.computed >= end_of_next(sequence)) offer_pages(group, sequence);
+  /// A plan has been written that computes known tokens of the sequence.
+  void note_computed(Group& group, const Sequence& sequence) {
+    if (sequence.computed >= end_of_next(sequence) && covers(group) && !is_noted(group)) {
+      noted_.push_back(&group);
+    }
   }
+  /// Whether a plan, after which none has been made, computes known tokens of the group.
+  [[nodiscard]] bool is_noted(const Group& group) const noexcept {
+    return std::ranges::find(noted_, &group) != noted_.end();
+  }
+  /// The group gives back its pages, and may be gone soon.
+  void forget_computed(const Group& group) noexcept { std::erase(noted_, &group); }
+  /// Makes findable what the plans before the one in the making compute of known tokens.
+  void offer();
   void keep_offers();
   void take_back_offers();
   /// Makes findable for good what is written of a sequence that no plan feeds which can be amended.
@@ -82,7 +95,7 @@ class PrefixKeeper {
   [[nodiscard]] std::int32_t end_of_next(const Sequence& sequence) const noexcept {
     return (sequence.findable + 1) * limits_.page_tokens;
   }
-  void offer_pages(Group& group, Sequence& sequence);
+  void offer_pages(const Group& group, Sequence& sequence);
   void keep_pages(const Group& group, Sequence& sequence);
   [[nodiscard]] Next keep_next(const Group& group, Sequence& sequence,
                                std::vector<PageId>* offered);
@@ -100,6 +113,7 @@ class PrefixKeeper {
   PrefixCache& pages_;
   std::vector<PlanCopy>& copies_;
   std::vector<Offer> offers_;
+  std::vector<Group*> noted_;  // that may have pages to offer in the next plan
   std::vector<Duplicate> duplicates_;
   std::vector<PageId> offered_;
   mutable std::vector<TokenId> scratch_;  // tokens that lie partly in the prompt

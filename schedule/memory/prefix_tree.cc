@@ -1,6 +1,7 @@
 #include "weft/schedule/memory/prefix_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <functional>
 #include <random>
@@ -30,7 +31,8 @@ PrefixTree::PrefixTree(std::int32_t pages, std::int32_t page_tokens)
   nodes_.resize(count);
   tokens_.resize(count * page_tokens_);
   scopes_.resize(count);
-  buckets_.resize(std::bit_ceil(std::max<std::size_t>(count, 1)), kNoPage);
+  // With few pages in a bucket hardly any is looked at in vain.
+  buckets_.resize(std::bit_ceil(std::max<std::size_t>(2 * count, 1)), kNoPage);
 }
 
 std::span<const TokenId> PrefixTree::tokens(PageId page) const noexcept {
@@ -49,23 +51,39 @@ std::uint64_t PrefixTree::hash_of(const PrefixScope& scope, PageId parent,
     if (scope.domain) hash ^= std::hash<std::string>{}(*scope.domain);
     if (scope.long_context) hash = ~hash;
   }
+  // Four chains beside each other, since each multiplication waits for the one before.
+  const std::uint64_t key = seed_ ^ kOdd;
+  std::array<std::uint64_t, 4> chains{hash, mix(hash, key ^ 1), mix(hash, key ^ 2),
+                                      mix(hash, key ^ 3)};
+  const auto two_at = [&](std::size_t i) {
+    return static_cast<std::uint32_t>(tokens[i]) |
+           std::uint64_t{static_cast<std::uint32_t>(tokens[i + 1])} << 32U;
+  };
   std::size_t i = 0;
-  for (; i + 2 <= tokens.size(); i += 2) {
-    const std::uint64_t two = static_cast<std::uint32_t>(tokens[i]) |
-                              std::uint64_t{static_cast<std::uint32_t>(tokens[i + 1])} << 32U;
-    hash = mix(hash ^ two, seed_ ^ kOdd);
+  for (; i + 8 <= tokens.size(); i += 8) {
+    for (std::size_t j = 0; j < chains.size(); ++j) {
+      chains[j] = mix(chains[j] ^ two_at(i + 2 * j), key);
+    }
   }
-  if (i < tokens.size()) hash = mix(hash ^ static_cast<std::uint32_t>(tokens[i]), seed_ ^ kOdd);
+  hash = mix(chains[0] ^ chains[1], key ^ mix(chains[2] ^ chains[3], key));
+  for (; i < tokens.size(); ++i) hash = mix(hash ^ static_cast<std::uint32_t>(tokens[i]), key);
   return hash;
 }
 
 PageId PrefixTree::find(const PrefixScope& scope, PageId parent,
                         std::span<const TokenId> tokens) const {
-  return find(scope, parent, tokens, hash_of(scope, parent, tokens));
+  if (parent != kNoPage) {
+    const PageId child = at(parent).first_child;
+    if (child == kNoPage) return kNoPage;
+    if (at(child).next_sibling == kNoPage) {
+      return std::ranges::equal(this->tokens(child), tokens) ? child : kNoPage;
+    }
+  }
+  return find_hashed(scope, parent, tokens, hash_of(scope, parent, tokens));
 }
 
-PageId PrefixTree::find(const PrefixScope& scope, PageId parent, std::span<const TokenId> tokens,
-                        std::uint64_t hash) const {
+PageId PrefixTree::find_hashed(const PrefixScope& scope, PageId parent,
+                               std::span<const TokenId> tokens, std::uint64_t hash) const {
   PageId page = buckets_[bucket_of(hash)];
   for (; page != kNoPage; page = at(page).next_in_bucket) {
     const Node& node = at(page);
@@ -91,22 +109,25 @@ PrefixTree::Beginning PrefixTree::find_beginning(const PrefixScope& scope, PageI
 
 PageId PrefixTree::insert(const PrefixScope& scope, PageId parent, PageId page,
                           std::span<const TokenId> tokens) {
-  const std::uint64_t hash = hash_of(scope, parent, tokens);
-  const PageId found = find(scope, parent, tokens, hash);
-  if (found != kNoPage) return found;
+  PageId& first = first_child_of(parent);
+  const bool hashes = parent == kNoPage || first != kNoPage;
+  const std::uint64_t hash = hashes ? hash_of(scope, parent, tokens) : 0;
+  if (hashes) {
+    if (first != kNoPage && !at(first).is_hashed) {
+      put_into_bucket(first, hash_of(scope, parent, this->tokens(first)));
+    }
+    const PageId found = find_hashed(scope, parent, tokens, hash);
+    if (found != kNoPage) return found;
+  }
   const bool known_parent = parent == kNoPage || contains(parent);
   if (contains(page) || !known_parent || tokens.size() != page_tokens_) {
     internal_error("a page that has no place in the tree of prefixes");
   }
   Node& node = at(page);
-  node = {.hash = hash, .parent = parent, .in_tree = true};
-  PageId& first = first_child_of(parent);
-  node.next_sibling = first;
+  node = {.parent = parent, .next_sibling = first, .in_tree = true};
   if (first != kNoPage) at(first).previous_sibling = page;
   first = page;
-  PageId& bucket = buckets_[bucket_of(node.hash)];
-  node.next_in_bucket = bucket;
-  bucket = page;
+  if (hashes) put_into_bucket(page, hash);
   std::ranges::copy(tokens, tokens_.begin() + static_cast<std::ptrdiff_t>(page) *
                                                   static_cast<std::ptrdiff_t>(page_tokens_));
   if (parent == kNoPage) scopes_[static_cast<std::size_t>(page)] = scope;
@@ -114,14 +135,27 @@ PageId PrefixTree::insert(const PrefixScope& scope, PageId parent, PageId page,
   return page;
 }
 
+void PrefixTree::put_into_bucket(PageId page, std::uint64_t hash) {
+  Node& node = at(page);
+  PageId& bucket = buckets_[bucket_of(hash)];
+  node.hash = hash;
+  node.is_hashed = true;
+  node.next_in_bucket = bucket;
+  bucket = page;
+}
+
+void PrefixTree::take_from_bucket(PageId page) {
+  PageId* link = &buckets_[bucket_of(at(page).hash)];
+  while (*link != page) link = &at(*link).next_in_bucket;
+  *link = at(page).next_in_bucket;
+}
+
 void PrefixTree::erase(PageId page) {
   if (!contains(page) || has_children(page)) {
     internal_error("a page is taken out of the tree of prefixes that is not a leaf");
   }
   Node& node = at(page);
-  PageId* link = &buckets_[bucket_of(node.hash)];
-  while (*link != page) link = &at(*link).next_in_bucket;
-  *link = node.next_in_bucket;
+  if (node.is_hashed) take_from_bucket(page);
   if (node.next_sibling != kNoPage) at(node.next_sibling).previous_sibling = node.previous_sibling;
   if (node.previous_sibling != kNoPage) {
     at(node.previous_sibling).next_sibling = node.next_sibling;

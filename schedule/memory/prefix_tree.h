@@ -29,8 +29,10 @@ struct PrefixScope {
 
 /// Finds pages of the KV cache by all the tokens that lead to them: a tree in which a page is a
 /// node, and its children are the pages that continue it (RadixAttention, Zheng et al., arXiv
-/// 2312.07104, section 3, with pages instead of tokens as the unit). A node is found through a hash
-/// table by its parent and its own tokens, so a look-up costs the pages that it finds.
+/// 2312.07104, section 3, with pages instead of tokens as the unit). An only child is found by its
+/// parent alone, which is all that most texts come to: a page that nobody ever finds has cost no
+/// hash. First pages, and the children where texts part, are found through a hash table by parent
+/// and tokens. So a look-up costs the pages that it finds.
 ///
 /// A page's number is its node's, so nothing but this knows where a node is. The tree knows neither
 /// who uses a page nor when it was used last. Tokens are compared one by one: a hash that collides
@@ -44,6 +46,8 @@ class PrefixTree {
 
   [[nodiscard]] std::int32_t size() const noexcept { return size_; }
   [[nodiscard]] bool contains(PageId page) const noexcept { return at(page).in_tree; }
+  /// Has the processor fetch what it knows of a page that is asked for soon.
+  void prefetch(PageId page) const noexcept { __builtin_prefetch(&at(page)); }
   [[nodiscard]] bool has_children(PageId page) const noexcept {
     return at(page).first_child != kNoPage;
   }
@@ -78,22 +82,25 @@ class PrefixTree {
   void erase(PageId page);
 
  private:
-  struct Node {
-    std::uint64_t hash = 0;
+  struct alignas(32) Node {  // so that none lies in two lines of the processor's cache
+    std::uint64_t hash = 0;  // where is_hashed
     PageId parent = kNoPage;
     PageId first_child = kNoPage;
     PageId next_sibling = kNoPage;
     PageId previous_sibling = kNoPage;
     PageId next_in_bucket = kNoPage;
     bool in_tree = false;
+    bool is_hashed = false;  // is in a bucket; of siblings all are
   };
 
   [[nodiscard]] const Node& at(PageId page) const noexcept {
     return nodes_[static_cast<std::size_t>(page)];
   }
   [[nodiscard]] Node& at(PageId page) noexcept { return nodes_[static_cast<std::size_t>(page)]; }
-  [[nodiscard]] PageId find(const PrefixScope& scope, PageId parent,
-                            std::span<const TokenId> tokens, std::uint64_t hash) const;
+  [[nodiscard]] PageId find_hashed(const PrefixScope& scope, PageId parent,
+                                   std::span<const TokenId> tokens, std::uint64_t hash) const;
+  void put_into_bucket(PageId page, std::uint64_t hash);
+  void take_from_bucket(PageId page);
   [[nodiscard]] PageId& first_child_of(PageId parent) noexcept;
   [[nodiscard]] std::size_t bucket_of(std::uint64_t hash) const noexcept {
     return static_cast<std::size_t>(hash) & (buckets_.size() - 1);

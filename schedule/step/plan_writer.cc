@@ -148,6 +148,9 @@ void PlanWriter::write_entry(Tick& tick, Group& group, std::int32_t index) {
       {sequence.row, sequence.chunk, sequence.computed, write_tokens(plan, group, sequence)});
   sequence.planned_in = plan.tick;
   sequence.computed += std::exchange(sequence.chunk, 0);
+  if (plan.entries.back().first_id != kLastToken) {
+    memory_.prefixes().note_computed(group, sequence);
+  }
   write_outputs(tick, group, index, entry);
 }
 
