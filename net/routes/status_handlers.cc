@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/core/prometheus.h"
+#include "weft/net/api/fields/body_fields.h"
 #include "weft/net/api/fields/json_text.h"
 #include "weft/net/api/text_api.h"
 #include "weft/net/page/web_page.h"
@@ -87,7 +88,10 @@ RouteResult model(Service& service, const HttpCall& call) {
 }
 
 RouteResult tokenizer_info(Service& service, const HttpCall& /*call*/) {
-  return HttpReply{.body = tokenizer_info_body(service.card())};
+  const ParsedBody nothing("{}");  // names no model: the first
+  const auto card = service.loaded_card_for(*nothing.object());
+  if (!card) return error_reply(card.error());
+  return HttpReply{.body = tokenizer_info_body(*card)};
 }
 
 RouteResult health(Service& service, const HttpCall& /*call*/) {

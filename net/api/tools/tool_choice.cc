@@ -55,7 +55,7 @@ void take_allowed(const BodyFields& allowed, ToolDialect dialect, ToolChoice& ch
 
 bool take_object(const BodyFields& fields, dom::element element, ToolDialect dialect,
                  ToolChoice& choice) {
-  const BodyFields object(element.get_object(), kField, fields);
+  const BodyFields object(element.get_object(), std::string(kField), fields);
   const std::string_view type = object.needed_text("type");
   bool may_call = true;
   if (type == "function") {
@@ -85,7 +85,7 @@ bool take_object(const BodyFields& fields, dom::element element, ToolDialect dia
 bool take_messages_choice(const BodyFields& fields, Request& request) {
   const auto object = fields.object(kField);
   if (!object) return true;
-  const BodyFields choice(*object, kField, fields);
+  const BodyFields choice(*object, std::string(kField), fields);
   const std::string_view type = choice.needed_text("type");
   bool may_call = true;
   if (type == "tool") {
