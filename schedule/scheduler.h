@@ -13,6 +13,7 @@
 #include "weft/schedule/group.h"
 #include "weft/schedule/group_table.h"
 #include "weft/schedule/memory/kv_memory.h"
+#include "weft/schedule/memory/swap_costs.h"
 #include "weft/schedule/prefix_leaders.h"
 #include "weft/schedule/rows/row_table.h"
 #include "weft/schedule/running_groups.h"
@@ -153,6 +154,7 @@ class Scheduler {
   WaitingGroups waiting_;
   RunningGroups running_;
   ChunkPlanner chunks_;
+  SwapCosts swaps_;
   PrefixLeaders leaders_;
   Admission admission_;
   PlanWriter writer_;
