@@ -93,7 +93,6 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
                      mebibytes(budget) + " that may be taken"};
   }
   limits.pages = static_cast<std::int32_t>(std::min<std::int64_t>(wanted, useful));
-  limits.page_bytes = needs.page_bytes;
   // Pages and places are numbered together.
   const std::int64_t most_places = std::numeric_limits<std::int32_t>::max() - limits.pages;
   const std::int64_t places = wishes.slabs ? 0 : wishes.host_bytes / page_bytes;

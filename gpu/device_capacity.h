@@ -21,7 +21,7 @@ struct CapacityWishes {
   std::int32_t step_tokens = 512;
   DType kv_dtype = DType::kF32;
   std::int64_t host_bytes = 0;  ///< of host memory, for pages that leave the device
-  bool slabs = false;  ///< each row has pages of its own for all of its context
+  bool slabs = false;           ///< each row has pages of its own for all of its context
 };
 
 /// What a kind of device takes memory for.

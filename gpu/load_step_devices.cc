@@ -157,8 +157,9 @@ Result<StepDevices> load_step_devices(const OpenedModel& model, const DeviceWish
   if (!replicas) return replicas.error();
   if (replicas->front().ranks() > 1) {
     if (wishes.capacity.host_bytes > 0) {
-      return Error{DeviceErrc::kUnfit, "cache.host_bytes: of a model that is cut pages stay on its "
-                                       "devices"};
+      return Error{DeviceErrc::kUnfit,
+                   "cache.host_bytes: of a model that is cut pages stay on its "
+                   "devices"};
     }
     return load_ranks(model, *replicas, wishes, end_tokens, progress);
   }

@@ -30,6 +30,7 @@ SequenceEnd end_at_newest(const Group& group, const Sequence& sequence) {
 
 Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listener)
     : listener_(listener),
+      page_bytes_(options.page_bytes),
       rows_(options.limits.rows),
       memory_(options.limits, options.layout, options.cache),
       running_(options.limits, options.admission, rows_, memory_, waiting_),
@@ -231,6 +232,7 @@ SchedulerStats Scheduler::stats() const {
   stats.preemptions = running_.preemptions();
   stats.moved_rows = rows_.moved();
   stats.prefixes = memory_.prefixes().stats();
+  stats.prefixes.bytes = page_bytes_ * stats.prefixes.pages;
   return stats;
 }
 

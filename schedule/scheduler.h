@@ -148,6 +148,7 @@ class Scheduler {
   void finish(Group& group, GroupEnd how, const Error& error);
 
   SchedulerListener& listener_;
+  const std::int64_t page_bytes_;
   GroupTable groups_;  // outlives the parts below, which refer to groups
   RowTable rows_;
   KvMemory memory_;

@@ -37,7 +37,8 @@ struct CudaTableParams {
 struct PageBlocks {
   std::byte* data = nullptr;  ///< aligned to 16 bytes
   std::int64_t bytes = 0;     ///< of a page
-  std::byte* host = nullptr;  ///< likewise, page-locked: the pages from CudaPageCopyParams::pages on
+  std::byte* host =
+      nullptr;  ///< likewise, page-locked: the pages from CudaPageCopyParams::pages on
 };
 
 /// Copies pages in all layers, as if one copy came after the other only where no page is both

@@ -28,8 +28,7 @@ bool PrefixCache::take(std::int32_t count, std::vector<PageId>& out) {
 
 /// The page goes to host memory, or to nothing.
 void PrefixCache::give_up(PageId page) {
-  const bool can_move =
-      host_.size() > 0 && unsure_in_[static_cast<std::size_t>(page)] != plans_;
+  const bool can_move = host_.size() > 0 && unsure_in_[static_cast<std::size_t>(page)] != plans_;
   const PageId place = can_move ? find_place() : HostPlaces::kNone;
   if (place == HostPlaces::kNone) {
     forget(page);

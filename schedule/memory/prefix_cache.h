@@ -21,7 +21,7 @@ struct PrefixStats {
   std::uint64_t given_up = 0;   ///< pages that were forgotten for want of room
   std::int32_t pages = 0;       ///< that can be found now
   std::int32_t idle = 0;        ///< of those, how many no sequence has
-  std::int64_t bytes = 0;       ///< of `pages`; 0 where the device does not say
+  std::int64_t bytes = 0;       ///< of `pages`; 0 where SchedulerOptions::page_bytes is
   std::int32_t on_host = 0;     ///< pages that can be found in host memory
   std::uint64_t went_out = 0;   ///< pages that were copied there
   std::uint64_t came_in = 0;    ///< and back
@@ -80,7 +80,8 @@ class PrefixCache {
   /// free, or idle where they are kept.
   void release(std::span<const PageId> pages);
 
-  /// From here on pages of which mark_unsure() was not said are sure to hold what they are kept for.
+  /// From here on pages of which mark_unsure() was not said are sure to hold what they are kept
+  /// for.
   void begin_plan() noexcept { ++plans_; }
   /// What the page holds is not sure until the next call of begin_plan(): so it is not copied.
   void mark_unsure(PageId page) noexcept {

@@ -62,9 +62,8 @@ void PrefixKeeper::walk(const Group& group, const Sequence& sequence, std::int32
 std::int32_t PrefixKeeper::take(const Group& group, Sequence& sequence, std::int32_t most) {
   if (!covers(group) || !group.spec.may_skip_tokens()) return 0;
   on_host_.clear();
-  walk(group, sequence, most, [&](PageId page) {
-    (pages_.is_on_host(page) ? on_host_ : sequence.pages).push_back(page);
-  });
+  walk(group, sequence, most,
+       [&](PageId page) { (pages_.is_on_host(page) ? on_host_ : sequence.pages).push_back(page); });
   pages_.share(sequence.pages);
   if (!on_host_.empty()) bring(sequence);
   sequence.findable = static_cast<std::int32_t>(sequence.pages.size());
@@ -217,7 +216,6 @@ PrefixStats PrefixKeeper::stats() const noexcept {
   stats.given_up = pages_.given_up();
   stats.pages = pages_.kept();
   stats.idle = pages_.idle();
-  stats.bytes = limits_.page_bytes * pages_.kept();
   stats.on_host = pages_.on_host();
   stats.went_out = pages_.went_out();
   stats.came_in = pages_.came_in();

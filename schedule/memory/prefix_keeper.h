@@ -129,7 +129,7 @@ class PrefixKeeper {
   std::vector<Group*> noted_;  // that may have pages to offer in the next plan
   std::vector<Duplicate> duplicates_;
   std::vector<PageId> offered_;
-  std::vector<PageId> on_host_;  // of one call of take()
+  std::vector<PageId> on_host_;           // of one call of take()
   mutable std::vector<TokenId> scratch_;  // tokens that lie partly in the prompt
   PrefixStats stats_;
 };

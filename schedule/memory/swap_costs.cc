@@ -6,9 +6,7 @@ namespace {
 /// How much the latest copies count: a link's rate hardly changes, single copies are noisy.
 constexpr double kLatest = 0.1;
 
-double nanoseconds(Duration time) {
-  return std::chrono::duration<double, std::nano>(time).count();
-}
+double nanoseconds(Duration time) { return std::chrono::duration<double, std::nano>(time).count(); }
 
 }  // namespace
 

@@ -18,8 +18,8 @@ class SwapCosts {
   /// So many pages were copied in this time. What took no time tells nothing.
   void learn(std::int32_t pages, Duration took);
 
-  /// Whether pages of a sequence that has `before` tokens had better be copied. While one of both is
-  /// not known it is so: most devices copy faster than they compute.
+  /// Whether pages of a sequence that has `before` tokens had better be copied. While one of both
+  /// is not known it is so: most devices copy faster than they compute.
   [[nodiscard]] bool copying_is_sooner(std::int32_t pages, std::int64_t before) const;
 
  private:

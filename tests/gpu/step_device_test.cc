@@ -164,9 +164,7 @@ class HostPagesTest : public StepDeviceTest {
     StepDeviceTest::SetUp();
     device_ = GetParam().load_steps(llama_.checkpoint(), llama_.program(), small_limits_);
   }
-  [[nodiscard]] std::int32_t place(std::int32_t index) const {
-    return small_limits_.pages + index;
-  }
+  [[nodiscard]] std::int32_t place(std::int32_t index) const { return small_limits_.pages + index; }
   /// Fills pages 4 and 5 with a prompt, and returns what comes after its first token.
   Tokens fill() {
     const Tokens all = continuation(first_prompt, 4);

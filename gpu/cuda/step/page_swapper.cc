@@ -58,16 +58,14 @@ void PageSwapper::begin(Stream step) {
 }
 
 bool PageSwapper::is_for(const Plan& plan) const {
-  return std::ranges::any_of(plan.copies, [this](const PlanCopy& one) {
-    return std::max(one.from, one.to) >= pages_;
-  });
+  return std::ranges::any_of(
+      plan.copies, [this](const PlanCopy& one) { return std::max(one.from, one.to) >= pages_; });
 }
 
 void PageSwapper::copy(const Plan& plan, Stream step) {
   const auto is_copied = [&](std::int32_t page) {
-    return std::ranges::any_of(plan.copies, [page](const PlanCopy& one) {
-      return one.from == page || one.to == page;
-    });
+    return std::ranges::any_of(
+        plan.copies, [page](const PlanCopy& one) { return one.from == page || one.to == page; });
   };
   const bool beside = std::ranges::none_of(plan.pages, is_copied);
   const Stream stream = beside ? stream_.get() : step;
@@ -114,8 +112,8 @@ void PageSwapper::tell(StepResult& result) {
   float milliseconds = 0;
   check(runtime_, runtime_.elapsed(began_.get(), copied_.get(), milliseconds), "swapping pages");
   result.swapped = std::exchange(measured_, 0);
-  result.swapping = std::chrono::duration_cast<Duration>(
-      std::chrono::duration<float, std::milli>(milliseconds));
+  result.swapping =
+      std::chrono::duration_cast<Duration>(std::chrono::duration<float, std::milli>(milliseconds));
 }
 
 }  // namespace weft::cuda

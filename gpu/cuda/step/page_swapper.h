@@ -12,8 +12,8 @@
 
 namespace weft::cuda {
 
-/// The places for pages in host memory, and the copies between them and a GPU's pages. The memory is
-/// page-locked, and a kernel reads and writes it, so that a page of many layers is one launch.
+/// The places for pages in host memory, and the copies between them and a GPU's pages. The memory
+/// is page-locked, and a kernel reads and writes it, so that a page of many layers is one launch.
 ///
 /// The copies of a plan are done on a stream of their own, beside the step, where the plan leaves
 /// that to the device (PlanCopy). They begin when the steps before are done, and the next step
@@ -50,7 +50,7 @@ class PageSwapper {
   OwnedEvent computed_;  // by the step before
   OwnedEvent began_;     // copies, by a clock
   OwnedEvent copied_;
-  bool waits_ = false;         // the next step, for copied_
+  bool waits_ = false;  // the next step, for copied_
   bool has_copied_ = false;
   std::int32_t measured_ = 0;  // pages between began_ and copied_ that were not told
   Stream measured_on_ = nullptr;

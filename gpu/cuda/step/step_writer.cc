@@ -16,11 +16,7 @@ std::size_t index_of(std::int64_t index) { return static_cast<std::size_t>(index
 
 StepWriter::StepWriter(Runtime& runtime, const CudaStepShape& shape, const StepArea& device,
                        std::int64_t longest)
-    : runtime_(runtime),
-      shape_(shape),
-      device_(device),
-      longest_(longest),
-      batches_(shape.pages) {
+    : runtime_(runtime), shape_(shape), device_(device), longest_(longest), batches_(shape.pages) {
   const std::size_t bytes = StepArea::cut(shape, longest, nullptr).bytes;
   memory_ = take_pinned(runtime, bytes);
   std::memset(memory_.get(), 0, bytes);

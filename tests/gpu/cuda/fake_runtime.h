@@ -141,11 +141,11 @@ class FakeRuntime final : public cuda::Runtime {
   std::vector<Work> recorded_;
   std::map<const void*, std::vector<Work>> graphs_;
   std::map<const void*, std::size_t> sizes_;
-  std::map<const void*, double> events_;  // when they were recorded
-  std::map<const void*, cuda::Stream> recorded_in_;        // by event
-  std::map<const void*, std::vector<Work>> late_;          // by stream: copies of pages to be done
+  std::map<const void*, double> events_;             // when they were recorded
+  std::map<const void*, cuda::Stream> recorded_in_;  // by event
+  std::map<const void*, std::vector<Work>> late_;    // by stream: copies of pages to be done
   cuda::Stream first_stream_ = nullptr;
-  double now_ = 0;                        // seconds
+  double now_ = 0;  // seconds
   std::uintptr_t last_handle_ = 0;
   std::size_t handles_ = 0;
 };
