@@ -79,6 +79,7 @@ class Pipeline::Assembly {
   Pipeline& pipeline_;
   const Config& config_;
   const PipelineOptions& options_;
+  std::int64_t page_bytes_ = 0;
 };
 
 void Pipeline::Assembly::start(std::vector<DeviceRanks> devices) {
@@ -87,6 +88,8 @@ void Pipeline::Assembly::start(std::vector<DeviceRanks> devices) {
     if (!options_.before_device || ranks.size() != 1) continue;
     ranks.front() = options_.before_device(std::move(ranks.front()));
   }
+  const std::int64_t pages = std::max(devices.front().front()->limits().pages, 1);
+  page_bytes_ = pipeline_.model_->kv_bytes / (static_cast<std::int64_t>(replicas) * pages);
   pipeline_.stats_ =
       std::make_shared<PipelineStats>(pipeline_.metrics(), devices.front().front()->limits(),
                                       replicas, config_.max_queued_requests, options_.model);
@@ -139,7 +142,9 @@ ReplicaEntry Pipeline::Assembly::start_replica(DeviceRanks devices, std::size_t 
   }
 
   const DeviceLimits limits = devices.front()->limits();
-  auto state = std::make_shared<SchedulerState>(scheduler_options(config_, limits));
+  SchedulerOptions options = scheduler_options(config_, limits);
+  options.page_bytes = page_bytes_;
+  auto state = std::make_shared<SchedulerState>(options);
   // A refused wake-up is no loss: a scheduler whose mailbox is full looks by itself.
   state->ending = std::make_shared<EndingRequests>(
       [scheduler] { static_cast<void>(scheduler.try_send(EndingMsg{})); });

@@ -80,6 +80,8 @@ struct Config {
   /// needed. Slabs (kSlab) keep none.
   bool cache_enabled = true;
   CacheShare cache_share = CacheShare::kKey;
+  /// Of page-locked host memory, for pages that a GPU has no room for; of each replica.
+  std::int64_t cache_host_bytes = 0;
 
   // Scheduling.
   BatchPolicy policy = BatchPolicy::kFusion;

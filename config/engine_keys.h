@@ -140,6 +140,10 @@ inline constexpr std::array kKeys = {
               "Who finds what others have left: requests of the same key, or all of them. Without "
               "keys they are one",
               "Else the time to the first token would tell what others have asked", "cache-share"},
+    ConfigKey{"cache", "host_bytes", integer<&Config::cache_host_bytes>(0, std::int64_t{1} << 50),
+              "Page-locked host memory of each replica, in bytes, where pages go that a GPU has no "
+              "room to keep, and come back from; one GPU a replica, pages alone; 0: none",
+              "Page-locked memory is lost to everybody else on the machine"},
 
     ConfigKey{"scheduling", "policy", PolicySetting{1, 60'000},
               "How requests come together. \"fusion\": each joins at the next tick; \"static\": "

@@ -93,6 +93,10 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
                      mebibytes(budget) + " that may be taken"};
   }
   limits.pages = static_cast<std::int32_t>(std::min<std::int64_t>(wanted, useful));
+  // Pages and places are numbered together.
+  const std::int64_t most_places = std::numeric_limits<std::int32_t>::max() - limits.pages;
+  const std::int64_t places = wishes.slabs ? 0 : wishes.host_bytes / page_bytes;
+  limits.host_pages = static_cast<std::int32_t>(std::min(places, most_places));
   const std::int64_t held = std::int64_t{limits.pages} * limits.page_tokens;
   if (held < limits.context) {
     if (wishes.context > 0 || (wishes.pages > 0 && !wishes.slabs)) {
@@ -114,6 +118,7 @@ DeviceLimits least_of(DeviceLimits one, const DeviceLimits& other, bool slabs) {
   one.context = std::min(one.context, other.context);
   one.step_tokens = std::min(one.step_tokens, other.step_tokens);
   one.cross_pages = std::min(one.cross_pages, other.cross_pages);
+  one.host_pages = std::min(one.host_pages, other.host_pages);
   if (slabs) {
     one.rows = std::min(one.rows, one.pages / one.pages_per_row());
     one.pages = one.rows * one.pages_per_row();

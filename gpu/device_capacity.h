@@ -20,7 +20,8 @@ struct CapacityWishes {
   std::int64_t context = 0;
   std::int32_t step_tokens = 512;
   DType kv_dtype = DType::kF32;
-  bool slabs = false;  ///< each row has pages of its own for all of its context
+  std::int64_t host_bytes = 0;  ///< of host memory, for pages that leave the device
+  bool slabs = false;           ///< each row has pages of its own for all of its context
 };
 
 /// What a kind of device takes memory for.

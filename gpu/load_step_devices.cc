@@ -98,6 +98,11 @@ Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& w
     return Error{DeviceErrc::kUnfit,
                  "device.tuning: " + wishes.tuning + " is for a GPU, and the device is " + kHost};
   }
+  if (capacity.host_bytes > 0) {
+    return Error{DeviceErrc::kUnfit,
+                 "cache.host_bytes: the KV cache of the device cpu is in host memory; "
+                 "memory.bytes says how much it may take"};
+  }
   const auto free_bytes = static_cast<std::int64_t>(host_info().free_bytes);
   const std::size_t replicas = wishes.replicas.size();
   PooledWeights weights(model, wishes);
@@ -213,6 +218,11 @@ Result<StepDevices> load_step_devices(const OpenedModel& model, const DeviceWish
   const auto replicas = parse_replicas(wishes.replicas);
   if (!replicas) return replicas.error();
   if (replicas->front().ranks() > 1) {
+    if (wishes.capacity.host_bytes > 0) {
+      return Error{DeviceErrc::kUnfit,
+                   "cache.host_bytes: of a model that is cut pages stay on its "
+                   "devices"};
+    }
     return load_ranks(model, *replicas, wishes, end_tokens, progress);
   }
   const std::string& first = wishes.replicas.front();

@@ -23,6 +23,8 @@ void StepResult::clear() {
   samples.clear();
   top.clear();
   took = {};
+  swapped = 0;
+  swapping = {};
 }
 
 }  // namespace weft

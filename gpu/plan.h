@@ -59,7 +59,10 @@ struct PlanTable {
   std::int32_t count = 0;
 };
 
-/// A page's keys and values in all layers are copied, before anything is computed.
+/// A page's keys and values in all layers are copied, before anything is computed, one copy after
+/// the other. Numbers from DeviceLimits::pages on are places for pages in host memory. A device
+/// may do the copies beside its step where no page table that the plan changes (Plan::pages) has a
+/// page of theirs; the next plan may rely on them all.
 struct PlanCopy {
   std::int32_t from = 0;
   std::int32_t to = 0;
@@ -130,6 +133,10 @@ struct StepResult {
   /// The device's own time; of a rank, without what it waited for others. Zero: as long as run()
   /// was.
   Duration took{};
+  /// How many pages were copied to and from host memory, of those of which it is known by now how
+  /// long that took, and how long; zero of a device that does not measure it.
+  std::int32_t swapped = 0;
+  Duration swapping{};
 
   /// Empties the result and keeps its memory.
   void clear();

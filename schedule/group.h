@@ -51,6 +51,7 @@ struct Sequence {
   std::uint64_t planned_in = 0;  ///< the last tick that feeds it
   std::size_t table_from = 0;    ///< page table entries that the device has
   std::int32_t findable = 0;     ///< its first pages, which others can find by their tokens
+  std::uint64_t arrives_in = 0;  ///< which plan brings pages of it from host memory, by its keeper
   bool fresh = true;             ///< its row has not begun
   SequenceEnd end = SequenceEnd::kNone;
   float mirostat_mu = 0;
@@ -66,6 +67,7 @@ struct Sequence {
     in_flight = 0;
     computed = 0;
     chunk = 0;
+    arrives_in = 0;
     fresh = true;
   }
 };

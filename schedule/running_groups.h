@@ -56,6 +56,11 @@ class RunningGroups {
   /// the answer is kFree.
   [[nodiscard]] ChunkRoom make_room_for_chunk(Group& group, Sequence& sequence);
 
+  /// Whether pages of the sequence come from host memory with the plan in the making.
+  [[nodiscard]] bool is_arriving(const Sequence& sequence) const noexcept {
+    return memory_.prefixes().is_arriving(sequence);
+  }
+
   /// The group that gives way for `for_whom`, which need not run; null where none has to. It is the
   /// group of batch that loses the fewest computed tokens. Chat gives way only to chat that comes
   /// before it, the last first, so that the first always ends; to batch it never does.

@@ -30,14 +30,18 @@ SequenceEnd end_at_newest(const Group& group, const Sequence& sequence) {
 
 Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listener)
     : listener_(listener),
+      page_bytes_(options.page_bytes),
       rows_(options.limits.rows),
       memory_(options.limits, options.layout, options.cache),
       running_(options.limits, options.admission, rows_, memory_, waiting_),
       chunks_(options, running_),
+      swaps_(chunks_.times(), options.limits.page_tokens),
       leaders_(options, memory_, running_, chunks_.times()),
       admission_(options, rows_, memory_, waiting_, running_, leaders_),
       writer_(rows_, memory_),
-      amender_(options.limits, rows_, groups_, running_) {}
+      amender_(options.limits, rows_, groups_, running_) {
+  memory_.prefixes().use(swaps_);
+}
 
 void Scheduler::submit(std::unique_ptr<Group> group, TimePoint now) {
   Group& one = groups_.add(std::move(group));
@@ -68,6 +72,8 @@ bool Scheduler::plan(TimePoint now, Tick& tick) {
   chunks_.choose_prefills(tick);
   // The prompt that streams were to wait for may have given way.
   if (is_empty(tick.shape)) chunks_.choose_decodes(tick);
+  // Nobody computes while pages come from host memory.
+  if (is_empty(tick.shape)) chunks_.choose_arriving(tick);
   if (is_empty(tick.shape)) {
     memory_.prefixes().take_back_offers();
     return false;
@@ -129,6 +135,7 @@ void Scheduler::begin(Group& group, Tick* amended) {
 
 void Scheduler::complete(const Tick& tick) {
   chunks_.learn(tick.shape, tick.result.took);
+  swaps_.learn(tick.result.swapped, tick.result.swapping);
   for (std::size_t i = 0; i < tick.owners.size(); ++i) take_result(tick, i);
 }
 
@@ -225,6 +232,7 @@ SchedulerStats Scheduler::stats() const {
   stats.preemptions = running_.preemptions();
   stats.moved_rows = rows_.moved();
   stats.prefixes = memory_.prefixes().stats();
+  stats.prefixes.bytes = page_bytes_ * stats.prefixes.pages;
   return stats;
 }
 

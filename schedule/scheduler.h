@@ -13,6 +13,7 @@
 #include "weft/schedule/group.h"
 #include "weft/schedule/group_table.h"
 #include "weft/schedule/memory/kv_memory.h"
+#include "weft/schedule/memory/swap_costs.h"
 #include "weft/schedule/prefix_leaders.h"
 #include "weft/schedule/rows/row_table.h"
 #include "weft/schedule/running_groups.h"
@@ -147,12 +148,14 @@ class Scheduler {
   void finish(Group& group, GroupEnd how, const Error& error);
 
   SchedulerListener& listener_;
+  const std::int64_t page_bytes_;
   GroupTable groups_;  // outlives the parts below, which refer to groups
   RowTable rows_;
   KvMemory memory_;
   WaitingGroups waiting_;
   RunningGroups running_;
   ChunkPlanner chunks_;
+  SwapCosts swaps_;
   PrefixLeaders leaders_;
   Admission admission_;
   PlanWriter writer_;

@@ -19,7 +19,8 @@ struct SchedulerOptions {
   KvLayout layout = KvLayout::kPages;
   Duration target_inter_token{};
   std::int32_t decode_every = 1;
-  bool cache = true;  ///< Config::cache_enabled
+  bool cache = true;            ///< Config::cache_enabled
+  std::int64_t page_bytes = 0;  ///< of a page, in all layers, for the statistics; 0: not known
 };
 
 /// Returns how a device of these limits is scheduled by a configuration.

@@ -126,6 +126,7 @@ DeviceWishes wishes_of(const Config& config) {
   wishes.page_tokens = config.page_tokens;
   wishes.context = config.max_context;
   wishes.step_tokens = config.max_step_tokens;
+  wishes.host_bytes = config.cache_enabled ? config.cache_host_bytes : 0;
   wishes.slabs = config.kv_layout == KvLayout::kSlab;
   return all;
 }

@@ -113,6 +113,7 @@ void CudaStepDevice::take_memory() {
   pinned_ = take_pinned(device_->runtime(), cut(Arena()));
   cut(Arena(pinned_.get()));
   *flag_ = 0;
+  if (limits_.host_pages > 0) swapper_.emplace(device_->runtime(), device_->layout(), limits_);
 }
 
 void CudaStepDevice::take_told() {
@@ -185,6 +186,7 @@ void CudaStepDevice::give_up(const Failure& failure) {
 
 void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   device_->use();
+  if (swapper_) swapper_->begin(device_->stream());
   if (hears_tokens_) hear_tokens();
   change_rows(plan);
   encode(plan);
@@ -192,12 +194,14 @@ void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   Recorded* recorded = forward(plan);
   for (const PlanFork& one : plan.forks) fork(one);
   choose();
+  if (swapper_) swapper_->end(device_->stream());
   // While the device computes.
   for (const SlotChoice& choice : reader_.choices()) {
     if (samplers_[at(choice.slot)].on_host) samplers_[at(choice.slot)].sampler->prepare();
   }
   wait(recorded);
   device_->send_stream();
+  if (swapper_) swapper_->tell(result);
   if (samples_) {
     tell(result);
     read_activations(reader_, *device_, result);
@@ -248,7 +252,11 @@ void CudaStepDevice::change_rows(const Plan& plan) {
     writer.write_table(device_->shape().self_table(table.slot), table.first, table.pages);
   }
   writer.upload_tables(device_->stream(), device_->layout().page_tables);
-  copy_pages(plan.copies);
+  if (swapper_ && swapper_->is_for(plan)) {
+    swapper_->copy(plan, device_->stream());
+  } else {
+    copy_pages(plan.copies);
+  }
 }
 
 void CudaStepDevice::copy_pages(std::span<const PlanCopy> copies) {

@@ -8,6 +8,7 @@
 
 #include "weft/gpu/cuda/cuda_device.h"
 #include "weft/gpu/cuda/runtime/resources.h"
+#include "weft/gpu/cuda/step/page_swapper.h"
 #include "weft/gpu/plan_reader.h"
 #include "weft/gpu/ranks/rank_tokens.h"
 #include "weft/gpu/step_device.h"
@@ -110,6 +111,7 @@ class CudaStepDevice final : public StepDevice {
   OwnedMemory told_;
   OwnedStream telling_;
   OwnedEvent chosen_;
+  std::optional<PageSwapper> swapper_;  // where there are places in host memory
   std::vector<Recorded> recorded_;
   SamplerScratch scratch_;
   std::vector<PageCopy> copies_;  // of one call of copy_pages()

@@ -40,6 +40,11 @@ __device__ void copy_words(const std::byte* from, std::byte* to, std::int64_t co
   for (; at < count; at += step) target[at] = source[at];
 }
 
+__device__ std::byte* page_of(const PageBlocks& blocks, std::int32_t page, std::int32_t pages) {
+  return page < pages ? blocks.data + page * blocks.bytes
+                      : blocks.host + (page - pages) * blocks.bytes;
+}
+
 __global__ void __launch_bounds__(kThreads) copy_pages_kernel(CudaPageCopyParams params) {
   let_successor_start();
   wait_for_predecessor();
@@ -47,8 +52,8 @@ __global__ void __launch_bounds__(kThreads) copy_pages_kernel(CudaPageCopyParams
   for (int c = static_cast<int>(blockIdx.y); c < params.copy_count;
        c += static_cast<int>(gridDim.y)) {
     const PageCopy copy = params.copies[c];
-    const std::byte* from = blocks.data + copy.from * blocks.bytes;
-    std::byte* to = blocks.data + copy.to * blocks.bytes;
+    const std::byte* from = page_of(blocks, copy.from, params.pages);
+    std::byte* to = page_of(blocks, copy.to, params.pages);
     if (blocks.bytes % 16 == 0) {
       copy_words<uint4>(from, to, blocks.bytes / 16);
     } else if (blocks.bytes % 4 == 0) {

@@ -6,20 +6,83 @@
 
 namespace weft {
 
-PrefixCache::PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keeps)
+PrefixCache::PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keeps,
+                         std::int32_t places, std::vector<PlanCopy>* copies)
     : keeps_(keeps),
       pool_(pages),
-      tree_(keeps ? pages : 0, page_tokens),
-      idle_(keeps ? pages : 0) {}
+      host_(pages, keeps ? places : 0),
+      copies_(copies),
+      tree_(keeps ? pages + places : 0, page_tokens),
+      idle_(keeps ? pages : 0) {
+  if (host_.size() > 0) unsure_in_.resize(static_cast<std::size_t>(pages));
+}
 
 bool PrefixCache::take(std::int32_t count, std::vector<PageId>& out) {
   if (count > free()) return false;
   while (pool_.free() < count) {
-    forget(idle_.oldest());
-    ++given_up_;
+    give_up(idle_.oldest());
     if (idle_.size() > 0) tree_.prefetch(idle_.oldest());
   }
   return pool_.take(count, out);
+}
+
+/// The page goes to host memory, or to nothing.
+void PrefixCache::give_up(PageId page) {
+  const bool can_move = host_.size() > 0 && unsure_in_[static_cast<std::size_t>(page)] != plans_;
+  const PageId place = can_move ? find_place() : HostPlaces::kNone;
+  if (place == HostPlaces::kNone) {
+    forget(page);
+    ++given_up_;
+    return;
+  }
+  copies_->push_back({page, place});
+  ++went_out_;
+  tree_.renumber(page, place);
+  idle_.remove(page);
+  pool_.release({&page, 1});
+}
+
+PageId PrefixCache::find_place() {
+  const PageId free = host_.take();
+  const PageId oldest = host_.oldest();
+  if (free != HostPlaces::kNone || oldest == HostPlaces::kNone) return free;
+  drop_all_behind(oldest);
+  drop(oldest);
+  return host_.take();
+}
+
+void PrefixCache::drop(PageId place) {
+  tree_.erase(place);
+  host_.drop(place);
+  ++given_up_;
+}
+
+void PrefixCache::drop_all_behind(PageId page) {
+  while (tree_.has_children(page)) {
+    PageId leaf = tree_.first_child(page);
+    while (tree_.has_children(leaf)) leaf = tree_.first_child(leaf);
+    if (!is_on_host(leaf)) internal_error("a page is given up before one that continues it");
+    drop(leaf);
+  }
+}
+
+std::int32_t PrefixCache::bring(std::span<const PageId> places, std::vector<PageId>& out) {
+  for (const PageId place : places) host_.hold(place);
+  std::int32_t brought = 0;
+  for (const PageId place : places) {
+    if (!take(1, out)) break;
+    const PageId page = out.back();
+    tree_.renumber(place, page);
+    pool_.share({&page, 1});
+    host_.free_held(place);
+    copies_->push_back({place, page});
+    ++brought;
+  }
+  came_in_ += static_cast<std::uint64_t>(brought);
+  // The last first, as in release().
+  const auto rest = places.subspan(static_cast<std::size_t>(brought));
+  for (auto place = rest.rbegin(); place != rest.rend(); ++place) host_.let_go(*place);
+  return brought;
 }
 
 void PrefixCache::share(std::span<const PageId> pages) {
@@ -43,18 +106,32 @@ void PrefixCache::release(std::span<const PageId> pages) {
 PageId PrefixCache::keep(const PrefixScope& scope, PageId parent, PageId page,
                          std::span<const TokenId> tokens) {
   const PageId kept = tree_.insert(scope, parent, page, tokens);
-  if (kept == page) pool_.share({&page, 1});
-  return kept;
+  if (is_on_host(kept)) {
+    // It was computed again though it was there.
+    tree_.renumber(kept, page);
+    host_.drop(kept);
+  } else if (kept != page) {
+    return kept;
+  }
+  pool_.share({&page, 1});
+  return page;
 }
 
 void PrefixCache::forget(PageId page) {
+  if (host_.size() > 0) drop_all_behind(page);
   tree_.erase(page);
   if (idle_.contains(page)) idle_.remove(page);
   pool_.release({&page, 1});
 }
 
 void PrefixCache::forget_all() {
+  const std::uint64_t given_up = given_up_;
+  while (host_.taken() > 0) {
+    drop_all_behind(host_.oldest());
+    drop(host_.oldest());
+  }
   while (idle_.size() > 0) forget(idle_.oldest());
+  given_up_ = given_up;  // that was not for want of room
   if (keeps_ && tree_.size() > 0) internal_error("a page is forgotten that sequences have");
 }
 
@@ -68,10 +145,26 @@ void PrefixCache::check() const {
     if (!is_kept(page)) continue;
     const PageId parent = tree_.parent(page);
     if (parent == kNoPage) continue;
-    if (!is_kept(parent)) internal_error("a page is kept without those that lead to it");
+    if (is_on_host(parent) || !is_kept(parent)) {
+      internal_error("a page is kept without those that lead to it");
+    }
     if (references(parent) < references(page)) internal_error("a page outlives one before it");
   }
   if (idle != idle_.size()) internal_error("idle pages are miscounted");
+  check_host();
+}
+
+void PrefixCache::check_host() const {
+  host_.check();
+  for (PageId place = size(); place < size() + host_.size(); ++place) {
+    if (tree_.contains(place) != host_.is_taken(place)) {
+      internal_error("a place holds what cannot be found");
+    }
+    const PageId parent = tree_.contains(place) ? tree_.parent(place) : kNoPage;
+    if (parent != kNoPage && !tree_.contains(parent)) {
+      internal_error("a page is in host memory without those that lead to it");
+    }
+  }
 }
 
 }  // namespace weft

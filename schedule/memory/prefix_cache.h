@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "weft/gpu/plan.h"
+#include "weft/schedule/memory/host_places.h"
 #include "weft/schedule/memory/idle_pages.h"
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/prefix_tree.h"
@@ -19,6 +21,10 @@ struct PrefixStats {
   std::uint64_t given_up = 0;   ///< pages that were forgotten for want of room
   std::int32_t pages = 0;       ///< that can be found now
   std::int32_t idle = 0;        ///< of those, how many no sequence has
+  std::int64_t bytes = 0;       ///< of `pages`; 0 where SchedulerOptions::page_bytes is
+  std::int32_t on_host = 0;     ///< pages that can be found in host memory
+  std::uint64_t went_out = 0;   ///< pages that were copied there
+  std::uint64_t came_in = 0;    ///< and back
 };
 
 /// The pages of the KV cache, of which full ones stay findable by their tokens: while sequences
@@ -32,14 +38,25 @@ struct PrefixStats {
 /// idle no later than their parents, leaves first, and the one that was left longest ago never has
 /// children: giving up that one is LRU (RadixAttention, arXiv 2312.07104, section 3).
 ///
+/// With `places` in host memory a page that is given up goes there instead and stays findable, and
+/// from there to nothing, again least recently used first. It keeps its node under the place's
+/// number. A page on the device has all that lead to it on the device; what continues it may be in
+/// host memory, and all behind that is.
+///
 /// Without `keeps` nothing is kept, and it is a PagePool. Owner only. The constructor allocates
 /// everything, and each call costs the pages that it is about. Misuse is an internal_error.
 class PrefixCache {
  public:
-  PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keeps);
+  /// With places in host memory the copies to and from there are appended to `copies`.
+  PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keeps, std::int32_t places = 0,
+              std::vector<PlanCopy>* copies = nullptr);
 
   [[nodiscard]] bool keeps() const noexcept { return keeps_; }
   [[nodiscard]] std::int32_t size() const noexcept { return pool_.size(); }
+  [[nodiscard]] std::int32_t on_host() const noexcept { return host_.taken(); }
+  [[nodiscard]] std::uint64_t went_out() const noexcept { return went_out_; }
+  [[nodiscard]] std::uint64_t came_in() const noexcept { return came_in_; }
+  [[nodiscard]] bool is_on_host(PageId page) const noexcept { return page >= size(); }
   /// Pages that can be taken: free ones, and those given up for it.
   [[nodiscard]] std::int32_t free() const noexcept { return pool_.free() + idle_.size(); }
   /// How many page tables have the page.
@@ -63,17 +80,30 @@ class PrefixCache {
   /// free, or idle where they are kept.
   void release(std::span<const PageId> pages);
 
+  /// From here on pages of which mark_unsure() was not said are sure to hold what they are kept
+  /// for.
+  void begin_plan() noexcept { ++plans_; }
+  /// What the page holds is not sure until the next call of begin_plan(): so it is not copied.
+  void mark_unsure(PageId page) noexcept {
+    if (!unsure_in_.empty()) unsure_in_[static_cast<std::size_t>(page)] = plans_;
+  }
+
+  /// Fills pages with what lies in these places, which continue what the table has in `out`, and
+  /// appends them to it. Stops where no page can be had; returns how many it is.
+  std::int32_t bring(std::span<const PageId> places, std::vector<PageId>& out);
+
   /// Keeps a page that a table has, unless one of the same tokens is kept, and returns the one that
   /// is. `parent` is kept and in the same table, or kNoPage.
   PageId keep(const PrefixScope& scope, PageId parent, PageId page,
               std::span<const TokenId> tokens);
-  /// Keeps a page no longer that has no children.
+  /// Keeps a page no longer, nor what continues it in host memory; nothing else does.
   void forget(PageId page);
   /// Keeps nothing any more; only while no table has a kept page.
   void forget_all();
 
   [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
-  [[nodiscard]] std::int32_t kept() const noexcept { return tree_.size(); }
+  /// Pages of the device alone.
+  [[nodiscard]] std::int32_t kept() const noexcept { return tree_.size() - host_.taken(); }
   [[nodiscard]] std::int32_t idle() const noexcept { return idle_.size(); }
 
   /// Checks that exactly the kept pages that no table has are idle, and that parents of pages that
@@ -81,11 +111,23 @@ class PrefixCache {
   void check() const;
 
  private:
+  void give_up(PageId page);
+  [[nodiscard]] PageId find_place();
+  void drop(PageId place);
+  void drop_all_behind(PageId page);
+  void check_host() const;
+
   const bool keeps_;
   PagePool pool_;
+  HostPlaces host_;
+  std::vector<PlanCopy>* const copies_;
   PrefixTree tree_;
   IdlePages idle_;
+  std::uint64_t plans_ = 1;
+  std::vector<std::uint64_t> unsure_in_;  // by page: where there are places
   std::uint64_t given_up_ = 0;
+  std::uint64_t went_out_ = 0;
+  std::uint64_t came_in_ = 0;
 };
 
 }  // namespace weft

@@ -23,6 +23,7 @@ PrefixKeeper::PrefixKeeper(const DeviceLimits& limits, PrefixCache& pages,
   duplicates_.reserve(rows);
   offered_.reserve(rows + static_cast<std::size_t>(limits.pages_per_step()));
   scratch_.reserve(static_cast<std::size_t>(limits.page_tokens));
+  on_host_.reserve(static_cast<std::size_t>(limits.pages_per_row()));
 }
 
 /// Valid until the next call.
@@ -60,8 +61,11 @@ void PrefixKeeper::walk(const Group& group, const Sequence& sequence, std::int32
 
 std::int32_t PrefixKeeper::take(const Group& group, Sequence& sequence, std::int32_t most) {
   if (!covers(group) || !group.spec.may_skip_tokens()) return 0;
-  walk(group, sequence, most, [&](PageId page) { sequence.pages.push_back(page); });
+  on_host_.clear();
+  walk(group, sequence, most,
+       [&](PageId page) { (pages_.is_on_host(page) ? on_host_ : sequence.pages).push_back(page); });
   pages_.share(sequence.pages);
+  if (!on_host_.empty()) bring(sequence);
   sequence.findable = static_cast<std::int32_t>(sequence.pages.size());
   std::int32_t found = sequence.findable * limits_.page_tokens;
   found += copy_beginning(group, sequence, most);
@@ -70,6 +74,14 @@ std::int32_t PrefixKeeper::take(const Group& group, Sequence& sequence, std::int
   stats_.hits += found > 0 ? 1 : 0;
   stats_.found += static_cast<std::uint64_t>(found);
   return found;
+}
+
+/// Has the pages copied that continue the sequence's in host memory, where that is sooner.
+void PrefixKeeper::bring(Sequence& sequence) {
+  const std::int64_t before = std::ssize(sequence.pages) * limits_.page_tokens;
+  const auto pages = static_cast<std::int32_t>(on_host_.size());
+  if (costs_ != nullptr && !costs_->copying_is_sooner(pages, before)) return;
+  if (pages_.bring(on_host_, sequence.pages) > 0) sequence.arrives_in = plans_;
 }
 
 /// Copies the page that begins like the tokens behind the sequence's pages, if it is worth it, and
@@ -83,6 +95,7 @@ std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence
   const PrefixTree::Beginning best = pages_.tree().find_beginning(
       group.prefix_scope, parent, tokens_of(group, sequence, first, count));
   if (best.tokens * kLeastPartCopied < limits_.page_tokens) return 0;
+  if (pages_.is_on_host(best.page)) return 0;
   // Held meanwhile, so that it is not given up for its own copy. Later its room may be another's,
   // whose tokens are written after the copy.
   pages_.share({&best.page, 1});
@@ -104,7 +117,9 @@ std::int32_t PrefixKeeper::count_in_use(const Group& group, const Sequence& sequ
   if (!covers(group) || !group.spec.may_skip_tokens()) return 0;
   if (pages_.kept() == pages_.idle()) return 0;
   std::int32_t pages = 0;
-  walk(group, sequence, most, [&](PageId page) { pages += pages_.references(page) > 0 ? 1 : 0; });
+  walk(group, sequence, most, [&](PageId page) {
+    pages += !pages_.is_on_host(page) && pages_.references(page) > 0 ? 1 : 0;
+  });
   return pages;
 }
 
@@ -123,7 +138,10 @@ PrefixKeeper::Next PrefixKeeper::keep_next(const Group& group, Sequence& sequenc
     const PageId kept = pages_.keep(group.prefix_scope, parent, page,
                                     tokens_of(group, sequence, sequence.findable * size, size));
     if (kept != page) return Next::kDuplicate;
-    if (offered != nullptr) offered->push_back(page);
+    if (offered != nullptr) {
+      offered->push_back(page);
+      pages_.mark_unsure(page);  // the plan that fills it may still change
+    }
   }
   ++sequence.findable;
   return Next::kKept;
@@ -143,6 +161,8 @@ void PrefixKeeper::adopt_next(const Group& group, Sequence& sequence) {
 }
 
 void PrefixKeeper::offer() {
+  ++plans_;
+  pages_.begin_plan();
   for (Group* const group : noted_) {
     // Those that share a prompt take others' pages into their tables together.
     for (Sequence& sequence : group->sequences) {
@@ -165,6 +185,7 @@ void PrefixKeeper::keep_offers() {
   for (const Duplicate& one : duplicates_) keep(*one.group, *one.sequence);
   duplicates_.clear();
   noted_.clear();
+  pages_.begin_plan();
   offers_.clear();
   offered_.clear();
 }
@@ -195,6 +216,9 @@ PrefixStats PrefixKeeper::stats() const noexcept {
   stats.given_up = pages_.given_up();
   stats.pages = pages_.kept();
   stats.idle = pages_.idle();
+  stats.on_host = pages_.on_host();
+  stats.went_out = pages_.went_out();
+  stats.came_in = pages_.came_in();
   return stats;
 }
 

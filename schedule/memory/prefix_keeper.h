@@ -9,6 +9,7 @@
 #include "weft/gpu/step_device.h"
 #include "weft/schedule/group.h"
 #include "weft/schedule/memory/prefix_cache.h"
+#include "weft/schedule/memory/swap_costs.h"
 
 namespace weft {
 
@@ -41,10 +42,19 @@ class PrefixKeeper {
     return pages_.keeps() && group.spec.encoder_input.empty();
   }
 
+  /// What is in host memory is taken as `costs`, which outlive it, say; without any, always.
+  void use(const SwapCosts& costs) noexcept { costs_ = &costs; }
+
   /// Gives a sequence without pages those with its first tokens, `most` tokens at most, and returns
   /// how many tokens that are. The last page may be its own copy of one that goes on differently.
+  /// Some may come from host memory; then the sequence is_arriving().
   std::int32_t take(const Group& group, Sequence& sequence, std::int32_t most);
-  /// How many full pages with a sequence's first `most` tokens there are.
+  /// Whether pages of the sequence come from host memory with the plan in the making. It had better
+  /// be fed in the next one: then the device may copy beside its step.
+  [[nodiscard]] bool is_arriving(const Sequence& sequence) const noexcept {
+    return sequence.arrives_in == plans_;
+  }
+  /// How many full pages with a sequence's first `most` tokens there are, in whichever memory.
   [[nodiscard]] std::int32_t count(const Group& group, const Sequence& sequence,
                                    std::int32_t most) const;
   /// Of these, how many some table has, so that having them costs no room.
@@ -100,6 +110,7 @@ class PrefixKeeper {
   [[nodiscard]] Next keep_next(const Group& group, Sequence& sequence,
                                std::vector<PageId>* offered);
   void adopt_next(const Group& group, Sequence& sequence);
+  void bring(Sequence& sequence);
   [[nodiscard]] std::int32_t copy_beginning(const Group& group, Sequence& sequence,
                                             std::int32_t most);
   [[nodiscard]] PageId find_next(const Group& group, const Sequence& sequence, PageId parent,
@@ -111,11 +122,14 @@ class PrefixKeeper {
 
   const DeviceLimits limits_;
   PrefixCache& pages_;
+  const SwapCosts* costs_ = nullptr;
+  std::uint64_t plans_ = 1;  // how often one was in the making
   std::vector<PlanCopy>& copies_;
   std::vector<Offer> offers_;
   std::vector<Group*> noted_;  // that may have pages to offer in the next plan
   std::vector<Duplicate> duplicates_;
   std::vector<PageId> offered_;
+  std::vector<PageId> on_host_;           // of one call of take()
   mutable std::vector<TokenId> scratch_;  // tokens that lie partly in the prompt
   PrefixStats stats_;
 };

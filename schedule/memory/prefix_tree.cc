@@ -5,6 +5,7 @@
 #include <bit>
 #include <functional>
 #include <random>
+#include <utility>
 
 #include "weft/core/error/internal_error.h"
 
@@ -148,6 +149,33 @@ void PrefixTree::take_from_bucket(PageId page) {
   PageId* link = &buckets_[bucket_of(at(page).hash)];
   while (*link != page) link = &at(*link).next_in_bucket;
   *link = at(page).next_in_bucket;
+}
+
+void PrefixTree::renumber(PageId from, PageId to) {
+  if (!contains(from) || contains(to)) internal_error("a page is renumbered that cannot be");
+  const Node old = at(from);
+  if (old.is_hashed) take_from_bucket(from);
+  Node& node = at(to);
+  node = old;
+  at(from) = {};
+  if (old.is_hashed) put_into_bucket(to, old.hash);
+  if (old.next_sibling != kNoPage) at(old.next_sibling).previous_sibling = to;
+  (old.previous_sibling != kNoPage ? at(old.previous_sibling).next_sibling
+                                   : first_child_of(old.parent)) = to;
+  const auto tokens_at = [&](PageId page) {
+    return tokens_.begin() +
+           static_cast<std::ptrdiff_t>(page) * static_cast<std::ptrdiff_t>(page_tokens_);
+  };
+  std::copy_n(tokens_at(from), page_tokens_, tokens_at(to));
+  auto& scope = scopes_[static_cast<std::size_t>(from)];
+  scopes_[static_cast<std::size_t>(to)] = std::exchange(scope, {});
+  // Children are found by their parent's number.
+  for (PageId child = old.first_child; child != kNoPage; child = at(child).next_sibling) {
+    at(child).parent = to;
+    if (!at(child).is_hashed) continue;
+    take_from_bucket(child);
+    put_into_bucket(child, hash_of({}, to, tokens(child)));
+  }
 }
 
 void PrefixTree::erase(PageId page) {

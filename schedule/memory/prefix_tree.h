@@ -34,7 +34,8 @@ struct PrefixScope {
 /// hash. First pages, and the children where texts part, are found through a hash table by parent
 /// and tokens. So a look-up costs the pages that it finds.
 ///
-/// A page's number is its node's, so nothing but this knows where a node is. The tree knows neither
+/// A page's number is its node's, so nothing but this knows where a node is; what moves to another
+/// page is renumbered. The tree knows neither
 /// who uses a page nor when it was used last. Tokens are compared one by one: a hash that collides
 /// finds nothing wrong. The hash has a seed of the process's own, as clients choose the tokens.
 ///
@@ -51,6 +52,7 @@ class PrefixTree {
   [[nodiscard]] bool has_children(PageId page) const noexcept {
     return at(page).first_child != kNoPage;
   }
+  [[nodiscard]] PageId first_child(PageId page) const noexcept { return at(page).first_child; }
   [[nodiscard]] PageId parent(PageId page) const noexcept { return at(page).parent; }
   [[nodiscard]] std::span<const TokenId> tokens(PageId page) const noexcept;
   /// The scope of a page that has no parent.
@@ -80,6 +82,9 @@ class PrefixTree {
                 std::span<const TokenId> tokens);
   /// Takes out a page without children.
   void erase(PageId page);
+  /// What the page holds is in another one now, which is not in the tree. Takes time by the number
+  /// of the page's children.
+  void renumber(PageId from, PageId to);
 
  private:
   struct alignas(32) Node {  // so that none lies in two lines of the processor's cache

@@ -25,6 +25,7 @@ bool goes_on(const Group& group, const Sequence& sequence) {
 std::int32_t ChunkPlanner::tokens_to_feed(const Group& group, const Sequence& sequence,
                                           const Tick& tick) const {
   if (sequence.row < 0 || sequence.planned_in == tick.plan.tick) return 0;
+  if (running_.is_arriving(sequence) && !feeds_arriving_) return 0;
   const std::int32_t known = group.known(sequence);
   if (group.phase == GroupPhase::kPrompt && group.alive > 1) {
     return &group.leader() == &sequence ? group.prompt_tokens() - sequence.computed : 0;
@@ -101,6 +102,12 @@ void ChunkPlanner::choose_prefills(Tick& tick) {
     while (choose_prefills_in_order(cls, tick, budget) == Pass::kListChanged) {
     }
   }
+}
+
+void ChunkPlanner::choose_arriving(Tick& tick) {
+  feeds_arriving_ = true;
+  choose_prefills(tick);
+  feeds_arriving_ = false;
 }
 
 /// Passes over those that have a chunk already.

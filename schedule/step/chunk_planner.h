@@ -40,6 +40,10 @@ class ChunkPlanner {
   /// Chooses chunks for those that compute what is known, within what is left of the step.
   void choose_prefills(Tick& tick);
 
+  /// The same for those alone whose pages come from host memory with this plan; choose_prefills()
+  /// leaves them to the next one.
+  void choose_arriving(Tick& tick);
+
   /// Whether a running group of `chat` could compute more than one token in this tick.
   [[nodiscard]] bool chat_has_prompts(const Tick& tick) const;
 
@@ -75,6 +79,7 @@ class ChunkPlanner {
   DecodeTurns turns_;
   StepTimeModel times_;
   std::int32_t ticks_without_decode_ = 0;
+  bool feeds_arriving_ = false;
 };
 
 }  // namespace weft

@@ -155,6 +155,67 @@ TEST_P(StepDeviceTest, CopiesTheSlabsOfRowsBeforeAnythingIsWrittenOverThem) {
   EXPECT_EQ(decode(0, 6, 3), Tokens(wanted.begin() + 1, wanted.end()));
 }
 
+class HostPagesTest : public StepDeviceTest {
+ protected:
+  void SetUp() override {
+    small_limits_ = small_limits;
+    small_limits_.host_pages = 6;
+    WEFT_SKIP_WITHOUT_GPU(GetParam());
+    StepDeviceTest::SetUp();
+    device_ = GetParam().load_steps(llama_.checkpoint(), llama_.program(), small_limits_);
+  }
+  [[nodiscard]] std::int32_t place(std::int32_t index) const { return small_limits_.pages + index; }
+  /// Fills pages 4 and 5 with a prompt, and returns what comes after its first token.
+  Tokens fill() {
+    const Tokens all = continuation(first_prompt, 4);
+    plan_.start(0, greedy(), 6).table(0, 0, {4, 5}).feed(0, 0, first_prompt).sample();
+    plan_.run(*device_);
+    return {all.begin() + 1, all.end()};
+  }
+  PlanBuilder& write_over(const Pages& pages) {
+    return plan_.start(1, greedy(), 7).table(1, 0, pages).feed(1, 0, second_prompt);
+  }
+
+  DeviceLimits small_limits_;
+};
+
+TEST_P(HostPagesTest, PagesThatWentOutBesideAStepComeBackBesideAnother) {
+  const Tokens wanted = fill();
+  plan_.plan().copies = {{4, place(3)}, {5, place(0)}};
+  plan_.start(2, greedy(), 7).table(2, 0, {20, 21}).feed(2, 0, second_prompt).run(*device_);
+  write_over({4, 5}).run(*device_);
+  plan_.plan().copies = {{place(3), 7}, {place(0), 8}};
+  plan_.start(2, greedy(), 7).table(2, 0, {20, 21}).feed(2, 0, second_prompt).run(*device_);
+  plan_.table(0, 0, {7, 8, 9});
+  EXPECT_EQ(decode(0, 6, 3), wanted);
+}
+
+TEST_P(HostPagesTest, PagesThatTheStepNeedsAreCopiedBeforeIt) {
+  const Tokens wanted = fill();
+  plan_.plan().copies = {{4, place(3)}, {5, place(0)}};
+  write_over({4, 5}).run(*device_);
+  // Pages that are in each other's way, one copy after the other.
+  plan_.plan().copies = {{place(3), 5}, {5, 7}, {place(0), 5}, {5, place(3)}, {place(3), 8}};
+  plan_.table(0, 0, {7, 8, 9});
+  EXPECT_EQ(decode(0, 6, 3), wanted);
+}
+
+TEST_P(HostPagesTest, CopiesOfOnePlanAreDoneBeforeThoseOfTheNext) {
+  const Tokens wanted = fill();
+  plan_.plan().copies = {{4, place(3)}, {5, place(0)}};
+  plan_.feed_last(0, 6).sample().run(*device_);
+  plan_.plan().copies = {{place(3), 11}, {place(0), 12}};
+  plan_.start(1, greedy(), 7).table(1, 0, {20, 21}).feed(1, 0, second_prompt).run(*device_);
+  plan_.plan().copies = {{11, place(1)}, {12, place(2)}, {place(1), 7}, {place(2), 8}};
+  plan_.start(1, greedy(), 7).table(1, 0, {20, 21}).feed(1, 0, second_prompt).run(*device_);
+  plan_.table(0, 0, {7, 8, 9});
+  EXPECT_EQ(decode(0, 7, 2), Tokens(wanted.begin() + 1, wanted.end()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, HostPagesTest,
+                         testing::Values(fake_gpu_kind(), fake_gpu_kind(DType::kI8), gpu_kind()),
+                         kind_name);
+
 TEST_P(StepDeviceTest, ForksARowThatSharesPagesUntilItWritesToThem) {
   SamplingParams params;
   params.logprobs = true;

@@ -29,10 +29,11 @@ std::uint64_t seed_of(const Ask& ask, std::int32_t sequence) {
 }  // namespace
 
 void SchedulerFixture::start(const SchedulerOptions& options,
-                             std::function<Duration(const Plan&)> took) {
+                             std::function<Duration(const Plan&)> took, Duration swap) {
   options_ = options;
   FakeDevice::Options device{.limits = options.limits};
   device.took = std::move(took);
+  device.swap = swap;
   device_ = std::make_unique<FakeDevice>(std::move(device));
   scheduler_ = std::make_unique<Scheduler>(options, static_cast<SchedulerListener&>(*this));
 }

@@ -72,7 +72,9 @@ inline SchedulerOptions roomy() {
 /// checked too.
 class SchedulerFixture : public testing::Test, protected SchedulerListener {
  protected:
-  void start(const SchedulerOptions& options, std::function<Duration(const Plan&)> took = {});
+  /// `took` is how long a step takes, `swap` a page's copy to or from host memory.
+  void start(const SchedulerOptions& options, std::function<Duration(const Plan&)> took = {},
+             Duration swap = {});
   void TearDown() override;
 
   GroupOutcome& submit(const Ask& ask);

@@ -243,6 +243,7 @@ class SchedulerHistoryTest : public SchedulerFixture {
 
   std::uint64_t prefix_hits_ = 0;
   std::uint64_t given_up_ = 0;
+  std::uint64_t came_in_ = 0;
 
  private:
   std::uint64_t random(std::uint64_t below) { return random_() % below; }
@@ -277,6 +278,10 @@ SchedulerOptions SchedulerHistoryTest::random_options() {
   if (chance(50)) options.watermark = 0.1;
   options.decode_every = static_cast<std::int32_t>(1 + random(3));
   options.cache = !chance(15);
+  if (chance(50)) {
+    const auto places = static_cast<std::uint64_t>(limits.pages);
+    limits.host_pages = static_cast<std::int32_t>(1 + random(places));
+  }
   limits.stages = static_cast<std::int32_t>(1 + random(3));
   if (chance(15)) options.policy = BatchPolicy::kStatic;
   return options;
@@ -359,6 +364,7 @@ void SchedulerHistoryTest::play(std::uint64_t seed) {
   for (const GroupOutcome& outcome : outcomes_) EXPECT_TRUE(outcome.end) << outcome.number;
   prefix_hits_ += scheduler_->stats().prefixes.hits;
   given_up_ += scheduler_->stats().prefixes.given_up;
+  came_in_ += scheduler_->stats().prefixes.came_in;
   SchedulerFixture::TearDown();
   outcomes_.clear();
   ended_ = 0;
@@ -368,6 +374,7 @@ TEST_F(SchedulerHistoryTest, AllComesBackAndEveryTokenIsRightAfterAnyHistory) {
   for (std::uint64_t seed = 1; seed <= 200 && !HasFailure(); ++seed) play(seed);
   EXPECT_GT(prefix_hits_, 1'000U);
   EXPECT_GT(given_up_, 1'000U);
+  EXPECT_GT(came_in_, 500U);
 }
 
 }  // namespace

@@ -95,6 +95,32 @@ TEST_F(SchedulerPrefixTest, NobodyFindsPagesOfAnotherDomainOrOfOtherAngles) {
   EXPECT_EQ(tokens_fed_by({{.prompt = 20, .max_tokens = 1, .text = 5, .long_context = true}}), 1U);
 }
 
+TEST_F(SchedulerPrefixTest, WhatAnotherKeyHasComputedChangesNoTickToTheFirstToken) {
+  SchedulerOptions options = roomy();
+  options.limits.step_tokens = 32;
+  start(options);
+  const auto ticks_to_first_token = [&](const Ask& ask) {
+    GroupOutcome& one = submit(ask);
+    int ticks = 0;
+    for (; one.outputs[0].empty() && ticks < 100; ++ticks) EXPECT_TRUE(tick());
+    finish_all();
+    return ticks;
+  };
+  const Ask own{.prompt = 81, .max_tokens = 2, .text = 5, .domain = "a"};
+  Ask others = own;
+  others.domain = "b";
+  const int cold = ticks_to_first_token(own);
+  EXPECT_EQ(cold, 3);
+  EXPECT_EQ(ticks_to_first_token(others), cold) << "left by another";
+  EXPECT_EQ(ticks_to_first_token(others), 1);
+  // And while another computes the same, one does not wait for it.
+  submit({.prompt = 81, .max_tokens = 2, .text = 6, .domain = "a"});
+  GroupOutcome& beside = submit({.prompt = 81, .max_tokens = 2, .text = 6, .domain = "b"});
+  ASSERT_TRUE(plan());
+  EXPECT_TRUE(runs(beside));
+  finish_all();
+}
+
 TEST_F(SchedulerPrefixTest, AReaderOfAllTokensComputesThemAllAndOthersFindThem) {
   start(roomy());
   const Ask reads{.prompt = 20, .max_tokens = 1, .text = 5, .has_reader = true};

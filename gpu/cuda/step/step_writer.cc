@@ -16,7 +16,7 @@ std::size_t index_of(std::int64_t index) { return static_cast<std::size_t>(index
 
 StepWriter::StepWriter(Runtime& runtime, const CudaStepShape& shape, const StepArea& device,
                        std::int64_t longest)
-    : runtime_(runtime), shape_(shape), device_(device), longest_(longest) {
+    : runtime_(runtime), shape_(shape), device_(device), longest_(longest), batches_(shape.pages) {
   const std::size_t bytes = StepArea::cut(shape, longest, nullptr).bytes;
   memory_ = take_pinned(runtime, bytes);
   std::memset(memory_.get(), 0, bytes);
@@ -24,8 +24,6 @@ StepWriter::StepWriter(Runtime& runtime, const CudaStepShape& shape, const StepA
   sequences_.reserve(index_of(shape.slots));
   cross_.reserve(index_of(shape.slots));
   items_.reserve(index_of(shape.items));
-  source_of_.resize(index_of(shape.pages));
-  target_of_.resize(index_of(shape.pages));
 }
 
 void StepWriter::begin() {
@@ -156,25 +154,9 @@ void StepWriter::replace_outputs(Stream stream, std::span<const std::int32_t> ro
   bring(device_.output_rows, area_.output_rows, rows.size(), stream, "uploading outputs");
 }
 
-// How many of the first copies no page of which is both source and target.
-std::size_t StepWriter::batch_of(std::span<const PageCopy> copies) {
-  ++batch_;
-  std::size_t count = 0;
-  for (const PageCopy& copy : copies) {
-    if (target_of_[index_of(copy.from)] == batch_ || target_of_[index_of(copy.to)] == batch_ ||
-        source_of_[index_of(copy.to)] == batch_ || count == index_of(shape_.pages)) {
-      break;
-    }
-    source_of_[index_of(copy.from)] = batch_;
-    target_of_[index_of(copy.to)] = batch_;
-    ++count;
-  }
-  return count;
-}
-
 void StepWriter::copy_pages(Stream stream, std::span<const PageCopy> copies, const Layout& layout) {
   while (!copies.empty()) {
-    const std::size_t count = batch_of(copies);
+    const std::size_t count = batches_.next(copies, index_of(shape_.pages));
     // The next batch goes through the same memory.
     check(runtime_, runtime_.synchronize(stream), "copying pages");
     std::ranges::copy(copies.first(count), area_.copies);

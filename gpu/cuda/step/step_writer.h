@@ -7,6 +7,7 @@
 #include "weft/core/token.h"
 #include "weft/gpu/cuda/layout.h"
 #include "weft/gpu/cuda/runtime/resources.h"
+#include "weft/gpu/cuda/step/copy_batches.h"
 #include "weft/gpu/cuda/step/step_area.h"
 
 namespace weft::cuda {
@@ -77,7 +78,6 @@ class StepWriter {
   void bring(T* to, const T* from, std::size_t count, Stream stream, const char* what);
   void plan(std::span<const DeviceSequence> sequences, bool causal, CudaAttentionItem* to,
             std::int32_t& count);
-  [[nodiscard]] std::size_t batch_of(std::span<const PageCopy> copies);
 
   Runtime& runtime_;
   const CudaStepShape shape_;
@@ -92,8 +92,7 @@ class StepWriter {
   std::vector<DeviceSequence> sequences_;
   std::vector<DeviceSequence> cross_;
   std::vector<CudaAttentionItem> items_;
-  std::vector<std::uint32_t> source_of_, target_of_;  // by page: the batch of copies it was last in
-  std::uint32_t batch_ = 0;
+  CopyBatches batches_;
 };
 
 }  // namespace weft::cuda

@@ -156,10 +156,11 @@ class PlanDecoder {
     for (const PlanMove& one : plan_.moves) {
       if (!is_row(one.from) || !is_row(one.to)) return wrong("moves");
     }
-    for (const auto* copies : {&plan_.slab_copies, &plan_.copies}) {
-      for (const PlanCopy& one : *copies) {
-        if (!is_page(one.from) || !is_page(one.to)) return wrong("copies");
-      }
+    for (const PlanCopy& one : plan_.slab_copies) {
+      if (!is_page(one.from) || !is_page(one.to)) return wrong("copies");
+    }
+    for (const PlanCopy& one : plan_.copies) {
+      if (!is_copied(one.from) || !is_copied(one.to)) return wrong("copies");
     }
     for (const TokenId id : plan_.ids) {
       if (id < 0 || id >= limits_.vocabulary) return wrong("ids");
@@ -169,6 +170,9 @@ class PlanDecoder {
   }
 
   [[nodiscard]] bool is_page(std::int32_t page) const { return page >= 0 && page < limits_.pages; }
+  [[nodiscard]] bool is_copied(std::int32_t page) const {
+    return page >= 0 && page < std::int64_t{limits_.pages} + limits_.host_pages;
+  }
 
   /// Whether entries of Plan::pages are there and name pages of a KV of so many.
   [[nodiscard]] bool are_pages(std::int32_t first, std::int32_t count, std::int32_t of) const {

@@ -362,6 +362,16 @@ TEST_F(LoadEngineTest, ChoosesAPartitionForOneReplicaWithoutABudgetAlone) {
   EXPECT_THAT(load(config), test::FailsWith(DeviceErrc::kUnfit, "replicas: a partition"));
 }
 
+TEST_F(LoadEngineTest, PagesGoToHostMemoryFromOneGpuAlone) {
+  Config config = demo_config();
+  config.cache_host_bytes = 1 << 20;
+  EXPECT_THAT(load(config), test::FailsWith(DeviceErrc::kUnfit, "cache.host_bytes: the KV cache"));
+  config.partition = "cpu,cpu";
+  EXPECT_THAT(load(config), test::FailsWith(DeviceErrc::kUnfit, "cache.host_bytes: of a model"));
+  config.cache_enabled = false;
+  EXPECT_TRUE(load(config)) << "nothing is kept, so nothing goes there";
+}
+
 TEST_F(LoadEngineTest, AnEngineWithoutRoomInItsBudgetIsRefused) {
   PipelineOptions options;
   options.memory_budget = MemoryBudget::make(std::int64_t{1} << 20);

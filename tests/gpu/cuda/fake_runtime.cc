@@ -149,6 +149,7 @@ Handle* FakeRuntime::new_handle() {
 Status FakeRuntime::make_stream(cuda::Stream& stream) {
   const Status status = call();
   if (status == Status::kSuccess) stream = new_handle<CUstream_st>();
+  if (first_stream_ == nullptr) first_stream_ = stream;
   return status;
 }
 void FakeRuntime::release(cuda::Stream) noexcept { --handles_; }
@@ -163,23 +164,39 @@ void FakeRuntime::release(cuda::Event event) noexcept {
   --handles_;
 }
 
-Status FakeRuntime::record(cuda::Event event, cuda::Stream) {
+void FakeRuntime::catch_up(cuda::Stream stream) {
+  for (const Work& work : std::exchange(late_[stream], {})) work();
+}
+
+Status FakeRuntime::record(cuda::Event event, cuda::Stream stream) {
   events_[event] = now_;
+  recorded_in_[event] = stream;
   return call();
 }
 Status FakeRuntime::elapsed(cuda::Event from, cuda::Event to, float& milliseconds) {
   milliseconds = static_cast<float>((events_.at(to) - events_.at(from)) * 1000);
   return call();
 }
-Status FakeRuntime::wait(cuda::Event) { return call(); }
+Status FakeRuntime::wait(cuda::Event event) {
+  catch_up(recorded_in_[event]);
+  return call();
+}
+Status FakeRuntime::wait(cuda::Stream, cuda::Event event) {
+  catch_up(recorded_in_[event]);
+  return call();
+}
 
-Status FakeRuntime::query(cuda::Stream) {
+Status FakeRuntime::query(cuda::Stream stream) {
   const Status status = call();
+  if (!late_[stream].empty()) return status == Status::kSuccess ? cuda::kNotReady : status;
   const bool pending = gpu_->work == FakeWork::kPending;
   return status == Status::kSuccess && pending ? cuda::kNotReady : status;
 }
 
-Status FakeRuntime::synchronize(cuda::Stream) { return call(); }
+Status FakeRuntime::synchronize(cuda::Stream stream) {
+  catch_up(stream);
+  return call();
+}
 
 Status FakeRuntime::launched(Work work) {
   if (const Status status = call(); status != Status::kSuccess) return status;
@@ -311,8 +328,10 @@ Status FakeRuntime::run(const cuda::CudaConvertParams& params, cuda::Stream) {
 Status FakeRuntime::run(const cuda::CudaTableParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::write_tables(params); });
 }
-Status FakeRuntime::run(const cuda::CudaPageCopyParams& params, cuda::Stream) {
-  return launched([=] { cuda::reference::copy_pages(params); });
+Status FakeRuntime::run(const cuda::CudaPageCopyParams& params, cuda::Stream stream) {
+  const Work copy = [=] { cuda::reference::copy_pages(params); };
+  if (stream == first_stream_ || recording_) return launched(copy);
+  return launched([this, stream, copy] { late_[stream].push_back(copy); });
 }
 Status FakeRuntime::run(const cuda::CudaResolveParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::resolve_tokens(params); });

@@ -44,7 +44,8 @@ struct FakeGpu {
 };
 
 /// A GPU in the host's memory: what is launched is done at once, by the naive loops that kernels
-/// are compared with; a graph is a list of what was launched while it was recorded. Ranks exchange
+/// are compared with; a graph is a list of what was launched while it was recorded. Copies of pages
+/// on another stream than the first are done when somebody waits for them. Ranks exchange
 /// numbers as those on the host do: what waits for another rank is the launch itself.
 class FakeRuntime final : public cuda::Runtime {
  public:
@@ -69,7 +70,7 @@ class FakeRuntime final : public cuda::Runtime {
   void release(cuda::Event event) noexcept override;
   cuda::Status record(cuda::Event event, cuda::Stream stream) override;
   cuda::Status wait(cuda::Event event) override;
-  cuda::Status wait(cuda::Stream, cuda::Event) override { return call(); }
+  cuda::Status wait(cuda::Stream stream, cuda::Event event) override;
   cuda::Status elapsed(cuda::Event from, cuda::Event to, float& milliseconds) override;
   cuda::Status query(cuda::Stream stream) override;
   cuda::Status synchronize(cuda::Stream stream) override;
@@ -124,6 +125,7 @@ class FakeRuntime final : public cuda::Runtime {
   cuda::Status call();
   cuda::Status allocate_from(std::byte*& memory, std::size_t bytes);
   cuda::Status launched(Work work);
+  void catch_up(cuda::Stream stream);
   cuda::Status exchanged(Work work);
   template <class Handle>
   Handle* new_handle();
@@ -139,8 +141,11 @@ class FakeRuntime final : public cuda::Runtime {
   std::vector<Work> recorded_;
   std::map<const void*, std::vector<Work>> graphs_;
   std::map<const void*, std::size_t> sizes_;
-  std::map<const void*, double> events_;  // when they were recorded
-  double now_ = 0;                        // seconds
+  std::map<const void*, double> events_;             // when they were recorded
+  std::map<const void*, cuda::Stream> recorded_in_;  // by event
+  std::map<const void*, std::vector<Work>> late_;    // by stream: copies of pages to be done
+  cuda::Stream first_stream_ = nullptr;
+  double now_ = 0;  // seconds
   std::uintptr_t last_handle_ = 0;
   std::size_t handles_ = 0;
 };

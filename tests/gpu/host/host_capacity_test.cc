@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 
 #include "weft/gpu/device_capacity.h"
 #include "weft/gpu/device_info.h"
@@ -143,6 +144,22 @@ TEST_F(HostCapacityTest, RefusesAContextThatThePagesDoNotHold) {
   EXPECT_THAT(
       host_capacity(program(), wishes, kPlenty),
       FailsWith(DeviceErrc::kOutOfMemory, "5 pages of 16 tokens hold less than a context of 100"));
+}
+
+TEST_F(HostCapacityTest, PlacesInHostMemoryAreAsManyAsPagesFitThere) {
+  const std::int64_t page =
+      HostDevice::page_bytes(program(), step_options(program(), {}, DType::kF32, 1));
+  DeviceNeeds needs;
+  needs.bytes = [&](const DeviceLimits& limits) { return limits.pages * page; };
+  needs.page_bytes = page;
+  CapacityWishes wishes{.pages = 100, .host_bytes = 5 * page + page / 2};
+  EXPECT_EQ(device_capacity(program(), wishes, kPlenty, needs).value().host_pages, 5);
+  wishes.host_bytes = std::int64_t{1} << 50;
+  const DeviceLimits most = device_capacity(program(), wishes, kPlenty, needs).value();
+  EXPECT_GT(std::int64_t{most.pages} + most.host_pages, 0) << "they are numbered together";
+  EXPECT_LE(std::int64_t{most.pages} + most.host_pages, std::numeric_limits<std::int32_t>::max());
+  wishes.slabs = true;
+  EXPECT_EQ(device_capacity(program(), wishes, kPlenty, needs).value().host_pages, 0);
 }
 
 TEST_F(HostCapacityTest, EveryRowHasAWholeSlab) {

@@ -128,9 +128,12 @@ void write_tables(const CudaTableParams& params) {
 void copy_pages(const CudaPageCopyParams& params) {
   for (std::int32_t b = 0; b < params.block_count; ++b) {
     const PageBlocks& blocks = params.blocks[b];
+    const auto place_of = [&](std::int32_t page) {
+      return page < params.pages ? blocks.data + page * blocks.bytes
+                                 : blocks.host + (page - params.pages) * blocks.bytes;
+    };
     for (std::int32_t c = 0; c < params.copy_count; ++c) {
-      std::memcpy(blocks.data + params.copies[c].to * blocks.bytes,
-                  blocks.data + params.copies[c].from * blocks.bytes,
+      std::memcpy(place_of(params.copies[c].to), place_of(params.copies[c].from),
                   static_cast<std::size_t>(blocks.bytes));
     }
   }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "weft/tests/fixture/expect_bug.h"
@@ -13,8 +15,10 @@ namespace {
 using ::testing::UnorderedElementsAre;
 using Tokens = std::vector<TokenId>;
 
-/// A cache of four pages of two tokens.
+/// A cache of four pages of two tokens, and perhaps places in host memory.
 struct FourPages {
+  explicit FourPages(std::int32_t places = 0) : cache(4, 2, true, places, &copies) {}
+
   /// Fills and keeps pages that lead from one to the next, and returns them.
   std::vector<PageId> keep_path(TokenId first, std::int32_t count) {
     std::vector<PageId> pages;
@@ -30,7 +34,8 @@ struct FourPages {
     return cache.tree().find({}, parent, Tokens{first, 0});
   }
 
-  PrefixCache cache{4, 2, true};
+  std::vector<PlanCopy> copies;
+  PrefixCache cache;
 };
 
 TEST(PrefixCache, WithoutKeepingIsAPoolOfPages) {
@@ -100,6 +105,109 @@ TEST(PrefixCache, ForgetsAllWhenNoTableHasAny) {
   FourPages used;
   (void)used.keep_path(1, 1);
   WEFT_EXPECT_BUG(used.cache.forget_all(), "sequences have");
+}
+
+TEST(PrefixCache, WhatIsGivenUpGoesToHostMemoryAndIsFoundThere) {
+  FourPages four(3);
+  four.cache.release(four.keep_path(1, 2));
+  std::vector<PageId> taken;
+  ASSERT_TRUE(four.cache.take(3, taken));
+  ASSERT_EQ(four.copies.size(), 1U);
+  const PageId first = four.find(kNoPage, 1);
+  const PageId second = four.find(first, 1);
+  EXPECT_FALSE(four.cache.is_on_host(first));
+  EXPECT_TRUE(four.cache.is_on_host(second)) << "the last leaves first";
+  EXPECT_EQ(four.copies[0].to, second);
+  EXPECT_EQ(four.cache.on_host(), 1);
+  EXPECT_EQ(four.cache.given_up(), 0U);
+  four.cache.check();
+}
+
+TEST(PrefixCache, WhatIsInHostMemoryComesBackInTheOrderOfItsPath) {
+  FourPages four(4);
+  four.cache.release(four.keep_path(1, 3));
+  std::vector<PageId> taken;
+  ASSERT_TRUE(four.cache.take(4, taken));
+  four.cache.release(taken);
+  four.copies.clear();
+  std::vector<PageId> places{four.find(kNoPage, 1)};
+  places.push_back(four.find(places[0], 1));
+  places.push_back(four.find(places[1], 1));
+  std::vector<PageId> table;
+  ASSERT_EQ(four.cache.bring(places, table), 3);
+  EXPECT_EQ(four.find(kNoPage, 1), table[0]);
+  EXPECT_EQ(four.find(table[1], 1), table[2]);
+  EXPECT_EQ(four.cache.references(table[0]), 1);
+  ASSERT_EQ(four.copies.size(), 3U);
+  EXPECT_EQ(four.copies[2].from, places[2]);
+  EXPECT_EQ(four.copies[2].to, table[2]);
+  EXPECT_EQ(four.cache.on_host(), 0);
+  four.cache.check();
+}
+
+TEST(PrefixCache, BringsAsMuchAsThereIsRoomFor) {
+  FourPages four(4);
+  four.cache.release(four.keep_path(1, 3));
+  std::vector<PageId> taken;
+  ASSERT_TRUE(four.cache.take(4, taken));
+  four.cache.release(std::span(taken).first(1));
+  std::vector<PageId> places{four.find(kNoPage, 1)};
+  places.push_back(four.find(places[0], 1));
+  std::vector<PageId> table;
+  EXPECT_EQ(four.cache.bring(places, table), 1);
+  EXPECT_TRUE(four.cache.is_on_host(four.find(table[0], 1)));
+  four.cache.check();
+}
+
+TEST(PrefixCache, WhenHostMemoryIsFullTheOldestEndsGoToNothing) {
+  FourPages four(2);
+  four.cache.release(four.keep_path(1, 3));
+  std::vector<PageId> taken;
+  ASSERT_TRUE(four.cache.take(4, taken));
+  EXPECT_EQ(four.cache.given_up(), 1U);
+  const PageId first = four.find(kNoPage, 1);
+  const PageId second = four.find(first, 1);
+  EXPECT_NE(second, kNoPage);
+  EXPECT_EQ(four.find(second, 1), kNoPage);
+  four.cache.check();
+}
+
+TEST(PrefixCache, APageThatIsComputedAgainTakesThePlaceOfItsCopy) {
+  FourPages four(4);
+  four.cache.release(four.keep_path(1, 2));
+  std::vector<PageId> taken;
+  ASSERT_TRUE(four.cache.take(4, taken));
+  four.cache.release(taken);
+  const auto again = four.keep_path(1, 1);
+  EXPECT_EQ(four.find(kNoPage, 1), again[0]);
+  EXPECT_EQ(four.cache.on_host(), 1) << "what continues it is still there";
+  EXPECT_TRUE(four.cache.is_on_host(four.find(again[0], 1)));
+  four.cache.check();
+}
+
+TEST(PrefixCache, WhatMayStillChangeDoesNotGoToHostMemory) {
+  FourPages four(4);
+  const auto pages = four.keep_path(1, 1);
+  four.cache.mark_unsure(pages[0]);
+  four.cache.release(pages);
+  std::vector<PageId> taken;
+  ASSERT_TRUE(four.cache.take(4, taken));
+  EXPECT_TRUE(four.copies.empty());
+  EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
+  four.cache.check();
+}
+
+TEST(PrefixCache, ForgetsWhatIsInHostMemoryToo) {
+  FourPages four(4);
+  four.cache.release(four.keep_path(1, 3));
+  std::vector<PageId> taken;
+  ASSERT_TRUE(four.cache.take(2, taken));
+  four.cache.release(taken);
+  four.cache.forget_all();
+  EXPECT_EQ(four.cache.on_host(), 0);
+  EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
+  EXPECT_EQ(four.cache.given_up(), 0U);
+  four.cache.check();
 }
 
 TEST(IdlePages, AreAListByTheTimeOfLeaving) {

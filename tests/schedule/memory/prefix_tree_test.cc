@@ -79,6 +79,8 @@ TEST(PrefixTree, TellsMisuse) {
   WEFT_EXPECT_BUG(tree.erase(0), "not a leaf");
   WEFT_EXPECT_BUG(tree.erase(3), "not a leaf");
   const Tokens tokens = {5, 6};
+  WEFT_EXPECT_BUG(tree.renumber(0, 1), "cannot be");
+  WEFT_EXPECT_BUG(tree.renumber(2, 3), "cannot be");
   WEFT_EXPECT_BUG(tree.insert({}, kNoPage, 1, tokens), "no place");
   WEFT_EXPECT_BUG(tree.insert({}, 2, 3, tokens), "no place");
   WEFT_EXPECT_BUG(tree.insert({}, 1, 3, std::span(tokens).first(1)), "no place");
@@ -97,6 +99,13 @@ TEST(PrefixTree, FindsWhatAMapOfPathsFinds) {
   for (int round = 0; round < 20'000; ++round) {
     const auto page = static_cast<PageId>(random() % kPages);
     if (const auto found = paths.find(page); found != paths.end()) {
+      if (const auto other = static_cast<PageId>(random() % kPages); !tree.contains(other)) {
+        tree.renumber(page, other);
+        pages[found->second] = other;
+        paths[other] = found->second;
+        paths.erase(page);
+        continue;
+      }
       if (tree.has_children(page)) continue;
       tree.erase(page);
       pages.erase(found->second);

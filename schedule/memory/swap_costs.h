@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "weft/core/time/clock.h"
+#include "weft/schedule/step/step_time_model.h"
+
+namespace weft {
+
+/// Whether what lies in host memory is there sooner by copying it or by computing it again, from
+/// what both took so far. Owner only. Allocates nothing.
+class SwapCosts {
+ public:
+  /// `times` outlives it.
+  SwapCosts(const StepTimeModel& times, std::int32_t page_tokens)
+      : times_(times), page_tokens_(page_tokens) {}
+
+  /// So many pages were copied in this time. What took no time tells nothing.
+  void learn(std::int32_t pages, Duration took);
+
+  /// Whether pages of a sequence that has `before` tokens had better be copied. While one of both
+  /// is not known it is so: most devices copy faster than they compute.
+  [[nodiscard]] bool copying_is_sooner(std::int32_t pages, std::int64_t before) const;
+
+ private:
+  const StepTimeModel& times_;
+  const std::int32_t page_tokens_;
+  double page_nanoseconds_ = 0;
+};
+
+}  // namespace weft
