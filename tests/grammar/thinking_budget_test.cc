@@ -18,7 +18,7 @@ std::vector<TokenId> ids(std::string_view text) {
 
 /// Thoughts between "<t>" and "</t>", each tag some tokens long.
 ThinkingBudget budget_of(std::int32_t tokens) {
-  return {.tokens = tokens, .open = "<t>", .close = "</t>", .ending = ids("</t>")};
+  return {.tokens = tokens, .open = "<t>", .close = "</t>", .ending = ids("</t>"), .special = {}};
 }
 
 /// The tokens that are allowed; empty: more than one.
