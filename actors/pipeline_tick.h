@@ -50,9 +50,11 @@ struct PipelineTick : Tick {
 
   std::vector<TokenEvent> events;  ///< the scheduler's, for the detokenizer
   std::vector<StopHit> stop_hits;  ///< the detokenizer's, for the scheduler
-  std::uint64_t number = 0;        ///< the plan's; constant while the tick is under way
+  /// The plan's among those of all schedulers of the pipeline; constant while the tick is under
+  /// way.
+  std::uint64_t number = 0;
   std::uint64_t generation = 0;    ///< the scheduler's that planned it
-  std::uint64_t needs_from = 0;    ///< the first tick whose results it may need
+  std::uint64_t needs_from = 0;    ///< the first number of a tick whose results it may need
   bool due_at_once = false;        ///< every stage had another one when it was planned
   bool returned = false;           ///< the scheduler's: it has come back from the executors
   std::unique_ptr<Error> failure;  ///< the scheduler's: why it was lost; null also without memory

@@ -16,6 +16,7 @@ SchedulerActor::SchedulerActor(ActorContext& context, std::shared_ptr<SchedulerS
     : context_(context),
       state_(std::move(state)),
       generation_(++state_->generations),
+      numbers_before_(state_->last_number),
       requests_(scheduler_, state_->ending, [this] { return context_.now(); }),
       scheduler_(state_->options, requests_),
       executor_(executor.sender(context.id())),
@@ -138,7 +139,7 @@ void SchedulerActor::change_queued_plan(TimePoint now) {
   PipelineTick& tick = *newest_;
   if (!tick.take_back()) return;
   scheduler_.amend(now, tick);
-  tick.needs_from = scheduler_.needs_from();
+  tick.needs_from = numbers_before_ + scheduler_.needs_from();
   // A tick sends one message, however often its plan changes, so the executor's mailbox is never
   // full.
   if (!tick.requeue()) return;
@@ -166,8 +167,9 @@ void SchedulerActor::make_plans(TimePoint now) {
 
 void SchedulerActor::queue(PipelineTick& tick) {
   tick.generation = generation_;
-  tick.needs_from = scheduler_.needs_from();
-  tick.number = tick.plan.tick;
+  tick.needs_from = numbers_before_ + scheduler_.needs_from();
+  // A message of a predecessor that is still on its way names a number that no tick has again.
+  tick.number = state_->last_number = numbers_before_ + tick.plan.tick;
   tick.due_at_once = under_way_.size() + 1 == state_->most_under_way();
   tick.returned = false;
   tick.set_holder(PipelineTick::Holder::kQueued);

@@ -24,7 +24,9 @@ struct SchedulerState {
   std::shared_ptr<EndingRequests> ending;
   std::shared_ptr<PipelineStats> stats;
   std::size_t replica = 0;
-  std::uint64_t generations = 0;  ///< instances so far; changed by the actor's turn alone
+  // Changed by the actor's turn alone:
+  std::uint64_t generations = 0;               ///< instances so far
+  std::uint64_t last_number = 0;               ///< the greatest that a tick has had
   std::shared_ptr<PipelineObserver> observer;  ///< may be null
 
   /// Ticks that are planned and not back, at most: one that runs in each stage, and one that waits.
@@ -69,6 +71,7 @@ class SchedulerActor {
   ActorContext& context_;
   const std::shared_ptr<SchedulerState> state_;
   const std::uint64_t generation_;
+  const std::uint64_t numbers_before_;  // that predecessors' ticks have had
   ScheduledRequests requests_;
   Scheduler scheduler_;
   Sender<ExecutorProtocol> executor_;

@@ -40,7 +40,7 @@ ModelFacts facts_of(const OpenedModel& opened) {
           .parameters = program.parameters,
           .stored_bytes = static_cast<std::int64_t>(opened.checkpoint->stored_bytes()),
           .hidden = program.hidden,
-          .layers = static_cast<std::int64_t>(program.self_kv.size())};
+          .layers = program.layers};
 }
 
 ServedModel served(const Program& program, Tokenizer tokenizer, std::vector<TokenId> ends,

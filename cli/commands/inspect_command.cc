@@ -93,6 +93,20 @@ std::string kv_text(const Program& program) {
   return text;
 }
 
+/// "4 KV heads of 256, 1 of 512": each kind that a layer has, once.
+std::string kv_heads_text(const Program& program) {
+  std::string text;
+  std::vector<std::string> kinds;
+  for (const KvLayerPlan& kv : program.self_kv) {
+    const std::string size = " of " + std::to_string(kv.head_size);
+    const std::string kind = std::to_string(kv.kv_heads) + size;
+    if (std::ranges::find(kinds, kind) != kinds.end()) continue;
+    text += kinds.empty() ? std::to_string(kv.kv_heads) + " KV heads" + size : ", " + kind;
+    kinds.push_back(kind);
+  }
+  return text;
+}
+
 void print_sizes(const OpenedModel& model) {
   const Program& program = *model.program;
   line("family", program.family + " (" + model.spec + ")");
@@ -104,11 +118,8 @@ void print_sizes(const OpenedModel& model) {
   line("vocabulary", std::to_string(program.vocabulary));
   line("hidden", std::to_string(program.hidden));
   line("context", std::to_string(program.context) + " tokens");
-  const std::size_t layers = program.self_kv.size();
-  if (layers > 0) {
-    const KvLayerPlan& kv = program.self_kv.front();
-    line("layers", std::to_string(layers) + ", " + std::to_string(kv.kv_heads) + " KV heads of " +
-                       std::to_string(kv.head_size));
+  if (!program.self_kv.empty()) {
+    line("layers", std::to_string(program.layers) + ", " + kv_heads_text(program));
   }
   line("weights",
        size_text(program.weight_bytes()) + " (" + dtypes_text(held_bytes(program)) + ")");
@@ -135,11 +146,11 @@ void print_unused(const Program& program) {
 /// What a rank has, as "layers 0..15, 16 of 32 heads, ...".
 std::string part_text(const Program& whole, const Program& part) {
   const auto first = static_cast<std::size_t>(part.part.first_layer);
-  const std::size_t layers = part.self_kv.size();
-  std::string text = "layers " + std::to_string(first) + ".." + std::to_string(first + layers - 1);
-  if (layers > 0 && part.part.ranks > 1) {
+  const auto last = static_cast<std::int64_t>(first) + part.layers - 1;
+  std::string text = "layers " + std::to_string(first) + ".." + std::to_string(last);
+  if (!part.self_kv.empty() && part.part.ranks > 1) {
     const std::int32_t own = part.self_kv.front().kv_heads;
-    const std::int32_t all = whole.self_kv[first].kv_heads;
+    const std::int32_t all = whole.self_kv[std::min(first, whole.self_kv.size() - 1)].kv_heads;
     text += ", " + std::to_string(own) + " of " + std::to_string(all) + " KV heads";
   }
   return text + ", weights " + size_text(part.weight_bytes()) + ", KV cache " +

@@ -38,6 +38,8 @@ class Launcher {
       params.table = table.data;
       params.first_row = table.rows.first;
       params.table_rows = table.rows.count;
+      params.table_width = op.table->shape.back();
+      params.first_column = op.first_column;
       params.dtype = device_type(op.table->dtype);
       params.block = block_of(params.dtype);
     }
@@ -57,6 +59,7 @@ class Launcher {
     params.weight = vector(op.weight);
     params.bias = vector(op.bias);
     params.scale = op.scale;
+    params.sum_scale = op.sum_scale;
     params.residual = buffer(op.residual);
     params.out = buffer(op.out);
     run(params, "norm");
@@ -87,6 +90,7 @@ class Launcher {
     params.spec = op.spec;
     params.query_norm = head_norm(op.query_norm);
     params.key_norm = head_norm(op.key_norm);
+    params.value_norm = head_norm(op.value_norm);
     params.position_ids = layout_.step.positions;
     if (op.table != kAbsent) {
       const auto table = static_cast<std::size_t>(op.table);
@@ -97,7 +101,8 @@ class Launcher {
       }
     }
     params.spans = spans(op.group);
-    if (op.shape.kv_heads > 0) params.kv = layout_.kv(op.group)[static_cast<std::size_t>(op.layer)];
+    if (op.stores && op.shape.kv_heads > 0)
+      params.kv = layout_.kv(op.group)[static_cast<std::size_t>(op.layer)];
     run(params, "rotary");
   }
 
@@ -132,6 +137,7 @@ class Launcher {
     params.experts = op.experts;
     params.spec = op.spec;
     params.selection_bias = vector(op.selection_bias);
+    params.weight_scales = vector(op.weight_scales);
     params.routing = layout_.routing;
     run(params, "route");
   }

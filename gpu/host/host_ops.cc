@@ -34,6 +34,10 @@ class OpRunner {
       params.dtype = op.table->dtype;
       params.first_row = op.rows.first;
       params.rows = op.rows.count;
+      if (table.packed == nullptr) {
+        params.table_width = op.table->shape.back();
+        params.first_column = op.first_column;
+      }
     }
     params.vocabulary = state_.program->vocabulary;
     params.spec = op.spec;
@@ -54,6 +58,7 @@ class OpRunner {
     params.weight = state_.weights->vector(op.weight);
     params.bias = state_.weights->vector(op.bias);
     params.scale = op.scale;
+    params.sum_scale = op.sum_scale;
     params.residual = state_.rows(op.residual);
     params.out = state_.rows(op.out);
     norm(params, share_);
@@ -84,6 +89,7 @@ class OpRunner {
     params.spec = op.spec;
     params.query_norm = head_norm(op.query_norm);
     params.key_norm = head_norm(op.key_norm);
+    params.value_norm = head_norm(op.value_norm);
     params.position_ids = step_.positions;
     if (op.table != kAbsent) {
       const RotaryTable& table = state_.rotary[static_cast<std::size_t>(op.table)];
@@ -93,7 +99,7 @@ class OpRunner {
       if (table.long_offset != 0) params.position_ids = step_.long_positions;
     }
     params.spans = op.group == KvGroup::kCross ? step_.cross_spans : step_.spans;
-    params.kv = state_.kv(op.group).layers[static_cast<std::size_t>(op.layer)];
+    if (op.stores) params.kv = state_.kv(op.group).layers[static_cast<std::size_t>(op.layer)];
     rotate_and_store(params, share_);
   }
 
@@ -116,6 +122,7 @@ class OpRunner {
     params.scores = state_.rows(op.scores);
     params.spec = op.spec;
     params.selection_bias = state_.weights->vector(op.selection_bias);
+    params.weight_scales = state_.weights->vector(op.weight_scales);
     const std::size_t choices = choices_of(op.spec.chosen);
     params.expert_of = std::span(step_.expert_of).first(choices);
     params.weight_of = std::span(step_.weight_of).first(choices);

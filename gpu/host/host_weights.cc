@@ -68,15 +68,23 @@ Result<PackedWeight> pack(const MatrixPlan& plan, ThreadTeam& team,
   return matrix;
 }
 
-/// The embeddings' tables and which of their rows are here.
-using Tables = std::map<const CheckpointTensor*, Extent>;
+/// Which of a table's rows are here, and whether ops read whole ones.
+struct TablePart {
+  Extent rows;
+  bool whole_rows = true;
+};
+using Tables = std::map<const CheckpointTensor*, TablePart>;
 
 Tables tables_of(const Program& program) {
   Tables tables;
   for (const OpList* list : {&program.encode, &program.decode}) {
     for (const Op& op : list->ops) {
       const auto* embed = std::get_if<EmbedOp>(&op);
-      if (embed != nullptr && embed->table != nullptr) tables[embed->table] = embed->rows;
+      if (embed == nullptr || embed->table == nullptr) continue;
+      TablePart& part = tables[embed->table];
+      part.rows = embed->rows;
+      const BufferPlan& out = program.buffers[static_cast<std::size_t>(embed->out)];
+      if (out.width != embed->table->shape.back()) part.whole_rows = false;
     }
   }
   return tables;
@@ -93,9 +101,10 @@ bool holds(const MatrixPlan& matrix, const CheckpointTensor& table, const Extent
          table.shape.back() == matrix.inputs;
 }
 
-MatrixId matrix_of(const Program& program, const CheckpointTensor& table, const Extent& rows) {
+MatrixId matrix_of(const Program& program, const CheckpointTensor& table, const TablePart& part) {
+  if (!part.whole_rows) return kAbsent;
   const auto found = std::ranges::find_if(
-      program.matrices, [&](const MatrixPlan& matrix) { return holds(matrix, table, rows); });
+      program.matrices, [&](const MatrixPlan& matrix) { return holds(matrix, table, part.rows); });
   if (found == program.matrices.end()) return kAbsent;
   return static_cast<MatrixId>(found - program.matrices.begin());
 }
@@ -119,8 +128,9 @@ Result<HostMemory> copy(const CheckpointTensor& table, const Extent& rows, Threa
 
 std::int64_t HostWeights::bytes(const Program& program) {
   std::int64_t bytes = program.weight_bytes();
-  for (const auto& [table, rows] : tables_of(program)) {
-    if (matrix_of(program, *table, rows) == kAbsent) bytes += bytes_of_rows(*table, rows).count;
+  for (const auto& [table, part] : tables_of(program)) {
+    if (matrix_of(program, *table, part) == kAbsent)
+      bytes += bytes_of_rows(*table, part.rows).count;
   }
   return bytes;
 }
@@ -152,14 +162,14 @@ Result<HostWeights> HostWeights::load(const Program& program, ThreadTeam& team,
     weights.matrices_.push_back(std::move(*matrix));
     tell(plan.bytes());
   }
-  for (const auto& [table, rows] : tables_of(program)) {
+  for (const auto& [table, part] : tables_of(program)) {
     HeldTable& held = weights.tables_[table];
-    held.matrix = matrix_of(program, *table, rows);
+    held.matrix = matrix_of(program, *table, part);
     if (held.matrix != kAbsent) continue;
-    auto copied = copy(*table, rows, team);
+    auto copied = copy(*table, part.rows, team);
     if (!copied) return copied.error();
     held.rows = *std::move(copied);
-    tell(bytes_of_rows(*table, rows).count);
+    tell(bytes_of_rows(*table, part.rows).count);
   }
   tell(total - done);
   return weights;

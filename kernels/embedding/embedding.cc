@@ -6,6 +6,15 @@
 namespace weft {
 namespace {
 
+void check_columns(const EmbeddingParams& params) {
+  const std::int64_t table = params.table_width;
+  if (table == 0) return require(params.first_column == 0, "embed: columns of no table");
+  require(params.packed == nullptr && bytes_of(params.dtype, table).has_value() &&
+              params.first_column >= 0 && params.out.width <= table - params.first_column &&
+              params.first_column % block_of(params.dtype).elements == 0,
+          "embed: columns outside the table");
+}
+
 void check_embedding(const EmbeddingParams& params) {
   const auto tokens = static_cast<std::int64_t>(params.ids.size());
   const std::int64_t width = params.out.width;
@@ -14,6 +23,7 @@ void check_embedding(const EmbeddingParams& params) {
               params.dtype == DType::kBF16 || is_encoded(params.dtype),
           "embed: a table of this type");
   require(width >= 1 && bytes_of(params.dtype, width).has_value(), "embed: the width of the table");
+  check_columns(params);
   require(params.packed == nullptr ||
               (params.table == nullptr && params.packed->dtype() == params.dtype &&
                !params.packed->gated() && !params.packed->is_mixed() &&

@@ -14,18 +14,21 @@
 namespace weft {
 
 /// out[t] = scale * table[ids[t]] + positions[position_ids[t] + position_offset] + constant, where
-/// a row that is not here counts as zeros.
+/// a row that is not here counts as zeros. Of a table that is wider than `out` the numbers from
+/// `first_column` on are taken.
 struct EmbeddingParams {
   std::span<const TokenId> ids = {};  ///< [T], each in [0, V)
-  /// [rows, H], row-major as in the checkpoint, any alignment
+  /// [rows, table_width], row-major as in the checkpoint, any alignment
   const std::byte* table = nullptr;
   /// [rows, H] as the weight that it is for the head which is tied to it; instead of a table.
   /// Neither = zeros (positions alone)
   const PackedWeight* packed = nullptr;
-  DType dtype = DType::kF32;    ///< of the table or the weight: f32, f16, bf16 or an encoding
-  std::int64_t vocabulary = 0;  ///< V
-  std::int64_t first_row = 0;   ///< the token of the first row that is here
-  std::int64_t rows = -1;       ///< that are here; -1: V
+  DType dtype = DType::kF32;      ///< of the table or the weight: f32, f16, bf16 or an encoding
+  std::int64_t vocabulary = 0;    ///< V
+  std::int64_t first_row = 0;     ///< the token of the first row that is here
+  std::int64_t rows = -1;         ///< that are here; -1: V
+  std::int64_t table_width = 0;   ///< numbers in a row of `table`; 0: H
+  std::int64_t first_column = 0;  ///< a multiple of the type's block
   EmbeddingSpec spec = {};
   const float* positions = nullptr;                 ///< [P, H], or null
   std::span<const std::int32_t> position_ids = {};  ///< [T] when there are positions

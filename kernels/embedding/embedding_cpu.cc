@@ -78,7 +78,9 @@ void widen_packed(const PackedWeight& weight, std::int64_t row, float* HWY_RESTR
 
 void embed_rows(const EmbeddingParams& params, Share::Range tokens) {
   const std::int64_t width = params.out.width;
-  const std::int64_t row_bytes = *bytes_of(params.dtype, width);
+  const std::int64_t row_bytes =
+      *bytes_of(params.dtype, params.table_width > 0 ? params.table_width : width);
+  const std::int64_t first_byte = *bytes_of(params.dtype, params.first_column);
   const std::int64_t rows = params.rows < 0 ? params.vocabulary : params.rows;
   for (std::int64_t t = tokens.begin; t < tokens.end; ++t) {
     const auto token = static_cast<std::size_t>(t);
@@ -88,7 +90,7 @@ void embed_rows(const EmbeddingParams& params, Share::Range tokens) {
     if (is_here && params.packed != nullptr) {
       widen_packed(*params.packed, row, out);
     } else if (is_here && params.table != nullptr) {
-      widen(params.dtype, params.table + row * row_bytes, width, out);
+      widen(params.dtype, params.table + row * row_bytes + first_byte, width, out);
     } else {
       std::fill_n(out, width, 0.0F);
     }

@@ -11,8 +11,10 @@ __device__ Four table_row(const CudaEmbeddingParams& params, TokenId token, std:
   const std::int64_t id = token - params.first_row;
   Four four{};
   if (params.table == nullptr || id < 0 || id >= params.table_rows) return four;
+  const std::int64_t table_width = params.table_width > 0 ? params.table_width : width;
+  const std::int64_t begin = id * table_width + params.first_column;
   if (params.block.elements > 1) {
-    const std::int64_t block = (id * width + first) / params.block.elements;
+    const std::int64_t block = (begin + first) / params.block.elements;
     const auto in_block = static_cast<int>(first % params.block.elements);
     const auto* at = reinterpret_cast<const std::uint8_t*>(params.table);
     const decoding::Eight eight =
@@ -21,9 +23,11 @@ __device__ Four table_row(const CudaEmbeddingParams& params, TokenId token, std:
     for (int i = 0; i < 4; ++i) four.at[i] = eight.at[in_block % 8 + i];
     return four;
   }
-  if (width % 4 == 0) return load_four(params.dtype, params.table, id * width + first);
+  if ((width | table_width | params.first_column) % 4 == 0) {
+    return load_four(params.dtype, params.table, begin + first);
+  }
   for (int i = 0; i < 4 && first + i < width; ++i) {
-    four.at[i] = load_one(params.dtype, params.table, id * width + first + i);
+    four.at[i] = load_one(params.dtype, params.table, begin + first + i);
   }
   return four;
 }

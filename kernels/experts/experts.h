@@ -20,6 +20,8 @@ struct RouteParams {
   RouteSpec spec = {};
   /// [E] added for the choice, not to the weight (DeepSeek-V3), or null
   const float* selection_bias = nullptr;
+  /// [E] multiply the weights at last (Gemma 4), or null
+  const float* weight_scales = nullptr;
   /// Results. expert_of and weight_of: [T, k], best first, ties to the lower expert.
   std::span<std::int32_t> expert_of = {};
   std::span<float> weight_of = {};

@@ -124,6 +124,10 @@ void choose(const RouteParams& params, std::span<const float> scores,
     if (divisor == 0) divisor = 1;
   }
   for (float& weight : weight_of) weight = weight / divisor * params.spec.scale;
+  if (params.weight_scales == nullptr) return;
+  for (std::size_t rank = 0; rank < weight_of.size(); ++rank) {
+    weight_of[rank] *= params.weight_scales[expert_of[rank]];
+  }
 }
 
 /// A counting sort, so that the choices of an expert ascend.

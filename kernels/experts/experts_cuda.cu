@@ -67,7 +67,7 @@ class TokenRouter {
       }
     }
     __syncwarp();
-    write_weights(params_.routing.weight_of + token * params_.spec.chosen);
+    write_weights(expert_of, params_.routing.weight_of + token * params_.spec.chosen);
   }
 
  private:
@@ -145,7 +145,7 @@ class TokenRouter {
     return 1.0F / (1.0F + warp_sum(sum));
   }
 
-  __device__ void write_weights(float* weight_of) {
+  __device__ void write_weights(const std::int32_t* expert_of, float* weight_of) {
     const int count = params_.spec.chosen;
     if (params_.spec.kind == RouterKind::kTopKThenSoftmax) softmax(chosen_, count, lane_);
     float divisor = 1;
@@ -156,7 +156,9 @@ class TokenRouter {
       if (divisor == 0) divisor = 1;
     }
     for (int rank = lane_; rank < count; rank += kWarp) {
-      weight_of[rank] = chosen_[rank] / divisor * params_.spec.scale;
+      float weight = chosen_[rank] / divisor * params_.spec.scale;
+      if (params_.weight_scales != nullptr) weight *= params_.weight_scales[expert_of[rank]];
+      weight_of[rank] = weight;
     }
   }
 

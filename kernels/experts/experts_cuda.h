@@ -25,6 +25,7 @@ struct CudaRouteParams {
   std::int32_t experts = 0;
   RouteSpec spec{};
   const float* selection_bias = nullptr;  ///< [E] or null
+  const float* weight_scales = nullptr;   ///< [E] or null
   DeviceRouting routing{};
 };
 

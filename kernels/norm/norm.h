@@ -6,14 +6,16 @@
 
 namespace weft {
 
-/// out = scale * (normalized(in) * (weight + weight_offset) + bias) + residual, for each row.
+/// out = sum_scale * (scale * (normalized(in) * (weight + weight_offset) + bias) + residual), for
+/// each row.
 struct NormParams {
   NormSpec spec = {};
   ConstRows in = {};              ///< [T, H]
   const float* weight = nullptr;  ///< [H], null = 1 (then weight_offset does not count)
   const float* bias = nullptr;    ///< [H], null = 0
-  float scale = 1;                ///< multiplies the whole result
+  float scale = 1;                ///< multiplies what is added to the residual
   ConstRows residual = {};  ///< [T, H], added to the result when data is not null; may be `out`
+  float sum_scale = 1;      ///< multiplies the sum with the residual
   Rows out = {};            ///< [T, H]; may be `in`
 };
 

@@ -22,7 +22,8 @@ void norm_rows(const NormParams& params, Share share) {
         .bias = params.bias,
         .offset = params.spec.weight_offset,
         .scale = params.scale,
-        .residual = params.residual.data != nullptr ? params.residual.row(t) : nullptr};
+        .residual = params.residual.data != nullptr ? params.residual.row(t) : nullptr,
+        .sum_scale = params.sum_scale};
     apply_norm(moments_of(params.spec, in, width), affine, in, params.out.row(t), width);
   }
 }

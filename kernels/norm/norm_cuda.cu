@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kMostThreads) norm_kernel(CudaNormParams param
     for (int i = 0; i < 4; ++i) {
       out.at[i] = (value[held].at[i] - mean) * inverse;
       if (params.weight != nullptr) out.at[i] *= weight[held].at[i] + params.spec.weight_offset;
-      out.at[i] = (out.at[i] + bias.at[i]) * params.scale + residual.at[i];
+      out.at[i] = ((out.at[i] + bias.at[i]) * params.scale + residual.at[i]) * params.sum_scale;
     }
     store_four(params.out.dtype, writable_row(params.out, row), first, out, width - first);
   }

@@ -5,7 +5,7 @@
 
 namespace weft::cuda {
 
-/// out = scale * (normalized(in) * (weight + weight_offset) + bias) + residual, as
+/// out = sum_scale * (scale * (normalized(in) * (weight + weight_offset) + bias) + residual), as
 /// weft::NormParams.
 struct CudaNormParams {
   std::int64_t rows = 0;
@@ -15,7 +15,8 @@ struct CudaNormParams {
   const float* bias = nullptr;
   float scale = 1;
   DeviceRows residual{};  ///< f32, or data null
-  DeviceRows out{};       ///< f32, f16 or bf16; may be `in`
+  float sum_scale = 1;
+  DeviceRows out{};  ///< f32, f16 or bf16; may be `in`
 };
 
 /// Rows of at most 32,768 numbers; wider ones are cudaErrorInvalidValue.

@@ -79,6 +79,7 @@ struct Affine {
   float offset = 0;
   float scale = 1;
   const float* residual = nullptr;
+  float sum_scale = 1;
 };
 
 HWY_INLINE void apply_norm(const Moments& moments, const Affine& affine, const float* in,
@@ -88,6 +89,7 @@ HWY_INLINE void apply_norm(const Moments& moments, const Affine& affine, const f
   const FloatVec inverse = hn::Set(d, moments.inverse);
   const FloatVec offset = hn::Set(d, affine.offset);
   const FloatVec scale = hn::Set(d, affine.scale);
+  const FloatVec sum_scale = hn::Set(d, affine.sum_scale);
   for (std::size_t i = 0; i < n; i += hn::Lanes(d)) {
     const std::size_t left = n - i;
     FloatVec value = hn::Mul(hn::Sub(load_first(in + i, left), mean), inverse);
@@ -97,7 +99,7 @@ HWY_INLINE void apply_norm(const Moments& moments, const Affine& affine, const f
     if (affine.bias != nullptr) value = hn::Add(value, load_first(affine.bias + i, left));
     value = hn::Mul(value, scale);
     if (affine.residual != nullptr) value = hn::Add(value, load_first(affine.residual + i, left));
-    store_first(value, out + i, left);
+    store_first(hn::Mul(value, sum_scale), out + i, left);
   }
 }
 

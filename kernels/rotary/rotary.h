@@ -10,14 +10,16 @@
 
 namespace weft {
 
-/// What stands between the QKV projection and attention: clip, norms of queries and keys, rotary
-/// position embedding (Su et al., arXiv 2104.09864), and the write of keys and values to the cache.
+/// What stands between the QKV projection and attention: clip, norms of queries, keys and values,
+/// rotary position embedding (Su et al., arXiv 2104.09864), and the write of keys and values to the
+/// cache.
 struct RotaryParams {
   Rows qkv = {};  ///< [T, (A + 2K) * D]: queries, keys, values of a token; changed in place
   HeadShape shape = {};
   RotarySpec spec = {};
   HeadNorm query_norm = {};
   HeadNorm key_norm = {};
+  HeadNorm value_norm = {};  ///< where the turning of the others stands makes no difference to it
   /// cos and sin by position: [positions, R/2] each, float32, in the order of the pairs.
   const float* cosines = nullptr;
   const float* sines = nullptr;

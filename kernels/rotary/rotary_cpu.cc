@@ -139,6 +139,7 @@ void rotate_and_store_rows(const RotaryParams& params, Share share) {
       if (params.spec.clip > 0)
         clip({queries.data, queries.count + 2 * keys.count, size}, params.spec.clip);
       rotate_token(params, row, queries, keys);
+      norm_heads(values, params.value_norm);
       if (params.kv.keys == nullptr) continue;
       const std::int64_t position = span.start + (row - span.first);
       store(params.kv, params.kv.keys, keys, span, position);

@@ -212,6 +212,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   keys.cache = stores ? params.kv.keys : nullptr;
   Section values =
       part_of(begin, end, params.shape.heads + params.shape.kv_heads, params.shape.kv_heads);
+  values.norm = &params.value_norm;
   values.cache = stores ? params.kv.values : nullptr;
 
   const TokenHeads block(params, heads, sums);
@@ -228,7 +229,8 @@ Status rotate_and_store(const CudaRotaryParams& params, Stream stream) {
   const auto wants_all = [](const HeadNorm& norm) {
     return norm.spec.enabled && is_over_all(norm);
   };
-  const bool together = wants_all(params.query_norm) || wants_all(params.key_norm);
+  const bool together =
+      wants_all(params.query_norm) || wants_all(params.key_norm) || wants_all(params.value_norm);
   const int at_once = together ? heads : kWarps;
   const int warps = together ? kMostWarps : kWarps;
   const std::size_t bytes =

@@ -12,14 +12,14 @@ enum class RotaryStyle : std::uint8_t {
   kInterleaved,  ///< 2i and 2i + 1 (GPT-J, llama in GGUF layout)
 };
 
-/// What a norm of queries or keys is taken over, and which of its weights it learnt.
+/// What a norm of queries, keys or values is taken over, and which of its weights it learnt.
 enum class HeadNormScope : std::uint8_t {
   kPerHead,   ///< over a head; all heads share the weights, [D] (Qwen3)
   kEachHead,  ///< over a head; each has its own weights, [heads, D] (StableLM 2, Cohere)
   kAllHeads,  ///< one mean over heads * D numbers; weights are [heads, D] (OLMo 2)
 };
 
-/// The attributes of a norm of queries or keys.
+/// The attributes of a norm of queries, keys or values.
 struct HeadNormSpec {
   bool enabled = false;
   NormSpec norm = {};
@@ -27,7 +27,7 @@ struct HeadNormSpec {
   friend bool operator==(const HeadNormSpec&, const HeadNormSpec&) = default;
 };
 
-/// A norm of queries or keys with its learned numbers, in the memory of who computes it.
+/// A norm of queries, keys or values with its learned numbers, in the memory of who computes it.
 struct HeadNorm {
   HeadNormSpec spec = {};
   const float* weight = nullptr;  ///< sized by the scope; null = 1 (weight_offset does not count)

@@ -28,6 +28,9 @@ namespace {
 
 namespace json = boost::json;
 
+// What GGUF files divide the frequency of a pair by that does not turn.
+constexpr float kNeverTurns = 1e30F;
+
 /// A vector that no tensor of the model holds.
 struct MadeVector {
   std::string name;
@@ -64,7 +67,18 @@ void add_factors(const json::object& scaling, const char* key, const char* name,
   }
 }
 
-/// Scaling that is a list of numbers in GGUF: Llama 3's divisors, LongRoPE's two sets.
+/// The scale of each layer's output, which specs read as a number.
+void add_layer_scales(const Architecture& model, std::vector<MadeVector>& made) {
+  const auto& layers = model.decoder.layers;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const float scale = layers[i].mlp_residual.sum_scale * layers[i].input.residual.sum_scale;
+    if (scale == 1) continue;
+    made.push_back({"blk." + std::to_string(i) + ".layer_output_scale.weight", {scale}});
+  }
+}
+
+/// Scaling that is a list of numbers in GGUF: Llama 3's divisors, LongRoPE's two sets; which pairs
+/// turn at all.
 std::vector<MadeVector> rope_vectors(const Architecture& model, const Program& program) {
   std::vector<MadeVector> made;
   for (const RotaryBlock& rotary : model.decoder.rotary) {
@@ -75,7 +89,7 @@ std::vector<MadeVector> rope_vectors(const Architecture& model, const Program& p
       add_factors(scaling, "short_factor", "rope_factors_short.weight", made);
       return made;
     }
-    if (type != "llama3") continue;
+    if (type != "llama3" && type != "proportional") continue;
     const auto table = std::ranges::find_if(program.rotary, [&](const auto& frequencies) {
       return std::cmp_equal(frequencies.frequency.size(), rotary.size / 2);
     });
@@ -83,7 +97,9 @@ std::vector<MadeVector> rope_vectors(const Architecture& model, const Program& p
     MadeVector& vector = made.emplace_back(MadeVector{"rope_freqs.weight", {}});
     for (std::size_t i = 0; i < table->frequency.size(); ++i) {
       const double plain = std::pow(rotary.theta, -2.0 * static_cast<double>(i) / rotary.size);
-      vector.values.push_back(static_cast<float>(plain / double{table->frequency[i]}));
+      const float frequency = table->frequency[i];
+      vector.values.push_back(frequency == 0 ? kNeverTurns
+                                             : static_cast<float>(plain / double{frequency}));
     }
     return made;
   }
@@ -120,6 +136,7 @@ Result<Outline> outline_of(const Spec& spec, const Checkpoint& checkpoint, const
   if (!tensors) return tensors.error();
   outline.tensors = std::move(*tensors);
   outline.made = rope_vectors(model, program);
+  add_layer_scales(model, outline.made);
   return outline;
 }
 

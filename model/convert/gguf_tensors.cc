@@ -138,6 +138,18 @@ class TensorLister {
     }
     mlp(own.mlp, names.mlp);
     residual(own.mlp_residual, names.mlp_residual, own.mlp.dense.size);
+    layer_input(own.input, names.input);
+  }
+
+  void layer_input(const LayerInputBlock& own, const LayerInputBlock& names) {
+    if (own.size == 0) return;
+    const std::int64_t width = static_cast<std::int64_t>(model_.decoder.layers.size()) * own.size;
+    add(own.tensor, names.tensor, ".weight", ".weight", {model_.vocabulary, width}, false);
+    linear(own.projection, names.projection, width, model_.hidden);
+    norm(own.norm, names.norm, {own.size});
+    linear(own.gate, names.gate, own.size, model_.hidden);
+    linear(own.out, names.out, model_.hidden, own.size);
+    residual(own.residual, names.residual, own.size);
   }
 
   void residual(const ResidualBlock& own, const ResidualBlock& names, std::int64_t inner) {
@@ -156,13 +168,18 @@ class TensorLister {
       linear(qkv.fused, names.qkv.fused, queries + 2 * keys, model_.hidden);
     } else {
       linear(qkv.query, names.qkv.query, queries, model_.hidden);
-      linear(qkv.key, names.qkv.key, keys, model_.hidden);
-      linear(qkv.value, names.qkv.value, keys, model_.hidden);
+      if (own.kv_from < 0) linear(qkv.key, names.qkv.key, keys, model_.hidden);
+      // Where values are the keys' numbers, a file has them once.
+      const bool is_key = qkv.value.tensor == qkv.key.tensor;
+      if (own.kv_from < 0 && !is_key) linear(qkv.value, names.qkv.value, keys, model_.hidden);
     }
     linear(own.out, names.out, model_.hidden, queries);
     linear(own.gate, names.gate, own.gate_per_head ? own.shape.heads : queries, model_.hidden);
     head_norm(own, own.query_norm, names.query_norm, own.shape.heads);
-    head_norm(own, own.key_norm, names.key_norm, own.shape.kv_heads);
+    if (own.kv_from < 0) {
+      head_norm(own, own.key_norm, names.key_norm, own.shape.kv_heads);
+      head_norm(own, own.value_norm, names.value_norm, own.shape.kv_heads);
+    }
     whole(own.sinks, names.sinks, {own.shape.heads});
     if (const auto bias = find(own.relative_bias, ".weight")) {
       add(own.relative_bias, names.relative_bias, ".weight", ".weight", bias->tensor->shape, true);
@@ -188,7 +205,14 @@ class TensorLister {
     if (experts == 0) return;
     linear(own.experts.router_tensor, names.experts.router_tensor, experts, model_.hidden, true);
     whole(own.experts.selection_bias, names.experts.selection_bias, {experts});
+    whole(own.experts.weight_scales, names.experts.weight_scales, {experts});
+    // The router's has no ".weight".
+    add(own.experts.router_norm.tensor, names.experts.router_norm.tensor, ".weight", "",
+        {model_.hidden}, true);
+    norm(own.experts.norm_in, names.experts.norm_in, {model_.hidden});
+    norm(own.experts.norm_out, names.experts.norm_out, {model_.hidden});
     if (own.experts.shared.size == 0) return;
+    norm(own.experts.shared_norm_out, names.experts.shared_norm_out, {model_.hidden});
     dense(own.experts.shared, names.experts.shared, own.gated, 0);
     linear(own.experts.shared_gate, names.experts.shared_gate, 1, model_.hidden, true);
   }

@@ -17,6 +17,8 @@ namespace {
 
 // A file has theta and factors in f32, and angles are made of them in another order.
 constexpr double kSameAngle = 1e-6;
+// What does not turn has a frequency that no position makes a turn of.
+constexpr double kNoAngle = 1e-20;
 
 /// Which row of a matrix in one order of pairs stands where in the other's.
 struct TurnedRows {
@@ -39,7 +41,7 @@ struct TurnedRows {
 
 bool is_close(const std::vector<float>& a, const std::vector<float>& b) {
   return std::ranges::equal(a, b, [](double x, double y) {
-    return std::abs(x - y) <= kSameAngle * std::max(std::abs(x), std::abs(y));
+    return std::abs(x - y) <= std::max(kSameAngle * std::max(std::abs(x), std::abs(y)), kNoAngle);
   });
 }
 
@@ -145,7 +147,8 @@ class ProgramMatcher {
   }
 
   bool same(const EmbedOp& a, const EmbedOp& b) {
-    if (a.out != b.out || a.spec.scale != b.spec.scale) return false;
+    if (a.out != b.out || a.spec.scale != b.spec.scale || a.first_column != b.first_column)
+      return false;
     if ((a.table == nullptr) != (b.table == nullptr)) return false;
     if (a.table != nullptr) {
       const std::int64_t width = a.table->shape[1];
@@ -158,8 +161,8 @@ class ProgramMatcher {
   }
 
   bool same(const NormOp& a, const NormOp& b) {
-    return is_same(a.spec, b.spec) && a.scale == b.scale && a.in == b.in && a.out == b.out &&
-           a.residual == b.residual &&
+    return is_same(a.spec, b.spec) && a.scale == b.scale && a.sum_scale == b.sum_scale &&
+           a.in == b.in && a.out == b.out && a.residual == b.residual &&
            vectors(a.weight, b.weight, {.offset = a.spec.weight_offset - b.spec.weight_offset}) &&
            vectors(a.bias, b.bias, {});
   }
@@ -179,7 +182,8 @@ class ProgramMatcher {
            a.stores == b.stores &&
            (a.table == kAbsent ||
             is_same(from_.rotary[index(a.table)], to_.rotary[index(b.table)])) &&
-           same(a.query_norm, b.query_norm, a.qkv) && same(a.key_norm, b.key_norm, a.qkv);
+           same(a.query_norm, b.query_norm, a.qkv) && same(a.key_norm, b.key_norm, a.qkv) &&
+           same(a.value_norm, b.value_norm, a.qkv);
   }
 
   bool same(const HeadNormPlan& a, const HeadNormPlan& b, BufferId qkv) {
@@ -204,7 +208,8 @@ class ProgramMatcher {
 
   bool same(const RouteOp& a, const RouteOp& b) {
     return a.scores == b.scores && a.experts == b.experts && a.spec == b.spec &&
-           vectors(a.selection_bias, b.selection_bias, {});
+           vectors(a.selection_bias, b.selection_bias, {}) &&
+           vectors(a.weight_scales, b.weight_scales, {});
   }
 
   bool same(const ExpertLinearOp& a, const ExpertLinearOp& b) {

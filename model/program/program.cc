@@ -139,6 +139,7 @@ Result<Program> compile(const Architecture& architecture, const Checkpoint& chec
   const auto all = static_cast<std::int64_t>(architecture.decoder.layers.size());
   const bool is_last = part.is_last_stage(all);
   program.gives_results = is_last && part.rank == 0;
+  program.layers = part.layers_of(all).count;
   WeightPlanner weights(architecture, checkpoint, program);
   if (architecture.encoder) {
     auto compiled = compile_encoder(architecture, program, weights);

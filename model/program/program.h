@@ -110,7 +110,8 @@ struct KvLayerPlan {
 
 struct EmbedOp {
   const CheckpointTensor* table = nullptr;
-  Extent rows;  ///< of the table that are here; the tokens of others get zeros
+  Extent rows;                    ///< of the table that are here; the tokens of others get zeros
+  std::int64_t first_column = 0;  ///< of a table that is wider than `out`
   EmbeddingSpec spec;
   VectorId positions = kAbsent;
   VectorId constant = kAbsent;
@@ -122,6 +123,7 @@ struct NormOp {
   VectorId weight = kAbsent;
   VectorId bias = kAbsent;
   float scale = 1;
+  float sum_scale = 1;
   BufferId in = kAbsent;
   BufferId residual = kAbsent;
   BufferId out = kAbsent;
@@ -147,7 +149,7 @@ struct RotaryOp {
   BufferId qkv = kAbsent;
   HeadShape shape;
   RotarySpec spec;
-  HeadNormPlan query_norm, key_norm;
+  HeadNormPlan query_norm, key_norm, value_norm;
   std::int32_t table = kAbsent;  ///< into Program::rotary; absent where spec.rotary_size is 0
   KvGroup group = KvGroup::kSelf;
   std::int32_t layer = 0;  ///< of the group
@@ -172,6 +174,7 @@ struct RouteOp {
   std::int32_t experts = 0;
   RouteSpec spec;
   VectorId selection_bias = kAbsent;
+  VectorId weight_scales = kAbsent;
 };
 
 /// A linear op for every expert over the choices that fell on it. `in` has token rows when
@@ -255,7 +258,9 @@ struct Program {
   std::vector<MatrixPlan> matrices;
   std::vector<VectorPlan> vectors;
   std::vector<RotaryFrequencies> rotary;
+  /// By cache layer: layers that read another's keys and values have none of their own.
   std::vector<KvLayerPlan> self_kv, cross_kv, encoder_kv;
+  std::int64_t layers = 0;       ///< of the decoder that are here
   std::int64_t max_experts = 0;  ///< most experts and choices of any layer, 0 = none
   std::int64_t max_chosen = 0;
   std::vector<std::int64_t> end_tokens;

@@ -17,6 +17,7 @@ class OpWriter {
     verb("embed");
     out_ << "ids -> " << buffer(op.out);
     if (op.table != nullptr) out_ << "  " << op.table->name;
+    if (op.first_column > 0) out_ << " from column " << op.first_column;
     if (op.spec.scale != 1) out_ << " * " << op.spec.scale;
     if (op.positions != kAbsent) out_ << " + " << vector(op.positions);
     if (op.constant != kAbsent) out_ << " + " << vector(op.constant) << "[0]";
@@ -28,6 +29,7 @@ class OpWriter {
     out_ << "  " << (op.spec.kind == NormKind::kRms ? "rms" : "layer") << ' ' << vector(op.weight);
     if (op.bias != kAbsent) out_ << " + bias";
     if (op.spec.weight_offset != 0) out_ << " + " << op.spec.weight_offset;
+    if (op.sum_scale != 1) out_ << ", sum * " << op.sum_scale;
   }
 
   void operator()(const LinearOp& op) const {
@@ -44,6 +46,7 @@ class OpWriter {
     out_ << buffer(op.qkv);
     if (op.query_norm.spec.enabled) out_ << ", q norm";
     if (op.key_norm.spec.enabled) out_ << ", k norm";
+    if (op.value_norm.spec.enabled) out_ << ", v norm";
     if (op.spec.clip > 0) out_ << ", clip " << op.spec.clip;
     if (op.table != kAbsent) {
       out_ << ", turn " << op.spec.rotary_size << " of " << op.shape.head_size

@@ -209,6 +209,20 @@ Result<RotaryFrequencies> longrope(const std::vector<float>& plain, const Parame
   return result;
 }
 
+// Of all pairs the first ones turn, by the frequencies that they have among all.
+Result<RotaryFrequencies> proportional(std::vector<float> plain, const Parameters& parameters) {
+  const double factor = parameters.number("factor", 1);
+  const double part = parameters.number("partial_rotary_factor", 1);
+  if (!(factor > 0) || !std::isfinite(factor) || !(part >= 0) || !(part <= 1)) {
+    return bad("proportional needs a positive factor and partial_rotary_factor of 0 to 1");
+  }
+  const auto turning = static_cast<std::size_t>(part * static_cast<double>(2 * plain.size()) / 2);
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    plain[i] = i < turning ? static_cast<float>(plain[i] / factor) : 0.0F;
+  }
+  return RotaryFrequencies{.frequency = std::move(plain)};
+}
+
 }  // namespace
 
 Result<RotaryFrequencies> rotary_frequencies(std::int32_t size, double theta,
@@ -234,6 +248,7 @@ Result<RotaryFrequencies> rotary_frequencies(std::int32_t size, double theta,
   }
   if (type == "llama3") return llama3(std::move(plain), parameters);
   if (type == "yarn") return yarn(std::move(plain), size, theta, parameters, length, trained);
+  if (type == "proportional") return proportional(std::move(plain), parameters);
   if (type == "longrope" || type == "su") return longrope(plain, parameters, length, trained);
   return bad("type '" + type + "' is not known");
 }

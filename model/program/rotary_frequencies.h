@@ -24,7 +24,8 @@ struct RotaryFrequencies {
 /// For R = `size` dimensions. `scaling` is rope_parameters or rope_scaling of config.json, or null:
 /// default, linear (Chen et al., arXiv 2306.15595), dynamic (NTK-aware scaling past
 /// `context`, up to factor times as many positions; with an `alpha` at any length), llama3
-/// (Llama 3.1's), yarn (Peng et al., arXiv 2309.00071), longrope (Ding et al., arXiv 2402.13753).
+/// (Llama 3.1's), yarn (Peng et al., arXiv 2309.00071), longrope (Ding et al., arXiv 2402.13753),
+/// proportional (the first pairs turn, `partial_rotary_factor` of all: Gemma 4).
 /// Its `divisors` [R/2] divide the frequencies first. `context` and `trained_context` in tokens.
 /// kBadConfig.
 [[nodiscard]] Result<RotaryFrequencies> rotary_frequencies(std::int32_t size, double theta,

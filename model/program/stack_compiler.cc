@@ -1,7 +1,6 @@
 #include "weft/model/program/stack_compiler.h"
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -18,11 +17,6 @@ constexpr std::int64_t kMaxTablePositions = 65536;
 void reverse(RotaryFrequencies& frequencies) {
   for (float& frequency : frequencies.frequency) frequency = -frequency;
   for (float& frequency : frequencies.long_frequency) frequency = -frequency;
-}
-
-void add_expert(ExpertLinearOp& op, const WeightPlanner::Linear& weight) {
-  op.weights.push_back(weight.weight);
-  op.biases.push_back(weight.bias);
 }
 
 }  // namespace
@@ -45,6 +39,7 @@ Result<void> StackCompiler::run(const Extent& layers) {
     stream_ = buffer("x", model_.hidden);
     embed();
   }
+  embed_for_layers();
   const auto end = static_cast<std::size_t>(layers.end());
   for (layer_ = first_layer_; layer_ < end; ++layer_) {
     auto compiled = layer(stack_.layers[layer_]);
@@ -66,13 +61,15 @@ BufferId StackCompiler::buffer(std::string_view name, std::int64_t width, RowKin
 
 /// Normalizes `in` into `out`; nothing when the block is not there.
 void StackCompiler::norm(const std::string& name, const NormBlock& block, std::int64_t width,
-                         BufferId in, BufferId out, BufferId residual, float scale) {
+                         BufferId in, BufferId out, BufferId residual, float scale,
+                         float sum_scale) {
   if (!block.present) return;
   NormOp op;
   op.spec = block.spec;
   op.weight = weights_.vector(name + ".weight", block.tensor, ".weight", width, false);
   op.bias = weights_.vector(name + ".bias", block.tensor, ".bias", width, true);
   op.scale = scale;
+  op.sum_scale = sum_scale;
   op.in = in;
   op.residual = residual;
   op.out = out;
@@ -104,6 +101,28 @@ void StackCompiler::embed() {
     if (is_part) sum_up(stream_);
   }
   norm(prefix_ + "embedding.norm", block.norm, model_.hidden, stream_, stream_);
+}
+
+// The stream changes in place, so that what it began with is looked up once more, in each stage.
+void StackCompiler::embed_for_layers() {
+  const bool wants = std::ranges::any_of(
+      stack_.layers, [](const LayerBlock& layer) { return layer.input.size > 0; });
+  if (!wants) return;
+  const EmbeddingBlock& block = stack_.embedding;
+  const bool is_table = block.projection.tensor.empty() && !block.token_norm.present &&
+                        !block.norm.present && block.types.empty() &&
+                        block.positions.kind == PositionKind::kNone;
+  if (!is_table) {
+    weights_.refuse({ModelErrc::kBadSpec, "layer_input needs an embedding that is a table alone"});
+  }
+  EmbedOp op;
+  op.table = weights_.embedding(block.tensor, model_.vocabulary, block.size);
+  const auto rows = share_of(model_.vocabulary, 1, program_.part);
+  op.rows = rows.value_or(Extent{0, model_.vocabulary});
+  op.spec = block.spec;
+  op.out = embedded_ = buffer("embedded", model_.hidden);
+  emit(op);
+  if (program_.part.ranks > 1 && rows) sum_up(embedded_);
 }
 
 // Positions are as wide as the stream and have no norm of their own: they are added to what a
@@ -187,7 +206,7 @@ void StackCompiler::leave(const std::string& name, const ResidualBlock& block, c
   }
   if (block.norm_out.present) {
     norm(name + ".norm_out", block.norm_out, model_.hidden, exit.out, stream_,
-         block.adds_normed_input ? input : stream_, block.scale);
+         block.adds_normed_input ? input : stream_, block.scale, block.sum_scale);
   }
   norm(name + ".norm_sum", block.norm_sum, model_.hidden, stream_, stream_);
 }
@@ -207,6 +226,7 @@ Result<void> StackCompiler::layer(const LayerBlock& layer) {
   if (layer.has_cross) cross(layer.cross, layer.cross_residual);
   if (!layer.parallel) mlp_in = entry(name("mlp"), layer.mlp_residual);
   mlp(layer.mlp, layer.mlp_residual, mlp_in);
+  if (layer.input.size > 0) layer_input(layer.input);
   return {};
 }
 
@@ -220,8 +240,9 @@ bool StackCompiler::sums_once(const LayerBlock& layer) {
 
 std::optional<HeadShare> StackCompiler::share(const AttentionBlock& block,
                                               const ResidualBlock& residual) {
-  const bool norms_all = block.head_norm_scope == HeadNormScope::kAllHeads &&
-                         (block.query_norm.present || block.key_norm.present);
+  const bool norms_all =
+      block.head_norm_scope == HeadNormScope::kAllHeads &&
+      (block.query_norm.present || block.key_norm.present || block.value_norm.present);
   if (program_.part.ranks == 1 || norms_all || residual.norm_inner.present) return std::nullopt;
   return share_heads(block.shape, weights_.input_grain(block.out), program_.part);
 }
@@ -274,8 +295,15 @@ RotaryOp StackCompiler::rotary(const AttentionBlock& block, const HeadShare& hea
   op.spec = block.rotary_spec;
   op.query_norm =
       head_norm("attention.q_norm", block.query_norm, block, block.shape.heads, heads.heads);
-  op.key_norm =
-      head_norm("attention.k_norm", block.key_norm, block, block.shape.kv_heads, heads.kv_heads);
+  op.stores = block.kv_from < 0;
+  if (op.stores) {
+    op.key_norm =
+        head_norm("attention.k_norm", block.key_norm, block, block.shape.kv_heads, heads.kv_heads);
+    op.value_norm = head_norm("attention.v_norm", block.value_norm, block, block.shape.kv_heads,
+                              heads.kv_heads);
+  } else {
+    op.shape.kv_heads = 0;
+  }
   if (block.rotary != kAbsent) op.table = rotary_tables_[static_cast<std::size_t>(block.rotary)];
   op.group = group_;
   op.layer = cache_layer();
@@ -283,8 +311,27 @@ RotaryOp StackCompiler::rotary(const AttentionBlock& block, const HeadShare& hea
 }
 
 // An encoder's layers use one cache layer after the other's use of it is over.
-std::int32_t StackCompiler::cache_layer() const {
-  return group_ == KvGroup::kEncoder ? 0 : static_cast<std::int32_t>(layer_ - first_layer_);
+std::int32_t StackCompiler::cache_layer() const { return cache_layers_[layer_ - first_layer_]; }
+
+// Where the layer's keys and values stand: at a new place, or where another layer's do.
+std::int32_t StackCompiler::cache_of(const AttentionBlock& block, const KvLayerPlan& plan) {
+  auto& cache = group_ == KvGroup::kEncoder ? program_.encoder_kv : program_.self_kv;
+  if (block.kv_from < 0) {
+    add_cache_layer(cache, plan);
+    return static_cast<std::int32_t>(cache.size()) - 1;
+  }
+  const auto from = static_cast<std::size_t>(block.kv_from);
+  const std::string which = "layer " + std::to_string(layer_) +
+                            " reads the keys and values of layer " + std::to_string(from);
+  if (from < first_layer_) {
+    weights_.refuse({ModelErrc::kBadConfig, which + ", which another stage has"});
+    return 0;
+  }
+  const std::int32_t place = cache_layers_[from - first_layer_];
+  if (cache[static_cast<std::size_t>(place)].kv_heads != plan.kv_heads) {
+    weights_.refuse({ModelErrc::kBadConfig, which + ", whose heads ranks share in another way"});
+  }
+  return place;
 }
 
 AttentionOp StackCompiler::attention_op(const AttentionBlock& block, const Extent& heads,
@@ -338,12 +385,19 @@ void StackCompiler::attention(const AttentionBlock& block, const ResidualBlock& 
   const auto shared = share(block, residual);
   const HeadShare heads = heads_of(block, shared);
   const std::int64_t size = block.shape.head_size;
-  auto& cache = group_ == KvGroup::kEncoder ? program_.encoder_kv : program_.self_kv;
-  add_cache_layer(cache, {static_cast<std::int32_t>(heads.kv_heads.count), block.shape.head_size});
+  const bool own_kv = block.kv_from < 0;
+  cache_layers_.push_back(
+      cache_of(block, {static_cast<std::int32_t>(heads.kv_heads.count), block.shape.head_size}));
   const std::int64_t query_width = heads.heads.count * size;
-  const std::int64_t kv_width = heads.kv_heads.count * size;
-  const auto weight = weights_.qkv(name("attention.qkv"), block, model_.hidden, true, true,
-                                   kept_of(block, shared, true, true));
+  const std::int64_t kv_width = own_kv ? heads.kv_heads.count * size : 0;
+  const auto weight = weights_.qkv(name("attention.qkv"), block, model_.hidden, true, own_kv,
+                                   kept_of(block, shared, true, own_kv));
+  if (!own_kv) {
+    // Some files have what the layer would make of its own.
+    weights_.pass_over(block.qkv.key.tensor);
+    weights_.pass_over(block.qkv.value.tensor);
+    weights_.pass_over(block.key_norm.tensor);
+  }
   const BufferId qkv = buffer("qkv", query_width + 2 * kv_width);
   emit(plain(weight, input, qkv));
   emit(rotary(block, heads, qkv));
@@ -383,6 +437,7 @@ void StackCompiler::cross(const AttentionBlock& block, const ResidualBlock& resi
   const BufferId mixed = buffer("a", query_width);
   AttentionOp op = attention_op(block, heads.heads, queries, mixed);
   op.group = KvGroup::kCross;
+  op.layer = static_cast<std::int32_t>(layer_ - first_layer_);
   op.spec.causal = false;
   op.spec.window = 0;
   emit(op);
@@ -424,170 +479,6 @@ LinearOp StackCompiler::plain(const WeightPlanner::Linear& weight, BufferId in, 
   op.in = in;
   op.out = out;
   return op;
-}
-
-std::optional<Extent> StackCompiler::share(const GatedMlpBlock& block, std::int64_t grain) const {
-  if (program_.part.ranks == 1) return std::nullopt;
-  return share_of(block.size, grain, program_.part);
-}
-
-std::optional<Extent> StackCompiler::share(const MlpBlock& block, const ResidualBlock& residual) {
-  if (program_.part.ranks == 1 || residual.norm_inner.present) return std::nullopt;
-  if (block.experts.count == 0) return share(block.dense, weights_.input_grain(block.dense.down));
-  if (!shares_expert_beside(block)) return std::nullopt;
-  return share(block.dense, expert_grain(block));
-}
-
-bool StackCompiler::shares_expert_beside(const MlpBlock& block) {
-  // The shared expert's result is part of the same sum.
-  const GatedMlpBlock& beside = block.experts.shared;
-  return beside.size == 0 || share(beside, weights_.input_grain(beside.down));
-}
-
-std::optional<ExpertRun> StackCompiler::own_experts(const MlpBlock& block,
-                                                    const ResidualBlock& residual) {
-  const ProgramPart& part = program_.part;
-  if (!part.whole_experts || part.ranks == 1 || residual.norm_inner.present) return std::nullopt;
-  if (!shares_expert_beside(block)) return std::nullopt;
-  const auto own = share_of(block.experts.count, 1, part);
-  if (!own) return std::nullopt;
-  return ExpertRun{static_cast<std::int32_t>(own->first), static_cast<std::int32_t>(own->count)};
-}
-
-std::int64_t StackCompiler::expert_grain(const MlpBlock& block) {
-  std::int64_t grain = 1;
-  for (int expert = 0; expert < block.experts.count; ++expert) {
-    grain = std::lcm(grain, weights_.input_grain(block.dense.down, expert));  // of 0 it is 0
-  }
-  return grain;
-}
-
-LinearOp StackCompiler::up(const std::string& what, const MlpBlock& mlp, const GatedMlpBlock& block,
-                           const KeptPart& kept, BufferId in, BufferId out) {
-  LinearOp op = plain(
-      mlp.gated ? weights_.gated(what + ".gate_up", block, model_.hidden, kAbsent, kept)
-                : weights_.linear(what + ".up", block.up, block.size, model_.hidden, kAbsent, kept),
-      in, out);
-  op.spec = mlp.up;
-  return op;
-}
-
-LinearOp StackCompiler::down(const std::string& what, const GatedMlpBlock& block,
-                             const KeptPart& kept, BufferId in, BufferId out) {
-  return plain(
-      weights_.linear(what + ".down", block.down, model_.hidden, block.size, kAbsent, kept), in,
-      out);
-}
-
-StackCompiler::InnerShare StackCompiler::inner_share(const GatedMlpBlock& block,
-                                                     const std::optional<Extent>& columns) const {
-  InnerShare share;
-  share.width = columns ? columns->count : block.size;
-  if (!columns) return share;
-  share.up.outputs = {*columns};
-  share.down.inputs = *columns;
-  share.down.bias = is_first_rank();
-  return share;
-}
-
-void StackCompiler::mlp(const MlpBlock& block, const ResidualBlock& residual, BufferId input) {
-  if (block.experts.count > 0) {
-    experts(block, residual, input);
-    return;
-  }
-  const auto columns = share(block, residual);
-  const InnerShare own = inner_share(block.dense, columns);
-  const BufferId inner = buffer("f", own.width);
-  emit(up(name("mlp"), block, block.dense, own.up, input, inner));
-  norm(name("mlp.norm_inner"), residual.norm_inner, own.width, inner, inner);
-  const Exit exit = exit_of(residual, input, columns.has_value());
-  LinearOp last = down(name("mlp"), block.dense, own.down, inner, exit.out);
-  last.residual = exit.residual;
-  last.spec.scale = exit.scale;
-  emit(last);
-  leave(name("mlp"), residual, exit, input);
-}
-
-void StackCompiler::experts(const MlpBlock& block, const ResidualBlock& residual, BufferId input) {
-  const ExpertsBlock& routed = block.experts;
-  program_.max_experts = std::max<std::int64_t>(program_.max_experts, routed.count);
-  program_.max_chosen = std::max<std::int64_t>(program_.max_chosen, routed.route.chosen);
-  const auto dealt = own_experts(block, residual);
-  const auto columns = dealt ? std::nullopt : share(block, residual);
-  const InnerShare own = inner_share(block.dense, columns);
-  const Exit exit = exit_of(residual, input, dealt || columns);
-  route(routed, input, exit.scale);
-  const BufferId inner = buffer("f", own.width, RowKind::kChoices, routed.route.chosen);
-  const BufferId each = buffer("e", model_.hidden, RowKind::kChoices, routed.route.chosen);
-  ExpertLinearOp first;
-  first.gathers = true;
-  first.spec = block.up;
-  first.in = input;
-  first.out = inner;
-  ExpertLinearOp second;
-  second.in = inner;
-  second.out = each;
-  const ExpertRun here = dealt.value_or(ExpertRun{0, routed.count});
-  first.first_expert = second.first_expert = here.first;
-  for (int expert = here.first; expert < here.first + here.count; ++expert) {
-    const std::string one = name("mlp.experts." + std::to_string(expert));
-    add_expert(first, block.gated ? weights_.gated(one + ".gate_up", block.dense, model_.hidden,
-                                                   expert, own.up)
-                                  : weights_.linear(one + ".up", block.dense.up, block.dense.size,
-                                                    model_.hidden, expert, own.up));
-    add_expert(second, weights_.linear(one + ".down", block.dense.down, model_.hidden,
-                                       block.dense.size, expert, own.down));
-  }
-  weights_.hold_alike(first.weights);
-  weights_.hold_alike(second.weights);
-  emit(first);
-  emit(second);
-  emit(CombineOp{routed.route.chosen, each, exit.residual, exit.out, dealt.value_or(ExpertRun{})});
-  if (routed.shared.size > 0) shared_expert(block, exit, input);
-  leave(name("mlp"), residual, exit, input);
-}
-
-void StackCompiler::route(const ExpertsBlock& routed, BufferId input, float scale) {
-  const BufferId scores = buffer("scores", routed.count);
-  LinearOp score =
-      plain(weights_.linear(name("mlp.router"), routed.router_tensor, routed.count, model_.hidden),
-            input, scores);
-  score.spec.soft_cap = routed.router_soft_cap;
-  emit(score);
-  RouteOp op;
-  op.scores = scores;
-  op.experts = routed.count;
-  op.spec = routed.route;
-  op.spec.scale *= scale;
-  op.selection_bias =
-      weights_.vector(name("mlp.selection_bias"), routed.selection_bias, "", routed.count, false);
-  emit(op);
-}
-
-void StackCompiler::shared_expert(const MlpBlock& block, const Exit& exit, BufferId input) {
-  const GatedMlpBlock& shared = block.experts.shared;
-  const InnerShare own = inner_share(
-      shared, exit.is_part ? share(shared, weights_.input_grain(shared.down)) : std::nullopt);
-  const BufferId inner = buffer("s", own.width);
-  const std::string what = name("mlp.shared");
-  emit(up(what, block, shared, own.up, input, inner));
-  if (block.experts.shared_gate.tensor.empty()) {
-    LinearOp last = down(what, shared, own.down, inner, exit.out);
-    last.residual = exit.out;
-    last.spec.scale = exit.scale;
-    emit(last);
-    return;
-  }
-  const BufferId gate = buffer("g", 1);
-  LinearOp gate_op =
-      plain(weights_.linear(name("mlp.shared.gate"), block.experts.shared_gate, 1, model_.hidden),
-            input, gate);
-  gate_op.spec.activation = Activation::kSigmoid;
-  gate_op.spec.scale = exit.scale;
-  emit(gate_op);
-  const BufferId ungated = buffer("u", model_.hidden);
-  emit(down(what, shared, own.down, inner, ungated));
-  emit(ScaleRowsOp{ungated, gate, exit.out, exit.out});
 }
 
 void StackCompiler::receive() {

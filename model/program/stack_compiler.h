@@ -45,7 +45,7 @@ class StackCompiler {
 
   /// Normalizes `in` into `out`; nothing when the block is not there.
   void norm(const std::string& name, const NormBlock& block, std::int64_t width, BufferId in,
-            BufferId out, BufferId residual = kAbsent, float scale = 1);
+            BufferId out, BufferId residual = kAbsent, float scale = 1, float sum_scale = 1);
 
   /// The heads of the block that are this rank's; none where it computes all of them.
   [[nodiscard]] std::optional<HeadShare> share(const AttentionBlock& block,
@@ -75,6 +75,7 @@ class StackCompiler {
   [[nodiscard]] bool is_first_rank() const { return program_.part.rank == 0; }
 
   void embed();
+  void embed_for_layers();
   void embed_apart(EmbedOp op, const EmbeddingBlock& block, bool projects, bool is_part);
   VectorId types(const EmbeddingBlock& block);
   void positions(EmbedOp& op);
@@ -91,6 +92,7 @@ class StackCompiler {
                          const AttentionBlock& attention, std::int32_t heads, const Extent& kept);
   RotaryOp rotary(const AttentionBlock& block, const HeadShare& heads, BufferId qkv);
   [[nodiscard]] std::int32_t cache_layer() const;
+  std::int32_t cache_of(const AttentionBlock& block, const KvLayerPlan& plan);
   AttentionOp attention_op(const AttentionBlock& block, const Extent& heads, BufferId queries,
                            BufferId out);
   void check_relative(const AttentionOp& op, const AttentionBlock& block);
@@ -122,6 +124,10 @@ class StackCompiler {
   void experts(const MlpBlock& block, const ResidualBlock& residual, BufferId input);
   void route(const ExpertsBlock& routed, BufferId input, float scale);
   void shared_expert(const MlpBlock& block, const Exit& exit, BufferId input);
+  BufferId normed(const std::string& what, const NormBlock& block, BufferId otherwise);
+  void norm_apart(const ExpertsBlock& routed, BufferId routed_sum, BufferId shared,
+                  const Exit& exit);
+  void layer_input(const LayerInputBlock& block);
 
   const Architecture& model_;
   const StackBlock& stack_;
@@ -134,6 +140,8 @@ class StackCompiler {
   std::size_t layer_ = 0;
   std::size_t first_layer_ = 0;
   BufferId stream_ = kAbsent;
+  BufferId embedded_ = kAbsent;             // what the stream began with, where layers read it
+  std::vector<std::int32_t> cache_layers_;  // by layer from the first one here
   bool sums_later_ = false;      // the sublayer's sum is made together with the next one's
   bool stream_is_part_ = false;  // of a sum that is not made yet: each rank adds to its own
 };

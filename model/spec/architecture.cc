@@ -158,6 +158,7 @@ class Resolver {
     }
     layer.mlp = mlp(reader.table("mlp"));
     layer.mlp_residual = residual(reader.table("mlp"));
+    layer.input = layer_input(reader.table("layer_input"));
     return layer;
   }
 
@@ -202,8 +203,31 @@ class Resolver {
     residual.norm_sum = norm(reader, "norm_sum");
     residual.norm_inner = norm(reader, "norm_inner");
     residual.scale = static_cast<float>(reader.number("residual_scale", 1, -kAny, kAny));
+    residual.sum_scale = static_cast<float>(reader.number("sum_scale", 1, -kAny, kAny));
     residual.adds_normed_input = reader.flag("adds_normed_input", false);
+    if (residual.sum_scale != 1 && !residual.norm_out.present) {
+      reader.fail("sum_scale", "needs norm_out");
+    }
     return residual;
+  }
+
+  LayerInputBlock layer_input(const SpecTableReader& reader) {
+    LayerInputBlock block;
+    if (!reader.present()) return block;
+    block.size = reader.integer("size", {}, 0, kMaxWidth);
+    if (block.size == 0) return block;
+    block.tensor = names(reader, "tensor");
+    block.spec.scale = static_cast<float>(reader.number("table_scale", 1, -kAny, kAny));
+    block.projection = linear(reader, "projection");
+    block.projection_scale = static_cast<float>(reader.number("projection_scale", 1, -kAny, kAny));
+    block.norm = norm(reader, "norm");
+    if (!block.norm.present) reader.fail("norm", "is missing");
+    block.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
+    block.gate = linear(reader, "gate");
+    block.activation = activation(reader);
+    block.out = linear(reader, "out");
+    block.residual = residual(reader);
+    return block;
   }
 
   EmbeddingBlock embedding(const SpecTableReader& reader) {
@@ -268,12 +292,29 @@ class Resolver {
         static_cast<std::int32_t>(relative.integer("max_distance", 128, 2, kMaxContext));
     head_norms(reader, block);
     rotary(reader.table("rotary"), block, stack);
+    if (!reader.flag("own_kv", true)) block.kv_from = layer_like(reader, block, stack);
     return block;
+  }
+
+  /// The last layer before that makes keys and values which this one can read.
+  static std::int32_t layer_like(const SpecTableReader& reader, const AttentionBlock& block,
+                                 const StackBlock& stack) {
+    for (std::size_t i = stack.layers.size(); i-- > 0;) {
+      const AttentionBlock& other = stack.layers[i].attention;
+      if (other.kv_from < 0 && other.spec.window == block.spec.window &&
+          other.spec.chunk == block.spec.chunk && other.shape.kv_heads == block.shape.kv_heads &&
+          other.shape.head_size == block.shape.head_size) {
+        return static_cast<std::int32_t>(i);
+      }
+    }
+    reader.fail("own_kv", "no layer before has keys and values of this kind");
+    return -1;
   }
 
   void head_norms(const SpecTableReader& reader, AttentionBlock& block) {
     block.query_norm = norm(reader, "q_norm");
     block.key_norm = norm(reader, "k_norm");
+    block.value_norm = norm(reader, "v_norm");
     block.rotary_spec.norm_after_rotary = reader.flag("norm_after_rotary", false);
     block.rotary_spec.query_growth =
         static_cast<float>(reader.number("query_growth", 0, -kAny, kAny));
@@ -426,11 +467,20 @@ class Resolver {
       reader.fail("chosen", "more than the chosen groups have");
     }
     block.router_tensor = linear(reader, "router_tensor");
+    block.router_scale = static_cast<float>(reader.number("router_scale", 1, -kAny, kAny));
     block.router_soft_cap = static_cast<float>(reader.number("router_soft_cap", 0, 0, kAny));
     block.selection_bias = names(reader, "selection_bias");
+    block.weight_scales = names(reader, "weight_scales");
+    block.router_norm = norm(reader, "router_norm");
+    block.norm_in = norm(reader, "norm_in");
+    block.norm_out = norm(reader, "norm_out");
     const SpecTableReader shared = reader.table("shared");
     if (shared.present()) block.shared = dense(shared, {});
     block.shared_gate = linear(shared, "gate_tensor");
+    block.shared_norm_out = norm(shared, "norm_out");
+    if (block.norm_out.present != block.shared_norm_out.present) {
+      reader.fail("norm_out", "needs shared.norm_out, and that needs it");
+    }
     return block;
   }
 

@@ -60,7 +60,7 @@ struct AttentionBlock {
   LinearBlock gate;  ///< scales what heads give
   Activation gate_activation = Activation::kSigmoid;
   bool gate_per_head = false;  ///< [A, H] instead of [A D, H]
-  NormBlock query_norm, key_norm;
+  NormBlock query_norm, key_norm, value_norm;
   HeadNormScope head_norm_scope = HeadNormScope::kPerHead;
   RotarySpec rotary_spec;
   std::int32_t rotary = -1;  ///< index into StackBlock::rotary, -1 = none
@@ -68,6 +68,8 @@ struct AttentionBlock {
   float alibi_scale = 1;  ///< of the slopes (Falcon scales them with the scores)
   TensorNames sinks;
   TensorNames relative_bias;  ///< [buckets, A]
+  /// The layer before whose keys and values are read instead of own ones; -1 = own ones.
+  std::int32_t kv_from = -1;
 };
 
 struct GatedMlpBlock {
@@ -83,10 +85,16 @@ struct ExpertsBlock {
   std::int32_t count = 0;
   RouteSpec route;
   LinearBlock router_tensor;
+  float router_scale = 1;  ///< of the scores
   float router_soft_cap = 0;
   TensorNames selection_bias;
+  TensorNames weight_scales;  ///< [count]
+  NormBlock router_norm;    ///< of the stream, for the router; not there: it reads what experts do
+  NormBlock norm_in;        ///< of the stream, for the experts; not there: the MLP's
+  NormBlock norm_out;       ///< of the experts' sum, before the shared expert is added
   GatedMlpBlock shared;     ///< size 0 = none
   LinearBlock shared_gate;  ///< sigmoid of it scales the shared expert (Qwen2-MoE)
+  NormBlock shared_norm_out;
 };
 
 struct MlpBlock {
@@ -96,12 +104,31 @@ struct MlpBlock {
   ExpertsBlock experts;
 };
 
-/// How a sublayer meets the residual stream: x' = norm_sum(x + scale * norm_out(f(norm_in(x)))).
+/// How a sublayer meets the residual stream:
+/// x' = norm_sum(sum_scale * (x + scale * norm_out(f(norm_in(x))))).
 struct ResidualBlock {
   NormBlock norm_in, norm_out, norm_sum;
   NormBlock norm_inner;  ///< before the last linear layer of f (sub-norm)
   float scale = 1;
+  float sum_scale = 1;             ///< not 1 only where norm_out is present
   bool adds_normed_input = false;  ///< adds norm_in(x) instead of x (BLOOM's option)
+};
+
+/// An embedding of the token of a layer's own, which gates a last sublayer (Gemma 4 E):
+/// own = scale * (norm(projection(e)) + table[token]), where e is the model's embedding of it, and
+/// f(x) = out(activation(gate(x)) * own).
+struct LayerInputBlock {
+  std::int64_t size = 0;  ///< P; 0 = the layer has none
+  TensorNames tensor;     ///< [V, layers * P]
+  EmbeddingSpec spec;
+  LinearBlock projection;  ///< [layers * P, H]
+  float projection_scale = 1;
+  NormBlock norm;
+  float scale = 1;
+  LinearBlock gate;  ///< [P, H]
+  Activation activation = Activation::kNone;
+  LinearBlock out;  ///< [H, P]
+  ResidualBlock residual;
 };
 
 struct LayerBlock {
@@ -113,6 +140,7 @@ struct LayerBlock {
   MlpBlock mlp;
   ResidualBlock mlp_residual;
   bool parallel = false;  ///< the MLP reads what attention reads; both are added (GPT-J, NeoX)
+  LayerInputBlock input;
 };
 
 struct PositionBlock {

@@ -326,6 +326,10 @@ class Evaluator {
       const auto* found = base->get_object().if_contains(key->get_string());
       return found == nullptr ? value() : *found;
     }
+    if (base->is_object() && is_integer(*key)) {
+      const auto* found = base->get_object().if_contains(json::serialize(*key));
+      return found == nullptr ? value() : *found;
+    }
     if (base->is_null()) return value();
     if (!base->is_array()) return wrong_type(node.parts[0], *base, "a list");
     const auto number = as_number(*key);

@@ -60,8 +60,8 @@ json::object replace_present(const json::object& base, const json::object& commo
 }
 
 // The keys of tables whose values are names of tensors.
-constexpr std::array<std::string_view, 5> kNameKeys = {"tensor", "types", "sinks", "selection_bias",
-                                                       "bias"};
+constexpr std::array<std::string_view, 6> kNameKeys = {"tensor",         "types", "sinks",
+                                                       "selection_bias", "bias",  "weight_scales"};
 
 bool is_name_key(std::string_view key) {
   return std::ranges::find(kNameKeys, key) != kNameKeys.end();
@@ -69,10 +69,10 @@ bool is_name_key(std::string_view key) {
 
 /// A key that stands for a table whose one key is `tensor`, or for the table itself.
 bool may_be_name(std::string_view key) {
-  constexpr std::array<std::string_view, 17> kTables = {
-      "q",        "k",        "v",          "qkv",        "out",    "gate",
-      "up",       "gate_up",  "down",       "q_norm",     "k_norm", "norm_in",
-      "norm_out", "norm_sum", "norm_inner", "final_norm", "norm"};
+  constexpr std::array<std::string_view, 19> kTables = {
+      "q",          "k",          "v",      "qkv",    "out",        "gate",     "up",
+      "gate_up",    "down",       "q_norm", "k_norm", "norm_in",    "norm_out", "norm_sum",
+      "norm_inner", "final_norm", "norm",   "v_norm", "router_norm"};
   constexpr std::array<std::string_view, 5> kOthers = {"projection", "token_norm", "router_tensor",
                                                        "gate_tensor", "relative_bias"};
   return std::ranges::find(kTables, key) != kTables.end() ||

@@ -20,9 +20,9 @@ constexpr std::array<std::string_view, 2> kClaims = {"model_type", "architecture
 constexpr std::array<std::string_view, 1> kLet = {"*"};
 constexpr std::array<std::string_view, 6> kGguf = {"architectures", "where",    "config:let",
                                                    "override:top",  "write_as", "metadata:let"};
-constexpr std::array<std::string_view, 9> kStack = {
+constexpr std::array<std::string_view, 10> kStack = {
     "layers",  "causal",          "norm:norm", "embedding:embedding", "attention:attention",
-    "mlp:mlp", "cross:attention", "parallel",  "final_norm:norm",
+    "mlp:mlp", "cross:attention", "parallel",  "final_norm:norm",     "layer_input:layer_input",
 };
 constexpr std::array<std::string_view, 8> kEmbedding = {
     "tensor", "size",      "projection:linear",   "scale",
@@ -32,11 +32,11 @@ constexpr std::array<std::string_view, 4> kPositions = {"kind", "tensor", "offse
 constexpr std::array<std::string_view, 5> kNorm = {"tensor", "kind", "eps", "weight_offset",
                                                    "present"};
 constexpr std::array<std::string_view, 2> kLinear = {"tensor", "transposed"};
-constexpr std::array<std::string_view, 6> kResidual = {
-    "norm_in:norm",    "norm_out:norm",  "norm_sum:norm",
-    "norm_inner:norm", "residual_scale", "adds_normed_input",
+constexpr std::array<std::string_view, 7> kResidual = {
+    "norm_in:norm",   "norm_out:norm", "norm_sum:norm",     "norm_inner:norm",
+    "residual_scale", "sum_scale",     "adds_normed_input",
 };
-constexpr std::array<std::string_view, 26> kAttention = {
+constexpr std::array<std::string_view, 28> kAttention = {
     "heads",
     "kv_heads",
     "head_size",
@@ -53,6 +53,8 @@ constexpr std::array<std::string_view, 26> kAttention = {
     "gate:head_gate",
     "q_norm:norm",
     "k_norm:norm",
+    "v_norm:norm",
+    "own_kv",
     "head_norm_scope",
     "norm_after_rotary",
     "query_growth",
@@ -79,7 +81,7 @@ constexpr std::array<std::string_view, 5> kDense = {"size", "gate:linear", "up:l
                                                     "gate_up:gate_up", "down:linear"};
 constexpr std::array<std::string_view, 4> kGateUp = {"tensor", "transposed", "interleaved",
                                                      "up_first"};
-constexpr std::array<std::string_view, 15> kExperts = {
+constexpr std::array<std::string_view, 20> kExperts = {
     "enabled",
     "count",
     "chosen",
@@ -93,10 +95,19 @@ constexpr std::array<std::string_view, 15> kExperts = {
     "router_tensor:linear",
     "router_soft_cap",
     "selection_bias",
+    "weight_scales",
+    "router_scale",
+    "router_norm:norm",
+    "norm_in:norm",
+    "norm_out:norm",
     "shared:shared",
     "^dense",
 };
-constexpr std::array<std::string_view, 2> kShared = {"gate_tensor:linear", "^dense"};
+constexpr std::array<std::string_view, 3> kShared = {"gate_tensor:linear", "norm_out:norm",
+                                                     "^dense"};
+constexpr std::array<std::string_view, 11> kLayerInput = {
+    "size",  "tensor",      "table_scale", "projection:linear", "projection_scale", "norm:norm",
+    "scale", "gate:linear", "activation",  "out:linear",        "^residual"};
 constexpr std::array<std::string_view, 10> kHead = {
     "present",           "tied",       "tensor",    "transposed", "bias",
     "projection:linear", "activation", "norm:norm", "scale",      "soft_cap"};
@@ -125,6 +136,7 @@ constexpr std::array kSchema = {
     SpecTable{"gate_up", kGateUp},
     SpecTable{"experts", kExperts},
     SpecTable{"shared", kShared},
+    SpecTable{"layer_input", kLayerInput},
     SpecTable{"head", kHead},
     SpecTable{"output", kOutput},
 };

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -25,7 +26,8 @@ TEST_F(OpsCudaTest, NormsRowsOfEveryWidthAndType) {
                                 .spec = {.kind = plain ? NormKind::kRms : NormKind::kLayer,
                                          .weight_offset = plain ? 0.0F : 1.0F,
                                          .eps = 1e-5F},
-                                .scale = plain ? 1.0F : 0.5F};
+                                .scale = plain ? 1.0F : 0.5F,
+                                .sum_scale = plain ? 1.0F : 3.0F};
           const auto set = [&](bool on_device) {
             params.in = on_device ? in.device() : in.host();
             params.out = on_device ? out.device() : out.host();
@@ -96,6 +98,36 @@ TEST_F(OpsCudaTest, EmbedsFromEveryType) {
         reference::embed(params(false));
         out.expect_close(1e-6);
       }
+    }
+  }
+}
+
+TEST_F(OpsCudaTest, EmbedsColumnsOfAWiderTable) {
+  constexpr std::int64_t kTokens = 20;
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kQ8_0}) {
+    for (const auto& [table_width, first, width] :
+         std::vector<std::array<std::int64_t, 3>>{{96, 32, 64}, {128, 64, 32}, {50, 7, 9}}) {
+      if (dtype == DType::kQ8_0 && table_width % 32 != 0) continue;
+      std::vector<std::byte> bytes(
+          static_cast<std::size_t>(*bytes_of(dtype, kTokens * table_width)));
+      for (std::byte& byte : bytes) byte = static_cast<std::byte>(below(0x38));
+      const Mirror<std::byte> table(std::move(bytes));
+      const Mirror<TokenId> ids = integers(9, kTokens);
+      RowsPair out = RowsPair::poisoned(9, width);
+      const auto params = [&](bool on_device) {
+        return CudaEmbeddingParams{.rows = 9,
+                                   .ids = on_device ? ids.device() : ids.host.data(),
+                                   .table = on_device ? table.device() : table.host.data(),
+                                   .table_rows = kTokens,
+                                   .table_width = table_width,
+                                   .first_column = first,
+                                   .dtype = dtype,
+                                   .block = block_of(dtype),
+                                   .out = on_device ? out.device() : out.host()};
+      };
+      expect_runs([&](Stream stream) { return embed(params(true), stream); });
+      reference::embed(params(false));
+      out.expect_close(1e-6);
     }
   }
 }

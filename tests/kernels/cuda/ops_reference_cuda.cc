@@ -42,7 +42,8 @@ void write_cache(const CudaRotaryParams& params, std::byte* cache, std::int64_t 
 double embedded(const CudaEmbeddingParams& params, TokenId token, std::int64_t column) {
   const std::int64_t id = token - params.first_row;
   if (params.table == nullptr || id < 0 || id >= params.table_rows) return 0;
-  const std::int64_t width = params.out.width;
+  const std::int64_t width = params.table_width > 0 ? params.table_width : params.out.width;
+  column += params.first_column;
   if (params.block.elements == 1) return load(params.dtype, params.table, id * width + column);
   std::vector<float> numbers(static_cast<std::size_t>(params.block.elements));
   const std::int64_t block = (id * width + column) / params.block.elements;
@@ -67,7 +68,7 @@ void norm(const CudaNormParams& params) {
     for (std::int64_t i = 0; i < params.in.width; ++i) {
       double value = numbers[static_cast<std::size_t>(i)] * params.scale;
       if (params.residual.data != nullptr) value += at(params.residual, t, i);
-      put(params.out, t, i, value);
+      put(params.out, t, i, value * params.sum_scale);
     }
   }
 }

@@ -172,6 +172,49 @@ TEST_P(EmbeddingTest, TakesRowsOfEveryEncoding) {
   }
 }
 
+TEST_P(EmbeddingTest, TakesColumnsOfAWiderTable) {
+  Random random(5);
+  const std::vector<TokenId> ids{9, 0, 4};
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0}) {
+    const Stored stored(dtype, 128, random);
+    Table out(3, 32);
+    const EmbeddingParams params{.ids = ids,
+                                 .table = stored.table(),
+                                 .dtype = dtype,
+                                 .vocabulary = kVocabulary,
+                                 .table_width = 128,
+                                 .first_column = 64,
+                                 .out = out.rows()};
+    in_parts(2, [&](Share share) { embed(params, share); });
+    for (std::size_t t = 0; t < ids.size(); ++t) {
+      const auto first = static_cast<std::size_t>(ids[t]) * 128 + 64;
+      EXPECT_TRUE(is_close(out.row(static_cast<std::int64_t>(t)),
+                           std::span(stored.numbers).subspan(first, 32), 1e-6))
+          << to_string(dtype) << ", token " << t;
+    }
+  }
+}
+
+TEST_P(EmbeddingTest, NoticesColumnsThatTheTableLacks) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Random random(6);
+  const Stored stored(DType::kQ8_0, 64, random);
+  const std::vector<TokenId> ids{0};
+  Table out(1, 32);
+  EmbeddingParams params{.ids = ids,
+                         .table = stored.table(),
+                         .dtype = DType::kQ8_0,
+                         .vocabulary = kVocabulary,
+                         .table_width = 64,
+                         .first_column = 32,
+                         .out = out.rows()};
+  embed(params, Share{});
+  for (const std::int64_t first : {-32, 16, 64}) {
+    params.first_column = first;
+    WEFT_EXPECT_BUG(embed(params, Share{}), "embed: columns outside the table");
+  }
+}
+
 TEST_P(EmbeddingTest, NoticesAWeightThatIsNoTableOfThisShape) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto weight = PackedWeight::allocate(DType::kF32, kVocabulary, 4).value();

@@ -98,6 +98,7 @@ TEST_F(OpsCudaTest, RoutesInEveryWay) {
                                .routing = routing.on(device)};
           if (device) made.scores.data = mixed.device();
           if (groups > 1) made.selection_bias = device ? bias.device() : bias.host.data();
+          if (experts % 3 == 2) made.weight_scales = device ? bias.device() : bias.host.data();
           return made;
         };
         expect_runs([&](Stream stream) { return route(params(true), stream); });

@@ -69,10 +69,10 @@ struct ExpertChoice {
   double weight = 0;
 };
 
-/// A token's choices by its scores, best first, ties to the lower expert. `selection_bias` as in
-/// RouteParams.
+/// A token's choices by its scores, best first, ties to the lower expert. `selection_bias` and
+/// `weight_scales` as in RouteParams.
 inline std::vector<ExpertChoice> route_reference(const RouteSpec& spec, const float* selection_bias,
-                                                 Numbers scores) {
+                                                 const float* weight_scales, Numbers scores) {
   Numbers& weight = scores;
   if (spec.kind == RouterKind::kSoftmaxThenTopK) softmax_reference(weight);
   if (spec.kind == RouterKind::kSigmoid) {
@@ -102,6 +102,7 @@ inline std::vector<ExpertChoice> route_reference(const RouteSpec& spec, const fl
   if (divisor == 0) divisor = 1;
   for (std::size_t rank = 0; rank < weights.size(); ++rank) {
     chosen[rank].weight = weights[rank] / divisor * spec.scale;
+    if (weight_scales != nullptr) chosen[rank].weight *= weight_scales[chosen[rank].expert];
   }
   return chosen;
 }

@@ -19,8 +19,8 @@ void route(const CudaRouteParams& params) {
     std::vector<double> scores;
     for (std::int32_t e = 0; e < params.experts; ++e) scores.push_back(at(params.scores, t, e));
     std::int64_t place = t * chosen;
-    for (const auto& [expert, weight] :
-         test::route_reference(params.spec, params.selection_bias, std::move(scores))) {
+    for (const auto& [expert, weight] : test::route_reference(
+             params.spec, params.selection_bias, params.weight_scales, std::move(scores))) {
       routing.expert_of[place] = expert;
       routing.weight_of[place++] = static_cast<float>(weight);
     }

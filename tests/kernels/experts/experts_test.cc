@@ -44,8 +44,9 @@ void expect_routes(Routed& routed) {
   const auto chosen = static_cast<std::size_t>(routed.params.spec.chosen);
   for (std::int64_t t = 0; t < routed.params.scores.count; ++t) {
     const auto scores = routed.scores.row(t);
-    const auto want = test::route_reference(routed.params.spec, routed.params.selection_bias,
-                                            {scores.begin(), scores.end()});
+    const auto want =
+        test::route_reference(routed.params.spec, routed.params.selection_bias,
+                              routed.params.weight_scales, {scores.begin(), scores.end()});
     for (std::size_t r = 0; r < chosen; ++r) {
       const std::size_t at = static_cast<std::size_t>(t) * chosen + r;
       ASSERT_EQ(routed.expert_of[at], want[r].expert) << "token " << t << ", rank " << r;
@@ -75,6 +76,7 @@ TEST(ExpertsTest, ChooseAsThePapersSayForEveryKindOfRouter) {
           Routed routed(Table(9, experts, random, -3, 3),
                         {.kind = kind, .chosen = chosen, .normalize = normalize, .scale = 2.5F});
           if (experts == 256) routed.params.selection_bias = bias.data();
+          if (experts == 60) routed.params.weight_scales = bias.data();
           SCOPED_TRACE(testing::Message() << experts << " experts, " << chosen << " chosen");
           expect_routes(routed);
           expect_sorted(routed);

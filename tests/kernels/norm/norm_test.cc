@@ -21,6 +21,7 @@ std::vector<double> wanted_row(const NormParams& params, std::int64_t t) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] *= params.scale;
     if (params.residual.data != nullptr) out[i] += params.residual.row(t)[i];
+    out[i] *= params.sum_scale;
   }
   return out;
 }
@@ -38,7 +39,7 @@ TEST_P(NormTest, AgreesWithFloat64AtEveryWidth) {
       const auto weight = random.numbers(static_cast<std::size_t>(width));
       const auto bias = random.numbers(static_cast<std::size_t>(width));
       NormParams params{.spec = {.kind = kind, .eps = 1e-5F}, .in = in.rows(), .out = out.rows()};
-      for (int form = 0; form < 4; ++form) {
+      for (int form = 0; form < 5; ++form) {
         if (form >= 1) params.weight = weight.data();
         if (form >= 2) {
           params.bias = bias.data();
@@ -46,6 +47,7 @@ TEST_P(NormTest, AgreesWithFloat64AtEveryWidth) {
           params.scale = 0.5F;
         }
         if (form >= 3) params.residual = residual.rows();
+        if (form >= 4) params.sum_scale = -0.3F;
         norm(params, Share{});
         for (std::int64_t t = 0; t < 3; ++t) {
           EXPECT_TRUE(is_close(out.row(t), wanted_row(params, t), tolerance(width)))

@@ -38,7 +38,7 @@ struct RotarySetup {
     made.qkv = device ? qkv.device() : qkv.host();
     made.cosines = of(cosines);
     made.sines = of(sines);
-    for (HeadNorm* norm : {&made.query_norm, &made.key_norm}) {
+    for (HeadNorm* norm : {&made.query_norm, &made.key_norm, &made.value_norm}) {
       if (norm->weight != nullptr) norm->weight = of(weight);
       if (norm->bias != nullptr) norm->bias = of(weight) + 3;
     }
@@ -183,6 +183,7 @@ TEST_F(RotaryCudaTest, NormsHeadsInEveryWayBeforeOrAfter) {
           if (way == 3) norm.spec.scope = HeadNormScope::kAllHeads;
           step.params.query_norm = norm;
           step.params.key_norm = norm;
+          if (way % 2 == 0) step.params.value_norm = norm;
           if (way == 3) step.params.key_norm.spec.scope = HeadNormScope::kPerHead;
           step.params.spec.norm_after_rotary = after;
           step.params.spec.clip = 1.5F;

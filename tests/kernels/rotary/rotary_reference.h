@@ -72,6 +72,7 @@ void rotary_reference(const Params& params, std::int64_t position, std::span<dou
                        row.first(queries.size() + keys.size()));
   if (params.spec.norm_after_rotary) norms();
   grow_reference(params.spec, position, queries);
+  norm_heads_reference(params.value_norm, size, row.subspan(queries.size() + keys.size()));
 }
 
 }  // namespace weft::test

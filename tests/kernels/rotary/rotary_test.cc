@@ -129,12 +129,26 @@ TEST_P(RotaryTest, NormsHeadsInEveryWayBeforeOrAfter) {
         if (way == 3) norm.spec.scope = HeadNormScope::kAllHeads;
         step.params.query_norm = norm;
         step.params.key_norm = norm;
+        if (way % 2 == 0) step.params.value_norm = norm;
         step.params.spec.norm_after_rotary = after;
         step.params.spec.clip = 1.5F;
         expect_rotated(step, 2);
       }
     }
   }
+}
+
+TEST_P(RotaryTest, StoresValuesThatANormHasLeftAtOneScale) {
+  Random random(9);
+  Step step(2, 1, 24, 8, DType::kF32, random);
+  step.params.value_norm = {.spec = {.enabled = true, .norm = {.eps = 1e-6F}}};
+  rotate_and_store(step.params, Share{});
+  double squares = 0;
+  for (std::int32_t d = 0; d < 24; ++d) {
+    const double value = step.cache.value(step.pages[0], step.spans[0].start, 0, d);
+    squares += value * value;
+  }
+  EXPECT_NEAR(squares / 24, 1, 1e-4);
 }
 
 TEST_P(RotaryTest, TakesQueriesAloneAndKeysAndValuesAlone) {

@@ -43,6 +43,7 @@ T5 = dict(vocab_size=V, d_model=N, d_kv=D, d_ff=F, num_layers=L, num_heads=A,
           relative_attention_num_buckets=8, relative_attention_max_distance=16,
           decoder_start_token_id=0, pad_token_id=0, eos_token_id=1)
 SLIDES = ["sliding_attention", "full_attention"]
+GEMMA4 = dict(WIDE, global_head_dim=8, sliding_window=6, hidden_size_per_layer_input=0)
 MULTIPLIERS = dict(embedding_multiplier=3.0, residual_multiplier=0.5, attention_multiplier=0.3,
                    logits_scaling=4.0)
 
@@ -139,6 +140,19 @@ CASES = {
                                          layer_types=SLIDES)),
     "gemma3-nested": ("lm", "gemma3_text", dict(WIDE, query_pre_attn_scalar=24, sliding_window=6,
                                                 layer_types=SLIDES)),
+    "gemma4": ("lm", "gemma4_text", dict(
+        GEMMA4, num_hidden_layers=3, attention_k_eq_v=True, num_global_key_value_heads=1,
+        layer_types=["sliding_attention", "full_attention", "full_attention"],
+        final_logit_softcapping=3.0)),
+    "gemma4-nested": ("lm", "gemma4_text", dict(GEMMA4, layer_types=SLIDES)),
+    "gemma4-moe": ("lm", "gemma4_text", dict(GEMMA4, layer_types=SLIDES, enable_moe_block=True,
+                                             num_experts=4, top_k_experts=2,
+                                             moe_intermediate_size=8)),
+    "gemma4-e": ("lm", "gemma4_text", dict(
+        GEMMA4, num_hidden_layers=4, layer_types=SLIDES * 2, hidden_size_per_layer_input=4,
+        vocab_size_per_layer_input=V, num_kv_shared_layers=2, use_double_wide_mlp=True)),
+    "gemma4_unified": ("lm", "gemma4_unified_text", dict(
+        GEMMA4, layer_types=SLIDES, attention_k_eq_v=True, num_global_key_value_heads=1)),
     "glm": ("lm", "glm", dict(WIDE, partial_rotary_factor=0.5)),
     "glm4": ("lm", "glm4", dict(WIDE, partial_rotary_factor=0.5)),
     "glm4_moe": ("lm", "glm4_moe", dict(WIDE, partial_rotary_factor=0.5, n_routed_experts=6,
@@ -320,14 +334,16 @@ def randomize(model, name, generator):
     numbers = list(model.named_parameters())
     if name in LEFT_OUT:
         numbers = [(n, p) for n, p in numbers if LEFT_OUT[name] not in n]
-    numbers += [(n, b) for n, b in model.named_buffers() if "correction_bias" in n]
+    buffers = ("correction_bias", "layer_scalar")
+    numbers += [(n, b) for n, b in model.named_buffers() if any(part in n for part in buffers)]
     with torch.no_grad():
         for tensor_name, tensor in numbers:
             noise = torch.randn(tensor.shape, generator=generator)
             if tensor.dim() == 1:
                 lower = tensor_name.lower()
                 is_norm = tensor_name.endswith("weight") and ("norm" in lower or "ln" in lower)
-                noise = 0.1 * noise + (1.0 if is_norm else 0.0)
+                is_scale = tensor_name.endswith("layer_scalar")
+                noise = 0.1 * noise + (1.0 if is_norm or is_scale else 0.0)
             elif not any(part in tensor_name for part in ("emb", "wte", "wpe", "shared.weight")):
                 noise = noise * 1.4 / tensor.shape[-1] ** 0.5
             tensor.copy_(noise.half().float())
@@ -351,8 +367,9 @@ def expect(model, kind, prompt, reach):
 def nest(folder):
     """As the text half of a model that also sees is stored: sizes and tensors one level down."""
     text = json.load(open(f"{folder}/config.json"))
-    outer = dict(architectures=["Gemma3ForConditionalGeneration"], model_type="gemma3",
-                 eos_token_id=2, text_config=text)
+    family = text["model_type"].removesuffix("_text")
+    outer = dict(architectures=[family.capitalize() + "ForConditionalGeneration"],
+                 model_type=family, eos_token_id=2, text_config=text)
     with open(f"{folder}/config.json", "w") as file:
         file.write(json.dumps(outer, indent=2) + "\n")
     tensors = load_file(f"{folder}/model.safetensors")
@@ -388,7 +405,7 @@ def make(folder, name):
     if os.path.exists(f"{folder}/generation_config.json"):
         os.remove(f"{folder}/generation_config.json")
     save_file(expected, f"{folder}/expected.safetensors")
-    if name == "gemma3-nested":
+    if name.endswith("-nested"):
         nest(folder)
 
 

@@ -52,6 +52,23 @@ TEST(RotaryFrequenciesTest, ArePowersOfThetaWithoutScaling) {
   }
 }
 
+TEST(RotaryFrequenciesTest, LeaveTheLastPairsAsTheyAreWhereThoseThatTurnAreAPart) {
+  const auto turning = [](std::string_view fields) {
+    return frequencies(R"({"rope_type": "proportional")" + std::string(fields) + "}");
+  };
+  EXPECT_THAT(turning("").value().frequency, are(plain_numbers()));
+  for (const char* part : {"0.25", "0.3"}) {
+    EXPECT_THAT(turning(R"(, "partial_rotary_factor": )" + std::string(part)).value().frequency,
+                are({1.0F, 0.316227764F, 0, 0, 0, 0, 0, 0}));
+  }
+  EXPECT_THAT(turning(R"(, "partial_rotary_factor": 0.125, "factor": 4.0)").value().frequency,
+              are({0.25F, 0, 0, 0, 0, 0, 0, 0}));
+  for (const char* wrong : {"-0.5", "1.5"}) {
+    EXPECT_THAT(turning(R"(, "partial_rotary_factor": )" + std::string(wrong)),
+                FailsWith(ModelErrc::kBadConfig, "partial_rotary_factor of 0 to 1"));
+  }
+}
+
 TEST(RotaryFrequenciesTest, DivideByTheFactorOfLinearScaling) {
   EXPECT_THAT(frequencies(R"({"type": "linear", "factor": 4.0})").value().frequency,
               are({0.25F, 0.079056941F, 0.0250000004F, 0.00790569466F, 0.00249999994F,

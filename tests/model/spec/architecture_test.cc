@@ -176,6 +176,30 @@ TEST(ArchitectureTest, RefusesExpertsThatCannotBeChosen) {
   error_of("count = " + std::to_string(kMaxExperts + 1) + "\nchosen = 1", "mlp.experts.count");
 }
 
+TEST(ArchitectureTest, ReadsTheKeysOfTheLastLayerBeforeThatMakesSuchKeys) {
+  SmallSpec spec;
+  spec.layers = 5;
+  spec.top = "each_layer = { slides = \"= layer % 2 == 0\", owns = \"= layer < 3\" }";
+  spec.attention.append("\nwindow = \"= slides ? 4 : 0\"\nown_kv = \"= owns\"");
+  const Architecture model = spec.resolve(test::small_checkpoint().make()).value();
+  std::vector<int> from;
+  for (const LayerBlock& layer : model.decoder.layers) from.push_back(layer.attention.kv_from);
+  EXPECT_THAT(from, ElementsAre(-1, -1, -1, 1, 2));
+  spec.top = "each_layer = { slides = \"= layer == 3\", owns = \"= layer < 3\" }";
+  EXPECT_THAT(spec.resolve(test::small_checkpoint().make()),
+              FailsWith(ModelErrc::kBadConfig, "attention.own_kv: no layer before has keys"));
+}
+
+TEST(ArchitectureTest, RefusesScalesAndNormsOfWhatIsNotThere) {
+  SmallSpec spec;
+  spec.mlp.append("\nsum_scale = 0.5");
+  EXPECT_THAT(spec.resolve(test::small_checkpoint().make()),
+              FailsWith(ModelErrc::kBadConfig, "mlp.sum_scale: needs norm_out"));
+  EXPECT_THAT(
+      with_experts("count = 4\nchosen = 1\nnorm_out = {}").resolve(test::small_checkpoint().make()),
+      FailsWith(ModelErrc::kBadConfig, "mlp.experts.norm_out: needs shared.norm_out"));
+}
+
 TEST(ArchitectureTest, RefusesWhatASpecDoesNotDo) {
   const auto model = resolve(CheckpointBuilder(
       R"({"model_type": "gemma3_text", "vocab_size": 32, "hidden_size": 64, "num_hidden_layers": 1,

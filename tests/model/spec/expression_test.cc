@@ -37,7 +37,7 @@ class Fields final : public ExpressionScope {
   boost::json::object fields_ = boost::json::parse(R"({
       "hidden": 64, "heads": 8, "third": 3, "half": 0.5, "none": null, "yes": true, "word": "silu",
       "kinds": ["full", "sliding"], "rope": {"factor": 4.0, "type": "yarn"}, "rope.theta": 10000,
-      "notable": 7, "order": 9, "inside": 11})")
+      "layers": {"1": {"heads": 4}}, "notable": 7, "order": 9, "inside": 11})")
                                     .get_object();
 };
 
@@ -88,6 +88,8 @@ INSTANTIATE_TEST_SUITE_P(Names, ExpressionValueTest,
                              {"rope['factor']", "4.0"},
                              {"rope['missing']", "null"},
                              {"missing['field']", "null"},
+                             {"layers[third - 2]['heads']", "4"},
+                             {"layers[0]['heads']", "null"},
                              {"kinds[1]", R"("sliding")"},
                              {"kinds[third - 2]", R"("sliding")"},
                              // A name may begin with an operator's letters.
