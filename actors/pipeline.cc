@@ -94,9 +94,9 @@ class Pipeline::Assembly {
 
 void Pipeline::Assembly::start(std::vector<DeviceRanks> devices) {
   const std::size_t replicas = devices.size();
-  pipeline_.stats_ =
-      std::make_shared<PipelineStats>(pipeline_.metrics(), devices.front().front()->limits(),
-                                      replicas, config_.max_queued_requests);
+  pipeline_.stats_ = std::make_shared<PipelineStats>(
+      pipeline_.metrics(), devices.front().front()->limits(), replicas, config_.max_queued_requests,
+      pipeline_.model_->kv_bytes);
   const auto executor_metrics = std::make_shared<ExecutorMetrics>(pipeline_.metrics());
   std::vector<ReplicaEntry> entries;
   for (std::size_t i = 0; i < replicas; ++i) {

@@ -20,10 +20,14 @@ PipelineStats::Times::Times(MetricsRegistry& registry, RequestClass cls)
                              {{"class", std::string(to_string(cls))}})) {}
 
 PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits,
-                             std::size_t replicas, std::int64_t most_requests)
+                             std::size_t replicas, std::int64_t most_requests,
+                             std::int64_t kv_bytes)
     : limits_(limits),
       count_(replicas),
       most_requests_(most_requests),
+      page_bytes_(static_cast<double>(kv_bytes) /
+                  static_cast<double>(std::max<std::int64_t>(
+                      static_cast<std::int64_t>(replicas) * limits.pages, 1))),
       before_(replicas),
       rows_(std::make_unique<Row[]>(replicas * static_cast<std::size_t>(limits.rows))),
       times_{Times(registry, RequestClass::kChat), Times(registry, RequestClass::kBatch)},
@@ -44,7 +48,9 @@ PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limi
       prefix_evictions_(registry.counter("weft_prefix_cache_evictions_total",
                                          "Pages of the KV cache given up for others")),
       prefix_pages_(registry.gauge("weft_prefix_cache_pages",
-                                   "Pages of the KV cache that can be found by their tokens")) {
+                                   "Pages of the KV cache that can be found by their tokens")),
+      prefix_bytes_(registry.gauge("weft_prefix_cache_bytes",
+                                   "Bytes of the pages that can be found by their tokens")) {
   for (SchedulerStats& before : before_) before.pages_free = limits.pages;
 }
 
@@ -96,6 +102,7 @@ void PipelineStats::set(std::size_t replica, const SchedulerStats& stats) noexce
   count(prefix_tokens_, before.prefixes.found, stats.prefixes.found);
   count(prefix_evictions_, before.prefixes.given_up, stats.prefixes.given_up);
   change(prefix_pages_, before.prefixes.pages, stats.prefixes.pages);
+  change(prefix_bytes_, before.prefixes.pages * page_bytes_, stats.prefixes.pages * page_bytes_);
   before = stats;
 }
 

@@ -17,9 +17,9 @@ namespace weft {
 /// Thread-safe except where stated.
 class PipelineStats {
  public:
-  /// `most_requests` may be taken in and not have ended.
+  /// `most_requests` may be taken in and not have ended; `kv_bytes` are those of all pages.
   PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits, std::size_t replicas,
-                std::int64_t most_requests);
+                std::int64_t most_requests, std::int64_t kv_bytes);
 
   /// Counts a request when it is taken in, and when it has ended.
   void begin(std::int64_t prompt_tokens) noexcept;
@@ -54,6 +54,7 @@ class PipelineStats {
   const DeviceLimits limits_;  // of one replica
   const std::size_t count_;
   const std::int64_t most_requests_;
+  const double page_bytes_;
   // What the metrics contain already; each is its scheduler's own.
   std::vector<SchedulerStats> before_;
   const std::unique_ptr<Row[]> rows_;  // of all replicas
@@ -87,6 +88,7 @@ class PipelineStats {
   Counter& prefix_tokens_;
   Counter& prefix_evictions_;
   Gauge& prefix_pages_;
+  Gauge& prefix_bytes_;
 };
 
 }  // namespace weft
