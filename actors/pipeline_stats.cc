@@ -23,10 +23,13 @@ PipelineStats::Times::Times(MetricsRegistry& registry, RequestClass cls, const s
 
 PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits,
                              std::size_t replicas, std::int64_t most_requests,
-                             const std::string& model)
+                             std::int64_t kv_bytes, const std::string& model)
     : limits_(limits),
       count_(replicas),
       most_requests_(most_requests),
+      page_bytes_(static_cast<double>(kv_bytes) /
+                  static_cast<double>(std::max<std::int64_t>(
+                      static_cast<std::int64_t>(replicas) * limits.pages, 1))),
       before_(replicas),
       rows_(std::make_unique<Row[]>(replicas * static_cast<std::size_t>(limits.rows))),
       times_{Times(registry, RequestClass::kChat, model),
@@ -59,6 +62,9 @@ PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limi
                                          with_model(model))),
       prefix_pages_(registry.gauge("weft_prefix_cache_pages",
                                    "Pages of the KV cache that can be found by their tokens",
+                                   with_model(model))),
+      prefix_bytes_(registry.gauge("weft_prefix_cache_bytes",
+                                   "Bytes of the pages that can be found by their tokens",
                                    with_model(model))) {
   for (SchedulerStats& before : before_) before.pages_free = limits.pages;
 }
@@ -122,6 +128,7 @@ void PipelineStats::set(std::size_t replica, const SchedulerStats& stats) noexce
   count(prefix_tokens_, before.prefixes.found, stats.prefixes.found);
   count(prefix_evictions_, before.prefixes.given_up, stats.prefixes.given_up);
   change(prefix_pages_, before.prefixes.pages, stats.prefixes.pages);
+  change(prefix_bytes_, before.prefixes.pages * page_bytes_, stats.prefixes.pages * page_bytes_);
   before = stats;
 }
 

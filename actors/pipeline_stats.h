@@ -18,10 +18,10 @@ namespace weft {
 /// Thread-safe except where stated.
 class PipelineStats {
  public:
-  /// `most_requests` may be taken in and not have ended. `model` is the label of the metrics where
-  /// there are several models. The registry must outlive it.
+  /// `most_requests` may be taken in and not have ended; `kv_bytes` are those of all pages. `model`
+  /// is the label of the metrics where there are several models. The registry must outlive it.
   PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits, std::size_t replicas,
-                std::int64_t most_requests, const std::string& model = {});
+                std::int64_t most_requests, std::int64_t kv_bytes, const std::string& model = {});
   PipelineStats(const PipelineStats&) = delete;
   PipelineStats& operator=(const PipelineStats&) = delete;
   /// Takes its part off the metrics that are levels: others may go on with them.
@@ -60,6 +60,7 @@ class PipelineStats {
   const DeviceLimits limits_;  // of one replica
   const std::size_t count_;
   const std::int64_t most_requests_;
+  const double page_bytes_;
   // What the metrics contain already; each is its scheduler's own.
   std::vector<SchedulerStats> before_;
   const std::unique_ptr<Row[]> rows_;  // of all replicas
@@ -93,6 +94,7 @@ class PipelineStats {
   Counter& prefix_tokens_;
   Counter& prefix_evictions_;
   Gauge& prefix_pages_;
+  Gauge& prefix_bytes_;
 };
 
 }  // namespace weft

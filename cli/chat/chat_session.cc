@@ -149,9 +149,8 @@ bool ChatSession::carry_out_calls() {
     ToolCaller::Outcome outcome{.output = "error: the user stopped"};
     if (!interrupted) outcome = tools_.call(call, [this] { return look(); });
     interrupted = interrupted || outcome.interrupted;
-    messages_.push_back({{"type", "function_call_output"},
-                         {"call_id", call.id},
-                         {"output", std::move(outcome.output)}});
+    messages_.push_back(
+        {{"type", "function_call_output"}, {"call_id", call.id}, {"output", outcome.output}});
   }
   if (interrupted && !terminal_.interactive()) break_off();
   return !interrupted;

@@ -195,7 +195,7 @@ ToolProcess::~ToolProcess() {
   ::close(stop_);
 }
 
-void ToolProcess::stop() {
+void ToolProcess::stop() const {
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(stop_, &one, sizeof(one));
 }

@@ -34,7 +34,7 @@ class ToolProcess {
   ~ToolProcess();
 
   /// Tells the command to end.
-  void stop();
+  void stop() const;
   /// Returns what the model is told, valid UTF-8, once the command has ended: what it printed;
   /// where it failed, "error: " with the reason before that.
   [[nodiscard]] std::optional<std::string> result();

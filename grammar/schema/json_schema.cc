@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "weft/core/text/hex_value.h"
 #include "weft/core/text/utf8.h"
 #include "weft/grammar/defaults.h"
 #include "weft/grammar/grammar_error.h"
@@ -237,15 +238,9 @@ const Value* SchemaReader::resolve(std::string_view reference, const std::string
   // Percent escapes are those of the URI that a reference is.
   std::string pointer;
   for (std::size_t i = 1; i < reference.size(); ++i) {
-    const auto digit = [](char c) {
-      return c >= '0' && c <= '9'   ? c - '0'
-             : c >= 'a' && c <= 'f' ? c - 'a' + 10
-             : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                    : -1;
-    };
-    if (reference[i] == '%' && i + 2 < reference.size() && digit(reference[i + 1]) >= 0 &&
-        digit(reference[i + 2]) >= 0) {
-      pointer += static_cast<char>(digit(reference[i + 1]) * 16 + digit(reference[i + 2]));
+    if (reference[i] == '%' && i + 2 < reference.size() && hex_value(reference[i + 1]) >= 0 &&
+        hex_value(reference[i + 2]) >= 0) {
+      pointer += static_cast<char>(hex_value(reference[i + 1]) * 16 + hex_value(reference[i + 2]));
       i += 2;
     } else {
       pointer += reference[i];

@@ -4,18 +4,12 @@
 #include <boost/beast/core/string.hpp>
 #include <charconv>
 
+#include "weft/core/text/hex_value.h"
 #include "weft/core/text/trimmed.h"
 #include "weft/text/json/base64.h"
 
 namespace weft {
 namespace {
-
-int hex_digit(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 bool percent_decode(std::string_view text, std::string& out) {
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -24,8 +18,8 @@ bool percent_decode(std::string_view text, std::string& out) {
       continue;
     }
     if (i + 2 >= text.size()) return false;
-    const int high = hex_digit(text[i + 1]);
-    const int low = hex_digit(text[i + 2]);
+    const int high = hex_value(text[i + 1]);
+    const int low = hex_value(text[i + 2]);
     if (high < 0 || low < 0 || high * 16 + low == 0) return false;
     out.push_back(static_cast<char>(high * 16 + low));
     i += 2;

@@ -6,6 +6,7 @@
 #include "weft/config/config_error.h"
 #include "weft/config/toml_text.h"
 #include "weft/core/io/file.h"
+#include "weft/core/text/hex_value.h"
 
 namespace weft {
 namespace {
@@ -15,15 +16,9 @@ using Hash = std::array<unsigned char, 32>;
 std::optional<Hash> hash_from_hex(std::string_view hex) {
   Hash hash{};
   if (hex.size() != 2 * hash.size()) return std::nullopt;
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-  };
   for (std::size_t i = 0; i < hash.size(); ++i) {
-    const int high = digit(hex[2 * i]);
-    const int low = digit(hex[2 * i + 1]);
+    const int high = hex_value(hex[2 * i]);
+    const int low = hex_value(hex[2 * i + 1]);
     if (high < 0 || low < 0) return std::nullopt;
     hash[i] = static_cast<unsigned char>(high * 16 + low);
   }

@@ -29,6 +29,7 @@ const std::string demo_folder = source_path("examples/demo_model");
 constexpr std::int64_t kContext = 1024;
 constexpr std::int64_t kLongestAnswer = 200;
 constexpr double kBar = 0.95;
+constexpr double kToolBar = 0.9;
 
 // A sanitizer makes every question take ten times as long, and finds the same in fewer of them.
 #ifdef WEFT_SANITIZED
@@ -37,9 +38,9 @@ constexpr std::size_t kEvery = 10;
 constexpr std::size_t kEvery = 1;
 #endif
 
-std::vector<json::value> held_out_questions() {
+std::vector<json::value> held_out_questions(const std::string& name) {
   std::vector<json::value> questions;
-  std::ifstream file(demo_folder + "/held_out.jsonl");
+  std::ifstream file(demo_folder + "/" + name);
   for (std::string text; std::getline(file, text);) questions.push_back(json::parse(text));
   return questions;
 }
@@ -60,9 +61,10 @@ class DemoModelTest : public testing::Test {
   }
 
   /// Returns what the model answers, greedily, without the end token that it must choose itself.
-  Result<std::string> answer(json::array messages) {
-    const auto prompt =
-        ChatEncoder(*tokenizer_).encode({.messages = std::move(messages)}, wall_clock());
+  Result<std::string> answer(const json::object& question) {
+    Conversation conversation{.messages = question.at("messages").as_array()};
+    if (const auto* tools = question.if_contains("tools")) conversation.tools = *tools;
+    const auto prompt = ChatEncoder(*tokenizer_).encode(std::move(conversation), wall_clock());
     if (!prompt) return prompt.error();
     SequenceRunner runner(*device_);
     TokenId next = kNoToken;
@@ -78,6 +80,30 @@ class DemoModelTest : public testing::Test {
     return tokenizer_->decode(ids, true);
   }
 
+  /// Asks the questions of a file, of which there are at least `least`, and expects the share `bar`
+  /// of the answers to be right.
+  void ask_all(const std::string& file, std::size_t least, double bar) {
+    const std::vector<json::value> questions = held_out_questions(file);
+    ASSERT_GE(questions.size(), least);
+    std::size_t asked = 0;
+    std::size_t right = 0;
+    std::string wrong;
+    for (std::size_t i = 0; i < questions.size(); i += kEvery) {
+      const json::object& question = questions[i].as_object();
+      const auto got = answer(question);
+      ASSERT_TRUE(got) << to_string(got.error());
+      ++asked;
+      if (*got == question.at("answer").as_string()) {
+        ++right;
+      } else {
+        wrong += json::serialize(question) + "\n  got " + *got + "\n";
+      }
+    }
+    RecordProperty("asked", static_cast<int>(asked));
+    RecordProperty("right", static_cast<int>(right));
+    EXPECT_GE(static_cast<double>(right), bar * static_cast<double>(asked)) << wrong;
+  }
+
  private:
   [[nodiscard]] bool ends(TokenId id) const {
     return std::ranges::find(tokenizer_->end_tokens(), id) != tokenizer_->end_tokens().end();
@@ -87,26 +113,10 @@ class DemoModelTest : public testing::Test {
   std::unique_ptr<ModelDevice> device_;
 };
 
-TEST_F(DemoModelTest, AnswersQuestionsItHasNotSeen) {
-  const std::vector<json::value> questions = held_out_questions();
-  ASSERT_GE(questions.size(), 400U);
-  std::size_t asked = 0;
-  std::size_t right = 0;
-  std::string wrong;
-  for (std::size_t i = 0; i < questions.size(); i += kEvery) {
-    const json::object& question = questions[i].as_object();
-    const auto got = answer(question.at("messages").as_array());
-    ASSERT_TRUE(got) << to_string(got.error());
-    ++asked;
-    if (*got == question.at("answer").as_string()) {
-      ++right;
-    } else {
-      wrong += json::serialize(question) + "\n  got " + *got + "\n";
-    }
-  }
-  RecordProperty("asked", static_cast<int>(asked));
-  RecordProperty("right", static_cast<int>(right));
-  EXPECT_GE(static_cast<double>(right), kBar * static_cast<double>(asked)) << wrong;
+TEST_F(DemoModelTest, AnswersQuestionsItHasNotSeen) { ask_all("held_out.jsonl", 400, kBar); }
+
+TEST_F(DemoModelTest, CallsToolsAndWritesJsonAsItHasNotSeen) {
+  ask_all("held_out_tools.jsonl", 200, kToolBar);
 }
 
 }  // namespace

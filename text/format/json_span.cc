@@ -1,5 +1,6 @@
 #include "weft/text/format/json_span.h"
 
+#include "weft/core/text/hex_value.h"
 #include "weft/core/text/utf8.h"
 #include "weft/text/format/tag_scanner.h"
 
@@ -9,13 +10,6 @@ namespace {
 bool is_word_byte(char c) noexcept {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' ||
          c == '-' || c == '.';
-}
-
-int hex_value(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "weft/core/text/hex_value.h"
 #include "weft/core/text/utf8.h"
 #include "weft/text/format/json_span.h"
 #include "weft/text/format/tag_scanner.h"
@@ -35,12 +36,6 @@ std::string json_of_word(std::string_view word) {
   if (number.starts_with("-.")) number.insert(1, "0");
   if (number.ends_with('.')) number.push_back('0');
   return number == "-" ? std::string() : number;
-}
-
-int digit_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char low = static_cast<char>(c | 0x20);
-  return low >= 'a' && low <= 'f' ? low - 'a' + 10 : 16;
 }
 
 }  // namespace
@@ -84,8 +79,8 @@ PythonLiteral::Step PythonLiteral::push_escaped(char c, std::string& out) {
 }
 
 PythonLiteral::Step PythonLiteral::push_code(char c, std::string& out) {
-  const int value = digit_value(c);
-  if (value >= 16) return Step::kBroken;
+  const int value = hex_value(c);
+  if (value < 0) return Step::kBroken;
   code_ = code_ * 16 + static_cast<char32_t>(value);
   if (--digits_left_ > 0) return Step::kMore;
   append_json_escaped(to_utf8(is_scalar_value(code_) ? code_ : kReplacementCharacter), out);

@@ -37,8 +37,8 @@ class ChatProgram : public testing::TestWithParam<bool> {
   void SetUp() override {
     if (GetParam()) server_ = std::make_unique<DemoServer>();
   }
-  ProgramRun say(const std::string& lines, bool notes = false) {
-    return chat(server_ ? server_->url("ws") : chat_model_path, lines, notes);
+  ProgramRun say(const std::string& lines, bool notes = false, const std::string& options = "") {
+    return chat(server_ ? server_->url("ws") : chat_model_path, lines, notes, options);
   }
 
   std::unique_ptr<DemoServer> server_;
@@ -56,6 +56,24 @@ TEST_P(ChatProgram, RemembersTheConversation) {
   const ProgramRun outcome =
       say("At home I have a duck\nWhat animal do I have?\n/new\nWhat is 1 + 1?");
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("You have a duck."), EndsWith("1 + 1 = 2.\n")));
+}
+
+TEST_P(ChatProgram, GoesOnWithWhatAToolSays) {
+  const TempFolder folder;
+  const std::string file =
+      folder
+          .write("tools.json",
+                 R"([{"name": "calculator", "description": "Evaluates an expression.",
+                      "parameters": {"type": "object", "required": ["expression"],
+                                     "properties": {"expression": {"type": "string"}}},
+                      "shell": "grep -q expression && echo 4711", "ask": false}])")
+          .string();
+  const ProgramRun outcome = say("What is 12 * 30?\nAnd plus 5?", true, "--tools " + file);
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("calls calculator {\"expression\":\"12 * 30\"}\n-> 4711\n"),
+                    HasSubstr("12 * 30 = 4711.\n"),
+                    HasSubstr("calls calculator {\"expression\":\"4711 + 5\"}\n")));
 }
 
 TEST_P(ChatProgram, RunsBatchesBehindTheConversationAndShowsThemInBatchMode) {

@@ -226,6 +226,119 @@ def answers(*deltas: str, tokens: int = 9) -> Callable[[Page], None]:
     return lambda page: page.route_web_socket(re.compile("/v1/responses$"), say_it)
 
 
+def thinks_and_calls(*calls: tuple[str, str]) -> tuple[Callable[[Page], None], list[dict[str, Any]]]:
+    """Every question is thought about and answered with calls, their results with text; and what is asked."""
+    asked: list[dict[str, Any]] = []
+    items = [{"type": "function_call", "call_id": f"call{i}", "name": name, "arguments": arguments, "status": "completed"}
+             for i, (name, arguments) in enumerate(calls)]
+
+    def say_it(socket: WebSocketRoute) -> None:
+        def answer(text: str | bytes) -> None:
+            request = json.loads(text)
+            asked.append(request)
+            is_result = request["input"][0]["type"] == "function_call_output"
+            response = {"id": f"resp_{len(asked)}", "usage": {"output_tokens": 9}}
+            middle = [{"type": "response.output_text.delta", "delta": "As told."}] if is_result else [
+                {"type": "response.reasoning_text.delta", "delta": "Let me <b>see"},
+                {"type": "response.reasoning_text.delta", "delta": "</b> then."},
+                *({"type": "response.output_item.done", "item": item} for item in items)]
+            for event in ({"type": "response.created", "response": response}, *middle,
+                          {"type": "response.completed", "response": response}):
+                socket.send(json.dumps({**event, "stream_id": request["stream_id"]}))
+
+        socket.on_message(answer)
+
+    return lambda page: page.route_web_socket(re.compile("/v1/responses$"), say_it), asked
+
+
+def set_tools(page: Page) -> None:
+    page.get_by_role("button", name="Settings").click()
+    page.locator("dialog [name=tools]").select_option("page")
+    page.get_by_role("button", name="Save").click()
+
+
+def test_thoughts_are_folded(open_page: OpenPage) -> None:
+    prepare, _ = thinks_and_calls()
+    page = open_page(prepare=prepare)
+    ask(page, "Hello")
+    thoughts = page.locator("article details.thoughts")
+    expect(thoughts.locator("summary")).to_have_text("Thoughts: 4 words", timeout=PATIENCE_MS)
+    expect(thoughts.locator("p")).to_be_hidden()
+    thoughts.locator("summary").click()
+    expect(thoughts.locator("p")).to_have_text("Let me <b>see</b> then.")
+    assert thoughts.locator("b").count() == 0
+    page.reload()
+    expect(page.locator("details.thoughts summary")).to_have_text("Thoughts: 4 words")
+
+
+def test_calls_are_carried_out_and_shown_as_blocks(open_page: OpenPage) -> None:
+    prepare, asked = thinks_and_calls(
+        ("calculator", '{"expression": "2 * (3 + 4.5) - -1"}'), ("clock", "{}"), ("calculator", '{"expression": "alert(1)"}'),
+        ("calculator", '{"expression": "1 / 0"}'), ("calculator", "{"), ("rm", "{}"))
+    page = open_page(prepare=prepare)
+    set_tools(page)
+    ask(page, "What is 2 * 7.5?")
+    expect(page.locator(".answer p").last).to_have_text("As told.", timeout=PATIENCE_MS)
+    assert [tool["name"] for tool in asked[0]["tools"]] == ["calculator", "clock"]
+    assert asked[1]["previous_response_id"] == "resp_1"
+    results = [(one["call_id"], one["output"]) for one in asked[1]["input"]]
+    assert results[0] == ("call0", "16")
+    assert re.fullmatch(r"\w+ \w+ \d+ \d{4} \d\d:\d\d:\d\d", results[1][1]), results[1]
+    assert results[2][1] == "error: only numbers, + - * / and brackets are known"
+    assert results[3][1] == "error: division by zero"
+    assert results[4][1].startswith("error: ")
+    assert results[5][1] == "error: there is no tool of this name"
+    blocks = page.locator("article .call")
+    expect(blocks).to_have_count(6)
+    expect(blocks.first).to_have_text('calculator {"expression": "2 * (3 + 4.5) - -1"}16')
+    page.reload()
+    expect(page.locator("article .call")).to_have_count(6)
+    expect(page.locator(".answer p").last).to_have_text("As told.")
+
+
+def test_a_model_that_calls_for_ever_is_stopped(open_page: OpenPage) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def call_again(socket: WebSocketRoute) -> None:
+        def answer(text: str | bytes) -> None:
+            asked.append(json.loads(text))
+            response = {"id": f"resp_{len(asked)}", "usage": {"output_tokens": 9}}
+            item = {"type": "function_call", "call_id": "c", "name": "clock", "arguments": "{}", "status": "completed"}
+            for event in ({"type": "response.output_item.done", "item": item},
+                          {"type": "response.completed", "response": response}):
+                socket.send(json.dumps({**event, "stream_id": asked[-1]["stream_id"]}))
+
+        socket.on_message(answer)
+
+    page = open_page(prepare=lambda page: page.route_web_socket(re.compile("/v1/responses$"), call_again))
+    set_tools(page)
+    ask(page, "What time is it?")
+    expect(page.locator(".meta")).to_contain_text("81 tokens", timeout=PATIENCE_MS)
+    assert len(asked) == 9
+    expect(page.locator("article .call")).to_have_count(9)
+
+
+def test_pages_in_use_and_cached_are_shown(open_page: OpenPage) -> None:
+    engine = {"running": 1, "rows": 4, "waiting": 0, "pages": 1000, "pages_free": 900, "pages_cached": 250, "ticks": 1,
+              "output_tokens": 1, "first_token_median_seconds": 0}
+    page = open_page(prepare=lambda page: page.route(
+        "**/requests", lambda route: route.fulfill(json={"requests": [], "rows": [], "engine": engine})))
+    expect(page.locator("#m-used")).to_have_text("100", timeout=PATIENCE_MS)
+    expect(page.locator("#m-cached")).to_have_text("250 of 1,000 pages")
+    widths = {name: page.locator(name).evaluate("(bar) => bar.offsetWidth / bar.parentElement.offsetWidth")
+              for name in ("#bar-used", "#bar-cached")}
+    assert widths["#bar-used"] == pytest.approx(0.1, abs=0.02)
+    assert widths["#bar-cached"] == pytest.approx(0.25, abs=0.02)
+    expect(page.get_by_role("img", name="Of 1000 pages of the KV cache 100 are in use, 250 can be found again.")).to_be_visible()
+
+
+def test_what_was_asked_leaves_cached_pages(open_page: OpenPage) -> None:
+    page = open_page()
+    ask(page, "Tell me " + "a long story " * 20)
+    expect(page.locator(".meta:not(:empty)")).to_have_count(1, timeout=PATIENCE_MS)
+    expect(page.locator("#m-cached")).to_have_text(re.compile("^[1-9]"), timeout=PATIENCE_MS)
+
+
 def test_markup_stays_text(open_page: OpenPage) -> None:
     markup = '<img src="x" onerror="document.title = \'broken\'"><b>bold</b>'
     page = open_page(prepare=answers(markup))
@@ -505,7 +618,7 @@ def test_text_stands_out_from_its_ground(open_page: OpenPage, scheme: str) -> No
                 if (colour.length === 3 || colour[3] === 1) return colour;
             }
         };
-        const selectors = ['.answer', '.said', '.meta', '.lead', '.numbers dd', '.numbers dt', '#send', '#load', '.keys', '#load-note'];
+        const selectors = ['.memory p', '.answer', '.said', '.meta', '.lead', '.numbers dd', '.numbers dt', '#send', '#load', '.keys', '#load-note'];
         return Object.fromEntries(selectors.map((selector) => {
             const one = document.querySelector(selector);
             const lights = [light(parts(getComputedStyle(one).color)), light(ground(one))].sort();

@@ -15,6 +15,7 @@ from weft_server import WeftServer
 
 FIRST = [{"role": "user", "content": "Tell me a story of a weaver who had a loom of seven colours, and of her cat."}]
 PAGE = 16  # tokens
+DEMO_KV_BYTES = 8 * 2 * 2 * 32 * 4  # of a token: layers, keys and values, KV heads, their size, float32
 
 
 @pytest.fixture
@@ -42,7 +43,9 @@ def test_a_second_turn_begins_where_the_first_ended(fresh: WeftServer):
     assert fresh.metric("weft_prefix_cache_hits_total") == 2
     assert fresh.metric("weft_prefix_cache_lookups_total") == 3
     assert fresh.metric("weft_prefix_cache_hit_tokens_total") == cached(second) + cached(again)
-    assert fresh.metric("weft_prefix_cache_pages") > 0
+    pages = fresh.metric("weft_prefix_cache_pages")
+    assert pages > 0
+    assert fresh.metric("weft_prefix_cache_bytes") == pages * PAGE * DEMO_KV_BYTES
 
 
 def test_the_same_text_comes_out_with_what_is_there_and_without(start_server: StartServer):

@@ -1,0 +1,13 @@
+#pragma once
+
+namespace weft {
+
+/// Returns the value of a hexadecimal digit, large or small; -1 for what is none.
+[[nodiscard]] constexpr int hex_value(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace weft
