@@ -111,6 +111,7 @@ void Serving::on_change(const ModelInfo& model, std::size_t loaded) {
   if (model.state == ModelState::kLoaded) return tell_of_loaded(model);
   if (model.state != ModelState::kFailed) {
     if (models_.models.size() > 1) log_->info(name + std::string(to_string(model.state)));
+    return_free_memory();  // the model's
     return;
   }
   const bool was_lost = model.failure.code == EngineErrc::kNotReady;

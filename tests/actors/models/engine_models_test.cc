@@ -101,7 +101,7 @@ TEST_F(EngineModelsTest, StreamsOneModelWhileAnotherGoesAndComes) {
 
 TEST_F(EngineModelsTest, GivesMemoryBackWithTheModel) {
   for (ModelConfig& model : config.models) model.config.max_pages = 0;
-  config.memory_bytes = 40 << 20;
+  config.memory_bytes = 34 << 20;  // weights of 10 MB, and 8 MB of keys and values or less
   start();
   const std::int32_t both = engine->stats().pages;
   engine->async_unload("two", asio::use_future).get();
@@ -116,7 +116,7 @@ TEST_F(EngineModelsTest, GivesMemoryBackWithTheModel) {
 
 TEST_F(EngineModelsTest, HasTheWeightsOfTheSameFilesOnceForAsLongAsAnybodyUsesThem) {
   for (ModelConfig& model : config.models) model.config.max_pages = 0;
-  config.memory_bytes = 40 << 20;
+  config.memory_bytes = 34 << 20;  // weights of 10 MB, and 8 MB of keys and values or less
   start();
   const auto weights = engine->models()->find("one")->model->facts.stored_bytes;
   ASSERT_GT(weights, 0);

@@ -30,7 +30,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def models(script: Path) -> list[dict[str, Any]]:
     return [{"name": "demo", "path": str(DEMO), "memory.max_rows": 8, "memory.max_pages": 512},
             {"name": "script", "path": str(script), "aliases": ["hello", "gpt-4o-mini"], "memory.max_rows": 4,
-             "memory.max_pages": 64}]
+             "memory.max_context": 512, "memory.max_pages": 64}]
 
 
 def says(client: openai.OpenAI, model: str | None) -> str:
