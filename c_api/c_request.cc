@@ -23,6 +23,12 @@ ApiResult<Request> read_request(std::string_view text, const ModelCard& card) {
   auto read = chat ? read_chat(*body.object(), context) : read_completion(*body.object(), context);
   if (!read) return read.error();
   if (read->parts.size() != 1) return bad_field("prompt", "must be one prompt");
+  if (!read->options.echo.empty()) {
+    return bad_field("echo", "is not supported here", api_code::kUnsupported);
+  }
+  if (read->options.prompt_top >= 0) {
+    return bad_field("prompt_logprobs", "is not supported here", api_code::kUnsupported);
+  }
   return std::move(read->parts.front());
 }
 

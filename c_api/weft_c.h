@@ -15,8 +15,8 @@
 /// [model] that has a path there is nothing to serve. A request is the body of POST
 /// /v1/chat/completions where it has "messages", else of POST /v1/completions with one prompt, as
 /// docs/http-api.md has them: the same fields, defaults and bounds. What of it only concerns how an
-/// answer is written (stream, stream_options, echo, user, store) has no effect. A request of more
-/// than WEFT_MOST_REQUEST_BYTES is refused.
+/// answer is written (stream, stream_options, user, store) has no effect; echo and prompt_logprobs
+/// are refused. A request of more than WEFT_MOST_REQUEST_BYTES is refused.
 
 // A language without <stdint.h> of C++ reads this.
 // NOLINTBEGIN(modernize-*, readability-identifier-naming, performance-enum-size)

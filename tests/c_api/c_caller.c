@@ -8,17 +8,18 @@
 
 static int mistakes = 0;
 
-static void expect(int holds, const char *what) {
+static void expect(int holds, const char* what) {
   if (holds) return;
   fprintf(stderr, "c_caller: %s\n", what);
   ++mistakes;
 }
 
 static const char kRequest[] =
-    "{\"prompt\": \"Once upon a time\", \"max_tokens\": 8, \"temperature\": 0, \"ignore_eos\": true}";
+    "{\"prompt\": \"Once upon a time\", \"max_tokens\": 8, \"temperature\": 0, \"ignore_eos\": "
+    "true}";
 
 /* Appends the texts; returns 1 at the request's end. */
-static int gather(const weft_event *events, size_t count, char *text, size_t room) {
+static int gather(const weft_event* events, size_t count, char* text, size_t room) {
   int ended = 0;
   for (size_t i = 0; i < count; ++i) {
     expect(!ended, "something came after the end");
@@ -32,17 +33,18 @@ static int gather(const weft_event *events, size_t count, char *text, size_t roo
   return ended;
 }
 
-static void run_stepper(const char *config, char *text, size_t room) {
-  weft_stepper *stepper = NULL;
-  char *error = NULL;
+static void run_stepper(const char* config, char* text, size_t room) {
+  weft_stepper* stepper = NULL;
+  char* error = NULL;
   uint64_t id = 0;
   weft_status status = WEFT_OK;
-  expect(weft_stepper_create(config, &stepper, &error) == WEFT_OK, error != NULL ? error : "create");
+  expect(weft_stepper_create(config, &stepper, &error) == WEFT_OK,
+         error != NULL ? error : "create");
   expect(weft_stepper_idle(stepper) == 1, "a new stepper has something to do");
   expect(weft_stepper_add(stepper, kRequest, &id, &error) == WEFT_OK, "add");
   expect(id != 0, "no id");
   while (!weft_stepper_idle(stepper)) {
-    const weft_event *events = NULL;
+    const weft_event* events = NULL;
     size_t count = 0;
     if (weft_stepper_infer(stepper, &events, &count, NULL) != WEFT_OK) break;
     gather(events, count, text, room);
@@ -55,14 +57,14 @@ static void run_stepper(const char *config, char *text, size_t room) {
   weft_stepper_free(stepper);
 }
 
-static void run_engine(const char *config, char *text, size_t room) {
-  weft_engine *engine = NULL;
-  weft_stream *stream = NULL;
+static void run_engine(const char* config, char* text, size_t room) {
+  weft_engine* engine = NULL;
+  weft_stream* stream = NULL;
   weft_status status = WEFT_OK;
   expect(weft_engine_create(config, &engine, NULL) == WEFT_OK, "create");
   expect(weft_engine_open(engine, kRequest, &stream, NULL) == WEFT_OK, "open");
   while (status == WEFT_OK) {
-    const weft_event *events = NULL;
+    const weft_event* events = NULL;
     size_t count = 0;
     status = weft_stream_next(stream, 60000, &events, &count, NULL);
     gather(events, count, text, room);
@@ -72,12 +74,13 @@ static void run_engine(const char *config, char *text, size_t room) {
   weft_engine_free(engine);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   char config[4096];
   char stepped[256] = "";
   char streamed[256] = "";
   if (argc != 2) return 2;
-  snprintf(config, sizeof config, "[model]\npath = \"%s\"\n[device]\nthreads = 1\n"
+  snprintf(config, sizeof config,
+           "[model]\npath = \"%s\"\n[device]\nthreads = 1\n"
            "[memory]\nmax_rows = 4\nmax_pages = 256\n",
            argv[1]);
   expect(weft_c_abi() == WEFT_C_ABI, "header and library are of different interfaces");

@@ -205,7 +205,8 @@ class Stepper(unittest.TestCase):
                 (request(prompt="a", stop=[""]), "stop[0]"), (request(prompt=[10**6]), "prompt"),
                 (request(prompt="a", guided_regex="("), "guided_regex"), (request(messages=[]), "messages"),
                 (request(messages=[{"role": 7}]), "messages[0]"), (request(prompt="a", max_tokens=10**6), "context"),
-                (b'{"a":' * 10_000, "JSON"),
+                (request(prompt="a", echo=True), "echo"), (request(prompt="a", prompt_logprobs=1), "prompt_logprobs"),
+                (request(prompt="a", model="another"), "another"), (b'{"a":' * 10_000, "JSON"),
             ]:
                 with self.subTest(body=body[:60]):
                     status, number, error = add(one, body)
