@@ -66,7 +66,8 @@ class Stepper {
   /// Begins a request, which gets its first step in the next infer(). Errors, after which nothing
   /// has begun: kBadRequest names the field, kContextLengthExceeded and kNeverFits have the
   /// numbers, kOverloaded says that Config::max_queued_requests or max_queued_prompt_tokens have
-  /// not ended, kNotReady that ready() is false; kInternal without memory.
+  /// not ended, kNotReady that ready() is false; kInternal without memory, after which ready() says
+  /// whether it goes on.
   [[nodiscard]] Result<RequestId> add(Request request);
 
   /// Drops a request; its end, kCancelled, is in the next infer(), which computes nothing for it.

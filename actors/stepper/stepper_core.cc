@@ -71,8 +71,10 @@ Result<RequestId> StepperCore::begin(Request&& request, std::int64_t prompt_toke
   live_.emplace(id, Live{active, prompt_tokens});
   try {
     requests_.take(*std::move(group), now);
-  } catch (...) {
+  } catch (const std::exception& failure) {
     live_.erase(id);
+    // The scheduler has begun to take it, and nobody knows how far it came.
+    if (*group == nullptr) give_up(caught_error(failure, EngineErrc::kInternal));
     throw;
   }
   live_prompt_tokens_ += prompt_tokens;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <vector>
 
 #include "weft/tests/gpu/plan_builder.h"
@@ -156,6 +157,42 @@ TEST_F(PlanReaderTest, ForksWithTheTokensOfTheSamePlan) {
   ASSERT_THAT(copies, SizeIs(1));
   EXPECT_EQ(copies[0].from, 7);
   EXPECT_EQ(copies[0].to, 20);
+}
+
+class SilentReader final : public ActivationReader {
+ public:
+  void read(const TokenActivations& /*token*/) override {}
+};
+
+// Otherwise a fork would be read by whom its row had before, or by nobody, and go on choosing after
+// its reader had thrown.
+TEST_F(PlanReaderTest, ForksWithTheReaderAndItsFailure) {
+  const auto reader = std::make_shared<SilentReader>();
+  const auto another = std::make_shared<SilentReader>();
+  builder_.start(2, greedy(), 1).table(2, 0, {9}).feed(2, 0, {30});
+  builder_.plan().starts.back().reader = another;
+  builder_.start(0, greedy(), 1).table(0, 0, {7}).feed(0, 0, {10}).sample();
+  builder_.plan().starts.back().reader = reader;
+  read();
+  builder_.feed_last(0, 1).sample();
+  builder_.plan().forks.push_back({.from = 0, .to = 2});
+  read();
+  EXPECT_EQ(state_of_row(2).reader, reader);
+  EXPECT_FALSE(state_of_row(2).has_failed);
+
+  StepResult result;
+  reader_.begin_results(result);
+  reader_.fail(reader_.slot_of(0), result);
+  builder_.plan().forks.push_back({.from = 0, .to = 1});
+  builder_.feed_last(1, 2).table(1, 0, {8});
+  read();
+  EXPECT_EQ(state_of_row(1).reader, reader);
+  EXPECT_TRUE(state_of_row(1).has_failed);
+  builder_.feed_last(1, 3);
+  read();
+  ASSERT_THAT(reader_.readings(), SizeIs(1));
+  EXPECT_EQ(reader_.readings()[0].reader, reader.get());
+  EXPECT_TRUE(reader_.readings()[0].has_failed);
 }
 
 TEST_F(PlanReaderTest, TellsEachChoiceItsPlaceAmongTheMostProbable) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <random>
 #include <stdexcept>
@@ -21,6 +22,7 @@
 #include "weft/core/actor/supervision.h"
 #include "weft/core/time/virtual_clock.h"
 #include "weft/tests/actors/letter_model.h"
+#include "weft/tests/fixture/allocation_count.h"
 #include "weft/tests/fixture/fake_device.h"
 #include "weft/tests/fixture/result_matchers.h"
 
@@ -323,6 +325,61 @@ TEST_F(StepperTest, KeepsEveryPromiseOverRandomRequestsAndCancels) {
   EXPECT_GT(cancelled.size(), 20U);
   EXPECT_GT(stepper->stats().preemptions, 0U);
   expect_nothing_held();
+}
+
+class StepperMemoryTest : public StepperTest {
+ protected:
+  /// Plays two requests while the n-th allocation fails. Returns whether there were as many.
+  bool play(std::size_t n) {
+    got.clear();
+    start();
+    Request several = request(9, 3);
+    several.sampling.n = 2;
+    several.stop = {"zz"};
+    Request one = request(5, 4);
+    std::vector<RequestId> begun;
+    begun.reserve(2);
+    allocation_that_fails = n;
+    if (const auto id = stepper->add(std::move(several))) begun.push_back(*id);
+    if (const auto id = stepper->add(std::move(one))) begun.push_back(*id);
+    constexpr int kTooMany = 100;
+    for (int i = 0; i < kTooMany && !stepper->idle(); ++i) infer_without_memory();
+    const bool failed = std::exchange(allocation_that_fails, 0) == 0;
+    EXPECT_TRUE(stepper->idle());
+    for (const RequestId id : begun) EXPECT_TRUE(got[id].end) << to_string(id);
+    EXPECT_EQ(got.size(), begun.size());
+    if (stepper->ready()) expect_served();
+    return failed;
+  }
+
+ private:
+  void infer_without_memory() {
+    std::vector<StepOutput> outputs;
+    try {
+      outputs = stepper->infer();
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+    const NoFailingAllocation own;
+    for (StepOutput& output : outputs) {
+      EXPECT_FALSE(got[output.id].end) << "a second end";
+      if (output.end) got[output.id].end = std::move(output.end);
+    }
+  }
+  void expect_served() {
+    const RequestId id = add(request(5, 3));
+    infer_all();
+    EXPECT_EQ(got[id].tokens[0], expected(request(5, 3)));
+    expect_nothing_held();
+  }
+};
+
+TEST_F(StepperMemoryTest, EndsEachRequestOnceWhicheverAllocationFails) {
+  constexpr std::size_t kMost = 5000;
+  std::size_t n = 1;
+  while (n < kMost && play(n)) ++n;
+  EXPECT_GT(n, 50U) << "allocations are not counted";
+  EXPECT_LT(n, kMost);
 }
 
 TEST(StepperCreate, RefusesWhatNeedsSeveralDevicesByItsKey) {

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <exception>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "weft/c_api/weft_c.h"
+#include "weft/core/error/error.h"
+
+namespace weft::c_api {
+
+/// A status with what is said about it.
+struct Outcome {
+  weft_status status = WEFT_OK;
+  std::string text{};
+};
+
+/// Returns what a caller is told of an error.
+[[nodiscard]] Outcome outcome_of(const Error& error);
+/// The same of an exception that reached the edge of the library.
+[[nodiscard]] Outcome outcome_of(const std::exception& failure) noexcept;
+
+/// Gives a text to the caller, where he wants it; nothing where there is no memory.
+void give_text(const std::string& text, char** error) noexcept;
+
+/// Runs the body of a function that can fail. No exception leaves it. One of `wanted` that is null
+/// is WEFT_INVALID, and the body does not run.
+template <class Body>
+[[nodiscard]] weft_status call(std::initializer_list<const void*> wanted, char** error,
+                               Body&& body) noexcept {
+  if (error != nullptr) *error = nullptr;
+  Outcome outcome;
+  try {
+    for (const void* const one : wanted) {
+      if (one != nullptr) continue;
+      give_text("an argument is NULL", error);
+      return WEFT_INVALID;
+    }
+    outcome = std::forward<Body>(body)();
+  } catch (const std::exception& failure) {
+    outcome = outcome_of(failure);
+  } catch (...) {
+    outcome.status = WEFT_FAILED;
+  }
+  if (outcome.status != WEFT_OK && !outcome.text.empty()) give_text(outcome.text, error);
+  return outcome.status;
+}
+
+}  // namespace weft::c_api

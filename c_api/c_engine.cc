@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/system/errc.hpp>
+#include <boost/system/error_code.hpp>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "weft/actors/engine/engine.h"
+#include "weft/actors/engine/token_stream.h"
+#include "weft/actors/engine_error.h"
+#include "weft/c_api/c_call.h"
+#include "weft/c_api/c_events.h"
+#include "weft/c_api/c_request.h"
+#include "weft/c_api/weft_c.h"
+#include "weft/config/config.h"
+#include "weft/core/thread.h"
+
+namespace weft::c_api {
+
+namespace asio = boost::asio;
+
+/// A context with a thread that runs it, for as long as an engine or a stream needs it.
+class OwnContext {
+ public:
+  OwnContext()
+      : thread_([this] {
+          name_this_thread("weft-c");
+          context_.run();
+        }) {}
+  OwnContext(const OwnContext&) = delete;
+  OwnContext& operator=(const OwnContext&) = delete;
+  ~OwnContext() {
+    context_.stop();
+    thread_.join();
+  }
+
+  [[nodiscard]] asio::any_io_executor executor() { return context_.get_executor(); }
+
+ private:
+  asio::io_context context_{1};
+  const asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
+  std::thread thread_;
+};
+
+/// What an operation of two results completes with, for a caller who waits.
+template <class T>
+using Completed = std::pair<boost::system::error_code, T>;
+
+/// Makes a handler that keeps its promise to whoever waits. One that is dropped breaks it.
+template <class T>
+auto keeping(std::promise<Completed<T>> promise) {
+  return [promise = std::move(promise)](boost::system::error_code error, T value) mutable {
+    promise.set_value({error, std::move(value)});
+  };
+}
+
+}  // namespace weft::c_api
+
+// NOLINTBEGIN(readability-identifier-naming): C's names
+struct weft_engine {
+  std::shared_ptr<weft::c_api::OwnContext> context;
+  weft::Engine engine;
+  weft::ModelCard card;
+};
+
+struct weft_stream {
+  std::shared_ptr<weft::c_api::OwnContext> context;
+  weft::TokenStream stream;
+  std::future<weft::c_api::Completed<std::optional<weft::Delta>>>
+      next{};                          ///< under way, where it is valid
+  std::optional<weft::Delta> delta{};  ///< the last one, to which events point
+  bool untold = false;                 ///< it could not be given for want of memory
+  weft::c_api::EventList events{};
+  bool ended = false;
+};
+// NOLINTEND(readability-identifier-naming)
+
+namespace weft::c_api {
+namespace {
+
+Outcome create_engine(const char* config_text, weft_engine** made) {
+  const auto config = Config::parse(config_text, "config");
+  if (!config) return outcome_of(config.error());
+  auto context = std::make_shared<OwnContext>();
+  auto engine = Engine::create(context->executor(), *config);
+  if (!engine) return outcome_of(engine.error());
+  ModelCard card{.name = "weft", .created = 0, .model = engine->model()};
+  *made = std::make_unique<weft_engine>(std::move(context), *std::move(engine), std::move(card))
+              .release();
+  return {};
+}
+
+Outcome open_stream(weft_engine& engine, const char* text, weft_stream** made) {
+  auto request = read_request(text, engine.card);
+  if (!request) return {WEFT_INVALID, request.error().message};
+  std::promise<Completed<TokenStream>> promise;
+  auto opened = promise.get_future();
+  engine.engine.async_open(*std::move(request), keeping(std::move(promise)));
+  auto [error, stream] = opened.get();
+  if (error) return outcome_of(Error{error, std::string(stream.error_detail())});
+  *made = std::make_unique<weft_stream>(engine.context, std::move(stream)).release();
+  return {};
+}
+
+/// Waits for what is under way. Returns whether it is there.
+bool wait(weft_stream& stream, std::int64_t timeout_ms) {
+  if (!stream.next.valid()) {
+    std::promise<Completed<std::optional<Delta>>> promise;
+    stream.next = promise.get_future();
+    stream.stream.async_next(keeping(std::move(promise)));
+  }
+  if (timeout_ms < 0) {
+    stream.next.wait();
+    return true;
+  }
+  // A day is as good as any longer time, and no clock overflows.
+  constexpr std::int64_t kMost = 24LL * 60 * 60 * 1000;
+  const std::chrono::milliseconds time(std::min(timeout_ms, kMost));
+  return stream.next.wait_for(time) == std::future_status::ready;
+}
+
+void gather_end(weft_stream& stream, boost::system::error_code error) {
+  const GenerationResult& result = stream.stream.result();
+  std::int32_t place = 0;
+  for (const GeneratedChoice& choice : result.choices) stream.events.add(0, place++, choice.end);
+  const std::string why = error ? to_string(Error{error, result.error_detail}) : std::string();
+  FinishReason reason = result.reason;
+  // The request may have ended by itself before it heard that it was cancelled.
+  if (error == EngineErrc::kCancelled) reason = FinishReason::kCancelled;
+  stream.events.add_end(0, reason, result.usage, why);
+  stream.ended = true;
+}
+
+/// Takes the next delta or the end from the stream. Returns WEFT_TIMEOUT without either.
+Outcome take_next(weft_stream& stream, std::int64_t timeout_ms) {
+  for (;;) {
+    if (!wait(stream, timeout_ms)) return {.status = WEFT_TIMEOUT};
+    auto [error, delta] = stream.next.get();
+    // Cancelling takes back what waits; the end is still to come.
+    if (!delta && error == asio::error::operation_aborted) continue;
+    if (error == boost::system::errc::not_enough_memory) return outcome_of(Error{error, {}});
+    stream.delta = std::move(delta);
+    if (!stream.delta) gather_end(stream, error);
+    stream.untold = stream.delta.has_value();
+    return {};
+  }
+}
+
+Outcome read_stream(weft_stream& stream, std::int64_t timeout_ms) {
+  stream.events.clear();
+  if (stream.ended) return {.status = WEFT_ENDED};
+  Outcome outcome = stream.untold ? Outcome() : take_next(stream, timeout_ms);
+  if (!stream.untold) return outcome;
+  stream.events.add(0, *stream.delta);
+  stream.untold = false;
+  return outcome;
+}
+
+}  // namespace
+}  // namespace weft::c_api
+
+weft_status weft_engine_create(const char* config, weft_engine** engine, char** error) {
+  if (engine != nullptr) *engine = nullptr;
+  return weft::c_api::call({config, engine}, error,
+                           [&] { return weft::c_api::create_engine(config, engine); });
+}
+
+void weft_engine_free(weft_engine* engine) { delete engine; }
+
+weft_status weft_engine_open(weft_engine* engine, const char* request, weft_stream** stream,
+                             char** error) {
+  if (stream != nullptr) *stream = nullptr;
+  return weft::c_api::call({engine, request, stream}, error,
+                           [&] { return weft::c_api::open_stream(*engine, request, stream); });
+}
+
+weft_status weft_stream_next(weft_stream* stream, int64_t timeout_ms, const weft_event** events,
+                             size_t* count, char** error) {
+  if (events != nullptr) *events = nullptr;
+  if (count != nullptr) *count = 0;
+  return weft::c_api::call({stream, events, count}, error, [&] {
+    weft::c_api::Outcome outcome = weft::c_api::read_stream(*stream, timeout_ms);
+    stream->events.give(events, count);
+    return outcome;
+  });
+}
+
+weft_status weft_stream_cancel(weft_stream* stream) {
+  return weft::c_api::call({stream}, nullptr, [&] {
+    stream->stream.cancel();
+    return weft::c_api::Outcome();
+  });
+}
+
+void weft_stream_free(weft_stream* stream) { delete stream; }

@@ -1,0 +1,164 @@
+#pragma once
+
+/// Weft for other languages: Engine and Stepper in C, by the shared library libweft_c.
+///
+/// Handles are opaque. Who makes one frees it, once, by the function of its name; a freed handle
+/// cannot be recognised. NULL where a thing is wanted is WEFT_INVALID, and freeing NULL does
+/// nothing. No exception and no signal handler of the library's reaches the caller; the library
+/// prints nothing and ends no process.
+///
+/// Texts go in as UTF-8 that ends with a zero byte. A function that can fail returns a weft_status.
+/// Where its `error` is not NULL, *error becomes NULL, or says what was wrong, naming the field,
+/// key or file; such a text is to be freed by weft_free().
+///
+/// A configuration is the text of a TOML file as docs/configuration.md has it; without a table
+/// [model] that has a path there is nothing to serve. A request is the body of POST
+/// /v1/chat/completions where it has "messages", else of POST /v1/completions with one prompt, as
+/// docs/http-api.md has them: the same fields, defaults and bounds. What of it only concerns how an
+/// answer is written (stream, stream_options, user, store) has no effect; echo and prompt_logprobs
+/// are refused. A request of more than WEFT_MOST_REQUEST_BYTES is refused.
+
+// A language without <stdint.h> of C++ reads this.
+// NOLINTBEGIN(modernize-*, readability-identifier-naming, performance-enum-size)
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define WEFT_C __attribute__((visibility("default")))
+#else
+#define WEFT_C
+#endif
+
+/// The number of this header's binary interface. It rises with every change of a struct, of a
+/// number or of what a function does; compare it with weft_c_abi() of the library that was loaded.
+#define WEFT_C_ABI 1
+
+/// Bytes of a request's text at most: eight times the greatest body of the HTTP service's default.
+#define WEFT_MOST_REQUEST_BYTES (64 * 1024 * 1024)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum weft_status {
+  WEFT_OK = 0,
+  /// An argument is NULL, or what it says is wrong: the configuration, a file of the model, the
+  /// request. Trying again does not help.
+  WEFT_INVALID = 1,
+  /// As many requests, or prompt tokens, as the configuration allows have not ended. Try later.
+  WEFT_OVERLOADED = 2,
+  /// The engine or stepper ends, or its device is lost.
+  WEFT_UNAVAILABLE = 3,
+  /// A failure inside: no memory, a broken invariant, a step that was lost.
+  WEFT_FAILED = 4,
+  /// Nothing came within the time that was given.
+  WEFT_TIMEOUT = 5,
+  /// The stream's WEFT_END was returned before; there is no more.
+  WEFT_ENDED = 6
+} weft_status;
+
+typedef enum weft_event_kind {
+  /// Pieces of an output in their order, with new `tokens`; a piece may be empty while a character
+  /// is incomplete. A chat's output is taken apart as its model's family writes it: thoughts; calls
+  /// of tools, each WEFT_CALL_NAME (whole), any number of WEFT_ARGUMENTS (JSON as the model wrote
+  /// it) and WEFT_CALL_END (without text).
+  WEFT_TEXT = 0,
+  WEFT_REASONING = 1,
+  WEFT_CALL_NAME = 2,
+  WEFT_ARGUMENTS = 3,
+  WEFT_CALL_END = 4,
+  /// An output has ended: `finish` says how, `text` is the stop string that was hit.
+  WEFT_OUTPUT_END = 5,
+  /// The request has ended, after all its outputs: `finish` and `error` say how, and how many
+  /// tokens there were. Nothing comes after it. Exactly one for each request.
+  WEFT_END = 6
+} weft_event_kind;
+
+typedef struct weft_logprob {
+  int32_t token; /* -1: the samplers left no more */
+  float logprob;
+} weft_logprob;
+
+/// Something that a request got. What its pointers point to is the library's, until the next call
+/// for the same stepper or stream, or its end.
+typedef struct weft_event {
+  uint64_t request; /* of a stepper: the id; of a stream: 0 */
+  int32_t kind;     /* a weft_event_kind */
+  int32_t output;   /* which output, 0 .. n-1; of WEFT_END 0 */
+  const char* text; /* UTF-8 with a zero byte behind it; never NULL */
+  size_t text_bytes;
+  const int32_t* tokens; /* new since the output's last event that had some */
+  size_t token_count;
+  const float* logprobs;   /* of the tokens; NULL unless the request asks for them */
+  const weft_logprob* top; /* top_per_token for each token, most probable first */
+  int32_t top_per_token;
+  int32_t prompt_tokens; /* these four are WEFT_END's, and 0 in all others */
+  int32_t output_tokens; /* of all outputs */
+  int32_t cached_tokens; /* of the prompt, found in the KV cache */
+  int32_t reasoning_tokens;
+  const char* finish; /* "stop", "length", "cancelled" or "error"; NULL while it goes on */
+  const char* error;  /* of WEFT_END, with "error" and "cancelled": why; else NULL */
+} weft_event;
+
+/// Returns WEFT_C_ABI of the library. Thread-safe.
+WEFT_C uint32_t weft_c_abi(void);
+/// Returns the library's version, "0.1.0". The text is constant. Thread-safe.
+WEFT_C const char* weft_version(void);
+/// Frees the text of an error; NULL is allowed. Thread-safe.
+WEFT_C void weft_free(char* text);
+
+/// A model whose loop the caller owns: weft::Stepper (actors/stepper/stepper.h). One thread at a
+/// time; different steppers are independent.
+typedef struct weft_stepper weft_stepper;
+
+/// Loads a model, and blocks meanwhile. WEFT_INVALID for the configuration, the model's files, and
+/// what needs several devices; WEFT_FAILED. *stepper is NULL then.
+WEFT_C weft_status weft_stepper_create(const char* config, weft_stepper** stepper, char** error);
+/// Drops all requests, and the model.
+WEFT_C void weft_stepper_free(weft_stepper* stepper);
+/// Begins a request and gives its id, which names no other while the stepper lives. Errors, after
+/// which nothing has begun: all but WEFT_TIMEOUT and WEFT_ENDED.
+WEFT_C weft_status weft_stepper_add(weft_stepper* stepper, const char* request, uint64_t* id,
+                                    char** error);
+/// Drops a request; its WEFT_END is in the next step. WEFT_INVALID where the id names none that has
+/// not ended, or one that was dropped before.
+WEFT_C weft_status weft_stepper_cancel(weft_stepper* stepper, uint64_t id);
+/// Runs one step and gives what came of it; count may be 0. A step that failed is the WEFT_END of
+/// its requests, and no error of this call. WEFT_FAILED without memory.
+WEFT_C weft_status weft_stepper_infer(weft_stepper* stepper, const weft_event** events,
+                                      size_t* count, char** error);
+/// Returns 1 when every request has ended and its end was given, else 0; of NULL 1.
+WEFT_C int32_t weft_stepper_idle(const weft_stepper* stepper);
+
+/// A model that computes on threads of its own while the caller does other things: weft::Engine
+/// (actors/engine/engine.h), with one more thread of this library's. Thread-safe but for
+/// weft_engine_free().
+typedef struct weft_engine weft_engine;
+/// What one request of an engine produces. One thread at a time but for weft_stream_cancel(), which
+/// any thread may call until weft_stream_free(). It may outlive its engine, whose end ends it.
+/// What nobody takes is kept, at most what max_tokens allows.
+typedef struct weft_stream weft_stream;
+
+/// Loads a model, and blocks meanwhile. Errors are those of weft_stepper_create() but for several
+/// devices, which an engine may have.
+WEFT_C weft_status weft_engine_create(const char* config, weft_engine** engine, char** error);
+/// Ends all requests and threads before it returns.
+WEFT_C void weft_engine_free(weft_engine* engine);
+/// Begins a request, and blocks until it is tokenized and there is room for it. Errors: all but
+/// WEFT_TIMEOUT and WEFT_ENDED; *stream is NULL then.
+WEFT_C weft_status weft_engine_open(weft_engine* engine, const char* request, weft_stream** stream,
+                                    char** error);
+/// Waits until there is something new, at most `timeout_ms` milliseconds (below 0: for ever), and
+/// gives it. WEFT_TIMEOUT, WEFT_ENDED; WEFT_FAILED without memory, after which it can be called
+/// again. How a request failed is its WEFT_END, and no error of this call.
+WEFT_C weft_status weft_stream_next(weft_stream* stream, int64_t timeout_ms,
+                                    const weft_event** events, size_t* count, char** error);
+/// Drops the request and what was not taken; its WEFT_END still comes.
+WEFT_C weft_status weft_stream_cancel(weft_stream* stream);
+/// Drops the request.
+WEFT_C void weft_stream_free(weft_stream* stream);
+
+#ifdef __cplusplus
+}
+#endif
+// NOLINTEND(modernize-*, readability-identifier-naming, performance-enum-size)
